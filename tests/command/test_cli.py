@@ -487,11 +487,11 @@ def test_what_app_does_not_take_is_left_to_typer(words: str) -> None:
     assert app_options(["app", *words.split()]) is None
 
 
-def test_every_option_of_app_is_read_without_typer_but_those_of_how_folders_are_computed() -> None:
+def test_every_option_of_app_is_read_without_typer_but_those_of_folders_of_transformers() -> None:
     parameters = typer.main.get_command(commands.cli).commands["app"].params  # type: ignore[attr-defined]
-    for name, given in (("device", "cuda"), ("dtype", "bfloat16")):
-        parameters = [each for each in parameters if each.name != name]
-        assert app_options(["app", f"--{name}", given]) is None
+    for option, *given in (("--device", "cuda"), ("--dtype", "bfloat16"), ("--allow-download",)):
+        parameters = [each for each in parameters if option not in each.opts]
+        assert app_options(["app", option, *given]) is None
     words = [word for p in parameters for word in (p.opts if p.is_flag else [*p.opts, "1"])]
     read = app_options(["app", *words])
     folder = Path("1")

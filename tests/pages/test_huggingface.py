@@ -48,6 +48,7 @@ from viz_transformer.analysis.run.remarks import of_attention
 from viz_transformer.analysis.run.whole import whole_run
 from viz_transformer.checkpoint import devices, folders
 from viz_transformer.figures.architecture import drawing_of
+from viz_transformer.huggingface import hub, names
 from viz_transformer.huggingface.loading import load
 from viz_transformer.numerals import percent, significant
 from viz_transformer.running.decoding import decode
@@ -671,6 +672,30 @@ def test_a_file_of_a_folder_and_a_folder_of_folders_say_what_to_give_instead(
         at_models(app)
         app.text_input(key="open_weights_path").set_value(str(given))
         assert said in words(again(app))
+
+
+def test_a_name_on_the_hub_is_fetched_where_that_is_allowed_and_asked_for(
+    app: AppTest, written: Callable[[str], Path], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked = []
+    monkeypatch.setattr(hub.huggingface_hub, "snapshot_download", lambda name, **_: asked.append(name) or written("t5"))
+    at_models(app)
+    app.text_input(key="open_weights_path").set_value("someone/tiny-t5")
+    assert wording("is_fetched_where_that_is_allowed", "someone/tiny-t5") in words(again(app))
+    assert not asked and not [each for each in app.button if each.key == "open_fetch"]
+    names.allow_in_the_app(True)
+    try:
+        again(app)
+        assert not asked
+        app.button(key="open_fetch").click()
+        again(app)
+    finally:
+        names.allow_in_the_app(False)
+    assert asked == ["someone/tiny-t5"] and "T5ForConditionalGeneration" in words(app)
+    assert app.text_input(key="open_name").value == "tiny-t5"
+    app.button(key="open_button").click()
+    again(app)
+    assert address(app)["checkpoint"] == "tiny-t5" and asked == ["someone/tiny-t5"]
 
 
 def test_run_reads_and_writes_in_the_languages_that_are_chosen(

@@ -21,6 +21,7 @@ from viz_transformer.checkpoint.own import own_checkpoints
 from viz_transformer.checkpoint.recordings import RecordingSummary
 from viz_transformer.checkpoint.writing import check_output, write_file
 from viz_transformer.command import fail, server
+from viz_transformer.huggingface import names
 from viz_transformer.huggingface.folder import recognised
 from viz_transformer.measuring.sample_script import SCRIPT
 from viz_transformer.sentences import quoted
@@ -76,6 +77,10 @@ DeviceOption = Annotated[str, typer.Option(help="Where the model is computed: cp
 DtypeOption = Annotated[
     str, typer.Option(help="The type that a folder of transformers is computed in: float32 or bfloat16.")
 ]
+AllowDownloadOption = Annotated[
+    bool,
+    typer.Option("--allow-download", help="Fetch CKPT from the Hugging Face hub where it is a name there, not here."),
+]
 ChatOption = Annotated[
     bool, typer.Option("--chat", help="Put the text into the model's chat template, as what a person says.")
 ]
@@ -127,11 +132,16 @@ def app_command(
         str, typer.Option(help="Where folders of transformers are computed: cpu or cuda. Other models are on the cpu.")
     ] = "cpu",
     dtype: DtypeOption = "float32",
+    allow_download: Annotated[
+        bool,
+        typer.Option("--allow-download", help="Let Models fetch what is named there from the Hugging Face hub."),
+    ] = False,
 ) -> None:
     """Open the app in the browser; it listens on this machine only."""
     if device != devices.PROCESSOR:  # the usual app needs no torch before its first page
         huggingface.check_device(device)
     devices.compute_folders(device, dtype)
+    names.allow_in_the_app(allow_download)
     server.run_app(port=port, browser=not no_browser, window=window, checkpoints=checkpoints or [], library=library)
 
 
@@ -169,6 +179,7 @@ def translate(
     chat: ChatOption = False,
     device: DeviceOption = "cpu",
     dtype: DtypeOption = "float32",
+    allow_download: AllowDownloadOption = False,
     json: JsonOption = False,
 ) -> None:
     """Print what the model answers."""
@@ -189,7 +200,7 @@ def translate(
         raise ValueError("--tree writes the hypotheses of a beam search: give --beam N with it")
     if tree is not None:
         check_output(tree)
-    model = vt.load(ckpt, device=device, dtype=dtype)
+    model = vt.load(ckpt, device=device, dtype=dtype, allow_download=allow_download)
     if not model.anatomy.writes:
         raise ValueError(f"{model.name} writes nothing: 'viz-transformer read' prints what it makes of a text")
     model = read_as(model, language, source_language, special_tokens, chat)
@@ -213,10 +224,11 @@ def read_command(
     special_tokens: SpecialTokensOption = False,
     device: DeviceOption = "cpu",
     dtype: DtypeOption = "float32",
+    allow_download: AllowDownloadOption = False,
     json: JsonOption = False,
 ) -> None:
     """Print what a model that writes nothing makes of a text: its labels, or what it puts in the place of masks."""
-    model = vt.load(ckpt, device=device, dtype=dtype)
+    model = vt.load(ckpt, device=device, dtype=dtype, allow_download=allow_download)
     if model.anatomy.writes:
         raise ValueError(f"{model.name} writes: its answer is printed by 'viz-transformer translate'")
     model = model.read_as(special_tokens=special_tokens)
@@ -279,10 +291,17 @@ def trace(
     chat: ChatOption = False,
     device: DeviceOption = "cpu",
     dtype: DtypeOption = "float32",
+    allow_download: AllowDownloadOption = False,
 ) -> None:
     """Record a run, and save everything that happened in it."""
     check_output(out)
-    model = read_as(vt.load(ckpt, device=device, dtype=dtype), language, source_language, special_tokens, chat)
+    model = read_as(
+        vt.load(ckpt, device=device, dtype=dtype, allow_download=allow_download),
+        language,
+        source_language,
+        special_tokens,
+        chat,
+    )
     decodes = target is None and model.anatomy.output == "next token"
     recorded = vt.decode(model, text).trace if decodes else vt.trace(model, text, target)
     recorded.save(out)
@@ -424,13 +443,20 @@ def evaluate(
     source_language: SourceLanguageOption = None,
     device: DeviceOption = "cpu",
     dtype: DtypeOption = "float32",
+    allow_download: AllowDownloadOption = False,
     json: JsonOption = False,
 ) -> None:
     """Measure how good a checkpoint is."""
     from viz_transformer.measuring.evaluation import evaluate_checkpoint
 
     file, folder = file_or_folder(data)
-    model = read_as(vt.load(ckpt, device=device, dtype=dtype), language, source_language, False, False)
+    model = read_as(
+        vt.load(ckpt, device=device, dtype=dtype, allow_download=allow_download),
+        language,
+        source_language,
+        False,
+        False,
+    )
     measured = evaluate_checkpoint(
         model,
         file,
@@ -473,6 +499,7 @@ def compare(
             " tabs between.",
         ),
     ] = None,
+    allow_download: AllowDownloadOption = False,
     json: JsonOption = False,
 ) -> None:
     """Say which of two checkpoints answers the same pairs better, and whether that may be chance.
@@ -483,10 +510,10 @@ def compare(
     from viz_transformer.measuring.comparing import compare_checkpoints, comparison_rows, verdicts
 
     file, folder = file_or_folder(data)
-    base = vt.load(first)
+    base = vt.load(first, allow_download=allow_download)
     found = compare_checkpoints(
         base,
-        vt.load(second),
+        vt.load(second, allow_download=allow_download),
         file,
         limit=limit,
         beam=beam,
@@ -588,12 +615,17 @@ def import_command(
 
 
 @cli.command()
-def inspect(ckpt: CheckpointArgument, device: DeviceOption = "cpu", dtype: DtypeOption = "float32") -> None:
+def inspect(
+    ckpt: CheckpointArgument,
+    device: DeviceOption = "cpu",
+    dtype: DtypeOption = "float32",
+    allow_download: AllowDownloadOption = False,
+) -> None:
     """Print what a checkpoint is, after checking all its files and putting it on the device."""
-    model = vt.load(ckpt, device=device, dtype=dtype)
+    model = vt.load(ckpt, device=device, dtype=dtype, allow_download=allow_download)
     rows = [*checkpoint_rows(model), ("device", device)]
     if dtype != devices.FLOAT32:
-        found = huggingface.away(model, vt.load(ckpt, device=device))
+        found = huggingface.away(model, vt.load(ckpt, device=device, allow_download=allow_download))
         given = "logits" if "logits" in model.anatomy.point else "outputs"
         rows.append(
             (

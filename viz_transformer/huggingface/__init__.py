@@ -10,14 +10,21 @@ from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from viz_transformer.huggingface.hub import fetched
     from viz_transformer.huggingface.loading import check_device
     from viz_transformer.huggingface.opening import open_folder
     from viz_transformer.huggingface.outline import outline_of
     from viz_transformer.huggingface.rounding import away
 
-__all__ = ["away", "check_device", "open_folder", "outline_of"]
+__all__ = ["away", "check_device", "fetched", "open_folder", "outline_of"]
 
-_HOMES = {"away": "rounding", "check_device": "loading", "open_folder": "opening", "outline_of": "outline"}
+_HOMES = {
+    "away": "rounding",
+    "check_device": "loading",
+    "fetched": "hub",
+    "open_folder": "opening",
+    "outline_of": "outline",
+}
 NEEDED = ("transformers", "tokenizers", "sentencepiece")
 INSTALL = 'pip install -e ".[hf]"'
 
@@ -26,6 +33,12 @@ def __getattr__(name: str) -> Any:
     if name not in _HOMES:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     return getattr(import_module(f"{__name__}.{_HOMES[name]}"), name)
+
+
+def needs(what: str) -> str:
+    """That this needs a library that is not here, in a sentence, with the command that adds it; "" if all are."""
+    library = lacking()
+    return "" if library is None else f"{what} needs {library}: install it with `{INSTALL}`"
 
 
 def lacking() -> str | None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import torch
@@ -14,22 +15,26 @@ from viz_transformer.checkpoint.files import CheckpointError
 from viz_transformer.checkpoint.store import Checkpoint
 from viz_transformer.huggingface.folder import is_huggingface, read_folder
 from viz_transformer.huggingface.misplaced import instead_of
+from viz_transformer.huggingface.names import is_name, not_allowed
 
 
-def load(where: str | Path, *, device: str = PROCESSOR, dtype: str = FLOAT32) -> Checkpoint:
+def load(
+    where: str | Path, *, device: str = PROCESSOR, dtype: str = FLOAT32, allow_download: bool = False
+) -> Checkpoint:
     """The checkpoint in a folder, ours or one from `save_pretrained`, or the bundled one of that name.
 
     device: where it is computed, "cpu" or "cuda"; traces are on the CPU either way. dtype: in which type a folder of
     transformers is computed, "float32" or "bfloat16", whatever it is stored in; traces have float32 either way, which
-    holds each number of bfloat16 exactly.
+    holds each number of bfloat16 exactly. allow_download: fetch the model of this name from the Hugging Face hub, or
+    take it from the hub's cache, where nothing here has the name.
 
-    Runs no code of the folder's, and needs no network. Raises CheckpointError, one sentence with the file and what to
-    do, if anything is missing, damaged, changed, too large, or of a kind that cannot be recorded; ValueError for a
-    device that is not there, or has no room for it, and for a type in which it is not computed.
+    Runs no code of the folder's, and needs no network otherwise. Raises CheckpointError, one sentence with the file and
+    what to do, if anything is missing, damaged, changed, too large, or of a kind that cannot be recorded; ValueError
+    for a device that is not there, or has no room for it, and for a type in which it is not computed.
     """
     check_device(device)
     check_dtype(dtype)
-    ckpt = _loaded(where, dtype)
+    ckpt = _loaded(where, dtype, allow_download)
     if device != PROCESSOR:
         module = getattr(ckpt.instrument, "model", ckpt.instrument)  # what transformers made, or ours itself
         assert isinstance(module, torch.nn.Module)
@@ -50,10 +55,20 @@ def check_device(device: str) -> None:
         raise ValueError("there is no GPU here that torch can use, so nothing runs on cuda: choose cpu")
 
 
-def _loaded(where: str | Path, dtype: str) -> Checkpoint:
+def _loaded(where: str | Path, dtype: str, allow_download: bool) -> Checkpoint:
     if (instead := instead_of(Path(where))) is not None:
         raise CheckpointError(instead)
-    folder = find_folder(where)
+    try:
+        folder, name = find_folder(where), None
+    except CheckpointError as error:
+        if not is_name(where):
+            raise
+        name = str(where)
+        if not allow_download:
+            raise CheckpointError(f"{error}; {not_allowed(name)}") from None
+        if why := huggingface.needs(f"a model from the Hugging Face hub such as {name}"):
+            raise CheckpointError(why) from None
+        folder = huggingface.fetched(name)
     if not is_huggingface(folder):
         if dtype != FLOAT32:
             raise ValueError(
@@ -62,8 +77,8 @@ def _loaded(where: str | Path, dtype: str) -> Checkpoint:
             )
         return store.load(where)
     summary = read_folder(folder)
-    if (library := huggingface.lacking()) is not None:
-        raise CheckpointError(
-            f"{folder} is a model of transformers, which needs {library}: install it with `{huggingface.INSTALL}`"
-        )
+    if why := huggingface.needs(f"{folder} is a model of transformers, which"):
+        raise CheckpointError(why)
+    if name is not None:  # the cache calls its folders by the revision
+        summary = replace(summary, name=name.rpartition("/")[2])
     return huggingface.open_folder(summary, "bfloat16" if dtype == "bfloat16" else "float32")

@@ -14,7 +14,7 @@ import pandas as pd
 import streamlit as st
 
 import viz_transformer as vt
-from viz_transformer import numerals
+from viz_transformer import huggingface, numerals
 from viz_transformer.checkpoint import CheckpointError, describe, load
 from viz_transformer.checkpoint.contents import Unreadable
 from viz_transformer.checkpoint.folders import RECORDING
@@ -44,6 +44,7 @@ from viz_transformer.checkpoint.recordings import RecordingSummary, read_recordi
 from viz_transformer.checkpoint.writing import OutputError
 from viz_transformer.huggingface.folder import HuggingFaceSummary, is_huggingface, read_folder
 from viz_transformer.huggingface.misplaced import instead_of
+from viz_transformer.huggingface.names import allowed_in_the_app, is_name, not_allowed
 from viz_transformer.measuring.alternatives import Losses, Measurement, Texts, measured, read_texts
 from viz_transformer.measuring.sample import Sample, read_sample
 from viz_transformer.measuring.sample_script import SCRIPT
@@ -58,6 +59,7 @@ from viz_transformer.ui.pages.models import question
 from viz_transformer.ui.pages.models.given_file import as_named, given_file
 from viz_transformer.ui.session import cached, state
 from viz_transformer.ui.session.examples import OWN_LENGTH
+from viz_transformer.ui.session.waiting import waiting
 
 ABOUT = (
     "A file that another program wrote (.pt, .pth, .ckpt, .bin, .safetensors) becomes a model on every page. Nothing of"
@@ -70,6 +72,10 @@ RECORDED = (
 THEIRS = (
     "This is a folder that transformers wrote. Nothing is converted: the library keeps a link to it, and transformers"
     " runs it."
+)
+OF_HUB = (
+    "{name} is no file here. If it is a model on the Hugging Face hub, its settings, its tokenizer and its weights as"
+    " safetensors are fetched into the hub’s cache; nothing of them is run."
 )
 PROOF = (
     "A sample has ids and the logits that your own program gets for them. If the model gives the same ones, it is read"
@@ -95,7 +101,7 @@ WORDS = {
         for role, word in (("bos", "start"), ("eos", "end"), ("unk", "unknown"), ("pad", "padding"))
     },
 }
-_ACT, _MEASURED, _PLACES = "open_act", "open_measured", "open_places"
+_ACT, _MEASURED, _PLACES, _FETCHED = "open_act", "open_measured", "open_places", "open_fetched"
 
 
 @dataclass(frozen=True)
@@ -140,6 +146,8 @@ def open_model() -> Question:
 
 def _of_file(weights: Path, given: _Files) -> Question:
     """What a file of weights, a recording or a folder of transformers is; returns the page's question."""
+    if is_name(weights):
+        return _of_hub(weights.as_posix())
     recording = read_recording(weights)
     if is_huggingface(weights):
         return question.file(weights.name, ready=_transformers(weights))
@@ -179,6 +187,30 @@ def _of_file(weights: Path, given: _Files) -> Question:
         text.definitions(rows)
     guessed = sum(setting.asked for setting in asked)
     return question.file(weights.name, ready=not opened.plan.problems, guessed=guessed)
+
+
+def _of_hub(name: str) -> Question:
+    """A name that nothing here has: a model on the Hugging Face hub, which is fetched where that is allowed and asked
+    for."""
+    held: dict[str, Path] = st.session_state.setdefault(_FETCHED, {})
+    if name not in held or not held[name].is_dir():
+        why = huggingface.needs(f"a model from the Hugging Face hub such as {name}")
+        if why or not allowed_in_the_app():
+            _wrong(why or f"There is no file {name} here; {not_allowed(name)} when the app is started")
+            return question.file(name, ready=False)
+        text.paragraph(OF_HUB.format(name=name))
+        _button("Fetch it", "open_fetch", ("fetch", name))
+        if _asked_for() != ("fetch", name):
+            return question.file(name, ready=False)
+        st.session_state.pop(_ACT)
+        try:
+            with waiting(f"Fetching {name} ...", st.empty()):
+                held[name] = huggingface.fetched(name)
+        except CheckpointError as error:
+            _wrong(error)
+            return question.file(name, ready=False)
+        st.rerun()
+    return question.file(name, ready=_transformers(held[name], Path(name)))
 
 
 def _wrong(problem: object) -> None:
@@ -507,8 +539,9 @@ def _name(path: Path, label: str, ending: str = "", *, possible: bool = True) ->
     return name, taken_names
 
 
-def _transformers(folder: Path) -> bool:
-    """A folder that transformers wrote: what it is, and a link to it in the library. Returns whether it can be read."""
+def _transformers(folder: Path, called: Path | None = None) -> bool:
+    """A folder that transformers wrote: what it is, and a link to it in the library. called: what its name is made of,
+    if that is not its own. Returns whether it can be read."""
     try:
         found = read_folder(folder)
     except CheckpointError as error:
@@ -517,7 +550,7 @@ def _transformers(folder: Path) -> bool:
     left, right = st.columns([2, 3], gap="medium")
     with left:
         text.paragraph(THEIRS)
-        name, taken_names = _name(folder, "Open the model")
+        name, taken_names = _name(called or folder, "Open the model")
     with right:
         text.section("What was found")
         text.definitions(_rows_of(found))
