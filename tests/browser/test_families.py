@@ -15,15 +15,23 @@ from served import APP, serving
 pytest.importorskip("transformers")
 from pretrained import folder
 
-READ = {"m2m_100": "two hundred", "bert-labels": "the cat ran\ta dog sat", "gpt_neox": "two hundred"}
-"""What each reads: one with two stacks and a long name, one that reads two texts, one that adds two parts at once."""
+READ = {
+    "m2m_100": "two hundred",
+    "bert-labels": "the cat ran\ta dog sat",
+    "gpt_neox": "two hundred",
+    "t5": "on the mat",
+    "mt5": "hundred and",
+}
+"""What each reads: one with two stacks and a long name, one that reads two texts, one that adds two parts at once, and
+two whose attention adds a bias by distance, of which one has gates. Their answers end in time."""
 NOT_TOLD = {
     "One weight": "This model does not tell the maps and norms",
     "Decoding": "reads a text and writes nothing",
     "Layers": "Decoder layer 1, the whole layer",
     "Masks": "these are the masks of its run",
+    "Positions": "Bias by distance",
 }
-"""What stands in the place of a picture."""
+"""What stands in the place of a picture, or beside another one."""
 
 
 @pytest.fixture(scope="module")

@@ -1,0 +1,160 @@
+"""Folders of transformers by mouse: opened from the screen, masked by a click, read, edited, taken from, saved."""
+
+from __future__ import annotations
+
+import csv
+from collections.abc import Iterator
+from pathlib import Path
+
+import numpy as np
+import pytest
+from browser.driving import (
+    MATRIX,
+    SCRUBBER,
+    drawn,
+    entry,
+    expect_address,
+    go_to,
+    opened,
+    save,
+    survey,
+)
+from browser.expected import mask_of, weights_of
+from browser.test_decoding import expect_step, shown_token
+from browser.test_leads import at_its_end
+from browser.test_open_model import fill
+from playwright.sync_api import Browser, expect
+from served import APP, serving
+
+pytest.importorskip("transformers")
+from pretrained import folder
+
+from viz_transformer import decode, load, read
+from viz_transformer.analysis.attention.maps import step_row
+
+KINDS = {"gpt2": "decoder", "bert": "encoder", "t5": "cross"}
+TEXTS = {"gpt2": "sat on", "bert": "the cat ran", "t5": "on the mat"}
+EDITED = {"gpt2": "twenty", "t5": "the cat"}
+"""Texts with answers that end in time."""
+
+
+@pytest.fixture(scope="module")
+def where(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    found = tmp_path_factory.mktemp("theirs")
+    for name in KINDS:
+        folder(found / "models" / name, name)
+        folder(found / "elsewhere" / name, name, seed=1)
+    return found
+
+
+@pytest.fixture(scope="module")
+def server(where: Path) -> Iterator[str]:
+    command = [*APP, "--checkpoints", str(where / "models"), "--library", str(where / "library")]
+    with serving(command, where / "log") as started:
+        yield started
+
+
+@pytest.mark.parametrize("name", KINDS)
+def test_a_folder_is_opened_from_the_screen_and_shown(server: str, browser: Browser, where: Path, name: str) -> None:
+    with opened(browser, server, "/models", another=True, model_tab="open") as page:
+        fill(page, "Weights", where / "elsewhere" / name)
+        box = page.get_by_label("Name", exact=True)
+        expect(box).to_have_value(f"{name}-2")  # the app has one of this name already
+        box.fill(f"my-{name}")
+        box.press("Enter")
+        page.get_by_role("button", name="Open the model").click()
+        expect_address(page, checkpoint=f"my-{name}")
+        expect(page.locator(f".st-key-card_selected_my-{name}")).to_be_visible()
+        go_to(page, "Attention")
+        drawn(page, MATRIX)
+        expect(page.locator(".vt-note.vt-bad:visible")).to_have_count(0)
+        expect_address(page, checkpoint=f"my-{name}")
+    assert (where / "library" / f"my-{name}").is_symlink()
+
+
+def test_a_click_on_a_token_masks_it_and_another_shows_it_again(server: str, browser: Browser, where: Path) -> None:
+    text = TEXTS["bert"]
+    with opened(browser, server, checkpoint="bert", text=text, kind="encoder") as page:
+        drawn(page, MATRIX)
+        masks = page.locator(".st-key-run_masked button")
+        token = masks.nth(1).inner_text()
+        masks.nth(1).click()
+        expect_address(page, masked=2)
+        reads = page.get_by_role("group", name="reads").locator(".chip")
+        expect(reads.nth(2)).to_contain_text("[MASK]")
+        ckpt = load(where / "models" / "bert")
+        logits = read(ckpt, text, masked=[2]).trace["logits"][0, 2]
+        fills = page.get_by_role("group", name="fills in").locator(".chip")
+        expect(fills).to_have_count(1)
+        expect(fills).to_contain_text(ckpt.codec("source").names[int(logits.argmax())])
+        masks.nth(1).click()
+        expect_address(page, masked=None)
+        expect(reads.nth(2)).to_contain_text(token)
+        expect(fills).to_have_count(0)
+
+
+@pytest.mark.parametrize("name", KINDS)
+def test_the_table_of_a_folder_has_the_numbers_of_its_trace(
+    server: str, browser: Browser, where: Path, tmp_path: Path, name: str
+) -> None:
+    ckpt, kind = load(where / "models" / name), KINDS[name]
+    run = decode(ckpt, TEXTS[name]) if ckpt.anatomy.writes else read(ckpt, TEXTS[name])
+    weights, mask = weights_of(run, kind, 1)[2], mask_of(run, kind, 1)
+    fields = {"checkpoint": name, "text": TEXTS[name], "kind": kind, "layer": "1", "heads": "2"}
+    with opened(browser, server, "/attention", **fields) as page:
+        drawn(page, MATRIX)
+        at_its_end(page)
+        entry(page.locator(".matrix"), "Table").click()
+        expect(page.get_by_test_id("stDataFrame")).to_be_visible()
+        path = save(page, page.locator(".st-key-table_csv button"), tmp_path)
+    with path.open(encoding="utf-8", newline="") as file:
+        header, *lines = csv.reader(file)
+    keys = mask.shape[1]
+    assert len(lines) == len(weights) and len(header) >= 1 + keys
+    for row, line in enumerate(lines):
+        assert np.array_equal(np.array(line[1 : 1 + keys], np.float32), weights[row])
+
+
+@pytest.mark.parametrize("name", ["gpt2", "t5"])
+def test_a_text_is_edited_and_another_candidate_taken(server: str, browser: Browser, where: Path, name: str) -> None:
+    ckpt = load(where / "models" / name)
+    trunk = decode(ckpt, EDITED[name])
+    other = trunk.steps[0].candidates[2]
+    branch = decode(ckpt, EDITED[name], max_steps=2, force={0: other.token_id})
+    with opened(browser, server, "/decoding", checkpoint=name, text=TEXTS[name]) as page:
+        drawn(page, SCRUBBER)
+        at_its_end(page)
+        page.keyboard.press("e")
+        expect(page.get_by_role("textbox", name="Edit the text")).to_have_value(TEXTS[name])
+        page.keyboard.type(EDITED[name])
+        page.keyboard.press("Enter")
+        expect_address(page, text=EDITED[name])
+        at_its_end(page)
+        expect_step(page, 0, shown_token(trunk.steps[0].token))
+        row = page.locator(".candidate:not(.empty)").nth(2)
+        row.hover()
+        row.get_by_role("button").click()
+        expect_step(page, 0, shown_token(other.token))
+        expect(page.locator(".st-key-branch_here")).to_be_visible()
+        expect_address(page, branch="1")
+        if len(branch.steps) > 1:
+            page.get_by_role("button", name="Next step").click()
+            expect_step(page, 1, shown_token(branch.steps[1].token))
+            expect_address(page, t=step_row(branch, 1))
+
+
+@pytest.mark.parametrize("name", ["gpt2", "t5"])
+def test_a_click_on_a_cell_of_a_recorded_mask_chooses_its_tokens(server: str, browser: Browser, name: str) -> None:
+    fields = {"checkpoint": name, "text": TEXTS[name], "mask_kind": "decoder", "target": "one two three"}
+    if name == "gpt2":
+        fields.pop("target")
+    with opened(browser, server, "/masks", **fields) as page:
+        stage = drawn(page, MATRIX)
+        at_its_end(page)
+        found = survey(stage, cells=True)
+        open_ = max((row, column) for (row, column), lines in found.cells.items() if row > column)
+        closed = next(lines for (row, column), lines in found.cells.items() if row < column)
+        assert any("masked" in line for line in closed)
+        stage.click(position=found.at(*open_))
+        expect_address(page, t=open_[0], u=open_[1])
+        expect(page.locator("[data-testid=stMain]")).to_contain_text(f"What may query {open_[0]} read in layer")
