@@ -327,3 +327,10 @@ def folder(where: Path, name: str, *, tokenizer: Callable[[], Any] | None = None
     model(name, **changes).save_pretrained(where)
     pieces.save_pretrained(where)
     return where
+
+
+def ending(where: Path) -> Path:
+    """The same folder, whose answers have no token twice: those of a T5, which has no last position, end in time."""
+    settings = where / "generation_config.json"
+    settings.write_text(json.dumps({**json.loads(settings.read_text()), "no_repeat_ngram_size": 1}))
+    return where

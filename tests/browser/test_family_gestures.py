@@ -27,7 +27,7 @@ from playwright.sync_api import Browser, expect
 from served import APP, serving
 
 pytest.importorskip("transformers")
-from pretrained import folder
+from pretrained import ending, folder
 
 from viz_transformer import decode, load, read
 from viz_transformer.analysis.attention.maps import step_row
@@ -35,15 +35,16 @@ from viz_transformer.analysis.attention.maps import step_row
 KINDS = {"gpt2": "decoder", "bert": "encoder", "t5": "cross"}
 TEXTS = {"gpt2": "sat on", "bert": "the cat ran", "t5": "on the mat"}
 EDITED = {"gpt2": "twenty", "t5": "the cat"}
-"""Texts with answers that end in time."""
 
 
 @pytest.fixture(scope="module")
 def where(tmp_path_factory: pytest.TempPathFactory) -> Path:
     found = tmp_path_factory.mktemp("theirs")
     for name in KINDS:
-        folder(found / "models" / name, name)
-        folder(found / "elsewhere" / name, name, seed=1)
+        made = folder(found / "models" / name, name), folder(found / "elsewhere" / name, name, seed=1)
+        if name == "t5":
+            for each in made:
+                ending(each)
     return found
 
 

@@ -25,6 +25,9 @@ const HATCH = 4
 const SIGN = 22
 const WIDE = 640 // from here on what a step reads and writes is one line
 const BESIDE = 300 // from here on the strategy's numbers stand beside the model's
+/** @type {Record<string, string>} */
+const SHORT = { "repeated n-gram": "repeated", "too short to end": "too short" } // what a tooltip says in full
+const AS_LONG = 7 // letters of a reason that have room where a number has
 const SIGNS = [
   ["raw", "model"],
   ["raw removed", "removed, and why"],
@@ -381,7 +384,8 @@ function makeScrubber(root) {
         after.part.style.width = kept ? `${100 * (finalProbability(step, i) || 0)}%` : "0"
         part.classList.toggle("removed", each !== undefined && !kept)
         after.value.classList.toggle("why", !kept)
-        if (each !== undefined) after.value.textContent = finalText(step, i)
+        const final = finalText(step, i)
+        if (each !== undefined) after.value.textContent = SHORT[final] ?? final
       }
       taker.hidden = !canTake(step, i)
       if (each === undefined) return
@@ -631,6 +635,8 @@ function makeScrubber(root) {
       root.style.setProperty("--label", `${label()}px`)
       root.classList.toggle("wide", broad && head.strategy !== undefined)
       root.classList.toggle("beside", root.clientWidth >= BESIDE * zoom(root) && head.strategy !== undefined)
+      const letters = Math.max(0, ...(head.strategy?.reasons ?? []).map((why) => (SHORT[why] ?? why).length))
+      root.style.setProperty("--reason", letters > AS_LONG ? `calc(${8 * letters}px * var(--vt-zoom, 1))` : "0px")
       drawSentence(step)
       drawControls(step)
       if (moves) moveBars(step)
