@@ -106,6 +106,24 @@ def test_an_installed_command_finds_its_own_checkpoints(installed: Path) -> None
     assert [line.split()[0] for line in lines] == ["name", *sorted(SHIPPED)]
 
 
+def test_an_installed_app_without_the_extra_of_folders_reads_its_own_models_and_says_what_is_lacking(
+    installed: Path,
+) -> None:
+    without = "import sys\nfor name in ('transformers', 'tokenizers', 'sentencepiece', 'huggingface_hub'):\n"
+    without += "    sys.modules[name] = None  # what is not installed\n"
+    page = (
+        "from streamlit.testing.v1 import AppTest\n"
+        "from viz_transformer.command.server import entry_script\n"
+        "app = AppTest.from_file(str(entry_script()), default_timeout=60).run()\n"
+        "print(len(app.exception), [title.value for title in app.title])\n"
+        "import viz_transformer as vt\n"
+        "print(vt.decode(vt.load('copy'), 'abc').text)\n"
+        "from viz_transformer import huggingface\n"
+        "print(huggingface.lacking())\n"
+    )
+    assert run_installed(installed, without + page).splitlines()[-3:] == ["0 ['Run']", "abc", "transformers"]
+
+
 def test_requirements_pin_what_the_project_asks_for() -> None:
     asked = {wanted.name: wanted for wanted in map(Requirement, PROJECT["dependencies"])}
     extras = {name: [*map(Requirement, wanted)] for name, wanted in PROJECT["optional-dependencies"].items()}

@@ -34,7 +34,7 @@ else:
     from viz_transformer.command import main
     main(["app", "--no-browser", "--port", "0"])
 """
-HEAVY = ("torch", "spacy", "transformers", "lightning")
+HEAVY = ("torch", "spacy", "transformers", "tokenizers", "huggingface_hub", "lightning")
 
 
 def imported_by(code: str) -> str:
