@@ -182,8 +182,11 @@ def test_the_card_of_a_folder_has_its_sizes_and_says_how_it_is_measured(
         assert app.code[-1].value == f"viz-transformer evaluate {written(name)} --data {command}"
 
 
-def test_embeddings_that_are_narrower_than_the_stream_are_a_sentence(opened: Callable[..., AppTest]) -> None:
-    assert "fewer features than its stream" in words(opened("electra", "input"))
+@pytest.mark.parametrize("name", ["electra", "albert"])
+def test_embeddings_that_are_narrower_than_the_stream_are_a_sentence(opened: Callable[..., AppTest], name: str) -> None:
+    said = words(opened(name, "input"))
+    assert wording("embeddings_have_fewer_features", 16, 32) in said and wording("what_the_input_is_made_of") in said
+    assert "Embedding × scale" not in said  # which is not what its input is
 
 
 def test_decoding_says_that_nothing_is_written(opened: Callable[..., AppTest]) -> None:

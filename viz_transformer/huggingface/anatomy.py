@@ -78,8 +78,11 @@ def anatomy_of_config(
         if family.acts:
             name = f"{stack}.embed.position"
             missing[name] = f"this model adds no positions to its embeddings; its self-attention {family.acts}"
-        narrow = config.get(places.narrow, width) != width
-        why = "this model's embeddings have fewer features than its stream" if narrow else None
+        few = read.optional((places.narrow,)) or width
+        narrow, why = few != width, None
+        if narrow:
+            sizes = f"{few:,} of {width:,}"
+            why = f"this model's embeddings have fewer features than its stream, {sizes}: a map stands between"
         if places.shared and not narrow:
             why = "between this model's embeddings and its stream stands a map of its own"
         recorded += _embed_points(stack, places, missing, why)

@@ -52,6 +52,8 @@ def strips(both: Runs, side: SideName, numbers: DeltaGenerator) -> None:
 def _heading(shown: Shown, side: SideName) -> str:
     """The sum in words, with what this model's has more than that of the paper."""
     stack = SIDES[side].stack
+    if f"{stack}.embed.token" not in shown.trace:
+        return "What the input is made of"
     segment = " + segment" if f"{stack}.embed.segment" in shown.trace else ""
     normed = f"{stack}.embed.sum" in shown.trace
     position = " + position" if f"{stack}.embed.position" in shown.trace else ""
