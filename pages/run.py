@@ -380,7 +380,7 @@ if not isinstance(summary, str) and not cached.is_warm():
     found = recorded.recording_of(summary, state.selection())
     if found is not None:
         show_recording(summary, found)
-both = frame.runs(status, rows="last" if whole else "chosen", recording=OF_RECORDING, longest=whole)
+both = frame.runs(status, rows="last" if whole else "chosen", recording=OF_RECORDING, by_step=whole)
 if both is None and not isinstance(summary, str | RecordingSummary):
     frame.fit_model(summary)
     if not whole:

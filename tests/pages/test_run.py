@@ -28,6 +28,7 @@ from page_driver import (
 from page_driver import drawn as alone
 from wording import wording
 
+from viz_transformer.analysis.attention.maps import step_row
 from viz_transformer.analysis.models.untrained import recipe_like, untrained
 from viz_transformer.analysis.run.whole import story, whole_run
 from viz_transformer.checkpoint import load
@@ -841,6 +842,25 @@ def test_of_two_answers_that_begin_at_other_rows_the_same_step_is_drawn(app, mod
     weights = run.trace["decoder.0.self.weights"][0, 0, 15]
     first = table[table["sub-layer"] == "decoder layer 0, self-attention"].iloc[0]
     assert first["weight"] == float(weights.max())
+
+
+@pytest.mark.parametrize(
+    ("model", "text", "t", "step"),
+    [("en-it-slips", "a dog", 3, -1), ("en-it-slips", "a dog", 99, -1), ("shakespeare", "ROMEO:", 0, 0)],
+)
+def test_at_a_row_without_a_step_page_and_picture_have_the_nearest_step(app, models_in, model, text, t, step):
+    """Padding that the run added, what is behind it, and a token that is only read."""
+    models_in(bundled_folder())
+    run = decode(load(bundled_folder() / model), text)
+    row = step_row(run, step % len(run.steps))
+    opened(app, run_view="whole", checkpoint=model, text=text, t=str(t))
+    assert app.session_state["selection"]["t"] == row
+    assert f"There is no step at target position {t}: " in words(app)
+    assert f"when it wrote {cited(run.steps[step].token)}" in words(app)
+    shares = [each.share for each in story(whole_run(run.trace, head=0), row)]
+    assert list(open_table(app, "run_whole_0")["share added"]) == shares
+    opened(app, run_view="map", checkpoint=model, text=text, t=str(t))  # where each row can be looked at
+    assert "There is no step" not in words(app)
 
 
 def test_on_a_projector_each_of_two_whole_runs_is_a_scene_with_its_own_question_and_caption(app, models_in):

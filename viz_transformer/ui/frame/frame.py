@@ -242,14 +242,14 @@ def runs(
     rows: Rows = "last",
     recording: str | None = None,
     steps: bool = False,
-    longest: bool = False,
+    by_step: bool = False,
 ) -> Runs | None:
     """The runs to look at, the selection brought into their bounds; None where a sentence in `status` says why.
 
     rows: which decoder rows the page shows, so that it can remark on their pass: those of the last one, or, if the
     page has `passes.choice`, each step's own where these are chosen. recording: the sentence that says why the page has
     nothing to show of a recording; None if it shows one. steps: the page is about steps, so a pinned run without any is
-    left out. longest: as `in_bounds` has it.
+    left out. by_step: as `in_bounds` has it.
     """
     summary = selected()
     if isinstance(summary, str):
@@ -274,20 +274,23 @@ def runs(
         both = Runs(instead)
     if chosen["pin_checkpoint"] is not None:
         both = _with_pinned(both, status, recording, steps=steps)
-    both = in_bounds(both, rows=rows, longest=longest)
+    both = in_bounds(both, rows=rows, by_step=by_step)
     if rows != "none":
         remark_on_passes(*((both.a, both.b) if both.compared else (both.main,)), elsewhere=rows == "last")
     st.session_state[_RUN] = f"{both.main.summary.name}, {both.main.words()}"
     return both
 
 
-def in_bounds(both: Runs, *, rows: Rows, longest: bool = False) -> Runs:
+def in_bounds(both: Runs, *, rows: Rows, by_step: bool = False) -> Runs:
     """The runs with the rows that are chosen, and the selection brought into their bounds; rows: as `runs` has it.
 
-    longest: where both are looked at, into those of the longer one, as steps count from A's first on: `of_run` has them
-    of each.
+    by_step: the page shows steps, so t is brought to a row that has one; where both are looked at, to one of the longer
+    run, as steps count from A's first on: `of_run` has them of each.
     """
-    fit(both.main, both.b if longest and both.compared else None)
+    other = both.b if by_step and both.compared else None
+    if by_step:
+        fit_step(both.main, other)
+    fit(both.main, other)
     if rows == "chosen" and state.SHARED.now().rows == "own":
         b = None if both.b is None else passes.with_own_rows(both.b)
         both = replace(both, a=passes.with_own_rows(both.a), b=b)
@@ -392,6 +395,13 @@ def fit(shown: Shown, other: Shown | None = None) -> None:
         source = max(source, len(other.trace.src))
         target = max(target, len(other.trace.tgt), first + len(other.run.steps))
     state.fit_positions(source, target, first)
+
+
+def fit_step(shown: Shown, other: Shown | None = None) -> None:
+    """Bring t to a row with a step, of this run or of the longer of two: padding and what is only read have none."""
+    steps = max(len(each.run.steps) for each in (shown, other) if each is not None)
+    if steps:
+        state.fit_step(analysis.step_row(shown.run, 0), steps)
 
 
 def of_run(shown: Shown, first_row: int | None = None) -> dict[str, Any]:

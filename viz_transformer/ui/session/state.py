@@ -402,6 +402,17 @@ def start_at(first_row: int) -> None:
         _change({"t": first_row})
 
 
+def fit_step(first_row: int, count: int) -> None:
+    """t, brought to the row of one of `count` steps, if there is one; without one it stays so."""
+    t, last = SHARED.now().t, first_row + count - 1
+    if t is None or first_row <= t <= last:
+        return
+    shown, what = min(max(t, first_row), last), _fields["t"].noun or "t"
+    where = f"the only one is at {last}" if count == 1 else f"the steps are at {first_row} to {last}"
+    remark(f"There is no step at {what} {t}: {where}, so {what} {shown} is shown.")
+    _change({"t": shown})
+
+
 def fit_positions(source: int, target: int, first_row: int) -> None:
     """All four positions, brought into a run of `source` and `target` tokens; without one t is the first step's row."""
     start_at(first_row)

@@ -39,7 +39,7 @@ def place() -> None:
         return
     state.shown_ahead()
     try:
-        both = frame.in_bounds(Runs(_shown()), rows="last" if _whole() else "chosen")
+        both = frame.in_bounds(Runs(_shown()), rows="last" if _whole() else "chosen", by_step=_whole())
         show_ahead(_ahead(both))
     except ValueError:
         state.select()
