@@ -6,10 +6,13 @@ from contextlib import contextmanager
 import numpy as np
 import pytest
 from browser.driving import MATRIX, drawn, pixels, survey, tooltip
+from playwright.sync_api import expect
 
 import viz_transformer as vt
 from viz_transformer import numerals
+from viz_transformer.analysis.attention.maps import step_row
 from viz_transformer.figures import theme
+from viz_transformer.model.kinds import KINDS, kinds_of
 
 
 @contextmanager
@@ -59,6 +62,29 @@ def test_a_frame_in_a_notebook_is_as_tall_as_its_picture_and_keeps_its_style(bro
         needs = inside.locator("body").evaluate("(body) => body.scrollHeight")
         assert page.locator("iframe").evaluate("(frame) => frame.clientHeight") == needs
         assert page.locator("p").evaluate("(text) => getComputedStyle(text).color") == "rgb(0, 0, 0)"
+
+
+def test_a_saved_whole_run_looks_into_the_strongest_weight_of_the_row_until_another_is_chosen(browser, run, tmp_path):
+    file = tmp_path / "run.html"
+    vt.figures.run(run).save(file)
+    kind = kinds_of(run.trace.anatomy)[0]
+    weights = run.trace[f"{KINDS[kind].stack}.0.{KINDS[kind].attention}.weights"][0, 0]
+    first = step_row(run, 0)
+    with saved(browser, file) as page:
+        now, stage = page.locator(".whole .now"), page.locator(".whole .stage")
+        stage.focus()
+        for level in ("layer", "attention", "weight"):
+            page.keyboard.press("+")
+            page.locator(f".whole .stage[data-level={level}]:not([data-moving])").wait_for()
+        assert len({int(row.argmax()) for row in weights[first:]} - {0}) > 0
+        for row in range(first, first + len(run.steps)):
+            share = numerals.share(float(weights[row].max()))
+            expect(now).to_have_text(re.compile(rf"takes {re.escape(share)} from .* for a score"))
+            page.keyboard.press("ArrowDown")
+        page.keyboard.press("ArrowLeft")
+        key = int(weights[row].argmax())
+        share = numerals.share(float(weights[row, max(key - 1, 0)]))
+        expect(now).to_have_text(re.compile(rf"takes {re.escape(share)} from .* for a score"))
 
 
 @pytest.mark.parametrize("what", ["encoder", "steps", "decoder.0.self"])

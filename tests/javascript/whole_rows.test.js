@@ -1,6 +1,11 @@
 import assert from "node:assert/strict"
 import { test } from "node:test"
-import { mostOf, ribbonsOf, strongestIn } from "../../viz_transformer/figures/components/parts/whole_rows.js"
+import {
+  mostOf,
+  ribbonsOf,
+  strongestIn,
+  strongestKey,
+} from "../../viz_transformer/figures/components/parts/whole_rows.js"
 
 const LEAST = 0.02
 const near = (a, b) => assert.ok(Math.abs(a - b) < 1e-6, `${a} is not ${b}`)
@@ -61,6 +66,14 @@ test("of equal ones the first has most, as where they were chosen", () => {
 test("where nothing has a weight, nothing has most", () => {
   assert.equal(mostOf(row({})), null)
   assert.equal(mostOf(row({}, Number.NaN)), null)
+})
+
+test("of a whole head the key with most weight is the first largest that the row may read", () => {
+  const weights = numbers([3, 4], [0.25, 0.5, 0.125, 0.125, 0, 0, 0, 0, 0.1, 0.2, 0.5, 0.2])
+  const keys = (arrays) => [0, 1, 2].map((n) => strongestKey(arrays, n))
+  assert.deepEqual(keys({ weights }), [1, 0, 2])
+  assert.deepEqual(keys({ weights, mask: numbers([3, 4], [1, 0, 1, 1, 1, 1, 1, 1, 1, 1, 0, 1]) }), [0, 0, 1])
+  assert.equal(strongestKey({ weights: numbers([1, 2], [Number.NaN, 0.5]) }, 0), 1)
 })
 
 test("ribbons are as wide as their weights and lie side by side; what is small is one, with all that was not sent", () => {

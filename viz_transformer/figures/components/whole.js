@@ -42,6 +42,7 @@ import {
   zoomed,
 } from "./parts/whole_levels.js"
 import { fitting, heightOf } from "./parts/whole_places.js"
+import { strongestKey } from "./parts/whole_rows.js"
 import { LEAST, overSentence } from "./parts/whole_words.js"
 import { attentionScene } from "./whole/attention.js"
 import { layerScene } from "./whole/layer.js"
@@ -199,8 +200,13 @@ function makeWhole(root) {
       if (stack === lastStack() && writes()) return rowAt(stepNow())
       return within(selection.chosen[stack.field], stack)
     },
-    /** The key that is looked at. */
-    keyOf: (stack) => within(selection.chosen[keyField(stack)], stack),
+    /** The key that is looked at; where no page says which, and nobody has chosen any, the one with most weight. */
+    keyOf: (stack) => {
+      const position = selection.chosen[keyField(stack)]
+      const weights = position === undefined && view.detail("attention")?.arrays.weights
+      if (!weights) return within(position, stack)
+      return strongestKey(view.detail("attention").arrays, view.rowOf(siteOf(head, selection.chosen).stack))
+    },
     detail: (of) => {
       const site = siteOf(head, selection.chosen)
       const place = of === "layer" ? layerPlace(site) : headPlace(site, headOf(selection.chosen, site.part.heads))

@@ -39,6 +39,22 @@ export function mostOf({ keys, weights }) {
 }
 
 /**
+ * The key with most weight in a row of a head, among those that it may read; the first where none has any.
+ * @param {Record<string, Numbers>} arrays weights [Q, K], and mask where anything is masked
+ * @param {number} row
+ */
+export function strongestKey({ weights: { values, shape }, mask }, row) {
+  const start = row * shape[1]
+  let [strongest, most] = [0, 0]
+  for (let key = 0; key < shape[1]; key++) {
+    if ((mask && !mask.values[start + key]) || !(values[start + key] > most)) continue
+    strongest = key
+    most = values[start + key]
+  }
+  return strongest
+}
+
+/**
  * The ribbons of one row, strongest last: how wide each is, in shares, and where it ends in the sum of all, which begins at
  * minus half of it. What is below `least` is folded into one: `rest` is its share.
  * @param {Strongest} row
