@@ -149,6 +149,21 @@ def test_at_each_level_words_are_whole_apart_and_in_view(app_server, browser, mo
             page.keyboard.press("+")
 
 
+def test_below_a_formula_of_two_lines_in_a_low_window_the_picture_gives_way_to_its_player(app_server, browser):
+    chosen = {"checkpoint": "taylor", "text": LONG, "kind": "cross", "layer": 1, "heads": 1, "t": 3}
+    with opened(browser, app_server, run_view="whole", script=NOTES, **chosen) as page:
+        page.set_viewport_size({"width": 900, "height": 700})
+        for level in LEVELS:
+            at_level(page, level)
+            page.evaluate(AT_REST)
+            problems, seen = page.evaluate(PROBLEMS)
+            assert seen > 20 and problems == [], level
+            player = page.locator(".whole .bar").bounding_box()
+            assert player and player["y"] + player["height"] <= 700, level
+            page.locator(".whole .stage").focus()
+            page.keyboard.press("+")
+
+
 def test_the_name_of_where_one_is_is_the_last_to_be_cut(app_server, browser):
     with opened(browser, app_server, run_view="whole", checkpoint="numbers", text="29,284.30", level="weight") as page:
         page.set_viewport_size({"width": 900, "height": 700})

@@ -64,6 +64,7 @@ const SETTLE = 250
 const WIDE = 850 // from here on what happens is said in one line
 const HEARD = MOVE + 100 // milliseconds: Python hears of another level when the picture has come there
 const MOST_BUTTONS = 12 // more heads than these are chosen from a list
+const LOWEST = 180 // pixels of the picture: in a low window it gives way to what plays it
 const UNHEARD = 1e4 // of a step that is played, Python hears only when it rests
 
 export default (component) => mount(component, "whole", makeWhole)
@@ -748,7 +749,7 @@ function makeWhole(root) {
       const projected = zoom(root) > 1
       const tall = alone() ? head.height * z : projected ? tallness(root, head.height * z) : heightNow(width)
       setFit(alone() || projected ? 1 : fitting(width, tall))
-      const height = Math.max(240, tall - way.offsetHeight - now.offsetHeight - 14 - bar.offsetHeight)
+      const height = Math.max(LOWEST, tall - way.offsetHeight - now.offsetHeight - 14 - bar.offsetHeight)
       const resized = room?.width !== width || room.height !== height
       room = { width, height }
       stage.style.height = `${height}px`

@@ -267,10 +267,10 @@ export function layerScene(view) {
     const { content } = group
     const count = hidden.shape[1]
     const top = content.y + 18 * z
-    const height = Math.min(content.height - 40 * z, 200 * z)
+    const height = Math.max(0, Math.min(content.height - 40 * z, 200 * z)) // 0 in a low window: words alone
     const zero = top + height * 0.7
     const cell = content.width / count
-    for (let n = 0; n < count; n++) {
+    for (let n = 0; n < count && height; n++) {
       const value = hidden.values[row * count + n] / most["hidden.ffn"]
       context.fillStyle = value > 0 ? paper.one("text") : paper.one("muted")
       const tall = Math.abs(value) * height * (value > 0 ? 0.7 : 0.3)
@@ -281,8 +281,8 @@ export function layerScene(view) {
     said([`${of} hidden units`, `${of} units`, of], content.y + 6 * z)
     const active = found.arrays["active.ffn"]
     const above = active && percent(active.values[row])
-    if (active)
-      said([`${above} are above 0`, `${above} > 0`, `${percent(active.values[row], 0)} > 0`], top + height + 14 * z)
+    const below = height ? top + height + 14 * z : content.y + 20 * z
+    if (active) said([`${above} are above 0`, `${above} > 0`, `${percent(active.values[row], 0)} > 0`], below)
   }
 
   function paintNow(context) {

@@ -74,7 +74,7 @@ export function weightScene(view) {
       ;[query, key, made].forEach((values, n) => {
         const y = block.y + n * high
         say(context, LINE_NAMES[n], left - 8 * z, y + high / 2, {
-          size: 13 * z,
+          size: Math.max(9 * z, Math.min(13 * z, high)),
           colour: paper.one(inks[n]),
           align: "right",
           weight: 600,
