@@ -437,6 +437,34 @@ def test_the_svg_of_a_matrix_has_every_token_as_it_is(random_server, browser, ru
         assert labels.isolated(token) in texts, token
 
 
+def test_a_text_in_an_svg_is_as_wide_as_it_was_drawn_in_whatever_font(random_server, browser, tmp_path):
+    """The file has no fonts: here it is drawn in another one, and words that fitted beside each other still do."""
+    measured = """(texts) => {
+      const context = document.createElement("canvas").getContext("2d")
+      return texts.map(([font, text]) => {
+        context.font = font
+        return context.measureText(text).width
+      })
+    }"""
+    drawn_now = """() => [...document.querySelectorAll("text")].map((each) => {
+      const given = (name) => each.getAttribute(name)
+      return [`${given("font-weight")} ${given("font-size")}px ${given("font-family")}`, each.textContent,
+        each.getBBox().width]
+    })"""
+    with opened(browser, random_server, **VIEW, run_view="whole") as page:
+        page.locator(".whole .stage[data-painted]").wait_for()
+        path = save(page, entry(page.locator(".whole"), "SVG"), tmp_path)
+        file = browser.new_page()
+        try:
+            file.goto(path.as_uri())
+            found = [each for each in file.evaluate(drawn_now) if each[1].isascii()]
+        finally:
+            file.close()
+        widths = page.evaluate(measured, [each[:2] for each in found])
+    assert len(found) > 20
+    assert [each[2] for each in found] == pytest.approx(widths, abs=1.5)
+
+
 def test_the_table_and_its_csv_have_the_numbers_of_the_trace(random_server, browser, run, tmp_path):
     weights, mask = expected.weights_of(run, "decoder", 1)[2], expected.mask_of(run, "decoder", 1)
     with opened(browser, random_server, "/attention", **{**VIEW, "kind": "decoder"}) as page:

@@ -3,7 +3,8 @@ import { mono } from "./text.js"
 
 /** @typedef {Record<string, string | number>} Attributes */
 
-// SVG from what draws on a canvas.
+// SVG from what draws on a canvas. It has no fonts in it: it names ours, others, and what every computer has, and how wide each
+// text is, so that in any of them all texts stand as they were drawn.
 
 /** @type {Record<string, string>} */
 const ENTITIES = { "&": "&amp;", "<": "&lt;", ">": "&gt;", '"': "&quot;" }
@@ -110,6 +111,7 @@ export class SvgContext {
   }
   fillText(/** @type {string} */ text, /** @type {number} */ x, /** @type {number} */ y) {
     const [, weight, size, family] = /** @type {string[]} */ (this.font.match(/^(\d+) ([\d.]+)px (.+)$/))
+    const width = rounded(this.measureText(text).width)
     this.#add(
       "text",
       {
@@ -121,6 +123,7 @@ export class SvgContext {
         "font-weight": weight,
         "text-anchor": ANCHORS[this.textAlign],
         "dominant-baseline": BASELINES[this.textBaseline],
+        ...(width > 0 && { textLength: width, lengthAdjust: "spacingAndGlyphs" }),
         "xml:space": "preserve",
       },
       escaped(text),
