@@ -200,6 +200,8 @@ def test_two_whole_answers_are_played_together_and_the_shorter_one_stays(app_ser
         expect(page).to_have_url(re.compile(rf"\bt={last}\b"))  # behind A's end too, where B is longer
         expect(shorter.locator(".now")).to_contain_text("This answer is over")
         expect(longer.locator(".now")).to_contain_text(f"Step {last} of 0 to {last}")
+        lines = [each.locator(".now").evaluate("(now) => now.offsetHeight / 22") for each in (a, b)]
+        assert lines == [2, 2]  # what is said of the end takes no room from the picture
         longer.locator(".stage").focus()
         page.keyboard.press("ArrowLeft")
         for each in (a, b):

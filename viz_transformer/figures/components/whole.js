@@ -43,7 +43,7 @@ import {
 } from "./parts/whole_levels.js"
 import { fitting, heightOf } from "./parts/whole_places.js"
 import { strongestKey } from "./parts/whole_rows.js"
-import { LEAST, overSentence } from "./parts/whole_words.js"
+import { LEAST, OVER } from "./parts/whole_words.js"
 import { attentionScene } from "./whole/attention.js"
 import { layerScene } from "./whole/layer.js"
 import { runScene } from "./whole/run.js"
@@ -766,7 +766,7 @@ function makeWhole(root) {
         painted = state
         mine.paintNow(prepare(over, width, height))
       }
-      const said = isOver() ? `${overSentence(steps() - 1)} ${mine.sentence()}` : mine.sentence()
+      const said = isOver() ? `${OVER} ${mine.sentence()}` : mine.sentence()
       if (now.textContent !== said) now.textContent = said
       if (!plays()) sentences(mine)
       fetchDetails()

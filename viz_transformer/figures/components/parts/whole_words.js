@@ -49,8 +49,8 @@ export function partSentence(head, arrays, stack, index, row) {
   return `${name}: ${token} takes ${percent(most.weight)} from ${quoted(keys.tokens[most.key])}; ${added}.`
 }
 
-/** What is said of an answer that is over while that of another run goes on. @param {number} last its last step */
-export const overSentence = (last) => `This answer is over: its last step, ${last}, stays while the other goes on.`
+/** What is said of an answer that is over while that of another run goes on, in front of what its last step does. */
+export const OVER = "This answer is over."
 
 /** A shape as the code says it: [14, 64]. @param {number[]} sizes */
 const shaped = (...sizes) => `[${sizes.join(", ")}]`
