@@ -164,6 +164,27 @@ def test_below_a_formula_of_two_lines_in_a_low_window_the_picture_gives_way_to_i
             page.keyboard.press("+")
 
 
+def test_names_are_whole_once_their_font_has_come(app_server, browser):
+    """The font of one weight comes late; the one that stands for it is wider."""
+    late = """(() => {
+      const { measureText } = CanvasRenderingContext2D.prototype
+      CanvasRenderingContext2D.prototype.measureText = function (text) {
+        const found = measureText.call(this, text)
+        if (window.come || !/^[\\d.]+px .*IBM Plex Mono/.test(this.font)) return found
+        return new Proxy(found, { get: (of, name) => of[name] * 1.1 })
+      }
+    })()"""
+    names = """() => [...document.querySelectorAll("*")]
+      .flatMap(({ shadowRoot }) => [...(shadowRoot?.querySelectorAll(".whole canvas.base") ?? [])])
+      .flatMap(({ wrote }) => wrote ?? []).map(({ text }) => text)"""
+    chosen = {"checkpoint": "numbers-any", "text": "42", "run_view": "whole"}
+    with opened(browser, app_server, script=f"{late};{NOTES}", **chosen) as page:
+        at_level(page, "run")
+        page.wait_for_function(f"({names})().includes('</…')")
+        page.evaluate("() => { window.come = true; document.fonts.dispatchEvent(new Event('loadingdone')) }")
+        page.wait_for_function(f"({names})().includes('</s>')")
+
+
 def test_the_name_of_where_one_is_is_the_last_to_be_cut(app_server, browser):
     with opened(browser, app_server, run_view="whole", checkpoint="numbers", text="29,284.30", level="weight") as page:
         page.set_viewport_size({"width": 900, "height": 700})

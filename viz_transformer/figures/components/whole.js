@@ -8,7 +8,7 @@ import { openWhy } from "./parts/leads.js"
 import { isStill } from "./parts/motion.js"
 import { selection } from "./parts/selection.js"
 import { mount, pointIn, prepare, tallness, zoom } from "./parts/stage.js"
-import { amongPlaces, quoted } from "./parts/text.js"
+import { amongPlaces, fontsNow, quoted } from "./parts/text.js"
 import { ownMoment, stepsAt, together } from "./parts/together.js"
 import {
   AGAIN,
@@ -761,7 +761,8 @@ function makeWhole(root) {
       else {
         mine.lay(width, height, base.getContext("2d"))
         if (mine !== scenes.run) scenes.run.lay(width, height, base.getContext("2d"))
-        const state = [level(), width, height, view.z, mine.state(), view.paper().one("page")].join("|")
+        const fonts = fontsNow(over.getContext("2d"))
+        const state = [level(), width, height, view.z, mine.state(), view.paper().one("page"), fonts].join("|")
         if (painted !== state) mine.paintStill(prepare(base, width, height))
         painted = state
         mine.paintNow(prepare(over, width, height))

@@ -97,3 +97,15 @@ export const mono = (size, weight = 400) =>
   `${weight} ${size}px 'IBM Plex Mono', 'Source Code Pro', ui-monospace, monospace`
 /** @param {number} size */
 export const sans = (size, weight = 400) => `${weight} ${size}px 'IBM Plex Sans', 'Source Sans', system-ui, sans-serif`
+/**
+ * How wide our fonts are as they are now: it changes when one of them comes, which until then another stands for.
+ * @param {Ruler} context
+ */
+export function fontsNow(context) {
+  return [mono(14), mono(14, 600), sans(14), sans(14, 600)]
+    .map((font) => {
+      context.font = font
+      return context.measureText("0").width
+    })
+    .join(" ")
+}
