@@ -53,7 +53,7 @@ const columns = ({ label, token, position, strips, blocks }) =>
 test("columns follow each other within the width, the candidates behind the last", () => {
   for (const stacks of [[ENCODER, DECODER], [DECODER], [ENCODER]])
     for (const width of [700, 1000, 1680]) {
-      const { bands, bars } = placed({ stacks, width })
+      const { bands, bars } = placed({ stacks: stacks.map((each) => ({ ...each, sums: width > 1000 })), width })
       const all = [...bands.flatMap(columns), [bars.x, bars.width]]
       for (let n = 1; n < all.length; n++) assert.ok(all[n][0] >= all[n - 1][0] + all[n - 1][1] - 1e-9, `${width} ${n}`)
       const [x, last] = all[all.length - 1]
@@ -80,6 +80,26 @@ test("a stack without positions has one strip for its input, one without a final
     placed({ stacks: [DECODER] }).bands[0].strips.map(({ point }) => point),
     [0, 1, 2, 3, 4],
   )
+})
+
+test("where there is room the strips that the input is the sum of have a sign between them, else they stand close", () => {
+  const bandOf = (changes, given) => placed({ stacks: [{ ...DECODER, ...changes }], ...given }).bands[0]
+  const { token, position, strips, signs } = bandOf({ sums: true })
+  const gaps = [
+    [token.x + token.width, position.x],
+    [position.x + position.width, strips[0].x],
+  ]
+  gaps.forEach(([from, to], n) => {
+    assert.ok(to - from >= 10)
+    assert.ok(Math.abs(signs[n] - (from + to) / 2) < 1e-9)
+  })
+  for (const [changes, given] of [
+    [{ sums: false }],
+    [{ sums: true, positions: false }],
+    [{ sums: true }, { width: 700 }],
+  ])
+    assert.equal(bandOf(changes, given).signs, null)
+  assert.equal(bandOf({ sums: false }).position.x - token.x - token.width, 3)
 })
 
 test("in a large window everything is larger, by the side that is nearest to its end", () => {

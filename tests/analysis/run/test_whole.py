@@ -1,7 +1,10 @@
 """The numbers of the whole run's picture are those of the trace, for the models that are bundled and for others."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
+import torch
 from builders import tiny_checkpoint
 
 from viz_transformer.analysis.layers.sublayers import share_added
@@ -34,6 +37,8 @@ def test_every_number_is_one_of_the_trace(name, text, head):
         same(each.token, run.trace[f"{each.stack}.embed.token"], each.features)
         if each.position is not None:
             same(each.position, run.trace[f"{each.stack}.embed.position"], each.features)
+            np.testing.assert_array_equal(each.token + each.position, each.stream[0])
+        assert each.sums == (each.position is not None)
         assert len(each.points) == len(each.stream)
         for point, values in zip(each.points, each.stream, strict=True):
             same(values, run.trace[point], each.features)
@@ -65,6 +70,18 @@ def test_the_stream_is_taken_behind_the_input_each_layer_and_the_final_norm():
 )
 def test_samples_are_spread_evenly_from_the_first_feature_to_the_last(count, samples, expected):
     assert spread(count, samples) == expected
+
+
+def test_a_stream_that_begins_as_something_else_is_not_called_the_sum():
+    stack = whole_run(decode(tiny_checkpoint(), "abc", max_steps=3).trace).stacks[0]
+    assert stack.sums
+    coarse = torch.from_numpy(stack.stream).to(torch.bfloat16).float().numpy()
+    assert replace(stack, stream=coarse).sums  # as a model in bfloat16 has it
+    with_segment = stack.stream.copy()
+    with_segment[0, :, 0] += 0.02 * np.abs(with_segment[0]).max()
+    assert not replace(stack, stream=with_segment).sums
+    assert not replace(stack, position=None).sums
+    assert not replace(stack, token=None).sums
 
 
 def test_no_more_features_are_taken_than_are_drawn():

@@ -49,6 +49,14 @@ class WholeStack:
     share: NDArray[np.float64]
     padded: NDArray[np.bool_]
 
+    @property
+    def sums(self) -> bool:
+        """Whether the stream begins as token + position, number by number, as rounded as bfloat16 has it: no where
+        vectors of segments are added too, or a norm comes between."""
+        if self.token is None or self.position is None:
+            return False
+        return bool(np.allclose(self.token + self.position, self.stream[0], rtol=2**-8, atol=0))
+
 
 @dataclass(frozen=True, eq=False)
 class WholeRun:

@@ -52,7 +52,7 @@ import { weightScene } from "./whole/weight.js"
 /** @import { WholeHeader } from "./parts/types.js" */
 
 // The whole run in one picture, on four levels: the run, one layer, one attention, one weight. Header: {of, title, caption, name,
-// height, head, stacks: {name, ink, field, tokens, padded, parts: {layer, part, kind, heads}, layers, features, final},
+// height, head, stacks: {name, ink, field, tokens, padded, parts: {layer, part, kind, heads}, layers, features, sums, final},
 // first_row, vocabulary, tokens, candidates: places in tokens by step, written: places in candidates, text, answer, ends: of the
 // answer behind each step, along: where two are looked at, {first_row: of the first, whose rows the selection has, steps: of the
 // longer one, reads: whether any reads a text first}}; arrays: token.S,

@@ -129,5 +129,6 @@ def _stack(stack: WholeStack, whole: WholeRun) -> dict[str, Any]:
         "parts": parts,
         "layers": len({place.layer for place in stack.places}),
         "features": stack.size,
+        "sums": stack.sums,
         "final": stack.points[-1] == f"{stack.stack}.out",
     }

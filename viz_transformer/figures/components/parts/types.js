@@ -124,7 +124,7 @@
  * A sub-layer; an attention has its kind and so many heads.
  * @typedef {{layer: number, part: string, kind?: string, heads?: number}} WholePart
  * @typedef {{name: string, ink: string, field: string, tokens: Token[], padded: number[], parts: WholePart[],
- *   layers: number, features: number, final: boolean}} WholeStack
+ *   layers: number, features: number, sums: boolean, final: boolean}} WholeStack
  * @typedef {Picture & {of: string, title: string, height: number, head: ?number, stacks: WholeStack[], first_row: number,
  *   vocabulary: number, tokens: Token[], candidates: number[][], written: number[],
  *   text: string, answer: string, ends: number[],

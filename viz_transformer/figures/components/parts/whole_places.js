@@ -8,9 +8,10 @@
  * @typedef {Column & {layer: number, part: string, index: number, ribbon: ?[number, number]}} Block */
 /** A column of the stream: `point` is its place among the points that the stack has.
  * @typedef {Column & {point: number}} Strip */
-/** Lanes are one below the other from `top` on, each `lane` high.
+/** `signs` are where a plus and an equals sign have room between the strips that the input is the sum of.
+ * Lanes are one below the other from `top` on, each `lane` high.
  * @typedef {{name: string, count: number, top: number, lane: number, bottom: number, left: number, label: Column,
- *   token: Column, position: ?Column, strips: Strip[], blocks: Block[], end: number}} Band */
+ *   token: Column, position: ?Column, signs: ?[number, number], strips: Strip[], blocks: Block[], end: number}} Band */
 /**
  * @typedef {{z: number, width: number, height: number, bands: Band[], bars: ?{x: number, width: number, y: number,
  *   row: number, most: number}, answer: {x: number, y: number, width: number, height: number}, base: number}} Whole
@@ -18,11 +19,12 @@
 /**
  * `count` tokens; where not all of them are there yet, `lanes` are for those that are.
  * @typedef {{name: string, count: number, lanes?: number, layers: number, parts: WholePart[], positions: boolean,
- *   final: boolean, widest: number}} Given
+ *   sums?: boolean, final: boolean, widest: number}} Given
  */
 
-const [STRIP, GAP, SMALL] = [18, 10, 3] // in pixels
+const [STRIP, GAP, SMALL, SIGN] = [18, 10, 3, 12] // in pixels
 const [RIBBON, BLOCK, ASIDE, LAYER] = [1.7, 1, 0.35, 0.75] // in units, which share the width that is left
+const [SIGNED_TWO, SIGNED_ONE] = [900, 750] // pixels: in a narrower picture no signs stand between strips
 const FEWEST = 12 // lanes
 const [READABLE, LEAST_BARS] = [15, 104] // a lane whose token can be read; what the candidates need
 const [BARS, HIGHEST, HEAD, MOST] = [176, 24, 42, 7] // MOST: six candidates, and what is written behind them
@@ -54,16 +56,21 @@ const unitsOf = (/** @type {Given} */ { parts, layers }) =>
   parts.reduce((sum, { part }) => sum + BLOCK + ASIDE + (part === "ffn" ? 0 : RIBBON), 0) + layers * (LAYER + ASIDE)
 
 /** What of a stack's width is fixed. */
-const fixedOf = (/** @type {Given} */ { widest, positions, final }, /** @type {number} */ z, /** @type {number} */ k) =>
-  widest + ((positions ? 3 : 1) * (STRIP * k + SMALL) + 2 * GAP + (final ? STRIP * k + SMALL : 0)) * z
+const fixedOf = (/** @type {Given} */ stack, /** @type {number} */ z, /** @type {number} */ k) => {
+  const { widest, positions, final } = stack
+  const signs = positions && stack.sums ? 2 * (SIGN - SMALL) : 0
+  return widest + ((positions ? 3 : 1) * (STRIP * k + SMALL) + signs + 2 * GAP + (final ? STRIP * k + SMALL : 0)) * z
+}
 
 /**
  * Everything in `width` x `height` pixels below `top`; `bars` is whether there are candidates.
  * @param {{z: number, width: number, height: number, top: number, stacks: Given[], bars: boolean}} given
  * @returns {Whole}
  */
-export function placeWhole({ z, width, height, top, stacks, bars }) {
-  const two = stacks.length > 1
+export function placeWhole({ z, width, height, top, stacks: given, bars }) {
+  const two = given.length > 1
+  const signed = width >= (two ? SIGNED_TWO : SIGNED_ONE) * z
+  const stacks = given.map((stack) => ({ ...stack, sums: signed && stack.sums }))
   const k = Math.min(1, width / (900 * z)) // strips and candidates are narrower in a narrow picture
   const wide = BARS * z * Math.max(0.7, k)
   const fixed = stacks.reduce((sum, stack) => sum + fixedOf(stack, z, k), 0)
@@ -123,7 +130,8 @@ function roomsOf(room, [first, second]) {
  * @param {number} z
  * @param {number} k
  */
-function placeBand({ name, parts, positions, final, widest }, x, unit, z, k) {
+function placeBand(stack, x, unit, z, k) {
+  const { name, parts, positions, final, widest } = stack
   const left = x
   const column = (/** @type {number} */ width, /** @type {number} */ behind) => {
     const made = { x, width }
@@ -131,8 +139,11 @@ function placeBand({ name, parts, positions, final, widest }, x, unit, z, k) {
     return made
   }
   const label = column(widest, GAP * z)
-  const token = column(STRIP * k * z, SMALL * z)
-  const position = positions ? column(STRIP * k * z, SMALL * z) : null
+  const apart = (stack.sums ? SIGN : SMALL) * z
+  const token = column(STRIP * k * z, apart)
+  const position = positions ? column(STRIP * k * z, apart) : null
+  /** @type {?[number, number]} */
+  const signs = position && stack.sums ? [position.x - apart / 2, x - apart / 2] : null
   /** @type {Strip[]} */
   const strips = [{ ...(positions ? column(STRIP * k * z, GAP * z) : token), point: 0 }]
   if (!positions) x += (GAP - SMALL) * z
@@ -147,7 +158,7 @@ function placeBand({ name, parts, positions, final, widest }, x, unit, z, k) {
     strips.push({ ...column(LAYER * unit, ASIDE * unit), point: strips.length })
   })
   if (final) strips.push({ ...column(STRIP * k * z, SMALL * z), point: strips.length })
-  return { name, left, label, token, position, strips, blocks, end: x }
+  return { name, left, label, token, position, signs, strips, blocks, end: x }
 }
 
 /**

@@ -24,6 +24,7 @@ import { drawCells, drawStrip, drawWay, largestIn, signedLevels } from "./draw.j
 const PAST = 0.3 // how strong the steps before this one are
 const LANES = { encoder: 0.85, decoder: 0.95 } // of a lane's height is what all ribbons of a row have together
 const THINNEST = 10
+const [SIGNED, HALF_SIGN] = [7, 3] // lanes from here on have signs of their own; half of a sign
 const LINED = 3 // lanes that are lower, in pixels, have no line: it would cover them
 const NAMED = 0.15 // ribbons from here on say where they come from
 const SHORT = { self: "self", cross: "cross", ffn: "ff" }
@@ -81,6 +82,29 @@ export function runScene(view) {
           most[`stream.${band.name}`][column.point],
         )
       }
+  }
+
+  /** Between the strips of a token, of its position and of what is their sum, a plus and an equals sign. */
+  function signs(context, colours, band, y, front = Infinity) {
+    if (!band.signs) return
+    const [plus, equals] = band.signs
+    const r = HALF_SIGN * place.z
+    const dash = (x, y) =>
+      drawWay(context, [
+        [x - r, y],
+        [x + r, y],
+      ])
+    context.strokeStyle = colours.one("muted")
+    context.lineWidth = place.z
+    if (front < band.position.x) return
+    dash(plus, y)
+    drawWay(context, [
+      [plus, y - r],
+      [plus, y + r],
+    ])
+    if (front < band.strips[0].x) return
+    dash(equals, y - r / 2)
+    dash(equals, y + r / 2)
   }
 
   /** The strips of the first rows of a band whose lanes are lower than a line and what is beside it. */
@@ -269,9 +293,12 @@ export function runScene(view) {
         if (named.has(row) || row === chosen) label(context, colours, band, row, size, row === chosen)
         shares(context, colours.one("muted"), band, row)
         if (band.lane >= LINED) strips(context, ink, band, row)
+        if (band.lane >= SIGNED * place.z) signs(context, colours, band, laneOf(band, row))
       }
       if (band.lane < LINED && rows) allStrips(context, colours, band, rows)
       context.globalAlpha = 1
+      if (band.lane < SIGNED * place.z && !(written && view.writes()))
+        signs(context, colours, band, band.top + (rows * band.lane) / 2)
       if (written && view.writes()) continue
       for (const block of band.blocks)
         if (block.ribbon)
@@ -340,6 +367,7 @@ export function runScene(view) {
     laneLine(context, colours, band, row, Math.min(front, band.end))
     label(context, colours, band, row, Math.max(names(band, row + 1).size, 12 * z), true)
     strips(context, colours.scale("diverging"), band, row, front)
+    signs(context, colours, band, laneOf(band, row), front)
     shares(context, colours.one("text"), band, row, front)
     const thick = thickOf(band)
     const rests = []
@@ -638,6 +666,7 @@ export function runScene(view) {
         layers: stack.layers,
         parts: stack.parts,
         positions: `position.${stack.name}` in arrays,
+        sums: stack.sums,
         final: stack.final,
         widest: widest(stack),
       })),
