@@ -212,3 +212,49 @@ test("an answer plays to its end", async () => {
   assert.deepEqual(problems, [])
   await page.close()
 })
+
+test("a run is pinned, and the whole runs of both are stepped and zoomed together", async () => {
+  const { page, problems } = await opened("/?text=42&checkpoint=numbers-any", ".whole .stage[data-painted]")
+  const states = () =>
+    page.evaluate(() =>
+      [...document.querySelectorAll("*")]
+        .flatMap(({ shadowRoot }) => [...(shadowRoot?.querySelectorAll(".whole") ?? [])])
+        .map((whole) => ({
+          level: whole.querySelector(".stage").dataset.level,
+          moves: whole.querySelector(".stage").hasAttribute("data-moving"),
+          step: whole.querySelector("input").value,
+          said: whole.querySelector(".now").textContent,
+        })),
+    )
+  const bothAre = (level, step) =>
+    until(async () => {
+      const all = await states()
+      return all.length === 2 && all.every((each) => each.level === level && !each.moves && each.step === step)
+    })
+  await (await page.waitForSelector(".st-key-pin_set button")).click()
+  await page.waitForSelector(".st-key-run_whole_1")
+  await page.keyboard.press("e")
+  await seen(page, "textarea.box")
+  await page.keyboard.type("1984")
+  await page.keyboard.press("Enter")
+  await until(async () => (await states()).length === 2 && new URL(page.url()).searchParams.get("text") === "1984")
+  await page.waitForSelector(".stApp[data-test-script-state=notRunning]")
+  await bothAre("run", "0")
+  await (await seen(page, ".whole .stage")).focus()
+  await page.keyboard.press(" ")
+  await until(async () => (await states()).every(({ step }) => Number(step) > 0))
+  await page.keyboard.press(" ")
+  await seen(page, '.whole [title="Play the steps"]')
+  const [{ step }] = await states()
+  await bothAre("run", step)
+  const [a, b] = await states()
+  assert.notEqual(a.said, b.said) // each tells its own step
+  for (const each of [a, b]) assert.ok(each.said.startsWith(`Step ${step} of`))
+  await page.keyboard.press("+")
+  await bothAre("layer", step)
+  await until(async () => new URL(page.url()).searchParams.get("level") === "layer")
+  await page.keyboard.press("Escape")
+  await bothAre("run", step)
+  assert.deepEqual(problems, [])
+  await page.close()
+})
