@@ -38,6 +38,31 @@ def test_keys_lead_down_to_one_weight_and_back_and_each_level_has_its_address(ap
         expect(page).not_to_have_url(re.compile("level="))
 
 
+PAGE_OF = {
+    "layer": ("Open this layer as a page", "layers"),
+    "attention": ("Open this attention as a page", "attention"),
+    "weight": ("Why this weight?", "weight"),
+}
+
+
+@pytest.mark.parametrize("level", PAGE_OF)
+def test_each_level_leads_to_the_page_that_is_about_it_with_what_is_chosen(app_server, browser, level):
+    label, path = PAGE_OF[level]
+    asked = {"checkpoint": "numbers-any", "text": "42", "kind": "cross", "layer": 1, "heads": 2, "t": 1, "i": 2}
+    with opened(browser, app_server, run_view="whole", level=level, **asked) as page:
+        at_level(page, level)
+        page.locator(".whole .stage").focus()
+        page.keyboard.press("ArrowLeft")  # to what is beside it
+        chosen = {"layer": {"layer": 0}, "attention": {"kind": "decoder"}, "weight": {"i": 1}}[level]
+        for name, value in chosen.items():
+            expect(page).to_have_url(re.compile(rf"\b{name}={value}\b"))
+        page.locator(".st-key-from_cell a", has_text=label).click()
+        expect(page).to_have_url(re.compile(rf"/{path}\?"))
+        for name, value in {**asked, **chosen}.items():
+            expect(page).to_have_url(re.compile(rf"\b{name}={value}\b"))
+        expect(page.locator(".vt-bad")).to_have_count(0)
+
+
 def test_what_is_looked_into_before_the_page_has_come_to_its_end_is_what_is_chosen(app_server, browser):
     """A key may come when the picture is there and what is chosen is not: it is held back here for the while."""
     held = """Object.defineProperty(globalThis, "vizTransformerSelection", {
