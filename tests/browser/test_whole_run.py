@@ -210,6 +210,18 @@ def test_names_are_whole_once_their_font_has_come(app_server, browser):
         page.wait_for_function(f"({names})().includes('</s>')")
 
 
+def test_among_many_keys_a_chosen_letter_stands_upright(app_server, browser):
+    """Longer names are turned there; a letter that is turned is another one, or a line."""
+    letter = """() => [...document.querySelectorAll("*")]
+      .flatMap(({ shadowRoot }) => [...(shadowRoot?.querySelectorAll(".whole canvas.base") ?? [])])
+      .flatMap(({ wrote }) => wrote ?? []).find(({ text }) => text === "E").corners"""
+    chosen = {"checkpoint": "shakespeare", "text": "ROMEO:", "kind": "decoder", "t": 12, "u": 3, "level": "weight"}
+    with opened(browser, app_server, run_view="whole", script=NOTES, **chosen) as page:
+        at_level(page, "weight")
+        (left, top), (right, bottom) = page.evaluate(letter)
+        assert left < right and top < bottom and right - left < bottom - top
+
+
 def test_the_name_of_where_one_is_is_the_last_to_be_cut(app_server, browser):
     with opened(browser, app_server, run_view="whole", checkpoint="numbers", text="29,284.30", level="weight") as page:
         page.set_viewport_size({"width": 900, "height": 700})

@@ -44,8 +44,12 @@ export function say(
   return context.measureText(shown).width
 }
 
-/** The same, upright: it ends at x, y and begins below. */
+/** The same, upright: it ends at x, y and begins below. A letter alone is not turned: it would be another one, or a line. */
 export function sayUpright(context, text, x, y, { size, colour, weight = 400, width = Infinity }) {
+  if ([...text].length === 1) {
+    say(context, text, x, y + size * 0.6, { size, colour, weight, align: "center", code: true })
+    return
+  }
   context.save()
   context.translate(x, y)
   context.rotate(-Math.PI / 2)
