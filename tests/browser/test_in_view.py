@@ -26,6 +26,16 @@ PLACES = {
 FILLING = ("input", "positions", "tensors", "playground")
 """Pages whose picture is a chart that grows with the window: at least this share of its height."""
 SHARE = 0.6
+WHOLE_PICTURES = {
+    "": ".st-key-run_whole .whole",
+    "attention": ".st-key-picture .matrix",
+    "weight": ".st-key-weight_row .row",
+    "layers": ".st-key-layers_top .rail",
+    "decoding": ".st-key-panel .scrubber",
+    "masks": ".st-key-masks_picture .masks",
+    "models": ".st-key-cards",
+}
+"""The other pages' pictures, with the legend and the player that belong to them."""
 
 
 def box(page: Page, of: str) -> dict[str, float]:
@@ -61,6 +71,20 @@ def test_question_bar_and_picture_are_in_view_together(app_server, browser):
                 assert box(page, strip)["y"] - question["y"] - question["height"] <= 24, path
             assert shown["height"] >= 0.4 * 720, path
             assert shown["y"] + shown["height"] <= 720, path
+
+
+def test_a_picture_with_its_legend_and_player_has_60_percent_of_the_height(app_server, browser):
+    titles = {path: title for title, (path, _) in PAGES.items()}
+    with opened(browser, app_server, checkpoint="numbers", text="29,284.30", run_view="whole") as page:
+        page.set_viewport_size({"width": 1280, "height": 720})
+        for path, picture in WHOLE_PICTURES.items():
+            if path:
+                go_to(page, titles[path])
+            expect(page.locator(picture).first).to_be_visible()
+            finished(page)
+            page.evaluate(AT_REST)
+            shown = box(page, picture)
+            assert shown["height"] >= SHARE * 720 and shown["y"] + shown["height"] <= 720, path
 
 
 @pytest.mark.parametrize("size", [(900, 700), (1280, 720), (1280, 900), (1920, 1080)], ids=str)
@@ -219,6 +243,28 @@ def test_the_maps_of_several_heads_are_in_view_together_with_cells_of_one_size(a
         assert all(list(columns) == list(range(11)) for columns in across)  # none has to be scrolled to
         steps = [(columns[10] - columns[0]) / 10 for columns in across]
         assert min(steps) >= 15 and max(steps) - min(steps) < 2  # letters of 12 pixels fit over them
+
+
+@pytest.mark.parametrize(("width", "height"), [(900, 700), (1280, 720)])
+def test_a_long_row_of_one_weight_has_its_numbers_and_is_scrolled_under_its_names(app_server, browser, width, height):
+    text = "ein mann mit einem hut und einer brille steht vor einem großen haus und liest eine zeitung in der sonne ."
+    view = {"checkpoint": "multi30k-de-en", "text": text, "t": 19, "i": 21}
+    with opened(browser, app_server, "/weight", **view) as page:
+        page.set_viewport_size({"width": width, "height": height})
+        finished(page)
+        stage = page.locator(".st-key-weight_row .row .stage")
+        expect(stage).to_be_visible()
+        page.evaluate(AT_REST)
+        assert stage.evaluate("(stage) => stage.scrollLeft") > 0
+        shown = stage.bounding_box()
+        assert shown["height"] >= 0.59 * height and shown["y"] + shown["height"] <= height
+        wide, names = (stage.locator(f"canvas.{part}").bounding_box() for part in ("base", "aside"))
+        assert wide["width"] >= 23 * 40 and wide["x"] < shown["x"]
+        assert (names["x"], names["width"]) == (shown["x"], shown["width"])
+        stage.evaluate("(stage) => stage.scrollTo(stage.scrollWidth, 0)")
+        assert stage.locator("canvas.aside").bounding_box() == names
+        page.mouse.click(shown["x"] + 60, shown["y"] + 200)  # a name, with keys under it, is no key
+        expect(page.locator(".st-key-strip .chip[aria-pressed=true]").first).to_have_text(".")
 
 
 def test_in_a_narrow_window_maps_of_weights_stand_below_each_other(app_server, browser):

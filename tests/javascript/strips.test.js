@@ -23,15 +23,21 @@ test("four strips stand one below the other, between the labels and the foot", (
   assert.deepEqual([start, end, height], [54, 312, 348])
 })
 
-test("so many keys as have their numbers in a wide window have them in a narrow one, where they are scrolled to", () => {
+test("up to 64 keys have their numbers in any window, and are scrolled to where they are wider than it", () => {
   const width = widthOf(628, 14)
   assert.equal(placed({ width, keys: 14 }).cell, 48) // two decimals
-  assert.equal(placed({ width: widthOf(628, 18), keys: 18 }).cell >= NUMBERED, true)
-  assert.deepEqual([widthOf(992, 14), widthOf(628, 19)], [992, 628]) // enough; too many in any window
+  for (const [room, keys] of [
+    [628, 18],
+    [628, 24],
+    [992, 24],
+    [992, 64],
+  ])
+    assert.ok(placed({ width: widthOf(room, keys), keys }).cell >= NUMBERED)
+  assert.deepEqual([widthOf(992, 14), widthOf(628, 65)], [992, 628]) // enough; so many are seen at once
 })
 
-test("columns share the width between names and legend, and are no wider than 72 pixels", () => {
-  assert.deepEqual([placed().left, placed().cell, placed().w], [126, 72, 216])
+test("columns share the width between names and legend, and are no wider than 112 pixels", () => {
+  assert.deepEqual([placed().left, placed().cell, placed().w], [126, 112, 336])
   assert.equal(placed({ keys: 34 }).cell, 14) // (720 - 126 - 118) / 34
   assert.equal(placed({ width: 100, keys: 4 }).cell, 10) // 40 pixels at least
 })
@@ -48,10 +54,16 @@ test("where there is less room the two strips of dimensions are lower, and all f
   assert.equal(placed({ room: 400 }).strips.keys.height, 88) // no higher than without it
 })
 
+test("a height that is asked for is filled by the two strips of dimensions, which are never lower for it", () => {
+  const { height, strips } = placed({ height: 432 })
+  assert.deepEqual([height, strips.keys.height, strips.products.height, strips.weights.height], [432, 130, 130, 26])
+  assert.equal(placed({ height: 320 }).height, placed().height)
+})
+
 test("labels that do not fit over their columns are turned, smaller, and get 92 pixels at most", () => {
-  const { upright, size, tall, start } = placed({ widest: 66 })
+  const { upright, size, tall, start } = placed({ widest: 106 })
   assert.deepEqual([upright, size, tall, start], [false, 14, 24, 54])
-  assert.equal(placed({ widest: 67 }).upright, true) // 67 + 6 is more than 72
+  assert.equal(placed({ widest: 107 }).upright, true) // 107 + 6 is more than 112
   const narrow = placed({ keys: 34 }) // columns of 14: letters of 11.48
   assert.deepEqual([narrow.upright, narrow.size, narrow.every], [true, 14 * 0.82, 1])
   assert.ok(Math.abs(narrow.tall - (50 * 0.82 + 10)) < 1e-9)
@@ -107,8 +119,8 @@ test("labels do not overlap, and no strip leaves the picture", () => {
 test("a place is the key whose column or label is there", () => {
   const place = placed()
   const at = (x, y) => keyAt(place, 3, x, y)
-  assert.deepEqual([at(126, 100), at(197, 100), at(198, 100), at(341, 100)], [0, 0, 1, 2])
-  assert.deepEqual([at(125, 100), at(342, 100)], [null, null])
+  assert.deepEqual([at(126, 100), at(237, 100), at(238, 100), at(461, 100)], [0, 0, 1, 2])
+  assert.deepEqual([at(125, 100), at(462, 100)], [null, null])
   assert.deepEqual([at(130, 29), at(130, 30), at(130, 312), at(130, 313)], [null, 0, 0, null])
 })
 

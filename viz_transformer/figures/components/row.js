@@ -17,6 +17,7 @@ import { isolated, mono, quoted, sans, shorten } from "./parts/text.js"
 // position, writes, scale, fill}; arrays: query [E], keys [K, E], scores [K], weights [K], mask [K].
 
 const HATCH = 5
+const HIGHEST = 660 // pixels: no higher in a window of any height
 
 export default (component) => mount(component, "row", makeRow)
 
@@ -24,10 +25,11 @@ function makeRow(root) {
   const stage = element("div", "stage")
   const base = element("canvas", "base")
   const over = element("canvas", "over")
+  const aside = element("canvas", "aside") // stays while columns are scrolled under it
   const foot = element("div", "foot")
   stage.tabIndex = 0
   stage.setAttribute("role", "application")
-  stage.append(base, over)
+  stage.append(base, over, aside)
   root.append(stage, foot)
   const tip = tooltip(root)
   const announce = announcer(root)
@@ -41,6 +43,7 @@ function makeRow(root) {
     exports(root, {
       draw: (context) => {
         paint(context)
+        names(context, place.width)
         marks(context)
       },
       size: () => ({ width: place.width, height: place.height }),
@@ -62,8 +65,9 @@ function makeRow(root) {
     const label = (token) => context.measureText(token.note ?? token.text).width
     const widest = head.keys.tokens.slice(0, 600).reduce((w, token) => Math.max(w, label(token)), 0)
     const letter = context.measureText("m").width
-    const room = z > 1 ? tallness(root, 0) : Number.POSITIVE_INFINITY // on a projector all of it is seen
-    return placeStrips({ z, width, keys: K, dimensions: E, widest, letter, room })
+    const tall = tallness(root, HIGHEST)
+    const room = z > 1 ? tall : Number.POSITIVE_INFINITY // on a projector all of it is seen
+    return placeStrips({ z, width, keys: K, dimensions: E, widest, letter, room, height: tall })
   }
   const xOf = (k) => place.left + k * place.cell
 
@@ -73,7 +77,7 @@ function makeRow(root) {
 
   function paint(context) {
     const paper = colours(root)
-    const { z, left, cell, strips } = place
+    const { z, cell, strips } = place
     const diverging = paper.scale("diverging")
     const own = paper.scale(head.scale)
     const gap = cell >= 6 ? 1 : 0
@@ -89,12 +93,6 @@ function makeRow(root) {
     }
     block("keys", (k, e) => signed(keys[k * E + e], most.vectors))
     block("products", (k, e) => signed(query[e] * keys[k * E + e], most.products))
-    // the query, once, as a column of its own beside the keys
-    const { y, height } = strips.keys
-    for (let e = 0; e < E; e++) {
-      context.fillStyle = diverging.css(signed(query[e], most.vectors))
-      context.fillRect(left - 22 * z, y + (e * height) / E, 14 * z, height / E >= 4 ? height / E - 1 : height / E + 0.3)
-    }
     const strip = (name, values, level, palette, text) => {
       const { y: at, height: tall } = strips[name]
       for (let k = 0; k < K; k++) {
@@ -113,7 +111,7 @@ function makeRow(root) {
           context.textAlign = "center"
           context.textBaseline = "middle"
           context.fillStyle = paper.one(isLight(colour) === isLight(paper.one("page")) ? "text" : "page")
-          const said = [text(value, 2), text(value, 1)].find((each) => context.measureText(each).width <= cell - 4)
+          const said = [2, 1, 0].map((n) => text(value, n)).find((each) => context.measureText(each).width <= cell - 3)
           context.fillText(said ?? "", xOf(k) + (cell - gap) / 2, at + tall / 2 + 1)
         }
       }
@@ -124,32 +122,11 @@ function makeRow(root) {
     tokens(context, paper)
   }
 
-  /** The strips' names at the left, what their colours mean at the right, the title above. */
+  /** What the colours mean, at the right. */
   function words(context, paper) {
-    const { z, left, w, strips, width } = place
+    const { z, left, w, strips } = place
     context.textAlign = "left"
     context.textBaseline = "alphabetic"
-    context.font = sans(16 * z, 600)
-    context.fillStyle = paper.one("text")
-    context.fillText(shorten(context, head.title, width - 8), 0, 18 * z)
-    const names = {
-      keys: ["keys k", "and query q"],
-      products: ["q × k", "by dimension"],
-      scores: ["score"],
-      weights: ["weight"],
-    }
-    for (const [name, lines] of Object.entries(names)) {
-      const { y, height } = strips[name]
-      const middle = lines.length > 1 ? y + 14 * z : y + height / 2 + 5 * z
-      lines.forEach((line, n) => {
-        context.font = n ? sans(13 * z) : sans(14 * z, 600)
-        context.fillStyle = paper.one(n ? "muted" : "text")
-        context.fillText(line, 0, middle + 18 * z * n)
-      })
-    }
-    context.font = sans(13 * z)
-    context.fillStyle = paper.one("muted")
-    if (strips.keys.height >= 70 * z) context.fillText("q", left - 19 * z, strips.keys.y - 4 * z)
     const x = left + w + 14 * z
     const bar = 48 * z
     const legend = (name, palette, ends) => {
@@ -167,6 +144,49 @@ function makeRow(root) {
     legend("products", "diverging", `±${number(most.products, 2)}`)
     legend("scores", "diverging", `±${number(most.scores, 2)}`)
     legend("weights", head.scale, "0–1")
+  }
+
+  /** The title in so many pixels, the strips' names at the left, and the query, once, as a column of its own. */
+  function names(context, wide) {
+    const paper = colours(root)
+    const { z, left, strips } = place
+    const { y, height } = strips.keys
+    for (let e = 0; e < E; e++) {
+      context.fillStyle = paper.scale("diverging").css(signed(query[e], most.vectors))
+      context.fillRect(left - 22 * z, y + (e * height) / E, 14 * z, height / E >= 4 ? height / E - 1 : height / E + 0.3)
+    }
+    const lines = {
+      keys: ["keys k", "and query q"],
+      products: ["q × k", "by dimension"],
+      scores: ["score"],
+      weights: ["weight"],
+    }
+    context.textAlign = "left"
+    context.textBaseline = "alphabetic"
+    context.font = sans(16 * z, 600)
+    context.fillStyle = paper.one("text")
+    context.fillText(shorten(context, head.title, wide - 8), 0, 18 * z)
+    for (const [name, said] of Object.entries(lines)) {
+      const strip = strips[name]
+      const middle = said.length > 1 ? strip.y + 14 * z : strip.y + strip.height / 2 + 5 * z
+      said.forEach((line, n) => {
+        context.font = n ? sans(13 * z) : sans(14 * z, 600)
+        context.fillStyle = paper.one(n ? "muted" : "text")
+        context.fillText(line, 0, middle + 18 * z * n)
+      })
+    }
+    context.font = sans(13 * z)
+    context.fillStyle = paper.one("muted")
+    if (height >= 70 * z) context.fillText("q", left - 19 * z, y - 4 * z)
+  }
+
+  function paintAside() {
+    const { z, left, width, height } = place
+    const wide = Math.min(width, stage.clientWidth)
+    const context = prepare(aside, wide, height)
+    context.fillStyle = colours(root).one("page")
+    context.fillRect(0, 30 * z, left - 7 * z, height - 30 * z) // what is scrolled under it is not seen
+    names(context, wide)
   }
 
   function tokens(context, paper) {
@@ -243,7 +263,7 @@ function makeRow(root) {
   }
   const pointed = (event) => {
     const { x, y } = pointIn(stage, event)
-    return { x: x + stage.scrollLeft, y }
+    return { x: x < place.left ? x : x + stage.scrollLeft, y } // under the names there is no key
   }
   /** Scroll as little as brings the column of the chosen key into view, when it is another one. */
   function reveal() {
@@ -251,7 +271,7 @@ function makeRow(root) {
     if (k === revealed) return
     revealed = k
     if (k === null) return
-    const [from, to] = [xOf(k) - 8, xOf(k) + place.cell + 8]
+    const [from, to] = [xOf(k) - place.left - 8, xOf(k) + place.cell + 8]
     if (from < stage.scrollLeft) stage.scrollLeft = from
     else if (to > stage.scrollLeft + stage.clientWidth) stage.scrollLeft = to - stage.clientWidth
   }
@@ -312,6 +332,7 @@ function makeRow(root) {
       place = measure(base.getContext("2d"))
       stage.style.height = `${place.height}px`
       paint(prepare(base, place.width, place.height))
+      paintAside()
       paintOver()
       reveal()
       stage.dataset.painted = String(performance.now())

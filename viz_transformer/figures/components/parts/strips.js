@@ -10,31 +10,43 @@
 
 const [BLOCK, LINE, GAP, FOOT] = [88, 26, 10, 26]
 const [LEFT, RIGHT] = [126, 118]
+const BROADEST = 112
 /** A column so wide has its numbers in it, with two decimals in one of `COLUMN`. */
 export const NUMBERED = 40
 const [COLUMN, USUAL] = [48, 992] // what there is in a window of 1280 pixels
+const SCROLLED = 64 // so many keys have their numbers and are scrolled to; more are seen at once, as colours
 
 /**
- * How wide the strips are drawn where there are so many pixels for them: where a usual window has all numbers in view,
- * a narrow one has them too, and is scrolled.
+ * How wide the strips are drawn where there are so many pixels for them: all columns have room for their numbers, and are
+ * scrolled where that is more.
  * @param {number} room
  * @param {number} keys
  */
 export const widthOf = (room, keys) =>
-  LEFT + RIGHT + keys * NUMBERED > USUAL ? room : Math.max(room, Math.min(USUAL, LEFT + RIGHT + keys * COLUMN))
+  keys > SCROLLED ? room : Math.max(room, LEFT + RIGHT + keys * NUMBERED, Math.min(USUAL, LEFT + RIGHT + keys * COLUMN))
 
 /**
  * `keys` columns of `dimensions`. `widest` is the width of the widest label and `letter` that of a letter, of 14 pixels
  * each; labels of one letter are never turned. Where there is only so much `room` from top to foot, the two strips with
- * dimensions are lower.
- * @param {{z: number, width: number, keys: number, dimensions: number, widest: number, letter: number, room?: number}} given
+ * dimensions are lower; where there is `height` for them, higher.
+ * @param {{z: number, width: number, keys: number, dimensions: number, widest: number, letter: number, room?: number,
+ *   height?: number}} given
  * @returns {Strips}
  */
-export function placeStrips({ z, width, keys, dimensions, widest, letter, room = Number.POSITIVE_INFINITY }) {
+export function placeStrips({
+  z,
+  width,
+  keys,
+  dimensions,
+  widest,
+  letter,
+  room = Number.POSITIVE_INFINITY,
+  height = 0,
+}) {
   const left = LEFT * z
   const right = RIGHT * z
   const inner = Math.max(40, width - left - right)
-  const cell = Math.min(inner / keys, 72 * z)
+  const cell = Math.min(inner / keys, BROADEST * z)
   const narrow = widest + 6 > cell
   const letters = widest <= 1.3 * letter
   const upright = narrow && !letters
@@ -42,8 +54,9 @@ export function placeStrips({ z, width, keys, dimensions, widest, letter, room =
   const tall = upright ? Math.min(widest * (size / (14 * z)), 92 * z) + 10 : 24 * z
   const every = Math.max(1, Math.ceil((upright ? size + 1 : size * 0.7) / cell))
   const start = 30 * z + tall
-  const free = room - start - (2 * LINE + 4 * GAP + FOOT) * z
-  const block = Math.min(Math.max(BLOCK, Math.min(dimensions, 128)) * z, Math.max(LINE * z, free / 2))
+  const others = start + (2 * LINE + 4 * GAP + FOOT) * z
+  const high = Math.max(BLOCK * z, Math.min(dimensions, 128) * z, (height - others) / 2)
+  const block = Math.min(high, Math.max(LINE * z, (room - others) / 2))
   let y = start
   const strip = (/** @type {number} */ height) => {
     const made = { y, height }
@@ -51,8 +64,8 @@ export function placeStrips({ z, width, keys, dimensions, widest, letter, room =
     return made
   }
   const strips = { keys: strip(block), products: strip(block), scores: strip(LINE * z), weights: strip(LINE * z) }
-  const [w, height, end] = [cell * keys, y + FOOT * z, y - GAP * z]
-  return { z, width, height, left, cell, w, start, end, upright, size, tall, every, strips }
+  const [w, end] = [cell * keys, y - GAP * z]
+  return { z, width, height: y + FOOT * z, left, cell, w, start, end, upright, size, tall, every, strips }
 }
 
 /**
