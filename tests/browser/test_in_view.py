@@ -243,6 +243,19 @@ def test_the_maps_of_several_heads_are_in_view_together_with_cells_of_one_size(a
         assert all(list(columns) == list(range(11)) for columns in across)  # none has to be scrolled to
         steps = [(columns[10] - columns[0]) / 10 for columns in across]
         assert min(steps) >= 15 and max(steps) - min(steps) < 2  # letters of 12 pixels fit over them
+        page.evaluate(
+            """() => {
+              window.words = []
+              const draws = CanvasRenderingContext2D.prototype.fillText
+              CanvasRenderingContext2D.prototype.fillText = function (text, ...where) {
+                window.words.push(text)
+                draws.call(this, text, ...where)
+              }
+            }"""
+        )
+        page.set_viewport_size({"width": 1280, "height": 722})
+        page.wait_for_function("window.words.some((text) => text.endsWith('weight'))")
+        assert not [text for text in page.evaluate("window.words") if text.endswith("…")]
 
 
 @pytest.mark.parametrize(("width", "height"), [(900, 700), (1280, 720)])

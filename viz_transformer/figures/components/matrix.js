@@ -20,7 +20,7 @@ import { announcer, button, element, tooltip } from "./parts/elements.js"
 import { exports } from "./parts/exports.js"
 import { FAINT, FAINT_ROWS, hiddenWords, isFaint, NOT_THERE, NOT_YET } from "./parts/hidden.js"
 import { openWhy } from "./parts/leads.js"
-import { ramp, unitAndNotes } from "./parts/legend.js"
+import { brief, ramp, unitAndNotes } from "./parts/legend.js"
 import { paintRow, picture, steps } from "./parts/maps.js"
 import { ring } from "./parts/marks.js"
 import { number, share } from "./parts/numbers.js"
@@ -451,7 +451,6 @@ function makeMatrix(root) {
   function legend(context, paper, y) {
     const { z, left } = place
     const palette = paper.scale(head.scale)
-    const length = 120 * z
     const end = head.signed || mode() === "map" ? number(full(0), 2) : mode() === "row" ? "row maximum" : "1"
     const start = head.signed ? `−${end}` : "0"
     context.font = mono(12 * z)
@@ -460,6 +459,11 @@ function makeMatrix(root) {
     context.fillStyle = paper.one("muted")
     let x = Math.max(Math.min(left, place.width * 0.2), context.measureText(start).width + 8)
     context.fillText(start, x - context.measureText(start).width - 8, y)
+    const ended = context.measureText(end).width
+    context.font = sans(13 * z)
+    const said = context.measureText(brief(head.unit)).width // rather a shorter ramp than less of it
+    context.font = mono(12 * z)
+    const length = Math.max(40 * z, Math.min(120 * z, place.width - x - 16 - ended - 16 * z - said))
     ramp(context, palette, x, y, length, z)
     x += length + 8
     context.fillStyle = paper.one("muted")

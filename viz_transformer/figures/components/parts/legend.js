@@ -6,6 +6,12 @@ import { shorten } from "./text.js"
 // What the colours of a map mean.
 
 /**
+ * A unit in as few words as it has.
+ * @param {string} unit
+ */
+export const brief = (unit) => unit.replace(/^attention weight$/, "weight")
+
+/**
  * What a legend says in `width` pixels: the unit and all notes, with "attention weight" called "weight" and of notes what
  * stands before their colon where that fits them in, and without the last notes where it does not.
  * @param {Pick<Context, "measureText">} context
@@ -15,13 +21,14 @@ import { shorten } from "./text.js"
  * @returns {string}
  */
 export function unitAndNotes(context, unit, notes, width, between = ", ") {
-  const brief = unit.replace(/^attention weight$/, "weight")
-  const [whole, briefer] = [unit, brief].map((name) => [name, ...notes].join(between))
-  const briefest = [brief, ...notes.map((note) => note.split(":")[0])].join(between)
+  const [whole, briefer] = [unit, brief(unit)].map((name) => [name, ...notes].join(between))
+  const briefest = [brief(unit), ...notes.map((note) => note.split(":")[0])].join(between)
   const fitting = [whole, briefer, briefest].find((text) => context.measureText(text).width <= width)
   return (
     fitting ??
-    (notes.length ? unitAndNotes(context, unit, notes.slice(0, -1), width, between) : shorten(context, brief, width))
+    (notes.length
+      ? unitAndNotes(context, unit, notes.slice(0, -1), width, between)
+      : shorten(context, brief(unit), width))
   )
 }
 
