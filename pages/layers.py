@@ -55,9 +55,9 @@ def show(both: frame.Runs) -> tuple[str, ...]:
             with right:
                 if place is None:
                     with frame.told("the gain and offset of its norms"):
-                        view.norm_panel(shown, place, stack)
+                        view.norm_panel(both, place, stack)
                 else:
-                    view.sublayer(shown, place)
+                    view.sublayer(both, place)
     below: tuple[str, ...] = ()
     if place is not None and experts_view.has_experts(shown, place):
         below = ("layers_router",)
@@ -68,11 +68,11 @@ def show(both: frame.Runs) -> tuple[str, ...]:
         with st.container(key="layers_depth"):
             view.along_the_stream(both, place)
     with st.container(key="layers_lens"), frame.told("how its stream is read out"):
-        lens_view.lens_panel(shown)
+        lens_view.lens_panel(both)
     if place is None:
         return ()
     with st.container(key="layers_norm"), frame.told("the gain and offset of its norms"):
-        view.norm_panel(shown, place, stack)
+        view.norm_panel(both, place, stack)
     return (*below, "layers_norm")
 
 

@@ -336,6 +336,10 @@ def test_two_runs_are_compared_by_their_means_on_one_scale(app, bundled):
     ]
     assert [text.rpartition(": ")[2] for text in mean["customdata"]] == shown(expected, 4)
     assert wording("means_of_a_and_of_b_on_one_scale") in words(app)
+    for looked_at, name in (("A|B", "A"), ("A-B", "A"), ("B", "B")):  # whose the numbers are stands where they begin
+        opened(app, text="7", pin_checkpoint="numbers", pin_text="29,284.30", shown=looked_at)
+        for heading in ("Decoder layer 1, cross-attention", "Logit lens"):
+            assert f">{heading}, of {name}<" in markup(app)
 
 
 def test_models_with_other_sub_layers_are_not_compared(app):

@@ -13,12 +13,19 @@ from viz_transformer.analysis.attention.maps import added_padding
 from viz_transformer.analysis.layers.sublayers import Flow, tokens_of
 from viz_transformer.figures import labels
 from viz_transformer.model.kinds import SIDE_OF, StackName
+from viz_transformer.sentences import capitalised
 from viz_transformer.ui.frame import text
+from viz_transformer.ui.frame.frame import Runs
 from viz_transformer.ui.session import state
 from viz_transformer.ui.session.runs import Shown
 
 MOST_ROWS = 200
 LONGEST = 24
+
+
+def heading(name: str, both: Runs) -> str:
+    """The heading of a table, with the run that its numbers are of where there are two."""
+    return capitalised(name) if both.b is None else f"{capitalised(name)}, of {both.main.name}"
 
 
 def chosen_token(stack: StackName) -> int:

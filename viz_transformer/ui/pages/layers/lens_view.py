@@ -21,10 +21,12 @@ from viz_transformer.analysis.layers.sublayers import tokens_of
 from viz_transformer.figures import labels
 from viz_transformer.model.kinds import StackName, stacks_of
 from viz_transformer.ui.frame import pictures, text
+from viz_transformer.ui.frame.frame import Runs
 from viz_transformer.ui.pages.layers.fields import FIELDS
 from viz_transformer.ui.pages.layers.layers_tables import (
     chosen_token,
     drawn_rows,
+    heading,
     row_head,
     say_what_is_left_out,
     token_html,
@@ -53,10 +55,11 @@ def _whole(shown: Shown, stack: StackName) -> Lens:
     return _lens(shown, 0, len(tokens_of(shown.trace, stack)))
 
 
-def lens_panel(shown: Shown) -> None:
+def lens_panel(both: Runs) -> None:
     """What the output layer would say of the stream behind each layer, or the sentence why there is no lens."""
+    shown = both.main
     anatomy = shown.trace.anatomy
-    text.section("Logit lens")
+    text.section(heading("logit lens", both))
     for stack in stacks_of(anatomy):
         if reason := undefined_lens(anatomy, stack):
             text.paragraph(reason)

@@ -15,7 +15,6 @@ from viz_transformer.figures.layers import Panel, gain_chart, stream_chart
 from viz_transformer.model.instrument import NotTold
 from viz_transformer.model.kinds import KINDS, StackName, stacks_of
 from viz_transformer.numerals import significant
-from viz_transformer.sentences import capitalised
 from viz_transformer.ui.components.pictures import rail
 from viz_transformer.ui.frame import frame, pictures, projector, text
 from viz_transformer.ui.frame.frame import Runs
@@ -23,6 +22,7 @@ from viz_transformer.ui.pages.layers.fields import FIELDS
 from viz_transformer.ui.pages.layers.layers_tables import (
     chosen_token,
     flow_table,
+    heading,
     stream_table,
     token_name,
     token_table,
@@ -99,11 +99,12 @@ def mean(flow: sublayers.Flow, values: Any) -> float:
 # --- one sub-layer
 
 
-def sublayer(shown: Shown, place: sublayers.Place) -> None:
+def sublayer(both: Runs, place: sublayers.Place) -> None:
     """What the selected sub-layer read, added and left, a row for each token."""
+    shown = both.main
     flow = next(each for each in flows_of(shown, place.stack) if each.place == place)
     active = sublayers.activity(shown.trace, place) if place.part == "ffn" else None
-    text.section(capitalised(place.title))
+    text.section(heading(place.title, both))
     text.paragraph(_how_it_joins(place, shown.trace.anatomy.norm))
     columns = _flow_columns(flow, active, post=shown.trace.anatomy.norm == "post")
     foot = [("mean", [labels.number(mean(flow, values), digits) for _, values, digits in columns])]
@@ -155,14 +156,15 @@ def _flow_columns(flow: sublayers.Flow, active: sublayers.Activity | None, *, po
     return columns
 
 
-def norm_panel(shown: Shown, place: sublayers.Place | None, stack: StackName) -> None:
+def norm_panel(both: Runs, place: sublayers.Place | None, stack: StackName) -> None:
     """Mean and variance before and after the selected norm, by token, and its gain and offset by feature.
 
     A final norm stands beside the rail, where there is room for one thing below the other; so it is on a projector.
     """
+    shown = both.main
     trace, model = shown.trace, shown.ckpt.model
     view = sublayers.final_norm_view(trace, model, stack) if place is None else sublayers.norm_view(trace, model, place)
-    text.section(capitalised(view.title))
+    text.section(heading(view.title, both))
     text.paragraph(f"{view.formula}; ε = {significant(view.epsilon, 6)}. Variances here are divided by d_model.")
     beside = place is not None and not projector.is_on()
     left, right = st.columns([5, 4], gap="medium") if beside else (st.container(), st.container())
