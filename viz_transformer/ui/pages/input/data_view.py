@@ -328,7 +328,7 @@ def _batch_table(codec: Codec, made: PaddedBatch, side: SideName, noun: str) -> 
             count = len([*alike])
             name = html.escape(labels.visible(names[id]), quote=True)
             if fills and count > FILLED:
-                cells.append(f'<td{filled} title="{name} × {count}">{id} ×{count}</td>')
+                cells.append(f'<td{filled} colspan="{count}" title="{name} × {count}">{id} ×{count}</td>')
             else:
                 cells += [f'<td{filled if fills else ""} title="{name}">{id}</td>'] * count
         rows.append(f"<tr><th>{noun} {index:,}</th>{''.join(cells)}</tr>")
