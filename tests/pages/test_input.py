@@ -227,6 +227,17 @@ def test_where_there_is_no_difference_of_inputs_one_sentence_says_so(app, given,
     assert len(strips(app)[1]) == 3 and sentence not in words(app)
 
 
+def test_inputs_of_two_sizes_stand_beside_each_other_on_one_scale(app):
+    opened(app, text="29.30", pin_text="7", input_rows="all", pin_checkpoint="numbers", shown="A|B")
+    charts = dict(zip([chart.key for chart in app.get("plotly_chart")], figures(app), strict=True))
+    drawn = [charts["input_strips_figure"], charts["input_strips_b_figure"]]
+    assert [each["layout"]["title"]["text"].split("encoder")[0][-3:] for each in drawn] == ["A: ", "B: "]
+    (most,) = {line["zmax"] for each in drawn for line in each["data"]}
+    assert most > 0
+    opened(app, text="29.30", pin_text="7", input_rows="all", pin_checkpoint="numbers", shown="A-B")
+    assert "input_strips_figure" not in [chart.key for chart in app.get("plotly_chart")]
+
+
 def test_a_model_without_that_side_has_no_difference_of_inputs(at_the_zoo):
     opened(at_the_zoo, checkpoint="own", text="bad", pin_text="ROT:", pin_checkpoint="shakespeare", shown="A-B")
     assert wording("b_has_no_encoder_that_reads_a_text") in words(at_the_zoo)

@@ -42,11 +42,13 @@ def input_strips(
     side: SideName,
     title: str,
     scale: float = 0.0,
+    beside: bool = False,
     theme: Theme = "light",
 ) -> go.Figure:
     """The strips below each other, a row for each token, all on one scale from minus to plus the largest value.
 
-    The scale goes to `scale` at least, which brings two pictures onto one.
+    The scale goes to `scale` at least, which brings two pictures onto one. beside: they are narrow, for they
+    stand beside others, and their legend says less.
 
     tokens, positions: what stands at each row, and where in the run. More than MOST_CELLS rows or features are pooled:
     a cell then shows the value farthest from 0 in its block, which the legend says. Raises ValueError if there is no
@@ -96,7 +98,7 @@ def input_strips(
             "tickfont": {"color": SIDES[side].of(colors.source_ink, colors.target_ink)},
         },
     )
-    said = ["value, one scale for all; features along the axis", *sorted(notes)]
+    said = ["value" if beside else "value, one scale for all; features along the axis", *sorted(notes)]
     legend.draw(figure, said, ends=(-largest, largest))
     return figure
 

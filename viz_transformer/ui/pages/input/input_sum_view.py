@@ -44,7 +44,7 @@ def strips(both: Runs, side: SideName, numbers: DeltaGenerator) -> None:
     text.section(_heading(both.main, side))
     row = state.selection()[SIDES[side].field] if FIELDS.now().input_rows == "one" else None
     if both.compared and both.b is not None:
-        _two_runs(both.a, both.b, side, row, numbers)
+        _two_runs(both.a, both.b, side, row, numbers, beside=both.beside)
     else:
         _one_run(both.main, side, row, numbers)
 
@@ -78,10 +78,7 @@ def row_choice(shown: Shown, side: SideName) -> None:
 def _one_run(shown: Shown, side: SideName, row: int | None, numbers: DeltaGenerator) -> None:
     """The strips of one run, and whether the recorded input is their sum."""
     made = _input_sum(shown, side, row)
-    added = (("+ segment", made.segment), ("+ position", made.position), ("= sum", made.before_norm))
-    parts = [(scaled_name(made.scale), made.scaled)]
-    parts += [(name, values) for name, values in added if values is not None]
-    parts.append((_input_name(made), made.out))
+    parts = _parts_of(made)
     names = [tokens_of(shown, side).tokens[position] for position in made.rows]
     asked = None if row is None else _table(shown, side, row, lambda: _strip_table(made))
     _draw(parts, names, made.rows, side, row, asked)
@@ -99,6 +96,14 @@ def _one_run(shown: Shown, side: SideName, row: int | None, numbers: DeltaGenera
         text.paragraph(f"This model adds no positions: the scaled embedding is its input.{instead}")
 
 
+def _parts_of(made: InputSum) -> list[tuple[str, NDArray[np.float32]]]:
+    """What is added up to an input, and the input, by name."""
+    added = (("+ segment", made.segment), ("+ position", made.position), ("= sum", made.before_norm))
+    parts = [(scaled_name(made.scale), made.scaled)]
+    parts += [(name, values) for name, values in added if values is not None]
+    return [*parts, (_input_name(made), made.out)]
+
+
 def _draw(
     parts: Sequence[tuple[str, NDArray[np.float32]]],
     names: Sequence[str],
@@ -109,8 +114,10 @@ def _draw(
     *,
     compared: str | None = None,
     scale: float = 0.0,
+    of: str = "",
 ) -> None:
-    """The figure, whose table opens when it is `asked` for; `compared` names both runs where the strips are A − B."""
+    """The figure, whose table opens when it is `asked` for; `compared` names both runs where the strips are A − B, `of`
+    the run of which they are where they stand beside those of another."""
     where = f"position {row}" if row is not None else f"{len(rows)} positions"
     where += ", A − B" if compared else ""
     figure = _input_strips(
@@ -118,14 +125,14 @@ def _draw(
         names,
         rows,
         side=side,
-        title=f"{SIDES[side].stack}.embed, {where}",
+        title=f"{f'{of}: ' if of else ''}{SIDES[side].stack}.embed, {where}",
         scale=scale,
+        beside=bool(of),
         theme=frame.theme(),
     )
     alt = f"Embedding, position and input of {where} on one scale"
-    frame.chart(
-        figure, key="input_strips", alt=alt, caption=compared, grows=PROJECTED, fills=True, on_table=asked, room=420
-    )
+    key = "input_strips_b" if of == "B" else "input_strips"
+    frame.chart(figure, key=key, alt=alt, caption=compared, grows=PROJECTED, fills=True, on_table=asked, room=420)
 
 
 def _table(shown: Shown, side: SideName, row: int, numbers: Callable[[], pd.DataFrame], said: str = "") -> Asked:
@@ -141,14 +148,18 @@ def _table(shown: Shown, side: SideName, row: int, numbers: Callable[[], pd.Data
 # --- two runs
 
 
-def _two_runs(a: Shown, b: Shown, side: SideName, row: int | None, numbers: DeltaGenerator) -> None:
-    """The same strips of A, of B and of A − B; of all positions those of A − B alone, on the scale of both."""
-    first, why = _input_sum(a, side, row), "There is no A − B here, since B has no such input: "
+def _two_runs(a: Shown, b: Shown, side: SideName, row: int | None, numbers: DeltaGenerator, *, beside: bool) -> None:
+    """The same strips of A, of B and of A − B; of all positions those of A − B alone, on the scale of both. Where there
+    is no A − B those of A and of B, if they are looked at beside each other."""
+    first, second = _input_sum(a, side, row), None
+    why = "There is no A − B here, since B has no such input: "
     try:
         second, why = _input_sum(b, side, row), ""
         found = input_difference(first, second)
     except ValueError as error:
-        text.paragraph(f"{why}{error}.", tone="bad")
+        if beside:
+            _beside(a, b, side, row, first, second)
+        text.paragraph(f"{why}{error}.", tone="plain" if beside else "bad")
         return
     scales = dict.fromkeys((scaled_name(first.scale), scaled_name(second.scale)))
     parts = [
@@ -175,6 +186,16 @@ def _two_runs(a: Shown, b: Shown, side: SideName, row: int | None, numbers: Delt
         st.html(_spread_table([("input of A", first.out), ("input of B", second.out), *rows]))
         for sentence in difference_in_words(found, a, b, side):
             text.paragraph(sentence)
+
+
+def _beside(a: Shown, b: Shown, side: SideName, row: int | None, first: InputSum, second: InputSum | None) -> None:
+    """The strips of A and those of B, if it has them, beside each other on one scale."""
+    runs = [(shown, made) for shown, made in ((a, first), (b, second)) if made is not None]
+    scale = max(made.largest for _, made in runs)
+    for column, (shown, made) in zip(st.columns(len(runs), gap="medium"), runs, strict=True):
+        with column:
+            names = [tokens_of(shown, side).tokens[position] for position in made.rows]
+            _draw(_parts_of(made), names, made.rows, side, row, scale=scale, of=shown.name)
 
 
 def difference_in_words(found: InputDifference, a: Shown, b: Shown, side: SideName) -> list[str]:
