@@ -25,7 +25,7 @@ from viz_transformer.model.kinds import SIDES, SideName
 from viz_transformer.numerals import significant
 from viz_transformer.sentences import capitalised
 from viz_transformer.ui.components.pictures import Asked
-from viz_transformer.ui.frame import controls, frame, pictures, text
+from viz_transformer.ui.frame import controls, frame, pictures, projector, text
 from viz_transformer.ui.frame.frame import Runs
 from viz_transformer.ui.pages.input.fields import FIELDS
 from viz_transformer.ui.pages.input.view import PROJECTED, tokens_of
@@ -159,7 +159,8 @@ def _two_runs(a: Shown, b: Shown, side: SideName, row: int | None, numbers: Delt
     except ValueError as error:
         if beside:
             _beside(a, b, side, row, first, second)
-        text.paragraph(f"{why}{error}.", tone="plain" if beside else "bad")
+        if not beside or not projector.is_on():  # a scene is its picture
+            text.paragraph(f"{why}{error}.", tone="plain" if beside else "bad")
         return
     scales = dict.fromkeys((scaled_name(first.scale), scaled_name(second.scale)))
     parts = [
