@@ -678,8 +678,9 @@ def test_a_file_of_a_folder_and_a_folder_of_folders_say_what_to_give_instead(
 
 
 def test_a_name_on_the_hub_is_fetched_where_that_is_allowed_and_asked_for(
-    app: AppTest, written: Callable[[str], Path], monkeypatch: pytest.MonkeyPatch
+    app: AppTest, written: Callable[[str], Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    monkeypatch.setenv(folders.LIBRARY_VARIABLE, str(tmp_path / "library"))
     asked = []
     monkeypatch.setattr(hub.huggingface_hub, "snapshot_download", lambda name, **_: asked.append(name) or written("t5"))
     at_models(app)

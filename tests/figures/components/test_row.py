@@ -84,7 +84,7 @@ def stage(shown):
 def column(shown, key, y=150):
     """A place on the page in the column of a key, in the first dimension of the keys below upright tokens."""
     box = stage(shown).bounding_box()
-    return box["x"] + 126 + 72 * key + 36, box["y"] + y
+    return box["x"] + 126 + 112 * key + 56, box["y"] + y
 
 
 def test_the_tooltip_says_query_key_product_score_and_weight(browser):

@@ -384,8 +384,8 @@ function makeScrubber(root) {
         after.part.style.width = kept ? `${100 * (finalProbability(step, i) || 0)}%` : "0"
         part.classList.toggle("removed", each !== undefined && !kept)
         after.value.classList.toggle("why", !kept)
-        const final = finalText(step, i)
-        if (each !== undefined) after.value.textContent = SHORT[final] ?? final
+        const final = each && finalText(step, i)
+        if (final) after.value.textContent = SHORT[final] ?? final
       }
       taker.hidden = !canTake(step, i)
       if (each === undefined) return
