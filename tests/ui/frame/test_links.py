@@ -66,6 +66,14 @@ def test_each_page_says_in_one_line_what_it_asks() -> None:
         assert ": " in asks(file) and asks(file).endswith("?")
 
 
+def test_what_a_page_asks_is_read_without_parsing_which_threads_cannot_do_at_once(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    asks.cache_clear()
+    monkeypatch.setattr("ast.parse", None)
+    assert asks(ROOT / "pages" / "attention.py") == "Attention: where does each head look?"
+
+
 @pytest.mark.parametrize("page", NEXT)
 def test_a_page_ends_with_a_link_to_the_next_and_alone_leads_nowhere(page: str) -> None:
     app = script("app.py").run()
