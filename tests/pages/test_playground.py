@@ -222,6 +222,18 @@ def test_an_edited_cell_goes_into_the_selection_and_the_same_widget_stays(app, m
     assert tables(figures(app)[0])[0][1, 2] == 3.25 and same(tables(figures(app)[0])[1], drawn("k", 9, 4, 4).T)
 
 
+def test_the_picture_is_ahead_of_editors_that_are_new_on_the_page_and_waits_for_no_others(app, monkeypatch):
+    waited = []
+    monkeypatch.setattr(number_editor, "sleep", waited.append)
+    opened(app)
+    app.number_input(key="play_seed_box").set_value(9)
+    again(app)
+    assert waited == [number_editor.PICTURE_FIRST]
+    for part in ("scaling", "norms"):
+        opened(app, play=part)
+    assert waited == 2 * [number_editor.PICTURE_FIRST]
+
+
 def test_a_cell_that_was_emptied_is_left_as_it_was(app, monkeypatch):
     opened(app)
     memory = taken(app, monkeypatch, "q", {1: {"2": None}})

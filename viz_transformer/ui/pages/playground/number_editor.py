@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from time import sleep
 from typing import Any
 
 import pandas as pd
@@ -20,6 +21,9 @@ from viz_transformer.ui.session import state
 
 MOST, LARGEST = MOST_NUMBERS, 999.0
 _MEMORY, _FULL = "play_editors", "play_editors_full"
+PICTURE_FIRST = 0.1
+"""Seconds by which tables that are new in the browser come behind the picture above them: to build them keeps it busy
+for longer, and what it has got by then is not painted before that."""
 
 
 @dataclass(frozen=True)
@@ -54,6 +58,13 @@ def take_problem() -> str | None:
     return None
 
 
+def let_the_picture_be_first() -> None:
+    """Wait, where none of the tables stands on the page yet: called between the picture and them."""
+    memory: dict[str, _Mounted] = st.session_state.get(_MEMORY, {})
+    if not any(_key(letter, kept) in st.session_state for letter, kept in memory.items()):
+        sleep(PICTURE_FIRST)
+
+
 def forget() -> None:
     """Go back to the numbers as they were drawn."""
     state.select(play_numbers="")
@@ -86,7 +97,7 @@ def editor(
     one = st.column_config.NumberColumn(required=True, min_value=-LARGEST, max_value=LARGEST, width=52)
     if boxes:
         one = st.column_config.CheckboxColumn(required=True, width=64)
-    key = f"play_{letter}_{kept.count}"
+    key = _key(letter, kept)
     st.caption(label)
     st.data_editor(
         shown,
@@ -115,6 +126,10 @@ def _taken(letter: Letter, key: str, columns: Sequence[str]) -> None:
         return
     memory[letter] = _Mounted(kept.made_of, kept.start, changed, kept.count)
     state.select(play_numbers=as_text(every))
+
+
+def _key(letter: str, kept: _Mounted) -> str:
+    return f"play_{letter}_{kept.count}"
 
 
 def _plain(value: float) -> str:

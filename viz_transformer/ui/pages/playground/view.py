@@ -203,6 +203,7 @@ def alignment_sentence(found: by_hand.Attended) -> str:
 
 def _attention_editors(own: bool, *, corners: int | None = None) -> None:
     """The tables that one edits; of the simplex the keys in its corners alone, and no values, which it does not use."""
+    number_editor.let_the_picture_be_first()
     chosen, size = FIELDS.now(), sizes()
     seed = chosen.play_seed
     tables: list[tuple[Any, str, str, int, int]] = [
@@ -477,6 +478,7 @@ def _norm_rest(found: list[by_hand.Normalised], seed: int) -> None:
         " feature of the same token, the same feature of the next token, or that of the other text. 0 is exact."
         " After: behind gain and offset. Batch norm is as in training; in use it takes averages from training."
     )
+    number_editor.let_the_picture_be_first()
     left, right = st.columns([1, 1], gap="medium")
     rows, features = x.shape[0] * x.shape[1], x.shape[2]
     columns = [str(f) for f in range(features)]
