@@ -37,7 +37,9 @@ FUNCTIONS = ast.FunctionDef | ast.AsyncFunctionDef
 LATE = {
     # a --help, a wrong word and the address that is printed wait for nothing that they do not need
     "command": 4,
-    "command.commands": 4,
+    "command.training": 1,
+    "command.measuring": 2,
+    "command.commands": 1,
     "command.server": 1,
     "command.serving": 1,
     # the heading is drawn first, then what a page needs, and torch only when a run is asked for

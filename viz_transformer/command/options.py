@@ -1,0 +1,87 @@
+"""Options that several commands have, and the model and the JSON that come of them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import orjson
+import typer
+
+import viz_transformer as vt
+
+if TYPE_CHECKING:
+    from viz_transformer.checkpoint import Checkpoint
+
+CheckpointArgument = Annotated[str, typer.Argument(metavar="CKPT", help="A checkpoint folder, or a bundled name.")]
+TextArgument = Annotated[str, typer.Argument(metavar="TEXT", help="What the model reads.")]
+BeamOption = Annotated[int | None, typer.Option(metavar="N", help="Beam search of this width instead of greedy.")]
+DataOption = Annotated[
+    Path | None,
+    typer.Option(
+        metavar="FILE",
+        help="What to test on, a path or a name in the data folder, or the data folder;"
+        " default: what the card names, in the data folder.",
+    ),
+]
+LimitOption = Annotated[int | None, typer.Option(metavar="N", help="Only the first N pairs, or windows of a text.")]
+BleuOption = Annotated[
+    str | None,
+    typer.Option(
+        metavar="NAME",
+        help="How BLEU splits texts, instead of as the card says: tokens, or one of sacrebleu's: 13a, intl, char, ...",
+    ),
+]
+JsonOption = Annotated[bool, typer.Option("--json", help="Print one JSON object.")]
+LanguageOption = Annotated[
+    str | None,
+    typer.Option(metavar="CODE", help="The language to answer in, of a model with several: de_DE, de, deu_Latn, ..."),
+]
+SourceLanguageOption = Annotated[
+    str | None, typer.Option(metavar="CODE", help="The language of the text, of a model with several.")
+]
+SpecialTokensOption = Annotated[
+    bool,
+    typer.Option("--special-tokens", help="Read a special token that is typed, such as </s>, as one, not as text."),
+]
+DeviceOption = Annotated[str, typer.Option(help="Where the model is computed: cpu or cuda.")]
+DtypeOption = Annotated[
+    str, typer.Option(help="The type that a folder of transformers is computed in: float32 or bfloat16.")
+]
+AllowDownloadOption = Annotated[
+    bool,
+    typer.Option("--allow-download", help="Fetch CKPT from the Hugging Face hub where it is a name there, not here."),
+]
+ChatOption = Annotated[
+    bool, typer.Option("--chat", help="Put the text into the model's chat template, as what a person says.")
+]
+
+
+def opened(
+    ckpt: str,
+    device: str,
+    dtype: str,
+    allow_download: bool,
+    *,
+    language: str | None = None,
+    source_language: str | None = None,
+    special_tokens: bool = False,
+    chat: bool = False,
+) -> Checkpoint:
+    """The model that is named, whose texts are read as the options say.
+
+    Raises ValueError for what it does not offer, also for an empty language.
+    """
+    model = vt.load(ckpt, device=device, dtype=dtype, allow_download=allow_download)
+    for name, given in (("--language", language), ("--source-language", source_language)):
+        if given == "":
+            raise ValueError(f"{name} is empty: name a language, or leave it out")
+    return model.read_as(
+        language=language or "", source_language=source_language or "", special_tokens=special_tokens, chat=chat
+    )
+
+
+def as_json(value: Mapping[str, Any]) -> str:
+    """One JSON object, indented; NaN and infinities become null."""
+    return orjson.dumps(value, option=orjson.OPT_INDENT_2).decode()

@@ -1,0 +1,222 @@
+"""Commands that run one text: `translate`, `read`, `trace`."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+import viz_transformer as vt
+from viz_transformer import analysis
+from viz_transformer.checkpoint.describe import table
+from viz_transformer.checkpoint.writing import check_output, write_file
+from viz_transformer.command.options import (
+    AllowDownloadOption,
+    BeamOption,
+    ChatOption,
+    CheckpointArgument,
+    DeviceOption,
+    DtypeOption,
+    JsonOption,
+    LanguageOption,
+    SourceLanguageOption,
+    SpecialTokensOption,
+    TextArgument,
+    as_json,
+    opened,
+)
+from viz_transformer.sentences import quoted
+
+if TYPE_CHECKING:
+    from viz_transformer.checkpoint import Checkpoint
+    from viz_transformer.running.decoding import Run
+    from viz_transformer.running.strategies import Strategy
+
+
+def translate(
+    ckpt: CheckpointArgument,
+    text: TextArgument,
+    beam: BeamOption = None,
+    length_penalty: Annotated[
+        float | None, typer.Option(help="Of --beam: 0 for none, default 0.6; more favours long answers.")
+    ] = None,
+    n_best: Annotated[
+        int | None, typer.Option(metavar="N", help="Of --beam: print so many answers, best first.")
+    ] = None,
+    tree: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="Of --beam: write every hypothesis of the search as JSON.")
+    ] = None,
+    sample: Annotated[bool, typer.Option("--sample", help="Draw each token instead of taking the best.")] = False,
+    temperature: Annotated[float | None, typer.Option(help="Of --sample: default 1; 0 is greedy.")] = None,
+    top_k: Annotated[int | None, typer.Option(metavar="N", help="Of --sample: keep the N most probable.")] = None,
+    top_p: Annotated[
+        float | None, typer.Option(help="Of --sample: keep the fewest that have this probability together.")
+    ] = None,
+    min_p: Annotated[
+        float | None, typer.Option(help="Of --sample: keep those at least this many times as probable as the first.")
+    ] = None,
+    repetition_penalty: Annotated[
+        float | None, typer.Option(help="Of --sample: above 1 against tokens that were read already.")
+    ] = None,
+    seed: Annotated[int | None, typer.Option(help="Of --sample: the same seed, the same draws; default 0.")] = None,
+    prefix: Annotated[str | None, typer.Option(metavar="TEXT", help="What the answer has to begin with.")] = None,
+    language: LanguageOption = None,
+    source_language: SourceLanguageOption = None,
+    special_tokens: SpecialTokensOption = False,
+    chat: ChatOption = False,
+    device: DeviceOption = "cpu",
+    dtype: DtypeOption = "float32",
+    allow_download: AllowDownloadOption = False,
+    json: JsonOption = False,
+) -> None:
+    """Print what the model answers."""
+    strategy = strategy_of(
+        beam,
+        sample,
+        {"length_penalty": length_penalty, "n_best": n_best},
+        {
+            "temperature": temperature,
+            "top_k": top_k,
+            "top_p": top_p,
+            "min_p": min_p,
+            "repetition_penalty": repetition_penalty,
+            "seed": seed,
+        },
+    )
+    if tree is not None and beam is None:
+        raise ValueError("--tree writes the hypotheses of a beam search: give --beam N with it")
+    if tree is not None:
+        check_output(tree)
+    model = opened(
+        ckpt,
+        device,
+        dtype,
+        allow_download,
+        language=language,
+        source_language=source_language,
+        special_tokens=special_tokens,
+        chat=chat,
+    )
+    if not model.anatomy.writes:
+        raise ValueError(f"{model.name} writes nothing: 'viz-transformer read' prints what it makes of a text")
+    run = vt.decode(model, text, strategy=strategy, prefix=prefix)
+    if tree is not None and run.tree is not None:
+        about = {"checkpoint": model.name, "weights_sha256": model.weights_sha256, "source": text}
+        write_file(tree, (as_json({**about, **run.tree.to_dict()}) + "\n").encode())
+    answers = answer_facts(model, run)
+    if json:
+        print(as_json({**run_facts(run), **({} if n_best is None else {"answers": answers})}))
+    else:
+        print("\n".join([run.text] if n_best is None else [answer["text"] for answer in answers]))
+    if not run.text.strip():
+        print(f"the answer is empty: {_without_text(run)}", file=sys.stderr)
+
+
+def strategy_of(beam: int | None, sample: bool, of_beam: Mapping[str, Any], of_sampling: Mapping[str, Any]) -> Strategy:
+    """What the options ask for. Raises ValueError for those that do not belong together."""
+    if beam is not None and sample:
+        raise ValueError("--beam and --sample are two ways to write an answer: give one of them")
+    for options, needed, is_given in ((of_beam, "--beam N", beam is not None), (of_sampling, "--sample", sample)):
+        given = [f"--{name.replace('_', '-')}" for name, value in options.items() if value is not None]
+        if given and not is_given:
+            raise ValueError(f"{given[0]} is a setting of {needed}: give that with it")
+    if beam is not None:
+        return vt.Beam(beam, **{name: value for name, value in of_beam.items() if value is not None})
+    drawn = {name: value for name, value in of_sampling.items() if value is not None}
+    return vt.Sampling(**drawn) if sample else vt.Greedy()
+
+
+def answer_facts(model: Checkpoint, run: Run) -> list[dict[str, Any]]:
+    """The best answers of a beam search, best first; of any other run the one that there is."""
+    if run.tree is None or model.target_codec is None:
+        return [{"text": run.text, "log_prob": run.log_prob, "score": run.score}]
+    best = [(node, model.target_codec.decode(run.tree.ids(node.index))) for node in run.tree.best]
+    return [{"text": text, "log_prob": node.total, "score": node.score} for node, text in best]
+
+
+def run_facts(run: Run) -> dict[str, Any]:
+    """A run for `translate --json`."""
+    return {
+        "text": run.text,
+        "tokens": run.tokens,
+        "log_prob": run.log_prob,
+        "score": run.score,
+        "stopped": run.stopped,
+        "steps": [
+            {
+                "index": step.index,
+                "token": step.token,
+                "token_id": step.token_id,
+                "log_prob": step.log_prob,
+                "forced": step.forced,
+                "candidates": [
+                    {"token": c.token, "token_id": c.token_id, "log_prob": c.log_prob} for c in step.candidates
+                ],
+            }
+            for step in run.steps
+        ],
+    }
+
+
+def _without_text(run: Run) -> str:
+    """The tokens that a run wrote, where they make no text."""
+    if not run.tokens:
+        return "there is no room for a token behind what the model was given"
+    more = len(run.tokens) - 5
+    listed = ", ".join(quoted(token) for token in run.tokens[:5]) + (f" and {more:,} more" if more > 0 else "")
+    return f"the model wrote {listed}, which {'stands' if len(run.tokens) == 1 else 'stand'} for no text"
+
+
+def read_command(
+    ckpt: CheckpointArgument,
+    text: TextArgument,
+    special_tokens: SpecialTokensOption = False,
+    device: DeviceOption = "cpu",
+    dtype: DtypeOption = "float32",
+    allow_download: AllowDownloadOption = False,
+    json: JsonOption = False,
+) -> None:
+    """Print what a model that writes nothing makes of a text: its labels, or what it puts in the place of masks."""
+    model = opened(ckpt, device, dtype, allow_download, special_tokens=special_tokens)
+    if model.anatomy.writes:
+        raise ValueError(f"{model.name} writes: its answer is printed by 'viz-transformer translate'")
+    facts = analysis.read_facts(model, vt.read(model, text), every_label=json)
+    print(as_json(facts) if json else table(analysis.read_rows(facts)))
+
+
+def trace(
+    ckpt: CheckpointArgument,
+    text: TextArgument,
+    out: Annotated[Path, typer.Option("-o", "--out", metavar="FILE", help="The safetensors file to write.")],
+    target: Annotated[str | None, typer.Option(help="What the decoder is given; default: the greedy answer.")] = None,
+    language: LanguageOption = None,
+    source_language: SourceLanguageOption = None,
+    special_tokens: SpecialTokensOption = False,
+    chat: ChatOption = False,
+    device: DeviceOption = "cpu",
+    dtype: DtypeOption = "float32",
+    allow_download: AllowDownloadOption = False,
+) -> None:
+    """Record a run, and save everything that happened in it."""
+    check_output(out)
+    model = opened(
+        ckpt,
+        device,
+        dtype,
+        allow_download,
+        language=language,
+        source_language=source_language,
+        special_tokens=special_tokens,
+        chat=chat,
+    )
+    decodes = target is None and model.anatomy.output == "next token"
+    recorded = vt.decode(model, text).trace if decodes else vt.trace(model, text, target)
+    recorded.save(out)
+    sides = {"source": recorded.src_tokens, "target": recorded.tgt_tokens}
+    tokens = " and ".join(f"{len(read)} {side}" for side, read in sides.items() if read)
+    print(f"{out}: {len(recorded.points())} points of {model.name}, {tokens} tokens")
+    if decodes and recorded.reads_ahead:
+        print(f"{recorded.reads_ahead}: each step was a pass of its own, and the rows saved are those of the last one")
