@@ -201,15 +201,16 @@ def in_large(answer: str, lead: str = "") -> None:
 
 
 def remarks(shown: Shown) -> list[str]:
-    """What there is to say about the text and the selection."""
+    """What there is to say: first about the text that was typed, as only two lines are in view at once."""
     ckpt, run = shown.ckpt, shown.run
-    sentences = [*state.remarks()]
+    sentences = []
     if unknown := unknown_sentence(ckpt, run):
         sentences.append(unknown)
     if other := round_trip_sentence(ckpt, shown.text):
         sentences.append(other)
     if long := length_sentence(ckpt, run):
         sentences.append(long)
+    sentences += state.remarks()
     if read := shown.how.read.words():
         sentences.append(f"The text is read {', '.join(read)}.")
     if not ckpt.anatomy.writes:

@@ -283,6 +283,11 @@ def test_the_examples_can_all_be_run(app):
         assert drawn(app)
 
 
+def test_what_is_said_of_the_text_stands_before_what_is_said_of_the_model(at_the_zoo):
+    said = words(opened(at_the_zoo, checkpoint="en-it-slips", text="bad ☃"))
+    assert said.index("not in the vocabulary") < said.index(wording("every_step_was_a_whole_pass_over"))
+
+
 @pytest.mark.parametrize(
     ("text", "sentence"),
     [
