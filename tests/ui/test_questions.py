@@ -198,8 +198,21 @@ def test_one_weight_compares_with_the_largest_other_score(shown: Shown) -> None:
         ratio = float(max(weights[key], weights[best]) / min(weights[key], weights[best]))
         assert f"“{shown.trace.src_tokens[best]}”" in answer
         said = float(answer.split(" = ")[1].split(" times")[0].replace(",", ""))
-        assert said == pytest.approx(ratio, rel=0.02)
+        assert said == pytest.approx(ratio, rel=0.005)
+        power = float(answer.split("e^")[1].split(" = ")[0])
+        assert (
+            said == pytest.approx(np.exp(power), rel=0.005) and f"is {power:g} " in answer
+        )  # as a reader works it out
         assert ("above" in answer) == bool(weights[key] > weights[best])
+
+
+def test_a_score_far_above_all_others_gets_a_power_of_ten_times_as_much(shown: Shown) -> None:
+    cell = Cell(kind="cross", layer=1, head=2, query=1, key=0)
+    found = ladder(shown.trace, parameters(shown.ckpt.model, "cross", 1), cell)
+    scores = np.zeros_like(found.row.scores)
+    scores[0] = 1000
+    answer = of_weight.question(shown, replace(found, row=replace(found.row, scores=scores))).answer
+    assert answer.endswith("so it gets e^1000 = 10^434 times as much.")
 
 
 def test_a_masked_weight_is_closed_by_the_mask(shown: Shown) -> None:

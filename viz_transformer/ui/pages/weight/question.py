@@ -10,6 +10,9 @@ from viz_transformer.numerals import number, percent, scientific, significant
 from viz_transformer.ui.frame.questions import Question, cited
 from viz_transformer.ui.session.runs import Shown
 
+LARGEST_POWER = 700.0
+"""Above it e to that power is written as a power of ten: it soon is more than a float64 holds."""
+
 
 def question(shown: Shown, found: Ladder) -> Question:
     """Its score beside the largest other score of the row: the softmax turns their difference into a ratio."""
@@ -30,8 +33,18 @@ def question(shown: Shown, found: Ladder) -> Question:
     gap, other = score - float(row.scores[best]), cited(keys[best])
     if gap == 0:
         return Question(asks, f"Because its score, {significant(score)}, is exactly that of {other}.")
-    times = float(significant(np.exp(abs(gap)), 3))
-    ratio = scientific(times) if times >= 1e9 else number(times, 0, ",") if times >= 100 else significant(times, 3)
     more, who = ("above", "so it") if gap > 0 else ("below", "which")
-    said = f"Its score, {significant(score, 3)}, is {significant(abs(gap), 3)} {more} that of {other}, {who} gets"
-    return Question(asks, f"{said} e^{significant(abs(gap), 3)} = {ratio} times as much.")
+    power, ratio = _power_and_ratio(abs(gap))
+    said = f"Its score, {significant(score)}, is {power} {more} that of {other}, {who} gets"
+    return Question(asks, f"{said} e^{power} = {ratio} times as much.")
+
+
+def _power_and_ratio(gap: float) -> tuple[str, str]:
+    """The gap, and e to the power of it with three digits: the gap with as many as give these with a calculator."""
+    if gap > LARGEST_POWER:
+        return significant(gap), f"10^{number(gap / np.log(10), 0)}"
+    times = float(significant(np.exp(gap), 3))
+    ratio = scientific(times) if times >= 1e9 else number(times, 0, ",") if times >= 100 else significant(times, 3)
+    texts = (significant(gap, digits) for digits in range(3, 18))
+    power = next(text for text in texts if float(text) == gap or float(significant(np.exp(float(text)), 3)) == times)
+    return power, ratio
