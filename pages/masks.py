@@ -33,7 +33,7 @@ strip = frame.place("strip")
 status = frame.status()
 both = frame.runs(status, recording=OF_RECORDING)
 
-from viz_transformer.ui.pages.masks import influence_view, masks_source, question, recorded_view, view
+from viz_transformer.ui.pages.masks import explained, influence_view, masks_source, question, recorded_view, view
 from viz_transformer.ui.pages.masks.fields import FIELDS
 from viz_transformer.ui.pages.masks.masks_source import Looked
 
@@ -53,7 +53,12 @@ def show(both: frame.Runs, kind: KindName, status: DeltaGenerator) -> None:
     with drawn:
         if chosen == "weights" or projector.is_on():
             weights(both, looked, status)
-        view.effect(looked)
+        changed = looked.compared is not None and not looked.compared.own
+        if changed:  # what that did comes first
+            view.effect(looked)
+        explained.why(both.main, looked)
+        if not changed:
+            view.effect(looked)
     with tools:
         view.row_controls(looked)
     with st.container(key="masks_beside_influence"):

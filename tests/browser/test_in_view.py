@@ -113,6 +113,15 @@ def test_the_whole_runs_of_a_and_b_are_in_view_together(app_server, browser):
             assert b["x"] + b["width"] <= width
 
 
+def test_what_leads_from_a_map_of_masks_to_the_weight_is_in_view_below_it(app_server, browser):
+    with opened(browser, app_server, "/masks", checkpoint="numbers", mask_view="weights") as page:
+        page.set_viewport_size({"width": 1280, "height": 720})
+        finished(page)
+        page.evaluate(AT_REST)
+        link, drawn = box(page, ".st-key-from_cell a"), box(page, ".st-key-masks_after .matrix")
+        assert drawn["y"] + drawn["height"] <= link["y"] and link["y"] + link["height"] <= 720
+
+
 @pytest.mark.parametrize("path", FILLING)
 def test_a_chart_has_most_of_the_height_and_grows_with_the_window(app_server, browser, path):
     picture = PLACES[path][2]

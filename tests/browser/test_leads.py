@@ -111,6 +111,54 @@ def test_a_key_that_nobody_chose_follows_the_steps_and_a_double_click_opens_why(
         expect_address(page, t="1", i="2")
 
 
+@pytest.mark.parametrize("batch", ["", "29,284.30"], ids=["alone", "padded"])
+@pytest.mark.parametrize("gesture", ["double click", "Enter", "link", "masks"])
+def test_a_cell_of_masks_leads_to_its_weight_in_the_run(app_server, browser, gesture, batch):
+    """By the map of the weights before, by the line below it, and by the mask before; not by a map of changed masks."""
+    view = "masks" if gesture == "masks" else "weights"
+    fields = {"mask_kind": "decoder", "mask_view": view, "mask_batch": batch, "mask_cells": "d3.0", "kind": "cross"}
+    with opened(
+        browser, app_server, "/masks", checkpoint="numbers-any", text="42", layer="0", heads="1", **fields
+    ) as page:
+        at_its_end(page)
+        if gesture == "masks":
+            stage = drawn(page, ".st-key-masks_four .masks .stage")
+            place = _cell_of_before(stage, 2, 1)
+        else:
+            stage = drawn(page, ".st-key-masks_before .matrix .stage")
+            place = survey(stage).at(2, 1)
+            after = drawn(page, ".st-key-masks_after .matrix .stage")
+            after.dblclick(position=survey(after).at(1, 0))
+        stage.click(position=place)
+        name = {"": ("t", "u")}.get(batch, ("mask_query", "mask_key"))
+        expect_address(page, **dict(zip(name, (2, 1), strict=True)))
+        assert urlsplit(page.url).path == "/masks"
+        if gesture == "Enter":
+            page.keyboard.press("Enter")
+        elif gesture == "link":
+            page.locator(".st-key-from_cell a").first.click()
+        else:
+            stage.dblclick(position=place)
+        page.wait_for_url("**/weight?**", timeout=SECONDS)
+        expect_address(page, kind="decoder", layer="0", heads="1", t="2", u="1")
+
+
+def _cell_of_before(stage, row, column):
+    """A place in this cell of the mask before."""
+    return stage.evaluate(
+        """(stage, words) => {
+          const box = stage.getBoundingClientRect()
+          const tip = stage.getRootNode().querySelector(".tooltip")
+          for (let y = 4; y < box.height; y += 6)
+            for (let x = 4; x < box.width; x += 6) {
+              stage.dispatchEvent(new PointerEvent("pointermove", { clientX: box.left + x, clientY: box.top + y }))
+              if (!tip.hidden && words.every((word) => tip.textContent.includes(word))) return { x, y }
+            }
+        }""",
+        [f"query {row}:", f"key {column}:", "Before: "],
+    )
+
+
 @pytest.mark.parametrize("wait", [0, 30, 80])
 def test_a_step_while_another_page_is_on_its_way_is_taken_there_and_neither_is_lost(app_server, browser, wait):
     with opened(browser, app_server, checkpoint="numbers-any", text="42") as page:

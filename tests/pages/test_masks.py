@@ -165,6 +165,40 @@ def test_any_plain_size_is_drawn(app, size, padded, kind):
     assert masks_of(app)[1]["padding"].shape == (wanted, wanted)
 
 
+# ---- to the weight itself
+
+
+def leading(app, title="weight"):
+    """The addresses of the links to this page; not that in the sidebar."""
+    return [link.proto.query_string for link in app.get("page_link") if link.proto.page == title]
+
+
+def test_a_cell_that_nobody_changed_leads_to_its_weight_and_no_other(app):
+    opened(app, mask_batch="", mask_kind="decoder", kind="cross")
+    assert leading(app) == ["kind=decoder"] and leading(app, "decoding") == [""]
+    before, after, influence = (header for header, _ in all_sent(app, "matrix"))
+    assert "why" not in before and "why" not in after and influence["why"] == []
+    goes_to(app, mask_cells="d1.2")
+    before, after, influence = (header for header, _ in all_sent(app, "matrix"))
+    assert "why" not in before and after["why"] == influence["why"] == []
+    goes_to(app, mask_kind="encoder", mask_view="masks")
+    assert leading(app) == ["kind=encoder"] and leading(app, "decoding") == [] and "why" not in sent(app, "masks")[0]
+
+
+def test_beside_padding_the_links_say_the_cell_and_padding_and_other_texts_have_none(app, bundled):
+    _, run = the_run(bundled)
+    opened(app, mask_kind="encoder", mask_batch="68,315.79", mask_query="1", mask_key="2")
+    assert leading(app) == ["kind=encoder&i=1&j=2"]
+    assert [header["why"] for header, _ in all_sent(app, "matrix")] == [["i", "j"], ["i", "j"], []]
+    assert masks_of(app)[0]["why"] == ["i", "j"]
+    goes_to(app, mask_key=str(len(run.src)))  # a key of padding
+    assert leading(app) == []
+    goes_to(app, mask_key="0", mask_text="1")
+    assert leading(app) == [] and not any(header["why"] for header, _ in all_sent(app, "matrix"))
+    goes_to(app, mask_text="0", mask_of="size")
+    assert leading(app) == [] and not any(header["why"] for header, _ in all_sent(app, "matrix"))
+
+
 # ---- changed cells
 
 

@@ -818,6 +818,38 @@ def test_enter_and_a_double_click_follow_the_link_to_why(browser):
         assert shown.heard()[-1] == {"t": 2, "i": 1}
 
 
+LINK = """(href) => {
+  const links = document.querySelector(".st-key-from_cell") ?? document.createElement("div")
+  links.className = "st-key-from_cell"
+  links.innerHTML = `<a href="${href}">Why this weight?</a>`
+  links.firstChild.onclick = (event) => { event.preventDefault(); window.opened = href }
+  document.body.append(links)
+}"""
+
+
+def test_a_link_that_says_the_cell_is_followed_once_it_says_the_chosen_one(browser):
+    with mounted(browser, "matrix", of(LOOKS, why=("i", "j"))) as shown:
+        shown.page.evaluate(LINK, "/weight?kind=encoder&i=0&j=0")
+        shown.choose(t=1, i=0)
+        shown.page.mouse.dblclick(*places(shown)[2, 1])
+        shown.page.wait_for_timeout(200)
+        assert shown.page.evaluate("window.opened") is None
+        shown.page.evaluate(LINK, "/weight?kind=encoder&i=2&j=1")
+        shown.page.wait_for_function("window.opened === '/weight?kind=encoder&i=2&j=1'")
+
+
+def test_a_cell_that_nothing_explains_leads_nowhere_and_does_not_say_so(browser):
+    with mounted(browser, "matrix", of(LOOKS, why=())) as shown:
+        shown.page.evaluate(LINK, "/weight")
+        shown.choose(t=1, i=0)
+        stage(shown).focus()
+        shown.press("Enter")
+        shown.page.mouse.dblclick(*places(shown)[2, 1])
+        shown.page.wait_for_timeout(200)
+        assert shown.page.evaluate("window.opened") is None
+        assert "Enter" not in stage(shown).get_attribute("aria-label")
+
+
 def test_what_is_pointed_at_in_one_picture_is_marked_in_the_other(browser):
     with mounted(browser, "matrix", of(LOOKS)) as shown:
         over = "document.querySelector('#host').shadowRoot.querySelector('canvas.over').toDataURL()"

@@ -69,7 +69,9 @@ def _matrix() -> Iterator[bytes]:
         follows=True,
         hidden=HIDDEN,
         bare=("left",),
+        why=("t", "i"),
     )
+    yield matrix_payload(EVEN, ROWS, COLUMNS, **MAP, quantity="weight", why=())
 
 
 def _lines() -> Iterator[bytes]:
@@ -85,10 +87,9 @@ def _grid() -> Iterator[bytes]:
 
 
 def _masks() -> Iterator[bytes]:
-    notes = ("one", "two", "three", "four")
-    yield masks_payload(
-        EVEN > 0, EVEN > 0, ROWS, COLUMNS, kind="cross", letter="c", cells=["c1.2"], token="", notes=notes, **WORDS
-    )
+    given = {"kind": "cross", "letter": "c", "cells": ["c1.2"], "token": "", "notes": ("one", "two", "three", "four")}
+    for why in (None, (), ("t", "i")):
+        yield masks_payload(EVEN > 0, EVEN > 0, ROWS, COLUMNS, **given, **WORDS, why=why)
 
 
 def _row() -> Iterator[bytes]:

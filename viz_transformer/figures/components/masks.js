@@ -2,6 +2,7 @@ import { cellBeside, cellIn, columnLabels, hasLabel, rowLabels, wholeArea } from
 import { colours } from "./parts/colours.js"
 import { announcer, element, tooltip } from "./parts/elements.js"
 import { exports } from "./parts/exports.js"
+import { openWhy } from "./parts/leads.js"
 import { hatch, ring } from "./parts/marks.js"
 import { fieldOf, placeIn, placeOn, positionAt, selection } from "./parts/selection.js"
 import { mount, pointIn, prepare, rootIn, sharpness, tallness, zoom } from "./parts/stage.js"
@@ -18,7 +19,7 @@ import { masksOf, turned, wordOf } from "./parts/turned.js"
 const HATCH = 5
 const CLOSED = 0.7 // of the hatch's ink: closed cells are seen in both themes, and open ones first
 const SIGNS = ["and", "=", "→"] // behind each mask
-const AFTER = 3
+const [BEFORE, AFTER] = [2, 3]
 const CHANGED = "changed by you: a click on the right mask opens or closes a cell"
 const SHARE = 0.16 // of the width, for each of the two small masks
 
@@ -105,10 +106,10 @@ function makeMasks(root) {
     ]
     return { z, width, height, names, notes, ...along, top, half, masks }
   }
-  const PANELS = [0, 1, 2, AFTER]
+  const PANELS = [0, 1, BEFORE, AFTER]
   const [SMALL, LARGE] = [
     [0, 1],
-    [2, AFTER],
+    [BEFORE, AFTER],
   ]
   const xOf = (panel, c) => place.masks[panel].left + c * place.masks[panel].cell
   const yOf = (panel, r) => place.masks[panel].top + r * place.masks[panel].rowHeight
@@ -359,6 +360,10 @@ function makeMasks(root) {
     if (at.panel === AFTER) turn(at.r, at.c)
     else selection.pick({ ...fieldOf(head.rows, at.r), ...fieldOf(head.columns, at.c) }, 0)
     hover(at, x, y)
+  }
+  stage.ondblclick = (event) => {
+    const { x, y } = pointIn(stage, event)
+    if (cellAt(x, y)?.panel === BEFORE) openWhy(head.why, chosen())
   }
   stage.onkeydown = (event) => {
     if (event.ctrlKey || event.metaKey || event.altKey) return

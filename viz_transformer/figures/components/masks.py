@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from viz_transformer.figures.components import payload
-from viz_transformer.figures.components.matrix import Axis
+from viz_transformer.figures.components.matrix import Axis, Why
 from viz_transformer.model.kinds import KindName
 
 HEIGHT = 640
@@ -28,13 +28,14 @@ def masks_payload(
     notes: Sequence[str],
     caption: str,
     name: str,
+    why: Why = None,
 ) -> bytes:
     """What the browser gets. padding, causal: [Q, K], True = may attend; before is both of them, after
     is that with `cells`.
 
     cells: the changed cells of all kinds, as words; `letter` stands in front of those of this kind. token: of the click
-    that was heard last. notes: what stands under the title of each of the four. Raises ValueError for shapes that
-    do not fit the tokens.
+    that was heard last. notes: what stands under the title of each of the four. why: whether a double click on the mask
+    before leads to the page that explains a cell. Raises ValueError for shapes that do not fit the tokens.
     """
     grids = [np.asarray(grid, dtype=bool) for grid in (padding, causal)]
     shape = (len(rows.tokens), len(columns.tokens))
@@ -55,4 +56,6 @@ def masks_payload(
         "height": HEIGHT,
         "panels": [{"title": title, "note": note} for title, note in zip(titles, notes, strict=True)],
     }
+    if why is not None:
+        header["why"] = why
     return payload.pack(header, padding=payload.bits(grids[0]), causal=payload.bits(grids[1]))

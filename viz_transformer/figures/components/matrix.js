@@ -681,7 +681,8 @@ function makeMatrix(root) {
     dragged = null
     paintOver()
   }
-  stage.ondblclick = () => (zoomed() ? show() : openWhy())
+  const explain = () => openWhy(head.why, chosen())
+  stage.ondblclick = () => (zoomed() ? show() : explain())
   stage.onkeydown = (event) => {
     if (event.ctrlKey || event.metaKey || event.altKey) return
     const to = cellBeside(event.key, chosen(), rows, columns, {
@@ -699,7 +700,7 @@ function makeMatrix(root) {
     } else if (event.key === "+") zoomBy(0.5)
     else if (event.key === "-") zoomBy(2)
     else {
-      if (event.key === "Enter") openWhy()
+      if (event.key === "Enter") explain()
       if (event.key !== "Escape") return
       hush()
       if (!zoomed()) return
@@ -732,7 +733,7 @@ function makeMatrix(root) {
       scales[0].hidden = !head.bounded
       stage.setAttribute(
         "aria-label",
-        `${head.label}. Arrow keys choose a cell, Enter opens why it is so, plus and minus zoom, Escape shows all.${head.grows ? " Rows behind the chosen one are not written yet at that step." : ""}`,
+        `${head.label}. Arrow keys choose a cell,${head.why?.length === 0 ? "" : " Enter opens why it is so,"} plus and minus zoom, Escape shows all.${head.grows ? " Rows behind the chosen one are not written yet at that step." : ""}`,
       )
     },
     draw() {

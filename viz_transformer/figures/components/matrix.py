@@ -13,6 +13,9 @@ from viz_transformer.figures.components import payload
 from viz_transformer.model.kinds import KINDS, KindName, SideName
 
 Scale = KindName | Literal["derived", "diverging"]
+Why = tuple[str, str] | tuple[()] | None
+"""How a cell leads to the page that explains it: by what is chosen (None), by the fields of the selection that its row
+and its column are there where the axes have others, or not at all: by no field."""
 HEIGHT = 660
 FILLS: Mapping[str, str] = {"-inf": "-inf", "-1e9": "-1e9", "-1e10": "-1e10", "added-1e9": "-1e9 added"}
 """What a config's mask fill puts in masked places, in words; one that is not here leaves them at 0."""
@@ -94,6 +97,7 @@ def matrix_payload(
     hidden: NDArray[np.float64] | None = None,
     exact: bool = False,
     bare: Sequence[Literal["left", "right"]] = (),
+    why: Why = None,
 ) -> bytes:
     """What the browser gets. values: [R, C]; mask: [R, C], True = may attend; there: [R, C], False where the run has no
     number, which is left empty.
@@ -105,8 +109,8 @@ def matrix_payload(
     are drawn as not written yet, and come with the step. `follows`: a key that nobody chose is that with most weight in
     the chosen row, and the strip is tinted by that row. hidden: [R], the share of each row's weight that keys hold
     which are left out; rows of which that is more than 0.9 are faint. exact: float32, however many tokens there are.
-    bare: sides without labels, which the map beside it has. Raises ValueError if the shapes and the numbers of tokens
-    do not fit.
+    bare: sides without labels, which the map beside it has. why: whether Enter and a double click lead to the page that
+    explains a cell. Raises ValueError if the shapes and the numbers of tokens do not fit.
     """
     grid = np.asarray(values, dtype=np.float32)
     if grid.shape != (len(rows.tokens), len(columns.tokens)) or 0 in grid.shape:
@@ -133,6 +137,8 @@ def matrix_payload(
         header["most"] = most
     if bare:
         header["bare"] = list(bare)
+    if why is not None:
+        header["why"] = why
     if grows:
         header["grows"] = True
     if follows:

@@ -26,7 +26,7 @@ from viz_transformer.analysis.attention.words import Words, word_groups, word_ma
 from viz_transformer.figures import labels
 from viz_transformer.figures.components.lines import lines_payload
 from viz_transformer.figures.components.matrix import FILLS as FILLS
-from viz_transformer.figures.components.matrix import HEIGHT, Axis, Scale, attention_axes, matrix_payload
+from viz_transformer.figures.components.matrix import HEIGHT, Axis, Scale, Why, attention_axes, matrix_payload
 from viz_transformer.figures.components.shading import shading_payload
 from viz_transformer.figures.components.tokens import token_data
 from viz_transformer.model.kinds import KINDS, SIDES, KindName, SideName
@@ -79,9 +79,10 @@ class Picture:
         grows: bool = False,
         follows: bool = False,
         bare: Sequence[Literal["left", "right"]] = (),
+        why: Why = None,
     ) -> bytes:
         """The payload of the matrix; `follows`: it is the page's own map of weights, which a key is chosen by; `bare`:
-        sides without labels."""
+        sides without labels; `why`: whether a cell leads to the page that explains it."""
         return matrix_payload(
             self.values,
             self.rows,
@@ -95,6 +96,7 @@ class Picture:
             grows=grows,
             follows=follows and self.bounded and not self.rows.starts and not self.columns.starts,
             bare=bare,
+            why=why,
             hidden=self.hidden,
             **self._shared,
         )

@@ -31,7 +31,7 @@
 /**
  * @typedef {Picture & {title: string, label: string, rows: Axis, columns: Axis, writes: ?Token[], scale: string,
  *   signed: boolean, bounded: boolean, unit: string, quantity: string, fill: string, height: number, most?: number,
- *   grows?: boolean, follows?: boolean, hidden?: number[], bare?: string[]}} MatrixHeader
+ *   grows?: boolean, follows?: boolean, hidden?: number[], bare?: string[], why?: string[]}} MatrixHeader
  */
 /**
  * @typedef {Picture & {title: string, label: string, queries: Axis, keys: Axis, writes: ?Token[], heads: string[],
@@ -50,7 +50,7 @@
  */
 /**
  * @typedef {Picture & {label: string, rows: Axis, columns: Axis, kind: string, letter: string, cells: string[],
- *   most: number, token: string, height: number, panels: {title: string, note: string}[]}} MasksHeader
+ *   most: number, token: string, height: number, panels: {title: string, note: string}[], why?: string[]}} MasksHeader
  */
 /**
  * @typedef {Picture & {title: string, label: string, query: Axis, keys: Axis, token: Token, position: number,

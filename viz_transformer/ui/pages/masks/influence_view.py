@@ -60,7 +60,7 @@ def influence(looked: Looked, place: DeltaGenerator) -> None:
         every = replace(picture, mask=np.ones_like(picture.mask))
         note = f"{picture.caption}. A number is the {picture.quantity}; 0 is exact: not one bit changed."
         asked = pictures.table(every.table, note=note, name=picture.name, key="masks_influence_map")
-        matrix(picture.matrix(height), key="masks_influence_map", on_table=asked)
+        matrix(picture.matrix(height, why=()), key="masks_influence_map", on_table=asked)
     with right:
         _verdict(found, plan, compared)
 

@@ -10,9 +10,10 @@ from viz_transformer.analysis.attention.maps import attention_kinds
 from viz_transformer.analysis.masks.parts import even_weights
 from viz_transformer.analysis.masks.recorded import in_words, recorded_mask, rules
 from viz_transformer.model.kinds import KINDS, KindName
-from viz_transformer.ui.frame import controls, maps, pictures, text
+from viz_transformer.ui.frame import controls, links, maps, pictures, text
 from viz_transformer.ui.frame.maps import Picture
 from viz_transformer.ui.frame.questions import Question
+from viz_transformer.ui.pages.masks import explained
 from viz_transformer.ui.session import state
 from viz_transformer.ui.session.runs import Shown
 
@@ -34,6 +35,8 @@ def recorded(shown: Shown, kind: KindName) -> Question:
     picture = _picture(shown, kind, layer)
     with st.container(key="masks_picture"):
         pictures.matrix_of(picture, key="masks_recorded")
+        with st.container(horizontal=True, key="from_cell"):
+            links.to("One weight", explained.ASKS, kind=kind)
     with st.container(key="masks_beside_recorded"):
         for rule, layers in rules(shown.trace, kind).items():
             text.paragraph(in_words(rule, layers, picture.mask.shape[1]))

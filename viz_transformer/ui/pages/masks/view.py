@@ -27,6 +27,7 @@ from viz_transformer.model.kinds import KINDS, KindName
 from viz_transformer.ui.components.pictures import heard_token, masks, matrix
 from viz_transformer.ui.frame import maps, pictures, text
 from viz_transformer.ui.frame.maps import Picture
+from viz_transformer.ui.pages.masks.explained import leads
 from viz_transformer.ui.pages.masks.fields import FIELDS, MOST_CELLS, cells
 from viz_transformer.ui.pages.masks.masks_source import FILL_NAMES, Compared, Looked
 from viz_transformer.ui.session import state
@@ -68,6 +69,7 @@ def before_and_after(looked: Looked, own: str = "") -> None:
             ),
             caption=looked.caption,
             name=looked.name,
+            why=leads(looked),
         ),
         key=f"masks_four{own}",
         on_cells=_turned,
@@ -149,7 +151,7 @@ def two_weights(looked: Looked, other: Compared | None = None) -> None:
     except ValueError as error:
         text.paragraph(f"{error}.", tone="bad")
         return
-    _put(st.columns(2, gap="medium"), drawn)
+    _put(st.columns(2, gap="medium"), drawn, looked)
 
 
 def weights_beside(looked: Looked, other: Looked) -> None:
@@ -167,14 +169,16 @@ def weights_beside(looked: Looked, other: Looked) -> None:
             shown.append([replace(p, title=f"{name}: {when}") for p, when in ((before, "before"), (after, "after"))])
     columns = iter(st.columns(sum(map(len, shown)), gap="small"))
     for drawn, own in zip(shown, ("", "_b"), strict=True):
-        _put([next(columns) for _ in drawn], drawn, own)
+        _put([next(columns) for _ in drawn], drawn, looked, own)
 
 
-def _put(columns: Sequence[DeltaGenerator], drawn: Sequence[Picture], own: str = "") -> None:
-    for column, picture, key in zip(columns, drawn, _WHEN[-len(drawn) :], strict=True):
+def _put(columns: Sequence[DeltaGenerator], drawn: Sequence[Picture], looked: Looked, own: str = "") -> None:
+    """The maps in their columns. A cell leads to *One weight* where it is of the model's own masks."""
+    for column, picture, when in zip(columns, drawn, _WHEN[-len(drawn) :], strict=True):
+        edited = when == "after" and looked.compared is not None and not looked.compared.own
         with column:
-            asked = pictures.table(picture.table, note=picture.note, name=picture.name, key=f"masks_{key}{own}")
-            matrix(picture.matrix(), key=f"masks_{key}{own}", on_table=asked)
+            asked = pictures.table(picture.table, note=picture.note, name=picture.name, key=f"masks_{when}{own}")
+            matrix(picture.matrix(why=() if edited else leads(looked)), key=f"masks_{when}{own}", on_table=asked)
 
 
 def _pictures_of(looked: Looked, compared: Compared) -> tuple[Picture, Picture]:

@@ -1,0 +1,42 @@
+"""From a cell of the Masks page to *One weight*, which explains the weights of the page's own run."""
+
+from __future__ import annotations
+
+import streamlit as st
+
+from viz_transformer.figures.components.matrix import Why
+from viz_transformer.model.kinds import KINDS
+from viz_transformer.ui.frame import links
+from viz_transformer.ui.pages.masks.fields import FIELDS
+from viz_transformer.ui.pages.masks.masks_source import Looked
+from viz_transformer.ui.session import state
+from viz_transformer.ui.session.runs import Shown
+
+ASKS = "Which weight does the run have here, and why?"
+"""Where the page shows another number, or none."""
+
+
+def leads(looked: Looked) -> Why:
+    """How a cell that nobody changed leads to its weight; not at all where it is none of the run."""
+    compared = looked.compared
+    if compared is None or FIELDS.now().mask_text > 0:
+        return ()
+    return KINDS[looked.kind].fields if compared.elsewhere else None
+
+
+def why(shown: Shown, looked: Looked) -> None:
+    """Under the maps: which weight the chosen cell has in the run as it is, and what else its row could have written;
+    nothing for a cell that is none of the run, which has no padding."""
+    kind, fields = KINDS[looked.kind], leads(looked)
+    cell = (looked.query, min(int(state.selection()[looked.columns.field]), len(looked.columns.tokens) - 1))
+    ends = kind.sides(len(shown.trace.src), len(shown.trace.tgt))
+    if fields == () or any(place >= end for place, end in zip(cell, ends, strict=True)):
+        return
+    # In a batch with padding the page has a cell of its own, which the links say.
+    row, key = ({name: str(place)} for name, place in zip(fields, cell, strict=True)) if fields else ({}, {})
+    is_here = FIELDS.now().mask_view == "weights" and looked.compared is not None and looked.compared.own
+    with st.container(horizontal=True, key="from_cell"):
+        asks = "Why this weight?" if is_here and not fields else ASKS
+        links.to("One weight", asks, kind=looked.kind, **row, **key)
+        if kind.writes and shown.trace.anatomy.writes:
+            links.to("Decoding", "What else could it have written?", **row)
