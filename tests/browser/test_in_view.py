@@ -113,6 +113,16 @@ def test_the_whole_runs_of_a_and_b_are_in_view_together(app_server, browser):
             assert b["x"] + b["width"] <= width
 
 
+def test_what_is_said_below_the_inputs_of_two_sizes_is_in_view(app_server, browser):
+    view = {"text": "29,284.30", "pin_checkpoint": "numbers-tiny", "pin_text": "1,284", "shown": "A|B"}
+    with opened(browser, app_server, "/input", checkpoint="numbers", **view) as page:
+        page.set_viewport_size({"width": 1280, "height": 720})
+        finished(page)
+        page.evaluate(AT_REST)
+        said = box(page, ".st-key-input_sum .vt-note:has-text('only inputs of one size')")
+        assert box(page, ".st-key-input_strips")["y"] < said["y"] and said["y"] + said["height"] <= 720
+
+
 def test_what_leads_from_a_map_of_masks_to_the_weight_is_in_view_below_it(app_server, browser):
     with opened(browser, app_server, "/masks", checkpoint="numbers", mask_view="weights") as page:
         page.set_viewport_size({"width": 1280, "height": 720})
