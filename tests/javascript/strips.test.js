@@ -2,6 +2,7 @@ import assert from "node:assert/strict"
 import { test } from "node:test"
 import {
   dimensionAt,
+  isTight,
   keyAt,
   NUMBERED,
   placeStrips,
@@ -25,15 +26,23 @@ test("four strips stand one below the other, between the labels and the foot", (
 
 test("up to 64 keys have their numbers in any window, and are scrolled to where they are wider than it", () => {
   const width = widthOf(628, 14)
-  assert.equal(placed({ width, keys: 14 }).cell, 48) // two decimals
+  assert.equal(placed({ width, keys: 14, tight: true }).cell, 48) // two decimals
   for (const [room, keys] of [
     [628, 18],
     [628, 24],
     [992, 24],
     [992, 64],
   ])
-    assert.ok(placed({ width: widthOf(room, keys), keys }).cell >= NUMBERED)
+    assert.ok(placed({ width: widthOf(room, keys), keys, tight: isTight(room, keys) }).cell >= NUMBERED)
   assert.deepEqual([widthOf(992, 14), widthOf(628, 65)], [992, 628]) // enough; so many are seen at once
+})
+
+test("legends stand under the names where there is no room for them behind numbered columns, which are scrolled less", () => {
+  assert.deepEqual([isTight(612, 7), isTight(612, 8), isTight(992, 18), isTight(992, 19)], [false, true, false, true])
+  assert.deepEqual([widthOf(612, 7), widthOf(612, 10), widthOf(612, 11)], [612, 612, 658]) // ten keys of 48 fit in
+  assert.equal(isTight(612, 65), false)
+  const { left, w } = placed({ width: 612, keys: 10, tight: true })
+  assert.equal(left + w, 608)
 })
 
 test("columns share the width between names and legend, and are no wider than 112 pixels", () => {

@@ -151,6 +151,26 @@ def test_new_data_are_drawn_in_the_same_place_and_many_keys_fit(browser):
         assert shown.page.evaluate("document.documentElement.scrollWidth") <= 720
 
 
+def test_the_legends_of_a_row_that_is_scrolled_stand_with_what_stays(browser):
+    with mounted(browser, "row", of()) as shown:
+        shown.page.evaluate(
+            """() => {
+              const { fillText } = CanvasRenderingContext2D.prototype
+              CanvasRenderingContext2D.prototype.fillText = function (text, ...where) {
+                ;(window.wrote ??= []).push([this.canvas.className, text])
+                return fillText.call(this, text, ...where)
+              }
+            }"""
+        )
+        for keys, where in ((3, "base"), (30, "aside"), (65, "base")):
+            shown.page.evaluate("window.wrote = []")
+            weights = np.full(keys, 1 / keys, np.float32)
+            many = {"keys": np.ones((keys, 2), np.float32), "scores": np.zeros(keys), "weights": weights}
+            shown.give(of(["x"] * keys, mask=np.ones(keys, bool), **many))
+            assert {canvas for canvas, text in shown.page.evaluate("window.wrote") if text == "0–1"} == {where}
+        assert shown.page.locator(".stage").evaluate("(stage) => stage.scrollWidth <= stage.clientWidth")
+
+
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 def test_a_weight_of_1_has_the_last_colour_of_its_scale_and_a_masked_one_is_hatched(browser, scheme):
     weights = np.array([1.0, 0.0, 0.0], np.float32)

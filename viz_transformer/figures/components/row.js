@@ -7,7 +7,7 @@ import { hatch, ring } from "./parts/marks.js"
 import { number, share } from "./parts/numbers.js"
 import { fieldOf, placeOn, positionAt, selection } from "./parts/selection.js"
 import { mount, pointIn, prepare, tallness, zoom } from "./parts/stage.js"
-import { dimensionAt, keyAt, NUMBERED, placeStrips, widthOf } from "./parts/strips.js"
+import { dimensionAt, isTight, keyAt, NUMBERED, placeStrips, widthOf } from "./parts/strips.js"
 import { isolated, mono, quoted, sans, shorten } from "./parts/text.js"
 
 /** @import { RowHeader } from "./parts/types.js" */
@@ -67,7 +67,8 @@ function makeRow(root) {
     const letter = context.measureText("m").width
     const tall = tallness(root, HIGHEST)
     const room = z > 1 ? tall : Number.POSITIVE_INFINITY // on a projector all of it is seen
-    return placeStrips({ z, width, keys: K, dimensions: E, widest, letter, room, height: tall })
+    const tight = z === 1 && isTight(root.clientWidth, K)
+    return { ...placeStrips({ z, width, keys: K, dimensions: E, widest, letter, room, height: tall, tight }), tight }
   }
   const xOf = (k) => place.left + k * place.cell
 
@@ -118,20 +119,21 @@ function makeRow(root) {
     }
     strip("scores", scores, (value) => signed(value, most.scores), diverging, number)
     strip("weights", weights, (value) => value, own, share)
-    words(context, paper)
+    if (!place.tight) words(context, paper)
     tokens(context, paper)
   }
 
-  /** What the colours mean, at the right. */
+  /** What the colours mean, at the right; under the names where there is no room for that. */
   function words(context, paper) {
-    const { z, left, w, strips } = place
+    const { z, left, w, strips, tight } = place
     context.textAlign = "left"
     context.textBaseline = "alphabetic"
-    const x = left + w + 14 * z
+    const x = tight ? 0 : left + w + 14 * z
     const bar = 48 * z
     const legend = (name, palette, ends) => {
       const { y, height } = strips[name]
-      const at = height > 40 * z ? y + 12 * z : y + height / 2
+      const below = height > 40 * z ? 50 * z : 24 * z // the lines of a name
+      const at = tight ? y + below : height > 40 * z ? y + 12 * z : y + height / 2
       const scale = paper.scale(palette)
       ramp(context, scale, x, at, bar, z)
       context.font = mono(12 * z)
@@ -149,7 +151,7 @@ function makeRow(root) {
   /** The title in so many pixels, the strips' names at the left, and the query, once, as a column of its own. */
   function names(context, wide) {
     const paper = colours(root)
-    const { z, left, strips } = place
+    const { z, left, strips, tight } = place
     const { y, height } = strips.keys
     for (let e = 0; e < E; e++) {
       context.fillStyle = paper.scale("diverging").css(signed(query[e], most.vectors))
@@ -168,7 +170,7 @@ function makeRow(root) {
     context.fillText(shorten(context, head.title, wide - 8), 0, 18 * z)
     for (const [name, said] of Object.entries(lines)) {
       const strip = strips[name]
-      const middle = said.length > 1 ? strip.y + 14 * z : strip.y + strip.height / 2 + 5 * z
+      const middle = said.length > 1 ? strip.y + 14 * z : tight ? strip.y + 10 * z : strip.y + strip.height / 2 + 5 * z
       said.forEach((line, n) => {
         context.font = n ? sans(13 * z) : sans(14 * z, 600)
         context.fillStyle = paper.one(n ? "muted" : "text")
@@ -178,6 +180,7 @@ function makeRow(root) {
     context.font = sans(13 * z)
     context.fillStyle = paper.one("muted")
     if (height >= 70 * z) context.fillText("q", left - 19 * z, y - 4 * z)
+    if (tight) words(context, paper)
   }
 
   function paintAside() {

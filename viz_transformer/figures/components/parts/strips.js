@@ -10,6 +10,7 @@
 
 const [BLOCK, LINE, GAP, FOOT] = [88, 26, 10, 26]
 const [LEFT, RIGHT] = [126, 118]
+const EDGE = 4 // at the right, where the legends stand under the names: the ring around the last column
 const BROADEST = 112
 /** A column so wide has its numbers in it, with two decimals in one of `COLUMN`. */
 export const NUMBERED = 40
@@ -17,20 +18,33 @@ const [COLUMN, USUAL] = [48, 992] // what there is in a window of 1280 pixels
 const SCROLLED = 64 // so many keys have their numbers and are scrolled to; more are seen at once, as colours
 
 /**
+ * How wide columns with their numbers are, beside so many pixels at the right.
+ * @param {number} right
+ * @param {number} keys
+ */
+const numbered = (right, keys) =>
+  Math.max(LEFT + right + keys * NUMBERED, Math.min(USUAL, LEFT + right + keys * COLUMN))
+/**
+ * Whether there is no room for the legends at the right of all columns: they stand under the names, which are always seen.
+ * @param {number} room
+ * @param {number} keys
+ */
+export const isTight = (room, keys) => keys <= SCROLLED && room < numbered(RIGHT, keys)
+/**
  * How wide the strips are drawn where there are so many pixels for them: all columns have room for their numbers, and are
  * scrolled where that is more.
  * @param {number} room
  * @param {number} keys
  */
 export const widthOf = (room, keys) =>
-  keys > SCROLLED ? room : Math.max(room, LEFT + RIGHT + keys * NUMBERED, Math.min(USUAL, LEFT + RIGHT + keys * COLUMN))
+  keys > SCROLLED ? room : Math.max(room, numbered(isTight(room, keys) ? EDGE : RIGHT, keys))
 
 /**
  * `keys` columns of `dimensions`. `widest` is the width of the widest label and `letter` that of a letter, of 14 pixels
  * each; labels of one letter are never turned. Where there is only so much `room` from top to foot, the two strips with
- * dimensions are lower; where there is `height` for them, higher.
+ * dimensions are lower; where there is `height` for them, higher. `tight`: as `isTight` says.
  * @param {{z: number, width: number, keys: number, dimensions: number, widest: number, letter: number, room?: number,
- *   height?: number}} given
+ *   height?: number, tight?: boolean}} given
  * @returns {Strips}
  */
 export function placeStrips({
@@ -42,9 +56,10 @@ export function placeStrips({
   letter,
   room = Number.POSITIVE_INFINITY,
   height = 0,
+  tight = false,
 }) {
   const left = LEFT * z
-  const right = RIGHT * z
+  const right = (tight ? EDGE : RIGHT) * z
   const inner = Math.max(40, width - left - right)
   const cell = Math.min(inner / keys, BROADEST * z)
   const narrow = widest + 6 > cell
