@@ -25,8 +25,8 @@ PINNED = {
     "pin_text": "1,234.50",
     "shown": "A|B",
 }
-BESIDE = ("Run", "Decoding", "Attention", "Tensors", "Masks")
-"""Pages that show two runs beside each other."""
+BESIDE = ("Run", "Decoding", "Attention", "Layers", "Tensors", "Masks")
+"""Pages that show two runs beside each other, or one with the mean of the other."""
 
 
 def problems(page: Page, *sizes: Size, places: bool = True) -> list[str]:

@@ -51,6 +51,12 @@ def test_another_runs_mean_is_dashed_on_the_same_scale():
     assert figure.layout.yaxis.range[1] > 40
 
 
+def test_beside_another_runs_mean_the_names_have_room_for_two_lines():
+    margin, legend = draw().layout.margin.t, (1 - draw().layout.legend.y) * draw().layout.height
+    other = draw([Panel("length", VALUES, (0, None), np.full(5, 0.1), np.full(5, 40.0))]).layout
+    assert other.margin.t >= margin + 20 and round((1 - other.legend.y) * other.height) == round(legend)
+
+
 def test_a_station_without_a_value_is_a_gap_and_keeps_its_place():
     values = VALUES.copy()
     values[0] = np.nan

@@ -18,6 +18,7 @@ from viz_transformer.figures.theme import SANS_STACK, Theme, palette
 _PANEL, _BETWEEN, _TOP, _BOTTOM = 128, 38, 76, 50  # pixels
 _LEFT, _RIGHT = 58, 12
 _LEGEND = 26  # pixels from the upper edge: under the title, over the name of the first panel
+_LINE = 20  # pixels of a line of the legend
 _BASELINE = "random pairs"
 _MOST_NAMED = 16  # stations that carry a word each; with more only the layers are named
 
@@ -61,7 +62,8 @@ def stream_chart(
     if not panels or not stations:
         raise ValueError("there is nothing to draw: give at least one panel and one station")
     grids = [_grid(panel, len(stations), token) for panel in panels]
-    top, bottom = round(_TOP * type_size), round(_BOTTOM * type_size)
+    wraps = any(panel.other is not None for panel in panels)  # a fifth name stands below the others in a narrow window
+    top, bottom = round((_TOP + _LINE * wraps) * type_size), round(_BOTTOM * type_size)
     between = round(_BETWEEN * type_size)
     drawn = len(panels) * _PANEL + (len(panels) - 1) * between if height is None else height - top - bottom
     panel_height = (drawn - (len(panels) - 1) * between) / len(panels)
