@@ -102,6 +102,10 @@ def test_an_exponential_is_0_or_1_only_of_what_makes_it_so(value):
         (numerals.in_words(0.0), "0"),
         (numerals.scientific(5.94e-8), "5.9\u00a0·\u00a010⁻⁸"),
         (numerals.scientific(0), "0"),
+        (numerals.tick(0.001), "0.001"),
+        (numerals.tick(10_000), "10,000"),
+        (numerals.tick(1e-4), "10⁻⁴"),
+        (numerals.tick(2.5e-8), "2.5\u00a0·\u00a010⁻⁸"),
     ],
 )
 def test_numbers_worked_by_hand(written, text):

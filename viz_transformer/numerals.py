@@ -67,7 +67,20 @@ def scientific(value: float) -> str:
     if value == 0 or not math.isfinite(value):
         return significant(value)
     digits, _, power = f"{value:.1e}".partition("e")
-    return f"{digits}\u00a0·\u00a010{str(int(power)).translate(_RAISED)}"
+    return f"{digits}\u00a0·\u00a0{_power_of_ten(power)}"
+
+
+def tick(value: float) -> str:
+    """A round number at an axis: 0.001 as it is, smaller ones as 10⁻⁴ or 2 · 10⁻⁴, which need less room."""
+    if value == 0 or abs(value) >= 0.001:
+        return f"{value:,.10g}"
+    digits, _, power = f"{value:.9e}".partition("e")
+    ten, digits = _power_of_ten(power), digits.rstrip("0").rstrip(".")
+    return ten if digits == "1" else f"{digits}\u00a0·\u00a0{ten}"
+
+
+def _power_of_ten(power: str) -> str:
+    return f"10{str(int(power)).translate(_RAISED)}"
 
 
 _RAISED = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")

@@ -153,4 +153,4 @@ def _decades(low: float, high: float, fewest: int = 1) -> dict[str, Any]:
     while len(shown) < fewest:
         step = next(steps)
         shown = [step * times for times in range(math.ceil(10**bottom / step), math.floor(10**top / step) + 1)]
-    return {"range": [bottom, top], "tickvals": shown, "ticktext": [f"{value:,.10g}" for value in shown]}
+    return {"range": [bottom, top], "tickvals": shown, "ticktext": [numerals.tick(value) for value in shown]}

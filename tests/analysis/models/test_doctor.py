@@ -161,7 +161,7 @@ def test_tokens_that_no_text_gives_are_named(ckpt):
     odd = replace(ckpt, source_codec=replace(ckpt.source_codec, vocabulary=vocabulary))
     source, target = doctor._unreachable(odd)
     assert (source.verdict, target.verdict) == ("note", "ok")
-    assert source.sentence == "1 of 8 tokens does not come back when their text is typed alone: “ab”."
+    assert source.sentence == "1 of 8 tokens does not come back when its text is typed alone: “ab”."
 
 
 def test_tokens_in_use_are_those_of_the_pairs(ckpt):

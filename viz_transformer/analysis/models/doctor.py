@@ -21,7 +21,7 @@ from viz_transformer.measuring.answering import target_scores
 from viz_transformer.model.causality import is_causal, padding_matters
 from viz_transformer.model.kinds import SIDE_OF, SideName, stacks_of
 from viz_transformer.model.tap import OFF, Recorder, Tap
-from viz_transformer.numerals import significant
+from viz_transformer.numerals import scientific, significant
 from viz_transformer.running.decoding import Run, decode
 from viz_transformer.running.tracing import trace
 from viz_transformer.text.codec import Codec, TextCodec
@@ -221,7 +221,7 @@ def _looking(ckpt: Checkpoint, run: Run) -> Iterator[Check]:
     yield _either(
         "looking",
         torch.equal(_logits(ckpt, run, OFF), _logits(ckpt, run, recorder)),
-        f"With {len(recorder.values)} points recorded and with none, every bit is the same.",
+        f"With {len(recorder.values)} points recorded and with none, every bit is the same in the logits.",
         "The logits differ when points are recorded: looking changes what is looked at.",
     )
 
@@ -257,7 +257,7 @@ def _steps(ckpt: Checkpoint, run: Run) -> Iterator[Check]:
     causal = is_causal(ckpt.model)
     why = "" if causal else ", as a model must that is not causal"
     wrong = f"{said} up to {significant(apart, 3)}{why}."
-    fine = f"{said} at most {apart:.1e}, by rounding."
+    fine = f"{said} at most {scientific(apart)}, by rounding."
     yield _either("steps", share <= ROUNDING, fine, wrong, "bad" if causal else "note")
 
 
@@ -287,7 +287,7 @@ def _rows(run: Run) -> Iterator[Check]:
     yield _either(
         "rows of weights",
         furthest <= 1e-5,
-        f"All {count:,} sum to 1, the furthest is {furthest:.1e} away{without}.",
+        f"All {count:,} sum to 1, the furthest is {scientific(furthest)} away{without}.",
         f"Of {count:,} rows, one is {significant(furthest, 3)} away from a sum of 1{without}.",
     )
 
@@ -357,13 +357,12 @@ def _unreachable(ckpt: Checkpoint) -> Iterator[Check]:
         vocabulary = codec.vocabulary
         plain = [i for i in range(len(vocabulary)) if i not in vocabulary.special_ids]
         lost = [vocabulary.tokens[i] for i in plain if i not in _ids(codec, vocabulary.tokens[i])]
-        verb = "does" if len(lost) == 1 else "do"
+        which = "does not come back when its" if len(lost) == 1 else "do not come back when their"
         yield _either(
             f"{side} vocabulary",
             not lost,
             f"Each of its {len(plain):,} tokens comes back when its text is typed.",
-            f"{len(lost):,} of {len(plain):,} tokens {verb} not come back when their text is typed alone:"
-            f" {_named(lost)}.",
+            f"{len(lost):,} of {len(plain):,} tokens {which} text is typed alone: {_named(lost)}.",
             "note",
         )
 
