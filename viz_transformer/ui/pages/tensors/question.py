@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from viz_transformer.analysis.tensors.points import PointView, Statistics
-from viz_transformer.numerals import percent, significant
+from viz_transformer.numerals import in_words, percent
 from viz_transformer.ui.frame.questions import Question
 
 
@@ -16,5 +16,5 @@ def question(view: PointView, whole: Statistics, whose: str) -> Question:
     if not whole.finite:
         return Question(asks, f"None of its {whole.count:,} values is a finite number.")
     of = "" if whose == "the run" else f" of {whose}"
-    ends = f"from {significant(whole.minimum)} to {significant(whole.maximum)}, mean {significant(whole.mean)}"
+    ends = f"from {in_words(whole.minimum)} to {in_words(whole.maximum)}, mean {in_words(whole.mean)}"
     return Question(asks, f"{whole.count:,} numbers{of} {ends}.")
