@@ -22,6 +22,8 @@ TOURS = (
     ("", {}),
     *(("", {"run_view": "whole", "level": level, **SENTENCE}) for level in ("run", "layer", "attention", "weight")),
     ("decoding", {}),
+    # What is written is not among the first ten: a row more.
+    ("decoding", {**SENTENCE, "strategy": "sampling", "text": "Zwei Kinder bauen eine Burg am Strand.", "t": "4"}),
     ("input", {}),
     ("positions", {}),
     ("attention", {}),
