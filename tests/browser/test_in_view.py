@@ -123,6 +123,15 @@ def test_what_is_said_below_the_inputs_of_two_sizes_is_in_view(app_server, brows
         assert box(page, ".st-key-input_strips")["y"] < said["y"] and said["y"] + said["height"] <= 720
 
 
+@pytest.mark.parametrize(("path", "bar"), [("input", ".st-key-input_bar"), ("attention", ".st-key-attention_panel")])
+def test_a_bar_is_one_line_in_a_narrow_window(app_server, browser, path, bar):
+    with opened(browser, app_server, f"/{path}", checkpoint="multi30k-de-en") as page:
+        page.set_viewport_size({"width": 900, "height": 700})
+        finished(page)
+        page.evaluate(AT_REST)
+        assert box(page, bar)["height"] <= BAR
+
+
 def test_what_leads_from_a_map_of_masks_to_the_weight_is_in_view_below_it(app_server, browser):
     with opened(browser, app_server, "/masks", checkpoint="numbers", mask_view="weights") as page:
         page.set_viewport_size({"width": 1280, "height": 720})
