@@ -83,7 +83,8 @@ def the_masks(both: frame.Runs, looked: Looked, status: DeltaGenerator) -> None:
             except ValueError as error:
                 text.paragraph(f"{error}.", tone="bad")
             else:
-                text.paragraph(f"{name}: {shown.caption}", style="vt-note vt-pinned")
+                run = both.main if shown.compared is None else shown.compared.before
+                text.paragraph(f"{name}: {run.summary.name}, {run.words()}", style="vt-note vt-pinned")
                 view.before_and_after(shown, "" if name == "A" else "_b")
 
 

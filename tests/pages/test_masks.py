@@ -412,6 +412,9 @@ def test_the_tables_of_a_minus_b_have_its_numbers(app, bundled):
 def test_masks_and_weights_of_two_runs_stand_beside_each_other(app, bundled):
     pin = {**PIN, "pin_checkpoint": "numbers-tiny", "pin_text": "68,315.79", "shown": "A|B"}
     opened(app, mask_kind="encoder", layer="0", heads="2", mask_view="masks", **pin)
+    assert {"A: numbers, “4.20”", "B: numbers-tiny, “68,315.79”"} <= set(
+        re.findall(r"vt-pinned[^>]*>([^<]*)", markup(app))
+    )
     runs = the_run(bundled)[1], the_run(bundled, "68,315.79", "numbers-tiny")[1]
     for run, (header, arrays) in zip(runs, all_sent(app, "masks"), strict=True):
         assert texts(header["rows"]) == list(run.src_tokens)
