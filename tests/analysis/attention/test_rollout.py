@@ -255,3 +255,60 @@ def test_a_raw_reshape_has_no_rollout():
 def test_what_the_model_does_not_have_is_a_value_error(kind, layer, sentence):
     with pytest.raises(ValueError, match=sentence):
         rollout(trace(tiny_checkpoint(), "abc", "uv"), kind, layer)
+
+
+def long_text(masks):
+    """Queries and keys of some layers and heads with these masks, [layers, T, T], as of a run that made no weights."""
+    layers, length, _ = masks.shape
+    random, values, config = torch.Generator().manual_seed(0), {}, tiny_config("decoder-only", decoder_layers=layers)
+    for layer, mask in enumerate(masks):
+        for part in ("query", "key"):
+            values[f"decoder.{layer}.self.{part}"] = torch.randn(1, 4, length, 4, generator=random)
+        values[f"decoder.{layer}.self.mask"] = torch.from_numpy(mask)[None, None]
+    text, nothing = Tokens((4,) * length, ("a",) * length, ("a",) * length), (None,) * length
+    scalars = {f"decoder.{layer}.self.divisor": 2.0 for layer in range(layers)}
+    model = anatomy_of(config)
+    return Trace(values, model, "long", "", Tokens(), text, nothing, nothing, scalars=scalars)
+
+
+def window(length, back):
+    return np.tri(length, dtype=bool) & ~np.tri(length, k=-back, dtype=bool)
+
+
+@pytest.mark.parametrize(
+    "masks",
+    [
+        np.stack([np.tri(300, dtype=bool)] * 4),
+        np.stack([window(300, 40)] * 3),
+        np.stack([window(300, 150), np.tri(300, dtype=bool), window(300, 20)]),
+        np.random.default_rng(0).random((3, 300, 300)) < 0.006,  # some rows may read nothing, keys of all blocks
+    ],
+    ids=["causal", "window", "window and causal", "scattered"],
+)
+def test_of_a_long_text_blocks_of_zeros_are_left_out_and_nothing_else(masks):
+    recorded = long_text(masks)
+    shares, reached = np.eye(300), np.eye(300, dtype=bool)
+    for layer, mask in enumerate(masks):
+        weights = recorded[f"decoder.{layer}.self.weights"][0].numpy().mean(axis=0, dtype=np.float64)
+        shares = (shares + weights @ shares) / (1 + weights.sum(axis=1, keepdims=True))
+        reached = reached | (mask.astype(np.float32) @ reached.astype(np.float32) > 0)
+    np.testing.assert_allclose(rollout(recorded, "decoder").values, shares, rtol=1e-12, atol=1e-15)
+    assert np.array_equal(rollout_view(recorded, "decoder").mask, reached)
+
+
+def test_a_long_text_with_a_row_that_is_no_number_spreads_it_as_the_whole_product_does():
+    recorded = long_text(np.stack([np.tri(300, dtype=bool)] * 2))
+    recorded.values["decoder.0.self.query"][0, :, 280] = torch.nan
+    values = rollout(recorded, "decoder").values
+    assert np.isnan(values).all()  # 0 times what is no number is none either
+    assert np.isnan(rollout(recorded, "decoder", 0).values).all(axis=1).nonzero()[0].tolist() == [280]
+
+
+def test_the_map_is_made_once_for_each_trace_kind_and_layer():
+    recorded, other = trace(tiny_checkpoint(), "abc", "uv"), trace(tiny_checkpoint(), "ab", "uv")
+    first = rollout_view(recorded, "decoder", 1)
+    assert rollout_view(other, "decoder", 1).key_tokens == rollout_view(recorded, "decoder", 1).key_tokens
+    assert rollout_view(recorded, "decoder", 1) is first
+    assert rollout_view(recorded, "decoder", 2).layer == 2
+    assert rollout_view(recorded, "cross", 2).kind == "cross"
+    assert np.array_equal(rollout_view(recorded, "decoder", 1).weights, first.weights)

@@ -4,15 +4,22 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Any
+from weakref import WeakKeyDictionary
 
 import numpy as np
 from numpy.typing import NDArray
 
-from viz_transformer.analysis.attention.maps import HeadView, layer_count, layer_weights, view_of
+from viz_transformer.analysis.attention.maps import HeadView, layer_count, view_of
 from viz_transformer.model.kinds import KINDS, KindName
 from viz_transformer.running.record import Trace
 
 Matrix = NDArray[np.float64]
+Cells = NDArray[np.bool_]
+
+_ROWS_AT_ONCE = 256
+_LATEST: WeakKeyDictionary[Trace, tuple[KindName, int | None, HeadView]] = WeakKeyDictionary()
+"""A page asks for its map, and for the strongest key of a row of it: it is made once."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -64,28 +71,58 @@ def rollout(trace: Trace, kind: KindName, layer: int | None = None) -> Rollout:
     a row attends to is then not what its position gets), and for a decoder's rows of several passes (`Run.own_rows`).
     Source: Abnar and Zuidema (2020), for encoders.
     """
-    return _rollout(trace, kind, layer, lambda weights, mask: weights.mean(axis=0, dtype=np.float64))
+    last, parts = _joined(trace, kind, layer, _mean, _mixed, np.float64)
+    return Rollout(kind, last, *parts)
 
 
 def rollout_view(trace: Trace, kind: KindName, layer: int | None = None) -> HeadView:
-    """`rollout` as a map with its tokens. Masked cells are those that no path of allowed cells reaches."""
+    """`rollout` as a map with its tokens. Masked cells are those that no path of allowed cells reaches.
+
+    The latest one of a trace is kept, and given again: read it.
+    """
+    latest = _LATEST.get(trace)
+    if latest is not None and latest[:2] == (kind, layer):
+        return latest[2]
     found = rollout(trace, kind, layer)
-    reached = _rollout(trace, kind, layer, _even)
-    return view_of(trace, kind, found.layer, found.values.astype(np.float32), reached.values > 0, combined="rollout")
+    _, parts = _joined(trace, kind, layer, _allowed, _Reached(), np.bool_)
+    reached = parts[("encoder", "decoder", "cross").index(kind)]
+    assert reached is not None
+    view = view_of(trace, kind, found.layer, found.values.astype(np.float32), reached, combined="rollout")
+    _LATEST[trace] = kind, layer, view
+    return view
 
 
-def _even(weights: NDArray[np.float32], mask: NDArray[np.bool_]) -> Matrix:
-    """[Q, K]: even attention over the cells that some head allows."""
-    allowed = np.asarray(mask.any(axis=0), dtype=np.float64)
-    even: Matrix = allowed / np.maximum(allowed.sum(axis=-1, keepdims=True), 1.0)
-    return even
+def _mean(trace: Trace, site: str) -> Matrix:
+    """[Q, K]: the mean over the heads, of which one at a time is made where they are computed."""
+    heads = trace.anatomy.attentions[site].query
+    total = trace.of_head(f"{site}.weights", 0)[0].numpy().astype(np.float64)
+    for head in range(1, heads):
+        total += trace.of_head(f"{site}.weights", head)[0].numpy()
+    mean: Matrix = total / heads
+    return mean
 
 
-_Matrix = Callable[[NDArray[np.float32], NDArray[np.bool_]], Matrix]
+def _allowed(trace: Trace, site: str) -> Cells:
+    """[Q, K]: the cells that some head allows."""
+    kind = KINDS["cross" if site.endswith(".cross") else "encoder" if site.startswith("encoder.") else "decoder"]
+    queries, keys = kind.sides(trace.src, trace.tgt)
+    some = trace[f"{site}.mask"][0].numpy().astype(bool).any(axis=0)
+    return np.broadcast_to(some, (len(queries), len(keys)))
 
 
-def _rollout(trace: Trace, kind: KindName, layer: int | None, attention: _Matrix) -> Rollout:
-    """With A [Q, K] = attention(weights [H, Q, K], mask [H, Q, K])."""
+_Part = NDArray[Any] | None
+
+
+def _joined(
+    trace: Trace,
+    kind: KindName,
+    layer: int | None,
+    attention: Callable[[Trace, str], NDArray[Any]],
+    mixed: Callable[[NDArray[Any], NDArray[Any], _Part], NDArray[Any]],
+    dtype: type[np.float64] | type[np.bool_],
+) -> tuple[int, tuple[_Part, _Part, _Part]]:
+    """The layer that is meant, and what encoder, target and source are after it, with A [Q, K] = attention(trace, site)
+    and `mixed` for what each attention does."""
     config = trace.anatomy.config
     layers = layer_count(trace, kind)
     last = layers - 1 if layer is None else layer
@@ -99,31 +136,68 @@ def _rollout(trace: Trace, kind: KindName, layer: int | None, attention: _Matrix
     if trace.of_steps and KINDS[kind].writes:
         raise ValueError("rollout joins the layers of one pass, and these rows are of many: look at the last pass")
 
-    def a(kind: KindName, layer: int) -> Matrix:
-        return attention(*layer_weights(trace, kind, layer))
+    def a(kind: KindName, layer: int) -> NDArray[Any]:
+        return attention(trace, KINDS[kind].site(layer))
 
     encoder = None
     if trace.anatomy.has_encoder:
-        encoder = np.eye(len(trace.src))
+        encoder = np.eye(len(trace.src), dtype=dtype)
         for i in range(last + 1 if kind == "encoder" else trace.anatomy.encoder_layers):
-            encoder = _mixed(encoder, a("encoder", i), encoder)
+            encoder = mixed(encoder, a("encoder", i), encoder)
     if kind == "encoder":
-        return Rollout(kind, last, encoder, None, None)
-    target = np.eye(len(trace.tgt))
-    source = None if encoder is None else np.zeros((len(trace.tgt), len(trace.src)))
+        return last, (encoder, None, None)
+    target = np.eye(len(trace.tgt), dtype=dtype)
+    source = None if encoder is None else np.zeros((len(trace.tgt), len(trace.src)), dtype=dtype)
     for i in range(last + 1):
         own = a("decoder", i)
-        target = _mixed(target, own, target)
+        target = mixed(target, own, target)
         if source is not None and encoder is not None:
-            source = _mixed(source, own, source)
+            source = mixed(source, own, source)
             cross = a("cross", i)
-            source = _mixed(source, cross, encoder)
-            target = _mixed(target, cross, None)
-    return Rollout(kind, last, encoder, target, source)
+            source = mixed(source, cross, encoder)
+            target = mixed(target, cross, None)
+    return last, (encoder, target, source)
 
 
 def _mixed(kept: Matrix, weights: Matrix, read: Matrix | None) -> Matrix:
     """(kept + weights @ read) divided by 1 + the sums of the weights' rows; read None is 0."""
     total = 1 + weights.sum(axis=-1, keepdims=True)
-    mixed: Matrix = (kept if read is None else kept + weights @ read) / total
+    mixed: Matrix = (kept if read is None else kept + _product(weights, read)) / total
     return mixed
+
+
+def _product(weights: Matrix, read: Matrix) -> Matrix:
+    """weights @ read, without the blocks that are 0: of a causal mask, two thirds of all products."""
+    if not (np.isfinite(weights).all() and np.isfinite(read).all()):  # 0 times NaN is NaN
+        return weights @ read
+    made = np.zeros((len(weights), read.shape[1]))
+    for first in range(0, len(weights), _ROWS_AT_ONCE):
+        rows = weights[first : first + _ROWS_AT_ONCE]
+        keys = _from_first_to_last(rows)
+        columns = _from_first_to_last(read[keys])
+        made[first : first + _ROWS_AT_ONCE, columns] = rows[:, keys] @ read[keys, columns]
+    return made
+
+
+def _from_first_to_last(numbers: Matrix) -> slice:
+    """The columns from the first that is not all 0 to the last."""
+    places = np.flatnonzero(numbers.any(axis=0))
+    return slice(places[0], places[-1] + 1) if len(places) else slice(0, 0)
+
+
+class _Reached:
+    """As `_mixed`, of what is reached at all. Layers mostly have one mask, and then soon reach the same cells again."""
+
+    def __init__(self) -> None:
+        self._done: list[tuple[Cells, Cells, Cells, Cells]] = []
+
+    def __call__(self, kept: Cells, allowed: Cells, read: Cells | None) -> Cells:
+        if read is None or kept.all():
+            return kept
+        for *given, reached in self._done:
+            if all(np.array_equal(*pair) for pair in zip(given, (kept, allowed, read), strict=True)):
+                return reached
+        paths = allowed.astype(np.float32) @ read.astype(np.float32)  # whole numbers below 2^24: exact
+        reached = kept | (paths > 0)
+        self._done = [*self._done[-2:], (kept, allowed, read, reached)]  # of one layer with cross-attention
+        return reached
