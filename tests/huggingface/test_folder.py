@@ -186,6 +186,28 @@ def test_other_sizes_than_the_config_says(copied: Written) -> None:
     refused(where, "'model.layers.0.mlp.down_proj.weight' has the shape [32, 48], its config asks for [32, 40]")
 
 
+@pytest.mark.parametrize("name", ["model.safetensors", "tokenizer.json", "config.json"])
+def test_a_clone_without_its_large_files(copied: Written, name: str) -> None:
+    where = copied("llama")
+    (where / name).write_text("version https://git-lfs.github.com/spec/v1\noid sha256:0a\nsize 9\n")
+    refused(where, f"{name} is a pointer to a file that was not downloaded", "git lfs pull")
+
+
+def test_pointers_beside_what_is_read_do_no_harm(copied: Written) -> None:
+    where = copied("gpt2")
+    (where / "pytorch_model.bin").write_text("version https://git-lfs.github.com/spec/v1\noid sha256:0a\nsize 9\n")
+    assert load(where).anatomy.decoder_layers == 2
+
+
+@pytest.mark.parametrize(
+    "settings", [{"hidden_act": "gelul"}, {"rope_scaling": {"rope_type": "gelul"}, "rope_parameters": None}]
+)
+def test_a_setting_that_names_what_there_is_not(copied: Written, settings: dict[str, Any]) -> None:
+    where = copied("llama")
+    change(where / "config.json", **settings)
+    refused(where, "a config of which no model can be made (nothing is found under the name 'gelul')")
+
+
 def test_numbers_that_are_not_finite(copied: Written) -> None:
     where = copied("gpt2")
     tensors = load_file(where / "model.safetensors")

@@ -138,6 +138,8 @@ def _read_folder(folder: Path, _states: tuple[tuple[str | int, ...], ...]) -> Hu
                 " (merge_and_unload of peft), and save the result with save_pretrained"
             )
         raise CheckpointError(f"{folder} has no {files.CONFIG}, so nothing says what its weights are: {SAVE_AGAIN}")
+    for name in (files.CONFIG, INDEX, *TOKENIZERS):
+        _refuse_pointer(folder / name)
     config = files.read_json_object(where)
     _refuse_code(config, where)
     if (folder / TOKENIZER_CONFIG).is_file():
@@ -163,6 +165,12 @@ def _read_folder(folder: Path, _states: tuple[tuple[str | int, ...], ...]) -> Hu
     }
     card = {"task": f"{family.title} ({architecture}), from transformers"}
     return HuggingFaceSummary(folder.absolute().name, folder, anatomy, sides, card, architecture, family, config)
+
+
+def _refuse_pointer(path: Path) -> None:
+    """Raise CheckpointError for what a clone without Git LFS has in the place of a large file."""
+    if path.is_file() and files.read_bytes(path, len(files.POINTER)) == files.POINTER:
+        raise CheckpointError(f"{path} {files.FETCH}")
 
 
 def _refuse_code(config: Mapping[str, Any], path: Path) -> None:
@@ -236,6 +244,7 @@ def stored_tensors(folder: Path) -> Stored:
     shapes: dict[str, tuple[int, ...]] = {}
     types: set[str] = set()
     for path in paths:
+        _refuse_pointer(path)
         try:
             check_header(path)
             with safe_open(path, framework="np") as file:

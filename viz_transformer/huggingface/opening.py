@@ -194,6 +194,8 @@ def _more(count: int) -> str:
 
 
 def _said(error: Exception) -> str:
+    if isinstance(error, KeyError) and error.args:  # which says no more than the name, of an activation for example
+        return f"nothing is found under the name {quoted(error.args[0])}"
     return in_one_line(str(error), 200) or type(error).__name__
 
 

@@ -11,7 +11,7 @@ from viz_transformer.checkpoint.files import COPY_AGAIN, CheckpointError
 
 _SAVE = "save the model's numbers alone, with torch.save(model.state_dict(), FILE)"
 _MAGIC: tuple[tuple[bytes, str], ...] = (
-    (b"version https://git-lfs", "is a pointer to a file that was not downloaded: fetch it with `git lfs pull`"),
+    (files.POINTER, files.FETCH),
     (b"GGUF", "is a GGUF file of quantised weights: give the weights that it was made from"),
     (
         b"\x89HDF",
