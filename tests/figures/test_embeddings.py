@@ -85,6 +85,21 @@ def test_more_cells_than_can_be_seen_are_pooled_and_the_legend_says_so():
     assert "max-pooled in blocks of 1 × 2" in words(figure)
 
 
+def test_strips_of_two_widths_have_equally_wide_cells_and_say_how_many():
+    narrow, wide = strips_of(2, 4, count=1), strips_of(2, 8, count=1)
+    figure = draw([*narrow, *wide])
+    assert [list(drawn.x) for drawn in figure.data] == [list(range(4)), list(range(8))]
+    assert figure.layout.xaxis.range == (-0.5, 7.5) and np.array_equal(figure.data[0].z, narrow[0].values)
+    assert "strip &lt;0&gt;, 4 features" in words(figure) and "strip &lt;0&gt;, 8 features" in words(figure)
+    assert "features |" not in words(draw([*wide, *wide]))
+
+
+def test_of_strips_of_two_widths_it_is_said_which_are_pooled():
+    figure = draw([*strips_of(1, 64, count=1), *strips_of(1, 2 * MOST_CELLS, count=1)])
+    assert figure.data[0].z.shape == (1, 64) and figure.data[1].z.shape == (1, MOST_CELLS)
+    assert f"strips of {2 * MOST_CELLS:,} features are max-pooled in blocks of 1 × 2" in words(figure)
+
+
 def test_zeros_alone_have_a_scale():
     figure = draw([Strip("zero", np.zeros((1, 4), np.float32))])
     assert (figure.data[0].zmin, figure.data[0].zmax) == (-1, 1)
@@ -94,6 +109,6 @@ def test_strips_that_do_not_fit_are_an_error():
     with pytest.raises(ValueError, match="no strips"):
         input_strips([], [], [], side="source", title="")
     with pytest.raises(ValueError, match="same"):
-        draw([*strips_of(1, 4), *strips_of(1, 5)])
+        draw([*strips_of(1, 4), *strips_of(2, 4)], tokens=["a"])
     with pytest.raises(ValueError, match="2 tokens at 2 positions do not fit 1 rows"):
         draw(strips_of(1, 4), tokens=["a", "b"], positions=[0, 1])

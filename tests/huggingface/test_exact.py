@@ -3,17 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 import torch
 from pretrained import KINDS, PAIRS, WRITING, folder, likely_pieces
+from wording import wording
 
 from viz_transformer.analysis.inputs.embeddings import embedding_table, input_sum
 from viz_transformer.analysis.layers.lens import lens
 from viz_transformer.checkpoint import Checkpoint
+from viz_transformer.huggingface.anatomy import anatomy_of_config
 from viz_transformer.huggingface.loading import load
+from viz_transformer.huggingface.probe import proved
 from viz_transformer.model import positions
 from viz_transformer.model.instrument import NotTold
 from viz_transformer.running.decoding import Run, decode
@@ -107,11 +111,49 @@ def test_inputs_are_the_sums_of_the_embeddings(opened: Opened, name: str) -> Non
 
 
 @pytest.mark.parametrize("name", NARROW)
-def test_narrow_embeddings_are_said_to_be_narrow(opened: Opened, name: str) -> None:
+def test_narrow_embeddings_are_added_up_and_a_map_makes_the_stream_of_them(
+    opened: Opened, theirs: Theirs, name: str
+) -> None:
     ckpt = opened(name)
-    (side,) = ckpt.codecs
-    with pytest.raises(NotTold, match="a map of its own" if "groups" in name else "fewer features than its stream"):
-        input_sum(recorded(ckpt), embedding_table(ckpt, side), side)
+    ((side, _),) = ckpt.codecs.items()
+    made, model = input_sum(recorded(ckpt), embedding_table(ckpt, side), side), theirs(name).base_model
+    assert made.exact and made.out.shape == (len(SOURCE), 32)
+    assert made.scaled.shape[1] == (32 if name == "albert/groups" else 16)
+    if name == "opt/post":
+        assert made.mapped is not None and made.position is not None and made.before_norm is made.normed is None
+        table = model.decoder.embed_tokens.weight[SOURCE]
+        assert torch.equal(torch.from_numpy(made.scaled), table)
+        near = {"atol": 1e-6, "rtol": 1e-5}
+        torch.testing.assert_close(torch.from_numpy(made.mapped), table @ model.decoder.project_in.weight.T, **near)
+        assert torch.equal(torch.from_numpy(made.mapped + made.position), torch.from_numpy(made.out))
+        return
+    assert made.before_norm is not None and made.normed is not None and made.mapped is None
+    embeddings = model.embeddings
+    widens = model.embeddings_project if name == "electra" else model.encoder.embedding_hidden_mapping_in
+    parts = embeddings.word_embeddings.weight[SOURCE] + embeddings.token_type_embeddings.weight[0]
+    parts = parts + embeddings.position_embeddings.weight[: len(SOURCE)]
+    assert torch.equal(torch.from_numpy(made.before_norm), parts)
+    assert torch.equal(torch.from_numpy(made.normed), embeddings.LayerNorm(parts))
+    near = {"atol": 1e-6, "rtol": 1e-5}
+    torch.testing.assert_close(torch.from_numpy(made.out), widens(torch.from_numpy(made.normed)), **near)
+
+
+def test_a_map_between_embeddings_and_stream_that_is_not_known_is_said(tmp_path: Path) -> None:
+    ckpt = load(folder(tmp_path / "deberta", "deberta", embedding_size=16))
+    with pytest.raises(NotTold, match=wording("embeddings_have_fewer_features", 16, 32)):
+        input_sum(recorded(ckpt), embedding_table(ckpt, "source"), "source")
+
+
+def test_a_map_that_a_trial_pass_does_not_show_is_a_sentence(tmp_path: Path) -> None:
+    """A family that is believed to go through another map than it does."""
+    model: Any = load(folder(tmp_path / "electra", "electra")).instrument
+    places = replace(model.family.stacks["encoder"], widened="encoder.layer.0.attention.self.query")
+    model.family = replace(model.family, stacks={"encoder": places})
+    config = model.model.config.to_dict()
+    model.tell(anatomy_of_config(config, model.family, "masked token", "here"))
+    found = proved(model)
+    assert "encoder.embed.token" not in found.point and "encoder.embed.out" in found.point
+    assert "trial pass" in found.missing["encoder.embed.normed"]
 
 
 @pytest.mark.parametrize("name", KINDS)

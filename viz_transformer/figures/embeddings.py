@@ -28,7 +28,7 @@ _HOVER_TEXTS = 2**16
 
 @dataclass(frozen=True, eq=False)
 class Strip:
-    """One line of the sum: its name ("+ position") and its numbers, [T, D]."""
+    """One line of the sum: its name ("+ position") and its numbers, [T, D]; fewer features where it is narrow."""
 
     name: str
     values: NDArray[np.float32]
@@ -47,15 +47,18 @@ def input_strips(
 ) -> go.Figure:
     """The strips below each other, a row for each token, all on one scale from minus to plus the largest value.
 
+    A cell is equally wide in all of them: a strip of fewer features is shorter, and its name says how many it has.
+
     The scale goes to `scale` at least, which brings two pictures onto one. beside: they are narrow, for they
     stand beside others, and their legend says less.
 
     tokens, positions: what stands at each row, and where in the run. More than MOST_CELLS rows or features are pooled:
     a cell then shows the value farthest from 0 in its block, which the legend says. Raises ValueError if there is no
-    strip, if shapes differ, or if they do not fit the tokens.
+    strip, or if one is empty or does not fit the tokens.
     """
     _check(strips, tokens, positions)
-    count, features = strips[0].values.shape
+    count, features = len(strips[0].values), max(strip.values.shape[1] for strip in strips)
+    equal = all(strip.values.shape[1] == features for strip in strips)
     largest = max(scale, *(float(np.abs(strip.values).max(initial=0.0)) for strip in strips)) or 1.0
     row = _ONE_ROW if count == 1 else max(1.0, min(_FEW_ROWS if count <= 4 else _ROW, _MOST / count))
     panel = row * count
@@ -69,7 +72,8 @@ def input_strips(
         pooled = max_pooled(strip.values, MOST_CELLS)
         if pooled.rows * pooled.columns > 1:
             blocks = f"{pooled.rows} × {pooled.columns}"
-            notes.add(f"max-pooled in blocks of {blocks}: each shows its value farthest from 0")
+            of = "" if equal else f"strips of {strip.values.shape[1]:,} features are "
+            notes.add(f"{of}max-pooled in blocks of {blocks}: each shows its value farthest from 0")
         rows, columns = pooled.values.shape
         edges = top + np.minimum(np.arange(rows + 1) * pooled.rows, count) * row
         figure.add_heatmap(
@@ -84,7 +88,8 @@ def input_strips(
         )
         ticks |= {top + (index + 0.5) * row: names[index] for index in range(0, count, every)}
         place = {"x": 0, "xref": "paper", "xanchor": "left", "y": top - _NAME / 2, "yanchor": "middle"}
-        figure.add_annotation(text=labels.escape(strip.name), font={"size": 14, "color": colors.text}, **place)
+        name = strip.name if equal else f"{strip.name}, {strip.values.shape[1]:,} features"
+        figure.add_annotation(text=labels.escape(name), font={"size": 14, "color": colors.text}, **place)
     widest = max(min(_LABEL_COLUMNS, labels.width(labels.visible(token))) for token in tokens)
     lower = legend.space(1 + len(notes))
     margin = (16 + math.ceil(widest * 12 * legend.CHARACTER), 12, _TOP, lower)
@@ -107,8 +112,8 @@ def _check(strips: Sequence[Strip], tokens: Sequence[str], positions: Sequence[i
     if not strips:
         raise ValueError("there are no strips to draw")
     shapes = {strip.values.shape for strip in strips}
-    if len(shapes) != 1 or len(strips[0].values.shape) != 2 or 0 in strips[0].values.shape:
-        raise ValueError(f"strips have the shapes {sorted(shapes)}: all need the same [T, D]")
+    if any(len(shape) != 2 or 0 in shape for shape in shapes) or len({shape[0] for shape in shapes}) != 1:
+        raise ValueError(f"strips have the shapes {sorted(shapes)}: all need to be [T, D] with the same T")
     rows = strips[0].values.shape[0]
     if len(tokens) != rows or len(positions) != rows:
         raise ValueError(f"{len(tokens)} tokens at {len(positions)} positions do not fit {rows} rows")

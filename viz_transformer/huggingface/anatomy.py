@@ -20,7 +20,7 @@ MOST_TOKENS = 2048
 MOST_BYTES = 2**31
 """Of the recording of one text."""
 
-_ROW = ("B", "T", "D")
+_ROW, _NARROW = ("B", "T", "D"), ("B", "T", "N")
 _LAYERS: Mapping[StackName, tuple[str, ...]] = {
     "encoder": ("encoder_layers", "num_layers", "num_hidden_layers", "n_layers", "n_layer"),
     "decoder": ("decoder_layers", "num_decoder_layers", "num_layers", "num_hidden_layers", "n_layer"),
@@ -73,6 +73,7 @@ def anatomy_of_config(
     recorded: list[Point] = []
     derived: list[Point] = []
     missing: dict[str, str] = {}
+    narrow_embeddings: int | None = None
     for stack, places in family.stacks.items():
         heads = read.heads(stack, width)
         if family.acts:
@@ -80,12 +81,12 @@ def anatomy_of_config(
             missing[name] = f"this model adds no positions to its embeddings; its self-attention {family.acts}"
         few = read.optional((places.narrow,)) or width
         narrow, why = few != width, None
-        if narrow:
+        if narrow and places.widened is None:
             sizes = f"{few:,} of {width:,}"
             why = f"this model's embeddings have fewer features than its stream, {sizes}: a map stands between"
-        if places.shared and not narrow:
-            why = "between this model's embeddings and its stream stands a map of its own"
-        recorded += _embed_points(stack, places, missing, why)
+        mapped = places.widened is not None and (narrow or places.shared)
+        recorded += _embed_points(stack, places, missing, why, _NARROW if narrow else _ROW, mapped=mapped)
+        narrow_embeddings = few if narrow and mapped else narrow_embeddings
         for layer in range(layers[stack]):
             kinds = ("self", "cross") if places.layer.cross is not None else ("self",)
             for kind in kinds:
@@ -126,6 +127,7 @@ def anatomy_of_config(
         decoder_layers=layers.get("decoder", 0),
         d_model=width,
         d_ff=read.optional(_HIDDEN["decoder" if is_decoder else "encoder"]) or 4 * width,
+        d_embed=narrow_embeddings,
         experts=read.optional(("num_local_experts", "num_experts", "n_routed_experts")),
         attentions=attentions,
         recorded=tuple(recorded),
@@ -276,8 +278,18 @@ def _grows(stack: StackName) -> Growth:
     return "never" if stack == "encoder" else "rows"
 
 
-def _embed_points(stack: StackName, places: StackPlaces, missing: dict[str, str], why: str | None) -> Iterator[Point]:
-    """why: the reason that the embeddings do not make the input by themselves."""
+def _embed_points(
+    stack: StackName,
+    places: StackPlaces,
+    missing: dict[str, str],
+    why: str | None,
+    embedded: tuple[str, ...],
+    *,
+    mapped: bool,
+) -> Iterator[Point]:
+    """why: the reason that the input cannot be told from the embeddings. embedded: the shape of these; mapped: a map
+    stands behind them."""
+    after_norm = places.input_norm is not None
     parts = {"token": places.tokens, "segment": places.segments, "position": places.positions}
     if places.segments_last:
         parts["segment"] = parts.pop("segment")
@@ -287,11 +299,18 @@ def _embed_points(stack: StackName, places: StackPlaces, missing: dict[str, str]
     }
     for name, path in parts.items():
         if path is not None and why is None:
-            yield Point(f"{stack}.embed.{name}", _ROW, meanings[name], _grows(stack))
+            shape = _ROW if name == "position" and mapped and not after_norm else embedded
+            yield Point(f"{stack}.embed.{name}", shape, meanings[name], _grows(stack))
         elif path is not None and why is not None:
             missing[f"{stack}.embed.{name}"] = why
-    if places.input_norm is not None and why is None:
-        yield Point(f"{stack}.embed.sum", _ROW, "the sum that the norm behind the embeddings reads", _grows(stack))
+    if mapped and not after_norm and why is None:
+        meaning = "the tokens' embeddings behind the map to the stream's features"
+        yield Point(f"{stack}.embed.mapped", _ROW, meaning, _grows(stack))
+    if after_norm and why is None:
+        yield Point(f"{stack}.embed.sum", embedded, "the sum that the norm behind the embeddings reads", _grows(stack))
+        if mapped:
+            meaning = "what that norm makes of the sum, and a map makes the input of"
+            yield Point(f"{stack}.embed.normed", embedded, meaning, _grows(stack))
     yield Point(f"{stack}.embed.out", _ROW, meanings["out"], _grows(stack))
 
 

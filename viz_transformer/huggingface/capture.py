@@ -309,6 +309,9 @@ def install(
                 ears.embeds(module.get_submodule(path), stack, f"{stack}.embed.{name}", float(scale))
         if places.input_norm is not None:
             ears.reads(module.get_submodule(places.input_norm), f"{stack}.embed.sum")
+        if places.widened is not None and _has(module, places.widened):
+            ears.reads(module.get_submodule(places.widened), f"{stack}.embed.normed")
+            ears.gives(module.get_submodule(places.widened), f"{stack}.embed.mapped")
         layers = module.get_submodule(places.layers)
         assert isinstance(layers, nn.ModuleList)
         for index, layer in enumerate(layers):

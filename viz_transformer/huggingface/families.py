@@ -104,8 +104,9 @@ class StackPlaces:
     positions: what gives the positions' vectors, with rows of its table that stand before position 0. segments: what
     gives the vectors of the first or second text, behind those of positions if they are `segments_last`. input_norm:
     the norm that the sum of these goes through. scale: the stack's own number that the tokens' vectors are multiplied
-    by behind `tokens`. narrow: the setting that says how many features the embeddings have; final_map: what makes so
-    many of the stream again, where they are fewer. shared: fewer layers stand in the model than the stream goes
+    by behind `tokens`. narrow: the setting that says how many features the embeddings have; widened: the map that makes
+    the stream's of them where they are fewer, behind `input_norm`, or behind `tokens` where there is no such norm;
+    final_map: what makes so many of the stream again. shared: fewer layers stand in the model than the stream goes
     through, so that some are gone through several times.
     """
 
@@ -121,6 +122,7 @@ class StackPlaces:
     scale: str | None = None
     final_norm: str | None = None
     narrow: str = "embedding_size"
+    widened: str | None = None
     final_map: str | None = None
     shared: bool = False
     tokens_first: bool = False
@@ -232,6 +234,7 @@ _OPT = Family(
             layer=_OPT_LAYER,
             final_norm="final_layer_norm",
             narrow="word_embed_proj_dim",
+            widened="project_in",
             final_map="project_out",
         )
     },
@@ -390,7 +393,13 @@ _ALBERT_LAYER = LayerPlaces(
     ),
     norm="post",
 )
-_ALBERT_STACK = replace(_BERT_STACK, layers="encoder.albert_layer_groups", layer=_ALBERT_LAYER, shared=True)
+_ALBERT_STACK = replace(
+    _BERT_STACK,
+    layers="encoder.albert_layer_groups",
+    layer=_ALBERT_LAYER,
+    widened="encoder.embedding_hidden_mapping_in",
+    shared=True,
+)
 _MODERN_BERT_STACK = StackPlaces(
     module="",
     layers="layers",
@@ -576,6 +585,7 @@ FAMILIES: Mapping[str, Family] = MappingProxyType(
         "electra": replace(
             _BERT,
             title="ELECTRA",
+            stacks={"encoder": replace(_BERT_STACK, widened="embeddings_project")},
             head=("generator_predictions", "generator_lm_head"),
             heads={**_MASKED, "ForPreTraining": "token class"},
             verdicts={"ElectraForPreTraining": ("original", "replaced")},

@@ -82,8 +82,11 @@ def _stack(model: HuggingFaceModel, stack: StackName, sublayers: tuple[SubLayer,
     places, module, anatomy = model.family.stacks[stack], _module(model, stack), model.anatomy
     side = SIDE_OF[stack]
     rows, width = model.table("tokens", stack).shape
-    wide = "" if _widening(module) is None else f" → {anatomy.d_model}"
     has_norm = f"{stack}.embed.sum" in anatomy.point and places.input_norm is not None
+    wide = "" if _widening(module) is None else f" → {anatomy.d_model}"
+    norm = _word(module.get_submodule(places.input_norm or ""), width) if has_norm else ""
+    if f"{stack}.embed.normed" in anatomy.point:  # the map stands behind the norm
+        norm, wide = f"{norm}, {width:,}{wide}", ""
     final = None if places.final_norm is None else module.get_submodule(places.final_norm)
     back = None if places.final_map is None else getattr(module, places.final_map)
     return StackOutline(
@@ -91,7 +94,7 @@ def _stack(model: HuggingFaceModel, stack: StackName, sublayers: tuple[SubLayer,
         reads=f"{side.name} ids, at most {side.most(anatomy):,}",
         embedding=f"{rows:,} × {width:,}{wide}{_scale(model, stack)}",
         sums=_sums(model, stack),
-        norm=_word(module.get_submodule(places.input_norm or ""), width) if has_norm else "",
+        norm=norm,
         layers=_count(model, stack),
         layer=index,
         sublayers=sublayers,

@@ -20,7 +20,7 @@ from viz_transformer.huggingface.instrument import HuggingFaceModel
 from viz_transformer.huggingface.windows import unproved_windows
 from viz_transformer.model.attention import attention_scores
 from viz_transformer.model.instrument import Anatomy, Rows
-from viz_transformer.model.kinds import stacks_of
+from viz_transformer.model.kinds import StackName, stacks_of
 from viz_transformer.model.positions import ENCODINGS, FORMULAS
 from viz_transformer.model.tap import PointEdit, Recorder
 
@@ -147,10 +147,14 @@ def _steps(name: str, places: LayerPlaces) -> list[tuple[str, str]]:
 def _other_inputs(model: HuggingFaceModel, values: Mapping[str, Tensor]) -> Iterator[str]:
     """Vectors of positions and segments of stacks whose input is not the sum of the embeddings."""
     for stack in stacks_of(model.anatomy):
-        parts = {name: values.get(f"{stack}.embed.{name}") for name in ("token", "segment", "position", "sum", "out")}
+        parts = {name: values.get(f"{stack}.embed.{name}") for name in _EMBEDDED}
         total, token = (parts["out"] if parts["sum"] is None else parts["sum"]), parts["token"]
         if token is None or total is None:
             continue
+        if not _is_mapped(model, stack, parts):
+            yield from (f"{stack}.embed.{name}" for name in _EMBEDDED if parts[name] is not None and name != "out")
+            continue
+        token = token if parts["mapped"] is None else parts["mapped"]
         sums = [token, token]
         for order, names in enumerate((("segment", "position"), ("position", "segment"))):
             for name in names:
@@ -158,6 +162,30 @@ def _other_inputs(model: HuggingFaceModel, values: Mapping[str, Tensor]) -> Iter
                     sums[order] = sums[order] + part
         if not any(torch.equal(each, total) for each in sums):
             yield from (f"{stack}.embed.{name}" for name in ("segment", "position", "sum") if parts[name] is not None)
+
+
+_EMBEDDED = ("token", "mapped", "segment", "position", "sum", "normed", "out")
+
+
+def _is_mapped(model: HuggingFaceModel, stack: StackName, parts: Mapping[str, Tensor | None]) -> bool:
+    """Whether the map between the embeddings and the stream makes what stands behind it of what stands before; true
+    where there is none."""
+    places = model.family.stacks[stack]
+    module, path = model.base.get_submodule(places.module), places.widened or ""
+    steps = [("token", path, "mapped")]
+    if parts["normed"] is not None:
+        steps = [("sum", places.input_norm or "", "normed"), ("normed", path, "out")]
+    elif parts["mapped"] is None:
+        return True
+    for before, step, behind in steps:
+        made = module.get_submodule(step)
+        kind = next(made.parameters()).dtype
+        came, went = parts[before], parts[behind]
+        assert came is not None and went is not None
+        with torch.no_grad():
+            if not torch.equal(made(came.to(model.device, kind)).cpu().float(), went.cpu().float()):
+                return False
+    return True
 
 
 def _other_sums(model: HuggingFaceModel, values: Mapping[str, Tensor]) -> Iterator[str]:

@@ -20,14 +20,16 @@ LONGEST_TEXT = 8192
 MOST_NUMBERS, MOST_POINTS, LONGEST_NAME, LONGEST_MEANING = 2**24, 50_000, 200, 1000
 
 _SITE = re.compile(r"(encoder|decoder)\.(0|[1-9][0-9]{0,3})\.(self|cross)")
-_LETTERS = frozenset("BTHEDFVQK1GUCX")
+_LETTERS = frozenset("BTHEDFVQK1GUCXN")
 _KINDS: Mapping[ModelKind, tuple[bool, bool]] = {
     "encoder-decoder": (True, True),
     "encoder-only": (True, False),
     "decoder-only": (False, True),
 }
 _SIZES = ("encoder_layers", "decoder_layers", "d_model", "max_source", "max_target")
-_SIZES_OR_NONE = ("d_ff", "experts", "source_vocab_size", "target_vocab_size", "source_pad", "target_pad")
+_SIZES_OR_NONE = ("d_ff", "d_embed", "experts", "source_vocab_size", "target_vocab_size", "source_pad", "target_pad")
+_BEFORE: Mapping[str, Any] = {"fuses": True, "precision": "float32", "d_embed": None}
+"""What holds for a file from before this was said."""
 _SWITCHES = ("final_norm", "reads_pairs", "fuses")
 _WORDS: Mapping[str, tuple[Any, ...]] = {
     "kind": get_args(ModelKind),
@@ -61,7 +63,7 @@ def anatomy_from_dict(content: Any) -> Anatomy:
     """The anatomy that was written so. Raises ValueError with the reason for what cannot be one."""
     fields = {*_SIZES, *_SIZES_OR_NONE, *_SWITCHES, *_WORDS, "labels", "attentions", "recorded", "derived", "missing"}
     if isinstance(content, dict):
-        content = {"fuses": True, "precision": "float32", **content}  # a file from before this was said
+        content = {**_BEFORE, **content}
     if not isinstance(content, dict) or content.keys() != fields:
         raise ValueError("what it says of the model is not its sizes, attentions and points")
     for name in (*_SIZES, *_SIZES_OR_NONE):

@@ -62,7 +62,8 @@ class Anatomy:
 
     attentions: by site, in the order of the forward pass. recorded, derived: every point by its full name. missing: why
     it has no such point or fact though other models do, a sentence by name. experts: feed-forwards in a layer of which
-    each token has a few, None in a model with one. positions: the word of `ModelConfig` for
+    each token has a few, None in a model with one. d_embed: the features of its embeddings where they are narrower than
+    the stream, which a map then makes of them; None elsewhere. positions: the word of `ModelConfig` for
     what tells them apart, None if the model does not say. Sizes of vocabularies, limits and padding as in
     `ModelConfig`; `config` is that of our own Transformer, None for any other model. labels: the names of a model's
     classes, of which by `scoring` one holds, or each by itself, or of two the one by the sign of a single logit, or
@@ -77,6 +78,7 @@ class Anatomy:
     decoder_layers: int
     d_model: int
     d_ff: int | None = None
+    d_embed: int | None = None
     experts: int | None = None
     attentions: Mapping[str, Heads]
     recorded: tuple[Point, ...]
@@ -140,7 +142,7 @@ class Anatomy:
         own = source if name.startswith("encoder.") or not self.has_decoder else target
         keys = source if ".cross." in name else own
         sizes: dict[str, int | None] = {"B": batch, "T": own, "Q": own, "K": keys, "1": 1, "V": self.target_vocab_size}
-        sizes |= {"D": self.d_model, "F": self.d_ff, "X": self.experts, "C": len(self.labels)}
+        sizes |= {"D": self.d_model, "F": self.d_ff, "X": self.experts, "C": len(self.labels), "N": self.d_embed}
         if (heads := self.attentions.get(name.rpartition(".")[0])) is not None:
             sizes |= {"H": heads.query, "G": heads.key, "E": heads.size, "U": heads.value_size}
         return tuple(size for letter in self.point[name].shape if (size := sizes[letter]) is not None)

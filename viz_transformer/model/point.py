@@ -15,7 +15,8 @@ FUSED_FROM = 512
 class Point:
     """One recorded value. Shape letters: B batch, T positions of this stack, H heads, E head_dim, D d_model,
     F d_ff, V vocabulary, Q queries and K keys of this attention, 1 an axis of length one; of other programs' models
-    also G heads that hold keys, shared by several that ask, U features of a head's values, X experts, and C labels.
+    also G heads that hold keys, shared by several that ask, U features of a head's values, X experts, N features of
+    embeddings that are narrower than the stream, and C labels.
 
     `grows` says what a token that is written adds: nothing where the source alone decides the point, a row, or a row
     and one more key. Of a kind of point that stands in several places it is decided by the place.

@@ -21,12 +21,15 @@ AT_ONCE = 2**18
 
 @dataclass(frozen=True, eq=False)
 class InputSum:
-    """The input of a stack and what it is the sum of, for some positions of a run. All arrays are [T, D], float32.
+    """The input of a stack and what it is the sum of, for some positions of a run. All arrays are [T, D], float32; what
+    stands before the map that makes the stream of narrow embeddings is [T, N].
 
     embedding: rows of the table; scaled: these times `scale`, the point `embed.token`; position: the point
     `embed.position`, None in a model without positions; segment: the point `embed.segment`, None in a model that does
     not tell two texts apart; out: the point `embed.out`, what the first layer reads. before_norm: the point
-    `embed.sum`, of which a norm makes `out`; None where `out` itself is the sum.
+    `embed.sum`, of which a norm makes `out`; None where `out` itself is the sum. normed: the point `embed.normed`, what
+    that norm gives where a map makes `out` of it; mapped: the point `embed.mapped`, what a map makes of `scaled` before
+    the sum; None where no map stands there.
     scale_error, sum_error: the largest differences between what the trace has and the same product and sum, made anew
     in float32, in the order that it has, and rounded each time to the type of the run (`precision`); 0 if every number
     is the same, as in a run in evaluation mode without edits.
@@ -42,6 +45,8 @@ class InputSum:
     sum_error: float
     segment: NDArray[np.float32] | None = None
     before_norm: NDArray[np.float32] | None = None
+    mapped: NDArray[np.float32] | None = None
+    normed: NDArray[np.float32] | None = None
     precision: Precision = "float32"
 
     @property
@@ -52,7 +57,7 @@ class InputSum:
     @property
     def largest(self) -> float:
         """The largest absolute value of all that are added, or that are the sum."""
-        shown = (self.scaled, self.segment, self.position, self.before_norm, self.out)
+        shown = (self.scaled, self.mapped, self.segment, self.position, self.before_norm, self.normed, self.out)
         return float(max(np.abs(values).max() for values in shown if values is not None))
 
 
@@ -60,7 +65,8 @@ class InputSum:
 class InputDifference:
     """The inputs of two runs and the one less the other, part by part. All arrays are [T, D], float32.
 
-    scaled, position, out: the parts of `a` less those of `b`; position is None if one of the two has no positions.
+    scaled, mapped, position, out: the parts of `a` less those of `b`; position is None if one of the two has no
+    positions, and mapped if one of them has no map there.
     """
 
     a: InputSum
@@ -68,6 +74,7 @@ class InputDifference:
     scaled: NDArray[np.float32]
     position: NDArray[np.float32] | None
     out: NDArray[np.float32]
+    mapped: NDArray[np.float32] | None = None
 
     @property
     def equal(self) -> bool:
@@ -152,8 +159,10 @@ def input_sum(trace: Trace, table: ArrayLike, side: SideName, row: int | None = 
     scale = trace.scalars[f"{stack}.embed.scale"]
     scaled, out = trace[f"{stack}.embed.token"][0, at], trace[f"{stack}.embed.out"][0, at]
     segment, position, before_norm = part("segment"), part("position"), part("sum")
+    mapped = part("mapped")
+    first = scaled if mapped is None else mapped
     kind = getattr(torch, trace.anatomy.precision)
-    sums = [_sum(kind, scaled, *parts) for parts in ((segment, position), (position, segment))]
+    sums = [_sum(kind, first, *parts) for parts in ((segment, position), (position, segment))]
     scales = [scale] if kind == torch.float32 else [scale, float(torch.tensor(scale, dtype=kind))]
     return InputSum(
         rows=rows,
@@ -166,6 +175,8 @@ def input_sum(trace: Trace, table: ArrayLike, side: SideName, row: int | None = 
         sum_error=min(_gap(total, out if before_norm is None else before_norm) for total in sums),
         segment=_numbers(segment),
         before_norm=_numbers(before_norm),
+        mapped=_numbers(mapped),
+        normed=_numbers(part("normed")),
         precision=trace.anatomy.precision,
     )
 
@@ -186,12 +197,16 @@ def input_difference(a: InputSum, b: InputSum) -> InputDifference:
 
     Raises ValueError with one sentence if the two have different numbers of positions or features.
     """
-    for what, axis in (("positions", 0), ("features", 1)):
-        sizes = a.out.shape[axis], b.out.shape[axis]
-        if sizes[0] != sizes[1]:
-            raise ValueError(f"A has {sizes[0]:,} {what} and B {sizes[1]:,}: only inputs of one size can be subtracted")
+    sizes = {"positions": (len(a.out), len(b.out)), "features": (a.out.shape[1], b.out.shape[1])}
+    sizes["features in its embeddings"] = a.scaled.shape[1], b.scaled.shape[1]
+    if a.position is not None and b.position is not None:
+        sizes["features in its positions"] = a.position.shape[1], b.position.shape[1]
+    for what, (first, second) in sizes.items():
+        if first != second:
+            raise ValueError(f"A has {first:,} {what} and B {second:,}: only inputs of one size can be subtracted")
     position = None if a.position is None or b.position is None else a.position - b.position
-    return InputDifference(a, b, a.scaled - b.scaled, position, a.out - b.out)
+    mapped = None if a.mapped is None or b.mapped is None else a.mapped - b.mapped
+    return InputDifference(a, b, a.scaled - b.scaled, position, a.out - b.out, mapped)
 
 
 def spread(values: ArrayLike) -> Spread:

@@ -130,7 +130,8 @@ def _stack(trace: Trace, stack: StackName, samples: int) -> WholeStack:
         return np.asarray(_rows(trace, point)[..., list(features)], dtype=np.float32)
 
     def if_told(point: str) -> NDArray[np.float32] | None:
-        return sampled(point) if point in trace.anatomy.point else None
+        known = trace.anatomy.point.get(point)
+        return sampled(point) if known is not None and known.shape[-1] == "D" else None  # not of narrow embeddings
 
     came = np.stack([_length(trace, came_in(trace.anatomy, place)) for place in found])
     added = np.stack([_length(trace, f"{place.site}.out") for place in found])
@@ -139,7 +140,7 @@ def _stack(trace: Trace, stack: StackName, samples: int) -> WholeStack:
         tokens=tokens,
         features=features,
         size=trace.anatomy.d_model,
-        token=if_told(f"{stack}.embed.token"),
+        token=if_told(f"{stack}.embed.mapped" if f"{stack}.embed.mapped" in trace else f"{stack}.embed.token"),
         position=if_told(f"{stack}.embed.position"),
         points=points,
         stream=np.stack([sampled(point) for point in points]),

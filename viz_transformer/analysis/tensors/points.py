@@ -38,6 +38,7 @@ _NAMES = {
     "U": "value feature",
     "D": "feature",
     "F": "hidden feature",
+    "N": "feature",
     "X": "expert",
     "V": "vocabulary entry",
     "C": "label",

@@ -57,7 +57,10 @@ def _heading(shown: Shown, side: SideName) -> str:
     segment = " + segment" if f"{stack}.embed.segment" in shown.trace else ""
     normed = f"{stack}.embed.sum" in shown.trace
     position = " + position" if f"{stack}.embed.position" in shown.trace else ""
-    return f"{'Norm of embedding' if normed else 'Embedding'} × scale{segment}{position} = input"
+    made = "Norm of embedding" if normed else "Embedding"
+    if f"{stack}.embed.normed" in shown.trace or f"{stack}.embed.mapped" in shown.trace:
+        made = f"Map of {made[0].lower()}{made[1:]}"
+    return f"{made} × scale{segment}{position} = input"
 
 
 def row_choice(shown: Shown, side: SideName) -> None:
@@ -98,10 +101,16 @@ def _one_run(shown: Shown, side: SideName, row: int | None, numbers: DeltaGenera
 
 def _parts_of(made: InputSum) -> list[tuple[str, NDArray[np.float32]]]:
     """What is added up to an input, and the input, by name."""
-    added = (("+ segment", made.segment), ("+ position", made.position), ("= sum", made.before_norm))
-    parts = [(scaled_name(made.scale), made.scaled)]
-    parts += [(name, values) for name, values in added if values is not None]
-    return [*parts, (_input_name(made), made.out)]
+    parts = (
+        (scaled_name(made.scale), made.scaled),
+        ("map", made.mapped),
+        ("+ segment", made.segment),
+        ("+ position", made.position),
+        ("= sum", made.before_norm),
+        ("norm", made.normed),
+        (_input_name(made), made.out),
+    )
+    return [(name, values) for name, values in parts if values is not None]
 
 
 def _draw(
@@ -165,6 +174,7 @@ def _two_runs(a: Shown, b: Shown, side: SideName, row: int | None, numbers: Delt
     scales = dict.fromkeys((scaled_name(first.scale), scaled_name(second.scale)))
     parts = [
         (" or ".join(scales), (first.scaled, second.scaled, found.scaled)),
+        ("map", (first.mapped, second.mapped, found.mapped)),
         ("+ position", (first.position, second.position, found.position)),
         (_input_name(first), (first.out, second.out, found.out)),
     ]
@@ -253,6 +263,8 @@ def scaled_name(scale: float) -> str:
 
 
 def _input_name(made: InputSum) -> str:
+    if made.normed is not None:
+        return "map: input"
     return "= input" if made.before_norm is None else "norm: input"
 
 
@@ -265,7 +277,13 @@ def _spread_rows(made: InputSum) -> list[tuple[str, NDArray[np.float32]]]:
     rows = [("embedding", made.embedding)]
     if made.scale != 1:
         rows.append((scaled_name(made.scale), made.scaled))
-    added = (("segment", made.segment), ("position", made.position), ("sum", made.before_norm))
+    added = (
+        ("map", made.mapped),
+        ("segment", made.segment),
+        ("position", made.position),
+        ("sum", made.before_norm),
+        ("norm", made.normed),
+    )
     rows += [(name, values) for name, values in added if values is not None]
     return [*rows, ("input", made.out)]
 
@@ -283,16 +301,15 @@ def _spread_table(rows: Sequence[tuple[str, NDArray[np.float32]]]) -> str:
 
 def _verdict(made: InputSum) -> None:
     """Whether the recorded input is the sum of what stands above it."""
-    count = made.out.size
+    total = made.out if made.before_norm is None else made.before_norm
     more = [each for each in (made.segment, made.position) if each is not None]
     added = f"of the {'three' if len(more) > 1 else 'two'} strips above it" if more else "above it"
     what = "input" if made.before_norm is None else "sum"
     if made.exact:
         square = f" The scale multiplies the variance by {significant(made.scale**2, 5)}." if made.scale != 1 else ""
-        normed = "" if made.before_norm is None else " A norm makes the input of it."
         text.paragraph(
-            f"Exact: all {count:,} recorded numbers of the {what} are the {made.precision} sums"
-            f" {added}.{normed}{square}",
+            f"Exact: all {total.size:,} recorded numbers of the {what} are the {made.precision} sums"
+            f" {added}.{_around_the_sum(made)}{square}",
             tone="ok",
         )
     else:
@@ -303,9 +320,27 @@ def _verdict(made: InputSum) -> None:
         )
 
 
+def _around_the_sum(made: InputSum) -> str:
+    """What makes the vectors that are added, or the input of the sum, where that is a norm or a map."""
+    narrow, wide = made.scaled.shape[1], made.out.shape[1]
+    of = f", from {narrow:,} features to {wide:,}," if narrow != wide else ""
+    if made.normed is not None:
+        return f" A norm and then a map{of} make the input of it."
+    if made.mapped is not None:
+        return f" A map{of} stands between the embedding and the sum."
+    return "" if made.before_norm is None else " A norm makes the input of it."
+
+
 def _strip_table(made: InputSum) -> pd.DataFrame:
-    names = ("embedding", "embedding x scale", "segment", "position", "sum", "input")
-    values = (made.embedding, made.scaled, made.segment, made.position, made.before_norm, made.out)
-    parts = zip(names, values, strict=True)
-    columns = {name: values[0] for name, values in parts if values is not None}
+    parts = (
+        ("embedding", made.embedding),
+        ("embedding x scale", made.scaled),
+        ("map", made.mapped),
+        ("segment", made.segment),
+        ("position", made.position),
+        ("sum", made.before_norm),
+        ("norm", made.normed),
+        ("input", made.out),
+    )
+    columns = {name: pd.Series(values[0]) for name, values in parts if values is not None}  # narrow ones end earlier
     return pd.DataFrame(columns).rename_axis("feature")

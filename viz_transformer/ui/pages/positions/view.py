@@ -112,7 +112,7 @@ def controls(shown: Shown) -> Table:
         own = own_table(shown.ckpt.instrument, stack)
         reads_at_most = SIDE_OF[stack].most(anatomy)
         with st.popover("Size", key="pos_size"):
-            width = _width(anatomy.d_model, chosen)
+            width = _width(anatomy.d_model if own is None else own.shape[1], chosen)
             length = _length(reads_at_most, chosen)
         position = _position(shown, stack, length)
     return _table(shown, stack, chosen, (length, width), position, own)
