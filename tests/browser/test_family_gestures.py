@@ -23,7 +23,7 @@ from browser.expected import mask_of, weights_of
 from browser.test_decoding import expect_step, shown_token
 from browser.test_leads import at_its_end
 from browser.test_open_model import fill
-from playwright.sync_api import Browser, expect
+from playwright.sync_api import Browser, Page, expect
 from served import APP, serving
 
 pytest.importorskip("transformers")
@@ -31,18 +31,40 @@ from pretrained import ending, folder
 
 from viz_transformer import decode, load, read
 from viz_transformer.analysis.attention.maps import step_row
+from viz_transformer.checkpoint import Checkpoint
+from viz_transformer.figures import labels
+from viz_transformer.model.kinds import KINDS as ATTENTIONS
 
 KINDS = {"gpt2": "decoder", "bert": "encoder", "t5": "cross"}
 TEXTS = {"gpt2": "sat on", "bert": "the cat ran", "t5": "on the mat"}
 EDITED = {"gpt2": "twenty", "t5": "the cat"}
+FURTHER = {
+    "llama": "decoder",
+    "gemma3_text": "decoder",
+    "mixtral": "decoder",
+    "bart": "cross",
+    "albert": "encoder",
+    "bloom": "decoder",
+}
+"""Turned queries whose heads share keys, windows, experts, two stacks, narrow embeddings behind layers that are gone
+through several times, and an attention that is heard at torch's functions: each is walked through once."""
+OF_ITS_OWN = {
+    "llama": ("Attention", "A key head has"),
+    "gemma3_text": ("Masks", "a query reads the 4 keys that end at its own place, a sliding window"),
+    "mixtral": ("Layers", "Router: the experts of"),
+    "bart": ("Input", "Norm of embedding × scale + position = input"),
+    "albert": ("Input", "A norm and then a map, from 16 features to 32, make the input of it."),
+    "bloom": ("Positions", "by a slope for each head"),
+}
+"""A page that shows what only such a family has, and what stands there."""
 
 
 @pytest.fixture(scope="module")
 def where(tmp_path_factory: pytest.TempPathFactory) -> Path:
     found = tmp_path_factory.mktemp("theirs")
-    for name in KINDS:
+    for name in (*KINDS, *FURTHER):
         made = folder(found / "models" / name, name), folder(found / "elsewhere" / name, name, seed=1)
-        if name == "t5":
+        if name in ("t5", *FURTHER) and name != "albert":
             for each in made:
                 ending(each)
     return found
@@ -55,16 +77,32 @@ def server(where: Path) -> Iterator[str]:
         yield started
 
 
+def open_from_the_screen(page: Page, where: Path, name: str) -> None:
+    """The other folder of this family, by its path, under a name of its own."""
+    fill(page, "Weights", where / "elsewhere" / name)
+    box = page.get_by_label("Name", exact=True)
+    expect(box).to_have_value(f"{name}-2")  # the app has one of this name already
+    box.fill(f"my-{name}")
+    box.press("Enter")
+    page.get_by_role("button", name="Open the model").click()
+    expect_address(page, checkpoint=f"my-{name}")
+
+
+def saved_table(page: Page, folder: Path) -> list[list[str]]:
+    """The table of the map, opened and saved: its lines without the heading."""
+    entry(page.locator(".matrix"), "Table").click()
+    expect(page.get_by_test_id("stDataFrame")).to_be_visible()
+    path = save(page, page.locator(".st-key-table_csv button"), folder)
+    page.keyboard.press("Escape")
+    expect(page.get_by_test_id("stDataFrame")).to_have_count(0)
+    with path.open(encoding="utf-8", newline="") as file:
+        return [*csv.reader(file)][1:]
+
+
 @pytest.mark.parametrize("name", KINDS)
 def test_a_folder_is_opened_from_the_screen_and_shown(server: str, browser: Browser, where: Path, name: str) -> None:
     with opened(browser, server, "/models", another=True, model_tab="open") as page:
-        fill(page, "Weights", where / "elsewhere" / name)
-        box = page.get_by_label("Name", exact=True)
-        expect(box).to_have_value(f"{name}-2")  # the app has one of this name already
-        box.fill(f"my-{name}")
-        box.press("Enter")
-        page.get_by_role("button", name="Open the model").click()
-        expect_address(page, checkpoint=f"my-{name}")
+        open_from_the_screen(page, where, name)
         expect(page.locator(f".st-key-card_selected_my-{name}")).to_be_visible()
         go_to(page, "Attention")
         drawn(page, MATRIX)
@@ -105,13 +143,9 @@ def test_the_table_of_a_folder_has_the_numbers_of_its_trace(
     with opened(browser, server, "/attention", **fields) as page:
         drawn(page, MATRIX)
         at_its_end(page)
-        entry(page.locator(".matrix"), "Table").click()
-        expect(page.get_by_test_id("stDataFrame")).to_be_visible()
-        path = save(page, page.locator(".st-key-table_csv button"), tmp_path)
-    with path.open(encoding="utf-8", newline="") as file:
-        header, *lines = csv.reader(file)
+        lines = saved_table(page, tmp_path)
     keys = mask.shape[1]
-    assert len(lines) == len(weights) and len(header) >= 1 + keys
+    assert len(lines) == len(weights)
     for row, line in enumerate(lines):
         assert np.array_equal(np.array(line[1 : 1 + keys], np.float32), weights[row])
 
@@ -159,3 +193,82 @@ def test_a_click_on_a_cell_of_a_recorded_mask_chooses_its_tokens(server: str, br
         stage.click(position=found.at(*open_))
         expect_address(page, t=open_[0], u=open_[1])
         expect(page.locator("[data-testid=stMain]")).to_contain_text(f"What may query {open_[0]} read in layer")
+
+
+@pytest.mark.parametrize("name", FURTHER)
+def test_a_folder_of_a_further_family_takes_every_gesture(
+    server: str, browser: Browser, where: Path, tmp_path: Path, name: str
+) -> None:
+    ckpt, kind, text = load(where / "elsewhere" / name), FURTHER[name], "the cat ran"
+    run = decode(ckpt, text) if ckpt.anatomy.writes else read(ckpt, text)
+    weights, mask = weights_of(run, kind, 0)[1], mask_of(run, kind, 0)
+    fields = {
+        "checkpoint": name,
+        "text": text,
+        "kind": kind,
+        "layer": "0",
+        "heads": "1",
+        "part": "ffn",
+        "model_tab": "open",
+    }
+    with opened(browser, server, "/models", another=True, **fields) as page:
+        open_from_the_screen(page, where, name)
+        go_to(page, "Attention")
+        stage = drawn(page, MATRIX)
+        at_its_end(page)
+        found = survey(stage, cells=True)
+        assert len(found.rows) == len(weights) and len(found.columns) >= mask.shape[1]
+        for (row, column), lines in found.cells.items():
+            if column < mask.shape[1] and mask[row, column]:
+                assert lines[-1] == f"weight {labels.share(float(weights[row, column]))}"
+            else:
+                assert "masked" in lines[-1]
+        place = max(at for at in found.cells if at[1] < mask.shape[1] and mask[at])
+        stage.click(position=found.at(*place))
+        expect_address(page, **dict(zip(ATTENTIONS[kind].fields, place, strict=True)))
+        at_its_end(page)
+        lines = saved_table(page, tmp_path)
+        for row, line in enumerate(lines):
+            assert np.array_equal(np.array(line[1 : 1 + mask.shape[1]], np.float32), weights[row])
+        if ckpt.anatomy.heads(kind, 0).shared > 1:
+            page.locator(".st-key-attention_shared button").click()
+            expect_address(page, heads="0,1")
+            expect(page.locator(MATRIX)).to_have_count(2)
+        title, said = OF_ITS_OWN[name]
+        if title != "Attention":
+            go_to(page, title)
+        expect(page.get_by_test_id("stMain")).to_contain_text(said)
+        if ckpt.anatomy.writes:
+            taken_and_edited(page, ckpt, text)
+        else:
+            go_to(page, "Run")
+            page.locator(".st-key-run_masked button").nth(1).click()
+            expect_address(page, masked=2)
+            logits = read(ckpt, text, masked=[2]).trace["logits"][0, 2]
+            fills = page.get_by_role("group", name="fills in").locator(".chip")
+            expect(fills).to_contain_text(ckpt.codec("source").names[int(logits.argmax())])
+        expect(page.locator(".vt-note.vt-bad:visible")).to_have_count(0)
+
+
+def taken_and_edited(page: Page, ckpt: Checkpoint, text: str) -> None:
+    """On Decoding another candidate is taken, then the text is edited; what is written follows each time."""
+    trunk = decode(ckpt, text)
+    other = trunk.steps[0].candidates[2]
+    go_to(page, "Decoding")
+    drawn(page, SCRUBBER)
+    at_its_end(page)
+    page.locator(".scrubber .stage").focus()
+    page.keyboard.press("Home")
+    row = page.locator(".candidate:not(.empty)").nth(2)
+    row.hover()
+    row.get_by_role("button").click()
+    says = page.locator(".scrubber .says bdi").last  # of the first step, which may be the only one
+    expect(says).to_have_text(labels.visible(other.token))
+    expect_address(page, branch="1")
+    page.keyboard.press("e")
+    expect(page.get_by_role("textbox", name="Edit the text")).to_have_value(text)
+    page.keyboard.type("a dog")
+    page.keyboard.press("Enter")
+    expect_address(page, text="a dog")
+    at_its_end(page)
+    expect(says).to_have_text(labels.visible(decode(ckpt, "a dog", max_steps=1).steps[0].token))
