@@ -105,7 +105,7 @@ def tensor_heatmap(
     if scale == "mask":
         notes = [f"{_swatch(colors[-1])} True: may attend", f"{_swatch(colors[0])} False"]
     if _blocks(pooled):
-        notes.append("a block is True if any cell is" if scale == "mask" else "a block shows its value farthest from 0")
+        notes.append("a block is True if any cell is" if scale == "mask" else "of a block its value farthest from 0")
     if not finite.all():
         notes.append(f"{_swatch(bad)} NaN or infinite")
     legend.draw(figure, [" · ".join(notes)], ends=None if scale == "mask" else (low, high))
@@ -199,11 +199,15 @@ class _Side:
     def longest(self) -> int:
         return max(self.columns(cell) for cell in range(self.size))
 
-    def ticks(self, cell: float, room: float) -> dict[str, Any]:
-        """Every label, or every second, fifth, tenth ... where a label needs more `room` than a cell has."""
+    def ticks(self, cell: float, room: float, blank: str = " ") -> dict[str, Any]:
+        """Every label, or every second, fifth, tenth ... where a label needs more `room` than a cell has. blank: around
+        each, which keeps it off the cells that it stands before."""
         every = next(n for n in _steps() if n * cell >= room)
         shown = range(0, self.size, every)
-        ticks = {"tickvals": [float(self.places[i]) for i in shown], "ticktext": [f" {self.label(i)} " for i in shown]}
+        ticks = {
+            "tickvals": [float(self.places[i]) for i in shown],
+            "ticktext": [f"{blank}{self.label(i)}{blank}" for i in shown],
+        }
         return {"tickmode": "array", **ticks}
 
 
@@ -302,7 +306,7 @@ def _draw_axes(
     numbers = across.longest * 13 * legend.CHARACTER + 10
     room = column_font + 1 if sizes.upright else numbers if across.axis.tokens is None else 0
     figure.update_xaxes(
-        **across.ticks(sizes.column, room),
+        **across.ticks(sizes.column, room, " " if sizes.upright else ""),
         side="top",
         range=[-0.5, sizes.shown_columns * across.step - 0.5],
         tickangle=-90 if sizes.upright else 0,
