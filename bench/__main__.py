@@ -19,6 +19,7 @@ from bench.navigation import navigation_results
 from bench.peers import peer_results
 from bench.pictures import picture_results
 from bench.served import served_results
+from bench.vocabulary import vocabulary_results
 from bench.whole import whole_results
 from viz_transformer.ui.session.memory import keep_freed_memory, leave_imports_alone
 
@@ -32,6 +33,7 @@ PARTS = {
     "whole": whole_results,
     "step": step_results,
     "served": served_results,
+    "vocabulary": vocabulary_results,
     "navigation": navigation_results,
     "peers": peer_results,
 }

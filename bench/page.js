@@ -127,6 +127,17 @@
       }, { capture: true, once: true }))
     },
 
+    /** Makes `bench.answer` the time from the next event of this kind to the element that the selector finds saying so, in its label if it has one. */
+    await_said(kind, selector, says) {
+      const pattern = new RegExp(says)
+      const inside = () => [document, ...[...document.querySelectorAll("*")].flatMap((each) => each.shadowRoot ?? [])]
+      const found = () => inside().map((root) => root.querySelector(selector)).find(Boolean)
+      bench.answer = new Promise((done, fail) => addEventListener(kind, (event) => {
+        setTimeout(() => fail(Error(`${selector} did not say ${says} within a minute`)), 60_000)
+        seen(() => pattern.test(found()?.ariaLabel ?? found()?.textContent), event.timeStamp).then(done)
+      }, { capture: true, once: true }))
+    },
+
     /** Makes `bench.answer` the time from the next key press to a level of the whole run painted with all that it needs. */
     await_level(level) {
       const inside = (selector) => [...document.querySelectorAll("*")].map((each) => each.shadowRoot?.querySelector(selector)).find(Boolean)

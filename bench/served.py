@@ -73,9 +73,13 @@ def save_random_checkpoint(folder: Path) -> None:
 
 
 @contextmanager
-def serving(folder: Path, log: Path) -> Iterator[str]:
-    """The address of the app with the checkpoints of this folder; its output goes into the file `log`."""
+def serving(folder: Path, log: Path, *, own: bool = False) -> Iterator[str]:
+    """The address of the app with the checkpoints of this folder, in the place of its own, or beside them where they
+    are a person's `own`; its output goes into the file `log`."""
     command = [sys.executable, str(ROOT / "tests" / "browser" / "serve.py"), str(folder)]
+    if own:
+        command = [sys.executable, "-m", "viz_transformer.command", "app", "--no-browser", "--port", "0"]
+        command += ["--checkpoints", str(folder)]
     with log.open("wb") as output:
         process = subprocess.Popen(command, cwd=ROOT, stdin=subprocess.DEVNULL, stdout=output, stderr=output)
     try:
