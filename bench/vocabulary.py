@@ -17,10 +17,10 @@ from bench.ratios import Result, measure
 from bench.served import serving
 from viz_transformer import huggingface
 
-ENTRIES, READ, WRITTEN = 250_000, 16, 8
+ENTRIES, READ, WRITTEN = 250_000, 16, 9
 ROUNDS = 9
 TEXT = " ".join(f"word{100 + n}" for n in range(READ))
-MODEL = {"vocab_size": ENTRIES, "n_embd": 64, "n_layer": 6, "n_head": 8, "n_positions": READ + WRITTEN}
+MODEL = {"vocab_size": ENTRIES, "n_embd": 64, "n_layer": 6, "n_head": 8, "n_positions": READ + WRITTEN - 1}
 
 Gesture = Callable[[Page, int], float]
 
@@ -51,7 +51,7 @@ def save_folder(folder: Path) -> None:
 
 
 def timed(browser: Browser, address: str, path: str, said: str, gesture: Gesture) -> Result:
-    """One gesture on one page, over and over, each time from the same view."""
+    """One gesture on one page, over and over."""
     page = browser.new_context(viewport=WINDOW).new_page()
     page.set_default_timeout(120_000)
     page.goto(f"{address}/{path}?{urlencode({'checkpoint': 'large', 'text': TEXT, **FIELDS.get(path, {})})}")

@@ -1,7 +1,7 @@
 """The command `viz-transformer`. What a user can get wrong ends in one sentence on stderr, never in a traceback.
 
 `app` is understood here, so that nothing it does not need is imported before its first page: typer alone would take a
-quarter of the time that all of Streamlit does. The other commands, and every --help, are in commands.py.
+quarter of the time that all of Streamlit does. commands.py knows the other commands, and every --help.
 """
 
 from __future__ import annotations
