@@ -102,7 +102,7 @@ def attention_page(browser: Browser, address: str) -> Page:
     page.goto(f"{address}/attention?{urlencode(chosen)}")
     page.wait_for_selector('.matrix .stage[data-painted][aria-label*="layer 0, head 0"]')
     page.wait_for_selector(".grid .stage[data-painted]")
-    page.wait_for_function("/layer 0, head 0(?!\\d)/.test(document.querySelector('.st-key-panel')?.textContent)")
+    page.wait_for_function("/layer 0, head 0(?!\\d)/.test(document.querySelector('.st-key-scores')?.textContent)")
     page.wait_for_timeout(1000)
     page.evaluate(script())
     return page
@@ -115,7 +115,7 @@ def choose_another_head(page: Page, n: int) -> list[float]:
     heads = stage.evaluate("(stage) => bench.things(stage, 11)")
     name, x, y = heads[(17 + n * 37) % len(heads)]
     page.mouse.move(x, y)
-    page.locator(".matrix .stage").evaluate("(map, name) => { bench.await_server(map, '.st-key-panel', name) }", name)
+    page.locator(".matrix .stage").evaluate("(map, name) => { bench.await_server(map, '.st-key-scores', name) }", name)
     page.mouse.down()
     page.mouse.up()
     times: list[float] = page.evaluate("bench.answer")
