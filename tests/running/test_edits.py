@@ -34,6 +34,7 @@ ALL: list[Edit] = [
     Replace("encoder.out", 0.25, at=(1,)),
     SetMask("decoder.0.self", query=3, key=1, allowed=False),
     SetMask("encoder.0.self", query=None, key=0, allowed=False, head=1),
+    SetMask("decoder.1.cross", query=1, key=0, allowed=False, head=1),
     FixRow("decoder.2.cross", query=2, weights=(0.5, 0.5), head=0),
     RemovePositions("decoder"),
 ]

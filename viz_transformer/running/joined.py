@@ -55,7 +55,12 @@ class JoinedSteps(Mapping[str, Tensor]):
         if grows == "never":  # made once, in the first step
             return self._steps[0][name]
         parts = [step[name] for step in self._steps]
-        return _triangle(parts) if grows == "rows and keys" else torch.cat(parts, dim=-2)
+        if grows == "rows and keys":
+            return _triangle(parts)
+        if name.endswith(".mask"):  # an edit may have made one for each head at some steps
+            heads = max(part.size(1) for part in parts)
+            parts = [part.expand(-1, heads, -1, -1) for part in parts]
+        return torch.cat(parts, dim=-2)
 
 
 def _triangle(parts: Sequence[Tensor]) -> Tensor:
