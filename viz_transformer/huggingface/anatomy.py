@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from typing import Any
@@ -11,7 +12,7 @@ from viz_transformer.huggingface.families import ROTARY, Family, FeedForwardPlac
 from viz_transformer.model.config import MAX_LAYERS
 from viz_transformer.model.instrument import Anatomy, Heads, OutputKind, Scoring
 from viz_transformer.model.kinds import StackName
-from viz_transformer.model.point import WEIGHTS, Growth, Point
+from viz_transformer.model.point import FUSED_FROM, WEIGHTS, Growth, Point
 from viz_transformer.model.points import ATTENTION, EMBED, EXPERTS, FFN, LOGITS, RESIDUAL, SINK, STACK_OUT
 from viz_transformer.sentences import quoted
 
@@ -267,10 +268,16 @@ def _longest(read: _Settings, family: Family) -> int:
 
 
 def _of_lengths_that_fit(anatomy: Anatomy) -> Anatomy:
-    """The same for texts whose recording is not larger than MOST_BYTES."""
+    """The same for texts whose recording is not larger than MOST_BYTES, nor that of a shorter one: one below FUSED_FROM
+    makes weights."""
     longest = anatomy.max_source
-    tried = (longest, *range(longest // 64 * 64, 0, -64))
-    most = next((n for n in tried if anatomy.recorded_bytes(source=n, target=n) <= MOST_BYTES), 1)
+
+    def fits(length: int) -> bool:
+        tried = {length, min(length, FUSED_FROM - 1)}
+        return all(anatomy.recorded_bytes(source=n, target=n) <= MOST_BYTES for n in tried)
+
+    tried = [1, *range(64, longest, 64), longest]
+    most = tried[max(bisect_left(tried, True, key=lambda length: not fits(length)) - 1, 0)]
     return replace(anatomy, max_source=most, max_target=most)
 
 

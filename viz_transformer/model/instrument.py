@@ -16,8 +16,14 @@ from typing import TYPE_CHECKING, Literal, NamedTuple, Protocol
 from viz_transformer.model.config import ModelConfig, ModelKind
 from viz_transformer.model.kinds import KINDS, KindName, StackName
 from viz_transformer.model.point import FUSED_FROM, Growth, Point
-from viz_transformer.model.points import attention_sites, derived_points, recorded_points, undefined_points
-from viz_transformer.model.tap import OFF, Tap
+from viz_transformer.model.points import (
+    attention_sites,
+    derived_points,
+    keeping_rank,
+    recorded_points,
+    undefined_points,
+)
+from viz_transformer.model.tap import OFF, Tap, layer_of
 
 if TYPE_CHECKING:
     from torch import Tensor
@@ -31,11 +37,18 @@ ROUNDING: Mapping[Precision, float] = {"float32": 0.0, "bfloat16": 2.0**-8}
 """Of a number to the nearest of a type, as a share of it at most, beyond that of float32: bfloat16 has 8 bits."""
 
 
+WHOLE_BYTES, ANEW_BYTES = 2**30, 2**29
+"""Of the recording of a run that is kept whole, at most; and of what is recorded anew of a larger one."""
+
 OF_ANOTHER = "only this program's own models tell this, and this one is of another"
 
 
 class NotTold(ValueError):
     """A model does not tell this of itself: one sentence, to be shown where the picture would stand."""
+
+
+class RecordedAnew(ValueError):
+    """A pass of a run that was made again gave other numbers: one sentence, to be shown where they would stand."""
 
 
 @dataclass(frozen=True)
@@ -152,23 +165,69 @@ class Anatomy:
         make them."""
         return self.fuses and f"{site}.scores" in self.point and f"{site}.sink" not in self.point
 
-    def recorded_bytes(self, *, source: int, target: int, written: bool = False) -> int:
-        """Memory of the recording of one pass in float32, at most: before it is made.
+    def whole_bytes(self, *, source: int, target: int, written: bool = False) -> int:
+        """Memory of everything that one pass says in float32, at most: before it is made.
 
         Masks and biases are made once for all layers of a stack; weights of a long attention that follow from its
         queries and keys are not made (`FUSED_FROM`). If the target was `written` step by step they are, and its rows
         are kept twice: by step, and joined to one pass.
         """
-        numbers, shared = 0, dict[str, int]()
+        return sum(self._bytes(source, target, written=written).values())
+
+    @cached_property
+    def most_bytes(self) -> int:
+        """The same of the longest texts that it reads."""
+        return self.whole_bytes(source=self.max_source, target=self.max_target)
+
+    def recorded_bytes(self, *, source: int, target: int, written: bool = False) -> int:
+        """Memory of the recording of a run in float32, at most: before it is made.
+
+        A run that is larger than WHOLE_BYTES keeps the points of `kept`, and of written rows also the weights; beside
+        them stands what is looked at: ANEW_BYTES, or one layer where that is more.
+        """
+        sizes = self._bytes(source, target, written=written)
+        if (whole := sum(sizes.values())) <= WHOLE_BYTES:
+            return whole
+        taken, layers = 0, dict[str, int]()
+        kept, once = self.kept(source=source, target=target), self._bytes(source, target)
+        for name, size in sizes.items():
+            if name in kept:
+                taken += size
+                continue
+            if written and name.startswith("decoder.") and name.endswith(".weights"):
+                taken += size // 2
+            layers[layer_of(name)] = layers.get(layer_of(name), 0) + once.get(name, 0)
+        return min(whole, taken + max(ANEW_BYTES, *layers.values()))
+
+    def kept(self, *, source: int, target: int) -> frozenset[str]:
+        """The points that a run keeps which is too large to be kept whole: those of the first ranks (`keeping_rank`)
+        that leave room for ANEW_BYTES below WHOLE_BYTES, and always those of the first."""
+        sizes = self._bytes(source, target)
+        ranks = {name: keeping_rank(name) for name in sizes}
+        found, taken = set[str](), 0
+        for rank in range(1 + max(rank for rank in ranks.values() if rank is not None)):
+            names = [name for name, its in ranks.items() if its == rank]
+            taken += sum(sizes[name] for name in names)
+            if rank and taken > WHOLE_BYTES - ANEW_BYTES:
+                break
+            found.update(names)
+        return frozenset(found)
+
+    def _bytes(self, source: int, target: int, *, written: bool = False) -> dict[str, int]:
+        """By point. What is made once for all layers counts where it is said first."""
+        found, shared = dict[str, int](), set[str]()
         for point in self.recorded:
-            sizes = self.sizes(point.name, batch=1, source=source, target=target)
-            site, _, what = point.name.rpartition(".")
-            by_step = written and not point.name.startswith("encoder.")
+            name, sizes = point.name, self.sizes(point.name, batch=1, source=source, target=target)
+            site, _, what = name.rpartition(".")
+            by_step = written and not name.startswith("encoder.")
+            numbers = math.prod(sizes)
             if what in ("mask", "bias"):
-                shared[f"{site.partition('.')[0]}.{site.rpartition('.')[2]}.{what}"] = math.prod(sizes)
+                once = f"{site.partition('.')[0]}.{site.rpartition('.')[2]}.{what}"
+                found[name] = 0 if once in shared else 4 * numbers
+                shared.add(once)
             elif what != "weights" or by_step or min(sizes[-2:]) < FUSED_FROM or not self.weights_follow(site):
-                numbers += math.prod(sizes) * (2 if by_step else 1)
-        return 4 * (numbers + sum(shared.values()))
+                found[name] = 4 * numbers * (2 if by_step else 1)
+        return found
 
     def grows(self, name: str) -> Growth:
         """What a token that is written adds to the point of this name."""

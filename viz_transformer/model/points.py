@@ -71,6 +71,28 @@ DERIVED = (
 )
 
 
+_KEPT_FIRST: tuple[frozenset[str], ...] = (
+    frozenset({"residual_out", "mask"}),
+    frozenset({*RESIDUAL, "norm_mean", "norm_scale", "bias", "sink", "router", "experts"}),
+    frozenset({"out"}),
+    frozenset({"query", "key"}),
+    frozenset({"value"}),
+)
+
+
+def keeping_rank(name: str) -> int | None:
+    """How soon a run that is too large to be kept whole keeps this point, 0 always; None: never.
+
+    First what stands in no layer, what each layer ends in, and masks, which layers share; then what pages look at in
+    all layers at once: the stream, what is added to it, what heads are scored by.
+    """
+    layer, _, what = name.partition(".")[2].partition(".")
+    if not layer.isdigit():
+        return 0
+    last = what.rpartition(".")[2]
+    return next((rank for rank, names in enumerate(_KEPT_FIRST) if last in names), None)
+
+
 def recorded_points(config: ModelConfig) -> Iterator[Point]:
     """Every point that a run of such a model records, with its full name, in the order of the table.
 

@@ -7,7 +7,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Protocol
 
 if TYPE_CHECKING:
@@ -53,6 +53,10 @@ class PointEdit(Protocol):
         ...
 
 
+Thin = Callable[["Mapping[str, Tensor]"], "dict[str, Tensor]"]
+"""What is left of the points of a layer, by their full names, when it is over."""
+
+
 class Recorder:
     """Stores every point of one run, by full name, after the edits registered there.
 
@@ -60,16 +64,25 @@ class Recorder:
     `grows` says which points a decoding step has rows of, as `Anatomy.grows` does; a run of one pass needs it not.
     A run of several passes calls `begin` before each: `values` is then a new dictionary, `start` the position of the
     pass's first decoder row (0 for a whole pass, the step for a cached step).
+    With `thin`, which says what is left of a layer's points, memory is taken for that and one layer at most.
     """
 
-    def __init__(self, edits: Sequence[PointEdit] = (), *, grows: Callable[[str], str] | None = None) -> None:
-        self._store = _Store(edits, grows)
-        self._whole = (_EditedPart if edits else _Part)(self._store, "")
+    def __init__(
+        self, edits: Sequence[PointEdit] = (), *, grows: Callable[[str], str] | None = None, thin: Thin | None = None
+    ) -> None:
+        self._store = _Store(edits, grows) if thin is None else _ThinStore(edits, grows, thin)
+        self._whole = (_Part if self._store.plain else _EditedPart)(self._store, "")
 
     @property
     def values(self) -> dict[str, Tensor]:
         """The points of this pass so far."""
+        self._store.settle()
         return self._store.values
+
+    @property
+    def said(self) -> tuple[str, ...]:
+        """The names of the points of this pass so far, also of those of which nothing is left."""
+        return (*self._store.names(),)
 
     @property
     def ran(self) -> set[int]:
@@ -78,12 +91,12 @@ class Recorder:
 
     def begin(self, start: int) -> None:
         """The next pass: nothing is recorded of it yet."""
-        self._store.values = {}
+        self._store.next_pass()
         self._store.start = start
 
     def __call__(self, name: str, value: Tensor) -> Tensor:
         store = self._store
-        if store.edits:
+        if not store.plain:
             return store.edited(name, value)
         store.values[name] = value
         return value
@@ -100,9 +113,10 @@ class _Store:
     """What a Recorder and its parts write into. It knows neither: where things hold each other in a circle, the
     tensors of a run stay after its end until Python searches for such circles."""
 
-    __slots__ = ("edits", "grows", "ran", "start", "values")
+    __slots__ = ("edits", "grows", "plain", "ran", "start", "values")
 
     def __init__(self, edits: Sequence[PointEdit], grows: Callable[[str], str] | None) -> None:
+        self.plain = not edits  # whether what is said is only written down
         self.grows = grows or (lambda name: "rows")
         self.values: dict[str, Tensor] = {}
         self.ran: set[int] = set()
@@ -110,6 +124,15 @@ class _Store:
         self.edits: dict[str, list[tuple[int, PointEdit]]] = {}
         for index, edit in enumerate(edits):
             self.edits.setdefault(edit.point, []).append((index, edit))
+
+    def settle(self) -> None:
+        """Nothing more of what was said so far is asked for by an edit."""
+
+    def next_pass(self) -> None:
+        self.values = {}
+
+    def names(self) -> Iterable[str]:
+        return self.values
 
     def edited(self, name: str, value: Tensor) -> Tensor:
         """The value after the edits of this point, stored."""
@@ -130,6 +153,44 @@ class _Store:
             )
         self.ran.add(index)
         return changed
+
+
+class _ThinStore(_Store):
+    """A store that keeps of each point what is left of it, from the moment on that its layer is over: until then an
+    edit may read it."""
+
+    __slots__ = ("_layer", "_said", "_thin")
+
+    def __init__(self, edits: Sequence[PointEdit], grows: Callable[[str], str] | None, thin: Thin) -> None:
+        super().__init__(edits, grows)
+        self.plain = False
+        self._thin = thin
+        self._layer: dict[str, None] = {}  # its points that are still whole
+        self._said: dict[str, None] = {}
+
+    def edited(self, name: str, value: Tensor) -> Tensor:
+        if self._layer and layer_of(name) != layer_of(next(iter(self._layer))):
+            self.settle()
+        self._layer[name] = self._said[name] = None
+        return super().edited(name, value)
+
+    def next_pass(self) -> None:
+        self.settle()
+        super().next_pass()
+        self._said = {}
+
+    def names(self) -> Iterable[str]:
+        return self._said
+
+    def settle(self) -> None:
+        if self._layer:
+            self.values.update(self._thin({name: self.values.pop(name) for name in self._layer}))
+            self._layer = {}
+
+
+def layer_of(name: str) -> str:
+    """The part of the model that a point stands in: "decoder.1", "encoder.embed"."""
+    return ".".join(name.split(".", 2)[:2])
 
 
 class _FullNames(dict[str, str]):

@@ -11,13 +11,16 @@ from __future__ import annotations
 import math
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Any, Literal
 
 import torch
 from torch import Tensor
 
 from viz_transformer.checkpoint import Checkpoint
+from viz_transformer.model import instrument
+from viz_transformer.model.tap import Thin
+from viz_transformer.running.anew import Anew, only
 from viz_transformer.running.beam_tree import BeamTree
 from viz_transformer.running.edits import Edit, check_edits
 from viz_transformer.running.joined import JoinedSteps
@@ -298,6 +301,12 @@ class _Job:
     banned: frozenset[int] = frozenset()
     progress: Progress | None = None
 
+    def decoder(self, thin: Thin | None) -> DecoderState:
+        """Its decoder at the beginning, recording."""
+        src = [self.src.ids] if len(self.src) else None
+        cached = self.whole_passes is None
+        return DecoderState(self.ckpt.instrument, src, cached=cached, edits=self.edits, thin=thin)
+
     @property
     def rules(self) -> tuple[Rule, ...]:
         """The model's own, of which a given target knows nothing."""
@@ -375,16 +384,19 @@ def _decode_stepwise(job: _Job, answer: Sequence[int] = (), found: Found | None 
 
     Where every step is a whole pass, the trace is the last one: it read all that was written.
     """
-    passes: list[Mapping[str, Tensor]] = []
+    passes: list[dict[str, Tensor]] = []
     steps: list[Step] = []
-    src = [job.src.ids] if len(job.src) else None
-    state = DecoderState(job.ckpt.instrument, src, cached=job.whole_passes is None, edits=job.edits)
     read = list(job.start.ids)
+    keeping = _Keeping(job, read)
+    state = job.decoder(keeping.thin)
+    said = state.said
     fed = list(read)
     choosing = job.choosing(read)
     given = dict(enumerate(answer)) or job.force
     while len(steps) < (len(answer) or job.most):
         scored, recorded = state.step([fed])
+        if not steps:
+            said += state.recorder.said
         logits, index = scored[0].cpu(), len(steps)  # [V]
         if scored.device.type != "cpu":  # a run is read there, wherever it was computed
             recorded = {name: value.cpu() for name, value in recorded.items()}
@@ -394,6 +406,7 @@ def _decode_stepwise(job: _Job, answer: Sequence[int] = (), found: Found | None 
             rows = attention_rows(recorded, len(read) - 1, job.scalars)
             passes, recorded = [recorded], {name: row.clone() for name, row in rows.items()}
             logits = logits.clone()
+        keeping.look_at(state.values, passes)
         token = given[index] if index in given else _choose(job, logits, read, index)
         step = Step(index, choosing.vocabulary[token], token, index in job.force, logits, recorded, -1, choosing)
         steps.append(step)
@@ -406,16 +419,75 @@ def _decode_stepwise(job: _Job, answer: Sequence[int] = (), found: Found | None 
         read.append(token)
     ids = [step.token_id for step in steps]
     check_edits_ran(job.edits, state.recorder.ran)
-    trace = make_trace(
-        job.ckpt,
-        JoinedSteps(state.values, passes, grows=job.ckpt.anatomy.grows),
-        job.src,
-        job.read(ids),
-        job.next_ids(ids),
-        edits=job.edits,
-        info=job.info(ids),
-    )
+    values: Mapping[str, Tensor] = JoinedSteps(state.values, passes, grows=job.ckpt.anatomy.grows)
+    if keeping.kept is not None:
+        again = partial(_again, replace(job, progress=None), ids)
+        lengths = {"source": len(job.src), "target": len(job.read(ids))}
+        values = Anew(keeping.kept, values, said, again, job.ckpt.anatomy, **lengths)
+    trace = make_trace(job.ckpt, values, job.src, job.read(ids), job.next_ids(ids), edits=job.edits, info=job.info(ids))
     yield job.run(steps, trace, found)
+
+
+class _Keeping:
+    """What is kept of the passes of a decode: all points, until they are too large together."""
+
+    def __init__(self, job: _Job, read: Sequence[int]) -> None:
+        self._job, self._read = job, read
+        self._may_be_large = job.ckpt.anatomy.most_bytes > instrument.WHOLE_BYTES
+        self._done = self._bytes = 0
+        self.kept: frozenset[str] | None = None
+        if self._may_be_large and (
+            job.ckpt.anatomy.whole_bytes(source=len(job.src), target=len(read)) > instrument.WHOLE_BYTES
+        ):
+            self._be_thin()
+
+    def _be_thin(self) -> None:
+        self.kept = self._job.ckpt.anatomy.kept(source=len(self._job.src), target=len(self._read))
+
+    def _row(self) -> int:
+        """Which row of a pass writes the next token."""
+        return -1 if self._job.whole_passes is None else len(self._read) - 1
+
+    @property
+    def thin(self) -> Thin | None:
+        """Leaves the points that are kept, and of the decoder's attentions the row that writes the next token."""
+        return None if self.kept is None else partial(self._left, only(self.kept))
+
+    def _left(self, kept: Thin, values: Mapping[str, Tensor]) -> dict[str, Tensor]:
+        rows = attention_rows(values, self._row(), self._job.scalars)
+        return {**kept(values), **{name: row.clone() for name, row in rows.items()}}
+
+    def look_at(self, before: dict[str, Tensor], passes: Sequence[dict[str, Tensor]]) -> None:
+        """Let go of what is too much of these, in the dictionaries that the steps have too."""
+        if not self._may_be_large:
+            return
+        one = len(passes) == 1
+        self._bytes = (_bytes(before) if one else self._bytes) + _bytes(passes[-1])
+        if self.kept is None and self._bytes > instrument.WHOLE_BYTES:
+            self._be_thin()
+        if (thin := self.thin) is None:
+            return
+        for values in (*([before] if self._done == 0 else []), *passes[0 if one else self._done :]):
+            left = thin(values)
+            values.clear()
+            values.update(left)
+        self._done = len(passes)
+
+
+def _bytes(values: Mapping[str, Tensor]) -> int:
+    return sum({value.data_ptr(): value.numel() * value.element_size() for value in values.values()}.values())
+
+
+def _again(job: _Job, ids: Sequence[int], names: frozenset[str]) -> dict[str, Tensor]:
+    """The passes once more that wrote these ids, of which only the points of these names are recorded."""
+    state = job.decoder(only(names))
+    with torch.no_grad():
+        if job.whole_passes is None:
+            passes = [state.step([new])[1] for new in (job.start.ids, *([each] for each in ids[:-1]))]
+        else:
+            passes = [state.step([[*job.start.ids, *ids[:-1]]])[1]]
+    joined = JoinedSteps(state.values, passes, grows=job.ckpt.anatomy.grows)
+    return {name: joined[name] for name in names}
 
 
 def _choose(job: _Job, logits: Tensor, read: Sequence[int], step: int) -> int:

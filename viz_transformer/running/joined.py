@@ -8,7 +8,8 @@ import torch
 from torch import Tensor
 
 from viz_transformer.model.point import Growth
-from viz_transformer.running.record import trace_value
+from viz_transformer.running.anew import Anew
+from viz_transformer.running.record import Trace, trace_value
 
 
 class JoinedSteps(Mapping[str, Tensor]):
@@ -61,6 +62,11 @@ class JoinedSteps(Mapping[str, Tensor]):
             heads = max(part.size(1) for part in parts)
             parts = [part.expand(-1, heads, -1, -1) for part in parts]
         return torch.cat(parts, dim=-2)
+
+
+def is_of_cached_steps(trace: Trace) -> bool:
+    """Whether its rows were recorded step by step, each with the tokens before it in a cache."""
+    return isinstance(trace.values.kept if isinstance(trace.values, Anew) else trace.values, JoinedSteps)
 
 
 def _triangle(parts: Sequence[Tensor]) -> Tensor:

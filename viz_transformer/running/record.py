@@ -19,6 +19,7 @@ from safetensors import SafetensorError, safe_open
 from safetensors.torch import save_file
 from torch import Tensor
 
+from viz_transformer.checkpoint import in_turn
 from viz_transformer.checkpoint.untrusted import LONGEST_HEADER, MOST_VALUES, check_header, json_values, regular_size
 from viz_transformer.checkpoint.writing import replace_file
 from viz_transformer.model.attention import DIVISORS, attention_scores, split_heads
@@ -30,6 +31,7 @@ from viz_transformer.model.layers import EMBEDDING_SCALES
 from viz_transformer.model.masks import LOWEST_ADDED, MASK_FILLS
 from viz_transformer.model.points import unknown_point
 from viz_transformer.model.watched import MODULES, WATCHED, shape_problem, watched_from_dict, watched_to_dict
+from viz_transformer.running.anew import Anew
 from viz_transformer.running.edits import Edit, check_edits, edit_from_dict
 from viz_transformer.sentences import in_one_line, quoted
 
@@ -121,6 +123,11 @@ class Trace:
         return self.tgt.originals
 
     @property
+    def is_kept_whole(self) -> bool:
+        """Whether all that was recorded is there; of a run too large for that, what is looked at is recorded anew."""
+        return not isinstance(self.values, Anew)
+
+    @property
     def reads_ahead(self) -> str | None:
         """Why a decoder row depends on tokens behind it, in words; None where no row does."""
         because = self.info.get("reads_ahead")
@@ -158,6 +165,12 @@ class Trace:
     def points(self, *, derived: bool = False) -> tuple[str, ...]:
         """The names of the recorded points in the order they were made; with `derived`, also those made on demand."""
         return (*self.values, *self._derived) if derived else tuple(self.values)
+
+    def shape(self, name: str) -> tuple[int, ...]:
+        """That of a point; of one that would be recorded anew, it is not for this. Raises KeyError as `[]` does."""
+        return (
+            self.values.shape(name) if isinstance(self.values, Anew) and name in self.values else (*self[name].shape,)
+        )
 
     @cached_property
     def id(self) -> str:
@@ -227,7 +240,7 @@ class Trace:
 
         Masks count as 0 and 1; infinity stands for a NaN in one of them. Raises ValueError if they share no point.
         """
-        shared = [n for n in self.values if n in other.values and self[n].shape == other[n].shape]
+        shared = [n for n in self.values if n in other.values and self.shape(n) == other.shape(n)]
         if not shared:
             raise ValueError("the two traces have no point of the same name and shape: compare runs of one model")
         differences = {}
@@ -260,13 +273,22 @@ class Trace:
             "points": list(self.values),
             "scalars": dict(self.scalars),
         }
-        tensors = {name: value.clone(memory_format=torch.contiguous_format) for name, value in self.values.items()}
-        for site, weight in self.output_maps.items():
-            tensors[_OUTPUT_MAP.format(site)] = weight.detach().clone(memory_format=torch.contiguous_format)
         described = orjson.dumps(about)
         if len(described) > LONGEST_HEADER // 2 or json_values(described) > MOST_VALUES // 2:  # signs are escaped there
             raise ValueError("this trace has more tokens, or edits with more numbers, than a file of one may have")
         metadata = {_METADATA_KEY: described.decode()}
+        maps = {_OUTPUT_MAP.format(site): weight for site, weight in self.output_maps.items()}
+        if isinstance(self.values, Anew):
+            mask = {name: torch.bool if name.endswith(".mask") else torch.float32 for name in self.values}
+            kinds = {name: (mask[name], self.shape(name)) for name in self.values}
+            kinds |= {name: (weight.dtype, tuple(weight.shape)) for name, weight in maps.items()}
+            make = lambda name: maps[name] if name in maps else self.values[name]  # noqa: E731
+            replace_file(path, lambda new: in_turn.write(new, kinds, make, metadata))
+            return
+        tensors = {
+            name: value.detach().clone(memory_format=torch.contiguous_format)
+            for name, value in (*self.values.items(), *maps.items())
+        }
         replace_file(path, lambda new: _save(tensors, new, metadata))
 
     @classmethod
@@ -354,6 +376,11 @@ def trace_value(value: Tensor) -> Tensor:
     """A recorded tensor as a Trace keeps it: on the CPU, without gradient, float32 or Boolean."""
     value = value.detach().cpu()
     return value if value.dtype == torch.bool else value.float()
+
+
+def trace_values(values: Mapping[str, Tensor]) -> dict[str, Tensor]:
+    """All of these, each as `trace_value` leaves it."""
+    return {name: trace_value(value) for name, value in values.items()}
 
 
 def output_maps(model: Instrument) -> dict[str, Tensor]:

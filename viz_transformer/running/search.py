@@ -11,7 +11,7 @@ from torch import Tensor
 
 from viz_transformer.model.causality import is_causal, padding_matters
 from viz_transformer.model.instrument import Instrument, Rows
-from viz_transformer.model.tap import OFF, Recorder
+from viz_transformer.model.tap import OFF, Recorder, Thin
 from viz_transformer.running.beam_tree import BeamTree, TreeRecorder
 from viz_transformer.running.edits import Edit
 from viz_transformer.running.strategies import Beam, log_softmax
@@ -47,7 +47,7 @@ def _needs_all_rows(edits: Sequence[Edit]) -> str | None:
 class DecoderState:
     """A decoder in the middle of its work, for a batch: with a cache each step reads the new tokens only.
 
-    With edits given, every pass is recorded; without (None), none is.
+    With edits given, every pass is recorded; without (None), none is. thin: as of a Recorder.
     """
 
     def __init__(
@@ -57,13 +57,14 @@ class DecoderState:
         *,
         cached: bool = True,
         edits: Sequence[Edit] | None,
+        thin: Thin | None = None,
     ) -> None:
         self.cached = cached
-        self.recorder = Recorder(edits or (), grows=model.anatomy.grows)
+        self.recorder = Recorder(edits or (), grows=model.anatomy.grows, thin=thin)
         self.decoding = model.begin(src, cached=cached, tap=OFF if edits is None else self.recorder)
-        self.values = self.recorder.values  # the encoder's points
+        self.values, self.said = self.recorder.values, self.recorder.said  # the encoder's points, and their names
 
-    def step(self, new: Sequence[Sequence[int]]) -> tuple[Tensor, Mapping[str, Tensor]]:
+    def step(self, new: Sequence[Sequence[int]]) -> tuple[Tensor, dict[str, Tensor]]:
         """Read these new tokens, [B] rows of one length: logits [B, V] after the last, and what was recorded."""
         self.recorder.begin(self.decoding.length)
         logits = self.decoding.step(new)

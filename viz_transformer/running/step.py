@@ -158,7 +158,7 @@ def attention_rows(recorded: Mapping[str, Tensor], row: int, scalars: Mapping[st
         if what == "weights":
             value = recorded[name]
             rows[name] = value[:, :, row % value.size(2), None]
-        elif what == "head_out" and f"{site}.weights" not in recorded and f"{site}.divisor" in scalars:
+        elif what == "query" and f"{site}.weights" not in recorded and f"{site}.divisor" in scalars:
             rows[f"{site}.weights"] = _computed_row(recorded, site, row, scalars[f"{site}.divisor"])
     return rows
 

@@ -2,19 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from typing import Any
 
 import torch
 from torch import Tensor
 
 from viz_transformer.checkpoint import Checkpoint
+from viz_transformer.model import instrument
 from viz_transformer.model.causality import is_causal
 from viz_transformer.model.instrument import Anatomy
 from viz_transformer.model.kinds import SIDES, SideName
-from viz_transformer.model.tap import Recorder
+from viz_transformer.model.tap import Recorder, Thin
+from viz_transformer.running.anew import Anew, only
 from viz_transformer.running.edits import Edit, check_edits
-from viz_transformer.running.record import Tokens, Trace, output_maps, trace_value
+from viz_transformer.running.record import Tokens, Trace, output_maps, trace_values
 from viz_transformer.running.search import reads_ahead_because
 from viz_transformer.text.codec import TextCodec
 from viz_transformer.text.shortening import TooLong
@@ -107,12 +110,28 @@ def record(
     """The trace of one whole pass over these tokens. Raises ValueError for an edit that fits nothing or never ran."""
     edits = tuple(edits)
     check_edits(edits, ckpt.anatomy)
-    recorder = Recorder(edits)
-    with torch.no_grad():
-        ckpt.instrument.whole(*([side.ids] if len(side) else None for side in (src, tgt)), tap=recorder)
+
+    def recorded(thin: Thin | None) -> Recorder:
+        recorder = Recorder(edits, thin=thin)
+        with torch.no_grad():
+            ckpt.instrument.whole(*([side.ids] if len(side) else None for side in (src, tgt)), tap=recorder)
+        return recorder
+
+    kept = None
+    may_be_large = ckpt.anatomy.most_bytes > instrument.WHOLE_BYTES
+    if may_be_large and ckpt.anatomy.whole_bytes(source=len(src), target=len(tgt)) > instrument.WHOLE_BYTES:
+        kept = ckpt.anatomy.kept(source=len(src), target=len(tgt))
+    recorder = recorded(None if kept is None else only(kept))
     check_edits_ran(edits, recorder.ran)
-    values = {name: trace_value(value) for name, value in recorder.values.items()}
+    values: Mapping[str, Tensor] = trace_values(recorder.values)
+    if kept is not None:
+        again = partial(_again, recorded)
+        values = Anew(kept, values, recorder.said, again, ckpt.anatomy, source=len(src), target=len(tgt))
     return make_trace(ckpt, values, src, tgt, next_ids, edits=edits, info=info)
+
+
+def _again(recorded: Callable[[Thin], Recorder], names: frozenset[str]) -> dict[str, Tensor]:
+    return trace_values(recorded(only(names)).values)
 
 
 def check_edits_ran(edits: Sequence[Edit], ran: set[int]) -> None:

@@ -12,7 +12,7 @@ from viz_transformer.analysis.attention.maps import step_row
 from viz_transformer.checkpoint import Checkpoint
 from viz_transformer.model.config import ModelConfig
 from viz_transformer.running.decoding import Run
-from viz_transformer.running.joined import JoinedSteps
+from viz_transformer.running.joined import is_of_cached_steps
 from viz_transformer.running.search import DecoderState
 
 Floats = NDArray[np.float64]
@@ -152,8 +152,7 @@ def uncached_difference(ckpt: Checkpoint, run: Run) -> UncachedDifference:
         gaps.append(float((whole - recorded).abs().max()))
         logits.append(float(torch.maximum(whole.abs().max(), recorded.abs().max())))
         fed = [step.token_id]
-    in_one_pass = not isinstance(run.trace.values, JoinedSteps)
-    return UncachedDifference(np.array(gaps), np.array(logits), in_one_pass)
+    return UncachedDifference(np.array(gaps), np.array(logits), not is_of_cached_steps(run.trace))
 
 
 def _check_cached(run: Run) -> None:

@@ -225,7 +225,7 @@ def entries(trace: Trace) -> tuple[Entry, ...]:
 
 def shared_entries(first: Trace, second: Trace) -> tuple[Entry, ...]:
     """The points that can be subtracted: in both traces, and in one shape."""
-    same = {name for name in first.points() if name in second.values and first[name].shape == second[name].shape}
+    same = {name for name in first.points() if name in second.values and first.shape(name) == second.shape(name)}
 
     def alike(entry: Entry) -> bool:
         site = entry.name.rpartition(".")[0]
@@ -299,7 +299,7 @@ def shown_slice(view: PointView, at: Sequence[int]) -> Slice:
 def compare(first: Trace, second: Trace) -> Comparison:
     """How far two traces are apart, point by point, as `Trace.diff` has it."""
     shared = [name for name in first.points() if name in second.values]
-    equal = [name for name in shared if first[name].shape == second[name].shape]
+    equal = [name for name in shared if first.shape(name) == second.shape(name)]
     differences = first.diff(second) if equal else {}
     return Comparison(
         differences=tuple(sorted(differences.items(), key=lambda item: -item[1])),

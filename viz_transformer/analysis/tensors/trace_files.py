@@ -11,6 +11,10 @@ LARGEST_FILE = 128 * 2**20
 _FILE = "trace.safetensors"
 
 
+TOO_LARGE = "This run is too large for a file from here: “viz-transformer trace” writes all of it."
+"""Said where a run that is not kept whole would be saved."""
+
+
 def saved(trace: Trace) -> bytes:
     """The file that `trace.save` writes."""
     with tempfile.TemporaryDirectory() as folder:

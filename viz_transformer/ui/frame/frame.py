@@ -20,9 +20,9 @@ from viz_transformer.figures import labels
 from viz_transformer.figures.components.locator import Looks, locator_data
 from viz_transformer.figures.enlarged import enlarged
 from viz_transformer.figures.theme import Theme
-from viz_transformer.model.instrument import NotTold
+from viz_transformer.model.instrument import NotTold, RecordedAnew
 from viz_transformer.model.kinds import KINDS, kinds_of
-from viz_transformer.sentences import quoted
+from viz_transformer.sentences import capitalised, quoted
 from viz_transformer.ui.components import saving
 from viz_transformer.ui.components.address import keep_back_button
 from viz_transformer.ui.components.keys import keys
@@ -501,6 +501,16 @@ def told(what: str) -> Iterator[None]:
         yield
     except NotTold as error:
         text.paragraph(f"This model does not tell {what}: {error}.")
+
+
+@contextmanager
+def proved() -> Iterator[None]:
+    """Around a page: where points of a run are not the same when they are recorded anew, that is said in the place of
+    the rest."""
+    try:
+        yield
+    except RecordedAnew as error:
+        text.paragraph(f"{capitalised(error)}.", tone="bad")
 
 
 def say(place: DeltaGenerator, *sentences: str, error: str | None = None, good: str | None = None) -> None:

@@ -49,7 +49,8 @@ def show(page: StreamlitPage, declare: Callable[[], None], files: Mapping[str, P
     frame.begin(files)
     frame.sidebar(page.title)
     links.stop(page.title)
-    page.run()
+    with frame.proved():
+        page.run()
     links.to_next(page.title)
     frame.end()
     st.session_state[SHOWN] = page.title

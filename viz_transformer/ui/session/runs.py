@@ -121,7 +121,18 @@ def load(name: Name, summary: Summary, text: str, target: str | None, how: How, 
     said = RUNNING if isinstance(summary, RecordingSummary) else running(ckpt, text, target)
     with waiting(said, place), Watched() as progress:
         run = cached.run(summary, text, target, how, progress)
+    if not run.trace.is_kept_whole:
+        state.remark(_kept_in_part(name, run.trace))
     return Shown(name, summary, text, ckpt, run, target, how)
+
+
+def _kept_in_part(name: Name, trace: Trace) -> str:
+    """What is said of a run that is too large to be kept whole."""
+    whole = binary_size(trace.anatomy.whole_bytes(source=len(trace.src), target=len(trace.tgt)))
+    return (
+        f"{'' if name == 'A' else 'B: '}The recording of this run is up to {whole}: what is too much to be kept is"
+        " recorded anew when it is looked at, which takes as long as a pass."
+    )
 
 
 def running(ckpt: Checkpoint, text: str, target: str | None) -> str:

@@ -22,7 +22,7 @@ from viz_transformer.analysis.decoding.caching import (
 from viz_transformer.figures import labels
 from viz_transformer.figures.caching import work_curves
 from viz_transformer.running.decoding import Run
-from viz_transformer.running.joined import JoinedSteps
+from viz_transformer.running.joined import is_of_cached_steps
 from viz_transformer.ui.components.pictures import Asked
 from viz_transformer.ui.frame import frame, pictures, projector, text
 from viz_transformer.ui.session import state
@@ -292,7 +292,7 @@ def difference_table(found: UncachedDifference, run: Run) -> pd.DataFrame:
 
 def _name(run: Run) -> str:
     """Names the run with all its tokens and how it was recorded: a trace's id has only what was read."""
-    how = "steps" if isinstance(run.trace.values, JoinedSteps) else "pass"
+    how = "steps" if is_of_cached_steps(run.trace) else "pass"
     return f"{run.trace.id} {how} {','.join(str(step.token_id) for step in run.steps)}"
 
 

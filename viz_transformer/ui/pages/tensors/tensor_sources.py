@@ -19,7 +19,7 @@ from viz_transformer.analysis.tensors.points import (
     point_view,
     shared_entries,
 )
-from viz_transformer.analysis.tensors.trace_files import LARGEST_FILE, opened, saved
+from viz_transformer.analysis.tensors.trace_files import LARGEST_FILE, TOO_LARGE, opened, saved
 from viz_transformer.figures import labels
 from viz_transformer.running.record import Trace
 from viz_transformer.running.training_mode import training_trace
@@ -174,6 +174,9 @@ def _vocabulary(both: Runs, trace: Trace) -> Sequence[str] | None:
 def save_button(looked: Looked) -> None:
     """The trace that is looked at, as a file; of a difference the first. Made when it is asked for."""
     trace = looked.trace
+    if not trace.is_kept_whole:
+        text.paragraph(TOO_LARGE)
+        return
     words = [trace.checkpoint, trace.id, *(["seed", str(seed)] if (seed := training_seed(trace)) is not None else [])]
     name = f"{file_name('-'.join(words))}.safetensors"
     st.download_button("Save this trace", partial(saved, trace), name, key="tensors_save", on_click="ignore")

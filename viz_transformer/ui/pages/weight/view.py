@@ -12,7 +12,7 @@ import streamlit as st
 from plotly.graph_objects import Figure
 
 from viz_transformer.analysis.attention.maps import attention_kinds, kept_cells, layer_count, layer_weights
-from viz_transformer.analysis.tensors.trace_files import saved
+from viz_transformer.analysis.tensors.trace_files import TOO_LARGE, saved
 from viz_transformer.analysis.weight import LINES
 from viz_transformer.analysis.weight.ladder import Ladder
 from viz_transformer.analysis.weight.ladder import ladder as worked_out
@@ -312,8 +312,12 @@ def python_panel(shown: Shown, found: Ladder) -> None:
         ("trace", lambda: saved(trace), FILE, "application/octet-stream"),
         ("model", lambda: model_file(ckpt), MODEL_FILE, "application/octet-stream"),
     )
+    if not trace.is_kept_whole:
+        text.paragraph(TOO_LARGE)
     with st.container(horizontal=True, vertical_alignment="center"):
         for what, data, name, kind in files:
+            if what == "trace" and not trace.is_kept_whole:
+                continue
             st.download_button(f"Save the {what}", data, name, kind, key=f"weight_{what}", on_click="ignore")
     text.paragraph(_whose_file(ckpt))
     st.code(program, language="python", height=420)
