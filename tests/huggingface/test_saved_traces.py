@@ -71,6 +71,46 @@ def test_what_an_encoder_read_survives(opened: Opened, tmp_path: Path) -> None:
     same(Trace.load(tmp_path / "run.safetensors"), expected)
 
 
+LATER = ("d_embed", "fuses", "precision")
+"""What a file says of its model that files of before did not say."""
+
+
+@pytest.mark.parametrize("name", ["gpt2", "bart", "albert", "electra", "opt/post"])
+def test_a_file_from_before_narrow_embeddings_were_told_is_read(opened: Opened, name: str, tmp_path: Path) -> None:
+    """Where embeddings are narrower than the stream, such a file has none of them, and a sentence that says why."""
+    whole, file = tmp_path / "whole.safetensors", tmp_path / "before.safetensors"
+    expected = recorded(opened(name))
+    expected.save(whole)
+    about, tensors = contents(whole)
+    for each in LATER:
+        del about["model"][each]
+    behind = [f".embed.{part}" for part in ("token", "segment", "position", "sum", "mapped", "normed")]
+    lacking = [each for each in tensors if each.endswith(tuple(behind)) and expected.anatomy.d_embed is not None]
+    assert bool(lacking) == (name in ("albert", "electra", "opt/post"))
+    for each in lacking:
+        _without(each)(about, tensors)
+        about["model"]["missing"][each] = "a map stands between"
+    about["model"]["recorded"] = [point for point in about["model"]["recorded"] if point[0] not in lacking]
+    save_file(tensors, file, metadata={"viz_transformer": json.dumps(about)})
+    found = Trace.load(file)
+    assert (found.anatomy.d_embed, found.anatomy.fuses, found.anatomy.precision) == (None, True, "float32")
+    assert found.points(derived=True) == tuple(each for each in expected.points(derived=True) if each not in lacking)
+    for each in found.points(derived=True):
+        assert torch.equal(found[each], expected[each]), each
+    for each in lacking:
+        with pytest.raises(KeyError, match="a map stands between"):
+            found[each]
+    found.save(tmp_path / "again.safetensors")
+    same(Trace.load(tmp_path / "again.safetensors"), found)
+
+
+def contents(file: Path) -> tuple[dict[str, Any], dict[str, torch.Tensor]]:
+    """What a file of a trace says, and its tensors."""
+    with safe_open(file, framework="pt") as stored:
+        about = json.loads(stored.metadata()["viz_transformer"])
+        return about, {name: stored.get_tensor(name) for name in stored.keys()}  # noqa: SIM118 (not a dict)
+
+
 def _without(name: str) -> Callable[[dict[str, Any], dict[str, torch.Tensor]], None]:
     def change(about: dict[str, Any], tensors: dict[str, torch.Tensor]) -> None:
         about["points"].remove(name)
@@ -173,9 +213,7 @@ HARM = {
 def test_a_file_that_means_harm_is_refused_with_one_short_sentence(opened: Opened, kind: str, tmp_path: Path) -> None:
     whole, file = tmp_path / "whole.safetensors", tmp_path / "harm.safetensors"
     recorded(opened("gpt2")).save(whole)
-    with safe_open(whole, framework="pt") as stored:
-        about = json.loads(stored.metadata()["viz_transformer"])
-        tensors = {name: stored.get_tensor(name) for name in stored.keys()}  # noqa: SIM118 (not a dict)
+    about, tensors = contents(whole)
     save_file(tensors, file, metadata={"viz_transformer": json.dumps(about)})
     assert Trace.load(file).tgt_ids == tuple(SOURCE)
     HARM[kind](about, tensors)
