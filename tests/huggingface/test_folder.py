@@ -123,6 +123,78 @@ def test_weights_in_two_files_are_those_in_one(copied: Written, opened: Callable
     assert torch.equal(ckpt.instrument.whole(None, ids), opened("gpt2").instrument.whole(None, ids))
 
 
+def same_weights(where: Path, expected: Any) -> None:
+    """Each number of the model that is opened is the other's, bit by bit."""
+    found, wanted = load(where).instrument.model.state_dict(), expected.instrument.model.state_dict()
+    assert found.keys() == wanted.keys() and len(found) > 20
+    for name, tensor in found.items():
+        assert torch.equal(tensor, wanted[name]), name
+
+
+@pytest.mark.parametrize("how", ["the other part", "one part", "another tensor", "fewer tensors"])
+def test_each_part_is_read_whatever_the_index_says_of_it(
+    copied: Written, opened: Callable[[str], Any], how: str
+) -> None:
+    """transformers takes from the index which files there are, and what is in them from the files."""
+    where = sharded(copied("gpt2"))
+    index = where / "model.safetensors.index.json"
+    places = json.loads(index.read_text())["weight_map"]
+    first, second = sorted(set(places.values()))
+    other = {first: second, second: first}
+    wrong = {
+        "the other part": {name: other[file] for name, file in places.items()},
+        "one part": dict.fromkeys(places, first) | {max(places): second},
+        "another tensor": {"no.such.weight": first, **places},
+        "fewer tensors": {"x": first, "y": second},
+    }
+    assert wrong[how] != places
+    change(index, weight_map=wrong[how])
+    same_weights(where, opened("gpt2"))
+
+
+def test_an_index_that_names_not_all_parts(copied: Written) -> None:
+    where = sharded(copied("gpt2"))
+    places = json.loads((where / "model.safetensors.index.json").read_text())["weight_map"]
+    first = min(places.values())
+    change(where / "model.safetensors.index.json", weight_map=dict.fromkeys(places, first))
+    refused(where, "lacks '", "more tensors", "its config asks for")
+
+
+def test_a_tensor_in_two_parts(copied: Written) -> None:
+    """Of which transformers would take the last one, even where the index names the first."""
+    where = sharded(copied("gpt2"))
+    first, second = sorted(where.glob("model-*.safetensors"))
+    tensors = load_file(first)
+    name = next(each for each in sorted(tensors) if tensors[each].dim() == 2)
+    save_file({**load_file(second), name: tensors[name] + 1}, second, metadata={"format": "pt"})
+    refused(where, f"has '{name}' twice, in {first.name} and in {second.name}", "transformers takes the second")
+
+
+def test_one_file_of_weights_is_read_and_counted_where_an_index_stands_too(
+    copied: Written, opened: Callable[[str], Any], written: Written
+) -> None:
+    """As transformers does it: of a model that was saved again beside the parts of one before."""
+    where = sharded(copied("gpt2"))
+    for part in where.glob("model-*.safetensors"):
+        tensors = load_file(part)
+        save_file({name: 0 * tensor[..., :1].contiguous() for name, tensor in tensors.items()}, part)
+    shutil.copyfile(written("gpt2") / "model.safetensors", where / "model.safetensors")
+    same_weights(where, opened("gpt2"))
+    assert load(where).parameter_count == opened("gpt2").parameter_count
+    assert read_folder(where).parameter_count == read_folder(written("gpt2")).parameter_count
+    assert load(where).weights_sha256 == opened("gpt2").weights_sha256
+
+
+def test_weights_in_a_file_that_the_config_names(copied: Written) -> None:
+    where = copied("gpt2")
+    (where / "model.safetensors").rename(where / "other.safetensors")
+    change(where / "config.json", transformers_weights="other.safetensors")
+    refused(where, "config.json", "'other.safetensors'", "name that file model.safetensors")
+    (where / "other.safetensors").rename(where / "model.safetensors")
+    change(where / "config.json", transformers_weights=None)
+    load(where)
+
+
 def test_a_missing_part_of_the_weights(copied: Written) -> None:
     where = sharded(copied("gpt2"))
     (where / "model-00002-of-00002.safetensors").unlink()

@@ -147,6 +147,11 @@ def _read_folder(folder: Path, _states: tuple[tuple[str | int, ...], ...]) -> Hu
     if (folder / GENERATION).is_file():
         _check_ids(files.read_json_object(folder / GENERATION), folder / GENERATION)
     _check_ids(config, where)
+    if config.get("transformers_weights") is not None:
+        raise CheckpointError(
+            f"{where} names a file for its weights ({quoted(config['transformers_weights'])}), which is not read: name"
+            f" that file {files.WEIGHTS}, and take transformers_weights out"
+        )
     if config.get("quantization_config") is not None:
         raise CheckpointError(
             f"{where} says that the weights are quantised, which is not read: get them in 16 or 32 bits"
@@ -242,6 +247,7 @@ def stored_tensors(folder: Path) -> Stored:
     incomplete or damaged."""
     paths = _weight_files(folder)
     shapes: dict[str, tuple[int, ...]] = {}
+    where: dict[str, str] = {}
     types: set[str] = set()
     for path in paths:
         _refuse_pointer(path)
@@ -255,6 +261,12 @@ def stored_tensors(folder: Path) -> Stored:
                             f"{path}: {quoted(name)} has the type {view.get_dtype()}, so the weights are quantised,"
                             " which is not read: get them in 16 or 32 bits"
                         )
+                    if name in where:
+                        raise CheckpointError(
+                            f"{folder} has {quoted(name)} twice, in {where[name]} and in {path.name}, and transformers"
+                            f" takes the second, whatever {INDEX} says: {SAVE_AGAIN}"
+                        )
+                    where[name] = path.name
                     shapes[name] = tuple(view.get_shape())
                     types.add(view.get_dtype())
         except (SafetensorError, OSError, ValueError) as error:
@@ -265,6 +277,10 @@ def stored_tensors(folder: Path) -> Stored:
 
 
 def _weight_files(folder: Path) -> tuple[Path, ...]:
+    """The files that transformers reads, in its order: one file before an index, and of an index all that it names,
+    each with whatever tensors are in it."""
+    if (folder / files.WEIGHTS).is_file():
+        return (folder / files.WEIGHTS,)
     if (folder / INDEX).is_file():
         weight_map = files.read_json(folder / INDEX)
         shards = weight_map.get("weight_map") if isinstance(weight_map, dict) else None
@@ -278,8 +294,6 @@ def _weight_files(folder: Path) -> tuple[Path, ...]:
                 f"{folder} lacks {lacking[0]}, a part of its weights that {INDEX} names: {COPY_AGAIN}"
             )
         return tuple(folder / name for name in names)
-    if (folder / files.WEIGHTS).is_file():
-        return (folder / files.WEIGHTS,)
     pickled = sorted(path.name for path in folder.iterdir() if path.suffix in PICKLED)
     if pickled:
         raise CheckpointError(
