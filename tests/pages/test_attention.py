@@ -1,5 +1,6 @@
 import html
 import re
+from contextlib import contextmanager
 
 import numpy as np
 import page_driver
@@ -28,13 +29,15 @@ from page_driver import (
 from wording import wording
 
 from viz_transformer.analysis.attention import head_scores as scores_module
+from viz_transformer.analysis.attention import rollout as rollout_module
 from viz_transformer.analysis.attention.head_scores import head_scores, key_shares
 from viz_transformer.analysis.attention.maps import layer_weights, special_positions
 from viz_transformer.checkpoint import load
 from viz_transformer.running.tracing import trace
 from viz_transformer.sentences import capitalised
+from viz_transformer.ui.frame import frame
 from viz_transformer.ui.pages.attention import view
-from viz_transformer.ui.session import state
+from viz_transformer.ui.session import cached, runs, state
 from viz_transformer.ui.session.fields import OPTIONS
 
 opened = opener("attention")
@@ -193,6 +196,38 @@ def test_rollout_is_grey_and_its_source_and_target_shares_add_up(app):
         shares.append(arrays["values"].sum(axis=1))
     np.testing.assert_allclose(shares[0] + shares[1], 1, atol=1e-6)
     assert wording("rollout_after_layer_of_the_decoder_target_share", 1) in header["title"]
+
+
+@pytest.mark.parametrize("shown", ["", "A", "B", "A-B", "A|B"])
+def test_a_rollout_is_made_once_while_the_page_says_what_is_waited_for(app, bundled, monkeypatch, shown):
+    said, layers, places = [], [], []
+
+    @contextmanager
+    def waited(sentence, place):
+        said.append(sentence)
+        places.append(place)
+        yield
+        said.append("")
+
+    def told(watched, done, most):
+        layers.append((said[-1], watched._words.format(done=done, most=most), watched._stoppable))
+
+    cached._runs.clear()
+    opened(app, **({"pin_checkpoint": "numbers", "pin_text": "8", "shown": shown} if shown else {}))
+    monkeypatch.setattr(frame, "waiting", waited)
+    monkeypatch.setattr(runs.Watched, "__call__", told)
+    made = []
+    whole = rollout_module.rollout
+    monkeypatch.setattr(rollout_module, "rollout", lambda *given, **more: made.append(given) or whole(*given, **more))
+    goes_to(app, heads="rollout")
+    expected = {"": [""], "A": [""], "B": [" of B"], "A-B": ["", " of B"], "A|B": ["", " of B"]}[shown]
+    sentences = [f"Multiplying the layers’ attention for the rollout{of} ..." for of in expected]
+    assert [each for each in said if each] == sentences and len(made) == len(expected)
+    assert layers == [(each, f"{done + 1} of 3 layers", False) for each in sentences for done in range(3)]
+    assert all(place is places[0] for place in places) and not app.exception
+    assert len(all_sent(app, "matrix")) == {"A|B": 2, "A-B": 0}.get(shown, 1)  # the two are of other sizes
+    goes_to(app, heads="mean")
+    assert len(made) == len(expected) and len(said) == 2 * len(expected)
 
 
 def test_a_model_that_merges_heads_by_a_raw_reshape_has_no_contribution_and_no_rollout_and_says_so(at_the_zoo):

@@ -72,6 +72,23 @@ def test_rollout_of_a_decoder_by_hand():
     assert second.values is second.target_share
 
 
+@pytest.mark.parametrize(("kind", "layer", "layers"), [("encoder", 0, 1), ("decoder", 1, 4), ("cross", 2, 5)])
+def test_each_layer_is_told_and_what_is_ended_on_the_way_is_not_kept(kind, layer, layers):
+    recorded = decode(tiny_checkpoint(), "abcab", max_steps=6).trace
+    told = []
+
+    def ended(done, most):
+        if done == layers:
+            raise InterruptedError
+
+    with pytest.raises(InterruptedError):
+        rollout_view(recorded, kind, layer, progress=ended)
+    view = rollout_view(recorded, kind, layer, progress=lambda *done: told.append(done))
+    assert told == [(done + 1, layers) for done in range(layers)]
+    assert np.array_equal(view.weights, rollout(recorded, kind, layer).values.astype(np.float32))
+    assert rollout_view(recorded, kind, layer, progress=ended) is view  # which is kept
+
+
 # Two heads, [1 0; 0 1] and [0 1; 1 0], are even together: I/2 + A/2 = [3/4 1/4; 1/4 3/4].
 def test_heads_are_averaged():
     both = [[[1.0, 0.0], [0.0, 1.0]], [[0.0, 1.0], [1.0, 0.0]]]

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from viz_transformer.analysis.attention.maps import HeadView, layer_count, view_of
 from viz_transformer.model.kinds import KINDS, KindName
 from viz_transformer.running.record import Trace
+from viz_transformer.running.search import Progress
 
 Matrix = NDArray[np.float64]
 Cells = NDArray[np.bool_]
@@ -55,7 +56,7 @@ class Rollout:
         return None if self.source_share is None else self.source_share.sum(axis=-1)
 
 
-def rollout(trace: Trace, kind: KindName, layer: int | None = None) -> Rollout:
+def rollout(trace: Trace, kind: KindName, layer: int | None = None, *, progress: Progress | None = None) -> Rollout:
     """The rollout after one layer, or after the last, of the encoder ("encoder") or the decoder ("decoder", "cross").
 
     A is the mean over a layer's heads. Self-attention: R <- (I/2 + A/2) R, from R = I. In the decoder ours is: after
@@ -67,15 +68,18 @@ def rollout(trace: Trace, kind: KindName, layer: int | None = None) -> Rollout:
     It ignores values and W_O, biases, norms, the feed-forward, and that heads differ; that half of a stream stays is
     assumed, not measured: with cross-attention and weights that sum to 1, the target's total after layer l is 1/2^(l+1)
     for any text. In causal stacks the first token piles up, whatever the weights.
+    `progress` hears of each layer, of an encoder's too where one is read; what it raises ends the work.
     Raises ValueError for a kind or a layer that the model lacks, for one that merges its heads by a raw reshape (what
     a row attends to is then not what its position gets), and for a decoder's rows of several passes (`Run.own_rows`).
     Source: Abnar and Zuidema (2020), for encoders.
     """
-    last, parts = _joined(trace, kind, layer, _mean, _mixed, np.float64)
+    last, parts = _joined(trace, kind, layer, _mean, _mixed, np.float64, progress)
     return Rollout(kind, last, *parts)
 
 
-def rollout_view(trace: Trace, kind: KindName, layer: int | None = None) -> HeadView:
+def rollout_view(
+    trace: Trace, kind: KindName, layer: int | None = None, *, progress: Progress | None = None
+) -> HeadView:
     """`rollout` as a map with its tokens. Masked cells are those that no path of allowed cells reaches.
 
     The latest one of a trace is kept, and given again: read it.
@@ -83,7 +87,7 @@ def rollout_view(trace: Trace, kind: KindName, layer: int | None = None) -> Head
     latest = _LATEST.get(trace)
     if latest is not None and latest[:2] == (kind, layer):
         return latest[2]
-    found = rollout(trace, kind, layer)
+    found = rollout(trace, kind, layer, progress=progress)
     _, parts = _joined(trace, kind, layer, _allowed, _Reached(), np.bool_)
     reached = parts[("encoder", "decoder", "cross").index(kind)]
     assert reached is not None
@@ -120,6 +124,7 @@ def _joined(
     attention: Callable[[Trace, str], NDArray[Any]],
     mixed: Callable[[NDArray[Any], NDArray[Any], _Part], NDArray[Any]],
     dtype: type[np.float64] | type[np.bool_],
+    progress: Progress | None = None,
 ) -> tuple[int, tuple[_Part, _Part, _Part]]:
     """The layer that is meant, and what encoder, target and source are after it, with A [Q, K] = attention(trace, site)
     and `mixed` for what each attention does."""
@@ -139,11 +144,18 @@ def _joined(
     def a(kind: KindName, layer: int) -> NDArray[Any]:
         return attention(trace, KINDS[kind].site(layer))
 
+    read = last + 1 if kind == "encoder" else trace.anatomy.encoder_layers
+
+    def told(done: int) -> None:
+        if progress is not None:
+            progress(done, read if kind == "encoder" else read + last + 1)
+
     encoder = None
     if trace.anatomy.has_encoder:
         encoder = np.eye(len(trace.src), dtype=dtype)
-        for i in range(last + 1 if kind == "encoder" else trace.anatomy.encoder_layers):
+        for i in range(read):
             encoder = mixed(encoder, a("encoder", i), encoder)
+            told(i + 1)
     if kind == "encoder":
         return last, (encoder, None, None)
     target = np.eye(len(trace.tgt), dtype=dtype)
@@ -156,6 +168,7 @@ def _joined(
             cross = a("cross", i)
             source = mixed(source, cross, encoder)
             target = mixed(target, cross, None)
+        told(read + i + 1)
     return last, (encoder, target, source)
 
 

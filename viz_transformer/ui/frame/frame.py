@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import html
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
 from time import sleep
 from typing import TYPE_CHECKING, Any, Literal
@@ -274,15 +274,16 @@ def runs(
         both = Runs(instead)
     if chosen["pin_checkpoint"] is not None:
         both = _with_pinned(both, status, recording, steps=steps)
-    both = in_bounds(both, rows=rows, by_step=by_step)
+    both = in_bounds(both, rows=rows, by_step=by_step, status=status)
     if rows != "none":
         remark_on_passes(*((both.a, both.b) if both.compared else (both.main,)), elsewhere=rows == "last")
     st.session_state[_RUN] = f"{both.main.summary.name}, {both.main.words()}"
     return both
 
 
-def in_bounds(both: Runs, *, rows: Rows, by_step: bool = False) -> Runs:
+def in_bounds(both: Runs, *, rows: Rows, by_step: bool = False, status: DeltaGenerator | None = None) -> Runs:
     """The runs with the rows that are chosen, and the selection brought into their bounds; rows: as `runs` has it.
+    `status` says what is waited for.
 
     by_step: the page shows steps, so t is brought to a row that has one; where both are looked at, to one of the longer
     run, as steps count from A's first on: `of_run` has them of each.
@@ -294,6 +295,10 @@ def in_bounds(both: Runs, *, rows: Rows, by_step: bool = False) -> Runs:
     if rows == "chosen" and state.SHARED.now().rows == "own":
         b = None if both.b is None else passes.with_own_rows(both.b)
         both = replace(both, a=passes.with_own_rows(both.a), b=b)
+    if status is not None and state.SHARED.now().heads == "rollout":
+        for shown in (both.a, both.b) if both.compared else (both.main,):
+            assert shown is not None
+            _roll_out(shown, status)
     follow(both.main)
     return both
 
@@ -376,6 +381,16 @@ def _with_pinned(both: Runs, status: DeltaGenerator, recording: str | None, *, s
         state.remark(f"The pinned run is not there: {error}.")
         state.correct(**state.PIN)
         return both
+
+
+def _roll_out(shown: Shown, status: DeltaGenerator) -> None:
+    """Make the rollout that is selected, which is kept: of a long text it takes seconds. Why there is none is said
+    where it would stand."""
+    chosen = state.SHARED.now()
+    said = f"Multiplying the layers’ attention for the rollout{f' of {shown.name}' * (shown.name == 'B')} ..."
+    watched = Watched(stoppable=False, words="{done:,} of {most:,} layers")
+    with waiting(said, status), watched as progress, suppress(ValueError):
+        analysis.rollout_view(shown.trace, chosen.kind, chosen.layer, progress=progress)
 
 
 def fit_model(summary: Summary) -> None:

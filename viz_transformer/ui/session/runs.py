@@ -153,15 +153,16 @@ def running(ckpt: Checkpoint, text: str, target: str | None) -> str:
 
 
 class Watched:
-    """Shows the progress of a decode that takes long, with a button that stops it unless it is not `stoppable`.
+    """Shows the progress of a decode that takes long, with a button that stops it unless it is not `stoppable`, or of
+    other work, in words of its own.
 
     Every call also lets Streamlit end the script: somebody chose something else, or closed or reloaded the page.
     """
 
     PATIENCE, EVERY = 0.5, 0.1  # seconds
 
-    def __init__(self, *, stoppable: bool = True) -> None:
-        self._stoppable = stoppable
+    def __init__(self, *, stoppable: bool = True, words: str = "{done:,} of at most {most:,} steps") -> None:
+        self._stoppable, self._words = stoppable, words
         self._begun = self._last = time.monotonic()
         self._bar: DeltaGenerator | None = None
         self._stop: DeltaGenerator | None = None
@@ -187,4 +188,4 @@ class Watched:
                 self._stop = st.empty()
                 self._stop.button("Stop", key=f"stop_{id(self)}", on_click=state.stop)
             self._bar = st.empty()
-        self._bar.progress(min(1.0, done / most), text=f"{done:,} of at most {most:,} steps")
+        self._bar.progress(min(1.0, done / most), text=self._words.format(done=done, most=most))
