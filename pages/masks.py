@@ -115,7 +115,7 @@ if both is not None:
             if both.compared:
                 text.paragraph("These are the masks of A.")
             with frame.told("its masks"):
-                questions.show(asked, recorded_view.recorded(both.main, kind))
+                questions.show(asked, recorded_view.recorded(both.main, kind, status))
         else:
             show(both, kind, status)
     except ValueError as error:

@@ -1,10 +1,12 @@
-"""Folders of transformers by mouse: opened from the screen, masked by a click, read, edited, taken from, saved."""
+"""Folders of transformers by mouse: opened from the screen, masked by a click, read, edited, taken from, saved, and
+keys of a mask closed and opened."""
 
 from __future__ import annotations
 
 import csv
 from collections.abc import Iterator
 from pathlib import Path
+from typing import cast
 
 import numpy as np
 import pytest
@@ -22,18 +24,22 @@ from browser.driving import (
 from browser.expected import mask_of, weights_of
 from browser.test_decoding import expect_step, shown_token
 from browser.test_leads import at_its_end
+from browser.test_masks import STAGE as MASKS
 from browser.test_open_model import fill
-from playwright.sync_api import Browser, Page, expect
+from playwright.sync_api import Browser, Locator, Page, expect
 from served import APP, serving
 
 pytest.importorskip("transformers")
 from pretrained import ending, folder
 
-from viz_transformer import decode, load, read
+from viz_transformer import decode, load, read, trace
 from viz_transformer.analysis.attention.maps import step_row
 from viz_transformer.checkpoint import Checkpoint
 from viz_transformer.figures import labels
 from viz_transformer.model.kinds import KINDS as ATTENTIONS
+from viz_transformer.model.kinds import Kind, KindName
+from viz_transformer.running.decoding import Run
+from viz_transformer.running.edits import SetMask
 
 KINDS = {"gpt2": "decoder", "bert": "encoder", "t5": "cross"}
 TEXTS = {"gpt2": "sat on", "bert": "the cat ran", "t5": "on the mat"}
@@ -57,6 +63,36 @@ OF_ITS_OWN = {
     "bloom": ("Positions", "by a slope for each head"),
 }
 """A page that shows what only such a family has, and what stands there."""
+
+
+# The rightmost place that says so of a cell: of the four masks the last one's, unless its title is asked for.
+_CELL = """(stage, [query, key, said]) => {
+  const box = stage.getBoundingClientRect()
+  const tip = stage.getRootNode().querySelector(".tooltip")
+  const at = (x, y) => {
+    stage.dispatchEvent(new PointerEvent("pointermove", { clientX: box.left + x, clientY: box.top + y }))
+    return tip.hidden ? "" : tip.textContent
+  }
+  const inside = () => {
+    for (let x = box.width - 4; x > 0; x -= 6) for (let y = 60; y < box.height; y += 12) if (at(x, y)) return x
+  }
+  const right = inside()
+  for (let y = 30; y < box.height; y += 4) {
+    if (!at(right, y).startsWith(`query ${query}:`)) continue
+    for (let x = right; x > 0; x -= 4) {
+      const words = at(x, y + 4)
+      if (words.includes(`key ${key}:`) && words.endsWith(said)) return { x: x - 4, y: y + 4 }
+    }
+    return null
+  }
+}"""
+
+
+def click_cell(stage: Locator, query: int, key: int, said: str) -> None:
+    """A click on the mask's cell that says this; there has to be one."""
+    place = stage.evaluate(_CELL, [query, key, said])
+    assert place, (query, key, said)
+    stage.click(position=place)
 
 
 @pytest.fixture(scope="module")
@@ -101,7 +137,7 @@ def saved_table(page: Page, folder: Path) -> list[list[str]]:
 
 @pytest.mark.parametrize("name", KINDS)
 def test_a_folder_is_opened_from_the_screen_and_shown(server: str, browser: Browser, where: Path, name: str) -> None:
-    with opened(browser, server, "/models", another=True, model_tab="open") as page:
+    with opened(browser, server, "/models", model_tab="open") as page:
         open_from_the_screen(page, where, name)
         expect(page.locator(f".st-key-card_selected_my-{name}")).to_be_visible()
         go_to(page, "Attention")
@@ -184,15 +220,12 @@ def test_a_click_on_a_cell_of_a_recorded_mask_chooses_its_tokens(server: str, br
     if name == "gpt2":
         fields.pop("target")
     with opened(browser, server, "/masks", **fields) as page:
-        stage = drawn(page, MATRIX)
+        stage = drawn(page, MASKS)
         at_its_end(page)
-        found = survey(stage, cells=True)
-        open_ = max((row, column) for (row, column), lines in found.cells.items() if row > column)
-        closed = next(lines for (row, column), lines in found.cells.items() if row < column)
-        assert any("masked" in line for line in closed)
-        stage.click(position=found.at(*open_))
-        expect_address(page, t=open_[0], u=open_[1])
-        expect(page.locator("[data-testid=stMain]")).to_contain_text(f"What may query {open_[0]} read in layer")
+        assert stage.evaluate(_CELL, [1, 2, "closed by causality"])
+        click_cell(stage, 2, 1, "Before: open")
+        expect_address(page, t=2, u=1, mask_cells=None)
+        expect(page.locator("[data-testid=stMain]")).to_contain_text("What may query 2 read in layer")
 
 
 @pytest.mark.parametrize("name", FURTHER)
@@ -211,7 +244,7 @@ def test_a_folder_of_a_further_family_takes_every_gesture(
         "part": "ffn",
         "model_tab": "open",
     }
-    with opened(browser, server, "/models", another=True, **fields) as page:
+    with opened(browser, server, "/models", **fields) as page:
         open_from_the_screen(page, where, name)
         go_to(page, "Attention")
         stage = drawn(page, MATRIX)
@@ -238,6 +271,7 @@ def test_a_folder_of_a_further_family_takes_every_gesture(
         if title != "Attention":
             go_to(page, title)
         expect(page.get_by_test_id("stMain")).to_contain_text(said)
+        closed_and_opened(page, ckpt, run)
         if ckpt.anatomy.writes:
             taken_and_edited(page, ckpt, text)
         else:
@@ -248,6 +282,42 @@ def test_a_folder_of_a_further_family_takes_every_gesture(
             fills = page.get_by_role("group", name="fills in").locator(".chip")
             expect(fills).to_contain_text(ckpt.codec("source").names[int(logits.argmax())])
         expect(page.locator(".vt-note.vt-bad:visible")).to_have_count(0)
+
+
+def closed_and_opened(page: Page, ckpt: Checkpoint, run: Run) -> None:
+    """On Masks a key is closed to a query by a click, and a later one opened where there is one that is closed; what
+    the rows write or fill in then is what they do in Python, and a second click on each undoes it."""
+    read, stack = (run.trace.tgt_ids, "decoder") if ckpt.anatomy.has_decoder else (run.trace.src_ids, "encoder")
+    kind = ATTENTIONS[cast(KindName, stack)]
+    closed = "closed by " + ("causality" if ckpt.anatomy.heads(kind.name, 0).window is None else "the window")
+    clicks = [(2, 1, "”open")] + ([(1, 2, f"”{closed}")] if stack == "decoder" else [])
+    if page.locator("h1").inner_text() != "Masks":
+        go_to(page, "Masks")
+    given = [run.trace.src_ids, read] if ckpt.anatomy.has_encoder and stack == "decoder" else [read]
+    before, after = (
+        trace(ckpt, *given, edits=edits)["logits"][0].double() for edits in ([], edits_of(ckpt, kind, clicks))
+    )
+    assert len(read) > 2 and not after.equal(before)
+    stage, words = drawn(page, MASKS), list[str]()
+    at_its_end(page)
+    for query, key, said in clicks:
+        click_cell(stage, query, key, said)
+        words.append(f"{kind.letter}{query}.{key}")
+        expect_address(page, mask_cells=",".join(words))
+    main = page.get_by_test_id("stMain")
+    expect(main).to_contain_text(
+        f"The largest change of a logit is {labels.number(float((after - before).abs().max()))}"
+    )
+    at_its_end(page)
+    for query, key, said in clicks:
+        click_cell(stage, query, key, "closed here, was open" if said == "”open" else f"opened here, was {closed}")
+    expect_address(page, mask_cells=None)
+    expect(main).to_contain_text("No cell has been changed.")
+
+
+def edits_of(ckpt: Checkpoint, kind: Kind, clicks: list[tuple[int, int, str]]) -> list[SetMask]:
+    sites = [kind.site(layer) for layer in range(kind.layers(ckpt.anatomy))]
+    return [SetMask(site, query, key, allowed=said != "”open") for site in sites for query, key, said in clicks]
 
 
 def taken_and_edited(page: Page, ckpt: Checkpoint, text: str) -> None:

@@ -6,7 +6,7 @@ import { masksOf, turned, wordOf } from "../../viz_transformer/figures/component
 const PADDING = [1, 1, 0, 1, 1, 0, 1, 1, 0]
 const CAUSAL = [1, 0, 0, 1, 1, 0, 1, 1, 1]
 const PLACES = [0, 1, 2].flatMap((r) => [0, 1, 2].map((c) => [r, c]))
-const masks = (...words) => masksOf(PADDING, CAUSAL, 3, "d", words)
+const masks = (...words) => masksOf(PADDING, CAUSAL, 3, "d", words, ["padding", "causality"])
 const written = (open) => PLACES.map(([r, c]) => (open(r, c) ? "o" : ".")).join("")
 
 test("a cell is open where both masks leave it open", () => {
@@ -16,6 +16,18 @@ test("a cell is open where both masks leave it open", () => {
   assert.deepEqual(
     [why(0, 0), why(0, 1), why(2, 2), why(0, 2)],
     ["open", "closed by causality", "closed by padding", "closed by padding and causality"],
+  )
+})
+
+test("what closes a cell is called as the masks are", () => {
+  const { why } = masksOf(PADDING, CAUSAL, 3, "d", ["d0.1"], ["the mask for all queries", "the window"])
+  assert.deepEqual(
+    [why(0, 1), why(1, 2), why(2, 2)],
+    [
+      "opened here, was closed by the window",
+      "closed by the mask for all queries and the window",
+      "closed by the mask for all queries",
+    ],
   )
 })
 

@@ -47,14 +47,19 @@ from viz_transformer.analysis.run.layer import layer_of
 from viz_transformer.analysis.run.remarks import of_attention
 from viz_transformer.analysis.run.whole import whole_run
 from viz_transformer.checkpoint import devices, folders
+from viz_transformer.figures import labels
 from viz_transformer.figures.architecture import drawing_of
 from viz_transformer.huggingface import hub, names
 from viz_transformer.huggingface.loading import load
+from viz_transformer.model.kinds import KINDS as KINDS_OF_ATTENTION
+from viz_transformer.model.kinds import KindName
 from viz_transformer.numerals import percent, significant
 from viz_transformer.running.decoding import decode
+from viz_transformer.running.edits import SetMask
 from viz_transformer.running.reading import read
 from viz_transformer.running.tracing import trace
 from viz_transformer.text.codec import HowRead
+from viz_transformer.ui.pages.masks import recorded_view
 from viz_transformer.ui.pages.positions import attention_view
 from viz_transformer.ui.session import state
 
@@ -387,9 +392,98 @@ def test_the_recorded_masks_are_drawn_and_named(
     ckpt = load(written(name))
     run = (decode if ckpt.anatomy.writes else read)(ckpt, "one two three four").trace
     mask = run[f"{stack}.1.self.mask"][0, 0].numpy()
+    header, arrays = sent(app, "masks")
+    assert np.array_equal(arrays["padding"] & arrays["causal"], mask) and header["cells"] == []
+    assert said in words(app) and wording("no_cell_has_been_changed") in words(app)
+
+
+def test_the_mask_of_a_long_text_is_drawn_and_not_changed(
+    opened: Callable[..., AppTest], written: Callable[[str], Path], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(recorded_view, "FUSED_FROM", 8)
+    app = opened("mistral", "masks", layer="1", text="one two three four", mask_cells="d3.1", mask_view="weights")
+    mask = decode(load(written("mistral")), "one two three four").trace["decoder.1.self.mask"][0, 0].numpy()
     even = sent(app, "matrix")[1]["values"]
     assert np.array_equal(even > 0, mask) and np.allclose(even, mask / mask.sum(axis=1, keepdims=True))
-    assert said in words(app)
+    assert wording("cells_are_changed_of_texts_of_fewer_tokens") in words(app) and not all_sent(app, "masks")
+    assert "Changed:" not in words(app)
+
+
+@pytest.mark.parametrize(
+    ("name", "kind", "closed", "opens"),
+    [
+        ("llama", "decoder", (3, 1), (1, 3)),
+        ("gemma3_text", "decoder", (3, 1), (6, 1)),  # which the other layer, without a window, closes
+        ("bloom", "decoder", (3, 1), (1, 3)),
+        ("bart", "cross", (1, 2), None),
+        ("albert", "encoder", (1, 2), None),
+        ("distilbert/tags", "encoder", (1, 2), None),
+        ("bert/labels", "encoder", (0, 2), None),
+    ],
+)
+def test_cells_of_a_recorded_mask_are_opened_and_closed(
+    opened: Callable[..., AppTest],
+    written: Callable[[str], Path],
+    name: str,
+    kind: KindName,
+    closed: tuple[int, int],
+    opens: tuple[int, int] | None,
+) -> None:
+    """The weights before and after are those of two passes over the run's tokens, by their ids."""
+    ckpt, letter, text = load(written(name)), KINDS_OF_ATTENTION[kind].letter, "one two three four"
+    cells = [cell for cell in (closed, opens) if cell is not None]
+    changed = ",".join(f"{letter}{query}.{key}" for query, key in cells)
+    fields = {"layer": "0", "heads": "1", "mask_kind": kind, "text": text, "mask_cells": changed}
+    app = opened(name, "masks", **fields)
+    run = (decode if ckpt.anatomy.writes else read)(ckpt, text).trace
+    sites = [KINDS_OF_ATTENTION[kind].site(layer) for layer in (0, 1)]
+    own = {site: run[f"{site}.mask"][0, 0].numpy() for site in sites}
+    queries, keys = KINDS_OF_ATTENTION[kind].sides(len(run.src), len(run.tgt))
+    own = {site: np.broadcast_to(mask, (queries, keys)) for site, mask in own.items()}
+    assert own[sites[0]][closed] and (opens is None or not own[sites[0]][opens])
+    edits = [SetMask(site, *cell, allowed=not own[site][cell]) for site in sites for cell in cells]
+    given = ([*run.src_ids], [*run.tgt_ids]) if run.src_ids and run.tgt_ids else ([*(run.src_ids or run.tgt_ids)],)
+    before, after = (trace(ckpt, *given, edits=made) for made in ([], edits))
+    header, arrays = sent(app, "masks")
+    assert np.array_equal(arrays["padding"] & arrays["causal"], own[sites[0]]) and header["cells"] == changed.split(",")
+    said = words(app)
+    assert wording("query_may_not_read_key", *closed) in said
+    assert opens is None or wording("query_may_read_key", *opens) in said
+    other_way = wording("a_cell_among_them_is_turned_the_other_way")
+    assert (other_way in said) == (name == "gemma3_text")
+    moved = (before["logits"][0].double() - after["logits"][0].double()).abs()
+    assert wording("the_largest_change_of_a_logit_is") + f" {labels.number(float(moved.max()))}" in said
+    assert float(moved.max()) > 0
+    best = [(run["logits"][0] if name != "bert/labels" else run["logits"]).argmax(-1) for run in (before, after)]
+    differ = int((best[0] != best[1]).sum())
+    verb = {"decoder-only": "write another token", "encoder-decoder": "write another token"}.get(ckpt.anatomy.kind)
+    verb = verb or {"masked token": "fill in another token"}.get(ckpt.anatomy.output, "have another label")
+    assert (f"{differ} of {len(best[0])} rows would now {verb}" in said) == (differ > 0 and name != "bert/labels")
+    if name == "bert/labels":
+        assert f"“{ckpt.anatomy.labels[int(best[1][0])]}” " in said
+    app = opened(name, "masks", mask_view="weights", **fields)
+    for (_, shown), expected in zip(all_sent(app, "matrix"), (before, after), strict=True):
+        assert np.array_equal(shown["values"], expected[f"{sites[0]}.weights"][0, 1].numpy())
+        mask = expected[f"{sites[0]}.mask"][0, 0].numpy() & np.ones((queries, 1), dtype=bool)
+        assert np.array_equal(shown.get("mask", np.ones_like(mask)), mask)
+    weights = after[f"{sites[0]}.weights"][0, :]
+    assert not weights[(slice(None), *closed)].any() and (
+        opens is None or bool((weights[(slice(None), *opens)] > 0).all())
+    )
+
+
+def test_a_row_of_a_recorded_mask_is_closed_and_all_is_undone(opened: Callable[..., AppTest]) -> None:
+    app = opened("gpt2", "masks", layer="1", t="2", u="1", text="one two three four")
+    app.button(key="masks_row").click()
+    again(app)
+    assert app.session_state["selection"]["mask_cells"] == ("d2",) and wording("query_may_read_nothing", 2) in words(
+        app
+    )
+    assert "None of" in words(app) and "closed by your change." in words(app)
+    app.button(key="masks_undo").click()
+    again(app)
+    assert app.session_state["selection"]["mask_cells"] == () and wording("no_cell_has_been_changed") in words(app)
+    assert "closed by your change" not in words(app)
 
 
 def test_a_bias_by_distance_has_a_number_for_each_and_buckets_are_named(

@@ -242,9 +242,9 @@ def test_a_click_in_the_browser_is_taken_over_and_nonsense_is_not(monkeypatch):
     taken = []
     monkeypatch.setattr(state, "pick", lambda fields: taken.append(dict(fields)))
     monkeypatch.setattr(state, "select", lambda **changes: taken.append(changes))
-    view._turned(["d1.2", "e0"], {"t": 1, "u": 2})
-    view._turned(["<script>"], {})
-    view._turned([f"d{i}.0" for i in range(MOST_CELLS + 1)], {})
+    view.turned(["d1.2", "e0"], {"t": 1, "u": 2})
+    view.turned(["<script>"], {})
+    view.turned([f"d{i}.0" for i in range(MOST_CELLS + 1)], {})
     assert taken == [{"t": 1, "u": 2}, {"mask_cells": ("d1.2", "e0")}, {}, {}]
 
 

@@ -40,6 +40,23 @@ def test_both_masks_arrive_bit_by_bit():
     assert [panel["note"] for panel in header["panels"]] == ["one", "two", "three", "four"]
 
 
+def test_masks_may_have_other_names_and_reasons(browser):
+    named = {"parts": ("Keys", "Window"), "reasons": ("the mask for all queries", "the window")}
+    header, _ = payload.unpack(of(**named))
+    assert [panel["title"] for panel in header["panels"]] == ["Keys", "Window", "Before", "After"]
+    assert "keys, window, both before, and after" in header["label"]
+    with mounted(browser, "masks", of(["d0.1"], **named)) as shown:
+        said = cells(shown)
+        for state in (
+            "|closed by the mask for all queries and the window",
+            "|closed by the window",
+            "|opened here, was closed by the window",
+            "|Window: closed",
+            "|Keys: open",
+        ):
+            assert any(lines.endswith(state) for lines in said), state
+
+
 def test_what_does_not_fit_is_refused():
     with pytest.raises(ValueError, match="do not fit 2 rows and 2 columns"):
         of(tokens=TOKENS[:2])

@@ -73,12 +73,15 @@ class MaskParts:
 
     def edits(self, anatomy: Anatomy) -> tuple[SetMask, ...]:
         """The changes as edits of a run, in every layer: a model makes the mask of a kind once, for all its layers."""
+        return tuple(edit for site in sites(anatomy, self.kind) for edit in self.edits_of(site))
+
+    def edits_of(self, site: str) -> tuple[SetMask, ...]:
+        """The changes as edits of one attention."""
         found = []
-        for site in sites(anatomy, self.kind):
-            for change in self.changes:
-                key = change.key
-                allowed = key is not None and bool(self.changed[change.query, key])
-                found.append(SetMask(site, change.query, key, allowed))
+        for change in self.changes:
+            key = change.key
+            allowed = key is not None and bool(self.changed[change.query, key])
+            found.append(SetMask(site, change.query, key, allowed))
         return tuple(found)
 
 
@@ -107,8 +110,13 @@ def mask_parts(
     masks = PADDING_MASKS[rule]
     padding = _array((masks.cross_attention if kind == "cross" else masks.self_attention)(queries, keys)[0, 0])
     causal = _array(causal_mask(*shape)[0, 0]) if KINDS[kind].causal else np.ones(shape, dtype=bool)
+    return joined_parts(kind, padding, causal, changes)
+
+
+def joined_parts(kind: KindName, padding: Booleans, causal: Booleans, changes: Sequence[Change] = ()) -> MaskParts:
+    """Both masks, [Q, K] each, together, and after the changes, as `mask_parts` makes them."""
     own = padding & causal
-    kept = tuple(change for change in dict.fromkeys(changes) if change.kind == kind and _inside(change, shape))
+    kept = tuple(change for change in dict.fromkeys(changes) if change.kind == kind and _inside(change, own.shape))
     kept = tuple(sorted(kept, key=lambda change: change.key is not None))
     changed = own.copy()
     for change in kept:
@@ -241,8 +249,8 @@ def batch_lengths(traces: Sequence[Trace]) -> tuple[int, int]:
 
 @dataclass(frozen=True)
 class RowEffect:
-    """What a decoder row writes before and after: the most probable token, its probability, and by how much the
-    logits changed at most. NaN stands where there is no number any more."""
+    """What a row gives before and after, of a decoder the next token: the most probable one, its probability, and by
+    how much the logits changed at most. NaN stands where there is no number any more."""
 
     position: int
     reads: str
@@ -259,15 +267,20 @@ class RowEffect:
 
 
 def row_effects(before: Trace, after: Trace, vocabulary: Sequence[str]) -> tuple[RowEffect, ...]:
-    """Each row of the decoder in both traces, padding left out. Raises ValueError for traces of different tokens."""
+    """Each row that has logits in both traces, padding left out: of the decoder, or of an encoder alone, whose one row
+    for a whole text is that of its first token. vocabulary: the names of what there are logits of. Raises ValueError
+    for traces of different tokens."""
     if before.src_ids != after.src_ids or before.tgt_ids != after.tgt_ids:
         raise ValueError("the two runs read different tokens: only the same text can be compared row by row")
     first, second = before["logits"][0].double(), after["logits"][0].double()  # [T, V]
+    if first.dim() == 1:  # [C]
+        first, second = first[None], second[None]
     change = (first - second).abs().amax(dim=-1)
     tops = [(each.argmax(dim=-1), each.softmax(dim=-1)) for each in (first, second)]
-    padding = added_padding(before.tgt)
+    read = before.tgt if before.anatomy.has_decoder else before.src
+    padding = added_padding(read)
     rows = []
-    for t, reads in enumerate(before.tgt_tokens):
+    for t, reads in enumerate(read.tokens[: len(first)]):
         if padding[t]:
             continue
         tokens, shares = [], []

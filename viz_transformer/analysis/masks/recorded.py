@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
 
-from viz_transformer.analysis.masks.parts import kept_positions, sites
+from viz_transformer.analysis.masks.parts import Change, MaskParts, joined_parts, kept_positions, sites
 from viz_transformer.model.instrument import NotTold
-from viz_transformer.model.kinds import KindName
+from viz_transformer.model.kinds import KINDS, KindName
+from viz_transformer.running.edits import SetMask
 from viz_transformer.running.record import Trace
 from viz_transformer.sentences import listed
 
@@ -40,6 +41,35 @@ def recorded_mask(trace: Trace, site: str, head: int = 0) -> Booleans:
     mask = trace[f"{site}.mask"][0].numpy()
     found = mask[min(head, len(mask) - 1)]
     return np.asarray(np.broadcast_to(found, (found.shape[0], found.shape[1])), dtype=bool)
+
+
+def recorded_parts(trace: Trace, kind: KindName, layer: int, changes: Sequence[Change] = ()) -> MaskParts:
+    """The mask of a layer as its run recorded it, and after the changes. Its two parts are the keys that any query
+    reads, and which of them each one reads. Raises NotTold for one that was not recorded."""
+    mask = recorded_mask(trace, KINDS[kind].site(layer))
+    read = np.broadcast_to(mask.any(axis=0), mask.shape).copy()
+    return joined_parts(kind, read, mask | ~read, changes)
+
+
+def recorded_edits(trace: Trace, kind: KindName, changes: Sequence[Change]) -> tuple[SetMask, ...]:
+    """The changes as edits of a run, in every layer: each turns round the cells of its own mask, so that what is opened
+    in one layer may be closed in another. Attentions whose mask was not recorded are left as they are."""
+    told = [layer for layer, site in enumerate(sites(trace.anatomy, kind)) if f"{site}.mask" in trace]
+    made = ((KINDS[kind].site(layer), recorded_parts(trace, kind, layer, changes)) for layer in told)
+    return tuple(edit for site, parts in made for edit in parts.edits_of(site))
+
+
+def turned_otherwise(trace: Trace, kind: KindName, layer: int, changes: Sequence[Change]) -> tuple[int, ...]:
+    """The layers in which one of these cells is not as it is in this layer after the changes."""
+    here = recorded_parts(trace, kind, layer, changes)
+    cells = [(change.query, change.key) for change in here.changes if change.key is not None]
+    found = []
+    for other, site in enumerate(sites(trace.anatomy, kind)):
+        if f"{site}.mask" in trace:
+            there = recorded_parts(trace, kind, other, changes).changed
+            if any(there[cell] != here.changed[cell] for cell in cells):
+                found.append(other)
+    return tuple(found)
 
 
 def rule_of(mask: Booleans, window: int | None, *, both: bool, padding: Booleans) -> Rule:

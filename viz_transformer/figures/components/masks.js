@@ -13,7 +13,7 @@ import { masksOf, turned, wordOf } from "./parts/turned.js"
 
 // Masks side by side: small what padding leaves open and what causality leaves open, large both together before and after
 // cells of it were turned round, which a click on the last one does. Header: {label, caption, name, rows, columns, kind, letter, cells, most, token,
-// height, panels: [{title, note}]}; arrays: padding, causal [Q, K], 1 = open. `cells` are words as "d3.5" and "d3" of
+// height, reasons, panels: [{title, note}]}; arrays: padding, causal [Q, K], 1 = open. `cells` are words as "d3.5" and "d3" of
 // all kinds; `letter` is this kind's. Python hears of all cells that are changed, with the token of the last click.
 
 const HATCH = 5
@@ -64,7 +64,7 @@ function makeMasks(root) {
 
   function understand(words) {
     cells = new Set(words)
-    masks = masksOf(padding, causal, columns, head.letter, words)
+    masks = masksOf(padding, causal, columns, head.letter, words, head.reasons)
   }
 
   // ---- where things are

@@ -23,9 +23,10 @@ export const wordOf = (letter, r, c) => `${letter}${r}.${c}`
  * @param {number} columns
  * @param {string} letter
  * @param {Iterable<string>} words
+ * @param {string[]} reasons by what the first mask closes, and the second
  * @returns {Masks}
  */
-export function masksOf(padding, causal, columns, letter, words) {
+export function masksOf(padding, causal, columns, letter, words, reasons) {
   const cells = new Set(words)
   const rows = [...cells].filter((word) => word.startsWith(letter) && !word.includes("."))
   const closed = new Set(rows.map((word) => Number(word.slice(letter.length))))
@@ -38,7 +39,7 @@ export function masksOf(padding, causal, columns, letter, words) {
     open: [keeps, sees, own, both],
     changed: (r, c) => both(r, c) !== own(r, c),
     why(r, c) {
-      const by = [!keeps(r, c) && "padding", !sees(r, c) && "causality"].filter(Boolean).join(" and ")
+      const by = [!keeps(r, c) && reasons[0], !sees(r, c) && reasons[1]].filter(Boolean).join(" and ")
       const before = by ? `closed by ${by}` : "open"
       if (both(r, c) === own(r, c)) return before
       if (both(r, c)) return `opened here, was ${before}`

@@ -50,7 +50,8 @@
  */
 /**
  * @typedef {Picture & {label: string, rows: Axis, columns: Axis, kind: string, letter: string, cells: string[],
- *   most: number, token: string, height: number, panels: {title: string, note: string}[], why?: string[]}} MasksHeader
+ *   most: number, token: string, height: number, reasons: string[], panels: {title: string, note: string}[],
+ *   why?: string[]}} MasksHeader
  */
 /**
  * @typedef {Picture & {title: string, label: string, query: Axis, keys: Axis, token: Token, position: number,

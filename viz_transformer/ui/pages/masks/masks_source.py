@@ -22,6 +22,7 @@ from viz_transformer.analysis.masks.parts import (
     parts_of,
     with_masks,
 )
+from viz_transformer.analysis.masks.recorded import recorded_edits, recorded_parts
 from viz_transformer.checkpoint import Checkpoint
 from viz_transformer.figures import labels
 from viz_transformer.figures.components.matrix import Axis
@@ -272,6 +273,23 @@ def _two_passes(looked: Shown, kind: KindName, lengths: tuple[int, int]) -> tupl
     after = before if same else _pass(ckpt, looked.trace, lengths, edits)
     first, second = (replace(looked, run=replace(looked.run, trace=trace)) for trace in (before, after))
     return parts, Compared(first, second, ckpt, (before.id, fill, rule, words), same, elsewhere=False)
+
+
+def recorded_passes(shown: Shown, kind: KindName, layer: int, place: DeltaGenerator) -> tuple[MaskParts, Compared]:
+    """The mask that a layer's run recorded, the chosen cells in it, and the run beside one with these changes; both are
+    whole passes over its tokens, the run itself where nothing was changed. Raises NotTold where no mask is recorded."""
+    trace, changes = shown.trace, _changes()
+    parts = recorded_parts(trace, kind, layer, changes)
+    told = [each for each in attention_kinds(trace) if f"{KINDS[each].site(0)}.mask" in trace]
+    edits = tuple(edit for each in told for edit in recorded_edits(trace, each, changes))
+    _say_left_out([made.word for each in told for made in recorded_parts(trace, each, 0, changes).changes], shown)
+    if not edits:
+        return parts, Compared(shown, shown, shown.ckpt, (trace.id,), own=True, elsewhere=False)
+    lengths = (len(trace.src), len(trace.tgt))
+    with waiting("Running the model with these masks ...", place):
+        before, after = (_pass(shown.ckpt, trace, lengths, changed) for changed in ((), edits))
+    first, second = (replace(shown, run=replace(shown.run, trace=each), own=False) for each in (before, after))
+    return parts, Compared(first, second, shown.ckpt, (before.id, edits), own=False, elsewhere=False)
 
 
 def pinned(both: Runs, looked: Looked, place: DeltaGenerator) -> Looked:

@@ -1,46 +1,217 @@
-"""The Masks page of a model that is not ours: the masks that its run recorded, drawn and said."""
+"""The Masks page of a model that is not ours: the masks that its run recorded, drawn and said, with cells to turn.
+
+What makes such a mask is not told, so nothing but its cells can be changed.
+"""
 
 from __future__ import annotations
 
 from dataclasses import replace
 
 import streamlit as st
+from streamlit.delta_generator import DeltaGenerator
 
 from viz_transformer.analysis.attention.maps import attention_kinds
-from viz_transformer.analysis.masks.parts import even_weights
-from viz_transformer.analysis.masks.recorded import in_words, recorded_mask, rules
+from viz_transformer.analysis.masks.parts import MaskParts, even_weights, row_effects
+from viz_transformer.analysis.masks.recorded import Rule, in_words, recorded_mask, rules, turned_otherwise
+from viz_transformer.figures import labels
+from viz_transformer.figures.components.masks import masks_payload
 from viz_transformer.model.kinds import KINDS, KindName
-from viz_transformer.ui.frame import controls, links, maps, pictures, text
+from viz_transformer.model.point import FUSED_FROM
+from viz_transformer.sentences import listed
+from viz_transformer.ui.components.pictures import heard_token, masks
+from viz_transformer.ui.frame import controls, links, maps, pictures, projector, text
 from viz_transformer.ui.frame.maps import Picture
 from viz_transformer.ui.frame.questions import Question
-from viz_transformer.ui.pages.masks import explained
+from viz_transformer.ui.pages.masks import explained, view
+from viz_transformer.ui.pages.masks.fields import FIELDS
+from viz_transformer.ui.pages.masks.masks_source import Compared, Looked, recorded_passes
 from viz_transformer.ui.session import state
 from viz_transformer.ui.session.runs import Shown
 
-NOT_CHANGED = "This model does not tell how it masks, so nothing can be changed here: these are the masks of its run."
+NOT_TOLD = "This model does not tell how it masks: these are the masks of its run, of which cells can be changed."
+TOO_LONG = f"Cells are changed of texts of fewer than {FUSED_FROM} tokens: shorten it to open or close one."
+TURNED = "In every layer and head."
+OUTPUTS = {
+    "next token": view.NEXT_TOKENS,
+    "masked token": view.Rows(
+        "would now fill in another token",
+        "Every row would still fill in the same token.",
+        "Each row of the encoder with the most probable token of its place before and after.",
+    ),
+    "token class": view.Rows(
+        "would now have another label",
+        "Every row still has the same label.",
+        "Each row of the encoder with its most probable label before and after.",
+    ),
+}
 
 
 def choices(shown: Shown, kind: KindName) -> None:
-    """Which kind of attention and which layer."""
+    """What is shown of which kind of attention and which layer, of weights of which head."""
     with st.container(horizontal=True, key="choices", vertical_alignment="bottom"):
-        names = {each: KINDS[each].label for each in attention_kinds(shown.trace)}
-        controls.buttons("Kind", names, "mask_kind", key="masks_kind", value=kind, hidden=True)
-        layers = KINDS[kind].layers(shown.trace.anatomy)
-        controls.number("Layer", layers, **state.bind("layer", key="masks_layer"))
+        if changes_cells(shown, kind):
+            names = {"masks": "Masks", "weights": "Weights"}
+            controls.buttons("Shown", names, "mask_view", key="masks_view", hidden=True)
+        kinds = {each: KINDS[each].label for each in attention_kinds(shown.trace)}
+        controls.buttons("Kind", kinds, "mask_kind", key="masks_kind", value=kind, hidden=True)
+        controls.number("Layer", KINDS[kind].layers(shown.trace.anatomy), **state.bind("layer", key="masks_layer"))
+        if changes_cells(shown, kind) and FIELDS.now().mask_view == "weights":
+            count = shown.trace.anatomy.heads(kind, state.SHARED.now().layer).query
+            controls.heads(count, key="masks_heads", words=("mean", "max"))
 
 
-def recorded(shown: Shown, kind: KindName) -> Question:
-    """The mask of the chosen layer, and what the masks of all layers close; returns what the page asks."""
+def changes_cells(shown: Shown, kind: KindName) -> bool:
+    """Whether the text is so short that its masks can be drawn beside each other, and changed."""
+    return max(len(side) for side in KINDS[kind].sides(shown.trace.src, shown.trace.tgt)) < FUSED_FROM
+
+
+def recorded(shown: Shown, kind: KindName, place: DeltaGenerator) -> Question:
+    """The mask of the chosen layer before and after what was changed, or the weights, and what the masks of all layers
+    close; returns what the page asks. `place` says what is waited for."""
     layer = state.SHARED.now().layer
+    if not changes_cells(shown, kind):
+        return _drawn_alone(shown, kind, layer)
+    parts, compared = recorded_passes(shown, kind, layer, place)
+    rows, columns = maps.axes(shown, kind)
+    looked = Looked(
+        kind=kind,
+        parts=parts,
+        rows=rows,
+        columns=columns,
+        fill="",
+        rule="",
+        name=labels.file_name(shown.summary.name, "masks", kind, str(layer)),
+        caption=shown.caption(f"masks of {KINDS[kind].words}, layer {layer}", rows=KINDS[kind].writes),
+        compared=compared,
+    )
+    found = rules(shown.trace, kind)
+    chosen = FIELDS.now().mask_view
+    if chosen == "masks" or projector.is_on():
+        with st.container(key="masks_picture"):
+            _before_and_after(looked, next(rule for rule, layers in found.items() if layer in layers))
+    with st.container(key="masks_weights"):
+        if chosen == "weights" or projector.is_on():
+            view.two_weights(looked)
+        if not compared.own:
+            _effect(looked, compared)
+        with st.container(horizontal=True, key="from_cell"):
+            links.to("One weight", explained.ASKS, kind=kind)
+    with st.container(key="masks_beside_row"):
+        view.row_controls(looked, _where(shown, kind, layer, parts))
+    with st.container(key="masks_beside_recorded"):
+        _rules(found, parts.own.shape[1])
+        text.paragraph(NOT_TOLD)
+    return _question(looked, layer)
+
+
+def _where(shown: Shown, kind: KindName, layer: int, parts: MaskParts) -> str:
+    """In which layers the changes are made, and where that is another change than in this one."""
+    others = turned_otherwise(shown.trace, kind, layer, parts.changes)
+    if not others:
+        return TURNED
+    which = f"{'layer' if len(others) == 1 else 'layers'} {listed([str(each) for each in others])}"
+    return f"{TURNED} In {which}, whose own mask is another, a cell among them is turned the other way."
+
+
+def _before_and_after(looked: Looked, rule: Rule) -> None:
+    """The keys that are read at all, which each query reads, and both before and after what was changed."""
+    parts, padded = looked.parts, rule.padding == rule.closed
+    title, note, reason = _of_a_query(rule, closes=not parts.causal.all())
+    masks(
+        masks_payload(
+            parts.padding,
+            parts.causal,
+            looked.rows,
+            looked.columns,
+            kind=looked.kind,
+            letter=KINDS[looked.kind].letter,
+            cells=FIELDS.now().mask_cells,
+            token=heard_token(),
+            notes=(
+                "nothing is closed here" if parts.padding.all() else "keys that no query reads are closed",
+                note,
+                "open where both are, as recorded",
+                "what the softmax gets",
+            ),
+            parts=("Keys", title),
+            reasons=("padding" if padded else "the mask for all queries", reason),
+            caption=looked.caption,
+            name=looked.name,
+        ),
+        key="masks_four",
+        on_cells=view.turned,
+    )
+
+
+def _of_a_query(rule: Rule, *, closes: bool) -> tuple[str, str, str]:
+    """What the mask that differs from query to query is called, what it closes, and by what a cell is closed."""
+    if not closes:
+        return "Per query", "nothing is closed here", ""
+    if not rule.named:
+        return "Per query", "by a rule that has no name here", "the mask of this query"
+    if rule.window is not None:
+        side = "to each side" if rule.both else "up to its own"
+        return "Window", f"{rule.window} keys {side} are open", "the window"
+    if rule.first:
+        return "Prefix", f"later keys are closed, but for the first {rule.first}", "causality"
+    return "Causal", "later keys are closed", "causality"
+
+
+def _effect(looked: Looked, compared: Compared) -> None:
+    """What the change of masks did to what the model gives."""
+    anatomy, ckpt = compared.before.trace.anatomy, compared.ckpt
+    if "logits" not in compared.after.trace:
+        text.paragraph("This model gives no logits: the weights show what the change does.")
+        return
+    if anatomy.output not in OUTPUTS:
+        effects = row_effects(compared.before.trace, compared.after.trace, anatomy.labels)
+        text.paragraph(_of_label(effects[0].before, effects[0].after, effects[0].change, scored=anatomy.scoring))
+        return
+    codec = ckpt.codec("target" if anatomy.has_decoder else "source")
+    names = anatomy.labels if anatomy.output == "token class" else codec.names
+    effects = row_effects(compared.before.trace, compared.after.trace, names)
+    rows = OUTPUTS[anatomy.output]
+    text.paragraph(view.effect_in_words(effects, rows))
+    view.effect_button(looked, effects, rows)
+
+
+def _of_label(before: str, after: str, change: float, *, scored: str) -> str:
+    moved = f"The largest change of a logit is {labels.number(change)}."
+    if scored == "number":
+        return moved
+    if before == after:
+        return f"{moved} “{labels.visible(after)}” still has the largest."
+    return f"{moved} “{labels.visible(after)}” now has the largest, instead of “{labels.visible(before)}”."
+
+
+def _rules(found: dict[Rule, list[int]], keys: int) -> None:
+    for rule, layers in found.items():
+        text.paragraph(in_words(rule, layers, keys))
+
+
+def _question(looked: Looked, layer: int) -> Question:
+    row, parts = looked.query, looked.parts
+    open_, keys = int(parts.changed[row].sum()), parts.changed.shape[1]
+    answer = f"All {keys} keys" if open_ == keys else f"{open_ or 'None'} of {keys} keys"
+    turned = {
+        "closed": int((parts.own[row] & ~parts.changed[row]).sum()),
+        "opened": int((~parts.own[row] & parts.changed[row]).sum()),
+    }
+    yours = " and ".join(f"{count} {what}" for what, count in turned.items() if count)
+    yours = f", {yours} by your change" if yours else ""
+    return Question(f"What may query {row} read in layer {layer}?", f"{answer}{yours}.")
+
+
+def _drawn_alone(shown: Shown, kind: KindName, layer: int) -> Question:
+    """The mask of a long text, without any change."""
     picture = _picture(shown, kind, layer)
     with st.container(key="masks_picture"):
         pictures.matrix_of(picture, key="masks_recorded")
         with st.container(horizontal=True, key="from_cell"):
             links.to("One weight", explained.ASKS, kind=kind)
     with st.container(key="masks_beside_recorded"):
-        for rule, layers in rules(shown.trace, kind).items():
-            text.paragraph(in_words(rule, layers, picture.mask.shape[1]))
-        text.paragraph(NOT_CHANGED)
+        _rules(rules(shown.trace, kind), picture.mask.shape[1])
+        text.paragraph(TOO_LONG)
     row = min(int(state.selection()[KINDS[kind].queries.field]), len(picture.mask) - 1)
     open_, keys = int(picture.mask[row].sum()), picture.mask.shape[1]
     answer = f"All {keys} keys." if open_ == keys else f"{open_ or 'None'} of {keys} keys."

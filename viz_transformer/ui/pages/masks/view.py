@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -47,6 +47,22 @@ RULE_NOTES = {
 _WHEN = ("before", "after")
 
 
+@dataclass(frozen=True)
+class Rows:
+    """What is said of rows with logits: that another or the same is the most probable, and what their table has."""
+
+    other: str
+    same: str
+    table: str
+
+
+NEXT_TOKENS = Rows(
+    "would now write another token",
+    "Every row still writes the same token.",
+    "Each row of the decoder with its most probable next token before and after.",
+)
+
+
 def before_and_after(looked: Looked, own: str = "") -> None:
     """Padding and causal, and both of them before and after what was changed. own: behind the key of the second of
     two."""
@@ -72,7 +88,7 @@ def before_and_after(looked: Looked, own: str = "") -> None:
             why=leads(looked),
         ),
         key=f"masks_four{own}",
-        on_cells=_turned,
+        on_cells=turned,
     )
 
 
@@ -85,8 +101,9 @@ def in_words(kind: KindName) -> str:
     return f"masks of {KINDS[kind].words}, layer {chosen.layer}, {which}, {queries.name} position {row}"
 
 
-def row_controls(looked: Looked) -> None:
-    """Buttons that close or open the chosen row and undo all changes, and the changes in words."""
+def row_controls(looked: Looked, where: str = "In every layer and head: a model makes one mask for a kind.") -> None:
+    """Buttons that close or open the chosen row and undo all changes, and the changes in words, with where they are
+    made."""
     word = Change(looked.kind, looked.query).word
     is_closed = word in FIELDS.now().mask_cells
     with st.container(horizontal=True, vertical_alignment="center", key="masks_beside_tools"):
@@ -99,11 +116,11 @@ def row_controls(looked: Looked) -> None:
         undo = {"mask_cells": ()}
         changed = bool(FIELDS.now().mask_cells)
         st.button("Undo all changes", on_click=state.select, kwargs=undo, disabled=not changed, key="masks_undo")
-        text.paragraph(changes_in_words(looked))
+        text.paragraph(changes_in_words(looked, where))
 
 
-def changes_in_words(looked: Looked) -> str:
-    """What was changed of this kind's mask, and which rows may see nothing."""
+def changes_in_words(looked: Looked, where: str) -> str:
+    """What was changed of this kind's mask, where, and which rows may see nothing."""
     parts = looked.parts
     said = []
     for change in parts.changes[:4]:
@@ -114,8 +131,7 @@ def changes_in_words(looked: Looked) -> str:
             said.append(f"query {change.query} {may} read key {change.key}")
     if len(parts.changes) > 4:
         said.append(f"{len(parts.changes) - 4} more")
-    where = " In every layer and head: a model makes one mask for a kind." if said else ""
-    sentence = f"Changed: {'; '.join(said)}.{where}" if said else "No cell has been changed."
+    sentence = f"Changed: {'; '.join(said)}. {where}" if said else "No cell has been changed."
     if parts.closed_rows:
         rows = ", ".join(map(str, parts.closed_rows[:6])) + (", ..." if len(parts.closed_rows) > 6 else "")
         plural = len(parts.closed_rows) > 1
@@ -123,7 +139,7 @@ def changes_in_words(looked: Looked) -> str:
     return sentence
 
 
-def _turned(words: Sequence[str], fields: Mapping[str, Any]) -> None:
+def turned(words: Sequence[str], fields: Mapping[str, Any]) -> None:
     """A click on a cell: all changed cells, and where it was."""
     state.pick(fields)
     known = cells(",".join(words))
@@ -254,15 +270,20 @@ def effect(looked: Looked) -> None:
     names = compared.ckpt.codec("target").names
     effects = row_effects(compared.before.trace, compared.after.trace, names)
     text.paragraph(effect_in_words(effects))
+    effect_button(looked, effects)
+
+
+def effect_button(looked: Looked, effects: Sequence[RowEffect], rows: Rows = NEXT_TOKENS) -> None:
+    """The button that opens the table of the rows."""
     pictures.table_button(
         lambda: effect_table(effects),
-        note=f"{looked.caption}. Each row of the decoder with its most probable next token before and after.",
+        note=f"{looked.caption}. {rows.table}",
         name=f"{looked.name}-effect",
         key="masks_effect",
     )
 
 
-def effect_in_words(effects: Sequence[RowEffect]) -> str:
+def effect_in_words(effects: Sequence[RowEffect], rows: Rows = NEXT_TOKENS) -> str:
     """In how many rows the answer differs, and how far the logits moved."""
     lost = [each for each in effects if each.after_probability != each.after_probability]
     others = [each for each in effects if each.differs and each not in lost]
@@ -282,11 +303,11 @@ def effect_in_words(effects: Sequence[RowEffect]) -> str:
     if others:
         first = others[0]
         said.append(
-            f"{len(others)} of {len(effects)} rows would now write another token, the first at position"
+            f"{len(others)} of {len(effects)} rows {rows.other}, the first at position"
             f" {first.position}: “{labels.visible(first.after)}” instead of “{labels.visible(first.before)}”."
         )
     elif not lost:
-        said.append("Every row still writes the same token.")
+        said.append(rows.same)
     return " ".join(said)
 
 
