@@ -130,7 +130,7 @@ def _before_and_after(looked: Looked, rule: Rule) -> None:
             notes=(
                 "nothing is closed here" if parts.padding.all() else "keys that no query reads are closed",
                 note,
-                "open where both are, as recorded",
+                "open where both are",
                 "what the softmax gets",
             ),
             parts=("Keys", title),
