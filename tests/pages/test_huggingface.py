@@ -24,6 +24,7 @@ from page_driver import (
     markup,
     numbers,
     opener,
+    select,
     sent,
     table_rows,
     told,
@@ -42,6 +43,7 @@ from viz_transformer import huggingface
 from viz_transformer.analysis.layers.lens import lens
 from viz_transformer.analysis.layers.recorded import layer_flows
 from viz_transformer.analysis.layers.sublayers import share_added
+from viz_transformer.analysis.masks.parts import in_batch
 from viz_transformer.analysis.positions.in_attention import bias_rule
 from viz_transformer.analysis.run.layer import layer_of
 from viz_transformer.analysis.run.remarks import of_attention
@@ -59,9 +61,9 @@ from viz_transformer.running.edits import SetMask
 from viz_transformer.running.reading import read
 from viz_transformer.running.tracing import trace
 from viz_transformer.text.codec import HowRead
-from viz_transformer.ui.pages.masks import recorded_view
+from viz_transformer.ui.pages.masks import masks_source, recorded_view
 from viz_transformer.ui.pages.positions import attention_view
-from viz_transformer.ui.session import state
+from viz_transformer.ui.session import cached, state
 
 transformers.logging.set_verbosity_error()
 transformers.logging.disable_progress_bar()
@@ -470,6 +472,35 @@ def test_cells_of_a_recorded_mask_are_opened_and_closed(
     assert not weights[(slice(None), *closed)].any() and (
         opens is None or bool((weights[(slice(None), *opens)] > 0).all())
     )
+
+
+def test_passes_with_other_masks_are_made_once_and_kept_among_the_runs(
+    opened: Callable[..., AppTest], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    cached._runs.clear()
+    made: list[tuple[object, ...]] = []
+
+    def passed(*given: Any, edits: Any) -> Any:
+        made.append(edits)
+        return in_batch(*given, edits=edits)
+
+    def changed(*words: str) -> None:
+        select(app, mask_cells=words)
+        again(app)
+
+    monkeypatch.setattr(masks_source, "in_batch", passed)
+    app = opened("llama", "masks", text="one two three four")
+    assert not made and len(cached._runs()._kept) == 1  # with nothing changed it is the run itself
+    changed("d3.1")
+    select(app, layer=1)
+    again(app)
+    assert [len(edits) for edits in made] == [0, 2] and len(cached._runs()._kept) == 3
+    changed("d3.1", "d1.3")
+    changed("d3.1")
+    assert [len(edits) for edits in made] == [0, 2, 4] and len(cached._runs()._kept) == 4
+    monkeypatch.setattr(cached, "MOST_BYTES", 0)
+    changed("d2.1")
+    assert len(made) == 4 and len(cached._runs()._kept) == 1  # of which others have no room any more
 
 
 def test_a_row_of_a_recorded_mask_is_closed_and_all_is_undone(opened: Callable[..., AppTest]) -> None:

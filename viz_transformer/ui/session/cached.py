@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import sys
 from collections import OrderedDict
-from collections.abc import Hashable
+from collections.abc import Callable, Hashable
 from dataclasses import asdict
 from datetime import date
 from threading import Lock
@@ -125,6 +125,16 @@ def run(
             )
         runs.put(key, found)
     return found
+
+
+def made_of(found: Run, by: tuple[Hashable, ...], make: Callable[[], Run]) -> Run:
+    """A run that is made of this one, kept among all runs; `by` is all else that it depends on."""
+    trace, runs = found.trace, _runs()
+    key = ("made of", trace.id, trace.checkpoint, trace.weights_sha256, trace.anatomy.precision, *by)
+    if (other := runs.get(key)) is None:
+        other = make()
+        runs.put(key, other)
+    return other
 
 
 @kept(16)

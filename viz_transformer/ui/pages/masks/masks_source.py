@@ -28,6 +28,8 @@ from viz_transformer.figures import labels
 from viz_transformer.figures.components.matrix import Axis
 from viz_transformer.figures.components.tokens import token_data
 from viz_transformer.model.kinds import KINDS, KindName
+from viz_transformer.running.decoding import Run
+from viz_transformer.running.edits import SetMask
 from viz_transformer.running.record import Trace
 from viz_transformer.ui.frame import controls, maps, opening, text
 from viz_transformer.ui.frame.frame import Runs
@@ -286,10 +288,18 @@ def recorded_passes(shown: Shown, kind: KindName, layer: int, place: DeltaGenera
     if not edits:
         return parts, Compared(shown, shown, shown.ckpt, (trace.id,), own=True, elsewhere=False)
     lengths = (len(trace.src), len(trace.tgt))
+
+    def run(edits: tuple[SetMask, ...]) -> Shown:
+        """The run as one pass, kept among the runs: of a large model it may take a gigabyte."""
+
+        def made() -> Run:
+            return replace(shown.run, trace=in_batch(shown.ckpt, trace, lengths, edits=edits))
+
+        return replace(shown, run=cached.made_of(shown.run, ("masks", edits), made), own=False)
+
     with waiting("Running the model with these masks ...", place):
-        before, after = (_pass(shown.ckpt, trace, lengths, changed) for changed in ((), edits))
-    first, second = (replace(shown, run=replace(shown.run, trace=each), own=False) for each in (before, after))
-    return parts, Compared(first, second, shown.ckpt, (before.id, edits), own=False, elsewhere=False)
+        before, after = run(()), run(edits)
+    return parts, Compared(before, after, shown.ckpt, (trace.id, edits), own=False, elsewhere=False)
 
 
 def pinned(both: Runs, looked: Looked, place: DeltaGenerator) -> Looked:
