@@ -1,6 +1,7 @@
 """The page's CSS has every colour of both themes."""
 
 import inspect
+import json
 import re
 from dataclasses import fields
 
@@ -87,3 +88,49 @@ def test_no_rule_looks_for_a_part_of_a_class_in_what_has_something():
     behind = [one.partition(":has(")[2] for one in selectors if ":has(" in one]
     assert behind
     assert not [one for one in behind if re.search(r"\).*\[class", one)]
+
+
+PARTS, WORDS = 30, 20
+
+
+def part(name):
+    """A part of a page as Streamlit makes one, of some words."""
+    words = "".join(f'<span class="word">{name}</span>' for _ in range(WORDS))
+    inside = f'<div class="stHtml" data-testid="stHtml"><p class="vt-note">{words}</p></div>'
+    return f'<div class="stElementContainer" data-testid="stElementContainer">{inside}</div>'
+
+
+@pytest.mark.parametrize("size", [(1280, 900), (1000, 800), (1280, 1200)])
+@pytest.mark.parametrize(
+    "change", ["column.insertAdjacentHTML('beforeend', more)", "column.classList.add('st-emotion-cache-other')"]
+)
+def test_what_comes_or_is_called_otherwise_has_the_page_around_it_and_in_it_styled_as_before(
+    browser, tmp_path, size, change
+):
+    """A rule without a name at its end, behind `:has` or an attribute of class, may mean any element: then a browser
+    styles all of a page again at each insertion, or all that stands in an element at each change of its class."""
+    page = browser.new_page(viewport={"width": size[0], "height": size[1]})
+    parts = "".join(part(str(number)) for number in range(PARTS))
+    page.set_content(
+        f"""<style>{style._css()}</style><div class="stApp"><main class="stMain" data-testid="stMain">
+        <div class="stMainBlockContainer"><div class="stVerticalBlock" data-testid="stVerticalBlock">{parts}</div></div>
+        </main></div>"""
+    )
+    trace = tmp_path / "trace.json"
+    browser.start_tracing(page=page, path=trace, categories=["-*", "devtools.timeline"])
+    page.evaluate(
+        f"""async (more) => {{
+          const frame = () => new Promise(requestAnimationFrame)
+          const column = document.querySelector(".stVerticalBlock")
+          await frame()
+          {change}
+          await frame()
+          await frame()
+        }}""",
+        part("more"),
+    )
+    browser.stop_tracing()
+    page.close()
+    events = json.loads(trace.read_text(encoding="utf-8"))["traceEvents"]
+    styled = [each["args"]["elementCount"] for each in events if each["name"] == "UpdateLayoutTree"]
+    assert 0 < sum(styled) < PARTS * WORDS / 4
