@@ -46,8 +46,8 @@ def the_step(both: frame.Runs) -> None:
         return
     with st.container(key="decoding_step"):
         left, right = st.columns([45, 55], gap="medium")
-    with left, st.container(key="picture"):
-        what_it_read(both)
+    with left:
+        picture = st.container(key="picture")
     with right:
         if both.a.target is not None:
             bars, beside = st.container(), None
@@ -59,6 +59,8 @@ def the_step(both: frame.Runs) -> None:
             with beside:
                 strategy_bar.settings(both.a.ckpt.target_codec, below_each_other=True)
             strategy_bar.formula()
+    with picture:  # made last: the bars are what a click on a candidate is about
+        what_it_read(both)
 
 
 def what_it_read(both: frame.Runs) -> None:

@@ -24,6 +24,7 @@ from wording import wording
 from viz_transformer.checkpoint import load
 from viz_transformer.running.decoding import decode
 from viz_transformer.running.strategies import Beam, Sampling
+from viz_transformer.ui.frame import maps, steps
 from viz_transformer.ui.pages.decoding.fields import TABS
 from viz_transformer.ui.session import cached, how, runs, state
 
@@ -194,6 +195,16 @@ def test_every_page_shows_the_branch_that_is_looked_at(app, bundled):
     header, arrays = sent(app, "matrix")
     assert arrays["values"].tobytes() == expected.trace["decoder.1.cross.weights"][0, 0].numpy().tobytes()
     assert "branch “other”" in header["caption"]
+
+
+def test_the_bars_of_a_branch_are_sent_before_the_maps_are_made(app, monkeypatch):
+    made = []
+    for module, name in ((steps, "scrubber_data"), (maps, "picture")):
+        make = getattr(module, name)
+        noted = lambda *given, name=name, make=make, **more: made.append(name) or make(*given, **more)  # noqa: E731
+        monkeypatch.setattr(module, name, noted)
+    opened(app, branches="0.2.6.other", branch="1")
+    assert made[0] == "scrubber_data" and set(made[1:]) == {"picture"}
 
 
 def test_writing_the_other_branches_can_be_ended_at_every_step(app, bundled, monkeypatch):

@@ -21,6 +21,7 @@ from viz_transformer.figures.components import payload
 from viz_transformer.figures.components.scrubber import CandidateData, StepData, scrubber_payload, steps_of
 from viz_transformer.figures.components.tokens import token_data
 from viz_transformer.running.decoding import decode
+from viz_transformer.running.step import Step
 from viz_transformer.running.strategies import Beam, Greedy, Sampling
 from viz_transformer.ui.components import pictures
 
@@ -804,3 +805,14 @@ def test_where_there_is_room_the_numbers_stand_side_by_side_and_ten_candidates_f
     reads, writes = (view.page.locator(".says > div").nth(i).bounding_box() for i in (0, 1))
     assert reads["y"] == writes["y"] and len(view.bars) == 10
     assert view.page.locator("#host").bounding_box()["height"] < 590  # the answer stands above it too
+
+
+@pytest.mark.parametrize("strategy", [None, Sampling(repetition_penalty=4.0)])
+def test_the_most_probable_tokens_of_a_step_are_looked_for_once(monkeypatch, strategy):
+    """Of a large vocabulary that takes as long as a layer, and a step has ten candidates or more."""
+    looked, find = [], Step.most_probable
+    monkeypatch.setattr(Step, "most_probable", lambda step, count: looked.append(step.index) or find(step, count))
+    run = decode(tiny_checkpoint(), "abc", max_steps=3, strategy=strategy or Greedy())
+    looked.clear()
+    steps_of(run, strategy=True)
+    assert looked == [0, 1, 2]

@@ -156,13 +156,14 @@ def _plain(step: Step) -> StepData:
 def _with_strategy(step: Step) -> StepData:
     left = step.distribution.log_probs  # [V] float64, -inf where removed
     ids = [each.token_id for each in step.candidates]
-    most_probable = left.topk(min(len(ids), int((left > -math.inf).sum()))).indices.tolist()
+    ranked = len(ids)
+    most_probable = left.topk(min(ranked, int((left > -math.inf).sum()))).indices.tolist()
     ids += [token_id for token_id in most_probable if token_id not in ids]
     ids += [] if step.token_id in ids else [step.token_id]
 
     def candidate(place: int, token_id: int) -> CandidateData:
         found = step.candidate(token_id)
-        rank = place if place < len(step.candidates) else int((step.log_probs > step.log_probs[token_id]).sum())
+        rank = place if place < ranked else int((step.log_probs > step.log_probs[token_id]).sum())
         return CandidateData(found.token, token_id, found.log_prob, found.strategy_log_prob, found.removed, rank)
 
     candidates = tuple(candidate(place, token_id) for place, token_id in enumerate(ids))
