@@ -1,8 +1,24 @@
-"""The bundled models: *Run* and *Attention* show of each what it recorded of its own first example."""
+"""The bundled models: each page answers its question of each, without a browser; *Run* and *Attention* show what it
+recorded of its own first example.
+"""
 
 import numpy as np
 import pytest
-from page_driver import SITES, goes_to, opened, recorded, same_bits, script, sent, texts, the_run, told
+from page_driver import (
+    SITES,
+    address,
+    components,
+    goes_to,
+    markup,
+    opened,
+    recorded,
+    same_bits,
+    script,
+    sent,
+    texts,
+    the_run,
+    told,
+)
 
 from viz_transformer import list_checkpoints
 from viz_transformer.checkpoint.contents import bundled_folder
@@ -10,6 +26,33 @@ from viz_transformer.figures import labels
 from viz_transformer.ui.session import examples
 
 BUNDLED = {summary.name: summary for summary in list_checkpoints()}
+PICTURES = {  # of a page: the component, or else the chart, that answers its question
+    "run": "whole",
+    "decoding": "scrubber",
+    "input": "input_strips_figure",
+    "positions": "pos_curves_figure_figure",
+    "attention": "matrix",
+    "weight": "row",
+    "layers": "rail",
+    "tensors": "tensors_heatmap_figure",
+    "masks": "masks",
+}
+
+
+@pytest.mark.parametrize("name", BUNDLED)
+def test_every_page_answers_its_question_of_each_bundled_model(name):
+    app = script("app.py")
+    for page in (*PICTURES, "models"):
+        shown = markup(opened(app, page, checkpoint=name))
+        assert address(app)["checkpoint"] == name
+        assert 'class="vt-explained"' in shown
+        assert "vt-note vt-bad" not in shown
+        if page == "models":
+            assert 'class="vt-card' in shown
+        else:
+            picture = PICTURES[page]
+            charts = [chart.proto.id.endswith(f"-{picture}") for chart in app.get("plotly_chart")]
+            assert len(components(app, picture)) + sum(charts) == 1, page
 
 
 @pytest.mark.parametrize("name", BUNDLED)
