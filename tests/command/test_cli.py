@@ -16,7 +16,7 @@ from builders import saved, tiny_checkpoint
 from watched import watched_trace
 
 from viz_transformer.checkpoint import Checkpoint, CheckpointError, load, save_checkpoint
-from viz_transformer.command import app_options, commands, main
+from viz_transformer.command import app_options, commands
 from viz_transformer.command.errors import sentence_for
 from viz_transformer.running.decoding import decode
 from viz_transformer.running.record import Trace
@@ -50,18 +50,6 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture(scope="module")
 def ckpt(folder: Path) -> Checkpoint:
     return load(folder)
-
-
-@pytest.fixture
-def command(capsys: pytest.CaptureFixture[str]) -> Command:
-    def run(*words: object) -> Outcome:
-        with pytest.raises(SystemExit) as left:
-            main([str(word) for word in words])
-        out, err = capsys.readouterr()
-        assert isinstance(left.value.code, int)
-        return left.value.code, out, err
-
-    return run
 
 
 def test_translate_prints_the_answer_and_nothing_else(command: Command, folder: Path, ckpt: Checkpoint) -> None:

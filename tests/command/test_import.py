@@ -6,7 +6,9 @@ import json
 import pickle
 import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -19,11 +21,7 @@ from viz_transformer.checkpoint.importers.importing import codecs_of, open_file
 from viz_transformer.command.importing import _asked
 
 CHARACTERS = "\n abcdefghijk"
-
-
-def run(*words: object) -> subprocess.CompletedProcess[str]:
-    command = [sys.executable, "-m", "viz_transformer.command", *map(str, words)]
-    return subprocess.run(command, capture_output=True, text=True, timeout=120, stdin=subprocess.DEVNULL)
+Command = Callable[..., Any]
 
 
 @pytest.fixture
@@ -36,8 +34,10 @@ def nano(tmp_path: Path) -> Path:
     return tmp_path
 
 
-def test_a_nanogpt_and_its_characters_are_imported_and_run(nano: Path) -> None:
-    done = run("import", nano / "ckpt.pt", "--out", nano / "out", "--target-vocab", nano / "meta.pkl")
+def test_a_nanogpt_and_its_characters_are_imported_and_run_by_the_command(nano: Path) -> None:
+    words = ["import", nano / "ckpt.pt", "--out", nano / "out", "--target-vocab", nano / "meta.pkl"]
+    command = [sys.executable, "-m", "viz_transformer.command", *map(str, words)]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=120, stdin=subprocess.DEVNULL)
     assert done.returncode == 0, done.stderr
     assert "n_heads          3 (from the file)" in done.stdout
     assert (
@@ -49,25 +49,25 @@ def test_a_nanogpt_and_its_characters_are_imported_and_run(nano: Path) -> None:
     assert {each["name"]: each["origin"] for each in ckpt.card["imported"]["settings"]}["activation"] == "usual answer"
 
 
-def test_without_a_vocabulary_tokens_are_ids(nano: Path) -> None:
-    done = run("import", nano / "ckpt.pt", "--out", nano / "out", "--set", "activation=relu")
-    assert done.returncode == 0, done.stderr
+def test_without_a_vocabulary_tokens_are_ids(command: Command, nano: Path) -> None:
+    done = command("import", nano / "ckpt.pt", "--out", nano / "out", "--set", "activation=relu")
+    assert done.status == 0, done.err
     ckpt = vt.load(nano / "out")
     assert ckpt.config.activation == "relu"
     assert vt.trace(ckpt, "3 12 0").tgt_ids == (3, 12, 0)
 
 
-def test_a_mapping_that_was_written_makes_the_same_model(tmp_path: Path) -> None:
+def test_a_mapping_that_was_written_makes_the_same_model(command: Command, tmp_path: Path) -> None:
     torch.save(Lab().state_dict(), tmp_path / "m.pt")
     words = ("import", tmp_path / "m.pt", "--heads", 3)
-    first = run(*words, "--out", tmp_path / "a", "--write-map", tmp_path / "map.json")
-    assert first.returncode == 0, first.stderr
+    first = command(*words, "--out", tmp_path / "a", "--write-map", tmp_path / "map.json")
+    assert first.status == 0, first.err
     settings = [
         f"{key}={value}" for key, value in (("norm", "post"), ("mask_fill", "-inf"), ("positions", "sinusoidal"))
     ]
     more = [word for setting in settings for word in ("--set", setting)]
-    second = run(*words, "--out", tmp_path / "b", "--map", tmp_path / "map.json", *more)
-    assert second.returncode == 0, second.stderr
+    second = command(*words, "--out", tmp_path / "b", "--map", tmp_path / "map.json", *more)
+    assert second.status == 0, second.err
     a, b = vt.load(tmp_path / "a"), vt.load(tmp_path / "b")
     assert torch.equal(vt.trace(a, [4, 5], [3, 2])["logits"], vt.trace(b, [4, 5], [3, 2])["logits"])
 
@@ -85,10 +85,12 @@ def test_a_mapping_that_was_written_makes_the_same_model(tmp_path: Path) -> None
         (["--map", "missing.json"], "missing.json is missing"),
     ],
 )
-def test_wrong_answers_end_in_a_sentence_and_leave_nothing(words: list[str], said: str, tmp_path: Path) -> None:
+def test_wrong_answers_end_in_a_sentence_and_leave_nothing(
+    command: Command, words: list[str], said: str, tmp_path: Path
+) -> None:
     torch.save(Lab().state_dict(), tmp_path / "m.pt")
-    done = run("import", tmp_path / "m.pt", "--out", tmp_path / "out", *words)
-    assert done.returncode == 1 and said in done.stderr and done.stderr.count("\n") == 1
+    done = command("import", tmp_path / "m.pt", "--out", tmp_path / "out", *words)
+    assert done.status == 1 and said in done.err and done.err.count("\n") == 1
     assert sorted(path.name for path in tmp_path.iterdir()) == ["m.pt"]
 
 
@@ -104,79 +106,79 @@ def test_wrong_answers_end_in_a_sentence_and_leave_nothing(words: list[str], sai
         ("", "is empty"),
     ],
 )
-def test_a_vocabulary_that_cannot_be_is_refused(content: str, said: str, tmp_path: Path) -> None:
+def test_a_vocabulary_that_cannot_be_is_refused(command: Command, content: str, said: str, tmp_path: Path) -> None:
     torch.save(Lab().state_dict(), tmp_path / "m.pt")
     (tmp_path / "v.json").write_text(content)
-    done = run(
+    done = command(
         "import", tmp_path / "m.pt", "--out", tmp_path / "out", "--heads", 3, "--source-vocab", tmp_path / "v.json"
     )
-    assert done.returncode == 1 and said in done.stderr
+    assert done.status == 1 and said in done.err
     assert not (tmp_path / "out").exists()
 
 
-def test_a_pickled_vocabulary_of_another_program_is_refused_with_the_line_that_writes_it(tmp_path: Path) -> None:
+def test_a_pickled_vocabulary_of_another_program_is_refused_with_the_line_that_writes_it(
+    command: Command, tmp_path: Path
+) -> None:
     torch.save(Lab().state_dict(), tmp_path / "m.pt")
     (tmp_path / "v.pkl").write_bytes(pickle.dumps(Path("x")))
-    done = run("import", tmp_path / "m.pt", "--out", tmp_path / "out", "--source-vocab", tmp_path / "v.pkl")
-    assert done.returncode == 1 and "json.dump(" in done.stderr
+    done = command("import", tmp_path / "m.pt", "--out", tmp_path / "out", "--source-vocab", tmp_path / "v.pkl")
+    assert done.status == 1 and "json.dump(" in done.err
 
 
 @pytest.fixture
-def lab(tmp_path: Path) -> Path:
+def lab(command: Command, tmp_path: Path) -> Path:
     """A model's file, and a sample of it that the printed lines wrote where it was trained."""
     torch.manual_seed(0)
     torch.save((model := Lab()).state_dict(), tmp_path / "m.pt")
-    printed = run("import", "--sample-script")
-    assert printed.returncode == 0 and printed.stdout.count("\n") <= 14
-    exec(
-        compile(printed.stdout.replace("sample.npz", str(tmp_path / "sample.npz")), "script", "exec"), {"model": model}
-    )
+    printed = command("import", "--sample-script")
+    assert printed.status == 0 and printed.out.count("\n") <= 14
+    exec(compile(printed.out.replace("sample.npz", str(tmp_path / "sample.npz")), "script", "exec"), {"model": model})
     return tmp_path
 
 
-def test_the_printed_lines_write_a_sample_that_proves_the_import(lab: Path) -> None:
+def test_the_printed_lines_write_a_sample_that_proves_the_import(command: Command, lab: Path) -> None:
     with np.load(lab / "sample.npz") as sample:
         assert sample["source"].shape == (1, 4) and sample["logits"].shape == (1, 3, 13)
-    done = run("import", lab / "m.pt", "--out", lab / "out", "--heads", 3, "--sample", lab / "sample.npz")
-    assert done.returncode == 0, done.stderr
-    assert "verified    proved" in done.stdout and "confirms none of it" in done.stdout
-    assert done.stdout.endswith(f"{lab / 'out'}\n")
+    done = command("import", lab / "m.pt", "--out", lab / "out", "--heads", 3, "--sample", lab / "sample.npz")
+    assert done.status == 0, done.err
+    assert "verified    proved" in done.out and "confirms none of it" in done.out
+    assert done.out.endswith(f"{lab / 'out'}\n")
     card = vt.load(lab / "out").card
     assert card["verified"]["grade"] == "proved" and card["verified"]["sample"] == "sample.npz"
-    inspected = run("inspect", lab / "out").stdout
+    inspected = command("inspect", lab / "out").out
     assert "proved: the owner's sample is reproduced, 39 logits: largest difference" in inspected
 
 
-def test_a_sample_that_is_not_reproduced_fails_loudly_and_the_folder_says_so(lab: Path) -> None:
+def test_a_sample_that_is_not_reproduced_fails_loudly_and_the_folder_says_so(command: Command, lab: Path) -> None:
     words = ("import", lab / "m.pt", "--out", lab / "out", "--sample", lab / "sample.npz")
-    done = run(*words, "--heads", 2)
-    assert done.returncode == 1 and done.stderr.count("\n") == 1
-    assert done.stderr.startswith("the owner's sample is NOT reproduced, 39 logits: largest difference")
-    assert done.stderr.endswith(f"{lab / 'out'} was written, and its card says so\n")
-    assert "verified    failed" in done.stdout
-    assert "failed: the owner's sample is NOT reproduced" in run("inspect", lab / "out").stdout
+    done = command(*words, "--heads", 2)
+    assert done.status == 1 and done.err.count("\n") == 1
+    assert done.err.startswith("the owner's sample is NOT reproduced, 39 logits: largest difference")
+    assert done.err.endswith(f"{lab / 'out'} was written, and its card says so\n")
+    assert "verified    failed" in done.out
+    assert "failed: the owner's sample is NOT reproduced" in command("inspect", lab / "out").out
 
 
-def test_what_was_verified_holds_for_the_same_files_only(lab: Path) -> None:
+def test_what_was_verified_holds_for_the_same_files_only(command: Command, lab: Path) -> None:
     words = ("import", lab / "m.pt", "--out", lab / "out", "--heads")
-    assert run(*words, 3, "--sample", lab / "sample.npz").returncode == 0
+    assert command(*words, 3, "--sample", lab / "sample.npz").status == 0
     card = json.loads((lab / "out" / "card.json").read_text())
     card["verified"]["of"]["config.json"] = "0" * 64
     (lab / "out" / "card.json").write_text(json.dumps(card))
-    assert "no: `viz-transformer import --sample FILE` compares" in run("inspect", lab / "out").stdout
+    assert "no: `viz-transformer import --sample FILE` compares" in command("inspect", lab / "out").out
 
 
-def test_a_file_that_is_no_sample_stops_the_import_before_anything_is_written(lab: Path) -> None:
+def test_a_file_that_is_no_sample_stops_the_import_before_anything_is_written(command: Command, lab: Path) -> None:
     (lab / "sample.npz").write_bytes(pickle.dumps([SRC, TGT]))
-    done = run("import", lab / "m.pt", "--out", lab / "out", "--heads", 3, "--sample", lab / "sample.npz")
-    assert done.returncode == 1 and done.stderr.count("\n") == 1 and "sample.npz" in done.stderr
+    done = command("import", lab / "m.pt", "--out", lab / "out", "--heads", 3, "--sample", lab / "sample.npz")
+    assert done.status == 1 and done.err.count("\n") == 1 and "sample.npz" in done.err
     assert not (lab / "out").exists()
 
 
-def test_a_sample_of_another_model_is_refused_before_anything_is_written(lab: Path) -> None:
+def test_a_sample_of_another_model_is_refused_before_anything_is_written(command: Command, lab: Path) -> None:
     np.savez(lab / "sample.npz", source=[[1, 2]], target=[[1, 2]], logits=np.zeros((1, 2, 5)))
-    done = run("import", lab / "m.pt", "--out", lab / "out", "--heads", 3, "--sample", lab / "sample.npz")
-    assert done.returncode == 1 and done.stderr.count("\n") == 1 and "5 logits at each position" in done.stderr
+    done = command("import", lab / "m.pt", "--out", lab / "out", "--heads", 3, "--sample", lab / "sample.npz")
+    assert done.status == 1 and done.err.count("\n") == 1 and "5 logits at each position" in done.err
     assert not (lab / "out").exists()
 
 
