@@ -58,6 +58,7 @@ def backwards_task(**plan: object) -> PairTask:
         "save_every": 5,
         "sample": 20,
         "snapshots": (0, 1, 3, 12),
+        "threads": 1,
     }
     return PairTask(
         name="backwards",
