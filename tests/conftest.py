@@ -14,9 +14,9 @@ import shutil
 import subprocess
 import sys
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import pytest
 from filelock import FileLock
@@ -31,6 +31,7 @@ os.environ["VIZ_TRANSFORMER_LIBRARY"] = str(Path(tempfile.gettempdir()) / "viz-t
 from scheduling import LongFilesSingly
 from served import APP, ROOT, serving
 
+from viz_transformer.command import main
 from viz_transformer.command.server import find_chrome
 
 if TYPE_CHECKING:
@@ -261,3 +262,27 @@ def digits(tmp_path: Path) -> Path:
     texts = ["".join(draw.choices("0123456789", k=draw.randint(2, 8))) for _ in range(120)]
     (tmp_path / "digits.tsv").write_text("".join(f"{text}\t{text[::-1]}\n" for text in texts))
     return tmp_path / "digits.tsv"
+
+
+class Outcome(NamedTuple):
+    """How a command ended: its exit status, and what it printed."""
+
+    status: int
+    out: str
+    err: str
+
+
+@pytest.fixture
+def command(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[..., Outcome]]:
+    """Runs `viz-transformer` with these words and nothing to read, but in this process: it takes 3 s to import."""
+
+    def run(*words: object) -> Outcome:
+        with pytest.raises(SystemExit) as left:
+            main([str(word) for word in words])
+        out, err = capsys.readouterr()
+        assert isinstance(left.value.code, int)
+        return Outcome(left.value.code, out, err)
+
+    with open(os.devnull, encoding="utf-8") as nothing:
+        monkeypatch.setattr(sys, "stdin", nothing)
+        yield run

@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-import subprocess
-import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -31,6 +29,7 @@ from viz_transformer.model.kinds import SIDES
 from viz_transformer.text.vocabulary import ROLES
 
 BUNDLED = bundled_folder()
+Command = Callable[..., Any]
 
 
 def without_config(name: str, **more: object) -> Opened:
@@ -171,7 +170,7 @@ def test_whether_a_stack_reads_earlier_tokens_alone_is_found(tmp_path: Path) -> 
     assert losses[True] is not None and losses[False] is not None and losses[True] < losses[False] - 0.5
 
 
-def test_a_stack_that_predicts_no_next_token_is_not_told_to_be_a_decoder(tmp_path: Path) -> None:
+def test_a_stack_that_predicts_no_next_token_is_not_told_to_be_a_decoder(command: Command, tmp_path: Path) -> None:
     given = {**SURE, "norm": "pre", "embedding_scale": "sqrt", "positions": "sinusoidal", "activation": "gelu"}
     opened, found = measured(torch_stack(tmp_path / "m.pt", shuffled=True, **given), own_texts("shakespeare"))
     (table,) = found.tables
@@ -183,9 +182,9 @@ def test_a_stack_that_predicts_no_next_token_is_not_told_to_be_a_decoder(tmp_pat
     (tmp_path / "lines.txt").write_text("\n".join(str(text) for text in own_texts("shakespeare")))
     words = [word for name, value in {**given, "n_heads": 6}.items() for word in ("--set", f"{name}={value}")]
     files = ["--source-vocab", BUNDLED / "shakespeare" / "target_vocab.json", "--texts", tmp_path / "lines.txt"]
-    done = run("import", tmp_path / "m.pt", "--out", tmp_path / "out", *files, *words)
-    assert done.returncode == 0, done.stderr
-    assert "cannot be told: neither predicts" in done.stdout
+    done = command("import", tmp_path / "m.pt", "--out", tmp_path / "out", *files, *words)
+    assert done.status == 0, done.err
+    assert "cannot be told: neither predicts" in done.out
     assert vt.load(tmp_path / "out").config.target_vocab_size == 65
 
 
@@ -330,11 +329,6 @@ def test_a_file_that_cannot_be_imported_is_not_measured(tmp_path: Path) -> None:
 # --- in a shell
 
 
-def run(*words: object) -> subprocess.CompletedProcess[str]:
-    command = [sys.executable, "-m", "viz_transformer.command", *map(str, words)]
-    return subprocess.run(command, capture_output=True, text=True, timeout=120, stdin=subprocess.DEVNULL)
-
-
 @pytest.fixture
 def copy(tmp_path: Path) -> list[object]:
     """The words that import the model that copies, without its config and with twelve pairs."""
@@ -348,10 +342,12 @@ def copy(tmp_path: Path) -> list[object]:
     return [*words, "--texts", tmp_path / "pairs.tsv"]
 
 
-def test_an_import_shows_the_table_and_its_card_keeps_what_was_measured(copy: list[object], tmp_path: Path) -> None:
-    done = run(*copy)
-    assert done.returncode == 0, done.stderr
-    lines = [" ".join(line.split()) for line in done.stdout.splitlines()]
+def test_an_import_shows_the_table_and_its_card_keeps_what_was_measured(
+    command: Command, copy: list[object], tmp_path: Path
+) -> None:
+    done = command(*copy)
+    assert done.status == 0, done.err
+    lines = [" ".join(line.split()) for line in done.out.splitlines()]
     assert "n_heads 4 <0.001 4: measured" in lines and "8 1.409" in lines
     assert "n_heads 4 (measured)" in lines
     assert any(
@@ -369,11 +365,13 @@ def test_an_import_shows_the_table_and_its_card_keeps_what_was_measured(copy: li
     json.dumps(kept, allow_nan=False)
 
 
-def test_too_few_texts_end_in_a_sentence_and_leave_nothing(copy: list[object], tmp_path: Path) -> None:
+def test_too_few_texts_end_in_a_sentence_and_leave_nothing(
+    command: Command, copy: list[object], tmp_path: Path
+) -> None:
     (tmp_path / "pairs.tsv").write_text("oop\toop\n" * 9)
-    done = run(*copy)
-    assert done.returncode == 1 and done.stderr.count("\n") == 1
-    assert "9 texts that the model can read are too few" in done.stderr
+    done = command(*copy)
+    assert done.status == 1 and done.err.count("\n") == 1
+    assert "9 texts that the model can read are too few" in done.err
     assert not (tmp_path / "out").exists()
 
 
