@@ -53,6 +53,8 @@ def test_every_page_has_its_picture_or_its_sentence_and_nothing_on_it_overlaps_o
     wrong = {}
     with opened(browser, server, script=NOTES, checkpoint=name, text=READ[name], run_view="whole") as page:
         for number, (title, (_, answer)) in enumerate({"Run": PAGES["Run"], **PAGES}.items()):
+            if title == "Playground":
+                continue  # its numbers are of no model
             if number:
                 go_to(page, title)
             there = page.locator(f"{answer}:visible")
@@ -63,6 +65,6 @@ def test_every_page_has_its_picture_or_its_sentence_and_nothing_on_it_overlaps_o
             expect(page.locator(".vt-note.vt-bad:visible")).to_have_count(0)
             assert address(page)["checkpoint"] == name
             arrived(page)
-            if title != "Playground" and (found := problems(page, NARROW, (1280, 900))):
+            if found := problems(page, NARROW, (1280, 900)):
                 wrong[title] = found
     assert wrong == {}
