@@ -23,8 +23,9 @@ def test_all_pages_can_be_opened_in_the_same_moment_while_the_server_is_cold() -
         sessions.all_pages_at_once(address, log)
 
 
-def test_a_session_of_300_texts_needs_no_more_memory_than_one_of_30(server: Server) -> None:
-    sessions.one_who_never_stops(*server)
+def test_a_session_of_150_texts_needs_no_more_memory_than_one_of_30(server: Server) -> None:
+    """`make attack` asks more of them."""
+    sessions.one_who_never_stops(*server, texts=150)
 
 
 def test_several_sessions_are_answered_at_once(server: Server) -> None:
