@@ -28,7 +28,7 @@ os.environ.pop("VIZ_TRANSFORMER_DATA", None)  # tests read no file outside the r
 os.environ["VIZ_TRANSFORMER_CHECKPOINTS"] = ""  # nor models of whoever runs them
 os.environ["VIZ_TRANSFORMER_LIBRARY"] = str(Path(tempfile.gettempdir()) / "viz-transformer-no-library")
 
-from scheduling import LongFilesSingly
+from scheduling import LongFilesSingly, place
 from served import APP, ROOT, serving
 
 from viz_transformer.command import main
@@ -218,10 +218,12 @@ def is_quick(item: pytest.Item) -> bool:
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Browser tests come last: the quick ones fail first, and Playwright's event loop meets no other test."""
+    """Browser tests come last, and of them the long files: the quick ones fail first, and Playwright's event loop meets
+    no other test.
+    """
     for item in filter(is_quick, items):
         item.add_marker("quick")
-    items.sort(key=needs_browser)
+    items.sort(key=lambda item: (needs_browser(item), place(item.nodeid)))
     for item in filter(needs_browser, items):
         item.keywords[BROWSER] = True
         browser_tests.add(item.nodeid)

@@ -1,7 +1,7 @@
 """Which tests go to one process together when they run side by side: those of a file, but for a few long files.
 
-The files with the most tests are given out first, so what is given out test by test comes last: no process is left
-alone with minutes of work.
+The files with the most tests are given out first, so what is given out test by test comes last, the longest tests
+before the others and behind every file of one test: no process is left alone with minutes of work.
 """
 
 from __future__ import annotations
@@ -21,6 +21,12 @@ def unit(test: str) -> str:
     """What this test, by its id, is given out with: its file, or nothing else."""
     file = test.partition("::")[0]
     return test if file in SINGLY else file
+
+
+def place(test: str) -> int:
+    """Where this test is to stand among those of other files: 0 for most, behind them those of SINGLY in its order."""
+    file = test.partition("::")[0]
+    return SINGLY.index(file) + 1 if file in SINGLY else 0
 
 
 class LongFilesSingly(LoadFileScheduling):
