@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import pytest
 from browser.boxes import LETTERS, NOTES, PICTURES
-from browser.driving import drawn, expect_tooltip, opened, survey
+from browser.driving import drawn, expect_address, expect_tooltip, opened, survey
+from browser.test_pages import PAGES
 from playwright.sync_api import Page, expect
 
 from viz_transformer.ui.pages.models.fields import TABS
 from viz_transformer.ui.pages.playground.fields import PLAY
 
+TITLES = {path: title for title, (path, _) in PAGES.items()}
 SIZES = ((1280, 720), (1920, 1080), (3840, 2160))
 SMALLEST = 1 / 45  # of the height: letters that the last row can read
 # More tokens than there is room for names.
@@ -153,8 +155,12 @@ def test_every_scene_is_in_view_with_large_letters_at_three_sizes(app_server, br
     wrong, number, count = {}, 0, 1
     with opened(browser, app_server, f"/{path}", script=NOTES, **fields) as page:
         page.set_viewport_size({"width": 1280, "height": 720})
+        expect(page.locator(".vt-projector")).to_be_attached()
+        expect(page.locator("h1")).to_have_text(TITLES[path])
         while number < count:
             count = scene(page, number)
+            expect(page.locator(".st-key-site:visible")).to_have_count(0)  # tools are left out
+            expect(page.get_by_test_id("stSidebar")).not_to_be_in_viewport()
             found = [each for size in SIZES[:: -1 if number % 2 else 1] for each in problems(page, *size)]
             empty = page.get_by_test_id("stMain").evaluate(_EMPTY_END)
             if empty > 0.1:
@@ -164,6 +170,7 @@ def test_every_scene_is_in_view_with_large_letters_at_three_sizes(app_server, br
             number += 1
             if number < count:
                 page.keyboard.press("PageDown")
+        expect_address(page, **{name: fields[name] for name in ("checkpoint", "text", "projector")})
     assert wrong == {}
 
 
