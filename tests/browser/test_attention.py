@@ -80,7 +80,7 @@ def assert_shown(stage, values, mask=None):
 # ---- bundled checkpoints of each kind: tests/pages/test_bundled.py holds what is sent of all of them
 
 
-@pytest.mark.parametrize("name", ["taylor", "multi30k-de-en", "shakespeare", "en-it-slips"])
+@pytest.mark.parametrize("name", ["taylor", "shakespeare", "en-it-slips"])
 def test_run_and_attention_show_the_run_of_bundled_checkpoints(app_server, browser, name):
     text = examples.offered(BUNDLED[name])[0]
     run = vt.decode(vt.load(name), text)

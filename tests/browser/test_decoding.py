@@ -13,7 +13,6 @@ from viz_transformer.running.strategies import Beam, Sampling
 TEXTS = {
     "numbers": "29,284.30",
     "multi30k-de-en": "Ein brauner Hund schwimmt durch einen See.",
-    "taylor-2terms": "sin(a*x)**2*cos(b*x)",
     "shakespeare": "ROMEO:",
 }
 TREE = ".beam_tree .stage"
@@ -31,7 +30,7 @@ def shown_token(token: str) -> str:
     return {"\n": "␊", " ": "␣"}.get(token, token)
 
 
-@pytest.mark.parametrize("name", [*TEXTS])
+@pytest.mark.parametrize("name", ["numbers", "shakespeare"])  # two stacks, and a decoder alone
 def test_another_token_is_taken_by_mouse_and_grows_a_branch_that_a_link_restores(
     app_server: str, browser: Browser, name: str
 ) -> None:
@@ -65,7 +64,7 @@ def test_another_token_is_taken_by_mouse_and_grows_a_branch_that_a_link_restores
         expect_step(page, 2, shown_token(branch.steps[2].token))
 
 
-@pytest.mark.parametrize("name", [*TEXTS])
+@pytest.mark.parametrize("name", ["multi30k-de-en", "shakespeare"])
 def test_a_beam_is_searched_and_its_tree_walked_by_keyboard_alone(app_server: str, browser: Browser, name: str) -> None:
     ckpt, text = load(name), TEXTS[name]
     run = decode(ckpt, text, strategy=Beam(4))
