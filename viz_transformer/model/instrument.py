@@ -197,7 +197,7 @@ class Anatomy:
             if written and name.startswith("decoder.") and name.endswith(".weights"):
                 taken += size // 2
             layers[layer_of(name)] = layers.get(layer_of(name), 0) + once.get(name, 0)
-        return min(whole, taken + max(ANEW_BYTES, *layers.values()))
+        return min(whole, taken + max([ANEW_BYTES, *layers.values()]))
 
     def kept(self, *, source: int, target: int) -> frozenset[str]:
         """The points that a run keeps which is too large to be kept whole: those of the first ranks (`keeping_rank`)
@@ -205,7 +205,7 @@ class Anatomy:
         sizes = self._bytes(source, target)
         ranks = {name: keeping_rank(name) for name in sizes}
         found, taken = set[str](), 0
-        for rank in range(1 + max(rank for rank in ranks.values() if rank is not None)):
+        for rank in range(1 + max((rank for rank in ranks.values() if rank is not None), default=0)):
             names = [name for name, its in ranks.items() if its == rank]
             taken += sum(sizes[name] for name in names)
             if rank and taken > WHOLE_BYTES - ANEW_BYTES:

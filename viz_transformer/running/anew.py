@@ -27,15 +27,15 @@ Again = Callable[[frozenset[str]], Mapping[str, Tensor]]
 class Anew(Mapping[str, Tensor]):
     """The points of such a run by name, in the order in which they were made. It may be read by several threads.
 
-    kept: the names of those that the run kept; values: these, and maybe others; said: all that it said; source, target:
+    names: of those that the run kept; kept: these, and maybe others; said: all that it said; source, target:
     how many tokens it read.
     Reading one that was not kept raises RecordedAnew if the model does not give the numbers of the run again.
     """
 
     def __init__(
         self,
-        kept: frozenset[str],
-        values: Mapping[str, Tensor],
+        names: frozenset[str],
+        kept: Mapping[str, Tensor],
         said: Sequence[str],
         again: Again,
         anatomy: Anatomy,
@@ -43,8 +43,7 @@ class Anew(Mapping[str, Tensor]):
         source: int,
         target: int,
     ) -> None:
-        self.kept = values
-        self._names = kept
+        self.kept, self._names = kept, names
         self._said = dict.fromkeys(said)  # an ordered set
         self._again = again
         self._anatomy = anatomy
@@ -106,15 +105,12 @@ class Anew(Mapping[str, Tensor]):
         room = instrument.ANEW_BYTES - sum(sizes[each] for each in own)
         wanted = own + (more := _that_fit([each for each in like if each not in self._made], sizes, room))
         room -= sum(sizes[each] for each in more) + sum(sizes[each] for each in self._made)
-        for old in [each for each in self._made if each not in like]:
+        for old in sorted(self._made, key=set(like).__contains__):  # its like last
             if room < 0:
                 room += sizes[old]
                 del self._made[old]
-        for old in [*self._made]:  # of its like too, where there are more than fit
-            if room < 0:
-                room += sizes[old]
-                del self._made[old]
-        behind = [each for each in turned if each not in wanted and each not in self._made]
+        there = {*wanted, *self._made}
+        behind = [each for each in turned if each not in there]
         return wanted + _that_fit(behind, sizes, room)
 
     def _bytes(self, name: str) -> int:
