@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from decimal import Decimal, localcontext
+from typing import Any
 
 import numpy as np
 import pytest
@@ -16,7 +17,8 @@ from viz_transformer.figures.components.scrubber import scrubber_payload, steps_
 from viz_transformer.figures.components.tokens import token_data
 from viz_transformer.measuring.evaluation import evaluate
 from viz_transformer.running.decoding import Run, decode
-from viz_transformer.running.strategies import Beam, Greedy, Sampling, Strategy, log_softmax
+from viz_transformer.running.step import greatest
+from viz_transformer.running.strategies import REASONS, Beam, Greedy, Sampling, Strategy, distribution, log_softmax
 
 SURE: dict[str, Strategy] = {
     "greedy": Greedy(),
@@ -59,6 +61,62 @@ def test_a_token_is_certain_only_if_all_others_are_impossible() -> None:
     first, second, third, fourth = log_softmax(rows).tolist()
     assert first[0] == pytest.approx(-math.exp(-20), rel=1e-8) and -1e-300 < second[0] < 0
     assert third == [0.0, -math.inf] and fourth[0] == pytest.approx(-math.log(2))
+
+
+def _random(size: int) -> torch.Tensor:
+    return torch.randn(size, generator=torch.Generator().manual_seed(size), dtype=torch.float64)
+
+
+def _few_finite(size: int) -> torch.Tensor:
+    numbers = torch.full((size,), -math.inf, dtype=torch.float64)
+    numbers[[0, size // 2, size - 1]] = torch.tensor([1.0, 3.0, 2.0], dtype=torch.float64)
+    return numbers
+
+
+def _with_nan(size: int) -> torch.Tensor:
+    numbers = _random(size)
+    numbers[size // 3] = math.nan
+    return numbers
+
+
+def _together(size: int) -> torch.Tensor:
+    return torch.arange(size, dtype=torch.float64)  # the greatest in the part behind the last whole one, or beside it
+
+
+@pytest.mark.parametrize("made", [_random, _few_finite, _with_nan, _together])
+@pytest.mark.parametrize("size", [12, 2_560, 2_816, 100_000, 250_112])
+@pytest.mark.parametrize("count", [1, 3, 10])
+def test_the_greatest_are_those_that_a_search_of_all_finds(made: Any, size: int, count: int) -> None:
+    numbers = made(size)
+    found, asked = numbers[greatest(numbers, count)], numbers.topk(count).values
+    assert torch.equal(found.nan_to_num(nan=99.0), asked.nan_to_num(nan=99.0))
+    if made is not _few_finite or count <= 3:
+        assert greatest(numbers, count).tolist() == numbers.topk(count).indices.tolist()
+
+
+def test_of_equals_each_stands_once_among_the_greatest() -> None:
+    numbers = torch.zeros(100_000)
+    assert len(set(greatest(numbers, 10).tolist())) == 10
+
+
+@pytest.mark.parametrize("how", SURE)
+@pytest.mark.parametrize("factor", [30, 300])
+def test_what_is_most_probable_under_a_strategy_is_what_it_left(how: str, factor: float) -> None:
+    for step in decode(sure(factor), "abc", strategy=SURE[how], max_steps=5).steps:
+        left = step.distribution.log_probs
+        ids = step.most_probable_left(10)
+        assert len(ids) == min(10, int((left > -math.inf).sum())) == len(set(ids))
+        assert left[list(ids)].tolist() == sorted(left.tolist(), reverse=True)[: len(ids)]
+        if isinstance(SURE[how], Greedy):
+            assert ids == (step.token_id,) and step.strategy_log_prob == 0
+
+
+def test_greedy_leaves_the_token_that_it_writes_alone_also_where_the_next_is_all_but_as_probable() -> None:
+    logits = torch.tensor([0.0, 2000.0, 2000.0 + 2**-13, -5.0])
+    found = distribution(logits, Greedy())
+    assert found.log_probs.tolist() == [-math.inf, -math.inf, 0.0, -math.inf]
+    assert found.removed.tolist() == [REASONS.index("greedy")] * 2 + [0, REASONS.index("greedy")]
+    assert distribution(logits, Greedy(), banned={2}).log_probs.tolist() == [-math.inf, 0.0, -math.inf, -math.inf]
 
 
 @pytest.mark.parametrize("how", SURE)

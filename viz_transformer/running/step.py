@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -103,8 +104,8 @@ class Step:
     @property
     def entropy(self) -> float:
         """Of the model's probabilities, in nats: 0 = certain, ln(vocabulary) = even. Source: Shannon (1948)."""
-        probs = self.log_probs.exp()
-        return float(-torch.where(probs > 0, probs * self.log_probs, 0.0).sum())
+        finite = self.log_probs.clamp(min=torch.finfo(torch.float64).min)  # 0 times this is 0
+        return float(-(self.log_probs.exp() * finite).sum())
 
     @property
     def rank(self) -> int:
@@ -130,8 +131,15 @@ class Step:
 
     def most_probable(self, count: int) -> tuple[Candidate, ...]:
         """As many tokens as that, best first under the model."""
-        log_probs, ids = self.log_probs.topk(min(count, len(self.vocabulary)))
-        return tuple(self.candidate(i, log_prob) for i, log_prob in zip(ids.tolist(), log_probs.tolist(), strict=True))
+        ids = greatest(self.log_probs, min(count, len(self.vocabulary)))
+        log_probs = self.log_probs[ids].tolist()
+        return tuple(self.candidate(i, log_prob) for i, log_prob in zip(ids.tolist(), log_probs, strict=True))
+
+    def most_probable_left(self, count: int) -> tuple[int, ...]:
+        """The ids of as many tokens as that, best first under the strategy; fewer where it left fewer."""
+        left = self.distribution.log_probs
+        ids = greatest(left, min(count, len(left)))
+        return tuple(ids[left[ids] > -math.inf].tolist())
 
     def candidate(self, token_id: int, log_prob: float | None = None) -> Candidate:
         """What the step says of this token."""
@@ -143,6 +151,23 @@ class Step:
             float(self.distribution.log_probs[token_id]),
             None if reason == KEPT else reason,
         )
+
+
+def greatest(values: Tensor, count: int) -> Tensor:
+    """Where the `count` greatest of these numbers [N] stand, in order, NaN first: as `topk` finds them, which looks at
+    all of a large vocabulary. Here only parts are looked into whose greatest number is among the greatest of parts."""
+    parts = len(values) // _PART
+    if parts <= count:
+        return values.topk(count).indices
+    even = parts * _PART
+    whole = values[:even].view(parts, _PART)
+    first = whole.amax(dim=1).topk(count).indices.sort().values
+    places = (first[:, None] * _PART + torch.arange(_PART)).flatten()
+    places = torch.cat([places, torch.arange(even, len(values))])
+    return places[values[places].topk(count).indices]
+
+
+_PART = 256
 
 
 def attention_rows(recorded: Mapping[str, Tensor], row: int, scalars: Mapping[str, float]) -> dict[str, Tensor]:

@@ -206,7 +206,7 @@ def distribution(
     """
     scores = logits.detach().double().cpu()
     removed = torch.zeros(len(scores), dtype=torch.uint8)
-    if not isinstance(strategy, Sampling):
+    if strategy is None or isinstance(strategy, Beam):
         scores = log_softmax(scores)
     for reason, ids in (("banned", banned), *by_rule.items()):
         if ids:

@@ -157,8 +157,7 @@ def _with_strategy(step: Step) -> StepData:
     left = step.distribution.log_probs  # [V] float64, -inf where removed
     ids = [each.token_id for each in step.candidates]
     ranked = len(ids)
-    most_probable = left.topk(min(ranked, int((left > -math.inf).sum()))).indices.tolist()
-    ids += [token_id for token_id in most_probable if token_id not in ids]
+    ids += [token_id for token_id in step.most_probable_left(ranked) if token_id not in ids]
     ids += [] if step.token_id in ids else [step.token_id]
 
     def candidate(place: int, token_id: int) -> CandidateData:
@@ -174,6 +173,8 @@ def _with_strategy(step: Step) -> StepData:
 def _others(log_probs: Tensor, ids: Collection[int]) -> float:
     """The probability of all tokens but these together, not 0 if one of them has any. log_probs: [V] float64."""
     others = log_probs.index_fill(0, log_probs.new_tensor(list(ids)).long(), -math.inf)
+    if others.amax() == -math.inf:
+        return 0.0
     return numerals.exponential(float(others.logsumexp(dim=0)))
 
 
