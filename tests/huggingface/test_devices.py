@@ -16,8 +16,11 @@ from viz_transformer.checkpoint.contents import find_folder, read_summary
 from viz_transformer.command import main as program
 from viz_transformer.huggingface.folder import read_folder
 from viz_transformer.huggingface.loading import load
+from viz_transformer.model import attention, causality
 from viz_transformer.running.decoding import decode
+from viz_transformer.running.record import each_once, trace_values
 from viz_transformer.running.search import DecoderState
+from viz_transformer.running.step import attention_rows
 from viz_transformer.running.tracing import trace
 from viz_transformer.ui.session import cached
 
@@ -104,6 +107,55 @@ class Elsewhere(torch.Tensor):
 
     def cpu(self, *_: Any) -> torch.Tensor:
         return self.as_subclass(torch.Tensor)
+
+
+class Copied(Elsewhere):
+    """The same; fetched they are other memory, as of a GPU."""
+
+    def cpu(self, *_: Any) -> torch.Tensor:
+        return self.as_subclass(torch.Tensor).clone()
+
+
+def test_what_all_layers_share_is_fetched_once(tmp_path: Path) -> None:
+    run = trace(load(folder(tmp_path / "model", "t5")), "two hundred", "one")
+    there = {name: value.as_subclass(Copied) for name, value in run.values.items()}
+    for fetched in (trace_values(there), each_once(there, lambda value: value.cpu())):
+        assert all(type(fetched[name]) is torch.Tensor and fetched[name].equal(run[name]) for name in there)
+        biases = {fetched[name].data_ptr() for name in there if name.endswith(".bias") and "encoder." in name}
+        assert len(biases) == 1 and biases.isdisjoint(value.data_ptr() for value in run.values.values())
+        assert fetched["encoder.0.residual_out"] is fetched["encoder.1.residual_in"]
+
+
+def test_rows_of_a_long_attention_are_computed_on_the_processor(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    ckpt = load(folder(tmp_path / "model", "t5"))
+    monkeypatch.setattr(attention, "FUSED_FROM", 2)
+    run = trace(ckpt, "two hundred", "one")
+    there = {name: value.as_subclass(Copied) for name, value in run.values.items()}
+    plain, found = (attention_rows(values, 1, run.scalars) for values in (run.values, there))
+    assert plain.keys() == found.keys() and "decoder.0.self.weights" not in run.values
+    for name, row in plain.items():
+        assert type(found[name]) is torch.Tensor and found[name].equal(row), name
+
+
+def test_whether_rows_read_ahead_is_tried_on_the_processor(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    done: list[str] = []
+
+    def to(self: torch.nn.Module, device: str) -> torch.nn.Module:
+        done.append(f"moved to {device}")
+        return self
+
+    tried = causality._leaks
+    monkeypatch.setattr(causality, "_leaks", lambda model: done.append("tried") or tried(model))
+    monkeypatch.setattr(torch.cuda, "is_available", lambda: True)
+    monkeypatch.setattr(transformers.PreTrainedModel, "to", to)
+    for name, steps in (("mixtral", ["tried", "moved to cuda"]), ("bert", ["moved to cuda"])):
+        done.clear()
+        ckpt = load(folder(tmp_path / name, name), device="cuda")
+        assert done[-len(steps) :] == steps
+        if ckpt.anatomy.has_decoder:
+            assert causality.is_causal(ckpt.instrument) and done[-len(steps) :] == steps  # not tried again
 
 
 def test_what_a_step_holds_is_fetched_from_the_device(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -58,6 +58,14 @@ def recorded(ckpt: Checkpoint, *edits: Edit) -> Trace:
 
 
 @pytest.mark.parametrize("name", RUN)
+def test_a_recording_takes_no_more_memory_than_was_said_before(rounded: Opened, name: str) -> None:
+    found = recorded(rounded(name))
+    taken = {each.data_ptr(): each.untyped_storage().nbytes() for each in found.values.values()}
+    said = found.anatomy.recorded_bytes(source=len(found.src), target=len(found.tgt))
+    assert 0.5 * said < sum(taken.values()) <= said
+
+
+@pytest.mark.parametrize("name", RUN)
 def test_weights_and_logits_are_theirs_bit_by_bit(rounded: Opened, opened: Opened, written: Written, name: str) -> None:
     ckpt, model = rounded(name), their_model(written(name), name)
     ids = {"input_ids": torch.tensor([SOURCE])}

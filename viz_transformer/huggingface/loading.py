@@ -16,6 +16,7 @@ from viz_transformer.checkpoint.store import Checkpoint
 from viz_transformer.huggingface.folder import is_huggingface, read_folder
 from viz_transformer.huggingface.misplaced import instead_of
 from viz_transformer.huggingface.names import is_name, not_allowed
+from viz_transformer.model.causality import is_causal
 
 
 def load(
@@ -38,6 +39,8 @@ def load(
     if device != PROCESSOR:
         module = getattr(ckpt.instrument, "model", ckpt.instrument)  # what transformers made, or ours itself
         assert isinstance(module, torch.nn.Module)
+        if ckpt.anatomy.has_decoder:
+            is_causal(ckpt.instrument)  # tried here: a GPU may add in another order where a text has another token
         try:
             module.to(device)
         except torch.OutOfMemoryError:

@@ -26,7 +26,7 @@ from viz_transformer.running.edits import Edit, check_edits
 from viz_transformer.running.joined import JoinedSteps
 from viz_transformer.running.labels import Labels, labels_of
 from viz_transformer.running.own_rows import own_rows
-from viz_transformer.running.record import Tokens, Trace
+from viz_transformer.running.record import Tokens, Trace, each_once
 from viz_transformer.running.search import DecoderState, Found, Progress, beam_search, whole_passes_because
 from viz_transformer.running.step import Choosing, Held, Step, attention_rows
 from viz_transformer.running.strategies import Beam, Greedy, Sampling, Strategy, chosen, distribution
@@ -399,7 +399,7 @@ def _decode_stepwise(job: _Job, answer: Sequence[int] = (), found: Found | None 
             said += state.recorder.said
         logits, index = scored[0].cpu(), len(steps)  # [V]
         if scored.device.type != "cpu":  # a run is read there, wherever it was computed
-            recorded = {name: value.cpu() for name, value in recorded.items()}
+            recorded = each_once(recorded, lambda value: value.cpu())
         if state.cached:
             passes.append(recorded)
         else:  # the step keeps copies of its rows: whole passes of all steps would take the square of the length

@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import os
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -380,7 +380,20 @@ def trace_value(value: Tensor) -> Tensor:
 
 def trace_values(values: Mapping[str, Tensor]) -> dict[str, Tensor]:
     """All of these, each as `trace_value` leaves it."""
-    return {name: trace_value(value) for name, value in values.items()}
+    return each_once(values, trace_value)
+
+
+def each_once(values: Mapping[str, Tensor], make: Callable[[Tensor], Tensor]) -> dict[str, Tensor]:
+    """What is made of these points; of the same numbers under several names (a bias of all layers, what a layer gives
+    out and the next reads) one tensor."""
+    made: dict[tuple[object, ...], Tensor] = {}
+    found = {}
+    for name, value in values.items():
+        where = (value.data_ptr(), value.shape, value.stride(), value.dtype)
+        if where not in made:
+            made[where] = make(value)
+        found[name] = made[where]
+    return found
 
 
 def output_maps(model: Instrument) -> dict[str, Tensor]:

@@ -189,8 +189,9 @@ def attention_rows(recorded: Mapping[str, Tensor], row: int, scalars: Mapping[st
 
 
 def _computed_row(recorded: Mapping[str, Tensor], site: str, row: int, divisor: float) -> Tensor:
-    query, key, mask = (recorded[f"{site}.{part}"] for part in ("query", "key", "mask"))
-    bias = recorded.get(f"{site}.bias")
+    # on the CPU, where the same numbers of a run that is kept are computed
+    query, key, mask = (recorded[f"{site}.{part}"].cpu() for part in ("query", "key", "mask"))
+    bias = recorded[f"{site}.bias"].cpu() if f"{site}.bias" in recorded else None
     at = row % query.size(2)
     key = key.repeat_interleave(query.size(1) // key.size(1), dim=1)  # heads that share a key
     scores = attention_scores(query[:, :, at, None], key, divisor, None if bias is None else bias[:, :, at, None])
