@@ -84,7 +84,7 @@ def test_where_it_is_allowed_each_command_fetches_what_is_named(
     (tmp_path / "text.txt").write_text("two hundred and four")
     paths = {"TRACE": str(tmp_path / "run.safetensors"), "TEXT": str(tmp_path / "text.txt")}
     assert said(capsys, *[paths.get(word, word) for word in words], "--allow-download")[0] == 0
-    assert [name for name, _ in asked] == ["someone/tiny"]
+    assert [name for name, _ in asked] == ["someone/tiny"] * 2  # settings, and then weights
 
 
 def test_what_lies_here_is_not_asked_for(asked: list[Any], written: Written) -> None:
@@ -95,7 +95,11 @@ def test_what_lies_here_is_not_asked_for(asked: list[Any], written: Written) -> 
 
 def test_only_weights_settings_and_tokenizer_are_fetched(asked: list[Any]) -> None:
     load("someone/tiny", allow_download=True)
-    ((_, settings),) = asked
+    (_, first), (_, settings) = asked
+    assert {*first["allow_patterns"]} == {*settings["allow_patterns"]} - {
+        "model.safetensors",
+        "model-*-of-*.safetensors",
+    }
     kept = [
         *("config.json", "generation_config.json", "model.safetensors", "model-00001-of-00002.safetensors"),
         *("model.safetensors.index.json", "tokenizer.json", "tokenizer_config.json", "vocab.json", "merges.txt"),

@@ -130,6 +130,14 @@ def _state(path: Path) -> tuple[str | int, ...]:
 
 @lru_cache(maxsize=64)
 def _read_folder(folder: Path, _states: tuple[tuple[str | int, ...], ...]) -> HuggingFaceSummary:
+    summary = check_settings(folder)
+    stored_tensors(folder)
+    return summary
+
+
+def check_settings(folder: Path) -> HuggingFaceSummary:
+    """What the folder says of itself, without a look at its weights, which need not be there yet. Raises
+    CheckpointError for what cannot be opened."""
     where = folder / files.CONFIG
     if not where.is_file():
         if (folder / ADAPTER).is_file():
@@ -159,7 +167,6 @@ def _read_folder(folder: Path, _states: tuple[tuple[str | int, ...], ...]) -> Hu
     family = family_of(config, where)
     architecture, output = _architecture(config, family, where)
     anatomy = anatomy_of_config(config, family, output, str(where), verdict=family.verdicts.get(architecture))
-    stored_tensors(folder)
     if not any((folder / name).is_file() for name in TOKENIZERS):
         raise CheckpointError(
             f"{folder} has no tokenizer, so no text can be given to the model: add it with tokenizer.save_pretrained"
@@ -274,6 +281,11 @@ def stored_tensors(folder: Path) -> Stored:
                 raise
             raise CheckpointError(f"{path} is cut off or damaged ({error!s:.200}): {COPY_AGAIN}") from None
     return Stored(paths, shapes, frozenset(types))
+
+
+def has_weights(folder: Path) -> bool:
+    """Whether there are any as safetensors, whole or not."""
+    return (folder / files.WEIGHTS).is_file() or (folder / INDEX).is_file()
 
 
 def _weight_files(folder: Path) -> tuple[Path, ...]:

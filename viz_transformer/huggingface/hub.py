@@ -1,47 +1,114 @@
-"""Fetching a model from the Hugging Face hub: what is read of a folder, and nothing else."""
+"""Fetching a model from the Hugging Face hub: what is read of a folder, and nothing else.
+
+Settings and tokenizer come first: what they refuse is said before the weights are fetched.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 
 import huggingface_hub
-from huggingface_hub.errors import GatedRepoError, HFValidationError, LocalEntryNotFoundError, RepositoryNotFoundError
+from huggingface_hub.errors import (
+    GatedRepoError,
+    HfHubHTTPError,
+    HFValidationError,
+    LocalEntryNotFoundError,
+    RepositoryNotFoundError,
+)
+from huggingface_hub.utils.tqdm import are_progress_bars_disabled, disable_progress_bars, enable_progress_bars
 
 from viz_transformer.checkpoint.files import CONFIG, CheckpointError
-from viz_transformer.huggingface.folder import GENERATION, INDEX, TOKENIZER_CONFIG, TOKENIZERS
+from viz_transformer.huggingface.folder import (
+    ADAPTER,
+    GENERATION,
+    INDEX,
+    TOKENIZER_CONFIG,
+    TOKENIZERS,
+    check_settings,
+    has_weights,
+)
 from viz_transformer.sentences import in_one_line, quoted
 
-FETCHED = (
-    *(CONFIG, GENERATION, INDEX, TOKENIZER_CONFIG),
-    *("model.safetensors", "model-*-of-*.safetensors"),
+SETTINGS = (
+    *(CONFIG, GENERATION, INDEX, TOKENIZER_CONFIG, ADAPTER),
     *(*TOKENIZERS, "target.spm", "merges.txt", "special_tokens_map.json", "added_tokens.json", "chat_template.jinja"),
 )
+FETCHED = (*SETTINGS, "model.safetensors", "model-*-of-*.safetensors")
 """The files of a model that are fetched: weights as safetensors, settings and tokenizer. No code, nothing pickled."""
 
 
 def fetched(name: str) -> Path:
     """The folder of the model of this name, in the hub's cache; what lies there already is not fetched again.
 
-    Raises CheckpointError, one sentence, where there is none, or the hub does not give it.
+    Raises CheckpointError, one sentence, where there is none, the hub does not give it, or its settings say that it
+    cannot be opened; in this case no weights are fetched.
     """
+    with _without_bars():
+        folder = _snapshot(name, None, SETTINGS)
     try:
-        found = huggingface_hub.snapshot_download(name, allow_patterns=list(FETCHED), ignore_patterns=["*/*"])
-    except GatedRepoError:
+        check_settings(folder)
+    except CheckpointError as error:
+        raise CheckpointError(str(error).replace(str(folder), name)) from None
+    folder = _snapshot(name, folder.name, FETCHED)
+    if not has_weights(folder):
         raise CheckpointError(
-            f"{name} is given only to those who agreed to its terms on huggingface.co: do that there, and then"
-            " log in here with `hf auth login`"
-        ) from None
-    except (RepositoryNotFoundError, HFValidationError):
-        raise CheckpointError(
+            f"{name} has no weights as safetensors on the Hugging Face hub, and others could run code, so they are not"
+            " fetched: load it where you trust it, save it with save_pretrained, and give that folder"
+        )
+    return folder
+
+
+def _snapshot(name: str, revision: str | None, patterns: Sequence[str]) -> Path:
+    """These files of the model, as they were at this revision, None for the newest."""
+    try:
+        return Path(
+            huggingface_hub.snapshot_download(
+                name, revision=revision, allow_patterns=list(patterns), ignore_patterns=["*/*"]
+            )
+        )
+    except Exception as error:  # of a network, a disk or a server: whatever comes
+        raise CheckpointError(_why_not(name, error)) from None
+
+
+@contextmanager
+def _without_bars() -> Iterator[None]:
+    """Settings are there at once: no bars for them."""
+    if are_progress_bars_disabled():
+        yield
+        return
+    disable_progress_bars()
+    try:
+        yield
+    finally:
+        enable_progress_bars()
+
+
+def _why_not(name: str, error: Exception) -> str:
+    """What the hub did not give, and what to do, in one sentence."""
+    answer = error if isinstance(error, HfHubHTTPError) else error.__cause__
+    status = answer.response.status_code if isinstance(answer, HfHubHTTPError) else None
+    if isinstance(error, GatedRepoError):
+        return (
+            f"{name} is given only to those who agreed to its terms on huggingface.co: do that there, and then log in"
+            " here with `hf auth login`"
+        )
+    if isinstance(error, RepositoryNotFoundError | HFValidationError):
+        return (
             f"the Hugging Face hub has no model {quoted(name)} that can be read from here: give its whole name, such as"
             " facebook/bart-base"
-        ) from None
-    except LocalEntryNotFoundError:
-        raise CheckpointError(
+        )
+    if status in (401, 403):
+        return f"the Hugging Face hub does not give {name} to whoever asks here ({status}): log in with `hf auth login`"
+    if status == 429:
+        return f"the Hugging Face hub was asked too often from here ({status}): try {name} again in some minutes"
+    if status is not None:
+        return f"the Hugging Face hub could not give {name} ({status}): try it again later, or give a folder"
+    if isinstance(error, LocalEntryNotFoundError):
+        return (
             f"{name} is not in the cache here, and the Hugging Face hub does not answer: try it again with a network,"
             " or give a folder"
-        ) from None
-    except Exception as error:  # of a network, a disk or a server: whatever comes
-        said = in_one_line(str(error), 200) or type(error).__name__
-        raise CheckpointError(f"{name} could not be fetched from the Hugging Face hub ({said}): try it again") from None
-    return Path(str(found))
+        )
+    said = in_one_line(str(error), 200) or type(error).__name__
+    return f"{name} could not be fetched from the Hugging Face hub ({said}): try it again"
