@@ -5,7 +5,7 @@ from __future__ import annotations
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
-from viz_transformer.model.kinds import SIDES
+from viz_transformer.model.kinds import SIDES, SideName
 from viz_transformer.ui.frame import frame, questions, text
 from viz_transformer.ui.session import state
 
@@ -34,14 +34,15 @@ from viz_transformer.checkpoint import Checkpoint
 from viz_transformer.ui.pages.input import data_view, input_sum_view, question, tokens_view, view, vocabulary_view
 
 
-def show(both: frame.Runs | None, ckpt: Checkpoint, wait: DeltaGenerator) -> None:
-    """The sum and the tokens on the left, vocabulary and neighbours on the right, data and words below."""
+def show(both: frame.Runs | None, ckpt: Checkpoint, wait: DeltaGenerator) -> SideName | None:
+    """The sum and the tokens on the left, vocabulary and neighbours on the right, data and words below; returns the
+    side that is looked at."""
     with st.container(horizontal=True, vertical_alignment="center", key="input_bar"):
         side = view.side_choice(ckpt)
         if side is not None and both is not None:
             input_sum_view.row_choice(both.main, side)
     if side is None:
-        return
+        return None
     if both is not None and both.compared:
         text.paragraph("Tokens and vectors are those of A and of B; rows of ids, vocabulary and data are those of A.")
     left, right = st.columns([5, 3], gap="medium")
@@ -73,15 +74,16 @@ def show(both: frame.Runs | None, ckpt: Checkpoint, wait: DeltaGenerator) -> Non
             vocabulary_view.vocabulary(ckpt, side, counted)
         with frame.told("the embeddings that tokens could be compared by"):
             vocabulary_view.nearest(ckpt, side, entry, counted)
+    return side
 
 
 ckpt = None if frame.is_recording() else view.model(both)
 if both is not None:
     with strip:
         frame.strip(both)
-if ckpt is not None:
-    show(both, ckpt, wait)
+side = None if ckpt is None else show(both, ckpt, wait)
 if both is not None:
     frame.say(status, *state.remarks())
-    frame.stage(both, ("input_sum", "input_spread", "input_tokens", "input_vocabulary_panel", "input_lower"))
+    scenes = ("input_sum", "input_spread", "input_tokens", "input_vocabulary_panel", "input_lower")
+    frame.stage(both, scenes, None if side is None else view.in_words(side))
 text.explained(HOW, NOT)

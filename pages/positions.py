@@ -32,6 +32,7 @@ both = frame.runs(status, rows="none", recording=OF_RECORDING)
 from viz_transformer.ui.pages.positions import attention_view, position_topics, question, view
 
 sentences: list[str] = []
+words: str | None = None
 
 
 def ask(both: frame.Runs) -> None:
@@ -48,10 +49,12 @@ if both is not None:
         if attention_view.is_needed(both.main):
             if both.compared:
                 text.paragraph(view.A_ALONE)
-            sentences = attention_view.draw(both.main)
+            at, sentences = attention_view.draw(both.main)
+            words = at.words
             ask(both)
         else:
             table = view.controls(both.main)
+            words = table.words
             ask(both)
             other = view.of_b(table, both.b) if both.compared and both.b is not None else None
             two = both.beside and isinstance(other, view.Table)
@@ -73,5 +76,5 @@ if both is not None:
                 position_topics.topic(table, topic)
             sentences = view.sentences(table)
     frame.say(status, *state.remarks())
-    frame.stage(both, ("pos_picture", "pos_curves", "pos_below"))
+    frame.stage(both, ("pos_picture", "pos_curves", "pos_below"), words)
 text.explained(" ".join((*sentences, HOW)), NOT)

@@ -527,3 +527,10 @@ def test_input_says_which_training_pairs_are_left_out_and_that_symbols_are_renam
     assert "Training 3,910 + 400 made 1,415 2,774" in shown
     assert wording("in_training_the_symbols_of_each_pair_are_renamed") in shown
     assert wording("training_pairs_are_left_out_because", 120) in shown
+
+
+def test_the_caption_on_a_projector_says_which_token_is_looked_at(app):
+    opened(app, projector="on", text="29,284.30", i="3", layer="1", heads="2")
+    assert "“29,284.30”, source position 3 (" in words(app) and ", head " not in words(app)
+    opened(app, projector="on", text="29,284.30", input_side="target", t="5")
+    assert "“29,284.30”, target position 5 (" in words(app)

@@ -467,6 +467,13 @@ def test_on_a_projector_the_type_is_larger(app):
     assert ".st-key-pos_below" in markup(app)
 
 
+def test_the_caption_on_a_projector_says_which_position_of_which_table(app):
+    opened(app, projector="on", text="29,284.30", i="3", t="5", layer="1", heads="2")
+    assert "“29,284.30”, encoder, position 3 (" in words(app) and ", head " not in words(app)
+    opened(app, projector="on", text="29,284.30", pos_stack="decoder")
+    assert "“29,284.30”, decoder, position 5 (" in words(app)
+
+
 def test_positions_around_the_selected_one_are_listed():
     assert list(position_topics.listed(0, 48)) == list(range(10))
     assert list(position_topics.listed(20, 48)) == list(range(15, 25))

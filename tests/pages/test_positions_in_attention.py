@@ -48,6 +48,13 @@ def test_positions_shows_the_rotation_beside_the_record(stack, among):
     assert wording("this_page_cannot_leave_that_out") in said and "adds no positions" not in said
 
 
+@pytest.mark.parametrize("word", ["rotary", "alibi"])
+def test_the_caption_on_a_projector_says_which_head_query_and_key(word, among):
+    asked = {"checkpoint": f"{word}-encoder-decoder", "text": "abcd", "pos_stack": "encoder", "layer": "1"}
+    said = words(opened(among, "positions", **asked, heads="2", i="3", j="1", t="0", projector="on"))
+    assert "encoder self-attention, layer 1, head 2, query 3, key 1 (" in said
+
+
 @pytest.mark.parametrize("stack", ["encoder", "decoder"])
 def test_positions_shows_slopes_and_the_recorded_bias(stack, among):
     asked = {"checkpoint": "alibi-encoder-decoder", "text": "abcd", "pos_stack": stack, "layer": "1", "heads": "2"}

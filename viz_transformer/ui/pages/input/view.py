@@ -53,6 +53,11 @@ def tokens_of(shown: Shown, side: SideName) -> Tokens:
     return SIDES[side].of(shown.trace.src, shown.trace.tgt)
 
 
+def in_words(side: SideName) -> str:
+    """What a projector's caption says of what is looked at."""
+    return f"{side} position {state.selection()[SIDES[side].field]}"
+
+
 def selected_id(both: Runs | None, side: SideName) -> int | None:
     """The id of the token at the selected position; None without a run."""
     if both is None:

@@ -53,6 +53,12 @@ class Place:
     query: int
     key: int
 
+    @property
+    def words(self) -> str:
+        """What a projector's caption says of it."""
+        layer = self.site.split(".")[1]
+        return f"{KINDS[self.stack].words}, layer {layer}, head {self.head}, query {self.query}, key {self.key}"
+
 
 def is_needed(shown: Shown) -> bool:
     """Whether this model's positions act in its self-attention, and there is no table."""
@@ -101,8 +107,9 @@ def _bias_rule(shown: Shown, site: str, head: int) -> BiasRule:
     return bias_rule(shown.trace, site, head)
 
 
-def draw(shown: Shown) -> list[str]:
-    """Controls, pictures and what stands below them; returns what applies to this model, in sentences."""
+def draw(shown: Shown) -> tuple[Place, list[str]]:
+    """Controls, pictures and what stands below them; returns what is looked at, and what applies to this model, in
+    sentences."""
     if recorded := _recorded(shown):
         return _draw_recorded(shown, recorded)
     encoding = shown.trace.config.encoding
@@ -111,15 +118,16 @@ def draw(shown: Shown) -> list[str]:
         layer, head = _layer_and_head(shown, stack)
         query, key = (_position(shown, stack, which) for which in (0, 1))
     drawn: Mapping[str, Callable[[Place], None]] = {"rotation": _rotation, "slopes": _slopes, "bias": _bias}
-    drawn.get(encoding.picture, _nothing)(Place(shown, stack, f"{stack}.{layer}.self", head, query, key))
+    at = Place(shown, stack, f"{stack}.{layer}.self", head, query, key)
+    drawn.get(encoding.picture, _nothing)(at)
     with st.container(key="pos_orders"):
         text.section("Two orders, one answer")
         orders_view.orders(shown)
     has = f"{shown.summary.name} has {encoding.noun}"
-    return [f"{has}: nothing is added to its embeddings, and there is no table to show. {encoding.sentence}"]
+    return at, [f"{has}: nothing is added to its embeddings, and there is no table to show. {encoding.sentence}"]
 
 
-def _draw_recorded(shown: Shown, what: str) -> list[str]:
+def _draw_recorded(shown: Shown, what: str) -> tuple[Place, list[str]]:
     """The same for a model that is not ours, from what its run recorded and the lists that it holds."""
     with st.container(horizontal=True, key="pos_tools", vertical_alignment="center"):
         stack = stack_choice(shown)
@@ -134,7 +142,7 @@ def _draw_recorded(shown: Shown, what: str) -> list[str]:
     for sentence in reach(shown.trace, at.site):
         text.paragraph(sentence)
     acts = shown.trace.anatomy.missing.get(f"{stack}.embed.position")
-    return [f"{shown.summary.name}: {acts}."] if acts else []
+    return at, [f"{shown.summary.name}: {acts}."] if acts else []
 
 
 def _nothing(at: Place) -> None:

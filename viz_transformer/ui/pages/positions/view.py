@@ -91,6 +91,11 @@ class Table:
         )
         return f"Table of positions, {length} × {width}: {whose}"
 
+    @property
+    def words(self) -> str:
+        """What a projector's caption says of it."""
+        return f"{self.stack}, position {self.marks.position}"
+
     def column_name(self, column: int) -> str:
         """A dimension in words, with the positions of one turn where it has a wavelength."""
         if self.derived is None:
