@@ -18,7 +18,17 @@ from viz_transformer.figures.components.tokens import token_data
 from viz_transformer.measuring.evaluation import evaluate
 from viz_transformer.running.decoding import Run, decode
 from viz_transformer.running.step import greatest
-from viz_transformer.running.strategies import REASONS, Beam, Greedy, Sampling, Strategy, distribution, log_softmax
+from viz_transformer.running.strategies import (
+    REASONS,
+    Beam,
+    Greedy,
+    Sampling,
+    Strategy,
+    distribution,
+    entropy_and_others,
+    first_greatest,
+    log_softmax,
+)
 
 SURE: dict[str, Strategy] = {
     "greedy": Greedy(),
@@ -92,6 +102,30 @@ def test_the_greatest_are_those_that_a_search_of_all_finds(made: Any, size: int,
     assert torch.equal(found.nan_to_num(nan=99.0), asked.nan_to_num(nan=99.0))
     if made is not _few_finite or count <= 3:
         assert greatest(numbers, count).tolist() == numbers.topk(count).indices.tolist()
+
+
+@pytest.mark.parametrize("spread", [0, 1, 30, 300])
+def test_entropy_and_the_rest_are_what_sums_with_many_digits_are(spread: float) -> None:
+    logits = (np.random.default_rng(int(spread)).normal(size=12) * spread).astype(np.float32)
+    exact = exact_log_softmax(logits.tolist())
+    entropy, others = entropy_and_others(log_softmax(torch.from_numpy(logits)), [0, 3])
+    with localcontext() as context:
+        context.prec = 400
+        assert entropy == pytest.approx(float(-sum(each.exp() * each for each in exact)), rel=1e-9)
+        assert others == pytest.approx(float(sum(exact[i].exp() for i in range(12) if i not in (0, 3))), rel=1e-9)
+
+
+def test_the_rest_is_0_only_where_no_other_token_is_possible() -> None:
+    tiny = torch.tensor([0.0, -800.0, -math.inf], dtype=torch.float64)
+    assert entropy_and_others(tiny, [0]) == (0.0, math.ulp(0.0))  # e^-800 is below all numbers but this
+    assert entropy_and_others(tiny, [0, 1]) == (0.0, 0.0)
+    assert entropy_and_others(torch.full((8,), -math.log(8), dtype=torch.float64)) == (pytest.approx(math.log(8)), 1.0)
+
+
+def test_the_first_of_equals_is_the_greatest_that_is_written() -> None:
+    numbers = torch.zeros(100_000)
+    numbers[[70_000, 80_000]] = 1.0
+    assert first_greatest(numbers) == 70_000 == int(numbers.argmax())
 
 
 def test_of_equals_each_stands_once_among_the_greatest() -> None:

@@ -29,7 +29,7 @@ from viz_transformer.running.own_rows import own_rows
 from viz_transformer.running.record import Tokens, Trace, each_once
 from viz_transformer.running.search import DecoderState, Found, Progress, beam_search, whole_passes_because
 from viz_transformer.running.step import Choosing, Held, Step, attention_rows
-from viz_transformer.running.strategies import Beam, Greedy, Sampling, Strategy, chosen, distribution
+from viz_transformer.running.strategies import Beam, Greedy, Sampling, Strategy, chosen, distribution, first_greatest
 from viz_transformer.running.tracing import (
     TextOrIds,
     check_edits_ran,
@@ -498,7 +498,7 @@ def _choose(job: _Job, logits: Tensor, read: Sequence[int], step: int) -> int:
         return chosen(left, job.strategy, step)
     if out := sorted(job.banned.union(*by_rule.values())):
         logits = logits.index_fill(0, torch.tensor(out, device=logits.device), -math.inf)
-    return int(logits.argmax())
+    return first_greatest(logits)
 
 
 def _decode_beam(job: _Job, beam: Beam) -> Iterator[Step | Run]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 
@@ -12,7 +12,15 @@ from torch import Tensor
 
 from viz_transformer.model.attention import attention_scores
 from viz_transformer.model.masks import LOWEST_ADDED
-from viz_transformer.running.strategies import KEPT, REASONS, Distribution, Strategy, distribution, log_softmax
+from viz_transformer.running.strategies import (
+    KEPT,
+    REASONS,
+    Distribution,
+    Strategy,
+    distribution,
+    entropy_and_others,
+    log_softmax,
+)
 from viz_transformer.text.rules import Rule, removals
 
 CANDIDATES = 10
@@ -104,8 +112,15 @@ class Step:
     @property
     def entropy(self) -> float:
         """Of the model's probabilities, in nats: 0 = certain, ln(vocabulary) = even. Source: Shannon (1948)."""
-        finite = self.log_probs.clamp(min=torch.finfo(torch.float64).min)  # 0 times this is 0
-        return float(-(self.log_probs.exp() * finite).sum())
+        return entropy_and_others(self.log_probs)[0]
+
+    def entropy_and_others(self, ids: Collection[int]) -> tuple[float, float]:
+        """The entropy, and what the model leaves to all tokens but these."""
+        return entropy_and_others(self.log_probs, ids)
+
+    def others_left(self, ids: Collection[int]) -> float:
+        """What the strategy leaves to all tokens but these."""
+        return entropy_and_others(self.distribution.log_probs, ids)[1]
 
     @property
     def rank(self) -> int:

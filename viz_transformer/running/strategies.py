@@ -12,6 +12,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from viz_transformer import numerals
 from viz_transformer.numerals import significant
 from viz_transformer.sentences import quoted
 from viz_transformer.text.rules import RULES
@@ -204,32 +205,41 @@ def distribution(
     read: the ids that the decoder has read, for the repetition penalty. banned: ids that may not be written; by_rule:
     those that the model's own rules remove, by their names.
     """
-    scores = logits.detach().double().cpu()
-    removed = torch.zeros(len(scores), dtype=torch.uint8)
-    if strategy is None or isinstance(strategy, Beam):
+    scores = logits.detach().cpu()
+    one = isinstance(strategy, Greedy) or (isinstance(strategy, Sampling) and strategy.temperature == 0)
+    usual = REASONS.index("greedy" if one else KEPT)
+    removed = torch.full(scores.shape, usual, dtype=torch.uint8)
+    if isinstance(strategy, Sampling):
+        scores = scores.double()
+    elif not one:
         scores = log_softmax(scores)
     for reason, ids in (("banned", banned), *by_rule.items()):
         if ids:
             out = torch.tensor(sorted(ids))
-            removed[out[removed[out] == 0]] = REASONS.index(reason)
+            removed[out[removed[out] == usual]] = REASONS.index(reason)
             scores = scores.index_fill(0, out, -math.inf)
-    if isinstance(strategy, Sampling) and strategy.temperature > 0:
-        return _sampled(scores, removed, strategy, read)
     if isinstance(strategy, Sampling):
+        if not one:
+            return _sampled(scores, removed, strategy, read)
         scores = _penalised(scores, strategy, read)
-    if isinstance(strategy, Greedy | Sampling):
-        best = int(scores.argmax())
-        removed[removed == 0] = REASONS.index("greedy")
-        removed[best] = 0
-        scores = torch.full_like(scores, -math.inf).index_fill(0, torch.tensor([best]), 0.0)
+    if one:
+        best = first_greatest(scores)
+        removed[best] = REASONS.index(KEPT)
+        scores = torch.full(scores.shape, -math.inf, dtype=torch.float64)
+        scores[best] = 0.0
     return Distribution(scores, removed)
 
 
 def chosen(found: Distribution, strategy: Strategy, step: int) -> int:
     """The id that the strategy writes at this step."""
     if not isinstance(strategy, Sampling) or strategy.temperature == 0:
-        return int(found.log_probs.argmax())
-    return int((found.log_probs + gumbel_noise(strategy.seed, step, len(found.log_probs))).argmax())
+        return first_greatest(found.log_probs)
+    return first_greatest(found.log_probs + gumbel_noise(strategy.seed, step, len(found.log_probs)))
+
+
+def first_greatest(values: Tensor) -> int:
+    """Where the greatest of these numbers [N] stands, of equals the first: on the CPU NumPy looks at many at once."""
+    return int(values.detach().cpu().numpy().argmax())
 
 
 def gumbel_noise(seed: int, step: int, size: int) -> Tensor:
@@ -287,6 +297,22 @@ def log_softmax(logits: Tensor) -> Tensor:
     unsure = (best > -_SURE) & (others.amax(dim=-1, keepdim=True) > -math.inf)
     return found.scatter(-1, at, torch.where(unsure, torch.log1p(-rest), best))
 
+
+def entropy_and_others(log_probs: Tensor, ids: Collection[int] = ()) -> tuple[float, float]:
+    """Entropy in nats: 0 = certain, ln(vocabulary) = even; and the probability of all tokens but these together, not 0
+    if one of them has any. log_probs: [V] float64. Source of the entropy: Shannon (1948).
+    """
+    probs = torch.from_numpy(np.exp(log_probs.numpy()))  # in half the time that torch takes
+    finite = log_probs if log_probs.amin() > -math.inf else log_probs.clamp(min=torch.finfo(torch.float64).min)
+    entropy = -float(probs.dot(finite))  # 0 times the lowest number is 0
+    at = torch.tensor([*ids], dtype=torch.long)
+    others = min(float(probs.index_fill_(0, at, 0.0).sum()), 1.0)  # rounding goes above
+    if others < _ADDED_UP:
+        others = numerals.exponential(float(log_probs.index_fill(0, at, -math.inf).logsumexp(dim=0)))
+    return entropy, others
+
+
+_ADDED_UP = 1e-290  # a smaller sum may have lost parts that float64 has no numbers for
 
 _SURE = 1e-6  # float64 has ten digits of a logarithm of this size, and fewer of a smaller one
 

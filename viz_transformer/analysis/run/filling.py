@@ -2,17 +2,13 @@
 
 from __future__ import annotations
 
-import math
-from collections.abc import Collection, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
-from torch import Tensor
-
-from viz_transformer import numerals
 from viz_transformer.model.instrument import Anatomy
 from viz_transformer.running.record import Trace
 from viz_transformer.running.step import CANDIDATES, Candidate
-from viz_transformer.running.strategies import log_softmax
+from viz_transformer.running.strategies import entropy_and_others, log_softmax
 
 
 @dataclass(frozen=True)
@@ -54,15 +50,9 @@ def filling(trace: Trace, position: int, names: Sequence[str], *, count: int = C
     candidates = tuple(
         Candidate(names[token_id], token_id, value) for token_id, value in zip(ids.tolist(), best.tolist(), strict=True)
     )
-    others = _others(log_probs, [each.token_id for each in candidates])
+    others = entropy_and_others(log_probs, [each.token_id for each in candidates])[1]
     stood = dict(map(tuple, trace.info.get("masked", ()))).get(position)
     if stood is None:
         return Filling(position, candidates, others)
     hidden = Candidate(names[stood], stood, float(log_probs[stood]))
     return Filling(position, candidates, others, hidden, int((log_probs > log_probs[stood]).sum()))
-
-
-def _others(log_probs: Tensor, ids: Collection[int]) -> float:
-    """The probability of all tokens but these together. log_probs: [V] float64."""
-    rest = log_probs.index_fill(0, log_probs.new_tensor(list(ids)).long(), -math.inf)
-    return numerals.exponential(float(rest.logsumexp(dim=0)))

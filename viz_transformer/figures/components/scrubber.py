@@ -10,13 +10,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from viz_transformer import numerals
 from viz_transformer.figures.components import payload
 from viz_transformer.figures.components.tokens import token_data
 
 if TYPE_CHECKING:
-    from torch import Tensor
-
     from viz_transformer.running.decoding import Run
     from viz_transformer.running.step import Step
 
@@ -149,15 +146,15 @@ def written_places(steps: Sequence[StepData], shown: Sequence[Sequence[Candidate
 
 def _plain(step: Step) -> StepData:
     candidates = tuple(CandidateData(each.token, each.token_id, each.log_prob) for each in step.candidates)
-    rest = _others(step.log_probs, {step.token_id, *(each.token_id for each in candidates)})
+    rest = step.entropy_and_others({step.token_id, *(each.token_id for each in candidates)})[1]
     return StepData(CandidateData(step.token, step.token_id, step.log_prob), candidates, step.forced, rest=rest)
 
 
 def _with_strategy(step: Step) -> StepData:
-    left = step.distribution.log_probs  # [V] float64, -inf where removed
     ids = [each.token_id for each in step.candidates]
     ranked = len(ids)
-    ids += [token_id for token_id in step.most_probable_left(ranked) if token_id not in ids]
+    left = step.most_probable_left(ranked)
+    ids += [token_id for token_id in left if token_id not in ids]
     ids += [] if step.token_id in ids else [step.token_id]
 
     def candidate(place: int, token_id: int) -> CandidateData:
@@ -166,16 +163,9 @@ def _with_strategy(step: Step) -> StepData:
         return CandidateData(found.token, token_id, found.log_prob, found.strategy_log_prob, found.removed, rank)
 
     candidates = tuple(candidate(place, token_id) for place, token_id in enumerate(ids))
-    rests = _others(left, ids), _others(step.log_probs, ids)
-    return StepData(candidates[ids.index(step.token_id)], candidates, step.forced, step.entropy, *rests)
-
-
-def _others(log_probs: Tensor, ids: Collection[int]) -> float:
-    """The probability of all tokens but these together, not 0 if one of them has any. log_probs: [V] float64."""
-    others = log_probs.index_fill(0, log_probs.new_tensor(list(ids)).long(), -math.inf)
-    if others.amax() == -math.inf:
-        return 0.0
-    return numerals.exponential(float(others.logsumexp(dim=0)))
+    entropy, rest = step.entropy_and_others(ids)
+    strategy_rest = 0.0 if len(left) < ranked else step.others_left(ids)
+    return StepData(candidates[ids.index(step.token_id)], candidates, step.forced, entropy, strategy_rest, rest)
 
 
 def _removals(shown: Sequence[Sequence[CandidateData]]) -> dict[str, Any]:
