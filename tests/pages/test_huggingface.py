@@ -832,11 +832,12 @@ def test_a_name_on_the_hub_is_fetched_where_that_is_allowed_and_asked_for(
         again(app)
     finally:
         names.allow_in_the_app(False)
-    assert asked == ["someone/tiny-t5"] and "T5ForConditionalGeneration" in words(app)
+    once = ["someone/tiny-t5"] * 2  # its settings, and then its weights
+    assert asked == once and "T5ForConditionalGeneration" in words(app)
     assert app.text_input(key="open_name").value == "tiny-t5"
     app.button(key="open_button").click()
     again(app)
-    assert address(app)["checkpoint"] == "tiny-t5" and asked == ["someone/tiny-t5"]
+    assert address(app)["checkpoint"] == "tiny-t5" and asked == once
 
 
 def test_run_reads_and_writes_in_the_languages_that_are_chosen(
