@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Collection, Mapping
-from contextlib import AbstractContextManager, nullcontext
+from contextlib import AbstractContextManager
 from contextvars import ContextVar
 from functools import cached_property, wraps
 from typing import Any
@@ -208,7 +208,8 @@ def _weights(
     if sink is not None:
         beside = torch.cat([scores, sink], dim=-1)
         return (beside - beside.amax(dim=-1, keepdim=True)).softmax(dim=-1)[..., :-1]
-    return scores.softmax(dim=-1, dtype=torch.float32).to(query.dtype)
+    weights = scores.softmax(dim=-1, dtype=torch.float32)
+    return weights if query.dtype == torch.float32 else weights.to(query.dtype)
 
 
 def _fused(
@@ -224,11 +225,13 @@ def _fused(
 
 
 def boolean_mask(*args: Any, **kwargs: Any) -> Tensor | None:
-    """The mask as transformers describes it, always made and always Boolean."""
-    mask: Tensor | None = sdpa_mask(
-        *args, **{**kwargs, "allow_is_causal_skip": False, "allow_is_bidirectional_skip": False}
-    )
-    if mask is not None and (now := PASS.get()) is not None and isinstance(now.tap, Ruled):
+    """The mask as transformers describes it, always Boolean; None where it closes nothing and transformers would leave
+    it out, so that `Pass.open_mask` stands for it, unless its rule is asked for."""
+    now = PASS.get()
+    ruled = now is not None and isinstance(now.tap, Ruled)
+    made = {"allow_is_causal_skip": False} | ({"allow_is_bidirectional_skip": False} if ruled else {})
+    mask: Tensor | None = sdpa_mask(*args, **{**kwargs, **made})
+    if mask is not None and now is not None and ruled:
         now.rules[id(mask)] = mask, kwargs.get("mask_function", causal_mask_function)
     return mask
 
@@ -240,9 +243,6 @@ def register() -> None:
 
 
 # --- what modules are called with, and give out
-
-
-_NOTHING: AbstractContextManager[None] = nullcontext()
 
 
 class Listening:
@@ -282,7 +282,10 @@ def _forward(
             return own(module(), *args, **kwargs)
         for hear in before:
             args, kwargs = hear(now, args, kwargs)
-        with around[0](now) if around else _NOTHING:
+        if around:
+            with around[0](now):
+                output = own(module(), *args, **kwargs)
+        else:
             output = own(module(), *args, **kwargs)
         for heard in after:
             output = heard(now, output)

@@ -40,6 +40,7 @@ class HuggingFaceModel:
         self.model.train(False)
         self.model.requires_grad_(False)
         self.base: nn.Module = model.base_model
+        self._parameter = next(model.parameters())  # which stays where the model is; to look for it takes longer
         self.separator: int | None = None  # of two texts that are told apart by vectors of their own
         self.closing: int | None = None  # the token that has a segment of its own
         for places in family.stacks.values():
@@ -56,7 +57,7 @@ class HuggingFaceModel:
 
     @property
     def device(self) -> torch.device:
-        return next(self.model.parameters()).device
+        return self._parameter.device
 
     @property
     def parameter_count(self) -> int:
@@ -70,9 +71,8 @@ class HuggingFaceModel:
         ids: dict[str, Tensor] = {}
         if sources is not None:
             ids["input_ids"] = self.batch(sources, self.anatomy.source_pad)
-            kept = self.kept(sources, ids["input_ids"])
-            if not kept.all():  # without padding nothing is said of it, as whoever calls the model would
-                ids["attention_mask"] = kept
+            if self._has_padding(sources):  # without, nothing is said of it, as whoever calls the model would
+                ids["attention_mask"] = self.kept(sources, ids["input_ids"])
             if self.separator is not None:
                 ids["token_type_ids"] = self.segments(sources, ids["input_ids"])
         if targets is not None:
@@ -83,6 +83,11 @@ class HuggingFaceModel:
     def batch(self, rows: Rows, pad: int | None) -> Tensor:
         """Rows of ids as one tensor, [B, T]. Raises ValueError without a needed pad id."""
         return padded(rows, pad, self.device)
+
+    def _has_padding(self, rows: Rows) -> bool:
+        """Whether padding stands in one of these, or is put behind a shorter one."""
+        pad = self.anatomy.source_pad
+        return pad is not None and (len({len(row) for row in rows}) > 1 or any(pad in row for row in rows))
 
     def kept(self, rows: Rows, ids: Tensor) -> Tensor:
         """1 where a token stands, 0 for padding: [B, T]."""
