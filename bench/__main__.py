@@ -21,7 +21,7 @@ from bench.pictures import picture_results
 from bench.served import served_results
 from bench.vocabulary import vocabulary_results
 from bench.whole import whole_results
-from viz_transformer.ui.session.memory import keep_freed_memory, leave_imports_alone
+from viz_transformer.ui.session.memory import freeze_imports, keep_freed_memory
 
 PARTS = {
     "forward": forward_ratios,
@@ -43,7 +43,7 @@ if unknown := set(wanted) - set(PARTS):
     sys.exit(f"no part is named {', '.join(sorted(unknown))}: there are {', '.join(PARTS)}")
 
 keep_freed_memory()  # as the server does, both
-leave_imports_alone()
+freeze_imports()
 
 print(
     "Medians (quartiles); A / B: A over B, timed in turn; further from the aim than the quartiles are apart is no noise"

@@ -31,7 +31,12 @@ def test_the_tree_is_what_there_is() -> None:
         for path in package.rglob("__init__.py")
         if "_app" not in path.parts and "__pycache__" not in path.parts
     }
-    files = {str(path.relative_to(ROOT)) for path in package.glob("*.py")} - {"viz_transformer/__init__.py"}
+    files = {
+        str(path.relative_to(ROOT))
+        for folder in (package, package / "ui")
+        for path in folder.glob("*.py")
+        if path.name != "__init__.py"
+    }
     assert {*drawn()} == folders | files
 
 

@@ -39,9 +39,11 @@ COUNTS = {
     "kills": 48,
     "cold": 20,
     "steady": 300,
+    "models": 1_000,
     "crowd": 20,
 }
-"""Tries of each kind; `steady` counts the texts of one session, `crowd` the sessions of a few minutes."""
+"""Tries of each kind; `steady` counts the texts of one session, `models` its views of six models in turn, `crowd` the
+sessions of a few minutes."""
 WHERE = Path(__file__).resolve().parents[2]
 
 
@@ -108,14 +110,20 @@ def kill(count: int, seed: str, report: Report) -> None:
 
 
 @contextmanager
-def served() -> Iterator[tuple[str, Path, int]]:
-    """A server that nobody has opened yet: its address, its log, its process."""
+def served(own: str = "") -> Iterator[tuple[str, Path, int]]:
+    """A server that nobody has opened yet, with the models of a folder of one's `own`: address, log, process."""
     from served import APP, address
 
     with tempfile.TemporaryDirectory() as folder:
         log = Path(folder) / "app.log"
         with log.open("wb") as output:
-            process = subprocess.Popen(APP, cwd=WHERE, stdin=subprocess.DEVNULL, stdout=output, stderr=output)
+            process = subprocess.Popen(
+                [*APP, *(["--checkpoints", own] if own else [])],
+                cwd=WHERE,
+                stdin=subprocess.DEVNULL,
+                stdout=output,
+                stderr=output,
+            )
         try:
             yield address(process, log), log, process.pid
         finally:
@@ -143,14 +151,39 @@ def steady(count: int, minutes: float, report: Report) -> str:
     return f"{sizes[KEPT - 1] / MIB:.0f} MiB after {KEPT} texts, at most {max(sizes[KEPT:]) / MIB:.0f} after that"
 
 
-def crowded(count: int, minutes: float, report: Report) -> str:
-    from attack.sessions import crowd
+def models(count: int, minutes: float, report: Report) -> str:
+    from attack.sessions import KEPT, is_given_back, models_in_turn
 
     with served() as (server, log, process):
-        return f"{count} sessions, {minutes:g} minutes: {crowd(server, log, process, count, minutes)}"
+        sizes = models_in_turn(server, log, process, count)
+        left = is_given_back(process, sizes[0] + 256 * MIB)
+    begin, end = sizes[2 * KEPT - 1] / MIB, max(sizes[2 * KEPT :]) / MIB
+    return f"{begin:.0f} MiB after {2 * KEPT} views, at most {end:.0f} after that, {left / MIB:.0f} when all have left"
 
 
-SERVED: dict[str, Callable[[int, float, Report], str]] = {"cold": cold, "steady": steady, "crowd": crowded}
+def crowded(count: int, minutes: float, report: Report) -> str:
+    from browser.checkpoints import save_random_checkpoints
+    from pretrained import folder
+
+    from attack.sessions import BASE, crowd, is_given_back
+
+    with tempfile.TemporaryDirectory() as own:
+        save_random_checkpoints(Path(own))
+        for family in ("llama", "t5", "bert"):
+            folder(Path(own) / family, family)
+        names = sorted(each.name for each in Path(own).iterdir())
+        with served(own) as (server, log, process):
+            found = crowd(server, log, process, count, minutes, others=names)
+            left = is_given_back(process, BASE)
+    return f"{count} sessions, {minutes:g} minutes: {found}, {left / MIB:,.0f} when all have left"
+
+
+SERVED: dict[str, Callable[[int, float, Report], str]] = {
+    "cold": cold,
+    "steady": steady,
+    "models": models,
+    "crowd": crowded,
+}
 
 if __name__ == "__main__":
     sys.exit(main())

@@ -1,4 +1,4 @@
-"""Many people at one server: all pages at once while it is still cold, one who never stops, and twenty for minutes."""
+"""Many people at one server: all pages at once while it is still cold, some who never stop, and twenty for minutes."""
 
 from __future__ import annotations
 
@@ -15,15 +15,31 @@ from typing import TypeVar
 
 from attack.trying import MIB, Broken, check, status_bytes
 from attack.visitor import Visitor
+from viz_transformer.ui.session.store import default_max_bytes
 
 Thing = TypeVar("Thing")
 PAGES = ("", *"decoding input positions attention weight layers tensors masks playground models".split())
 MODEL = "numbers-tiny"
 KEPT = 30
 """Texts after which the server holds all that it keeps: 24 runs, and what was imported on the way."""
-MARGIN = 32 * MIB
+MARGIN = 48 * MIB
 """That its memory may grow after them: glibc gives freed memory back in pieces, and Streamlit keeps messages for a
 while."""
+
+
+MODELS: dict[str, Callable[[Random], str]] = {
+    "numbers-any": lambda draw: number_text(draw),
+    "numbers-tiny": lambda draw: number_text(draw),
+    "copy": lambda draw: "".join(draw.choices("abcdefghij", k=8)),
+    "multi30k-de-en": lambda draw: f"ein {draw.choice(['mann', 'hund', 'kind'])} läuft am {draw.randrange(10**6)} see",
+    "taylor-2terms": lambda draw: f"sin({draw.randrange(2, 9)}*x)",
+    "shakespeare": lambda draw: "".join(draw.choices("abcdefgh ", k=12)),
+}
+"""Bundled models, and what each of them is asked."""
+BASE = 900 * MIB
+"""A server that has imported what all pages need, with the pictures that it keeps of them."""
+LEFT_SECONDS = 120
+"""After which a server has given back what nobody looks at any more."""
 
 
 def all_pages_at_once(server: str, log: Path) -> None:
@@ -49,6 +65,42 @@ def one_who_never_stops(server: str, log: Path, process: int, texts: int = 300) 
     grown = max(sizes[KEPT:]) - sizes[KEPT - 1]
     check(grown <= MARGIN, f"the server grew by {grown / MIB:.0f} MiB from text {KEPT} to text {texts}")
     return sizes
+
+
+def models_in_turn(server: str, log: Path, process: int, views: int) -> list[int]:
+    """One session that looks at six models in turn, with another text each time; the server's memory after each view,
+    in bytes.
+
+    Raises Broken if the memory is not flat once the server holds all that it keeps: within four times the margin of one
+    model, as their runs are of different sizes.
+    """
+    draw, names, sizes = Random(views), [*MODELS], list[int]()
+    with Visitor(server, "attention", checkpoint=names[0], text=MODELS[names[0]](draw)) as visitor:
+        for view in range(views):
+            name = names[view % len(names)]
+            visitor.open("attention", checkpoint=name, text=MODELS[name](draw))
+            check(bool(visitor.said), f"the page of {name} is empty")
+            sizes.append(status_bytes(process))
+    check_log(log)
+    at_first = max(sizes[: 2 * KEPT])
+    grown = max(sizes[2 * KEPT :]) - at_first
+    check(grown <= 4 * MARGIN, f"the server grew by {grown / MIB:.0f} MiB from view {2 * KEPT} to view {views}")
+    return sizes
+
+
+def is_given_back(process: int, before: int) -> int:
+    """What the server's memory is when the last visitor has left, in bytes, within LEFT_SECONDS at or below `before`.
+
+    Raises Broken if it stays above.
+    """
+    until = time.monotonic() + LEFT_SECONDS
+    while (now := status_bytes(process)) > before and time.monotonic() < until:
+        time.sleep(1)
+    check(
+        now <= before,
+        f"{now / MIB:.0f} MiB are left {LEFT_SECONDS} s after the last visitor; {before / MIB:.0f} allowed",
+    )
+    return now
 
 
 def asked(visitor: Visitor, text: str, process: int) -> int:
@@ -79,10 +131,20 @@ class Crowd:
         )
 
 
-def crowd(server: str, log: Path, process: int, people: int, minutes: float, thinking: float = 10.0) -> Crowd:
+def crowd(
+    server: str,
+    log: Path,
+    process: int,
+    people: int,
+    minutes: float,
+    thinking: float = 10.0,
+    others: Sequence[str] = (),
+) -> Crowd:
     """So many sessions that each ask a new text, look at the answer for about `thinking` seconds, and ask again.
 
-    Every sixth time they go to another page and back. Raises Broken if one of them sees an error or no answer.
+    Every sixth time they look at another page, of one of MODELS or of the `others` beside them, and go back. Raises
+    Broken if one of them sees an error or no answer, or if the server takes more than it states: what an empty one
+    needs, and the bound on models and runs.
     """
     found, lock = Crowd(), threading.Lock()
     begun: list[float] = []  # when all of them are there
@@ -109,7 +171,10 @@ def crowd(server: str, log: Path, process: int, people: int, minutes: float, thi
                         found.seconds.append(seconds)
                         found.memory.append(status_bytes(process))
                 else:
-                    visitor.open(draw.choice(PAGES[1:]), checkpoint=MODEL, text=text)
+                    other = draw.choice([*MODELS, *others])
+                    visitor.open(draw.choice(PAGES[1:]), checkpoint=other, text=MODELS.get(other, number_text)(draw))
+                    with lock:
+                        found.memory.append(status_bytes(process))
                     visitor.open("", checkpoint=MODEL, text=text)
 
     try:
@@ -118,6 +183,8 @@ def crowd(server: str, log: Path, process: int, people: int, minutes: float, thi
         here.abort()
         raise
     check_log(log)
+    most, stated = max(found.memory), BASE + default_max_bytes()
+    check(most <= stated, f"the server took {most / MIB:,.0f} MiB; {stated / MIB:,.0f} are stated")
     return found
 
 

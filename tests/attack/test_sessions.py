@@ -28,6 +28,10 @@ def test_a_session_of_150_texts_needs_no_more_memory_than_one_of_30(server: Serv
     sessions.one_who_never_stops(*server, texts=150)
 
 
+def test_six_models_in_turn_need_no_more_memory_after_100_views_than_after_60(server: Server) -> None:
+    sessions.models_in_turn(*server, views=100)
+
+
 def test_several_sessions_are_answered_at_once(server: Server) -> None:
     found = sessions.crowd(*server, people=4, minutes=0.05, thinking=0.1)
     assert len(found.seconds) >= 4

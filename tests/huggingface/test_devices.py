@@ -80,10 +80,10 @@ def test_the_app_computes_folders_where_it_was_told_and_its_own_models_on_the_pr
     theirs, ours = read_folder(folder(tmp_path / "model", "gpt2")), read_summary(find_folder("numbers-tiny"))
     for device in ("cpu", "cuda"):
         devices.compute_folders(device, "float32")
-        cached.checkpoint.clear()  # type: ignore[attr-defined]
+        cached.store().clear()
         for summary in (theirs, ours):
             cached.checkpoint(summary)
-    cached.checkpoint.clear()  # type: ignore[attr-defined]
+    cached.store().clear()
     theirs_on = [{"device": device, "dtype": "float32"} for device in ("cpu", "cuda")]
     assert asked == [("model", theirs_on[0]), ("numbers-tiny", {}), ("model", theirs_on[1]), ("numbers-tiny", {})]
 

@@ -169,10 +169,10 @@ def test_what_is_kept_of_one_type_is_not_taken_for_the_other(
     own = read_summary(find_folder("numbers-tiny"))
     devices.compute_folders("cpu", "bfloat16")
     assert of_summary(summary) != before
-    cached.checkpoint.clear()  # type: ignore[attr-defined]
+    cached.store().clear()
     assert cached.checkpoint(summary).anatomy.precision == "bfloat16"
     assert cached.checkpoint(own).anatomy.precision == "float32"
-    cached.checkpoint.clear()  # type: ignore[attr-defined]
+    cached.store().clear()
 
 
 @pytest.mark.parametrize("name", ["gpt2", "llama", "gptj", "bloom", "falcon", "bert", "deberta-v2", "t5", "bart"])

@@ -212,7 +212,7 @@ def test_a_rollout_is_made_once_while_the_page_says_what_is_waited_for(app, bund
     def told(watched, done, most):
         layers.append((said[-1], watched._words.format(done=done, most=most), watched._stoppable))
 
-    cached._runs.clear()
+    cached.store().clear()
     opened(app, **({"pin_checkpoint": "numbers", "pin_text": "8", "shown": shown} if shown else {}))
     monkeypatch.setattr(frame, "waiting", waited)
     monkeypatch.setattr(runs.Watched, "__call__", told)

@@ -56,7 +56,7 @@ from viz_transformer.huggingface.loading import load
 from viz_transformer.model.kinds import KINDS as KINDS_OF_ATTENTION
 from viz_transformer.model.kinds import KindName
 from viz_transformer.numerals import percent, significant
-from viz_transformer.running.decoding import decode
+from viz_transformer.running.decoding import Run, decode
 from viz_transformer.running.edits import SetMask
 from viz_transformer.running.reading import read
 from viz_transformer.running.tracing import trace
@@ -479,10 +479,14 @@ def test_cells_of_a_recorded_mask_are_opened_and_closed(
     )
 
 
+def runs_kept() -> int:
+    return sum(isinstance(each.value, Run) for each in cached.store()._entries.values())
+
+
 def test_passes_with_other_masks_are_made_once_and_kept_among_the_runs(
     opened: Callable[..., AppTest], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    cached._runs.clear()
+    cached.store().clear()
     made: list[tuple[object, ...]] = []
 
     def passed(*given: Any, edits: Any) -> Any:
@@ -495,17 +499,17 @@ def test_passes_with_other_masks_are_made_once_and_kept_among_the_runs(
 
     monkeypatch.setattr(masks_source, "in_batch", passed)
     app = opened("llama", "masks", text="one two three four")
-    assert not made and len(cached._runs()._kept) == 1  # with nothing changed it is the run itself
+    assert not made and runs_kept() == 1  # with nothing changed it is the run itself
     changed("d3.1")
     select(app, layer=1)
     again(app)
-    assert [len(edits) for edits in made] == [0, 2] and len(cached._runs()._kept) == 3
+    assert [len(edits) for edits in made] == [0, 2] and runs_kept() == 3
     changed("d3.1", "d1.3")
     changed("d3.1")
-    assert [len(edits) for edits in made] == [0, 2, 4] and len(cached._runs()._kept) == 4
-    monkeypatch.setattr(cached, "MOST_BYTES", 0)
+    assert [len(edits) for edits in made] == [0, 2, 4] and runs_kept() == 4
+    monkeypatch.setattr(cached.store(), "max_bytes", 0)
     changed("d2.1")
-    assert len(made) == 4 and len(cached._runs()._kept) == 1  # of which others have no room any more
+    assert len(made) == 4 and runs_kept() == 1  # of which others have no room any more
 
 
 def test_a_row_of_a_recorded_mask_is_closed_and_all_is_undone(opened: Callable[..., AppTest]) -> None:

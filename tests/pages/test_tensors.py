@@ -484,7 +484,7 @@ def test_a_closed_file_is_gone(app, bundled):
 def test_a_file_that_is_no_longer_kept_is_said(app, bundled):
     opened(app)
     give(app, saved(the_trace(bundled, "-5.00")))
-    tensor_sources._opened.clear()
+    cached.store().clear()
     again(app)
     assert wording("run_safetensors_is_no_longer_kept_open_it_again") in words(app)
 

@@ -22,7 +22,10 @@ from streamlit.runtime.pages_manager import PagesManager
 from streamlit.starlette import App
 from streamlit.web import bootstrap
 
+from viz_transformer.command import batches
 from viz_transformer.command.server import HOST
+from viz_transformer.ui import compat
+from viz_transformer.ui.session.memory import give_back
 
 ALLOWED_HOSTS: Final = ["localhost", HOST]
 
@@ -43,6 +46,9 @@ SERVER_OPTIONS: Final[dict[str, object]] = {
 
 # Of every response: no page may show ours inside itself, and no file is taken for what it does not say it is.
 HEADERS: Final = [("content-security-policy", "frame-ancestors 'none'"), ("x-content-type-options", "nosniff")]
+
+LEFT_SECONDS: Final = 45
+"""After which what the last visitor has left is given back; it is behind server.disconnectedSessionTTL."""
 
 FAILED: Final = (
     "This page stopped at an error in the program. Its details are in the terminal that the app was started from."
@@ -92,19 +98,20 @@ class OwnPagesOnly:
 
 
 class AddressedPage:
-    """Serves Streamlit's page with this server's address in it, and our title.
+    """Serves Streamlit's page with this server's address in it, our title, and what takes batches apart.
 
     Else the browser looks for the server below the path of the page first, and every page but the first starts with
     two errors in the console.
     """
 
     SCRIPT = "<script>window.__streamlit={BACKEND_BASE_URL:location.origin,MAIN_PAGE_BASE_URL:location.origin}</script>"
+    MODULE = f'<script type="module">{batches.SCRIPT}</script>'
 
     def __init__(self, app: ASGIApp) -> None:
         self.app = app
         page = (Path(streamlit.__file__).parent / "static" / "index.html").read_text(encoding="utf-8")
         page = page.replace("<title>Streamlit</title>", "<title>Viz Transformer</title>")
-        self.page = page.replace("<head>", f"<head>{self.SCRIPT}", 1)
+        self.page = page.replace("<head>", f"<head>{self.SCRIPT}{self.MODULE}", 1)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         response = HTMLResponse(self.page, headers={"cache-control": "no-cache"}) if self.wanted(scope) else self.app
@@ -123,11 +130,15 @@ def serve(script: Path, listening: socket.socket) -> None:
     PagesManager.uses_pages_directory = False  # app.py names the pages; else the first run takes pages/ for them
     app = App(
         script,
-        middleware=[Middleware(OwnPagesOnly), Middleware(AddressedPage)],
+        middleware=[Middleware(OwnPagesOnly), Middleware(AddressedPage), Middleware(batches.Batched)],
         on_script_error=say_failure,
         exception_handlers={OSError: not_found},
     )
     bootstrap.load_config_options({**SERVER_OPTIONS, "server.port": listening.getsockname()[1]})
+    compat.patch()
+    compat.when_everyone_has_left(lambda: give_back(streamlit.cache_resource.clear), LEFT_SECONDS)
+
+    pings = config.get_option("server.websocketPingInterval")
 
     class Server(uvicorn.Server):
         def handle_exit(self, sig: int, frame: FrameType | None) -> None:
@@ -142,8 +153,10 @@ def serve(script: Path, listening: socket.socket) -> None:
             headers=HEADERS,
             log_level="warning",
             timeout_graceful_shutdown=2,
-            ws="websockets-sansio",  # this and the next two as `streamlit run` sets them
+            ws="websockets-sansio",  # this and the next four as `streamlit run` sets them
             ws_max_size=config.get_option("server.maxMessageSize") * 1_000_000,
             ws_per_message_deflate=False,
+            ws_ping_interval=pings,
+            ws_ping_timeout=pings,
         )
     ).run(sockets=[listening])

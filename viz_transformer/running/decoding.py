@@ -19,6 +19,7 @@ from torch import Tensor
 
 from viz_transformer.checkpoint import Checkpoint
 from viz_transformer.model import instrument
+from viz_transformer.model.instrument import Anatomy
 from viz_transformer.model.tap import Thin
 from viz_transformer.running.anew import Anew, only
 from viz_transformer.running.beam_tree import BeamTree
@@ -342,20 +343,9 @@ class _Job:
         return Run(self.ckpt.codec("target").decode(ids), tuple(steps), trace, self.stopped(ids), *beam)
 
     def choosing(self, read: Sequence[int]) -> Choosing:
-        return Choosing(
-            self.strategy, self.banned, read, len(self.start), self.vocabulary, self.held, self.scalars, self.rules
-        )
-
-    def held(self, step: int) -> Held | None:
-        """What the cache holds behind a step, in the model's float32."""
-        if self.whole_passes is not None:
-            return None
-        held = {"self": len(self.start) + step, "cross": len(self.src)}
-        values = 0
-        for site, heads in self.ckpt.anatomy.attentions.items():
-            if site.startswith("decoder."):
-                values += held[site.rpartition(".")[2]] * heads.key * (heads.size + heads.value_size)
-        return Held(held["self"], held["cross"], 4 * values)
+        anatomy, caches, first, source = self.ckpt.anatomy, self.whole_passes is None, len(self.start), len(self.src)
+        held = partial(_held, anatomy, first, source) if caches else _holds_nothing  # a run does not keep its model
+        return Choosing(self.strategy, self.banned, read, first, self.vocabulary, held, self.scalars, self.rules)
 
     def info(self, ids: Sequence[int]) -> dict[str, Any]:
         """What the trace says about how it was made."""
@@ -377,6 +367,20 @@ class _Job:
 
     def next_ids(self, ids: Sequence[int]) -> tuple[int | None, ...]:
         return padded_next_ids(self.ckpt.anatomy, (*self.start.ids[1:], *ids))
+
+
+def _held(anatomy: Anatomy, first: int, source: int, step: int) -> Held:
+    """What the cache holds behind a step, in the model's float32; first: how many tokens its first step reads."""
+    held = {"self": first + step, "cross": source}
+    values = 0
+    for site, heads in anatomy.attentions.items():
+        if site.startswith("decoder."):
+            values += held[site.rpartition(".")[2]] * heads.key * (heads.size + heads.value_size)
+    return Held(held["self"], held["cross"], 4 * values)
+
+
+def _holds_nothing(step: int) -> None:
+    """Where every step is a whole pass."""
 
 
 def _decode_stepwise(job: _Job, answer: Sequence[int] = (), found: Found | None = None) -> Iterator[Step | Run]:

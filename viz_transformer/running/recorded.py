@@ -35,10 +35,14 @@ def open_recording(path: Path) -> tuple[Checkpoint, Run]:
         if bool(((trace[name] < 0) | (trace[name] > MOST)).any()):
             raise ValueError(f"{path} cannot be shown: its point {name} has weights that are not from 0 to 1")
     trace = replace(trace, weights_sha256=files.sha256(path))
-    source, target = (RecordedText(side) if len(side) else None for side in (trace.src, trace.tgt))
-    model = Recorded(trace.anatomy)
-    ckpt = Checkpoint(path.name, None, model, source, target, {}, trace.weights_sha256)
-    return ckpt, Run("", (), trace, "end token")
+    run = Run("", (), trace, "end token")
+    return stand_in(path.name, run), run
+
+
+def stand_in(name: str, run: Run) -> Checkpoint:
+    """What stands for the model of a recording: its anatomy and its texts, without weights."""
+    source, target = (RecordedText(side) if len(side) else None for side in (run.trace.src, run.trace.tgt))
+    return Checkpoint(name, None, Recorded(run.trace.anatomy), source, target, {}, run.trace.weights_sha256)
 
 
 @dataclass(frozen=True)

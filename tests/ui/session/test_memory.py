@@ -8,26 +8,23 @@ import subprocess
 import sys
 import threading
 import time
+import weakref
 from collections.abc import Callable, Iterator
-from types import ModuleType
+from typing import Any
 
 import pytest
 import torch
 from builders import tiny_checkpoint
 
+from viz_transformer.checkpoint import Checkpoint
 from viz_transformer.model.tap import Recorder
-from viz_transformer.running.decoding import decode, decode_stream, follow
+from viz_transformer.running.decoding import Run, decode, decode_stream, follow
 from viz_transformer.running.edits import AblateHead
 from viz_transformer.running.forks import fork
 from viz_transformer.running.strategies import Beam, Sampling
 from viz_transformer.running.tracing import trace
 from viz_transformer.ui.session import memory
-from viz_transformer.ui.session.memory import (
-    keep_freed_memory,
-    leave_imports_alone,
-    leave_new_imports_alone,
-    search_at_rest,
-)
+from viz_transformer.ui.session.memory import collect_at_rest, freeze_imports, keep_freed_memory
 
 SCRIPT = """
 import resource, sys
@@ -66,7 +63,7 @@ def test_freed_memory_stays_with_the_process() -> None:
 def searched(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     """All is searched for garbage, as in a process that has imported nothing heavy yet; and again afterwards."""
     gc.unfreeze()
-    monkeypatch.setattr(memory, "_left_alone", None)
+    monkeypatch.setattr(memory, "_frozen", False)
     usual = gc.get_threshold()
     yield
     gc.unfreeze()
@@ -82,7 +79,7 @@ def test_a_recorded_decode_sets_off_no_search_for_garbage(searched: None) -> Non
         gc.set_threshold(700, 10, 10)
         kept = [decode(ckpt, "abc")]
         assert searches  # with Python's own number
-        leave_imports_alone()
+        freeze_imports()
         searches.clear()
         kept.append(decode(ckpt, "abc"))
         assert not searches
@@ -90,22 +87,41 @@ def test_a_recorded_decode_sets_off_no_search_for_garbage(searched: None) -> Non
         gc.callbacks.remove(count)
 
 
-def test_what_is_imported_later_is_left_alone_as_well(searched: None, monkeypatch: pytest.MonkeyPatch) -> None:
-    later = [[] for _ in range(1000)]  # what a module would hold
-    leave_new_imports_alone()
-    assert gc.get_freeze_count() == 0  # before the heavy imports nothing is done
-    leave_imports_alone()
-    later = [[] for _ in range(1000)]
+def test_what_visitors_made_is_never_frozen(searched: None) -> None:
+    """The call for each model that is loaded froze all runs and sessions there were, each time."""
+    freeze_imports()
+    frozen = gc.get_freeze_count()
+    assert frozen > 0
+    made = [[number] for number in range(1000)]
+    freeze_imports()
+    assert gc.get_freeze_count() == frozen
+    assert any(each is made for each in gc.get_objects())
 
-    def is_searched() -> bool:
-        return any(each is later for each in gc.get_objects())
 
-    leave_new_imports_alone()
-    assert is_searched()  # nothing was imported
-    for number in range(memory.MANY):
-        monkeypatch.setitem(sys.modules, f"imported_later_{number}", ModuleType("imported_later"))
-    leave_new_imports_alone()
-    assert not is_searched()
+@pytest.mark.skipif(sys.platform != "linux", reason="other systems' C libraries decide for themselves")
+def test_what_is_let_go_of_is_given_back_to_the_system() -> None:
+    """A circle of large objects, which only a collection finds, in memory that glibc keeps for itself."""
+    done = subprocess.run([sys.executable, "-c", GIVEN_BACK], capture_output=True, text=True, check=True)
+    before, kept, after = map(int, done.stdout.split())
+    assert kept - before > 150 * 2**20
+    assert after - before < 30 * 2**20
+
+
+GIVEN_BACK = """
+from viz_transformer.ui.session.memory import give_back, keep_freed_memory
+keep_freed_memory()
+def resident():
+    from pathlib import Path
+    return int(Path("/proc/self/statm").read_text().split()[1]) * 4096
+class Circle:
+    def __init__(self):
+        self.own, self.blocks = self, [bytes([7]) * 2**20 for _ in range(200)]
+before = resident()
+held = [Circle()]
+kept = resident()
+give_back(held.clear)
+print(before, kept, resident())
+"""
 
 
 @pytest.fixture
@@ -133,9 +149,9 @@ def until(found: list[float]) -> None:
 def test_garbage_is_searched_for_once_when_no_run_has_ended_for_a_while(
     searches: list[float], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(memory, "REST", 0.2)
+    monkeypatch.setattr(memory, "REST_SECONDS", 0.2)
     for _ in range(5):
-        search_at_rest()
+        collect_at_rest()
     until(searches)
     time.sleep(0.5)
     assert len(searches) == 1
@@ -144,11 +160,11 @@ def test_garbage_is_searched_for_once_when_no_run_has_ended_for_a_while(
 def test_garbage_does_not_wait_for_a_rest_that_never_comes(
     searches: list[float], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(memory, "REST", 3600)
-    monkeypatch.setattr(memory, "LONGEST", 0.3)
+    monkeypatch.setattr(memory, "REST_SECONDS", 3600)
+    monkeypatch.setattr(memory, "LONGEST_SECONDS", 0.3)
     began = time.monotonic()
     while not searches and time.monotonic() < began + 30:
-        search_at_rest()
+        collect_at_rest()
         time.sleep(0.01)
     until(searches)
     assert searches[0] - began >= 0.25
@@ -191,3 +207,28 @@ def test_recorded_runs_leave_nothing_behind_with_the_collector_off(kind: str, se
         assert tensors_alive() == before
     finally:
         gc.enable()
+
+
+@pytest.mark.parametrize("kind", ["greedy", "sampling", "beam", "whole passes", "decoder alone", "follow"])
+def test_a_run_that_is_kept_whole_does_not_keep_its_model(kind: str) -> None:
+    """Runs stay longer than models, and each would keep all weights in memory."""
+    ckpt = tiny_checkpoint(**SETTINGS.get(kind, {}))
+    weights, run = weakref.ref(ckpt.model), WRITTEN[kind](ckpt)
+    assert (run.steps[0].candidates and run.steps[-1].cache is not None) or kind == "whole passes"
+    del ckpt
+    gc.collect()
+    assert weights() is None and run.steps
+
+
+SETTINGS: dict[str, dict[str, Any]] = {
+    "whole passes": {"merge": "raw-reshape"},
+    "decoder alone": {"kind": "decoder-only"},
+}
+WRITTEN: dict[str, Callable[[Checkpoint], Run]] = {
+    "greedy": lambda ckpt: decode(ckpt, "abc"),
+    "sampling": lambda ckpt: decode(ckpt, "abc", strategy=Sampling(seed=1)),
+    "beam": lambda ckpt: decode(ckpt, "abc", strategy=Beam(3)),
+    "whole passes": lambda ckpt: decode(ckpt, "abc"),
+    "decoder alone": lambda ckpt: decode(ckpt, "uv"),
+    "follow": lambda ckpt: follow(ckpt, "abc", [5, 6]),
+}

@@ -23,17 +23,18 @@ from viz_transformer.figures.theme import Theme
 from viz_transformer.model.instrument import NotTold, RecordedAnew
 from viz_transformer.model.kinds import KINDS, kinds_of
 from viz_transformer.sentences import capitalised, quoted
+from viz_transformer.ui import compat
 from viz_transformer.ui.components import saving
 from viz_transformer.ui.components.address import keep_back_button
 from viz_transformer.ui.components.keys import keys
 from viz_transformer.ui.components.pictures import Asked, chip_rows, locator
 from viz_transformer.ui.components.selection import hear_picks, tell_chosen
 from viz_transformer.ui.frame import controls, links, opening, problems, projector, text
-from viz_transformer.ui.session import cached, examples, passes, requests, state
+from viz_transformer.ui.session import cached, examples, passes, state
 from viz_transformer.ui.session.branches import how_of
 from viz_transformer.ui.session.fields import ShownName
 from viz_transformer.ui.session.how import How
-from viz_transformer.ui.session.memory import leave_new_imports_alone, search_at_rest
+from viz_transformer.ui.session.memory import collect_at_rest
 from viz_transformer.ui.session.runs import Watched, load
 from viz_transformer.ui.session.waiting import waiting
 
@@ -70,7 +71,7 @@ NO_MODELS = "There is no trained model here yet: train one with “viz-transform
 
 def begin(files: Mapping[str, Path] = links.NOWHERE) -> None:
     """What comes behind the heading in each run: the selection as the address has it, and the pages there are."""
-    requests.keep_all()
+    compat.patch()
     links.begin(files)
     problems.begin()
     st.session_state.pop(_RUN, None)
@@ -123,8 +124,7 @@ def end() -> None:
     state.end()
     if TABLE_OPEN not in st.session_state:
         st.session_state.pop(TABLE_ASKED, None)
-    leave_new_imports_alone()
-    search_at_rest()
+    collect_at_rest()
 
 
 def stage(both: Runs, scenes: Sequence[str], words: str | None = None, *, rows: tuple[int, int] | None = None) -> None:

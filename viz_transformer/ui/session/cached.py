@@ -6,11 +6,9 @@ All of it is read, never changed. Everything is bounded, and the keys are texts,
 from __future__ import annotations
 
 import sys
-from collections import OrderedDict
 from collections.abc import Callable, Hashable
 from dataclasses import asdict
 from datetime import date
-from threading import Lock
 from typing import TYPE_CHECKING
 
 import streamlit as st
@@ -27,7 +25,8 @@ from viz_transformer.text.codec import AS_USUAL
 from viz_transformer.ui.session import new_models
 from viz_transformer.ui.session.how import How
 from viz_transformer.ui.session.kept import kept, of_summary
-from viz_transformer.ui.session.memory import leave_imports_alone
+from viz_transformer.ui.session.memory import freeze_imports
+from viz_transformer.ui.session.store import Store, default_max_bytes
 
 if TYPE_CHECKING:
     from viz_transformer.analysis.models.answers import PairAnswer
@@ -38,7 +37,6 @@ if TYPE_CHECKING:
     from viz_transformer.running.search import Progress
 
 GREEDILY = How()
-MOST_RUNS, MOST_BYTES = 24, 2**31
 
 
 def summaries() -> tuple[Summary | Unreadable, ...]:
@@ -60,15 +58,24 @@ def warm_up() -> None:
     import viz_transformer.running.recorded  # noqa: F401  # and with it what decodes
 
     torch.set_num_threads(1)
-    leave_imports_alone()
+    freeze_imports()
 
 
-@kept(4)
+@st.cache_resource(show_spinner=False)
+def store() -> Store:
+    """The models and runs of all sessions."""
+    return Store(default_max_bytes())
+
+
 def checkpoint(summary: Summary) -> Checkpoint:
     """The model, loaded. Raises CheckpointError with one sentence if it cannot be."""
     warm_up()
     if isinstance(summary, RecordingSummary):
-        return _recording(summary)[0]
+        return vt.running.recorded.stand_in(summary.path.name, _recording(summary))
+    return store().model(of_summary(summary), lambda: _load(summary))
+
+
+def _load(summary: Summary) -> Checkpoint:
     if isinstance(summary, UntrainedSummary):
         return untrained(summary.recipe, vt.load(summary.path))
     return vt.load(summary.path, **(asdict(computed_in_the_app()) if isinstance(summary, HuggingFaceSummary) else {}))
@@ -81,11 +88,14 @@ def read_as(summary: Summary, how: How) -> Checkpoint:
     return ckpt if how.read == AS_USUAL else ckpt.read_as(**asdict(how.read))
 
 
-@kept(4)
-def _recording(summary: RecordingSummary) -> tuple[Checkpoint, Run]:
-    """What stands for the model of a recording, and its one run."""
+def _recording(summary: RecordingSummary) -> Run:
+    """The one run of a recording."""
     warm_up()
-    return vt.running.recorded.open_recording(summary.path)
+    key = ("recording", *of_summary(summary))
+    if (found := store().run(key)) is None:
+        found = vt.running.recorded.open_recording(summary.path)[1]
+        store().put_run(key, found)
+    return found
 
 
 def run(
@@ -102,10 +112,9 @@ def run(
     sentence for what cannot be read, or cannot be written so.
     """
     if isinstance(summary, RecordingSummary):
-        return _recording(summary)[1]
+        return _recording(summary)
     key = (of_summary(summary), text, target, how, date.today() if how.read.chat else None)  # a template may write it
-    runs = _runs()
-    if (found := runs.get(key)) is None:
+    if (found := store().run(key)) is None:
         ckpt = read_as(summary, how)
         edits = tuple(vt.edits.RemovePositions(stack) for stack in how.off)
         if not ckpt.anatomy.writes:
@@ -123,17 +132,17 @@ def run(
                 edits=edits,
                 progress=progress,
             )
-        runs.put(key, found)
+        store().put_run(key, found)
     return found
 
 
 def made_of(found: Run, by: tuple[Hashable, ...], make: Callable[[], Run]) -> Run:
     """A run that is made of this one, kept among all runs; `by` is all else that it depends on."""
-    trace, runs = found.trace, _runs()
+    trace = found.trace
     key = ("made of", trace.id, trace.checkpoint, trace.weights_sha256, trace.anatomy.precision, *by)
-    if (other := runs.get(key)) is None:
+    if (other := store().run(key)) is None:
         other = make()
-        runs.put(key, other)
+        store().put_run(key, other)
     return other
 
 
@@ -149,38 +158,3 @@ def example_counts(summary: Summary, count: int) -> TokenCounts:
     from viz_transformer.analysis.models.counting import token_counts
 
     return token_counts(checkpoint(summary), example_answers(summary, count))
-
-
-class KeptRuns:
-    """The runs that were looked at last, at most MOST_RUNS, for all sessions; beside the last one no more than are
-    MOST_BYTES with it."""
-
-    def __init__(self) -> None:
-        self._lock = Lock()
-        self._kept: OrderedDict[Hashable, tuple[Run, int]] = OrderedDict()  # and its bytes, which take time to count
-
-    def get(self, key: Hashable) -> Run | None:
-        with self._lock:
-            if key not in self._kept:
-                return None
-            self._kept.move_to_end(key)
-            return self._kept[key][0]
-
-    def put(self, key: Hashable, run: Run) -> None:
-        size = _bytes_of(run)
-        with self._lock:
-            self._kept[key] = run, size
-            self._kept.move_to_end(key)
-            total = sum(each for _, each in self._kept.values())
-            while len(self._kept) > 1 and (len(self._kept) > MOST_RUNS or total > MOST_BYTES):
-                total -= self._kept.popitem(last=False)[1][1]
-
-
-def _bytes_of(run: Run) -> int:
-    source, target = len(run.trace.src), len(run.trace.tgt)
-    return run.trace.anatomy.recorded_bytes(source=source, target=target, written=bool(run.steps))
-
-
-@st.cache_resource(show_spinner=False)
-def _runs() -> KeptRuns:
-    return KeptRuns()

@@ -1,28 +1,26 @@
-"""How the process treats memory that is no longer used."""
+"""Memory of a server that runs for long: what the C library keeps, when garbage is collected, what is given back."""
 
 from __future__ import annotations
 
 import ctypes
 import gc
 import sys
+from collections.abc import Callable
 from contextlib import suppress
 from threading import Lock, Timer
 from time import monotonic
 
 M_TRIM_THRESHOLD, M_TOP_PAD, M_MMAP_THRESHOLD = -1, -2, -3  # <malloc.h>
 MIB = 2**20
-MANY = 20
-"""Modules that are worth a search of their own."""
-
-YOUNG = 50_000
+YOUNG_OBJECTS = 50_000
 """Objects made before the youngest are searched for garbage; Python's own number is 700."""
 
-REST, LONGEST = 1.0, 5.0
-"""Seconds after which nobody waits for the page any more, and after which garbage does not wait for that."""
+REST_SECONDS, LONGEST_SECONDS = 1.0, 5.0
+"""After the last run of a page nobody waits for it any more; after the first, garbage waits no longer."""
 
-_left_alone: int | None = None  # modules that were there the last time
+_frozen = False
 _at_rest: Timer | None = None
-_waits_since: float | None = None  # when the first run ended since garbage was searched for
+_waits_since: float | None = None  # when the first run ended since garbage was collected
 _lock = Lock()
 
 
@@ -41,27 +39,26 @@ def keep_freed_memory(mebibytes: int = 256) -> None:
         mallopt(M_TOP_PAD, 16 * MIB)
 
 
-def leave_imports_alone() -> None:
-    """After the heavy imports: their hundred thousand objects are no longer searched for garbage.
+def freeze_imports() -> None:
+    """Exempt the objects of all imported modules from garbage collection; the first call only, before any model.
 
-    A recorded run keeps many small objects, a hundred a step, which sets off collections; each full one would go
+    A recorded run makes many small objects, a hundred a step, which set off collections; each full one would go
     through all of torch, and those of the youngest alone are a twentieth of a decode. So they are set off less often.
+    Whatever is alive when `gc.freeze` is called stays out of the collector's reach for good. A later call would put
+    there what visitors have made.
     """
-    global _left_alone
-    gc.collect()
-    gc.freeze()
-    gc.set_threshold(YOUNG, *gc.get_threshold()[1:])
-    _left_alone = len(sys.modules)
+    global _frozen
+    with _lock:
+        if _frozen:
+            return
+        _frozen = True
+        gc.collect()
+        gc.freeze()
+        gc.set_threshold(YOUNG_OBJECTS, *gc.get_threshold()[1:])
 
 
-def leave_new_imports_alone() -> None:
-    """The same for what was imported since, if that is much; nothing before the first time."""
-    if _left_alone is not None and len(sys.modules) >= _left_alone + MANY:
-        leave_imports_alone()
-
-
-def search_at_rest() -> None:
-    """Search everything for garbage when no run has ended for REST seconds, or LONGEST after the first that has.
+def collect_at_rest() -> None:
+    """Collect all garbage when no run has ended for REST_SECONDS, or LONGEST_SECONDS after the first that has.
 
     Streamlit would do so at the end of each run, before the browser has all of the page, which took a quarter of the
     time of a run; `runner.postScriptGC` in .streamlit/config.toml says that it does not. What is dragged runs the page
@@ -73,13 +70,22 @@ def search_at_rest() -> None:
             _at_rest.cancel()
         now = monotonic()
         _waits_since = _waits_since or now
-        _at_rest = Timer(max(0, min(REST, _waits_since + LONGEST - now)), _search)
+        _at_rest = Timer(max(0, min(REST_SECONDS, _waits_since + LONGEST_SECONDS - now)), _collect)
         _at_rest.daemon = True
         _at_rest.start()
 
 
-def _search() -> None:
+def _collect() -> None:
     global _waits_since
     with _lock:
         _waits_since = None
     gc.collect()
+
+
+def give_back(forget: Callable[[], None]) -> None:
+    """Call `forget`, collect what it has let go of, and hand freed memory back to the system (Linux with glibc)."""
+    forget()
+    gc.collect()
+    if sys.platform == "linux":
+        with suppress(OSError, AttributeError):  # another C library
+            ctypes.CDLL(None).malloc_trim(0)

@@ -16,7 +16,7 @@ from viz_transformer.ui.pages.run import answers, passing, whole_view
 from viz_transformer.ui.pages.run.fields import FIELDS
 from viz_transformer.ui.pages.run.question import chosen_question
 from viz_transformer.ui.session import cached, state
-from viz_transformer.ui.session.memory import search_at_rest
+from viz_transformer.ui.session.memory import collect_at_rest
 from viz_transformer.ui.session.runs import Shown
 
 QUESTION, ANSWER = ".st-key-question .vt-question", ".st-key-answer .vt-answer"
@@ -45,7 +45,7 @@ def place() -> None:
         state.select()
         state.pass_through()
         st.rerun()
-    search_at_rest()
+    collect_at_rest()
 
 
 def _whole() -> bool:

@@ -26,8 +26,7 @@ from viz_transformer.running.training_mode import training_trace
 from viz_transformer.ui.frame import text
 from viz_transformer.ui.frame.frame import Runs
 from viz_transformer.ui.pages.tensors.fields import FIELDS
-from viz_transformer.ui.session import passes, state
-from viz_transformer.ui.session.kept import kept
+from viz_transformer.ui.session import cached, passes, state
 from viz_transformer.ui.session.runs import Shown
 
 RUN, FILE, DIFFERENCE = "run", "file", "difference"
@@ -153,13 +152,17 @@ def _of_run(shown: Shown, seed: int | None) -> tuple[Trace, str]:
     return _training(shown, seed), f"{trace.id}-{seed}"
 
 
-@kept(4)
 def _training(shown: Shown, seed: int) -> Trace:
     """The run again, token by token, in training mode."""
-    read = shown.trace.tgt_ids
-    if shown.trace.anatomy.kind == "encoder-decoder":
-        return training_trace(shown.ckpt, shown.text, read, seed)
-    return training_trace(shown.ckpt, read, None, seed)
+    store, key = cached.store(), ("training mode", shown.trace.id, shown.trace.weights_sha256, seed)
+    if (found := store.trace(key)) is None:
+        read = shown.trace.tgt_ids
+        if shown.trace.anatomy.kind == "encoder-decoder":
+            found = training_trace(shown.ckpt, shown.text, read, seed)
+        else:
+            found = training_trace(shown.ckpt, read, None, seed)
+        store.put_trace(key, found)
+    return found
 
 
 def _vocabulary(both: Runs, trace: Trace) -> Sequence[str] | None:
@@ -225,7 +228,7 @@ def _take_file() -> None:
     data = file.getvalue()
     name, digest = str(file.name), hashlib.sha256(data).hexdigest()
     try:
-        _opened(digest, name, data)
+        cached.store().put_trace(("opened", digest), opened(data, name))
     except ValueError as error:
         _close()
         st.session_state[_PROBLEM] = str(error)
@@ -238,13 +241,6 @@ def _close() -> None:
         st.session_state.pop(key, None)
 
 
-@kept(4)
-def _opened(digest: str, name: str, _data: bytes | None) -> Trace:
-    if _data is None:
-        raise ValueError(f"{name} is no longer kept: open it again")
-    return opened(_data, name)
-
-
 def _file_key() -> str:
     return str(st.session_state[_OPENED][1])
 
@@ -255,12 +251,10 @@ def opened_trace() -> Trace | None:
     if kept is None:
         return None
     name, digest = kept
-    try:
-        return _opened(digest, name, None)
-    except ValueError as error:
+    if (found := cached.store().trace(("opened", digest))) is None:
         _close()
-        st.session_state[_PROBLEM] = str(error)
-        return None
+        st.session_state[_PROBLEM] = f"{name} is no longer kept: open it again"
+    return found
 
 
 def take_problem() -> str | None:

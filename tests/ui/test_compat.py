@@ -10,19 +10,19 @@ from streamlit.runtime.scriptrunner_utils.script_requests import RerunData, Scri
 from streamlit.runtime.state.safe_session_state import SafeSessionState
 from streamlit.testing.v1 import AppTest
 
-from viz_transformer.ui.session import requests
+from viz_transformer.ui import compat
 
 
 @pytest.fixture(autouse=True)
 def kept() -> None:
-    requests.keep_all()
+    compat.patch()
 
 
 def page():
     """A button whose callback touches the session after another request has come."""
     import streamlit as st
 
-    from tests.ui.session.test_requests import ask
+    from tests.ui.test_compat import ask
 
     def pressed():
         ask()
@@ -70,5 +70,5 @@ def test_of_two_requests_that_wait_the_later_one_does_not_take_back_what_it_does
 
 def test_asked_for_again_it_changes_nothing():
     before = SafeSessionState.on_script_will_rerun, script_requests._coalesce_widget_states
-    requests.keep_all()
+    compat.patch()
     assert (SafeSessionState.on_script_will_rerun, script_requests._coalesce_widget_states) == before

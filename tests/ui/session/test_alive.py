@@ -1,0 +1,39 @@
+"""Who looks at one model after the other leaves none of their runs behind."""
+
+from __future__ import annotations
+
+import gc
+from collections import Counter
+from random import Random
+
+from attack.sessions import MODELS
+from page_driver import opened, script
+from streamlit.runtime.state.safe_session_state import SafeSessionState
+
+from viz_transformer.checkpoint import Checkpoint
+from viz_transformer.running.decoding import Run
+from viz_transformer.running.record import Trace
+from viz_transformer.ui.session import cached
+from viz_transformer.ui.session.store import MAX_MODELS, MAX_RUNS
+
+KINDS = (Checkpoint, Run, Trace, SafeSessionState)
+ROUNDS = 12
+
+
+def alive() -> Counter[type]:
+    """How many objects there are of each of KINDS that some other object refers to, or nothing but a circle."""
+    gc.collect()
+    return Counter(type(each) for each in gc.get_objects() if type(each) in KINDS)
+
+
+def test_six_models_in_turn_leave_no_run_model_or_session_behind() -> None:
+    gc.unfreeze()  # what was frozen is not counted
+    cached.store().clear()
+    app, draw, before, found = script("app.py"), Random(0), alive(), list[tuple[Counter[type], int]]()
+    for _ in range(ROUNDS):
+        for name, text in MODELS.items():
+            opened(app, "attention", checkpoint=name, text=text(draw))
+        found.append((alive() - before, gc.get_freeze_count()))
+    assert found[-1] == found[ROUNDS // 2]  # by then as many runs are kept as are allowed
+    kept, _ = found[-1]
+    assert MAX_RUNS <= kept[Run] <= MAX_RUNS + 1 and kept[Checkpoint] <= MAX_MODELS  # and the one that is shown
