@@ -40,10 +40,11 @@ COUNTS = {
     "cold": 20,
     "steady": 300,
     "models": 1_000,
+    "gestures": 500,
     "crowd": 20,
 }
 """Tries of each kind; `steady` counts the texts of one session, `models` its views of six models in turn, `crowd` the
-sessions of a few minutes."""
+sessions of a few minutes, `gestures` those of one person in a browser behind a slow network."""
 WHERE = Path(__file__).resolve().parents[2]
 
 
@@ -178,10 +179,34 @@ def crowded(count: int, minutes: float, report: Report) -> str:
     return f"{count} sessions, {minutes:g} minutes: {found}, {left / MIB:,.0f} when all have left"
 
 
+def gestures(count: int, minutes: float, report: Report) -> str:
+    from statistics import median
+
+    from browser.gestures import MODEL, SECONDS, Gestures
+    from playwright.sync_api import sync_playwright
+    from slow_network import busy, slow_network
+
+    from viz_transformer.command.server import find_chrome
+
+    with served() as (server, _log, _process), slow_network(server) as address, sync_playwright() as playwright:
+        chrome = playwright.chromium.launch(executable_path=find_chrome(), args=["--no-sandbox", "--disable-gpu"])
+        page = chrome.new_page(viewport={"width": 1280, "height": 900})
+        page.goto(f"{address}/?run_view=map&checkpoint={MODEL}&text=42")
+        person = Gestures(page, seed=count, seconds=60)
+        person.do(8)  # what all pages need is imported
+        person.limit(SECONDS)
+        with busy():
+            person.do(count)
+        chrome.close()
+    taken = sorted(person.seconds[8:])
+    return f"{count} gestures, p50 {median(taken):.1f} s, p95 {taken[int(0.95 * count)]:.1f}, slowest {taken[-1]:.1f} s"
+
+
 SERVED: dict[str, Callable[[int, float, Report], str]] = {
     "cold": cold,
     "steady": steady,
     "models": models,
+    "gestures": gestures,
     "crowd": crowded,
 }
 

@@ -1,14 +1,31 @@
-"""No change that a browser tells is lost: callbacks run to their end, and of two that wait both are taken."""
+"""Nothing that a browser tells is lost, and no page stays unfinished: what Streamlit is made to do otherwise."""
 
 from __future__ import annotations
 
+import asyncio
+from collections.abc import Callable
+from contextlib import suppress
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+from unittest.mock import Mock
+
 import pytest
+from streamlit import runtime
+from streamlit.proto.ForwardMsg_pb2 import ForwardMsg
 from streamlit.proto.WidgetStates_pb2 import WidgetState, WidgetStates
+from streamlit.runtime.app_session import AppSession, AppSessionState
+from streamlit.runtime.runtime import Runtime
+from streamlit.runtime.script_data import ScriptData
 from streamlit.runtime.scriptrunner import get_script_run_ctx
+from streamlit.runtime.scriptrunner.script_cache import ScriptCache
 from streamlit.runtime.scriptrunner_utils import script_requests
 from streamlit.runtime.scriptrunner_utils.script_requests import RerunData, ScriptRequests
+from streamlit.runtime.session_manager import SessionClientDisconnectedError
 from streamlit.runtime.state.safe_session_state import SafeSessionState
+from streamlit.runtime.uploaded_file_manager import UploadedFileManager
 from streamlit.testing.v1 import AppTest
+from streamlit.web.server.starlette.starlette_websocket import StarletteSessionClient
 
 from viz_transformer.ui import compat
 
@@ -72,3 +89,177 @@ def test_asked_for_again_it_changes_nothing():
     before = SafeSessionState.on_script_will_rerun, script_requests._coalesce_widget_states
     compat.patch()
     assert (SafeSessionState.on_script_will_rerun, script_requests._coalesce_widget_states) == before
+
+
+# ---- what a run has sent
+
+
+@pytest.fixture
+def session(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[[], AppSession]:
+    """What makes a session of a script of two lines, on the running loop."""
+    script = tmp_path / "script.py"
+    script.write_text("import streamlit as st\nst.text('first')\nst.text('last')\n")
+    made: list[AppSession] = []
+
+    def make() -> AppSession:
+        files = Mock(spec=UploadedFileManager)
+        made.append(AppSession(ScriptData(str(script), False), files, ScriptCache(), None, {}))
+        return made[-1]
+
+    monkeypatch.setattr(Runtime, "instance", classmethod(lambda cls: Mock()))
+    return make
+
+
+def kinds(messages: list[ForwardMsg]) -> list[str]:
+    return [
+        message.delta.new_element.text.body
+        if message.WhichOneof("type") == "delta"
+        else str(message.WhichOneof("type"))
+        for message in messages
+    ]
+
+
+async def until_idle(session: AppSession) -> None:
+    while session._scriptrunner is not None:
+        await asyncio.sleep(0.01)
+
+
+def test_a_request_at_the_end_of_a_run_loses_nothing_of_that_run(
+    session: Callable[[], AppSession], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The script has ended, and what it sent waits for the loop, which is busy: all of that was lost."""
+
+    async def scenario() -> list[str]:
+        one = session()
+        one.request_rerun(None)
+        thread = one._scriptrunner._script_thread
+        thread.join(30)  # the loop hears nothing meanwhile
+        assert not thread.is_alive()
+        one.request_rerun(None)
+        queued: list[ForwardMsg] = []
+        enqueue = one._browser_queue.enqueue
+        monkeypatch.setattr(one._browser_queue, "enqueue", lambda message: (queued.append(message), enqueue(message)))
+        await until_idle(one)
+        return kinds(queued)
+
+    found = asyncio.run(scenario())
+    runs = found.count("new_session")
+    assert runs == 2 and {found.count(kind) for kind in ("first", "last", "script_finished")} == {runs}
+    assert found[-1] == "session_status_changed"
+
+
+def test_requests_that_wait_for_a_run_are_dropped_with_their_session(session: Callable[[], AppSession]) -> None:
+    async def scenario() -> None:
+        one = session()
+        one.request_rerun(None)
+        one._scriptrunner._script_thread.join(30)
+        one.request_rerun(None)
+        one._state = AppSessionState.SHUTDOWN_REQUESTED
+        await until_idle(one)
+        assert one._scriptrunner is None and "_viz_waiting" not in one.__dict__
+
+    asyncio.run(scenario())
+
+
+class Socket:
+    """A browser that takes `room` messages and then reads nothing until it `reads`."""
+
+    def __init__(self, room: int) -> None:
+        self.taken: list[ForwardMsg] = []
+        self.closed: list[int] = []
+        self._room, self._reads = room, asyncio.Event()
+        self.headers: Any = SimpleNamespace(items=list)
+        self.cookies: dict[str, str] = {}
+        self.client = None
+
+    async def send_bytes(self, payload: bytes) -> None:
+        if len(self.taken) >= self._room:
+            await self._reads.wait()
+        self.taken.append(ForwardMsg.FromString(payload))
+
+    async def close(self, code: int) -> None:
+        self.closed.append(code)
+
+    def reads(self) -> None:
+        self._reads.set()
+
+
+def text(words: str, at: int) -> ForwardMsg:
+    message = ForwardMsg()
+    message.delta.new_element.text.body = words
+    message.metadata.delta_path.extend([0, at])
+    return message
+
+
+def test_messages_for_a_browser_that_does_not_read_stay_where_a_new_run_drops_them(
+    session: Callable[[], AppSession], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def scenario() -> None:
+        one, socket = session(), Socket(room=1)
+        client = StarletteSessionClient(socket)  # type: ignore[arg-type]
+        woken: list[float] = []
+        server = SimpleNamespace(get_client=lambda _: client, _enqueued_some_message=lambda: woken.append(1))
+        monkeypatch.setattr(runtime, "get_instance", lambda: server)
+        for run in range(3):
+            one._clear_queue()  # as at the start of a run
+            for at in range(400):
+                one._enqueue_forward_msg(text(f"{run}", at))
+            for message in one.flush_browser_queue():
+                client.write_forward_msg(message)
+            await asyncio.sleep(0.02)
+        assert [message.delta.new_element.text.body for message in socket.taken] == ["0"]
+        assert one.flush_browser_queue() == [] and woken
+        socket.reads()
+        while not client._send_queue.empty():
+            await asyncio.sleep(0.01)
+        rest = one.flush_browser_queue()
+        assert {message.delta.new_element.text.body for message in rest} == {"2"} and len(rest) == 400
+        assert socket.closed == []
+        await client.aclose()
+
+    asyncio.run(scenario())
+
+
+def test_where_the_queue_to_a_browser_is_full_its_socket_is_closed() -> None:
+    async def scenario() -> None:
+        socket = Socket(room=0)
+        client = StarletteSessionClient(socket)  # type: ignore[arg-type]
+        with pytest.raises(SessionClientDisconnectedError):
+            for at in range(2000):
+                client.write_forward_msg(text("x", at))
+                await asyncio.sleep(0)
+        await asyncio.sleep(0.01)
+        assert socket.closed == [compat.TRY_AGAIN_LATER]
+        with pytest.raises(SessionClientDisconnectedError):
+            client.write_forward_msg(text("x", 0))
+        await asyncio.sleep(0.01)
+        assert len(socket.closed) == 1
+        with suppress(asyncio.CancelledError):
+            await client.aclose()
+
+    asyncio.run(scenario())
+
+
+def test_what_the_last_visitor_left_is_given_back_once_after_a_while(monkeypatch: pytest.MonkeyPatch) -> None:
+    class Server:
+        def __init__(self) -> None:
+            self._session_mgr = Mock(_disconnect_count=0)
+
+        def _on_session_disconnected(self) -> None:
+            self._session_mgr._disconnect_count += 1
+
+    monkeypatch.setattr(compat, "_Runtime", Server)
+    given: list[int] = []
+    compat.when_everyone_has_left(lambda: given.append(1), 0.1)
+
+    async def scenario() -> list[int]:
+        server, counts = Server(), list[int]()
+        for active, wait in ((1, 0.3), (0, 0.02), (0, 0.3), (0, 0.3)):
+            server._session_mgr.num_active_sessions.return_value = active
+            server._on_session_disconnected()
+            await asyncio.sleep(wait)
+            counts.append(len(given))
+        assert server._session_mgr.list_sessions.call_count == 2
+        return counts
+
+    assert asyncio.run(scenario()) == [0, 0, 1, 2]

@@ -1,0 +1,83 @@
+"""Clients that read slowly, or not at all for a while: each ends in an answered request."""
+
+from __future__ import annotations
+
+import socket
+import time
+from collections.abc import Iterator
+from contextlib import closing, contextmanager
+from pathlib import Path
+from typing import Any
+from urllib.parse import urlparse
+
+import pytest
+from attack.visitor import Visitor
+from served import APP, serving
+from streamlit.proto.BackMsg_pb2 import BackMsg
+from streamlit.proto.ForwardMsg_pb2 import ForwardMsg
+from websockets.sync.client import ClientConnection, connect
+
+SECONDS = 120
+
+
+@pytest.fixture(scope="module")
+def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    with serving(APP, Path(tmp_path_factory.mktemp("slow")) / "app.log") as address:
+        yield address
+
+
+@contextmanager
+def reading_late(server: str) -> Iterator[ClientConnection]:
+    """A connection whose messages are taken off the network only when they are asked for."""
+    where = urlparse(server)
+    assert where.hostname and where.port
+    with closing(socket.socket()) as plain:
+        plain.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 16_384)
+        plain.connect((where.hostname, where.port))
+        stream = f"{server.replace('http', 'ws')}/_stcore/stream"
+        settings: dict[str, Any] = {"origin": server, "subprotocols": ["streamlit"], "max_size": None, "max_queue": 1}
+        with connect(stream, sock=plain, ping_interval=None, **settings) as found:
+            yield found
+
+
+def ask(connection: ClientConnection, page: str, query: str) -> None:
+    wanted = BackMsg()
+    wanted.rerun_script.page_name, wanted.rerun_script.query_string = page, query
+    connection.send(wanted.SerializeToString())
+
+
+def answered(connection: ClientConnection) -> list[ForwardMsg]:
+    """All messages, until nothing runs any more and nothing comes for two seconds."""
+    found: list[ForwardMsg] = []
+    running, until = True, time.monotonic() + SECONDS
+    while time.monotonic() < until:
+        try:
+            data = connection.recv(timeout=2)
+        except TimeoutError:
+            if not running:
+                return found
+            continue
+        assert isinstance(data, bytes)
+        found.append(ForwardMsg.FromString(data))
+        if found[-1].HasField("session_status_changed"):
+            running = found[-1].session_status_changed.script_is_running
+    pytest.fail(f"after {len(found)} messages the page still says that it runs")
+
+
+def test_thirty_pages_that_nobody_read_end_in_an_answered_request(server: str) -> None:
+    """The 501st message ended the session, and whatever was asked afterwards was thrown away without a word."""
+    pages = ["attention", "decoding", "weight", "layers", "masks"]
+    with Visitor(server, checkpoint="numbers-tiny", text="12.50"):  # what all of them need is imported
+        pass
+    with reading_late(server) as connection:
+        for number in range(30):
+            ask(connection, pages[number % len(pages)], f"checkpoint=numbers-tiny&text={number}.50")
+            time.sleep(0.5)
+        late = answered(connection)
+        assert late[-1].HasField("session_status_changed")
+        assert not any(message.delta.new_element.HasField("exception") for message in late)
+        ask(connection, "attention", "checkpoint=numbers-tiny&text=77.50")
+        again = answered(connection)
+    finished = [message.script_finished for message in again if message.WhichOneof("type") == "script_finished"]
+    assert finished == [ForwardMsg.FINISHED_SUCCESSFULLY]
+    assert len([message for message in again if message.HasField("delta")]) > 30

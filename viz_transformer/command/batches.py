@@ -1,0 +1,171 @@
+"""Messages to a browser that belong together go as one, and what it has been sent already is only named.
+
+A page here is 56 to 126 messages of Streamlit, 0.2 to 0.8 MB. Most are containers and lines of text, and most of the
+bytes are the scripts, styles and pictures of components, which come again with every run of a page. A browser that asks
+for batches (batches.js, which the served page holds) gets the messages of a moment in one frame of the WebSocket, in
+which whatever it remembers has its number instead. It remembers what the server tells it to, so neither has to guess
+what the other has; a new connection begins with nothing. Other clients get Streamlit's own messages.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import struct
+from collections import OrderedDict
+from collections.abc import Iterator
+from hashlib import blake2b
+from importlib.resources import files
+from time import monotonic
+from typing import Any, Final
+
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+from streamlit.proto.ForwardMsg_pb2 import ForwardMsg
+
+ASKED: Final = b"batches"
+"""The query of the WebSocket's address by which a browser asks."""
+
+SCRIPT: Final = (files(__package__) / "batches.js").read_text(encoding="utf-8")
+
+LITERAL, REMEMBERED, KNOWN, FORGOTTEN, END = range(5)
+"""What a record of a batch is: bytes; bytes to remember by their number; the number of some; one to forget; the end of
+a message."""
+
+MIN_PART_BYTES, MAX_REMEMBERED_BYTES = 1024, 32 * 2**20
+"""Of what is remembered: each part, and all of them in one connection."""
+
+MIN_PICTURE_BYTES = 8 * 1024
+"""News of this size are not kept waiting."""
+
+FIRST_WAIT_SECONDS, WAIT_GROWTH, MAX_WAIT_SECONDS = 0.02, 1.5, 1.0
+"""How long small messages of a run wait for others: each time longer, as the run has gone on for longer."""
+
+_RECORD = struct.Struct("<BI")
+
+
+class Batches:
+    """The encoder of one connection: messages into batches."""
+
+    def __init__(self) -> None:
+        self._remembered: OrderedDict[bytes, tuple[int, int]] = OrderedDict()  # by digest: the number and the bytes
+        self._count = self._bytes = 0
+
+    def encode(self, message: bytes) -> bytes:
+        """The message's records."""
+        records = list[bytes]()
+        for part, is_large in _split(message):
+            records += self._named(part) if is_large else (_RECORD.pack(LITERAL, len(part)), part)
+        return b"".join([*records, _RECORD.pack(END, 0)])
+
+    def _named(self, part: bytes) -> Iterator[bytes]:
+        digest = blake2b(part, digest_size=16).digest()
+        if (known := self._remembered.get(digest)) is not None:
+            self._remembered.move_to_end(digest)
+            yield _RECORD.pack(KNOWN, known[0])
+            return
+        self._remembered[digest] = self._count, len(part)
+        self._count += 1
+        self._bytes += len(part)
+        yield _RECORD.pack(REMEMBERED, len(part))
+        yield part
+        while self._bytes > MAX_REMEMBERED_BYTES:
+            _, (number, size) = self._remembered.popitem(last=False)
+            self._bytes -= size
+            yield _RECORD.pack(FORGOTTEN, number)
+
+
+def _split(message: bytes) -> Iterator[tuple[bytes, bool]]:
+    """The message in parts, and of each whether it is one that may come again: a script, a style, a picture."""
+    begin = 0
+    if len(message) > MIN_PART_BYTES:
+        for value in _large_values(ForwardMsg.FromString(message)):
+            if (at := message.find(value, begin)) >= 0:
+                yield message[begin:at], False
+                yield value, True
+                begin = at + len(value)
+    yield message[begin:], False
+
+
+def _large_values(message: Any) -> Iterator[bytes]:
+    """The texts and bytes of at least MIN_PART_BYTES in a message, in the order in which they are written."""
+    for field, values in message.ListFields():
+        for value in values if field.is_repeated and not _is_map(field) else (values,):
+            if hasattr(value, "ListFields"):
+                yield from _large_values(value)
+            elif isinstance(value, str | bytes) and len(value) >= MIN_PART_BYTES:
+                yield value.encode() if isinstance(value, str) else value
+
+
+def _is_map(field: Any) -> bool:
+    return field.message_type is not None and bool(field.message_type.GetOptions().map_entry)
+
+
+class Batched:
+    """Sends a browser that asks for them batches in the place of messages."""
+
+    def __init__(self, app: ASGIApp) -> None:
+        self.app = app
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        asked = scope["type"] == "websocket" and scope["query_string"] == ASKED
+        await self.app(scope, receive, _Outbox(send).send if asked else send)
+
+
+class _Outbox:
+    """What is to be sent over one connection."""
+
+    def __init__(self, send: Send) -> None:
+        self._send = send
+        self._batches = Batches()
+        self._waiting = list[bytes]()
+        self._hurry, self._is_taken = asyncio.Event(), asyncio.Event()
+        self._is_taken.set()
+        self._sending: asyncio.Task[None] | None = None
+        self._wait = 0.0
+        self._last = 0.0
+
+    async def send(self, event: Message) -> None:
+        """Waits while the browser does not take what was sent before. Raises OSError if the connection is lost."""
+        if event["type"] != "websocket.send" or event.get("bytes") is None:
+            await self._send(event)
+            return
+        await self._is_taken.wait()
+        if self._sending is not None and self._sending.done():
+            self._sending.result()
+            self._sending = None
+        message: bytes = event["bytes"]
+        self._waiting.append(self._batches.encode(message))
+        if begins(message):
+            self._wait = FIRST_WAIT_SECONDS
+        if ends(message) or sum(map(len, self._waiting)) >= MIN_PICTURE_BYTES:
+            self._hurry.set()
+        if self._sending is None:
+            self._sending = asyncio.create_task(self._send_waiting(), name="batches")
+
+    async def _send_waiting(self) -> None:
+        while self._waiting:
+            try:
+                async with asyncio.timeout(max(0.0, self._last + self._wait - monotonic())):
+                    await self._hurry.wait()
+            except TimeoutError:
+                self._wait = min(self._wait * WAIT_GROWTH, MAX_WAIT_SECONDS)
+            self._hurry.clear()
+            batch, self._waiting = b"".join(self._waiting), []
+            self._is_taken.clear()
+            try:
+                await self._send({"type": "websocket.send", "bytes": batch})
+            finally:
+                self._is_taken.set()
+            self._last = monotonic()
+
+
+def begins(message: bytes) -> bool:
+    """Whether the message is the first of a run."""
+    return len(message) < 16_384 and ForwardMsg.FromString(message).WhichOneof("type") == "new_session"
+
+
+def ends(message: bytes) -> bool:
+    """Whether the message is the last of a run: nothing runs any more."""
+    if len(message) > 64:
+        return False
+    found = ForwardMsg.FromString(message)
+    return found.HasField("session_status_changed") and not found.session_status_changed.script_is_running
