@@ -229,7 +229,7 @@ def test_what_cannot_be_watched_is_refused_in_one_sentence(monkeypatch: pytest.M
     some = nn.Sequential(model, nn.Dropout(0.1))
     with pytest.raises(ValueError, match=r"call module\.eval"):
         alone(some, x)
-    with pytest.raises(ValueError, match="no attention over 2 tokens was seen"):
+    with pytest.raises(ValueError, match="attends over 5 tokens, but 2 names were given: give one for each"):
         watch(model.eval(), lambda: model(x), tokens=["a", "b"])
     with pytest.raises(ValueError, match="reads 2 texts at a time"):
         alone(model, torch.cat([x, x]))

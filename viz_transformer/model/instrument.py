@@ -74,10 +74,11 @@ class Anatomy:
     """What a model is made of and what a run of it records.
 
     attentions: by site, in the order of the forward pass. recorded, derived: every point by its full name. missing: why
-    it has no such point or fact though other models do, a sentence by name. experts: feed-forwards in a layer of which
-    each token has a few, None in a model with one. d_embed: the features of its embeddings where they are narrower than
-    the stream, which a map then makes of them; None elsewhere. positions: the word of `ModelConfig` for
-    what tells them apart, None if the model does not say. Sizes of vocabularies, limits and padding as in
+    it has no such point or fact though other models do, a sentence by name. modules: of a module that was watched, the
+    names of its own parts, by site. unseen: by site, why an attention of it was not recorded. experts: feed-forwards in
+    a layer of which each token has a few, None in a model with one. d_embed: the features of its embeddings where they
+    are narrower than the stream, which a map then makes of them; None elsewhere. positions: the word of `ModelConfig`
+    for what tells them apart, None if the model does not say. Sizes of vocabularies, limits and padding as in
     `ModelConfig`; `config` is that of our own Transformer, None for any other model. labels: the names of a model's
     classes, of which by `scoring` one holds, or each by itself, or of two the one by the sign of a single logit, or
     whose logits are plain numbers (of a regression).
@@ -97,6 +98,8 @@ class Anatomy:
     recorded: tuple[Point, ...]
     derived: tuple[Point, ...] = ()
     missing: Mapping[str, str] = field(default_factory=dict)
+    modules: Mapping[str, str] = field(default_factory=dict)
+    unseen: Mapping[str, str] = field(default_factory=dict)
     output: OutputKind
     norm: Literal["pre", "post"]
     final_norm: bool

@@ -6,11 +6,15 @@ import re
 from collections.abc import Iterable, Mapping
 from typing import Any, cast
 
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
 from viz_transformer.model.config import MAX_LAYERS, ModelKind
 from viz_transformer.model.instrument import Anatomy, Heads
 from viz_transformer.model.kinds import KINDS, SIDE_OF, StackName, kinds_of
 from viz_transformer.model.point import WEIGHTS, Point
 from viz_transformer.model.points import ATTENTION, EMBED, FFN
+from viz_transformer.numerals import significant
 from viz_transformer.sentences import quoted
 
 WATCHED = "watched"
@@ -19,6 +23,9 @@ UNTOLD = "a watched module tells its attention weights and what its modules give
 MODULES = "modules."
 """What the name of a point begins with that is what a module gave out."""
 LONGEST_NAME, LONGEST_MEANING = 500, 1000
+NO_SOFTMAX = "not a softmax over keys"
+OFF_BY = 2.0**-7
+"""By how much a row of weights may miss 1: bfloat16 has 8 bits."""
 
 _SITE = re.compile(r"(encoder|decoder)\.(0|[1-9][0-9]{0,2})\.(self|cross)")
 _STREAM = re.compile(r"(encoder|decoder)\.(0|[1-9][0-9]{0,2})\.residual_(?:in|out)")
@@ -50,11 +57,19 @@ def _is_decoder(site: str) -> bool:
 
 
 def watched_anatomy(
-    heads: Mapping[str, int], points: Iterable[Point], *, d_model: int, source: int, target: int
+    heads: Mapping[str, int],
+    points: Iterable[Point],
+    *,
+    d_model: int,
+    source: int,
+    target: int,
+    modules: Mapping[str, str],
+    unseen: Mapping[str, str],
 ) -> Anatomy:
-    """What the module is made of, as far as a call over so many tokens showed it. heads: of each attention, in turn."""
+    """What the module is made of, as far as a call over so many tokens showed it. heads: of each attention, in turn.
+    modules, unseen: as `Anatomy` has them."""
     layers: dict[StackName, int] = {"encoder": 0, "decoder": 0}
-    for site in heads:
+    for site in (*heads, *unseen):
         stack, layer, _ = site.split(".")
         layers[cast(StackName, stack)] = max(layers[cast(StackName, stack)], int(layer) + 1)
     return Anatomy(
@@ -64,7 +79,14 @@ def watched_anatomy(
         d_model=d_model,
         attentions={site: Heads(count, count, 0, 0) for site, count in heads.items()},  # of what size, maps do not say
         recorded=tuple(points),
-        missing=_missing(heads, layers),
+        missing=_missing((*heads, *unseen), layers)
+        | {
+            f"{site}.{what}": _unseen(site, modules, why)
+            for site, why in unseen.items()
+            for what in ("weights", "mask")
+        },
+        modules=dict(modules),
+        unseen=dict(unseen),
         output="none",
         norm="post",
         final_norm=False,
@@ -83,10 +105,78 @@ def _missing(sites: Iterable[str], layers: Mapping[StackName, int]) -> dict[str,
     return dict.fromkeys([*names, "logits"], UNTOLD)
 
 
+def made_in(path: str) -> str:
+    """How the meaning of attention weights ends, which says before how they came about."""
+    return f", in {path or 'the module'}"
+
+
+def sites_of(anatomy: Anatomy) -> tuple[str, ...]:
+    """All attentions, seen or not, layer by layer."""
+
+    def order(site: str) -> tuple[bool, int, bool]:
+        stack, layer, attention = site.split(".")
+        return stack == "decoder", int(layer), attention == "cross"
+
+    return tuple(sorted((*anatomy.attentions, *anatomy.unseen), key=order))
+
+
+def place_of(anatomy: Anatomy, site: str) -> str:
+    """The attention with the module that it is: "encoder.2.self (blocks.2.attn)"."""
+    return _named(site, anatomy.modules)
+
+
+def _named(site: str, modules: Mapping[str, str]) -> str:
+    return f"{site} ({modules[site]})" if modules.get(site) else site
+
+
+def _unseen(site: str, modules: Mapping[str, str], why: str) -> str:
+    return f"{_named(site, modules)} was not seen: {why}"
+
+
+def _not_seen(modules: Mapping[str, str], unseen: Mapping[str, str]) -> dict[str, str]:
+    """Weights and mask of attentions that were not seen: why, by name."""
+    said = {site: _unseen(site, modules, why) for site, why in unseen.items()}
+    return {f"{site}.{what}": said[site] for site in unseen for what in ("weights", "mask")}
+
+
+def unseen_sentences(anatomy: Anatomy) -> tuple[str, ...]:
+    """Of each attention whose weights were not recorded, which it is and why."""
+    return tuple(_unseen(site, anatomy.modules, why) for site, why in anatomy.unseen.items())
+
+
+def rows_in_words(weights: ArrayLike) -> str:
+    """What the rows of weights [..., Q, K] add up to, unless it is 1 as behind a softmax over the keys; "" then.
+
+    Rows of NaN are left out, and a row of zeros beside rows of 1 is one that may read nothing.
+    """
+    rows = np.asarray(weights, dtype=np.float64)
+    sums = rows.sum(axis=-1)
+    sums = sums[np.isfinite(sums)]
+    signed = bool((rows < 0).any())
+    ones, zeros = np.abs(sums - 1) <= OFF_BY, sums == 0
+    if not signed and (ones | zeros).all():
+        empty = int(zeros.sum())
+        return f"{empty} of {sums.size} rows add to 0, the others to 1" if empty and ones.any() else _only_zeros(empty)
+    columns = rows.sum(axis=-2)
+    by_column = not signed and bool((np.abs(columns - 1) <= OFF_BY).all())
+    least = f"weights from {significant(float(np.nanmin(rows)), 3)}, " if signed else ""
+    return f"{least}rows add to {_from_to(sums)}{', columns to 1' if by_column else ''}; {NO_SOFTMAX}"
+
+
+def _only_zeros(rows: int) -> str:
+    return f"rows add to 0; {NO_SOFTMAX}" if rows else ""
+
+
+def _from_to(sums: NDArray[np.float64]) -> str:
+    """The least and the largest, as one number where they look alike; what float32 rounds off is no part of them."""
+    least, most = (significant(round(float(each), 6), 3) for each in (sums.min(), sums.max()))
+    return least if least == most else f"{least} to {most}"
+
+
 def uneven_layers(anatomy: Anatomy) -> str | None:
     """Why pages that go through all layers cannot show it; None if each layer of a stack has the same attentions."""
     expected = [KINDS[kind].site(layer) for kind in kinds_of(anatomy) for layer in range(KINDS[kind].layers(anatomy))]
-    if lacking := [site for site in expected if site not in anatomy.attentions]:
+    if lacking := [site for site in expected if site not in anatomy.attentions and site not in anatomy.unseen]:
         return f"the layers of this module are not alike: it has no attention {lacking[0]}, so see it on Tensors alone"
     return None
 
@@ -100,6 +190,8 @@ def watched_to_dict(anatomy: Anatomy) -> dict[str, Any]:
         "d_model": anatomy.d_model,
         "heads": {site: heads.query for site, heads in anatomy.attentions.items()},
         "points": {point.name: point.meaning for point in anatomy.recorded},
+        "modules": dict(anatomy.modules),
+        "unseen": dict(anatomy.unseen),
     }
     try:
         watched_from_dict(written, source=1, target=1)
@@ -110,19 +202,30 @@ def watched_to_dict(anatomy: Anatomy) -> dict[str, Any]:
 
 def watched_from_dict(content: Any, *, source: int, target: int) -> Anatomy:
     """The anatomy that was written so. Raises ValueError with the reason for what cannot be one."""
-    if not isinstance(content, dict) or content.keys() != {"d_model", "heads", "points"}:
-        raise ValueError("what it says of the module is not its sizes, heads and points")
+    older = {"d_model", "heads", "points"}  # from before a recording had the names of modules and places not seen
+    if not isinstance(content, dict) or content.keys() not in (older, older | {"modules", "unseen"}):
+        raise ValueError("what it says of the module is not its sizes, heads, points and names")
     d_model, heads, points = content["d_model"], content["heads"], content["points"]
+    modules, unseen = content.get("modules", {}), content.get("unseen", {})
     if type(d_model) is not int or d_model < 0:
         raise ValueError(f"d_model is {quoted(d_model)}")
     if not isinstance(heads, dict) or not heads or not isinstance(points, dict):
         raise ValueError("it has no attention")
-    for site, count in heads.items():
+    if not isinstance(modules, dict) or not isinstance(unseen, dict):
+        raise ValueError("its modules or what was not seen are not named")
+    for site in (*heads, *unseen):
         found = _SITE.fullmatch(site)
         if found is None or int(found[2]) >= MAX_LAYERS or (found[1], found[3]) == ("encoder", "cross"):
             raise ValueError(f"{quoted(site)} is not an attention of the first {MAX_LAYERS} layers")
+    for site, count in heads.items():
         if type(count) is not int or count < 1:
             raise ValueError(f"{site} has {quoted(count)} heads")
+    for site, why in unseen.items():
+        if site in heads or not _is_text(why, LONGEST_MEANING):
+            raise ValueError(f"{site} is there and not seen, or why is not one sentence")
+    for site, path in modules.items():
+        if (site not in heads and site not in unseen) or not _is_text(path, LONGEST_NAME):
+            raise ValueError(f"the module of {quoted(site)} is not named in at most {LONGEST_NAME} characters")
     for name, meaning in points.items():
         if not isinstance(meaning, str) or len(meaning) > LONGEST_MEANING or len(name) > LONGEST_NAME:
             raise ValueError(f"the point {quoted(name)} is not described in at most {LONGEST_MEANING:,} characters")
@@ -132,6 +235,8 @@ def watched_from_dict(content: Any, *, source: int, target: int) -> Anatomy:
         d_model=d_model,
         source=source,
         target=target,
+        modules=modules,
+        unseen=unseen,
     )
     for name in (f"{site}.{what}" for site in heads for what in ("weights", "mask")):
         if name not in points:
@@ -140,6 +245,10 @@ def watched_from_dict(content: Any, *, source: int, target: int) -> Anatomy:
         if (found := _STREAM.fullmatch(name)) and int(found[2]) >= SIDE_OF[cast(StackName, found[1])].layers(anatomy):
             raise ValueError(f"it has a point {name} of a layer without attention")
     return anatomy
+
+
+def _is_text(value: Any, longest: int) -> bool:
+    return isinstance(value, str) and 0 < len(value) <= longest and value.isprintable()
 
 
 def shape_problem(anatomy: Anatomy, name: str, shape: tuple[int, ...], *, source: int, target: int) -> str | None:

@@ -7,7 +7,7 @@ import os
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field, fields, replace
 from functools import cached_property
 from pathlib import Path
 from types import NoneType
@@ -30,10 +30,20 @@ from viz_transformer.model.kinds import stacks_of
 from viz_transformer.model.layers import EMBEDDING_SCALES
 from viz_transformer.model.masks import LOWEST_ADDED, MASK_FILLS
 from viz_transformer.model.points import unknown_point
-from viz_transformer.model.watched import MODULES, WATCHED, shape_problem, watched_from_dict, watched_to_dict
+from viz_transformer.model.watched import (
+    MODULES,
+    WATCHED,
+    made_in,
+    place_of,
+    rows_in_words,
+    shape_problem,
+    sites_of,
+    watched_from_dict,
+    watched_to_dict,
+)
 from viz_transformer.running.anew import Anew
 from viz_transformer.running.edits import Edit, check_edits, edit_from_dict
-from viz_transformer.sentences import in_one_line, quoted
+from viz_transformer.sentences import in_one_line, quoted, shortened
 
 FORMAT_VERSION = 1
 OF_STEPS = "each step's own"  # info["rows"] of a trace whose rows are those of many passes
@@ -121,6 +131,28 @@ class Trace:
     @property
     def tgt_originals(self) -> tuple[str, ...]:
         return self.tgt.originals
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """A line for each attention of a watched module: which module it is, its heads, and what its rows add up to
+        where that is not 1; or why it was not seen. Nothing of any other run."""
+        return tuple(map(self._note, sites_of(self.anatomy))) if is_watched(self) else ()
+
+    def _note(self, site: str) -> str:
+        if site in self.anatomy.unseen:
+            return f"{place_of(self.anatomy, site)}: not seen, {self.anatomy.unseen[site]}"
+        heads = self.anatomy.attentions[site].query
+        meaning = self.anatomy.point[f"{site}.weights"].meaning
+        how = meaning.removesuffix(made_in(self.anatomy.modules.get(site, "")))
+        said = f"{place_of(self.anatomy, site)}: {heads} head{'s' if heads > 1 else ''}, {how}"
+        rows = rows_in_words(self[f"{site}.weights"].numpy())
+        return f"{said}; {rows}" if rows else said
+
+    def __repr__(self) -> str:
+        if is_watched(self):
+            words = shortened(" ".join((self.src if len(self.src) else self.tgt).tokens), 60)
+            return "\n  ".join((f"Trace of {self.checkpoint} over {words!r}", *self.notes))
+        return f"Trace({', '.join(f'{each.name}={getattr(self, each.name)!r}' for each in fields(self) if each.repr)})"
 
     @property
     def is_kept_whole(self) -> bool:

@@ -1,145 +1,436 @@
 """What a call of a torch module shows of its attention, seen below torch's own functions.
 
-Attention is found by what happens: a softmax over the tokens whose result is multiplied with something. Nothing of the
-module is changed or replaced; fused kernels are switched to the plain ones, which take the same steps one by one.
+Attention is found by what happens: a matrix of queries and keys over the tokens, whose product with values is taken. It
+is followed from the scores, or from a softmax over the tokens, through each step that keeps its shape; what is kept is
+what the values were multiplied with. Nothing of the module is changed or replaced; fused kernels are taken apart into
+plain steps. All of that holds in the thread that watches, and no other: the module may be at work in several.
 """
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import torch
 from torch import Tensor, nn
-from torch.nn.attention import SDPBackend, sdpa_kernel
+from torch.multiprocessing.reductions import StorageWeakRef
+from torch.overrides import TorchFunctionMode
 from torch.utils._python_dispatch import TorchDispatchMode
 
-_SOFTMAX = {torch.ops.aten._softmax, torch.ops.aten._safe_softmax}
-_PRODUCTS = {torch.ops.aten.bmm, torch.ops.aten.mm, torch.ops.aten.baddbmm}
-_COPIES = {torch.ops.aten.clone, torch.ops.aten._to_copy, torch.ops.aten._unsafe_view}
+_aten = torch.ops.aten
+_SOFTMAX = {_aten._softmax, _aten._safe_softmax}
+_FROM_SCORES = {*_SOFTMAX, _aten._log_softmax, _aten.exp, _aten.exp2, _aten.sigmoid, _aten.relu, _aten.softplus}
+"""Steps that make weights of scores: what the first of them reads says which cells a mask closed."""
+_PRODUCTS = {_aten.mm: 0, _aten.bmm: 0, _aten.addmm: 1, _aten.baddbmm: 1}
+"""Products of matrices, and the place of the first matrix among the arguments."""
+_COPIES = {_aten.clone, _aten._to_copy, _aten._unsafe_view, _aten.copy_}
+_FUSED = {
+    getattr(_aten, name)
+    for name in (
+        "_scaled_dot_product_flash_attention",
+        "_scaled_dot_product_flash_attention_for_cpu",
+        "_scaled_dot_product_efficient_attention",
+        "_scaled_dot_product_cudnn_attention",
+        "_scaled_dot_product_fused_attention_overrideable",
+        "_scaled_dot_product_attention_math_for_mps",
+    )
+    if hasattr(_aten, name)
+}
+_MAX_AXES, _MAX_TRAILS = 5, 1024
 
 
 @dataclass(eq=False)
 class SeenMap:
-    """One softmax: where it was made, its scores and its weights [H, Q, K], and whether something was weighed by it."""
+    """One matrix over the tokens, with its weights [H, Q, K] and the module that used it, or made it.
+
+    used: values were multiplied with `weights`; else they are what a softmax gave, of which no product was seen.
+    softmax: a softmax over the keys is among its steps. steps: what torch did from the scores, or behind that softmax,
+    to the product. scores:
+    what the first step that makes weights of scores read, [H, Q, K]; None without such a step. from_layer: its scores
+    are what a linear layer gave out, as a classifier's are. joined: it is part of another map. again: a product reads
+    it that a change of `weights` would not reach. parts: what was multiplied, and the head at which it begins.
+    """
 
     path: str
     call: int
-    scores: Tensor
     weights: Tensor
+    softmax: bool
+    scores: Tensor | None = None
+    steps: tuple[str, ...] = ()
     used: bool = False
+    from_layer: bool = False
+    joined: bool = False
+    again: bool = False
+    parts: dict[tuple[Any, ...], int] = field(default_factory=dict)
 
     @property
     def shape(self) -> tuple[int, int]:
         return self.weights.size(-2), self.weights.size(-1)
 
+    @property
+    def is_attention(self) -> bool:
+        """Whether it belongs to the attentions, seen or not: a classifier's softmax, or a part of a map, does not."""
+        return self.used or (self.softmax and not self.from_layer and not self.joined)
+
 
 @dataclass(eq=False)
 class SeenCall:
-    """What one call showed: its softmaxes in turn; by path, what modules read and gave out, first call only."""
+    """What one call showed: its maps in turn; by path, what modules read and gave out, first call only.
+
+    begun: by path, how many maps there were when a module was first called. others: how many queries and keys a softmax
+    had that is not over the tokens.
+    """
 
     maps: list[SeenMap] = field(default_factory=list)
     read: dict[str, Tensor] = field(default_factory=dict)
     gave: dict[str, Tensor] = field(default_factory=dict)
+    begun: dict[str, int] = field(default_factory=dict)
+    others: list[tuple[int, int]] = field(default_factory=list)
+
+
+Change = Callable[[int, int, Tensor], Tensor]
+"""What to take instead of weights [H, Q, K]: of the map of this number, from this head of it on."""
+
+
+@dataclass(frozen=True, eq=False)
+class _Trail:
+    """Where the numbers of a storage come from, if they may be a map.
+
+    stride, size: of its queries and keys. numel: how many numbers the map has. texts: of how many texts it is. made:
+    its softmax, or several that were put together. query: the map whose product it is, if that was no softmax.
+    from_product: it was begun by a product of two tensors of which neither is a parameter.
+    """
+
+    stride: tuple[int, int]
+    size: tuple[int, int]
+    numel: int
+    texts: int = 1
+    made: tuple[SeenMap, ...] = ()
+    steps: tuple[str, ...] = ()
+    scores: Tensor | None = None
+    query: SeenMap | None = None
+    from_product: bool = False
+    from_layer: bool = False
 
 
 class _Watching(TorchDispatchMode):  # type: ignore[no-untyped-call]  # torch's own
-    """Hears of each step that torch takes; `change(number, weights)` may put others in the place of a softmax's."""
+    """Sees each step that torch takes; `change` may put other weights in the place of a map's."""
 
-    def __init__(
-        self,
-        found: SeenCall,
-        sizes: set[int],
-        where: list[tuple[str, int]],
-        change: Callable[[int, Tensor], Tensor] | None,
-    ) -> None:
+    def __init__(self, found: SeenCall, sizes: set[int], where: _Where, change: Change | None) -> None:
         super().__init__()  # type: ignore[no-untyped-call]
         self._found, self._sizes, self._where, self._change = found, sizes, where, change
-        self._made: dict[int, SeenMap] = {}
-        self._kept: list[Tensor] = []  # so that no other tensor gets their storage
+        self._trails: dict[int, tuple[StorageWeakRef, _Trail | None]] = {}  # None: of parameters alone
 
     def __torch_dispatch__(
         self, func: Any, types: Any, args: tuple[Any, ...] = (), kwargs: dict[str, Any] | None = None
     ) -> Any:
+        kwargs = kwargs or {}
         step = func.overloadpacket
+        if step in _FUSED:
+            return self._unfused(func, args, kwargs)
         if step in _PRODUCTS:
-            for each in args:
-                if isinstance(each, Tensor) and (made := self._made.get(_storage(each))):
-                    made.used = True
-        out = func(*args, **(kwargs or {}))
-        if step in _SOFTMAX and self._over_tokens(out, args[1]):
-            out = self._softmax(args[0], out)
-        elif step in _COPIES and isinstance(args[0], Tensor) and (made := self._made.get(_storage(args[0]))):
-            self._keep(out, made)
+            return self._product(func, args, kwargs)
+        with self:  # what is several steps comes as these: in inference mode, and where a fused kernel is taken apart
+            if (out := func.decompose(*args, **kwargs)) is not NotImplemented:
+                return out
+        out = func(*args, **kwargs)
+        first = out[0] if isinstance(out, tuple | list) and out else out
+        if _is_followed(first) and first.is_floating_point():
+            self._follow(func, args, first)
         return out
 
-    def _over_tokens(self, out: Tensor, axis: int) -> bool:
-        last = axis in (-1, out.dim() - 1)
-        return last and 2 <= out.dim() <= 4 and out.size(-1) in self._sizes and out.size(-2) in self._sizes
+    def _unfused(self, func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        """What a fused kernel gives out, by its plain steps, each of which is seen."""
+        given = dict(zip((each.name for each in func._schema.arguments), args, strict=False)) | kwargs
+        query, key = given["query"], given["key"]
+        with self:
+            out, _ = _aten._scaled_dot_product_attention_math.default.decompose(
+                query,
+                key,
+                given["value"],
+                given.get("attn_mask", given.get("attn_bias")),
+                given.get("dropout_p", 0.0),
+                given.get("is_causal", False),
+                scale=given.get("scale"),
+                enable_gqa=query.size(-3) != key.size(-3),
+            )
+        others = [str(each.type) for each in func._schema.returns[1:]]
+        return (out, *(out.new_empty(0) if each == "Tensor" else 0 for each in others))
 
-    def _softmax(self, scores: Tensor, out: Tensor) -> Tensor:
-        if out.dim() == 4 and out.size(0) > 1:
-            raise ValueError(f"the call reads {out.size(0)} texts at a time: give it one")
-        heads = out.reshape(-1, *out.shape[-2:])
-        if self._change is not None:
-            heads = self._change(len(self._found.maps), heads)
-            out = heads.reshape(out.shape)
-        path, call = self._where[-1] if self._where else ("", 0)
-        made = SeenMap(path, call, scores.reshape(heads.shape).clone(), heads.clone())
-        self._found.maps.append(made)
-        self._keep(out, made)
+    # ---- from scores to weights
+
+    def _trail(self, tensor: Tensor) -> _Trail | None:
+        ref, trail = self._trails.get(_storage(tensor), (None, None))
+        return None if ref is None or _is_gone(ref) else trail
+
+    def _keep(self, tensor: Tensor, trail: _Trail | None) -> None:
+        if len(self._trails) > _MAX_TRAILS:
+            self._trails = {number: each for number, each in self._trails.items() if not _is_gone(each[0])}
+        ref = StorageWeakRef(tensor.untyped_storage())  # type: ignore[no-untyped-call]  # torch's own
+        self._trails[_storage(tensor)] = ref, trail
+
+    def _is_parameter(self, tensor: Tensor) -> bool:
+        """Whether it is a parameter or a buffer, or made of such alone."""
+        number = _storage(tensor)
+        if number in self._where.parameters:
+            return True
+        ref, trail = self._trails.get(number, (None, None))
+        return ref is not None and not _is_gone(ref) and trail is None
+
+    def _follow(self, func: Any, args: tuple[Any, ...], out: Tensor) -> None:
+        """What becomes of a map in a step that is no product."""
+        step = func.overloadpacket
+        flat = [each for arg in args for each in (arg if isinstance(arg, tuple | list) else (arg,))]
+        tensors = [each for each in flat if _is_followed(each)]
+        if not func._schema.is_mutable and any(_storage(each) == _storage(out) for each in tensors):
+            return  # a view
+        if tensors and all(self._is_parameter(each) for each in tensors):
+            self._keep(out, None)
+            return
+        met = [(each, trail) for each in tensors if (trail := self._trail(each)) is not None]
+        met.sort(key=lambda pair: (not pair[1].made, pair[1].from_layer))
+        if step in _SOFTMAX and not met:
+            met = [(args[0], _Trail((0, 0), (0, 0), 0))]
+        for each, trail in met:
+            if (axes := _axes(each, trail, out)) is not None:
+                break
+        else:
+            return
+        query, key = axes
+        scores, size = trail.scores, (out.size(query), out.size(key))
+        may_be_map = self._over_tokens(size) and not trail.from_layer
+        if scores is None and step in _FROM_SCORES and args[0].shape == out.shape and may_be_map:
+            scores = _heads(args[0], axes).clone()
+        followed = replace(
+            trail,
+            stride=(out.stride(query), out.stride(key)),
+            size=size,
+            numel=max(out.numel(), trail.numel),
+            texts=out.size(0) if out.dim() > 3 else 1,
+            made=tuple({id(seen): seen for _, other in met for seen in other.made}.values()),
+            steps=trail.steps if step in _COPIES else (*trail.steps, step.__name__.strip("_")),
+            scores=scores,
+        )
+        if step in _SOFTMAX and args[1] % out.dim() == key:
+            followed = self._softmax(followed, _heads(out, axes))
+        self._keep(out, followed)
+
+    def _softmax(self, trail: _Trail, heads: Tensor) -> _Trail:
+        """A softmax over the keys begins a map; a second one on its way is one more step."""
+        if trail.query is not None:
+            trail.query.used = False  # it was a factor of scores, no map
+        if trail.made:
+            return trail
+        if not self._over_tokens(trail.size):
+            if trail.from_product:
+                self._found.others.append(trail.size)
+            return trail
+        _check_one_text(trail)
+        path, call = self._where.of_softmax()
+        seen = SeenMap(path, call, heads.clone(), True, trail.scores, from_layer=trail.from_layer)
+        self._found.maps.append(seen)
+        return replace(trail, made=(seen,), steps=(), query=None)
+
+    def _over_tokens(self, size: tuple[int, int]) -> bool:
+        return size[0] in self._sizes and size[1] in self._sizes
+
+    # ---- products
+
+    def _product(self, func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        """A product of two matrices: values by a map; or queries and keys, which may begin one."""
+        first = _PRODUCTS[func.overloadpacket]
+        factors = args[first : first + 2]
+        own = [self._is_parameter(each) for each in factors]
+        used: SeenMap | None = None
+        for place, factor in enumerate(factors):
+            if used is not None or (trail := self._trail(factor)) is None:
+                continue
+            weights = self._weights(factor, trail, turned=place == 1)
+            if trail.made and (weights is None or (first and any(own))):
+                for seen in trail.made:  # of another shape, or what a linear layer reads
+                    seen.again |= _storage(factor) not in {storage for storage, *_ in seen.parts}
+            elif weights is not None and (trail.made or (place == 0 and trail.from_product and not any(own))):
+                used, changed = self._use(factor, trail, weights)
+                if changed is not None:
+                    new = (changed.transpose(-1, -2) if place else changed).reshape(factor.shape)
+                    if all(factor.stride()):
+                        factor.copy_(new)  # so that whatever else reads the map, reads this
+                    else:
+                        args = (*args[: first + place], new, *args[first + place + 1 :])
+        out: Tensor = func(*args, **kwargs)
+        if all(own):
+            self._keep(out, None)
+        elif used is None or not used.softmax:
+            size, stride = (out.size(-2), out.size(-1)), (out.stride(-2), out.stride(-1))
+            by_layer = any(own)
+            self._keep(
+                out, _Trail(stride, size, out.numel(), query=used, from_product=not by_layer, from_layer=by_layer)
+            )
         return out
 
-    def _keep(self, tensor: Tensor, made: SeenMap) -> None:
-        self._made[_storage(tensor)] = made
-        self._kept.append(tensor)
+    def _weights(self, factor: Tensor, trail: _Trail, *, turned: bool) -> Tensor | None:
+        """What a factor of a product weighs values by, [H, Q, K]; None if what is summed over is not its keys.
+
+        turned: it is the second factor, whose columns are the queries. A map that is used turned round is one, too.
+        """
+        rows, columns = (-1, -2) if turned else (-2, -1)
+        stride, size = ((of(rows), of(columns)) for of in (factor.stride, factor.size))
+        for queries, keys, own in ((*trail.size, trail.stride), (*trail.size[::-1], trail.stride[::-1])):
+            alike = all(a == b or of == 1 for a, b, of in zip(stride, own, size, strict=True))
+            if alike and size[1] == keys and size[0] % queries == 0 and self._over_tokens((queries, keys)):
+                return (factor.transpose(-1, -2) if turned else factor).reshape(-1, queries, keys)
+        return None
+
+    def _use(self, factor: Tensor, trail: _Trail, weights: Tensor) -> tuple[SeenMap, Tensor | None]:
+        """Keep what values are multiplied with: the map, and what is to be taken instead, None for the same."""
+        _check_one_text(trail)
+        if trail.query is not None:
+            trail.query.used = False
+        path, call = self._where.now()
+        if trail.made:
+            seen = trail.made[0]
+            for other in trail.made[1:]:
+                other.joined = not other.used
+        else:
+            seen = SeenMap(path, call, weights, False)
+            self._found.maps.append(seen)
+            self._keep(factor, replace(trail, made=(seen,)))
+        part = _storage(factor), factor.storage_offset(), factor.stride(), len(weights)
+        taken = sum(heads for *_, heads in seen.parts)
+        is_new = part not in seen.parts and taken * weights[0].numel() < trail.numel
+        if part not in seen.parts and not is_new:
+            seen.again = True
+            return seen, None
+        begins = seen.parts.setdefault(part, taken)
+        changed = None if self._change is None else self._change(self._found.maps.index(seen), begins, weights)
+        if is_new:
+            kept = (weights if changed is None else changed).clone()
+            seen.weights = torch.cat([seen.weights, kept]) if seen.used else kept
+            seen.used, seen.scores, seen.steps = True, trail.scores, trail.steps
+            seen.path, seen.call = path, call
+        return seen, changed
+
+
+def _is_followed(value: Any) -> bool:
+    return isinstance(value, Tensor) and value.layout == torch.strided and not value.is_nested
 
 
 def _storage(tensor: Tensor) -> int:
-    return tensor.untyped_storage().data_ptr()
+    return int(tensor.untyped_storage()._cdata)
+
+
+def _is_gone(ref: StorageWeakRef) -> bool:
+    return bool(ref.expired())  # type: ignore[no-untyped-call]  # torch's own
+
+
+def _check_one_text(trail: _Trail) -> None:
+    if trail.texts > 1:
+        raise ValueError(f"the call reads {trail.texts} texts at a time: give it one")
+
+
+def _axes(tensor: Tensor, trail: _Trail, out: Tensor) -> tuple[int, int] | None:
+    """Which dimensions of `out`, made of `tensor`, are queries and keys; None if it is no map any more."""
+    more = out.dim() - tensor.dim()
+    if more < 0 or not 2 <= out.dim() <= _MAX_AXES:
+        return None
+    if not trail.numel:
+        return out.dim() - 2, out.dim() - 1
+    key = _axis(tensor, trail.stride[1], trail.size[1], ())
+    query = None if key is None else _axis(tensor, trail.stride[0], trail.size[0], (key,))
+    if key is None or query is None or any(out.size(axis + more) != tensor.size(axis) for axis in (query, key)):
+        return None
+    return query + more, key + more
+
+
+def _axis(tensor: Tensor, stride: int, size: int, taken: tuple[int, ...]) -> int | None:
+    """The last dimension with this stride, of this size if there is one; a part of it if heads were before it."""
+    places = [d for d in range(tensor.dim()) if d not in taken and tensor.stride(d) == stride]
+    fitting = [d for d in places if tensor.size(d) == size] or [d for d in places if size % tensor.size(d) == 0]
+    return fitting[-1] if fitting else None
+
+
+def _heads(tensor: Tensor, axes: tuple[int, int]) -> Tensor:
+    """[H, Q, K] of a map that has its queries and keys in these dimensions."""
+    queries, keys = (tensor.size(axis) for axis in axes)
+    return tensor.movedim(axes, (-2, -1)).reshape(-1, queries, keys)
+
+
+class _Where:
+    """Which module is at work in this thread, and which tensors are parameters or buffers."""
+
+    def __init__(self, module: nn.Module) -> None:
+        self._thread = threading.get_ident()
+        self._stack: list[tuple[str, int]] = []
+        self._calls: dict[str, int] = {}
+        own = [*module.parameters(), *module.buffers()]
+        self.parameters = {_storage(each) for each in own if _is_followed(each)}
+        self._softmaxes = {path for path, part in module.named_modules() if isinstance(part, nn.Softmax)}
+
+    @property
+    def is_here(self) -> bool:
+        """False in any other thread, which calls the same module for itself."""
+        return threading.get_ident() == self._thread
+
+    def begin(self, path: str) -> None:
+        self._stack.append((path, self._calls.get(path, 0)))
+        self._calls[path] = self._calls.get(path, 0) + 1
+
+    def end(self) -> None:
+        self._stack.pop()
+
+    def now(self) -> tuple[str, int]:
+        """The path of the module, and how many calls of it there were before this one."""
+        return self._stack[-1] if self._stack else ("", 0)
+
+    def of_softmax(self) -> tuple[str, int]:
+        """The same of a module that has more to do than a softmax."""
+        return next((each for each in reversed(self._stack) if each[0] not in self._softmaxes), ("", 0))
+
+
+class _Plain(TorchFunctionMode):
+    """Under any such mode torch's modules take no fast path, in this thread alone, and so come by their plain steps."""
+
+    def __torch_function__(
+        self, func: Any, types: Any, args: tuple[Any, ...] = (), kwargs: dict[str, Any] | None = None
+    ) -> Any:
+        return func(*args, **(kwargs or {}))
 
 
 def see(
-    module: nn.Module, call: Callable[[], Any], sizes: set[int], change: Callable[[int, Tensor], Tensor] | None = None
+    module: nn.Module, call: Callable[[], Any], sizes: set[int], change: Change | None = None
 ) -> tuple[SeenCall, Any]:
     """One watched call, and what it gave out."""
-    found, where = SeenCall(), list[tuple[str, int]]()
+    found, where = SeenCall(), _Where(module)
     with ExitStack() as stack:
         stack.enter_context(_hooks(module, found, sizes, where))
-        stack.enter_context(_plain_attention())
+        stack.enter_context(_Plain())
         stack.enter_context(_Watching(found, sizes, where, change))
         return found, call()
 
 
 @contextmanager
-def _plain_attention() -> Iterator[None]:
-    """Fused attention gives no weights: have torch take its steps one by one."""
-    fast = torch.backends.mha.get_fastpath_enabled()
-    torch.backends.mha.set_fastpath_enabled(False)
-    try:
-        with sdpa_kernel(SDPBackend.MATH):
-            yield
-    finally:
-        torch.backends.mha.set_fastpath_enabled(fast)
-
-
-@contextmanager
-def _hooks(module: nn.Module, found: SeenCall, sizes: set[int], where: list[tuple[str, int]]) -> Iterator[None]:
+def _hooks(module: nn.Module, found: SeenCall, sizes: set[int], where: _Where) -> Iterator[None]:
     """Know which module is at work, and keep what it reads and gives out for each token."""
-    calls: dict[str, int] = {}
     with ExitStack() as stack:
         for path, part in module.named_modules():
 
-            def begins(_: nn.Module, args: tuple[Any, ...], kwargs: dict[str, Any], path: str = path) -> None:
-                where.append((path, calls.setdefault(path, 0)))
-                calls[path] += 1
-                if (vectors := _vectors((*args, *kwargs.values()), sizes)) is not None:
+            def begins(
+                _: nn.Module, args: tuple[Any, ...], kwargs: dict[str, Any] | None = None, path: str = path
+            ) -> None:
+                if not where.is_here:  # where torch passes no kwargs before it has registered that it should
+                    return
+                where.begin(path)
+                found.begun.setdefault(path, len(found.maps))
+                if (vectors := _vectors((*args, *(kwargs or {}).values()), sizes)) is not None:
                     found.read.setdefault(path, vectors)
 
             def ends(_: nn.Module, args: tuple[Any, ...], out: Any, path: str = path) -> None:
-                where.pop()
+                if not where.is_here:
+                    return
+                where.end()
                 if (vectors := _vectors(out if isinstance(out, tuple) else (out,), sizes)) is not None:
                     found.gave.setdefault(path, vectors)
 

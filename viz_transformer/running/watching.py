@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import warnings
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
@@ -13,13 +14,21 @@ from viz_transformer.model.instrument import Anatomy
 from viz_transformer.model.kinds import KINDS
 from viz_transformer.model.point import Point
 from viz_transformer.model.points import unknown_point
-from viz_transformer.model.watched import MODULES, WATCHED, watched_anatomy, watched_point
+from viz_transformer.model.watched import (
+    LONGEST_MEANING,
+    MODULES,
+    WATCHED,
+    made_in,
+    unseen_sentences,
+    watched_anatomy,
+    watched_point,
+)
 from viz_transformer.running.edits import Edit, check_edits
 from viz_transformer.running.record import Trace, next_of, tokens_of_names, trace_value
 from viz_transformer.running.tracing import check_edits_ran
-from viz_transformer.running.watched_call import SeenCall, SeenMap, see
-from viz_transformer.running.watched_sites import Names, WatchedSite, watched_sites
-from viz_transformer.sentences import quoted
+from viz_transformer.running.watched_call import Change, SeenCall, SeenMap, see
+from viz_transformer.running.watched_sites import Names, WatchedSite, layer_path, watched_sites
+from viz_transformer.sentences import quoted, shortened
 
 CLOSED = -1e4
 """A score from here down whose weight is exactly 0 counts as masked: models write -inf, -1e9 or float32's least."""
@@ -40,32 +49,41 @@ def watch(
     and the source is told apart by their lengths; where these are equal, by the names of modules.
 
     The trace has `{site}.weights` [1, H, Q, K] and `{site}.mask` of each attention, layer by layer in the order of the
-    run; `{stack}.{layer}.residual_in` and `residual_out` [1, T, D] where a layer is one of a list of modules;
+    run: what the values were multiplied with, whether a softmax over the keys made it or not. `anatomy.modules` has the
+    module of each attention, `anatomy.unseen` why the weights of one were not recorded: it keeps its place among the
+    layers, and a warning names it. `trace.attentions()` has a line for each, with what its rows add up to.
+    `{stack}.{layer}.residual_in` and `residual_out` [1, T, D] are there where a layer is one of a list of modules,
     `modules.{path}` for what else gives out vectors of each token. `missing` of its anatomy says why there is no more.
     Ids are the tokens' places in the text. `info["difference"]` is the largest between the outputs of the call
-    unwatched and watched. An edit changes weights, where its point is `{site}.weights`, and takes the place of the
-    softmax's result. A cell is masked where its weight is exactly 0 and its score -inf or under -10,000.
+    unwatched and watched; each call draws the same random numbers. An edit changes weights, where its point is
+    `{site}.weights`, right before the values are multiplied. A cell is masked where its weight is exactly 0 and its
+    score -inf or under -10,000.
 
     Raises ValueError with one sentence for a module in training mode, for a call in which no attention over these
     tokens is seen, for more than one text at a time, and for an edit that fits nothing.
     """
     sides = _sides(tokens)
-    if any(part.training for part in module.modules() if isinstance(part, nn.modules.dropout._DropoutNd)):
+    if any(_drops(part) for part in module.modules()):
         raise ValueError("the module is in training mode, in which each call drops other numbers: call module.eval()")
     sizes = {len(names) for names in sides}
+    drawing = _random_state()
     with torch.no_grad():
         before = call()
+        _draw_from(drawing)  # what a call draws is the same each time, such as a dropout that is always on
         seen, after = see(module, call, sizes)
-    sites = watched_sites(seen, sides)
+    sites = watched_sites(seen, sides, module)
     sides = _read(sites, sides)
     anatomy, values = _told(module, seen, sites, sides)
     if edits:
-        _check(edits, anatomy)
+        _check(edits, anatomy, sites, seen.maps)
         ran: set[int] = set()
         with torch.no_grad():
+            _draw_from(drawing)
             seen, after = see(module, call, sizes, _changes(sites, seen.maps, edits, values, ran))
         check_edits_ran(edits, ran)
         anatomy, values = _told(module, seen, sites, sides)
+    for sentence in unseen_sentences(anatomy):
+        warnings.warn(sentence, stacklevel=2)
     src, tgt = map(tokens_of_names, sides)
     next_ids, next_tokens = next_of(tgt)
     return Trace(
@@ -127,7 +145,7 @@ def _told(
         points.append(watched_point(name, meaning))
         values[name] = trace_value(value)
 
-    layers = {site.name: _layer_path(module, site.path) for site in sites}
+    layers = {site.name: layer_path(module, site.path) for site in sites}
     first: dict[str, str] = {}  # what a module read and gave is known of its first call: later layers of it have none
     streams: dict[str, Tensor] = {}
     for site in sites:
@@ -137,12 +155,10 @@ def _told(
         own = kind.queries.of(*lengths) if first.setdefault(path, place) == place else None
         if path and path in seen.read and seen.read[path].size(1) == own and begins not in values:
             put(begins, f"what {path} reads", seen.read[path])
-        maps = [seen.maps[number] for number in site.numbers]
-        weights = torch.cat([made.weights for made in maps])[None]
-        closed = (weights == 0) & (torch.cat([made.scores for made in maps])[None] < CLOSED)
-        one = bool((closed == closed[:, :1]).all())
-        put(f"{site.name}.mask", "True = may attend", ~closed[:, :1] if one else ~closed)
-        put(f"{site.name}.weights", f"softmax over the keys, made in {site.path or 'the module'}", weights)
+        if not site.unseen:
+            weights, closed = _weights(seen.maps, site)
+            put(f"{site.name}.mask", "True = may attend", ~closed)
+            put(f"{site.name}.weights", _meaning(seen.maps[site.numbers[0]], site), weights)
         if path and path in seen.gave and seen.gave[path].size(1) == own:
             streams[ends] = seen.gave[path]
     for name, value in streams.items():
@@ -152,8 +168,10 @@ def _told(
         if path and path not in inside and value.size(1) in lengths:
             put(f"{MODULES}{path}", f"what {path} gives out", value)
     anatomy = watched_anatomy(
-        {site.name: values[f"{site.name}.weights"].size(1) for site in sites},
+        {site.name: values[f"{site.name}.weights"].size(1) for site in sites if not site.unseen},
         points,
+        modules={site.name: site.path for site in sites if site.path},
+        unseen={site.name: site.unseen for site in sites if site.unseen},
         d_model=next((value.size(-1) for value in streams.values()), 0),
         source=lengths[0],
         target=lengths[1],
@@ -161,26 +179,65 @@ def _told(
     return anatomy, values
 
 
-def _layer_path(module: nn.Module, path: str) -> str:
-    """The path of the layer around a place: the outermost entry of a list of modules; "" if there is none."""
-    parts = path.split(".")
-    for end in range(1, len(parts) + 1):
-        above = module.get_submodule(".".join(parts[: end - 1]))
-        if parts[end - 1].isdigit() and isinstance(above, nn.ModuleList | nn.Sequential):
-            return ".".join(parts[:end])
-    return ""
+def _weights(maps: Sequence[SeenMap], site: WatchedSite) -> tuple[Tensor, Tensor]:
+    """The weights of all heads [1, H, Q, K], and which cells a mask closed, [1, 1, Q, K] if that is so in all heads."""
+    own = [maps[number] for number in site.numbers]
+    weights = torch.cat([made.weights for made in own])[None]
+    closed = torch.cat([_closed(made) for made in own])[None]
+    return weights, closed[:, :1] if bool((closed == closed[:, :1]).all()) else closed
+
+
+def _closed(made: SeenMap) -> Tensor:
+    """[H, Q, K]: where the weight is 0 because of its score."""
+    closed = made.weights == 0
+    if made.scores is None or (len(made.scores) not in (1, len(closed)) or made.scores.shape[1:] != closed.shape[1:]):
+        return torch.zeros_like(closed)
+    return closed & (made.scores < CLOSED)
+
+
+def _meaning(made: SeenMap, site: WatchedSite) -> str:
+    """How the weights came about, and where."""
+    steps = ", ".join(made.steps)
+    if made.softmax:
+        said = f"softmax over the keys, then {steps}" if steps else "softmax over the keys"
+    else:
+        said = f"made of the scores by {steps}" if steps else "the scores themselves"
+    if site.further:
+        said += f"; {site.further} more softmax over the tokens there reaches no product with values"
+    return shortened(said, LONGEST_MEANING // 2) + made_in(site.path)
+
+
+def _drops(part: nn.Module) -> bool:
+    """Whether the module drops numbers because it is in training mode."""
+    is_attention = isinstance(part, nn.MultiheadAttention) and part.dropout > 0
+    return part.training and (is_attention or isinstance(part, nn.modules.dropout._DropoutNd))
+
+
+def _random_state() -> tuple[Tensor, list[Tensor]]:
+    return torch.get_rng_state(), torch.cuda.get_rng_state_all() if torch.cuda.is_available() else []
+
+
+def _draw_from(state: tuple[Tensor, list[Tensor]]) -> None:
+    torch.set_rng_state(state[0])
+    if state[1]:
+        torch.cuda.set_rng_state_all(state[1])
 
 
 # ---- edits
 
 
-def _check(edits: Sequence[Edit], anatomy: Anatomy) -> None:
-    weights = [f"{site}.weights" for site in anatomy.attentions]
+def _check(edits: Sequence[Edit], anatomy: Anatomy, sites: Sequence[WatchedSite], maps: Sequence[SeenMap]) -> None:
+    weights = {f"{site.name}.weights": site for site in sites if not site.unseen}
     for edit in edits:
         if edit.point not in weights:
-            why = anatomy.missing.get(edit.point) or unknown_point(edit.point, weights)
+            why = anatomy.missing.get(edit.point) or unknown_point(edit.point, [*weights])
             raise ValueError(
                 f"of a watched module only attention weights can be edited, not {quoted(edit.point)}: {why}"
+            )
+        if any(maps[number].again for number in weights[edit.point].numbers):
+            raise ValueError(
+                f"{edit.point} go into more than one product, and an edit would reach only one of them: change the"
+                " weights in the module itself"
             )
     check_edits(edits, anatomy)
 
@@ -191,15 +248,16 @@ def _changes(
     edits: Sequence[Edit],
     values: Mapping[str, Tensor],
     ran: set[int],
-) -> Callable[[int, Tensor], Tensor]:
-    """What puts edited weights in the place of a softmax's: by its number, as in the call before."""
-    place = {number: (site, index) for site in sites for index, number in enumerate(site.numbers)}
+) -> Change:
+    """What puts edited weights in the place of a map's: by its number and its heads, as in the call before."""
+    place = {number: (site, index) for site in sites if not site.unseen for index, number in enumerate(site.numbers)}
 
-    def change(number: int, heads: Tensor) -> Tensor:
+    def change(number: int, begins: int, heads: Tensor) -> Tensor:
         if number not in place:
             return heads
         site, index = place[number]
-        mine = slice(None) if len(site.numbers) == 1 else slice(index, index + 1)
+        begins += sum(len(maps[each].weights) for each in site.numbers[:index])
+        mine = slice(begins, begins + len(heads))
         whole = torch.cat([maps[each].weights for each in site.numbers]).to(heads)[None]
         whole[0, mine] = heads
         for order, edit in enumerate(edits):
