@@ -85,6 +85,7 @@ def heads(both: frame.Runs) -> None:
     """All heads small, of A where two runs are looked at."""
     with st.container(key="heads"):
         view.head_grid(both.main, letter(both))
+        view.not_seen(both.main)
         view.shared_keys(both.main)
 
 

@@ -10,7 +10,7 @@ import pytest
 import torch
 from page_driver import SITES, again, components, figures, numbers, select, sent, told, words
 from streamlit.testing.v1 import AppTest
-from watched import LAYERS, SOURCE, TARGET, H, watched_trace
+from watched import LAYERS, SOURCE, TARGET, D, H, drawn, watched_trace
 from wording import wording
 
 import viz_transformer as vt
@@ -148,7 +148,7 @@ def test_two_recordings_stand_beside_each_other_and_a_model_keeps_its_own_pages(
     assert wording("is_a_recording_of_one_call", "even.safetensors") in said
 
 
-@pytest.mark.parametrize(("value", "shown"), [(-1.0, False), (float("inf"), False), (float("nan"), True)])
+@pytest.mark.parametrize(("value", "shown"), [(-1.0, True), (float("inf"), False), (float("nan"), True)])
 def test_numbers_that_no_softmax_makes_are_a_sentence(
     alone: Opened, trace: vt.Trace, tmp_path: Path, value: float, shown: bool
 ) -> None:
@@ -158,8 +158,10 @@ def test_numbers_that_no_softmax_makes_are_a_sentence(
     trace.save(tmp_path / "odd.safetensors")
     for page in ("attention", "layers", "tensors"):
         said = words(alone(page, checkpoint="odd.safetensors"))
-        assert (wording("has_weights_that_are_not_from_0_to_1") not in said) == shown
-    assert shown == (wording("is_nothing_to_draw") in words(alone("layers", checkpoint="odd.safetensors")))
+        infinite = wording("has_weights_that_are_infinite", f"{next(iter(trace.anatomy.attentions))}.weights")
+        assert (infinite not in said) == shown
+    nothing = wording("is_nothing_to_draw") in words(alone("layers", checkpoint="odd.safetensors"))
+    assert nothing == (value != value)
 
 
 def test_two_files_that_say_the_same_of_themselves_are_two(
@@ -178,3 +180,103 @@ def test_a_recording_that_is_no_whole_file_is_named(alone: Opened, trace: vt.Tra
     (tmp_path / NAME).write_bytes(whole[:-10])
     said = words(alone("attention", checkpoint=NAME))
     assert wording("is_not_a_trace_that_can_be_shown_here", "its tensors end elsewhere than the file") in said
+
+
+ODD = "kinds.safetensors"
+
+
+def weighed(weigh: Callable[[torch.Tensor], torch.Tensor]) -> torch.nn.Module:
+    """Four heads, with whatever weights are made of the scores."""
+    projected = torch.nn.Linear(D, 3 * D)
+
+    class Attention(torch.nn.Module):
+        def __init__(self) -> None:
+            super().__init__()
+            self.projected = projected
+
+        def forward(self, x: torch.Tensor) -> torch.Tensor:
+            query, key, value = (p.view(1, -1, H, D // H).transpose(1, 2) for p in self.projected(x).chunk(3, -1))
+            mixed: torch.Tensor = (weigh(query @ key.transpose(-1, -2)) @ value).transpose(1, 2).reshape(x.shape)
+            return mixed
+
+    return Attention()
+
+
+def through_numpy(scores: torch.Tensor) -> torch.Tensor:
+    return torch.from_numpy(scores.softmax(-1).numpy().copy())
+
+
+KINDS: list[Callable[[torch.Tensor], torch.Tensor]] = [
+    lambda s: s.softmax(-1),
+    torch.sigmoid,
+    through_numpy,
+    lambda s: torch.nn.functional.dropout(s.softmax(-1), 0.5),
+    lambda s: s,
+]
+
+
+@pytest.fixture
+def odd(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> vt.Trace:
+    """A softmax, a sigmoid, one that is not seen, one with dropout, and the bare scores."""
+    torch.manual_seed(5)
+    layers = torch.nn.ModuleList(weighed(each) for each in KINDS)
+
+    def call() -> None:
+        x = drawn(len(SOURCE))
+        for layer in layers:
+            x = layer(x)
+
+    with pytest.warns(UserWarning, match="was not seen"):
+        made = vt.watch(layers.eval(), call, tokens=SOURCE, name="kinds")
+    made.save(tmp_path / ODD)
+    monkeypatch.setenv("VIZ_TRANSFORMER_CHECKPOINTS", str(tmp_path))
+    return made
+
+
+@pytest.mark.parametrize("layer", [0, 1, 3, 4])
+def test_a_map_of_any_weights_is_drawn_and_says_what_its_rows_add_up_to(
+    alone: Opened, odd: vt.Trace, layer: int
+) -> None:
+    weights = odd[f"encoder.{layer}.self.weights"][0].numpy()
+    for head in range(H):
+        app = alone("attention", checkpoint=ODD, kind="encoder", layer=str(layer), heads=str(head))
+        header, arrays = sent(app, "matrix")
+        assert np.array_equal(arrays["values"], weights[head])
+        assert header["title"] == f"Encoder layer {layer}, head {head}, self-attention ({layer})"
+        assert header["signed"] == (layer == 4) and header["bounded"] == (weights.max() <= 1 and layer != 4)
+        rows = [f"{each:.3g}" for each in np.sort(weights[head].astype(np.float64).sum(-1))[[0, -1]]]
+        remark = wording("rows_add_to", " to ".join(rows))
+        assert (remark.removeprefix("R") in words(app)) == (layer != 0)
+        at = np.abs(weights[head, 0]).argmax()
+        assert (wording("a_weight_of", f"{weights[head, 0, at]:.4g}") in words(app)) == (layer != 0)
+    for heads in ("mean", "max", "0,1"):
+        app = alone("attention", checkpoint=ODD, kind="encoder", layer=str(layer), heads=heads)
+        assert components(app, "matrix")
+    for panel in ("lines", "text"):
+        app = alone("attention", checkpoint=ODD, kind="encoder", layer=str(layer), heads="0", panel=panel)
+        assert (wording("some_weights_are_below_0") in words(app)) == (layer == 4)
+
+
+def test_a_layer_that_was_not_seen_is_a_sentence_and_leaves_the_others_theirs(alone: Opened, odd: vt.Trace) -> None:
+    why = wording("an_attention_was_not_seen", "encoder.2.self", "2")
+    for heads in ("0", "mean", "max", "3", "0,1"):
+        app = alone("attention", checkpoint=ODD, kind="encoder", layer="2", heads=heads)
+        assert words(app).count(why) == 1 and not components(app, "matrix")
+        assert len(components(app, "grid")) == 1
+    app = alone("attention", checkpoint=ODD, kind="encoder", layer="3", heads="rollout")
+    assert wording("a_rollout_has_all_layers", "encoder.2.self", "2") in words(app) and why in words(app)
+    grid, _ = sent(app, "grid")
+    assert (grid["label"], grid["blank"]) == ("All heads, encoder self-attention: 5 layers of 4 heads", "not seen")
+    assert components(alone("attention", checkpoint=ODD, kind="encoder", layer="1", heads="rollout"), "matrix")
+    app = alone("layers", checkpoint=ODD, kind="encoder", layer="2")
+    assert figures(app) and "Encoder layer 2, the whole layer" in words(app)
+    app = alone("tensors", checkpoint=ODD, point="encoder.2.self.weights")
+    assert why in words(app)
+
+
+def test_two_such_recordings_stand_beside_each_other(alone: Opened, odd: vt.Trace) -> None:
+    pin = {"pin_checkpoint": ODD, "pin_text": "x", "kind": "encoder", "heads": "1"}
+    for layer in range(5):
+        for shown in ("A|B", "B", "A-B"):
+            app = alone("attention", checkpoint=ODD, shown=shown, layer=str(layer), **pin)
+            assert bool(components(app, "matrix")) == (layer != 2)

@@ -64,6 +64,14 @@ HOSTILE: dict[str, Change] = {
     "a point that nobody watches": lambda about, _: about["watched"]["points"].update({"logits": "x"}),
     "a stream of no layer": lambda about, _: about["watched"]["points"].update({"decoder.7.residual_in": "x"}),
     "an attention without its weights": lambda about, _: about["watched"]["points"].pop(WEIGHTS),
+    "modules that are a list": lambda about, _: about["watched"].update(modules=[]),
+    "a module of no attention": lambda about, _: about["watched"]["modules"].update({"decoder.9.self": "x"}),
+    "a module of an endless name": lambda about, _: about["watched"]["modules"].update({"decoder.1.self": "x" * 10**5}),
+    "what is not seen, and there": lambda about, _: about["watched"]["unseen"].update({"decoder.1.self": "x"}),
+    "what is not seen beyond all": lambda about, _: about["watched"]["unseen"].update({"decoder.999.self": "x"}),
+    "no reason why it is not seen": lambda about, _: about["watched"]["unseen"].update({"decoder.2.self": ""}),
+    "an endless reason": lambda about, _: about["watched"]["unseen"].update({"decoder.2.self": "x" * 10**5}),
+    "a reason of two lines": lambda about, _: about["watched"]["unseen"].update({"decoder.2.self": "x\ny"}),
     "another kind of run": lambda about, _: about["info"].update(kind="decoded"),
     "rows of many steps": lambda about, _: about["info"].update(rows="each step's own"),
     "a difference that is text": lambda about, _: about["info"].update(difference="x" * 100_000),
@@ -95,6 +103,19 @@ def test_a_file_that_says_what_no_watching_writes_is_refused_with_one_short_sent
     sentence = str(caught.value)
     assert sentence.startswith(str(file)) and sentence.isprintable()
     assert len(sentence) < len(str(file)) + 400
+
+
+def test_a_file_from_before_modules_were_named_is_read(tmp_path: Path) -> None:
+    file, trace = tmp_path / "x.safetensors", watched_trace()
+    trace.save(file)
+    with safe_open(file, framework="pt") as stored:
+        values = {name: stored.get_tensor(name).clone() for name in stored.keys()}  # noqa: SIM118 (no mapping)
+        about = orjson.loads(stored.metadata()["viz_transformer"])
+    del about["watched"]["modules"], about["watched"]["unseen"]
+    save_file(values, file, metadata={"viz_transformer": json.dumps(about)})
+    before = vt.Trace.load(file)
+    assert before.points() == trace.points() and not before.anatomy.modules
+    assert before.notes[0] == "encoder.0.self: 4 heads, softmax over the keys, in encoder.layers.0.self_attn"
 
 
 def test_a_trace_that_could_not_be_read_again_is_not_written(tmp_path: Path) -> None:

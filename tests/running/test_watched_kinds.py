@@ -15,6 +15,7 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 import viz_transformer as vt
+from viz_transformer.figures.components.payload import unpack
 from viz_transformer.model.watched import rows_in_words
 
 NAMES, N, D = list("abcde"), 5, 32
@@ -211,7 +212,7 @@ def test_a_layer_that_is_not_seen_keeps_its_place_and_is_named(kind: str, place:
     layers[place] = MISSED[kind]() if like is One else _Seen(torch.sigmoid, apart=True)
     model, x = Layers(*layers), drawn(1, N, D)
     site, module = f"encoder.{place}.self", f"blocks.{place}.attn"
-    with pytest.warns(UserWarning, match=rf"^{site} \({module}\) was not seen: .+ weights @ values$"):
+    with pytest.warns(UserWarning, match=rf"^attention {site} \({module}\) was not seen: .+ weights @ values$"):
         trace = watched(model, x)
     assert trace.anatomy.encoder_layers == 3
     others = [layer for layer in range(3) if layer != place]
@@ -473,3 +474,32 @@ def test_rows_are_told_by_what_they_add_up_to() -> None:
     assert rows_in_words(np.full((4, 4), np.nan)) == ""
     signed = np.array([[1.5, -0.5], [0.5, 0.5]])
     assert rows_in_words(signed) == "weights from -0.5, rows add to 1; not a softmax over keys"
+
+
+def test_the_picture_of_each_is_drawn_and_says_which_module_it_is_and_what_its_rows_add_up_to() -> None:
+    for kind, (weigh, _) in KINDS.items():
+        trace = watched(Layers(One(weigh)), drawn(1, N, D))
+        (site,) = trace.anatomy.attentions
+        header, arrays = unpack(vt.show(trace, site, head=0).data)
+        assert header["title"].endswith("layer 0, head 0, self-attention (blocks.0.attn)"), kind
+        assert np.array_equal(arrays["values"], trace[f"{site}.weights"][0, 0].numpy(), equal_nan=True)
+        rows = rows_in_words(trace[f"{site}.weights"][0, 0].numpy())
+        assert header["unit"] == "; ".join(filter(None, ("attention weight", rows))), kind
+        assert header["bounded"] == (not bool((trace[f"{site}.weights"] > 1.001).any()))
+        assert vt.show(trace, site.partition(".")[0])._repr_html_()
+    scores = watched(Layers(One(lambda s: s)), drawn(1, N, D))
+    header, _ = unpack(vt.show(scores, "encoder.0.self").data)
+    assert header["signed"] and header["unit"].startswith("mean attention weight (derived); weights from -")
+    with pytest.raises(ValueError, match="the matrix shows signed ones"):
+        vt.show(scores, "encoder.0.self", form="lines")
+    assert unpack(vt.show(scores, "encoder").data)[0]["unit"] == "size of weight"
+
+
+def test_the_picture_of_an_attention_that_was_not_seen_is_a_sentence() -> None:
+    with pytest.warns(UserWarning, match="was not seen"):
+        trace = watched(Layers(One(softmax), One(through_numpy), One(softmax)), drawn(1, N, D))
+    with pytest.raises(ValueError, match=r"^attention encoder\.1\.self \(blocks\.1\.attn\) was not seen: "):
+        vt.show(trace, "encoder.1.self")
+    header, arrays = unpack(vt.show(trace, "encoder").data)
+    assert (header["title"], header["blank"]) == ("All heads, encoder self-attention; layer 1 was not seen", "not seen")
+    assert arrays["missing"].shape[0] == 3 and arrays["missing"][1].all() and not arrays["missing"][[0, 2]].any()

@@ -22,6 +22,7 @@ from viz_transformer.model.kinds import KINDS, KindName
 
 if TYPE_CHECKING:
     from viz_transformer.analysis.attention.head_scores import Score
+    from viz_transformer.analysis.attention.maps import Spread
 
 
 class Words(TypedDict, total=False):
@@ -29,7 +30,9 @@ class Words(TypedDict, total=False):
 
     mask: [Q, K], True = may attend; masked cells are hatched, and their weight is in the tooltip. there: [Q, K], False
     where there is no number. query_writes: what each decoder row writes. query_originals, key_originals: what was
-    typed; where a token stands for something else, both are shown. derived: drawn in grey. fill: what the model puts in
+    typed; where a token stands for something else, both are shown. derived: drawn in grey. spread: whether the weights
+    are shares, of which 1 has full colour, or go beyond, so that the largest of the map has; with some below 0, on the
+    scale of signed numbers. fill: what the model puts in
     masked places. caption, name: what a picture saved from it says below itself, and its file's name.
     """
 
@@ -39,6 +42,7 @@ class Words(TypedDict, total=False):
     query_originals: Sequence[str] | None
     key_originals: Sequence[str] | None
     derived: bool
+    spread: Spread
     fill: str
     caption: str
     name: str
@@ -67,6 +71,7 @@ def attention_heatmap(
     Raises ValueError if the shapes and the numbers of tokens do not fit.
     """
     rows, columns, rest = _words(kind, query_tokens, key_tokens, title, words)
+    spread = words.get("spread", "shares")
     data = matrix_payload(
         weights,
         rows,
@@ -77,7 +82,8 @@ def attention_heatmap(
         height=height,
         exact=True,
         hidden=_shares(hidden, len(query_tokens)),
-        **rest,
+        bounded=spread == "shares",
+        **(rest | {"scale": "diverging"} if spread == "signed" else rest),
     )
     return HtmlFigure("matrix", data, title, _chosen(rows, selected_query))
 

@@ -15,7 +15,9 @@ from viz_transformer.analysis.attention.maps import (
     kept_cells,
     layer_count,
     layer_weights,
+    spread,
     step_row,
+    unseen_layers,
 )
 from viz_transformer.figures import whole
 from viz_transformer.figures.attention import attention_heatmap, attention_lines, attention_text, head_grid
@@ -78,7 +80,8 @@ def _attention(
     if not views:
         raise ValueError("no head was given: leave head out for the mean of all")
     view, there = views[0], kept_cells(trace, kind)
-    place = f"{KINDS[kind].stack} layer {layer}, {KINDS[kind].attention}-attention"
+    module = f" ({view.module})" if view.module else ""
+    place = f"{KINDS[kind].stack} layer {layer}, {KINDS[kind].attention}-attention{module}"
     words: dict[str, Any] = {
         "query_tokens": view.query_tokens,
         "key_tokens": view.key_tokens,
@@ -89,7 +92,8 @@ def _attention(
         "there": there,
         "kind": kind,
         "derived": view.derived,
-        "scale_name": view.scale_name,
+        "spread": view.spread,
+        "scale_name": f"{view.scale_name}; {view.rows}" if view.rows else view.scale_name,
         "fill": FILLS.get(own.mask_fill, "") if (own := trace.anatomy.config) is not None else "",
     }
     if len(views) > 1:
@@ -102,15 +106,29 @@ def _attention(
 
 
 def _heads(trace: Trace, kind: KindName) -> HtmlFigure:
-    layers = [layer_weights(trace, kind, layer) for layer in range(layer_count(trace, kind))]
+    unseen = unseen_layers(trace, kind)
+    if len(unseen) == layer_count(trace, kind):
+        raise ValueError(next(iter(unseen.values())))
+    seen = {
+        layer: layer_weights(trace, kind, layer) for layer in range(layer_count(trace, kind)) if layer not in unseen
+    }
+    blank, whole = next(iter(seen.values()))
+    layers = [
+        seen.get(layer, (np.full_like(blank, np.nan), np.ones_like(whole))) for layer in range(layer_count(trace, kind))
+    ]
     mask, there = np.stack([mask for _, mask in layers]), kept_cells(trace, kind)
-    title = f"All heads, {KINDS[kind].words}"
+    signed = any(spread(trace, KINDS[kind].site(layer)) == "signed" for layer in seen)
+    title = f"All heads, {KINDS[kind].words}{''.join(f'; layer {layer} was not seen' for layer in unseen)}"
     return head_grid(
-        [weights if there is None else np.where(there, weights, np.nan) for weights, _ in layers],
+        [
+            weights if there is None else np.where(there, weights, np.nan)
+            for weights in (np.abs(weights) if signed else weights for weights, _ in layers)
+        ],
         kind=kind,
         title=title,
         mask=mask if there is None else mask | ~there,  # what is not there is blank, not hatched
-        blank="not a number" if there is None else "not there",
+        scale_name="size of weight" if signed else "attention weight",
+        blank=("not seen" if unseen else "not a number") if there is None else "not there",
         caption=_caption(trace, title, kind),
     )
 

@@ -130,7 +130,7 @@ def _named(site: str, modules: Mapping[str, str]) -> str:
 
 
 def _unseen(site: str, modules: Mapping[str, str], why: str) -> str:
-    return f"{_named(site, modules)} was not seen: {why}"
+    return f"attention {_named(site, modules)} was not seen: {why}"
 
 
 def _not_seen(modules: Mapping[str, str], unseen: Mapping[str, str]) -> dict[str, str]:

@@ -17,8 +17,6 @@ from viz_transformer.running.record import Tokens, Trace, is_watched
 from viz_transformer.text.codec import AS_USUAL, Encoded, HowRead, check_choices
 from viz_transformer.text.rules import Rule
 
-MOST = 1.001
-"""A weight of 1, rounded."""
 OTHER_TEXT = "a recording of one call cannot read another text"
 
 
@@ -26,14 +24,16 @@ def open_recording(path: Path) -> tuple[Checkpoint, Run]:
     """What stands for the model, and the run without steps.
 
     The digest is the file's, not the one that it states of itself, so that two files are never taken for each other.
-    Raises ValueError for what is no trace of a watched module, and for weights that are not shares, from 0 to 1 or NaN.
+    Raises ValueError for what is no trace of a watched module, and for weights that are infinite.
     """
     trace = Trace.load(path)
     if not is_watched(trace):
         raise ValueError(f"{path} is a run of a model, not a watched module: open it on Tensors")
     for name in (f"{site}.weights" for site in trace.anatomy.attentions):
-        if bool(((trace[name] < 0) | (trace[name] > MOST)).any()):
-            raise ValueError(f"{path} cannot be shown: its point {name} has weights that are not from 0 to 1")
+        if bool(trace[name].isinf().any()):
+            raise ValueError(
+                f"{path} cannot be shown: some weights in {name} are infinite, which no map has a colour for"
+            )
     trace = replace(trace, weights_sha256=files.sha256(path))
     run = Run("", (), trace, "end token")
     return stand_in(path.name, run), run

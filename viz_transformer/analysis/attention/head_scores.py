@@ -14,6 +14,7 @@ from viz_transformer.analysis.attention.maps import (
     layer_count,
     layer_weights,
     sides,
+    unseen_layers,
     value_lengths,
 )
 from viz_transformer.model.kinds import KINDS, KindName
@@ -55,25 +56,28 @@ def head_scores(
 ) -> tuple[Score, ...]:
     """The scores of all heads of one kind of attention: "entropy", "distance", "diagonal", "previous token", "first
     token", "end token", for cross-attention "monotonicity", and "contribution / weight". Of one text they are noise:
-    `n` says how many rows. A layer with fewer heads than another has NaN and 0 rows in the places of the others.
+    `n` says how many rows. A layer with fewer heads than another has NaN and 0 rows in the places of the others, and so
+    has one that was not seen.
 
     A row counts if it is no padding that the run added and may attend to something. Masked cells count as no key, and
     weights as recorded: a row that an edit or dropout left with another sum than 1 is not renormalised. Weights of NaN
     give NaN. Where contributions are undefined (`contribution_norms` says when), no row has "contribution / weight".
     source_special, target_special: True where a start, end or padding token stands, which a trace does not know
     (`attention.special_positions` does). Each kind needs those of the sides that it reads.
-    weighed: weights and mask of each layer in turn, as `layer_weights` has them, for whoever needs them too.
+    weighed: weights and mask of each layer that was seen, as `layer_weights` has them, for whoever needs them too.
     Raises ValueError for a kind that the model lacks, and for specials that are missing or do not fit.
     """
     layers = layer_count(trace, kind)
-    heads = max(trace.anatomy.heads(kind, layer).query for layer in range(layers))
+    unseen = unseen_layers(trace, kind)
+    heads = max(trace.anatomy.heads(kind, layer).query for layer in range(layers) if layer not in unseen)
     layout = _layout(trace, kind, source_special, target_special)
     lengths = [_lengths(trace, kind, layer) for layer in range(layers)]
     measures = _measures(layout, max((float(each.max()) for each in lengths if each is not None), default=0.0))
     values, baseline = ({name: np.full((layers, heads), np.nan) for name in measures} for _ in range(2))
     n = {name: np.zeros((layers, heads), dtype=np.int64) for name in measures}
-    weighed = (layer_weights(trace, kind, layer) for layer in range(layers)) if weighed is None else weighed
-    for layer, (weights, mask) in enumerate(weighed):  # [H, Q, K]
+    seen = [layer for layer in range(layers) if layer not in unseen]
+    weighed = (layer_weights(trace, kind, layer) for layer in seen) if weighed is None else weighed
+    for layer, (weights, mask) in zip(seen, weighed, strict=True):  # [H, Q, K]
         own, opened = lengths[layer], None
         for head in range(len(weights)):
             if opened is None or mask.strides[0]:  # one for all heads is looked at once

@@ -13,13 +13,18 @@ from numpy.typing import NDArray
 
 from viz_transformer.model.attention import split_heads
 from viz_transformer.model.kinds import KINDS, KindName, kinds_of
+from viz_transformer.model.watched import rows_in_words
 from viz_transformer.running.decoding import Run
-from viz_transformer.running.record import Tokens, Trace
+from viz_transformer.running.record import Tokens, Trace, is_watched
 from viz_transformer.text import Vocabulary
 
 HeadsCombined = Literal["mean", "max"]
+Spread = Literal["shares", "from 0", "signed"]
+"""What the weights of an attention are: from 0 to 1, or also above 1, or also below 0."""
 Combined = Literal["mean", "max", "rollout"]
 
+MOST_SHARE = 1.001
+"""A weight of 1, rounded."""
 _ROWS_AT_ONCE = 64  # queries for which the vectors of all heads are put together in one go
 _SCALE_NAMES = {
     "mean": "mean attention weight (derived)",
@@ -34,7 +39,9 @@ class HeadView:
 
     weights: [Q, K] float32. mask: [Q, K], True = may attend. `head` is None for what is no head's attention: `derived`
     is then True, and `combined` says how it was made. The mean's rows sum to what the heads' rows do; the rows of the
-    maximum are no distribution. `query_writes` is what each decoder row writes, None in an encoder.
+    maximum are no distribution. `query_writes` is what each decoder row writes, None in an encoder. Of a module that
+    was watched, `module` is its own name of the attention, `rows` says what the rows add up to where that is not 1, and
+    `spread` is that of all heads.
     """
 
     weights: NDArray[np.float32]
@@ -49,6 +56,9 @@ class HeadView:
     head: int | None
     n_heads: int
     combined: Combined = "mean"  # of a view without a head
+    module: str = ""
+    rows: str = ""
+    spread: Spread = "shares"
 
     @property
     def derived(self) -> bool:
@@ -58,12 +68,16 @@ class HeadView:
     def title(self) -> str:
         """What is seen, in words: "decoder layer 1, head 3, cross-attention"."""
         if self.head is not None:
-            return _place(self.kind, self.layer, f"head {self.head}")
+            return f"{_place(self.kind, self.layer, f'head {self.head}')}{self._module}"
         if self.combined == "rollout":
             share = {"encoder": "encoder", "decoder": "decoder, target share", "cross": "decoder, source share"}
             return f"attention rollout after layer {self.layer} of the {share[self.kind]}"
         combined = "maximum" if self.combined == "max" else "mean"
-        return _place(self.kind, self.layer, f"{combined} of {self.n_heads} heads")
+        return f"{_place(self.kind, self.layer, f'{combined} of {self.n_heads} heads')}{self._module}"
+
+    @property
+    def _module(self) -> str:
+        return f" ({self.module})" if self.module else ""
 
     @property
     def scale_name(self) -> str:
@@ -112,7 +126,8 @@ def layer_count(trace: Trace, kind: KindName) -> int:
 def layer_weights(trace: Trace, kind: KindName, layer: int) -> tuple[NDArray[np.float32], NDArray[np.bool_]]:
     """All heads of one layer: weights [H, Q, K] as recorded, and mask [H, Q, K], True = may attend.
 
-    Both are the record itself: read them. Raises ValueError for a kind or layer that the trace's model lacks.
+    Both are the record itself: read them. Raises ValueError for a kind or layer that the trace's model lacks, and for
+    an attention that was not seen.
     """
     site = _site(trace, kind, layer)
     weights = trace[f"{site}.weights"][0]
@@ -139,7 +154,7 @@ def head_views(
 
 def computed_from(trace: Trace, kind: KindName) -> str | None:
     """What the weights of this kind of attention are made of where the run did not make them; None where it did."""
-    site = _site(trace, kind, 0)
+    site = KINDS[kind].site(0)
     if f"{site}.weights" in trace.values or f"{site}.weights" not in trace:
         return None
     return "the recorded queries and keys"
@@ -256,6 +271,8 @@ def view_of(
 ) -> HeadView:
     """A map [Q, K] with the trace's tokens; without a head it is a derived one, and `combined` says how it was made."""
     queries, keys = sides(trace, kind)
+    site = _site(trace, kind, layer)
+    of_weights = is_watched(trace) and (head is not None or combined == "mean")
     return HeadView(
         weights=weights,
         mask=mask,
@@ -269,7 +286,25 @@ def view_of(
         head=head,
         n_heads=trace.anatomy.heads(kind, layer).query,
         combined=combined,
+        module=trace.anatomy.modules.get(site, ""),
+        rows=rows_in_words(weights) if of_weights else "",
+        spread=spread(trace, site),
     )
+
+
+def spread(trace: Trace, site: str) -> Spread:
+    """What the weights of an attention are; of a model's own run, shares."""
+    if not is_watched(trace):
+        return "shares"
+    weights = trace[f"{site}.weights"].nan_to_num(nan=0.0)
+    return "signed" if bool((weights < 0).any()) else "from 0" if bool((weights > MOST_SHARE).any()) else "shares"
+
+
+def unseen_layers(trace: Trace, kind: KindName) -> dict[int, str]:
+    """Of each layer whose attention of this kind was not seen, the sentence that says why."""
+    sites = {layer: KINDS[kind].site(layer) for layer in range(layer_count(trace, kind))}
+    missing = trace.anatomy.missing
+    return {layer: missing[f"{site}.weights"] for layer, site in sites.items() if site in trace.anatomy.unseen}
 
 
 def _head_view(
@@ -305,11 +340,14 @@ def _place(kind: KindName, layer: int, heads: str) -> str:
 
 
 def _site(trace: Trace, kind: KindName, layer: int) -> str:
-    """The name of the attention. Raises ValueError if the trace's model does not have it."""
+    """The name of the attention. Raises ValueError if the trace's model does not have it, or it was not seen."""
     layers = layer_count(trace, kind)
     if not 0 <= layer < layers:
         raise ValueError(f"there is no layer {layer}: layers go from 0 to {layers - 1}")
-    return KINDS[kind].site(layer)
+    site = KINDS[kind].site(layer)
+    if site in trace.anatomy.unseen:
+        raise ValueError(trace.anatomy.missing[f"{site}.weights"])
+    return site
 
 
 def _written(trace: Trace) -> tuple[str, ...]:

@@ -10,8 +10,9 @@ from weakref import WeakKeyDictionary
 import numpy as np
 from numpy.typing import NDArray
 
-from viz_transformer.analysis.attention.maps import HeadView, layer_count, view_of
+from viz_transformer.analysis.attention.maps import HeadView, layer_count, spread, view_of
 from viz_transformer.model.kinds import KINDS, KindName
+from viz_transformer.model.watched import place_of
 from viz_transformer.running.record import Trace
 from viz_transformer.running.search import Progress
 
@@ -70,7 +71,8 @@ def rollout(trace: Trace, kind: KindName, layer: int | None = None, *, progress:
     for any text. In causal stacks the first token piles up, whatever the weights.
     `progress` hears of each layer, of an encoder's too where one is read; what it raises ends the work.
     Raises ValueError for a kind or a layer that the model lacks, for one that merges its heads by a raw reshape (what
-    a row attends to is then not what its position gets), and for a decoder's rows of several passes (`Run.own_rows`).
+    a row attends to is then not what its position gets), for a decoder's rows of several passes (`Run.own_rows`), and
+    for an attention that was not seen, or has weights below 0.
     Source: Abnar and Zuidema (2020), for encoders.
     """
     last, parts = _joined(trace, kind, layer, _mean, _mixed, np.float64, progress)
@@ -142,7 +144,15 @@ def _joined(
         raise ValueError("rollout joins the layers of one pass, and these rows are of many: look at the last pass")
 
     def a(kind: KindName, layer: int) -> NDArray[Any]:
-        return attention(trace, KINDS[kind].site(layer))
+        site = KINDS[kind].site(layer)
+        if site in trace.anatomy.unseen:
+            raise ValueError(
+                f"rollout joins all layers, and one is missing: {trace.anatomy.missing[f'{site}.weights']}"
+            )
+        if spread(trace, site) == "signed":
+            place = place_of(trace.anatomy, site)
+            raise ValueError(f"rollout follows shares of what is read, and {place} has weights below 0")
+        return attention(trace, site)
 
     read = last + 1 if kind == "encoder" else trace.anatomy.encoder_layers
 

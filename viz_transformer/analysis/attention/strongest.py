@@ -6,7 +6,7 @@ import numpy as np
 
 from viz_transformer.analysis.attention.maps import head_view, kept_cells
 from viz_transformer.analysis.attention.rollout import rollout_view
-from viz_transformer.model.kinds import KindName
+from viz_transformer.model.kinds import KINDS, KindName
 from viz_transformer.running.record import Trace
 
 
@@ -14,8 +14,11 @@ def strongest_key(trace: Trace, kind: KindName, layer: int, head: int | str, que
     """The position of the key with most weight in a row of a head, or of the "mean", the "max" or the "rollout".
 
     Of equal ones the first; only keys that the row may read and that were there count. None for a row without weight,
-    and where the map is undefined in this model. Raises ValueError for a kind, layer or head that the model lacks.
+    and where the map is undefined in this model or was not seen. Raises ValueError for a kind, layer or head that the
+    model lacks.
     """
+    if KINDS[kind].site(layer) in trace.anatomy.unseen:
+        return None
     if head == "rollout":
         try:
             view = rollout_view(trace, kind, layer)

@@ -399,7 +399,8 @@ def fit_model(summary: Summary) -> None:
     state.fit_kind(kinds_of(anatomy), name)
     kind = KINDS[state.SHARED.now().kind]
     state.fit("layer", kind.layers(anatomy), name)
-    state.fit_heads(anatomy.heads(kind.name, state.SHARED.now().layer).query, name)
+    if (heads := anatomy.attentions.get(kind.site(state.SHARED.now().layer))) is not None:  # else it was not seen
+        state.fit_heads(heads.query, name)
 
 
 def fit(shown: Shown, other: Shown | None = None) -> None:

@@ -58,6 +58,7 @@ class Picture:
     quantity: str
     fill: str = ""
     bounded: bool = True  # whether the values are shares, of which 1 is the most
+    adds_up: bool = True  # whether rows of weights add up to 1
     most: float | None = None  # of a difference, the value that has full colour; None: its own largest
     heads: NDArray[np.float32] | None = None
     head_names: tuple[str, ...] = ()
@@ -252,9 +253,13 @@ def _of_view(
         title=capitalised(title),
         caption=shown.caption(title, rows=KINDS[view.kind].writes),
         name=labels.file_name(shown.summary.name, title),
-        scale="derived" if view.derived else view.kind,  # grey for what is no head of its own
+        # grey for what is no head of its own
+        scale="diverging" if view.spread == "signed" else "derived" if view.derived else view.kind,
         unit=unit or view.scale_name,
         quantity="weight",
+        bounded=view.spread == "shares",
+        adds_up=not view.rows,
+        remarks=(capitalised(f"{view.rows}."),) if view.rows else (),
         fill="" if own is None else FILLS.get(own.mask_fill, ""),  # what another model puts there it does not tell
         there=there,
     )
@@ -368,7 +373,7 @@ def _by_word(
         rows=_word_axis(made.rows, rows),
         columns=_word_axis(made.columns, columns),
         writes=writes,
-        scale="derived",
+        scale=made.scale if made.scale == "diverging" else "derived",
         unit=f"{made.unit} by word (derived)",
         heads=heads,
         hidden=hidden,

@@ -95,7 +95,7 @@ def side_by_side(both: Runs) -> tuple[Picture | str, ...]:
         except ValueError as error:
             found.append(f"{shown.name} cannot be shown so: {error}.")
     drawn = [each for each in found if not isinstance(each, str)]
-    most = max((float(np.nanmax(each.values, initial=0)) for each in drawn), default=0.0)
+    most = max((float(np.nanmax(np.abs(each.values), initial=0)) for each in drawn), default=0.0)
     return tuple(each if isinstance(each, str) else replace(each, most=most or None) for each in found)
 
 

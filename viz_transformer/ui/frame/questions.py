@@ -104,10 +104,12 @@ def looks(picture: Picture, row: int, values: NDArray[np.float32] | None = None)
         return "nowhere: every key is closed to it"
     at = int(np.where(free, np.abs(numbers), -1).argmax())
     key, value = token_at(picture.columns.tokens, at), float(numbers[at])
-    if picture.scale == "diverging":
+    if picture.quantity != "weight" and picture.scale == "diverging":
         return f"at {key}, {number(value, 4, '+')}" if value else "nowhere"
     if value == 0:
         return "nowhere: no key has weight"
+    if picture.quantity == "weight" and not (picture.bounded and picture.adds_up):
+        return f"at {key}, a weight of {significant(value, 4)}"
     if not picture.bounded:
         return f"{key}, a vector of length {significant(value, 4)}"
     if free.sum() > 2 and value < EVEN / free.sum():
@@ -128,9 +130,9 @@ def where(shown: Shown, picture: Picture, position: int, heads: tuple[int, ...] 
         when = f"when it {did} {token_at(picture.writes, row)}"
     who = _DERIVED[heads] if isinstance(heads, str) else f"head {heads[0]}"
     answer = capitalised(f"{looks(picture, row)}.")
-    if picture.scale == "diverging":
+    if picture.quantity != "weight" and picture.scale == "diverging":
         return Question(f"Where do A and B differ most {when}?", answer)
-    if not picture.bounded:
+    if picture.quantity != "weight" and not picture.bounded:
         return Question(f"What did {who} add most of {when}?", answer)
     if picture.heads is not None and not isinstance(heads, str) and len(heads) > 1:
         each = [

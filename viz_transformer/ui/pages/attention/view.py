@@ -19,6 +19,8 @@ from viz_transformer.analysis.attention.maps import (
     layer_count,
     layer_weights,
     sides,
+    spread,
+    unseen_layers,
 )
 from viz_transformer.analysis.attention.sharing import beside, in_words, sharing
 from viz_transformer.figures import labels
@@ -79,9 +81,11 @@ def choices(both: Runs) -> None:
 def head_grid(shown: Shown, of: str = "") -> None:
     """All heads of the kind as thumbnails, with the scores that they can be sorted by, and the table of these.
 
-    `of` is the run's letter, where there are two.
+    `of` is the run's letter, where there are two. Nothing where none of them was seen, which `not_seen` says.
     """
     kind = state.SHARED.now().kind
+    if len(unseen_layers(shown.trace, kind)) == layer_count(shown.trace, kind):
+        return
     asked = pictures.table(
         lambda: score_table(_scores(shown, kind)),
         note=f"{_caption(shown, 'head scores', kind)}. Beside each score stands that of an even head.",
@@ -106,10 +110,19 @@ def _heads(shown: Shown, kind: KindName) -> _Heads:
     there = kept_cells(shown.trace, kind)
     small: list[tuple[NDArray[np.float32], NDArray[np.bool_]]] = []
 
+    unseen = unseen_layers(shown.trace, kind)
+    queries, keys = map(len, sides(shown.trace, kind))
+    blank = np.full((1, queries, keys), np.nan, dtype=np.float32), np.ones((1, queries, keys), dtype=bool)
+
     def weighed() -> Iterator[tuple[NDArray[np.float32], NDArray[np.bool_]]]:
         for layer in range(layer_count(shown.trace, kind)):
+            if layer in unseen:
+                small.append((thumbnails(blank[0]), open_thumbnails(blank[1])))
+                continue
             weights, mask = layer_weights(shown.trace, kind, layer)
             yield weights, mask
+            if spread(shown.trace, KINDS[kind].site(layer)) == "signed":
+                weights = np.abs(weights)
             if there is not None:  # what is not there is blank, not hatched
                 weights, mask = np.where(there, weights, np.nan), mask | ~there
             one = np.ascontiguousarray(mask[:1]) if not mask.strides[0] else mask
@@ -126,17 +139,21 @@ def _grid(shown: Shown, kind: KindName, of: str) -> bytes:
     """The payload of the grid."""
     found = _heads(shown, kind)
     queries, keys = sides(shown.trace, kind)
+    unseen, own = unseen_layers(shown.trace, kind), shown.trace.anatomy
+    seen = [KINDS[kind].site(layer) for layer in range(len(found.weights)) if layer not in unseen]
+    signed = any(spread(shown.trace, site) == "signed" for site in seen)
     return grid_payload(
         found.weights,
         kind=kind,
         mask=np.stack(found.mask),
-        blank="not a number" if kept_cells(shown.trace, kind) is None else "not there",
+        unit="size of weight" if signed else "attention weight",
+        blank=("not seen" if unseen else "not a number") if kept_cells(shown.trace, kind) is None else "not there",
         scores=[GridScore(score.name, score.values, score.baseline, score.n, score.formula) for score in found.scores],
         title=f"All heads{of}, {KINDS[kind].words}",
         caption=_caption(shown, "all heads", kind),
         name=labels.file_name(shown.summary.name, "heads", kind),
         compact=True,
-        key_heads=_key_heads([shown.trace.anatomy.heads(kind, layer) for layer in range(len(found.weights))]),
+        key_heads=_key_heads([own.attentions[site] for site in seen]),
         tokens=(len(queries), len(keys)),
     )
 
@@ -151,9 +168,9 @@ def shared_keys(shown: Shown) -> None:
     """Which heads of the layer ask the same keys and values, where several do; those of the chosen one are a click
     away."""
     chosen = state.SHARED.now()
-    heads = shown.trace.anatomy.heads(chosen.kind, chosen.layer)
-    said = sharing(heads)
-    if said is None:
+    heads = shown.trace.anatomy.attentions.get(KINDS[chosen.kind].site(chosen.layer))
+    said = None if heads is None else sharing(heads)
+    if heads is None or said is None:
         return
     keys = len(KINDS[chosen.kind].sides(shown.trace.src, shown.trace.tgt)[1])
     text.paragraph(f"{said} A key head has {keys:,} × {heads.size} numbers, a row for each token that is read.")
@@ -162,6 +179,15 @@ def shared_keys(shown: Shown) -> None:
         if group != chosen.heads and len(group) > 1:
             label = f"{capitalised(in_words(range(group[0], group[-1] + 1)))} beside each other"
             st.button(label, type="tertiary", key="attention_shared", on_click=state.select, kwargs={"heads": group})
+
+
+def not_seen(shown: Shown) -> None:
+    """Of each other layer of the kind whose attention was not seen, why its row is blank; of the chosen one the place
+    of its map says so."""
+    chosen = state.SHARED.now()
+    for layer, why in unseen_layers(shown.trace, chosen.kind).items():
+        if layer != chosen.layer:
+            text.paragraph(capitalised(f"{why}."))
 
 
 def _as_many_heads(layers: Sequence[tuple[Any, Any]]) -> list[tuple[Any, Any]]:
@@ -225,9 +251,11 @@ def panel(both: Runs, picture: Picture) -> None:
     controls.buttons("Beside the map", names, "panel", key="attention_panel", hidden=True)
     if FIELDS.now().panel == "contribution":
         _other_map(both)
+    elif picture.quantity == "weight" and picture.scale == "diverging":
+        text.paragraph("Lines and text show weights from 0 on, and some of this attention are below 0.")
     elif picture.scale == "diverging":
         text.paragraph("Lines and text show weights: look at A or at B to see them.")
-    elif not picture.bounded:
+    elif picture.quantity != "weight":
         text.paragraph("Lines and text show weights: switch Contribution off to see them.")
     elif FIELDS.now().panel == "lines":
         lines(picture.lines(), key="attention_lines")
@@ -259,6 +287,8 @@ def scores(shown: Shown, of: str = "") -> None:
     """The selected head's scores, each beside what an even head would have, and the rows behind it; `of` as above."""
     chosen = state.SHARED.now()
     heads, layer = chosen.heads, chosen.layer
+    if layer in unseen_layers(shown.trace, chosen.kind):
+        return  # beside the heads it says why
     if isinstance(heads, str):
         text.paragraph("Scores belong to single heads: choose one above.")
         return
