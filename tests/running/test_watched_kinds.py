@@ -407,7 +407,7 @@ def test_matrices_as_wide_as_the_text_is_long_are_no_attention() -> None:
             return x
 
     trace = watched(Bare(), drawn(1, N, N))
-    assert not any("not a softmax" in line for line in trace.notes)
+    assert trace.notes == tuple(f"encoder.{layer}.self: 1 head, softmax over the keys" for layer in range(2))
 
 
 def test_refusals_are_true_and_say_what_to_do() -> None:

@@ -51,7 +51,8 @@ class SeenMap:
     to the product. scores:
     what the first step that makes weights of scores read, [H, Q, K]; None without such a step. from_layer: its scores
     are what a linear layer gave out, as a classifier's are. joined: it is part of another map. again: a product reads
-    it that a change of `weights` would not reach. parts: what was multiplied, and the head at which it begins.
+    it that a change of `weights` would not reach. after: the last map that its scores depend
+    on, counted from 1; 0 for none. parts: what was multiplied, and the head at which it begins.
     """
 
     path: str
@@ -64,6 +65,7 @@ class SeenMap:
     from_layer: bool = False
     joined: bool = False
     again: bool = False
+    after: int = 0
     parts: dict[tuple[Any, ...], int] = field(default_factory=dict)
 
     @property
@@ -123,6 +125,7 @@ class _Watching(TorchDispatchMode):  # type: ignore[no-untyped-call]  # torch's 
         super().__init__()  # type: ignore[no-untyped-call]
         self._found, self._sizes, self._where, self._change = found, sizes, where, change
         self._trails: dict[int, tuple[StorageWeakRef, _Trail | None]] = {}  # None: of parameters alone
+        self._after: dict[int, tuple[StorageWeakRef, int]] = {}  # as `SeenMap.after`, of each storage
 
     def __torch_dispatch__(
         self, func: Any, types: Any, args: tuple[Any, ...] = (), kwargs: dict[str, Any] | None = None
@@ -137,9 +140,11 @@ class _Watching(TorchDispatchMode):  # type: ignore[no-untyped-call]  # torch's 
             if (out := func.decompose(*args, **kwargs)) is not NotImplemented:
                 return out
         out = func(*args, **kwargs)
-        first = out[0] if isinstance(out, tuple | list) and out else out
-        if _is_followed(first) and first.is_floating_point():
-            self._follow(func, args, first)
+        flat = _flat((*args, *kwargs.values()))
+        made = _flat((out,))
+        self._depend(made, max((self._depends(each) for each in flat), default=0))
+        if made and made[0].is_floating_point():
+            self._follow(func, args, made[0])
         return out
 
     def _unfused(self, func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
@@ -169,8 +174,18 @@ class _Watching(TorchDispatchMode):  # type: ignore[no-untyped-call]  # torch's 
     def _keep(self, tensor: Tensor, trail: _Trail | None) -> None:
         if len(self._trails) > _MAX_TRAILS:
             self._trails = {number: each for number, each in self._trails.items() if not _is_gone(each[0])}
-        ref = StorageWeakRef(tensor.untyped_storage())  # type: ignore[no-untyped-call]  # torch's own
-        self._trails[_storage(tensor)] = ref, trail
+        self._trails[_storage(tensor)] = _reference(tensor), trail
+
+    def _depends(self, tensor: Tensor) -> int:
+        ref, after = self._after.get(_storage(tensor), (None, 0))
+        return 0 if ref is None or _is_gone(ref) else after
+
+    def _depend(self, tensors: Sequence[Tensor], after: int) -> None:
+        if len(self._after) > _MAX_TRAILS:
+            self._after = {number: each for number, each in self._after.items() if not _is_gone(each[0])}
+        for tensor in tensors if after else ():
+            if self._depends(tensor) < after:
+                self._after[_storage(tensor)] = _reference(tensor), after
 
     def _is_parameter(self, tensor: Tensor) -> bool:
         """Whether it is a parameter or a buffer, or made of such alone."""
@@ -183,8 +198,7 @@ class _Watching(TorchDispatchMode):  # type: ignore[no-untyped-call]  # torch's 
     def _follow(self, func: Any, args: tuple[Any, ...], out: Tensor) -> None:
         """What becomes of a map in a step that is no product."""
         step = func.overloadpacket
-        flat = [each for arg in args for each in (arg if isinstance(arg, tuple | list) else (arg,))]
-        tensors = [each for each in flat if _is_followed(each)]
+        tensors = _flat(args)
         if not func._schema.is_mutable and any(_storage(each) == _storage(out) for each in tensors):
             return  # a view
         if tensors and all(self._is_parameter(each) for each in tensors):
@@ -215,10 +229,10 @@ class _Watching(TorchDispatchMode):  # type: ignore[no-untyped-call]  # torch's 
             scores=scores,
         )
         if step in _SOFTMAX and args[1] % out.dim() == key:
-            followed = self._softmax(followed, _heads(out, axes))
+            followed = self._softmax(followed, _heads(out, axes), self._depends(out))
         self._keep(out, followed)
 
-    def _softmax(self, trail: _Trail, heads: Tensor) -> _Trail:
+    def _softmax(self, trail: _Trail, heads: Tensor, after: int) -> _Trail:
         """A softmax over the keys begins a map; a second one on its way is one more step."""
         if trail.query is not None:
             trail.query.used = False  # it was a factor of scores, no map
@@ -230,7 +244,7 @@ class _Watching(TorchDispatchMode):  # type: ignore[no-untyped-call]  # torch's 
             return trail
         _check_one_text(trail)
         path, call = self._where.of_softmax()
-        seen = SeenMap(path, call, heads.clone(), True, trail.scores, from_layer=trail.from_layer)
+        seen = SeenMap(path, call, heads.clone(), True, trail.scores, from_layer=trail.from_layer, after=after)
         self._found.maps.append(seen)
         return replace(trail, made=(seen,), steps=(), query=None)
 
@@ -261,6 +275,8 @@ class _Watching(TorchDispatchMode):  # type: ignore[no-untyped-call]  # torch's 
                     else:
                         args = (*args[: first + place], new, *args[first + place + 1 :])
         out: Tensor = func(*args, **kwargs)
+        before = [self._depends(each) for each in _flat(args)]
+        self._depend([out], max(0 if used is None else self._found.maps.index(used) + 1, *before))
         if all(own):
             self._keep(out, None)
         elif used is None or not used.softmax:
@@ -295,7 +311,7 @@ class _Watching(TorchDispatchMode):  # type: ignore[no-untyped-call]  # torch's 
             for other in trail.made[1:]:
                 other.joined = not other.used
         else:
-            seen = SeenMap(path, call, weights, False)
+            seen = SeenMap(path, call, weights, False, after=self._depends(factor))
             self._found.maps.append(seen)
             self._keep(factor, replace(trail, made=(seen,)))
         part = _storage(factor), factor.storage_offset(), factor.stride(), len(weights)
@@ -320,6 +336,16 @@ def _is_followed(value: Any) -> bool:
 
 def _storage(tensor: Tensor) -> int:
     return int(tensor.untyped_storage()._cdata)
+
+
+def _flat(values: Sequence[Any]) -> list[Tensor]:
+    """The tensors among these and in lists of them."""
+    flat = [each for value in values for each in (value if isinstance(value, tuple | list) else (value,))]
+    return [each for each in flat if _is_followed(each)]
+
+
+def _reference(tensor: Tensor) -> StorageWeakRef:
+    return StorageWeakRef(tensor.untyped_storage())  # type: ignore[no-untyped-call]  # torch's own
 
 
 def _is_gone(ref: StorageWeakRef) -> bool:

@@ -84,9 +84,9 @@ def _groups(seen: SeenCall) -> list[_Group]:
         if not made.used and (made.path, made.call) in at_work:
             further[made.path, made.call] = further.get((made.path, made.call), 0) + 1
             continue
-        last = seen.maps[groups[-1].numbers[-1]] if groups else None
-        if last is not None and groups[-1].seen == made.used and _of_one_attention(last, made):
-            groups[-1].numbers.append(number)
+        last = groups[-1] if groups else None
+        if last is not None and last.seen == made.used and _of_one_attention(seen.maps, last.numbers, made):
+            last.numbers.append(number)
         else:
             groups.append(_Group([number], made.path, made.used))
     for group in groups:
@@ -154,14 +154,15 @@ def _nothing_seen(seen: SeenCall, groups: Sequence[_Group], sides: tuple[Names, 
     )
 
 
-def _of_one_attention(first: SeenMap, second: SeenMap) -> bool:
-    """Whether two softmaxes are heads of one attention: each of one head, in one module, or in modules of one list."""
-    if first.shape != second.shape or first.weights.size(0) > 1 or second.weights.size(0) > 1:
+def _of_one_attention(maps: Sequence[SeenMap], heads: Sequence[int], made: SeenMap) -> bool:
+    """Whether a map is one more head beside these: each of one head, in one module, or in modules of one list. What
+    depends on what these gave out is no head beside them, but comes behind them."""
+    last = maps[heads[-1]]
+    if last.shape != made.shape or last.weights.size(0) > 1 or made.weights.size(0) > 1 or made.after > heads[0]:
         return False
-    if (first.path, first.call) == (second.path, second.call):
+    if (last.path, last.call) == (made.path, made.call):
         return True
-    parts = [re.fullmatch(r"(.*\.)(\d+)((?:\..*)?)", each.path) for each in (first, second)]
-    a, b = parts
+    a, b = (re.fullmatch(r"(.*\.)(\d+)((?:\..*)?)", each.path) for each in (last, made))
     return bool(a and b and (a[1], a[3]) == (b[1], b[3]) and int(b[2]) == int(a[2]) + 1 and "head" in a[1].lower())
 
 
