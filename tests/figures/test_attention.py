@@ -80,10 +80,12 @@ def test_the_grid_has_the_scores_of_each_head():
     maps = np.full((2, 3, 2, 2), 0.5, dtype=np.float32)
     values = np.array([[0.0, 1.0, 2.0], [5.0, 4.0, np.nan]])
     score = Score("entropy", values, np.full((2, 3), 1.5), np.full((2, 3), 7), "in bits", (0.0, 5.0))
-    header, _ = unpack(head_grid(maps, kind="encoder", title="All heads", scores=[score], blank="not there").data)
+    there = [[True, False]]
+    header, arrays = unpack(head_grid(maps, kind="encoder", title="All heads", scores=[score], there=there).data)
     (found,) = header["scores"]
     assert (found["name"], found["explanation"], found["order"]) == ("entropy", "in bits", [3, 4, 2, 1, 0, 5])
     assert found["values"][:2] == ["0.0000", "1.0000"] and found["baselines"][0] == "1.5000" and found["n"][0] == 7
-    assert (header["kind"], header["caption"], header["blank"]) == ("encoder", "All heads", "not there")
+    assert (header["kind"], header["caption"]) == ("encoder", "All heads")
+    assert arrays["missing"].tolist() == [[False, True]] * 2
     with pytest.raises(ValueError, match="are not"):
         head_grid(np.zeros((2, 2)), kind="encoder", title="t")

@@ -125,4 +125,5 @@ test("an area follows a cell that leaves it, by no more than it has to", () => {
 
 test("the largest of each row is without its sign, and what is not a number counts as nothing", () => {
   assert.deepEqual(largestOf([0.5, -2, NaN, 0.25, NaN, NaN], 3, 2), { rows: Float32Array.of(2, 0.25, 0), map: 2 })
+  assert.deepEqual(largestOf([Infinity, -2, 1, -Infinity], 2, 2), { rows: Float32Array.of(2, 1), map: 2 })
 })

@@ -1,7 +1,15 @@
 // tests/figures/components/test_source.py holds these against numerals.py with many numbers; here are the rules.
 import assert from "node:assert/strict"
 import { test } from "node:test"
-import { exponential, fixed, number, percent, share } from "../../viz_transformer/figures/components/parts/numbers.js"
+import {
+  exponential,
+  fixed,
+  notFinite,
+  number,
+  percent,
+  share,
+  valued,
+} from "../../viz_transformer/figures/components/parts/numbers.js"
 
 test("a tie is rounded to the even digit, as Python does", () => {
   const given = [
@@ -32,6 +40,20 @@ test("a tie is rounded to the even digit, as Python does", () => {
     given.map(([value, digits]) => fixed(value, digits)),
     said,
   )
+})
+
+test("a value follows its name, and what is not a number is no value", () => {
+  assert.equal(valued("weight", 0.25, share(0.25)), "weight 0.2500")
+  assert.equal(valued("weight", Number.NaN, share(Number.NaN)), "weight: not a number")
+  assert.equal(valued("norm", Infinity, number(Infinity)), "norm ∞")
+})
+
+test("what is not finite is named, where it counts", () => {
+  assert.equal(notFinite([0, 1, -2]), "")
+  assert.equal(notFinite([0, Number.NaN]), "not a number")
+  assert.equal(notFinite([-Infinity, 1]), "infinite")
+  assert.equal(notFinite([Infinity, 1, Number.NaN]), "not a number or infinite")
+  assert.equal(notFinite([Infinity, 1, Number.NaN], [1, 1, 0]), "infinite")
 })
 
 test("nothing but 0 is written as 0, and what is no number is said", () => {

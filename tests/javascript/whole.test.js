@@ -323,9 +323,27 @@ test("weights of a layer are those of that layer", () => {
   )
 })
 
-test("a row without weights takes nothing", () => {
+test("a row without weights takes nothing, and one that is not a number says so", () => {
   const none = { ...ARRAYS, ...strongest("cross", [1, 2], [{}, {}], [Number.NaN, 0]) }
-  for (const row of [0, 1]) assert.match(partSentence(HEAD, none, HEAD.stacks[1], 1, row), /takes nothing\.$/)
+  const said = [0, 1].map((row) => partSentence(HEAD, none, HEAD.stacks[1], 1, row))
+  assert.match(said[0], /has weights that are not a number\.$/)
+  assert.match(said[1], /takes nothing\.$/)
+  const some = { ...ARRAYS, ...strongest("cross", [1, 2], [{ 1: 0.5 }, {}], [Number.NaN, 0]) }
+  const also = /takes 50\.0 % from “<\/s>”; other weights of this row are not a number; share added/
+  assert.match(partSentence(HEAD, some, HEAD.stacks[1], 1, 0), also)
+})
+
+test("a mean is said of several heads alone", () => {
+  const [, decoder] = HEAD.stacks
+  const part = { layer: 0, part: "self", kind: "decoder", heads: 1 }
+  assert.equal(partName(decoder, part, null), "Decoder layer 0, self-attention, its one head")
+  assert.equal(partName(decoder, { ...part, heads: 2 }, null), "Decoder layer 0, self-attention, mean of 2 heads")
+})
+
+test("a step whose probabilities are not numbers has no most probable token", () => {
+  const log_probs = { ...ARRAYS.log_probs, values: ARRAYS.log_probs.values.map(() => Number.NaN) }
+  const said = writtenSentence(HEAD, { ...ARRAYS, log_probs }, 0)
+  assert.equal(said, "“nine” is written, but its probability is not a number: no token is the most probable.")
 })
 
 test("a sentence says what is written, also where it is not the most probable", () => {

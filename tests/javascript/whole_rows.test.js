@@ -1,6 +1,7 @@
 import assert from "node:assert/strict"
 import { test } from "node:test"
 import {
+  isUnknown,
   mostOf,
   ribbonsOf,
   strongestIn,
@@ -123,6 +124,14 @@ test("a weight of exactly the least has a ribbon of its own, one below it has no
 
 test("a row without weights has no ribbon", () => {
   assert.deepEqual(ribbonsOf(row({}), LEAST), { ribbons: [], rest: 0, restAt: 0 })
-  const { ribbons, rest } = ribbonsOf(row({}, Number.NaN), LEAST)
-  assert.deepEqual([ribbons, rest], [[], Number.NaN])
+  assert.deepEqual(ribbonsOf(row({}, Number.NaN), LEAST), { ribbons: [], rest: 0, restAt: 0 })
+  assert.deepEqual(
+    [{}, { 0: 1 }].map((weights) => isUnknown(row(weights, Number.NaN))),
+    [true, true],
+  )
+  assert.equal(isUnknown(row({ 0: 1 })), false)
+})
+
+test("ribbons of a row with something that is not a number have places all the same", () => {
+  assert.deepEqual(ribbonsOf(row({ 1: 0.5 }, Number.NaN), LEAST).ribbons, [{ key: 1, weight: 0.5, at: 0 }])
 })

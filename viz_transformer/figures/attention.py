@@ -63,8 +63,9 @@ def attention_heatmap(
 ) -> HtmlFigure:
     """The weights of one head as a map, queries as rows, keys as columns; in grey if it is derived, such as a mean.
 
-    weights: [Q, K]. query_tokens, key_tokens: what each row and column reads; tokens may repeat and hold anything,
-    "<b>" stays "<b>". selected_query: the row that has a ring. scale_name: what a colour stands for.
+    weights: [Q, K]; what is not a number is dotted. query_tokens, key_tokens: what each row and column reads; tokens may
+    repeat and hold anything, "<b>" stays "<b>". selected_query: the row that has a ring. scale_name: what a colour
+    stands for.
     hidden: [Q], the share of each row's weight that keys hold which were left out; rows of which that is more than 0.9
     are faint. All else is in `Words`.
     Each weight is there as float32, bit by bit: a file of 1,024 x 1,024 tokens has 4 to 5 MB.
@@ -147,16 +148,17 @@ def head_grid(
     kind: KindName,
     title: str,
     mask: ArrayLike | None = None,
+    there: ArrayLike | None = None,
     scores: Sequence[Score] = (),
     scale_name: str = "attention weight",
-    blank: str = "not a number",
     caption: str = "",
 ) -> HtmlFigure:
     """All heads of one kind of attention as thumbnails, which can be sorted by scores; layers are rows, heads columns.
 
-    maps: [L, H, Q, K], or L arrays [H, Q, K], at least 0; NaN stays blank, which the legend calls `blank`. mask: what
-    broadcasts to [L, H, Q, K], True = may attend. scores: as `analysis.head_scores` gives them; each head's stands
-    under its thumbnail, and in the tooltip beside what an even head has and the rows that it comes from.
+    maps: [L, H, Q, K], or L arrays [H, Q, K], at least 0, or NaN, which is dotted. mask, there: what broadcasts to
+    [L, H, Q, K], True = may attend, and False where there is no number, which stays blank. scores: as
+    `analysis.head_scores` gives them; each head's stands under its thumbnail, and in the tooltip beside what an even
+    head has and the rows that it comes from.
     Thumbnails are to find a head by: they have at most 64 x 64 cells in few colours, and no numbers.
     Raises ValueError for shapes that do not fit, and for weights below 0 or infinite.
     """
@@ -167,9 +169,9 @@ def head_grid(
         caption=caption or title,
         name=file_name(title),
         mask=mask,
+        there=there,
         scores=[GridScore(each.name, each.values, each.baseline, each.n, each.formula) for each in scores],
         unit=scale_name,
-        blank=blank,
     )
     return HtmlFigure("grid", data, title)
 

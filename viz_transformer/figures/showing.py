@@ -112,23 +112,21 @@ def _heads(trace: Trace, kind: KindName) -> HtmlFigure:
     seen = {
         layer: layer_weights(trace, kind, layer) for layer in range(layer_count(trace, kind)) if layer not in unseen
     }
-    blank, whole = next(iter(seen.values()))
-    layers = [
-        seen.get(layer, (np.full_like(blank, np.nan), np.ones_like(whole))) for layer in range(layer_count(trace, kind))
-    ]
-    mask, there = np.stack([mask for _, mask in layers]), kept_cells(trace, kind)
+    spare = next(iter(seen.values()))
+    weights, mask = zip(*(seen.get(layer, spare) for layer in range(layer_count(trace, kind))), strict=True)
+    there = kept_cells(trace, kind)
+    kept = [(layer in seen) & (np.True_ if there is None else there) for layer in range(len(weights))]
     signed = any(spread(trace, KINDS[kind].site(layer)) == "signed" for layer in seen)
     title = f"All heads, {KINDS[kind].words}{''.join(f'; layer {layer} was not seen' for layer in unseen)}"
     return head_grid(
-        [
-            weights if there is None else np.where(there, weights, np.nan)
-            for weights in (np.abs(weights) if signed else weights for weights, _ in layers)
-        ],
+        [np.abs(each) if signed else each for each in weights],
         kind=kind,
         title=title,
-        mask=mask if there is None else mask | ~there,  # what is not there is blank, not hatched
+        mask=np.stack(mask),
+        there=None
+        if there is None and not unseen
+        else np.stack([np.broadcast_to(each, mask[0].shape) for each in kept]),
         scale_name="size of weight" if signed else "attention weight",
-        blank=("not seen" if unseen else "not a number") if there is None else "not there",
         caption=_caption(trace, title, kind),
     )
 

@@ -22,7 +22,11 @@ MONO_STACK = f"'{MONO}', 'Source Code Pro', ui-monospace, monospace"
 
 @dataclass(frozen=True, kw_only=True)
 class Palette:
-    """The colours of one theme. Scales go from 0 to 1 and are monotone in lightness."""
+    """The colours of one theme. Scales go from 0 to 1 and are monotone in lightness.
+
+    A value that is not a number is drawn as dots (`no_number_dot`) on `no_number`: a grey that no scale has for 0, and
+    a texture that masked cells, which have lines, do not have.
+    """
 
     page: str
     surface: str
@@ -30,6 +34,8 @@ class Palette:
     text: str
     muted: str
     accent: str
+    no_number: str
+    no_number_dot: str
     source_ink: str
     target_ink: str
     cross_ink: str
@@ -55,6 +61,8 @@ LIGHT = Palette(
     text="#15181D",
     muted="#565E69",
     accent="#2B3440",
+    no_number="#B9C0CA",
+    no_number_dot="#3F4650",
     source_ink="#09509B",
     target_ink="#784303",
     cross_ink="#08604F",
@@ -75,6 +83,8 @@ DARK = Palette(
     text="#ECEFF3",
     muted="#A3ABB6",
     accent="#D5DCE6",
+    no_number="#4A525E",
+    no_number_dot="#C3CAD4",
     source_ink="#98C5FF",
     target_ink="#F0B47E",
     cross_ink="#98CFBF",

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from mounted import mounted
+from mounted import WRITTEN, mounted
 from numpy.typing import NDArray
 from playwright.sync_api import Browser
 
@@ -128,12 +128,31 @@ def test_a_pooled_cell_is_masked_only_if_all_of_it_is() -> None:
     np.testing.assert_array_equal(np.flatnonzero(masked), [0])
 
 
-def test_weights_that_are_no_numbers_are_neither_zero_nor_masked() -> None:
-    maps = softmax_rows(1, 2, 3, 3)
+def test_weights_that_are_not_a_number_are_neither_zero_nor_masked_nor_missing() -> None:
+    maps, mask = softmax_rows(1, 2, 3, 3), np.ones((3, 3), dtype=bool)
     maps[0, 1, 2] = np.nan
+    mask[2] = False
+    _, arrays = sent(maps, mask=mask)
+    np.testing.assert_array_equal(arrays["none"], np.isnan(maps))
+    assert not {"masked", "missing"} & set(arrays)  # masked cells that have weight show it, or that it is no number
+
+
+@pytest.mark.parametrize("side", [64, 65, 130])
+def test_what_is_not_a_number_hides_what_it_is_pooled_with(side: int) -> None:
+    maps = np.full((1, 1, side, side), 1 / side, dtype=np.float32)
+    maps[0, 0, -1, -1] = np.nan
     _, arrays = sent(maps)
-    np.testing.assert_array_equal(arrays["missing"], np.isnan(maps))
-    assert "masked" not in arrays
+    assert np.argwhere(arrays["none"]).tolist() == [[63, 63]]
+
+
+@pytest.mark.parametrize("side", [3, 130])
+def test_what_is_not_there_is_missing_whatever_its_value(side: int) -> None:
+    maps, there = softmax_rows(1, 2, side, side), np.tri(side, dtype=bool)
+    expected = open_thumbnails(there)
+    for value in (0, 1, np.nan):
+        _, arrays = sent(np.where(there, maps, np.float32(value)), there=there)
+        np.testing.assert_array_equal(arrays["missing"], ~expected)
+        assert "none" not in arrays
 
 
 def test_weights_above_one_keep_their_size() -> None:
@@ -273,10 +292,36 @@ def test_masked_cells_of_a_thumbnail_are_hatched_and_weight_under_the_mask_is_no
         assert set(picture[24:, 24:].flat) == {theme.LIGHT.encoder[6]}
 
 
-def test_what_is_no_number_is_blank_in_a_thumbnail(browser: Browser) -> None:
-    for picture in drawn(browser, np.array([[[[1, np.nan]]]], dtype=np.float32)):
-        assert set(picture[:, 24:].flat) == {theme.LIGHT.surface}
-        assert set(picture[:, :24].flat) == {theme.LIGHT.encoder[6]}
+@pytest.mark.parametrize("scheme", theme.THEMES)
+def test_what_is_not_a_number_is_dotted_in_a_thumbnail_and_what_is_not_there_blank(
+    browser: Browser, scheme: theme.Theme
+) -> None:
+    colours, there = theme.palette(scheme), np.array([[True, True, False]])
+    for picture in drawn(browser, np.array([[[[1, np.nan, np.nan]]]], dtype=np.float32), scheme, there=there):
+        assert set(picture[:, :16].flat) == {colours.encoder[6]}
+        assert set(picture[:, 16:32].flat) == {colours.no_number, colours.no_number_dot}
+        assert (picture[:, 16:32] == colours.no_number_dot).mean() == pytest.approx(4 / 25, abs=0.04)
+        assert set(picture[:, 32:].flat) == {colours.surface}
+
+
+@pytest.mark.parametrize("side", [48, 64, 300])
+def test_a_row_that_is_not_a_number_is_seen_however_low_it_is(browser: Browser, side: int) -> None:
+    maps = np.full((1, 1, side, side), 1 / side, dtype=np.float32)
+    maps[0, 0, side // 2] = np.nan
+    for picture in drawn(browser, maps):
+        strange = np.isin(picture, [theme.LIGHT.no_number, theme.LIGHT.no_number_dot])
+        assert strange.all(axis=1).sum() >= 1 and strange.any(axis=1).sum() <= 2
+
+
+def test_the_legend_of_a_grid_says_what_dots_are_only_where_there_are_any(browser: Browser) -> None:
+    given = {"kind": "encoder", "title": "a title", "caption": "all heads", "name": "heads", "compact": True}
+    plain, with_dots = (grid_payload(np.array([[[[1, value]]]], dtype=np.float32), **given) for value in (0.5, np.nan))
+    with mounted(browser, "grid", with_dots) as shown:
+        shown.page.evaluate(WRITTEN)
+        shown.give(plain)
+        assert "not a number" not in shown.page.evaluate("window.written")
+        shown.give(with_dots)
+        assert "not a number" in shown.page.evaluate("window.written")
 
 
 @pytest.mark.parametrize("side", [49, 64, 300])

@@ -313,7 +313,7 @@ def test_the_tooltip_has_both_tokens_with_positions_and_the_weight(shown):
     assert view.tooltip == ["query 1: reads “b”, writes “</s>”"]
     view.choose(t=1)
     view.tokens(0).nth(0).hover()
-    assert view.tooltip[2] == "weight not a number"
+    assert view.tooltip[2] == "weight: not a number"
     assert view.page.locator("img").count() == 0
 
 

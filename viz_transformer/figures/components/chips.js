@@ -29,10 +29,12 @@ const chipOf = (chip, pickable) => {
   if (chip.note) made.append(element("span", "note", chip.note))
   made.append(element("bdi", "token", chip.text))
   if (chip.share !== undefined) {
-    made.style.setProperty("--share", `${100 * chip.share}%`)
+    const known = chip.share !== null // else it is not a number
+    const wide = `${100 * (chip.share ?? 1)}%`
+    if (known) made.style.setProperty("--share", wide)
     const bar = element("span", chip.sure ? "share" : "share unsure")
-    const part = element("span", "part")
-    part.style.width = `${100 * chip.share}%`
+    const part = element("span", known ? "part" : "part no-number")
+    part.style.width = wide
     bar.append(part)
     made.append(bar)
     if (chip.mark) made.append(element("span", "mark", "!"))
@@ -143,6 +145,7 @@ const rowOf = (row, write, toggle) => {
     buttons.forEach((button, n) => {
       const weight = mine ? (look.weights[at + n] ?? 0) : 0
       button.style.setProperty("--look", weight > 0 ? `${100 * weight}%` : "0%")
+      button.classList.toggle("no-number", Number.isNaN(weight))
       button.classList.toggle("unwritten", playing && written && field === "t" && first + n > chosen.t)
     })
     chips.dataset.look = mine ? look.kind : ""

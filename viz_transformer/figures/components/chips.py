@@ -50,7 +50,8 @@ class Chip:
         if self.differs:
             data["differs"] = True
         if self.probability is not None:
-            data |= {"share": self.probability, "sure": self.probability >= SURE}
+            known = self.probability == self.probability  # else it is not a number, which JSON has not
+            data |= {"share": self.probability if known else None, "sure": not self.probability < SURE}
         return data
 
     @property

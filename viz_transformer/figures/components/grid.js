@@ -2,8 +2,8 @@ import { colours } from "./parts/colours.js"
 import { announcer, button, element, tooltip } from "./parts/elements.js"
 import { exports } from "./parts/exports.js"
 import { headBeside, itemAt, placeInPlace, placeSorted, sharedKeys } from "./parts/heads.js"
-import { ramp, unitAndNotes } from "./parts/legend.js"
-import { paintRow, picture, steps } from "./parts/maps.js"
+import { dotsNote, ramp, unitAndNotes } from "./parts/legend.js"
+import { marksOf, paintRow, picture, steps, WITH_DOTS, WITH_LINES } from "./parts/maps.js"
 import { ring } from "./parts/marks.js"
 import { number } from "./parts/numbers.js"
 import { selection } from "./parts/selection.js"
@@ -16,25 +16,27 @@ import { mono, sans, shorten } from "./parts/text.js"
 // before pooling, scores: [{name, explanation, order, short, values, baselines, n}], most_heads, compact, most, sizes, height,
 // key_heads, how many heads of keys the heads of a layer share};
 // arrays: tops [L, H, Q'], the largest of each row as a share of `full`; roots [L, H, Q', K'], `most` times the root of
-// each cell's share of that; masked and missing (not a number) [Q', K'] or [L, H, Q', K'].
+// each cell's share of that; masked, missing (no number in the run) and none (not a number) [Q', K'] or [L, H, Q', K'].
 
 const SCALES = [
   ["fixed", "0–1", "Full colour is weight 1"],
   ["row", "row", "Full colour is the largest weight of each row"],
 ]
 const IN_PLACE = "in place"
-const HATCH = 5
-const [MASKED, MISSING] = [16, 17] // stand for what has no value where the others have the root of theirs
+const [MASKED, MISSING, NONE] = [16, 17, 18] // stand for what has no value where the others have the root of theirs
+const [IS_MISSING, IS_MASKED, FIRST, IS_NONE] = [0, 1, 2, 1026] // levels: the colours stand from FIRST on
 const KEYS = "Arrow keys move, Enter chooses a head, Control and Enter adds or removes one of the same layer."
 
 export default (component) => mount(component, "grid", makeGrid)
 
-/** What the roots from 0 to `most` are in a row whose largest is `top`: 0 missing, 1 masked, from 2 to 1025 the colours. */
+/** What the roots from 0 to `most` are in a row whose largest is `top`, as levels, of which the highest is seen. */
 function levelsIn(top, most) {
-  const levels = new Uint16Array(MISSING + 1)
+  const levels = new Uint16Array(NONE + 1)
+  levels[NONE] = IS_NONE
   for (let root = 0; root <= most; root++)
-    levels[root] = 2 + Math.min(1023, Math.round((root / most) ** 2 * top * 1023))
-  levels[MASKED] = 1
+    levels[root] = FIRST + Math.min(1023, Math.round((root / most) ** 2 * top * 1023))
+  levels[MASKED] = IS_MASKED
+  levels[MISSING] = IS_MISSING
   return levels
 }
 
@@ -68,7 +70,7 @@ function makeGrid(root) {
   const announce = announcer(root)
   /** @type {GridHeader} */
   let head
-  let roots, tops, masked, missing, layers, heads, queries, keys, place, pixels, painted
+  let roots, tops, masked, missing, none, layers, heads, queries, keys, place, pixels, painted
   let sorting = null // a score, or null for in place; the selection's `sort` names it
   let pointed = null // the head under the pointer or the keys, as layer * heads + head
   /** @type {[number, number]} */
@@ -166,23 +168,20 @@ function makeGrid(root) {
   function mapsAt(ratio) {
     const paper = colours(root)
     const palette = paper.scale(head.kind).pixels
-    const surface = paper.pixel("surface")
-    const hatch = {
-      line: paper.pixel("line"),
-      period: Math.round(HATCH * ratio),
-      thick: Math.max(1, Math.round(ratio)),
-    }
+    const marks = marksOf(paper, ratio)
     const pixels = new ImageData(Math.round(place.width * ratio), Math.round(place.height * ratio))
     const out = new Uint32Array(pixels.data.buffer)
     const side = Math.max(1, Math.round(place.size * ratio))
     const [down, across] = [steps(side, queries), steps(side, keys)]
-    const inks = new Uint32Array(2 + palette.length).fill(surface, 0, 2)
-    inks.set(palette, 2)
+    const inks = new Uint32Array(IS_NONE + 1).fill(paper.pixel("surface"), 0, FIRST)
+    inks.set(palette, FIRST)
+    inks[IS_NONE] = paper.pixel("no-number")
     const byRow = mode() === "row"
     const known = new Map() // there are 256 tops at most
     const levels = new Uint16Array(across.length)
     const row = new Uint32Array(across.length)
-    const lines = masked && new Uint8Array(across.length)
+    const marked = (masked || none) && new Uint8Array(across.length)
+    const markOf = (level) => (level === IS_NONE ? WITH_DOTS : level === IS_MASKED ? WITH_LINES : 0)
     for (const { index, x, y } of place.items) {
       const at = { left: Math.round(x * ratio), top: Math.round(y * ratio), y0: 0, y1: 0 }
       for (let i = 0; i < down.length; i++) {
@@ -194,10 +193,10 @@ function makeGrid(root) {
           raise(levels, roots, line * keys, across, known.get(top))
         }
         for (let j = 0; j < row.length; j++) row[j] = inks[levels[j]]
-        if (lines) for (let j = 0; j < row.length; j++) lines[j] = levels[j] === 1 ? 1 : 0
+        if (marked) for (let j = 0; j < row.length; j++) marked[j] = markOf(levels[j])
         at.y0 = down.pixels[i]
         at.y1 = down.pixels[i + 1]
-        paintRow(out, pixels.width, at, across, row, lines, hatch)
+        paintRow(out, pixels.width, at, across, row, marked, marks)
       }
     }
     return pixels
@@ -343,7 +342,8 @@ function makeGrid(root) {
     if (shrunk(ratio)) notes.push("max-pooled: a pixel shows its largest weight")
     if (mode() === "fixed" && head.full > 1) notes.push(`weights above 1 (up to ${number(head.full, 2)}) as 1`)
     if (masked) notes.push("hatched: masked")
-    if (missing) notes.push(`blank: ${head.blank}`)
+    if (missing) notes.push("blank: not there")
+    if (none) x = dotsNote(context, paper, "not a number", x, y, z)
     if (unit <= room - x) context.fillText(unitAndNotes(context, head.unit, notes, room - x, "; "), x, y)
   }
 
@@ -481,12 +481,13 @@ function makeGrid(root) {
     update({ header, arrays }) {
       const before = head && `${layers} ${heads} ${head.kind}`
       head = header
-      ;({ tops, masked, missing } = arrays)
+      ;({ tops, masked, missing, none } = arrays)
       roots = arrays.roots.values
       ;[layers, heads, queries, keys] = arrays.roots.shape
       for (const [bits, sign] of [
         [masked, MASKED],
         [missing, MISSING],
+        [none, NONE],
       ])
         for (let cell = 0; bits && cell < roots.length; cell++)
           if (bits.values[cell % bits.values.length]) roots[cell] = sign

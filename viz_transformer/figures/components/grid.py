@@ -70,9 +70,9 @@ def grid_payload(
     caption: str,
     name: str,
     mask: ArrayLike | None = None,
+    there: ArrayLike | None = None,
     scores: Sequence[GridScore] = (),
     unit: str = "attention weight",
-    blank: str = "not a number",
     compact: bool = False,
     key_heads: int | None = None,
     tokens: tuple[int, int] | None = None,
@@ -82,21 +82,24 @@ def grid_payload(
     The largest weight of a row is one of 256, and its cells are each one of 16 from 0 to that, or of 9 where they are
     smaller than a pixel: colours to find a head by. Numbers are read off the matrix.
 
-    maps: [L, H, Q, K], or L arrays [H, Q, K]; at least 0, NaN stays blank, which the legend calls `blank`. mask:
-    anything that broadcasts to [L, H, Q, K], True = may attend; a masked cell that has weight all the same is drawn
-    with its weight. `compact` puts layers side by side where they fit; `unit` are the words of the legend, `name` is a
-    file name. key_heads: how many heads of keys the heads of a layer share, in turn; None: each has its own. tokens:
-    how many queries and keys there are, where maps and mask are what `thumbnails` made of them.
+    maps: [L, H, Q, K], or L arrays [H, Q, K]; at least 0, or NaN, which is dotted and hides what it is pooled with.
+    mask: anything that broadcasts to [L, H, Q, K], True = may attend; a masked cell that has weight all the same is
+    drawn with its weight. there: the same, False where the run has no number, which stays blank. `compact` puts layers
+    side by side where they fit; `unit` are the words of the legend, `name` is a file name. key_heads: how many heads of
+    keys the heads of a layer share, in turn; None: each has its own. tokens: how many queries and keys there are, where
+    maps, mask and there are what `thumbnails` made of them.
     Raises ValueError for shapes that do not fit, and for weights below 0 or infinite.
     """
     layers = [np.asarray(layer, dtype=np.float32) for layer in maps]
     if not layers or layers[0].ndim != 3 or not layers[0].size or any(m.shape != layers[0].shape for m in layers):
         raise ValueError(f"maps {[m.shape for m in layers]} are not [layers, heads, queries, keys]")
     shape = (len(layers), *layers[0].shape)
-    pooled = np.stack([thumbnails(layer) for layer in layers])
-    missing = np.isnan(pooled)
-    pooled[missing] = 0
-    masked = ~_pooled_mask(mask, shape, pooled.shape) & (pooled == 0)
+    present = _pooled_mask(there, shape, "there")
+    pooled = np.stack([thumbnails(layer, cells) for layer, cells in zip(layers, _cells(there, shape), strict=True)])
+    missing = np.broadcast_to(~present, pooled.shape)
+    none = np.isnan(pooled)
+    pooled[none] = 0
+    masked = np.broadcast_to(~_pooled_mask(mask, shape, "mask"), pooled.shape) & (pooled == 0) & ~none & ~missing
     full = max(1.0, float(pooled.max()))  # dropout and edits make weights above 1
     if full == np.inf:
         raise ValueError("only finite weights can be drawn as thumbnails: some are infinite")
@@ -112,7 +115,6 @@ def grid_payload(
         "caption": caption,
         "kind": kind,
         "unit": unit,
-        "blank": blank,
         "full": full,
         "tokens": shape[2:] if tokens is None else tokens,
         "scores": [_score_data(score, shape[:2]) for score in scores],
@@ -129,7 +131,7 @@ def grid_payload(
         "tops": payload.rounded(tops[..., 0] / np.float32(full), "sqrt-uint8"),
         "roots": payload.digits(np.rint(most * np.sqrt(shares)), "base-16" if most == 15 else "base-9"),
     }
-    for what, cells in (("masked", masked), ("missing", missing & ~masked)):
+    for what, cells in (("masked", masked), ("missing", missing), ("none", none)):
         if cells.any():
             alike = bool((cells == cells[0, 0]).all())
             arrays[what] = payload.bits(cells[0, 0] if alike else cells)
@@ -168,39 +170,45 @@ def _flow(count: int, size: int, sizes: _Sizes) -> int:
     return ceil(count / columns) * (size + sizes.caption)
 
 
-def thumbnails(maps: NDArray[np.float32]) -> NDArray[np.float32]:
-    """Of each block of cells the largest, at most 64 x 64 of them; NaN where all are. [H, Q, K]
+def thumbnails(maps: NDArray[np.float32], there: NDArray[np.bool_] | None = None) -> NDArray[np.float32]:
+    """Of each block of cells the largest, at most 64 x 64 of them; NaN where one is. [H, Q, K]
 
-    Those of thumbnails are themselves. Raises ValueError for weights below 0.
+    there: what broadcasts to the maps, False where the run has no number, which counts as 0. Those of thumbnails are
+    themselves. Raises ValueError for weights below 0.
     """
-    if np.fmin.reduce(maps, axis=None) < 0:
+    known = maps if there is None else np.where(there, maps, np.float32(0))
+    if np.fmin.reduce(known, axis=None) < 0:
         raise ValueError("only weights from 0 on can be drawn as thumbnails: some are below 0")
-    return _largest(_largest(maps, -2), -1)
+    return _largest(_largest(known, -2), -1)
 
 
-def _pooled_mask(mask: ArrayLike | None, shape: tuple[int, ...], pooled: tuple[int, ...]) -> NDArray[np.bool_]:
-    """True where any cell of a block may be attended to: the mask for maps of `shape` as one for maps as `pooled`."""
+def _pooled_mask(mask: ArrayLike | None, shape: tuple[int, ...], name: str) -> NDArray[np.bool_]:
+    """True where any cell of a block is: a mask for maps of `shape`, called so, as one that broadcasts to theirs."""
     given = np.asarray(True if mask is None else mask, dtype=bool)
     try:
         np.broadcast_to(given, shape)
     except ValueError:
-        raise ValueError(f"mask {given.shape} does not fit the maps {shape}") from None
-    cells = np.broadcast_to(given, (*given.shape[:-2], *shape[-2:]))
-    return np.broadcast_to(open_thumbnails(cells), pooled)
+        raise ValueError(f"{name} {given.shape} does not fit the maps {shape}") from None
+    return open_thumbnails(np.broadcast_to(given, (*given.shape[:-2], *shape[-2:])))
+
+
+def _cells(there: ArrayLike | None, shape: tuple[int, ...]) -> Sequence[NDArray[np.bool_] | None]:
+    """What of each layer is there, [H, Q, K]; None where all is."""
+    return [None] * shape[0] if there is None else list(np.broadcast_to(np.asarray(there, dtype=bool), shape))
 
 
 def open_thumbnails(mask: NDArray[np.bool_]) -> NDArray[np.bool_]:
-    """True where any cell of a block may be attended to. [..., Q, K]"""
+    """True where any cell of a block is, such as one that may be attended to. [..., Q, K]"""
     return _largest(_largest(mask, -2), -1)
 
 
 def _largest(values: NDArray[Any], axis: int) -> NDArray[Any]:
-    """The largest of each of 64 runs along the axis, NaN left out; the values themselves if there are no more."""
+    """The largest of each of 64 runs along the axis, NaN where one is; the values themselves if there are no more."""
     count = values.shape[axis]
     if count <= LARGEST_SIDE:
         return values
     runs = np.split(values, np.arange(1, LARGEST_SIDE) * count // LARGEST_SIDE, axis=axis)
-    return np.stack([np.fmax.reduce(run, axis=axis) for run in runs], axis=axis)
+    return np.stack([np.maximum.reduce(run, axis=axis) for run in runs], axis=axis)
 
 
 def _score_data(score: GridScore, shape: tuple[int, int]) -> dict[str, Any]:

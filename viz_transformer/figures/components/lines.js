@@ -3,7 +3,8 @@ import { colours } from "./parts/colours.js"
 import { announcer, element, tooltip } from "./parts/elements.js"
 import { exports } from "./parts/exports.js"
 import { FAINT, FAINT_ROWS, hiddenWords, isFaint, NOT_THERE, NOT_YET } from "./parts/hidden.js"
-import { percent, share } from "./parts/numbers.js"
+import { dotted } from "./parts/marks.js"
+import { notFinite, percent, share, valued } from "./parts/numbers.js"
 import { fieldOf, placeOn, positionAt, selection } from "./parts/selection.js"
 import { foundAt, middleOf, placeLegend, placeSides, shiftOf, takeApart } from "./parts/sides.js"
 import { mount, pointIn, prepare, sharpness, tallness, zoom } from "./parts/stage.js"
@@ -56,6 +57,7 @@ function makeLines(root) {
   /** @type {LinesHeader} */
   let head
   let weights, mask, kept, N, Q, K, lines, place, painted
+  let strange = "" // what weights are that are not finite
   let threshold = 0
   let touched = false
   let hovered = null // {q, k}: a token has one of them, a line both
@@ -101,7 +103,10 @@ function makeLines(root) {
     ]
     if (shown < leaves(threshold)) sentence.push(`only the strongest ${count(shown)} are drawn`)
     if (lines.masked) sentence.push(`masked pairs, without a line, hold ${part(lines.masked, total)}`)
-    if (lines.unknown) sentence.push(`${count(lines.unknown)} weights are not a number and have no line`)
+    if (lines.unknown)
+      sentence.push(
+        `${count(lines.unknown)} ${lines.unknown === 1 ? "weight is" : "weights are"} ${strange} and ${lines.unknown === 1 ? "has" : "have"} no line`,
+      )
     return sentence.join("; ")
   }
 
@@ -115,6 +120,12 @@ function makeLines(root) {
     return found.sort((a, b) => a[3] - b[3])
   }
 
+  /** Whether some weight of a query is not a number, in any of the heads: no line can say so. */
+  const isUnknown = (q) =>
+    head.heads.some((_, n) =>
+      Array.from({ length: K }, (_, k) => k).some((k) => there(q, k) && !Number.isFinite(at(n, q, k))),
+    )
+
   // ---- where things are
 
   function hiddenLines() {
@@ -127,6 +138,7 @@ function makeLines(root) {
   const legendWords = () => ({
     heads: head.heads.map((text, n) => ({ text, colour: head.colours[n] })),
     scale: `${head.unit}: the more, the stronger the line`,
+    dotted: strange,
     last: head.hidden?.some((rows) => rows.some(isFaint)) ? FAINT_ROWS : undefined,
   })
 
@@ -175,6 +187,12 @@ function makeLines(root) {
       stroke(context, n, q, k)
     }
     context.globalAlpha = 1
+    if (!strange) return
+    const { z, left, rows } = place
+    const tall = Math.max(3, Math.min(12 * z, rows.queries - 1))
+    for (let q = 0; q < Q; q++)
+      if (isUnknown(q) && !isLater("queries", q))
+        dotted(context, paper, left + 1, yOf("queries", q) - tall / 2, 24 * z, tall)
   }
 
   /** The labels of one side; where rows are lower than letters, those that matter most are written first. */
@@ -236,7 +254,7 @@ function makeLines(root) {
     context.fillText(shorten(context, head.keys.axis, width / 2 - 8), width, top - 14 * z)
     context.textAlign = "left"
     context.textBaseline = "middle"
-    for (const { text, colour, ramp, start, x, row, size } of legend.parts) {
+    for (const { text, colour, ramp, dots, start, x, row, size } of legend.parts) {
       const y = height - ((legend.rows - row) * 20 - 8) * z
       if (ramp) {
         context.font = mono(12 * z)
@@ -250,6 +268,7 @@ function makeLines(root) {
         }
         context.globalAlpha = 1
       }
+      if (dots) dotted(context, paper, x, y - 6 * z, 20 * z, 12 * z)
       if (colour) {
         context.fillStyle = paper.one(colour)
         context.fillRect(x, y - 1.5 * z, 20 * z, 3 * z)
@@ -341,7 +360,7 @@ function makeLines(root) {
     if (q !== undefined && k !== undefined) {
       if (!there(q, k)) return [queryWords(q), keyWords(k), NOT_THERE]
       const values = head.heads.map((_, n) => {
-        const weight = `weight ${share(at(n, q, k))}`
+        const weight = valued("weight", at(n, q, k), share(at(n, q, k)))
         return named(n, may(n, q, k) ? weight : `masked${head.fill ? ` (${head.fill})` : ""}, ${weight}`)
       })
       return [queryWords(q), keyWords(k), ...values, ...hiddenOf(q)]
@@ -355,18 +374,22 @@ function makeLines(root) {
     let [unseen, all, sum, total] = [0, 0, 0, 0]
     const strongest = head.heads.map((_, n) => {
       let best = null
+      let unknown = 0
       for (let m = 0; m < size; m++) {
         const pair = asQuery ? [n, own, m] : [n, m, own]
         const weight = at(...pair)
         if (Number.isFinite(weight)) total += weight
+        else if (there(...pair.slice(1)) && isThere(...pair.slice(1))) unknown++
         if (!may(...pair) || !isThere(...pair.slice(1)) || !Number.isFinite(weight)) continue
         all++
         if (!shows(...pair)) [unseen, sum] = [unseen + 1, sum + weight]
         if (weight > 0 && (best === null || weight > best.weight)) best = { m, weight }
       }
+      const others = unknown ? `${unknown === 1 ? "1 weight" : `${count(unknown)} weights`} ${strange}` : ""
+      if (!best && unknown) return named(n, others)
       if (!best) return named(n, asQuery ? "reads nothing" : "is read by nothing")
       const what = `${other.role} ${positionAt(other, best.m)} ${quoted(other.tokens[best.m])}, weight ${share(best.weight)}`
-      return named(n, asQuery ? `reads most: ${what}` : `most read by: ${what}`)
+      return named(n, `${asQuery ? "reads most" : "most read by"}: ${what}${others && `; ${others}`}`)
     })
     const partner = chosen()[asQuery ? "k" : "q"]
     const beside = []
@@ -374,7 +397,8 @@ function makeLines(root) {
       const each = head.heads.map((name, n) => {
         const pair = asQuery ? [n, own, partner] : [n, partner, own]
         if (!there(...pair.slice(1))) return NOT_THERE
-        return `${N > 1 ? "" : "weight "}${may(...pair) ? "" : "masked, "}${share(at(...pair))}${N > 1 ? ` (${name})` : ""}`
+        const weight = share(at(...pair))
+        return `${may(...pair) ? "" : "masked, "}${N > 1 ? weight : valued("weight", at(...pair), weight)}${N > 1 ? ` (${name})` : ""}`
       })
       beside.push(
         `with the chosen ${other.role} ${positionAt(other, partner)} ${quoted(other.tokens[partner])}: ${each.join(", ")}`,
@@ -514,6 +538,8 @@ function makeLines(root) {
         return
       }
       ;[N, Q, K] = weights.shape
+      const cells = kept && Uint8Array.from(weights.values, (_, i) => kept.values[i % (Q * K)])
+      strange = notFinite(weights.values, cells)
       if (focused && (focused.q >= Q || focused.k >= K)) focused = null
       sortLines()
       setThreshold(touched ? threshold : firstThreshold(THRESHOLDS, K, MANY, leaves))

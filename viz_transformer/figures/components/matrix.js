@@ -20,10 +20,10 @@ import { announcer, button, element, tooltip } from "./parts/elements.js"
 import { exports } from "./parts/exports.js"
 import { FAINT, FAINT_ROWS, hiddenWords, isFaint, NOT_THERE, NOT_YET } from "./parts/hidden.js"
 import { openWhy } from "./parts/leads.js"
-import { brief, ramp, unitAndNotes } from "./parts/legend.js"
-import { paintRow, picture, steps } from "./parts/maps.js"
-import { ring } from "./parts/marks.js"
-import { number, share } from "./parts/numbers.js"
+import { brief, dotsNote, ramp, unitAndNotes } from "./parts/legend.js"
+import { marksOf, paintRow, picture, steps, WITH_DOTS, WITH_LINES } from "./parts/maps.js"
+import { HATCH_EVERY, hatch, paintCell, ring } from "./parts/marks.js"
+import { notFinite, number, share, valued } from "./parts/numbers.js"
 import { fieldOf, placeIn, placeOn, positionAt, selection } from "./parts/selection.js"
 import { mount, pointIn, prepare, sharpness, tallness, zoom } from "./parts/stage.js"
 import { isolated, mono, quoted, sans, shorten } from "./parts/text.js"
@@ -43,7 +43,6 @@ const SCALES = [
   ["row", "row", "Full colour is the largest weight of each row"],
   ["map", "map", "Full colour is the largest weight of the map"],
 ]
-const HATCH = 5
 const LEAST = 18 // the side of a cell where some have to be scrolled to
 const LEAST_IN_ROW = 14 // and of one in a map that stands in a row with others
 const BARE = 12 // beside a map whose labels stand at another
@@ -89,6 +88,7 @@ function makeMatrix(root) {
   let told = null // what the tooltip says, {r, c, x, y}
   let dragged = null
   let tops = null
+  let strange = "" // what values are that are not finite
 
   const scales = SCALES.map(([word, text, title]) =>
     button("quiet", text, title, () => selection.pick({ scale: word }, 150)),
@@ -266,23 +266,17 @@ function makeMatrix(root) {
     const paper = colours(root)
     const palette = paper.scale(head.scale).pixels
     const surface = paper.pixel("surface")
-    const hatch = {
-      line: paper.pixel("line"),
-      period: Math.round(HATCH * ratio),
-      thick: Math.max(1, Math.round(ratio)),
-    }
-    if (Math.min(place.cell, place.rowHeight) >= 6) hatch.seam = paper.pixel("page")
+    const none = paper.pixel("no-number")
+    const marks = marksOf(paper, ratio)
+    if (Math.min(place.cell, place.rowHeight) >= 6) marks.seam = paper.pixel("page")
     const pixels = new ImageData(Math.max(1, Math.round(place.w * ratio)), Math.max(1, Math.round(place.h * ratio)))
     const { width, height } = pixels
     const out = new Uint32Array(pixels.data.buffer)
     const down = steps(height, seen.r1 - seen.r0, seen.r0)
     const across = steps(width, seen.c1 - seen.c0, seen.c0)
     const [levels, strengths] = [new Float32Array(across.length), new Float32Array(across.length)]
-    const [inks, masked, gone] = [
-      new Uint32Array(across.length),
-      new Uint8Array(across.length),
-      new Uint8Array(across.length),
-    ]
+    const inks = new Uint32Array(across.length)
+    const [masked, gone, marked] = [0, 1, 2].map(() => new Uint8Array(across.length))
     const [last, keys, paperInk] = [written(), readable(), paper.pixel("page")]
     const halfway = (ink) => ((((ink & 0xfefefe) >>> 1) + ((paperInk & 0xfefefe) >>> 1)) | 0xff000000) >>> 0 // FAINT on paper
     for (let i = 0; i < down.length; i++) {
@@ -291,7 +285,7 @@ function makeMatrix(root) {
       gone.fill(1)
       const row = { left: 0, top: 0, y0: down.pixels[i], y1: down.pixels[i + 1] }
       if (down.cells[i] >= last) {
-        paintRow(out, width, row, across, inks.fill(paperInk), null, hatch)
+        paintRow(out, width, row, across, inks.fill(paperInk), null, marks)
         continue
       }
       let pale = true
@@ -303,10 +297,10 @@ function makeMatrix(root) {
             if (kept && !kept.values[cell]) continue
             gone[j] = 0
             const value = values.values[cell] / unit
-            const strength = head.signed ? Math.abs(value) : value
-            if (strength > strengths[j] || Number.isNaN(value)) {
-              // what is no number hides all that it is pooled with
-              levels[j] = value
+            const known = Number.isFinite(value) // what is not hides all that it is pooled with
+            const strength = known ? (head.signed ? Math.abs(value) : value) : Infinity
+            if (strength > strengths[j]) {
+              levels[j] = known ? value : Number.NaN
               strengths[j] = strength
             }
             if (!mask || mask.values[cell]) masked[j] = 0
@@ -314,12 +308,15 @@ function makeMatrix(root) {
       }
       for (let j = 0; j < across.length; j++) {
         const t = head.signed ? 0.5 + levels[j] / 2 : levels[j]
-        const empty = Number.isNaN(t) || (masked[j] && levels[j] === 0)
-        if (gone[j]) masked[j] = 0
-        inks[j] = gone[j] ? paperInk : empty ? surface : palette[Math.max(0, Math.min(1023, Math.round(t * 1023)))]
+        const empty = masked[j] && levels[j] === 0
+        const unknown = !gone[j] && Number.isNaN(t)
+        marked[j] = gone[j] ? 0 : (masked[j] ? WITH_LINES : 0) | (unknown ? WITH_DOTS : 0)
+        if (gone[j]) inks[j] = paperInk
+        else if (unknown) inks[j] = none
+        else inks[j] = empty ? surface : palette[Math.max(0, Math.min(1023, Math.round(t * 1023)))]
         if (pale && !gone[j]) inks[j] = halfway(inks[j])
       }
-      paintRow(out, width, row, across, inks, masked, hatch)
+      paintRow(out, width, row, across, inks, marked, marks)
     }
     return pixels
   }
@@ -332,20 +329,12 @@ function makeMatrix(root) {
         if (!there(r, c)) continue
         const value = at(r, c)
         const open = may(r, c)
-        context.fillStyle =
-          (!open && value === 0) || Number.isNaN(value) ? paper.one("surface") : palette.css(level(value, r))
-        context.fillRect(xOf(c) + 0.5, yOf(r) + 0.5, place.cell - 1, place.rowHeight - 1)
+        const own = Number.isFinite(value) ? palette.css(level(value, r)) : null
+        const colour = !open && value === 0 ? paper.one("surface") : own
+        paintCell(context, paper, colour, xOf(c) + 0.5, yOf(r) + 0.5, place.cell - 1, place.rowHeight - 1)
         if (open) continue
         context.strokeStyle = paper.one("line")
-        context.lineWidth = 1
-        context.beginPath()
-        for (let d = HATCH; d < place.cell + place.rowHeight; d += HATCH) {
-          const [x0, y0] = [Math.max(0, d - place.rowHeight), Math.min(d, place.rowHeight)]
-          const [x1, y1] = [Math.min(d, place.cell), Math.max(0, d - place.cell)]
-          context.moveTo(xOf(c) + x0, yOf(r) + y0)
-          context.lineTo(xOf(c) + x1, yOf(r) + y1)
-        }
-        context.stroke()
+        hatch(context, xOf(c), yOf(r), place.cell, place.rowHeight, HATCH_EVERY)
       }
     }
     context.globalAlpha = 1
@@ -476,7 +465,8 @@ function makeMatrix(root) {
     if (seen.r1 - seen.r0 < area.r1 - area.r0) notes.push(`rows ${seen.r0}–${seen.r1 - 1} of ${rows}`)
     if (seen.c1 - seen.c0 < area.c1 - area.c0) notes.push(`keys ${seen.c0}–${seen.c1 - 1} of ${columns}`)
     context.fillText(unitAndNotes(context, head.unit, notes, place.width - x - 8), x, y)
-    if (head.hidden?.some(isFaint)) context.fillText(shorten(context, FAINT_ROWS, place.width - 8), 0, y + 20 * z)
+    x = dotsNote(context, paper, strange, 0, y + 20 * z, z)
+    if (head.hidden?.some(isFaint)) context.fillText(shorten(context, FAINT_ROWS, place.width - 8 - x), x, y + 20 * z)
   }
 
   function marks(context, paper) {
@@ -565,9 +555,7 @@ function makeMatrix(root) {
     const value = at(r, c)
     const exact = values.encoding === "float32"
     const text = (exact ? "" : "≈ ") + (head.bounded ? share(value) : number(value, 4))
-    const what = may(r, c)
-      ? `${head.quantity} ${text}`
-      : `masked${head.fill ? ` (${head.fill})` : ""}, ${head.quantity} ${text}`
+    const what = (may(r, c) ? "" : `masked${head.fill ? ` (${head.fill})` : ""}, `) + valued(head.quantity, value, text)
     return [
       query,
       key,
@@ -719,6 +707,7 @@ function makeMatrix(root) {
       kept = arrays.there
       ;[rows, columns] = values.shape
       tops = null
+      strange = notFinite(values.values, kept?.values)
       painted = null
       // what was scrolled to stays in view: partSeen keeps it inside a smaller map
       const resized = before?.size !== `${rows} ${columns}`

@@ -62,9 +62,9 @@ const drawStack = ({ boxes, marks }, { ink, root, lines }) => {
 const choice = (node, className) => {
   const made = button(className, "", node.title, () => pick(node))
   made.append(element("span", "name", node.name))
-  if (node.share !== undefined && node.share !== null) {
-    const bar = element("span", "share")
-    bar.style.width = `${100 * node.share}%`
+  if (node.share !== undefined) {
+    const bar = element("span", node.share === null ? "share no-number" : "share")
+    bar.style.width = node.share === null ? "100%" : `${100 * node.share}%`
     made.append(bar)
   }
   return made

@@ -2,9 +2,9 @@ import { hasLabel } from "./parts/cells.js"
 import { colours, isLight } from "./parts/colours.js"
 import { announcer, element, tooltip } from "./parts/elements.js"
 import { exports } from "./parts/exports.js"
-import { ramp } from "./parts/legend.js"
-import { hatch, ring } from "./parts/marks.js"
-import { number, share } from "./parts/numbers.js"
+import { dotsNote, ramp } from "./parts/legend.js"
+import { HATCH_EVERY, hatch, paintCell, ring } from "./parts/marks.js"
+import { notFinite, number, share, valued } from "./parts/numbers.js"
 import { fieldOf, placeOn, positionAt, selection } from "./parts/selection.js"
 import { mount, pointIn, prepare, tallness, zoom } from "./parts/stage.js"
 import { dimensionAt, isTight, keyAt, NUMBERED, placeStrips, widthOf } from "./parts/strips.js"
@@ -16,7 +16,6 @@ import { isolated, mono, quoted, sans, shorten } from "./parts/text.js"
 // for each key. Header: {title, label, name, caption, query, keys: {field, role, axis, ink, tokens, count}, token,
 // position, writes, scale, fill}; arrays: query [E], keys [K, E], scores [K], weights [K], mask [K].
 
-const HATCH = 5
 const HIGHEST = 660 // pixels: no higher in a window of any height
 
 export default (component) => mount(component, "row", makeRow)
@@ -36,6 +35,7 @@ function makeRow(root) {
   /** @type {RowHeader} */
   let head
   let query, keys, scores, weights, mask, K, E, most, top, place
+  let strange = "" // what numbers are that are not finite
   let hovered = null
   let revealed = null // the key that was scrolled to
 
@@ -88,8 +88,8 @@ function makeRow(root) {
       for (let k = 0; k < K; k++)
         for (let e = 0; e < E; e++) {
           const level = at(k, e)
-          context.fillStyle = Number.isNaN(level) ? paper.one("surface") : diverging.css(level)
-          context.fillRect(xOf(k), y + e * tall, cell - gap, tall >= 4 ? tall - 1 : tall + 0.3)
+          const colour = Number.isFinite(level) ? diverging.css(level) : null
+          paintCell(context, paper, colour, xOf(k), y + e * tall, cell - gap, tall >= 4 ? tall - 1 : tall + 0.3)
         }
     }
     block("keys", (k, e) => signed(keys[k * E + e], most.vectors))
@@ -98,16 +98,14 @@ function makeRow(root) {
       const { y: at, height: tall } = strips[name]
       for (let k = 0; k < K; k++) {
         const value = values[k]
-        const colour =
-          Number.isNaN(value) || (!mask[k] && (name === "scores" || value === 0))
-            ? paper.one("surface")
-            : palette.css(level(value))
-        context.fillStyle = colour
-        context.fillRect(xOf(k), at, cell - gap, tall)
+        const empty = !mask[k] && (name === "scores" || value === 0)
+        const own = Number.isFinite(value) ? palette.css(level(value)) : null
+        const colour = empty ? paper.one("surface") : own
+        paintCell(context, paper, colour, xOf(k), at, cell - gap, tall)
         if (!mask[k]) {
           context.strokeStyle = paper.one("line")
-          hatch(context, xOf(k), at, cell - gap, tall, HATCH)
-        } else if (cell >= NUMBERED * z) {
+          hatch(context, xOf(k), at, cell - gap, tall, HATCH_EVERY)
+        } else if (colour !== null && cell >= NUMBERED * z) {
           context.font = mono(12 * z)
           context.textAlign = "center"
           context.textBaseline = "middle"
@@ -154,9 +152,11 @@ function makeRow(root) {
     const { z, left, strips, tight } = place
     const { y, height } = strips.keys
     for (let e = 0; e < E; e++) {
-      context.fillStyle = paper.scale("diverging").css(signed(query[e], most.vectors))
-      context.fillRect(left - 22 * z, y + (e * height) / E, 14 * z, height / E >= 4 ? height / E - 1 : height / E + 0.3)
+      const tall = height / E
+      const own = Number.isFinite(query[e]) ? paper.scale("diverging").css(signed(query[e], most.vectors)) : null
+      paintCell(context, paper, own, left - 22 * z, y + e * tall, 14 * z, tall >= 4 ? tall - 1 : tall + 0.3)
     }
+    dotsNote(context, paper, strange, 0, place.height - 12 * z, z)
     const lines = {
       keys: ["keys k", "and query q"],
       products: ["q × k", "by dimension"],
@@ -248,9 +248,11 @@ function makeRow(root) {
       lines.push(
         `dimension ${e}: ${number(query[e])} × ${number(keys[k * E + e])} = ${number(query[e] * keys[k * E + e])}`,
       )
-    const below = Number.isFinite(top) && mask[k] ? `, ${number(top - scores[k], 2)} below the row's largest` : ""
-    lines.push(`score ${number(scores[k])}${below}`)
-    lines.push(`${mask[k] ? "" : `masked${head.fill ? ` (${head.fill})` : ""}, `}weight ${share(weights[k])}`)
+    const below =
+      Number.isFinite(top - scores[k]) && mask[k] ? `, ${number(top - scores[k], 2)} below the row's largest` : ""
+    lines.push(`${valued("score", scores[k], number(scores[k]))}${below}`)
+    const masked = mask[k] ? "" : `masked${head.fill ? ` (${head.fill})` : ""}, `
+    lines.push(masked + valued("weight", weights[k], share(weights[k])))
     return lines
   }
 
@@ -328,6 +330,8 @@ function makeRow(root) {
         scores: finite(mask.some(Boolean) ? scores.filter((_, k) => mask[k]) : scores),
       }
       top = scores.reduce((largest, value, k) => (mask[k] && value > largest ? value : largest), -Infinity)
+      const drawn = [query, keys, scores.map((score, k) => (mask[k] ? score : 0)), weights]
+      strange = notFinite(drawn.flatMap((values) => [...values]))
       hovered = null
       stage.setAttribute("aria-label", `${head.label}. Left and right choose a key, up and down the query.`)
     },

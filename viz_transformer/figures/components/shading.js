@@ -3,8 +3,8 @@ import { announcer, button, element, tooltip } from "./parts/elements.js"
 import { exports } from "./parts/exports.js"
 import { linesOf, onNextLine, placeSheet } from "./parts/flow.js"
 import { FAINT, FAINT_ROWS, hiddenWords, isFaint, NOT_THERE, NOT_YET } from "./parts/hidden.js"
-import { hatch } from "./parts/marks.js"
-import { share } from "./parts/numbers.js"
+import { dotted, HATCH_EVERY, hatch } from "./parts/marks.js"
+import { notFinite, share, valued } from "./parts/numbers.js"
 import { fieldOf, placeOn, positionAt, selection } from "./parts/selection.js"
 import { magnified, mount, zoom } from "./parts/stage.js"
 import { isolated, mono, quoted, sans, shorten, wrapped } from "./parts/text.js"
@@ -24,7 +24,6 @@ const SHADES = [
   ["fixed", "0–1", "Full colour is weight 1"],
   ["most", "max", "Full colour is the largest weight shown"],
 ]
-const MARK_EVERY = 5
 const SEGMENTS = new Intl.Segmenter(undefined, { granularity: "grapheme" })
 const hasRightToLeft = (text) => isolated(text) !== text
 const hasLeftToRight = (text) => /\p{L}/u.test(text.replace(/[\u0590-\u08ff\ufb1d-\ufdff\ufe70-\ufefc]/g, ""))
@@ -107,6 +106,11 @@ function makeShading(root) {
     if (of === null || (paragraph.axis && paragraph.axis !== shaded()) || unwritten(paragraph, n)) return null
     return direction === "reads" ? [of, n] : [n, of]
   }
+  /** The weight that token n of this paragraph shows, in a list: none where it shows none. */
+  const weightsOf = (paragraph, n) => {
+    const pair = pairOf(paragraph, n)
+    return pair && there(...pair) ? [at(...pair)] : []
+  }
   /** Whether token n of this paragraph shows a weight of a row of which most is hidden. */
   const faint = (paragraph, n) => isFaint(head.hidden?.[pairOf(paragraph, n)?.[0]])
 
@@ -168,12 +172,12 @@ function makeShading(root) {
     for (const paragraph of paragraphs)
       paragraph.cells.forEach((_, n) => {
         const pair = pairOf(paragraph, n)
-        if (pair && at(...pair) > most) most = at(...pair)
+        if (pair && at(...pair) > most && at(...pair) < Infinity) most = at(...pair)
       })
     return most || 1
   }
 
-  /** Of each token of a paragraph: {fill, ink, masked}; fill is "" where nothing is shaded. */
+  /** Of each token of a paragraph: {fill, ink, masked, unknown}; fill is "" where nothing is shaded. */
   function looks(paragraph, paper) {
     const palette = paper.scale(head.scale)
     const [surface, text, page, muted, own] = ["surface", "text", "page", "muted", paragraph.side.ink].map(paper.one)
@@ -181,12 +185,14 @@ function makeShading(root) {
     const most = full()
     return paragraph.side.tokens.map((token, n) => {
       const pair = pairOf(paragraph, n)
-      if (!pair || !there(...pair)) return { fill: "", ink: token.special || pair ? muted : own, masked: false }
+      if (!pair || !there(...pair))
+        return { fill: "", ink: token.special || pair ? muted : own, masked: false, unknown: false }
       const value = at(...pair)
       const masked = !may(...pair)
-      if (Number.isNaN(value) || (masked && value === 0)) return { fill: surface, ink: muted, masked }
+      if (!Number.isFinite(value)) return { fill: "", ink: text, masked, unknown: true }
+      if (masked && value === 0) return { fill: surface, ink: muted, masked, unknown: false }
       const fill = palette.css(value / most)
-      return { fill, ink: isLight(fill) ? dark : light, masked }
+      return { fill, ink: isLight(fill) ? dark : light, masked, unknown: false }
     })
   }
 
@@ -197,15 +203,16 @@ function makeShading(root) {
       const axis = axisOf(paragraph)
       const mine = picked[axis]
       const other = paragraph.axis ? null : picked[shaded()]
-      looks(paragraph, paper).forEach(({ fill, ink, masked }, n) => {
+      looks(paragraph, paper).forEach(({ fill, ink, masked, unknown }, n) => {
         const cell = paragraph.cells[n]
         if (cell.style.backgroundColor !== fill) cell.style.backgroundColor = fill
         if (cell.style.color !== ink) cell.style.color = ink
         cell.classList.toggle("masked", masked)
+        cell.classList.toggle("no-number", unknown)
         const later = unwritten(paragraph, n)
         cell.classList.toggle("unwritten", later)
         cell.classList.toggle("faint", faint(paragraph, n))
-        const label = `${n}: ${quoted(paragraph.side.tokens[n])}${later ? `, ${NOT_YET}` : ""}`
+        const label = `${n}: ${quoted(paragraph.side.tokens[n])}${later ? `, ${NOT_YET}` : ""}${unknown ? `, ${notFinite([at(...pairOf(paragraph, n))])}` : ""}`
         if (cell.getAttribute("aria-label") !== label) cell.setAttribute("aria-label", label)
         const selected = n === mine && (!paragraph.axis || axis === active())
         cell.classList.toggle("selected", selected)
@@ -254,7 +261,7 @@ function makeShading(root) {
       return [words]
     }
     if (!there(...pair)) return [queryWords(pair[0]), keyWords(pair[1]), NOT_THERE]
-    const weight = `weight ${approximately()}${share(at(...pair))}`
+    const weight = valued("weight", at(...pair), approximately() + share(at(...pair)))
     const what = may(...pair) ? weight : `masked${head.fill ? ` (${head.fill})` : ""}, ${weight}`
     return [queryWords(pair[0]), keyWords(pair[1]), what, ...hiddenWords(head.hidden?.[pair[0]])]
   }
@@ -273,6 +280,10 @@ function makeShading(root) {
     if (shade === "most") notes.push(`full colour is the largest shown${approximately() && ", rounded to 16 bits"}`)
     const hatched = paragraphs.some((paragraph) => paragraph.cells.some((cell) => cell.classList.contains("masked")))
     if (hatched) notes.push("hatched: masked")
+    const strange = notFinite(
+      paragraphs.flatMap((paragraph) => paragraph.cells.flatMap((_, n) => weightsOf(paragraph, n))),
+    )
+    if (strange) notes.push(`dotted: ${strange}`)
     const any = (found) => paragraphs.some((paragraph) => paragraph.cells.some((_, n) => found(paragraph, n)))
     if (any(unwritten) && !plays()) notes.push("faint: not written yet")
     if (any(faint)) notes.push(FAINT_ROWS)
@@ -408,15 +419,16 @@ function makeShading(root) {
     const [dx, dy] = [-root.getBoundingClientRect().left, top - outer.top + box.scrollTop]
     const styles = looks(paragraph, paper)
     cells.forEach((cell, n) => {
-      const { fill, ink, masked } = styles[n]
+      const { fill, ink, masked, unknown } = styles[n]
       context.globalAlpha = unwritten(paragraph, n) || faint(paragraph, n) ? FAINT : 1
       for (const { left, top: y, width, height } of cell.getClientRects()) {
         if (fill) {
           context.fillStyle = fill
           context.fillRect(left + dx, y + dy, width, height)
         }
+        if (unknown) dotted(context, paper, left + dx, y + dy, width, height)
         context.strokeStyle = paper.one("line")
-        if (masked) hatch(context, left + dx, y + dy, width, height, MARK_EVERY)
+        if (masked) hatch(context, left + dx, y + dy, width, height, HATCH_EVERY)
         context.lineWidth = 1
         if (paragraph.side.tokens[n].special) context.strokeRect(left + dx + 0.5, y + dy + 0.5, width - 1, height - 1)
         if (cell.classList.contains("selected")) {

@@ -3,10 +3,10 @@ import { colours } from "./parts/colours.js"
 import { playerControls } from "./parts/controls.js"
 import { announcer, button, element, tooltip } from "./parts/elements.js"
 import { exports } from "./parts/exports.js"
-import { ramp } from "./parts/legend.js"
+import { dotsNote, ramp } from "./parts/legend.js"
 import { nearestPoint, placeLosses } from "./parts/losses.js"
-import { ring } from "./parts/marks.js"
-import { number, share } from "./parts/numbers.js"
+import { HATCH_EVERY, hatch, paintCell, ring } from "./parts/marks.js"
+import { notFinite, number, share, valued } from "./parts/numbers.js"
 import { makePlayer } from "./parts/player.js"
 import { fieldOf, placeOn, positionAt, selection } from "./parts/selection.js"
 import { magnified, mount, pointIn, prepare, tallness, zoom } from "./parts/stage.js"
@@ -20,7 +20,6 @@ import { isolated, mono, quoted, sans, shorten } from "./parts/text.js"
 
 const SETTLE = 400
 const PLAY = 450
-const HATCH = 5
 const CHART = 168
 
 export default (component) => mount(component, "snapshots", makeSnapshots)
@@ -275,24 +274,19 @@ function makeSnapshots(root) {
     const { rows: down, columns: along, writes } = kind()
     const scale = paper.scale(headAt() === null ? "derived" : kind().kind)
     const gap = Math.min(cell, rowHeight) >= 6 ? 0.5 : 0
-    const closed = []
+    const [closed, unknown] = [[], []]
     for (let r = 0; r < m; r++)
       for (let c = 0; c < n; c++) {
         const open = may(r, c)
         const weight = value(s, r, c)
         if (!open) closed.push([r, c])
-        context.fillStyle = (!open && weight === 0) || Number.isNaN(weight) ? paper.one("surface") : scale.css(weight)
-        context.fillRect(xOf(c) + gap, yOf(r) + gap, cell - 2 * gap, rowHeight - 2 * gap)
+        const known = Number.isFinite(weight)
+        if (!known) unknown.push(weight)
+        const colour = !open && weight === 0 ? paper.one("surface") : known ? scale.css(weight) : null
+        paintCell(context, paper, colour, xOf(c) + gap, yOf(r) + gap, cell - 2 * gap, rowHeight - 2 * gap)
       }
     context.strokeStyle = paper.one("line")
-    context.lineWidth = 1
-    context.beginPath()
-    for (const [r, c] of closed)
-      for (let d = HATCH; d < cell + rowHeight; d += HATCH) {
-        context.moveTo(xOf(c) + Math.max(0, d - rowHeight), yOf(r) + Math.min(d, rowHeight))
-        context.lineTo(xOf(c) + Math.min(d, cell), yOf(r) + Math.max(0, d - cell))
-      }
-    context.stroke()
+    for (const [r, c] of closed) hatch(context, xOf(c), yOf(r), cell, rowHeight, HATCH_EVERY)
 
     const [chosenRow, chosenColumn] = [placeOn(down), placeOn(along)]
     context.textBaseline = "middle"
@@ -352,7 +346,8 @@ function makeSnapshots(root) {
     context.fillText("1", l + 128 * z, bar)
     context.font = sans(13 * z)
     const unit = headAt() === null ? "mean attention weight (derived)" : "attention weight"
-    context.fillText(shorten(context, unit, width - l - 152 * z), l + 148 * z, bar)
+    const from = dotsNote(context, paper, notFinite(unknown), l + 148 * z, bar, z)
+    context.fillText(shorten(context, unit, width - from - 4 * z), from, bar)
     if (chosenRow !== null) ring(context, paper, l, yOf(chosenRow), n * cell, rowHeight)
     if (chosenRow !== null && chosenColumn !== null)
       ring(context, paper, xOf(chosenColumn), yOf(chosenRow), cell, rowHeight)
@@ -367,7 +362,8 @@ function makeSnapshots(root) {
     const { rows: down, columns: along, writes } = kind()
     const query = `${down.role} ${positionAt(down, r)}: ${writes ? "reads " : ""}${quoted(down.tokens[r])}${writes ? `, writes ${quoted(writes[r])}` : ""}`
     const about = maps().encoding === "float32" ? "" : "≈ "
-    const text = `weight ${about}${share(value(at(), r, c))}`
+    const weight = value(at(), r, c)
+    const text = valued("weight", weight, about + share(weight))
     return [
       query,
       `${along.role} ${positionAt(along, c)}: ${quoted(along.tokens[c])}`,

@@ -6,6 +6,7 @@ import { announcer, button, element } from "./parts/elements.js"
 import { exports } from "./parts/exports.js"
 import { openWhy } from "./parts/leads.js"
 import { isStill } from "./parts/motion.js"
+import { notFinite } from "./parts/numbers.js"
 import { selection } from "./parts/selection.js"
 import { mount, pointIn, prepare, tallness, zoom } from "./parts/stage.js"
 import { amongPlaces, fontsNow, quoted } from "./parts/text.js"
@@ -66,6 +67,20 @@ const HEARD = MOVE + 100 // milliseconds: Python hears of another level when the
 const MOST_BUTTONS = 12 // more heads than these are chosen from a list
 const LOWEST = 180 // pixels of the picture: in a low window it gives way to what plays it
 const UNHEARD = 1e4 // of a step that is played, Python hears only when it rests
+
+/** @type {WeakMap<object, string>} */
+const knownDots = new WeakMap()
+/** What dots mean in a picture of these arrays, "" where it has none; a step may have fewer candidates than another. */
+function dotsIn(arrays) {
+  if (!knownDots.has(arrays)) {
+    const found = Object.entries(arrays).map(([name, { encoding, values }]) =>
+      encoding === "float32" && name !== "log_probs" ? notFinite(values) : "",
+    )
+    const kinds = new Set(found.flatMap((words) => (words ? words.split(" or ") : [])))
+    knownDots.set(arrays, kinds.size ? `dotted: ${[...kinds].sort().reverse().join(" or ")}` : "")
+  }
+  return knownDots.get(arrays)
+}
 
 export default (component) => mount(component, "whole", makeWhole)
 
@@ -412,7 +427,12 @@ function makeWhole(root) {
 
   // ---- words
 
-  function legendWords() {
+  const arraysNow = () =>
+    level() === "run" ? view.arrays : (view.detail(level() === "layer" ? "layer" : "attention")?.arrays ?? {})
+  const dots = () => dotsIn(arraysNow())
+  const legendWords = () => [levelWords(), dots()].filter(Boolean).join("; ")
+
+  function levelWords() {
     const heads = [...new Set(head.stacks.flatMap(({ parts }) => parts.flatMap(({ heads }) => heads ?? [])))]
     const of = `each vector by ${samples()} of its ${head.stacks[0].features} numbers`
     if (level() === "run") {

@@ -185,7 +185,7 @@ export function areaWith(area, { r, c }) {
 }
 
 /**
- * The largest of each row of a map, without its sign, and of all; what is not a number counts as 0.
+ * The largest of each row of a map, without its sign, and of all; what is not a finite number does not count.
  * @param {ArrayLike<number>} values
  * @param {number} rows
  * @param {number} columns
@@ -193,6 +193,9 @@ export function areaWith(area, { r, c }) {
 export function largestOf(values, rows, columns) {
   const each = new Float32Array(rows)
   for (let r = 0; r < rows; r++)
-    for (let c = 0; c < columns; c++) each[r] = Math.max(each[r], Math.abs(values[r * columns + c]) || 0)
+    for (let c = 0; c < columns; c++) {
+      const size = Math.abs(values[r * columns + c])
+      if (size > each[r] && size < Infinity) each[r] = size
+    }
   return { rows: each, map: each.reduce((a, b) => Math.max(a, b), 0) }
 }

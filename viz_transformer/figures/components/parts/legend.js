@@ -1,6 +1,7 @@
-import { shorten } from "./text.js"
+import { dotted } from "./marks.js"
+import { sans, shorten } from "./text.js"
 
-/** @import { Scale } from "./colours.js" */
+/** @import { Paper, Scale } from "./colours.js" */
 /** @import { Context } from "./types.js" */
 
 // What the colours of a map mean.
@@ -30,6 +31,24 @@ export function unitAndNotes(context, unit, notes, width, between = ", ") {
       ? unitAndNotes(context, unit, notes.slice(0, -1), width, between)
       : shorten(context, brief(unit), width))
   )
+}
+
+/**
+ * What the dots of a picture mean, at x, its middle at y; returns where it ends. Nothing where there are none.
+ * @param {Context} context
+ * @param {Pick<Paper, "one">} paper
+ * @param {string} what what is dotted, as notFinite says it
+ * @param {number} x
+ * @param {number} y
+ * @param {number} z
+ */
+export function dotsNote(context, paper, what, x, y, z) {
+  if (!what) return x
+  dotted(context, paper, x, y - 6 * z, 20 * z, 12 * z)
+  context.font = sans(13 * z)
+  context.fillStyle = paper.one("muted")
+  context.fillText(what, x + 26 * z, y)
+  return x + 42 * z + context.measureText(what).width
 }
 
 /**

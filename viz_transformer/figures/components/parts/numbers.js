@@ -49,6 +49,29 @@ function ended(value, digits, end) {
 export const share = (value, digits = 4) => ended(value, digits, 1)
 
 /**
+ * A value after its name: "weight 0.2500", and "weight: not a number" where there is none.
+ * @param {string} name
+ * @param {number} value
+ * @param {string} text of the value
+ */
+export const valued = (name, value, text) => (Number.isNaN(value) ? `${name}: not a number` : `${name} ${text}`)
+
+/**
+ * What some of these values are, those that are counted, if they are not finite: "not a number", "infinite", both, or "".
+ * @param {ArrayLike<number>} values
+ * @param {?ArrayLike<number> | undefined} counted 0 where a value does not count
+ */
+export function notFinite(values, counted = null) {
+  let [none, infinite] = [false, false]
+  for (let i = 0; i < values.length; i++) {
+    if (Number.isFinite(values[i]) || counted?.[i] === 0) continue
+    if (Number.isNaN(values[i])) none = true
+    else infinite = true
+  }
+  return [none && "not a number", infinite && "infinite"].filter(Boolean).join(" or ")
+}
+
+/**
  * e to the value; rounding makes it neither 0 nor 1.
  * @param {number} value
  */

@@ -15,7 +15,7 @@ import { wrappedTo } from "./text.js"
 /**
  * A part of the legend in its row: `text` begins `start` pixels from `x`, and both end before x + size.
  * @typedef {{text: string, x: number, row: number, size: number, start: number, colour?: string,
- *   ramp?: boolean}} LegendPart
+ *   ramp?: boolean, dots?: boolean}} LegendPart
  */
 
 /**
@@ -105,13 +105,13 @@ export function takeApart(count, every) {
 
 /**
  * The legend from the left, wrapped: each head in its colour, what opacity means behind a ramp, in up to three lines where
- * it does not fit into one, and a last sentence.
- * @param {{heads: {text: string, colour: string}[], scale: string, last?: string}} words
+ * it does not fit into one, what is dotted, "" for nothing, and a last sentence.
+ * @param {{heads: {text: string, colour: string}[], scale: string, dotted?: string, last?: string}} words
  * @param {Pick<Ruler, "measureText">} ruler
  * @param {number} z
  * @param {number} width
  */
-export function placeLegend({ heads, scale, last }, ruler, z, width) {
+export function placeLegend({ heads, scale, dotted, last }, ruler, z, width) {
   /** @type {LegendPart[]} */
   const parts = []
   let [x, row] = [0, 0]
@@ -128,6 +128,7 @@ export function placeLegend({ heads, scale, last }, ruler, z, width) {
     if (x) [x, row] = [0, row + 1]
     wrappedTo(ruler, scale, width - ramp, 3).forEach((text, i) => put({ text, ramp: i === 0, start: ramp }, width))
   }
+  if (dotted) put({ text: dotted, dots: true, start: 26 * z }, 26 * z + wide(dotted))
   if (last !== undefined) put({ text: last, start: 1 }, wide(last) + 1)
   return { parts, rows: row + 1 }
 }

@@ -44,7 +44,7 @@
  * @typedef {{most: number, wanted: number, gap: number, area: number, least: number, top: number, bottom: number,
  *   line: number, shared: number, margin: number, between: number, inset: number, caption: number,
  *   caption_width: number, width: number}} GridSizes
- * @typedef {Picture & {title: string, label: string, kind: string, unit: string, blank: string, full: number,
+ * @typedef {Picture & {title: string, label: string, kind: string, unit: string, full: number,
  *   tokens: number[], scores: Score[], most_heads: number, compact: boolean, most: number, sizes: GridSizes,
  *   height: number, key_heads: number}} GridHeader
  */
@@ -88,7 +88,7 @@
  *   texts: {x: number, y: number, text: string, align: CanvasTextAlign, ink: string, strong: boolean}[]}} DrawingHeader
  */
 /**
- * @typedef {{text: string, title: string, ink: string, special: boolean, unknown: boolean, note?: string, share?: number,
+ * @typedef {{text: string, title: string, ink: string, special: boolean, unknown: boolean, note?: string, share?: ?number,
  *   sure?: boolean, mark?: boolean, differs?: boolean}} Chip
  * @typedef {{field: string, text: string, said: string}} Editing
  * @typedef {{label: string, chips: Chip[], side: string, at: number, field?: string, first?: number, edit?: Editing,

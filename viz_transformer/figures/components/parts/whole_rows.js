@@ -29,6 +29,12 @@ export function strongestIn(arrays, name, outer, query) {
 }
 
 /**
+ * Whether some weight of a row is not a number.
+ * @param {Strongest} row
+ */
+export const isUnknown = ({ rest }) => Number.isNaN(rest)
+
+/**
  * The key with most weight, and that weight; null where nothing has any.
  * @param {Strongest} row
  */
@@ -63,7 +69,7 @@ export function strongestKey({ weights: { values, shape }, mask }, row) {
 export function ribbonsOf({ keys, weights, rest: others }, least) {
   /** @type {{key: number, weight: number, at: number}[]} */
   const ribbons = []
-  let [sum, rest] = [others, others]
+  let [sum, rest] = others >= 0 ? [others, others] : [0, 0] // what is not a number has no ribbon
   for (let n = 0; n < weights.length; n++) {
     sum += weights[n]
     if (weights[n] < least) rest += weights[n]

@@ -1,8 +1,9 @@
 import { exponential, number, percent } from "./numbers.js"
 import { quoted } from "./text.js"
-import { mostOf, strongestIn } from "./whole_rows.js"
+import { isUnknown, mostOf, strongestIn } from "./whole_rows.js"
 
 /** @import { Numbers, Token, WholeHeader, WholePart, WholeStack } from "./types.js" */
+/** @import { Strongest } from "./whole_rows.js" */
 
 // A whole run in sentences: what each sub-layer does at one token. All of them together are the picture as a text.
 
@@ -24,7 +25,19 @@ const NAMES = /** @type {Record<string, string>} */ ({
 export function partName(stack, { layer, part, heads }, head) {
   const name = `${stack.name[0].toUpperCase()}${stack.name.slice(1)} layer ${layer}, ${NAMES[part]}`
   if (part === "ffn") return name
-  return `${name}, ${head === null ? `mean of ${heads} heads` : `head ${head}`}`
+  return `${name}, ${head !== null ? `head ${head}` : heads === 1 ? "its one head" : `mean of ${heads} heads`}`
+}
+
+/**
+ * What a row of weights takes most of: "takes 55.4 % from 'b'", and that some or all of its weights are not a number.
+ * @param {Strongest} weights
+ * @param {Token[]} keys
+ */
+export function taking(weights, keys) {
+  const most = mostOf(weights)
+  if (!most) return isUnknown(weights) ? "has weights that are not a number" : "takes nothing"
+  const others = isUnknown(weights) ? "; other weights of this row are not a number" : ""
+  return `takes ${percent(most.weight)} from ${quoted(keys[most.key])}${others}`
 }
 
 /**
@@ -44,9 +57,9 @@ export function partSentence(head, arrays, stack, index, row) {
   const keys = /** @type {WholeStack} */ (
     part.kind === "cross" ? head.stacks.find(({ name }) => name === "encoder") : stack
   )
-  const most = mostOf(strongestIn(arrays, part.kind, part.layer, row))
-  if (!most) return `${name}: ${token} takes nothing.`
-  return `${name}: ${token} takes ${percent(most.weight)} from ${quoted(keys.tokens[most.key])}; ${added}.`
+  const weights = strongestIn(arrays, part.kind, part.layer, row)
+  const takes = `${name}: ${token} ${taking(weights, keys.tokens)}`
+  return mostOf(weights) ? `${takes}; ${added}.` : `${takes}.`
 }
 
 /** What is said of an answer that is over while that of another run goes on, in front of what its last step does. */
@@ -136,6 +149,8 @@ export function writtenSentence(head, arrays, step) {
   const [row, written] = [head.candidates[step], head.written[step]]
   const shareOf = (/** @type {number} */ i) => percent(exponential(values[step * shape[1] + i]))
   const token = quoted(head.tokens[row[written]])
+  if (Number.isNaN(values[step * shape[1] + written]))
+    return `${token} is written, but its probability is not a number: no token is the most probable.`
   if (written === 0)
     return `Of ${head.vocabulary.toLocaleString("en")} tokens ${token} is the most probable, ${shareOf(0)}, and is written.`
   return `${token} is written, ${shareOf(written)}; the most probable was ${quoted(head.tokens[row[0]])}, ${shareOf(0)}.`
@@ -188,14 +203,8 @@ export function detailSentences(stack, part, arrays, row, { post, keys }) {
   const long = at("read") === undefined ? "" : `, ${number(at("read"), 2)} long,`
   if (norm && !post) said.push(`Its norm (${norm}) makes what it reads${long} of ${token}.`)
   if (part.kind && keys && `rest.${part.part}` in arrays)
-    for (let head = 0; head < (part.heads ?? 0); head++) {
-      const most = mostOf(strongestIn(arrays, part.part, head, row))
-      said.push(
-        most
-          ? `Head ${head}: ${token} takes ${percent(most.weight)} from ${quoted(keys[most.key])}.`
-          : `Head ${head}: ${token} takes nothing.`,
-      )
-    }
+    for (let head = 0; head < (part.heads ?? 0); head++)
+      said.push(`Head ${head}: ${token} ${taking(strongestIn(arrays, part.part, head, row), keys)}.`)
   if (part.part === "ffn" && arrays["active.ffn"])
     said.push(`${percent(arrays["active.ffn"].values[row])} of its ${part.units} hidden units are above 0.`)
   if (at("share") !== undefined)

@@ -1,3 +1,4 @@
+import { MASKED_LEVEL } from "../parts/maps.js"
 import { ring } from "../parts/marks.js"
 import { number, percent, share } from "../parts/numbers.js"
 import { quoted, sans, wrappedTo } from "../parts/text.js"
@@ -60,11 +61,12 @@ export function attentionScene(view) {
     }
   }
 
-  /** Where the cells of each grid stand in its scale, row by row; NaN is a masked one. */
+  /** Where the cells of each grid stand in its scale, row by row; a masked one has none of its own, NaN is not a number. */
   function levelsOf(found) {
     const mask = found.arrays.mask?.values
     const masked = (made, values = null) => {
-      if (mask) for (let n = 0; n < made.length; n++) if (mask[n] !== 1 && !values?.[n]) made[n] = Number.NaN
+      if (mask)
+        for (let n = 0; n < made.length; n++) if (mask[n] !== 1 && (values?.[n] ?? 0) === 0) made[n] = MASKED_LEVEL
       return made
     }
     const made = {}
@@ -275,7 +277,7 @@ export function attentionScene(view) {
       if (!array) return missing(found)
       const value = array.values[row * array.shape[1] + column]
       if (grid === "scores") return `Score of ${token} and ${quoted(keyStack().tokens[column])}: ${number(value, 4)}.`
-      if (grid === "weights") return `${token} takes ${share(value)} from ${quoted(keyStack().tokens[column])}.`
+      if (grid === "weights") return `${weightOf(token, value, share)} ${quoted(keyStack().tokens[column])}.`
       return `Dimension ${column} of the ${GRID_NAMES[grid].replace(/s? .$/, "")} of ${token}: ${number(value, 4)}.`
     }
     return taken() || missing(found)
@@ -290,7 +292,8 @@ export function attentionScene(view) {
     const value = weights.values[row * weights.shape[1] + column]
     const score = found.arrays.scores?.values[row * weights.shape[1] + column]
     const scored = score === undefined ? "" : `, for a score of ${number(score, 2)}`
-    return `Head ${headOf(view.chosen, part.heads)}: ${quoted(stack.tokens[row])} takes ${percent(value)} from ${quoted(keyStack().tokens[column])}${scored}.`
+    const takes = weightOf(quoted(stack.tokens[row]), value, percent)
+    return `Head ${headOf(view.chosen, part.heads)}: ${takes} ${quoted(keyStack().tokens[column])}${scored}.`
   }
 
   const missing = (found) => (found.header.remarks ?? []).join(" ") || "This model does not tell that."
@@ -320,7 +323,7 @@ export function attentionScene(view) {
       if (!weights) return [missing(found)]
       const each = keys.map((token, key) =>
         open(found, row, key)
-          ? `${quoted(stack.tokens[row])} takes ${percent(weights.values[row * weights.shape[1] + key])} from ${quoted(token)}.`
+          ? `${weightOf(quoted(stack.tokens[row]), weights.values[row * weights.shape[1] + key], percent)} ${quoted(token)}.`
           : `${quoted(stack.tokens[row])} may not look at ${quoted(token)}.`,
       )
       return [...(found.header.remarks ?? []), ...each]
@@ -331,6 +334,10 @@ export function attentionScene(view) {
     },
   }
 }
+
+/** "a takes 20 % from", or that this is not a number. */
+const weightOf = (token, value, text) =>
+  Number.isNaN(value) ? `${token} has a weight that is not a number, for` : `${token} takes ${text(value)} from`
 
 /** A divisor as one knows it: √16, where it is the root of a whole number. */
 function rooted(divisor) {

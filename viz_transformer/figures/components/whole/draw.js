@@ -1,15 +1,19 @@
-import { paintLevels, picture } from "../parts/maps.js"
-import { hatch } from "../parts/marks.js"
+import { MASKED_LEVEL, marksOf, paintLevels, picture } from "../parts/maps.js"
+import { dotted, HATCH_EVERY, hatch, paintCell } from "../parts/marks.js"
 import { isolated, mono, sans, shorten } from "../parts/text.js"
 
 // What the levels of a whole run draw alike: vectors as strips, cells, words, lines with an end.
 
-/** One vector as a strip of its numbers, from the least to the largest: `largest` is the end of its scale. */
-export function drawStrip(context, ink, { x, y, width, height }, values, from, count, largest) {
-  const each = width / count
+/**
+ * One vector as a strip of its numbers, from the least to the largest: `largest` is the end of its scale. What is not a finite
+ * number is dotted.
+ */
+export function drawStrip(context, paper, { x, y, width, height }, values, from, count, largest) {
+  const [each, ink] = [width / count, paper.scale("diverging")]
   for (let i = 0; i < count; i++) {
-    context.fillStyle = ink.css(0.5 + values[from + i] / (2 * largest))
-    context.fillRect(x + i * each, y, each + 0.5, height)
+    const value = values[from + i]
+    const colour = Number.isFinite(value) ? ink.css(0.5 + value / (2 * largest)) : null
+    paintCell(context, paper, colour, x + i * each, y, each + 0.5, height)
   }
 }
 
@@ -20,10 +24,13 @@ export function largestIn(values) {
   return largest || 1
 }
 
-/** Where so many numbers from a first one stand in a signed scale that ends at `most`: 0.5 is zero. */
+/** Where so many numbers from a first one stand in a signed scale that ends at `most`: 0.5 is zero; NaN is not finite. */
 export function signedLevels(values, from, count, most) {
   const levels = new Float32Array(count)
-  for (let n = 0; n < count; n++) levels[n] = 0.5 + values[from + n] / (2 * most)
+  for (let n = 0; n < count; n++) {
+    const value = values[from + n]
+    levels[n] = Number.isFinite(value) ? 0.5 + value / (2 * most) : Number.NaN
+  }
   return levels
 }
 
@@ -92,11 +99,10 @@ export function drawPlus(context, colour, ground, x, y, r) {
 const FEW_CELLS = 2000 // more than these are painted as pixels
 const HATCHED = 4 // pixels: a smaller cell has no lines
 const BETWEEN = 6 // pixels: cells from here on have a gap between them
-const LINES = 5 // pixels from one line to the next
 
 /**
- * Cells of a matrix, each in the colour of its level in a scale: levels, row by row, are from 0 to 1, or NaN for one that is
- * hatched as masked. Where many cells share a pixel, it has the colour of the level that is farthest from `rest`.
+ * Cells of a matrix, each in the colour of its level in a scale: levels, row by row, are from 0 to 1, MASKED_LEVEL for one
+ * that is hatched as masked, or NaN for one that is dotted as not a number. Where many cells share a pixel, it has the colour of the level that is farthest from `rest`.
  */
 export function drawCells(context, paper, box, scale, levels, rest = 0) {
   if (box.rows * box.columns > FEW_CELLS) {
@@ -116,12 +122,16 @@ export function drawCells(context, paper, box, scale, levels, rest = 0) {
   for (let r = 0; r < rows; r++)
     for (let c = 0; c < columns; c++) {
       const level = levels[r * columns + c]
-      const masked = Number.isNaN(level)
+      const masked = level === MASKED_LEVEL
+      if (Number.isNaN(level)) {
+        dotted(context, paper, x + c * w, y + r * h, w - gap, h - below)
+        continue
+      }
       context.fillStyle = masked ? paper.one("surface") : scale.css(level)
       context.fillRect(x + c * w, y + r * h, w - gap + (gap ? 0 : 0.3), h - below + (below ? 0 : 0.3))
       if (!masked || w < HATCHED || h < HATCHED) continue
       context.strokeStyle = paper.one("line")
-      hatch(context, x + c * w, y + r * h, w - gap, h - below, LINES)
+      hatch(context, x + c * w, y + r * h, w - gap, h - below, HATCH_EVERY)
     }
 }
 
@@ -130,11 +140,12 @@ function cellPixels(context, paper, { width, height, rows, columns }, scale, lev
   const ratio = context.getTransform?.().a ?? 1
   const pixels = new ImageData(Math.max(1, Math.round(width * ratio)), Math.max(1, Math.round(height * ratio)))
   const lined = width / columns >= HATCHED && height / rows >= HATCHED
+  const marks = marksOf(paper, ratio)
+  if (!lined) marks.line = paper.pixel("surface")
   paintLevels(new Uint32Array(pixels.data.buffer), pixels, { rows, columns, levels, rest }, scale.pixels, {
     masked: paper.pixel("surface"),
-    line: paper.pixel(lined ? "line" : "surface"),
-    period: Math.max(2, Math.round(LINES * ratio)),
-    thick: Math.max(1, Math.round(ratio)),
+    none: paper.pixel("no-number"),
+    marks,
   })
   return pixels
 }

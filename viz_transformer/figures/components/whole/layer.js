@@ -1,10 +1,10 @@
-import { hatch, ring } from "../parts/marks.js"
+import { dotted, hatch, ring } from "../parts/marks.js"
 import { number, percent } from "../parts/numbers.js"
 import { quoted, sans } from "../parts/text.js"
 import { headRows, layerAt, placeLayer, titleLine } from "../parts/whole_layer_places.js"
 import { siteOf } from "../parts/whole_levels.js"
 import { leastName, namedAmong } from "../parts/whole_names.js"
-import { mostOf, strongestIn } from "../parts/whole_rows.js"
+import { isUnknown, mostOf, strongestIn } from "../parts/whole_rows.js"
 import { detailSentences, LEAST, layerSentence } from "../parts/whole_words.js"
 import { drawPlus, drawStrip, drawWay, largestIn, say, sayUpright } from "./draw.js"
 
@@ -66,7 +66,6 @@ export function layerScene(view) {
     const found = detail()
     const stack = stackNow()
     const row = view.rowOf(stack)
-    const ink = paper.scale("diverging")
     const words = (text, x, y, more = {}) =>
       say(context, text, x, y, { size: 12 * z, colour: paper.one("muted"), ...more })
     context.strokeStyle = paper.one("muted")
@@ -96,7 +95,7 @@ export function layerScene(view) {
         context.fillRect(box.x, box.y, box.width, box.height)
         if (array) {
           const count = array.shape[1]
-          drawStrip(context, ink, box, array.values, row * count, count, most[name(what)])
+          drawStrip(context, paper, box, array.values, row * count, count, most[name(what)])
         }
       }
       context.strokeStyle = paper.one("muted")
@@ -182,7 +181,7 @@ export function layerScene(view) {
     if (array)
       drawStrip(
         context,
-        ink,
+        paper,
         place.after,
         array.values,
         row * array.shape[1],
@@ -225,6 +224,7 @@ export function layerScene(view) {
       if (!found || !(`rest.${part.part}` in found.arrays)) continue
       closed(context, paper, found.arrays[`mask.${part.part}`], row, rows, y)
       const there = strongestIn(found.arrays, part.part, head, row)
+      if (isUnknown(there)) dotted(context, paper, rows.x, y, rows.cell * keys.length, rows.row - 1)
       for (let n = 0; n < there.keys.length; n++) {
         const key = there.keys[n]
         if (key >= keys.length) continue
@@ -272,6 +272,10 @@ export function layerScene(view) {
     const cell = content.width / count
     for (let n = 0; n < count && height; n++) {
       const value = hidden.values[row * count + n] / most["hidden.ffn"]
+      if (!Number.isFinite(value)) {
+        dotted(context, paper, content.x + n * cell, top, cell, height)
+        continue
+      }
       context.fillStyle = value > 0 ? paper.one("text") : paper.one("muted")
       const tall = Math.abs(value) * height * (value > 0 ? 0.7 : 0.3)
       context.fillRect(content.x + n * cell, value > 0 ? zero - tall : zero, Math.max(1, cell - 1), Math.max(0.6, tall))
@@ -339,6 +343,8 @@ export function layerScene(view) {
         if (!(`rest.${part.part}` in detail().arrays)) return told(part, row).join(" ")
         const there = strongestIn(detail().arrays, part.part, hovered.head, row)
         const n = Array.from(there.keys).indexOf(hovered.key)
+        if (n < 0 && isUnknown(there))
+          return `Head ${hovered.head}: ${quoted(stack.tokens[row])} has weights that are not a number.`
         const share = n < 0 ? `less than ${100 * LEAST} %` : percent(there.weights[n])
         return `Head ${hovered.head}: ${quoted(stack.tokens[row])} takes ${share} from ${quoted(keysOf(part)[hovered.key])}.`
       }

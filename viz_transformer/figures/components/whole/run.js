@@ -1,11 +1,11 @@
-import { ring } from "../parts/marks.js"
+import { dotted, ring } from "../parts/marks.js"
 import { exponential, percent } from "../parts/numbers.js"
 import { amongPlaces, isolated, mono, quoted, sans, shorten, sizeFor, wrapped, wrappedTo } from "../parts/text.js"
 import { alongWay, frontAt, phaseAt } from "../parts/whole_flight.js"
 import { siteOf } from "../parts/whole_levels.js"
 import { leastName, namedAmong } from "../parts/whole_names.js"
 import { laneOf, lanesFor, placeWhole, wholeAt } from "../parts/whole_places.js"
-import { ribbonsOf, strongestIn } from "../parts/whole_rows.js"
+import { isUnknown, ribbonsOf, strongestIn } from "../parts/whole_rows.js"
 import {
   inputSentence,
   LEAST,
@@ -57,7 +57,7 @@ export function runScene(view) {
   // ---- painting
 
   /** The strips of one row of a band, those that begin left of the front. */
-  function strips(context, ink, band, row, front = Infinity) {
+  function strips(context, colours, band, row, front = Infinity) {
     const count = view.samples()
     const [y, height] = [band.top + row * band.lane + 0.5, Math.max(1, band.lane - 1)]
     const { arrays } = view
@@ -65,7 +65,7 @@ export function runScene(view) {
     const [, rows] = stream.shape
     const one = (name, column) => {
       if (!column || column.x > front) return
-      drawStrip(context, ink, { ...column, y, height }, arrays[name].values, row * count, count, most[name][0])
+      drawStrip(context, colours, { ...column, y, height }, arrays[name].values, row * count, count, most[name][0])
     }
     if (band.position) one(`token.${band.name}`, band.token)
     one(`position.${band.name}`, band.position)
@@ -74,7 +74,7 @@ export function runScene(view) {
         const from = (column.point * rows + row) * count
         drawStrip(
           context,
-          ink,
+          colours,
           { ...column, y, height },
           stream.values,
           from,
@@ -126,14 +126,19 @@ export function runScene(view) {
   }
 
   /** What each sub-layer adds at one row. */
-  function shares(context, colour, band, row, front = Infinity) {
+  function shares(context, colours, ink, band, row, front = Infinity) {
     const { values, shape } = view.arrays[`share.${band.name}`]
     const height = Math.max(1, band.lane - 2)
+    const colour = colours.one(ink)
     context.fillStyle = colour
     for (const block of band.blocks) {
       if (block.x > front) continue
       const share = values[block.index * shape[1] + row]
-      if (share > 0) context.fillRect(block.x, band.top + row * band.lane + 1, block.width * share, height)
+      const [x, y] = [block.x, band.top + row * band.lane + 1]
+      if (share > 0) context.fillRect(x, y, block.width * share, height)
+      if (!Number.isNaN(share)) continue
+      dotted(context, colours, x, y, block.width, height)
+      context.fillStyle = colour
     }
   }
 
@@ -159,9 +164,14 @@ export function runScene(view) {
   function ribbons(context, colours, band, block, row, thick, grown, alpha) {
     const part = stackOf(band).parts[block.index]
     const keys = part.kind === "cross" ? place.bands.find(({ name }) => name === "encoder") : band
-    const { ribbons: found, rest, restAt } = ribbonsOf(strongestIn(view.arrays, part.kind, part.layer, row), LEAST)
+    const weights = strongestIn(view.arrays, part.kind, part.layer, row)
+    const { ribbons: found, rest, restAt } = ribbonsOf(weights, LEAST)
     const [x0, x1] = block.ribbon
     const y = laneOf(band, row)
+    if (isUnknown(weights)) {
+      const tall = Math.min(thick, Math.max(1, band.lane - 1))
+      dotted(context, colours, x0, y - tall / 2, (x1 - x0) * grown, tall)
+    }
     const middle = (x0 + x1) / 2
     const falls = keys !== band // from one band to the other
     const draw = (from, to, width, opacity) => {
@@ -276,7 +286,6 @@ export function runScene(view) {
   /** All that this step leaves as it is: the encoder, and faint what earlier steps have kept. */
   function paintStill(context) {
     const colours = view.paper()
-    const ink = colours.scale("diverging")
     const s = view.step()
     for (const band of place.bands) {
       const written = band.name === "decoder"
@@ -291,8 +300,8 @@ export function runScene(view) {
         context.globalAlpha = written && view.writes() ? PAST : 1
         if (band.lane >= LINED) laneLine(context, colours, band, row, memory ? lastRibbon() : band.end)
         if (named.has(row) || row === chosen) label(context, colours, band, row, size, row === chosen)
-        shares(context, colours.one("muted"), band, row)
-        if (band.lane >= LINED) strips(context, ink, band, row)
+        shares(context, colours, "muted", band, row)
+        if (band.lane >= LINED) strips(context, colours, band, row)
         if (band.lane >= SIGNED * place.z) signs(context, colours, band, laneOf(band, row))
       }
       if (band.lane < LINED && rows) allStrips(context, colours, band, rows)
@@ -366,9 +375,9 @@ export function runScene(view) {
     context.fillRect(band.left, band.top + row * band.lane, Math.min(front, band.end) - band.left, band.lane)
     laneLine(context, colours, band, row, Math.min(front, band.end))
     label(context, colours, band, row, Math.max(names(band, row + 1).size, 12 * z), true)
-    strips(context, colours.scale("diverging"), band, row, front)
+    strips(context, colours, band, row, front)
     signs(context, colours, band, laneOf(band, row), front)
-    shares(context, colours.one("text"), band, row, front)
+    shares(context, colours, "text", band, row, front)
     const thick = thickOf(band)
     const rests = []
     for (const block of band.blocks) {
@@ -534,11 +543,13 @@ export function runScene(view) {
       context.fillStyle = colours.one(written ? "text" : "muted")
       context.fillText(isolated(shorten(context, head.tokens[token].text, first - 8 * z)), bars.x + first - 8 * z, y)
       context.fillStyle = colours.one(written ? "target-ink" : "muted")
-      context.fillRect(bars.x + first, y - 5 * z, Math.max(1, second * share * grown), 10 * z)
+      if (Number.isNaN(share)) dotted(context, colours, bars.x + first, y - 5 * z, second * grown, 10 * z)
+      else context.fillRect(bars.x + first, y - 5 * z, Math.max(1, second * share * grown), 10 * z)
       if (grown < 1) return
+      context.fillStyle = colours.one(written ? "target-ink" : "muted")
       context.font = mono(12 * z)
       context.textAlign = "left"
-      context.fillText(percent(share), bars.x + first + second + 6 * z, y)
+      context.fillText(Number.isNaN(share) ? "NaN" : percent(share), bars.x + first + second + 6 * z, y)
     })
   }
 

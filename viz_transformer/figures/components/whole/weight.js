@@ -1,4 +1,4 @@
-import { ring } from "../parts/marks.js"
+import { paintCell, ring } from "../parts/marks.js"
 import { number, share } from "../parts/numbers.js"
 import { mono, quoted, sans } from "../parts/text.js"
 import { headOf, keyStackOf, siteOf } from "../parts/whole_levels.js"
@@ -83,9 +83,9 @@ export function weightScene(view) {
           const value = values[block.first + e]
           const level = 0.5 + value / (2 * (n === 2 ? most : vectors))
           const x = block.x + e * cell
-          context.fillStyle = scale.css(level)
-          context.fillRect(x, y, Math.max(0.5, cell - (cell > 4 ? 1 : 0)), high - 1)
-          if (dense) continue
+          const colour = Number.isFinite(value) ? scale.css(level) : null
+          paintCell(context, paper, colour, x, y, Math.max(0.5, cell - (cell > 4 ? 1 : 0)), high - 1)
+          if (dense || colour === null) continue
           const dark = Math.abs(level - 0.5) > 0.27
           say(context, written(value), x + cell / 2, y + high / 2, {
             size: Math.min(13, Math.max(11.5, (cell / z - 6) / 4.4)) * z,
@@ -129,7 +129,9 @@ export function weightScene(view) {
     if (bias !== undefined) parts.push([`plus the bias ${number(bias, 4)}`, false])
     said([...parts, ["is the score", false], [number(score, 4), true]], y + 16 * z)
     const share_of = powers[at]
-    if (!Number.isFinite(most)) said([["nothing may be read in this row: no key has a weight of its own", false]], last)
+    if (Number.isNaN(weights[at])) said([[whyNone(most), false]], last)
+    else if (!Number.isFinite(most))
+      said([["nothing may be read in this row: no key has a weight of its own", false]], last)
     else
       said(
         [
@@ -241,6 +243,8 @@ export function weightScene(view) {
     }
     const k = hovered?.key ?? keyNow()
     const [query, key] = [quoted(site().stack.tokens[rowNow()]), quoted(keyStack().tokens[k])]
+    if (Number.isNaN(all.weights[k]))
+      return `${query} has a weight that is not a number, for ${key}: ${whyNone(all.most)}.`
     if (!all.open[k]) return `${query} may not look at ${key}: it is masked, weight ${share(all.weights[k])}.`
     return `Head ${headOf(view.chosen, site().part.heads)}: ${query} takes ${share(all.weights[k])} from ${key}, for a score of ${number(all.scores[k], 4)}.`
   }
@@ -279,6 +283,12 @@ export function weightScene(view) {
     update() {},
   }
 }
+
+/** Why a weight is not a number; most: the largest score that may be read. */
+const whyNone = (most) =>
+  Number.isFinite(most)
+    ? "a score in this row is not a number, and so is the sum over all keys"
+    : "each score in this row is −∞, so the softmax divides 0 by 0, which is not a number"
 
 /** A number in at most seven signs. */
 const written = (value) => number(value, Math.abs(value) >= 100 ? 2 : Math.abs(value) >= 10 ? 3 : 4)

@@ -97,41 +97,42 @@ def head_grid(shown: Shown, of: str = "") -> None:
 
 @dataclass(frozen=True, eq=False)
 class _Heads:
-    """All heads of a kind, made once: their scores, and as thumbnails [H, q, k] weights and mask of each layer."""
+    """All heads of a kind, made once: their scores, and as thumbnails [H, q, k] weights and mask of each layer, and
+    what of them is there."""
 
     scores: tuple[Score, ...]
     weights: tuple[NDArray[np.float32], ...]
     mask: tuple[NDArray[np.bool_], ...]
+    there: tuple[NDArray[np.bool_], ...]
 
 
 @kept(64)
 def _heads(shown: Shown, kind: KindName) -> _Heads:
     """One layer at a time: weights of a long text, which are computed, take as much room as one needs."""
     there = kept_cells(shown.trace, kind)
-    small: list[tuple[NDArray[np.float32], NDArray[np.bool_]]] = []
+    small: list[_Small] = []
+    some = np.True_ if there is None else open_thumbnails(there)
 
     unseen = unseen_layers(shown.trace, kind)
     queries, keys = map(len, sides(shown.trace, kind))
-    blank = np.full((1, queries, keys), np.nan, dtype=np.float32), np.ones((1, queries, keys), dtype=bool)
+    blank = thumbnails(np.zeros((1, queries, keys), dtype=np.float32))
 
     def weighed() -> Iterator[tuple[NDArray[np.float32], NDArray[np.bool_]]]:
         for layer in range(layer_count(shown.trace, kind)):
             if layer in unseen:
-                small.append((thumbnails(blank[0]), open_thumbnails(blank[1])))
+                small.append((blank, np.ones(blank.shape, dtype=bool), np.zeros(blank.shape, dtype=bool)))
                 continue
             weights, mask = layer_weights(shown.trace, kind, layer)
             yield weights, mask
             if spread(shown.trace, KINDS[kind].site(layer)) == "signed":
                 weights = np.abs(weights)
-            if there is not None:  # what is not there is blank, not hatched
-                weights, mask = np.where(there, weights, np.nan), mask | ~there
             one = np.ascontiguousarray(mask[:1]) if not mask.strides[0] else mask
             opened = open_thumbnails(one)
-            small.append((thumbnails(weights), np.broadcast_to(opened, (len(weights), *opened.shape[1:]))))
+            made = thumbnails(weights, there)
+            small.append((made, np.broadcast_to(opened, made.shape), np.broadcast_to(some, made.shape)))
 
     scores = head_scores(shown.trace, kind, **_specials(shown), weighed=weighed())
-    weights, mask = zip(*_as_many_heads(small), strict=True)
-    return _Heads(scores, weights, mask)
+    return _Heads(scores, *zip(*_as_many_heads(small), strict=True))
 
 
 @kept(32)
@@ -147,7 +148,7 @@ def _grid(shown: Shown, kind: KindName, of: str) -> bytes:
         kind=kind,
         mask=np.stack(found.mask),
         unit="size of weight" if signed else "attention weight",
-        blank=("not seen" if unseen else "not a number") if kept_cells(shown.trace, kind) is None else "not there",
+        there=np.stack(found.there),
         scores=[GridScore(score.name, score.values, score.baseline, score.n, score.formula) for score in found.scores],
         title=f"All heads{of}, {KINDS[kind].words}",
         caption=_caption(shown, "all heads", kind),
@@ -190,13 +191,17 @@ def not_seen(shown: Shown) -> None:
             text.paragraph(capitalised(f"{why}."))
 
 
-def _as_many_heads(layers: Sequence[tuple[Any, Any]]) -> list[tuple[Any, Any]]:
-    """Weights and mask [H, q, k] of each layer, for as many heads as any has: the places of others are blank."""
-    heads = max(len(weights) for weights, _ in layers)
+_Small = tuple[NDArray[np.float32], NDArray[np.bool_], NDArray[np.bool_]]
+"""Of a layer, as thumbnails [H, q, k]: weights, mask, and what is there."""
+
+
+def _as_many_heads(layers: Sequence[_Small]) -> list[_Small]:
+    """The same for as many heads as any layer has: the places of others are not there."""
+    heads = max(len(weights) for weights, _, _ in layers)
     found = []
-    for weights, mask in layers:
+    for weights, mask, there in layers:
         lacking = [(0, heads - len(weights)), (0, 0), (0, 0)]
-        found.append((np.pad(weights, lacking, constant_values=np.nan), np.pad(mask, lacking, constant_values=True)))
+        found.append((np.pad(weights, lacking), np.pad(mask, lacking), np.pad(there, lacking)))
     return found
 
 

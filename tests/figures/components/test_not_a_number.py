@@ -1,0 +1,418 @@
+"""What is not a number is dotted, named in the legend and said as such, neither 0 nor masked, in each picture."""
+
+import re
+
+import numpy as np
+import pytest
+from builders import tiny_checkpoint
+from mounted import WRITTEN, mounted
+from playwright.sync_api import expect
+
+from viz_transformer.figures import attention_heatmap, theme
+from viz_transformer.figures import run as run_figure
+from viz_transformer.figures.components import payload
+from viz_transformer.figures.components.lines import lines_payload
+from viz_transformer.figures.components.matrix import Axis, matrix_payload
+from viz_transformer.figures.components.row import row_payload
+from viz_transformer.figures.components.shading import shading_payload
+from viz_transformer.figures.components.snapshots import MapsOfKind, SnapshotData, snapshots_payload
+from viz_transformer.figures.components.tokens import token_data
+from viz_transformer.running.decoding import decode
+
+NAN = np.nan
+WEIGHTS = np.array([[0.25, 0.75, 0], [NAN, NAN, NAN], [0, 0, 0]], np.float32)
+MASK = np.array([[1, 1, 0], [1, 1, 0], [0, 0, 0]], bool)
+NAMED = {"title": "a title", "name": "picture", "caption": "a caption"}
+UNIT = {"unit": "attention weight"}
+SLIPS = {"mask_fill": "-inf", "padding_mask": "key-or-query", "pad_to": 6, "max_source": 6, "max_target": 6}
+"""Of a model whose padding may read nothing, which is not a number then, and so is all that reads it."""
+
+COLOURS = """([canvas, x, y, width, height]) => {
+  const ratio = canvas.width / canvas.getBoundingClientRect().width
+  const { data } = canvas.getContext("2d").getImageData(x * ratio, y * ratio, width * ratio, height * ratio)
+  const found = {}
+  const digits = (channel) => channel.toString(16).padStart(2, "0").toUpperCase()
+  for (let i = 0; i < data.length; i += 4) {
+    const colour = "#" + [...data.slice(i, i + 3)].map(digits).join("")
+    found[colour] = (found[colour] ?? 0) + 1
+  }
+  return found
+}"""
+
+
+def axes():
+    names = "abc"
+    return (
+        Axis("t", "query", "reads", "target", token_data([f"q{each}" for each in names])),
+        Axis("i", "key", "keys, source", "source", token_data([f"k{each}" for each in names])),
+    )
+
+
+def matrix(values=WEIGHTS, **changes):
+    return matrix_payload(
+        values, *axes(), **{**NAMED, **UNIT, "scale": "cross", "quantity": "weight", "mask": MASK, **changes}
+    )
+
+
+def colours(shown, box, canvas="canvas.base"):
+    """How many pixels of each colour are in this box of the picture, the most frequent ones first."""
+    handle = shown.page.locator(canvas).element_handle()
+    found = shown.page.evaluate(COLOURS, [handle, *box])
+    return {colour: found[colour] for colour in sorted(found, key=found.get, reverse=True)}
+
+
+def dots(scheme):
+    return {theme.palette(scheme).no_number, theme.palette(scheme).no_number_dot}
+
+
+def written(shown):
+    """All words that the picture draws."""
+    shown.page.evaluate(WRITTEN)
+    shown.choose(t=2, i=2)
+    return " ".join(shown.page.evaluate("window.written"))
+
+
+def cells(shown):
+    """The middle of each cell of a matrix, by row and column."""
+    found: dict[tuple[int, ...], list[tuple[int, int, str]]] = {}
+    box = shown.page.get_by_role("application").bounding_box()
+    for y in range(60, int(box["height"]) - 60, 24):
+        for x in range(20, int(box["width"]) - 20, 24):
+            shown.page.mouse.move(box["x"] + x, box["y"] + y)
+            if said := shown.tooltip:
+                place = tuple(int(re.match(r"\w+ (\d+)", line)[1]) for line in said[:2])
+                found.setdefault(place, []).append((x, y, said[2]))
+    return {
+        place: (*np.mean([at[:2] for at in all_of_it], axis=0), all_of_it[0][2]) for place, all_of_it in found.items()
+    }
+
+
+# ---- colours
+
+
+@pytest.mark.parametrize("scheme", theme.THEMES)
+def test_the_ground_and_the_dots_stand_apart_from_0_from_masked_and_from_each_other(scheme):
+    palette = theme.palette(scheme)
+
+    def light(colour):
+        channels = (int(colour[k : k + 2], 16) / 255 for k in (1, 3, 5))
+        return sum(
+            share * (c / 12.92 if c <= 0.04045 else ((c + 0.055) / 1.055) ** 2.4)
+            for share, c in zip((0.2126, 0.7152, 0.0722), channels, strict=True)
+        )
+
+    def contrast(a, b):
+        low, high = sorted((light(a), light(b)))
+        return (high + 0.05) / (low + 0.05)
+
+    assert contrast(palette.no_number, palette.no_number_dot) >= 4.5
+    for other in (palette.page, palette.surface, *(getattr(palette, scale)[0] for scale in ("encoder", "decoder"))):
+        assert contrast(palette.no_number, other) >= 1.5
+    for colour in dots(scheme):  # grey: what one sees without colours is what others see
+        channels = [int(colour[k : k + 2], 16) for k in (1, 3, 5)]
+        assert max(channels) - min(channels) <= 24
+
+
+# ---- payload
+
+
+@pytest.mark.parametrize("side", [3, 600])
+def test_it_arrives_bit_by_bit_at_any_length(side):
+    values = np.full((2, side), 1 / side, np.float32)
+    values[1] = NAN
+    values[0, 0] = np.inf
+    rows = Axis("t", "query", "reads", "target", token_data(["a", "b"]))
+    columns = Axis("i", "key", "keys", "source", token_data(["k"] * side))
+    words = {**NAMED, **UNIT, "scale": "cross", "quantity": "norm", "bounded": False}
+    _, arrays = payload.unpack(matrix_payload(values, rows, columns, **words))
+    assert arrays["values"].tobytes() == values.tobytes()
+    for made in (lines_payload, shading_payload):
+        given = {**NAMED, **UNIT, "scale": "cross"} | ({"heads": ["h"]} if made is lines_payload else {})
+        data = made(np.abs(values[None] if made is lines_payload else values), rows, columns, **given)
+        arrays = payload.unpack(data)[1]
+        if side == 3 or made is shading_payload:  # of so many tokens there are no lines
+            assert arrays["weights"].tobytes() == np.abs(values).tobytes()
+
+
+# ---- matrix
+
+
+@pytest.mark.parametrize("scheme", theme.THEMES)
+def test_a_cell_of_the_matrix_has_dots_and_where_it_is_masked_lines_too(browser, scheme):
+    palette = theme.palette(scheme)
+    with mounted(browser, "matrix", matrix(fill="-inf"), color_scheme=scheme) as shown:
+        found = cells(shown)
+        assert {place: said for place, (*_, said) in found.items()} == {
+            (0, 0): "weight 0.2500",
+            (0, 1): "weight 0.7500",
+            (0, 2): "masked (-inf), weight 0.0000",
+            (1, 0): "weight: not a number",
+            (1, 1): "weight: not a number",
+            (1, 2): "masked (-inf), weight: not a number",
+            **{(2, c): "masked (-inf), weight 0.0000" for c in range(3)},
+        }
+        shown.page.mouse.move(0, 0)
+
+        def around(*place):
+            x, y, _ = found[place]
+            return colours(shown, (x - 20, y - 20, 40, 40))
+
+        for place in ((1, 0), (1, 1)):
+            assert set(around(*place)) == dots(scheme)
+            assert around(*place)[palette.no_number_dot] == pytest.approx(1600 * 4 / 25, rel=0.1)
+        assert set(around(1, 2)) == {*dots(scheme), palette.line}
+        assert set(around(2, 1)) == {palette.surface, palette.line}
+
+
+def test_the_legend_says_what_dots_are_where_there_are_any(browser):
+    with mounted(browser, "matrix", matrix()) as shown:
+        assert "not a number" in written(shown)
+        shown.page.evaluate("window.written = []")
+        shown.give(matrix(np.nan_to_num(WEIGHTS)))
+        assert "not a number" not in " ".join(shown.page.evaluate("window.written"))
+        shown.page.evaluate("window.written = []")
+        there = np.isfinite(WEIGHTS)  # what no step had is empty, not dotted
+        shown.give(matrix(there=there))
+        assert "not a number" not in " ".join(shown.page.evaluate("window.written"))
+
+
+def test_a_screen_reader_hears_that_it_is_not_a_number(browser):
+    with mounted(browser, "matrix", matrix()) as shown:
+        shown.choose(t=1, i=1)
+        shown.page.get_by_role("application").focus()
+        shown.press("ArrowLeft")
+        expect(shown.page.locator("[aria-live]")).to_have_text("query 1: “qb”, key 0: “ka”, weight: not a number")
+
+
+@pytest.mark.parametrize("scale", ["row", "map"])
+def test_what_is_infinite_is_dotted_and_leaves_the_scale_to_the_others(browser, scale):
+    values = [[np.inf, -1, 0.5], [1, -np.inf, 0], [0, 0, NAN]]
+    data = matrix(values, mask=None, scale="diverging", quantity="difference")
+    with mounted(browser, "matrix", data) as shown:
+        shown.choose(scale=scale)
+        found = cells(shown)
+        assert [found[place][2] for place in ((0, 0), (1, 1), (2, 2))] == [
+            "difference ∞",
+            "difference -∞",
+            "difference: not a number",
+        ]
+        shown.page.mouse.move(0, 0)
+        for place in ((0, 0), (1, 1), (2, 2)):
+            x, y, _ = found[place]
+            assert set(colours(shown, (x - 10, y - 10, 20, 20))) == dots("light")
+        for place, end in (((0, 1), 0), ((1, 0), -1)):
+            x, y, _ = found[place]
+            assert set(colours(shown, (x - 2, y - 2, 4, 4))) == {theme.LIGHT.diverging[end]}
+        assert "not a number or infinite" in written(shown)
+
+
+def test_a_row_that_is_not_a_number_is_seen_where_cells_are_smaller_than_pixels(browser):
+    values = np.full((2000, 3), 1 / 3, np.float32)
+    values[1000] = NAN
+    rows = Axis("t", "query", "reads", "target", token_data(["q"] * 2000))
+    columns = axes()[1]
+    data = matrix_payload(values, rows, columns, **{**NAMED, **UNIT, "scale": "cross", "quantity": "weight"})
+    with mounted(browser, "matrix", data) as shown:
+        box = shown.page.locator("canvas.base").bounding_box()
+        assert dots("light") & set(colours(shown, (0, 0, box["width"], box["height"])))
+
+
+def test_a_saved_matrix_has_the_dots_and_the_words(browser, tmp_path):
+    with mounted(browser, "matrix", matrix()) as shown:
+        with shown.page.expect_download() as download:
+            shown.pick_entry("SVG")
+        download.value.save_as(tmp_path / "svg")
+    svg = (tmp_path / "svg").read_text(encoding="utf-8")
+    assert ">not a number<" in svg
+    ground, dot = (
+        f'fill="rgb({", ".join(str(int(colour[k : k + 2], 16)) for k in (1, 3, 5))})"'
+        for colour in (theme.LIGHT.no_number, theme.LIGHT.no_number_dot)
+    )
+    assert svg.count(ground) == 4 and svg.count(dot) > 100  # three cells and the legend
+
+
+def test_the_picture_that_stands_alone_draws_it(browser):
+    figure = attention_heatmap(WEIGHTS, ["a", "b", "c"], ["x", "y", "z"], title="a title")
+    problems = []
+    page = browser.new_page()
+    page.on("pageerror", lambda error: problems.append(str(error)))
+    page.set_content(figure.html)
+    page.locator("canvas.base").wait_for()
+    page.wait_for_function("document.querySelector('.stage')?.dataset.painted")
+    handle = page.locator("canvas.base").element_handle()
+    assert dots("light") <= set(page.evaluate(COLOURS, [handle, 0, 0, 400, 600]))
+    page.close()
+    assert problems == []
+
+
+# ---- lines
+
+
+def of_lines(weights=WEIGHTS, heads=("head 0",), **changes):
+    maps = np.stack([weights] * len(heads))
+    return lines_payload(maps, *axes(), **{**NAMED, **UNIT, "heads": heads, "scale": "cross", **changes})
+
+
+@pytest.mark.parametrize("heads", [("head 0",), ("head 0", "head 1")])
+def test_a_query_whose_weights_are_not_a_number_has_no_line_but_dots(browser, heads):
+    with mounted(browser, "lines", of_lines(heads=heads)) as shown:
+        box = shown.page.locator("canvas.base").bounding_box()
+        found = colours(shown, (0, 0, box["width"], box["height"]))
+        assert found[theme.LIGHT.no_number] > 100 and found[theme.LIGHT.no_number_dot] > 20
+        words = written(shown)
+        assert "not a number" in words
+        said = shown.page.locator("output").text_content()
+        assert f"{3 * len(heads)} weights are not a number and have no line" in said
+        shown.give(of_lines(np.nan_to_num(WEIGHTS), heads=heads))
+        found = colours(shown, (0, 0, box["width"], box["height"]))
+        assert theme.LIGHT.no_number_dot not in found
+
+
+def test_lines_say_of_a_query_that_its_weights_are_not_a_number(browser):
+    with mounted(browser, "lines", of_lines()) as shown:
+        said = []
+        shown.choose(t=0)
+        shown.page.get_by_role("application").focus()
+        for key in ("Home", "ArrowDown", "ArrowDown"):
+            shown.press(key)
+            said.append(shown.page.locator("[aria-live]").text_content())
+        assert "reads most: key 1 “kb”, weight 0.7500" in said[0]
+        assert "3 weights not a number" in said[1] and "reads nothing" not in said[1]
+        assert "reads nothing" in said[2] and "not a number" not in said[2]
+
+
+def test_one_weight_that_is_not_a_number_is_one(browser):
+    weights = WEIGHTS.copy()
+    weights[1, :2] = 0.5
+    with mounted(browser, "lines", of_lines(weights)) as shown:
+        assert "1 weight is not a number and has no line" in shown.page.locator("output").text_content()
+
+
+# ---- one row
+
+
+def of_row(**changes):
+    queries, columns = axes()
+    given = {
+        "query": np.array([1, -1], np.float32),
+        "keys": np.ones((3, 2), np.float32),
+        "scores": np.array([1, -np.inf, 0.5]),
+        "weights": np.array([NAN, NAN, NAN]),
+        "mask": np.array([True, True, False]),
+        **changes,
+    }
+    arrays = [given[name] for name in ("query", "keys", "scores", "weights", "mask")]
+    return row_payload(
+        *arrays, queries=queries, columns=columns, position=1, writes=None, scale="cross", fill="-inf", **NAMED
+    )
+
+
+@pytest.mark.parametrize("scheme", theme.THEMES)
+def test_the_strips_of_a_row_have_dots_and_the_legend_says_why(browser, scheme):
+    with mounted(browser, "row", of_row(), color_scheme=scheme) as shown:
+        box = shown.page.locator("canvas.base").bounding_box()
+        found = colours(shown, (0, 0, box["width"], box["height"]))
+        assert all(found[colour] > 100 for colour in dots(scheme))
+        assert "not a number or infinite" in written(shown)
+        shown.choose(i=0)
+        shown.page.get_by_role("application").focus()
+        said = []
+        for key in ("Home", "ArrowRight", "ArrowRight"):
+            shown.press(key)
+            said.append(shown.tooltip[-2:])
+        assert said == [
+            ["score 1.0000, 0.00 below the row's largest", "weight: not a number"],
+            ["score -∞", "weight: not a number"],
+            ["score 0.5000", "masked (-inf), weight: not a number"],
+        ]
+
+
+def test_a_row_of_keys_that_are_not_numbers_is_drawn(browser):
+    strange = {"query": [NAN, 1], "keys": [[1, 1], [NAN, np.inf], [0, 0]], "scores": [NAN, NAN, 0]}
+    with mounted(browser, "row", of_row(**strange)) as shown:
+        assert "not a number" in written(shown)
+        shown.choose(i=0)
+        shown.page.get_by_role("application").focus()
+        shown.press("Home")
+        assert shown.tooltip[-2] == "score: not a number"
+
+
+def test_a_row_of_numbers_has_no_dots(browser):
+    with mounted(browser, "row", of_row(scores=[1, 0, -np.inf], weights=[0.7, 0.3, 0])) as shown:
+        box = shown.page.locator("canvas.base").bounding_box()
+        assert theme.LIGHT.no_number not in colours(shown, (0, 0, box["width"], box["height"]))
+
+
+# ---- text
+
+
+def test_a_shaded_text_has_dots_and_says_so(browser):
+    data = shading_payload(WEIGHTS, *axes(), **{**NAMED, **UNIT, "scale": "cross", "mask": MASK})
+    with mounted(browser, "shading", data) as shown:
+        keys = shown.page.locator(".text").first.locator(".token")
+        legend = shown.page.locator(".legend")
+        shown.choose(t=0, i=0)
+        assert keys.evaluate_all("(all) => all.map((each) => each.classList.contains('no-number'))") == [False] * 3
+        expect(legend).not_to_contain_text("not a number")
+        shown.choose(t=1, i=0)
+        assert keys.evaluate_all("(all) => all.map((each) => each.classList.contains('no-number'))") == [True] * 3
+        assert "conic-gradient" in keys.first.evaluate("(each) => getComputedStyle(each).backgroundImage")
+        masked = keys.nth(2).evaluate("(each) => getComputedStyle(each).backgroundImage")
+        assert "conic-gradient" in masked and "repeating-linear-gradient" in masked
+        expect(keys.first).to_have_attribute("aria-label", "0: “ka”, not a number")
+        expect(legend).to_contain_text("dotted: not a number")
+        keys.first.hover()
+        assert shown.tooltip[-1] == "weight: not a number"
+        shown.choose(t=2, i=0)
+        assert keys.evaluate_all("(all) => all.map((each) => each.classList.contains('no-number'))") == [False] * 3
+
+
+# ---- training replay
+
+
+def test_a_snapshot_whose_weights_are_not_a_number_is_drawn(browser):
+    rows, columns = axes()
+    weights = np.stack([np.nan_to_num(WEIGHTS), WEIGHTS])[:, None, None]
+    maps = MapsOfKind(kind="cross", name="cross", weights=weights, mask=MASK, rows=rows, columns=columns)
+    snapshots = [SnapshotData(step=step, text="a", complete=True, right=False, loss=1.0) for step in (0, 1)]
+    data = snapshots_payload(snapshots, [maps], caption="a caption", name="picture")
+    with mounted(browser, "snapshots", data) as shown:
+        for step, there in ((0, False), (1, True)):
+            shown.choose(model_snapshot=step)
+            box = shown.page.locator("canvas").first.bounding_box()
+            found = colours(shown, (0, 0, box["width"], box["height"]), ".stage canvas")
+            assert (theme.LIGHT.no_number_dot in found) == there
+
+
+# ---- the whole run
+
+
+@pytest.fixture(scope="module")
+def lost():
+    """A run whose padding may read nothing, so that nothing is a number in the end."""
+    run = decode(tiny_checkpoint(**SLIPS), "ab", max_steps=3)
+    assert np.isnan(run.trace["logits"].numpy()).all()
+    return run
+
+
+@pytest.mark.parametrize("level", ["run", "layer", "attention", "weight"])
+def test_the_whole_run_is_drawn_on_each_level_with_dots(browser, lost, level):
+    figure = run_figure(lost, head=0)
+    with mounted(browser, "whole", figure.data, viewport={"width": 992, "height": 860}) as shown:
+        shown.choose(**{**figure.chosen, "level": level, "t": 1, "i": 1})
+        shown.painted()
+        canvas = shown.page.locator("canvas.base")
+        box = canvas.bounding_box()
+        found = [colours(shown, (0, 0, box["width"], box["height"]), f"canvas.{name}") for name in ("base", "over")]
+        assert any(theme.LIGHT.no_number in each and theme.LIGHT.no_number_dot in each for each in found)
+        expect(shown.page.locator(".legend")).to_contain_text("dotted: not a number")
+        said = " ".join(shown.page.locator("ol.unseen li").all_text_contents())
+        assert "not a number" in said
+        assert "takes nothing" not in said
+
+
+def test_a_sub_layer_whose_row_is_not_a_number_does_not_take_nothing(browser, lost):
+    with mounted(browser, "whole", run_figure(lost, head=0).data, viewport={"width": 992, "height": 860}) as shown:
+        said = shown.page.locator("ol.unseen li").all_text_contents()
+        assert any("has weights that are not a number" in each for each in said)
+        assert any("is written, but its probability is not a number" in each for each in said)
