@@ -187,3 +187,11 @@ def test_arrays_are_added_behind_those_that_are_there():
     assert arrays["d"].tolist() == [[1.5]]
     with pytest.raises(ValueError, match="has an array 'a' already"):
         payload.with_arrays(first, a=payload.raw(b""))
+
+
+def test_what_a_float32_cannot_hold_is_neither_0_nor_infinite_and_nan_and_infinity_stay():
+    given = np.array([1e-60, -1e-60, 1e60, -1e60, np.inf, -np.inf, np.nan, 0.0, 0.25])
+    ends = np.finfo(np.float32)
+    expected = [ends.smallest_subnormal, -ends.smallest_subnormal, ends.max, ends.min, np.inf, -np.inf, np.nan, 0, 0.25]
+    _, arrays = payload.unpack(payload.pack({}, values=payload.exact(given)))
+    np.testing.assert_array_equal(arrays["values"], np.array(expected, np.float32))

@@ -37,11 +37,18 @@ class Encoded:
 
 
 def exact(values: ArrayLike) -> Encoded:
-    """The values as float32, bit by bit; what is too small for one becomes the smallest there is, and never 0."""
-    given = np.asarray(values)
-    array = np.ascontiguousarray(given, dtype="<f4")
-    if given.dtype == np.float64 and (lost := (array == 0) & (given != 0)).any():
-        array[lost] = np.copysign(np.finfo(np.float32).smallest_subnormal, given[lost])
+    """The values as float32, bit by bit; what is too small for one becomes the smallest there is, and never 0, what is
+    too large the largest, and never infinite."""
+    given, ends = np.asarray(values), np.finfo(np.float32)
+    with np.errstate(over="ignore"):
+        array = np.ascontiguousarray(given, dtype="<f4")
+    if given.dtype == np.float64:
+        for lost, end in (
+            ((array == 0) & (given != 0), ends.smallest_subnormal),
+            (np.isinf(array) & np.isfinite(given), ends.max),
+        ):
+            if lost.any():
+                array[lost] = np.copysign(end, given[lost])
     return Encoded("float32", array.shape, array.tobytes())
 
 
