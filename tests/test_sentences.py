@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from viz_transformer.running.strategies import Beam, Sampling
-from viz_transformer.sentences import in_one_line, listed, quoted, shortened
+from viz_transformer.sentences import counted, in_one_line, listed, quoted, shortened
 
 
 class Silent:
@@ -76,3 +76,7 @@ def test_a_line_of_anothers_text_has_nothing_that_moves_the_cursor() -> None:
 
 def test_names_are_listed_as_a_sentence_has_them() -> None:
     assert [listed("abc"[:n]) for n in (1, 2, 3)] == ["a", "a and b", "a, b and c"]
+
+
+def test_one_of_a_kind_is_no_plural() -> None:
+    assert [counted(n, "head") for n in (0, 1, 2, 1024)] == ["0 heads", "1 head", "2 heads", "1,024 heads"]

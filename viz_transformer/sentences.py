@@ -34,6 +34,11 @@ def listed(names: Sequence[str]) -> str:
     return f"{', '.join(most)} and {last}" if most else last
 
 
+def counted(count: int, noun: str) -> str:
+    """So many of what has a plural in s: "1 head", "3 heads", "1,024 tokens"."""
+    return f"{count:,} {noun}{'' if count == 1 else 's'}"
+
+
 def shortened(text: str, most: int = LONGEST_SENTENCE) -> str:
     """The text, at most so many characters; what was left out is an ellipsis."""
     return text if len(text) <= most else text[: most - 1] + "…"

@@ -104,3 +104,13 @@ def test_only_a_run_or_a_trace_is_shown(run):
         vt.show("numbers", "cross")
     with pytest.raises(ValueError, match="named 'steps'"):
         vt.show(run.trace, "steps")
+
+
+def test_of_one_head_there_is_no_mean():
+    trace = vt.trace(tiny_checkpoint(n_heads=1), "abc", "uv")
+    header, arrays = unpack(vt.show(trace, "decoder.1.cross").data)
+    assert (header["title"], header["scale"]) == ("Decoder layer 1, head 0, cross-attention", "cross")
+    assert np.array_equal(arrays["values"], trace["decoder.1.cross.weights"][0, 0].numpy())
+    assert unpack(vt.show(trace, "run").data)[0]["head"] == 0
+    assert unpack(vt.show(trace, "cross").data)[0]["label"] == "All heads, cross-attention: 3 layers of 1 head"
+    assert unpack(vt.show(vt.trace(tiny_checkpoint(), "abc", "uv"), "run").data)[0]["head"] is None

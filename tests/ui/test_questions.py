@@ -83,6 +83,26 @@ def test_a_row_without_a_peak_is_said_to_be_even(shown: Shown) -> None:
     assert questions.where(shown, closed, 0, (2,)).answer == "Nowhere: every key is closed to it."
 
 
+def test_a_row_of_which_a_part_is_not_a_number_says_how_much(shown: Shown) -> None:
+    picture = maps.picture(shown, CHOSEN)
+    keys = picture.values.shape[1]
+    for count, said in ((1, "1 of {} weights is not a finite number"), (2, "2 of {} weights are not finite numbers")):
+        values = picture.values.copy()
+        values[0, :count] = [np.nan, np.inf][:count]
+        best = int(np.where(np.isfinite(values[0]), values[0], -1).argmax())
+        answer = questions.where(shown, replace(picture, values=values), 0, (2,)).answer
+        assert f"“{shown.trace.src_tokens[best]}”" in answer and answer.endswith(f"; {said.format(keys)}.")
+
+
+def test_a_row_whose_numbers_were_not_there_is_not_called_not_a_number(shown: Shown) -> None:
+    picture = maps.picture(shown, CHOSEN)
+    values, there = picture.values.copy(), np.ones_like(picture.mask)
+    values[0], there[0] = np.nan, False  # as a row without a step
+    answer = questions.where(shown, replace(picture, values=values, there=there), 0, (2,)).answer
+    assert "ot a number" not in answer
+    assert "ot a number" in questions.where(shown, replace(picture, values=values), 0, (2,)).answer
+
+
 def test_the_largest_open_key_counts_where_a_mask_closes_a_larger_one(shown: Shown) -> None:
     picture = maps.picture(shown, CHOSEN)
     most = int(picture.values[0].argmax())

@@ -9,7 +9,7 @@ from dataclasses import fields
 from typing import TYPE_CHECKING, Any, Literal
 
 from viz_transformer import numerals
-from viz_transformer.sentences import in_one_line
+from viz_transformer.sentences import counted, in_one_line
 from viz_transformer.text.codec import Codec
 
 if TYPE_CHECKING:
@@ -86,7 +86,7 @@ def architecture_of(anatomy: Anatomy) -> str:
     return ", ".join(
         [
             anatomy.kind,
-            " + ".join(f"{count} {stack} layers" for stack, count in layers.items() if count),
+            " + ".join(counted(count, f"{stack} layer") for stack, count in layers.items() if count),
             f"d_model {anatomy.d_model}",
             " or ".join(heads),
             *([] if anatomy.d_ff is None else [f"d_ff {anatomy.d_ff}"]),
@@ -100,10 +100,10 @@ def architecture_of(anatomy: Anatomy) -> str:
 def heads_words(heads: Heads, site: str) -> str:
     """How many heads an attention has, how they share keys, and how far they reach."""
     shared = "" if heads.key == heads.query else f" that share {heads.key} of keys and values"
-    window = "" if heads.window is None else f", back to {heads.window} keys"
+    window = "" if heads.window is None else f", back to {counted(heads.window, 'key')}"
     if heads.window is not None and site.startswith("encoder."):
-        window = f", up to {heads.window} keys to each side"
-    return f"{heads.query} heads{shared}{window}"
+        window = f", up to {counted(heads.window, 'key')} to each side"
+    return f"{counted(heads.query, 'head')}{shared}{window}"
 
 
 def architecture(config: ModelConfig) -> str:
@@ -112,8 +112,8 @@ def architecture(config: ModelConfig) -> str:
     return ", ".join(
         [
             config.kind,
-            " + ".join(f"{count} {stack} layers" for stack, count in layers.items() if count),
-            f"d_model {config.d_model}, {config.n_heads} heads, d_ff {config.d_ff}",
+            " + ".join(counted(count, f"{stack} layer") for stack, count in layers.items() if count),
+            f"d_model {config.d_model}, {counted(config.n_heads, 'head')}, d_ff {config.d_ff}",
             f"{config.norm}-norm, {config.activation}, {config.positions} positions",
             *unusual(config),
             "at most " + " and ".join(f"{most} {side}" for side, most in reads.items() if most) + " tokens",

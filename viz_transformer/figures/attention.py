@@ -63,9 +63,8 @@ def attention_heatmap(
 ) -> HtmlFigure:
     """The weights of one head as a map, queries as rows, keys as columns; in grey if it is derived, such as a mean.
 
-    weights: [Q, K]; what is not a number is dotted. query_tokens, key_tokens: what each row and column reads; tokens may
-    repeat and hold anything, "<b>" stays "<b>". selected_query: the row that has a ring. scale_name: what a colour
-    stands for.
+    weights: [Q, K]; NaN is dotted. query_tokens, key_tokens: what each row and column reads; tokens may repeat and hold
+    anything, "<b>" stays "<b>". selected_query: the row that has a ring. scale_name: what a colour stands for.
     hidden: [Q], the share of each row's weight that keys hold which were left out; rows of which that is more than 0.9
     are faint. All else is in `Words`.
     Each weight is there as float32, bit by bit: a file of 1,024 x 1,024 tokens has 4 to 5 MB.

@@ -31,7 +31,7 @@ from viz_transformer.model.outline import (
 )
 from viz_transformer.model.positions import ENCODINGS
 from viz_transformer.numerals import significant
-from viz_transformer.sentences import capitalised, listed
+from viz_transformer.sentences import capitalised, counted, listed
 
 ACTS = {ROTARY: "rotary", BUCKETS: "bias by distance", SLOPES: "slopes", DISTANCES: "terms by distance"}
 LABELS = {"self": "Self-attention", "cross": "Cross-attention", "ffn": "Feed-forward"}
@@ -50,7 +50,7 @@ def outline_of(model: Instrument) -> Outline:
         found.append(_stack(model, stack, drawn, layers.index(drawn)))
         notes += [*_others(stack, layers, drawn), *_not_drawn(model, stack)]
     anatomy = model.anatomy
-    layers_said = " and ".join(f"{each.layers} {each.stack} layers" for each in found)
+    layers_said = " and ".join(counted(each.layers, f"{each.stack} layer") for each in found)
     return Outline(
         stacks=tuple(found),
         output=_output(model),
@@ -208,7 +208,7 @@ def _word(norm: nn.Module, width: int) -> str:
 
 def _of_attention(model: HuggingFaceModel, site: str) -> tuple[str, ...]:
     heads, acts = model.anatomy.attentions[site], ACTS.get(model.family.acts)
-    details = [f"{heads.query} heads × {heads.size}"]
+    details = [f"{counted(heads.query, 'head')} × {heads.size}"]
     if heads.size != heads.value_size:
         details.append(f"values {heads.value_size}")
     if heads.key != heads.query:

@@ -138,7 +138,8 @@ def layer_weights(trace: Trace, kind: KindName, layer: int) -> tuple[NDArray[np.
 def head_view(trace: Trace, kind: KindName, layer: int, head: int | HeadsCombined | None) -> HeadView:
     """The map of one head of the trace, or the "mean" (also: None) or "max" over the layer's heads.
 
-    A cell of a combined map counts as masked if it is in every head. Raises ValueError for a kind, layer or head that
+    A cell of a combined map counts as masked if it is in every head. The mean and the maximum of a single head are that
+    head. Raises ValueError for a kind, layer or head that
     the trace's model does not have, and for another combination.
     """
     return head_views(trace, kind, layer, [head])[0]
@@ -259,6 +260,21 @@ def kept_cells(trace: Trace, kind: KindName) -> NDArray[np.bool_] | None:
     return cells
 
 
+def lost_rows(trace: Trace, view: HeadView) -> NDArray[np.bool_] | None:
+    """[Q], True for a row whose softmax read something that is not finite, whatever is masked. Where scores are not
+    told, these are the rows of NaN if a layer before has NaN too. None where nothing is known, or no weight is NaN."""
+    none = np.isnan(view.weights)
+    if view.combined == "rollout" or not none.any():
+        return None
+    point = f"{KINDS[view.kind].site(view.layer)}.scores"
+    if point not in trace:
+        before = any(np.isnan(layer_weights(trace, view.kind, layer)[0]).any() for layer in range(view.layer))
+        return np.asarray(none.any(axis=-1)) if before else None
+    scores = _array(trace[point][0] if view.head is None else trace.of_head(point, view.head)[0])
+    lost = (~np.isfinite(scores) & view.mask).any(axis=-1)
+    return np.asarray(lost.any(axis=0) if view.head is None else lost)
+
+
 def view_of(
     trace: Trace,
     kind: KindName,
@@ -322,6 +338,8 @@ def _head_view(
         if combined not in get_args(HeadsCombined):
             raise ValueError(f"heads are not combined as {head!r}: choose 'mean' or 'max', or a head's number")
         weights, mask = whole or layer_weights(trace, kind, layer)
+        if len(weights) == 1:
+            return _head_view(trace, kind, layer, 0, whole)
         together = weights.max(axis=0) if combined == "max" else weights.mean(axis=0)
         return view_of(trace, kind, layer, together, np.asarray(mask.any(axis=0)), combined=combined)
     site = _site(trace, kind, layer)

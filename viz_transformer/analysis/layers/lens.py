@@ -195,18 +195,15 @@ def lens(
         found = log_softmax(logits[blocks[block]])
         return found, found.exp()
 
-    def column(made: Tensor, *, may_lack: bool = False) -> list[Tensor]:
+    def column(made: Tensor) -> list[Tensor]:
         """What the lens has of one station, whose logits are `made`."""
-        parts = (
-            _column(log_softmax(made[some]), *final(block), written[some], may_lack=may_lack)
-            for block, some in enumerate(blocks)
-        )
+        parts = (_column(log_softmax(made[some]), *final(block), written[some]) for block, some in enumerate(blocks))
         return [torch.cat(each) for each in zip(*parts, strict=True)]
 
     columns = [column(read(station)) for station in all_stations[:-1]]
     columns.append(column(logits))
     if own_logits is not None:
-        columns.append(column(own_logits, may_lack=True))
+        columns.append(column(own_logits))
     top_ids, top_probs, divergences, own_probs, ranks = (
         torch.stack(each, dim=1).numpy() for each in zip(*columns, strict=True)
     )
@@ -226,21 +223,19 @@ def _largest_gap(one: Tensor, other: Tensor, blocks: Sequence[slice]) -> float:
     return float(torch.stack([(one[some] - other[some]).abs().max() for some in blocks]).max())
 
 
-def _column(
-    log_probs: Tensor, final: Tensor, probs: Tensor, written: Tensor, *, may_lack: bool = False
-) -> tuple[Tensor, ...]:
-    """A station's part of the lens for some rows, in the order of its arrays. log_probs, final: [R, V]; probs: those of
-    `final`; written: [R]. may_lack: a row may have no logits."""
+def _column(log_probs: Tensor, final: Tensor, probs: Tensor, written: Tensor) -> tuple[Tensor, ...]:
+    """A station's part of the lens for some rows, in the order of its arrays. log_probs, final: [R, V], NaN where a row
+    has no logits; probs: those of `final`; written: [R]."""
     known, at = written >= 0, written.clamp(min=0)[:, None]
     of_written = log_probs.gather(-1, at)  # [R, 1]
     top = log_probs.topk(min(TOP, log_probs.shape[-1]), dim=-1)
-    absent = log_probs.isnan().all(dim=-1) if may_lack else torch.zeros_like(known)
+    unknown = log_probs.isnan().any(dim=-1)  # not a number, or of no step: then no token is the most probable
     return (
-        top.indices.masked_fill(absent[:, None], -1),
-        top.values.exp(),
-        _divergence(final, probs, log_probs).masked_fill(absent, torch.nan),
+        top.indices.masked_fill(unknown[:, None], -1),
+        top.values.exp().masked_fill(unknown[:, None], torch.nan),
+        _divergence(final, probs, log_probs),
         torch.where(known, of_written[:, 0].exp(), torch.nan),
-        torch.where(known & ~absent, (log_probs > of_written).sum(dim=-1), -1),
+        torch.where(known & ~unknown, (log_probs > of_written).sum(dim=-1), -1),
     )
 
 
@@ -256,8 +251,9 @@ def _divergence(final: Tensor, probs: Tensor, other: Tensor) -> Tensor:
     """The same where the final probabilities are known."""
     terms = (final - other).mul_(probs)
     found = terms.sum(dim=-1)
-    if not bool(found.isfinite().all()):  # of a probability of 0, or a row that lacks
-        found = torch.where(probs > 0, terms, 0.0).sum(dim=-1)
+    if not bool(found.isfinite().all()):  # of a probability of 0, or of what is not a number
+        unknown = final.isnan().any(dim=-1) | other.isnan().any(dim=-1)
+        found = torch.where(probs > 0, terms, 0.0).sum(dim=-1).masked_fill(unknown, torch.nan)
     return found.clamp(min=0)
 
 

@@ -6,6 +6,7 @@ from viz_transformer.analysis.models.parameters import parameter_blocks
 from viz_transformer.model.config import ModelConfig
 from viz_transformer.model.kinds import SIDE_OF, StackName, attentions_of, stacks_of
 from viz_transformer.model.outline import Outline, OutputOutline, PartName, StackOutline, SubLayer
+from viz_transformer.sentences import counted
 
 _WORDS = {
     "layer": "Norm",
@@ -57,7 +58,8 @@ def _sublayer(stack: StackName, part: PartName, config: ModelConfig) -> SubLayer
         label = f"Masked {label.lower()}" if masked else label
         merged = ("raw merge",) if config.merge == "raw-reshape" else ()
         acting = part == "self" and config.encoding.in_attention
-        details = (f"{config.n_heads} heads × {config.head_dim}", *merged, *(config.encoding.box if acting else ()))
+        box = config.encoding.box if acting else ()
+        details = (f"{counted(config.n_heads, 'head')} × {config.head_dim}", *merged, *box)
     word = norm_word(config.norm_kind)
     before, behind = (word, "") if config.norm == "pre" else ("", word)
     holds = f"gain and offset, 2 × {config.d_model}"
@@ -81,7 +83,7 @@ def _scaled(config: ModelConfig) -> str:
 
 def _spoken(config: ModelConfig) -> str:
     """The drawing in words, for those who do not see it."""
-    stacks = " and ".join(f"{SIDE_OF[stack].layers(config)} {stack} layers" for stack in stacks_of(config))
+    stacks = " and ".join(counted(SIDE_OF[stack].layers(config), f"{stack} layer") for stack in stacks_of(config))
     final = "with" if config.final_norm else "without"
-    sizes = f"d_model {config.d_model}, {config.n_heads} heads"
+    sizes = f"d_model {config.d_model}, {counted(config.n_heads, 'head')}"
     return f"Architecture: {stacks}, {config.norm}-norm, {final} a final norm, {sizes}"

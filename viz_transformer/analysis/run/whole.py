@@ -61,7 +61,8 @@ class WholeStack:
 @dataclass(frozen=True, eq=False)
 class WholeRun:
     """The stacks of a run, and the weights of each kind of attention, [layers, Q, K] float32. head: whose weights these
-    are, None for the mean over the heads of a layer, of which there are so many as `heads` says, by kind and layer."""
+    are, None for the mean over the heads of a layer, of which there are so many as `heads` says, by kind and layer;
+    where no layer has several, head 0 takes the place of the mean."""
 
     stacks: tuple[WholeStack, ...]
     weights: Mapping[KindName, NDArray[np.float32]]
@@ -82,6 +83,8 @@ def whole_run(trace: Trace, *, head: int | None = None, samples: int = SAMPLES) 
         for kind, maps in weights.items()
     }
     stacks = tuple(_stack(trace, stack, samples) for stack in stacks_of(trace.anatomy))
+    if head is None and all(count == 1 for counts in heads.values() for count in counts):
+        head = 0
     return WholeRun(stacks, weights, heads, head)
 
 

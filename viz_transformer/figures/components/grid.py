@@ -14,6 +14,7 @@ from viz_transformer.figures import labels
 from viz_transformer.figures.components import payload
 from viz_transformer.figures.theme import MOST_HEADS
 from viz_transformer.model.kinds import KindName
+from viz_transformer.sentences import counted
 
 LARGEST_SIDE = 64
 """Maps of more tokens a side are max-pooled to this many."""
@@ -110,7 +111,7 @@ def grid_payload(
     grouped = key_heads < shape[1]
     header = {
         "title": title,
-        "label": f"{title}: {shape[0]} layers of {shape[1]} heads",
+        "label": f"{title}: {counted(shape[0], 'layer')} of {counted(shape[1], 'head')}",
         "name": name,
         "caption": caption,
         "kind": kind,

@@ -96,9 +96,10 @@ function makeSnapshots(root) {
   const maps = () => arrays[`maps_${kindAt()}`]
   const mask = () => arrays[`mask_${kindAt()}`]
   const layerAt = () => Math.min(Math.max(selection.chosen.layer ?? 0, 0), maps().shape[1] - 1)
-  /** A head's number, or null for the mean of all. */
+  /** A head's number, or null for the mean of all, where there are several. */
   const headAt = () => {
     const chosen = selection.chosen.heads
+    if (maps().shape[2] === 1) return 0
     if (!Array.isArray(chosen)) return null
     return Math.min(chosen[0] ?? 0, maps().shape[2] - 1)
   }
@@ -230,7 +231,7 @@ function makeSnapshots(root) {
       ),
       group("head", [
         ...numbers(heads).map((h) => [String(h), `Head ${h}`, h === headAt(), { heads: [h] }]),
-        ["mean", "Mean of all heads", headAt() === null, { heads: "mean" }],
+        ...(heads > 1 ? [["mean", "Mean of all heads", headAt() === null, { heads: "mean" }]] : []),
       ]),
     )
     if (before)

@@ -506,7 +506,7 @@ function makeWhole(root) {
     const mean = button("quiet", "mean", "Mean of the heads", () => choose("mean"))
     mean.setAttribute("aria-pressed", String(only === null))
     mean.dataset.name = "mean"
-    return [element("span", "word", "Head"), ...made, ...(deep ? [] : [mean])]
+    return [element("span", "word", "Head"), ...made, ...(deep || count === 1 ? [] : [mean])]
   }
 
   // ---- pointing and keys

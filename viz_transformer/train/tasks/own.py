@@ -19,7 +19,7 @@ from tokenizers.trainers import BpeTrainer
 from viz_transformer.measuring.data import Pair, Split, beginning, read_pairs, read_text
 from viz_transformer.model.config import ModelConfig
 from viz_transformer.model.transformer import Transformer
-from viz_transformer.sentences import quoted
+from viz_transformer.sentences import counted, quoted
 from viz_transformer.text.codec import Codec
 from viz_transformer.text.tokenizers import Characters, SpacyWords, SubWords, Tokenizer
 from viz_transformer.text.vocabulary import SPECIALS, Vocabulary
@@ -389,8 +389,8 @@ def _model_fact(config: ModelConfig) -> Fact:
         weights = sum(parameter.numel() for parameter in Transformer(config).parameters())
     layers = "+".join(str(n) for n in (config.encoder_layers, config.decoder_layers) if n)
     return Fact(
-        f"model: {layers} layers, d_model {config.d_model}, {config.n_heads} heads, d_ff {config.d_ff}, dropout"
-        f" {config.dropout}: {weights:,} weights",
+        f"model: {layers} layers, d_model {config.d_model}, {counted(config.n_heads, 'head')}, d_ff {config.d_ff},"
+        f" dropout {config.dropout}: {weights:,} weights",
         "--layers, --d-model, --heads, --d-ff, --dropout",
     )
 

@@ -19,6 +19,7 @@ from viz_transformer.analysis.attention.maps import (
     contribution_norms,
     head_view,
     kept_cells,
+    lost_rows,
     sides,
 )
 from viz_transformer.analysis.attention.rollout import rollout_view
@@ -39,7 +40,8 @@ WORDS, HIDDEN, CONTRIBUTION = "words", "hidden", "contribution"
 @dataclass(frozen=True, eq=False)
 class Picture:
     """One map, ready to be drawn. values: [R, C] float32; mask: [R, C], True = may attend. there: [R, C], False where
-    the run has no number, which is then NaN in values; None where it has all of them.
+    the run has no number, which is then NaN in values; None where it has all of them. lost: [R], True where the softmax
+    of the row read what is not a number; None where that is not known.
 
     `heads` are its maps for several chosen heads, [N, R, C], with their names; `hidden` and `heads_hidden` are the
     shares of each row's weight that keys hold which are left out, [R] and [N, R]; `remarks` is what has to be said.
@@ -66,6 +68,7 @@ class Picture:
     heads_hidden: NDArray[np.float64] | None = None
     remarks: tuple[str, ...] = ()
     there: NDArray[np.bool_] | None = None
+    lost: NDArray[np.bool_] | None = None
 
     @property
     def _shared(self) -> dict[str, Any]:
@@ -131,6 +134,10 @@ class Picture:
     def note(self) -> str:
         """What stands over the table."""
         said = f"{self.caption}. A number is the {self.quantity}."
+        if (none := int(self._not_a_number.sum())) == 1:
+            said += f" 1 of {self.values.size:,} values is not a number."
+        elif none:
+            said += f" {none:,} of {self.values.size:,} values are not a number."
         if self.there is not None:
             said += " An empty cell is not there: its row has no step, or its key came after that step."
         if not self.masked.any():
@@ -139,6 +146,12 @@ class Picture:
             f"{said} Masked cells keep their {self.quantity}: behind the numbers, a column “…, masked” for each key"
             " says where they are."
         )
+
+    @property
+    def _not_a_number(self) -> NDArray[np.bool_]:
+        """[R, C]: True where the run has NaN."""
+        none: NDArray[np.bool_] = np.isnan(self.values)
+        return none if self.there is None else none & self.there
 
     def table(self) -> pd.DataFrame:
         """The same numbers: a row for each query, a column for each key.
@@ -152,9 +165,8 @@ class Picture:
 
         index, columns = pd.Index(named(self.rows), name=self.rows.title), named(self.columns)
         frame = pd.DataFrame(self.values, index=index, columns=columns)
-        no_number = np.isnan(self.values) & (True if self.there is None else self.there)
-        if no_number.any():
-            frame = frame.astype(object).mask(no_number, "not a number")
+        if self._not_a_number.any():
+            frame = frame.astype(object).mask(self._not_a_number, "not a number")
         if not self.masked.any():
             return frame
         marks = pd.DataFrame(self.masked, index=index, columns=[f"{name}, masked" for name in columns])
@@ -216,6 +228,7 @@ def difference(a: Picture, b: Picture) -> Picture:
         fill="",
         bounded=False,
         there=_both(a.there, b.there),
+        lost=None,
         heads=None if a.heads is None or b.heads is None or a.heads.shape != b.heads.shape else a.heads - b.heads,
         hidden=a.hidden if b.hidden is None else b.hidden if a.hidden is None else np.fmax(a.hidden, b.hidden),
         heads_hidden=None,
@@ -262,6 +275,7 @@ def _of_view(
         remarks=(capitalised(f"{view.rows}."),) if view.rows else (),
         fill="" if own is None else FILLS.get(own.mask_fill, ""),  # what another model puts there it does not tell
         there=there,
+        lost=lost_rows(shown.trace, view),
     )
 
 
@@ -372,6 +386,7 @@ def _by_word(
         there=None if made.there is None else _words_there(made.there, rows, columns),
         rows=_word_axis(made.rows, rows),
         columns=_word_axis(made.columns, columns),
+        lost=None,
         writes=writes,
         scale=made.scale if made.scale == "diverging" else "derived",
         unit=f"{made.unit} by word (derived)",

@@ -33,6 +33,7 @@ EVEN = 1.5
 """A row whose largest weight is less than this many times an even share has no key that stands out."""
 NAMED = 3
 """Of more heads than these the sentence names no more."""
+MINUS_INFINITY = "−∞"
 _DERIVED = {"mean": "the mean of the heads", "max": "the maximum of the heads", "rollout": "rollout"}
 
 
@@ -100,8 +101,41 @@ def looks(picture: Picture, row: int, values: NDArray[np.float32] | None = None)
     """
     numbers = (picture.values if values is None else values)[row].astype(np.float64)
     free = open_cells(picture, row)
+    strange = there(picture, row) & ~np.isfinite(numbers)
+    if strange.any() and not free.any():
+        return no_number(picture, row, strange & np.isnan(numbers))
     if not free.any():
         return "nowhere: every key is closed to it"
+    found = _looks(picture, numbers, free)
+    if not strange.any():
+        return found
+    count = int(strange.sum())
+    what = "is not a finite number" if count == 1 else "are not finite numbers"
+    return f"{found}; {count} of {len(numbers)} weights {what}"
+
+
+def there(picture: Picture, row: int) -> NDArray[np.bool_]:
+    """[C], True where the run has a value, even one that is not a number."""
+    return np.ones(picture.values.shape[1], dtype=bool) if picture.there is None else picture.there[row]
+
+
+def no_number(picture: Picture, row: int, unknown: NDArray[np.bool_]) -> str:
+    """That no value of the row that could be looked at is a number, and why that is, where it is known."""
+    if not unknown.any():
+        return "not a number: the values are infinite"
+    if picture.scale == "diverging":
+        return "not a number: the row is not a number in A or in B"
+    if not picture.mask[row].any():
+        return f"not a number: every key is masked with {MINUS_INFINITY}, so the softmax divides 0 by 0"
+    if picture.lost is not None and picture.lost[row]:
+        return "not a number: its softmax read something that was not a number already"
+    if picture.scale == "derived":
+        return "not a number: a weight that it is made of is not a number"
+    return f"not a number: most likely every key is masked with {MINUS_INFINITY}, so that the softmax divides 0 by 0"
+
+
+def _looks(picture: Picture, numbers: NDArray[np.float64], free: NDArray[np.bool_]) -> str:
+    """Where a row looks whose `free` keys, one at least, have numbers."""
     at = int(np.where(free, np.abs(numbers), -1).argmax())
     key, value = token_at(picture.columns.tokens, at), float(numbers[at])
     if picture.quantity != "weight" and picture.scale == "diverging":
@@ -129,6 +163,8 @@ def where(shown: Shown, picture: Picture, position: int, heads: tuple[int, ...] 
         did = "was given" if shown.run.steps[step].forced else "wrote"
         when = f"when it {did} {token_at(picture.writes, row)}"
     who = _DERIVED[heads] if isinstance(heads, str) else f"head {heads[0]}"
+    if heads in ("mean", "max") and all(each.query == 1 for each in shown.trace.anatomy.attentions.values()):
+        who = "head 0"
     answer = capitalised(f"{looks(picture, row)}.")
     if picture.quantity != "weight" and picture.scale == "diverging":
         return Question(f"Where do A and B differ most {when}?", answer)

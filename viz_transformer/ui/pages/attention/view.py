@@ -15,6 +15,7 @@ from viz_transformer.analysis.attention.head_scores import Score, head_scores, k
 from viz_transformer.analysis.attention.maps import (
     attention_kinds,
     computed_from,
+    head_view,
     kept_cells,
     layer_count,
     layer_weights,
@@ -313,6 +314,11 @@ def scores(shown: Shown, of: str = "") -> None:
         "n: rows of this text that a score is worked out from, as their mean; monotonicity is Kendall’s tau of their"
         " order. One text is noise."
     )
+    unknown = np.isnan(head_view(shown.trace, chosen.kind, layer, head).weights)
+    there = kept_cells(shown.trace, chosen.kind)
+    if lost := int((unknown if there is None else unknown & there).any(axis=-1).sum()):
+        which = f"{lost} of {len(unknown)} rows {'is' if lost == 1 else 'are'} not a number"
+        text.paragraph(f"{which}, and so is each score that is a mean over {'it' if lost == 1 else 'them'}.")
     _special_tokens(shown, chosen.kind, layer, head)
 
 

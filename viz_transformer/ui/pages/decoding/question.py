@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 from viz_transformer.analysis.attention.maps import step_row
 from viz_transformer.numerals import exponential, percent
 from viz_transformer.ui.frame.questions import Question, cited
@@ -31,6 +33,10 @@ def question(shown: Shown, position: int) -> Question | None:
     if not steps:
         return None
     step = steps[min(max(at, 0), len(steps) - 1)]
+    asks = f"What could it have written at step {step.index}?"
+    if math.isnan(step.log_prob):
+        unknown = f"Not known: the probabilities are not numbers, so {cited(step.token)} is not the most probable one."
+        return Question(asks, unknown)
     own = f"{cited(step.token)} has {percent(exponential(step.log_prob))}"
     others = [other for other in step.candidates if other.token_id != step.token_id][:OTHERS]
     said = [f"{cited(other.token)} {percent(exponential(other.log_prob))}" for other in others]
@@ -40,5 +46,4 @@ def question(shown: Shown, position: int) -> Question | None:
         answer = f"{' or '.join(said)}; what was written, {own}."
     else:
         answer = f"{own}, then {' and '.join(said)}."
-    asks = f"What could it have written at step {step.index}?"
     return Question(asks, answer[:1].upper() + answer[1:])

@@ -21,6 +21,8 @@ from viz_transformer.ui.session.runs import Shown
 
 MOST_ROWS = 200
 LONGEST = 24
+RATIOS = ("share added", "changed", "cosine")
+"""Columns that have no number of a vector of zeros, or of two that have other features."""
 
 
 def heading(name: str, both: Runs) -> str:
@@ -44,7 +46,9 @@ def token_table(
     drawn, chosen = drawn_rows(shown, stack), chosen_token(stack)
     body = []
     for row in drawn:
-        cells = "".join(_number_cell(name, float(values[row]), digits) for name, values, digits in columns)
+        numbers = {name: float(values[row]) for name, values, _ in columns}
+        lost = any(value != value for name, value in numbers.items() if name not in RATIOS)
+        cells = "".join(_number_cell(name, numbers[name], digits, lost=lost) for name, _, digits in columns)
         mark = ' class="vt-ly-chosen"' if row == chosen else ""
         body.append(f"<tr{mark}>{row_head(shown, stack, row)}{cells}</tr>")
     feet = "".join(f"<tr>{text.cells([name], 'th')}{text.cells(values)}</tr>" for name, values in foot)
@@ -56,11 +60,12 @@ def token_table(
     say_what_is_left_out(shown, stack, drawn)
 
 
-def _number_cell(name: str, value: float, digits: int) -> str:
+def _number_cell(name: str, value: float, digits: int, *, lost: bool) -> str:
+    """lost: some number of the row is NaN, which is said; else what has none is undefined, of a vector of zeros."""
     bar = ""
     if name in ("share added", "active units") and value == value:
         bar = f' class="vt-ly-bar" style="--p: {value:.4f}"'
-    return f"<td{bar}>{html.escape('–' if value != value else labels.number(value, digits))}</td>"
+    return f"<td{bar}>{html.escape(labels.number(value, digits) if value == value else 'NaN' if lost else '–')}</td>"
 
 
 def row_head(shown: Shown, stack: StackName, row: int) -> str:

@@ -145,6 +145,7 @@ def _lens_html(shown: Shown, stack: StackName, found: Lens) -> None:
     names[0] = "embedding" if last else names[0]
     names[last] += f" = {_final(found)}"
     has_step = found.top_ids[at, :, 0] >= 0
+    has_step[:, : last + 1] = True  # what is not a number there makes the mean none
     columns = [found.divergence[at, column][has_step[:, column]] for column in range(len(names))]
     means = [labels.number(float(each.mean()), 2) if each.size else "–" for each in columns]
     head = "".join(
@@ -171,7 +172,7 @@ def _lens_cell(shown: Shown, found: Lens, row: int, column: int, next_id: int | 
     row -= found.rows.start
     ids, probs = found.top_ids[row, column].tolist(), found.top_probs[row, column].tolist()
     if ids[0] < 0:
-        return "<td>–</td>"
+        return "<td>–</td>" if found.stations[column] == OWN_STEP else "<td>not a number</td>"
     best = ", ".join(f"{_vocabulary(shown)(i)} {labels.share(p)}" for i, p in zip(ids, probs, strict=True))
     bold = " vt-ly-written" if ids[0] == next_id else ""
     token = html.escape(labels.shorten(_vocabulary(shown)(ids[0]), 14))

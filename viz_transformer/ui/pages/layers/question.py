@@ -23,10 +23,14 @@ def settled(shown: Shown, found: Lens, position: int) -> Question | None:
     written, at = shown.trace.next_tokens[position], position - found.rows.start
     ranks = found.rank[at]
     stations = [station.name for station in found.stations]
-    if written is None or (ranks < 0).all():
+    last = len(ranks) - (found.stations[-1] == OWN_STEP)
+    if written is None:
         return None
     asks = f"From which layer on is {cited(written)} the most probable token?"
-    last = len(ranks) - (found.stations[-1] == OWN_STEP)
+    if np.isnan(found.written[at, last - 1]):
+        return Question(asks, "From none: at the end its probability is not a number.")
+    if (ranks < 0).all():
+        return None
     behind = np.flatnonzero(ranks[:last] != 0)
     first = 0 if not behind.size else int(behind[-1]) + 1
     end = percent(float(found.written[at, last - 1]))

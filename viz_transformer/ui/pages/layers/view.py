@@ -90,8 +90,12 @@ def model_rail(shown: Shown) -> None:
 
 
 def mean(flow: sublayers.Flow, values: Any) -> float:
-    """The mean over the tokens that count: padding does not."""
+    """The mean over the tokens that count: padding does not, nor does what a vector of zeros has no number for. NaN
+    where one of the others is not a number."""
     own = np.asarray(values)[flow.counted]
+    known = np.isfinite(flow.came + flow.added + flow.left)[flow.counted]
+    if not np.isfinite(own[~known]).all():
+        return float("nan")
     own = own[np.isfinite(own)]
     return float(own.mean()) if own.size else float("nan")
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 from viz_transformer.analysis.attention.maps import step_row
 from viz_transformer.model.kinds import KINDS
 from viz_transformer.numerals import exponential, percent
@@ -19,6 +21,8 @@ def question(shown: Shown, picture: Picture, position: int, heads: tuple[int, ..
         return asked
     written = shown.run.steps[step]
     sure = f"The model gave {cited(written.token)} {percent(exponential(written.log_prob))}."
+    if math.isnan(written.log_prob):
+        sure = f"The model’s probability of {cited(written.token)} is not a number."
     return Question(asked.asks, f"{asked.answer} {sure}")
 
 

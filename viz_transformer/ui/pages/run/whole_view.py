@@ -253,7 +253,8 @@ def _table(shown: Shown, place: _Place, head: int | None, row: int) -> tuple[Cal
     trace, kind = shown.run.trace, KINDS[place.kind]
     queries, keys = sides(trace, place.kind)
     if place.level == "run":
-        whose = "the mean of the heads" if head is None else f"head {head}"
+        several = any(each.query > 1 for each in trace.anatomy.attentions.values())
+        whose = "the mean of the heads" if head is None and several else f"head {head or 0}"
         return (
             lambda: level_tables.of_run(whole_run(trace, head=head), row),
             "",

@@ -27,6 +27,7 @@ from viz_transformer.ui.components.twins import twins
 from viz_transformer.ui.frame import controls, frame, pictures, projector, text
 from viz_transformer.ui.frame.number_columns import number_column
 from viz_transformer.ui.pages.tensors.fields import FIELDS
+from viz_transformer.ui.pages.tensors.question import left_out
 from viz_transformer.ui.pages.tensors.tensor_sources import Looked, file_is_shown, file_name
 from viz_transformer.ui.session import state
 from viz_transformer.ui.session.kept import drawn, kept
@@ -271,8 +272,12 @@ def point_facts(*drawn: Drawn) -> None:
     ]
     table = text.table(body, head=("", "shape", "type", *columns), style="vt-facts")
     st.html(f'<div class="vt-wide">{table}</div>')
-    if any(each.whole.finite < each.whole.count for each in drawn):
-        text.paragraph("Minimum, mean, maximum and variance leave out what is NaN or infinite.")
+    for each in drawn:
+        if each.whole.finite < each.whole.count:
+            of = f", {each.looked.name}" if len(drawn) > 1 else ""
+            text.paragraph(
+                f"{left_out(each.whole)}{of}: minimum, mean, maximum, variance and histogram leave them out."
+            )
 
 
 _COLUMNS: dict[str, Callable[[points.Statistics], str]] = {

@@ -19,7 +19,12 @@ def question(shown: Shown, found: Ladder) -> Question:
     cell, row = found.cell, found.row
     keys = KINDS[cell.kind].keys.of(shown.trace.src_tokens, shown.trace.tgt_tokens)
     key, weight = cited(keys[cell.key]), float(row.weights[cell.key])
-    asks = f"Why does {key} get {percent(weight) if np.isfinite(weight) else 'no number'} of the weight?"
+    asks = f"Why does {key} get {percent(weight)} of the weight?"
+    if np.isnan(weight):
+        asks = f"Why is the weight of {key} not a number?"
+        if not row.mask.any():
+            return Question(asks, "Every key is masked: each score is −∞, so the softmax divides 0 by 0.")
+        return Question(asks, "Because a score of the row is not a number, and so is the sum over all keys.")
     if not row.mask[cell.key]:
         return Question(asks, "Because the mask closes it to this query.")
     others = row.mask.copy()

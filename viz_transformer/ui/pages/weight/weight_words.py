@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
@@ -32,11 +33,14 @@ def words(ladder: Ladder, config: ModelConfig, name: str) -> Words:
 
 def _math(value: float, size: int = 6) -> str:
     """The number for LaTeX, so many significant digits, in parentheses if it is below 0."""
+    if math.isnan(value):
+        return r"\text{not a number}"
+    if math.isinf(value):
+        return r"\infty" if value > 0 else r"(-\infty)"
     text = digits(value) if size == 6 else significant(value, size)
     if "e" in text:
         mantissa, exponent = text.split("e")
         text = rf"{mantissa}\cdot 10^{{{int(exponent)}}}"
-    text = {"inf": r"\infty", "-inf": r"-\infty", "nan": r"\text{not a number}"}.get(text, text)
     return f"({text})" if text.startswith("-") else text
 
 
@@ -239,15 +243,30 @@ def _softmax(line: Line, cell: Cell, config: ModelConfig) -> Words:
         sentences=(
             "A weight depends on every score of its row, and only on their differences: the largest is taken off first,"
             " which changes nothing but keeps the exponentials small.",
+            *_no_number(largest, total),
         ),
     )
+
+
+def _no_number(largest: float, total: float) -> tuple[str, ...]:
+    """Why no weight of the row is a number, where none is. largest: its largest score; total: the sum of the powers."""
+    if not math.isnan(total):
+        return ()
+    if largest == -math.inf:
+        return (
+            "Here every key is masked, so each score is −∞, and so is the largest of them: −∞ less −∞, and 0 divided by"
+            " 0, are not a number, and so is each weight of the row.",
+        )
+    return ("Here a score of the row is not a number, and so is the sum over all keys, and each weight of the row.",)
 
 
 def _weight(line: Line, cell: Cell, config: ModelConfig) -> Words:
     w, even = line.scalars["w"], line.scalars["even"]
     rank = "" if w != w else f"Number {int(line.scalars['rank'])} of its row."
     beside = "The row may read no key."
-    if even == even:
+    if w != w:
+        beside = "It is not a number: the softmax of the row says why."
+    elif even == even:
         beside = f"An even head would give {in_words(even)} to each key that it may read; this is"
         beside += f" {in_words(w / even)} times as much."
     return Words(
