@@ -1,18 +1,22 @@
 """What is not a number is dotted, named in the legend and said as such, neither 0 nor masked, in each picture."""
 
 import re
+from itertools import product
 
 import numpy as np
 import pytest
-from builders import tiny_checkpoint
+from builders import tiny_checkpoint, tiny_config
 from mounted import WRITTEN, mounted
 from playwright.sync_api import expect
 
+from viz_transformer import show
 from viz_transformer.figures import attention_heatmap, theme
 from viz_transformer.figures import run as run_figure
 from viz_transformer.figures.components import payload
+from viz_transformer.figures.components.chips import Chip, ChipRow
 from viz_transformer.figures.components.lines import lines_payload
 from viz_transformer.figures.components.matrix import Axis, matrix_payload
+from viz_transformer.figures.components.rail import rail_data
 from viz_transformer.figures.components.row import row_payload
 from viz_transformer.figures.components.shading import shading_payload
 from viz_transformer.figures.components.snapshots import MapsOfKind, SnapshotData, snapshots_payload
@@ -416,3 +420,47 @@ def test_a_sub_layer_whose_row_is_not_a_number_does_not_take_nothing(browser, lo
         said = shown.page.locator("ol.unseen li").all_text_contents()
         assert any("has weights that are not a number" in each for each in said)
         assert any("is written, but its probability is not a number" in each for each in said)
+
+
+# ---- the steps
+
+
+def test_a_candidate_whose_probability_is_not_a_number_has_a_dotted_bar(browser, lost, tmp_path):
+    with mounted(browser, "scrubber", show(lost, "steps").data) as shown:
+        bars = shown.page.locator(".candidate:not(.empty) .part")
+        assert bars.evaluate_all("(all) => all.every((each) => each.classList.contains('no-number'))")
+        assert "conic-gradient" in bars.first.evaluate("(each) => getComputedStyle(each).backgroundImage")
+        expect(shown.page.locator(".candidate .value").first).to_have_text("not a number")
+        with shown.page.expect_download() as download:
+            shown.pick_entry("SVG")
+        download.value.save_as(tmp_path / "svg")
+    ground = ", ".join(str(int(theme.LIGHT.no_number[k : k + 2], 16)) for k in (1, 3, 5))
+    assert (tmp_path / "svg").read_text(encoding="utf-8").count(f'fill="rgb({ground})"') >= 10
+
+
+# ---- chips and rail
+
+DOTTED = "(each) => getComputedStyle(each).backgroundImage.includes('conic-gradient')"
+
+
+def test_a_chip_whose_probability_is_not_a_number_says_so_and_is_not_called_unsure(browser):
+    chips = [
+        Chip(token=token, original=token, side="target", position=n, probability=probability)
+        for n, (token, probability) in enumerate([("a", NAN), ("b", 0.25)])
+    ]
+    row = ChipRow(label="writes", chips=chips, side="target").data()
+    said = [(chip["share"], chip["sure"], "mark" in chip) for chip in row["chips"]]
+    assert said == [(None, True, False), (0.25, False, True)]
+    with mounted(browser, "chips", {"rows": [row]}) as shown:
+        parts = shown.page.locator(".part")
+        assert [parts.nth(n).evaluate(DOTTED) for n in (0, 1)] == [True, False]
+        assert "not a number" in shown.page.locator(".chip").first.get_attribute("title")
+
+
+def test_a_sub_layer_of_the_rail_whose_share_is_not_a_number_has_dots(browser):
+    places = product(("encoder", "decoder"), range(3), ("self", "cross", "ffn"))
+    sites = [f"{stack}.{layer}.{part}" for stack, layer, part in places]
+    data = rail_data(tiny_config(), {site: NAN if site == "decoder.1.ffn" else 0.5 for site in sites})
+    with mounted(browser, "rail", data) as shown:
+        bars = shown.page.locator(".share")
+        assert bars.evaluate_all(f"(all) => all.filter({DOTTED}).length") == 1

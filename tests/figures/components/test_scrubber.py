@@ -551,8 +551,8 @@ def test_numbers_that_are_none_are_said(shown):
     broken = [CandidateData("one", 1, math.nan), CandidateData("two", 2, -math.inf)]
     view = shown(of_steps(StepData(broken[0], broken)))
     assert view.says == "Step 0, the only one: reads “read”, writes “one”, probability not a number"
-    assert view.bars == [("one", "not a number", 0), ("two", "0.0000", 0)]
-    assert view.rest[1:] == ("not a number", 0)
+    assert view.bars == [("one", "not a number", 24), ("two", "0.0000", 0)]  # dots, no length
+    assert view.rest[1:] == ("not a number", 24)
     view.page.locator(".candidate").nth(1).hover()
     assert view.tooltip[-1] == "log-probability -∞"
 

@@ -2,7 +2,7 @@ import { colours } from "./parts/colours.js"
 import { playerControls } from "./parts/controls.js"
 import { announcer, button, element, tooltip } from "./parts/elements.js"
 import { exports } from "./parts/exports.js"
-import { hatch } from "./parts/marks.js"
+import { dotted, hatch, paintCell } from "./parts/marks.js"
 import { comeFrom, isStill } from "./parts/motion.js"
 import { exponential, number, share } from "./parts/numbers.js"
 import { makePlayer } from "./parts/player.js"
@@ -364,6 +364,12 @@ function makeScrubber(root) {
     spread.textContent = spreadText(step)
     sums.textContent = sumsText(step)
   }
+  /** A bar as long as a share, or a short dotted one where that is not a number. */
+  function lengthen(part, share) {
+    const none = Number.isNaN(share)
+    part.style.width = none ? "24px" : `${100 * share}%`
+    part.classList.toggle("no-number", none)
+  }
   function drawBars(step) {
     const inside = writes(step)
     const shown = inside ? candidates(step) : []
@@ -378,10 +384,10 @@ function makeScrubber(root) {
         .filter(Boolean)
         .join(" ")
       row.setAttribute("aria-selected", String(inside && i === head.written[step]))
-      part.style.width = each === undefined ? "0" : `${100 * (probability(step, i) || 0)}%`
+      lengthen(part, each === undefined ? 0 : probability(step, i))
       if (head.strategy) {
         const kept = each !== undefined && reason(step, i) === undefined
-        after.part.style.width = kept ? `${100 * (finalProbability(step, i) || 0)}%` : "0"
+        lengthen(after.part, kept ? finalProbability(step, i) : 0)
         part.classList.toggle("removed", each !== undefined && !kept)
         after.value.classList.toggle("why", !kept)
         const final = each && finalText(step, i)
@@ -400,10 +406,10 @@ function makeScrubber(root) {
     })
     const more = inside && others(step) > 0
     rest.row.classList.toggle("empty", !more)
-    rest.part.style.width = more ? `${100 * (rests.values[step] || 0)}%` : "0"
+    lengthen(rest.part, more ? rests.values[step] : 0)
     if (!more) return
     if (head.strategy) {
-      rest.after.part.style.width = `${100 * (finalRest(step) || 0)}%`
+      lengthen(rest.after.part, finalRest(step))
       rest.after.value.textContent = share(finalRest(step))
     }
     rest.text.textContent = othersText(step)
@@ -454,6 +460,7 @@ function makeScrubber(root) {
     const paper = colours(root)
     const z = zoom(root)
     const { left, right, top, bottom, line: tall, numbers, rows: middles, rest: ofRest, ticks, long } = places()
+    const asLong = (share) => (Number.isNaN(share) ? share : long(share))
     const step = at()
     const width = root.clientWidth
     const write = (text, x, y, { font = sans(14 * z), ink = "text", align = "left", room = Infinity } = {}) => {
@@ -499,13 +506,14 @@ function makeScrubber(root) {
         room: left - 24 * z - 2 * inset,
       })
       if (each.special) pill(context, paper, left - 8 * z - 2 * inset - wide, y - 11 * z, wide + 2 * inset, 22 * z)
-      const [raw, odds] = [long(probability(step, i)), share(probability(step, i))]
+      const [raw, odds] = [asLong(probability(step, i)), share(probability(step, i))]
       if (head.strategy) {
         const why = reason(step, i)
         if (why === undefined) {
-          bar(context, paper.scale("decoder").css(0.5), left, y - 13 * z, raw, 12 * z)
-          bar(context, paper.one("target-ink"), left, y + 3 * z, long(finalProbability(step, i)), 6 * z)
-        } else hatched(context, paper.scale("decoder").css(0.5), left, y - 13 * z, raw, 12 * z)
+          bar(context, paper, paper.scale("decoder").css(0.5), left, y - 13 * z, raw, 12 * z)
+          bar(context, paper, paper.one("target-ink"), left, y + 3 * z, asLong(finalProbability(step, i)), 6 * z)
+        } else if (Number.isNaN(raw)) bar(context, paper, "", left, y - 13 * z, raw, 12 * z)
+        else hatched(context, paper.scale("decoder").css(0.5), left, y - 13 * z, raw, 12 * z)
         write(odds, numbers, y - 7 * z, { font: mono(14 * z), align: "right" })
         write(
           finalText(step, i),
@@ -516,7 +524,7 @@ function makeScrubber(root) {
             : { font: sans(14 * z), ink: "muted", align: "right" },
         )
       } else {
-        bar(context, paper.scale("decoder").css(0.5), left, y - 7 * z, raw, 14 * z)
+        bar(context, paper, paper.scale("decoder").css(0.5), left, y - 7 * z, raw, 14 * z)
         write(odds, numbers, y, { font, align: "right" })
       }
       if (!isWritten) return
@@ -534,9 +542,9 @@ function makeScrubber(root) {
       })
       const [raw, final] = head.strategy ? [y - 9 * z, y + 9 * z] : [y, y]
       write(restText(step), numbers, raw, { font: mono(14 * z), align: "right" })
-      bar(context, paper.scale("derived").css(0.5), left, raw - 2 * z, long(rests.values[step]), 4 * z)
+      bar(context, paper, paper.scale("derived").css(0.5), left, raw - 2 * z, asLong(rests.values[step]), 4 * z)
       if (head.strategy) {
-        bar(context, paper.one("muted"), left, final - 2 * z, long(finalRest(step)), 4 * z)
+        bar(context, paper, paper.one("muted"), left, final - 2 * z, asLong(finalRest(step)), 4 * z)
         write(share(finalRest(step)), numbers, final, { font: mono(14 * z, 600), align: "right" })
       }
     }
@@ -553,15 +561,16 @@ function makeScrubber(root) {
     let x = 4
     for (const [sign, words] of SIGNS) {
       const wide = SIGN * z
-      if (sign === "final") bar(context, paper.one("target-ink"), x, bottom + 27 * z, wide, 6 * z)
-      else if (sign === "raw") bar(context, paper.scale("decoder").css(0.5), x, bottom + 24 * z, wide, 12 * z)
+      if (sign === "final") bar(context, paper, paper.one("target-ink"), x, bottom + 27 * z, wide, 6 * z)
+      else if (sign === "raw") bar(context, paper, paper.scale("decoder").css(0.5), x, bottom + 24 * z, wide, 12 * z)
       else hatched(context, paper.scale("decoder").css(0.5), x, bottom + 24 * z, wide, 12 * z)
       x += wide + 6 * z + write(words, x + wide + 6 * z, bottom + 30 * z, { font: sans(13 * z), ink: "muted" }) + 14 * z
     }
   }
-  function bar(context, ink, x, y, width, height) {
-    context.fillStyle = ink
-    context.fillRect(x, y, width, height)
+  /** A bar; one whose width is not a number is short and dotted. */
+  function bar(context, paper, ink, x, y, width, height) {
+    if (Number.isNaN(width)) dotted(context, paper, x, y, 24, height)
+    else paintCell(context, paper, ink, x, y, width, height)
   }
   /** A bar of lines, with an edge. */
   function hatched(context, ink, x, y, width, height) {

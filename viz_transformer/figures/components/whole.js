@@ -430,7 +430,7 @@ function makeWhole(root) {
   const arraysNow = () =>
     level() === "run" ? view.arrays : (view.detail(level() === "layer" ? "layer" : "attention")?.arrays ?? {})
   const dots = () => dotsIn(arraysNow())
-  const legendWords = () => [levelWords(), dots()].filter(Boolean).join("; ")
+  const legendWords = () => [dots(), levelWords()].filter(Boolean).join("; ")
 
   function levelWords() {
     const heads = [...new Set(head.stacks.flatMap(({ parts }) => parts.flatMap(({ heads }) => heads ?? [])))]
