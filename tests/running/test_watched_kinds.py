@@ -489,7 +489,7 @@ def test_the_picture_of_each_is_drawn_and_says_which_module_it_is_and_what_its_r
         assert vt.show(trace, site.partition(".")[0])._repr_html_()
     scores = watched(Layers(One(lambda s: s)), drawn(1, N, D))
     header, _ = unpack(vt.show(scores, "encoder.0.self").data)
-    assert header["signed"] and header["unit"].startswith("mean attention weight (derived); weights from -")
+    assert header["signed"] and header["unit"].startswith("attention weight; weights from -")
     with pytest.raises(ValueError, match="the matrix shows signed ones"):
         vt.show(scores, "encoder.0.self", form="lines")
     assert unpack(vt.show(scores, "encoder").data)[0]["unit"] == "size of weight"
@@ -501,5 +501,5 @@ def test_the_picture_of_an_attention_that_was_not_seen_is_a_sentence() -> None:
     with pytest.raises(ValueError, match=r"^attention encoder\.1\.self \(blocks\.1\.attn\) was not seen: "):
         vt.show(trace, "encoder.1.self")
     header, arrays = unpack(vt.show(trace, "encoder").data)
-    assert (header["title"], header["blank"]) == ("All heads, encoder self-attention; layer 1 was not seen", "not seen")
+    assert header["title"] == "All heads, encoder self-attention; layer 1 was not seen"
     assert arrays["missing"].shape[0] == 3 and arrays["missing"][1].all() and not arrays["missing"][[0, 2]].any()

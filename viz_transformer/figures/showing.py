@@ -115,7 +115,10 @@ def _heads(trace: Trace, kind: KindName) -> HtmlFigure:
     spare = next(iter(seen.values()))
     weights, mask = zip(*(seen.get(layer, spare) for layer in range(layer_count(trace, kind))), strict=True)
     there = kept_cells(trace, kind)
-    kept = [(layer in seen) & (np.True_ if there is None else there) for layer in range(len(weights))]
+    kept = [
+        np.broadcast_to((layer in seen) & (np.True_ if there is None else there), mask[0].shape)
+        for layer in range(len(weights))
+    ]
     signed = any(spread(trace, KINDS[kind].site(layer)) == "signed" for layer in seen)
     title = f"All heads, {KINDS[kind].words}{''.join(f'; layer {layer} was not seen' for layer in unseen)}"
     return head_grid(
@@ -123,9 +126,7 @@ def _heads(trace: Trace, kind: KindName) -> HtmlFigure:
         kind=kind,
         title=title,
         mask=np.stack(mask),
-        there=None
-        if there is None and not unseen
-        else np.stack([np.broadcast_to(each, mask[0].shape) for each in kept]),
+        there=None if there is None and not unseen else np.stack(kept),
         scale_name="size of weight" if signed else "attention weight",
         caption=_caption(trace, title, kind),
     )
