@@ -61,7 +61,9 @@ def inputs(summary: Summary | None) -> tuple[DeltaGenerator | None, DeltaGenerat
     left, middle, right = st.columns([5, 4, 3] if examples.takes_numbers(task) else [5, 6, 1], gap="medium")
     if isinstance(summary, RecordingSummary):
         with left:
-            st.text_input(NO_TEXT, label_visibility="collapsed", placeholder=NO_TEXT, key="run_recorded", disabled=True)
+            controls.text_box(
+                NO_TEXT, label_visibility="collapsed", placeholder=NO_TEXT, key="run_recorded", disabled=True
+            )
         return None, middle
     pairs = summary is not None and summary.anatomy.reads_pairs
     with left:
@@ -102,7 +104,7 @@ def text_box(label: str, *, key: str, place: int | None = None) -> None:
             return joined(*(new if each == place else both[each] for each in range(2)))
 
         bound = state.bind("text", key=key, value=both[place], taken=taken)
-    st.text_input(label, autocomplete="off", label_visibility="collapsed", placeholder=label, **bound)
+    controls.text_box(label, label_visibility="collapsed", placeholder=label, **bound)
 
 
 def slider() -> None:

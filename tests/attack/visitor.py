@@ -97,8 +97,8 @@ class Visitor:
             self.said.append(element.html.body)
         if kind == "heading":
             self.said.append(element.heading.body)
-        if kind == "text_input" and (key := re.fullmatch(r"\$\$ID-\w+-(.+)", element.text_input.id)):
-            self.ids[key[1]] = element.text_input.id
+        if kind == "text_area" and (key := re.fullmatch(r"\$\$ID-\w+-(.+)", element.text_area.id)):
+            self.ids[key[1]] = element.text_area.id
         if kind == "bidi_component" and element.bidi_component.id.endswith("-run_whole_0"):
             self.answer = payload.unpack(element.bidi_component.bytes)[0]["answer"]
 

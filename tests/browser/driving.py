@@ -13,7 +13,7 @@ from urllib.parse import parse_qs, urlencode, urlsplit
 from playwright.sync_api import Browser, Locator, Page, Request, expect
 from tabs import SECONDS, tab
 
-BOX = ".st-key-run_text input"
+BOX = ".st-key-run_text textarea"
 MATRIX, GRID, LINES, TEXT, SCRUBBER = (f".{name} .stage" for name in ("matrix", "grid", "lines", "shading", "scrubber"))
 
 # A map says where its cells are when the pointer moves over it. This moves an imaginary pointer, which takes no time:

@@ -389,7 +389,7 @@ def test_in_a_narrow_window_the_box_is_long_for_a_sentence_and_examples_are_seen
     with opened(browser, app_server, checkpoint=model) as page:
         page.set_viewport_size({"width": 900, "height": 700})
         finished(page)
-        assert box(page, ".st-key-run_text input")["width"] >= least
+        assert box(page, ".st-key-run_text textarea")["width"] >= least
         pills = box(page, ".st-key-run_example [data-testid=stButtonGroup]")
         buttons = page.locator(".st-key-run_example button").evaluate_all(
             "(all) => all.map((each) => each.getBoundingClientRect().left)"

@@ -206,7 +206,7 @@ def test_a_text_and_the_page_that_is_asked_for_at_the_same_moment_are_both_taken
         page.get_by_test_id("stSidebarNavLink").filter(has_text="Run").click()  # which leaves the box
         expect(page.locator("h1")).to_have_text("Run")
         expect_address(page, text="81")
-        page.locator(".st-key-run_text input").fill("7")
+        page.locator(".st-key-run_text textarea").fill("7")
         page.get_by_test_id("stSidebarNavLink").filter(has_text="Layers").click()
         expect(page.locator("h1")).to_have_text("Layers")
         expect_address(page, text="7")
@@ -219,7 +219,7 @@ def test_a_text_that_waits_with_a_step_and_another_page_is_not_lost(app_server, 
         with server_unreachable(page):
             page.evaluate("(t) => vizTransformerSelection.pick({ t })", t)
             page.wait_for_timeout(200)
-            page.locator(".st-key-run_text input").fill("7")
+            page.locator(".st-key-run_text textarea").fill("7")
             page.get_by_test_id("stSidebarNavLink").filter(has_text="Layers").click()
             page.wait_for_function("window.held.length >= 2")
         expect(page.locator("h1")).to_have_text("Layers")

@@ -72,7 +72,7 @@ def test_escape_leaves_the_projector_after_a_click_on_what_leads_through_the_sna
 
 def test_keys_that_are_typed_into_a_box_stay_there(app_server, browser):
     with opened(browser, app_server, checkpoint="numbers-tiny", text="0.07") as page:
-        box = page.locator(".st-key-run_text input")
+        box = page.locator(".st-key-run_text textarea")
         drawn(page, ".scrubber .stage")
         box.press("End")
         box.press("p")

@@ -198,6 +198,31 @@ test("each level of the whole run is there again from its address", async () => 
   await page.close()
 })
 
+test("a text of two lines is typed into the page's box, run by Enter, and there again after a reload", async () => {
+  const { page, problems } = await opened("/?run_view=map&checkpoint=shakespeare&text=so")
+  const box = ".st-key-run_text textarea"
+  const height = () => page.$eval(box, (found) => found.offsetHeight)
+  const low = await height()
+  await page.focus(box)
+  await page.keyboard.press("End")
+  await page.keyboard.down("Shift")
+  await page.keyboard.press("Enter")
+  await page.keyboard.up("Shift")
+  await page.keyboard.type("it goes")
+  assert.ok((await height()) > low)
+  await page.keyboard.press("Enter")
+  await until(async () => new URL(page.url()).searchParams.get("text") === "so\nit goes")
+  await page.keyboard.type(" on")
+  await page.keyboard.press("Escape")
+  await until(() => page.$eval(box, (found) => found.value === "so\nit goes" && document.activeElement !== found))
+  await page.reload()
+  await page.waitForSelector(box)
+  assert.equal(await page.$eval(box, (found) => found.value), "so\nit goes")
+  await until(async () => (await tokens(page, "reads")).join("") === "so↵it␣goes")
+  assert.deepEqual(problems, [])
+  await page.close()
+})
+
 test("an answer plays to its end", async () => {
   const { page, problems } = await opened("/?text=2&checkpoint=numbers-any", ".whole .stage[data-painted]")
   const said = async () => (await seen(page, ".whole .now")).evaluate((now) => now.textContent)

@@ -294,7 +294,7 @@ def test_the_cache_is_counted_for_every_strategy(app, strategy):
 def test_a_text_of_the_readers_own_is_scored(app, bundled):
     run = the_run(bundled, target="two hundred")
     opened(app, dec_tab="score")
-    app.text_input(key="decoding_score_text").set_value("two hundred").run()
+    app.text_area(key="decoding_score_text").set_value("two hundred").run()
     assert not app.exception
     assert f"{run.log_prob:.2f}" in words(app)
     assert address(app)["dec_text"] == "two hundred"
@@ -305,7 +305,7 @@ def test_scored_tokens_stand_before_the_box_for_another_text(app, typed):
     opened(app, dec_tab="score", dec_text=typed)
     page = list(app.main)
     table = next(place for place, each in enumerate(page) if each.type == "html" and "vt-scored" in each.proto.body)
-    assert table < page.index(app.text_input(key="decoding_score_text"))
+    assert table < page.index(app.text_area(key="decoding_score_text"))
 
 
 # ---- what cannot be
@@ -361,19 +361,19 @@ def test_the_bounds_of_the_page_are_those_of_the_search(width, penalty):
 
 def test_a_beginning_that_is_too_long_is_said_and_the_last_answer_stays(app, bundled):
     opened(app)
-    app.text_input(key="decoding_prefix").set_value("two " * 40).run()
+    app.text_area(key="decoding_prefix").set_value("two " * 40).run()
     assert not app.exception
     assert "The prefix has " in words(app) and wording("below_is_the_last_answer_that_could_be_written") in words(app)
     assert stale(app)
     assert written(app) == list(the_run(bundled).tokens)
-    app.text_input(key="decoding_prefix").set_value("two").run()
+    app.text_area(key="decoding_prefix").set_value("two").run()
     assert written(app) == list(the_run(bundled, prefix="two").tokens)
 
 
 def test_words_that_the_model_does_not_know_are_said(app):
     opened(app, prefix="two nonsense")
     assert "1 token is not in the vocabulary, the model reads <unk> instead: nonsense." in words(app)
-    app.text_input(key="decoding_prefix").set_value("two").run()
+    app.text_area(key="decoding_prefix").set_value("two").run()
     assert "not in the vocabulary" not in words(app)
 
 
@@ -387,10 +387,10 @@ def test_everything_banned_is_said_and_the_last_answer_stays(app, bundled):
 
 def test_tokens_are_banned_as_the_vocabulary_spells_them(app, bundled):
     opened(app)
-    app.text_input(key="decoding_ban").set_value("two nonsense").run()
+    app.text_area(key="decoding_ban").set_value("two nonsense").run()
     assert wording("is_not_a_token_of_this_model", "nonsense") in words(app)
     assert app.session_state["selection"]["ban"] == ()
-    app.text_input(key="decoding_ban").set_value("two <b>").run()
+    app.text_area(key="decoding_ban").set_value("two <b>").run()
     names = load(bundled / "numbers").target_codec.vocabulary.tokens
     assert app.session_state["selection"]["ban"] == (names.index("two"), names.index("<b>"))
     assert "<b>" not in written(app) and "two" not in written(app)
@@ -400,7 +400,7 @@ def test_tokens_are_banned_as_the_vocabulary_spells_them(app, bundled):
 
 def test_a_text_that_cannot_be_scored_ends_in_a_sentence(app):
     opened(app, dec_tab="score")
-    app.text_input(key="decoding_score_text").set_value("two " * 40).run()
+    app.text_area(key="decoding_score_text").set_value("two " * 40).run()
     assert not app.exception and "the target has" in words(app)
 
 

@@ -282,16 +282,19 @@ def test_the_label_of_the_chosen_token_is_asked_for(
 
 def test_two_texts_have_a_box_each_and_the_address_restores_them(opened: Callable[..., AppTest]) -> None:
     app = opened("bert/labels", "run", text="the cat")
-    app.text_input(key="run_second").set_value("a dog ran")
+    app.text_area(key="run_second").set_value("a dog ran")
     again(app)
     assert app.session_state["selection"]["text"] == "the cat\ta dog ran"
     first, second, answers = told(app, "chips")["rows"]
     assert (first["first"], second["first"], second["field"]) == (0, len(first["chips"]), "i") and answers["chips"]
     later = opened("bert/labels", "run", text="the cat\ta dog ran")
-    assert [later.text_input(key=f"run_{box}").value for box in ("text", "second")] == ["the cat", "a dog ran"]
+    assert [later.text_area(key=f"run_{box}").value for box in ("text", "second")] == ["the cat", "a dog ran"]
     assert told(later, "chips")["rows"] == [first, second, answers]
     assert f"From position {second['first']} on" in words(opened("bert/labels", "input", text="the cat\ta dog ran"))
-    later.text_input(key="run_second").set_value("")
+    later.text_area(key="run_second").set_value("a dog\nran\n")
+    assert again(later).session_state["selection"]["text"] == "the cat\ta dog\nran\n"
+    assert later.text_area(key="run_second").value == "a dog\nran\n"
+    later.text_area(key="run_second").set_value("")
     assert len(told(again(later), "chips")["rows"]) == 2
 
 

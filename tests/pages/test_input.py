@@ -427,13 +427,13 @@ def test_a_vocabulary_is_built_as_one_types(app):
     assert built(app) == ["<s>", "</s>", "<unk>", "<pad>", "one"]
     assert wording("left_out_because_they_occur", 2, 1, 1) in words(app)
     app.number_input(key="input_least_numbers_target").set_value(1)
-    app.text_input(key="input_specials_numbers_target").set_value("<unk> <s>")
+    app.text_area(key="input_specials_numbers_target").set_value("<unk> <s>")
     app.text_input(key="input_lookup_numbers_target").set_value("raccoon")
     again(app)
     assert built(app) == ["<unk>", "<s>", "one", "two", "three"]
     assert "“raccoon” has the id 0, that of <unk>: it is unknown." in words(app)
     assert "[2, 3]" in words(app) and "[2, 4]" in words(app)
-    app.text_input(key="input_specials_numbers_target").set_value("<b>")
+    app.text_area(key="input_specials_numbers_target").set_value("<b>")
     again(app)
     assert "'<b>' is not one of this model's special tokens" in words(app)
 

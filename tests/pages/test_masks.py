@@ -109,6 +109,9 @@ def test_without_typed_texts_some_examples_stand_beside(app):
     again(app)
     assert address(app)["mask_batch"] == "1\n\n22"
     assert len(app.button_group(key="masks_text").options) == 3  # the text itself, and two lines that are not blank
+    app.text_area(key="masks_batch").set_value("1\u20282\n22")  # what only some programs break lines at
+    again(app)
+    assert len(app.button_group(key="masks_text").options) == 3
 
 
 def test_an_example_that_the_model_cannot_read_is_not_offered(at_the_zoo):

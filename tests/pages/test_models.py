@@ -147,7 +147,7 @@ def test_the_selection_stays_when_the_page_changes(app):
     opened(app, text="0.07", heads="mean", t="1")
     app.switch_page("pages/run.py").run()
     assert not app.exception
-    assert app.text_input(key="run_text").value == "0.07"
+    assert app.text_area(key="run_text").value == "0.07"
     assert app.session_state["selection"]["heads"] == "mean"
 
 
@@ -295,7 +295,7 @@ def test_selecting_a_model_brings_a_text_that_fits_it(at_the_zoo):
     at_the_zoo.button(key="select_multi30k-de-en").click().run()
     at_the_zoo.switch_page("pages/run.py").run()
     assert not at_the_zoo.exception
-    assert at_the_zoo.text_input(key="run_text").value == examples.examples("multi30k")[0]
+    assert at_the_zoo.text_area(key="run_text").value == examples.examples("multi30k")[0]
 
 
 @pytest.mark.parametrize(("share", "text"), [(1, "100 %"), (1.0, "100 %"), (0.99999, ">99.99 %"), (0.9955, "99.55 %")])

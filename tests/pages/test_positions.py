@@ -310,8 +310,8 @@ def test_both_exponents_stand_beside_each_other_with_counts(app):
 
 def test_two_orders_have_one_answer_without_the_encoders_positions(app, bundled):
     opened(app, text="7.20", pos_topic="orders")
-    assert app.text_input(key="pos_a").value == "7.20"
-    assert app.text_input(key="pos_b").value == "02.7"
+    assert app.text_area(key="pos_a").value == "7.20"
+    assert app.text_area(key="pos_b").value == "02.7"
     found = two_orders(load(bundled / "numbers"), "7.20", "02.7", ("encoder",))
     assert found.with_positions.matters and not found.without.matters
     body = html.unescape(markup(app))
@@ -339,7 +339,7 @@ def test_other_positions_can_be_left_out(app):
 
 def test_b_can_be_typed_and_a_reversed_again(app):
     opened(app, text="7.20", pos_topic="orders")
-    app.text_input(key="pos_b").set_value("7.24")
+    app.text_area(key="pos_b").set_value("7.24")
     again(app)
     assert app.session_state["selection"]["pos_order"] == "7.24"
     assert wording("b_does_not_have_the_tokens_of_a", 0, 4) in words(app)
@@ -347,15 +347,15 @@ def test_b_can_be_typed_and_a_reversed_again(app):
     app.button(key="pos_again").click()
     again(app)
     assert app.session_state["selection"]["pos_order"] is None
-    assert app.text_input(key="pos_b").value == "02.7"
+    assert app.text_area(key="pos_b").value == "02.7"
 
 
 def test_another_a_is_another_run_with_its_own_b(app):
     opened(app, text="7.20", pos_topic="orders", pos_order="0.27")
-    app.text_input(key="pos_a").set_value("1.46")
+    app.text_area(key="pos_a").set_value("1.46")
     again(app)
     assert app.session_state["selection"]["text"] == "1.46"
-    assert app.text_input(key="pos_b").value == "64.1"
+    assert app.text_area(key="pos_b").value == "64.1"
 
 
 @pytest.mark.parametrize(
@@ -380,7 +380,7 @@ def test_a_raw_reshape_is_named_as_the_reason(among):
 
 def test_a_decoder_alone_is_not_blind_without_positions(among):
     opened(among, checkpoint="decoder", text="uvwxy", pos_topic="orders")
-    assert among.text_input(key="pos_b").value == "xwvuy"
+    assert among.text_area(key="pos_b").value == "xwvuy"
     assert wording("a_causal_decoder_is_not_blind_without_positions") in words(among)
     assert wording("logits_are_compared_in_the_last_row") in words(among)
     assert "were stopped after 64 tokens" in words(among)

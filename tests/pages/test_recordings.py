@@ -41,7 +41,7 @@ def test_a_page_that_needs_more_says_in_one_sentence_why_it_has_nothing(opened: 
 
 
 def test_the_box_for_text_says_that_no_other_text_can_be_read(opened: Opened) -> None:
-    box = opened("run").text_input(key="run_recorded")
+    box = opened("run").text_area(key="run_recorded")
     assert box.disabled and box.placeholder == wording("a_recording_cannot_read_another_text")
 
 

@@ -56,7 +56,7 @@ def test_the_page_opens_with_the_example_and_its_answer(app, bundled):
     opened(app)
     run = the_run(bundled)
     assert [title.value for title in app.title] == ["Run"]
-    assert app.text_input(key="run_text").value == "29,284.30"
+    assert app.text_area(key="run_text").value == "29,284.30"
     assert f">{html.escape(run.text)}</p>" in markup(app)
     reads, writes = told(app, "chips")["rows"]
     assert [chip["text"] for chip in reads["chips"]] == ["<s>", *"29,284.30", "</s>"]
@@ -165,7 +165,7 @@ def test_the_tables_have_the_same_numbers(app, bundled, downloads):
 def test_an_example_goes_into_the_box(app):
     opened(app, t="3")
     app.button_group(key="run_example").set_value("-79.42").run()
-    assert app.text_input(key="run_text").value == "-79.42"
+    assert app.text_area(key="run_text").value == "-79.42"
     assert app.session_state["selection"]["t"] == 0
     assert not app.exception
 
@@ -175,7 +175,7 @@ def test_the_slider_follows_the_number_in_the_box(app):
     bounds = [slider[name] for name in ("least", "most", "step", "decimals")]
     assert (bounds, slider["value"], slider["text"]) == ([-100_000, 100_000, 0.1, 2], 29284.3, "29,284.30")
     for text, value in (("0.07", 0.07), ("hello", None), ("1,000,000.00", None)):
-        app.text_input(key="run_text").set_value(text).run()
+        app.text_area(key="run_text").set_value(text).run()
         slider = told(app, "slider")
         assert (slider["value"], slider["text"]) == (value, text)
 
@@ -278,7 +278,7 @@ def test_only_models_of_numbers_have_a_slider(at_the_zoo):
 def test_the_examples_can_all_be_run(app):
     opened(app)
     for text in examples.examples("numbers"):
-        app.text_input(key="run_text").set_value(text).run()
+        app.text_area(key="run_text").set_value(text).run()
         assert not app.exception
         assert drawn(app)
 
@@ -305,9 +305,9 @@ def test_what_is_said_of_the_text_stands_before_what_is_said_of_the_model(at_the
 )
 def test_bad_input_is_answered_by_one_sentence_and_stays(app, text, sentence):
     opened(app)
-    app.text_input(key="run_text").set_value(text).run()
+    app.text_area(key="run_text").set_value(text).run()
     assert not app.exception
-    assert app.text_input(key="run_text").value == text
+    assert app.text_area(key="run_text").value == text
     assert sentence in words(app)
     if text.strip():
         assert "<b>" not in markup(app)
@@ -317,7 +317,7 @@ def test_a_text_that_cannot_be_read_keeps_the_last_run_dimmed_and_says_what_can_
     opened(app, text="7")
     before = sent(app, "matrix")[1]["values"]
     assert not stale(app)
-    app.text_input(key="run_text").set_value("9" * 100).run()
+    app.text_area(key="run_text").set_value("9" * 100).run()
     assert stale(app) and np.array_equal(sent(app, "matrix")[1]["values"], before)
     assert wording("dimmed_below_the_run_of", "7") in words(app)
     row = told(app, "chips")["rows"][0]
@@ -327,11 +327,11 @@ def test_a_text_that_cannot_be_read_keeps_the_last_run_dimmed_and_says_what_can_
         "Undo",
     ]
     app.button(key="problem_0").click().run()
-    assert app.text_input(key="run_text").value == "9" * 46
+    assert app.text_area(key="run_text").value == "9" * 46
     assert not stale(app) and len(told(app, "chips")["rows"][0]["chips"]) == 48
-    app.text_input(key="run_text").set_value("").run()
+    app.text_area(key="run_text").set_value("").run()
     app.button(key="problem_0").click().run()
-    assert app.text_input(key="run_text").value == "9" * 46 and not stale(app)
+    assert app.text_area(key="run_text").value == "9" * 46 and not stale(app)
 
 
 def test_another_model_that_cannot_read_the_text_offers_its_own_example_and_no_undo(app):
@@ -341,7 +341,7 @@ def test_another_model_that_cannot_read_the_text_offers_its_own_example_and_no_u
     labels = [button.label for button in app.button if button.key.startswith("problem")]
     assert "Undo" not in labels and labels[-1] == "Use that"
     app.button(key=f"problem_{len(labels) - 1}").click().run()
-    assert app.text_input(key="run_text").value == examples.examples("numbers-tiny")[0] and not stale(app)
+    assert app.text_area(key="run_text").value == examples.examples("numbers-tiny")[0] and not stale(app)
 
 
 def test_a_link_to_a_text_that_cannot_be_read_shows_the_first_example_dimmed(app, bundled):
@@ -384,7 +384,7 @@ def test_another_model_comes_with_a_text_that_it_reads(at_the_zoo):
     ):
         at_the_zoo.selectbox(key="sidebar_model").set_value(name).run()
         assert not at_the_zoo.exception
-        box = at_the_zoo.text_input(key="run_text")
+        box = at_the_zoo.text_area(key="run_text")
         expected = {"own": ("bad", "face")}.get(name) or examples.examples(name)
         assert (box.label, box.placeholder, box.value) == (label, label, expected[0])
         shown = [literal(shortened(offered, 28)) for offered in expected]
@@ -393,15 +393,15 @@ def test_another_model_comes_with_a_text_that_it_reads(at_the_zoo):
 
 def test_an_address_with_a_model_alone_starts_with_its_first_example(at_the_zoo):
     opened(at_the_zoo, checkpoint="own")
-    assert at_the_zoo.text_input(key="run_text").value == "bad"
+    assert at_the_zoo.text_area(key="run_text").value == "bad"
     assert drawn(at_the_zoo)
 
 
 def test_a_text_that_was_typed_stays_with_another_model(at_the_zoo):
     opened(at_the_zoo)
-    at_the_zoo.text_input(key="run_text").set_value("-5.00").run()
+    at_the_zoo.text_area(key="run_text").set_value("-5.00").run()
     at_the_zoo.selectbox(key="sidebar_model").set_value("own").run()
-    assert at_the_zoo.text_input(key="run_text").value == "-5.00"
+    assert at_the_zoo.text_area(key="run_text").value == "-5.00"
 
 
 def test_a_model_whose_examples_are_damaged_runs(at_the_zoo, zoo, tmp_path, models_in):
@@ -434,7 +434,7 @@ def test_a_beginning_has_its_last_row_chosen_which_writes_the_first_step(at_the_
 def test_a_beginning_that_fills_the_model_gets_one_step_and_a_longer_one_a_sentence(at_the_zoo):
     opened(at_the_zoo, checkpoint="shakespeare", text="A" * 24)
     assert len(sent(at_the_zoo, "scrubber")[0]["candidates"]) == 1
-    at_the_zoo.text_input(key="run_text").set_value("A" * 25).run()
+    at_the_zoo.text_area(key="run_text").set_value("A" * 25).run()
     assert capitalised(wording("source_is_too_long", 25, 24)) in words(at_the_zoo)
 
 
@@ -450,7 +450,7 @@ def test_a_model_that_sees_ahead_says_what_the_picture_is(at_the_zoo):
 def test_a_pinned_run_comes_with_its_answer_its_steps_and_its_map(app, bundled):
     opened(app, text="-1.50", heads="1")
     app.button(key="pin_set").click().run()
-    app.text_input(key="run_text").set_value("7").run()
+    app.text_area(key="run_text").set_value("7").run()
     for shown, text in (("B", "-1.50"), ("A", "7")):
         app.button_group(key="pin_shown").set_value(shown).run()
         assert not app.exception
@@ -467,7 +467,7 @@ def test_a_pinned_run_stands_beside_the_other_whatever_their_lengths(app, bundle
     opened(app, text="-1.50", heads="1")
     app.button(key="pin_set").click().run()
     assert app.session_state["selection"]["shown"] == "A|B"
-    app.text_input(key="run_text").set_value("29,284.30").run()
+    app.text_area(key="run_text").set_value("29,284.30").run()
     assert not app.exception
     a, b = the_run(bundled, "29,284.30"), the_run(bundled, "-1.50")
     (first, second) = all_sent(app, "matrix")
@@ -531,7 +531,7 @@ def test_the_same_words_in_another_order_are_one_click_away_where_there_is_one(a
     offered_pairs(app)["order"].click().run()
     assert np.array_equal(run_of_b(app), recorded(the_run(bundled, "21"), "cross", 1, 0)[0])
     app.button(key="pin_off").click().run()
-    app.text_input(key="run_text").set_value("77").run()
+    app.text_area(key="run_text").set_value("77").run()
     assert "order" not in offered_pairs(app)
     assert "All parts of this text are equal: there is no other order." in words(app)
 
@@ -710,10 +710,10 @@ def test_a_text_in_another_notation_is_run_as_typed_and_offered_as_learned(app, 
     opened(app, text="1984")
     assert offered(app) == [wording("as_this_model_learned_it", "1,984.00")]
     assert [chip["text"] for chip in told(app, "chips")["rows"][0]["chips"]] == ["<s>", *"1984", "</s>"]
-    assert app.text_input(key="run_text").value == "1984"
+    assert app.text_area(key="run_text").value == "1984"
     app.button(key="run_notation").click().run()
     assert not app.exception
-    assert app.text_input(key="run_text").value == "1,984.00"
+    assert app.text_area(key="run_text").value == "1,984.00"
     assert [chip["text"] for chip in told(app, "chips")["rows"][0]["chips"]] == ["<s>", *"1,984.00", "</s>"]
     assert offered(app) == []
 
@@ -724,9 +724,9 @@ def test_what_cannot_be_offered_is_a_sentence(app, noted):
     assert offered(app) == []
     assert wording("this_model_learned_numbers_only_written_as", "1,984.00") in words(app)
     for text in ("<b>1</b>", "7" * 10_000, "\x00", "٤٢", ""):
-        app.text_input(key="run_text").set_value(text).run()
+        app.text_area(key="run_text").set_value(text).run()
         assert not app.exception and "<b>" not in markup(app)
-    app.text_input(key="run_text").set_value("1000000000000").run()
+    app.text_area(key="run_text").set_value("1000000000000").run()
     assert offered(app) == ["in this model's notation: 1,000,000,000,000.00"]
     assert wording("the_numbers_that_this_model_learned_go_up_to", "190,446,829,568") in words(app)
 
@@ -737,7 +737,7 @@ def test_an_offer_is_there_where_the_text_cannot_be_run(app, noted):
     assert wording("the_model_reads_at_most", 48) in words(app)
     assert offered(app) == [f"in this model's notation: {('abc' * 100)[:59]}…"]
     app.button(key="run_notation").click().run()
-    assert app.text_input(key="run_text").value == "abc" * 100
+    assert app.text_area(key="run_text").value == "abc" * 100
 
 
 @pytest.mark.parametrize("notation", [None, [], {"kind": "x" * 100_000}, LAB | {"decimals": "<b>"}], ids=str)

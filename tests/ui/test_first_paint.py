@@ -109,7 +109,7 @@ cached.checkpoint = stop
 app = AppTest.from_file("app.py", default_timeout=30).run()
 assert not app.exception, app.exception
 assert [title.value for title in app.title] == ["Run"]
-assert app.text_input(key="run_text").value == "29,284.30"
+assert app.text_area(key="run_text").value == "29,284.30"
 assert "viz_transformer_locator" in [each.proto.component_name for each in app.get("bidi_component")]
 assert any("stopped before the model" in element.proto.body for element in app.get("html"))
 """

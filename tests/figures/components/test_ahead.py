@@ -14,7 +14,7 @@ from viz_transformer.ui.components.ahead import Ahead, Paragraph, ahead_payload,
 
 PAGE = """() => {
   const page = document.createElement("div")
-  const box = '<div class="st-key-run_text"><input value="42"></div>'
+  const box = '<div class="st-key-run_text"><textarea>42</textarea></div>'
   page.innerHTML = `${box}<div class="place"><p class="vt-answer">forty-two</p></div>`
   document.body.append(page)
   window.shown = []
@@ -23,7 +23,7 @@ PAGE = """() => {
   vizTransformerAhead.listen((given) => window.shown.push(given && [answered, given.strip, given.matrix?.length]))
 }"""
 SAYS = """() => [
-  document.querySelector(".st-key-run_text input").value, document.querySelector(".place").textContent,
+  document.querySelector(".st-key-run_text textarea").value, document.querySelector(".place").textContent,
   document.querySelector(".place p").className, "vtAhead" in document.documentElement.dataset,
 ]"""
 
@@ -99,7 +99,7 @@ def test_the_end_of_what_was_overtaken_changes_nothing(page):
 
 
 def test_what_somebody_writes_is_left_alone(page):
-    page.page.locator("input").fill("4")
+    page.page.locator("textarea").fill("4")
     page.give(run_ahead())
     assert says(page)[0] == "4"
 

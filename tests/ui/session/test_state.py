@@ -131,6 +131,13 @@ def test_unknown_models_and_fields_are_dropped_and_said():
     ]
 
 
+def test_line_breaks_of_a_text_stay_at_its_ends_too():
+    app = opened(text="\nso\n")
+    assert app.text_input(key="text").value == "\nso\n"
+    app.text_input(key="text").set_value("\n\nit\ngoes\n").run()
+    assert selection(app)["text"] == address(app)["text"] == "\n\nit\ngoes\n"
+
+
 def test_a_widget_changes_selection_and_address():
     app = opened()
     app.number_input(key="layer").set_value(2).run()

@@ -11,7 +11,7 @@ import { selection } from "./parts/selection.js"
 // the payloads of pictures by their classes; without a run the page has caught up. What it is told is done behind the turn in
 // which it is told: the parts of a page that has caught up may get what they show later in that turn.
 const AHEAD = "vtAhead" // page.css hides what is of the run before
-const BOX = ".st-key-run_text input"
+const BOX = ".st-key-run_text textarea"
 
 /** What the page made a paragraph say, by its element. @type {Map<Element, {style: string, nodes: ChildNode[]}>} */
 const replaced = new Map()
@@ -37,7 +37,7 @@ const putBack = () => {
 /** What is run stands in the page's own box, unless somebody writes there; without a text the page's own. */
 const write = (/** @type {string | undefined} */ text) => {
   const box = document.querySelector(BOX)
-  if (box instanceof HTMLInputElement && box !== document.activeElement) box.value = text ?? box.defaultValue
+  if (box instanceof HTMLTextAreaElement && box !== document.activeElement) box.value = text ?? box.defaultValue
 }
 
 /** @param {string} [text] */

@@ -1,4 +1,5 @@
 import { ahead } from "./parts/ahead.js"
+import { leavesBox, runsBox } from "./parts/boxes.js"
 import { curvesTo } from "./parts/curves.js"
 import { early } from "./parts/early.js"
 import { announcer, button, drawing, element, icon } from "./parts/elements.js"
@@ -59,7 +60,8 @@ const reveal = (line, chip) => {
 }
 
 /**
- * The text of a row in the place of its chips: Enter takes it, as leaving the box does; Escape brings the chips back.
+ * The text of a row in the place of its chips, over what is below where it has several lines: Enter takes it, as leaving
+ * the box does; Escape brings the chips back.
  * @param {HTMLElement} line
  * @param {HTMLElement} chips
  * @param {Editing} edit
@@ -76,11 +78,13 @@ const editor = (line, chips, edit, take) => {
   box.spellcheck = false
   box.autocomplete = "off"
   box.setAttribute("aria-label", edit.said)
+  const place = element("div", "place")
+  place.append(box)
   let open = false
   const close = () => {
     if (!open) return
     open = false
-    box.replaceWith(chips)
+    place.replaceWith(chips)
   }
   const done = () => {
     if (!open) return
@@ -94,7 +98,7 @@ const editor = (line, chips, edit, take) => {
     if (open) return
     open = true
     box.value = edit.text
-    chips.replaceWith(box)
+    chips.replaceWith(place)
     box.focus()
     box.select()
   }
@@ -105,8 +109,8 @@ const editor = (line, chips, edit, take) => {
   box.onblur = done
   box.onkeydown = (event) => {
     event.stopPropagation()
-    if (event.key === "Escape") close()
-    else if (event.key === "Enter" && !event.shiftKey && !event.isComposing) done()
+    if (leavesBox(event)) close()
+    else if (runsBox(event)) done()
     else return
     event.preventDefault()
     begin.focus()

@@ -1,3 +1,4 @@
+import { listenToBoxes } from "./parts/boxes.js"
 import { afterLosses } from "./parts/connection.js"
 import { early } from "./parts/early.js"
 import { selection } from "./parts/selection.js"
@@ -55,6 +56,7 @@ export default function ({ data, setTriggerValue }) {
     document.addEventListener("click", clicked, true)
     document.addEventListener("keydown", pressed, true)
     document.addEventListener("pointerdown", pointed, true)
+    listenToBoxes()
   }
   selection.connect((pick) => setTriggerValue("pick", pick))
   selection.lost(data.lost)

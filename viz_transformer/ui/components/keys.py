@@ -46,6 +46,7 @@ GROUPS = (
             (("←", "→"), "one step back, one step on"),
             (("Space",), "play the steps or pause, on Run, Decoding and Attention"),
             (("e",), "edit the text; Enter runs it, Escape leaves it"),
+            (("Shift Enter",), "a new line in a text"),
             (("p",), "projector on or off"),
             (("Tab", "Shift Tab"), "to the next or the previous control"),
             (("Enter", "Space"), "press, or choose what has the focus"),

@@ -18,6 +18,15 @@ FEW = 8
 ROWS = {"last": "the last pass", "own": "each step"}
 
 
+def text_box(label: str, **given: Any) -> str:
+    """The text in a box that is as high as it; Enter runs it, Shift+Enter breaks the line (parts/boxes.js).
+
+    given: as `st.text_area` has them.
+    """
+    typed: str = st.text_area(label, height="content", **given)
+    return typed
+
+
 def buttons(
     label: str,
     names: Mapping[Any, str],

@@ -65,9 +65,8 @@ def settings(codec: TextCodec | None, *, below_each_other: bool = False) -> None
             with st.container(horizontal=True, key="strategy", vertical_alignment="bottom"):
                 _SETTINGS[strategy]()
         with st.container(horizontal=True, key="strategy_more", vertical_alignment="bottom"):
-            st.text_input(
+            controls.text_box(
                 "Begins with",
-                autocomplete="off",
                 width=200,
                 help="What the answer begins with",
                 **state.bind("prefix", key="decoding_prefix"),
@@ -153,9 +152,8 @@ def _banned(codec: TextCodec) -> None:
         else:
             state.select(ban=tuple(dict.fromkeys(places[word] for word in words)))
 
-    st.text_input(
+    controls.text_box(
         "Never writes",
-        autocomplete="off",
         width=200,
         help="Tokens, with blanks between them",
         key=key,

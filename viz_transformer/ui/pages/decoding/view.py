@@ -179,9 +179,8 @@ def _score(both: Runs) -> None:
             problem = f"{error}."
 
     def box() -> None:
-        st.text_input(
+        controls.text_box(
             "A text to score",
-            autocomplete="off",
             placeholder="What might stand here instead of the answer",
             **state.bind("dec_text", key="decoding_score_text", value=FIELDS.now().dec_text or ""),
         )

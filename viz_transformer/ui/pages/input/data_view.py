@@ -346,21 +346,18 @@ def build(ckpt: Checkpoint, side: SideName) -> None:
     specials = sorted(roles, key=codec.vocabulary.id)
     left, right = st.columns([5, 3], gap="medium")
     with left:
-        written = st.text_area(
-            "Sentences, one a line", _sentences(ckpt, side), height=140, key=f"input_sentences_{own}"
-        )
+        written = controls.text_box("Sentences, one a line", value=_sentences(ckpt, side), key=f"input_sentences_{own}")
         with st.container(horizontal=True, vertical_alignment="bottom", key="input_build_row"):
             least = st.number_input("Minimum count", 1, 99, 2, key=f"input_least_{own}", width=140)
-            order = st.text_input(
+            order = controls.text_box(
                 "Special tokens, in this order",
-                " ".join(specials),
+                value=" ".join(specials),
                 key=f"input_specials_{own}",
                 disabled=not specials,
-                autocomplete="off",
             )
         looked = st.text_input("Look up a token", key=f"input_lookup_{own}", autocomplete="off", width=240)
     try:
-        made = rebuild(codec.tokenizer, written.splitlines(), _named(order, roles), int(least))
+        made = rebuild(codec.tokenizer, written.split("\n"), _named(order, roles), int(least))
     except ValueError as error:
         with left:
             text.paragraph(f"{error}.", tone="bad")

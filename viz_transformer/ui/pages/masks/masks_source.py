@@ -199,13 +199,12 @@ def _texts(shown: Shown, offered: Sequence[str]) -> tuple[str, ...]:
     typed = FIELDS.now().mask_batch
     if typed is None:
         typed = "\n".join(offered)
-    st.text_area(
+    controls.text_box(
         "Other texts of the batch, one on each line",
-        height=104,
         max_chars=LONGEST_BATCH,
         **state.bind("mask_batch", key="masks_batch", value=typed),
     )
-    lines = [line for line in typed.splitlines() if line.strip()]
+    lines = [line for line in typed.split("\n") if line.strip()]
     if len(lines) > MOST_OTHERS:
         state.remark(f"A batch has at most {MOST_OTHERS} other texts here: the first {MOST_OTHERS} lines are read.")
     return tuple(lines[:MOST_OTHERS])

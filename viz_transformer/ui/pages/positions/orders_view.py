@@ -39,14 +39,16 @@ def orders(shown: Shown) -> None:
     given = FIELDS.now().pos_order
     with st.container(key="pos_texts"):
         left, right = st.columns(2, gap="medium")
-        left.text_input("A, the text of the run", autocomplete="off", **state.bind("text", key="pos_a"))
+        with left:
+            controls.text_box("A, the text of the run", **state.bind("text", key="pos_a"))
         bound = state.bind(
             "pos_order",
             key="pos_b",
             value=other or "" if given is None else given,
             taken=lambda new: None if new == other else new,
         )
-        right.text_input("B, the same in another order", autocomplete="off", **bound)
+        with right:
+            controls.text_box("B, the same in another order", **bound)
         with st.container(horizontal=True, vertical_alignment="bottom"):
             removed = _removed(removable(config))
             if given is not None:
