@@ -82,7 +82,7 @@ def inputs(summary: Summary | None) -> tuple[DeltaGenerator | None, DeltaGenerat
             st.pills(
                 "Examples",
                 offered,
-                format_func=lambda given: text.literal(shortened(given, LONGEST_EXAMPLE)),
+                format_func=lambda given: text.literal(shortened(labels.sentence(given), LONGEST_EXAMPLE)),
                 key=key,
                 on_change=take_example,
                 args=(key,),

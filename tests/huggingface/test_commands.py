@@ -77,6 +77,9 @@ def test_translate_writes_what_decode_writes(
 ) -> None:
     assert main(["translate", str(written("bart")), "two hundred"]) == 0
     assert capsys.readouterr().out == decode(opened("bart"), "two hundred").text + "\n"
+    assert main(["translate", str(written("gpt2")), "two\nhundred\n"]) == 0
+    run = decode(opened("gpt2"), "two\nhundred\n")
+    assert capsys.readouterr().out == run.text + "\n" and "".join(run.trace.tgt_tokens).startswith("two\nhundred\n")
 
 
 def test_read_prints_labels_and_what_stands_for_masks(
@@ -98,7 +101,14 @@ def test_read_prints_labels_and_what_stands_for_masks(
     run = read(opened("bert/tags"), "the cat")
     assert [row["labels"][0]["label"] for row in facts["labels"]] == [each.best.name for each in run.labels[1:-1]]
     assert said("bert/tags", "the cat").startswith("the")
+    broken = read(opened("roberta/tags"), "the\ncat\n")
+    assert json.loads(said("roberta/tags", "the\ncat\n", "--json")) == json.loads(
+        json.dumps(analysis.read_facts(opened("roberta/tags"), broken, every_label=True))
+    )
     assert "mask at 2  " in said("bert", "the [MASK] ran")
+    with monkeypatch.context() as patch:
+        patch.setattr(analysis, "read_rows", lambda facts: [("\n", "a\nb 0.5"), ("cat", "c 0.5")])
+        assert said("bert/tags", "the cat").splitlines() == ["↵    a↵b 0.5", "cat  c 0.5"]
     made = []
     monkeypatch.setattr(answers, "FIRST", 2)
     monkeypatch.setattr(analysis, "FIRST", 2, raising=False)

@@ -4,6 +4,7 @@ import {
   amongPlaces,
   isolated,
   ofPlaces,
+  onOneLine,
   quoted,
   shorten,
   sizeFor,
@@ -24,6 +25,10 @@ test("lines are parted at blanks, and long words between their signs", () => {
   assert.deepEqual(wrapped(context, "one two three", 70), ["one two", "three"])
   assert.deepEqual(wrapped(context, "a abcdefg", 30), ["a", "abc", "def", "g"])
   assert.deepEqual(wrapped(context, "", 30), [""])
+})
+
+test("a text of several lines is written on one, with a sign for each break", () => {
+  assert.equal(onOneLine("\nso\tit\u00a0goes\r\n"), "↵so it goes↵↵")
 })
 
 test("letters are so large that the longest word stands on a line, and no smaller than they may be", () => {

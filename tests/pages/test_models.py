@@ -678,6 +678,11 @@ def test_the_sentence_is_run_at_every_snapshot(with_snapshots, tmp_path):
     assert [token["text"] for token in header["kinds"][0]["rows"]["tokens"]][1:] == ["four", "point", "two"]
 
 
+def test_a_given_target_of_two_lines_is_quoted_on_one(with_snapshots):
+    opened(with_snapshots, model_tab="training", checkpoint="numbers-tiny", text="4.20", target="four\ntwo")
+    assert "“four↵two”" in words(with_snapshots)
+
+
 def test_a_snapshot_and_a_head_are_taken_from_the_address(with_snapshots):
     address = {"checkpoint": "numbers-tiny", "text": "4.20", "model_snapshot": "5", "heads": "2", "layer": "1"}
     opened(with_snapshots, model_tab="training", **address)

@@ -391,6 +391,16 @@ def test_another_model_comes_with_a_text_that_it_reads(at_the_zoo):
         assert at_the_zoo.button_group(key="run_example").options == shown
 
 
+def test_an_example_of_two_lines_is_offered_on_one(app, monkeypatch):
+    monkeypatch.setattr(examples, "offered", lambda summary: ("so\nit goes", "7"))
+    opened(app, text="7")
+    pills = app.button_group(key="run_example")
+    assert pills.options == [literal("so↵it goes"), "7"]
+    pills.set_value("so\nit goes")
+    again(app)
+    assert app.text_area(key="run_text").value == "so\nit goes"
+
+
 def test_an_address_with_a_model_alone_starts_with_its_first_example(at_the_zoo):
     opened(at_the_zoo, checkpoint="own")
     assert at_the_zoo.text_area(key="run_text").value == "bad"

@@ -28,6 +28,7 @@ from viz_transformer.command.options import (
     as_json,
     opened,
 )
+from viz_transformer.figures import labels
 from viz_transformer.sentences import quoted
 
 if TYPE_CHECKING:
@@ -184,7 +185,10 @@ def read_command(
     if model.anatomy.writes:
         raise ValueError(f"{model.name} writes: its answer is printed by 'viz-transformer translate'")
     facts = analysis.read_facts(model, vt.read(model, text), every_label=json)
-    print(as_json(facts) if json else table(analysis.read_rows(facts)))
+    if json:
+        print(as_json(facts))
+    else:
+        print(table([[labels.sentence(cell) for cell in row] for row in analysis.read_rows(facts)]))
 
 
 def trace(

@@ -19,7 +19,7 @@ from viz_transformer.analysis.attention.maps import (
     step_row,
     unseen_layers,
 )
-from viz_transformer.figures import whole
+from viz_transformer.figures import labels, whole
 from viz_transformer.figures.attention import attention_heatmap, attention_lines, attention_text, head_grid
 from viz_transformer.figures.components.beam_tree import beam_tree_payload
 from viz_transformer.figures.components.matrix import FILLS
@@ -135,7 +135,7 @@ def _heads(trace: Trace, kind: KindName) -> HtmlFigure:
 def _steps(run: Run) -> HtmlFigure:
     if not run.steps:
         raise ValueError("this run has no step: nothing was written")
-    vocabulary, title = run.steps[0].vocabulary, f"Candidates of “{run.text}”"
+    vocabulary, title = run.steps[0].vocabulary, f"Candidates of “{labels.sentence(run.text)}”"
     first = step_row(run, 0)
     read = slice(first, first + len(run.steps))
     tokens, typed = run.trace.tgt.tokens[read], run.trace.tgt.originals[read]

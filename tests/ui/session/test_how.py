@@ -81,6 +81,10 @@ def test_settings_become_the_strategies_that_they_name():
     assert How("beam", SEARCHED).value() == Beam(4)
 
 
+def test_a_beginning_of_two_lines_is_quoted_on_one():
+    assert How(prefix="so\nit goes\n").words() == "begun with “so↵it goes↵”"
+
+
 def test_a_caption_says_what_is_not_greedy():
     assert How().words() == ""
     assert How(off=("encoder", "decoder")).words() == "without the positions of the encoder and the decoder"

@@ -131,6 +131,10 @@ def test_unknown_models_and_fields_are_dropped_and_said():
     ]
 
 
+def test_what_the_address_has_in_two_lines_is_quoted_on_one():
+    assert "“1↵2”" in remarks(opened(layer="1\n2"))[0]
+
+
 def test_line_breaks_of_a_text_stay_at_its_ends_too():
     app = opened(text="\nso\n")
     assert app.text_input(key="text").value == "\nso\n"

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, get_args
 
 import viz_transformer as vt
+from viz_transformer.figures import labels
 from viz_transformer.model.kinds import StackName
 from viz_transformer.text.codec import AS_USUAL, HowRead
 
@@ -68,7 +69,7 @@ class How:
         """What a caption says of it; "" for greedy decoding without anything else."""
         parts = [] if self.strategy == "greedy" else [str(self.value())]
         parts += [f"{len(self.ban)} banned"] if self.ban else []
-        parts += [f"begun with “{self.prefix}”"] if self.prefix else []
+        parts += [f"begun with “{labels.sentence(self.prefix)}”"] if self.prefix else []
         parts += [f"branch “{self.branch}”"] if self.branch else []
         parts += [f"masked at {', '.join(map(str, self.masked))}"] if self.masked else []
         return ", ".join([*parts, *self.changes()])

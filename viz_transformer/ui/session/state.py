@@ -21,6 +21,7 @@ from typing import Any, Generic, TypeVar
 
 import streamlit as st
 
+from viz_transformer.figures import labels
 from viz_transformer.model.kinds import KindName
 from viz_transformer.ui.session.declaring import Field, fields_of, joined
 from viz_transformer.ui.session.fields import ASKED, POSITIONS, Shared
@@ -496,4 +497,4 @@ def _understood(address: Mapping[str, str]) -> dict[str, Any]:
 
 
 def _cited(given: str) -> str:
-    return f"“{given[:40]}{'…' if len(given) > 40 else ''}”"
+    return f"“{given and labels.sentence(given[:40])}{'…' if len(given) > 40 else ''}”"

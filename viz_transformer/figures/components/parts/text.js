@@ -19,6 +19,11 @@ export const ofPlaces = (/** @type {number} */ count) => `of 0 to ${count - 1}`
  * @param {number} count
  */
 export const amongPlaces = (n, count) => (count === 1 ? `${n}, the only one` : `${n} ${ofPlaces(count)}`)
+/**
+ * A text on one line: its line breaks have their sign, as in tokens, and all other white space is a blank.
+ * @param {string} text
+ */
+export const onOneLine = (text) => text.replace(/[\n\r]/g, "↵").replace(/\s/g, " ")
 const graphemes = new Intl.Segmenter(undefined, { granularity: "grapheme" })
 
 /**

@@ -1,6 +1,17 @@
 import { dotted, ring } from "../parts/marks.js"
 import { exponential, percent } from "../parts/numbers.js"
-import { amongPlaces, isolated, mono, quoted, sans, shorten, sizeFor, wrapped, wrappedTo } from "../parts/text.js"
+import {
+  amongPlaces,
+  isolated,
+  mono,
+  onOneLine,
+  quoted,
+  sans,
+  shorten,
+  sizeFor,
+  wrapped,
+  wrappedTo,
+} from "../parts/text.js"
 import { alongWay, frontAt, phaseAt } from "../parts/whole_flight.js"
 import { siteOf } from "../parts/whole_levels.js"
 import { leastName, namedAmong } from "../parts/whole_names.js"
@@ -329,7 +340,7 @@ export function runScene(view) {
     const from = x + context.measureText("the text").width + 12 * z
     context.font = mono(14 * z)
     context.fillStyle = colours.one("text")
-    wrappedTo(context, view.head.text.replace(/\s/g, " "), place.width - from, 2).forEach((line, n) =>
+    wrappedTo(context, onOneLine(view.head.text), place.width - from, 2).forEach((line, n) =>
       context.fillText(isolated(line), from, band.top - (30 - 19 * n) * z),
     )
   }
@@ -555,7 +566,7 @@ export function runScene(view) {
 
   /** The end of the text that an answer goes on from; how wide it is. */
   function goesOn(context, colours, { x, y, width }, size) {
-    const text = view.head.text.replace(/\s/g, " ").trimEnd()
+    const text = onOneLine(view.head.text).trimEnd()
     const most = Math.floor((width * GIVEN) / context.measureText("0").width)
     const signs = [...text]
     const said = signs.length > most ? `…${signs.slice(1 - most).join("")}` : text
@@ -571,7 +582,7 @@ export function runScene(view) {
     const band = place.bands[place.bands.length - 1]
     const { phase, part } = phaseAt(p)
     const there = p >= 1 || phase === "back" ? s + 1 : s
-    const all = head.answer.replace(/\s/g, " ")
+    const all = onOneLine(head.answer)
     const written = there ? [...all].slice(0, head.ends[there - 1]).join("") : ""
     // what is to come is pale; while it is played it is not there yet, nor where a text runs from the right
     const text = view.playing || isolated(all) !== all ? written : all

@@ -42,6 +42,7 @@ from viz_transformer.checkpoint.library import (
 )
 from viz_transformer.checkpoint.recordings import RecordingSummary, read_recording
 from viz_transformer.checkpoint.writing import OutputError
+from viz_transformer.figures import labels
 from viz_transformer.huggingface.folder import HuggingFaceSummary, is_huggingface, read_folder
 from viz_transformer.huggingface.misplaced import instead_of
 from viz_transformer.huggingface.names import allowed_in_the_app, is_name, not_allowed
@@ -604,7 +605,7 @@ def _text_for(name: str, opened: Opened, found: _Found | None) -> dict[str, str]
         return {}
     texts = [] if found is None else [each if isinstance(each, str) else each[0] for each in found.texts]
     own = next((each for each in texts if len(each) <= OWN_LENGTH and is_read(codec, each)), None) or readable(codec)
-    now = f"now it is “{own}”" if own else "type one that it can"
+    now = f"now it is “{labels.sentence(own)}”" if own else "type one that it can"
     state.say_next(f"{name} cannot read all of the text that was there: {now}.")
     return {"text": own or ""}
 

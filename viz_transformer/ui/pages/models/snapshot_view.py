@@ -50,7 +50,7 @@ def training(summary: Summary) -> Question:
     with place:
         asked = pictures.table(
             lambda: table(series),
-            note=f"{shown.caption('at every snapshot')}. Loss: nats per token of “{series.target}”.",
+            note=f"{shown.caption('at every snapshot')}. Loss: nats per token of “{labels.sentence(series.target)}”.",
             name=f"{summary.name}-snapshots",
             key="snapshots",
         )
@@ -59,7 +59,7 @@ def training(summary: Summary) -> Question:
         text.paragraph(
             "The sentence is that of the whole app: another one is typed on the Run page. Every"
             " snapshot writes its own answer; loss and maps are of one target,"
-            f" {ORIGINS[series.origin]}: “{series.target}”."
+            f" {ORIGINS[series.origin]}: “{labels.sentence(series.target)}”."
         )
         if said := passes.sentence(shown.trace):
             text.paragraph(said)
