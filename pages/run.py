@@ -51,6 +51,8 @@ if TYPE_CHECKING:
     from viz_transformer.ui.frame.maps import Picture
 
 LONGEST_EXAMPLE = 28
+LINE, MOST_LINES = 28, 8
+"""Of a box: the height of a line in pixels, and how many are seen, as page.css has them."""
 
 
 def inputs(summary: Summary | None) -> tuple[DeltaGenerator | None, DeltaGenerator]:
@@ -72,6 +74,9 @@ def inputs(summary: Summary | None) -> tuple[DeltaGenerator | None, DeltaGenerat
     if pairs:
         with middle:
             text_box(SECOND, key="run_second", place=1)
+    lines = 1 + max(each.count("\n") for each in both_of(state.SHARED.now().text))
+    if lines > 1:  # the picture gives way
+        st.html(f"<style>.stApp {{ --vt-lines: {LINE * (min(lines, MOST_LINES) - 1)}; }}</style>")
     choices = (left if pairs else middle).container(horizontal=True, vertical_alignment="center", key="run_choices")
     if offered:
         key, text_now = "run_example", state.SHARED.now().text

@@ -116,6 +116,22 @@ def test_a_box_that_is_left_by_escape_has_its_text_again_and_one_that_is_left_ot
         expect_address(page, text="left\n")
 
 
+def test_a_long_line_is_no_taller_and_above_more_lines_the_picture_stays_in_view(app_server, browser):
+    with opened(browser, app_server, checkpoint=MODEL, text="so it goes on " * 5, run_view="whole") as page:
+        box = shown(page, "run_text")
+        assert height(box) == 38
+        write(page, box)
+        box.press("Enter")
+        expect_address(page, text=TYPED)
+        at_rest(page)
+        assert height(box) == 38 + 4 * 28
+        page.set_viewport_size({"width": 1280, "height": 720})
+        page.wait_for_function(
+            """() => [...document.querySelectorAll("*")].some(({ shadowRoot }) =>
+              shadowRoot?.querySelector(".whole")?.getBoundingClientRect().bottom <= innerHeight)"""
+        )
+
+
 def test_a_text_of_several_lines_is_pinned_as_b(app_server, browser):
     with opened(browser, app_server, checkpoint=MODEL, text=TEXT) as page:
         box = shown(page, "run_text")
