@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from viz_transformer.checkpoint.untrusted import MOST_VALUES, check_header, json_values
+from viz_transformer.checkpoint.untrusted import MOST_VALUES, TooMuch, check_header, json_values
 
 FORMAT_VERSION = 1
 CONFIG, CARD, WEIGHTS = "config.json", "card.json", "model.safetensors"
@@ -118,10 +118,17 @@ def check_weights_header(path: Path) -> None:
             raise CheckpointError(
                 f"{path} has {size:,} bytes, weights are read up to {MAX_WEIGHTS_BYTES:,}: choose a smaller model"
             )
-        try:
-            check_header(path)
-        except ValueError as error:
-            raise CheckpointError(f"{path} is cut off or damaged ({error}): {COPY_AGAIN}") from None
+        check_tensors_header(path)
+
+
+def check_tensors_header(path: Path) -> None:
+    """Raise CheckpointError, one sentence, for a safetensors file that is cut off, or has more than is read."""
+    try:
+        check_header(path)
+    except TooMuch as error:
+        raise CheckpointError(f"{path} is not read: {error}") from None
+    except ValueError as error:
+        raise CheckpointError(f"{path} is cut off or damaged ({error}): {COPY_AGAIN}") from None
 
 
 def sha256(path: Path) -> str:

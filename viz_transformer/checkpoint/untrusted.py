@@ -14,8 +14,14 @@ METADATA = "__metadata__"  # the one entry of a header that is no tensor
 
 LONGEST_HEADER = 8 * 2**20
 """Bytes of what a safetensors file says about itself."""
+MAX_TENSORS = 20_000
+"""Of one file: the weights of a model, with what a training keeps beside them, are some thousand."""
 MOST_VALUES = 500_000
 """Of a description in JSON: an empty list has three bytes in the file and sixty in memory."""
+
+
+class TooMuch(ValueError):
+    """More than is read of any file, however whole it is: the reason alone."""
 
 
 def regular_size(path: str | os.PathLike[str]) -> int:
@@ -35,27 +41,37 @@ def regular_size(path: str | os.PathLike[str]) -> int:
 
 
 def check_header(path: Path) -> None:
-    """Raise ValueError, with the reason alone, for a safetensors file whose header would take long to read, or much
-    memory; with a sentence for what is no file."""
+    """Raise ValueError, with the reason alone, for a safetensors file that is cut off, and TooMuch for one that would
+    take long to read, or much memory; with a sentence for what is no file."""
     size = regular_size(path)
     with path.open("rb") as file:
         length = int.from_bytes(file.read(8), "little")
         if length > size - 8:
             raise ValueError("its header goes beyond its end")
         if length > LONGEST_HEADER:
-            raise ValueError(f"its header has {length:,} bytes, at most {LONGEST_HEADER:,} are read")
+            raise TooMuch(f"its header has {length:,} bytes, at most {LONGEST_HEADER:,} are read")
         header = file.read(length)
+    check_count(header.count(b'"data_offsets"'))
     if (values := json_values(header)) > MOST_VALUES:
-        raise ValueError(f"its header has {values:,} values, at most {MOST_VALUES:,} are read")
+        raise TooMuch(f"its header has {values:,} values, at most {MOST_VALUES:,} are read")
     try:
         described = orjson.loads(header)
+        check_count(len(described) - (METADATA in described))  # however "data_offsets" is written
         ends = (entry["data_offsets"][1] for name, entry in described.items() if name != METADATA)
         end = 8 + length + max(ends, default=0)
         differs = bool(end != size)
+    except TooMuch:
+        raise
     except (ValueError, LookupError, TypeError, AttributeError):
         return  # the reader has a sentence for a header that is none
     if differs:  # else the whole file would be mapped, whatever its size
         raise ValueError("its tensors end elsewhere than the file")
+
+
+def check_count(tensors: int) -> None:
+    """Raise TooMuch, with the reason alone, for more tensors than are read of one file."""
+    if tensors > MAX_TENSORS:
+        raise TooMuch(f"it holds {tensors:,} tensors, at most {MAX_TENSORS:,} are read: give the weights of one model")
 
 
 def json_values(content: str | bytes) -> int:

@@ -20,7 +20,6 @@ from safetensors import SafetensorError, safe_open
 from viz_transformer.checkpoint import files
 from viz_transformer.checkpoint.contents import Summary, Unreadable
 from viz_transformer.checkpoint.files import COPY_AGAIN, CheckpointError
-from viz_transformer.checkpoint.untrusted import check_header
 from viz_transformer.huggingface.anatomy import anatomy_of_config
 from viz_transformer.huggingface.families import FAMILIES, REFUSED, Family
 from viz_transformer.huggingface.set_up import as_set_up, not_read
@@ -37,6 +36,8 @@ PICKLED = (".bin", ".pt", ".pth", ".ckpt", ".h5", ".msgpack")
 SAVE_AGAIN = "save the model again with save_pretrained"
 MOST_FILES = 1000
 """Of weights, that one model may be kept in."""
+MAX_TENSORS = 100_000
+"""In all files of a model together: one of 61 layers with 256 experts each has 46,000."""
 
 
 @dataclass(frozen=True)
@@ -258,8 +259,8 @@ def stored_tensors(folder: Path) -> Stored:
     types: set[str] = set()
     for path in paths:
         _refuse_pointer(path)
+        files.check_tensors_header(path)
         try:
-            check_header(path)
             with safe_open(path, framework="np") as file:
                 for name in file.keys():  # noqa: SIM118 (not a dict)
                     view = file.get_slice(name)
@@ -276,6 +277,8 @@ def stored_tensors(folder: Path) -> Stored:
                     where[name] = path.name
                     shapes[name] = tuple(view.get_shape())
                     types.add(view.get_dtype())
+            if len(shapes) > MAX_TENSORS:
+                raise CheckpointError(f"{folder} is not read: its files hold more than {MAX_TENSORS:,} tensors")
         except (SafetensorError, OSError, ValueError) as error:
             if isinstance(error, CheckpointError):
                 raise

@@ -20,7 +20,14 @@ from safetensors.torch import save_file
 from torch import Tensor
 
 from viz_transformer.checkpoint import in_turn
-from viz_transformer.checkpoint.untrusted import LONGEST_HEADER, MOST_VALUES, check_header, json_values, regular_size
+from viz_transformer.checkpoint.untrusted import (
+    LONGEST_HEADER,
+    MOST_VALUES,
+    TooMuch,
+    check_header,
+    json_values,
+    regular_size,
+)
 from viz_transformer.checkpoint.writing import replace_file
 from viz_transformer.model.attention import DIVISORS, attention_scores, split_heads
 from viz_transformer.model.config import MAX_LAYERS, ModelConfig
@@ -374,6 +381,8 @@ class Trace:
                 )
         except _NoTrace:
             raise
+        except TooMuch as error:
+            raise ValueError(f"{path} is not read: {error}") from None
         except _UNREADABLE as error:
             why = in_one_line(str(error), 200)
             raise ValueError(f"{path} is not a whole trace ({why}): save it anew with trace.save(file)") from None

@@ -13,8 +13,13 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
+from viz_transformer.checkpoint.untrusted import MAX_TENSORS, TooMuch
+
 LONGEST = 64 * 2**20
 """Bytes of a pickle: numbers of tensors stand outside of it."""
+MAX_STEPS = 3_000_000
+"""Of a pickle: what takes some three seconds to go through. A tensor is about thirty, a word of a vocabulary three."""
+MORE_TENSORS = f"it holds more than {MAX_TENSORS:,} tensors: give the weights of one model"
 _MARK = object()
 
 
@@ -45,17 +50,20 @@ class Persistent:
 def read_pickle(content: bytes) -> Any:
     """The plain value, dictionaries and lists as such, everything else as a record of what it names.
 
-    Raises ValueError, one clause without the file's name, for what is no pickle, damaged, or longer than LONGEST.
+    Raises ValueError, one clause without the file's name, for what is no pickle or damaged; TooMuch for one that is
+    longer than LONGEST, or has more than MAX_STEPS or MAX_TENSORS.
     """
     if len(content) > LONGEST:
-        raise ValueError(f"it describes its content in {len(content):,} bytes, at most {LONGEST:,} are read")
+        raise TooMuch(f"it describes its content in {len(content):,} bytes, at most {LONGEST:,} are read")
     machine = _Machine()
     try:
-        for opcode, argument, _ in pickletools.genops(io.BytesIO(content)):
+        for step, (opcode, argument, _) in enumerate(pickletools.genops(io.BytesIO(content))):
+            if step == MAX_STEPS:
+                raise TooMuch(f"it describes its content in more than {MAX_STEPS:,} steps: give the weights alone")
             if opcode.name == "STOP":
                 return machine.stack.pop()
             machine.do(opcode.name, argument)
-    except _Unknown:
+    except (_Unknown, TooMuch):
         raise
     except (ValueError, LookupError, TypeError, AttributeError, OverflowError, RecursionError, EOFError) as error:
         raise ValueError("its description of the content is damaged") from error
@@ -72,6 +80,7 @@ class _Machine:
     def __init__(self) -> None:
         self.stack: list[Any] = []
         self.memo: dict[int, Any] = {}
+        self.outside = 0
 
     def do(self, name: str, argument: Any) -> None:
         if name in _CONSTANTS:
@@ -143,6 +152,12 @@ class _Machine:
         name, module = self.stack.pop(), self.stack.pop()
         self.stack.append(Name(f"{module}.{name}"))
 
+    def persistent(self, key: Any) -> None:
+        self.outside += 1
+        if self.outside > MAX_TENSORS:  # each tensor names the storage outside that it is a view of
+            raise TooMuch(MORE_TENSORS)
+        self.stack.append(Persistent(key))
+
     def top(self, count: int) -> tuple[Any, ...]:
         found = tuple(self.stack[len(self.stack) - count :])
         if len(found) < count:
@@ -199,6 +214,6 @@ _STEPS: dict[str, Callable[[_Machine, Any], Any]] = {
     "INST": _Machine.instance,
     "OBJ": _Machine.object,
     "BUILD": _Machine.build,
-    "PERSID": lambda m, a: m.stack.append(Persistent(a)),
-    "BINPERSID": lambda m, _: m.stack.append(Persistent(m.stack.pop())),
+    "PERSID": lambda m, a: m.persistent(a),
+    "BINPERSID": lambda m, _: m.persistent(m.stack.pop()),
 }

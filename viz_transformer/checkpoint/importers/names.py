@@ -18,6 +18,7 @@ _OPTIMIZER = re.compile(
 _AVERAGES = re.compile(r"(model_|teacher_)?(ema|averaged?|swa)(_model|_state_dict|_weights|_params)?", re.IGNORECASE)
 _WRAPPERS = frozenset("module _orig_mod _forward_module _fsdp_wrapped_module".split())
 """First parts of names that say only by what the model was wrapped."""
+MAX_WRAPPERS = 8
 ADAPTER = re.compile(r"(^|\.)(lora_[AB]|lora_(up|down|embedding_[AB])|adapter_\w+|ia3_l)(\.|$)")
 BUFFERS = re.compile(
     r"(^|\.)(tril|mask|causal_mask|attn_mask|subsequent_mask|position_ids|num_batches_tracked|version|_float_tensor"
@@ -129,9 +130,12 @@ def _unwrapped(tensors: Mapping[str, Stored]) -> dict[str, Stored]:
 
 
 def common_beginnings(names: list[str]) -> list[int]:
-    """How many first parts all names share, from none on: an attribute that holds the whole model, as in `model.`"""
+    """How many first parts all names share, from none on: attributes that hold the whole model, as in `model.`; at most
+    MAX_WRAPPERS, since the layouts are tried behind each."""
     split = [name.split(".") for name in names]
     shared = 0
-    while all(len(parts) > shared + 1 and parts[shared] == split[0][shared] for parts in split):
+    while shared < MAX_WRAPPERS and all(
+        len(parts) > shared + 1 and parts[shared] == split[0][shared] for parts in split
+    ):
         shared += 1
     return list(range(shared + 1))

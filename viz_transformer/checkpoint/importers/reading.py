@@ -11,6 +11,7 @@ import shlex
 import zipfile
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
+from io import FileIO
 from pathlib import Path
 from typing import Any
 
@@ -20,15 +21,16 @@ from torch import Tensor
 
 from viz_transformer.checkpoint import files
 from viz_transformer.checkpoint.files import COPY_AGAIN, CheckpointError
-from viz_transformer.checkpoint.importers.inert import Call, Name, Persistent, read_pickle
+from viz_transformer.checkpoint.importers.inert import MORE_TENSORS, Call, Name, Persistent, read_pickle
 from viz_transformer.checkpoint.importers.refusals import check_kind
 from viz_transformer.checkpoint.recordings import is_trace, read_recording
-from viz_transformer.checkpoint.untrusted import check_header
+from viz_transformer.checkpoint.untrusted import LONGEST_HEADER, MAX_TENSORS, TooMuch, check_count
 from viz_transformer.sentences import quoted
 
 MOST_BYTES = 8 * 2**30
 """Of all files of one model together."""
-MOST_TENSORS = 100_000
+MAX_SHARDS = 1000
+"""Files that an index may name."""
 _DISTRUST = "the file is damaged or was made to do harm, so get it again from someone you trust"
 PICKLED_MODULE = (
     "is a whole pickled module, which needs its own code to be opened: where that is, save its numbers alone, with"
@@ -102,8 +104,6 @@ def read_file(path: str | Path) -> Found:
     found = _read_index(path) if path.name.endswith(".index.json") else _read_one(path)
     if not found.tensors:
         raise CheckpointError(f"{path} holds no tensors: give the file that the training wrote its weights into")
-    if len(found.tensors) > MOST_TENSORS:
-        raise CheckpointError(f"{path} holds {len(found.tensors):,} tensors, at most {MOST_TENSORS:,} are read")
     places = {stored.place: stored.bytes for stored in found.tensors.values()}  # tied tensors are stored once
     claimed, size = sum(places.values()), sum(part.stat().st_size for part in found.files)
     if claimed > size:
@@ -132,8 +132,11 @@ def _read_index(path: Path) -> Found:
     where = content.get("weight_map") if isinstance(content, dict) else None
     if not isinstance(where, dict) or not where or not all(isinstance(name, str) for name in where.values()):
         raise CheckpointError(f"{path} has no 'weight_map' of tensors and files: {COPY_AGAIN}")
+    check_number(path, len(where))
+    if len(names := sorted(set(where.values()))) > MAX_SHARDS:
+        raise CheckpointError(f"{path} names {len(names):,} files, at most {MAX_SHARDS:,} are read: {COPY_AGAIN}")
     shards: dict[str, Found] = {}
-    for name in sorted(set(where.values())):
+    for name in names:
         if Path(name).name != name or name in (".", ".."):
             raise CheckpointError(f"{path} names the file {quoted(name)}, which is not beside it: {_DISTRUST}")
         shard = path.parent / name
@@ -142,19 +145,28 @@ def _read_index(path: Path) -> Found:
         if not shard.is_file():
             raise CheckpointError(f"{path} names the file {name}, which is missing: {COPY_AGAIN}")
         shards[name] = _read_one(shard)
+        check_number(path, sum(len(each.tensors) for each in shards.values()))
+    held = {name: {".".join(keys): stored for keys, stored in shard.tensors.items()} for name, shard in shards.items()}
     tensors: dict[tuple[str, ...], Stored] = {}
     for tensor, name in where.items():
-        held = {".".join(keys): (keys, stored) for keys, stored in shards[name].tensors.items()}
-        if tensor not in held:
+        if tensor not in held[name]:
             raise CheckpointError(
                 f"{path.parent / name} does not hold the tensor {quoted(tensor)} that {path.name} says: "
                 f"shards of two models are mixed, or one is missing, so {COPY_AGAIN}"
             )
-        tensors[(tensor,)] = held[tensor][1]
+        tensors[(tensor,)] = held[name][tensor]
     extra = sum(len(shard.tensors) for shard in shards.values()) - len(tensors)
     if extra:
         raise CheckpointError(f"the files of {path} hold {extra} tensors that it does not name: {COPY_AGAIN}")
     return Found(path, tensors, {}, tuple(path.parent / name for name in shards))
+
+
+def check_number(path: Path, tensors: int) -> None:
+    """Raise CheckpointError for a file, or the files of an index, of more tensors than are read."""
+    try:
+        check_count(tensors)
+    except TooMuch as error:
+        raise CheckpointError(f"{path} is not read: {error}") from None
 
 
 def _read_one(path: Path) -> Found:
@@ -165,10 +177,7 @@ def _read_one(path: Path) -> Found:
 
 
 def _read_safetensors(path: Path) -> Found:
-    try:
-        check_header(path)
-    except ValueError as error:
-        raise CheckpointError(f"{path} is cut off or damaged ({error}): {COPY_AGAIN}") from None
+    files.check_tensors_header(path)
     if read_recording(path) is not None:
         raise CheckpointError(
             f"{path} is the recording of a watched module, and no file of weights:"
@@ -206,6 +215,22 @@ def _tensor_of(path: Path, name: str) -> Tensor:
 # --- torch's zip files
 
 
+class _Directory(FileIO):
+    """A zip file whose directory, which is read at once, is refused where it would take long to go through."""
+
+    read_whole = False
+
+    def read(self, size: int | None = -1, /) -> bytes:
+        left = os.fstat(self.fileno()).st_size - self.tell()
+        most = left if size is None or size < 0 else min(size, left)
+        if most > LONGEST_HEADER and not self.read_whole:
+            raise CheckpointError(
+                f"{self.name} is not read: the directory of its parts has more than {LONGEST_HEADER:,} bytes, as files"
+                " of one model have not"
+            )
+        return super().read(size) or b""
+
+
 @dataclass(frozen=True)
 class _Record:
     """The numbers of a storage: where they stand in the file."""
@@ -216,7 +241,8 @@ class _Record:
 
 def _read_torch(path: Path) -> Found:
     try:
-        with zipfile.ZipFile(path) as archive:
+        with _Directory(path) as file, zipfile.ZipFile(file) as archive:
+            file.read_whole = True
             records, content, order = _records(path, archive)
     except (zipfile.BadZipFile, ValueError, OSError, EOFError, NotImplementedError) as error:
         if isinstance(error, CheckpointError):
@@ -226,6 +252,8 @@ def _read_torch(path: Path) -> Found:
         raise CheckpointError(f"{path} was written on a machine of another byte order: save it there as safetensors")
     try:
         root = read_pickle(content)
+    except TooMuch as error:
+        raise CheckpointError(f"{path} is not read: {error}") from None
     except ValueError as error:
         raise CheckpointError(f"{path} cannot be read ({error}): {_DISTRUST}") from None
     if isinstance(root, Call) and isinstance(root.state, dict) and "_modules" in root.state:
@@ -236,6 +264,8 @@ def _read_torch(path: Path) -> Found:
         stored = _stored(path, keys, value, records)
         if stored is not None:
             tensors[keys] = stored
+            if len(tensors) > MAX_TENSORS:
+                raise CheckpointError(f"{path} is not read: {MORE_TENSORS}")
         elif isinstance(value, str | int | float | bool) or value is None:
             values[keys] = value
     return Found(path, tensors, values, (path,))
@@ -244,6 +274,7 @@ def _read_torch(path: Path) -> Found:
 def _records(path: Path, archive: zipfile.ZipFile) -> tuple[dict[str, _Record], bytes, bytes]:
     """Where the storages stand, the pickle, and the order of bytes."""
     entries = archive.infolist()
+    check_number(path, sum("/data/" in entry.filename for entry in entries))
     size = path.stat().st_size
     if any(entry.compress_type != zipfile.ZIP_STORED for entry in entries):
         raise CheckpointError(
