@@ -159,6 +159,25 @@ def test_a_sample_that_is_not_reproduced_fails_loudly_and_the_folder_says_so(com
     assert "failed: the owner's sample is NOT reproduced" in command("inspect", lab / "out").out
 
 
+@pytest.mark.parametrize("against", ["sample", "texts"])
+def test_finite_weights_whose_run_is_not_finite_fail_in_a_sentence(command: Command, lab: Path, against: str) -> None:
+    state = {name: tensor.sign() * 3e38 if tensor.dim() > 1 else tensor for name, tensor in Lab().state_dict().items()}
+    torch.save(state, lab / "m.pt")
+    (lab / "texts.tsv").write_text("1 2 3 4\t1 2 3\n" * 12)
+    ends = ("--set", "bos=1", "--set", "eos=2")
+    given = {"sample": ("--sample", lab / "sample.npz"), "texts": ("--texts", lab / "texts.tsv", *ends)}
+    done = command("import", lab / "m.pt", "--out", lab / "out", "--heads", 3, *given[against])
+    assert done.status == 1 and done.err.count("\n") == 1
+    assert done.err.startswith(
+        {
+            "sample": "the owner's sample is NOT reproduced, 39 logits: first at position 0, entry 0: not a number",
+            "texts": "the run has NaN or infinite numbers, first at encoder.0.self.query",
+        }[against]
+    )
+    assert "the weights are finite, but so large that what is computed with them is not" in done.err
+    assert "failed: " in command("inspect", lab / "out").out
+
+
 def test_what_was_verified_holds_for_the_same_files_only(command: Command, lab: Path) -> None:
     words = ("import", lab / "m.pt", "--out", lab / "out", "--heads")
     assert command(*words, 3, "--sample", lab / "sample.npz").status == 0

@@ -27,6 +27,7 @@ MAX_ROWS = 100_000
 """Of a history or a list of examples."""
 
 COPY_AGAIN = "copy it again from where it came"
+TOO_LARGE = "the weights are finite, but so large that what is computed with them is not"
 POINTER = b"version https://git-lfs"
 FETCH = "is a pointer to a file that was not downloaded: fetch it with `git lfs pull`"
 SAVE_AS_FOLDER = "save its tensors as a checkpoint folder in Python, with `viz_transformer.save_checkpoint`"

@@ -65,6 +65,8 @@ def open_folder(summary: HuggingFaceSummary, dtype: Precision = "float32") -> Ch
             notes.append(ROUNDED)
         try:
             model.tell(proved(model))
+        except CheckpointError as error:
+            raise CheckpointError(f"{folder} cannot be recorded: {error}") from None
         except RuntimeError as error:
             if dtype == "float32":
                 raise

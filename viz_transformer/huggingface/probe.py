@@ -13,7 +13,7 @@ from itertools import pairwise
 import torch
 from torch import Tensor
 
-from viz_transformer.checkpoint.files import CheckpointError
+from viz_transformer.checkpoint.files import TOO_LARGE, CheckpointError
 from viz_transformer.huggingface.capture import Ruled
 from viz_transformer.huggingface.families import LayerPlaces
 from viz_transformer.huggingface.instrument import HuggingFaceModel
@@ -42,11 +42,13 @@ def _slack(model: HuggingFaceModel, usual: float, roundings: int = 1) -> float:
 
 
 def proved(model: HuggingFaceModel) -> Anatomy:
-    """The anatomy of what a trial pass proves. Raises CheckpointError if it does not show the attention weights."""
+    """The anatomy of what a trial pass proves. Raises CheckpointError, a sentence that begins with the pass, if it does
+    not show the attention weights, or if its numbers are not finite: of such nothing can be proved."""
     anatomy, texts = model.anatomy, trial_texts(model.anatomy)
     recorder = Ruled()
     logits = model.whole(*texts, tap=recorder)
     values = recorder.values
+    _check_finite({**values, "logits": logits})
     lacking = dict(_unseen(anatomy, values, texts))
     for site in anatomy.attentions:
         if f"{site}.weights" in lacking:
@@ -74,6 +76,18 @@ def proved(model: HuggingFaceModel) -> Anatomy:
         derived=tuple(point for point in anatomy.derived if point.name not in lacking),
         missing={**anatomy.missing, **lacking, **windows},
     )
+
+
+def _check_finite(values: Mapping[str, Tensor]) -> None:
+    """Raise CheckpointError for numbers of a pass, in the order in which they are made, that are not finite. A bias may
+    close a place with minus infinity."""
+    for name, value in values.items():
+        ends = value.float().aminmax() if value.numel() and value.dtype != torch.bool else ()
+        if any(map(math.isnan, ends)) or (not name.endswith((".bias", ".sink")) and any(map(math.isinf, ends))):
+            raise CheckpointError(
+                f"in a trial pass {name} holds NaN or infinite numbers: {TOO_LARGE}, so use weights from before the"
+                " training went wrong"
+            )
 
 
 def trial_texts(anatomy: Anatomy) -> tuple[Rows | None, Rows | None]:
@@ -269,7 +283,7 @@ def _other_scores(model: HuggingFaceModel, values: Mapping[str, Tensor]) -> Iter
         key = key.repeat_interleave(query.size(1) // key.size(1), dim=1)
         scores = attention_scores(query, key, divisor, values.get(f"{site}.bias"))
         # Weights are exponentials of scores: as much as those may be off, and their own rounding.
-        off = 1e-5 + math.expm1(_slack(model, 0.0, 6) * float(scores.abs().max())) + _slack(model, 0.0)
+        off = 1e-5 + math.expm1(min(_slack(model, 0.0, 6) * float(scores.abs().max()), 1.0)) + _slack(model, 0.0)
         scores = scores.masked_fill(~mask, -torch.inf)
         if (sink := values.get(f"{site}.sink")) is not None:
             scores = torch.cat([scores, sink], dim=-1)

@@ -136,7 +136,8 @@ class Measurement:
             | {"losses": [[v, loss if loss is None or math.isfinite(loss) else None] for v, loss in each.losses]}
             for each in self.tables
         ]
-        return asdict(self) | {"tables": finite, "sentence": self.sentence}
+        loss = self.loss if math.isfinite(self.loss) else None
+        return asdict(self) | {"loss": loss, "tables": finite, "sentence": self.sentence}
 
 
 def shown(value: Any) -> str:

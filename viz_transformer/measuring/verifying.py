@@ -6,6 +6,7 @@ shuffled. Consistent: a float64 walk, which shares no code with the model, agree
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
@@ -16,6 +17,7 @@ from numpy.typing import NDArray
 
 from viz_transformer import numerals
 from viz_transformer.checkpoint import Checkpoint, files
+from viz_transformer.checkpoint.files import TOO_LARGE
 from viz_transformer.checkpoint.store import add_to_card
 from viz_transformer.measuring.answering import TokenScores, readable, target_scores, window_scores
 from viz_transformer.measuring.data import Pair
@@ -94,8 +96,12 @@ class Verification:
         return [("verified", self.grade), *((name, each.sentence) for name, each in found), ("causal", self.causality)]
 
     def to_dict(self) -> dict[str, Any]:
-        """The grade, its sentence and all findings, as JSON values."""
-        return {"grade": self.grade, "sentence": self.sentence, **asdict(self)}
+        """The grade, its sentence and all findings, as JSON values: None for what is not finite."""
+        found = {"grade": self.grade, "sentence": self.sentence, **asdict(self)}
+        for each in (found["proved"], found["plausible"], found["consistent"]):
+            figures = each["figures"].items()
+            each["figures"] = {k: None if isinstance(v, float) and not math.isfinite(v) else v for k, v in figures}
+        return found
 
 
 def verify(ckpt: Checkpoint, sample: str | Path | Sample | None = None, texts: Texts | None = None) -> Verification:
@@ -162,6 +168,8 @@ def proof(ckpt: Checkpoint, texts: Sequence[SampleText]) -> Finding:
         f"{numerals.scientific(relative)} (tolerance {numerals.scientific(TOLERANCE)})"
     )
     figures: dict[str, float | int | str] = {"difference": largest, "relative": relative, "compared": count}
+    if not math.isfinite(largest):
+        return Finding(False, f"the owner's sample is NOT reproduced, {what}: {first}; {TOO_LARGE}", figures)
     if first:
         sentence = f"the owner's sample is NOT reproduced, {what}: {how_far}; {first}"
         return Finding(False, sentence, {**figures, "first": first})
@@ -202,13 +210,16 @@ def plausibility(ckpt: Checkpoint, texts: Texts) -> Finding:
         real, shuffled, what = _pairs_loss(ckpt, texts)
     else:
         real, shuffled, what = _text_loss(ckpt, [texts] if isinstance(texts, str) else texts)
+    figures: dict[str, float | int | str] = {"loss": real, "shuffled_loss": shuffled}
+    if not (math.isfinite(real) and math.isfinite(shuffled)):
+        return Finding(False, f"the loss of {what} is not a finite number, or that of the same shuffled", figures)
     passed = shuffled - real >= max(LOWER_NATS, LOWER_SHARE * shuffled)
     rule = f"clearly is lower by {LOWER_NATS} nats and {numerals.percent(LOWER_SHARE, 0)}"
     sentence = (
         f"the loss of {what} is {numerals.number(real, 3)} nats per token, of the same shuffled "
         f"{numerals.number(shuffled, 3)}: {'clearly lower' if passed else 'NOT clearly lower'} ({rule})"
     )
-    return Finding(passed, sentence, {"loss": real, "shuffled_loss": shuffled})
+    return Finding(passed, sentence, figures)
 
 
 def _pairs_loss(ckpt: Checkpoint, texts: Texts) -> tuple[float, float, str]:
@@ -288,6 +299,8 @@ def consistency(ckpt: Checkpoint, run: Trace) -> Finding:
         if not apart <= TOLERANCE:
             sentence = f"a walk in float64 does NOT agree with the run: the first point that differs is {name}"
             figures: dict[str, float | int | str] = {"first": name, "relative": apart}
+            if not np.isfinite(run[name].numpy()).all():
+                return Finding(False, f"the run has NaN or infinite numbers, first at {name}: {TOO_LARGE}", figures)
             return Finding(False, f"{sentence}, relative difference {numerals.scientific(apart)}", figures)
         largest = max(largest, apart)
     if unknown := [name for name in recorded if name not in walked]:

@@ -46,6 +46,17 @@ def test_equations_have_the_numbers_of_the_ladder():
     assert lines["products"].result == f"{dot:.4g}"
 
 
+def test_numbers_that_are_not_finite_are_signs_of_mathematics():
+    """As those of weights are that are finite but so large that their products are not."""
+    found, _ = said("pre-norm")
+    line = found.lines["products"]
+    values = np.array([np.nan, np.inf, -np.inf, *line.vectors[2].values[3:]])
+    vectors = (*line.vectors[:2], replace(line.vectors[2], values=values))
+    lines = {**found.lines, "products": replace(line, scalars={"dot": np.nan}, vectors=vectors)}
+    equation = words(replace(found, lines=lines), run_of("pre-norm")[1].config, "products").equation
+    assert r"\text{not a number} + \infty + (-\infty)" in equation
+
+
 def test_variants_are_named():
     assert said("post-norm")[1]["norm"].title == "No norm here"
     assert said("post-norm")[1]["residual"].formula == r"\mathrm{norm}(x + y)"
