@@ -12,7 +12,8 @@ from typing import Any
 
 import pytest
 import torch
-from pretrained import KINDS, byte_pieces, folder
+import transformers
+from pretrained import KINDS, byte_pieces, folder, tokenizer_of, word_pieces
 from safetensors.torch import load_file, save_file
 
 from viz_transformer import huggingface
@@ -91,6 +92,56 @@ def test_an_empty_tokenizer(copied: Written) -> None:
 def test_a_tokenizer_of_another_model(tmp_path: Path) -> None:
     where = folder(tmp_path / "model", "bert", tokenizer=byte_pieces, vocabulary=100)
     refused(where, "ids up to 289", "embeddings of 100 tokens", "another model's")
+
+
+def with_tokens(where: Path, *tokens: str, special: bool = False) -> Path:
+    """The folder whose author added tokens to the tokenizer, and did not resize the model."""
+    tokenizer = transformers.AutoTokenizer.from_pretrained(where)
+    tokenizer.add_tokens([transformers.AddedToken(token, special=special) for token in tokens], special_tokens=special)
+    tokenizer.save_pretrained(where)
+    return where
+
+
+@pytest.mark.parametrize("name", ["gpt2", "bert", "t5"])
+def test_tokens_that_were_added_without_resizing_the_model_are_named(name: str, tmp_path: Path) -> None:
+    where = folder(tmp_path / "model", name, vocabulary=len(tokenizer_of(name)))
+    size = len(tokenizer_of(name))
+    ckpt = load(with_tokens(where, "<left>", "<right>"))
+    said = "The tokenizer has 2 tokens without a row in the model's embeddings, '<left>' and '<right>'; a text with one"
+    notes = ckpt.card["notes"]
+    assert [note for note in notes if note.startswith(said) and "resize_token_embeddings(len(tokenizer))" in note]
+    codec = ckpt.codec("target" if name == "gpt2" else "source")
+    assert len(codec.names) == size and codec.encode("the cat").ids
+    with pytest.raises(ValueError, match=rf"the text has the token '<right>' \(id {size + 1}\), for which") as no:
+        codec.encode("the <right> cat")
+    assert "\n" not in str(no.value) and "resize_token_embeddings(len(tokenizer))" in str(no.value)
+    with pytest.raises(ValueError, match=f"id '?{size}'? is outside the vocabulary"):
+        codec.encode_ids([size])
+
+
+def test_a_token_that_a_tokenizers_class_adds_hinders_no_text(tmp_path: Path) -> None:
+    """As Qwen's class adds its end of text behind whatever tokens an author's own tokenizer has."""
+    where = folder(tmp_path / "model", "qwen2", vocabulary=len(byte_pieces()))
+    ckpt = load(with_tokens(where, "<|endoftext|>", special=True))
+    said = "The tokenizer has 1 token without a row in the model's embeddings, '<|endoftext|>'; a text with one"
+    assert ckpt.card["notes"][-1].startswith(said)
+    codec = ckpt.codec("target")
+    assert max(codec.encode("the <|endoftext|> cat").ids) < len(codec.names)  # it is read in pieces
+    assert all(id < len(codec.names) for id in codec.special_ids)
+    with pytest.raises(ValueError, match="for which the model has no row"):
+        ckpt.read_as(special_tokens=True).codec("target").encode("the <|endoftext|> cat")
+    assert decode(ckpt, "the cat", max_steps=3).steps
+
+
+def test_a_token_without_a_row_around_each_text_refuses_the_folder(tmp_path: Path) -> None:
+    where = with_tokens(folder(tmp_path / "model", "bert", vocabulary=len(word_pieces())), "<end>", special=True)
+    path = where / "tokenizer.json"
+    content = json.loads(path.read_text())
+    id = len(word_pieces())
+    content["post_processor"]["single"][-1]["SpecialToken"]["id"] = "<end>"
+    content["post_processor"]["special_tokens"]["<end>"] = {"id": "<end>", "ids": [id], "tokens": ["<end>"]}
+    path.write_text(json.dumps(content))
+    refused(where, f"puts '<end>' (id {id}) around each text", "resize_token_embeddings(len(tokenizer))")
 
 
 def test_only_pickled_weights(copied: Written) -> None:

@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from operator import index
+from operator import index, itemgetter
 from pathlib import Path
 from threading import Lock
 from typing import Any, NamedTuple
@@ -19,13 +19,15 @@ from viz_transformer.checkpoint.files import CheckpointError
 from viz_transformer.huggingface.chat import chat_ids
 from viz_transformer.huggingface.folder import GENERATION, HuggingFaceSummary
 from viz_transformer.huggingface.instrument import HuggingFaceModel, second_text
-from viz_transformer.sentences import in_one_line, quoted, shortened
+from viz_transformer.sentences import in_one_line, listed, quoted, shortened
 from viz_transformer.text.codec import AS_USUAL, PAIR, Encoded, HowRead, check_choices, is_of_a_word
 from viz_transformer.text.rules import BadWords, NoRepeatedGram, NotTooShort, Rule, Suppressed
 
 _LANGUAGE = re.compile(r"[a-z]{3}_[A-Z][a-z]{3}")  # of NLLB, which keeps no list of them
 _CONTROL = re.compile("[\\x00-\\x08\\x0b-\\x1f\\x7f\\udc80-\\udcff]")
 _BYTE_TOKEN = re.compile(r"<0x([0-9A-F]{2})>")
+NAMED = 3
+"""Tokens that a sentence names."""
 _PROBLEM = (
     "{folder} has a tokenizer that transformers does not read ({why}): save it again with tokenizer.save_pretrained"
 )
@@ -49,7 +51,8 @@ NOT_APPLIED: dict[str, tuple[Any, ...]] = {
 
 def read_tokenizer(folder: Path, summary: HuggingFaceSummary) -> PreTrainedTokenizerBase:
     """The folder's tokenizer. Raises CheckpointError for one that cannot be read, is empty, or has other ids than the
-    model has embeddings."""
+    model has embeddings: tokens that were added to it alone may have no row, if it does not put them around each text.
+    """
     try:
         found: PreTrainedTokenizerBase = transformers.AutoTokenizer.from_pretrained(
             folder, local_files_only=True, trust_remote_code=False
@@ -61,15 +64,27 @@ def read_tokenizer(folder: Path, summary: HuggingFaceSummary) -> PreTrainedToken
         raise CheckpointError(f"{folder} has a tokenizer with an empty vocabulary: {_AGAIN}")
     anatomy = summary.anatomy
     rows = min(size for size in (anatomy.source_vocab_size, anatomy.target_vocab_size) if size is not None)
-    highest = max(found.get_vocab().values())
-    if highest >= rows:
+    rowless = _rowless(found, rows)
+    if rowless.keys() - found.added_tokens_decoder:
         raise CheckpointError(
-            f"{folder} has a tokenizer with ids up to {highest:,}, the model has embeddings of {rows:,} tokens: it is"
-            f" another model's, so {_AGAIN}"
+            f"{folder} has a tokenizer with ids up to {max(rowless):,}, the model has embeddings of {rows:,} tokens: it"
+            f" is another model's, so {_AGAIN}"
+        )
+    around = found("")["input_ids"] if rowless else []
+    if always := next((id for id in around if id in rowless), None):
+        raise CheckpointError(
+            f"{folder} has a tokenizer that puts {quoted(rowless[always])} (id {always:,}) around each text, and the"
+            f" model has embeddings of {rows:,} tokens: {_GIVE_ROWS}"
         )
     return found
 
 
+def _rowless(tokenizer: PreTrainedTokenizerBase, rows: int) -> dict[int, str]:
+    """The tokens that a model with embeddings of so many has no row for, by their ids."""
+    return {id: token for token, id in sorted(tokenizer.get_vocab().items(), key=itemgetter(1)) if id >= rows}
+
+
+_GIVE_ROWS = "call model.resize_token_embeddings(len(tokenizer)) where the model was made, and save both again"
 _AGAIN = "save the tokenizer that the model was trained with, with tokenizer.save_pretrained"
 
 
@@ -87,8 +102,10 @@ def codecs_of(
     if not anatomy.writes:
         ends = ()
     lock = Lock()
-    specials = frozenset(tokenizer.all_special_ids)
-    shared: dict[str, Any] = {"tokenizer": tokenizer, "lock": lock, "unknown": tokenizer.unk_token_id}
+    specials = frozenset(id for id in tokenizer.all_special_ids if id < len(names))
+    unknown = tokenizer.unk_token_id
+    unknown = None if unknown is None or unknown >= len(names) else unknown  # one without a row stands for no text
+    shared: dict[str, Any] = {"tokenizer": tokenizer, "lock": lock, "unknown": unknown}
     if languages := _languages(tokenizer, names):
         specials |= {*languages.values()}
         shared |= {"languages": languages, "usual_language": getattr(tokenizer, "src_lang")}  # noqa: B009 (of few)
@@ -154,9 +171,19 @@ def codecs_of(
             **shared,
         )
     notes = _notes(generation, names, tokenizer)
+    if rowless := _rowless(tokenizer, min(len(each.names) for each in (source, target) if each is not None)):
+        named = listed([*map(quoted, [*rowless.values()][:NAMED]), *(["others"] if len(rowless) > NAMED else [])])
+        notes.append(
+            f"The tokenizer has {_tokens(len(rowless))} without a row in the model's embeddings, {named}; a text with"
+            f" one is not read. To give them rows, {_GIVE_ROWS}."
+        )
     if anatomy.writes and not ends:
         notes.append("No end token is named (eos_token_id): an answer ends where the model can read no more.")
     return source, target, notes
+
+
+def _tokens(count: int) -> str:
+    return "1 token" if count == 1 else f"{count:,} tokens"
 
 
 def _template(tokenizer: Any) -> str | None:
@@ -281,7 +308,7 @@ class HuggingFaceCodec:
                 piece._replace(id=self.unknown) if piece.typed and piece.id in typed_specials else piece
                 for piece in found
             ]
-        ids = [piece.id for piece in found]
+        self._check_rows(ids := [piece.id for piece in found])
         begins = (self.start, *self.forced_start) if self.start is not None else ()
         if tuple(ids[: len(self.forced_start)]) == self.forced_start:
             begins = begins[:1]
@@ -297,7 +324,17 @@ class HuggingFaceCodec:
         ids = chat_ids(self.tokenizer, self.lock, self.template, text, special_tokens=typed_specials)
         if not ids:
             raise ValueError("the chat template of this model leaves nothing of the text")
+        self._check_rows(ids)
         return self._encoded(ids, [self.names[i] for i in ids])
+
+    def _check_rows(self, ids: Iterable[int]) -> None:
+        """Raise ValueError for a token of the tokenizer that the model has no row for."""
+        if (id := next((id for id in ids if id >= len(self.names)), None)) is not None:
+            token = quoted(str(self.tokenizer.convert_ids_to_tokens(id)))
+            raise ValueError(
+                f"the text has the token {token} (id {id:,}), for which the model has no row: leave it out, or"
+                f" {_GIVE_ROWS}"
+            )
 
     def encode_ids(self, ids: Iterable[int]) -> Encoded:
         """The ids exactly as given. Raises ValueError for none, and for one that is no whole number or outside the
