@@ -21,6 +21,7 @@ from viz_transformer.analysis.layers.lens import undefined_lens
 from viz_transformer.checkpoint import CheckpointError, list_checkpoints
 from viz_transformer.checkpoint.contents import Unreadable
 from viz_transformer.huggingface.folder import HuggingFaceSummary, is_huggingface, read_folder, recognised
+from viz_transformer.huggingface.instrument import HuggingFaceModel
 from viz_transformer.huggingface.loading import load
 from viz_transformer.running.decoding import decode
 from viz_transformer.running.tracing import trace
@@ -154,6 +155,31 @@ def test_no_weights(copied: Written) -> None:
     where = copied("gpt2")
     (where / "model.safetensors").unlink()
     refused(where, "has no weights")
+
+
+def renamed(where: Path, beginning: str) -> Path:
+    """The folder, the names of whose tensors all begin with this too."""
+    tensors = load_file(where / "model.safetensors")
+    tensors = {f"{beginning}{name}": tensor for name, tensor in tensors.items()}
+    save_file(tensors, where / "model.safetensors", metadata={"format": "pt"})
+    return where
+
+
+@pytest.mark.parametrize("wrapper", ["module.", "_orig_mod.", "module._orig_mod.", "_forward_module."])
+@pytest.mark.parametrize("name", ["gpt2", "bert", "t5", "mixtral"])
+def test_what_a_model_was_wrapped_in_is_taken_off_the_names(
+    copied: Written, written: Written, name: str, wrapper: str
+) -> None:
+    """As DataParallel and torch.compile put it there; the numbers are the same, bit by bit."""
+    wrapped, plain = (load(where).instrument for where in (renamed(copied(name), wrapper), written(name)))
+    assert isinstance(wrapped, HuggingFaceModel) and isinstance(plain, HuggingFaceModel)
+    held, wanted = wrapped.model.state_dict(), plain.model.state_dict()
+    assert held.keys() == wanted.keys() and all(torch.equal(held[each], wanted[each]) for each in wanted)
+
+
+@pytest.mark.parametrize("name", ["gpt2", "bert", "t5", "mixtral"])
+def test_weights_of_a_module_that_holds_the_model_are_called_that(copied: Written, name: str) -> None:
+    refused(renamed(copied(name), "net."), "names all begin with 'net.'", "module.net.save_pretrained")
 
 
 def sharded(where: Path) -> Path:

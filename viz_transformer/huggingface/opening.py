@@ -50,7 +50,7 @@ def open_folder(summary: HuggingFaceSummary, dtype: Precision = "float32") -> Ch
         config = _config(summary)
         cls = _class(summary, config)
         _check_size(summary, cls, config, stored)
-        built = _model(summary, cls, dtype)
+        built = _model(summary, cls, dtype, stored)
         try:
             model = HuggingFaceModel(built, summary.family, replace(summary.anatomy, precision=dtype))
         except AttributeError as error:  # of get_submodule
@@ -148,11 +148,15 @@ def _room(stored: Stored) -> int:
     return 2**24 + max(map(math.prod, stored.shapes.values()), default=0)
 
 
-def _model(summary: HuggingFaceSummary, cls: type[PreTrainedModel], dtype: Precision) -> PreTrainedModel:
+def _model(
+    summary: HuggingFaceSummary, cls: type[PreTrainedModel], dtype: Precision, stored: Stored
+) -> PreTrainedModel:
     where = summary.path
     how = "eager" if summary.family.heard else capture.NAME
     given: dict[str, Any] = {"dtype": getattr(torch, dtype), "attn_implementation": how, "use_safetensors": True}
     given["ignore_mismatched_sizes"] = True  # they are named, and refused, below
+    if all(_WRAPPED.match(name) for name in stored.shapes):
+        given["key_mapping"] = {_WRAPPED.pattern: ""}
     try:
         with torch.random.fork_rng(devices=[]):  # opening draws no random number of anyone else's
             loading: Any = cls.from_pretrained
@@ -162,6 +166,11 @@ def _model(summary: HuggingFaceSummary, cls: type[PreTrainedModel], dtype: Preci
             f"{where} cannot be loaded by transformers {transformers.__version__} ({_said(error)})"
         ) from None
     if lacking := sorted(report["missing_keys"]):
+        if held := _held_by(stored, model):
+            raise CheckpointError(
+                f"{where} has weights whose names all begin with {quoted(f'{held}.')}, as those of a module that holds"
+                f" the model as its {held} do: save that part alone, with module.{held}.save_pretrained"
+            )
         raise CheckpointError(
             f"{where} lacks {quoted(lacking[0])}{_more(len(lacking) - 1)}, which its config asks for: {COPY_AGAIN}"
         )
@@ -184,6 +193,18 @@ def _model(summary: HuggingFaceSummary, cls: type[PreTrainedModel], dtype: Preci
             )
     found: PreTrainedModel = model
     return found
+
+
+def _held_by(stored: Stored, model: PreTrainedModel) -> str | None:
+    """The first part of all names, where they are the model's without it; None where they are not."""
+    held = next(iter(stored.shapes), "").partition(".")[0]
+    names = model.state_dict()
+    same = all(name.startswith(f"{held}.") for name in stored.shapes)
+    return held if same and any(name.removeprefix(f"{held}.") in names for name in stored.shapes) else None
+
+
+_WRAPPED = re.compile(r"^(?:(?:module|_orig_mod|_forward_module|_fsdp_wrapped_module)\.)+")
+"""What DataParallel, torch.compile and others put before the names of all tensors of a model that they wrap."""
 
 
 def _kind(name: str) -> str:
