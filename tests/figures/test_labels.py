@@ -1,4 +1,5 @@
 import pytest
+from signs import SIGNS
 
 from viz_transformer.figures import labels
 
@@ -34,6 +35,13 @@ def test_a_token_that_can_be_printed_is_said_as_letter_by_letter():
 def test_a_joined_emoji_stays_whole():
     family = "👩\u200d👩\u200d👧"
     assert labels.visible(family) == family
+
+
+@pytest.mark.parametrize("sign", SIGNS.values(), ids=SIGNS)
+def test_a_sign_of_several_code_points_is_kept_or_left_out_whole(sign):
+    for columns in range(2, labels.width(sign * 4)):
+        kept = labels.shorten(sign * 4, columns)
+        assert kept == sign * (len(kept) // len(sign)) + "…"
 
 
 def test_long_text_is_shortened_with_an_ellipsis_by_its_width():

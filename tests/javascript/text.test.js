@@ -7,6 +7,7 @@ import {
   onOneLine,
   quoted,
   shorten,
+  signsOf,
   sizeFor,
   wrapped,
   wrappedTo,
@@ -19,6 +20,11 @@ test("a text is shortened to the pixels there are, and between signs", () => {
   assert.equal(shorten(context, "twenty", 50), "twen…")
   assert.equal(shorten(context, "e\u0301e\u0301e\u0301", 20), "e\u0301…")
   assert.equal(shorten(context, "twenty", 5), "…")
+})
+
+test("a sign of several code points is one", () => {
+  const signs = ["e\u0301", "\u{1f1e9}\u{1f1ea}", "\u{1f469}\u{1f3fd}\u200d\u{1f680}", "\u2764\ufe0f", "a"]
+  assert.deepEqual(signsOf(signs.join("")), signs)
 })
 
 test("lines are parted at blanks, and long words between their signs", () => {

@@ -2,6 +2,7 @@
 
 import pytest
 from builders import tiny_checkpoint
+from signs import SIGNS
 
 from viz_transformer.running.tracing import trace
 from viz_transformer.text.shortening import TooLong, beginning
@@ -18,6 +19,12 @@ def test_the_longest_beginning_that_fits_is_found(codec, length):
     cut = beginning(codec, text, most)
     assert text.startswith(cut) and len(codec.encode(cut)) <= most
     assert cut == text or len(codec.encode(text[: len(cut) + 1])) > most
+
+
+@pytest.mark.parametrize("sign", SIGNS.values(), ids=SIGNS)
+def test_a_sign_of_several_code_points_is_not_divided(codec, sign):
+    cut = beginning(codec, sign * 20, 20)
+    assert cut == sign * (18 // len(sign))  # a start and an end token stand around them
 
 
 def test_nothing_fits_into_no_tokens(codec):

@@ -11,6 +11,7 @@ import unicodedata
 
 from viz_transformer.numerals import number as number
 from viz_transformer.numerals import share as share
+from viz_transformer.text.graphemes import graphemes
 
 SIGNS = {" ": "␣", "\n": "↵", "\r": "↵", "\t": "⇥"}
 _OPEN, _CLOSE = "\u2068", "\u2069"  # first strong isolate: a right-to-left token cannot reorder what stands around it
@@ -56,15 +57,16 @@ def _columns(c: str) -> int:
 
 
 def shorten(text: str, columns: int) -> str:
-    """The text, or its beginning and an ellipsis, in at most `columns` columns; marks stay with their letter."""
+    """The text, or its beginning and an ellipsis, in at most `columns` columns; a sign of several code points is kept
+    or left out whole."""
     if width(text) <= columns:
         return text
     kept, used = "", 0
-    for c in text:
-        used += _columns(c)
+    for sign in graphemes(text):
+        used += width(sign)
         if used > columns - 1:
             break
-        kept += c
+        kept += sign
     return kept.rstrip("".join(_JOINERS)) + "…"
 
 

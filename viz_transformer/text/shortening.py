@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_right
+from itertools import accumulate
 from typing import TYPE_CHECKING
+
+from viz_transformer.text.graphemes import graphemes
 
 if TYPE_CHECKING:
     from viz_transformer.text.codec import TextCodec
@@ -26,10 +29,10 @@ def beginning(codec: TextCodec, text: str, most: int) -> str:
     Texts of words are cut between words, where that leaves anything. Raises ValueError for a text that cannot be read.
     """
     ends = [] if codec.splits_characters else [match.end() for match in re.finditer(r"\S+", text)]
-    return _cut(codec, text, most, ends) or _cut(codec, text, most, range(1, len(text) + 1))
+    return _cut(codec, text, most, ends) or _cut(codec, text, most, list(accumulate(map(len, graphemes(text)))))
 
 
-def _cut(codec: TextCodec, text: str, most: int, ends: list[int] | range) -> str:
+def _cut(codec: TextCodec, text: str, most: int, ends: list[int]) -> str:
     """The text up to the last of these places that leaves at most so many tokens; no more of it is read than needed."""
 
     def length(end: int) -> int:

@@ -1,6 +1,7 @@
 import numpy as np
 import pytest
 from builders import tiny_checkpoint
+from signs import SIGNS
 
 from viz_transformer.analysis.attention.maps import head_view, special_positions
 from viz_transformer.analysis.attention.words import Words, word_groups, word_map
@@ -70,6 +71,37 @@ def test_bytes_are_the_characters_that_they_make():
 def test_a_new_line_ends_a_word_and_letters_are_those_that_were_typed():
     assert pieces([" one", "‹0A›", "two"], [None, None, "two"]).labels == ("one", "‹0A›", "two")
     assert pieces(["em", "##bed", "##ding"], [None, "bed", "ding"], ["EM", "BED", "DING"]).labels == ("EMBEDDING",)
+
+
+@pytest.mark.parametrize("sign", SIGNS.values(), ids=SIGNS)
+def test_no_sign_of_several_code_points_is_divided(sign):
+    """Between characters, between words of a tokenizer that divides it, between pieces and between bytes."""
+    tokens = ["the", *sign, "cat"]
+    letters = characters(f"the {sign} cat")
+    assert letters.labels == ("<s>", "the", " ", sign, " ", "cat", "</s>")
+    words = word_groups(tokens, tokens, special=[False] * len(tokens), characters=False)
+    assert words.labels == ("the", sign, "cat")
+    assert words.positions == ((0,), tuple(range(1, len(sign) + 1)), (len(sign) + 1,))
+    parts = [" the", f" {sign[0]}", *sign[1:], " cat"]
+    assert pieces(parts, [None] * len(parts)).labels == ("the", sign, "cat")
+    data = [f"‹{byte:02X}›" for byte in sign.encode()]
+    parts = [" the", f" {data[0]}", *data[1:], " cat"]
+    labels = pieces(parts, [None, None, *data[1:], None]).labels
+    hidden = "\U000e007f" in sign  # tags are no signs that are shown
+    assert labels == ("the", "".join(data) if hidden else sign, "cat")
+
+
+def test_signs_beside_each_other_stay_apart():
+    flags = [*"\U0001f1e9\U0001f1ea\U0001f1eb\U0001f1f7"]
+    assert pieces(flags, [None] * 4).positions == ((0, 1), (2, 3))
+    apart = [" \U0001f1e9", " \U0001f1ea"]  # typed with a blank between them: no flag
+    assert pieces(apart, [None] * 2).positions == ((0,), (1,))
+
+
+def test_a_mark_behind_a_special_token_or_a_blank_stands_alone():
+    assert characters(" \u0301").labels == ("<s>", " ", "\u0301", "</s>")
+    assert pieces(["<s>", "\u0301", "a"], [None, "\u0301", "a"]).positions == ((0,), (1, 2))
+    assert pieces(["\u2603", "\ufe0f", "a"], [None, None, "a"]).positions == ((0, 1), (2,))  # no word before the a
 
 
 def test_continuations_of_another_length_are_refused():

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from viz_transformer.text.codec import is_of_a_word
+from viz_transformer.text.graphemes import within_graphemes
 
 
 @dataclass(frozen=True)
@@ -58,19 +59,22 @@ def word_groups(
     between blanks are one word. continuations: where tokens are pieces of words, what each adds to the word of the
     token before it, None where it begins one, as `codec.continuation` says; behind a special token, a blank and a sign
     without letters or figures, each begins one. With neither a token is a word already. Each special token, each blank
-    and each token of padding, whose original is "", stands alone. Labels are what was typed, for specials and padding
-    the tokens; of pieces what they make together, bytes as the characters that they are.
+    and each token of padding, whose original is "", stands alone. No sign of several code points (an accent on its
+    letter, a flag, emoji that are joined) is divided between words: what begins within one goes on with it. Labels are
+    what was typed, for specials and padding the tokens; of pieces what they make together, bytes as the characters that
+    they are.
     Raises ValueError if the lists are not equally long.
     """
     if not len(tokens) == len(originals) == len(special) or len(continuations or tokens) != len(tokens):
         raise ValueError(f"{len(tokens)} tokens, {len(originals)} originals and {len(special)} marks do not fit")
     if continuations is not None:
         return _of_pieces(tokens, originals, special, continuations)
+    within = _within(originals, special)
     groups: list[list[int]] = []
     joins = False  # whether the next character goes on with the last group
     for position, (typed, is_special) in enumerate(zip(originals, special, strict=True)):
         in_word = characters and not is_special and typed.strip() != ""
-        if in_word and joins:
+        if (in_word and joins) or within[position]:
             groups[-1].append(position)
         else:
             groups.append([position])
@@ -86,21 +90,50 @@ def word_groups(
 def _of_pieces(
     tokens: Sequence[str], originals: Sequence[str], special: Sequence[bool], continuations: Sequence[str | None]
 ) -> Words:
+    as_typed = [
+        bool(typed) and not is_special and not _BYTES.search(token)
+        for token, typed, is_special in zip(tokens, originals, special, strict=True)
+    ]
+    texts = [
+        typed if by_hand and not (typed == token and more is not None) else token if more is None else more
+        for token, typed, more, by_hand in zip(tokens, originals, continuations, as_typed, strict=True)
+    ]
+    within = _within(texts, special)
     groups: list[list[int]] = []
     labels: list[str] = []
     joins = False  # whether a piece would go on with the last group
-    for position, (typed, added) in enumerate(zip(originals, continuations, strict=True)):
-        if added is not None and joins:
+    for position, (token, text) in enumerate(zip(tokens, texts, strict=True)):
+        if within[position] or (joins and continuations[position] is not None):
             groups[-1].append(position)
-            is_named = not typed or typed == tokens[position] or _BYTES.search(tokens[position])
-            labels[-1] += added if is_named else typed
+            labels[-1] += text
         else:
             groups.append([position])
-            is_named = special[position] or not typed or _BYTES.search(tokens[position])
-            labels.append(tokens[position] if is_named else typed)
-        joins = not special[position] and is_of_a_word(tokens[position])
+            labels.append(originals[position] if as_typed[position] else token)
+        if within[position]:  # a mark or a joiner alone changes nothing
+            joins = joins or any(sign.isalnum() for sign in token)
+        else:
+            joins = not special[position] and is_of_a_word(token)
     shown = (_BYTES.sub(_characters, label) for label in labels)
     return Words(tuple(map(tuple, groups)), tuple(label.strip() or label for label in shown))
+
+
+def _within(texts: Sequence[str], special: Sequence[bool]) -> list[bool]:
+    """Whether each token begins within a sign of several code points that another began; not behind a special token, a
+    blank or padding."""
+    return within_graphemes(
+        [
+            b"\n" if is_special or not text.strip() else _BYTE.sub(_byte, text.encode("utf-8", "surrogatepass"))
+            for text, is_special in zip(texts, special, strict=True)
+        ]
+    )
+
+
+_JOINERS = "\u200c\u200d"
+_BYTE = re.compile("‹([0-9A-F]{2})›".encode())
+
+
+def _byte(found: re.Match[bytes]) -> bytes:
+    return bytes.fromhex(found[1].decode())
 
 
 _BYTES = re.compile("(?:‹[0-9A-F]{2}›)+")
@@ -112,7 +145,7 @@ def _characters(found: re.Match[str]) -> str:
         made = bytes.fromhex(found[0].replace("‹", "").replace("›", "")).decode()
     except UnicodeDecodeError:
         return found[0]
-    return made if made.isprintable() else found[0]
+    return made if all(sign.isprintable() or sign in _JOINERS for sign in made) else found[0]
 
 
 def word_map(weights: ArrayLike, mask: ArrayLike, queries: Words, keys: Words) -> WordMap:

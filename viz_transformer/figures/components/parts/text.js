@@ -26,6 +26,9 @@ export const amongPlaces = (n, count) => (count === 1 ? `${n}, the only one` : `
 export const onOneLine = (text) => text.replace(/[\n\r]/g, "↵").replace(/\s/g, " ")
 const graphemes = new Intl.Segmenter(undefined, { granularity: "grapheme" })
 
+/** What a reader takes for one sign each, of however many code points. */
+export const signsOf = (/** @type {string} */ text) => Array.from(graphemes.segment(text), (each) => each.segment)
+
 /**
  * The text, or its beginning and an ellipsis, in at most `width` pixels of the context's font.
  * @param {Pick<Ruler, "measureText">} context
@@ -35,7 +38,7 @@ const graphemes = new Intl.Segmenter(undefined, { granularity: "grapheme" })
 export function shorten(context, text, width) {
   if (context.measureText(text).width <= width) return text
   let kept = ""
-  for (const { segment } of graphemes.segment(text)) {
+  for (const segment of signsOf(text)) {
     if (context.measureText(`${kept}${segment}…`).width > width) break
     kept += segment
   }
@@ -56,7 +59,7 @@ export function wrapped(context, text, width) {
     if (longer && fits(longer)) lines[lines.length - 1] = longer
     else {
       if (lines.at(-1)) lines.push("")
-      for (const { segment } of graphemes.segment(word)) {
+      for (const segment of signsOf(word)) {
         if (lines.at(-1) && !fits(lines.at(-1) + segment)) lines.push("")
         lines[lines.length - 1] += segment
       }

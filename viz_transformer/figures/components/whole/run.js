@@ -8,6 +8,7 @@ import {
   quoted,
   sans,
   shorten,
+  signsOf,
   sizeFor,
   wrapped,
   wrappedTo,
@@ -568,7 +569,7 @@ export function runScene(view) {
   function goesOn(context, colours, { x, y, width }, size) {
     const text = onOneLine(view.head.text).trimEnd()
     const most = Math.floor((width * GIVEN) / context.measureText("0").width)
-    const signs = [...text]
+    const signs = signsOf(text)
     const said = signs.length > most ? `…${signs.slice(1 - most).join("")}` : text
     context.fillStyle = colours.one("target-ink")
     context.fillText(isolated(said), x, y + size)
