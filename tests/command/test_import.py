@@ -18,6 +18,7 @@ from strangers import SRC, TGT, Gpt, Lab
 import viz_transformer as vt
 from viz_transformer.checkpoint.importers.doctor import report_rows
 from viz_transformer.checkpoint.importers.importing import codecs_of, open_file
+from viz_transformer.checkpoint.importers.vocabularies import usual_specials
 from viz_transformer.command.importing import _asked
 
 CHARACTERS = "\n abcdefghijk"
@@ -55,6 +56,36 @@ def test_without_a_vocabulary_tokens_are_ids(command: Command, nano: Path) -> No
     ckpt = vt.load(nano / "out")
     assert ckpt.config.activation == "relu"
     assert vt.trace(ckpt, "3 12 0").tgt_ids == (3, 12, 0)
+
+
+@pytest.mark.parametrize(
+    ("names", "said"),
+    [
+        (12, "1 of the model's 13 ids: it is called ‹id 12›, and no text turns into it"),
+        (5, "8 of the model's 13 ids: they are called ‹id 5› to ‹id 12›, and no text turns into them"),
+    ],
+)
+def test_ids_that_a_vocabulary_does_not_name_are_counted_and_called_by_their_ids(
+    command: Command, nano: Path, names: int, said: str
+) -> None:
+    """By the import, by inspect and on the card; what they are called is no text's word, nor a special token's."""
+    tokens = ["<unk>", "<3>", *(f"w{id}" for id in range(2, names))]
+    (nano / "v.txt").write_text("\n".join(tokens))
+    done = command("import", nano / "ckpt.pt", "--out", nano / "out", "--target-vocab", nano / "v.txt")
+    assert done.status == 0, done.err
+    assert f"no token         the target vocabulary has no token for {said}; give --target-vocab" in done.out
+    ckpt = vt.load(nano / "out")
+    assert ckpt.card["notes"] == [f"The target vocabulary has no token for {said}."]
+    assert f"The target vocabulary has no token for {said}." in command("inspect", nano / "out").out
+    codec = ckpt.own_codec("target")
+    assert set(codec.encode(" ".join(["‹id", "12›", "‹id 12›", "<12>"])).ids) == {0}
+    assert not usual_specials(codec.vocabulary.tokens[names:])
+
+
+def test_a_vocabulary_that_names_all_ids_is_not_remarked_upon(command: Command, nano: Path) -> None:
+    done = command("import", nano / "ckpt.pt", "--out", nano / "out", "--target-vocab", nano / "meta.pkl")
+    assert done.status == 0 and "no token" not in done.out
+    assert vt.load(nano / "out").card["notes"] == []
 
 
 def test_a_mapping_that_was_written_makes_the_same_model(command: Command, tmp_path: Path) -> None:

@@ -45,7 +45,7 @@ def checkpoint_rows(model: Checkpoint) -> list[tuple[str, str]]:
         rows.append(("curves", losses))
     stated = ("data", "data_licence", "weights_terms", "date", "seed", "training_command")
     rows += [(name.replace("_", " "), str(card[name])) for name in stated if name in card]
-    if model.anatomy.config is None:
+    if model.anatomy.config is None or "imported" in card:
         rows += [("note", str(note)) for note in card.get("notes") or ()]
     rows.append(("weights' sha256", model.weights_sha256))
     return rows

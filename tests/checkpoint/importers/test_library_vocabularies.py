@@ -65,7 +65,7 @@ def test_ids_and_texts_are_those_of_the_library(written: tuple[Tokenizer, Path])
 def test_ids_without_a_name_are_called_by_themselves_and_added_tokens_count(tmp_path: Path) -> None:
     content = {"model": {"vocab": {"a": 0, "b": 3}}, "added_tokens": [{"id": 4, "content": "<end>"}]}
     (tmp_path / "tokenizer.json").write_text(json.dumps(content))
-    assert read_tokens(tmp_path / "tokenizer.json") == ("a", "<1>", "<2>", "b", "<end>")
+    assert read_tokens(tmp_path / "tokenizer.json") == ("a", "‹id 1›", "‹id 2›", "b", "<end>")
     content = {"model": {"type": "Unigram", "vocab": [["<unk>", 0.0], ["▁a", -1.5]]}}
     (tmp_path / "tokenizer.json").write_text(json.dumps(content))
     assert read_tokens(tmp_path / "tokenizer.json") == ("<unk>", "▁a")

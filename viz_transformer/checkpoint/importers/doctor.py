@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 
-from viz_transformer.checkpoint.importers.importing import Opened, all_settings
+from viz_transformer.checkpoint.importers.importing import Opened, all_settings, codecs_of, without_tokens
 from viz_transformer.checkpoint.importers.plan import Setting
 from viz_transformer.text.vocabulary import ROLES
 
@@ -27,6 +27,11 @@ def report_rows(opened: Opened) -> list[tuple[str, str]]:
     if len(weights.copies) > 1:
         rows.append(("weights", f"{opened.answers.weights or weights.copies[0]} (or {', '.join(weights.copies)})"))
     rows += [(each.name, said(each)) for each in all_settings(opened) if each.name in SHOWN]
+    codecs = {} if plan.config is None else codecs_of(opened)[1]
+    rows += [
+        ("no token", f"the {said}; give --{side}-vocab a whole one, if there is one")
+        for side, said in without_tokens(codecs).items()
+    ]
     rows += [("left", f"{name}: {why}") for name, why in list(weights.left.items())[:4]]
     if len(weights.left) > 4:
         rows.append(("left", f"and {len(weights.left) - 4:,} more that are none of the model's weights"))

@@ -28,6 +28,8 @@ from viz_transformer.checkpoint.importers.vocabularies import (
     read_tokens,
     specials_of,
     tokenizer_of,
+    unnamed,
+    unnamed_ids,
     usual_ids,
     usual_specials,
 )
@@ -126,7 +128,7 @@ def write_import(
         "data": "not stated",
         "data_licence": "not stated",
         "weights_terms": "the owner's",
-        "notes": [],
+        "notes": [f"The {said}." for said in without_tokens(codecs).values()],
         CARD_KEY: _told(opened) | ({} if measured is None else {"measured": measured}),
         "metrics": [],
     }
@@ -139,6 +141,19 @@ def write_import(
         card=card,
         dtype="float32",
     )
+
+
+def without_tokens(codecs: Mapping[str, Codec | None]) -> dict[str, str]:
+    """By side, how many ids of the model its vocabulary does not name, and what they are called; nothing where all have
+    a token."""
+    found = {}
+    for side, codec in codecs.items():
+        if codec is not None and (ids := unnamed_ids(codec.vocabulary.tokens)):
+            size, some = len(codec.vocabulary), f"{unnamed(ids[0])} to {unnamed(ids[-1])}"
+            named = f"they are called {some}, and no text turns into them"
+            named = f"it is called {unnamed(ids[0])}, and no text turns into it" if len(ids) == 1 else named
+            found[side] = f"{side} vocabulary has no token for {len(ids):,} of the model's {size:,} ids: {named}"
+    return found
 
 
 def _told(opened: Opened) -> dict[str, Any]:

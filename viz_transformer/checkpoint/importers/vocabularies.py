@@ -123,7 +123,7 @@ def _of_library(path: Path, content: Mapping[str, Any]) -> tuple[str, ...]:
     if most >= MOST_IDS:
         raise CheckpointError(f"{path} has the id {most:,}, vocabularies are read up to {MOST_IDS:,}")
     named = {id for id in ids.values() if type(id) is int}
-    return _by_ids(path, ids | {f"<{id}>": id for id in range(most) if id not in named})
+    return _by_ids(path, ids | {unnamed(id): id for id in range(most) if id not in named})
 
 
 def library_tokens(path: Path) -> LibraryTokens | None:
@@ -198,7 +198,17 @@ def filled(tokens: Sequence[str], size: int, path: Path | str) -> tuple[str, ...
             f"{path} has {len(tokens):,} tokens, the model has {size:,}: they do not belong together, or special"
             " tokens were counted twice"
         )
-    return (*tokens, *(f"<{id}>" for id in range(len(tokens), size)))
+    return (*tokens, *map(unnamed, range(len(tokens), size)))
+
+
+def unnamed(id: int) -> str:
+    """What a row without a token is called: by its id, in signs that no text has by chance, and with a blank."""
+    return f"‹id {id}›"
+
+
+def unnamed_ids(tokens: Sequence[str]) -> list[int]:
+    """The ids that no token is known of."""
+    return [id for id, token in enumerate(tokens) if token == unnamed(id)]
 
 
 def usual_specials(tokens: Sequence[str]) -> tuple[str, ...]:
@@ -248,7 +258,11 @@ def tokenizer_of(tokens: Sequence[str], specials: Mapping[str, str], given: str 
         )
     if given not in (None, "characters", "words"):
         raise CheckpointError(f"{quoted(given)} is not a way to cut texts: choose characters, words or spacy:LANGUAGE")
-    plain = [token for token in tokens if token not in specials.values() and not _is_filler(token)]
+    plain = [
+        token
+        for id, token in enumerate(tokens)
+        if token not in specials.values() and not _is_filler(token) and token != unnamed(id)
+    ]
     if given == "characters" or (given is None and plain and all(len(token) == 1 for token in plain)):
         return Characters(lower=False, strip="\n" not in plain)
     return RegexTokens(r"\S+")
