@@ -164,7 +164,7 @@ def models(count: int, minutes: float, report: Report) -> str:
 
 def crowded(count: int, minutes: float, report: Report) -> str:
     from browser.checkpoints import save_random_checkpoints
-    from pretrained import folder
+    from pretrained import ending, folder
 
     from attack.sessions import BASE, crowd, is_given_back
 
@@ -172,6 +172,7 @@ def crowded(count: int, minutes: float, report: Report) -> str:
         save_random_checkpoints(Path(own))
         for family in ("llama", "t5", "bert"):
             folder(Path(own) / family, family)
+        ending(Path(own) / "t5")
         names = sorted(each.name for each in Path(own).iterdir())
         with served(own) as (server, log, process):
             found = crowd(server, log, process, count, minutes, others=names)

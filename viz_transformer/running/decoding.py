@@ -29,7 +29,7 @@ from viz_transformer.running.labels import Labels, labels_of
 from viz_transformer.running.own_rows import own_rows
 from viz_transformer.running.record import Tokens, Trace, each_once
 from viz_transformer.running.search import DecoderState, Found, Progress, beam_search, whole_passes_because
-from viz_transformer.running.step import Choosing, Held, Step, attention_rows
+from viz_transformer.running.step import Choosing, Held, Step, attention_rows, read_for_rows
 from viz_transformer.running.strategies import Beam, Greedy, Sampling, Strategy, chosen, distribution, first_greatest
 from viz_transformer.running.tracing import (
     TextOrIds,
@@ -406,6 +406,7 @@ def _decode_stepwise(job: _Job, answer: Sequence[int] = (), found: Found | None 
             recorded = each_once(recorded, lambda value: value.cpu())
         if state.cached:
             passes.append(recorded)
+            recorded = read_for_rows(recorded)  # the step keeps no more, so that `JoinedSteps` can let go of the rest
         else:  # the step keeps copies of its rows: whole passes of all steps would take the square of the length
             rows = attention_rows(recorded, len(read) - 1, job.scalars)
             passes, recorded = [recorded], {name: row.clone() for name, row in rows.items()}

@@ -13,7 +13,7 @@ from viz_transformer.running.record import Trace, trace_value
 
 
 class JoinedSteps(Mapping[str, Tensor]):
-    """Rows of all steps below each other, put together when a point is first looked at.
+    """Rows of all steps below each other, put together when a point is first looked at. Several threads may read it.
 
     before: what was recorded once, ahead of the steps (the encoder); steps: the points of each step; grows: what a
     step adds to a point, as `Anatomy.grows` says. The rows of a causal attention get ever longer: keys that a row did
@@ -28,16 +28,16 @@ class JoinedSteps(Mapping[str, Tensor]):
         grows: Callable[[str], Growth],
     ) -> None:
         self._grows = grows
-        self._before = before
-        self._steps = steps
+        self._parts = before, steps
         self._names = dict.fromkeys((*before, *steps[0]))  # an ordered set
         self._joined: dict[str, Tensor] = {}
 
     def __getitem__(self, name: str) -> Tensor:
         if name not in self._names:
             raise KeyError(name)
+        parts = self._parts  # before it is looked whether they are needed: `join_all` lets go of them last
         if name not in self._joined:
-            self._joined[name] = trace_value(self._join(name))
+            self._joined[name] = trace_value(self._join(name, *parts))
         return self._joined[name]
 
     def __contains__(self, name: object) -> bool:
@@ -49,13 +49,31 @@ class JoinedSteps(Mapping[str, Tensor]):
     def __len__(self) -> int:
         return len(self._names)
 
-    def _join(self, name: str) -> Tensor:
-        if name in self._before:
-            return self._before[name]
+    def join_all(self) -> None:
+        """Put all points together, and let go of those of each step: a hundred small tensors less for each.
+
+        What the steps have under several names, as what a layer gives out and the next reads, stays one tensor.
+        """
+        before, steps = self._parts
+        if not steps:
+            return
+        alike = dict[tuple[object, ...], str]()
+        for name in self._names:
+            first = before[name] if name in before else steps[0][name]
+            kind = (first.data_ptr(), first.shape, first.stride(), first.dtype, name in before, self._grows(name))
+            if name not in self._joined and (same := alike.setdefault(kind, name)) != name:
+                self._joined[name] = self[same]
+            else:
+                self[name]
+        self._parts = {}, ()
+
+    def _join(self, name: str, before: Mapping[str, Tensor], steps: Sequence[Mapping[str, Tensor]]) -> Tensor:
+        if name in before:
+            return before[name]
         grows = self._grows(name)
         if grows == "never":  # made once, in the first step
-            return self._steps[0][name]
-        parts = [step[name] for step in self._steps]
+            return steps[0][name]
+        parts = [step[name] for step in steps]
         if grows == "rows and keys":
             return _triangle(parts)
         if name.endswith(".mask"):  # an edit may have made one for each head at some steps

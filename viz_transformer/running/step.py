@@ -203,6 +203,22 @@ def attention_rows(recorded: Mapping[str, Tensor], row: int, scalars: Mapping[st
     return rows
 
 
+def read_for_rows(recorded: Mapping[str, Tensor]) -> dict[str, Tensor]:
+    """Of the points of a pass those that `attention_rows` reads: weights, or what they are computed from."""
+    return {
+        name: value
+        for name, value in recorded.items()
+        if name.startswith("decoder.")
+        and (
+            name.endswith(".weights")
+            or (name.endswith(_FOR_WEIGHTS) and f"{name.rpartition('.')[0]}.weights" not in recorded)
+        )
+    }
+
+
+_FOR_WEIGHTS = (".query", ".key", ".mask", ".bias")
+
+
 def _computed_row(recorded: Mapping[str, Tensor], site: str, row: int, divisor: float) -> Tensor:
     # on the CPU, where the same numbers of a run that is kept are computed
     query, key, mask = (recorded[f"{site}.{part}"].cpu() for part in ("query", "key", "mask"))

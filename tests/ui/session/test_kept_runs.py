@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import time
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
@@ -12,6 +13,7 @@ from typing import Any
 from unittest.mock import Mock
 
 import pytest
+import torch
 from builders import tiny_checkpoint
 
 from viz_transformer.checkpoint import Checkpoint
@@ -75,6 +77,21 @@ def test_a_run_that_needs_its_model_leaves_with_it() -> None:
     for number in range(MAX_MODELS):
         kept.model(number, partial(tiny_checkpoint, seed=number))
     assert kept.run("whole") is whole and kept.run("large") is None
+
+
+def test_steps_of_kept_runs_are_put_together() -> None:
+    ckpt, kept = tiny_checkpoint(), Store(2**40)
+    run = decode(ckpt, "abc")
+    kept.model("m", lambda: ckpt)
+    kept.put_run("a", run)
+    gc.collect()
+    before = tensors()
+    kept.join_steps()
+    assert tensors() < before - 20 * (len(run.steps) - 2)
+
+
+def tensors() -> int:
+    return sum(type(each) is torch.Tensor for each in gc.get_objects())
 
 
 def test_a_model_that_several_ask_for_at_once_is_loaded_once() -> None:

@@ -151,7 +151,7 @@ def test_garbage_is_searched_for_once_when_no_run_has_ended_for_a_while(
 ) -> None:
     monkeypatch.setattr(memory, "REST_SECONDS", 0.2)
     for _ in range(5):
-        collect_at_rest()
+        collect_at_rest(lambda: None)
     until(searches)
     time.sleep(0.5)
     assert len(searches) == 1
@@ -164,7 +164,7 @@ def test_garbage_does_not_wait_for_a_rest_that_never_comes(
     monkeypatch.setattr(memory, "LONGEST_SECONDS", 0.3)
     began = time.monotonic()
     while not searches and time.monotonic() < began + 30:
-        collect_at_rest()
+        collect_at_rest(lambda: None)
         time.sleep(0.01)
     until(searches)
     assert searches[0] - began >= 0.25

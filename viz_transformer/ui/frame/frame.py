@@ -124,7 +124,7 @@ def end() -> None:
     state.end()
     if TABLE_OPEN not in st.session_state:
         st.session_state.pop(TABLE_ASKED, None)
-    collect_at_rest()
+    collect_at_rest(cached.store().join_steps)
 
 
 def stage(both: Runs, scenes: Sequence[str], words: str | None = None, *, rows: tuple[int, int] | None = None) -> None:

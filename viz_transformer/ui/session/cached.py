@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 import streamlit as st
 
 import viz_transformer as vt
-from viz_transformer import analysis
+from viz_transformer import analysis, huggingface
 from viz_transformer.analysis.models.untrained import UntrainedSummary, untrained
 from viz_transformer.checkpoint import list_checkpoints
 from viz_transformer.checkpoint.devices import computed_in_the_app
@@ -51,12 +51,14 @@ def is_warm() -> bool:
     return "viz_transformer.running.decoding" in sys.modules
 
 
-def warm_up() -> None:
-    """Import what a run needs, on one thread of torch; the first call takes seconds."""
+def warm_up(summary: Summary | None = None) -> None:
+    """Import what a run needs, on one thread of torch, and what this model needs; the first call takes seconds."""
     import torch
 
     import viz_transformer.running.recorded  # noqa: F401  # and with it what decodes
 
+    if isinstance(summary, HuggingFaceSummary) and not huggingface.lacking():
+        _ = huggingface.open_folder  # which is imported now, with transformers
     torch.set_num_threads(1)
     freeze_imports()
 
@@ -69,7 +71,7 @@ def store() -> Store:
 
 def checkpoint(summary: Summary) -> Checkpoint:
     """The model, loaded. Raises CheckpointError with one sentence if it cannot be."""
-    warm_up()
+    warm_up(summary)
     if isinstance(summary, RecordingSummary):
         return vt.running.recorded.stand_in(summary.path.name, _recording(summary))
     return store().model(of_summary(summary), lambda: _load(summary))

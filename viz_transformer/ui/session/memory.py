@@ -10,17 +10,26 @@ from contextlib import suppress
 from threading import Lock, Timer
 from time import monotonic
 
-M_TRIM_THRESHOLD, M_TOP_PAD, M_MMAP_THRESHOLD = -1, -2, -3  # <malloc.h>
+M_TRIM_THRESHOLD, M_TOP_PAD, M_MMAP_THRESHOLD, M_ARENA_MAX = -1, -2, -3, -8  # <malloc.h>
+ARENAS = 2
+"""Heaps of the C library: each session has a thread of its own, and a heap of its own would keep holes of its own."""
 MIB = 2**20
 YOUNG_OBJECTS = 50_000
 """Objects made before the youngest are searched for garbage; Python's own number is 700."""
 
+RARELY = 10_000
+"""Searches of the young before all are searched: pages do not wait for that, it is done at rest."""
+
 REST_SECONDS, LONGEST_SECONDS = 1.0, 5.0
 """After the last run of a page nobody waits for it any more; after the first, garbage waits no longer."""
+
+REST_PER_COLLECTION = 50
+"""Garbage of busy pages waits for so many times as long as the last collection took: a fiftieth of the time at most."""
 
 _frozen = False
 _at_rest: Timer | None = None
 _waits_since: float | None = None  # when the first run ended since garbage was collected
+_took_seconds = 0.0  # the last collection
 _lock = Lock()
 
 
@@ -37,6 +46,7 @@ def keep_freed_memory(mebibytes: int = 256) -> None:
         mallopt(M_MMAP_THRESHOLD, 32 * MIB)  # the largest that glibc takes
         mallopt(M_TRIM_THRESHOLD, mebibytes * MIB)
         mallopt(M_TOP_PAD, 16 * MIB)
+        mallopt(M_ARENA_MAX, ARENAS)
 
 
 def freeze_imports() -> None:
@@ -54,11 +64,12 @@ def freeze_imports() -> None:
         _frozen = True
         gc.collect()
         gc.freeze()
-        gc.set_threshold(YOUNG_OBJECTS, *gc.get_threshold()[1:])
+        gc.set_threshold(YOUNG_OBJECTS, gc.get_threshold()[1], RARELY)
 
 
-def collect_at_rest() -> None:
-    """Collect all garbage when no run has ended for REST_SECONDS, or LONGEST_SECONDS after the first that has.
+def collect_at_rest(first: Callable[[], None]) -> None:
+    """Call `first`, and collect all garbage, when no run has ended for REST_SECONDS, or LONGEST_SECONDS after the first
+    that has.
 
     Streamlit would do so at the end of each run, before the browser has all of the page, which took a quarter of the
     time of a run; `runner.postScriptGC` in .streamlit/config.toml says that it does not. What is dragged runs the page
@@ -70,16 +81,20 @@ def collect_at_rest() -> None:
             _at_rest.cancel()
         now = monotonic()
         _waits_since = _waits_since or now
-        _at_rest = Timer(max(0, min(REST_SECONDS, _waits_since + LONGEST_SECONDS - now)), _collect)
+        longest = max(LONGEST_SECONDS, REST_PER_COLLECTION * _took_seconds)
+        _at_rest = Timer(max(0, min(REST_SECONDS, _waits_since + longest - now)), _collect, (first,))
         _at_rest.daemon = True
         _at_rest.start()
 
 
-def _collect() -> None:
-    global _waits_since
+def _collect(first: Callable[[], None]) -> None:
+    global _waits_since, _took_seconds
     with _lock:
         _waits_since = None
+    first()
+    began = monotonic()
     gc.collect()
+    _took_seconds = monotonic() - began
 
 
 def give_back(forget: Callable[[], None]) -> None:

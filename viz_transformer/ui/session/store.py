@@ -9,7 +9,7 @@ from collections import OrderedDict
 from collections.abc import Callable, Hashable
 from dataclasses import dataclass
 from threading import Lock
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING, Protocol, cast, runtime_checkable
 from weakref import WeakValueDictionary
 
 if TYPE_CHECKING:
@@ -19,6 +19,11 @@ if TYPE_CHECKING:
 
 GIB = 2**30
 MAX_MODELS, MAX_RUNS, MAX_TRACES = 4, 24, 8
+
+
+@runtime_checkable
+class _Joinable(Protocol):
+    def join_all(self) -> None: ...
 
 
 @dataclass(frozen=True)
@@ -82,6 +87,14 @@ class Store:
         """Keep a trace that is no run's, and let others make way for it."""
         size = _trace_bytes(trace, written=False)
         self._put(key, _Entry(trace, size, trace.weights_sha256, MAX_TRACES, not trace.is_kept_whole))
+
+    def join_steps(self) -> None:
+        """Put what the steps of each run recorded together, so that there are fewer objects to search for garbage."""
+        with self._lock:
+            traces = [getattr(entry.value, "trace", None) for entry in self._entries.values()]
+        for trace in traces:
+            if trace is not None and isinstance(trace.values, _Joinable):
+                trace.values.join_all()
 
     def clear(self) -> None:
         """Forget all of it."""

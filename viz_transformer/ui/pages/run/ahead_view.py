@@ -45,7 +45,7 @@ def place() -> None:
         state.select()
         state.pass_through()
         st.rerun()
-    collect_at_rest()
+    collect_at_rest(cached.store().join_steps)
 
 
 def _whole() -> bool:
