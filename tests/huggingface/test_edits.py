@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 import torch
+from edited import check_that_every_way_agrees
 from pretrained import KINDS, WRITING
 
 from viz_transformer.checkpoint import Checkpoint
@@ -109,6 +110,25 @@ def test_edits_are_the_same_cached_and_whole(opened: Opened, name: str) -> None:
         assert gap < 1e-5 * max(float(whole[point].float().abs().max()), 10), point
     plain = trace(ckpt, run.trace.src_ids or ids, ids if run.trace.src_ids else None)
     assert float((plain["logits"] - whole["logits"]).abs().max()) > 1e-3
+
+
+@pytest.mark.parametrize("name", WRITING)
+def test_a_row_that_may_read_nothing_is_even_over_later_keys_and_the_run_says_so(opened: Opened, name: str) -> None:
+    ckpt, site = opened(name), "decoder.0.self"
+    source: str | list[int] = "two hundred and four" if ckpt.anatomy.has_encoder else [5]
+    for closed in (SetMask(site, None, 0, False), SetMask(site, 2, None, False, head=1)):
+        check_that_every_way_agrees(ckpt, source, [closed], steps=4)
+        info = decode(ckpt, source, max_steps=4, edits=[closed], ban=ckpt.codec("target").ends).trace.info
+        says = f"as edited, query {closed.query or 0} of {site} "
+        if name == "gpt_oss":  # all of the row goes to its sink
+            assert info["cached"]
+        elif name == "gpt_neo":  # closes keys twice, by its window and by its mask, which gives minus infinity
+            assert info.get("reason") == (f"{says}is NaN, and makes rows before it NaN" if closed.query else None)
+        else:
+            assert info["reason"] == f"{says}attends to later keys"
+    harmless = [SetMask(site, 2, 0, False), AblateHead(site, 1, "uniform"), Scale(f"{site}.weights", 0.5)]
+    run = decode(ckpt, source, max_steps=4, edits=harmless, ban=ckpt.codec("target").ends)
+    assert run.trace.reads_ahead is None and run.trace.info["cached"]
 
 
 @pytest.mark.parametrize("name", ["deepseek_v2", "deepseek_v3"])

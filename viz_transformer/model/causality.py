@@ -2,18 +2,21 @@
 
 A merge that mixes positions, a norm over positions or a mask that opens for padding can each let a row depend on
 tokens that come after it. Such a model must not be decoded with a cache, and its rows in a whole pass are not the
-rows that its decoding steps saw.
+rows that its decoding steps saw. An edit can open the same way: a key that comes later, or by closing a row, which most
+mask fills then spread over all keys of the pass.
 """
 
 from __future__ import annotations
 
 import copy
+from collections.abc import Mapping, Sequence
 from weakref import WeakKeyDictionary
 
 import torch
 from torch import Tensor, nn
 
-from viz_transformer.model.instrument import Instrument
+from viz_transformer.model.instrument import Anatomy, Instrument
+from viz_transformer.model.tap import PointEdit, Recorder
 
 _LENGTH = 12  # tokens of a trial
 _causal: WeakKeyDictionary[Instrument, bool] = WeakKeyDictionary()
@@ -42,6 +45,53 @@ def padding_matters(model: Instrument) -> bool:
     if verdict is None:
         verdict = _padding[model] = _moves_under_padding(_evaluating(model))
     return verdict
+
+
+@torch.no_grad()
+def reads_ahead_edited(
+    model: Instrument, source: Sequence[int], target: Sequence[int], edits: Sequence[PointEdit]
+) -> str | None:
+    """Why rows of a causal decoder depend on later tokens once its masks or weights are edited, found in one pass over
+    these tokens; None if no row does. Raises ValueError for an edit that does not fit its point.
+
+    A row that puts weight on a later key depends on it. One that is not a number makes rows before it so, by 0 * NaN,
+    where a layer reads both in one pass.
+    """
+    recorder = Recorder(edits)
+    logits = model.whole([source] if model.anatomy.has_encoder else None, [target], tap=recorder)
+    values = recorder.values
+    for site in [site for site in model.anatomy.attentions if site.startswith("decoder.")]:
+        ahead = None if site.endswith(".cross") else _row_ahead(model.anatomy, site, values)
+        lost = _row_lost(values.get(f"{site}.weights"))
+        if ahead is not None:
+            return f"as edited, query {ahead} of {site} attends to later keys"
+        if lost is not None:  # of the first attention that has one: all others follow from it
+            spreads = bool(logits[0, :lost].isnan().any())
+            return f"as edited, query {lost} of {site} is NaN, and makes rows before it NaN" if spreads else None
+    return None
+
+
+def _row_ahead(anatomy: Anatomy, site: str, values: Mapping[str, Tensor]) -> int | None:
+    """The first query of an attention that puts weight on a later key."""
+    weights = values.get(f"{site}.weights")
+    if weights is not None:
+        reads = (weights != 0) & ~weights.isnan()
+    else:  # a long attention that ran fused: what is open is read, and all keys where none is, unless that gives zeros
+        reads = values[f"{site}.mask"]
+        if anatomy.config is None:
+            reads = reads | ~reads.any(dim=-1, keepdim=True)
+    return _first(reads.triu(1).any(dim=-1))
+
+
+def _row_lost(weights: Tensor | None) -> int | None:
+    """The first query of an attention with a weight that is not a number."""
+    return None if weights is None else _first(weights.isnan().any(dim=-1))
+
+
+def _first(rows: Tensor) -> int | None:
+    """The first row that is True in any head: [B, H, Q]."""
+    found = rows.flatten(0, -2).any(dim=0).nonzero()
+    return int(found[0]) if len(found) else None
 
 
 @torch.no_grad()
@@ -102,6 +152,12 @@ def _trials(model: Instrument, side: str) -> tuple[list[list[int]], list[list[in
                 after.append([*ids[:place], new, *ids[place + 1 :]])
                 places.append(place)
     return before, after, places
+
+
+def begun(model: Instrument, start: Sequence[int], length: int) -> list[int]:
+    """A text of the decoder of this length that begins as `start` does."""
+    length = model.anatomy.pad_to or min(length, model.anatomy.max_target)
+    return [*start, *_tokens(model, "target", length)[len(start) :]][:length]
 
 
 def _tokens(model: Instrument, side: str, length: int) -> list[int]:

@@ -324,7 +324,7 @@ class _Job:
     @cached_property
     def whole_passes(self) -> str | None:
         """Why every step is a whole pass; None if the steps are cached."""
-        return whole_passes_because(self.ckpt.instrument, self.start.ids, self.edits)
+        return whole_passes_because(self.ckpt.instrument, self.start.ids, self.edits, self.src.ids)
 
     @cached_property
     def scalars(self) -> Mapping[str, float]:

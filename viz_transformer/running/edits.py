@@ -83,6 +83,13 @@ class _Edit(ABC):
         return True
 
     @property
+    def length(self) -> int:
+        """Tokens of the shortest text in which an edit of a mask, bias or weights can show all that it does: the
+        positions that it names, and one behind them."""
+        at: tuple[int | None, ...] = getattr(self, "at", ())
+        return 2 + max([0, *(index for index in at[1:] if index is not None)])
+
+    @property
     @abstractmethod
     def point(self) -> str:
         """The full name of the point that is changed."""
@@ -176,6 +183,13 @@ class Replace(_Edit):
     def point(self) -> str:
         return self.name
 
+    @property
+    def only_length(self) -> int | None:
+        """Tokens of the one text that an array fits which stands in the place of a mask, bias or weights [H, Q, K]."""
+        free = [axis for axis in range(3) if (*self.at, None, None, None)[axis] is None]
+        sizes = dict(zip(reversed(free), reversed(_shape(self.value) or ()), strict=False))
+        return sizes.get(1) if ".cross." in self.name else sizes.get(2, sizes.get(1))
+
     def apply(self, value: Tensor, start: int, values: Values) -> Tensor | None:
         where = _where(self.at, value, start)
         if where is None:
@@ -207,6 +221,10 @@ class SetMask(_Edit):
     @property
     def point(self) -> str:
         return f"{self.site}.mask"
+
+    @property
+    def length(self) -> int:
+        return 2 + max(self.query or 0, self.key or 0)
 
     def apply(self, value: Tensor, start: int, values: Values) -> Tensor | None:
         if self.head is not None:
@@ -240,6 +258,10 @@ class FixRow(_Edit):
     @property
     def point(self) -> str:
         return f"{self.site}.weights"
+
+    @property
+    def length(self) -> int:
+        return max(2 + self.query, len(self.weights))
 
     def apply(self, value: Tensor, start: int, values: Values) -> Tensor | None:
         row = _local(self.query, value.size(-2), start)

@@ -9,32 +9,57 @@ from dataclasses import dataclass, field
 import torch
 from torch import Tensor
 
-from viz_transformer.model.causality import is_causal, padding_matters
+from viz_transformer.model.causality import begun, is_causal, padding_matters, reads_ahead_edited
 from viz_transformer.model.instrument import Instrument, Rows
 from viz_transformer.model.tap import OFF, Recorder, Thin
 from viz_transformer.running.beam_tree import BeamTree, TreeRecorder
-from viz_transformer.running.edits import Edit
+from viz_transformer.running.edits import Edit, Replace
 from viz_transformer.running.strategies import Beam, log_softmax
 from viz_transformer.text.rules import Rule, removals
 
 
-def whole_passes_because(model: Instrument, start: Sequence[int], edits: Sequence[Edit] = ()) -> str | None:
-    """Why every step has to read all tokens anew; None if a cache gives the same numbers. `start` is read first."""
+def whole_passes_because(
+    model: Instrument, start: Sequence[int], edits: Sequence[Edit] = (), src: Sequence[int] = ()
+) -> str | None:
+    """Why every step has to read all tokens anew; None if a cache gives the same numbers. `start` is read first; edits
+    are tried with the source `src`."""
     if model.anatomy.pad_to is not None:
         return f"the model reads {model.anatomy.pad_to} tokens at a time, padding included"
-    if because := reads_ahead_because(model, start):
+    if because := reads_ahead_because(model, start) or _needs_all_rows(edits):
         return because
-    return _needs_all_rows(edits)
+    tried = _tried(edits)  # what is to be written is not known yet: other tokens stand there
+    return reads_ahead_edited(model, src, begun(model, start, _length(tried)), tried) if tried else None
 
 
-def reads_ahead_because(model: Instrument, start: Sequence[int], edits: Sequence[Edit] = ()) -> str | None:
+def reads_ahead_because(
+    model: Instrument, start: Sequence[int], edits: Sequence[Edit] = (), src: Sequence[int] = ()
+) -> str | None:
     """Why a decoder row may depend on tokens behind it, so that each pass has rows of its own; None if none does."""
     if not is_causal(model):
         return "later tokens change earlier rows of this model"
     config = model.anatomy.config
     if start[0] == model.anatomy.target_pad and config is not None and config.mask_fill != "zero-rows":
         return "the text begins with padding, which attends to later tokens in this model"
-    return _needs_all_rows([edit for edit in edits if model.anatomy.grows(edit.point) != "never"])
+    if because := _needs_all_rows([edit for edit in edits if model.anatomy.grows(edit.point) != "never"]):
+        return because
+    if not (tried := _tried(edits)):
+        return None
+    return reads_ahead_edited(model, src, start if model.anatomy.pad_to else start[: _length(tried)], tried)
+
+
+def _tried(edits: Sequence[Edit]) -> list[Edit]:
+    """The edits that may let a row read later ones: of the decoder's masks, biases and weights."""
+    return [
+        edit
+        for edit in edits
+        if edit.point.startswith("decoder.") and edit.point.endswith((".mask", ".bias", ".weights"))
+    ]
+
+
+def _length(edits: Sequence[Edit]) -> int:
+    """Tokens of a trial of these edits: numbers for a whole pass fit one length, all else needs one at least."""
+    exact = [size for edit in edits if isinstance(edit, Replace) and (size := edit.only_length) is not None]
+    return min(exact) if exact else max(edit.length for edit in edits)
 
 
 def _needs_all_rows(edits: Sequence[Edit]) -> str | None:
@@ -198,7 +223,8 @@ def beam_search(
     count as written. The trees are recorded if `vocabulary` says what the tokens are called.
     """
     # An edit changes the search too, so then its passes go through a Recorder.
-    state = DecoderState(model, src, cached=not whole_passes_because(model, start, edits), edits=edits or None)
+    because = whole_passes_because(model, start, edits, src[0] if src else ())
+    state = DecoderState(model, src, cached=because is None, edits=edits or None)
     recorded = vocabulary is not None
     searches = [_Search(beam, ends, begun, TreeRecorder(beam, ends, begun) if recorded else None) for _ in src or [()]]
     out = torch.tensor(sorted(banned), dtype=torch.long)

@@ -156,7 +156,7 @@ def make_trace(
     names = codec.names if codec is not None else ()
     if ckpt.anatomy.has_decoder:
         info = {**info, "causal": is_causal(ckpt.instrument)}
-        if because := reads_ahead_because(ckpt.instrument, tgt.ids, edits):
+        if because := reads_ahead_because(ckpt.instrument, tgt.ids, edits, src.ids):
             info["reads_ahead"] = because  # why these rows depend on the tokens after them
     return Trace(
         values=values,
