@@ -20,9 +20,7 @@ HOW = (
 NOT = (
     "A changed output is not yet a leak: a decoder may react to every earlier token. A leak is a change of the logits"
     " at a position when a later token is swapped. A triangle on one text proves nothing about others, and a large"
-    " change says nothing about better or worse. What becomes of a row that may see nothing is a convention of the"
-    " program, not a fact about language: zeros here, NaN, an even row or one of rounded scores elsewhere. Opening a"
-    " cell of a trained model is not training without the mask."
+    " change says nothing about better or worse. {} Opening a cell of a trained model is not training without the mask."
 )
 
 OF_RECORDING = "It cannot be run again with another mask."
@@ -123,4 +121,4 @@ if both is not None:
     else:
         frame.say(status, *state.remarks())
         frame.stage(both, ("masks_picture", "masks_weights", "masks_influence"), view.in_words(kind))
-text.explained(HOW, NOT)
+text.explained(HOW, NOT.format(explained.convention(None if both is None else both.main)))

@@ -529,6 +529,19 @@ def test_a_row_of_a_recorded_mask_is_closed_and_all_is_undone(opened: Callable[.
     assert "closed by your change" not in words(app)
 
 
+@pytest.mark.parametrize(
+    ("name", "said"),
+    [("t5", wording("a_row_is_even")), ("gpt2", wording("a_row_is_even")), ("gpt_oss", wording("a_row_is_zeros"))],
+)
+def test_a_row_that_may_see_nothing_is_what_this_models_own_fill_makes_of_it(
+    opened: Callable[..., AppTest], name: str, said: str
+) -> None:
+    app = opened(name, "masks", layer="0", mask_kind="decoder", text="one two three four", mask_cells="d0")
+    assert wording("in_this_model_with_its_own_fill", said) in words(app)
+    assert wording("query_may_see_nothing_its_weights_are", 0, said) in words(app)
+    assert "zeros here" not in words(app)
+
+
 def test_a_bias_by_distance_has_a_number_for_each_and_buckets_are_named(
     opened: Callable[..., AppTest], written: Callable[[str], Path]
 ) -> None:

@@ -4,6 +4,7 @@ import re
 
 import numpy as np
 import pytest
+from builders import saved, tiny_checkpoint
 from page_driver import (
     SITES,
     address,
@@ -283,6 +284,28 @@ def test_each_fill_says_what_it_makes_of_a_row_that_may_see_nothing(app):
         "closed ones too",
     ):
         assert row in said
+
+
+@pytest.mark.parametrize(
+    ("fill", "said"), [("zero-rows", wording("a_row_is_zeros")), ("-1e9", wording("a_row_is_even"))]
+)
+def test_what_becomes_of_a_row_that_may_see_nothing_is_said_of_this_models_own_fill(
+    app, models_in, tmp_path, fill, said
+):
+    saved(tiny_checkpoint(mask_fill=fill), tmp_path / "own")
+    models_in(tmp_path)
+    given = {
+        "checkpoint": "own",
+        "text": "bad",
+        "mask_batch": "",
+        "mask_kind": "decoder",
+        "layer": 0,
+        "mask_cells": "d0",
+    }
+    for chosen, made in (("", said), ("-inf", wording("a_row_is_nan"))):
+        opened(app, **given, mask_fill=chosen)
+        assert wording("in_this_model_with_its_own_fill", said) in words(app)  # another fill is not its own
+        assert wording("query_may_see_nothing_its_weights_are", 0, made) in words(app)
 
 
 @pytest.mark.parametrize(

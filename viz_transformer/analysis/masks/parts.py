@@ -20,6 +20,7 @@ from viz_transformer.model.config import ModelConfig
 from viz_transformer.model.instrument import Anatomy
 from viz_transformer.model.kinds import KINDS, KindName
 from viz_transformer.model.masks import MASK_FILLS, PADDING_MASKS, causal_mask
+from viz_transformer.model.tap import Recorder
 from viz_transformer.running.edits import SetMask
 from viz_transformer.running.record import Tokens, Trace
 from viz_transformer.running.tracing import record
@@ -150,6 +151,9 @@ def parts_of(trace: Trace, kind: KindName, *, rule: str | None = None, changes: 
 # --- what a fill makes of a row
 
 
+ClosedIs = Literal["zeros", "even", "uneven", "not a number"]
+
+
 @dataclass(frozen=True, eq=False)
 class FilledRow:
     """What the softmax gives for one query when masked scores are treated in one way.
@@ -162,13 +166,9 @@ class FilledRow:
     closed: Row
 
     @property
-    def closed_is(self) -> Literal["zeros", "even", "uneven", "not a number"]:
+    def closed_is(self) -> ClosedIs:
         """In a word, what a row that may attend to nothing becomes."""
-        if np.isnan(self.closed).any():
-            return "not a number"
-        if not self.closed.any():
-            return "zeros"
-        return "even" if bool((self.closed == self.closed[0]).all()) else "uneven"
+        return _closed_is(self.closed)
 
 
 def filled_rows(scores: ArrayLike, mask: ArrayLike) -> tuple[FilledRow, ...]:
@@ -185,6 +185,36 @@ def filled_rows(scores: ArrayLike, mask: ArrayLike) -> tuple[FilledRow, ...]:
         FilledRow(name, _row(softmax(row[None, None, None], allowed)), _row(softmax(row[None, None, None], nothing)))
         for name, softmax in MASK_FILLS.items()
     )
+
+
+def closed_row(ckpt: Checkpoint, trace: Trace, kind: KindName, layer: int) -> ClosedIs | None:
+    """What this model makes of a row of an attention that may see nothing: tried on the first tokens of the trace, with
+    the model's own mask fill. None where it does not tell its masks, or has one key only, over which all is even."""
+    site = KINDS[kind].site(layer)
+    if f"{site}.mask" not in trace or f"{site}.weights" not in trace.anatomy.point:
+        return None
+    few = ckpt.anatomy.pad_to or 4
+    src, tgt = ([list(ids[:few])] if ids else None for ids in (trace.src_ids, trace.tgt_ids))
+    recorder = Recorder([SetMask(site, 0, None, False)])
+    with torch.no_grad():
+        ckpt.instrument.whole(src, tgt, tap=recorder)
+    rows = recorder.values[f"{site}.weights"][0, :, 0].cpu()  # [H, K]
+    return _closed_is(np.asarray(rows.float().numpy())) if rows.size(-1) > 1 else None
+
+
+def closed_rows_are(trace: Trace, kind: KindName, layer: int, rows: Sequence[int]) -> ClosedIs | None:
+    """What these rows of an attention, which may see nothing, became in a run; None where its weights are not told."""
+    name = f"{KINDS[kind].site(layer)}.weights"
+    return _closed_is(trace[name][0][:, list(rows)].flatten(0, 1).numpy()) if rows and name in trace else None
+
+
+def _closed_is(rows: NDArray[np.float32]) -> ClosedIs:
+    """In a word, what one or more rows are that may see nothing: [..., K]."""
+    if np.isnan(rows).any():
+        return "not a number"
+    if not rows.any():
+        return "zeros"
+    return "even" if bool((rows == rows[..., :1]).all()) else "uneven"
 
 
 def even_weights(mask: ArrayLike, fill: str) -> Row:

@@ -1,17 +1,30 @@
-"""From a cell of the Masks page to *One weight*, which explains the weights of the page's own run."""
+"""What becomes of a row that may see nothing; and from a cell of the Masks page to *One weight*, which explains the
+weights of the page's own run."""
 
 from __future__ import annotations
 
 import streamlit as st
 
+from viz_transformer.analysis.attention.maps import attention_kinds
+from viz_transformer.analysis.masks.parts import ClosedIs, closed_row
+from viz_transformer.checkpoint import Checkpoint
 from viz_transformer.figures.components.matrix import Why
 from viz_transformer.model.kinds import KINDS
+from viz_transformer.running.record import Trace
 from viz_transformer.ui.frame import links
 from viz_transformer.ui.pages.masks.fields import FIELDS
 from viz_transformer.ui.pages.masks.masks_source import Looked
 from viz_transformer.ui.session import state
+from viz_transformer.ui.session.kept import kept
 from viz_transformer.ui.session.runs import Shown
 
+BECOMES: dict[ClosedIs, str] = {
+    "zeros": "all zeros",
+    "even": "even over all keys, closed ones too",
+    "uneven": "uneven, spread over closed keys too",
+    "not a number": "NaN",
+}
+"""What a row of weights is that may see nothing."""
 ASKS = "Which weight does the run have here, and why?"
 """Where the page shows another number, or none."""
 
@@ -22,6 +35,22 @@ def leads(looked: Looked) -> Why:
     if compared is None or FIELDS.now().mask_text > 0:
         return ()
     return KINDS[looked.kind].fields if compared.elsewhere else None
+
+
+def convention(shown: Shown | None) -> str:
+    """What becomes of a row that may see nothing: in this model, and elsewhere."""
+    made = None if shown is None else _closed_row(shown.ckpt, shown.trace)
+    said = "What becomes of a row that may see nothing is a convention of the program, not a fact about language:"
+    others = "zeros, NaN, an even row or one of rounded scores"
+    if made is None:
+        return f"{said} {others}."
+    return f"{said} in this model, with its own mask fill, it is {BECOMES[made]}; other programs make it {others}."
+
+
+@kept(8)
+def _closed_row(ckpt: Checkpoint, trace: Trace) -> ClosedIs | None:
+    found = (closed_row(ckpt, trace, kind, 0) for kind in reversed(attention_kinds(trace)))
+    return next((made for made in found if made is not None), None)
 
 
 def why(shown: Shown, looked: Looked) -> None:

@@ -14,8 +14,10 @@ from streamlit.delta_generator import DeltaGenerator
 from viz_transformer import numerals
 from viz_transformer.analysis.masks.parts import (
     Change,
+    ClosedIs,
     FilledRow,
     RowEffect,
+    closed_rows_are,
     even_weights,
     filled_rows,
     row_effects,
@@ -27,7 +29,7 @@ from viz_transformer.model.kinds import KINDS, KindName
 from viz_transformer.ui.components.pictures import heard_token, masks, matrix
 from viz_transformer.ui.frame import maps, pictures, text
 from viz_transformer.ui.frame.maps import Picture
-from viz_transformer.ui.pages.masks.explained import leads
+from viz_transformer.ui.pages.masks.explained import BECOMES, leads
 from viz_transformer.ui.pages.masks.fields import FIELDS, MOST_CELLS, cells
 from viz_transformer.ui.pages.masks.masks_source import FILL_NAMES, Compared, Looked
 from viz_transformer.ui.session import state
@@ -135,8 +137,18 @@ def changes_in_words(looked: Looked, where: str) -> str:
     if parts.closed_rows:
         rows = ", ".join(map(str, parts.closed_rows[:6])) + (", ..." if len(parts.closed_rows) > 6 else "")
         plural = len(parts.closed_rows) > 1
-        sentence += f" {'Queries' if plural else 'Query'} {rows} may see nothing."
+        made = _closed_rows_are(looked)
+        weights = "" if made is None else f": {'their weights are' if plural else 'its weights are'} {BECOMES[made]}"
+        sentence += f" {'Queries' if plural else 'Query'} {rows} may see nothing{weights}."
     return sentence
+
+
+def _closed_rows_are(looked: Looked) -> ClosedIs | None:
+    """What the run after the changes, in the layer that is shown, made of the rows that may see nothing."""
+    if looked.compared is None:
+        return None
+    after, rows = looked.compared.after.trace, looked.parts.closed_rows
+    return closed_rows_are(after, looked.kind, state.SHARED.now().layer, rows)
 
 
 def turned(words: Sequence[str], fields: Mapping[str, Any]) -> None:
