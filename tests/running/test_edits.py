@@ -216,3 +216,61 @@ def test_an_edit_of_a_point_with_an_endless_name_is_refused_in_a_short_sentence(
 def test_numbers_of_numpy_are_numbers() -> None:
     assert AblateHead(SITE, np.int64(1)).head == 1
     assert Scale("logits", np.float32(2)).factor == 2
+
+
+ARRAYS: list[tuple[str, Any, tuple[int | None, ...]]] = [
+    ("encoder.out", lambda value: value[0], ()),
+    ("encoder.out", lambda value: value, ()),
+    ("encoder.out", lambda value: value[0, 2], (2,)),
+    ("decoder.0.self.weights", lambda value: value, ()),
+    ("decoder.0.self.mask", lambda value: value, ()),
+    ("decoder.1.cross.head_out", lambda value: value[0, 3], (3,)),
+    ("decoder.1.cross.head_out", lambda value: value[:, 3], (3,)),
+    ("decoder.1.cross.head_out", lambda value: value[0, 3, 2, 1], (3, 2, 1)),
+]
+
+
+@pytest.mark.parametrize("kind", [lambda value: value, torch.Tensor.numpy, lambda value: value.half().float()])
+@pytest.mark.parametrize(("name", "of", "at"), ARRAYS)
+def test_a_point_is_patched_with_a_tensor_or_an_array_of_another_run(
+    name: str, of: Any, at: tuple[int | None, ...], kind: Any
+) -> None:
+    other = trace(tiny_checkpoint(), "edcba", "zyxwvu")
+    value = kind(of(other[name]))
+    edit = Replace(name, value, at)
+    where = (0, *(slice(None) if index is None else index for index in at))
+    expected = torch.as_tensor(value).reshape(other[name][where].shape)
+    assert torch.equal(run(edit)[name].expand_as(other[name])[where], expected.to(other[name].dtype))
+    assert hash(edit) == hash(edit_from_dict(edit.to_dict())) and edit == edit_from_dict(edit.to_dict())
+    assert edit == Replace(name, edit.value, at)
+
+
+def test_a_patched_tensor_is_no_longer_the_one_that_was_given() -> None:
+    value = torch.zeros(16, requires_grad=True)
+    edit = Replace("encoder.out", value, at=(1,))
+    with torch.no_grad():
+        value += 1.0
+    assert edit.value == (0.0,) * 16 and Replace("encoder.out", torch.tensor(0.25)).value == 0.25
+
+
+@pytest.mark.parametrize(
+    ("value", "said"),
+    [
+        (torch.zeros(0, 3), "value=a tensor of float32 of shape (0, 3) has to be a number, a tensor or an array"),
+        (np.zeros((1,) * 9), "value=an array of float64 of shape (1, 1, 1, 1, 1, 1, 1, 1, 1) has to be"),
+        (torch.zeros(2, dtype=torch.complex64), "value=a tensor of complex64 of shape (2,) has"),
+        (np.array(["a", "b"]), "value=an array of <U1 of shape (2,) has"),
+    ],
+    ids=str,
+)
+def test_what_cannot_be_put_in_a_points_place_is_said_by_its_shape(value: Any, said: str) -> None:
+    with pytest.raises(ValueError) as caught:
+        Replace("encoder.out", value)
+    assert said in str(caught.value)
+
+
+def test_a_tensor_where_a_number_belongs_is_said_by_its_shape() -> None:
+    with pytest.raises(ValueError, match=r"Scale: factor=a tensor of float32 of shape \(5, 5\) has to be a number"):
+        Scale("logits", torch.full((5, 5), 0.123))  # type: ignore[arg-type]
+    with pytest.raises(ValueError, match=r"needs values of shape \(7, 16\), not \(5, 5\)"):
+        run(Replace("encoder.out", torch.full((5, 5), 0.123)))

@@ -13,7 +13,9 @@ from dataclasses import MISSING, asdict, dataclass, fields
 from numbers import Integral, Real
 from typing import Any, Literal
 
+import numpy as np
 import torch
+from numpy.typing import NDArray
 from torch import Tensor
 
 from viz_transformer import numerals
@@ -25,6 +27,7 @@ from viz_transformer.sentences import quoted
 
 Values = Mapping[str, Tensor]
 Nested = float | tuple["Nested", ...]
+Numbers = Nested | Tensor | NDArray[np.generic]
 MOST_AXES = 8
 
 
@@ -56,7 +59,10 @@ _FIELDS: dict[str, tuple[Callable[[object], bool], str]] = {
     "int": (_is_whole, "a whole number"),
     "int | None": (lambda value: value is None or _is_whole(value), "a whole number, or nothing"),
     "float": (_is_number, "a number"),
-    "Nested": (lambda value: _shape(value) is not None, "a number, or nested rows of numbers of equal lengths"),
+    "Numbers": (
+        lambda value: _shape(value) is not None,
+        "a number, a tensor or an array of numbers, or nested rows of numbers of equal lengths",
+    ),
     "tuple[float, ...]": (_is_row(_is_number), "a row of numbers"),
     "tuple[int | None, ...]": (
         _is_row(lambda value: value is None or _is_whole(value)),
@@ -75,7 +81,7 @@ class _Edit(ABC):
         for field in fields(self):
             accepts, what = _FIELDS[str(field.type)]
             if not accepts(value := getattr(self, field.name)):
-                raise ValueError(f"{type(self).__name__}: {field.name}={quoted(value)} has to be {what}")
+                raise ValueError(f"{type(self).__name__}: {field.name}={_named(value)} has to be {what}")
 
     @property
     def row_local(self) -> bool:
@@ -170,14 +176,20 @@ class Scale(_Edit):
 
 @dataclass(frozen=True)
 class Replace(_Edit):
-    """Put other numbers in a point's place: one number, or nested tuples of the shape that `at` selects.
+    """Put other numbers in a point's place: one number, or a tensor, an array or nested tuples of the shape that `at`
+    selects, with an axis for the batch of one text or without: `Replace(name, other_trace[name])` patches.
 
-    `at` indexes the axes after the batch: head, position, feature; None = all.
+    `at` indexes the axes after the batch: head, position, feature; None = all. The value is kept as nested tuples.
     """
 
     name: str
-    value: Nested
+    value: Numbers
     at: tuple[int | None, ...] = ()
+
+    def __post_init__(self) -> None:
+        if isinstance(self.value, Tensor | np.ndarray):
+            object.__setattr__(self, "value", _as_tuples(self.value))
+        super().__post_init__()
 
     @property
     def point(self) -> str:
@@ -197,6 +209,8 @@ class Replace(_Edit):
         new = torch.as_tensor(self.value, dtype=torch.float32).to(value.device)
         value = value.clone()
         target = value[where]
+        if new.dim() and new.dim() == target.dim() and new.size(0) == 1:
+            new = new[0]  # the batch of one text
         if new.dim() and not any(isinstance(i, int) for i in where[_position_axis(value) :][:1]):
             new = _rows(new, target, start, self.name)
         if new.dim() and new.shape != target.shape[1:]:
@@ -391,6 +405,32 @@ def _rows(new: Tensor, target: Tensor, start: int, name: str) -> Tensor:
 
 def _at_words(at: tuple[int | None, ...]) -> str:
     return "[" + ", ".join(":" if i is None else str(i) for i in at) + "]" if at else ""
+
+
+def _as_tuples(given: Tensor | NDArray[np.generic]) -> Any:
+    """The numbers of a tensor or an array as nested tuples, those of a mask as 0 and 1; itself if it has others than an
+    edit may have, or none."""
+    if isinstance(given, Tensor):
+        is_mask, fits = given.dtype == torch.bool, not given.is_complex()
+    else:
+        is_mask, fits = given.dtype == np.bool_, given.dtype.kind in "biuf"
+    if not fits or 0 in given.shape or len(given.shape) > MOST_AXES:
+        return given
+    numbers = _frozen(given.tolist())
+    return _with_numbers(numbers) if is_mask else numbers
+
+
+def _with_numbers(truths: Any) -> Any:
+    """True as 1 and False as 0."""
+    return tuple(map(_with_numbers, truths)) if isinstance(truths, tuple) else float(truths)
+
+
+def _named(value: object) -> str:
+    """A value that does not fit, for a sentence: of a tensor or an array its shape, and not its numbers."""
+    if isinstance(value, Tensor | np.ndarray):
+        kind = "a tensor" if isinstance(value, Tensor) else "an array"
+        return f"{kind} of {str(value.dtype).removeprefix('torch.')} of shape {tuple(value.shape)}"
+    return quoted(value)
 
 
 def _frozen(value: Any, axes: int = MOST_AXES) -> Any:
