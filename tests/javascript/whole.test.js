@@ -351,6 +351,22 @@ test("a sentence says what is written, also where it is not the most probable", 
   assert.equal(writtenSentence(HEAD, ARRAYS, 1), "“ten” is written, 25.0 %; the most probable was “nine”, 50.0 %.")
 })
 
+test("what is as probable as the written token is named beside it, and no other is called the most probable", () => {
+  const equal = (written, candidates, shares) =>
+    writtenSentence(
+      { ...HEAD, tokens: [..."abcd"].map((text) => ({ text })), candidates: [candidates], written: [written] },
+      { log_probs: numbers([1, shares.length], shares.map(Math.log)) },
+      0,
+    )
+  const none = "none of 5,892 tokens is more probable."
+  assert.equal(equal(0, [0, 1], [0.25, 0.25]), `“a” is written, 25.0 %, as probable as “b”; ${none}`)
+  assert.equal(equal(1, [0, 1, 2], [0.25, 0.25, 0.125]), `“b” is written, 25.0 %, as probable as “a”; ${none}`)
+  const all = equal(1, [0, 1, 2, 3], [0.25, 0.25, 0.25, 0.25])
+  assert.equal(all, `“b” is written, 25.0 %, as probable as “a”, “c” and others; ${none}`)
+  const below = equal(2, [0, 1, 2], [0.25, 0.25, 0.125])
+  assert.equal(below, "“c” is written, 12.5 %; the most probable were “a” and “b”, 25.0 % each.")
+})
+
 test("the story of a token is its input and each sub-layer in turn", () => {
   const [encoder, decoder] = HEAD.stacks
   assert.equal(inputSentence(encoder, 1, false), "“</s>” becomes a vector of 64 numbers.")

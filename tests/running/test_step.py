@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from decimal import Decimal, localcontext
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -11,13 +13,15 @@ import pytest
 import torch
 from builders import tiny_checkpoint
 
+from viz_transformer.analysis.decoding.scoring import target_score
+from viz_transformer.analysis.layers.lens import lens
+from viz_transformer.analysis.run.filling import filling
 from viz_transformer.checkpoint import Checkpoint
 from viz_transformer.figures.components import payload
 from viz_transformer.figures.components.scrubber import scrubber_payload, steps_of
 from viz_transformer.figures.components.tokens import token_data
 from viz_transformer.measuring.evaluation import evaluate
 from viz_transformer.running.decoding import Run, decode
-from viz_transformer.running.step import greatest
 from viz_transformer.running.strategies import (
     REASONS,
     Beam,
@@ -27,6 +31,7 @@ from viz_transformer.running.strategies import (
     distribution,
     entropy_and_others,
     first_greatest,
+    greatest,
     log_softmax,
 )
 
@@ -128,9 +133,86 @@ def test_the_first_of_equals_is_the_greatest_that_is_written() -> None:
     assert first_greatest(numbers) == 70_000 == int(numbers.argmax())
 
 
-def test_of_equals_each_stands_once_among_the_greatest() -> None:
-    numbers = torch.zeros(100_000)
-    assert len(set(greatest(numbers, 10).tolist())) == 10
+def _in_order(row: list[float], count: int) -> list[int]:
+    """NaN first, then by number, of equals the smaller index first: sorted in plain Python."""
+    order = sorted(range(len(row)), key=lambda i: (not math.isnan(row[i]), 0.0 if math.isnan(row[i]) else -row[i], i))
+    return order[:count]
+
+
+@pytest.mark.parametrize("size", [1, 2, 9, 64, 700, 5_000, 20_001])
+@pytest.mark.parametrize("levels", [1, 2, 5, 300])
+@pytest.mark.parametrize("kind", ["finite", "-inf", "NaN", "both", "nothing but -inf", "nothing but NaN"])
+def test_tokens_have_one_order_by_number_then_by_id_also_among_many_equals(size: int, levels: int, kind: str) -> None:
+    random = torch.Generator().manual_seed(size + levels)
+    numbers = torch.randint(levels, (3, size), generator=random).float() - levels / 2
+    rare = torch.rand(3, size, generator=random)
+    if kind in ("-inf", "both"):
+        numbers[rare < 0.4] = -math.inf
+    if kind in ("NaN", "both"):
+        numbers[rare > 0.9] = math.nan
+    if kind.startswith("nothing"):
+        numbers[:] = math.nan if kind.endswith("NaN") else -math.inf
+    for row in numbers:
+        assert first_greatest(row) == int(row.argmax()) == _in_order(row.tolist(), 1)[0]
+    for count in {min(count, size) for count in (1, 2, 10, size)}:
+        expected = [_in_order(row.tolist(), count) for row in numbers]
+        assert greatest(numbers, count).tolist() == expected
+        assert greatest(numbers[0].double(), count).tolist() == expected[0]
+
+
+@pytest.fixture(scope="module")
+def tied() -> Checkpoint:
+    """A checkpoint whose logits are the same three numbers at every step, each of several tokens: 7, 8, 12 and 17 share
+    the largest."""
+    ckpt = tiny_checkpoint()
+    with torch.no_grad():
+        ckpt.model.output.weight.zero_()
+        ckpt.model.output.bias.copy_(torch.tensor([0.0, 1.0] * 10))
+        ckpt.model.output.bias[[7, 8, 12, 17]] = 2.0
+    return ckpt
+
+
+FIRST = [7, 8, 12, 17, 1, 3, 5, 9, 11, 13]
+
+
+@pytest.mark.parametrize("strategy", [Greedy(), Beam(1), Sampling(temperature=0), Sampling(top_k=1)])
+def test_what_is_written_of_equals_is_the_first_candidate_and_all_have_one_order(
+    tied: Checkpoint, strategy: Strategy
+) -> None:
+    run = decode(tied, "abc", strategy=strategy, max_steps=3)
+    for step in run.steps:
+        assert [each.token_id for each in step.candidates] == FIRST and step.token_id == 7
+        assert list(step.most_probable_left(10))[:1] == [7]
+    found = lens(run.trace, tied.model)
+    assert found.top_ids.tolist() == [[FIRST[:5]] * len(found.stations)] * 3 and not found.rank.any()
+    assert [each.token_id for each in filling(run.trace, 1, tied.codec("target").names).candidates] == FIRST
+
+
+def test_a_beam_takes_equals_in_the_order_of_their_ids(tied: Checkpoint) -> None:
+    tree = decode(tied, "abc", strategy=Beam(4), max_steps=1).tree
+    assert tree is not None
+    assert [node.token_id for node in tree.nodes][:4] == FIRST[:4]
+
+
+def test_equals_share_their_rank_and_the_answer_says_as_probable_as(tied: Checkpoint) -> None:
+    run = decode(tied, "abc", target=[12, 5, 4, 7])
+    assert [step.rank for step in run.steps][:4] == [0, 4, 12, 0]
+    for strategy in (False, True):
+        steps = steps_of(run, strategy=strategy)
+        assert [each.rank for each in steps[0].candidates] == [0] * 4 + [4] * 6
+        assert [step.written.rank for step in steps][:4] == [0, 4, 12, 0]
+    score = target_score(run)
+    assert score.missed[:2] == (1, 2) and score.tied == (0,)
+    assert (score.tokens[0].best_id, score.tokens[0].ties, score.tokens[3].ties) == (7, True, False)
+
+
+def test_what_is_not_a_number_ties_with_nothing(tied: Checkpoint) -> None:
+    step = decode(tied, "abc", max_steps=1).steps[0]
+    logits = step.logits.clone()
+    logits[3] = math.nan
+    broken = replace(step, logits=logits)
+    assert [each.token_id for each in broken.candidates] == [3, *FIRST[:5], *FIRST[6:]] and broken.rank == 0
+    assert [each.rank for each in steps_of(SimpleNamespace(steps=[broken]))[0].candidates] == list(range(10))
 
 
 @pytest.mark.parametrize("how", SURE)

@@ -182,6 +182,26 @@ def test_decoding_says_it_where_another_token_had_more() -> None:
         assert answer.index(f"“{best}”") < answer.index(f"what was written, “{step.token}”")
 
 
+def test_decoding_and_layers_say_which_tokens_are_as_probable() -> None:
+    ckpt = tiny_checkpoint()
+    with torch.no_grad():
+        ckpt.model.output.weight.zero_()
+        ckpt.model.output.bias.copy_(torch.arange(20.0))
+        ckpt.model.output.bias[[7, 8, 12, 17]] = 22.0
+    share = percentage(ckpt.model.output.bias.softmax(dim=0)[7].item())
+    shown = shown_of(ckpt, "abc", max_steps=1)
+    v7, v8, v12 = (ckpt.codec("target").names[i] for i in (7, 8, 12))
+    answer = of_decoding.question(shown, 0).answer
+    assert answer == f"“{v7}” has {share}, as probable as “{v8}”, “{v12}” and 1 more."
+    asked = of_layers.settled(shown, lens(shown.trace, ckpt.instrument), 0)
+    assert asked is not None and f"{share}, as probable as “{v8}” and “{v12}”, at the end." in asked.answer
+    with torch.no_grad():
+        ckpt.model.output.bias[[12, 17]] = 0.0
+    share = percentage(ckpt.model.output.bias.softmax(dim=0)[7].item())
+    answer = of_decoding.question(shown_of(ckpt, "abc", max_steps=1), 0).answer
+    assert answer.startswith(f"“{v7}” has {share}, as probable as “{v8}”, then “{ckpt.codec('target').names[19]}” ")
+
+
 def test_input_names_token_id_and_size(shown: Shown) -> None:
     asked = of_input.question(shown, "source", 1)
     token_id = shown.trace.src.ids[1]

@@ -14,7 +14,7 @@ from viz_transformer.model.instrument import Instrument, Rows
 from viz_transformer.model.tap import OFF, Recorder, Thin
 from viz_transformer.running.beam_tree import BeamTree, TreeRecorder
 from viz_transformer.running.edits import Edit, Replace
-from viz_transformer.running.strategies import Beam, log_softmax
+from viz_transformer.running.strategies import Beam, greatest, log_softmax
 from viz_transformer.text.rules import Rule, removals
 
 
@@ -123,7 +123,9 @@ class _Search:
         width, vocabulary = self.beam.width, log_probs.size(1)
         total = log_probs + torch.tensor([[p] for _, p in self.alive], dtype=torch.float64, device=log_probs.device)
         if forced is None:
-            best, flat = total.flatten().topk(min(max(2, 1 + len(self.ends)) * width, total.numel()))
+            totals = total.flatten()
+            flat = greatest(totals, min(max(2, 1 + len(self.ends)) * width, len(totals)))
+            best = totals[flat]
         else:
             best, rows = total[:, forced].sort(descending=True, stable=True)
             flat = rows * vocabulary + forced

@@ -7,7 +7,6 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 
-import torch
 from torch import Tensor
 
 from viz_transformer.model.attention import attention_scores
@@ -19,6 +18,7 @@ from viz_transformer.running.strategies import (
     Strategy,
     distribution,
     entropy_and_others,
+    greatest,
     log_softmax,
 )
 from viz_transformer.text.rules import Rule, removals
@@ -125,7 +125,11 @@ class Step:
     @property
     def rank(self) -> int:
         """How many tokens the model finds more probable than the one written."""
-        return int((self.log_probs > self.log_probs[self.token_id]).sum())
+        return self.rank_of(self.token_id)
+
+    def rank_of(self, token_id: int) -> int:
+        """How many tokens the model finds more probable than this one: equally probable tokens share a rank."""
+        return int((self.log_probs > self.log_probs[token_id]).sum())
 
     @property
     def position(self) -> int:
@@ -145,8 +149,8 @@ class Step:
         return self.most_probable(CANDIDATES)
 
     def most_probable(self, count: int) -> tuple[Candidate, ...]:
-        """As many tokens as that, best first under the model."""
-        ids = greatest(self.log_probs, min(count, len(self.vocabulary)))
+        """As many tokens as that, best first under the model, in the order in which greedy decoding would take them."""
+        ids = greatest(self.logits.detach().cpu(), min(count, len(self.vocabulary)))
         log_probs = self.log_probs[ids].tolist()
         return tuple(self.candidate(i, log_prob) for i, log_prob in zip(ids.tolist(), log_probs, strict=True))
 
@@ -166,23 +170,6 @@ class Step:
             float(self.distribution.log_probs[token_id]),
             None if reason == KEPT else reason,
         )
-
-
-def greatest(values: Tensor, count: int) -> Tensor:
-    """Where the `count` greatest of these numbers [N] stand, in order, NaN first: as `topk` finds them, which looks at
-    all of a large vocabulary. Here only parts are looked into whose greatest number is among the greatest of parts."""
-    parts = len(values) // _PART
-    if parts <= count:
-        return values.topk(count).indices
-    even = parts * _PART
-    whole = values[:even].view(parts, _PART)
-    first = whole.amax(dim=1).topk(count).indices.sort().values
-    places = (first[:, None] * _PART + torch.arange(_PART)).flatten()
-    places = torch.cat([places, torch.arange(even, len(values))])
-    return places[values[places].topk(count).indices]
-
-
-_PART = 256
 
 
 def attention_rows(recorded: Mapping[str, Tensor], row: int, scalars: Mapping[str, float]) -> dict[str, Tensor]:

@@ -238,8 +238,36 @@ def chosen(found: Distribution, strategy: Strategy, step: int) -> int:
 
 
 def first_greatest(values: Tensor) -> int:
-    """Where the greatest of these numbers [N] stands, of equals the first: on the CPU NumPy looks at many at once."""
+    """The index of the greatest of these numbers [N], as `greatest` has it: on the CPU NumPy looks at many at once."""
     return int(values.detach().cpu().numpy().argmax())
+
+
+def greatest(values: Tensor, count: int) -> Tensor:
+    """The indices of the `count` greatest numbers of each row, greatest first: [..., N] -> [..., count].
+
+    The one order of tokens: NaN before all numbers, and of equal numbers the smaller index first, which `topk` does not
+    promise. Of a large vocabulary only those parts are searched whose own greatest number is among the greatest.
+    """
+    size = values.size(-1)
+    if size // _PART <= count:
+        return _first_of_all(values, count)
+    even = size // _PART * _PART
+    parts = greatest(values[..., :even].reshape(*values.shape[:-1], -1, _PART).amax(dim=-1), count).sort(dim=-1).values
+    inside = (parts[..., None] * _PART + torch.arange(_PART, device=values.device)).flatten(-2)
+    left_over = torch.arange(even, size, device=values.device).expand(*values.shape[:-1], -1)
+    indices = torch.cat([inside, left_over], dim=-1)
+    return indices.gather(-1, _first_of_all(values.gather(-1, indices), count))
+
+
+_PART = 64
+
+
+def _first_of_all(values: Tensor, count: int) -> Tensor:
+    """The same, where all numbers are searched: sorted only if some of the greatest are equal."""
+    found, indices = values.topk(min(count + 1, values.size(-1)), dim=-1)
+    if bool((found[..., 1:] < found[..., :-1]).all()):  # NaN is not
+        return indices[..., :count]
+    return values.argsort(dim=-1, descending=True, stable=True)[..., :count]
 
 
 def gumbel_noise(seed: int, step: int, size: int) -> Tensor:

@@ -565,6 +565,15 @@ def test_a_token_that_is_all_but_sure_is_not_called_certain(shown):
     assert view.tooltip[1:3] == ["probability >0.9999", "log-probability >-0.01"]
 
 
+def test_equally_probable_candidates_share_their_rank(shown):
+    names = ["one", "two", "three"]
+    listed = [CandidateData(*pair, log_prob) for *pair, log_prob in zip(names, (1, 2, 3), (-1, -1, -2), strict=True)]
+    view = shown(of_steps(StepData(listed[1], listed, rest=0.1)))
+    for place, said in enumerate(("candidate 0: “one”", "candidate 0: “two”", "candidate 2: “three”")):
+        view.page.locator(".candidate").nth(place).hover()
+        assert view.tooltip[0] == said
+
+
 def test_too_few_others_to_be_seen_are_not_called_none(shown):
     sure = [CandidateData("one", 1, 0.0)]
     assert shown(of_steps(StepData(sure[0], sure, rest=1e-60))).rest[:2] == ("other 49 tokens together", "<0.0001")

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from viz_transformer import numerals
 from viz_transformer.running.decoding import Run
+from viz_transformer.running.strategies import first_greatest
 
 
 @dataclass(frozen=True)
@@ -29,6 +30,11 @@ class ScoredToken:
     @property
     def probability(self) -> float:
         return numerals.exponential(self.log_prob)
+
+    @property
+    def ties(self) -> bool:
+        """Whether another token is as probable as this one, none is more so, and greedy decoding writes the other."""
+        return self.best_id != self.token_id and self.best_log_prob == self.log_prob
 
     @property
     def best_probability(self) -> float:
@@ -62,6 +68,11 @@ class TargetScore:
         """The steps at which another token is more probable than the given one."""
         return tuple(token.index for token in self.tokens if token.rank > 0)
 
+    @property
+    def tied(self) -> tuple[int, ...]:
+        """The steps at which none is more probable, and greedy decoding writes another that is as probable."""
+        return tuple(token.index for token in self.tokens if token.ties)
+
 
 def target_score(run: Run) -> TargetScore:
     """What the model makes of the answer that the run was given: `decode(ckpt, source, target=...)`.
@@ -77,7 +88,7 @@ def run_score(run: Run) -> TargetScore:
     """The same numbers of any run, its chosen tokens among them: to set the model's own answer beside a given one."""
     tokens = []
     for step in run.steps:
-        best = step.candidate(int(step.logits.argmax()))  # as greedy decoding chooses
+        best = step.candidate(first_greatest(step.logits))  # as greedy decoding chooses
         tokens.append(
             ScoredToken(
                 index=step.index,

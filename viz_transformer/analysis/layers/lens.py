@@ -17,7 +17,7 @@ from torch import Tensor
 from viz_transformer.model.instrument import Anatomy, Instrument
 from viz_transformer.model.kinds import SIDE_OF, StackName, stacks_of
 from viz_transformer.running.record import Trace
-from viz_transformer.running.strategies import log_softmax
+from viz_transformer.running.strategies import greatest, log_softmax
 
 Floats = NDArray[np.float64]
 TOP = 5
@@ -197,7 +197,7 @@ def lens(
 
     def column(made: Tensor) -> list[Tensor]:
         """What the lens has of one station, whose logits are `made`."""
-        parts = (_column(log_softmax(made[some]), *final(block), written[some]) for block, some in enumerate(blocks))
+        parts = (_column(made[some], *final(block), written[some]) for block, some in enumerate(blocks))
         return [torch.cat(each) for each in zip(*parts, strict=True)]
 
     columns = [column(read(station)) for station in all_stations[:-1]]
@@ -223,16 +223,17 @@ def _largest_gap(one: Tensor, other: Tensor, blocks: Sequence[slice]) -> float:
     return float(torch.stack([(one[some] - other[some]).abs().max() for some in blocks]).max())
 
 
-def _column(log_probs: Tensor, final: Tensor, probs: Tensor, written: Tensor) -> tuple[Tensor, ...]:
-    """A station's part of the lens for some rows, in the order of its arrays. log_probs, final: [R, V], NaN where a row
-    has no logits; probs: those of `final`; written: [R]."""
+def _column(logits: Tensor, final: Tensor, probs: Tensor, written: Tensor) -> tuple[Tensor, ...]:
+    """A station's part of the lens for some rows, in the order of its arrays. logits: [R, V], NaN where a row has none;
+    final: [R, V] log-probabilities; probs: those of `final`; written: [R]."""
+    log_probs = log_softmax(logits)
     known, at = written >= 0, written.clamp(min=0)[:, None]
     of_written = log_probs.gather(-1, at)  # [R, 1]
-    top = log_probs.topk(min(TOP, log_probs.shape[-1]), dim=-1)
+    top = greatest(logits, min(TOP, logits.shape[-1]))
     unknown = log_probs.isnan().any(dim=-1)  # not a number, or of no step: then no token is the most probable
     return (
-        top.indices.masked_fill(unknown[:, None], -1),
-        top.values.exp().masked_fill(unknown[:, None], torch.nan),
+        top.masked_fill(unknown[:, None], -1),
+        log_probs.gather(-1, top).exp().masked_fill(unknown[:, None], torch.nan),
         _divergence(final, probs, log_probs),
         torch.where(known, of_written[:, 0].exp(), torch.nan),
         torch.where(known & ~unknown, (log_probs > of_written).sum(dim=-1), -1),

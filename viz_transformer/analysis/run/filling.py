@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from viz_transformer.model.instrument import Anatomy
 from viz_transformer.running.record import Trace
 from viz_transformer.running.step import CANDIDATES, Candidate
-from viz_transformer.running.strategies import entropy_and_others, log_softmax
+from viz_transformer.running.strategies import entropy_and_others, greatest, log_softmax
 
 
 @dataclass(frozen=True)
@@ -46,10 +46,8 @@ def filling(trace: Trace, position: int, names: Sequence[str], *, count: int = C
     if not 0 <= position < len(logits):
         raise ValueError(f"there is no position {position}: the text has positions 0 to {len(logits) - 1}")
     log_probs = log_softmax(logits[position])
-    best, ids = log_probs.topk(min(count, len(log_probs)))
-    candidates = tuple(
-        Candidate(names[token_id], token_id, value) for token_id, value in zip(ids.tolist(), best.tolist(), strict=True)
-    )
+    best = greatest(logits[position], min(count, len(log_probs))).tolist()
+    candidates = tuple(Candidate(names[token_id], token_id, float(log_probs[token_id])) for token_id in best)
     others = entropy_and_others(log_probs, [each.token_id for each in candidates])[1]
     stood = dict(map(tuple, trace.info.get("masked", ()))).get(position)
     if stood is None:

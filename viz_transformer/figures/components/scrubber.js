@@ -140,12 +140,19 @@ function makeScrubber(root) {
     i !== head.written[step] &&
     reason(step, i) !== "banned"
 
+  /** The first candidate with the same probability: equally probable ones share a rank. */
+  function firstAsProbable(step, i) {
+    let first = i
+    while (first > 0 && logProb(step, first - 1) === logProb(step, i)) first -= 1
+    return first
+  }
+
   /** What the tooltip says of a candidate; behind the last one stand all other tokens. */
   function sentences(step, i) {
     if (i === head.candidates[step].length) return [othersText(step), ...restSentences(step)]
     const isWritten = i === head.written[step]
     const unlisted = isWritten && head.unlisted.includes(step)
-    const rank = head.strategy ? head.strategy.ranks[step][i] : i
+    const rank = head.strategy ? head.strategy.ranks[step][i] : firstAsProbable(step, i)
     const lines = [`${unlisted ? "written" : `candidate ${rank}`}: ${quoted(candidates(step)[i])}`]
     const [odds, log] = [share(probability(step, i)), logText(logProb(step, i))]
     if (!head.strategy) lines.push(`probability ${odds}`, `log-probability ${log}`)

@@ -145,24 +145,39 @@ def written_places(steps: Sequence[StepData], shown: Sequence[Sequence[Candidate
 
 
 def _plain(step: Step) -> StepData:
-    candidates = tuple(CandidateData(each.token, each.token_id, each.log_prob) for each in step.candidates)
+    found = step.candidates
+    ranks = _ranks([each.log_prob for each in found])
+    candidates = tuple(
+        CandidateData(each.token, each.token_id, each.log_prob, rank=rank)
+        for each, rank in zip(found, ranks, strict=True)
+    )
     rest = step.entropy_and_others({step.token_id, *(each.token_id for each in candidates)})[1]
-    return StepData(CandidateData(step.token, step.token_id, step.log_prob), candidates, step.forced, rest=rest)
+    written = CandidateData(step.token, step.token_id, step.log_prob, rank=step.rank)
+    return StepData(written, candidates, step.forced, rest=rest)
+
+
+def _ranks(log_probs: Sequence[float]) -> list[int]:
+    """How many of these, greatest first, are greater than each: equal ones share a rank. NaN has its place."""
+    ranks: list[int] = []
+    for place, log_prob in enumerate(log_probs):
+        ranks.append(ranks[-1] if ranks and log_prob == log_probs[place - 1] else place)
+    return ranks
 
 
 def _with_strategy(step: Step) -> StepData:
-    ids = [each.token_id for each in step.candidates]
+    found = step.candidates
+    ids, ranks = [each.token_id for each in found], _ranks([each.log_prob for each in found])
     ranked = len(ids)
     left = step.most_probable_left(ranked)
     ids += [token_id for token_id in left if token_id not in ids]
     ids += [] if step.token_id in ids else [step.token_id]
+    ranks += [step.rank_of(token_id) for token_id in ids[ranked:]]
 
-    def candidate(place: int, token_id: int) -> CandidateData:
-        found = step.candidate(token_id)
-        rank = place if place < ranked else int((step.log_probs > step.log_probs[token_id]).sum())
-        return CandidateData(found.token, token_id, found.log_prob, found.strategy_log_prob, found.removed, rank)
+    def candidate(token_id: int, rank: int) -> CandidateData:
+        each = step.candidate(token_id)
+        return CandidateData(each.token, token_id, each.log_prob, each.strategy_log_prob, each.removed, rank)
 
-    candidates = tuple(candidate(place, token_id) for place, token_id in enumerate(ids))
+    candidates = tuple(map(candidate, ids, ranks))
     entropy, rest = step.entropy_and_others(ids)
     strategy_rest = 0.0 if len(left) < ranked else step.others_left(ids)
     return StepData(candidates[ids.index(step.token_id)], candidates, step.forced, entropy, strategy_rest, rest)

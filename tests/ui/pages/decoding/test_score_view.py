@@ -22,7 +22,8 @@ def scored():
 def score(*log_probs, ranks=None):
     ranks = ranks or [0] * len(log_probs)
     tokens = [
-        ScoredToken(i, "u", 4, p, rank, "v", 5, -0.1) for i, (p, rank) in enumerate(zip(log_probs, ranks, strict=True))
+        ScoredToken(i, "u", 4, p, rank, *(("v", 5, -0.1) if rank else ("u", 4, p)))
+        for i, (p, rank) in enumerate(zip(log_probs, ranks, strict=True))
     ]
     return TargetScore(tuple(tokens), ended=True)
 
@@ -84,6 +85,14 @@ def test_the_first_other_choice_is_said():
         score_view.score_sentences(score(-0.1, -3, ranks=[0, 4]), score(-1))
     )
     assert wording("greedy_decoding_writes_this_text") in " ".join(score_view.score_sentences(score(-0.1), score(-1)))
+
+
+def test_a_token_that_shares_its_place_with_the_one_of_greedy_decoding_is_said_to(scored):
+    tied = TargetScore((ScoredToken(0, "w", 6, -0.7, 0, "u", 4, -0.7),), ended=True)
+    said = " ".join(score_view.score_sentences(tied, score(-1)))
+    assert wording("only_as_probable_as", 0, "w", "u") in said
+    assert wording("greedy_decoding_writes_this_text") not in said
+    assert "<b>u</b> (as probable)" in score_view.tokens_html(tied, scored)
 
 
 def test_the_end_token_is_said_to_be_counted():

@@ -151,9 +151,18 @@ export function writtenSentence(head, arrays, step) {
   const token = quoted(head.tokens[row[written]])
   if (Number.isNaN(values[step * shape[1] + written]))
     return `${token} is written, but its probability is not a number: no token is the most probable.`
+  const equal = row.filter((_, i) => values[step * shape[1] + i] === values[step * shape[1]])
+  const named = (/** @type {number[]} */ places) => {
+    const names = places.slice(0, 2).map((place) => quoted(head.tokens[place]))
+    return places.length > 2 ? `${names.join(", ")} and others` : names.join(" and ")
+  }
+  if (equal.length > 1 && equal.includes(row[written])) {
+    const others = named(equal.filter((place) => place !== row[written]))
+    return `${token} is written, ${shareOf(written)}, as probable as ${others}; none of ${head.vocabulary.toLocaleString("en")} tokens is more probable.`
+  }
   if (written === 0)
     return `Of ${head.vocabulary.toLocaleString("en")} tokens ${token} is the most probable, ${shareOf(0)}, and is written.`
-  return `${token} is written, ${shareOf(written)}; the most probable was ${quoted(head.tokens[row[0]])}, ${shareOf(0)}.`
+  return `${token} is written, ${shareOf(written)}; the most probable ${equal.length > 1 ? "were" : "was"} ${named(equal)}, ${shareOf(0)}${equal.length > 1 ? " each" : ""}.`
 }
 
 /**

@@ -40,7 +40,14 @@ def question(shown: Shown, position: int) -> Question | None:
     own = f"{cited(step.token)} has {percent(exponential(step.log_prob))}"
     others = [other for other in step.candidates if other.token_id != step.token_id][:OTHERS]
     said = [f"{cited(other.token)} {percent(exponential(other.log_prob))}" for other in others]
-    if not said:
+    tied = int((step.log_probs == step.log_prob).sum()) - 1
+    if tied and not step.rank:
+        names = [cited(other.token) for other in others[:tied]]
+        names = [", ".join(names), f"{tied - len(names):,} more"] if tied > len(names) else names
+        own += f", as probable as {' and '.join(names)}"
+        said = said[tied:]
+        answer = f"{own}, then {said[0]}." if said else f"{own}."
+    elif not said:
         answer = f"nothing: {own}, and the vocabulary has no other token."
     elif step.rank:
         answer = f"{' or '.join(said)}; what was written, {own}."

@@ -83,6 +83,8 @@ def _row(token: ScoredToken, typed: str | None) -> str:
     if token.rank > 0:
         best = f"<b>{_shown(token.best)}</b> ({html.escape(labels.share(token.best_probability))})"
         style = "vt-scored-missed"
+    elif token.ties:
+        best = f"<b>{_shown(token.best)}</b> (as probable)"
     return (
         f'<tr class="{style}"><th><span class="vt-ly-at">{token.index}</span>'
         f'{name}</th><td class="vt-ly-bar" style="--p: {token.probability:.4f}">'
@@ -164,6 +166,12 @@ def score_sentences(found: TargetScore, own: TargetScore) -> list[str]:
         sentences.append(
             f"The model would have gone another way first at step {first.index}: “{_plain(first.best)}” instead of"
             f" “{_plain(first.token)}”."
+        )
+    elif found.tied:
+        first = found.tokens[found.tied[0]]
+        sentences.append(
+            f"No other token is more probable than a given one, but at step {first.index} “{_plain(first.token)}” is"
+            f" only as probable as “{_plain(first.best)}”, which greedy decoding writes: of equals, the smaller id."
         )
     else:
         sentences.append("Every token is the one that the model finds most probable: greedy decoding writes this text.")

@@ -34,10 +34,13 @@ def settled(shown: Shown, found: Lens, position: int) -> Question | None:
     behind = np.flatnonzero(ranks[:last] != 0)
     first = 0 if not behind.size else int(behind[-1]) + 1
     end = percent(float(found.written[at, last - 1]))
+    name = shown.ckpt.codec("target" if shown.trace.anatomy.has_decoder else "source").names
+    tops = found.top_ids[at, last - 1]
     if first == last:
-        name = shown.ckpt.codec("target" if shown.trace.anatomy.has_decoder else "source").names
-        best = cited(name[int(found.top_ids[at, last - 1, 0])])
-        return Question(asks, f"From none: at the end it has {end}, and {best} has more.")
+        return Question(asks, f"From none: at the end it has {end}, and {cited(name[int(tops[0])])} has more.")
+    tied = tops[found.top_probs[at, last - 1] == found.written[at, last - 1]]
+    others = [cited(name[int(other)]) for other in tied if other != shown.trace.next_ids[position]]
+    end += f", as probable as {' and '.join(others[:2])}," if others else ""
     if first == 0:
         return Question(asks, f"From the {stations[0]} on: {end} at the end.")
     before = percent(float(found.written[at, first - 1]))
