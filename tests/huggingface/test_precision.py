@@ -26,6 +26,7 @@ from viz_transformer.huggingface.loading import load
 from viz_transformer.running.decoding import decode
 from viz_transformer.running.edits import AblateHead, Edit, FixRow, Replace, Scale, SetMask
 from viz_transformer.running.record import Trace
+from viz_transformer.running.search import DecoderState
 from viz_transformer.running.tracing import trace
 from viz_transformer.ui.session import cached
 from viz_transformer.ui.session.kept import _of_model, of_summary
@@ -36,6 +37,8 @@ ROUNDING = 2.0**-8
 """Of a number to the nearest that has 8 bits, as a share of it."""
 REFUSED = ("deberta", "deberta/biased", "xlnet")
 """Whose code of transformers mixes float32 with bfloat16, and stops."""
+HELD_OTHERWISE = ("deepseek_v2", "deepseek_v3", "falcon/grouped")
+"""Whose cache holds what keys and values are made of, or each once for every query head that shares it."""
 RUN = [name for name in KINDS if name not in REFUSED]
 SOURCE, TARGET = [5, 9, 13, 7, 20, 21, 22, 6, 8, 30], [2, 30, 12, 33, 34, 5, 36, 37]
 TEXTS = ("two hundred and four", "the cat ran over", "naïve dog")
@@ -63,6 +66,26 @@ def test_a_recording_takes_no_more_memory_than_was_said_before(rounded: Opened, 
     taken = {each.data_ptr(): each.untyped_storage().nbytes() for each in found.values.values()}
     said = found.anatomy.recorded_bytes(source=len(found.src), target=len(found.tgt))
     assert 0.5 * said < sum(taken.values()) <= said
+
+
+@pytest.mark.parametrize("precision", ["float32", "bfloat16"])
+@pytest.mark.parametrize("name", [name for name in RUN if name in WRITING and name not in HELD_OTHERWISE])
+def test_a_step_says_how_many_bytes_its_cache_holds(rounded: Opened, opened: Opened, name: str, precision: str) -> None:
+    ckpt = (opened if precision == "float32" else rounded)(name)
+    run = decode(ckpt, "two hundred", max_steps=3)
+    if not run.trace.info["cached"]:
+        assert all(step.cache is None for step in run.steps)
+        return
+    source = [run.trace.src_ids] if ckpt.anatomy.has_encoder else None
+    state, first = DecoderState(ckpt.instrument, source, edits=None), len(run.trace.tgt_ids) - len(run.steps) + 1
+    read = [run.trace.tgt_ids[:first], *([token_id] for token_id in run.trace.tgt_ids[first:])]
+    for step, new in zip(run.steps, read, strict=True):
+        with torch.no_grad():
+            state.step([new])
+        cache: Any = state.decoding
+        caches = [cache._cache.self_attention_cache, cache._cache.cross_attention_cache] if source else [cache._cache]
+        held = [numbers for each in caches for layer in each.layers for numbers in (layer.keys, layer.values)]
+        assert step.cache is not None and step.cache.bytes == sum(numbers.nbytes for numbers in held)
 
 
 @pytest.mark.parametrize("name", RUN)

@@ -35,6 +35,8 @@ TableName = Literal["tokens", "positions"]
 Precision = Literal["float32", "bfloat16"]
 ROUNDING: Mapping[Precision, float] = {"float32": 0.0, "bfloat16": 2.0**-8}
 """Of a number to the nearest of a type, as a share of it at most, beyond that of float32: bfloat16 has 8 bits."""
+NUMBER_BYTES: Mapping[Precision, int] = {"float32": 4, "bfloat16": 2}
+"""How many bytes a number of a type takes."""
 
 
 WHOLE_BYTES, ANEW_BYTES = 2**30, 2**29

@@ -19,7 +19,7 @@ from torch import Tensor
 
 from viz_transformer.checkpoint import Checkpoint
 from viz_transformer.model import instrument
-from viz_transformer.model.instrument import Anatomy
+from viz_transformer.model.instrument import NUMBER_BYTES, Anatomy
 from viz_transformer.model.tap import Thin
 from viz_transformer.running.anew import Anew, only
 from viz_transformer.running.beam_tree import BeamTree
@@ -370,13 +370,13 @@ class _Job:
 
 
 def _held(anatomy: Anatomy, first: int, source: int, step: int) -> Held:
-    """What the cache holds behind a step, in the model's float32; first: how many tokens its first step reads."""
+    """What the cache holds behind a step, in the model's own type; first: how many tokens its first step reads."""
     held = {"self": first + step, "cross": source}
     values = 0
     for site, heads in anatomy.attentions.items():
         if site.startswith("decoder."):
             values += held[site.rpartition(".")[2]] * heads.key * (heads.size + heads.value_size)
-    return Held(held["self"], held["cross"], 4 * values)
+    return Held(held["self"], held["cross"], NUMBER_BYTES[anatomy.precision] * values)
 
 
 def _holds_nothing(step: int) -> None:

@@ -12,6 +12,8 @@ from threading import Lock
 from typing import TYPE_CHECKING, Protocol, cast, runtime_checkable
 from weakref import WeakValueDictionary
 
+from viz_transformer.model.instrument import NUMBER_BYTES
+
 if TYPE_CHECKING:
     from viz_transformer.checkpoint import Checkpoint
     from viz_transformer.running.decoding import Run
@@ -135,7 +137,7 @@ def _trace_bytes(trace: Trace, *, written: bool) -> int:
 
 
 def _model_bytes(ckpt: Checkpoint) -> int:
-    return ckpt.parameter_count * (4 if ckpt.anatomy.precision == "float32" else 2)
+    return ckpt.parameter_count * NUMBER_BYTES[ckpt.anatomy.precision]
 
 
 def default_max_bytes() -> int:
