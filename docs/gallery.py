@@ -72,8 +72,8 @@ def all_heads(ckpt: vt.Checkpoint, run: vt.Run) -> Figures:
     scores = vt.analysis.head_scores(
         run.trace,
         "cross",
-        source_special=vt.analysis.special_positions(run.trace.src, ckpt.source_codec.vocabulary),
-        target_special=vt.analysis.special_positions(run.trace.tgt, ckpt.target_codec.vocabulary),
+        source_special=vt.analysis.special_positions(run.trace.src, ckpt.source_codec),
+        target_special=vt.analysis.special_positions(run.trace.tgt, ckpt.target_codec),
     )
     for score in scores:
         top = np.unravel_index(np.nanargmax(score.values), score.values.shape)
@@ -109,8 +109,8 @@ def other_tokens(ckpt: vt.Checkpoint, run: vt.Run) -> Figures:
     """The same map without special tokens, and by word where tokens are characters."""
     view = vt.analysis.head_view(run.trace, "cross", 1, 1)
     special = {
-        "source": vt.analysis.special_positions(run.trace.src, ckpt.source_codec.vocabulary),
-        "target": vt.analysis.special_positions(run.trace.tgt, ckpt.target_codec.vocabulary),
+        "source": vt.analysis.special_positions(run.trace.src, ckpt.source_codec),
+        "target": vt.analysis.special_positions(run.trace.tgt, ckpt.target_codec),
     }
 
     # What is left of a row is brought to a sum of 1 again, and how much was hidden of it is kept.
@@ -127,14 +127,17 @@ def other_tokens(ckpt: vt.Checkpoint, run: vt.Run) -> Figures:
     }
     yield "without-specials", vt.figures.attention_heatmap(hidden.weights[:, kept], **{**words_of(view), **left})
 
-    # Characters become words: summed over those of the word that is read, averaged over those of the word that reads.
+    # Characters, and pieces of words, become words: summed over those of the word that is read, averaged over those of
+    # the word that reads.
     sides = []
     for tokens, codec, marks in (
         (run.trace.tgt, ckpt.target_codec, special["target"]),
         (run.trace.src, ckpt.source_codec, special["source"]),
     ):
-        characters = codec.tokenizer.kind == "characters"
-        sides.append(vt.analysis.word_groups(tokens.tokens, tokens.originals, special=marks, characters=characters))
+        how = {"characters": codec.splits_characters, "continuations": None}
+        if not how["characters"]:
+            how["continuations"] = [codec.continuation(token_id) for token_id in tokens.ids]
+        sides.append(vt.analysis.word_groups(tokens.tokens, tokens.originals, special=marks, **how))
     by_word = vt.analysis.word_map(view.weights, view.mask, *sides)
     yield (
         "words",

@@ -31,7 +31,8 @@ from wording import wording
 from viz_transformer.analysis.attention import head_scores as scores_module
 from viz_transformer.analysis.attention import rollout as rollout_module
 from viz_transformer.analysis.attention.head_scores import head_scores, key_shares
-from viz_transformer.analysis.attention.maps import layer_weights, special_positions
+from viz_transformer.analysis.attention.maps import layer_weights
+from viz_transformer.analysis.attention.specials import special_positions
 from viz_transformer.checkpoint import load
 from viz_transformer.running.tracing import trace
 from viz_transformer.sentences import capitalised
@@ -327,8 +328,8 @@ def test_where_there_is_no_contribution_the_panel_says_why(at_the_zoo):
 def test_a_first_or_end_token_with_much_weight_has_its_share_of_what_is_added_beside_it(app, bundled):
     run, ckpt = the_run(bundled), load(bundled / "numbers")
     marks = {
-        "source_special": special_positions(run.trace.src, ckpt.source_codec.vocabulary),
-        "target_special": special_positions(run.trace.tgt, ckpt.target_codec.vocabulary),
+        "source_special": special_positions(run.trace.src, ckpt.source_codec),
+        "target_special": special_positions(run.trace.tgt, ckpt.target_codec),
     }
     seen = set()
     for layer, head in ((0, 0), (1, 2), (2, 3)):
@@ -349,8 +350,8 @@ def test_scores_beside_the_map_and_under_the_thumbnails_are_those_of_the_run(app
     scores = head_scores(
         run.trace,
         kind,
-        source_special=special_positions(run.trace.src, ckpt.source_codec.vocabulary),
-        target_special=special_positions(run.trace.tgt, ckpt.target_codec.vocabulary),
+        source_special=special_positions(run.trace.src, ckpt.source_codec),
+        target_special=special_positions(run.trace.tgt, ckpt.target_codec),
     )
     grid = sent(app, "grid")[0]["scores"]
     assert [each["name"] for each in grid] == [score.name for score in scores]

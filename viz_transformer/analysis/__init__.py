@@ -17,10 +17,10 @@ if TYPE_CHECKING:
     from viz_transformer.analysis.attention.maps import head_views as head_views
     from viz_transformer.analysis.attention.maps import layer_count as layer_count
     from viz_transformer.analysis.attention.maps import layer_weights as layer_weights
-    from viz_transformer.analysis.attention.maps import special_positions as special_positions
     from viz_transformer.analysis.attention.maps import step_row as step_row
     from viz_transformer.analysis.attention.rollout import rollout as rollout
     from viz_transformer.analysis.attention.rollout import rollout_view as rollout_view
+    from viz_transformer.analysis.attention.specials import special_positions as special_positions
     from viz_transformer.analysis.attention.strongest import strongest_key as strongest_key
     from viz_transformer.analysis.attention.words import word_groups as word_groups
     from viz_transformer.analysis.attention.words import word_map as word_map
@@ -47,10 +47,9 @@ if TYPE_CHECKING:
 _NAMES = {
     "attention.head_scores": "head_scores",
     "attention.hidden_keys": "hidden_keys",
-    "attention.maps": (
-        "attention_kinds contribution_norms head_view head_views layer_count layer_weights special_positions step_row"
-    ),
+    "attention.maps": ("attention_kinds contribution_norms head_view head_views layer_count layer_weights step_row"),
     "attention.rollout": "rollout rollout_view",
+    "attention.specials": "special_positions",
     "attention.strongest": "strongest_key",
     "attention.words": "word_groups word_map",
     "decoding.branches": "compare_runs",

@@ -7,7 +7,8 @@ import torch
 from builders import tiny_checkpoint, tiny_config
 
 from viz_transformer.analysis.attention.head_scores import head_scores, kendall_tau, key_shares
-from viz_transformer.analysis.attention.maps import attention_kinds, head_view, special_positions
+from viz_transformer.analysis.attention.maps import attention_kinds, head_view
+from viz_transformer.analysis.attention.specials import special_positions
 from viz_transformer.model.instrument import anatomy_of
 from viz_transformer.running.decoding import decode
 from viz_transformer.running.edits import AblateHead, FixRow, SetMask
@@ -54,7 +55,7 @@ def numbers(score):
 
 def special(ckpt, recorded):
     sides = (recorded.src, ckpt.source_codec), (recorded.tgt, ckpt.target_codec)
-    return [None if codec is None else special_positions(side, codec.vocabulary) for side, codec in sides]
+    return [None if codec is None else special_positions(side, codec) for side, codec in sides]
 
 
 # One head by hand, two tokens, nothing masked:

@@ -14,9 +14,9 @@ from viz_transformer.analysis.attention.maps import (
     head_views,
     layer_count,
     layer_weights,
-    special_positions,
     step_row,
 )
+from viz_transformer.analysis.attention.specials import special_positions
 from viz_transformer.running.decoding import decode
 from viz_transformer.running.edits import AblateHead, SetMask
 from viz_transformer.running.tracing import trace
@@ -360,7 +360,7 @@ def test_the_hidden_share_is_one_of_what_the_row_holds_and_1_only_where_nothing_
 def test_hiding_specials_keeps_the_proportions_of_the_rest(run, kind):
     ckpt = tiny_checkpoint()
     side, codec = (run.trace.tgt, ckpt.target_codec) if kind == "decoder" else (run.trace.src, ckpt.source_codec)
-    hidden = special_positions(side, codec.vocabulary)
+    hidden = special_positions(side, codec)
     weights, _ = layer_weights(run.trace, kind, 1)  # [H, Q, K]
     plain, shares = (hidden_keys(weights, hidden, renormalise=again) for again in (False, True))
     assert plain.hidden_mass.shape == weights.shape[:2]
@@ -391,4 +391,4 @@ def test_specials_are_start_end_and_padding_and_not_the_unknown_token():
     ckpt = tiny_checkpoint(pad_to=20, max_target=20)
     src = trace(ckpt, "az", "u").src
     assert src.tokens[:4] == ("<s>", "a", "<unk>", "</s>")
-    assert special_positions(src, ckpt.source_codec.vocabulary) == (True, False, False, *[True] * 17)
+    assert special_positions(src, ckpt.source_codec) == (True, False, False, *[True] * 17)

@@ -3,7 +3,8 @@ import pytest
 from builders import tiny_checkpoint
 from signs import SIGNS
 
-from viz_transformer.analysis.attention.maps import head_view, special_positions
+from viz_transformer.analysis.attention.maps import head_view
+from viz_transformer.analysis.attention.specials import special_positions
 from viz_transformer.analysis.attention.words import Words, word_groups, word_map
 from viz_transformer.running.tracing import trace
 
@@ -117,7 +118,7 @@ def test_labels_are_what_was_typed():
 def test_each_token_of_padding_stands_alone():
     ckpt = tiny_checkpoint(pad_to=20, max_target=20)
     src = trace(ckpt, "abz", "u").src
-    marks = special_positions(src, ckpt.source_codec.vocabulary)
+    marks = special_positions(src, ckpt.source_codec)
     words = word_groups(src.tokens, src.originals, special=marks, characters=True)
     assert words.labels == ("<s>", "abz", "</s>", *["<pad>"] * 15)
     assert words == word_groups(src.tokens, src.originals, special=[True, *[False] * 3, *[True] * 16], characters=True)

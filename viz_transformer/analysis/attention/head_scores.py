@@ -63,7 +63,7 @@ def head_scores(
     weights as recorded: a row that an edit or dropout left with another sum than 1 is not renormalised. Weights of NaN
     give NaN. Where contributions are undefined (`contribution_norms` says when), no row has "contribution / weight".
     source_special, target_special: True where a start, end or padding token stands, which a trace does not know
-    (`attention.special_positions` does). Each kind needs those of the sides that it reads.
+    (`special_positions` does). Each kind needs those of the sides that it reads.
     weighed: weights and mask of each layer that was seen, as `layer_weights` has them, for whoever needs them too.
     Raises ValueError for a kind that the model lacks, and for specials that are missing or do not fit.
     """

@@ -16,7 +16,6 @@ from viz_transformer.model.kinds import KINDS, KindName, kinds_of
 from viz_transformer.model.watched import rows_in_words
 from viz_transformer.running.decoding import Run
 from viz_transformer.running.record import Tokens, Trace, is_watched
-from viz_transformer.text import Vocabulary
 
 HeadsCombined = Literal["mean", "max"]
 Spread = Literal["shares", "from 0", "signed"]
@@ -212,12 +211,6 @@ def _moved(trace: Trace, kind: KindName, layer: int) -> torch.Tensor:
     by_head = split_heads(trace.output_maps[site][None], heads.query)[0].double()  # [H, D, E]
     value = trace[f"{site}.value"][0].double().repeat_interleave(heads.query // heads.key, dim=0)  # shared by heads
     return value @ by_head.transpose(-2, -1)
-
-
-def special_positions(side: Tokens, vocabulary: Vocabulary) -> tuple[bool, ...]:
-    """True where a start, end or padding token stands; the unknown token stands for a word and is none of them."""
-    special = {vocabulary.bos, vocabulary.eos, vocabulary.pad}
-    return tuple(i in special for i in side.ids)
 
 
 def added_padding(side: Tokens) -> NDArray[np.bool_]:

@@ -55,8 +55,8 @@ def word_groups(
 ) -> Words:
     """Which tokens make up one word, every token in exactly one group.
 
-    characters: True if a token is a character, as `codec.tokenizer.kind == "characters"` says; then all characters
-    between blanks are one word. continuations: where tokens are pieces of words, what each adds to the word of the
+    characters: True if a token is a character, as `codec.splits_characters` says; then all characters between
+    blanks are one word. continuations: where tokens are pieces of words, what each adds to the word of the
     token before it, None where it begins one, as `codec.continuation` says; behind a special token, a blank and a sign
     without letters or figures, each begins one. With neither a token is a word already. Each special token, each blank
     and each token of padding, whose original is "", stands alone. No sign of several code points (an accent on its

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
 import streamlit as st
 
 from viz_transformer import __version__
+from viz_transformer.analysis.attention.specials import special_positions
 from viz_transformer.checkpoint.recordings import RecordingSummary
 from viz_transformer.figures import labels
 from viz_transformer.numerals import binary_size
@@ -22,8 +24,7 @@ if TYPE_CHECKING:
     from viz_transformer.checkpoint import Checkpoint
     from viz_transformer.checkpoint.contents import Summary
     from viz_transformer.running.decoding import Run
-    from viz_transformer.running.record import Tokens, Trace
-    from viz_transformer.text.codec import TextCodec
+    from viz_transformer.running.record import Trace
 
 Name = Literal["A", "B"]
 QUOTED = 60
@@ -60,11 +61,11 @@ class Shown:
     @property
     def source_special(self) -> frozenset[int]:
         """The positions of the source's special tokens; unknown text is not special."""
-        return special_positions(self.trace.src, self.ckpt.source_codec)
+        return _places(special_positions(self.trace.src, self.ckpt.source_codec))
 
     @property
     def target_special(self) -> frozenset[int]:
-        return special_positions(self.trace.tgt, self.ckpt.target_codec)
+        return _places(special_positions(self.trace.tgt, self.ckpt.target_codec))
 
     @property
     def first_position(self) -> int:
@@ -96,12 +97,8 @@ class Shown:
         return ", ".join(filter(None, (source, self.how.words())))
 
 
-def special_positions(side: Tokens, codec: TextCodec | None) -> frozenset[int]:
-    """Where start, end and padding tokens stand; unknown text and a mask are tokens of the text."""
-    if codec is None:
-        return frozenset()
-    special = codec.special_ids - {codec.unknown, codec.mask}
-    return frozenset(position for position, token_id in enumerate(side.ids) if token_id in special)
+def _places(marks: Iterable[bool]) -> frozenset[int]:
+    return frozenset(place for place, marked in enumerate(marks) if marked)
 
 
 def load(name: Name, summary: Summary, text: str, target: str | None, how: How, place: DeltaGenerator) -> Shown:

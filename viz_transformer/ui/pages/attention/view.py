@@ -24,6 +24,7 @@ from viz_transformer.analysis.attention.maps import (
     unseen_layers,
 )
 from viz_transformer.analysis.attention.sharing import beside, in_words, sharing
+from viz_transformer.analysis.attention.specials import special_positions
 from viz_transformer.figures import labels
 from viz_transformer.figures.components.grid import GridScore, grid_payload, open_thumbnails, thumbnails
 from viz_transformer.figures.theme import MOST_HEADS
@@ -229,13 +230,9 @@ def _scores(shown: Shown, kind: KindName) -> tuple[Score, ...]:
 
 def _specials(shown: Shown) -> dict[str, tuple[bool, ...]]:
     """Where special tokens stand, as the scores need it."""
-
-    def marks(places: frozenset[int], count: int) -> tuple[bool, ...]:
-        return tuple(position in places for position in range(count))
-
     return {
-        "source_special": marks(shown.source_special, len(shown.trace.src)),
-        "target_special": marks(shown.target_special, len(shown.trace.tgt)),
+        "source_special": special_positions(shown.trace.src, shown.ckpt.source_codec),
+        "target_special": special_positions(shown.trace.tgt, shown.ckpt.target_codec),
     }
 
 
