@@ -9,7 +9,8 @@ from typing import Any
 
 import pytest
 import torch
-from pretrained import KINDS, PAIRS, WRITING, folder, likely_pieces
+from pretrained import KINDS, PAIRS, WRITING, folder, likely_pieces, tokenizer_of
+from pretrained import model as random_model
 from wording import wording
 
 from viz_transformer.analysis.inputs.embeddings import embedding_table, input_sum
@@ -17,9 +18,10 @@ from viz_transformer.analysis.layers.lens import lens
 from viz_transformer.checkpoint import Checkpoint
 from viz_transformer.huggingface.anatomy import anatomy_of_config
 from viz_transformer.huggingface.loading import load
-from viz_transformer.huggingface.probe import proved
+from viz_transformer.huggingface.probe import _not_turned, proved, trial_texts
 from viz_transformer.model import positions
 from viz_transformer.model.instrument import NotTold
+from viz_transformer.model.tap import Recorder
 from viz_transformer.running.decoding import Run, decode
 from viz_transformer.running.record import Trace
 from viz_transformer.running.strategies import Beam
@@ -206,6 +208,38 @@ def test_queries_and_keys_are_those_before_turned_by_their_positions(opened: Ope
                 made = torch.nn.functional.linear(found[f"{site}.in"], weight, bias)
                 by_head = made.unflatten(-1, (count, -1)).transpose(1, 2)
                 torch.testing.assert_close(by_head, before, atol=1e-5, rtol=1e-5)
+
+
+@pytest.mark.parametrize("name", TURNED)
+def test_a_row_of_zeros_for_padding_takes_nothing_from_what_a_folder_tells(
+    opened: Opened, tmp_path: Path, name: str
+) -> None:
+    """As `nn.Embedding(padding_idx=...)` leaves it: at the first place of a model without biases its queries and keys
+    are zeros in every layer."""
+    made = random_model(name, len(tokenizer_of(name)) + 3)
+    first = next(rows[0][0] for rows in trial_texts(opened(name).anatomy) if rows is not None)
+    made.get_input_embeddings().weight.data[first] = 0.0
+    made.save_pretrained(tmp_path)
+    tokenizer_of(name).save_pretrained(tmp_path)
+    ckpt = load(tmp_path)
+    assert set(ckpt.anatomy.missing) == set(opened(name).anatomy.missing)
+    assert ckpt.anatomy.point == opened(name).anatomy.point
+
+
+def test_queries_of_another_length_are_not_those_that_positions_turn(opened: Opened) -> None:
+    ckpt = opened("llama")
+    recorder = Recorder()
+    ckpt.instrument.whole(None, [SOURCE], tap=recorder)
+    values, name = dict(recorder.values), "decoder.0.self.query"
+    values[f"{name}_unrotated"] = values[f"{name}_unrotated"].clone()
+    assert not [*_not_turned(ckpt.instrument, values)]
+    values[f"{name}_unrotated"][0, 1, 2] = 0.0  # zeros become zeros, and nothing else
+    assert [*_not_turned(ckpt.instrument, values)] == [f"{name}_unrotated"]
+    values[f"{name}_unrotated"] = values[name] * torch.linspace(1, 2, len(SOURCE))[:, None]
+    assert [*_not_turned(ckpt.instrument, values)] == [f"{name}_unrotated"]
+    for end in ("", "_unrotated"):
+        values[f"{name}{end}"] = torch.zeros_like(values[name])
+    assert not [*_not_turned(ckpt.instrument, values)]
 
 
 TEXTS = ("two hundred and four", "the cat ran over", "naïve dog", "five six", "one", "a green hill and a mat")

@@ -30,6 +30,7 @@ from page_driver import (
     told,
     words,
 )
+from safetensors.torch import load_file, save_file
 from streamlit.testing.v1 import AppTest
 from wording import wording
 
@@ -383,6 +384,25 @@ def test_the_models_own_frequencies_make_the_recorded_queries_and_keys(
         assert np.abs(made - (after[:, first] + 1j * after[:, second])).max() < 1e-5
     rest = sorted({*range(before.shape[1])} - {place for pair in pairs for place in pair})
     assert np.array_equal(before[:, rest], after[:, rest])
+
+
+@pytest.mark.parametrize("zeros", ["a row", "all rows"])
+def test_positions_of_a_folder_with_zeros_for_embeddings_have_an_answer(
+    alone: Callable[..., AppTest], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, zeros: str
+) -> None:
+    where = save_folder(tmp_path / "llama", "llama")
+    weights = load_file(where / "model.safetensors")
+    weights["model.embed_tokens.weight"][1 if zeros == "a row" else slice(None)] = 0.0
+    save_file(weights, where / "model.safetensors", metadata={"format": "pt"})
+    monkeypatch.setenv(folders.CHECKPOINTS_VARIABLE, str(where))
+    opening = {"checkpoint": "llama", "text": text_of("llama"), "kind": "decoder"}
+    monkeypatch.setattr(state, "DEFAULTS", {**state.DEFAULTS, **opening})
+    app = alone("positions")
+    if zeros == "a row":
+        assert "What tells the decoder that" in words(app) and "with the base 10000" in words(app)
+        assert "does not tell" not in words(app)
+    else:
+        assert wording("all_queries_and_keys_are_zeros") in words(app)
 
 
 @pytest.mark.parametrize(

@@ -306,14 +306,15 @@ def _other_heads(model: HuggingFaceModel, values: Mapping[str, Tensor]) -> Itera
 
 
 def _not_turned(model: HuggingFaceModel, values: Mapping[str, Tensor]) -> Iterator[str]:
-    """Queries and keys before they are turned that are of another length than those that are turned, but for a factor
-    that all have."""
+    """Queries and keys before they are turned whose lengths are not those of the turned ones, except for one factor
+    that all share. A vector of zeros, such as that of a padding token, is turned into zeros, whatever the factor."""
     for site in model.anatomy.attentions:
         for part in ("query", "key"):
             name = f"{site}.{part}_unrotated"
             if (before := values.get(name)) is not None:
-                ratio = values[f"{site}.{part}"].float().norm(dim=-1) / before.float().norm(dim=-1)
-                if not torch.allclose(ratio, ratio.mean(), rtol=_slack(model, 1e-4, 4)):
+                turned, unturned = (each.float().norm(dim=-1) for each in (values[f"{site}.{part}"], before))
+                factor = (turned.norm() / unturned.norm()).nan_to_num()
+                if not torch.allclose(turned, unturned * factor, rtol=_slack(model, 1e-4, 4), atol=0):
                     yield name
 
 

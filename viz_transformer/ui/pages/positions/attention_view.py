@@ -82,6 +82,8 @@ def _turning(shown: Shown, site: str) -> Turning:
         return by_rule(shown.trace.anatomy.attentions[site].size)
     if shown.trace[f"{site}.query"].size(-2) < 2:
         raise NotTold("this text is one token, and at position 0 nothing is turned: a longer text shows it")
+    if not any(bool(shown.trace[f"{site}.{part}_unrotated"].any()) for part in ("query", "key")):
+        raise NotTold("all queries and keys of this text are zeros, which no turning changes: another text shows it")
     found = _turning_tried(shown, site)
     if found is None:
         raise NotTold("no list of frequencies that it holds makes the recorded queries and keys of those before")
