@@ -14,6 +14,7 @@ from wording import wording
 
 from viz_transformer.analysis.models.answers import PairAnswer, greedy_answers
 from viz_transformer.analysis.models.counting import token_counts
+from viz_transformer.analysis.models.doctor import Check
 from viz_transformer.analysis.models.parameters import parameter_total
 from viz_transformer.analysis.models.snapshots import snapshot_series
 from viz_transformer.analysis.models.untrained import recipe_of, untrained
@@ -498,6 +499,21 @@ def test_the_doctor_says_what_it_found(app):
     for name in ("weights file", "numbers", "sizes", "looking", "causality", "better than guessing"):
         assert f"<th>{name}</th>" in said
     assert wording("every_bit_is_the_same") in said
+
+
+def test_a_check_is_said_in_its_own_words_and_never_as_markup():
+    sentences = (
+        "They differ by at most 4.8\u00a0·\u00a010⁻⁶, by rounding.",  # the number's parts stay on one line
+        "2 of 12 tokens are zero: “<b>”, “\\n”.",
+    )
+    said = model_tabs.checks_table([Check("numbers", "ok", sentence) for sentence in sentences])
+    assert "<td>They differ by at most 4.8\u00a0·\u00a010⁻⁶, by rounding.</td>" in said
+    assert "<td>2 of 12 tokens are zero: “&lt;b&gt;”, “\\n”.</td>" in said
+
+
+def test_no_sentence_of_the_doctor_marks_the_blanks_of_a_number(app):
+    said = markup(opened(app, model_tab="doctor"))
+    assert "\u00a0·\u00a010" in said and "␣" not in said
 
 
 def test_the_doctor_finds_a_decoder_that_reads_the_future(at_the_zoo):

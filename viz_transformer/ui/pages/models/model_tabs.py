@@ -487,7 +487,7 @@ def checks_table(found: Sequence[Check]) -> str:
     body = "".join(
         f'<tr class="vt-check-{check.verdict}"><td><span class="vt-icon" aria-hidden="true">{_SIGNS[check.verdict]}'
         f"</span>{words[check.verdict]}</td><th>{html.escape(check.name)}</th>"
-        f"<td>{html.escape(labels.sentence(check.sentence))}</td></tr>"
+        f"<td>{html.escape(check.sentence)}</td></tr>"
         for check in found
     )
     return f'<table class="vt-checks"><tbody>{body}</tbody></table>'
