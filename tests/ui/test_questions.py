@@ -194,7 +194,7 @@ def test_decoding_and_layers_say_which_tokens_are_as_probable() -> None:
     answer = of_decoding.question(shown, 0).answer
     assert answer == f"“{v7}” has {share}, as probable as “{v8}”, “{v12}” and 1 more."
     asked = of_layers.settled(shown, lens(shown.trace, ckpt.instrument), 0)
-    assert asked is not None and f"{share}, as probable as “{v8}” and “{v12}”, at the end." in asked.answer
+    assert asked is not None and f"{share} at the end, as probable as “{v8}”, “{v12}” and others." in asked.answer
     with torch.no_grad():
         ckpt.model.output.bias[[12, 17]] = 0.0
     share = percentage(ckpt.model.output.bias.softmax(dim=0)[7].item())

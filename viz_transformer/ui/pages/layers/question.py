@@ -40,11 +40,12 @@ def settled(shown: Shown, found: Lens, position: int) -> Question | None:
         return Question(asks, f"From none: at the end it has {end}, and {cited(name[int(tops[0])])} has more.")
     tied = tops[found.top_probs[at, last - 1] == found.written[at, last - 1]]
     others = [cited(name[int(other)]) for other in tied if other != shown.trace.next_ids[position]]
-    end += f", as probable as {' and '.join(others[:2])}," if others else ""
+    names = [", ".join(others[:2]), "others"] if len(others) > 2 else others
+    ties = f", as probable as {' and '.join(names)}" if names else ""
     if first == 0:
-        return Question(asks, f"From the {stations[0]} on: {end} at the end.")
+        return Question(asks, f"From the {stations[0]} on: {end} at the end{ties}.")
     before = percent(float(found.written[at, first - 1]))
-    return Question(asks, f"From {stations[first]} on: {before} before it, {end} at the end.")
+    return Question(asks, f"From {stations[first]} on: {before} before it, {end} at the end{ties}.")
 
 
 def changed_most(shown: Shown, flows: Sequence[Flow], position: int) -> Question | None:
