@@ -5,6 +5,7 @@ Most mask fills make a row that may attend to nothing even over all keys of its 
 
 from __future__ import annotations
 
+import math
 import random
 from typing import Any
 
@@ -141,3 +142,11 @@ def test_following_ids_has_the_steps_of_the_decode_that_wrote_them() -> None:
     again = follow(ckpt, "abcde", [step.token_id for step in run.steps], edits=edits)
     assert again.log_prob == run.log_prob
     assert all(torch.equal(a.logits, b.logits) for a, b in zip(run.steps, again.steps, strict=True))
+
+
+def test_what_is_banned_is_not_written_behind_a_score_that_is_not_a_number() -> None:
+    ckpt, edits = tiny_checkpoint(mask_fill="-inf"), [SetMask("decoder.2.cross", 1, None, False)]
+    ends = ckpt.codec("target").ends
+    run = decode(ckpt, "abcde", strategy=Beam(3, length_penalty=0.0), max_steps=6, edits=edits, ban=ends)
+    assert math.isnan(run.steps[1].log_prob) and len(run.steps) == 6
+    assert ends.isdisjoint(step.token_id for step in run.steps)

@@ -122,6 +122,7 @@ class _Search:
         """
         width, vocabulary = self.beam.width, log_probs.size(1)
         total = log_probs + torch.tensor([[p] for _, p in self.alive], dtype=torch.float64, device=log_probs.device)
+        total[log_probs == -math.inf] = -math.inf  # what is banned stays so behind a score that is not a number
         if forced is None:
             totals = total.flatten()
             flat = greatest(totals, min(max(2, 1 + len(self.ends)) * width, len(totals)))
