@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import socket
+import sys
 import time
+import tomllib
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
 from pathlib import Path
@@ -12,7 +14,7 @@ from urllib.parse import urlparse
 
 import pytest
 from attack.visitor import Visitor
-from served import APP, serving
+from served import APP, ROOT, serving
 from streamlit.proto.BackMsg_pb2 import BackMsg
 from streamlit.proto.ForwardMsg_pb2 import ForwardMsg
 from websockets.sync.client import ClientConnection, connect
@@ -81,3 +83,33 @@ def test_thirty_pages_that_nobody_read_end_in_an_answered_request(server: str) -
     finished = [message.script_finished for message in again if message.WhichOneof("type") == "script_finished"]
     assert finished == [ForwardMsg.FINISHED_SUCCESSFULLY]
     assert len([message for message in again if message.HasField("delta")]) > 30
+
+
+def test_pings_come_as_often_as_the_settings_say(tmp_path: Path) -> None:
+    """uvicorn's own are every 20 s, with 20 s to answer: a browser starved for that long was cut off."""
+    settings = tomllib.loads((ROOT / ".streamlit/config.toml").read_text(encoding="utf-8"))
+    assert settings["server"]["websocketPingInterval"] == 120
+    with serving([sys.executable, "-c", EACH_SECOND], tmp_path / "app.log") as address:
+        where = urlparse(address)
+        with closing(socket.create_connection((where.hostname or "", where.port or 0), timeout=15)) as plain:
+            lines = ["GET /_stcore/stream HTTP/1.1", f"Host: {where.netloc}", "Upgrade: websocket"]
+            lines += ["Connection: Upgrade", f"Sec-WebSocket-Key: {'A' * 22}==", "Sec-WebSocket-Version: 13", "", ""]
+            plain.sendall("\r\n".join(lines).encode())
+            received = b""
+            while b"\r\n\r\n" not in received:
+                received += plain.recv(4096)
+            assert received.startswith(b"HTTP/1.1 101")
+            frames = received.partition(b"\r\n\r\n")[2]
+            while not frames:  # nothing is asked for, so nothing else is sent
+                frames += plain.recv(4096)
+    assert frames[0] == PING
+
+
+EACH_SECOND = """
+from viz_transformer.command import serving
+from viz_transformer.command.server import run_app
+serving.SERVER_OPTIONS["server.websocketPingInterval"] = 1
+run_app(port=0, browser=False)
+"""
+PING = 0x89
+"""The first byte of such a frame (RFC 6455, 5.2)."""
