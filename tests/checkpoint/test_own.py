@@ -112,6 +112,7 @@ def test_a_watched_trace_that_cannot_be_shown_says_why(tmp_path: Path) -> None:
         whole.anatomy,
         attentions={site: heads for site, heads in whole.anatomy.attentions.items() if site != gone},
         recorded=tuple(point for point in whole.anatomy.recorded if not point.name.startswith(gone)),
+        modules={site: path for site, path in whole.anatomy.modules.items() if site != gone},
     )
     values = {name: value for name, value in whole.values.items() if not name.startswith(gone)}
     replace(whole, anatomy=anatomy, values=values).save(file)

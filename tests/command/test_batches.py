@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from loops import in_a_loop
 from streamlit.proto.ForwardMsg_pb2 import ForwardMsg
 
 from viz_transformer.command import batches
@@ -128,19 +129,19 @@ SMALL = [component("s", bytes([n])) for n in range(100)]
 
 def test_a_hundred_messages_of_a_moment_are_a_few_frames() -> None:
     connection = Connection()
-    asyncio.run(connection.serve(run_of(SMALL)))
+    in_a_loop(connection.serve(run_of(SMALL)))
     assert unpacked(*connection.frames)[1:-1] == SMALL and len(connection.frames) <= 3
 
 
 def test_messages_that_come_one_by_one_wait_longer_as_the_run_goes_on() -> None:
     connection = Connection()
-    asyncio.run(connection.serve(run_of(SMALL, pause=0.01)))
+    in_a_loop(connection.serve(run_of(SMALL, pause=0.01)))
     assert unpacked(*connection.frames)[1:-1] == SMALL and len(connection.frames) <= 12
 
 
 def test_a_browser_that_does_not_ask_gets_messages() -> None:
     connection = Connection(query=b"")
-    asyncio.run(connection.serve(run_of(SMALL)))
+    in_a_loop(connection.serve(run_of(SMALL)))
     assert connection.frames[1:-1] == SMALL
 
 
@@ -166,7 +167,7 @@ def test_while_a_frame_is_on_its_way_nothing_more_is_taken() -> None:
         await serving
         assert len(taken) == len(SMALL)
 
-    asyncio.run(scenario())
+    in_a_loop(scenario())
 
 
 def test_a_connection_that_is_lost_is_raised_to_the_server() -> None:
@@ -179,7 +180,7 @@ def test_a_connection_that_is_lost_is_raised_to_the_server() -> None:
             await asyncio.sleep(0.001)
 
     with pytest.raises(OSError, match="gone"):
-        asyncio.run(Batched(app)(STREAM, None, lost))  # type: ignore[arg-type]
+        in_a_loop(Batched(app)(STREAM, None, lost))  # type: ignore[arg-type]
 
 
 @pytest.mark.skipif(shutil.which("node") is None, reason="there is no node")

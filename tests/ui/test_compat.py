@@ -11,6 +11,7 @@ from typing import Any
 from unittest.mock import Mock
 
 import pytest
+from loops import in_a_loop
 from streamlit import runtime
 from streamlit.proto.ForwardMsg_pb2 import ForwardMsg
 from streamlit.proto.WidgetStates_pb2 import WidgetState, WidgetStates
@@ -142,7 +143,7 @@ def test_a_request_at_the_end_of_a_run_loses_nothing_of_that_run(
         await until_idle(one)
         return kinds(queued)
 
-    found = asyncio.run(scenario())
+    found = in_a_loop(scenario())
     runs = found.count("new_session")
     assert runs == 2 and {found.count(kind) for kind in ("first", "last", "script_finished")} == {runs}
     assert found[-1] == "session_status_changed"
@@ -158,7 +159,7 @@ def test_requests_that_wait_for_a_run_are_dropped_with_their_session(session: Ca
         await until_idle(one)
         assert one._scriptrunner is None and "_viz_waiting" not in one.__dict__
 
-    asyncio.run(scenario())
+    in_a_loop(scenario())
 
 
 class Socket:
@@ -217,7 +218,7 @@ def test_messages_for_a_browser_that_does_not_read_stay_where_a_new_run_drops_th
         assert socket.closed == []
         await client.aclose()
 
-    asyncio.run(scenario())
+    in_a_loop(scenario())
 
 
 def test_where_the_queue_to_a_browser_is_full_its_socket_is_closed() -> None:
@@ -237,7 +238,7 @@ def test_where_the_queue_to_a_browser_is_full_its_socket_is_closed() -> None:
         with suppress(asyncio.CancelledError):
             await client.aclose()
 
-    asyncio.run(scenario())
+    in_a_loop(scenario())
 
 
 def test_what_the_last_visitor_left_is_given_back_once_after_a_while(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -262,4 +263,4 @@ def test_what_the_last_visitor_left_is_given_back_once_after_a_while(monkeypatch
         assert server._session_mgr.list_sessions.call_count == 2
         return counts
 
-    assert asyncio.run(scenario()) == [0, 0, 1, 2]
+    assert in_a_loop(scenario()) == [0, 0, 1, 2]

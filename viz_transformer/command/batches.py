@@ -120,6 +120,7 @@ class _Outbox:
         self._hurry, self._is_taken = asyncio.Event(), asyncio.Event()
         self._is_taken.set()
         self._sending: asyncio.Task[None] | None = None
+        self._lost: Exception | None = None
         self._wait = 0.0
         self._last = 0.0
 
@@ -129,16 +130,15 @@ class _Outbox:
             await self._send(event)
             return
         await self._is_taken.wait()
-        if self._sending is not None and self._sending.done():
-            self._sending.result()
-            self._sending = None
+        if self._lost is not None:
+            raise self._lost
         message: bytes = event["bytes"]
         self._waiting.append(self._batches.encode(message))
         if begins(message):
             self._wait = FIRST_WAIT_SECONDS
         if ends(message) or sum(map(len, self._waiting)) >= MIN_PICTURE_BYTES:
             self._hurry.set()
-        if self._sending is None:
+        if self._sending is None or self._sending.done():
             self._sending = asyncio.create_task(self._send_waiting(), name="batches")
 
     async def _send_waiting(self) -> None:
@@ -153,6 +153,9 @@ class _Outbox:
             self._is_taken.clear()
             try:
                 await self._send({"type": "websocket.send", "bytes": batch})
+            except (OSError, RuntimeError) as error:  # lost, or closed; raised where the next message is sent
+                self._lost = error
+                return
             finally:
                 self._is_taken.set()
             self._last = monotonic()
