@@ -62,6 +62,7 @@ class Gestures:
 
     def do(self, count: int) -> None:
         """So many gestures. Raises AssertionError, with what the connection did, for one that ends in a wrong page."""
+        self._expect_right()
         kinds: tuple[Callable[[], None], ...] = (self._type, self._drag, self._turn, self._click)
         for number in range(count):
             gesture = self._draw.choice(kinds)
@@ -92,6 +93,7 @@ class Gestures:
             self._page.mouse.move(box["x"] + self._draw.uniform(0.05, 0.95) * box["width"], middle, steps=3)
         self._page.mouse.up()
         self._text = slider.get_attribute("aria-valuetext") or ""
+        expect_address(self._page, text=self._text)  # the number has settled: until then the box is written anew
 
     def _turn(self) -> None:
         self._to(self._draw.choice(PAGES))
