@@ -115,3 +115,4 @@ if both is not None:
     frame.say(status, *state.remarks())
     frame.stage(both, ("picture", *(() if both.beside else ("panel",)), "heads", "scores"))
 text.explained(HOW, NOT)
+del both  # these functions and what they may read are a circle: the run would stay until garbage is collected

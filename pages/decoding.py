@@ -102,3 +102,4 @@ else:
     frame.say(status, *remarks)
     frame.stage(both, ("panel", "decoding_looked", "decoding_growing", "decoding_below"))
 text.explained(HOW, NOT)
+del both  # these functions and what they may read are a circle: the run would stay until garbage is collected

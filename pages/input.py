@@ -87,3 +87,4 @@ if both is not None:
     scenes = ("input_sum", "input_spread", "input_tokens", "input_vocabulary_panel", "input_lower")
     frame.stage(both, scenes, None if side is None else view.in_words(side))
 text.explained(HOW, NOT)
+del both, ckpt  # these functions and what they may read are a circle: the run would stay until garbage is collected

@@ -102,3 +102,4 @@ if both is not None:
     frame.say(status, *state.remarks())
     frame.stage(both, parts)
 text.explained(HOW, NOT)
+del both  # these functions and what they may read are a circle: the run would stay until garbage is collected

@@ -122,3 +122,4 @@ if both is not None:
         frame.say(status, *state.remarks())
         frame.stage(both, ("masks_picture", "masks_weights", "masks_influence"), view.in_words(kind))
 text.explained(HOW, NOT.format(explained.convention(None if both is None else both.main)))
+del both  # these functions and what they may read are a circle: the run would stay until garbage is collected

@@ -31,9 +31,6 @@ both = frame.runs(status, rows="none", recording=OF_RECORDING)
 
 from viz_transformer.ui.pages.positions import attention_view, position_topics, question, view
 
-sentences: list[str] = []
-words: str | None = None
-
 
 def ask(both: frame.Runs) -> None:
     """The question of the chosen stack, once a control has said which that is."""
@@ -42,39 +39,45 @@ def ask(both: frame.Runs) -> None:
     questions.show(asked, question.question(both.main.trace, stack, position))
 
 
+def show(both: frame.Runs) -> tuple[list[str], str | None]:
+    """The table, or what attention makes of positions; what is to be explained, and what the picture is in words."""
+    if attention_view.is_needed(both.main):
+        if both.compared:
+            text.paragraph(view.A_ALONE)
+        at, sentences = attention_view.draw(both.main)
+        ask(both)
+        return sentences, at.words
+    table = view.controls(both.main)
+    ask(both)
+    other = view.of_b(table, both.b) if both.compared and both.b is not None else None
+    two = both.beside and isinstance(other, view.Table)
+    left, right = (st.container(), st.container()) if two else st.columns([5, 3], gap="medium")
+    with left, st.container(key="pos_picture"):
+        if isinstance(other, view.Table):
+            (view.heatmaps if both.beside else view.difference)(table, other)
+        else:
+            if other is not None:
+                text.paragraph(other)
+            view.heatmap(table)
+    frame.paint_first("Positions")
+    with right, st.container(key="pos_curves"):
+        if other is not None:
+            text.paragraph("The curves and what stands below are A’s.")
+        view.curves(table)
+    topic = position_topics.topic_control()
+    with st.container(key="pos_below"):
+        position_topics.topic(table, topic)
+    return view.sentences(table), table.words
+
+
+sentences: list[str] = []
+words: str | None = None
 if both is not None:
     with strip:
         frame.strip(both)
     with frame.told("how it places its tokens"):
-        if attention_view.is_needed(both.main):
-            if both.compared:
-                text.paragraph(view.A_ALONE)
-            at, sentences = attention_view.draw(both.main)
-            words = at.words
-            ask(both)
-        else:
-            table = view.controls(both.main)
-            words = table.words
-            ask(both)
-            other = view.of_b(table, both.b) if both.compared and both.b is not None else None
-            two = both.beside and isinstance(other, view.Table)
-            left, right = (st.container(), st.container()) if two else st.columns([5, 3], gap="medium")
-            with left, st.container(key="pos_picture"):
-                if isinstance(other, view.Table):
-                    (view.heatmaps if both.beside else view.difference)(table, other)
-                else:
-                    if other is not None:
-                        text.paragraph(other)
-                    view.heatmap(table)
-            frame.paint_first("Positions")
-            with right, st.container(key="pos_curves"):
-                if other is not None:
-                    text.paragraph("The curves and what stands below are A’s.")
-                view.curves(table)
-            topic = position_topics.topic_control()
-            with st.container(key="pos_below"):
-                position_topics.topic(table, topic)
-            sentences = view.sentences(table)
+        sentences, words = show(both)
     frame.say(status, *state.remarks())
     frame.stage(both, ("pos_picture", "pos_curves", "pos_below"), words)
 text.explained(" ".join((*sentences, HOW)), NOT)
+del both  # these functions and what they may read are a circle: the run would stay until garbage is collected

@@ -425,3 +425,4 @@ if both is not None:
         show_map(both)
 place_ahead(both)
 slider()
+del both  # these functions and what they may read are a circle: the run would stay until garbage is collected

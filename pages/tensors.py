@@ -101,3 +101,4 @@ if both is not None:
         frame.say(status, *said, error=wrong)
         if selected is not None:
             frame.stage(both, view.SCENES, f"{selected} of the run")
+del both  # these functions and what they may read are a circle: the run would stay until garbage is collected

@@ -74,3 +74,4 @@ if both is not None:
     difference = ("weight_difference",) if both.compared else ()
     frame.stage(both, ("weight_row", *difference, "weight_ladder", "weight_panel", "weight_torch"))
 text.explained(HOW, NOT)
+del both  # these functions and what they may read are a circle: the run would stay until garbage is collected

@@ -6,6 +6,7 @@ import gc
 from collections import Counter
 from random import Random
 
+import pytest
 from attack.sessions import MODELS
 from page_driver import opened, script
 from streamlit.runtime.state.safe_session_state import SafeSessionState
@@ -16,7 +17,8 @@ from viz_transformer.running.record import Trace
 from viz_transformer.ui.session import cached
 from viz_transformer.ui.session.store import MAX_MODELS, MAX_RUNS
 
-KINDS = (Checkpoint, Run, Trace, SafeSessionState)
+MADE = (Run, Trace)
+KINDS = (Checkpoint, *MADE, SafeSessionState)
 ROUNDS = 12
 
 
@@ -37,3 +39,22 @@ def test_six_models_in_turn_leave_no_run_model_or_session_behind() -> None:
     assert found[-1] == found[ROUNDS // 2]  # by then as many runs are kept as are allowed
     kept, _ = found[-1]
     assert MAX_RUNS <= kept[Run] <= MAX_RUNS + 1 and kept[Checkpoint] <= MAX_MODELS  # and the one that is shown
+
+
+@pytest.mark.parametrize(
+    "page", ["run", *"decoding input positions attention weight layers tensors masks playground".split()]
+)
+def test_a_page_leaves_no_circle_that_holds_a_run(page: str) -> None:
+    """It would wait for a search through all that is alive, which is rare where much is imported."""
+    cached.store().clear()
+    app, draw = script("app.py"), Random(0)
+    views = [(name, text(draw)) for _ in range(2) for name, text in MODELS.items()]
+    alive()
+    gc.disable()
+    try:
+        for name, text in views:
+            opened(app, page, checkpoint=name, text=text)
+        seen = Counter(type(each) for each in gc.get_objects() if type(each) in MADE)
+    finally:
+        gc.enable()
+    assert not seen - alive(), page

@@ -125,18 +125,24 @@ print(before, kept, resident())
 
 
 @pytest.fixture
-def searches(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[float]]:
-    """When everything was searched for garbage at rest, as it goes on."""
+def searches(monkeypatch: pytest.MonkeyPatch) -> Iterator[dict[int, list[float]]]:
+    """When the young (1) and when all objects (2) were searched for garbage at rest, as it goes on."""
     monkeypatch.setattr(memory, "_waits_since", None)
-    found: list[float] = []
+    monkeypatch.setattr(memory, "_all_searched", time.monotonic())
+    monkeypatch.setattr(memory, "_took_seconds", 0.2)
+    monkeypatch.setattr(memory, "_resident_bytes", lambda: 0)
+    found: dict[int, list[float]] = {0: [], 1: [], 2: []}
 
     def note(phase: str, info: dict[str, int]) -> None:
-        if phase == "stop" and info["generation"] == 2 and threading.current_thread() is not threading.main_thread():
-            found.append(time.monotonic())
+        if phase == "stop" and isinstance(threading.current_thread(), threading.Timer):
+            found[info["generation"]].append(time.monotonic())
 
     gc.callbacks.append(note)
     yield found
     gc.callbacks.remove(note)
+    with memory._lock:
+        if memory._at_rest is not None:
+            memory._at_rest.cancel()
 
 
 def until(found: list[float]) -> None:
@@ -146,28 +152,73 @@ def until(found: list[float]) -> None:
     assert found
 
 
-def test_garbage_is_searched_for_once_when_no_run_has_ended_for_a_while(
-    searches: list[float], monkeypatch: pytest.MonkeyPatch
+def test_young_garbage_is_searched_for_once_when_no_run_has_ended_for_a_while(
+    searches: dict[int, list[float]], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(memory, "REST_SECONDS", 0.2)
     for _ in range(5):
         collect_at_rest(lambda: None)
-    until(searches)
+    until(searches[1])
     time.sleep(0.5)
-    assert len(searches) == 1
+    assert len(searches[1]) == 1
+    assert not searches[2]  # that would hold whoever asks for the next page
 
 
 def test_garbage_does_not_wait_for_a_rest_that_never_comes(
-    searches: list[float], monkeypatch: pytest.MonkeyPatch
+    searches: dict[int, list[float]], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(memory, "REST_SECONDS", 3600)
     monkeypatch.setattr(memory, "LONGEST_SECONDS", 0.3)
     began = time.monotonic()
-    while not searches and time.monotonic() < began + 30:
+    while not searches[1] and time.monotonic() < began + 30:
         collect_at_rest(lambda: None)
         time.sleep(0.01)
-    until(searches)
-    assert searches[0] - began >= 0.25
+    until(searches[1])
+    assert searches[1][0] - began >= 0.25
+
+
+def test_all_garbage_is_searched_for_at_rest_where_that_holds_nobody(
+    searches: dict[int, list[float]], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(memory, "REST_SECONDS", 0.05)
+    monkeypatch.setattr(memory, "_took_seconds", 0.05)
+    collect_at_rest(lambda: None)
+    until(searches[2])
+    assert memory._took_seconds != 0.05
+
+
+def test_all_garbage_is_searched_for_once_nobody_asks_any_more(
+    searches: dict[int, list[float]], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(memory, "REST_SECONDS", 0.05)
+    monkeypatch.setattr(memory, "QUIET_SECONDS", 0.3)
+    collect_at_rest(lambda: None)
+    until(searches[2])
+    assert searches[2][0] - searches[1][0] >= 0.25
+
+
+def test_all_garbage_does_not_wait_for_ever_for_that(
+    searches: dict[int, list[float]], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(memory, "REST_SECONDS", 0.05)
+    monkeypatch.setattr(memory, "QUIET_SECONDS", 3600)
+    monkeypatch.setattr(memory, "LONGEST_UNQUIET_SECONDS", 0.3)
+    began = time.monotonic()
+    while not searches[2] and time.monotonic() < began + 30:
+        collect_at_rest(lambda: None)
+        time.sleep(0.1)
+    until(searches[2])
+    assert searches[2][0] - began >= 0.25
+
+
+def test_all_garbage_is_searched_for_when_the_process_has_grown(
+    searches: dict[int, list[float]], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(memory, "REST_SECONDS", 0.05)
+    monkeypatch.setattr(memory, "QUIET_SECONDS", 3600)
+    monkeypatch.setattr(memory, "_resident_bytes", lambda: memory._resident_then + 257 * memory.MIB)
+    collect_at_rest(lambda: None)
+    until(searches[2])
 
 
 CAUSAL, SLIPPED, ALONE = tiny_checkpoint(), tiny_checkpoint(merge="raw-reshape"), tiny_checkpoint("decoder-only")

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import ctypes
 import gc
+import os
 import sys
 from collections.abc import Callable
 from contextlib import suppress
+from pathlib import Path
 from threading import Lock, Timer
 from time import monotonic
 
@@ -14,22 +16,29 @@ M_TRIM_THRESHOLD, M_TOP_PAD, M_MMAP_THRESHOLD, M_ARENA_MAX = -1, -2, -3, -8  # <
 ARENAS = 2
 """Heaps of the C library: each session has a thread of its own, and a heap of its own would keep holes of its own."""
 MIB = 2**20
-YOUNG_OBJECTS = 50_000
-"""Objects made before the youngest are searched for garbage; Python's own number is 700."""
+YOUNG_OBJECTS, YOUNG_SEARCHES = 50_000, 2
+"""Objects made before the youngest are searched for garbage, and such searches before the young are; Python's own
+numbers are 700 and 10."""
 
 RARELY = 10_000
-"""Searches of the young before all are searched: pages do not wait for that, it is done at rest."""
+"""Searches of the young before all are searched: neither imports nor pages wait for that, it is done at rest."""
 
 REST_SECONDS, LONGEST_SECONDS = 1.0, 5.0
 """After the last run of a page nobody waits for it any more; after the first, garbage waits no longer."""
 
-REST_PER_COLLECTION = 50
-"""Garbage of busy pages waits for so many times as long as the last collection took: a fiftieth of the time at most."""
+MAX_HELD_SECONDS = 0.1
+"""Searching all that is alive may hold a page for so long. Where it takes longer, as with transformers imported, only
+what was made since the last time is searched at rest, and all of it in the quiet."""
+
+QUIET_SECONDS, LONGEST_UNQUIET_SECONDS, MAX_UNQUIET_MIB = 10.0, 120.0, 256
+"""Nobody has asked for so long; all is searched before only if the last time is that long ago, or the process has grown
+by so much (Linux)."""
 
 _frozen = False
 _at_rest: Timer | None = None
 _waits_since: float | None = None  # when the first run ended since garbage was collected
-_took_seconds = 0.0  # the last collection
+_all_searched, _took_seconds = monotonic(), MAX_HELD_SECONDS  # when and how long all that is alive was last searched
+_resident_then = 0  # bytes
 _lock = Lock()
 
 
@@ -49,6 +58,14 @@ def keep_freed_memory(mebibytes: int = 256) -> None:
         mallopt(M_ARENA_MAX, ARENAS)
 
 
+def search_rarely() -> None:
+    """Let Python search for garbage by itself only among what was made lately.
+
+    What is imported stays, and searching through all of it again and again is a third of a second of a start.
+    """
+    gc.set_threshold(YOUNG_OBJECTS, YOUNG_SEARCHES, RARELY)
+
+
 def freeze_imports() -> None:
     """Exempt the objects of all imported modules from garbage collection; the first call only, before any model.
 
@@ -57,44 +74,72 @@ def freeze_imports() -> None:
     Whatever is alive when `gc.freeze` is called stays out of the collector's reach for good. A later call would put
     there what visitors have made.
     """
-    global _frozen
+    global _frozen, _resident_then
     with _lock:
         if _frozen:
             return
-        _frozen = True
-        gc.collect()
+        _frozen, _resident_then = True, _resident_bytes()
         gc.freeze()
-        gc.set_threshold(YOUNG_OBJECTS, gc.get_threshold()[1], RARELY)
+        search_rarely()
 
 
 def collect_at_rest(first: Callable[[], None]) -> None:
-    """Call `first`, and collect all garbage, when no run has ended for REST_SECONDS, or LONGEST_SECONDS after the first
-    that has.
+    """Call `first` and collect garbage at rest: no run has ended for REST_SECONDS, or it is LONGEST_SECONDS after the
+    first that has.
 
-    Streamlit would do so at the end of each run, before the browser has all of the page, which took a quarter of the
-    time of a run; `runner.postScriptGC` in .streamlit/config.toml says that it does not. What is dragged runs the page
-    many times a second.
+    Streamlit would collect all of it at the end of each run, before the browser has all
+    of the page, which took a quarter of the time of a run; `runner.postScriptGC` in .streamlit/config.toml says that it
+    does not. What is dragged runs the page many times a second.
     """
-    global _at_rest, _waits_since
+    global _waits_since
     with _lock:
-        if _at_rest is not None:
-            _at_rest.cancel()
         now = monotonic()
         _waits_since = _waits_since or now
-        longest = max(LONGEST_SECONDS, REST_PER_COLLECTION * _took_seconds)
-        _at_rest = Timer(max(0, min(REST_SECONDS, _waits_since + longest - now)), _collect, (first,))
-        _at_rest.daemon = True
-        _at_rest.start()
+        _start(max(0, min(REST_SECONDS, _waits_since + LONGEST_SECONDS - now)), _collect, first)
+
+
+def _start(seconds: float, act: Callable[..., None], *args: object) -> None:
+    """Instead of what waited until now; the lock is held."""
+    global _at_rest
+    if _at_rest is not None:
+        _at_rest.cancel()
+    _at_rest = Timer(seconds, act, args)
+    _at_rest.daemon = True
+    _at_rest.start()
 
 
 def _collect(first: Callable[[], None]) -> None:
-    global _waits_since, _took_seconds
+    global _waits_since
     with _lock:
         _waits_since = None
+        every = (
+            _took_seconds < MAX_HELD_SECONDS
+            or monotonic() - _all_searched >= LONGEST_UNQUIET_SECONDS
+            or _resident_bytes() - _resident_then > MAX_UNQUIET_MIB * MIB
+        )
+        if not every:
+            _start(QUIET_SECONDS, _collect_all)
     first()
+    if every:
+        _collect_all()
+    else:
+        gc.collect(1)
+
+
+def _collect_all() -> None:
+    global _all_searched, _took_seconds, _resident_then
     began = monotonic()
     gc.collect()
-    _took_seconds = monotonic() - began
+    _all_searched, _resident_then = monotonic(), _resident_bytes()
+    _took_seconds = _all_searched - began
+
+
+def _resident_bytes() -> int:
+    """What the process takes of the machine's memory; 0 where the system does not say it (all but Linux)."""
+    try:
+        return int(Path("/proc/self/statm").read_text().split()[1]) * os.sysconf("SC_PAGE_SIZE")
+    except (OSError, AttributeError):
+        return 0
 
 
 def give_back(forget: Callable[[], None]) -> None:
