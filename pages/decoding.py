@@ -39,7 +39,7 @@ def the_step(both: frame.Runs) -> None:
         with st.container(key="decoding_step"):
             with st.container(key="panel"):
                 view.step(both)
-            strategy_bar.formula()
+            strategy_bar.formula(both.a.ckpt.target_codec)
             strategy_bar.settings(both.a.ckpt.target_codec)
             with st.container(key="picture"):
                 what_it_read(both)
@@ -58,7 +58,7 @@ def the_step(both: frame.Runs) -> None:
         if beside is not None:
             with beside:
                 strategy_bar.settings(both.a.ckpt.target_codec, below_each_other=True)
-            strategy_bar.formula()
+            strategy_bar.formula(both.a.ckpt.target_codec)
     with picture:  # made last: the bars are what a click on a candidate is about
         what_it_read(both)
 
@@ -80,7 +80,7 @@ if both is None or both.main.summary.anatomy.writes:
         view.tabs()
         strategy_bar.choice()
 if both is None:
-    strategy_bar.formula()
+    strategy_bar.formula(None)
     strategy_bar.settings(None)
 elif not both.main.ckpt.anatomy.writes:
     with strip:

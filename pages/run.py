@@ -228,7 +228,7 @@ def remarks(shown: Shown) -> list[str]:
             f" Its log-probability is {labels.number(run.log_prob, 2)} over {len(run.steps)}"
             f" {'step' if len(run.steps) == 1 else 'steps'}."
         )
-    elif words := replace(shown.how, read=AS_USUAL).words():
+    elif words := replace(shown, how=replace(shown.how, read=AS_USUAL)).written_words:
         sentences.append(f"Written by: {words}. The Decoding page chooses that.")
     if shown.target is None and (rules := ckpt.codec("target").rules):
         sentences.append(f"The model's own settings keep tokens out: {', '.join(map(str, rules))}.")

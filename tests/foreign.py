@@ -23,7 +23,7 @@ from viz_transformer.model.kinds import StackName
 from viz_transformer.model.point import Growth, Point
 from viz_transformer.model.tap import OFF, Tap
 from viz_transformer.text.codec import AS_USUAL, Encoded, HowRead, check_choices
-from viz_transformer.text.rules import Rule
+from viz_transformer.text.rules import BeamSettings, Rule
 
 D, F, V = 12, 20, len(TARGET)
 LAYERS = (Heads(4, 2, 3, 5), Heads(6, 3, 2, 2, window=4))
@@ -207,6 +207,7 @@ class ForeignCodec:
     forced_start: tuple[int, ...] = ()
     banned = frozenset[int]()
     rules: tuple[Rule, ...] = ()
+    beam_settings: BeamSettings | None = None
     ends = frozenset({2, TARGET.index("z")})
     padding: int | None = None
     unknown: int | None = 3

@@ -55,13 +55,16 @@ def test_what_was_cut_ends_in_an_ellipsis() -> None:
 @pytest.mark.parametrize("what", [*VALUES, "nothing"])
 def test_a_setting_of_a_strategy_that_is_none_is_refused_in_a_short_sentence(what: str) -> None:
     value = VALUES.get(what)
-    for make in (
-        lambda: Beam(value),
+    of_the_model = (  # None is what the model itself has
         lambda: Beam(2, penalty=value),
         lambda: Beam(2, stop=value),
         lambda: Beam(2, length_penalty=value),
+    )
+    for make in (
+        lambda: Beam(value),
         lambda: Sampling(temperature=value),
         lambda: Sampling(seed=value),
+        *(of_the_model if value is not None else ()),
     ):
         with pytest.raises(ValueError) as caught:
             make()

@@ -22,10 +22,10 @@ from viz_transformer.ui.session.how import parse_how, read_beam, read_branches, 
 SETTINGS: dict[type[Beam | Sampling], dict[str, tuple[Any, ...]]] = {
     Beam: {
         "width": (1, 2, 4, 100, 101),
-        "length_penalty": (0.0, 0.6, 10.0),
-        "penalty": ("gnmt", "power"),
+        "length_penalty": (0.0, 0.6, 10.0, None),
+        "penalty": ("gnmt", "power", None),
         "count_end": (True, False),
-        "stop": (*STOP_RULES,),
+        "stop": (*STOP_RULES, None),
         "n_best": (1, 2),
     },
     Sampling: {
@@ -94,6 +94,7 @@ def check_addressed(draw: Random) -> None:
             "greedy|||0:7|x y|",
             "0.3.17.pin;1.5.9-4.other",
             "4,0.6,gnmt,end,none-better",
+            "4,-0.6,power,end,early_stopping=never",
             "0.8,0,1,0,1,0",
             "1,2,3",
         )

@@ -101,7 +101,7 @@ def test_beams_in_a_language_are_theirs(multilingual: Multilingual, name: str, p
     (ckpt, where), (_, other) = multilingual(name), LANGUAGES[name]
     chosen = ckpt.read_as(language=other)
     most = MOST - len(chosen.codec("target").forced_start)
-    beam = Beam(3, penalty="power", length_penalty=penalty, stop="width-finished")
+    beam = Beam(3, length_penalty=penalty, stop="early_stopping=True")
     run = decode(chosen, TEXT, strategy=beam, max_steps=most)
     given = {"num_beams": 3, "length_penalty": penalty, "early_stopping": True}
     answer = theirs(where, name, source=None, target=other, **given)[1]

@@ -60,6 +60,7 @@ from viz_transformer.numerals import percent, significant
 from viz_transformer.running.decoding import Run, decode
 from viz_transformer.running.edits import SetMask
 from viz_transformer.running.reading import read
+from viz_transformer.running.strategies import Beam
 from viz_transformer.running.tracing import trace
 from viz_transformer.text.codec import HowRead
 from viz_transformer.ui.pages.masks import masks_source, recorded_view
@@ -209,6 +210,28 @@ def test_embeddings_that_are_narrower_than_the_stream_are_strips_of_their_own_wi
     points = points if name == "opt/post" else ("token", "segment", "position", "sum", "normed", "out")
     for strip, point in zip(strips, points, strict=True):
         assert np.array_equal(numbers(strip["z"]).ravel(), run[f"{side}.embed.{point}"][0, 2].numpy())
+
+
+def test_a_beam_is_searched_by_the_folders_own_settings_until_others_are_chosen(
+    opened: Callable[..., AppTest], written: Callable[[str], Path]
+) -> None:
+    ckpt = load(written("bart"))
+    app = opened("bart", "decoding", strategy="beam", dec_tab="tree")
+    own = decode(ckpt, "two hundred", strategy=Beam(4))
+    assert own.tree is not None and own.tree.beam == Beam(
+        4, length_penalty=1.0, penalty="power", stop="early_stopping=False"
+    )
+    assert own.tree.beam.formula() in words(app) and str(own.tree.beam) in sent(app, "beam_tree")[0]["caption"]
+    assert wording("the_answer_is_that_of_generate", "length_penalty=1, early_stopping=False") in words(app)
+    assert app.number_input(key="decoding_beam_1").value == 1.0 and app.session_state["selection"]["beam"] == ()
+    app.selectbox(key="decoding_beam_4").set_value("none-better").run()
+    assert app.session_state["selection"]["beam"] == (4, 1.0, "power", "end", "none-better")
+    assert wording("the_answer_may_differ_from_that_of_generate", "length_penalty=1, early_stopping=False") in words(
+        app
+    )
+    app.button(key="decoding_beam_own").click().run()
+    assert not app.exception and app.session_state["selection"]["beam"] == ()
+    assert own.tree.beam.formula() in words(app)
 
 
 def test_decoding_says_that_nothing_is_written(opened: Callable[..., AppTest]) -> None:

@@ -111,11 +111,17 @@ def score_of(beam: Beam, total: float, ids: Key) -> float:
     return total / penalty(beam, length)
 
 
+def hoped(beam: Beam, total: float, ids: Key, most: int) -> float:
+    longest = beam.stop == "early_stopping=never" and beam.length_penalty > 0
+    return total / penalty(beam, most if longest else len(ids))
+
+
 @torch.no_grad()
 def slow_search(
     ckpt: Checkpoint, text: str, beam: Beam, most: int, forced: dict[int, int] | None = None, banned: Key = ()
 ) -> Slow:
     src = torch.tensor([ckpt.source_codec.encode(text).ids])
+    beam = beam.filled()
     found, alive = Slow(), [()]
     finished: list[tuple[float, Key]] = []
     for step in range(most):
@@ -127,9 +133,10 @@ def slow_search(
         every.sort(key=lambda each: -each[0])
         looked = every[: 2 * beam.width]
         going: list[Key] = []
+        counts_all = beam.counts_unfinished and step == most - 1
         for rank, (total, ids, log_prob) in enumerate(looked):
             ends = ids[-1] == 2
-            kept = rank < beam.width if ends else len(going) < beam.width
+            kept = rank < beam.width if ends or counts_all else len(going) < beam.width
             found.log_prob[ids], found.total[ids], found.rank[ids] = log_prob, total, rank
             found.kept[ids], found.ended[ids], found.margin[ids] = kept, step, None
             found.fate[ids] = ("finished" if kept else "late end") if ends else "pruned"
@@ -138,11 +145,13 @@ def slow_search(
             elif kept:
                 going.append(ids)
         last_in_width = looked[: beam.width][-1][0]
+        lowest = last_in_width if counts_all else found.total[going[-1]] if going else None
         for total, ids, _ in looked:
             if found.fate[ids] == "late end":
                 found.margin[ids] = last_in_width - total
             elif ids[-1] != 2 and not found.kept[ids]:
-                found.margin[ids] = found.total[going[-1]] - total
+                assert lowest is not None
+                found.margin[ids] = lowest - total
         for ids in alive:
             if ids:
                 found.ended[ids] = step
@@ -150,19 +159,24 @@ def slow_search(
                     found.fate[ids], found.margin[ids] = "went on", None
                 else:
                     best = max(total for total, each, _ in every if each[:-1] == ids and each[-1] != 2)
-                    found.margin[ids] = found.total[going[-1]] - best
+                    found.margin[ids] = None if lowest is None else lowest - best
+        if counts_all:
+            finished += [(score_of(beam, found.total[ids], ids), ids) for ids in going]
         finished.sort(key=lambda pair: -pair[0])
         for lost, ids in finished[beam.width :]:
+            if ids in going:
+                continue
             found.fate[ids], found.ended[ids] = "displaced", step
             found.margin[ids] = finished[beam.width - 1][0] - lost
         finished = finished[: beam.width]
         alive = going
         enough = len(finished) >= (1 if beam.stop == "first-finished" else beam.width)
-        hope = any(score_of(beam, found.total[ids], ids) > finished[-1][0] for ids in alive) if finished else True
-        if not alive or (enough and (beam.stop != "none-better" or not hope)):
+        hope = any(hoped(beam, found.total[ids], ids, most) > finished[-1][0] for ids in alive) if finished else True
+        hopes = beam.stop in ("none-better", "early_stopping=False", "early_stopping=never")
+        if not alive or (enough and (not hopes or not hope)):
             break
     for ids in alive:
-        found.fate[ids], found.ended[ids] = "stopped", step
+        found.fate[ids], found.ended[ids] = "cut off" if counts_all else "stopped", step
     best_going = sorted(((score_of(beam, found.total[ids], ids), ids) for ids in alive), key=lambda pair: -pair[0])
     top, found.answer = (finished or best_going)[0]
     for score, ids in [*finished, *best_going]:
@@ -180,13 +194,17 @@ CASES: list[dict[str, Any]] = [
     {"width": 3, "stop": "width-finished"},
     {"width": 4, "stop": "first-finished", "length_penalty": 1.5},
     {"width": 12, "length_penalty": 0.3},
+    {"width": 3, "stop": "early_stopping=False", "penalty": "power", "length_penalty": 1.0},
+    {"width": 2, "stop": "early_stopping=True", "penalty": "power", "length_penalty": -1.0},
+    {"width": 3, "stop": "early_stopping=never", "penalty": "power", "length_penalty": 2.0},
+    {"width": 4, "stop": "early_stopping=never"},
 ]
 GIVEN: list[dict[str, Any]] = [{}, {"forced": {0: 6, 1: 4}}, {"forced": {2: 9}}, {"banned": (5, 7)}, {"banned": (2,)}]
 
 
 @pytest.mark.parametrize(("case", "given", "seed"), list(product(CASES, GIVEN, [1, 2])))
 def test_the_tree_is_what_a_plain_search_did(case: dict[str, Any], given: dict[str, Any], seed: int) -> None:
-    ckpt, beam, most = ended(seed), Beam(**case), 7
+    ckpt, beam, most = ended(seed), Beam(**case).filled(), 7
     slow = slow_search(ckpt, "abc", beam, most, **given)
     force, ban = given.get("forced", {}), given.get("banned", ())
     try:
@@ -427,7 +445,7 @@ def test_a_beam_as_wide_as_all_answers_finds_the_best_of_them(
         for body in product((1, 2), repeat=length):
             weights = torch.rand(3, generator=numbers) + 0.1
             table[body] = (weights / weights.sum()).tolist()
-    beam, every = Beam(40, **settings), {}
+    beam, every = Beam(40, **settings).filled(), {}
     for length in range(most):
         for body in product((1, 2), repeat=length):
             ids = (*body, 0)

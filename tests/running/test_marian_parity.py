@@ -15,7 +15,7 @@ from viz_transformer.checkpoint import Checkpoint
 from viz_transformer.model.config import ModelConfig
 from viz_transformer.model.transformer import Transformer
 from viz_transformer.running.decoding import decode
-from viz_transformer.running.strategies import Beam, StopRule
+from viz_transformer.running.strategies import GENERATE_RULES, Beam, StopRule
 from viz_transformer.text.codec import Codec
 from viz_transformer.text.tokenizers import Characters
 from viz_transformer.text.vocabulary import Vocabulary
@@ -146,25 +146,26 @@ def test_greedy_tokens_log_probabilities_and_attention_are_those_of_marian(seed:
             torch.testing.assert_close(step.rows[f"decoder.{layer}.cross.weights"], weights, atol=1e-5, rtol=0)
 
 
-RULES: list[tuple[StopRule, bool]] = [("none-better", False), ("width-finished", True)]
+RULES: list[tuple[StopRule, bool | str]] = [("none-better", False), ("width-finished", True), *GENERATE_RULES.items()]
 
 
 @pytest.mark.parametrize(("stop", "early"), RULES)
 @pytest.mark.parametrize("penalty", [0.0, 0.6, 1.0, 2.0])
 @pytest.mark.parametrize(("seed", "width"), list(product(range(3), [2, 4])))
-def test_beams_that_end_in_time_have_marians_tokens_and_scores(
-    seed: int, width: int, penalty: float, stop: StopRule, early: bool
+def test_beams_have_marians_tokens_and_scores(
+    seed: int, width: int, penalty: float, stop: StopRule, early: bool | str
 ) -> None:
     """transformers divides by the number of tokens written to the power of the penalty, the end token among them.
 
-    At the maximum length it counts what is still going as finished, as we do not: only searches that end before.
+    At the maximum length it counts what is still going as finished, as our own rules do not: of these only searches
+    that end before.
     """
     theirs = marian(seed)
     ckpt, counted = ours(theirs), 0
     for source in SOURCES:
         options = {"num_beams": width, "num_return_sequences": width, "length_penalty": penalty}
         found = generated(theirs, source, early_stopping=early, **options)
-        if len(found.logits) >= MOST:
+        if len(found.logits) >= MOST and stop not in GENERATE_RULES:
             continue
         beam = Beam(width, penalty="power", length_penalty=penalty, stop=stop, n_best=width)
         run = decode(ckpt, source, strategy=beam, max_steps=MOST)

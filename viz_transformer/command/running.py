@@ -42,7 +42,8 @@ def translate(
     text: TextArgument,
     beam: BeamOption = None,
     length_penalty: Annotated[
-        float | None, typer.Option(help="Of --beam: 0 for none, default 0.6; more favours long answers.")
+        float | None,
+        typer.Option(help="Of --beam: 0 for none, more favours long answers; default 0.6, or the folder's own."),
     ] = None,
     n_best: Annotated[
         int | None, typer.Option(metavar="N", help="Of --beam: print so many answers, best first.")

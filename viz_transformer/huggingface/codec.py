@@ -10,7 +10,7 @@ from functools import cached_property
 from operator import index, itemgetter
 from pathlib import Path
 from threading import Lock
-from typing import Any, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 import transformers
 from transformers import GenerationConfig, PreTrainedTokenizerBase
@@ -21,7 +21,7 @@ from viz_transformer.huggingface.folder import GENERATION, HuggingFaceSummary
 from viz_transformer.huggingface.instrument import HuggingFaceModel, second_text
 from viz_transformer.sentences import in_one_line, listed, quoted, shortened
 from viz_transformer.text.codec import AS_USUAL, PAIR, Encoded, HowRead, check_choices, is_of_a_word
-from viz_transformer.text.rules import BadWords, NoRepeatedGram, NotTooShort, Rule, Suppressed
+from viz_transformer.text.rules import BadWords, BeamSettings, NoRepeatedGram, NotTooShort, Rule, Suppressed
 
 _LANGUAGE = re.compile(r"[a-z]{3}_[A-Z][a-z]{3}")  # of NLLB, which keeps no list of them
 _CONTROL = re.compile("[\\x00-\\x08\\x0b-\\x1f\\x7f\\udc80-\\udcff]")
@@ -165,12 +165,13 @@ def codecs_of(
                 anatomy.target_vocab_size or 0,
                 str(summary.path / GENERATION),
             ),
+            beam_settings=_beam_settings(generation, str(summary.path / GENERATION)) if anatomy.writes else None,
             is_target=anatomy.has_encoder,
             choices=("language",) * bool(languages) if anatomy.has_encoder else _of_decoder(template),
             template=template,
             **shared,
         )
-    notes = _notes(generation, names, tokenizer)
+    notes = _notes(generation, names, tokenizer, None if target is None else target.beam_settings)
     if rowless := _rowless(tokenizer, min(len(each.names) for each in (source, target) if each is not None)):
         named = listed([*map(quoted, [*rowless.values()][:NAMED]), *(["others"] if len(rowless) > NAMED else [])])
         notes.append(
@@ -220,6 +221,7 @@ class HuggingFaceCodec:
     ends: frozenset[int] = frozenset()
     banned: frozenset[int] = frozenset()
     rules: tuple[Rule, ...] = ()
+    beam_settings: BeamSettings | None = None
     padding: int | None = None
     unknown: int | None = None
     mask: int | None = None
@@ -484,6 +486,26 @@ def _rules(generation: Any, ends: frozenset[int], forced: int, vocabulary: int, 
     return tuple(found)
 
 
+MAX_EXPONENT = 10
+
+
+def _beam_settings(generation: Any, where: str) -> BeamSettings:
+    """What `generate` does in a beam search. Raises CheckpointError for settings that cannot be."""
+    alpha = 1.0 if generation.length_penalty is None else generation.length_penalty
+    if isinstance(alpha, bool) or not isinstance(alpha, int | float) or not -MAX_EXPONENT <= alpha <= MAX_EXPONENT:
+        raise CheckpointError(
+            f"{where}: length_penalty is {quoted(alpha)}, it has to be a number from {-MAX_EXPONENT} to {MAX_EXPONENT}:"
+            " correct it"
+        )
+    width = generation.num_beams
+    if width is not None and (type(width) is not int or width < 1):
+        raise CheckpointError(f"{where}: num_beams is {quoted(width)}, it has to be a whole number above 0: correct it")
+    early = generation.early_stopping
+    # As `generate` has it, which asks whether the setting is True and whether it is "never".
+    stopping: bool | Literal["never"] = "never" if early == "never" else early is True
+    return BeamSettings(None if width == 1 else width, float(alpha), stopping)
+
+
 # --- names
 
 
@@ -538,7 +560,9 @@ _BYTES = _byte_letters()
 # --- notes
 
 
-def _notes(generation: Any, names: Sequence[str], tokenizer: PreTrainedTokenizerBase) -> list[str]:
+def _notes(
+    generation: Any, names: Sequence[str], tokenizer: PreTrainedTokenizerBase, settings: BeamSettings | None
+) -> list[str]:
     """What is not as the folder's own settings have it, a sentence each."""
     notes = []
     asked = [
@@ -550,6 +574,8 @@ def _notes(generation: Any, names: Sequence[str], tokenizer: PreTrainedTokenizer
         notes.append(
             f"generation_config.json asks for {', '.join(asked)}; here the strategy that you choose counts alone."
         )
+    if settings is not None and settings != BeamSettings():
+        notes.append(f"A beam search has the folder's own {settings}, unless you choose others.")
     if len(tokenizer) < len(names):
         without = len(names) - len(tokenizer)
         notes.append(f"The model has {without:,} more tokens than its tokenizer; they are called by their ids.")

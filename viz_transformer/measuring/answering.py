@@ -136,7 +136,7 @@ def _written_for(side: Sides, sources: Sequence[tuple[int, ...]], beam: int | No
         side.model,
         sources,
         side.start,
-        Beam(beam or 1),
+        Beam(beam or 1).filled(side.target.beam_settings),
         ends=side.ends,
         most=side.model.anatomy.max_target - len(side.start) + 1,
         banned=side.target.banned,

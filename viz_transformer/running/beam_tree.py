@@ -10,7 +10,7 @@ from typing import Any, Literal
 from viz_transformer import numerals
 from viz_transformer.running.strategies import Beam
 
-Fate = Literal["went on", "finished", "pruned", "late end", "displaced", "stopped"]
+Fate = Literal["went on", "finished", "pruned", "late end", "displaced", "stopped", "cut off"]
 FATES: Mapping[Fate, str] = {
     "went on": "it was extended in the next step",
     "finished": "it wrote its end token and is among the best finished ones",
@@ -18,6 +18,7 @@ FATES: Mapping[Fate, str] = {
     "late end": "an end token counts only among the first `width` continuations of a step",
     "displaced": "it had finished, and better ones finished later",
     "stopped": "it was still going when the search stopped",
+    "cut off": "it was still going at the maximum length, where the stop rule counts it as finished",
 }
 
 
@@ -29,8 +30,8 @@ class Hypothesis:
     place of its last token. log_prob: of that token alone; total: of all its tokens. length: |Y|, as it is counted;
     score: total / penalty(|Y|). rank: its place among the continuations of its step, 0 = most probable. kept: whether
     the search took it up; the others were only looked at. ended: the step that decided its fate. margin: by how much it
-    was beaten, as log-probability for "pruned" and "late end", as score for "finished", "displaced" and "stopped"; None
-    where nothing beat it: one that was stopped may have a better score than the answer, if that has finished.
+    was beaten, as log-probability for "pruned" and "late end", else as score; None where nothing beat it: one that was
+    stopped may have a better score than the answer, if that has finished.
     """
 
     index: int
@@ -65,8 +66,10 @@ class BeamTree:
 
     @cached_property
     def finished(self) -> tuple[Hypothesis, ...]:
-        """The finished hypotheses, at most as many as the beam is wide, best score first."""
-        return tuple(sorted((n for n in self.nodes if n.fate == "finished"), key=lambda n: n.score, reverse=True))
+        """The finished hypotheses, at most as many as the beam is wide, best score first; with them those that the stop
+        rule counts as finished."""
+        found = (n for n in self.nodes if n.fate in ("finished", "cut off"))
+        return tuple(sorted(found, key=lambda n: n.score, reverse=True)[: self.beam.width])
 
     @cached_property
     def best(self) -> tuple[Hypothesis, ...]:
@@ -108,8 +111,10 @@ class BeamTree:
         node = self.nodes[index]
         margin = "" if node.margin is None else f" by {numerals.number(node.margin, 2)}"
         if index == self.answer:
-            finished = node.fate == "finished"
-            ended, other = ("finished", "finished ") if finished else ("was still going when the search stopped", "")
+            ended, other = {
+                "finished": ("finished", "finished "),
+                "cut off": ("was still going at the maximum length, which counts as finished", "finished "),
+            }.get(node.fate, ("was still going when the search stopped", ""))
             return (
                 f"The answer: it {ended}, and no other {other}one scores better than {numerals.number(node.score, 2)}."
             )
@@ -117,15 +122,22 @@ class BeamTree:
             return self._why_went_on(node)
         return {
             "finished": f"It finished in step {node.ended}; the answer scores better{margin}.",
-            "pruned": f"Pruned in step {node.ended}: the last of the {self.beam.width} that went on had more"
-            f" log-probability{margin}.",
+            "pruned": f"Pruned in step {node.ended}: the last of the {self.beam.width} that {self._kept_as(node.ended)}"
+            f" had more log-probability{margin}.",
             "late end": f"Its end token came too late in step {node.ended}: only one among the first"
             f" {self.beam.width} continuations counts; the last of those had more log-probability{margin}.",
             "displaced": f"It finished in step {node.step}, and in step {node.ended} there were {self.beam.width}"
             f" finished ones with a better score{margin}.",
             "stopped": f"The search stopped in step {node.ended} while it was going; "
             + (f"the answer scores better{margin}." if margin else "its score is better, but the answer has finished."),
+            "cut off": f"It was still going at the maximum length, in step {node.ended}, which counts as finished; the"
+            f" answer scores better{margin}.",
         }[node.fate]
+
+    def _kept_as(self, step: int) -> str:
+        """What became of those that a step took up."""
+        in_time = step < self.steps - 1 or any(node.fate == "stopped" for node in self.nodes)
+        return "went on" if in_time or not self.beam.counts_unfinished else "count as finished"
 
     def _why_went_on(self, node: Hypothesis) -> str:
         """What became of the line that it began: the last of its extensions, and whether the answer is one of them."""
@@ -135,6 +147,7 @@ class BeamTree:
         ends = {
             "finished": "finished",
             "stopped": "was still going when the search stopped",
+            "cut off": "was still going at the maximum length",
             "displaced": "was displaced",
         }
         return f"It went on; the last of its extensions {ends.get(last.fate, 'was pruned')} in step {last.ended}."
@@ -156,7 +169,7 @@ class BeamTree:
 
     def _got_to(self, index: int) -> tuple[bool, int, bool, int]:
         node = self.nodes[index]
-        return node.fate in ("finished", "stopped"), node.ended, node.fate == "finished", -index
+        return node.fate in ("finished", "stopped", "cut off"), node.ended, node.fate == "finished", -index
 
     def to_dict(self) -> dict[str, Any]:
         """All of it as plain data: `translate --tree` writes this as JSON."""
@@ -191,8 +204,10 @@ class _Node:
 class TreeRecorder:
     """Writes down what a search does with its hypotheses; `tree` is there when it is over."""
 
-    def __init__(self, beam: Beam, ends: Collection[int], begun: int = 0) -> None:
+    def __init__(self, beam: Beam, ends: Collection[int], begun: int = 0, most: int | None = None) -> None:
+        """most: steps at most, None for no end of them."""
         self.beam, self.ends, self.begun = beam, ends, begun
+        self.most = most if beam.counts_unfinished else None
         self.nodes: list[_Node] = []
         self.alive: list[int | None] = [None]  # the nodes of the hypotheses that go on
         self.step = 0
@@ -211,6 +226,8 @@ class TreeRecorder:
         first = len(self.nodes)
         cutoff = min((looked_at[place][3] for place in kept), default=None)
         in_width = [entry[3] for entry in looked_at[: self.beam.width]]
+        if self.step + 1 == self.most:  # all of these count as finished
+            cutoff = in_width[-1]
         for rank, (parent, token, log_prob, total, is_kept) in enumerate(looked_at):
             ends = token in self.ends
             node = _Node(self.alive[parent], self.step, token, log_prob, total, rank, is_kept, ends, ended=self.step)
@@ -238,12 +255,13 @@ class TreeRecorder:
         """The finished tree; `answer` are the ids that the search has chosen."""
         for place in self.alive:
             if place is not None:
-                self.nodes[place].fate, self.nodes[place].ended = "stopped", self.step - 1
+                self.nodes[place].fate = "cut off" if self.step == self.most else "stopped"
+                self.nodes[place].ended = self.step - 1
         self._follow_displaced()
         scores = [self._score(node) for node in self.nodes]
         chosen = self._find(answer)
         for node, (_, score) in zip(self.nodes, scores, strict=True):
-            if node.fate in ("finished", "stopped") and node is not self.nodes[chosen]:
+            if node.fate in ("finished", "stopped", "cut off") and node is not self.nodes[chosen]:
                 behind = scores[chosen][1] - score
                 node.margin = behind if behind >= 0 else None
         nodes = []
@@ -264,13 +282,14 @@ class TreeRecorder:
             found = [
                 (self._score(node)[1], place)
                 for place, node in enumerate(self.nodes)
-                if node.step == step and node.fate == "finished"
+                if node.step == step and node.fate in ("finished", "cut off")
             ]
             ranked = sorted([*best, *found], key=lambda pair: pair[0], reverse=True)
             best, out = ranked[: self.beam.width], ranked[self.beam.width :]
             for score, place in out:
                 node = self.nodes[place]
-                node.fate, node.ended, node.margin = "displaced", step, best[-1][0] - score
+                if node.fate == "finished":
+                    node.fate, node.ended, node.margin = "displaced", step, best[-1][0] - score
 
     def _find(self, ids: Sequence[int]) -> int:
         """The node at the end of these tokens."""

@@ -154,7 +154,7 @@ def decode_stream(
 ) -> DecodeStream:
     """`decode` as an iterator over its steps; its `run` is there when the last step is. Input is checked at once."""
     job = _job(ckpt, source, strategy, tuple(edits))
-    codec, room = ckpt.codec("target"), job.most
+    codec, room, strategy = ckpt.codec("target"), job.most, _filled(strategy, ckpt)
     if max_steps is not None and max_steps < 1:
         raise ValueError(f"max_steps={max_steps} must be at least 1")
     most = room if max_steps is None else min(room, max_steps)
@@ -204,7 +204,7 @@ def follow(
     search may not write. In one pass, or step by step for a model that is not causal. Raises ValueError for no ids, too
     many, ids outside the vocabulary, and tokens behind an end token.
     """
-    job = _job(ckpt, source, strategy, tuple(edits))
+    job = _job(ckpt, source, _filled(strategy, ckpt), tuple(edits))
     written = ckpt.codec("target").encode_ids(ids).ids
     if not 1 <= len(written) <= job.most:
         raise ValueError(f"{len(written)} ids cannot be followed: this model writes 1 to {job.most} tokens here")
@@ -217,6 +217,14 @@ def follow(
         banned=ckpt.codec("target").banned | frozenset(_given_ids(ckpt, ban, "ban")),
     )
     return DecodeStream(_recorded(marked, written)).run_to_the_end()
+
+
+def _filled(strategy: Strategy, ckpt: Checkpoint) -> Strategy:
+    """The strategy with the model's own settings in the place of those that are not given."""
+    codec = ckpt.target_codec
+    if isinstance(strategy, Beam):
+        return strategy.filled(None if codec is None else codec.beam_settings)
+    return strategy
 
 
 _GIVES = {

@@ -15,7 +15,7 @@ from viz_transformer.model.instrument import Anatomy, NotTold
 from viz_transformer.running.decoding import Run
 from viz_transformer.running.record import Tokens, Trace, is_watched
 from viz_transformer.text.codec import AS_USUAL, Encoded, HowRead, check_choices
-from viz_transformer.text.rules import Rule
+from viz_transformer.text.rules import BeamSettings, Rule
 
 OTHER_TEXT = "a recording of one call cannot read another text"
 
@@ -80,6 +80,7 @@ class RecordedText:
     forced_start: tuple[int, ...] = ()
     ends = banned = frozenset[int]()
     rules: tuple[Rule, ...] = ()
+    beam_settings: BeamSettings | None = None
     padding: int | None = None
     unknown: int | None = None
     mask: int | None = None

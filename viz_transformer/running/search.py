@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
+from operator import itemgetter
 
 import torch
 from torch import Tensor
@@ -104,12 +105,13 @@ class DecoderState:
 class _Search:
     """The search for one text: hypotheses that go on, all of one length, and the best finished ones (ids, log_prob).
 
-    begun: tokens that each was made to begin with, before the first step; they count as written. With a `recorder`
-    every continuation that is looked at is written down.
+    most: tokens that a hypothesis has at most; begun: those that each was made to begin with, before the first step;
+    they count as written. With a `recorder` every continuation that is looked at is written down.
     """
 
     beam: Beam
     ends: Collection[int]
+    most: int
     begun: int = 0
     recorder: TreeRecorder | None = None
     alive: list[tuple[list[int], float]] = field(default_factory=lambda: [([], 0.0)])
@@ -121,6 +123,7 @@ class _Search:
         Returns the place of each new hypothesis' parent.
         """
         width, vocabulary = self.beam.width, log_probs.size(1)
+        all_end = self.beam.counts_unfinished and len(self.alive[0][0]) + 1 >= self.most
         total = log_probs + torch.tensor([[p] for _, p in self.alive], dtype=torch.float64, device=log_probs.device)
         total[log_probs == -math.inf] = -math.inf  # what is banned stays so behind a score that is not a number
         if forced is None:
@@ -140,7 +143,7 @@ class _Search:
                 break
             parent, token = divmod(place, vocabulary)
             hypothesis = ([*self.alive[parent][0], token], log_prob)
-            kept = rank < width if token in self.ends else len(grown) < width
+            kept = rank < width if all_end or token in self.ends else len(grown) < width
             if kept and token in self.ends:
                 self.finished.append(hypothesis)
             elif kept:
@@ -171,23 +174,37 @@ class _Search:
         ids, log_prob = hypothesis
         return self.beam.score(log_prob, self.beam.counted(self.begun + len(ids), ended=True))
 
-    def is_over(self, most: int) -> bool:
-        """The stop rule of `Beam`, for hypotheses of at most `most` tokens."""
-        if not self.alive or len(self.alive[0][0]) >= most:
+    @property
+    def is_full(self) -> bool:
+        """Whether the hypotheses that go on have as many tokens as they may have."""
+        return bool(self.alive) and len(self.alive[0][0]) >= self.most
+
+    def is_over(self) -> bool:
+        """The stop rule of `Beam`."""
+        stop, width = self.beam.stop, self.beam.width
+        if not self.alive or self.is_full:
             return True
-        if len(self.finished) < (1 if self.beam.stop == "first-finished" else self.beam.width):
+        if len(self.finished) < (1 if stop == "first-finished" else width):
             return False
-        if self.beam.stop != "none-better":
-            return True
         worst = self.score_ended(self.finished[-1])
-        return all(self.score(hypothesis) <= worst for hypothesis in self.alive)
+        if stop == "none-better":
+            return all(self.score(hypothesis) <= worst for hypothesis in self.alive)
+        if stop in ("early_stopping=False", "early_stopping=never") and width > 1:  # a width of 1 is greedy there
+            return not self._hope() > worst
+        return True
+
+    def _hope(self) -> float:
+        """The score that the most probable hypothesis may get, as `generate` reckons it."""
+        ids, log_prob = self.alive[0]
+        longest = self.beam.stop == "early_stopping=never" and (self.beam.length_penalty or 0) > 0
+        return self.beam.score(log_prob, self.begun + (self.most if longest else len(ids)))
 
     def answer(self) -> tuple[list[int], float]:
         """The best hypothesis, end token included, and its score."""
-        if self.finished:
-            return self.finished[0][0], self.score_ended(self.finished[0])
-        best = max(self.alive, key=self.score)
-        return best[0], self.score(best)
+        found = [(ids, self.score_ended((ids, total))) for ids, total in self.finished[:1]]
+        if not found or (self.is_full and self.beam.counts_unfinished):
+            found += [(ids, self.score((ids, total))) for ids, total in self.alive]
+        return max(found, key=itemgetter(1))
 
 
 Progress = Callable[[int, int], None]
@@ -228,8 +245,11 @@ def beam_search(
     # An edit changes the search too, so then its passes go through a Recorder.
     because = whole_passes_because(model, start, edits, src[0] if src else ())
     state = DecoderState(model, src, cached=because is None, edits=edits or None)
-    recorded = vocabulary is not None
-    searches = [_Search(beam, ends, begun, TreeRecorder(beam, ends, begun) if recorded else None) for _ in src or [()]]
+    beam, recorded = beam.filled(), vocabulary is not None
+    searches = [
+        _Search(beam, ends, most, begun, TreeRecorder(beam, ends, begun, most) if recorded else None)
+        for _ in src or [()]
+    ]
     out = torch.tensor(sorted(banned), dtype=torch.long)
     going = searches
     fed = [list(start) for _ in going]
@@ -245,7 +265,7 @@ def beam_search(
             if token is None:
                 _remove(log_probs[row : row + count], rules, start, search)
             parents = search.grow(log_probs[row : row + count], token)
-            if not search.is_over(most):
+            if not search.is_over():
                 left.append(search)
                 rows += [row + parent for parent in parents]
                 fed += [[ids[-1]] for ids, _ in search.alive]

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import math
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from functools import cached_property
 from types import MappingProxyType
 from typing import Literal
 
@@ -15,7 +16,7 @@ from torch import Tensor
 from viz_transformer import numerals
 from viz_transformer.numerals import significant
 from viz_transformer.sentences import quoted
-from viz_transformer.text.rules import RULES
+from viz_transformer.text.rules import RULES, BeamSettings
 
 KEPT = "kept"
 REASONS = (KEPT, "banned", *RULES, "greedy", "top-k", "top-p", "min-p")
@@ -103,13 +104,32 @@ class Sampling:
 
 
 Penalty = Literal["gnmt", "power"]
-StopRule = Literal["none-better", "width-finished", "first-finished"]
+StopRule = Literal[
+    "none-better",
+    "width-finished",
+    "first-finished",
+    "early_stopping=False",
+    "early_stopping=True",
+    "early_stopping=never",
+]
+_ENOUGH = "as many as the width have finished"
 STOP_RULES: dict[StopRule, str] = {
-    "none-better": "as many as the width have finished and none that goes on scores better than the worst of them",
-    "width-finished": "as many as the width have finished",
+    "none-better": f"{_ENOUGH} and none that goes on scores better than the worst of them",
+    "width-finished": _ENOUGH,
     "first-finished": "one has finished",
+    "early_stopping=False": f"{_ENOUGH} and the most probable one that goes on scores no better than the worst of them",
+    "early_stopping=True": _ENOUGH,
+    "early_stopping=never": f"{_ENOUGH} and the most probable one that goes on would score no better than the worst of"
+    " them if it reached the maximum length with the log-probability it has",
 }
-WIDEST = 100
+GENERATE_RULES: Mapping[StopRule, bool | Literal["never"]] = {
+    "early_stopping=False": False,
+    "early_stopping=True": True,
+    "early_stopping=never": "never",
+}
+"""The rules of transformers' `generate`, by the value of its `early_stopping`. Under them the hypotheses that are still
+going at the maximum length count as finished."""
+WIDEST, USUAL_WIDTH = 100, 4
 
 
 @dataclass(frozen=True)
@@ -120,17 +140,22 @@ class Beam:
     |Y|^length_penalty for "power". |Y| counts the tokens written, the end token among them if `count_end`, and
     a language that every answer is made to begin with.
     Of the 2 * width best continuations of a step, an end token among the first `width` finishes its hypothesis. The
-    search ends at the maximum length, when nothing goes on, or by the `stop` rule (`STOP_RULES`). With width 1, the
-    default rule and the end token counted that is greedy decoding. `n_best` finished hypotheses are handed out, best
-    first.
-    Source: Wu et al. (2016), equation 14, without the coverage term. Raises ValueError for settings out of bounds.
+    search ends at the maximum length, when nothing goes on, or by the `stop` rule (`STOP_RULES`). A finished hypothesis
+    comes before those still going at the maximum length; under the rules of `generate` (`GENERATE_RULES`) the `width`
+    most probable of the last step count as finished there, whatever their last token. With width 1 and the end token
+    counted that is greedy decoding. `n_best` finished hypotheses are handed out, best first.
+
+    A length_penalty, penalty or stop of None is the model's own (`filled`): for a folder of transformers what
+    `generate` does with its generation_config, for any other model 0.6, "gnmt" and "none-better".
+    Source: Wu et al. (2016), equation 14, without the coverage term; the other rules as in transformers 5. Raises
+    ValueError for settings out of bounds.
     """
 
     width: int
-    length_penalty: float = field(default=0.6, kw_only=True)
-    penalty: Penalty = field(default="gnmt", kw_only=True)
+    length_penalty: float | None = field(default=None, kw_only=True)
+    penalty: Penalty | None = field(default=None, kw_only=True)
     count_end: bool = field(default=True, kw_only=True)
-    stop: StopRule = field(default="none-better", kw_only=True)
+    stop: StopRule | None = field(default=None, kw_only=True)
     n_best: int = field(default=1, kw_only=True)
 
     def __post_init__(self) -> None:
@@ -138,12 +163,24 @@ class Beam:
             raise ValueError(
                 f"width={quoted(self.width)} is not a beam width: choose a whole number from 1 to {WIDEST}"
             )
-        _check("length_penalty", self.length_penalty, 0, 10)
-        if self.penalty not in ("gnmt", "power"):
-            raise ValueError(f"penalty={quoted(self.penalty)} is not known: choose gnmt or power")
-        if self.stop not in tuple(STOP_RULES):
+        if self.stop is not None and self.stop not in tuple(STOP_RULES):
             raise ValueError(f"stop={quoted(self.stop)} is not known: choose {', '.join(STOP_RULES)}")
+        if self.length_penalty is not None:
+            _check("length_penalty", self.length_penalty, -10 if self.stop in GENERATE_RULES else 0, 10)
+        if self.penalty not in (None, "gnmt", "power"):
+            raise ValueError(f"penalty={quoted(self.penalty)} is not known: choose gnmt or power")
         _check_whole("n_best", self.n_best, 1, self.width)
+
+    def filled(self, own: BeamSettings | None = None) -> Beam:
+        """The same search with every setting: those that are None as the model's `own` settings have them, and without
+        any as is usual here. Raises ValueError for settings that do not go together."""
+        alpha, penalty, stop = self._settings if own is None else self._over(_of_generate(own))
+        return replace(self, length_penalty=alpha, penalty=penalty, stop=stop)
+
+    @property
+    def counts_unfinished(self) -> bool:
+        """Whether hypotheses that are still going at the maximum length count as finished."""
+        return self.stop in GENERATE_RULES
 
     def score(self, log_prob: float, length: int) -> float:
         """What hypotheses are compared by; `length` is |Y|."""
@@ -151,30 +188,57 @@ class Beam:
 
     def divisor(self, length: int) -> float:
         """The penalty of a hypothesis of |Y| = `length`; 1 for an empty one under "power"."""
-        base = (5 + length) / 6 if self.penalty == "gnmt" else max(length, 1)
-        return math.pow(base, self.length_penalty)
+        alpha, penalty, _ = self._settings
+        base = (5 + length) / 6 if penalty == "gnmt" else max(length, 1)
+        return math.pow(base, alpha)
+
+    def divisor_words(self, length: int) -> str:
+        """The penalty of a hypothesis of |Y| = `length` with its numbers, not yet computed."""
+        alpha, penalty, _ = self._settings
+        base = f"((5 + {length})/6)" if penalty == "gnmt" else str(max(length, 1))
+        return f"{base}^{significant(alpha, 6)}"
 
     def counted(self, written: int, *, ended: bool) -> int:
         """|Y| of a hypothesis of that many tokens, the end token included if it has `ended`."""
         return written - (ended and not self.count_end)
 
     def __str__(self) -> str:
-        parts = [f"beam, width {self.width}", f"length penalty {significant(self.length_penalty, 6)}"]
-        parts += ["power"] if self.penalty == "power" else []
+        alpha, penalty, stop = self._settings
+        parts = [f"beam, width {self.width}", f"length penalty {significant(alpha, 6)}"]
+        parts += ["power"] if penalty == "power" else []
         parts += ["end token not counted"] if not self.count_end else []
-        parts += [f"stop: {self.stop}"] if self.stop != "none-better" else []
+        parts += [f"stop: {stop}"] if stop != "none-better" else []
         parts += [f"{self.n_best} best"] if self.n_best > 1 else []
         return ", ".join(parts)
 
     def formula(self) -> str:
         """The score and the stop rule, in full."""
-        divisor = (
-            f"((5 + |Y|)/6)^{significant(self.length_penalty, 6)}"
-            if self.penalty == "gnmt"
-            else f"|Y|^{significant(self.length_penalty, 6)}"
-        )
+        alpha, penalty, stop = self._settings
+        divisor = f"((5 + |Y|)/6)^{significant(alpha, 6)}" if penalty == "gnmt" else f"|Y|^{significant(alpha, 6)}"
         counts = "tokens written, end token included" if self.count_end else "tokens written without the end token"
-        return f"score = log p(Y) / {divisor}; |Y|: {counts}; stops when {STOP_RULES[self.stop]}"
+        found = f"score = log p(Y) / {divisor}; |Y|: {counts}; stops when {STOP_RULES[stop]}"
+        if stop not in GENERATE_RULES:
+            return found
+        return f"{found} ({stop}); at the maximum length the {self.width} most probable count as finished"
+
+    @cached_property
+    def _settings(self) -> _Settings:
+        """length_penalty, penalty and stop, where they are None as is usual here."""
+        return self._over(_USUAL)
+
+    def _over(self, usual: _Settings) -> _Settings:
+        alpha, penalty, stop = usual
+        own = self.length_penalty
+        return alpha if own is None else own, self.penalty or penalty, self.stop or stop
+
+
+_Settings = tuple[float, Penalty, StopRule]
+_USUAL: _Settings = (0.6, "gnmt", "none-better")
+
+
+def _of_generate(own: BeamSettings) -> _Settings:
+    rule = next(rule for rule, value in GENERATE_RULES.items() if value == own.early_stopping)
+    return own.length_penalty, "power", rule
 
 
 Strategy = Greedy | Sampling | Beam

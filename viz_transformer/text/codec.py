@@ -10,7 +10,7 @@ from operator import index
 from typing import Any, Protocol
 
 from viz_transformer.sentences import quoted
-from viz_transformer.text.rules import Rule
+from viz_transformer.text.rules import BeamSettings, Rule
 from viz_transformer.text.tokenizers import Tokenizer, tokenizer_from_dict
 from viz_transformer.text.vocabulary import Vocabulary
 
@@ -134,6 +134,11 @@ class TextCodec(Protocol):
     @property
     def rules(self) -> tuple[Rule, ...]:
         """What else keeps tokens from being written, by what was written before."""
+        ...
+
+    @property
+    def beam_settings(self) -> BeamSettings | None:
+        """What the model's own settings say of a beam search, None where it has none."""
         ...
 
     @property
@@ -302,6 +307,11 @@ class Codec:
     def rules(self) -> tuple[Rule, ...]:
         """None."""
         return ()
+
+    @property
+    def beam_settings(self) -> None:
+        """None."""
+        return
 
     @property
     def ends(self) -> frozenset[int]:

@@ -1,13 +1,14 @@
-"""Rules by which a model's own settings keep tokens from being written, each with a name: what it removes is shown.
+"""A model's own settings of how an answer is written: rules that keep tokens from being written, each with a name, so
+that what it removes is shown, whatever a strategy would choose; and what a beam search does where nobody says.
 
-Those of transformers' `generation_config`, with the same meaning; whatever a strategy would choose.
+Those of transformers' `generation_config`, with the same meaning.
 """
 
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
-from typing import ClassVar, Protocol
+from typing import ClassVar, Literal, Protocol
 
 
 class Rule(Protocol):
@@ -102,3 +103,19 @@ def removals(rules: Sequence[Rule], read: Sequence[int], step: int) -> Mapping[s
         if ids := rule.removes(read, step):
             found.setdefault(rule.name, set()).update(ids)
     return found
+
+
+@dataclass(frozen=True)
+class BeamSettings:
+    """What `generate` of transformers does in a beam search: hypotheses are compared by their log-probability over the
+    tokens written to the power of `length_penalty`. width: None where greedy decoding is what the settings ask for."""
+
+    width: int | None = None
+    length_penalty: float = 1.0
+    early_stopping: bool | Literal["never"] = False
+
+    def __str__(self) -> str:
+        """The settings by the names that `generate` gives them."""
+        never = self.early_stopping == "never"
+        stopping = '"never"' if never else self.early_stopping
+        return f"length_penalty={self.length_penalty:g}, early_stopping={stopping}"

@@ -8,6 +8,7 @@ from wording import wording
 
 from viz_transformer.running.strategies import Beam, Greedy, Sampling
 from viz_transformer.text.codec import HowRead
+from viz_transformer.text.rules import BeamSettings
 from viz_transformer.ui.session.how import (
     MOST_BRANCHES,
     SAMPLED,
@@ -28,6 +29,8 @@ HOWS = [
     How(),
     How("sampling", (0.7, 40, 0.95, 0.02, 1.3, 7), (3, 5), "ein | Hund", ((2, 17), (5, 4)), "über 2"),
     How("beam", (8, 1.0, "power", "no-end", "first-finished"), branch="pin"),
+    How("beam", branch="pin"),
+    How("beam", (3, -0.5, "power", "end", "early_stopping=never")),
     How(prefix="a,b;c"),
     How(off=("encoder",)),
     How("beam", SEARCHED, off=("encoder", "decoder")),
@@ -78,7 +81,11 @@ def test_settings_become_the_strategies_that_they_name():
     assert How("beam", (8, 1.0, "power", "no-end", "first-finished")).value() == Beam(
         8, length_penalty=1.0, penalty="power", count_end=False, stop="first-finished"
     )
-    assert How("beam", SEARCHED).value() == Beam(4)
+    assert How("beam", SEARCHED).value() == How("beam").value() == Beam(4).filled()
+    own = BeamSettings(6, 2.0, early_stopping=True)
+    assert How("beam").value(own) == Beam(6).filled(own)
+    assert How("beam", SEARCHED).value(own) == Beam(4).filled()
+    assert How("beam").value(BeamSettings(1000)) == Beam(100).filled(BeamSettings())
 
 
 def test_a_beginning_of_two_lines_is_quoted_on_one():
@@ -125,9 +132,12 @@ def test_settings_of_sampling_that_cannot_be_are_refused(given: str):
 
 def test_settings_of_a_beam_are_read_or_refused():
     assert read_beam("4,0.6,gnmt,end,none-better") == SEARCHED
+    assert read_beam("own") == ()
     assert read_beam("100,10,power,no-end,width-finished") == (100, 10.0, "power", "no-end", "width-finished")
+    assert read_beam("3,-0.5,power,end,early_stopping=True") == (3, -0.5, "power", "end", "early_stopping=True")
     wrong = ["0,0.6,gnmt,end,none-better", "1000,0.6,gnmt,end,none-better", "4,nan,gnmt,end,none-better"]
     wrong += ["4,0.6,other,end,none-better", "4,0.6,gnmt,yes,none-better", "4,0.6,gnmt,end,never", "4,0.6,gnmt,end", ""]
+    wrong += ["4,-0.5,power,end,none-better", "4,--0.5,power,end,early_stopping=True"]
     assert [read_beam(each) for each in wrong] == [None] * len(wrong)
 
 

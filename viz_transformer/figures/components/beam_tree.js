@@ -23,13 +23,15 @@ const WORDS = {
   displaced: "displaced",
   pruned: "pruned",
   stopped: "still going",
+  "cut off": "cut off",
   "late end": "late end",
 }
 const MEANINGS = {
   finished: "finished",
   displaced: "finished, displaced",
-  pruned: "pruned",
   stopped: "still going at the end",
+  "cut off": "still going, counted as finished",
+  pruned: "pruned",
   "late end": "end token too late",
 }
 
@@ -302,7 +304,7 @@ function makeTree(root) {
     const size = (strong ? 9 : 7) * z
     context.strokeStyle = context.fillStyle = ink
     context.lineWidth = (strong ? 2.4 : 1.5) * z
-    if (fate === "stopped") {
+    if (fate === "stopped" || fate === "cut off") {
       for (let n = 0; n < 3; n++) context.fillRect(x + (3 + 5 * n) * z, y - z, 2.2 * z, 2.2 * z)
       return
     }
@@ -340,7 +342,8 @@ function makeTree(root) {
     sign(context, fate, x + wide / 2, y, paper.one(strong ? "text" : "muted"), strong)
     if (rowHeight() < 41 * z) return
     const words = strong ? "answer" : WORDS[fate]
-    const scored = strong || fate === "finished" || fate === "displaced" ? ` ${number(nodes.score[i], 2)}` : ""
+    const competed = strong || ["finished", "displaced", "cut off"].includes(fate)
+    const scored = competed ? ` ${number(nodes.score[i], 2)}` : ""
     context.font = sans(12 * z, strong ? 600 : 400)
     context.textAlign = "left"
     const room = view.col * (strong ? 1.3 : 1) - 6 * z
@@ -421,7 +424,7 @@ function makeTree(root) {
   // ---- the legend: what colour, width and signs mean
 
   function legendLayout(context, width, z = place.z) {
-    const fates = ["finished", "displaced", "stopped", "pruned", "late end"].filter((fate) => head.fates.includes(fate))
+    const fates = Object.keys(MEANINGS).filter((fate) => head.fates.includes(fate))
     /** @type {{kind: string, text: string, before?: string, lead?: number, sample?: number, wide?: number, x?: number, row?: number}[]} */
     const items = [
       { kind: "score", before: number(low, 2), text: `${number(high, 2)}  score` },
@@ -433,7 +436,7 @@ function makeTree(root) {
     context.font = sans(13 * z)
     for (const item of items) {
       const lead = item.before === undefined ? 0 : context.measureText(item.before).width + 6 * z
-      const sample = { score: 96, width: 60, answer: 26, stopped: 22 }[item.kind] ?? 20
+      const sample = { score: 96, width: 60, answer: 26, stopped: 22, "cut off": 22 }[item.kind] ?? 20
       item.lead = lead
       item.sample = sample * z
       item.wide = lead + item.sample + 6 * z + context.measureText(item.text).width

@@ -9,11 +9,9 @@ from typing import TYPE_CHECKING, Any
 
 from viz_transformer.figures.components import payload
 from viz_transformer.figures.components.tokens import token_data
-from viz_transformer.numerals import significant
 
 if TYPE_CHECKING:
     from viz_transformer.running.beam_tree import BeamTree
-    from viz_transformer.running.strategies import Beam
 
 HEIGHT = 600
 
@@ -64,7 +62,7 @@ def beam_tree_payload(
         "fates": fates,
         "sentences": list(sentences),
         # What stands between "score = total / penalty =" and the number: penalty and formula by |Y|.
-        "penalties": {str(each): [tree.beam.divisor(each), penalty_words(tree.beam, each)] for each in sorted(lengths)},
+        "penalties": {str(each): [tree.beam.divisor(each), tree.beam.divisor_words(each)] for each in sorted(lengths)},
         "nodes": columns,
         "height": HEIGHT,
     }
@@ -86,12 +84,6 @@ def rows(tree: BeamTree) -> list[int]:
         for row, node in enumerate(kept):
             found[node.index] = row
     return found
-
-
-def penalty_words(beam: Beam, length: int) -> str:
-    """The penalty of a hypothesis of |Y| = `length` with its numbers, not yet worked out."""
-    base = f"((5 + {length})/6)" if beam.penalty == "gnmt" else str(max(length, 1))
-    return f"{base}^{significant(beam.length_penalty, 6)}"
 
 
 def _count(number: int, what: str) -> str:

@@ -17,7 +17,7 @@ def what_b_is(a: Shown, b: Shown) -> str:
     parts = [
         ("untrained" if isinstance(b.summary, UntrainedSummary) else b.summary.name)
         * (a.summary.name != b.summary.name),
-        b.how.words() * (same_words and a.how != b.how),
+        b.written_words * (same_words and a.how != b.how),
         "" if same_words else b.words(),
     ]
     return ", ".join(filter(None, parts)) or b.words()

@@ -127,7 +127,7 @@ def run(
             found = vt.decode(
                 ckpt,
                 text,
-                strategy=how.value(),
+                strategy=how.value(None if (codec := ckpt.target_codec) is None else codec.beam_settings),
                 prefix=how.prefix or None,
                 force=dict(how.force),
                 ban=how.ban,

@@ -14,6 +14,7 @@ from viz_transformer.ui.session.declaring import (
     Reading,
     declared,
     different_numbers,
+    joined,
     one_number_of,
     one_of,
     some_of,
@@ -21,8 +22,9 @@ from viz_transformer.ui.session.declaring import (
 from viz_transformer.ui.session.how import (
     BEAM_BOUNDS,
     BOUNDS,
+    OWN,
+    OWN_NAME,
     SAMPLED,
-    SEARCHED,
     STRATEGIES,
     Branch,
     How,
@@ -76,7 +78,8 @@ _SAMPLING = Reading(read_sampling, f"{', '.join(map(_bounded, BOUNDS.items()))},
 _BEAM = Reading(
     read_beam,
     f"{', '.join(map(_bounded, BEAM_BOUNDS.items()))}, gnmt or power, end or no-end, and a stop rule, with commas"
-    " between them",
+    f" between them, or {OWN_NAME}",
+    lambda settings: joined(settings) or OWN_NAME,
 )
 _BRANCHES = Reading(read_branches, "a list of branches", write_branches)
 _HOW = Reading(parse_how, "a way to write an answer", How.text)
@@ -115,7 +118,7 @@ class Shared:
     # prefix: what the answer begins with.
     strategy: str = declared("greedy", one_of(STRATEGIES), brought_back=True)
     sampling: Sampled = declared(SAMPLED, _SAMPLING, brought_back=True)
-    beam: Searched = declared(SEARCHED, _BEAM, brought_back=True)
+    beam: Searched | tuple[()] = declared(OWN, _BEAM, brought_back=True)
     ban: tuple[int, ...] = declared(
         (), Reading(read_ids, "ids with commas between them"), forgotten_with=("checkpoint",), brought_back=True
     )

@@ -17,6 +17,7 @@ from viz_transformer.text.codec import AS_USUAL, HowRead
 
 if TYPE_CHECKING:
     from viz_transformer.running.strategies import Strategy
+    from viz_transformer.text.rules import BeamSettings
 
 STACKS: tuple[StackName, ...] = get_args(StackName)
 STRATEGIES = ("greedy", "sampling", "beam")
@@ -24,6 +25,9 @@ Sampled = tuple[float, int, float, float, float, int]
 """temperature, top-k (0 = off), top-p, min-p, repetition penalty, seed"""
 Searched = tuple[int, float, str, str, str]
 """width, length penalty, gnmt or power, whether |Y| counts the end token ("end") or not ("no-end"), stop rule"""
+OWN: tuple[()] = ()
+"""Settings of a beam search that nobody chose: those of the model itself."""
+OWN_NAME = "own"
 BOUNDS = {
     "temperature": (0.0, 100.0),
     "top-k": (0, 10**6),
@@ -44,6 +48,7 @@ MOST_BRANCHES, MOST_IDS, LONGEST_NAME = 12, 800, 24
 class How:
     """A strategy with its settings, banned ids, what the answer begins with, and the tokens that a branch has to write.
 
+    settings: of a beam search `OWN` for those that the model itself has.
     force: (step, id) in order. `branch` is what the branch is called, for captions; "" for the answer that the strategy
     writes by itself. off: the stacks whose positions are left out. masked: positions of the text that are hidden from a
     model which fills in masks. read: how the text is read, where the model leaves a choice.
@@ -59,15 +64,16 @@ class How:
     masked: tuple[int, ...] = ()
     read: HowRead = AS_USUAL
 
-    def value(self) -> Strategy:
-        """The strategy. Raises ValueError with one sentence for settings that cannot be."""
+    def value(self, own: BeamSettings | None = None) -> Strategy:
+        """The strategy, for a model with these settings of its own. Raises ValueError with one sentence for settings
+        that cannot be."""
         if self.strategy == "sampling":
             return sampling(self.settings or SAMPLED)  # type: ignore[arg-type]
-        return searching(self.settings or SEARCHED) if self.strategy == "beam" else vt.Greedy()  # type: ignore[arg-type]
+        return searching(self.settings or searched(own)) if self.strategy == "beam" else vt.Greedy()  # type: ignore[arg-type]
 
-    def words(self) -> str:
-        """What a caption says of it; "" for greedy decoding without anything else."""
-        parts = [] if self.strategy == "greedy" else [str(self.value())]
+    def words(self, own: BeamSettings | None = None) -> str:
+        """What a caption says of it, of a model with these settings; "" for greedy decoding without anything else."""
+        parts = [] if self.strategy == "greedy" else [str(self.value(own))]
         parts += [f"{len(self.ban)} banned"] if self.ban else []
         parts += [f"begun with “{labels.sentence(self.prefix)}”"] if self.prefix else []
         parts += [f"branch “{self.branch}”"] if self.branch else []
@@ -81,12 +87,12 @@ class How:
 
     def text(self) -> str:
         """All of it in one line, as `parse_how` reads it."""
-        numbers = (",".join(map(str, part)) for part in (self.settings, self.ban))
+        settings = OWN_NAME if (self.strategy, self.settings) == ("beam", OWN) else ",".join(map(str, self.settings))
         forced = ",".join(f"{step}:{token}" for step, token in self.force)
         strategy = "-without-".join([self.strategy, *self.off])
         strategy += f"-masked-{','.join(map(str, self.masked))}" if self.masked else ""
         strategy += f"-read-{write_how_read(self.read)}" if self.read != AS_USUAL else ""
-        return "|".join([strategy, *numbers, forced, self.branch, self.prefix])
+        return "|".join([strategy, settings, ",".join(map(str, self.ban)), forced, self.branch, self.prefix])
 
 
 def parse_how(given: str) -> How | None:
@@ -158,6 +164,15 @@ def searching(settings: Searched) -> Strategy:
     return vt.Beam(width, length_penalty=length_penalty, penalty=penalty, count_end=counted == "end", stop=stop)  # type: ignore[arg-type]
 
 
+def searched(own: BeamSettings | None) -> Searched:
+    """The settings of a beam search that nobody chose, of a model with these of its own."""
+    if own is None:
+        return SEARCHED
+    width = min(own.width or SEARCHED[0], BEAM_BOUNDS["width"][1])
+    full = vt.Beam(int(width)).filled(own)
+    return int(width), full.length_penalty or 0.0, str(full.penalty), "end", str(full.stop)
+
+
 def read_sampling(given: str) -> Sampled | None:
     """Settings of sampling as an address has them; None for what is none, or cannot be."""
     parts = given.split(",")
@@ -173,15 +188,18 @@ def read_sampling(given: str) -> Sampled | None:
     return found if inside else None
 
 
-def read_beam(given: str) -> Searched | None:
-    """Settings of a beam search as an address has them; None for what is none, or cannot be."""
+def read_beam(given: str) -> Searched | tuple[()] | None:
+    """Settings of a beam search as an address has them, "own" for the model's; None for what is none, or cannot be."""
+    if given == OWN_NAME:
+        return OWN
     parts = given.split(",")
     if len(parts) != 5 or parts[3] not in ("end", "no-end"):
         return None
-    width, length_penalty = _whole(parts[0]), _number(parts[1])
+    width, length_penalty = _whole(parts[0]), _number(parts[1].removeprefix("-"))
     if width is None or length_penalty is None:
         return None
-    found: Searched = (width, length_penalty, parts[2], parts[3], parts[4])
+    sign = -1 if parts[1].startswith("-") and length_penalty else 1
+    found: Searched = (width, sign * length_penalty, parts[2], parts[3], parts[4])
     try:
         searching(found)
     except ValueError:

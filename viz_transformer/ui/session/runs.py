@@ -94,7 +94,13 @@ class Shown:
         )
         if self.target is not None:
             return ", ".join([f"{source} with the given target {target}", *self.how.changes()])
-        return ", ".join(filter(None, (source, self.how.words())))
+        return ", ".join(filter(None, (source, self.written_words)))
+
+    @property
+    def written_words(self) -> str:
+        """How the answer was written; "" for greedy decoding without anything else."""
+        codec = self.ckpt.target_codec
+        return self.how.words(None if codec is None else codec.beam_settings)
 
 
 def _places(marks: Iterable[bool]) -> frozenset[int]:

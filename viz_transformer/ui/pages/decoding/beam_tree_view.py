@@ -10,7 +10,7 @@ import pandas as pd
 import streamlit as st
 
 from viz_transformer.figures import labels
-from viz_transformer.figures.components.beam_tree import beam_tree_payload, penalty_words
+from viz_transformer.figures.components.beam_tree import beam_tree_payload
 from viz_transformer.running.beam_tree import BeamTree, Hypothesis
 from viz_transformer.running.decoding import Run, follow
 from viz_transformer.ui.components.pictures import beam_tree
@@ -116,7 +116,7 @@ def _payload(shown: Shown) -> bytes:
 def _worked_out(tree: BeamTree, node: Hypothesis) -> str:
     """The score in its parts: total, penalty with its numbers, both numbers, and what comes out."""
     total, penalty = labels.number(node.total), labels.number(tree.beam.divisor(node.length))
-    words = penalty_words(tree.beam, node.length)
+    words = tree.beam.divisor_words(node.length)
     return f"{total} / {words} = {total} / {penalty} = {labels.number(node.score)}"
 
 
@@ -166,7 +166,9 @@ def _sum(path: Sequence[Hypothesis]) -> str:
 
 def _best(shown: Shown, tree: BeamTree, picked: Hypothesis) -> None:
     """The finished hypotheses, best first, or those still going if none has finished; a button picks one."""
-    text.section(f"{'Finished' if tree.finished else 'None has finished; still going'}, best score first")
+    counted = any(node.fate == "cut off" for node in tree.finished)
+    what = "Finished, or counted as finished" if counted else "Finished"
+    text.section(f"{what if tree.finished else 'None has finished; still going'}, best score first")
     going = [node for node in tree.nodes if node.fate == "stopped"]
     found = tree.finished or sorted(going, key=lambda node: node.score, reverse=True)
     st.html('<div class="vt-best vt-best-head"><span>log p</span><span>|Y|</span><span>score</span></div>')

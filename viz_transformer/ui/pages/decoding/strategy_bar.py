@@ -8,15 +8,19 @@ import streamlit as st
 
 from viz_transformer.figures import labels
 from viz_transformer.text.codec import TextCodec
+from viz_transformer.text.rules import BeamSettings
 from viz_transformer.ui.frame import controls, text
 from viz_transformer.ui.pages.decoding.fields import FIELDS
 from viz_transformer.ui.session import state
-from viz_transformer.ui.session.how import BEAM_BOUNDS, BOUNDS, STRATEGIES
+from viz_transformer.ui.session.how import BEAM_BOUNDS, BOUNDS, OWN, STRATEGIES, Searched, searched
 
 STOPS = {
     "none-better": "none is better",
     "width-finished": "width finished",
     "first-finished": "first finished",
+    "early_stopping=False": "early_stopping=False",
+    "early_stopping=True": "early_stopping=True",
+    "early_stopping=never": 'early_stopping="never"',
 }
 COUNTED = {"end": "end token too", "no-end": "no end token"}
 FORMS = {"gnmt": "((5 + |Y|)/6)^α", "power": "|Y|^α"}
@@ -43,16 +47,42 @@ def _strategy(chosen: str) -> str:
     return chosen
 
 
-def formula() -> None:
-    """The strategy's formula, with all that stands in it."""
+def formula(codec: TextCodec | None) -> None:
+    """The strategy's formula, with all that stands in it. `codec` is the target's; None before there is one."""
     if state.SHARED.now().target is not None:
         return
     try:
-        written = state.how().value().formula()
+        written = state.how().value(_own(codec)).formula()
     except ValueError as error:
         text.paragraph(f"{error}.", tone="bad")
     else:
         text.paragraph(written, style="vt-formula")
+        of_generate(codec)
+
+
+def of_generate(codec: TextCodec | None) -> None:
+    """Of a beam search of a transformers model, whether its answer is that of `generate` with the folder's settings; if
+    other settings were chosen, a button that goes back to these."""
+    own, now = _own(codec), state.SHARED.now()
+    if own is None or now.target is not None or now.strategy != "beam":
+        return
+    if _beam_now(codec)[1:] == searched(own)[1:]:
+        text.paragraph(f"The answer is that of generate() in transformers with the settings of this folder: {own}.")
+        return
+    text.paragraph(
+        f"By your choice of settings the answer may differ from that of generate() in transformers, which has {own}"
+        " from this folder."
+    )
+    st.button("Use the folder’s settings", key="decoding_beam_own", on_click=lambda: state.select(beam=OWN))
+
+
+def _own(codec: TextCodec | None) -> BeamSettings | None:
+    return None if codec is None else codec.beam_settings
+
+
+def _beam_now(codec: TextCodec | None) -> Searched:
+    """The settings of the beam search, those of the model where nobody chose others."""
+    return state.SHARED.now().beam or searched(_own(codec))
 
 
 def settings(codec: TextCodec | None, *, below_each_other: bool = False) -> None:
@@ -63,7 +93,7 @@ def settings(codec: TextCodec | None, *, below_each_other: bool = False) -> None
         strategy = state.SHARED.now().strategy
         if strategy in _SETTINGS:
             with st.container(horizontal=True, key="strategy", vertical_alignment="bottom"):
-                _SETTINGS[strategy]()
+                _SETTINGS[strategy](codec)
         with st.container(horizontal=True, key="strategy_more", vertical_alignment="bottom"):
             controls.text_box(
                 "Begins with",
@@ -75,7 +105,7 @@ def settings(codec: TextCodec | None, *, below_each_other: bool = False) -> None
                 _banned(codec)
 
 
-def _sampling() -> None:
+def _sampling(_: TextCodec | None) -> None:
     """Temperature, repetition penalty, the three cuts, and the seed."""
     explained = {
         "temperature": (0.1, "Logits are divided by it; 0 is greedy"),
@@ -87,36 +117,38 @@ def _sampling() -> None:
     }
     for place, (name, (step, sentence)) in enumerate(explained.items()):
         label = "Repetition" if name == "repetition penalty" else name.capitalize()
-        bound = _part("sampling", place, label, BOUNDS[name])
+        bound = _part("sampling", place, state.SHARED.now().sampling, label, BOUNDS[name])
         st.number_input(label, step=step, help=sentence, width=106, **bound)
 
 
-def _beam() -> None:
+def _beam(codec: TextCodec | None) -> None:
     """Width, and everything that the score and the end of the search depend on."""
-    bound = _part("beam", 0, "Width", BEAM_BOUNDS["width"])
+    now = _beam_now(codec)
+    bound = _part("beam", 0, now, "Width", BEAM_BOUNDS["width"])
     st.number_input("Width", step=1, width=106, help="Hypotheses that go on", **bound)
     said = "0 compares plain log-probabilities; more of it favours long answers"
-    bound = _part("beam", 1, "Penalty α", BEAM_BOUNDS["length penalty"])
+    bound = _part("beam", 1, now, "Penalty α", BEAM_BOUNDS["length penalty"])
     st.number_input("Penalty α", step=0.1, width=120, help=said, **bound)
     choices = {"Score divided by": FORMS, "|Y| counts": COUNTED, "Stops when": STOPS}
     for place, (label, names) in enumerate(choices.items(), start=2):
-        st.selectbox(label, [*names], format_func=names.__getitem__, width=148, **_part("beam", place))
+        st.selectbox(label, [*names], format_func=names.__getitem__, width=148, **_part("beam", place, now))
 
 
 _SETTINGS = {"sampling": _sampling, "beam": _beam}
 
 
-def _part(name: str, place: int, label: str = "", bounds: tuple[float, float] | None = None) -> dict[str, Any]:
-    """What ties a widget to one of the settings of a strategy.
+def _part(
+    name: str, place: int, settings: tuple[Any, ...], label: str = "", bounds: tuple[float, float] | None = None
+) -> dict[str, Any]:
+    """What ties a widget to one of the settings of a strategy, which are these now.
 
     A number outside its bounds is said, and the setting stays: the widget's own check would mark the box and no more.
     """
-    settings = state.selection()[name]
 
     def taken(new: Any) -> Any:
         if bounds is not None and not bounds[0] <= new <= bounds[1]:
             state.say_next(refusal(label, new, settings[place], bounds))
-            return settings
+            return state.selection()[name]
         return (*settings[:place], new, *settings[place + 1 :])
 
     return state.bind(name, key=f"decoding_{name}_{place}", value=settings[place], taken=taken)

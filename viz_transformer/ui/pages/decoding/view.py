@@ -147,6 +147,7 @@ def _tree(both: Runs) -> None:
 
     beam_tree_view.show(shown, go_on, lambda: _site(both))
     if not projector.is_on():
+        strategy_bar.of_generate(both.a.ckpt.target_codec)
         strategy_bar.settings(both.a.ckpt.target_codec)
 
 
