@@ -199,14 +199,17 @@ class _Settings:
             own = 1 if self.config.get("multi_query") is not False else count
             keys = (self.optional(("num_kv_heads",)) or count) if new else own
         if self.config.get("kv_lora_rank") is not None:  # of DeepSeek: a part of the features is turned
-            size = self.number(("qk_nope_head_dim",)) + self.number(("qk_rope_head_dim",))
-            return Heads(count, count, size, self.number(("v_head_dim",)))
+            turned = self.number(("qk_rope_head_dim",))
+            kept = self.number(("kv_lora_rank",)) + turned  # of which the keys and values of all heads are made
+            size = self.number(("qk_nope_head_dim",)) + turned
+            return Heads(count, count, size, self.number(("v_head_dim",)), cached=kept)
         size = self.optional(("head_dim", "d_kv")) or width // count
         if count % keys or not size:
             raise CheckpointError(
                 f"{self.where}: {count} heads cannot share {keys} heads of keys, {width} features wide"
             )
-        return Heads(count, keys, size, size)
+        repeated = count * 2 * size if new else None  # Falcon keeps shared ones once for each head that asks them
+        return Heads(count, keys, size, size, cached=repeated)
 
     def labels(self, output: OutputKind) -> tuple[tuple[str, ...], Scoring]:
         """The names of what a model gives that gives classes, and how their logits are to be read."""

@@ -57,13 +57,20 @@ class RecordedAnew(ValueError):
 class Heads:
     """One attention: how many heads ask, how many hold keys and values (fewer where query heads share one), the
     features of a query or key and of a value in a head, and how many keys a query can reach back to, in an encoder to
-    each side beside its own place (None: all)."""
+    each side beside its own place (None: all). cached: numbers that a cache keeps of a position, where these are not
+    the keys and values of each head that holds some; a saved trace does not have it."""
 
     query: int
     key: int
     size: int
     value_size: int
     window: int | None = None
+    cached: int | None = field(default=None, compare=False)
+
+    @property
+    def numbers_cached(self) -> int:
+        """Numbers that a cache keeps of a position."""
+        return self.key * (self.size + self.value_size) if self.cached is None else self.cached
 
     @property
     def shared(self) -> int:

@@ -383,7 +383,7 @@ def _held(anatomy: Anatomy, first: int, source: int, step: int) -> Held:
     values = 0
     for site, heads in anatomy.attentions.items():
         if site.startswith("decoder."):
-            values += held[site.rpartition(".")[2]] * heads.key * (heads.size + heads.value_size)
+            values += held[site.rpartition(".")[2]] * heads.numbers_cached
     return Held(held["self"], held["cross"], NUMBER_BYTES[anatomy.precision] * values)
 
 

@@ -43,7 +43,8 @@ class Candidate:
 
 @dataclass(frozen=True)
 class Held:
-    """What the cache holds behind a step: positions of the text and of the source, and all keys and values in bytes."""
+    """What the cache holds behind a step: positions of the text and of the source, and in bytes all keys and values, or
+    what the model keeps instead and makes them of."""
 
     self_positions: int
     cross_positions: int
