@@ -268,3 +268,42 @@ def test_a_terminal_asks_what_nothing_tells_with_the_special_tokens_and_asks_aga
     assert target is not None and (config.n_heads, target.start, target.ends) == (3, 2, {3})
     rows = dict(report_rows(opened))
     assert rows["target_bos"] == "2 (given)" and rows["target_pad"].startswith("None (usual answer: nothing in the")
+
+
+@pytest.fixture
+def probed(tmp_path: Path) -> Path:
+    """A model with two tensors more, of which its training alone made use."""
+    state = Lab().state_dict() | {"probe.weight": torch.ones(3, 3), "probe.bias": torch.ones(3)}
+    torch.save(state, tmp_path / "m.pt")
+    return tmp_path
+
+
+def test_what_ignore_leaves_out_is_said(command: Command, probed: Path) -> None:
+    done = command("import", probed / "m.pt", "--out", probed / "out", "--heads", 3, "--set", r"ignore=probe\..*")
+    assert done.status == 0, done.err
+    assert r"ignored  " in done.out and r"probe\..*: 2 tensors, 'probe.weight' and 'probe.bias'" in done.out
+
+
+@pytest.mark.parametrize(
+    ("pattern", "said"),
+    [
+        (
+            "probes",
+            "ignore='probes' matches none of the tensors that have no place (they are 'probe.weight' and 'probe",
+        ),
+        ("probe", "ignore='probe' matches none"),  # of the beginning of a name
+        (".*attn.*", "ignore='.*attn.*' matches none"),  # all of which have a place
+        ("probe(", "ignore='probe(' cannot be read (missing ), unterminated subpattern at position 5): give a regular"),
+    ],
+)
+def test_an_ignore_that_leaves_out_nothing_is_an_error(command: Command, probed: Path, pattern: str, said: str) -> None:
+    words = ("--heads", 3, "--set", "ignore=probe.*", "--set", f"ignore={pattern}")
+    done = command("import", probed / "m.pt", "--out", probed / "out", *words)
+    assert done.status == 1 and said in done.err and r"such as ignore='aux_head\..*'" in done.err, done.err
+    assert done.err.count("\n") == 1 and not (probed / "out").exists()
+
+
+def test_the_help_has_the_syntax_of_ignore(command: Command) -> None:
+    help = " ".join(command("import", "--help").out.replace("│", " ").split())
+    assert r"ignore=PATTERN leaves out the tensors without a place whose whole name the regular expression" in help
+    assert r"'ignore=aux_head\..*'" in help

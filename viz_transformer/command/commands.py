@@ -138,7 +138,12 @@ def import_command(
     target_vocab: Annotated[Path | None, typer.Option(metavar="F", help="The target's; a decoder's own.")] = None,
     set_: Annotated[
         list[str] | None,
-        typer.Option("--set", metavar="KEY=VALUE", help="A setting of the model, or bos=, pad=."),
+        typer.Option(
+            "--set",
+            metavar="KEY=VALUE",
+            help="A setting of the model, or bos=, pad=; ignore=PATTERN leaves out the tensors without a place whose"
+            r" whole name the regular expression matches, such as 'ignore=aux_head\..*'.",
+        ),
     ] = None,
     sample: Annotated[
         Path | None,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 
+from viz_transformer.checkpoint.ignoring import summed
 from viz_transformer.checkpoint.importers.importing import Opened, all_settings, codecs_of, without_tokens
 from viz_transformer.checkpoint.importers.plan import Setting
 from viz_transformer.text.vocabulary import ROLES
@@ -37,6 +38,7 @@ def report_rows(opened: Opened) -> list[tuple[str, str]]:
         rows.append(("left", f"and {len(weights.left) - 4:,} more that are none of the model's weights"))
     if plan.zeros:
         rows.append(("zeros", f"for {len(plan.zeros):,} biases that the model does not have, such as {plan.zeros[0]}"))
+    rows += [("ignored", f"{pattern}: {summed(names)}") for pattern, names in plan.ignored.items() if names][:10]
     rows += [("unused", name) for name in plan.unused[:10]]
     rows += [("missing", name) for name in plan.missing[:10]]
     rows += [

@@ -10,6 +10,7 @@ from typing import Any, Literal
 import torch
 
 from viz_transformer.checkpoint.files import CheckpointError
+from viz_transformer.checkpoint.ignoring import matched, unmatched
 from viz_transformer.checkpoint.importers.inference import gated, inferred
 from viz_transformer.checkpoint.importers.layouts import Layout, as_decoder, recognise
 from viz_transformer.checkpoint.importers.mapping import Mapped, Place, placed_shapes
@@ -44,7 +45,8 @@ class Setting:
 class Plan:
     """What an import will do, or why it cannot.
 
-    mapping: of every tensor that has a place. unused: tensors that nothing explains; missing: ours that no tensor
+    mapping: of every tensor that has a place. ignored: what is left out by name, by the pattern that a person gave.
+    unused: tensors that nothing explains; missing: ours that no tensor
     fills; wrong: ours whose shape is another (found, expected); zeros: biases that the model does not have, for which
     zeros stand, which changes nothing. problems: sentences; the import is possible if there is none.
     """
@@ -54,6 +56,7 @@ class Plan:
     mapping: Mapped
     settings: tuple[Setting, ...]
     config: ModelConfig | None
+    ignored: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     unused: tuple[str, ...] = ()
     missing: tuple[str, ...] = ()
     wrong: Mapping[str, tuple[tuple[int, ...], tuple[int, ...]]] = field(default_factory=dict)
@@ -118,32 +121,29 @@ def plan_import(
         causal = [Setting("causal", bool(told), origin, OPTIONS["causal"])]
         placing = as_decoder(placing) if causal[0].value else placing
     explained = {name: place for name, place in placing.items() if name in weights.tensors}
-    unused = tuple(
-        name
-        for name in weights.tensors
-        if name not in explained and not any(re.fullmatch(pattern, name) for pattern in ignore)
+    without = [name for name in weights.tensors if name not in explained]
+    ignored = matched(ignore, without)
+    left = {name for names in ignored.values() for name in names}
+    unused = tuple(name for name in without if name not in left)
+    explained |= {name: Place((), "ignored") for name in without if name in left}
+    wrong = unmatched(ignored, without, "that have no place")
+    begun = Plan(
+        weights=weights,
+        layout=words,
+        mapping=explained,
+        settings=(),
+        config=None,
+        ignored=ignored,
+        unused=unused,
+        problems=() if wrong is None else (wrong,),
     )
-    explained |= {
-        name: Place((), "ignored") for name in weights.tensors if name not in explained and name not in unused
-    }
     try:
         explained, buffer_words = _without_tied(explained, weights.tensors)
         shapes = placed_shapes(explained, weights.tensors)
         settings = _settings(shapes, explained, weights, words, given, measured, buffer_words) + causal
     except CheckpointError as error:
-        return Plan(
-            weights=weights,
-            layout=words,
-            mapping=explained,
-            settings=(),
-            config=None,
-            unused=unused,
-            problems=(str(error),),
-        )
-    return _checked(
-        Plan(weights=weights, layout=words, mapping=explained, settings=tuple(settings), config=None, unused=unused),
-        shapes,
-    )
+        return replace(begun, mapping=explained, problems=(*begun.problems, str(error)))
+    return _checked(replace(begun, mapping=explained, settings=tuple(settings)), shapes)
 
 
 def _has(mapping: Mapped, beginning: str) -> bool:
