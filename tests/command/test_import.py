@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
+from safetensors.torch import save_file
 from strangers import SRC, TGT, Gpt, Lab
 
 import viz_transformer as vt
@@ -307,3 +308,77 @@ def test_the_help_has_the_syntax_of_ignore(command: Command) -> None:
     help = " ".join(command("import", "--help").out.replace("│", " ").split())
     assert r"ignore=PATTERN leaves out the tensors without a place whose whole name the regular expression" in help
     assert r"'ignore=aux_head\..*'" in help
+
+
+def in_parts(folder: Path) -> Path:
+    """The weights of a model in two files, and an index beside them, without a config."""
+    state = Lab().state_dict()
+    names = sorted(state)
+    where = {name: f"model-{1 + number % 2:05}-of-00002.safetensors" for number, name in enumerate(names)}
+    for file in set(where.values()):
+        save_file({name: state[name].contiguous() for name in names if where[name] == file}, folder / file)
+    (folder / "model.safetensors.index.json").write_text(json.dumps({"weight_map": where}))
+    return folder
+
+
+@pytest.mark.parametrize("given", ["", "model.safetensors.index.json"])
+@pytest.mark.parametrize("words", [["inspect"], ["translate"], ["import", "--out", "OUT"]])
+def test_a_part_that_is_missing_is_named(command: Command, tmp_path: Path, words: list[str], given: str) -> None:
+    (in_parts(tmp_path) / "model-00002-of-00002.safetensors").unlink()
+    name, *more = [word.replace("OUT", str(tmp_path / "out")) for word in words]
+    done = command(name, tmp_path / given, *(["x"] if name == "translate" else []), *more)
+    assert done.status == 1 and "model-00002-of-00002.safetensors" in done.err, done.err
+    assert "save the model again" not in done.err and "inspect" not in done.err
+
+
+@pytest.mark.parametrize("given", ["", "model.safetensors.index.json"])
+def test_parts_without_a_config_are_imported(command: Command, tmp_path: Path, given: str) -> None:
+    done = command("import", in_parts(tmp_path) / given, "--out", tmp_path / "out", "--heads", 3)
+    assert done.status == 0, done.err
+
+
+GGUF = b"GGUF" + (3).to_bytes(4, "little") + bytes(300)
+RAW = np.linspace(-2, 2, 100, dtype=np.float32).tobytes()
+
+
+@pytest.mark.parametrize("command_name", ["inspect", "translate", "import"])
+@pytest.mark.parametrize(
+    ("name", "content", "said"),
+    [
+        ("m.gguf", GGUF, "is a GGUF file, as llama.cpp reads it: give the folder of transformers"),
+        ("m.safetensors", GGUF, "is a GGUF file"),
+        ("m.bin", GGUF, "is a GGUF file"),
+        ("m.h5", b"\x89HDF\r\n\x1a\n" + bytes(50), "is a Keras (HDF5) file"),
+    ],
+)
+def test_files_of_other_programs_are_called_what_they_are(
+    command: Command, tmp_path: Path, command_name: str, name: str, content: bytes, said: str
+) -> None:
+    (tmp_path / name).write_bytes(content)
+    more = {"translate": ["x"], "import": ["--out", tmp_path / "out"]}.get(command_name, [])
+    done = command(command_name, tmp_path / name, *more)
+    assert done.status == 1 and said in done.err, done.err
+    assert "quantised" not in done.err and "cut off" not in done.err
+
+
+@pytest.mark.parametrize("name", ["model.bin", "model.safetensors"])
+def test_numbers_alone_are_not_called_cut_off(command: Command, tmp_path: Path, name: str) -> None:
+    (tmp_path / name).write_bytes(RAW)
+    done = command("import", tmp_path / name, "--out", tmp_path / "out")
+    assert done.status == 1 and "is neither a safetensors nor a torch file, by its first bytes" in done.err
+    assert "cut off" not in done.err
+
+
+def test_a_file_that_is_cut_off_is_called_so(command: Command, tmp_path: Path) -> None:
+    save_file({f"layer.{index}.weight": torch.ones(3) for index in range(99)}, tmp_path / "m.safetensors")
+    whole = (tmp_path / "m.safetensors").read_bytes()
+    for size in (4, 200, len(whole) - 4):
+        (tmp_path / "m.safetensors").write_bytes(whole[:size])
+        assert "cut off" in command("import", tmp_path / "m.safetensors", "--out", tmp_path / "out").err
+
+
+@pytest.mark.parametrize("words", [["inspect"], ["import", "--out", "OUT"]])
+def test_a_folder_of_gguf_alone_says_so(command: Command, tmp_path: Path, words: list[str]) -> None:
+    (tmp_path / "model-Q4.gguf").write_bytes(GGUF)
+    name, *more = [word.replace("OUT", str(tmp_path / "out")) for word in words]
+    assert "model-Q4.gguf, which is a GGUF file" in command(name, tmp_path, *more).err

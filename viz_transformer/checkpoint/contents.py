@@ -18,6 +18,7 @@ from safetensors import SafetensorError, safe_open
 from viz_transformer.checkpoint import files
 from viz_transformer.checkpoint.atomic import recover
 from viz_transformer.checkpoint.files import COPY_AGAIN, CheckpointError
+from viz_transformer.checkpoint.importers.refusals import other_kind
 from viz_transformer.model.config import ModelConfig
 from viz_transformer.model.instrument import Anatomy, anatomy_of
 
@@ -122,6 +123,8 @@ def find_folder(where: str | Path) -> Path:
     if is_folder:
         return path
     if os.path.isfile(path):
+        if (other := other_kind(path)) is not None:
+            raise CheckpointError(f"{path} {other}")
         raise CheckpointError(f"{path} is a file, not a checkpoint folder: give the folder, or {files.SAVE_AS_FOLDER}")
     known = [entry.name for entry in list_checkpoints()]
     near = get_close_matches(name, known, n=1)

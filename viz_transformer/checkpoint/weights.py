@@ -21,6 +21,7 @@ from torch import Tensor
 
 from viz_transformer.checkpoint import files
 from viz_transformer.checkpoint.files import COPY_AGAIN, CheckpointError
+from viz_transformer.checkpoint.importers.refusals import other_kind
 from viz_transformer.sentences import quoted
 
 Shapes = Mapping[str, tuple[int, ...]]
@@ -104,6 +105,8 @@ def check_safetensors(path: Path) -> None:
         raise CheckpointError(f"{path} is a torch file and not safetensors: {files.SAVE_AS_FOLDER}")
     if head.startswith(PICKLE_MAGIC):
         raise CheckpointError(f"{path} is a pickle, which could run code, so it was not opened: {_SAVE_TENSORS}")
+    if (other := other_kind(path)) is not None:
+        raise CheckpointError(f"{path} {other}")
     raise CheckpointError(f"{path} is neither a safetensors nor a torch file, or damaged: {COPY_AGAIN}")
 
 

@@ -20,6 +20,7 @@ from safetensors import SafetensorError, safe_open
 from viz_transformer.checkpoint import files
 from viz_transformer.checkpoint.contents import Summary, Unreadable
 from viz_transformer.checkpoint.files import COPY_AGAIN, CheckpointError
+from viz_transformer.checkpoint.importers.refusals import GGUF, check_kind, is_read, of_type
 from viz_transformer.huggingface.anatomy import anatomy_of_config
 from viz_transformer.huggingface.families import FAMILIES, REFUSED, Family
 from viz_transformer.huggingface.set_up import as_set_up, not_read
@@ -33,6 +34,10 @@ TOKENIZERS = (
     *("sentencepiece.model", "source.spm"),
 )
 PICKLED = (".bin", ".pt", ".pth", ".ckpt", ".h5", ".msgpack")
+TORCH_BY_ANOTHER_NAME = (
+    "is a torch file under the name of a safetensors file, which could run code, so it is not opened: load it where you"
+    " trust it, and save it again with save_pretrained"
+)
 SAVE_AGAIN = "save the model again with save_pretrained"
 MOST_FILES = 1000
 """Of weights, that one model may be kept in."""
@@ -42,12 +47,17 @@ MAX_TENSORS = 100_000
 
 @dataclass(frozen=True)
 class Stored:
-    """What the headers of a folder's weights say: the shape of each tensor by its name, and the types that there are,
-    as safetensors calls them."""
+    """What the headers of a folder's weights say: the shape of each tensor by its name, and its type, as safetensors
+    calls it."""
 
     paths: tuple[Path, ...]
     shapes: Mapping[str, tuple[int, ...]]
-    types: frozenset[str]
+    dtypes: Mapping[str, str]
+
+    @property
+    def types(self) -> frozenset[str]:
+        """The types that there are."""
+        return frozenset(self.dtypes.values())
 
     @property
     def numbers(self) -> int:
@@ -131,6 +141,8 @@ def _state(path: Path) -> tuple[str | int, ...]:
 
 @lru_cache(maxsize=64)
 def _read_folder(folder: Path, _states: tuple[tuple[str | int, ...], ...]) -> HuggingFaceSummary:
+    if is_only_weights(folder):
+        _weight_files(folder)  # a part that is missing is not made by writing the config
     summary = check_settings(folder)
     stored_tensors(folder)
     return summary
@@ -256,19 +268,17 @@ def stored_tensors(folder: Path) -> Stored:
     paths = _weight_files(folder)
     shapes: dict[str, tuple[int, ...]] = {}
     where: dict[str, str] = {}
-    types: set[str] = set()
+    dtypes: dict[str, str] = {}
     for path in paths:
-        _refuse_pointer(path)
+        if check_kind(path) != "safetensors":
+            raise CheckpointError(f"{path} {TORCH_BY_ANOTHER_NAME}")
         files.check_tensors_header(path)
         try:
             with safe_open(path, framework="np") as file:
                 for name in file.keys():  # noqa: SIM118 (not a dict)
                     view = file.get_slice(name)
-                    if view.get_dtype() not in ("F16", "BF16", "F32", "F64", "I64", "I32", "U8", "BOOL"):
-                        raise CheckpointError(
-                            f"{path}: {quoted(name)} has the type {view.get_dtype()}, so the weights are quantised,"
-                            " which is not read: get them in 16 or 32 bits"
-                        )
+                    if not is_read(dtype := view.get_dtype(), name):
+                        raise CheckpointError(f"{path}: {quoted(name)} {of_type(dtype, name)}")
                     if name in where:
                         raise CheckpointError(
                             f"{folder} has {quoted(name)} twice, in {where[name]} and in {path.name}, and transformers"
@@ -276,14 +286,19 @@ def stored_tensors(folder: Path) -> Stored:
                         )
                     where[name] = path.name
                     shapes[name] = tuple(view.get_shape())
-                    types.add(view.get_dtype())
+                    dtypes[name] = dtype
             if len(shapes) > MAX_TENSORS:
                 raise CheckpointError(f"{folder} is not read: its files hold more than {MAX_TENSORS:,} tensors")
         except (SafetensorError, OSError, ValueError) as error:
             if isinstance(error, CheckpointError):
                 raise
             raise CheckpointError(f"{path} is cut off or damaged ({error!s:.200}): {COPY_AGAIN}") from None
-    return Stored(paths, shapes, frozenset(types))
+    return Stored(paths, shapes, dtypes)
+
+
+def is_only_weights(folder: Path) -> bool:
+    """Whether a folder has an index of weights, and no config that says what they are."""
+    return os.path.isfile(folder / INDEX) and not os.path.isfile(folder / files.CONFIG)
 
 
 def has_weights(folder: Path) -> bool:
@@ -315,4 +330,6 @@ def _weight_files(folder: Path) -> tuple[Path, ...]:
             f"{folder} has its weights only as {pickled[0]}, which could run code, so it is not opened: load it where"
             " you trust it, and save it again with save_pretrained, which writes safetensors"
         )
+    if others := sorted(path.name for path in folder.glob("*.gguf")):
+        raise CheckpointError(f"{folder} has its weights only as {others[0]}, which {GGUF}")
     raise CheckpointError(f"{folder} has no weights ({files.WEIGHTS} or {INDEX}): {SAVE_AGAIN}")

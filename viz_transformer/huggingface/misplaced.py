@@ -10,8 +10,10 @@ from pathlib import Path
 from safetensors import SafetensorError, safe_open
 
 from viz_transformer.checkpoint import files
+from viz_transformer.checkpoint.files import CheckpointError
+from viz_transformer.checkpoint.importers.refusals import GGUF
 from viz_transformer.checkpoint.untrusted import check_header
-from viz_transformer.huggingface.folder import INDEX, is_huggingface
+from viz_transformer.huggingface.folder import INDEX, is_huggingface, is_only_weights, read_folder
 from viz_transformer.sentences import listed, quoted
 
 MOST_LOOKED_AT, NAMED = 2000, 3
@@ -24,7 +26,7 @@ def instead_of(given: Path) -> str | None:
         if given.name != INDEX and given.suffix != ".safetensors":
             return None
         if is_huggingface(given.parent):
-            return (
+            return _wrong_with(given.parent) or (
                 f"{given} is one file of a folder that transformers wrote: give the folder, {given.parent.absolute()}"
             )
         if _is_marked(given):
@@ -38,12 +40,23 @@ def instead_of(given: Path) -> str | None:
 
 def instead_of_importing(given: Path) -> str | None:
     """The same where something was to be imported, of which a folder that transformers wrote needs nothing."""
+    if is_only_weights(given if os.path.isdir(given) else given.parent):
+        return None  # which may be any model's, and what is wrong is said of them
     if is_huggingface(given):
-        return (
+        return _wrong_with(given) or (
             f"{given} is a folder that transformers wrote, which is opened as it lies there: give it to inspect, or"
             " its path to the Models page"
         )
     return instead_of(given)
+
+
+def _wrong_with(folder: Path) -> str | None:
+    """Why a folder of transformers' cannot be opened, in a sentence; None where nothing is seen to be wrong."""
+    try:
+        read_folder(folder)
+    except CheckpointError as error:
+        return str(error)
+    return None
 
 
 def _instead_of_several(folder: Path) -> str | None:
@@ -54,6 +67,9 @@ def _instead_of_several(folder: Path) -> str | None:
     except OSError:
         return None
     names = [entry.name for entry in entries if (entry / files.CONFIG).is_file()]
+    others = [entry.name for entry in entries if entry.suffix == ".gguf"]
+    if others and not names and not any(entry.suffix == ".safetensors" for entry in entries):
+        return f"{folder} has its weights only as {others[0]}, which {GGUF}"
     if not names:
         return None
     more = [f"{len(names) - NAMED} more"] if len(names) > NAMED else []

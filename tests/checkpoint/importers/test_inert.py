@@ -217,6 +217,13 @@ def test_other_files_are_named_for_what_they_are(name: str, content: bytes, said
     assert said in refused(tmp_path / name, content)
 
 
+def test_a_header_whose_length_looks_like_onnx_is_one_of_safetensors(tmp_path: Path) -> None:
+    """0x0708 bytes: those two stand at the beginning of the file."""
+    header = b'{"x":{"dtype":"F32","shape":[1],"data_offsets":[0,4]}}'.ljust(0x0708)
+    (tmp_path / "m.safetensors").write_bytes(len(header).to_bytes(8, "little") + header + bytes(4))
+    assert [*read_file(tmp_path / "m.safetensors").tensors] == [("x",)]
+
+
 def zipped(entries: dict[str, bytes], *, compression: int = zipfile.ZIP_STORED) -> bytes:
     held = io.BytesIO()
     with zipfile.ZipFile(held, "w", compression) as archive:

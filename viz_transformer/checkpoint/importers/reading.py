@@ -22,7 +22,7 @@ from torch import Tensor
 from viz_transformer.checkpoint import files
 from viz_transformer.checkpoint.files import COPY_AGAIN, CheckpointError
 from viz_transformer.checkpoint.importers.inert import MORE_TENSORS, Call, Name, Persistent, read_pickle
-from viz_transformer.checkpoint.importers.refusals import check_kind
+from viz_transformer.checkpoint.importers.refusals import GGUF, check_kind, of_type
 from viz_transformer.checkpoint.recordings import is_trace, read_recording
 from viz_transformer.checkpoint.untrusted import LONGEST_HEADER, MAX_TENSORS, TooMuch, check_count
 from viz_transformer.sentences import quoted
@@ -121,6 +121,8 @@ def _in_folder(folder: Path) -> Path:
             return folder / fitting[0]
         if fitting:
             raise CheckpointError(f"{folder} has several files of weights, such as {fitting[0]}: give one of them")
+    if others := [name for name in names if name.endswith(".gguf")]:
+        raise CheckpointError(f"{folder} has its weights only as {others[0]}, which {GGUF}")
     raise CheckpointError(
         f"{folder} has no file of weights (.safetensors, .pt, .pth, .ckpt, .bin): give another folder"
     )
@@ -192,10 +194,7 @@ def _read_safetensors(path: Path) -> Found:
                 view = file.get_slice(name)
                 dtype = _SAFE_DTYPES.get(view.get_dtype())
                 if dtype is None:
-                    raise CheckpointError(
-                        f"{path}: {quoted(name)} has the type {view.get_dtype()}, as quantised models have: "
-                        "give the weights as they were before that"
-                    )
+                    raise CheckpointError(f"{path}: {quoted(name)} {of_type(view.get_dtype(), name)}")
                 shape = tuple(view.get_shape())
                 tensors[(name,)] = Stored(shape, dtype, (path, name), lambda name=name: _tensor_of(path, name))  # type: ignore[misc]
     except (SafetensorError, OSError, RuntimeError) as error:

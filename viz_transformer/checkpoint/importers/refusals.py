@@ -8,11 +8,15 @@ from typing import Literal
 
 from viz_transformer.checkpoint import files
 from viz_transformer.checkpoint.files import COPY_AGAIN, CheckpointError
+from viz_transformer.checkpoint.untrusted import LONGEST_HEADER
 
 _SAVE = "save the model's numbers alone, with torch.save(model.state_dict(), FILE)"
+SMALLEST = 9
+"""Bytes of a safetensors file that says nothing: the length of a header, and the beginning of one."""
+GGUF = "is a GGUF file, as llama.cpp reads it: give the folder of transformers that it was made from"
 _MAGIC: tuple[tuple[bytes, str], ...] = (
     (files.POINTER, files.FETCH),
-    (b"GGUF", "is a GGUF file of quantised weights: give the weights that it was made from"),
+    (b"GGUF", GGUF),
     (
         b"\x89HDF",
         "is a Keras (HDF5) file, which this program does not read: give a file that torch or safetensors wrote",
@@ -27,6 +31,31 @@ _MAGIC: tuple[tuple[bytes, str], ...] = (
 )
 
 
+def other_kind(path: Path) -> str | None:
+    """What a file is whose first bytes are those of another kind than weights that are read, and what to do; None for
+    any other."""
+    return _other_kind(files.read_bytes(path, 512))
+
+
+def _other_kind(head: bytes) -> str | None:
+    return next((what for magic, what in _MAGIC if head.startswith(magic)), None)
+
+
+def is_read(dtype: str, name: str) -> bool:
+    """Whether a tensor of this type, as safetensors calls it, is read: whole numbers are not as weights."""
+    return dtype in _FLOATS or (dtype in _WHOLE and not (dtype in ("I8", "I16") and name.endswith("weight")))
+
+
+_FLOATS, _WHOLE = ("F16", "BF16", "F32", "F64"), ("I64", "I32", "I16", "I8", "U8", "BOOL")
+
+
+def of_type(dtype: str, name: str) -> str:
+    """That a tensor of this type is not read, and what to do."""
+    if dtype.startswith(("F8", "F6", "F4", "I8", "U8")) or (dtype == "U32" and name.endswith("weight")):
+        return f"has the type {dtype}, as quantised weights have: get them in 16 or 32 bits"
+    return f"has the type {dtype}, which is not read: save it in float32"
+
+
 def check_kind(path: Path) -> Literal["torch", "safetensors"]:
     """Which reader the file is for. Raises CheckpointError, one sentence, for every other kind of file."""
     head = files.read_bytes(path, 512)
@@ -36,9 +65,13 @@ def check_kind(path: Path) -> Literal["torch", "safetensors"]:
         if path.suffix in (".npz", ".keras"):
             raise CheckpointError(_OTHER_ZIPS[path.suffix].format(path=path))
         return "torch"
-    for magic, what in _MAGIC:
-        if head.startswith(magic):
-            raise CheckpointError(f"{path} {what}")
+    if (other := _other_kind(head)) is not None:
+        raise CheckpointError(f"{path} {other}")
+    if head[8:9] == b"{":
+        if (length := int.from_bytes(head[:8], "little")) <= os.path.getsize(path):
+            return "safetensors"
+        if length <= LONGEST_HEADER:
+            raise CheckpointError(f"{path} is cut off (its header goes beyond its end): {COPY_AGAIN}")
     text = head.lstrip().lower()
     if text.startswith((b"<!doctype", b"<html", b"<?xml", b"<head")):
         raise CheckpointError(
@@ -48,10 +81,8 @@ def check_kind(path: Path) -> Literal["torch", "safetensors"]:
         raise CheckpointError(
             f"{path} is an ONNX file, in which names of weights are lost: give the file it was made from"
         )
-    if head[8:9] == b"{" and int.from_bytes(head[:8], "little") <= os.path.getsize(path):
-        return "safetensors"
-    if path.suffix == ".safetensors":
-        raise CheckpointError(f"{path} is cut off or damaged: {COPY_AGAIN}")
+    if path.suffix == ".safetensors" and len(head) <= SMALLEST:
+        raise CheckpointError(f"{path} is cut off: {COPY_AGAIN}")
     if head[:1] == b"\x80":
         raise CheckpointError(
             f"{path} is a plain pickle, as torch before 1.6 and Python write it, which could run code: open it where it"
@@ -62,8 +93,8 @@ def check_kind(path: Path) -> Literal["torch", "safetensors"]:
     if text[:1] in (b"{", b"["):
         raise CheckpointError(f"{path} is JSON: give the file of the weights; settings and vocabularies go with it")
     raise CheckpointError(
-        f"{path} is neither a safetensors nor a torch file, or was cut off: give a file that torch.save or safetensors "
-        "wrote"
+        f"{path} is neither a safetensors nor a torch file, by its first bytes, whatever its name is: give a file that"
+        " torch.save or safetensors wrote"
     )
 
 
