@@ -487,7 +487,7 @@ def test_what_app_does_not_take_is_left_to_typer(words: str) -> None:
 
 def test_every_option_of_app_is_read_without_typer_but_those_of_folders_of_transformers() -> None:
     parameters = typer.main.get_command(commands.cli).commands["app"].params  # type: ignore[attr-defined]
-    for option, *given in (("--device", "cuda"), ("--dtype", "bfloat16"), ("--allow-download",)):
+    for option, *given in (("--device", "cuda"), ("--dtype", "bfloat16"), ("--allow-download",), ("--ignore", "x")):
         parameters = [each for each in parameters if option not in each.opts]
         assert app_options(["app", option, *given]) is None
     words = [word for p in parameters for word in (p.opts if p.is_flag else [*p.opts, "1"])]

@@ -14,6 +14,7 @@ from viz_transformer.checkpoint import devices
 from viz_transformer.checkpoint import load as load_own
 from viz_transformer.checkpoint.contents import find_folder, read_summary
 from viz_transformer.command import main as program
+from viz_transformer.huggingface import loading
 from viz_transformer.huggingface.folder import read_folder
 from viz_transformer.huggingface.loading import load
 from viz_transformer.model import attention, causality
@@ -73,10 +74,10 @@ def test_a_device_that_is_not_there_is_a_sentence(
 def test_the_app_computes_folders_where_it_was_told_and_its_own_models_on_the_processor(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    asked: list[tuple[str, dict[str, str]]] = []
+    asked: list[tuple[str, str]] = []
     own = load_own("numbers-tiny")
     monkeypatch.setattr(devices, "_of_the_app", devices.Computed())
-    monkeypatch.setattr(cached.vt, "load", lambda path, **how: asked.append((path.name, how)) or own, raising=False)
+    monkeypatch.setattr(loading, "_opened", lambda where, how: asked.append((where.name, how.device)) or own)
     theirs, ours = read_folder(folder(tmp_path / "model", "gpt2")), read_summary(find_folder("numbers-tiny"))
     for device in ("cpu", "cuda"):
         devices.compute_folders(device, "float32")
@@ -84,8 +85,7 @@ def test_the_app_computes_folders_where_it_was_told_and_its_own_models_on_the_pr
         for summary in (theirs, ours):
             cached.checkpoint(summary)
     cached.store().clear()
-    theirs_on = [{"device": device, "dtype": "float32"} for device in ("cpu", "cuda")]
-    assert asked == [("model", theirs_on[0]), ("numbers-tiny", {}), ("model", theirs_on[1]), ("numbers-tiny", {})]
+    assert asked == [("model", "cpu"), ("numbers-tiny", "cpu"), ("model", "cuda"), ("numbers-tiny", "cpu")]
 
 
 def test_a_gpu_without_room_is_a_sentence(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

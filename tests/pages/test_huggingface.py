@@ -21,6 +21,7 @@ from page_driver import (
     all_sent,
     components,
     figures,
+    goes_to,
     markup,
     numbers,
     opener,
@@ -30,6 +31,7 @@ from page_driver import (
     told,
     words,
 )
+from page_driver import opened as opened_page
 from safetensors.torch import load_file, save_file
 from streamlit.testing.v1 import AppTest
 from wording import wording
@@ -795,6 +797,34 @@ def test_a_page_has_its_picture_in_bfloat16_too(
 ) -> None:
     monkeypatch.setattr(devices, "_of_the_app", devices.Computed(dtype="bfloat16"))
     assert len(opened(name, page).get("bidi_component")) >= PICTURES[page]
+
+
+def test_what_of_the_files_takes_no_part_is_named_beside_the_models_name_on_its_card_and_in_its_architecture(
+    app: AppTest, written: Callable[[str], Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    where = Path(shutil.copytree(written("llama"), tmp_path / "heads"))
+    file = where / "model.safetensors"
+    tensors = load_file(file)
+    save_file(tensors | {"score.weight": torch.ones(2, 32)}, file, metadata={"format": "pt"})
+    monkeypatch.setenv(folders.CHECKPOINTS_VARIABLE, str(where))
+    goes_to(app, checkpoint="heads", text=text_of("llama"))
+    beside, short = app.sidebar.get("html"), wording("tensor_takes_no_part")
+    assert any(
+        short in each.proto.body and "another head: &#x27;score.weight&#x27;" in each.proto.body for each in beside
+    )
+    sentence = wording("take_no_part", 1, 64, "LlamaForCausalLM")
+    said = words(opened_page(app, "models", model_tab="card"))
+    assert sentence in said and said.count(short) >= 2  # beside the name, and on the card
+    said = words(opened_page(app, "models", model_tab="architecture"))
+    count = load(where).parameter_count
+    assert sentence in said and wording("the_weights_files_hold_apart_from", f"{count:,}", 64) in said
+    assert wording("beyond_the_sum") not in said
+    save_file(tensors | {"model.layers.0.self_attn.q_norm.weight": torch.ones(32)}, file, metadata={"format": "pt"})
+    said = words(opened_page(app, "models", model_tab="card"))
+    assert wording("would_not_be_the_trained_models", "1 tensor of norms") in said
+    monkeypatch.setattr(devices, "_of_the_app", devices.Computed(ignore=(".*q_norm.*",)))
+    said = words(opened_page(app, "models", model_tab="card"))
+    assert "Run without 1 tensor of norms of its files" in said and wording("not_the_model_that_was_trained") in said
 
 
 def test_it_is_said_that_a_model_is_computed_in_bfloat16(

@@ -20,6 +20,8 @@ if TYPE_CHECKING:
 
 
 LONGEST_LOSS_ON = 100
+UNUSED = "unused"
+"""The entry of a card that says which tensors of a folder's files take no part in a run."""
 SHORT = 64
 """Tokens of a short text."""
 NOT_VERIFIED = "`viz-transformer import --sample FILE` compares it with logits from where it was trained"
@@ -33,6 +35,7 @@ def checkpoint_rows(model: Checkpoint) -> list[tuple[str, str]]:
     rows += [
         ("architecture", architecture_of(model.anatomy)),
         ("parameters", f"{model.parameter_count:,}"),
+        *([] if (left := unused(card)) is None else [("not used", left[0])]),
         ("source vocabulary", vocabulary(model.codecs.get("source"))),
         ("target vocabulary", vocabulary(model.codecs.get("target"))),
         ("snapshots", snapshots(model.snapshots())),
@@ -49,6 +52,12 @@ def checkpoint_rows(model: Checkpoint) -> list[tuple[str, str]]:
         rows += [("note", str(note)) for note in card.get("notes") or ()]
     rows.append(("weights' sha256", model.weights_sha256))
     return rows
+
+
+def unused(card: Mapping[str, Any]) -> tuple[str, str] | None:
+    """What a folder's files have that takes no part in a run, in a few words and in full; None where all of it does."""
+    stated = card.get(UNUSED)
+    return (str(stated["short"]), str(stated["sentence"])) if isinstance(stated, dict) else None
 
 
 def memory(anatomy: Anatomy) -> str:

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final
 
+from viz_transformer.checkpoint.ignoring import matched
 from viz_transformer.sentences import quoted
 
 PROCESSOR: Final = "cpu"
@@ -15,10 +17,11 @@ DTYPES: Final = (FLOAT32, "bfloat16")
 
 @dataclass(frozen=True)
 class Computed:
-    """Where a model is computed, and in which type."""
+    """Where a model is computed, and in which type. ignore: patterns of the names of tensors that may be left out."""
 
     device: str = PROCESSOR
     dtype: str = FLOAT32
+    ignore: tuple[str, ...] = ()
 
 
 _of_the_app = Computed()
@@ -36,12 +39,13 @@ def check_dtype(dtype: str) -> None:
         raise ValueError(f"dtype={quoted(dtype)} is not computed in here: choose {' or '.join(DTYPES)}")
 
 
-def compute_folders(device: str, dtype: str) -> None:
+def compute_folders(device: str, dtype: str, ignore: Sequence[str] = ()) -> None:
     """Have the app of this process compute folders of transformers so; the device has to be there."""
     global _of_the_app
     check_name(device)
     check_dtype(dtype)
-    _of_the_app = Computed(device, dtype)
+    matched(ignore, ())  # raises for what is not a pattern
+    _of_the_app = Computed(device, dtype, tuple(ignore))
 
 
 def computed_in_the_app() -> Computed:

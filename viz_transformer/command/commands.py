@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -23,7 +23,7 @@ from viz_transformer.command.options import (
     CheckpointArgument,
     DeviceOption,
     DtypeOption,
-    opened,
+    IgnoreOption,
 )
 from viz_transformer.huggingface import names
 from viz_transformer.huggingface.folder import recognised
@@ -92,11 +92,12 @@ def app_command(
         bool,
         typer.Option("--allow-download", help="Let Models fetch what is named there from the Hugging Face hub."),
     ] = False,
+    ignore: IgnoreOption = None,
 ) -> None:
     """Open the app in the browser; it listens on this machine only."""
     if device != devices.PROCESSOR:  # the usual app needs no torch before its first page
         huggingface.check_device(device)
-    devices.compute_folders(device, dtype)
+    devices.compute_folders(device, dtype, ignore or ())
     names.allow_in_the_app(allow_download)
     server.run_app(port=port, browser=not no_browser, window=window, checkpoints=checkpoints or [], library=library)
 
@@ -187,12 +188,14 @@ def inspect(
     device: DeviceOption = "cpu",
     dtype: DtypeOption = "float32",
     allow_download: AllowDownloadOption = False,
+    ignore: IgnoreOption = None,
 ) -> None:
     """Print what a checkpoint is, after checking all its files and putting it on the device."""
-    model = opened(ckpt, device, dtype, allow_download)
+    how: dict[str, Any] = {"device": device, "allow_download": allow_download, "ignore": ignore or ()}
+    model = vt.load(ckpt, dtype=dtype, **how)
     rows = [*checkpoint_rows(model), ("device", device)]
     if dtype != devices.FLOAT32:
-        found = huggingface.away(model, vt.load(ckpt, device=device, allow_download=allow_download))
+        found = huggingface.away(model, vt.load(ckpt, **how))
         given = "logits" if "logits" in model.anatomy.point else "outputs"
         rows.append(
             (

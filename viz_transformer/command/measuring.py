@@ -19,6 +19,7 @@ from viz_transformer.command.options import (
     DataOption,
     DeviceOption,
     DtypeOption,
+    IgnoreOption,
     JsonOption,
     LanguageOption,
     LimitOption,
@@ -54,13 +55,14 @@ def evaluate(
     device: DeviceOption = "cpu",
     dtype: DtypeOption = "float32",
     allow_download: AllowDownloadOption = False,
+    ignore: IgnoreOption = None,
     json: JsonOption = False,
 ) -> None:
     """Measure how good a checkpoint is."""
     from viz_transformer.measuring.evaluation import evaluate_checkpoint
 
     file, folder = file_or_folder(data)
-    model = opened(ckpt, device, dtype, allow_download, language=language, source_language=source_language)
+    model = opened(ckpt, device, dtype, allow_download, ignore, language=language, source_language=source_language)
     measured = evaluate_checkpoint(
         model,
         file,

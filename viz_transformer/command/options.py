@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import sys
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -10,6 +11,7 @@ import orjson
 import typer
 
 import viz_transformer as vt
+from viz_transformer.checkpoint.describe import unused
 
 if TYPE_CHECKING:
     from viz_transformer.checkpoint import Checkpoint
@@ -53,6 +55,15 @@ AllowDownloadOption = Annotated[
     bool,
     typer.Option("--allow-download", help="Fetch CKPT from the Hugging Face hub where it is a name there, not here."),
 ]
+IgnoreOption = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--ignore",
+        metavar="PATTERN",
+        help="Open a folder of transformers without its tensors whose whole name this regular expression matches, such"
+        " as '.*lora.*'; may be repeated.",
+    ),
+]
 ChatOption = Annotated[
     bool, typer.Option("--chat", help="Put the text into the model's chat template, as what a person says.")
 ]
@@ -63,17 +74,20 @@ def opened(
     device: str,
     dtype: str,
     allow_download: bool,
+    ignore: Sequence[str] | None = None,
     *,
     language: str | None = None,
     source_language: str | None = None,
     special_tokens: bool = False,
     chat: bool = False,
 ) -> Checkpoint:
-    """The model that is named, whose texts are read as the options say.
+    """The model that is named, whose texts are read as the options say; on stderr, what of its files takes no part.
 
     Raises ValueError for what it does not offer, also for an empty language.
     """
-    model = vt.load(ckpt, device=device, dtype=dtype, allow_download=allow_download)
+    model = vt.load(ckpt, device=device, dtype=dtype, allow_download=allow_download, ignore=ignore or ())
+    if (left := unused(model.card)) is not None:
+        print(left[1], file=sys.stderr)
     for name, given in (("--language", language), ("--source-language", source_language)):
         if given == "":
             raise ValueError(f"{name} is empty: name a language, or leave it out")

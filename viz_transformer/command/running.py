@@ -20,6 +20,7 @@ from viz_transformer.command.options import (
     CheckpointArgument,
     DeviceOption,
     DtypeOption,
+    IgnoreOption,
     JsonOption,
     LanguageOption,
     SourceLanguageOption,
@@ -72,6 +73,7 @@ def translate(
     device: DeviceOption = "cpu",
     dtype: DtypeOption = "float32",
     allow_download: AllowDownloadOption = False,
+    ignore: IgnoreOption = None,
     json: JsonOption = False,
 ) -> None:
     """Print what the model answers."""
@@ -97,6 +99,7 @@ def translate(
         device,
         dtype,
         allow_download,
+        ignore,
         language=language,
         source_language=source_language,
         special_tokens=special_tokens,
@@ -179,10 +182,11 @@ def read_command(
     device: DeviceOption = "cpu",
     dtype: DtypeOption = "float32",
     allow_download: AllowDownloadOption = False,
+    ignore: IgnoreOption = None,
     json: JsonOption = False,
 ) -> None:
     """Print what a model that writes nothing makes of a text: its labels, or what it puts in the place of masks."""
-    model = opened(ckpt, device, dtype, allow_download, special_tokens=special_tokens)
+    model = opened(ckpt, device, dtype, allow_download, ignore, special_tokens=special_tokens)
     if model.anatomy.writes:
         raise ValueError(f"{model.name} writes: its answer is printed by 'viz-transformer translate'")
     facts = analysis.read_facts(model, vt.read(model, text), every_label=json)
@@ -204,6 +208,7 @@ def trace(
     device: DeviceOption = "cpu",
     dtype: DtypeOption = "float32",
     allow_download: AllowDownloadOption = False,
+    ignore: IgnoreOption = None,
 ) -> None:
     """Record a run, and save everything that happened in it."""
     check_output(out)
@@ -212,6 +217,7 @@ def trace(
         device,
         dtype,
         allow_download,
+        ignore,
         language=language,
         source_language=source_language,
         special_tokens=special_tokens,

@@ -11,17 +11,18 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from viz_transformer.huggingface.hub import fetched
-    from viz_transformer.huggingface.loading import check_device
+    from viz_transformer.huggingface.loading import check_device, load_in_the_app
     from viz_transformer.huggingface.opening import open_folder
     from viz_transformer.huggingface.outline import outline_of
     from viz_transformer.huggingface.rounding import away
 
-__all__ = ["away", "check_device", "fetched", "open_folder", "outline_of"]
+__all__ = ["away", "check_device", "fetched", "load_in_the_app", "open_folder", "outline_of"]
 
 _HOMES = {
     "away": "rounding",
     "check_device": "loading",
     "fetched": "hub",
+    "load_in_the_app": "loading",
     "open_folder": "opening",
     "outline_of": "outline",
 }

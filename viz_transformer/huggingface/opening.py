@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import math
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from threading import Lock
@@ -16,6 +16,7 @@ import transformers
 from transformers import PreTrainedConfig, PreTrainedModel
 from transformers.utils import logging as reports
 
+from viz_transformer.checkpoint.describe import UNUSED
 from viz_transformer.checkpoint.files import COPY_AGAIN, CheckpointError, sha256
 from viz_transformer.checkpoint.store import Checkpoint
 from viz_transformer.huggingface import capture
@@ -23,6 +24,7 @@ from viz_transformer.huggingface.codec import codecs_of, read_tokenizer
 from viz_transformer.huggingface.folder import HuggingFaceSummary, Stored, stored_tensors
 from viz_transformer.huggingface.instrument import HuggingFaceModel
 from viz_transformer.huggingface.probe import proved
+from viz_transformer.huggingface.unused import LORA, MERGE, WRAPPED, quantised, unused_tensors
 from viz_transformer.model.instrument import Precision
 from viz_transformer.sentences import in_one_line, quoted
 
@@ -41,8 +43,11 @@ ROUNDED = (
 LOCAL: dict[str, Any] = {"local_files_only": True, "trust_remote_code": False}
 
 
-def open_folder(summary: HuggingFaceSummary, dtype: Precision = "float32") -> Checkpoint:
-    """The model of the folder, on the CPU in this type, with its tokenizer. Raises CheckpointError in one sentence."""
+def open_folder(summary: HuggingFaceSummary, dtype: Precision = "float32", ignore: Sequence[str] = ()) -> Checkpoint:
+    """The model of the folder, on the CPU in this type, with its tokenizer. Raises CheckpointError in one sentence.
+
+    ignore: patterns of the names of tensors that may be missing in a run although they would change it.
+    """
     folder, stored = summary.path, stored_tensors(summary.path)
     capture.register()
     with ONE_AT_A_TIME, _quietly():
@@ -50,7 +55,11 @@ def open_folder(summary: HuggingFaceSummary, dtype: Precision = "float32") -> Ch
         config = _config(summary)
         cls = _class(summary, config)
         _check_size(summary, cls, config, stored)
-        built = _model(summary, cls, dtype, stored)
+        built, unexpected = _model(summary, cls, dtype, stored)
+        try:
+            unused = unused_tensors(built, summary.family, stored, unexpected, ignore)
+        except CheckpointError as error:
+            raise CheckpointError(f"{folder} {error}") from None
         try:
             model = HuggingFaceModel(built, summary.family, replace(summary.anatomy, precision=dtype))
         except AttributeError as error:  # of get_submodule
@@ -74,7 +83,12 @@ def open_folder(summary: HuggingFaceSummary, dtype: Precision = "float32") -> Ch
                 f"transformers' own code of {summary.family.title} does not run in {dtype} ({_said(error)}): choose"
                 " float32"
             ) from None
-    card = {**summary.card, "notes": notes} if notes else dict(summary.card)
+    card = dict(summary.card)
+    if unused is not None:
+        card[UNUSED] = unused.to_card(cls.__name__)
+        notes.insert(0, card[UNUSED]["sentence"])
+    if notes:
+        card["notes"] = notes
     return Checkpoint(summary.name, folder, model, source, target, card, _digest(stored))
 
 
@@ -150,13 +164,14 @@ def _room(stored: Stored) -> int:
 
 def _model(
     summary: HuggingFaceSummary, cls: type[PreTrainedModel], dtype: Precision, stored: Stored
-) -> PreTrainedModel:
+) -> tuple[PreTrainedModel, set[str]]:
+    """The model with its weights, and the names for which it has no place."""
     where = summary.path
     how = "eager" if summary.family.heard else capture.NAME
     given: dict[str, Any] = {"dtype": getattr(torch, dtype), "attn_implementation": how, "use_safetensors": True}
     given["ignore_mismatched_sizes"] = True  # they are named, and refused, below
-    if all(_WRAPPED.match(name) for name in stored.shapes):
-        given["key_mapping"] = {_WRAPPED.pattern: ""}
+    if all(WRAPPED.match(name) for name in stored.shapes):
+        given["key_mapping"] = {WRAPPED.pattern: ""}
     try:
         with torch.random.fork_rng(devices=[]):  # opening draws no random number of anyone else's
             loading: Any = cls.from_pretrained
@@ -166,6 +181,8 @@ def _model(
             f"{where} cannot be loaded by transformers {transformers.__version__} ({_said(error)})"
         ) from None
     if lacking := sorted(report["missing_keys"]):
+        if said := _in_other_form(stored):
+            raise CheckpointError(f"{where} {said}")
         if held := _held_by(stored, model):
             raise CheckpointError(
                 f"{where} has weights whose names all begin with {quoted(f'{held}.')}, as those of a module that holds"
@@ -191,8 +208,7 @@ def _model(
                 f"{where}: {quoted(name)} holds NaN or infinite numbers, so the model cannot run: use weights from"
                 " before the training went wrong"
             )
-    found: PreTrainedModel = model
-    return found
+    return model, report["unexpected_keys"]
 
 
 def _held_by(stored: Stored, model: PreTrainedModel) -> str | None:
@@ -203,8 +219,13 @@ def _held_by(stored: Stored, model: PreTrainedModel) -> str | None:
     return held if same and any(name.removeprefix(f"{held}.") in names for name in stored.shapes) else None
 
 
-_WRAPPED = re.compile(r"^(?:(?:module|_orig_mod|_forward_module|_fsdp_wrapped_module)\.)+")
-"""What DataParallel, torch.compile and others put before the names of all tensors of a model that they wrap."""
+def _in_other_form(stored: Stored) -> str | None:
+    """How the files keep weights that are not among their tensors as they are, and what to do; None for neither."""
+    matrices = sorted(name for name in stored.shapes if LORA.search(name))
+    if any(".base_layer." in name for name in stored.shapes) or matrices:
+        first = matrices[0] if matrices else next(name for name in stored.shapes if ".base_layer." in name)
+        return f"has its weights beside those of an adapter, such as {quoted(first)}: {MERGE}"
+    return quantised(stored.shapes)
 
 
 def _kind(name: str) -> str:

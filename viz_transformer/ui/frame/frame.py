@@ -20,6 +20,7 @@ from viz_transformer.figures import labels
 from viz_transformer.figures.components.locator import Looks, locator_data
 from viz_transformer.figures.enlarged import enlarged
 from viz_transformer.figures.theme import Theme
+from viz_transformer.huggingface.folder import HuggingFaceSummary
 from viz_transformer.model.instrument import NotTold, RecordedAnew
 from viz_transformer.model.kinds import KINDS, kinds_of
 from viz_transformer.sentences import capitalised, quoted
@@ -48,7 +49,7 @@ if TYPE_CHECKING:
 Rows = Literal["none", "last", "chosen"]
 """Which decoder rows a page shows."""
 
-_STAGE, _RUN, _MODELS = "page_stage", "page_run", "page_models"
+_STAGE, _RUN, _MODELS, _UNUSED = "page_stage", "page_run", "page_models", "page_unused"
 TABLE_ASKED, TABLE_OPEN = "table_asked", "table_open"
 """Where the session keeps the key of the table that was asked for, until it is closed; whether this run shows it."""
 LOOKS: Mapping[str, Looks] = {
@@ -78,6 +79,7 @@ def begin(files: Mapping[str, Path] = links.NOWHERE) -> None:
     st.session_state.pop(_STAGE, None)
     st.session_state.pop(TABLE_OPEN, None)
     st.session_state.pop(_MODELS, None)
+    st.session_state.pop(_UNUSED, None)
     found = {summary.name: summary for summary in cached.summaries()}
     state.begin([*found], lambda name: examples.offered(found[name]) if name in found else ())
 
@@ -104,6 +106,9 @@ def sidebar(title: str) -> None:
         hear_picks(state.pick, state.keep_after_loss)
         if names:
             st.selectbox("Model", names, **state.bind("checkpoint", key="sidebar_model"))
+            if isinstance(summary, HuggingFaceSummary):
+                st.session_state[_UNUSED] = st.empty()
+                _say_unused(summary)
         if not isinstance(summary, str):
             recorded = isinstance(summary, RecordingSummary)
             looks = (LOOKS_OF_RECORDING if recorded else LOOKS).get(title, "")
@@ -115,8 +120,17 @@ def sidebar(title: str) -> None:
         keep_back_button()
 
 
+def _say_unused(summary: Summary) -> None:
+    """Beside the model's name, what of its files takes no part in a run; nothing before the model is loaded."""
+    if (found := cached.unused(summary)) is not None:
+        with st.session_state[_UNUSED]:
+            text.paragraph(f"{found[0]}.", tone="warning", detail=found[1])
+
+
 def end() -> None:
     """What comes last in each run: the selection, as this run has brought it into the model's bounds, goes out."""
+    if _UNUSED in st.session_state and not isinstance(summary := selected(), str):
+        _say_unused(summary)  # which the page may have loaded
     scenes, rows = take_scenes()
     with st.sidebar:
         keys(projector=projector.is_on(), scene=projector.scene(scenes), scenes=len(scenes), rows=rows)

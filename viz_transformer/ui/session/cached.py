@@ -16,8 +16,7 @@ import streamlit as st
 import viz_transformer as vt
 from viz_transformer import analysis, huggingface
 from viz_transformer.analysis.models.untrained import UntrainedSummary, untrained
-from viz_transformer.checkpoint import list_checkpoints
-from viz_transformer.checkpoint.devices import computed_in_the_app
+from viz_transformer.checkpoint import describe, list_checkpoints
 from viz_transformer.checkpoint.own import own_checkpoints
 from viz_transformer.checkpoint.recordings import RecordingSummary
 from viz_transformer.huggingface.folder import HuggingFaceSummary, recognised
@@ -77,10 +76,20 @@ def checkpoint(summary: Summary) -> Checkpoint:
     return store().model(of_summary(summary), lambda: _load(summary))
 
 
+def unused(summary: Summary) -> tuple[str, str] | None:
+    """What a folder's files have that takes no part in a run, in a few words and in full; None where there is nothing,
+    and before the model was loaded, which is when it is found out."""
+    if not isinstance(summary, HuggingFaceSummary) or (ckpt := store().loaded(of_summary(summary))) is None:
+        return None
+    return describe.unused(ckpt.card)
+
+
 def _load(summary: Summary) -> Checkpoint:
     if isinstance(summary, UntrainedSummary):
         return untrained(summary.recipe, vt.load(summary.path))
-    return vt.load(summary.path, **(asdict(computed_in_the_app()) if isinstance(summary, HuggingFaceSummary) else {}))
+    if isinstance(summary, HuggingFaceSummary):
+        return huggingface.load_in_the_app(summary.path)
+    return vt.load(summary.path)
 
 
 def read_as(summary: Summary, how: How) -> Checkpoint:

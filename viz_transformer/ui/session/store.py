@@ -72,6 +72,10 @@ class Store:
                 self._put(key, _Entry(found, _model_bytes(found), found.weights_sha256, MAX_MODELS))
         return cast("Checkpoint", found)
 
+    def loaded(self, key: Hashable) -> Checkpoint | None:
+        """The model of this key; None if it is not there."""
+        return cast("Checkpoint | None", self._get(key))
+
     def run(self, key: Hashable) -> Run | None:
         """The run of this key; None if it is not there."""
         return cast("Run | None", self._get(key))

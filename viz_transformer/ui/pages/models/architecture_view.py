@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import html
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import streamlit as st
@@ -12,6 +12,7 @@ import streamlit as st
 from viz_transformer import __version__, huggingface
 from viz_transformer.analysis.models.parameters import parameter_blocks, parameter_rows
 from viz_transformer.analysis.models.untrained import UntrainedSummary
+from viz_transformer.checkpoint import describe
 from viz_transformer.figures import labels
 from viz_transformer.figures.architecture import architecture as drawn
 from viz_transformer.figures.architecture import drawing_of, norm_places, norm_places_of
@@ -77,14 +78,26 @@ def _of_folder(summary: HuggingFaceSummary) -> Question:
         with right:
             settings(summary)
             with st.container(key="model_parameters"):
-                total, stored = _summed(found.blocks), summary.parameter_count
-                said = f"as many: {stored:,}" if stored == total else OF_FILES.format(stored=f"{stored:,}")
-                text.paragraph(f"The weights’ files hold {said}.", tone="ok" if stored == total else "plain")
+                total, card = _summed(found.blocks), cached.checkpoint(summary).card
+                _held_against(summary.parameter_count, total, card.get(describe.UNUSED))
     frame.scenes_of_page(scenes, f"{summary.name}, architecture")
     return question.architecture(summary.name, found.blocks)
 
 
-OF_FILES = "{stored} numbers: tensors that the model makes itself, or shares, do not stand on both sides"
+OF_FILES = (
+    "{stored} numbers: masks and tables that the model makes anew, and tensors that it shares, are not on both sides"
+)
+
+
+def _held_against(stored: int, total: int, unused: Mapping[str, Any] | None) -> None:
+    """The sum of parameters beside the numbers in the weights' files, apart from those that take no part in a run."""
+    left = 0 if unused is None else int(unused["numbers"])
+    same = stored - left == total
+    said = f"as many: {stored - left:,}" if same else OF_FILES.format(stored=f"{stored - left:,}")
+    more = "" if unused is None else f", apart from {left:,} that take no part in a run"
+    text.paragraph(f"The weights’ files hold {said}{more}.", tone="ok" if same and not left else "plain")
+    if unused is not None:
+        text.paragraph(str(unused["sentence"]), tone="warning")
 
 
 @kept(8)

@@ -17,6 +17,7 @@ from viz_transformer import numerals
 from viz_transformer.analysis.models.training import best_validation, loss_history, rate_history, time_history
 from viz_transformer.checkpoint import describe
 from viz_transformer.checkpoint.contents import Unreadable
+from viz_transformer.checkpoint.files import CheckpointError
 from viz_transformer.checkpoint.recordings import RecordingSummary
 from viz_transformer.figures import labels
 from viz_transformer.figures.curves import loss_curves
@@ -116,6 +117,23 @@ def card(summary: Summary) -> None:
         origin(summary)
     with right:
         settings(summary)
+    if isinstance(summary, HuggingFaceSummary):
+        with left:
+            notes_of_folder(summary)
+
+
+def notes_of_folder(summary: HuggingFaceSummary) -> None:
+    """What was found out of a folder of transformers when it was opened, such as tensors that take no part in a run."""
+    status = st.empty()
+    try:
+        with waiting("Loading the model ...", status):
+            found = cached.checkpoint(summary)
+    except CheckpointError as error:
+        text.paragraph(f"{error}.", tone="bad")
+        return
+    left = describe.unused(found.card)
+    for note in found.card.get("notes") or ():
+        text.paragraph(str(note), tone="plain" if left is None or note != left[1] else "warning")
 
 
 def not_measured(summary: HuggingFaceSummary) -> None:

@@ -13,7 +13,6 @@ from typing import Any, Literal, get_args
 import pandas as pd
 import streamlit as st
 
-import viz_transformer as vt
 from viz_transformer import huggingface, numerals
 from viz_transformer.checkpoint import CheckpointError, describe, load
 from viz_transformer.checkpoint.contents import Unreadable
@@ -560,7 +559,7 @@ def _transformers(folder: Path, called: Path | None = None) -> bool:
     st.session_state.pop(_ACT)
     try:
         cached.warm_up()
-        vt.load(folder)  # what is wrong with weights and tokenizer is said before anything is kept
+        huggingface.load_in_the_app(folder)  # what is wrong with weights and tokenizer is said before anything is kept
         keep_folder(folder, name, taken_names)
     except (ValueError, OutputError) as error:
         _wrong(error)

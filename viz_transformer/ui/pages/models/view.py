@@ -19,7 +19,7 @@ from viz_transformer.huggingface.folder import HuggingFaceSummary
 from viz_transformer.measuring.app_links import both_shown
 from viz_transformer.model.kinds import SIDE_OF, stacks_of
 from viz_transformer.ui.frame import links, text
-from viz_transformer.ui.session import state
+from viz_transformer.ui.session import cached, state
 from viz_transformer.ui.session.kept import kept
 
 IMPORTED = "imported"
@@ -91,7 +91,11 @@ def _badge(summary: Summary) -> str:
     if isinstance(summary, HuggingFaceSummary):
         dtype = computed_in_the_app().dtype
         how = "" if dtype == FLOAT32 else f", computed in {dtype}: every result is rounded to 8 bits"
-        return f'<div class="vt-card-badge">run by transformers, from its own folder{how}</div>'
+        badge = f'<div class="vt-card-badge">run by transformers, from its own folder{how}</div>'
+        if (left := cached.unused(summary)) is None:
+            return badge
+        icon, hint = '<span class="vt-icon" aria-hidden="true">!</span>', html.escape(left[1])
+        return f'{badge}<div class="vt-card-badge vt-warning" title="{hint}">{icon}{html.escape(left[0])}</div>'
     wrong = _changed(str(summary.path), _times(summary), summary)
     tone, sign, words = ("bad", "✕", wrong) if wrong else ("ok", "✓", "files as its card says")
     icon = f'<span class="vt-icon" aria-hidden="true">{sign}</span>'

@@ -1,0 +1,269 @@
+"""The tensors of a folder's files that take no part in a run.
+
+transformers leaves out what the model's class has no place for. A buffer is made anew; of everything else it is said
+how many tensors there are and what they look like, and those that would change the numbers of a run are refused unless
+somebody leaves them out by name.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from transformers import PreTrainedModel
+
+from viz_transformer.checkpoint.files import CheckpointError
+from viz_transformer.checkpoint.ignoring import matched, some
+from viz_transformer.checkpoint.importers.names import BUFFERS
+from viz_transformer.huggingface.families import Family
+from viz_transformer.huggingface.folder import Stored
+from viz_transformer.sentences import counted, listed, quoted
+
+WRAPPED = re.compile(r"^(?:(?:module|_orig_mod|_forward_module|_fsdp_wrapped_module)\.)+")
+"""What DataParallel, torch.compile and others put before the names of all tensors of a model that they wrap."""
+LORA = re.compile(r"(^|[._])(lora|dora)([._]|$)", re.IGNORECASE)
+QUANTISED = re.compile(r"\.(qweight|qzeros|g_idx|SCB|absmax|quant_map|weight_scale(_inv)?|weight\.quant_state\..*)$")
+"""What GPTQ, AWQ, bitsandbytes and others keep beside weights of fewer bits."""
+MERGE = "merge them into the weights first (merge_and_unload of peft), and save the result with save_pretrained"
+
+_ADAPTER = re.compile(
+    r"(^|[._])(adapters?|loha|hada|lokr|vera|ia3|b?oft|soft_prompts?|prompt_encoder|prompt_embeddings|prefix_encoder)"
+    r"([._]|$)",
+    re.IGNORECASE,
+)
+_NORM = re.compile(r"(^|_)(ln|norm|layernorm|rmsnorm|ln\d*|norm\d*)(_|$)|norm$", re.IGNORECASE)
+_HEAD = re.compile(
+    r"(^|_)(heads?|cls|classif\w+|scorer?|predict\w+|qa|relationship|loss|logits|summary|discriminator|generator)(_|$)"
+)
+_POOLER = re.compile(r"(^|_)pooler(_|$)")
+_MADE_ANEW = re.compile(r"(^|\.)(cos_cached|sin_cached|embed_positions(\.weights)?|token_type_ids|masked_bias)$")
+_MASK = re.compile(r"(^|\.)(tril|\w*mask|bias)$")
+_FREQUENCIES = re.compile(r"(^|\.)inv_freq$")
+_LEFT_BY_ITS_CODE = re.compile(
+    r"EncDecAttention\.relative_attention_bias\.weight$|embeddings\.position_embeddings\.weight$|(^|\.)layers\.61\."
+)
+"""Trained tensors that published files have, and that the family's own code never reads in a run: T5's second table of
+distances, DeBERTa's positions for pretraining, the layer by which DeepSeek v3 predicts a further token."""
+
+
+@dataclass(frozen=True)
+class _Kind:
+    """What tensors look like, one and several; whether a run without them is another one, and what to do then."""
+
+    one: str
+    several: str
+    changes: bool = True
+    advice: str = "give the config.json and the class that they were trained with"
+
+
+MAX_PATTERN = 120
+"""Characters of a pattern that a sentence proposes."""
+_KINDS: Mapping[str, _Kind] = {
+    "lora": _Kind("LoRA matrix", "LoRA matrices", advice=MERGE),
+    "adapter": _Kind("tensor of adapters", "tensors of adapters", advice=MERGE),
+    "norm": _Kind("tensor of norms", "tensors of norms"),
+    "bias": _Kind("bias", "biases"),
+    "copy": _Kind(
+        "tensor under a second name",
+        "tensors under a second name",
+        advice="save the model again with save_pretrained, each tensor once",
+    ),
+    "other": _Kind("tensor of an unknown kind", "tensors of an unknown kind"),
+    "pooler": _Kind("tensor of a pooler", "tensors of a pooler", changes=False),
+    "head": _Kind("tensor of another head", "tensors of another head", changes=False),
+    "training": _Kind("tensor that only training reads", "tensors that only training reads", changes=False),
+}
+
+
+@dataclass(frozen=True)
+class Unused:
+    """The tensors that take no part, by kind; numbers: how many numbers they hold. asked: those that would change a
+    run, and were left out by name."""
+
+    by_kind: Mapping[str, tuple[str, ...]]
+    numbers: int
+    asked: tuple[str, ...] = ()
+    names: tuple[str, ...] = field(init=False)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "names", tuple(name for names in self.by_kind.values() for name in names))
+
+    @property
+    def short(self) -> str:
+        """The same in a few words."""
+        if self.asked:
+            kinds = {kind: names for kind, names in self.by_kind.items() if {*names} & {*self.asked}}
+            return f"Run without {listed([_words(kind, names) for kind, names in kinds.items()])} of its files"
+        count = len(self.names)
+        return f"{count:,} tensor{' of its files takes' if count == 1 else 's of its files take'} no part in a run"
+
+    def sentence(self, cls: str) -> str:
+        """How many there are, what they look like and which."""
+        parts = [f"{_words(kind, names)}: {some(names)}" for kind, names in self.by_kind.items()]
+        count = len(self.names)
+        said = (
+            f"{counted(count, 'tensor')} of the weights' files ({self.numbers:,} numbers)"
+            f" {'takes' if count == 1 else 'take'} no part in a run, because {cls} has no place for"
+            f" {'it' if count == 1 else 'them'}: {'; '.join(parts)}."
+        )
+        if self.asked:
+            said += (
+                f" You asked to leave out {counted(len(self.asked), 'tensor')} that would change the numbers of a run:"
+                " this is not the model that was trained."
+            )
+        return said
+
+    def to_card(self, cls: str) -> dict[str, Any]:
+        return {
+            "count": len(self.names),
+            "numbers": self.numbers,
+            "asked": len(self.asked),
+            "short": self.short,
+            "sentence": self.sentence(cls),
+            "names": list(self.names),
+        }
+
+
+def unused_tensors(
+    model: PreTrainedModel, family: Family, stored: Stored, unexpected: Iterable[str], ignore: Sequence[str]
+) -> Unused | None:
+    """What of the files the model has no place for, buffers apart; None where it has one for all. unexpected: what
+    transformers reports; ignore: patterns of names that may be missing in a run.
+
+    Raises CheckpointError, one sentence, for tensors that would change a run, and are not among these.
+    """
+    shapes = {_plain(name): shape for name, shape in stored.shapes.items()}
+    dtypes = {_plain(name): dtype for name, dtype in stored.dtypes.items()}
+    hidden, copies = _hidden(model, shapes), _copies(model, stored)
+    found: dict[str, list[str]] = {}
+    for name in sorted({*unexpected, *hidden}):
+        if not _is_buffer(model, name, shapes.get(name, ()), dtypes.get(name, "")):
+            kind = "training" if name in hidden and _LEFT_BY_ITS_CODE.search(name) else _kind_of(model, family, name)
+            found.setdefault(kind, []).append(name)
+    if copies:
+        found["copy"] = copies
+    if not found:
+        return None
+    by_kind = {kind: tuple(found[kind]) for kind in _KINDS if kind in found}
+    changing = [name for kind, names in by_kind.items() if _KINDS[kind].changes for name in names]
+    allowed = {name for names in matched(ignore, changing).values() for name in names}
+    refused = {
+        kind: left
+        for kind, names in by_kind.items()
+        if _KINDS[kind].changes and (left := [name for name in names if name not in allowed])
+    }
+    if refused:
+        raise CheckpointError(_refusal(type(model).__name__, refused))
+    numbers = sum(math.prod(shapes.get(_plain(name), (0,))) for names in by_kind.values() for name in names)
+    return Unused(by_kind, numbers, tuple(changing))
+
+
+def _refusal(cls: str, refused: Mapping[str, Sequence[str]]) -> str:
+    """What is refused, without the folder's name in front of it, and how to go on."""
+    parts = [f"{_words(kind, names)} ({some(names)})" for kind, names in refused.items()]
+    pattern = _pattern([name for names in refused.values() for name in names])
+    advice = _KINDS[next(iter(refused))].advice
+    return (
+        f"has {listed(parts)}, for which {cls} with this config has no place, so a run would not be the trained"
+        f" model's: {advice}; to run the model without them all the same, leave them out by name, with"
+        f" ignore=['{pattern}'] in Python or --ignore '{pattern}' in a shell"
+    )
+
+
+def _pattern(names: Sequence[str]) -> str:
+    """A pattern that matches these names and says what they are; without a backslash, which a shell may take away."""
+    if all("lora" in name for name in names):
+        return ".*lora.*"
+    ends = sorted({re.sub(r"[^\w.]", ".", ".".join(name.split(".")[-2:])) for name in names})
+    pattern = f".*{ends[0]}" if len(ends) == 1 else f".*({'|'.join(ends)})"
+    return pattern if len(pattern) <= MAX_PATTERN else ".*"
+
+
+def _words(kind: str, names: Sequence[str]) -> str:
+    return f"{len(names):,} {_KINDS[kind].one if len(names) == 1 else _KINDS[kind].several}"
+
+
+def _plain(name: str) -> str:
+    """A stored name without wrappers, as transformers calls it."""
+    name = WRAPPED.sub("", name)
+    return re.sub(r"LayerNorm\.(gamma|beta)$", lambda found: _NEWER[found[0]], name)
+
+
+_NEWER = {"LayerNorm.gamma": "LayerNorm.weight", "LayerNorm.beta": "LayerNorm.bias"}
+
+
+def _hidden(model: PreTrainedModel, names: Iterable[str]) -> set[str]:
+    """What transformers leaves out of its report, by rules of the family."""
+    rules = {*(model._keys_to_ignore_on_load_unexpected or ()), r"rotary_emb\.inv_freq", r"(^|\.)position_ids$"}
+    rule, own, base = re.compile("|".join(f"({each})" for each in sorted(rules))), model.state_dict(), _base(model)
+    return {
+        name
+        for name in names
+        if rule.search(name) and not own.keys() & {name, f"{base}{name}", name.removeprefix(base)}
+    }
+
+
+def _copies(model: PreTrainedModel, stored: Stored) -> list[str]:
+    """The names of tensors whose place another one takes, of which transformers then says nothing."""
+    first, copies = dict[str, str](), list[str]()
+    for name in sorted(stored.shapes):
+        place = _plain(name).removeprefix(_base(model))
+        if first.setdefault(place, name) != name:
+            copies.append(name)
+    return copies
+
+
+def _base(model: PreTrainedModel) -> str:
+    """What stands before the names of the model without its head."""
+    return f"{model.base_model_prefix}."
+
+
+def _is_buffer(model: PreTrainedModel, name: str, shape: tuple[int, ...], dtype: str) -> bool:
+    """Whether a tensor is one that is made anew: a mask, a counter, a table that is computed."""
+    if dtype and not dtype.startswith(("F", "BF")):
+        return not name.endswith("weight")  # whole numbers are not trained; as a weight they are of fewer bits
+    if _FREQUENCIES.search(name):
+        return any(each.endswith("inv_freq") for each, _ in model.named_buffers())
+    if not (BUFFERS.search(name) or _MADE_ANEW.search(name)):
+        return False
+    if _MASK.search(name):
+        return math.prod(shape) == 1 or (len(shape) > 1 and shape[-1] == shape[-2])
+    return True
+
+
+def _kind_of(model: PreTrainedModel, family: Family, name: str) -> str:
+    """What a tensor looks like, by its name and by the module of the model that it would belong to."""
+    if LORA.search(name):
+        return "lora"
+    if _ADAPTER.search(name):
+        return "adapter"
+    modules = {path for path, _ in model.named_modules() if path}
+    outer, new = max((_split(modules, each) for each in (name, f"{_base(model)}{name}")), key=lambda each: len(each[0]))
+    in_layer = any(part.isdecimal() for part in outer)
+    if not in_layer and len(new) > 1:  # a module of its own, outside the layers
+        if new[0] in (*family.head, *family.tagger):
+            return "head"
+        if not _NORM.search(new[0]):
+            if _POOLER.search(new[0]):
+                return "pooler"
+            if _HEAD.search(new[0]):
+                return "head"
+    if any(_NORM.search(part) for part in (*outer[-1:], *new)):
+        return "norm"
+    return "bias" if new[-1].endswith("bias") else "other"
+
+
+def _split(modules: set[str], name: str) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """The parts of a name: those that lead to a module of the model, and the rest."""
+    parts = name.split(".")
+    known = next(count for count in range(len(parts) - 1, -1, -1) if not count or ".".join(parts[:count]) in modules)
+    return tuple(parts[:known]), tuple(parts[known:])
+
+
+def quantised(names: Iterable[str]) -> str | None:
+    """That weights are kept in fewer bits, in a sentence, by a tensor that stands beside such weights; else None."""
+    found = next((name for name in sorted(names) if QUANTISED.search(name)), None)
+    return found and f"has {quoted(found)}, as quantised weights have, which are not read: get them in 16 or 32 bits"
