@@ -13,11 +13,12 @@ from threading import Lock
 from typing import Any, Literal, NamedTuple
 
 import transformers
-from transformers import GenerationConfig, PreTrainedTokenizerBase
+from transformers import GenerationConfig, PreTrainedConfig, PreTrainedTokenizerBase
+from transformers.models.auto.tokenization_auto import tokenizer_class_from_name
 
-from viz_transformer.checkpoint.files import CheckpointError
+from viz_transformer.checkpoint.files import CheckpointError, read_json_object
 from viz_transformer.huggingface.chat import chat_ids
-from viz_transformer.huggingface.folder import GENERATION, HuggingFaceSummary
+from viz_transformer.huggingface.folder import GENERATION, TOKENIZER_CONFIG, HuggingFaceSummary
 from viz_transformer.huggingface.instrument import HuggingFaceModel, second_text
 from viz_transformer.sentences import in_one_line, listed, quoted, shortened
 from viz_transformer.text.codec import AS_USUAL, PAIR, Encoded, HowRead, check_choices, is_of_a_word
@@ -49,13 +50,14 @@ NOT_APPLIED: dict[str, tuple[Any, ...]] = {
 """Settings of a generation_config that are not used: a person chooses the strategy. Each with what switches it off."""
 
 
-def read_tokenizer(folder: Path, summary: HuggingFaceSummary) -> PreTrainedTokenizerBase:
+def read_tokenizer(folder: Path, summary: HuggingFaceSummary, config: PreTrainedConfig) -> PreTrainedTokenizerBase:
     """The folder's tokenizer. Raises CheckpointError for one that cannot be read, is empty, or has other ids than the
     model has embeddings: tokens that were added to it alone may have no row, if it does not put them around each text.
     """
+    _check_class(folder, config)
     try:
         found: PreTrainedTokenizerBase = transformers.AutoTokenizer.from_pretrained(
-            folder, local_files_only=True, trust_remote_code=False
+            folder, config=config, mistral_format=False, local_files_only=True, trust_remote_code=False
         )
     except Exception as error:  # anybody's files, and whatever transformers raises for them
         raise CheckpointError(_PROBLEM.format(folder=folder, why=in_one_line(str(error), 200))) from None
@@ -77,6 +79,26 @@ def read_tokenizer(folder: Path, summary: HuggingFaceSummary) -> PreTrainedToken
             f" model has embeddings of {rows:,} tokens: {_GIVE_ROWS}"
         )
     return found
+
+
+def _check_class(folder: Path, config: PreTrainedConfig) -> None:
+    """Raise CheckpointError for what is not a tokenizer's class: transformers would open the folder as whatever class
+    of its own has that name, such as a model's."""
+    path = folder / TOKENIZER_CONFIG
+    settings = read_json_object(path) if path.is_file() else {}
+    for name in (settings.get("tokenizer_class"), getattr(config, "tokenizer_class", None)):
+        if name is None:
+            continue
+        if isinstance(name, str) and _TOKENIZER.fullmatch(name):
+            cls = tokenizer_class_from_name(name)
+            if cls is None or (isinstance(cls, type) and issubclass(cls, PreTrainedTokenizerBase)):
+                continue
+        raise CheckpointError(
+            f"{folder} names {quoted(name)} as the class of its tokenizer, which is not one of transformers': {_AGAIN}"
+        )
+
+
+_TOKENIZER = re.compile(r"\w*Tokenizer(?:Fast)?|TokenizersBackend|SentencePieceBackend|PythonBackend", re.ASCII)
 
 
 def _rowless(tokenizer: PreTrainedTokenizerBase, rows: int) -> dict[int, str]:

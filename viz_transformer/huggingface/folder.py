@@ -22,6 +22,12 @@ from viz_transformer.checkpoint.contents import Summary, Unreadable
 from viz_transformer.checkpoint.files import COPY_AGAIN, CheckpointError
 from viz_transformer.checkpoint.importers.refusals import GGUF, check_kind, is_read, of_type
 from viz_transformer.huggingface.anatomy import anatomy_of_config
+from viz_transformer.huggingface.code_choices import (
+    refuse_arguments,
+    refuse_code,
+    refuse_other_weights,
+    refuse_unknown_specials,
+)
 from viz_transformer.huggingface.families import FAMILIES, REFUSED, Family
 from viz_transformer.huggingface.set_up import as_set_up, not_read
 from viz_transformer.model.instrument import OutputKind
@@ -29,6 +35,7 @@ from viz_transformer.sentences import quoted
 
 INDEX = "model.safetensors.index.json"
 ADAPTER, TOKENIZER_CONFIG, GENERATION = "adapter_config.json", "tokenizer_config.json", "generation_config.json"
+SPECIALS = "special_tokens_map.json"
 TOKENIZERS = (
     *("tokenizer.json", "vocab.json", "vocab.txt", "tokenizer.model", "spiece.model", "sentencepiece.bpe.model"),
     *("sentencepiece.model", "source.spm"),
@@ -162,9 +169,14 @@ def check_settings(folder: Path) -> HuggingFaceSummary:
     for name in (files.CONFIG, INDEX, *TOKENIZERS):
         _refuse_pointer(folder / name)
     config = files.read_json_object(where)
-    _refuse_code(config, where)
+    refuse_code(config, where)
     if (folder / TOKENIZER_CONFIG).is_file():
-        _refuse_code(files.read_json_object(folder / TOKENIZER_CONFIG), folder / TOKENIZER_CONFIG)
+        tokenizer = files.read_json_object(folder / TOKENIZER_CONFIG)
+        refuse_code(tokenizer, folder / TOKENIZER_CONFIG)
+        refuse_arguments(tokenizer, folder / TOKENIZER_CONFIG)
+    if (folder / SPECIALS).is_file():
+        refuse_unknown_specials(files.read_json_object(folder / SPECIALS), folder / SPECIALS)
+    refuse_other_weights(folder)
     if (folder / GENERATION).is_file():
         _check_ids(files.read_json_object(folder / GENERATION), folder / GENERATION)
     _check_ids(config, where)
@@ -172,10 +184,6 @@ def check_settings(folder: Path) -> HuggingFaceSummary:
         raise CheckpointError(
             f"{where} names a file for its weights ({quoted(config['transformers_weights'])}), which is not read: name"
             f" that file {files.WEIGHTS}, and take transformers_weights out"
-        )
-    if config.get("quantization_config") is not None:
-        raise CheckpointError(
-            f"{where} says that the weights are quantised, which is not read: get them in 16 or 32 bits"
         )
     family = family_of(config, where)
     architecture, output = _architecture(config, family, where)
@@ -196,11 +204,6 @@ def _refuse_pointer(path: Path) -> None:
     """Raise CheckpointError for what a clone without Git LFS has in the place of a large file."""
     if path.is_file() and files.read_bytes(path, len(files.POINTER)) == files.POINTER:
         raise CheckpointError(f"{path} {files.FETCH}")
-
-
-def _refuse_code(config: Mapping[str, Any], path: Path) -> None:
-    if config.get("auto_map"):
-        raise CheckpointError(f"{path} asks for code of the folder's own (auto_map), which is never run: {_PLAIN}")
 
 
 _PLAIN = "give a model of a class that transformers has"

@@ -2,24 +2,26 @@
 
 from __future__ import annotations
 
+import copy
 import hashlib
 import math
 import re
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import replace
+from dataclasses import fields, replace
 from threading import Lock
 from typing import Any
 
 import torch
 import transformers
-from transformers import PreTrainedConfig, PreTrainedModel
+from transformers import CONFIG_MAPPING, PreTrainedConfig, PreTrainedModel
 from transformers.utils import logging as reports
 
 from viz_transformer.checkpoint.describe import UNUSED
 from viz_transformer.checkpoint.files import COPY_AGAIN, CheckpointError, sha256
 from viz_transformer.checkpoint.store import Checkpoint
 from viz_transformer.huggingface import capture
+from viz_transformer.huggingface.code_choices import without_code
 from viz_transformer.huggingface.codec import codecs_of, read_tokenizer
 from viz_transformer.huggingface.folder import HuggingFaceSummary, Stored, stored_tensors
 from viz_transformer.huggingface.instrument import HuggingFaceModel
@@ -41,6 +43,8 @@ ROUNDED = (
     " to 1 up to 0.004. What is recorded are these very numbers."
 )
 LOCAL: dict[str, Any] = {"local_files_only": True, "trust_remote_code": False}
+_READ = ("model_type", "num_labels", "output_attentions", "torch_dtype", "rope_scaling", "name_or_path")
+"""Entries of a config.json that the class of all configs has under the same name, and reads as entries."""
 
 
 def open_folder(summary: HuggingFaceSummary, dtype: Precision = "float32", ignore: Sequence[str] = ()) -> Checkpoint:
@@ -51,11 +55,11 @@ def open_folder(summary: HuggingFaceSummary, dtype: Precision = "float32", ignor
     folder, stored = summary.path, stored_tensors(summary.path)
     capture.register()
     with ONE_AT_A_TIME, _quietly():
-        tokenizer = read_tokenizer(folder, summary)
         config = _config(summary)
+        tokenizer = read_tokenizer(folder, summary, config)
         cls = _class(summary, config)
         _check_size(summary, cls, config, stored)
-        built, unexpected = _model(summary, cls, dtype, stored)
+        built, unexpected = _model(summary, config, dtype, stored)
         try:
             unused = unused_tensors(built, summary.family, stored, unexpected, ignore)
         except CheckpointError as error:
@@ -108,8 +112,16 @@ def _quietly() -> Iterator[None]:
 
 
 def _config(summary: HuggingFaceSummary) -> PreTrainedConfig:
+    """The folder's config, without what would choose code: of the entries that were checked, not of the file again."""
+    given = summary.config_file
+    kind = given["model_type"]
+    if kind == "mistral" and "layer_types" in given:
+        kind = "ministral"  # as AutoConfig has it
     try:
-        found: PreTrainedConfig = transformers.AutoConfig.from_pretrained(summary.path, **LOCAL)
+        cls: Any = CONFIG_MAPPING[kind]
+        ours = {field.name for field in fields(cls)} | cls.attribute_map.keys() | {*_READ}
+        settings = without_code(given, ours, {*dir(PreTrainedConfig)} - ours)
+        found: PreTrainedConfig = cls.from_dict(settings, name_or_path=str(summary.path))
     except Exception as error:  # it may be anybody's file, and transformers raises whatever comes
         raise CheckpointError(f"{summary.path} has a config that transformers does not read ({_said(error)})") from None
     return found
@@ -143,7 +155,7 @@ def _check_size(
         raise CheckpointError(_LARGER.format(where=where, numbers=f"more than {least:,}", stored=f"{stored.numbers:,}"))
     with torch.device("meta"):
         try:
-            empty = cls(config)
+            empty = cls(copy.deepcopy(config))  # which a model writes into
         except Exception as error:
             raise CheckpointError(f"{where} has a config of which no model can be made ({_said(error)})") from None
         numbers = sum(parameter.numel() for parameter in empty.parameters())
@@ -163,10 +175,10 @@ def _room(stored: Stored) -> int:
 
 
 def _model(
-    summary: HuggingFaceSummary, cls: type[PreTrainedModel], dtype: Precision, stored: Stored
+    summary: HuggingFaceSummary, config: PreTrainedConfig, dtype: Precision, stored: Stored
 ) -> tuple[PreTrainedModel, set[str]]:
     """The model with its weights, and the names for which it has no place."""
-    where = summary.path
+    where, cls = summary.path, _class(summary, config)
     how = "eager" if summary.family.heard else capture.NAME
     given: dict[str, Any] = {"dtype": getattr(torch, dtype), "attn_implementation": how, "use_safetensors": True}
     given["ignore_mismatched_sizes"] = True  # they are named, and refused, below
@@ -175,7 +187,7 @@ def _model(
     try:
         with torch.random.fork_rng(devices=[]):  # opening draws no random number of anyone else's
             loading: Any = cls.from_pretrained
-            model, report = loading(where, output_loading_info=True, **given, **LOCAL)
+            model, report = loading(where, config=config, output_loading_info=True, **given, **LOCAL)
     except Exception as error:
         raise CheckpointError(
             f"{where} cannot be loaded by transformers {transformers.__version__} ({_said(error)})"
