@@ -81,6 +81,18 @@ def test_a_text_that_is_too_long_says_which_setting_reads_it(app: AppTest, runs:
     assert "1 pairs to train on" in words(app) and not app.button(key="train_button").disabled
 
 
+def test_of_a_comma_file_the_columns_are_asked_and_read(app: AppTest, runs: Path, tmp_path: Path) -> None:
+    (tmp_path / "f.csv").write_text("source,target\n" + "".join(f"{n},{n + 1}\n" for n in range(40)) + "1,2\n")
+    named(app, tmp_path / "f.csv")
+    assert "set “Columns” to source,target" in words(app) and "--" not in words(app)
+    assert app.button(key="train_button").disabled
+    app.text_input(key="train_columns").set_value("source,target").run()
+    assert " pairs to train on" in words(app) and "line 42 repeats line 3" in words(app)
+    assert not app.button(key="train_button").disabled and "--" not in words(app)
+    app.text_input(key="train_columns").set_value("").run()
+    assert "set “Columns” to source,target" in words(app)
+
+
 @pytest.mark.parametrize("path", ["/no/such/file.tsv", "/dev/zero", "\x00", "a" * 3_000, "<b>x</b>", "/tmp"])
 def test_what_is_no_file_ends_in_a_sentence(path: str, app: AppTest, runs: Path) -> None:
     named(app, path)

@@ -305,6 +305,9 @@ def test_of_a_line_that_is_too_large_a_part_is_asked_for(here: Path, monkeypatch
         ("train copy --pairs digits.tsv", "not both"),
         ("train copy --layers 2", "--layers is a setting of --pairs"),
         ("train --tokens words", "--tokens is a setting of --pairs"),
+        ("train copy --columns 1,2", "--columns is a setting of --pairs"),
+        ("train --pairs digits.tsv --columns 1", "has to name two columns"),
+        ("train --pairs digits.tsv --columns 1,3", "line 1 has 2 columns, and column 3 is asked for"),
         ("train --pairs digits.tsv --data .", "leave it out"),
         ("train --pairs none.tsv", "there is no file none.tsv"),
         ("train --pairs digits.tsv --valid none.tsv", "there is no file none.tsv"),
@@ -322,6 +325,47 @@ def test_what_does_not_fit_together_is_one_sentence(
     assert command(line) == 1
     out, err = capsys.readouterr()
     assert (out, err.count("\n")) == ("", 1) and sentence in err
+
+
+COMMAS = "".join(f"{n},{source},{target}\n" for n, (source, target) in enumerate([("source", "target"), *digits(60)]))
+JSON_LINES = "".join(json.dumps({"source": source, "target": target}) + "\n" for source, target in digits(60))
+
+
+@pytest.mark.parametrize(("name", "content"), [("f.csv", COMMAS), ("f.txt", COMMAS), ("f.jsonl", JSON_LINES)])
+def test_a_file_of_columns_trains_on_those_that_are_named(
+    name: str, content: str, here: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    Path(name).write_text(content)
+    assert command(f"train --pairs {name} --out runs/mine") == 1
+    out, err = capsys.readouterr()
+    assert (out, err.count("\n")) == ("", 1) and "give --columns " in err and not Path("runs").exists()
+
+    assert command(f"train --pairs {name} --columns source,target --out runs/mine {SMALL}") == 0
+    assert f"{name}, columns source,target: " in capsys.readouterr().err
+    ckpt = load("runs/mine")
+    assert ckpt.config.kind == "encoder-decoder" and set(ckpt.examples()) <= set(digits(60))
+    (metric,) = ckpt.card["metrics"]
+    assert command(f"{metric['command'].removeprefix('viz-transformer ')} --json") == 0
+    assert json.loads(capsys.readouterr().out)["exact_match_unseen"] == metric["exact_match_unseen"]
+    assert "--columns source,target" in ckpt.card["training_command"]
+
+
+def test_a_plain_text_that_looks_like_columns_is_learned_as_a_text_where_that_is_asked_for(here: Path) -> None:
+    Path("verse.txt").write_text("to be, or not\nto sleep, to dream\n" * 20)
+    with pytest.raises(ValueError, match="has the same number of commas in every line"):
+        own_task(OwnData(pairs="verse.txt"), out="out")
+    proposed = own_task(OwnData(pairs="verse.txt", columns="none"), out="out")
+    assert isinstance(proposed.task, TextTask) and "--columns none" in " ".join(proposed.task.trained_by)
+
+
+def test_what_is_odd_about_pairs_is_said_before_anything_is_trained(here: Path) -> None:
+    write(Path("odd.tsv"), [("source", "target"), *digits(30), ("a", "b"), ("a", "c"), ("a", "b")])
+    write(Path("test.tsv"), [*digits(4, seed=9), digits(4, seed=9)[0]])
+    lines = own_task(OwnData(pairs="odd.tsv", test="test.tsv"), out="out").lines
+    assert "odd.tsv: line 1 looks like a header ('source', 'target'), and is learned as a pair: remove it" in lines
+    assert any("odd.tsv: " in line and "line 34 repeats line 32" in line for line in lines)
+    assert any("odd.tsv: 1 source has different targets" in line and "“a” in lines 32 and 33" in line for line in lines)
+    assert "test.tsv: 1 pair is there again: line 5 repeats line 1" in lines
 
 
 def test_snapshots_are_spread_over_the_training() -> None:

@@ -21,6 +21,14 @@ def train(
         Path | None,
         typer.Option(metavar="TSV", help="Your own data instead: source, tab, target in each line; or a plain text."),
     ] = None,
+    columns: Annotated[
+        str | None,
+        typer.Option(
+            metavar="A,B",
+            help="Of --pairs: source and target of a comma file or JSON lines, by name or by number from 1; none for a"
+            " plain text.",
+        ),
+    ] = None,
     valid: Annotated[
         Path | None,
         typer.Option(metavar="TSV", help="Of --pairs: to choose the best weights by; else taken out of it."),
@@ -71,6 +79,7 @@ def train(
     count: int | str = int(devices) if devices.isdecimal() else devices
     wishes = {"layers": layers, "heads": heads, "d_model": d_model, "d_ff": d_ff, "dropout": dropout}
     of_pairs = {
+        "columns": columns,
         "valid": valid,
         "test": test,
         "tokens": tokens,

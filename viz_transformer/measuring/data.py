@@ -12,10 +12,12 @@ import zlib
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import partial
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
 from viz_transformer.checkpoint.untrusted import regular_size
+from viz_transformer.measuring.columns import Row, rows_by_columns, two_columns
 from viz_transformer.measuring.power_series import series_of
 from viz_transformer.measuring.series_pairs import SIDES as SERIES_SIDES
 from viz_transformer.measuring.series_pairs import textbook, typed_expressions
@@ -63,22 +65,40 @@ def find_data_file(folder: Path, name: str) -> Path:
     return path
 
 
-def read_pairs(path: str | Path, separator: str = "\t", *, limit: int | None = None) -> list[Pair]:
+def read_pairs(
+    path: str | Path, separator: str = "\t", *, limit: int | None = None, columns: str | None = None
+) -> list[Pair]:
     """The pairs of a UTF-8 file with one `source<separator>target` per line, plain or gzip, at most `limit`.
 
+    columns: of a comma file or JSON lines the two that are source and target, as in `rows_by_columns`.
     Blanks around both texts are dropped. Raises ValueError, with the line number, for a line that is not UTF-8, has
     another number of columns or an empty side, and for a file without pairs.
     """
-    path = Path(path)
     if limit is not None and limit < 1:
         raise ValueError(f"limit={quoted(limit)} must be at least 1")
+    return [row.pair for row in read_rows(path, separator, limit=limit, columns=columns)]
+
+
+def read_rows(
+    path: str | Path, separator: str = "\t", *, limit: int | None = None, columns: str | None = None
+) -> list[Row]:
+    """The pairs of `read_pairs`, each with its line; raises the same."""
+    path = Path(path)
     check_separator(separator)
-    pairs: list[Pair] = []
-    for number, line in enumerate(_lines(path), start=1):
-        if limit is not None and number > limit:
-            break
-        columns = _decoded(line, path, number).rstrip("\r\n").split(separator)
-        shown = "<TAB>" if separator == "\t" else separator
+    numbered = ((number, _decoded(line, path, number)) for number, line in enumerate(_lines(path), start=1))
+    found = _rows(numbered, path, separator) if columns is None else rows_by_columns(numbered, path, columns)
+    rows = list(islice(found, MOST_PAIRS + 1 if limit is None else limit))
+    if len(rows) > MOST_PAIRS:
+        raise ValueError(f"{path} has more than {MOST_PAIRS:,} pairs: take fewer")
+    if not rows:
+        raise ValueError(f"{path} is empty: it must have one pair of texts per line")
+    return rows
+
+
+def _rows(lines: Iterable[tuple[int, str]], path: Path, separator: str) -> Iterator[Row]:
+    shown = "<TAB>" if separator == "\t" else separator
+    for number, line in lines:
+        columns = line.rstrip("\r\n").split(separator)
         if len(columns) != 2:
             raise ValueError(
                 f"{path}, line {number} has {len(columns):,} column{'s' * (len(columns) != 1)},"
@@ -89,12 +109,7 @@ def read_pairs(path: str | Path, separator: str = "\t", *, limit: int | None = N
             raise ValueError(
                 f"{path}, line {number} has no {'target' if source else 'source'}: fill it in or remove it"
             )
-        if len(pairs) == MOST_PAIRS:
-            raise ValueError(f"{path} has more than {MOST_PAIRS:,} pairs: take fewer")
-        pairs.append((source, target))
-    if not pairs:
-        raise ValueError(f"{path} is empty: it must have one pair of texts per line")
-    return pairs
+        yield Row(number, (source, target))
 
 
 def read_text(path: str | Path) -> str:
@@ -176,6 +191,7 @@ class Split:
 
     file: str
     separator: str = "\t"
+    columns: str | None = None  # of a comma file or JSON lines, as `read_pairs` takes them
     longest: tuple[int, int] | None = None
     drawn: tuple[int, int] | None = None
     skip: int = 0
@@ -187,6 +203,8 @@ class Split:
         if self.limit is not None and self.limit < 1:
             raise ValueError(f"limit={quoted(self.limit)} must be at least 1")
         check_separator(self.separator)
+        if self.columns is not None:
+            two_columns(self.columns)
         if self.drawn is not None and not 0 <= self.drawn[0] < self.drawn[1]:
             raise ValueError(
                 f"drawn={quoted(list(self.drawn))} takes no source: give the first place and one behind it"
@@ -209,7 +227,7 @@ class Split:
         else:
             path = find_data_file(find_data_folder(folder), self.file)
             reads_all = self.longest is not None or self.drawn is not None
-            pairs = read_pairs(path, self.separator, limit=None if reads_all else end)
+            pairs = read_pairs(path, self.separator, limit=None if reads_all else end, columns=self.columns)
         pairs = self.of(pairs)
         places = list(range(len(pairs)))
         if self.longest is not None:
@@ -246,7 +264,15 @@ class Split:
     @classmethod
     def from_dict(cls, d: Mapping[str, Any]) -> Split:
         """The split that `to_dict` described. Raises ValueError for anything else."""
-        kinds = {"file": str, "separator": str, "longest": list, "drawn": list, "skip": int, "limit": int}
+        kinds = {
+            "file": str,
+            "separator": str,
+            "columns": str,
+            "longest": list,
+            "drawn": list,
+            "skip": int,
+            "limit": int,
+        }
         values = dict(d)
         for name, value in values.items():
             if name not in kinds or type(value) is not kinds[name]:

@@ -258,9 +258,8 @@ def chosen_pairs(
     settings = _settings(ckpt.card)
     if data_file is None:
         data = _named_data(ckpt)
-        named = {
-            name: settings[name] for name in ("separator", "longest", "drawn", "skip", "limit") if name in settings
-        }
+        parts = ("separator", "columns", "longest", "drawn", "skip", "limit")
+        named = {name: settings[name] for name in parts if name in settings}
         named |= {} if limit is None else {"limit": limit}
         tokenizers = ckpt.own_codec("source").tokenizer, ckpt.own_codec("target").tokenizer
         return Split(file=data, **named).read(data_folder, tokenizers, too_long=too_long)
@@ -358,7 +357,7 @@ def _settings(card: Mapping[str, Any]) -> dict[str, Any]:
     named = card.get("evaluation")
     if not isinstance(named, dict):
         return {}
-    words, numbers = ("data", "separator", "bleu", "equivalence"), ("skip", "limit", "window")
+    words, numbers = ("data", "separator", "columns", "bleu", "equivalence"), ("skip", "limit", "window")
     settings = {name: named[name] for name in words if isinstance(named.get(name), str) and named[name]}
     settings |= {name: named[name] for name in numbers if type(named.get(name)) is int}
     for name in ("longest", "drawn"):

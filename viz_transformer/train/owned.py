@@ -10,6 +10,8 @@ from pathlib import Path
 class OwnData:
     """A file of pairs (`source<TAB>target` in each line) or a plain text, and the settings; None is proposed from it.
 
+    columns: of a comma file, or of JSON lines, the two that are source and target (`a,b`: names, or numbers from 1); or
+    none, for a plain text that looks like one.
     valid, test: files of the same kind, to choose the best weights by and to measure on; taken out of `pairs` without.
     tokens: chars, words or bpe (pieces of words). vocabulary: different words or pieces of a side at most.
     longest: tokens of a text at most, start and end included; of a plain text those that are read at a time.
@@ -17,6 +19,7 @@ class OwnData:
     """
 
     pairs: str | Path
+    columns: str | None = None
     valid: str | Path | None = None
     test: str | Path | None = None
     tokens: str | None = None

@@ -16,7 +16,8 @@ from tokenizers import Tokenizer as Learner
 from tokenizers.models import BPE
 from tokenizers.trainers import BpeTrainer
 
-from viz_transformer.measuring.data import Pair, Split, beginning, read_pairs, read_text
+from viz_transformer.measuring.columns import AS_TEXT, Row, asks_for_columns, remarks
+from viz_transformer.measuring.data import Pair, Split, beginning, read_rows, read_text
 from viz_transformer.model.config import ModelConfig
 from viz_transformer.model.transformer import Transformer
 from viz_transformer.sentences import counted, quoted
@@ -84,8 +85,9 @@ class _Files:
 def own_task(own: OwnData, *, out: str | Path, epochs: int | None = None, steps: int | None = None) -> Proposal:
     """The task of learning the targets of a file with `source<TAB>target` in each line, or of writing on.
 
-    A file without any tab is a plain text, and trains a decoder alone. Where no other file is given, sources are taken
-    out by their checksums, or the two ends of the text. The card names the files, not the folders of their owner.
+    A file without any tab is a plain text, and trains a decoder alone; of a comma file, or of JSON lines, the two
+    columns have to be named. Where no other file is given, sources are taken out by their checksums, or the two ends of
+    the text. The card names the files, not the folders of their owner.
     Raises ValueError, with the line number, for bad files and for texts that are too long, for files that are too
     large, if there is too little to learn from and to test on, and for settings that do not fit.
     """
@@ -95,7 +97,10 @@ def own_task(own: OwnData, *, out: str | Path, epochs: int | None = None, steps:
     for path in files.given.values():
         _check_size(path)
     text = read_text(files.given["train"])
-    made = _pairs_task if "\t" in text else _text_task
+    if own.columns is None and (asked := asks_for_columns(Path(files.given["train"]), text)) is not None:
+        raise ValueError(asked)
+    in_pairs = "\t" in text if own.columns is None else own.columns != AS_TEXT
+    made = _pairs_task if in_pairs else _text_task
     task, config, facts = made(files, text, own)
     if epochs is not None:
         task = replace(task, plan=replace(task.plan, epochs=epochs))
@@ -127,12 +132,13 @@ def _files(given: dict[str, str | Path | None]) -> _Files:
 
 def _pairs_task(files: _Files, _: str, own: OwnData) -> tuple[Task, ModelConfig, list[Fact]]:
     tokens = own.tokens or TOKENS[0]
-    whole = {part: read_pairs(path) for part, path in files.given.items()}
-    splits = _splits(files, whole)
+    rows = {part: read_rows(path, columns=own.columns) for part, path in files.given.items()}
+    whole = {part: [row.pair for row in found] for part, found in rows.items()}
+    splits = _splits(files, whole, own.columns)
     parts = {part: split.of(whole.get(part, whole["train"])) for part, split in splits.items()}
     texts = [[pair[side] for pair in parts["train"]] for side in (0, 1)]
     source, target = (_codec(side, tokens, own.vocabulary) for side in texts)
-    longest = _longest(files, whole, (source, target), own.longest or LONGEST)
+    longest = _longest(files, rows, (source, target), own.longest or LONGEST)
     learned = sum(len(codec.encode(text)) for codec, side in zip((source, target), texts, strict=True) for text in side)
     size = _Size.of(learned, own)
     is_exact = tokens == "chars"
@@ -164,11 +170,14 @@ def _pairs_task(files: _Files, _: str, own: OwnData) -> tuple[Task, ModelConfig,
     by_checksum = f"; {' and '.join(taken)} taken out by checksum, so that no source is in two of these" * bool(taken)
     seen = {source for source, _ in parts["train"]}
     again = sum(source in seen for source, _ in parts["test"])
+    of_columns = "" if own.columns is None else f", columns {own.columns}"
     facts = [
         Fact(
-            f"{files.given['train']}: {train} pairs to train on, {validation} to choose the weights by, {test} to test"
-            f" on{by_checksum}"
+            f"{files.given['train']}{of_columns}: {train} pairs to train on, {validation} to choose the weights by,"
+            f" {test} to test on{by_checksum}",
+            "" if own.columns is None else "--columns",
         ),
+        *(Fact(f"{path}: {each}") for part, path in files.given.items() for each in remarks(rows[part], own.columns)),
         *[Fact(f"{again:,} of the test pairs have a source that is trained on too")] * bool(again),
         Fact(
             f"tokens: {tokens}, {len(source.vocabulary):,} for sources and {len(target.vocabulary):,} for targets; the"
@@ -180,7 +189,7 @@ def _pairs_task(files: _Files, _: str, own: OwnData) -> tuple[Task, ModelConfig,
     return task, config, facts
 
 
-def _splits(files: _Files, whole: dict[str, list[Pair]]) -> dict[str, Split]:
+def _splits(files: _Files, whole: dict[str, list[Pair]], columns: str | None) -> dict[str, Split]:
     """The part of a file that each part is: the whole of its own file, else some sources of the first one."""
     sources = {source for source, _ in whole["train"]}
     taken = [part for part in ("test", "validation") if part not in whole]
@@ -192,21 +201,22 @@ def _splits(files: _Files, whole: dict[str, list[Pair]]) -> dict[str, Split]:
         )
     share = min(max(len(sources) // 20, 1), MOST_HELD_OUT)
     file, start = files.names["train"], len(taken) * share
-    splits = {part: Split(file=name) for part, name in files.names.items()}
-    splits |= {part: Split(file=file, drawn=(i * share, (i + 1) * share)) for i, part in enumerate(taken)}
-    return splits | ({"train": Split(file=file, drawn=(start, len(sources)))} if taken else {})
+    splits = {part: Split(file=name, columns=columns) for part, name in files.names.items()}
+    first = Split(file=file, columns=columns)
+    splits |= {part: replace(first, drawn=(i * share, (i + 1) * share)) for i, part in enumerate(taken)}
+    return splits | ({"train": replace(first, drawn=(start, len(sources)))} if taken else {})
 
 
-def _longest(files: _Files, whole: dict[str, list[Pair]], codecs: tuple[Codec, Codec], most: int) -> tuple[int, int]:
+def _longest(files: _Files, rows: dict[str, list[Row]], codecs: tuple[Codec, Codec], most: int) -> tuple[int, int]:
     """The most tokens of a source and of a target, in all files. Raises ValueError for more than `most`."""
     found = [0, 0]
     for part, path in files.given.items():
-        for number, pair in enumerate(whole[part], start=1):
-            for side, (codec, text) in enumerate(zip(codecs, pair, strict=True)):
+        for row in rows[part]:
+            for side, (codec, text) in enumerate(zip(codecs, row.pair, strict=True)):
                 found[side] = max(found[side], length := len(codec.encode(text)))
                 if length > most:
                     raise ValueError(
-                        f"{path}, line {number}: the {('source', 'target')[side]} has {length:,} tokens, at most"
+                        f"{path}, line {row.line}: the {('source', 'target')[side]} has {length:,} tokens, at most"
                         f" {most:,} are read: shorten it, remove it, or give --longest {length}"
                     )
     return found[0], found[1]
@@ -258,7 +268,10 @@ def _text_task(files: _Files, text: str, own: OwnData) -> tuple[Task, ModelConfi
     kept = [f"the first {held_out:,} characters are kept to choose the weights by"] * bool(held_out)
     kept += [f"the last {len(text) - skip:,} to test on"] * bool(skip)
     facts = [
-        Fact(f"{file}: no tab in any line, so a plain text, and a decoder alone learns to write on"),
+        Fact(
+            f"{file}: {'no tab in any line, so a plain text' if own.columns is None else 'a plain text, as asked for'},"
+            " and a decoder alone learns to write on"
+        ),
         *[Fact(", ".join(kept))] * bool(kept),
         Fact(
             f"tokens: {tokens}, {len(codec.vocabulary):,} different ones, {counts['train']:,} to train on,"
@@ -363,6 +376,7 @@ def _words(files: _Files, own: OwnData, config: ModelConfig, out: Path) -> dict[
     given = {part: shown(path) for part, path in files.given.items()}
     options = {
         "--pairs": given["train"],
+        "--columns": own.columns,
         "--valid": given.get("validation"),
         "--test": given.get("test"),
         "--tokens": own.tokens or TOKENS[0],

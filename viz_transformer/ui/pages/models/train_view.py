@@ -26,15 +26,15 @@ from viz_transformer.ui.session import cached
 from viz_transformer.ui.session.kept import kept
 
 ABOUT = (
-    "A file with source, tab and target in each line trains a model that writes targets; one without tabs is a plain"
-    " text, and trains a decoder that writes on. UTF-8, at best some thousand lines. The model is on every page when it"
-    " is done."
+    "A file with source, tab and target in each line trains a model that writes targets, and so do two columns of a"
+    " comma file or of JSON lines; one without tabs is a plain text, and trains a decoder that writes on. UTF-8, at"
+    " best some thousand lines. The model is on every page when it is done."
 )
 NOT_YET = (
     "How long it takes depends on this computer: that is measured from the first steps on, and said then. One training"
     " goes on at a time, in a process of its own."
 )
-KINDS = ["tsv", "txt", "gz"]
+KINDS = ["tsv", "txt", "csv", "jsonl", "gz"]
 MOST_READ = 4_000_000
 """Bytes of a file, unpacked: the proposal is made in the app, which has other things to do."""
 _LOOKED_AT, _TOLD, _GOOD, _START, _NAMED = "train_looked_at", "train_told", "train_good", "train_start", "train_named"
@@ -109,6 +109,8 @@ def _new() -> None:
     with left:
         if problem:
             text.paragraph(in_one_line(problem, 600), tone="bad")
+        if "columns" in told or "“Columns”" in problem:
+            _columns(told)
         if given.path != whole.path:
             text.paragraph(_beginning_of(whole.path, given.path))
         for fact in () if proposal is None else proposal.facts:
@@ -204,6 +206,17 @@ def _settings(values: dict[str, Any], told: dict[str, Any]) -> None:
         st.button("As proposed", key="train_as_proposed", on_click=told.clear, type="tertiary")
 
 
+def _columns(told: dict[str, Any]) -> None:
+    """Which two columns of a comma file or of JSON lines are learned from."""
+    key = _shown("columns", told.get("columns", ""))
+    hint = (
+        "Source and target: two names of the header or keys, or numbers from 1, with a comma between; none: plain text"
+    )
+    st.text_input(
+        "Columns", key=key, placeholder="source,target", help=hint, on_change=_tell, args=(told, "columns", key)
+    )
+
+
 def _shown(name: str, value: Any) -> str:
     """The key of a setting's widget, which shows this value."""
     key = f"train_{name}"
@@ -212,13 +225,17 @@ def _shown(name: str, value: Any) -> str:
 
 
 def _tell(told: dict[str, Any], name: str, key: str) -> None:
-    if (value := st.session_state[key]) is not None:
+    value = st.session_state[key]
+    if value == "":
+        told.pop(name, None)
+    elif value is not None:
         told[name] = value
 
 
 def _on_screen(sentence: str) -> str:
     """A sentence of the command in the words of the page."""
-    return as_named(sentence).replace("give --longest", "set “Longest text” to")
+    named = as_named(sentence).replace("give --longest", "set “Longest text” to")
+    return named.replace("give --columns", "set “Columns” to")
 
 
 def _name_and_button(given: Given, told: dict[str, Any], *, possible: bool) -> None:
