@@ -103,7 +103,8 @@ def test_translate_writes_the_tree_of_a_beam_beside_its_answer(
     file.write_text("old", encoding="utf-8")
     status, out, err = command("translate", folder, "-cab", "--beam", 3, "--length-penalty", 0.2, "--tree", file)
     run = decode(ckpt, "-cab", strategy=Beam(3, length_penalty=0.2))
-    assert (status, out, err) == (0, run.text + "\n", "")
+    unread = "1 token is not in the vocabulary, the model reads <unk> instead: -\n"
+    assert (status, out, err) == (0, run.text + "\n", unread)
     told = json.loads(file.read_text(encoding="utf-8"))
     assert run.tree is not None
     about = {"checkpoint": ckpt.name, "weights_sha256": ckpt.weights_sha256, "source": "-cab"}
@@ -130,7 +131,8 @@ def test_translate_samples_with_all_settings_behind_a_prefix(command: Command, f
     options = [word for name, value in settings.items() for word in (f"--{name}", value)]
     _, out, err = command("translate", folder, "abc", "--sample", *options, "--prefix", "zy", "--json")
     run, told = decode(ckpt, "abc", strategy=how, prefix="zy"), json.loads(out)
-    assert (told["tokens"], err) == (list(run.tokens), "")
+    assert told["tokens"] == list(run.tokens) and run.tokens.count("<unk>") == 1
+    assert err == "the model itself wrote <unk> once: a word that its vocabulary lacks\n"
     assert told["score"] == pytest.approx(run.score) and told["score"] != pytest.approx(run.log_prob)
     assert [step["forced"] for step in told["steps"][:3]] == [True, True, False]
     other = json.loads(command("translate", folder, "abc", "--sample", *options[:-1], 9, "--json")[1])
@@ -142,12 +144,34 @@ def test_translate_samples_with_all_settings_behind_a_prefix(command: Command, f
     )
 
 
+def test_words_that_the_model_does_not_know_are_said_beside_what_it_makes_of_them(
+    command: Command, folder: Path, tmp_path: Path
+) -> None:
+    one = "1 token is not in the vocabulary, the model reads <unk> instead: €\n"
+    two = "2 tokens are not in the vocabulary, the model reads <unk> instead: €, ß\n"
+    assert command("translate", folder, "a€")[2] == one
+    assert command("translate", folder, "a€", "--prefix", "ß", "--json")[2] == two
+    assert command("trace", folder, "a€", "-o", tmp_path / "run.safetensors")[2] == one
+    assert command("trace", folder, "a€", "--target", "uß", "-o", tmp_path / "run.safetensors")[2] == two
+
+
+def test_a_token_for_unknown_words_that_the_model_writes_itself_is_said(command: Command, tmp_path: Path) -> None:
+    tiny = tiny_checkpoint(output_bias=True, max_target=5)
+    assert tiny.target_codec is not None
+    tiny.model.state_dict()["output.bias"][tiny.target_codec.vocabulary.unk] = 1e4
+    unsure = saved(tiny, tmp_path / "unsure")
+    status, out, err = command("translate", unsure, "ab")
+    assert status == 0 and out.count("<unk>") == 5
+    assert err == "the model itself wrote <unk> 5 times: a word that its vocabulary lacks\n"
+    assert command("trace", unsure, "ab", "-o", tmp_path / "run.safetensors")[2] == err
+
+
 def test_trace_without_target_saves_the_greedy_run(
     command: Command, folder: Path, ckpt: Checkpoint, tmp_path: Path
 ) -> None:
-    status, out, err = command("trace", folder, "-a", "-o", tmp_path / "run.safetensors")
+    status, out, err = command("trace", folder, "ba", "-o", tmp_path / "run.safetensors")
     saved = Trace.load(tmp_path / "run.safetensors")
-    assert (status, err, saved.id) == (0, "", decode(ckpt, "-a").trace.id)
+    assert (status, err, saved.id) == (0, "", decode(ckpt, "ba").trace.id)
     assert f"{len(saved.points())} points" in out
 
 

@@ -82,6 +82,11 @@ def test_translate_writes_what_decode_writes(
     assert capsys.readouterr().out == run.text + "\n" and "".join(run.trace.tgt_tokens).startswith("two\nhundred\n")
 
 
+def test_read_says_which_words_the_model_does_not_know(written: Written, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["read", str(written("bert/labels")), "the €"]) == 0
+    assert capsys.readouterr().err == "1 token is not in the vocabulary, the model reads [UNK] instead: €\n"
+
+
 def test_read_prints_labels_and_what_stands_for_masks(
     written: Written,
     opened: Callable[[str], Checkpoint],

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -35,6 +35,8 @@ from viz_transformer.sentences import quoted
 if TYPE_CHECKING:
     from viz_transformer.checkpoint import Checkpoint
     from viz_transformer.running.decoding import Run
+    from viz_transformer.running.record import Trace
+    from viz_transformer.running.step import Step
     from viz_transformer.running.strategies import Strategy
 
 
@@ -116,8 +118,20 @@ def translate(
         print(as_json({**run_facts(run), **({} if n_best is None else {"answers": answers})}))
     else:
         print("\n".join([run.text] if n_best is None else [answer["text"] for answer in answers]))
+    say_unknown(model, run.trace, run.steps)
     if not run.text.strip():
         print(f"the answer is empty: {_without_text(run)}", file=sys.stderr)
+
+
+def say_unknown(model: Checkpoint, trace: Trace, steps: Sequence[Step] = ()) -> None:
+    """On stderr, which words the model did not see, and how often it wrote its token for unknown ones itself."""
+    from viz_transformer.running.reading import hidden_texts
+
+    if (sentence := labels.unknown_sentence(hidden_texts(model, trace))) is not None:
+        print(sentence, file=sys.stderr)
+    if written := [step.token for step in steps if not step.forced and step.token_id == model.codec("target").unknown]:
+        times = "once" if len(written) == 1 else f"{len(written):,} times"
+        print(f"the model itself wrote {written[0]} {times}: a word that its vocabulary lacks", file=sys.stderr)
 
 
 def strategy_of(beam: int | None, sample: bool, of_beam: Mapping[str, Any], of_sampling: Mapping[str, Any]) -> Strategy:
@@ -189,11 +203,13 @@ def read_command(
     model = opened(ckpt, device, dtype, allow_download, ignore, special_tokens=special_tokens)
     if model.anatomy.writes:
         raise ValueError(f"{model.name} writes: its answer is printed by 'viz-transformer translate'")
-    facts = analysis.read_facts(model, vt.read(model, text), every_label=json)
+    run = vt.read(model, text)
+    facts = analysis.read_facts(model, run, every_label=json)
     if json:
         print(as_json(facts))
     else:
         print(table([[labels.sentence(cell) for cell in row] for row in analysis.read_rows(facts)]))
+    say_unknown(model, run.trace)
 
 
 def trace(
@@ -224,10 +240,12 @@ def trace(
         chat=chat,
     )
     decodes = target is None and model.anatomy.output == "next token"
-    recorded = vt.decode(model, text).trace if decodes else vt.trace(model, text, target)
+    run = vt.decode(model, text) if decodes else None
+    recorded = vt.trace(model, text, target) if run is None else run.trace
     recorded.save(out)
     sides = {"source": recorded.src_tokens, "target": recorded.tgt_tokens}
     tokens = " and ".join(f"{len(read)} {side}" for side, read in sides.items() if read)
     print(f"{out}: {len(recorded.points())} points of {model.name}, {tokens} tokens")
     if decodes and recorded.reads_ahead:
         print(f"{recorded.reads_ahead}: each step was a pass of its own, and the rows saved are those of the last one")
+    say_unknown(model, recorded, () if run is None else run.steps)

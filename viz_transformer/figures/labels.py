@@ -8,6 +8,7 @@ from __future__ import annotations
 import html
 import re
 import unicodedata
+from collections.abc import Sequence
 
 from viz_transformer.numerals import number as number
 from viz_transformer.numerals import share as share
@@ -85,6 +86,16 @@ def tick(token: str, columns: int = 14) -> str:
 def escape(text: str) -> str:
     """The text so that plotly shows it as it is: it reads &, < and > as markup, and quotes as they are."""
     return html.escape(text, quote=False)
+
+
+def unknown_sentence(hidden: Sequence[tuple[str, str]]) -> str | None:
+    """What a model does not see of its texts, of `running.reading.hidden_texts`; None if it sees all of them."""
+    if not hidden:
+        return None
+    different = list(dict.fromkeys(visible(text) for _, text in hidden))
+    shown = ", ".join(different[:8]) + (", ..." if len(different) > 8 else "")
+    count = "1 token is" if len(hidden) == 1 else f"{len(hidden):,} tokens are"
+    return f"{count} not in the vocabulary, the model reads {hidden[0][0]} instead: {shown}"
 
 
 def file_name(*parts: str) -> str:

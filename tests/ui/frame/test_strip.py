@@ -6,7 +6,9 @@ import pytest
 from builders import tiny_checkpoint
 from wording import wording
 
+from viz_transformer.figures.labels import unknown_sentence
 from viz_transformer.running.decoding import decode
+from viz_transformer.running.reading import hidden_texts
 from viz_transformer.text import RegexTokens
 from viz_transformer.ui.frame import strip
 
@@ -40,7 +42,7 @@ def test_the_beginning_that_a_decoder_goes_on_from_is_read():
     assert [chip.original for chip in chips] == ["<s>", "u", "€", "w"]
     assert len(chips) + len(run.steps) == len(run.trace.tgt_tokens) + 1
     assert {chip.data()["ink"] for chip in chips} == {"target"}
-    assert "instead: €" in strip.unknown_sentence(ckpt, run)
+    assert "instead: €" in unknown_sentence(hidden_texts(ckpt, run.trace))
 
 
 def test_an_answer_follows_the_beginning_as_one_text():
@@ -102,12 +104,12 @@ def test_padding_behind_the_answer_moves_no_step():
 
 
 def test_unknown_text_is_said_in_one_sentence(ckpt):
-    assert strip.unknown_sentence(ckpt, decode(ckpt, "abc", max_steps=1)) is None
-    one = strip.unknown_sentence(ckpt, decode(ckpt, "a€", max_steps=1))
+    assert unknown_sentence(hidden_texts(ckpt, decode(ckpt, "abc", max_steps=1).trace)) is None
+    one = unknown_sentence(hidden_texts(ckpt, decode(ckpt, "a€", max_steps=1).trace))
     assert one == "1 token is not in the vocabulary, the model reads <unk> instead: €"
     unknown = ckpt.target_codec.vocabulary.unk
-    assert strip.unknown_sentence(ckpt, decode(ckpt, "abc", force={0: unknown}, max_steps=2)) is None
-    many = strip.unknown_sentence(ckpt, decode(ckpt, "0123456789 0", max_steps=1))
+    assert unknown_sentence(hidden_texts(ckpt, decode(ckpt, "abc", force={0: unknown}, max_steps=2).trace)) is None
+    many = unknown_sentence(hidden_texts(ckpt, decode(ckpt, "0123456789 0", max_steps=1).trace))
     assert many == "12 tokens are not in the vocabulary, the model reads <unk> instead: 0, 1, 2, 3, 4, 5, 6, 7, ..."
 
 

@@ -239,21 +239,6 @@ def label_chips(ckpt: Checkpoint, run: Run) -> list[Chip]:
     return chips
 
 
-def unknown_sentence(ckpt: Checkpoint, run: Run) -> str | None:
-    """Which parts of the text the model does not see, or None if it sees all of them.
-
-    A token for unknown text that was itself chosen, as a branch may, hides nothing.
-    """
-    chips = [*read_chips(ckpt, run), *(written_chips(ckpt, run) if ckpt.anatomy.writes else ())]
-    chips = [chip for chip in chips if chip.unknown and chip.original != chip.token]
-    if not chips:
-        return None
-    different = list(dict.fromkeys(labels.visible(chip.original) for chip in chips))
-    shown = ", ".join(different[:8]) + (", ..." if len(different) > 8 else "")
-    count = "1 token is" if len(chips) == 1 else f"{len(chips)} tokens are"
-    return f"{count} not in the vocabulary, the model reads {chips[0].token} instead: {shown}"
-
-
 def round_trip_sentence(ckpt: Checkpoint, text: str) -> str | None:
     """What the tokens of the text stand for, where that is not the text; None where it is, but for unknown tokens."""
     try:

@@ -9,10 +9,10 @@ import streamlit as st
 from viz_transformer.analysis.attention.maps import step_row
 from viz_transformer.figures import labels
 from viz_transformer.model.kinds import KINDS
+from viz_transformer.running.reading import hidden_texts
 from viz_transformer.ui.components.pictures import scrubber, shading
 from viz_transformer.ui.frame import controls, frame, maps, pictures, projector, steps, text
 from viz_transformer.ui.frame.frame import Runs
-from viz_transformer.ui.frame.strip import unknown_sentence
 from viz_transformer.ui.pages.decoding import (
     beam_tree_view,
     branch_list,
@@ -33,7 +33,7 @@ _TITLES = {"cross": "The source, by cross-attention", "decoder": "The answer so 
 
 def unread(shown: Shown) -> list[str]:
     """Which words of the source, and of what the answer begins with, the model does not know."""
-    sentence = unknown_sentence(shown.ckpt, shown.run)
+    sentence = labels.unknown_sentence(hidden_texts(shown.ckpt, shown.run.trace))
     return [f"{sentence}."] if sentence else []
 
 
