@@ -16,6 +16,8 @@ from streamlit import runtime
 from streamlit.proto.ForwardMsg_pb2 import ForwardMsg
 from streamlit.proto.WidgetStates_pb2 import WidgetState, WidgetStates
 from streamlit.runtime.app_session import AppSession, AppSessionState
+from streamlit.runtime.media_file_manager import MediaFileManager
+from streamlit.runtime.memory_media_file_storage import MemoryMediaFileStorage
 from streamlit.runtime.runtime import Runtime
 from streamlit.runtime.script_data import ScriptData
 from streamlit.runtime.scriptrunner import get_script_run_ctx
@@ -158,6 +160,79 @@ def test_requests_that_wait_for_a_run_are_dropped_with_their_session(session: Ca
         one._state = AppSessionState.SHUTDOWN_REQUESTED
         await until_idle(one)
         assert one._scriptrunner is None and "_viz_waiting" not in one.__dict__
+
+    in_a_loop(scenario())
+
+
+# ---- what a page links to
+
+LINKING = """
+import streamlit as st
+from streamlit import runtime
+
+n = runtime.get_instance().visit()
+st.text(n)
+if n < 4:
+    st.download_button("Save", lambda: f"made {n}", "made.txt", key="made", on_click="ignore")
+    st.download_button("Program", f"program {n}", "program.py", key="program", on_click="ignore")
+"""
+
+
+def test_a_link_is_there_as_long_as_the_page_shows_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    files = MediaFileManager(MemoryMediaFileStorage("/media"))
+    shown: list[str] = []  # by each whole run: the id of the one button, the address of the other
+    seen: list[list[bool]] = []
+
+    def there(links: list[str]) -> list[bool]:
+        return [
+            files.read_file(link.rpartition("/")[2]) is not None or link in files._deferred_callables for link in links
+        ]
+
+    def visit() -> int:
+        seen.append(there(shown))
+        if len(seen) == 2:
+            ask()  # the second run of the page is given up before it comes to its buttons
+        return len(seen) - 1
+
+    server = Mock(media_file_mgr=files, visit=visit)
+    monkeypatch.setattr(Runtime, "instance", classmethod(lambda cls: server))
+    monkeypatch.setattr(Runtime, "exists", classmethod(lambda cls: True))
+    (tmp_path / "script.py").write_text(LINKING)
+    others = [files.remove_orphaned_files] * 3  # runs of other sessions end
+
+    async def scenario() -> None:
+        one = AppSession(
+            ScriptData(str(tmp_path / "script.py"), False), Mock(spec=UploadedFileManager), ScriptCache(), None, {}
+        )
+        enqueue = one._browser_queue.enqueue
+
+        def noted(message: ForwardMsg) -> None:
+            button = message.delta.new_element.download_button
+            shown.extend(filter(None, (button.deferred_file_id, button.url)))
+            enqueue(message)
+
+        monkeypatch.setattr(one._browser_queue, "enqueue", noted)
+
+        async def run() -> None:
+            one.request_rerun(None)
+            await until_idle(one)
+            for end in others:
+                end()
+
+        await run()
+        assert len(shown) == 2
+        saved = [files.execute_deferred(shown[0])]
+        await run()  # given up, and again
+        assert seen == [[], [True] * 2, [True] * 2]
+        assert there(shown) == [True] * 4 and there(saved) == [True]
+        await run()
+        assert there(shown) == [False] * 2 + [True] * 4 and there(saved) == [True]  # the button is still there
+        await run()
+        assert there(shown) == [False] * 4 + [True] * 2 and there(saved) == [True]  # this page may not be there yet
+        await run()
+        assert there([*shown, *saved]) == [False] * 7 and not files._deferred_callables
+        files.clear_session_refs(one.id)
+        assert one.id not in files._viz_links and one.id not in files._files_by_session_and_coord
 
     in_a_loop(scenario())
 

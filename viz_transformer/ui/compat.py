@@ -1,7 +1,8 @@
 """Where this app needs Streamlit to behave otherwise than it does: every such place, with its reason.
 
-Nothing that a person did may be lost, and no page may stay unfinished. Streamlit 1.67 loses both in five ways, each
-reproduced in tests/ui/test_compat.py or tests/test_slow_clients.py; docs/decisions.md has the reports.
+Nothing that a person did may be lost, no page may stay unfinished, and what it links to has to be there. Streamlit 1.67
+fails in six ways, each reproduced in tests/ui/test_compat.py or tests/test_slow_clients.py; docs/decisions.md has the
+reports.
 
 1. A request that was taken and not worked on yet, or a callback between two of its lines, is dropped when the next
    request comes: a script asks for it wherever it touches its session or sends something, and leaves at once.
@@ -13,6 +14,9 @@ reproduced in tests/ui/test_compat.py or tests/test_slow_clients.py; docs/decisi
    it. A browser that reads slowly gets pages that nobody looks at any more.
 5. Where that queue is full, the session ends while its WebSocket stays open. The browser takes itself for connected,
    and whatever it sends is thrown away.
+6. A run of a page forgets at its start what the page links to, and at its end what it has not sent again is thrown
+   away, also where it was given up and the page still shows that, or where the browser has not read the new page yet.
+   What a click on a button has made belongs to nobody, and goes with the next runs of anybody. Such a link answers 404.
 
 Streamlit would begin the next run in a thread of its own while the last still goes on, and the one that came first
 could come last: `runner.fastReruns` in .streamlit/config.toml says that it does not.
@@ -22,14 +26,16 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable
+from dataclasses import dataclass, field
 from functools import wraps
+from pathlib import PurePosixPath
 from threading import Thread
 from typing import TYPE_CHECKING, Any, Final
 
 from streamlit import runtime
-from streamlit.runtime import app_session
+from streamlit.runtime import app_session, media_file_manager
 from streamlit.runtime import runtime as runtimes
-from streamlit.runtime.scriptrunner import ScriptRunnerEvent
+from streamlit.runtime.scriptrunner import ScriptRunner, ScriptRunnerEvent
 from streamlit.runtime.scriptrunner_utils import script_requests
 from streamlit.runtime.session_manager import SessionClientDisconnectedError
 from streamlit.runtime.state.safe_session_state import SafeSessionState
@@ -54,6 +60,8 @@ _script_requests: Any = script_requests
 _AppSession: Any = app_session.AppSession
 _Client: Any = starlette_websocket.StarletteSessionClient
 _Runtime: Any = runtimes.Runtime
+_Files: Any = media_file_manager.MediaFileManager
+_ScriptRunner: Any = ScriptRunner
 
 
 def patch() -> None:
@@ -67,6 +75,10 @@ def patch() -> None:
     setattr(_AppSession, handle, _starting_what_waits(getattr(_AppSession, handle)))
     _AppSession.flush_browser_queue = _held_back(_AppSession.flush_browser_queue)
     _Client.write_forward_msg = _closing_when_full(_Client.write_forward_msg)
+    _Files.clear_session_refs = _remembering(_Files.clear_session_refs)
+    _Files.add, _Files.add_deferred = _noted(_Files.add), _noted(_Files.add_deferred)
+    _Files.execute_deferred = _owned(_Files.execute_deferred)
+    _ScriptRunner._on_script_finished = _forgetting(_ScriptRunner._on_script_finished)
 
 
 def when_everyone_has_left(act: Callable[[], None], seconds: float) -> None:
@@ -183,3 +195,97 @@ def _closing_when_full(write: Callable[[Any, ForwardMsg], None]) -> Callable[[An
             raise
 
     return write_forward_msg
+
+
+@dataclass
+class _Links:
+    """6: the files that a session links to, beside those that Streamlit knows by their places on the page.
+
+    `unsent`: the places that the run going on has not sent yet. `is_whole`: the last run came to its end.
+    """
+
+    unsent: set[str] = field(default_factory=set)
+    is_whole: bool = True
+
+
+_MADE, _BEFORE = "made ", "before "
+"""6: in front of a button's place, what a click on it has made; in front of its own name, a file of an earlier page."""
+
+
+def _links(files: Any, session: str) -> _Links:
+    found: dict[str, _Links] = files.__dict__.setdefault("_viz_links", {})
+    return found.setdefault(session, _Links())
+
+
+def _remembering(clear: Callable[..., None]) -> Callable[..., None]:
+    """6: a run that starts takes no file from the page that is shown, only those of the page before that one."""
+
+    @wraps(clear)
+    def clear_session_refs(files: Any, session_id: str | None = None) -> None:
+        if session_id is not None:  # the session ends
+            clear(files, session_id)
+            files.__dict__.get("_viz_links", {}).pop(session_id, None)
+            return
+        session = media_file_manager._get_session_id()
+        with files._lock:
+            places, links = files._files_by_session_and_coord[session], _links(files, session)
+            for place in [each for each in places if links.is_whole and each.startswith(_BEFORE)]:
+                files._drop_deferred_id(places.pop(place))
+            links.unsent, links.is_whole = {each for each in places if not each.startswith(_BEFORE)}, False
+
+    return clear_session_refs
+
+
+def _noted(add: Callable[..., str]) -> Callable[..., str]:
+    """6: what stood at this place of the page stays until the next page, and what a click there has made as well."""
+
+    @wraps(add)
+    def added(files: Any, data: Any, mimetype: str | None, coordinates: str, *given: Any, **named: Any) -> str:
+        session = media_file_manager._get_session_id()
+        before = files._files_by_session_and_coord[session].get(coordinates)
+        address = add(files, data, mimetype, coordinates, *given, **named)
+        with files._lock:
+            places = files._files_by_session_and_coord[session]
+            if before not in (None, places[coordinates]):
+                places[_BEFORE + before] = before
+            _links(files, session).unsent -= {coordinates, _MADE + coordinates}
+        return address
+
+    return added
+
+
+def _owned(execute: Callable[[Any, str], str]) -> Callable[[Any, str], str]:
+    """6: what a click on a button has made stays as long as the button."""
+
+    @wraps(execute)
+    def execute_deferred(files: Any, file_id: str) -> str:
+        button = files._deferred_callables.get(file_id)
+        address = execute(files, file_id)
+        with files._lock:
+            places = files._files_by_session_and_coord.get(button["session_id"])
+            if places is not None:
+                place = _MADE + button["coordinates"]
+                if place in places:
+                    places[_BEFORE + places[place]] = places[place]
+                places[place] = PurePosixPath(address).stem
+        return address
+
+    return execute_deferred
+
+
+def _forgetting(finish: Callable[..., None]) -> Callable[..., None]:
+    """6: behind a run that came to its end the page shows what that has sent: all else is of the page before."""
+
+    @wraps(finish)
+    def on_script_finished(runner: Any, ctx: Any, event: ScriptRunnerEvent, *given: Any, **named: Any) -> None:
+        if event == ScriptRunnerEvent.SCRIPT_STOPPED_WITH_SUCCESS and ctx.has_script_started and runtime.exists():
+            files: Any = runtime.get_instance().media_file_mgr
+            with files._lock:
+                places, links = files._files_by_session_and_coord[ctx.session_id], _links(files, ctx.session_id)
+                for place in links.unsent & places.keys():
+                    gone = places.pop(place)
+                    places[_BEFORE + gone] = gone
+                links.unsent, links.is_whole = set(), True
+        finish(runner, ctx, event, *given, **named)
+
+    return on_script_finished
