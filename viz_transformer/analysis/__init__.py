@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from viz_transformer.analysis.decoding.difference import aligned_difference as aligned_difference
     from viz_transformer.analysis.decoding.scoring import run_score as run_score
     from viz_transformer.analysis.decoding.scoring import target_score as target_score
+    from viz_transformer.analysis.inputs.hidden_texts import hidden_texts as hidden_texts
     from viz_transformer.analysis.models.answers import greedy_answers as greedy_answers
     from viz_transformer.analysis.models.training import loss_history as loss_history
     from viz_transformer.analysis.run.answers import read_facts as read_facts
@@ -56,6 +57,7 @@ _NAMES = {
     "decoding.caching": "cache_of_run cache_use uncached_difference",
     "decoding.difference": "aligned_difference",
     "decoding.scoring": "run_score target_score",
+    "inputs.hidden_texts": "hidden_texts",
     "models.answers": "greedy_answers",
     "models.training": "loss_history",
     "run.answers": "read_facts read_rows",

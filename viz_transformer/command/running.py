@@ -125,9 +125,7 @@ def translate(
 
 def say_unknown(model: Checkpoint, trace: Trace, steps: Sequence[Step] = ()) -> None:
     """On stderr, which words the model did not see, and how often it wrote its token for unknown ones itself."""
-    from viz_transformer.running.reading import hidden_texts
-
-    if (sentence := labels.unknown_sentence(hidden_texts(model, trace))) is not None:
+    if (sentence := labels.unknown_sentence(analysis.hidden_texts(model, trace))) is not None:
         print(sentence, file=sys.stderr)
     if written := [step.token for step in steps if not step.forced and step.token_id == model.codec("target").unknown]:
         times = "once" if len(written) == 1 else f"{len(written):,} times"

@@ -89,7 +89,7 @@ def escape(text: str) -> str:
 
 
 def unknown_sentence(hidden: Sequence[tuple[str, str]]) -> str | None:
-    """What a model does not see of its texts, of `running.reading.hidden_texts`; None if it sees all of them."""
+    """What a model does not see of its texts, of `hidden_texts`; None if it sees all of them."""
     if not hidden:
         return None
     different = list(dict.fromkeys(visible(text) for _, text in hidden))

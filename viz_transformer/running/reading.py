@@ -6,10 +6,9 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from viz_transformer.checkpoint import Checkpoint
-from viz_transformer.model.kinds import SIDES
 from viz_transformer.running.decoding import Run
 from viz_transformer.running.edits import Edit
-from viz_transformer.running.record import Tokens, Trace
+from viz_transformer.running.record import Tokens
 from viz_transformer.running.tracing import TextOrIds, encode_source, record, trace
 from viz_transformer.text.codec import TextCodec, joined
 
@@ -43,20 +42,6 @@ def read(
     src = _hidden(ckpt.codec("source"), whole, hidden) if hidden else whole
     info = {"kind": "read", "masked": [[place, whole.ids[place]] for place in hidden]}
     return Run("", (), record(ckpt, src, Tokens(), (), edits=edits, info=info), "end token")
-
-
-def hidden_texts(ckpt: Checkpoint, trace: Trace) -> list[tuple[str, str]]:
-    """The token for unknown text and the text that it hides, once for each place of a run where it stands for some.
-
-    A token for unknown text that was itself chosen, as a branch may, hides nothing.
-    """
-    return [
-        (token, original)
-        for side in SIDES.values()
-        if (read := side.of(trace.src, trace.tgt))
-        for token_id, token, original in zip(read.ids, read.tokens, read.originals, strict=True)
-        if token_id == ckpt.codec(side.name).unknown and original != token
-    ]
 
 
 def _both(ckpt: Checkpoint, source: TextOrIds, pair: str) -> str:

@@ -6,9 +6,9 @@ import pytest
 from builders import tiny_checkpoint
 from wording import wording
 
+from viz_transformer.analysis.inputs.hidden_texts import hidden_texts
 from viz_transformer.figures.labels import unknown_sentence
 from viz_transformer.running.decoding import decode
-from viz_transformer.running.reading import hidden_texts
 from viz_transformer.text import RegexTokens
 from viz_transformer.ui.frame import strip
 

@@ -7,9 +7,9 @@ from collections.abc import Sequence
 import streamlit as st
 
 from viz_transformer.analysis.attention.maps import step_row
+from viz_transformer.analysis.inputs.hidden_texts import hidden_texts
 from viz_transformer.figures import labels
 from viz_transformer.model.kinds import KINDS
-from viz_transformer.running.reading import hidden_texts
 from viz_transformer.ui.components.pictures import scrubber, shading
 from viz_transformer.ui.frame import controls, frame, maps, pictures, projector, steps, text
 from viz_transformer.ui.frame.frame import Runs
