@@ -163,29 +163,30 @@ def lab(command: Command, tmp_path: Path) -> Path:
     torch.manual_seed(0)
     torch.save((model := Lab()).state_dict(), tmp_path / "m.pt")
     printed = command("import", "--sample-script")
-    assert printed.status == 0 and printed.out.count("\n") <= 14
+    assert printed.status == 0 and printed.out.count("\n") <= 44
     exec(compile(printed.out.replace("sample.npz", str(tmp_path / "sample.npz")), "script", "exec"), {"model": model})
     return tmp_path
 
 
 def test_the_printed_lines_write_a_sample_that_proves_the_import(command: Command, lab: Path) -> None:
     with np.load(lab / "sample.npz") as sample:
-        assert sample["source"].shape == (1, 4) and sample["logits"].shape == (1, 3, 13)
+        assert sample["source"].shape == (3, 40) and sample["logits"].shape == (3, 40, 13)
     done = command("import", lab / "m.pt", "--out", lab / "out", "--heads", 3, "--sample", lab / "sample.npz")
     assert done.status == 0, done.err
     assert "verified    proved" in done.out and "confirms none of it" in done.out
     assert done.out.endswith(f"{lab / 'out'}\n")
     card = vt.load(lab / "out").card
     assert card["verified"]["grade"] == "proved" and card["verified"]["sample"] == "sample.npz"
+    assert card["verified"]["sentence"].endswith("; that proves it for texts of up to 40 tokens")
     inspected = command("inspect", lab / "out").out
-    assert "proved: the owner's sample is reproduced, 39 logits: largest difference" in inspected
+    assert "proved: the owner's sample is reproduced, 1,560 logits: largest difference" in inspected
 
 
 def test_a_sample_that_is_not_reproduced_fails_loudly_and_the_folder_says_so(command: Command, lab: Path) -> None:
     words = ("import", lab / "m.pt", "--out", lab / "out", "--sample", lab / "sample.npz")
     done = command(*words, "--heads", 2)
     assert done.status == 1 and done.err.count("\n") == 1
-    assert done.err.startswith("the owner's sample is NOT reproduced, 39 logits: largest difference")
+    assert done.err.startswith("the owner's sample is NOT reproduced, 1,560 logits: largest difference")
     assert done.err.endswith(f"{lab / 'out'} was written, and its card says so\n")
     assert "verified    failed" in done.out
     assert "failed: the owner's sample is NOT reproduced" in command("inspect", lab / "out").out
@@ -202,7 +203,7 @@ def test_finite_weights_whose_run_is_not_finite_fail_in_a_sentence(command: Comm
     assert done.status == 1 and done.err.count("\n") == 1
     assert done.err.startswith(
         {
-            "sample": "the owner's sample is NOT reproduced, 39 logits: first at position 0, entry 0: not a number",
+            "sample": "the owner's sample is NOT reproduced, 1,560 logits: first at text 0, position 0, entry 0: not",
             "texts": "the run has NaN or infinite numbers, first at encoder.0.self.query",
         }[against]
     )

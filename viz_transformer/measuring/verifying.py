@@ -1,7 +1,8 @@
 """Whether a checkpoint is read as it was trained: three grades of evidence, which are never mixed up.
 
-Proved: an owner's sample of ids and logits is reproduced. Plausible: the owner's texts are likelier than the same
-shuffled. Consistent: a float64 walk, which shares no code with the model, agrees with a recorded run.
+Proved: an owner's sample of ids and logits is reproduced, and could have told a wrong reading. Plausible: the owner's
+texts are likelier than the same shuffled. Consistent: a float64 walk, which shares no code with the model, agrees with
+a recorded run.
 """
 
 from __future__ import annotations
@@ -18,10 +19,12 @@ from numpy.typing import NDArray
 from viz_transformer import numerals
 from viz_transformer.checkpoint import Checkpoint, files
 from viz_transformer.checkpoint.files import TOO_LARGE
+from viz_transformer.checkpoint.grading import LONGEST, UNTOLD, texts_up_to
 from viz_transformer.checkpoint.store import add_to_card
 from viz_transformer.measuring.answering import TokenScores, readable, target_scores, window_scores
 from viz_transformer.measuring.data import Pair
 from viz_transformer.measuring.sample import Sample, SampleText, read_sample
+from viz_transformer.measuring.telling import told_by
 from viz_transformer.measuring.walk import walk
 from viz_transformer.model.causality import is_causal
 from viz_transformer.model.instrument import OF_ANOTHER, Anatomy
@@ -30,7 +33,7 @@ from viz_transformer.running.tracing import trace
 
 Array = NDArray[Any]
 Texts = str | Sequence[str] | Sequence[Pair]
-Grade = Literal["failed", "proved", "doubtful", "plausible", "consistent", "not verified"]
+Grade = Literal["failed", "proved", "reproduced", "doubtful", "plausible", "consistent", "not verified"]
 
 TOLERANCE = 1e-4
 """Of a difference, relative to the largest absolute number: rounding of float32 makes a twentieth of it."""
@@ -67,11 +70,12 @@ class Verification:
     @property
     def grade(self) -> Grade:
         """The best that was found; "failed" if the sample is not reproduced or the walk differs, whatever else holds,
-        and "doubtful" if the texts are not likelier than shuffled ones, unless a sample is reproduced."""
+        and "doubtful" if the texts are not likelier than shuffled ones, unless a sample is reproduced. One that is
+        reproduced, but would also be by a model that is read wrong, proves nothing: "reproduced"."""
         if False in (self.proved.passed, self.consistent.passed):
             return "failed"
         if self.proved.passed:
-            return "proved"
+            return "reproduced" if self.proved.figures.get(UNTOLD) else "proved"
         if self.plausible.passed is not None:
             return "plausible" if self.plausible.passed else "doubtful"
         return "consistent" if self.consistent.passed else "not verified"
@@ -80,7 +84,8 @@ class Verification:
     def sentence(self) -> str:
         """The sentence of that grade."""
         failed = self.proved if self.proved.passed is False else self.consistent
-        named = {"failed": failed, "proved": self.proved, "doubtful": self.plausible, "plausible": self.plausible}
+        named = {"failed": failed, "proved": self.proved, "reproduced": self.proved}
+        named |= {"doubtful": self.plausible, "plausible": self.plausible}
         return named.get(self.grade, self.consistent).sentence
 
     @property
@@ -114,7 +119,7 @@ def verify(ckpt: Checkpoint, sample: str | Path | Sample | None = None, texts: T
     given = read_sample(sample) if isinstance(sample, str | Path) else sample
     held = [] if given is None else given.texts(ckpt.anatomy)
     return Verification(
-        proved=_NO_SAMPLE if given is None else proof(ckpt, held),
+        proved=_NO_SAMPLE if given is None else weighed(ckpt, held, proof(ckpt, held)),
         plausible=_NO_TEXTS if texts is None else plausibility(ckpt, texts),
         consistent=_consistent(ckpt, held[0] if held else None),
         causal=is_causal(ckpt.instrument) if ckpt.anatomy.has_decoder else None,
@@ -143,8 +148,7 @@ def proof(ckpt: Checkpoint, texts: Sequence[SampleText]) -> Finding:
 
     Numbers of which every row is a logarithm of probabilities are compared with ours behind a log-softmax.
     """
-    logs = all(np.abs(np.logaddexp.reduce(each.logits.astype(float), axis=-1)).max() < 1e-3 for each in texts)
-    scale = max(float(np.abs(text.logits).max()) for text in texts)
+    logs, scale = _are_log_probs(texts), _scale(texts)
     largest, count, first = 0.0, 0, ""
     for number, text in enumerate(texts):
         places = _compared(ckpt.anatomy, text)
@@ -174,6 +178,33 @@ def proof(ckpt: Checkpoint, texts: Sequence[SampleText]) -> Finding:
         sentence = f"the owner's sample is NOT reproduced, {what}: {how_far}; {first}"
         return Finding(False, sentence, {**figures, "first": first})
     return Finding(True, f"the owner's sample is reproduced, {what}: {how_far}", figures)
+
+
+def weighed(ckpt: Checkpoint, texts: Sequence[SampleText], found: Finding) -> Finding:
+    """What a sample that is reproduced is worth: up to how many tokens it proves a reading, or which wrong readings it
+    could not have told. Only of our own model, whose settings may have been guessed."""
+    if not found.passed or ckpt.anatomy.config is None:
+        return found
+    tolerance = TOLERANCE * _scale(texts)
+    told = told_by(ckpt.model, texts, tolerance=tolerance, log_probs=_are_log_probs(texts))
+    lengths = {f"{LONGEST}{side}": most for side, most in told.longest.items()}
+    if told.untold:
+        *most, last = told.untold
+        others = f"{', '.join(most)} or {last}" if most else last
+        sentence = f"{found.sentence}; but a model with {others} would reproduce it too: give a longer sample"
+        return Finding(True, sentence, {**found.figures, **lengths, UNTOLD: "; ".join(told.untold)})
+    up_to = texts_up_to(told.longest)
+    return Finding(True, f"{found.sentence}; that proves it for {up_to}", {**found.figures, **lengths})
+
+
+def _are_log_probs(texts: Sequence[SampleText]) -> bool:
+    """Whether every row of the sample is the logarithm of probabilities."""
+    return all(np.abs(np.logaddexp.reduce(each.logits.astype(float), axis=-1)).max() < 1e-3 for each in texts)
+
+
+def _scale(texts: Sequence[SampleText]) -> float:
+    """The largest absolute number of the sample."""
+    return max(float(np.abs(text.logits).max()) for text in texts)
 
 
 def _compared(anatomy: Anatomy, text: SampleText) -> list[int]:
