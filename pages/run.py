@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
+from viz_transformer.checkpoint import describe
 from viz_transformer.checkpoint.contents import Summary
 from viz_transformer.checkpoint.recordings import RecordingSummary
 from viz_transformer.figures import labels
@@ -211,6 +212,8 @@ def remarks(shown: Shown) -> list[str]:
     """What there is to say: first about the text that was typed, as only two lines are in view at once."""
     ckpt, run = shown.ckpt, shown.run
     sentences = []
+    if without := describe.without_tensors(ckpt.card):
+        sentences.append(f"{without}.")
     if unknown := unknown_sentence(ckpt, run):
         sentences.append(unknown)
     if other := round_trip_sentence(ckpt, shown.text):

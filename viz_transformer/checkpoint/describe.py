@@ -9,7 +9,7 @@ from dataclasses import fields
 from typing import TYPE_CHECKING, Any, Literal
 
 from viz_transformer import numerals
-from viz_transformer.sentences import counted, in_one_line
+from viz_transformer.sentences import counted, in_one_line, quoted
 from viz_transformer.text.codec import Codec
 
 if TYPE_CHECKING:
@@ -24,6 +24,10 @@ UNUSED = "unused"
 """The entry of a card that says which tensors of a folder's files take no part in a run."""
 SHORT = 64
 """Tokens of a short text."""
+IMPORTED, LEFT_OUT = "imported", "left_out"
+"""The entry of a card that an import writes, and in it the tensors that were left out by choice, with their shapes."""
+NAMED = 4
+"""Tensors that are named of those that were left out."""
 NOT_VERIFIED = "`viz-transformer import --sample FILE` compares it with logits from where it was trained"
 
 
@@ -41,14 +45,16 @@ def checkpoint_rows(model: Checkpoint) -> list[tuple[str, str]]:
         ("snapshots", snapshots(model.snapshots())),
         ("memory of a run", memory(model.anatomy)),
     ]
-    if "imported" in card or "verified" in card:
+    if IMPORTED in card or "verified" in card:
         rows.append(("verified", ": ".join(verified(card) or ("no", NOT_VERIFIED))))
+    if without := without_tensors(card):
+        rows.append(("left out", without))
     rows += [("metrics", metric(entry)) for entry in metrics(card)]
     if losses := losses_on(card):
         rows.append(("curves", losses))
     stated = ("data", "data_licence", "weights_terms", "date", "seed", "training_command")
     rows += [(name.replace("_", " "), str(card[name])) for name in stated if name in card]
-    if model.anatomy.config is None or "imported" in card:
+    if model.anatomy.config is None or IMPORTED in card:
         rows += [("note", str(note)) for note in card.get("notes") or ()]
     rows.append(("weights' sha256", model.weights_sha256))
     return rows
@@ -75,14 +81,43 @@ def memory(anatomy: Anatomy) -> str:
 
 
 def verified(card: Mapping[str, Any]) -> tuple[str, str] | None:
-    """Grade and sentence of the verification that a card states, if it is one of the folder's present files."""
+    """Grade and sentence of the verification that a card states, if it is one of the folder's present files. Without
+    tensors that were left out by choice, a model is not verified by what speaks for the rest."""
     noted = card.get("verified")
     if not isinstance(noted, dict) or noted.get("of") != card.get("sha256"):
         return None
     grade, sentence = noted.get("grade"), noted.get("sentence")
     if not isinstance(grade, str) or not isinstance(sentence, str):
         return None
+    if grade not in WORSE and (without := without_tensors(card)) and without not in sentence:
+        grade, sentence = "not verified", f"{without}; {sentence}"
     return in_one_line(grade), in_one_line(sentence)
+
+
+WORSE = ("failed", "doubtful", "not verified")
+"""Grades that say no more for a model than that nobody has proved it."""
+
+
+def tensors_left_out(card: Mapping[str, Any]) -> tuple[str, ...]:
+    """The names of the tensors that a person left out of the file where it was imported."""
+    told = card.get(IMPORTED)
+    names = told.get(LEFT_OUT) if isinstance(told, dict) else None
+    return tuple(map(str, names)) if isinstance(names, dict | list) else ()
+
+
+def without_tensors(card: Mapping[str, Any]) -> str:
+    """The same as a sentence without its full stop; "" where nothing was left out."""
+    return left_out_in_words(tensors_left_out(card))
+
+
+def left_out_in_words(names: Sequence[str]) -> str:
+    """That these tensors were left out by choice, the first of them by name; "" for none."""
+    if not names:
+        return ""
+    more = f" and {len(names) - NAMED:,} more" if len(names) > NAMED else ""
+    listed = ", ".join(quoted(name) for name in names[:NAMED])
+    were = "tensor of the file was" if len(names) == 1 else "tensors of the file were"
+    return f"{len(names):,} trained {were} left out by choice: {listed}{more}"
 
 
 def architecture_of(anatomy: Anatomy) -> str:

@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 
 from viz_transformer import numerals
 from viz_transformer.checkpoint import Checkpoint, files
+from viz_transformer.checkpoint.describe import WORSE, without_tensors
 from viz_transformer.checkpoint.files import TOO_LARGE
 from viz_transformer.checkpoint.grading import LONGEST, UNTOLD, texts_up_to
 from viz_transformer.checkpoint.store import add_to_card
@@ -59,19 +60,27 @@ class Finding:
 class Verification:
     """What speaks for a checkpoint being read right, each grade for itself.
 
-    causal: whether no later token changes an earlier row's logits; None for a model without a decoder.
+    causal: whether no later token changes an earlier row's logits; None for a model without a decoder. left_out: which
+    trained tensors of the file were left out by choice, as a sentence; "" for none.
     """
 
     proved: Finding
     plausible: Finding
     consistent: Finding
     causal: bool | None
+    left_out: str = ""
 
     @property
     def grade(self) -> Grade:
         """The best that was found; "failed" if the sample is not reproduced or the walk differs, whatever else holds,
         and "doubtful" if the texts are not likelier than shuffled ones, unless a sample is reproduced. One that is
-        reproduced, but would also be by a model that is read wrong, proves nothing: "reproduced"."""
+        reproduced, but would also be by a model that is read wrong, proves nothing: "reproduced". A model without
+        tensors that were left out by choice is "not verified" at best."""
+        best = self._best()
+        return best if not self.left_out or best in WORSE else "not verified"
+
+    def _best(self) -> Grade:
+        """The same, whatever was left out."""
         if False in (self.proved.passed, self.consistent.passed):
             return "failed"
         if self.proved.passed:
@@ -86,7 +95,8 @@ class Verification:
         failed = self.proved if self.proved.passed is False else self.consistent
         named = {"failed": failed, "proved": self.proved, "reproduced": self.proved}
         named |= {"doubtful": self.plausible, "plausible": self.plausible}
-        return named.get(self.grade, self.consistent).sentence
+        sentence = named.get(self._best(), self.consistent).sentence
+        return f"{self.left_out}; {sentence}" if self.left_out else sentence
 
     @property
     def causality(self) -> str:
@@ -98,7 +108,9 @@ class Verification:
     def rows(self) -> list[tuple[str, str]]:
         """All of it as names and sentences, for a terminal."""
         found = (("proved", self.proved), ("plausible", self.plausible), ("consistent", self.consistent))
-        return [("verified", self.grade), *((name, each.sentence) for name, each in found), ("causal", self.causality)]
+        without = [("left out", self.left_out)] if self.left_out else []
+        findings = [(name, each.sentence) for name, each in found]
+        return [("verified", self.grade), *without, *findings, ("causal", self.causality)]
 
     def to_dict(self) -> dict[str, Any]:
         """The grade, its sentence and all findings, as JSON values: None for what is not finite."""
@@ -123,6 +135,7 @@ def verify(ckpt: Checkpoint, sample: str | Path | Sample | None = None, texts: T
         plausible=_NO_TEXTS if texts is None else plausibility(ckpt, texts),
         consistent=_consistent(ckpt, held[0] if held else None),
         causal=is_causal(ckpt.instrument) if ckpt.anatomy.has_decoder else None,
+        left_out=without_tensors(ckpt.card),
     )
 
 

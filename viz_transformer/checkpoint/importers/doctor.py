@@ -14,6 +14,7 @@ SHOWN = (
     *("embedding_scale", "divisor", "norm_epsilon", "mask_fill", "tied_output", "max_source", "max_target", "pad_to"),
     *("causal", *(f"{side}_{role}" for side in ("source", "target") for role in ROLES)),
 )
+MOST_LEFT_OUT = 40
 
 
 def report_rows(opened: Opened) -> list[tuple[str, str]]:
@@ -33,6 +34,10 @@ def report_rows(opened: Opened) -> list[tuple[str, str]]:
         ("no token", f"the {said}; give --{side}-vocab a whole one, if there is one")
         for side, said in without_tokens(codecs).items()
     ]
+    tensors = weights.tensors
+    rows += [("left out", f"{name} {list(tensors[name].shape)}, by choice") for name in plan.left_out[:MOST_LEFT_OUT]]
+    if len(plan.left_out) > MOST_LEFT_OUT:
+        rows.append(("left out", f"and {len(plan.left_out) - MOST_LEFT_OUT:,} more, by choice"))
     rows += [("left", f"{name}: {why}") for name, why in list(weights.left.items())[:4]]
     if len(weights.left) > 4:
         rows.append(("left", f"and {len(weights.left) - 4:,} more that are none of the model's weights"))

@@ -12,6 +12,7 @@ from typing import Any
 import torch
 
 from viz_transformer.checkpoint import files
+from viz_transformer.checkpoint.describe import IMPORTED, LEFT_OUT
 from viz_transformer.checkpoint.files import CheckpointError
 from viz_transformer.checkpoint.importers.mapping import Place, Progress, moved
 from viz_transformer.checkpoint.importers.names import Weights, weights_of
@@ -39,7 +40,6 @@ from viz_transformer.sentences import quoted
 from viz_transformer.text.codec import Codec
 from viz_transformer.text.vocabulary import ROLES, Vocabulary
 
-CARD_KEY = "imported"
 _TRUE, _FALSE = ("true", "yes", "1"), ("false", "no", "0")
 
 
@@ -129,7 +129,7 @@ def write_import(
         "data_licence": "not stated",
         "weights_terms": "the owner's",
         "notes": [f"The {said}." for said in without_tokens(codecs).values()],
-        CARD_KEY: _told(opened) | ({} if measured is None else {"measured": measured}),
+        IMPORTED: _told(opened) | ({} if measured is None else {"measured": measured}),
         "metrics": [],
     }
     return save_checkpoint(
@@ -169,6 +169,7 @@ def _told(opened: Opened) -> dict[str, Any]:
         ],
         "zeros": list(plan.zeros),
         "left": len(opened.weights.left),
+        LEFT_OUT: {name: list(plan.weights.tensors[name].shape) for name in plan.left_out},
         "mapping": {name: place.to_dict() for name, place in plan.mapping.items()},
     }
 

@@ -15,6 +15,8 @@ _OPTIMIZER = re.compile(
     r"|hparams_name|last_optimizer_state|train_dataloader|dataloader\w*|buffers_ema_state)"
 )
 """Keys of a training's own state, beside the weights."""
+_MOMENTS = frozenset("exp_avg exp_avg_sq max_exp_avg_sq exp_inf momentum_buffer square_avg grad_avg acc_delta".split())
+"""What an optimizer keeps of each tensor."""
 _AVERAGES = re.compile(r"(model_|teacher_)?(ema|averaged?|swa)(_model|_state_dict|_weights|_params)?", re.IGNORECASE)
 _WRAPPERS = frozenset("module _orig_mod _forward_module _fsdp_wrapped_module".split())
 """First parts of names that say only by what the model was wrapped."""
@@ -46,8 +48,7 @@ def weights_of(found: Found, choice: str | None = None) -> Weights:
     left = {
         ".".join(keys): "a training's own state"
         for keys in found.tensors
-        if any(_OPTIMIZER.fullmatch(key) for key in keys[:-1])
-        or (len(keys) > 2 and keys[-3] == "state" and keys[-2].isdecimal())  # an optimizer's own state_dict
+        if any(_OPTIMIZER.fullmatch(key) for key in keys[:-1]) or _is_moment(".".join(keys).split("."))
     }
     mine = {keys: stored for keys, stored in found.tensors.items() if ".".join(keys) not in left}
     if not mine:
@@ -100,6 +101,11 @@ def weights_of(found: Found, choice: str | None = None) -> Weights:
         )
     values = {".".join(keys): value for keys, value in found.values.items() if not _OPTIMIZER.fullmatch(keys[0])}
     return Weights(tensors, values, copies, left)
+
+
+def _is_moment(parts: list[str]) -> bool:
+    """Whether a tensor is of an optimizer's own state_dict, also where its keys were joined to one name."""
+    return parts[-1] in _MOMENTS or (len(parts) > 2 and parts[-3] == "state" and parts[-2].isdecimal())
 
 
 def _copies(

@@ -12,7 +12,7 @@ import torch
 from viz_transformer.checkpoint.files import CheckpointError
 from viz_transformer.checkpoint.ignoring import matched, unmatched
 from viz_transformer.checkpoint.importers.inference import gated, inferred
-from viz_transformer.checkpoint.importers.layouts import Layout, as_decoder, recognise
+from viz_transformer.checkpoint.importers.layouts import Layout, Recognised, as_decoder, recognise
 from viz_transformer.checkpoint.importers.mapping import Mapped, Place, placed_shapes
 from viz_transformer.checkpoint.importers.names import Weights
 from viz_transformer.checkpoint.importers.reading import Stored
@@ -48,7 +48,9 @@ class Plan:
     mapping: of every tensor that has a place. ignored: what is left out by name, by the pattern that a person gave.
     unused: tensors that nothing explains; missing: ours that no tensor
     fills; wrong: ours whose shape is another (found, expected); zeros: biases that the model does not have, for which
-    zeros stand, which changes nothing. problems: sentences; the import is possible if there is none.
+    zeros stand, which changes nothing. left_out: trained tensors that a person leaves out, by `ignore` or as "ignored"
+    in a mapping, though nothing says that they take no part. problems: sentences; the import is possible if there is
+    none.
     """
 
     weights: Weights
@@ -61,6 +63,7 @@ class Plan:
     missing: tuple[str, ...] = ()
     wrong: Mapping[str, tuple[tuple[int, ...], tuple[int, ...]]] = field(default_factory=dict)
     zeros: tuple[str, ...] = ()
+    left_out: tuple[str, ...] = ()
     problems: tuple[str, ...] = ()
 
     def setting(self, name: str) -> Any:
@@ -135,6 +138,7 @@ def plan_import(
         config=None,
         ignored=ignored,
         unused=unused,
+        left_out=_left_out(explained, weights.tensors, known),
         problems=() if wrong is None else (wrong,),
     )
     try:
@@ -144,6 +148,27 @@ def plan_import(
     except CheckpointError as error:
         return replace(begun, mapping=explained, problems=(*begun.problems, str(error)))
     return _checked(replace(begun, mapping=explained, settings=tuple(settings)), shapes)
+
+
+def _left_out(mapping: Mapped, tensors: Mapping[str, Stored], known: Recognised | None) -> tuple[str, ...]:
+    """The tensors that only a person's word leaves out: no layout knows them as buffers, none is the embedding again,
+    and none is a table of positions that is computed anew."""
+    ignored = [name for name, place in mapping.items() if place.how == "ignored"]
+    if not ignored:
+        return ()
+    layout = known or recognise(tensors)
+    buffers = set() if layout is None else {name for name, place in layout.mapping.items() if place.how == "ignored"}
+    tables = [tensors[name] for name, place in mapping.items() if any(_TOKENS in to for to in place.to)]
+    return tuple(
+        name
+        for name in ignored
+        if name not in buffers
+        and not any(_same(tensors[name], table) for table in tables)
+        and _word_of_table(tensors[name]) is None
+    )
+
+
+_TOKENS = ".embedding.token."
 
 
 def _has(mapping: Mapped, beginning: str) -> bool:
@@ -308,15 +333,24 @@ def _positions(shapes: Shapes, mapping: Mapped, weights: Weights) -> dict[str, A
     }
     if lengths:
         return {"positions": "learned", **lengths}
-    for name, place in mapping.items():
-        table = weights.tensors[name]
-        flat = [length for length in table.shape if length != 1]
-        if place.how != "ignored" or len(flat) != 2 or not table.dtype.is_floating_point or min(flat) < 2:
-            continue
-        word = _formula(table.read().squeeze().float())
-        if word is not None:
-            return {"positions": word, "max_source": flat[0], "max_target": flat[0]}
-    return {}
+    stored = [weights.tensors[name] for name, place in mapping.items() if place.how == "ignored"]
+    found = [(word, _flat(table.shape)[0]) for table in stored if (word := _word_of_table(table)) is not None]
+    if len({word for word, _ in found}) != 1:
+        return {}
+    length = min(length for _, length in found)
+    return {"positions": found[0][0], "max_source": length, "max_target": length}
+
+
+def _word_of_table(table: Stored) -> str | None:
+    """The word of the formula that a stored tensor follows, if it is a table of positions; else None."""
+    flat = _flat(table.shape)
+    if len(flat) != 2 or not table.dtype.is_floating_point or min(flat) < 2:
+        return None
+    return _formula(table.read().squeeze().float())
+
+
+def _flat(shape: tuple[int, ...]) -> tuple[int, ...]:
+    return tuple(length for length in shape if length != 1)
 
 
 def _formula(table: torch.Tensor) -> str | None:

@@ -81,6 +81,10 @@ PROOF = (
     "A sample has ids and the logits that your own program gets for them. If the model gives the same ones, it is read"
     " right: nothing else proves that. These lines write one where the model was trained."
 )
+NOT_THE_MODEL = (
+    "Unless they take no part in what it computes, this is another model than the one that was trained; it cannot be"
+    " called verified."
+)
 KINDS = ["pt", "pth", "ckpt", "bin", "safetensors"]
 WORDS = {
     "n_heads": "Heads",
@@ -340,8 +344,9 @@ def _leaving_out(opened: Opened, told: dict[str, Any]) -> None:
         return
     key = f"open_{_key(opened)}_ignore"
     st.session_state[key] = not opened.plan.unused
-    what = in_one_line(", ".join(names), 300)
-    st.checkbox("Leave out what has no place", key=key, on_change=_leave_out, args=(key, told, names), help=what)
+    st.checkbox("Leave out what has no place", key=key, on_change=_leave_out, args=(key, told, names))
+    if without := describe.left_out_in_words(opened.plan.left_out):
+        text.paragraph(f"{without}. {NOT_THE_MODEL}", tone="warning")
 
 
 def _leave_out(key: str, told: dict[str, Any], names: Sequence[str]) -> None:

@@ -22,9 +22,6 @@ from viz_transformer.ui.frame import links, text
 from viz_transformer.ui.session import cached, state
 from viz_transformer.ui.session.kept import kept
 
-IMPORTED = "imported"
-"""The entry of a card that an import writes."""
-
 if TYPE_CHECKING:
     from viz_transformer.analysis.models.answers import PairAnswer
     from viz_transformer.measuring.comparing import Difference
@@ -114,13 +111,17 @@ _GRADES: Mapping[str, tuple[text.Tone, str, str]] = {
 
 def _read_right(summary: Summary) -> str:
     """How well it is known that an imported model is read as it was trained; nothing of one that was trained here."""
-    if IMPORTED not in summary.card:
+    if describe.IMPORTED not in summary.card:
         return ""
     grade, sentence = describe.verified(summary.card) or ("not verified", "No sample was given to compare with.")
     tone, sign, words = _GRADES.get(grade, _GRADES["not verified"])
     icon = f'<span class="vt-icon" aria-hidden="true">{sign}</span>' if sign else ""
     hint = html.escape(sentence)
-    return f'<div class="vt-card-badge vt-{tone}" title="{hint}">{icon}{html.escape(words)}</div>'
+    badge = f'<div class="vt-card-badge vt-{tone}" title="{hint}">{icon}{html.escape(words)}</div>'
+    if not (without := describe.without_tensors(summary.card)):
+        return badge
+    icon = '<span class="vt-icon" aria-hidden="true">!</span>'
+    return f'{badge}<div class="vt-card-badge vt-warning">{icon}{html.escape(without)}</div>'
 
 
 def _times(summary: Summary) -> tuple[float, ...]:
@@ -264,7 +265,9 @@ def origin_rows(card: Mapping[str, Any]) -> list[tuple[str, str]]:
         "seed": "seed",
         "steps": "optimiser steps",
     }
-    return [(label, _origin(name, card[name])) for name, label in names.items() if card.get(name) is not None]
+    rows = [(label, _origin(name, card[name])) for name, label in names.items() if card.get(name) is not None]
+    without = describe.without_tensors(card)
+    return [*rows, ("left out", without)] if without else rows
 
 
 def _origin(name: str, value: Any) -> str:
