@@ -261,14 +261,14 @@ def test_the_place_of_a_tensor_of_an_unknown_layout_is_corrected(
 ) -> None:
     model = tiny_model(tiny_config("decoder-only", final_norm=True, output_bias=False))
     state = by_head(dict(model.state_dict()))
-    state["strange"] = state.pop("to_vocab.weight") + 1
+    state["pale"], state["strange"] = state.pop("tok_table.weight"), state.pop("to_vocab.weight") + 1
     torch.save(state, tmp_path / "m.pt")
     named(app, tmp_path / "m.pt")
     assert "Where each tensor goes" in words(app) and app.button(key="open_button").disabled
-    first = app.dataframe[0].value.iloc[0]
-    assert (first["tensor"], first["place"]) == ("strange", "")
+    rows = app.dataframe[0].value
+    assert [*rows["tensor"][:2]] == ["pale", "strange"] and [*rows["place"][:2]] == ["", ""]
     (key,) = app.session_state["open_places"]
-    changes = {"edited_rows": {0: {"place": "output.weight"}}}
+    changes = {"edited_rows": {0: {"place": "decoder.embedding.token.weight"}, 1: {"place": "output.weight"}}}
     memory = {key: changes, **{name: app.session_state[name] for name in ("open_places", "open_answers")}}
     monkeypatch.setattr(open_view.st, "session_state", memory)
     names = tuple(app.dataframe[0].value["tensor"])
@@ -280,6 +280,22 @@ def test_the_place_of_a_tensor_of_an_unknown_layout_is_corrected(
     app.button(key="open_button").click().run()
     (folder,) = shelf.iterdir()
     assert torch.equal(vt.load(folder).model.state_dict()["output.weight"], state["strange"])
+
+
+def test_a_tensor_that_nothing_tells_is_chosen_from_a_list(app: AppTest, tmp_path: Path, shelf: Path) -> None:
+    state = by_head(dict(tiny_checkpoint("decoder-only", final_norm=True, output_bias=False).model.state_dict()))
+    state["first"], state["second"] = state.pop("tok_table.weight"), state.pop("to_vocab.weight")
+    torch.save(state, tmp_path / "m.pt")
+    named(app, tmp_path / "m.pt")
+    assert "names and shapes do not tell which is output.weight" in words(app).lower()
+    assert app.button(key="open_button").disabled
+    chosen = box(app, "Output layer")
+    assert chosen.value is None and chosen.options == ["first", "none", "second"]
+    chosen.set_value("second").run()
+    assert not app.exception and box(app, "Output layer").value == "second"
+    app.button(key="open_button").click().run()
+    model = vt.load(next(shelf.iterdir())).model.state_dict()
+    assert torch.equal(model["output.weight"], state["second"])
 
 
 def test_a_sentencepiece_model_is_a_vocabulary(app: AppTest, nano: Path, shelf: Path) -> None:

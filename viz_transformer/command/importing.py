@@ -113,28 +113,32 @@ def _word(text: str) -> tuple[str, str]:
 
 def _asked(opened: Opened) -> Opened:
     """The same with a person's answer to each setting that nothing tells; an empty one takes the usual answer."""
-    for name in [setting.name for setting in all_settings(opened) if setting.asked]:
-        setting = next((each for each in all_settings(opened) if each.name == name), None)
-        while setting is not None and setting.asked:
-            text = input(_question(setting)).strip()
-            if not text:
-                break
-            try:
-                more, answers = answers_from({name: text}), opened.answers
-                settings = {**answers.settings, **more.settings}
-                specials = {**answers.specials, **more.specials}
-                answered = planned(opened.found, replace(answers, settings=settings, specials=specials))
-                all_settings(answered)  # raises for a token that is none
-                if answered.plan.config is None and opened.plan.config is not None:
-                    raise CheckpointError("; ".join(answered.plan.problems))
-            except CheckpointError as error:
-                print(error)
-                continue
-            opened = answered
-            break
-    return opened
+    passed: set[str] = set()
+    while True:
+        asked = (each for each in all_settings(opened) if each.asked and each.name not in passed)
+        if (setting := next(asked, None)) is None:
+            return opened
+        text = input(_question(setting)).strip()
+        if not text:
+            passed.add(setting.name)
+            continue
+        try:
+            more, answers = answers_from({setting.name: text}), opened.answers
+            settings = {**answers.settings, **more.settings}
+            specials = {**answers.specials, **more.specials}
+            answered = planned(opened.found, replace(answers, settings=settings, specials=specials))
+            all_settings(answered)  # raises for a token that is none
+            if answered.plan.config is None and opened.plan.config is not None:
+                raise CheckpointError("; ".join(answered.plan.problems))
+        except CheckpointError as error:
+            print(error)
+            continue
+        passed.add(setting.name)
+        opened = answered
 
 
 def _question(setting: Setting) -> str:
+    if setting.origin == "open":
+        return f"{setting.name} ({' or '.join(map(str, setting.options))}): "
     others = ", ".join(str(option) for option in setting.options if option != setting.value)
     return f"{setting.name} [{setting.value}]" + (f" (or {others})" if others else "") + ": "

@@ -6,7 +6,7 @@ import math
 
 from viz_transformer.checkpoint.ignoring import summed
 from viz_transformer.checkpoint.importers.importing import Opened, all_settings, codecs_of, without_tokens
-from viz_transformer.checkpoint.importers.plan import Setting
+from viz_transformer.checkpoint.importers.plan import Setting, is_place
 from viz_transformer.text.vocabulary import ROLES
 
 SHOWN = (
@@ -28,7 +28,7 @@ def report_rows(opened: Opened) -> list[tuple[str, str]]:
     ]
     if len(weights.copies) > 1:
         rows.append(("weights", f"{opened.answers.weights or weights.copies[0]} (or {', '.join(weights.copies)})"))
-    rows += [(each.name, said(each)) for each in all_settings(opened) if each.name in SHOWN]
+    rows += [(each.name, said(each)) for each in all_settings(opened) if each.name in SHOWN or is_place(each.name)]
     codecs = {} if plan.config is None else codecs_of(opened)[1]
     rows += [
         ("no token", f"the {said}; give --{side}-vocab a whole one, if there is one")
@@ -61,6 +61,8 @@ def _without_layout(opened: Opened) -> str:
 
 def said(setting: Setting) -> str:
     """A setting's value and where it comes from; of a guess, how another answer is given."""
+    if setting.origin == "open":
+        return f"nothing in the file tells: --set {setting.name}=... says it"
     if not setting.asked:
         return f"{setting.value} ({setting.origin})"
     return f"{setting.value} (usual answer: nothing in the file tells; --set {setting.name}=... for another)"

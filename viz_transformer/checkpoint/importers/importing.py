@@ -16,7 +16,7 @@ from viz_transformer.checkpoint.describe import IMPORTED, LEFT_OUT
 from viz_transformer.checkpoint.files import CheckpointError
 from viz_transformer.checkpoint.importers.mapping import Place, Progress, moved
 from viz_transformer.checkpoint.importers.names import Weights, weights_of
-from viz_transformer.checkpoint.importers.plan import FIELDS, Origin, Plan, Setting, plan_import
+from viz_transformer.checkpoint.importers.plan import FIELDS, Origin, Plan, Setting, is_place, plan_import
 from viz_transformer.checkpoint.importers.reading import Found, read_file
 from viz_transformer.checkpoint.importers.vocabularies import (
     COUNTED,
@@ -321,6 +321,8 @@ def answers_from(words: Mapping[str, str], **more: Any) -> Answers:
         side, _, role = key.rpartition("_")
         if key in FIELDS or key == "causal":
             settings[key] = _value(key, value)
+        elif is_place(key):
+            settings[key] = value
         elif key in ROLES or (role in ROLES and side in ("source", "target")):
             specials[key] = None if value in ("", "none") else value
         elif key in ("tokenizer", "source_tokenizer", "target_tokenizer"):

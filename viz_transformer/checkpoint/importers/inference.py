@@ -1,18 +1,30 @@
 """The roles of tensors in a file that no table knows, inferred from names and shapes: a proposal, to be corrected.
 
-What is looked at: which names repeat with a number, as layers do; the words in a name; the shapes of a layer's
-matrices; the order of the file, in which a module's parts stand as they were made. What cannot be told stays unplaced.
+What is looked at: which names repeat with a number, as layers do; the words in a name, and the numbers that count names
+which are else the same; the shapes of matrices and of the biases beside them. The order of the file says nothing: a
+file may be saved by its names. What cannot be told stays unplaced, and where one of a few it must be, that is asked.
 """
 
 from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 
 from viz_transformer.checkpoint.importers.mapping import How, Place
+from viz_transformer.checkpoint.importers.name_words import (
+    DECODER,
+    ENCODER,
+    SHIFTS,
+    in_sequence,
+    module_of,
+    parts_of,
+    words_of,
+)
+from viz_transformer.checkpoint.importers.outside import outside
 from viz_transformer.checkpoint.importers.reading import Stored
+from viz_transformer.checkpoint.importers.ties import Asks, Tie
 
 _WORDS: Mapping[str, frozenset[str]] = {
     "query": frozenset("q wq query queries toq qproj projq fcq qlin linq lq qw qnet".split()),
@@ -23,10 +35,6 @@ _WORDS: Mapping[str, frozenset[str]] = {
 _FUSED = frozenset("qkv kqv inproj cattn toqkv wqkv qkvproj attnin fusedqkv".split())
 _FUSED_KV = frozenset("kv tokv wkv kvproj".split())
 _CROSS = re.compile(r"cross|src|enc|memory|mem|context|multihead|source|other")
-_DECODER = re.compile(r"(^|[._])(dec|decoder|tgt|target|trg|out|writer)")
-_ENCODER = re.compile(r"(^|[._])(enc|encoder|src|source|in|reader)")
-_POSITION = re.compile(r"pos|wpe")
-_SHIFTS = ("bias", "beta", "b_2", "offset", "shift")
 
 
 @dataclass(frozen=True)
@@ -41,23 +49,44 @@ class _Stack:
         return len(self.layers[min(self.layers)])
 
 
-def inferred(tensors: Mapping[str, Stored]) -> dict[str, Place]:
-    """Where the tensors seem to belong, by their names; what is not told has no place in it."""
+def inferred(
+    tensors: Mapping[str, Stored], told: Mapping[str, str] | None = None
+) -> tuple[dict[str, Place], list[Tie]]:
+    """Where the tensors seem to belong, and what is to be asked; what is not told has no place.
+
+    told: answers to ties, by their places.
+    """
+    tensors = {name: tensors[name] for name in sorted(tensors)}
     stacks = _stacks(tensors)
     if not stacks:
-        return {}
+        return {}, []
+    asks = Asks(told or {})
     size = _size(tensors, stacks)
     found: dict[str, Place] = {}
     decoder = _decoder(stacks)
+    inside = {name for stack in stacks for held in stack.layers.values() for name in held.values()}
+    names = [name for name in tensors if name not in inside]
+    sides = ("encoder", "decoder") if len(stacks) == 2 else ("encoder",) if decoder is None else ("decoder",)
+    beside = outside(names, tensors, sides, size, asks)
+    if sides == ("decoder",) and _gives_labels(beside, tensors):
+        sides, decoder, asks = ("encoder",), None, Asks(told or {})
+        beside = outside(names, tensors, sides, size, asks)
     for stack in stacks:
         ours = "decoder" if stack is decoder else "encoder"
+        crosses, own = len(stacks) > 1 and stack is decoder, asks.of(ours)
         for number, held in stack.layers.items():
-            found |= _layer(
-                held, tensors, f"{ours}.layers.{number}", size, crosses=len(stacks) > 1 and stack is decoder
-            )
-    inside = {name for stack in stacks for held in stack.layers.values() for name in held.values()}
-    found |= _outside([name for name in tensors if name not in inside], tensors, stacks, decoder, size)
-    return found
+            found |= _layer(held, tensors, f"{ours}.layers.{number}", size, own, crosses=crosses)
+    return found | beside, list(asks.met.values())
+
+
+def _gives_labels(beside: Mapping[str, Place], tensors: Mapping[str, Stored]) -> bool:
+    """Whether the output of a stack alone has another number of rows than there are tokens to read: it writes none."""
+    rows = {}
+    for name, place in beside.items():
+        shape = tensors[name].shape
+        rows[place.to[0]] = shape[-1] if place.how == "transposed" else shape[0]
+    output, table = rows.get("output.weight"), rows.get("decoder.embedding.token.weight")
+    return output is not None and table is not None and output != table
 
 
 def _stacks(tensors: Mapping[str, Stored]) -> list[_Stack]:
@@ -70,39 +99,30 @@ def _stacks(tensors: Mapping[str, Stored]) -> list[_Stack]:
     for beginning, layers in lists.items():
         matrices = [sum(len(tensors[name].shape) == 2 for name in held.values()) for held in layers.values()]
         if min(matrices) >= 3 and len({frozenset(held) for held in layers.values()}) == 1:
-            found.append(_Stack(beginning, layers))
-    return sorted(found, key=lambda stack: -stack.matrices)[:2][::-1]
+            found.append(_Stack(beginning, dict(sorted(layers.items()))))
+    return sorted(found, key=lambda stack: (-stack.matrices, stack.beginning))[:2][::-1]
 
 
 def _decoder(stacks: Sequence[_Stack]) -> _Stack | None:
     """The stack that writes: of two the one with more in a layer, or so named; of one, which nothing tells, itself."""
     if len(stacks) == 1:
-        return None if _ENCODER.search(stacks[0].beginning) else stacks[0]
-    named = [stack for stack in stacks if _DECODER.search(stack.beginning)]
+        return None if ENCODER.search(stacks[0].beginning) else stacks[0]
+    named = [stack for stack in stacks if DECODER.search(stack.beginning)]
     return named[0] if len(named) == 1 else max(stacks, key=lambda stack: stack.matrices)
 
 
 def _size(tensors: Mapping[str, Stored], stacks: Sequence[_Stack]) -> int:
-    """d_model: the length that is most frequent among the axes of the layers' matrices."""
-    lengths = Counter(
-        length
-        for stack in stacks
-        for held in stack.layers.values()
-        for name in held.values()
-        if len(tensors[name].shape) == 2
-        for length in tensors[name].shape
-    )
-    return lengths.most_common(1)[0][0]
-
-
-def _parts(name: str) -> list[str]:
-    """The words of a name, small, without signs: "attn.W_q.weight" -> ["attn", "wq", "weight"]."""
-    return [re.sub(r"[^a-z]", "", part.lower()) for part in name.split(".")]
+    """d_model: the length that is most frequent among the axes of the layers' matrices, and of two among their
+    vectors."""
+    shapes = [tensors[name].shape for stack in stacks for held in stack.layers.values() for name in held.values()]
+    lengths = Counter(length for shape in shapes if len(shape) == 2 for length in shape)
+    vectors = Counter(shape[0] for shape in shapes if len(shape) == 1)
+    return max(lengths, key=lambda length: (lengths[length], vectors[length], length))
 
 
 def _role(rest: str) -> str | None:
     """Which map of an attention a matrix is by its name's last words."""
-    words = [word for word in _parts(rest) if word not in ("weight", "bias", "linear", "w", "")]
+    words = [word for word in parts_of(rest) if word not in ("weight", "bias", "linear", "w", "")]
     for word in reversed(words[-2:]):
         if word in _FUSED:
             return "fused"
@@ -114,24 +134,47 @@ def _role(rest: str) -> str | None:
     return None
 
 
-def _module(rest: str) -> str:
-    return rest.rpartition(".")[0]
-
-
 def _layer(
-    held: Mapping[str, str], tensors: Mapping[str, Stored], ours: str, size: int, *, crosses: bool
+    held: Mapping[str, str], tensors: Mapping[str, Stored], ours: str, size: int, asks: Asks, *, crosses: bool
 ) -> dict[str, Place]:
     """The places of one layer's tensors."""
     matrices = {rest: tensors[name].shape for rest, name in held.items() if len(tensors[name].shape) == 2}
     wide = {rest: shape for rest, shape in matrices.items() if _is_feed_forward(rest, shape, size)}
     attention = {rest: shape for rest, shape in matrices.items() if rest not in wide}
+    found = _attentions(attention, held, tensors, ours, size, _kinds([*attention], asks, crosses=crosses))
+    turned = any(shape == (size, 3 * size) and size > 1 for shape in attention.values())  # stored [in, out]
+    for part, rest in _feed_forward(wide, held, tensors, size, asks, turned=turned).items():
+        first = wide[rest][0] == size if part == "hidden" else wide[rest][1] == size
+        how: How = "transposed" if first and wide[rest][0] != wide[rest][1] else "as it is"
+        found |= _with_bias(held, tensors, rest, (f"{ours}.feed_forward.to_{part}",), how, 0)
+    norms = sorted(
+        {module_of(rest) for rest, name in held.items() if name not in found and tensors[name].shape == (size,)}
+    )
+    parts = ("self", "cross", "ffn") if crosses else ("self", "ffn")
+    if len(norms) == len(parts):
+        by_module = asks.each(parts, norms, lambda module: _norm_says(module, parts), "{}_residual.norm")
+        for rest, name in held.items():
+            if module_of(rest) in by_module and name not in found:
+                what = "offset" if rest.rpartition(".")[2].lower() in SHIFTS else "gain"
+                found[name] = Place((f"{ours}.{by_module[module_of(rest)]}_residual.norm.{what}",))
+    return found
+
+
+def _attentions(
+    attention: Mapping[str, tuple[int, ...]],
+    held: Mapping[str, str],
+    tensors: Mapping[str, Stored],
+    ours: str,
+    size: int,
+    kinds: Mapping[str, str],
+) -> dict[str, Place]:
+    """The places of the matrices of a layer's attentions, with their biases."""
     found: dict[str, Place] = {}
-    heads: Counter[str] = Counter()
-    kinds = _kinds([*attention], crosses=crosses)
+    heads: dict[tuple[str, ...], list[str]] = {}
     for rest, shape in attention.items():
-        role, kind = _role(rest), kinds[rest]
+        role, kind = _role(rest), kinds.get(rest)
         site = f"{ours}.{kind}_attention"
-        if role is None or kind == "":
+        if role is None or kind is None:
             continue
         how: How = "as it is"
         to: tuple[str, ...] = (f"{site}.to_{role}",)
@@ -141,29 +184,69 @@ def _layer(
         elif role == "fused kv":
             to, how = tuple(f"{site}.to_{part}" for part in ("key", "value")), "stacked"
         elif shape[0] != size and shape[1] == size and role != "out":
-            how = "head"
-        number = heads[to[0]] if how == "head" else 0
-        heads[to[0]] += how == "head"
-        found |= _with_bias(held, tensors, rest, to, how, number)
-    if len(wide) == 2:
-        for rest, part in zip(wide, ("hidden", "out"), strict=True):
-            turned = wide[rest][0] == size if part == "hidden" else wide[rest][1] == size
-            turned = turned and wide[rest][0] != wide[rest][1]
-            found |= _with_bias(
-                held, tensors, rest, (f"{ours}.feed_forward.to_{part}",), "transposed" if turned else "as it is", 0
-            )
-    norms = list(
-        dict.fromkeys(
-            _module(rest) for rest, name in held.items() if name not in found and tensors[name].shape == (size,)
-        )
-    )
-    parts = ("self", "cross", "ffn") if crosses else ("self", "ffn")
-    if len(norms) == len(parts):
-        for module, part in zip(norms, parts, strict=True):
-            for rest, name in held.items():
-                if _module(rest) == module and name not in found:
-                    what = "offset" if rest.rpartition(".")[2].lower() in _SHIFTS else "gain"
-                    found[name] = Place((f"{ours}.{part}_residual.norm.{what}",))
+            heads.setdefault(to, []).append(rest)
+            continue
+        found |= _with_bias(held, tensors, rest, to, how, 0)
+    for to, rests in heads.items():
+        for number, rest in enumerate(in_sequence(rests) or (rests if len(rests) == 1 else ())):
+            found |= _with_bias(held, tensors, rest, to, "head", number)
+    return found
+
+
+_HIDDEN = frozenset("up in hidden expand inner intermediate fc lift wi widen".split())
+_SHUT = frozenset("down out output contract proj cproj wo shrink narrow reduce project".split())
+
+
+def _feed_forward(
+    wide: Mapping[str, tuple[int, ...]],
+    held: Mapping[str, str],
+    tensors: Mapping[str, Stored],
+    size: int,
+    asks: Asks,
+    *,
+    turned: bool,
+) -> dict[str, str]:
+    """The two matrices of a feed-forward, "hidden" and "out": told by the lengths of their biases, by their names, by
+    the numbers in these, or by which axis is which where the file stores other maps so."""
+    if len(wide) != 2:
+        return {}
+    modules = sorted(wide)
+    lengths = {rest: _bias_length(rest, held, tensors) for rest in modules}
+
+    def says(rest: str) -> Collection[str]:
+        if lengths[rest] is not None and wide[rest][0] != wide[rest][1]:
+            return {"out"} if lengths[rest] == size else {"hidden"}
+        words = {*words_of(rest)[-2:]}
+        hidden, out = bool(words & _HIDDEN), bool(words & _SHUT)
+        return () if hidden == out else {"hidden" if hidden else "out"}
+
+    if not any(map(says, modules)) and in_sequence(modules) is None and wide[modules[0]] != wide[modules[1]]:
+        hidden = next(rest for rest in modules if (wide[rest][1] == size) != turned)
+        return {"hidden": hidden, "out": next(rest for rest in modules if rest != hidden)}
+    found = asks.each(("hidden", "out"), modules, says, "feed_forward.to_{}")
+    return {part: rest for rest, part in found.items()}
+
+
+def _bias_length(rest: str, held: Mapping[str, str], tensors: Mapping[str, Stored]) -> int | None:
+    """The length of the bias beside a matrix; None without one."""
+    bias = re.sub(r"weight$", "bias", rest)
+    if bias == rest or bias not in held or len(tensors[held[bias]].shape) != 1:
+        return None
+    return tensors[held[bias]].shape[0]
+
+
+_OF_SELF = frozenset("self attn attention att sa mha".split())
+_OF_CROSS = frozenset("cross src enc encoder memory mem context source".split())
+_OF_FFN = frozenset("ff ffn mlp ffwd feedforward feed between mid middle final last".split())
+
+
+def _norm_says(module: str, parts: Collection[str]) -> Collection[str]:
+    """Which sub-layers a norm may belong to by its name; nothing where that says nothing."""
+    words = {*words_of(module)}
+    if "cross" in parts and words & _OF_CROSS:
+        return {"cross"}
+    found = {"self"} if words & (_OF_SELF | {"input", "before", "pre"}) else set()
+    found |= {"ffn"} if words & (_OF_FFN | {"post", "after"}) else set()  # behind the attention, or its own behind it
     return found
 
 
@@ -172,22 +255,23 @@ def _is_feed_forward(rest: str, shape: tuple[int, ...], size: int) -> bool:
     if _role(rest) in ("fused", "fused kv", "query", "key", "value"):
         return False
     other = shape[0] if shape[1] == size else shape[1]
-    words = set(_parts(rest))
+    words = set(parts_of(rest))
     named = bool(
         words & {"ff", "ffn", "mlp", "feedforward", "ffwd", "fc", "linear", "lin", "up", "down", "expand", "contract"}
     )
     return size in shape and (other != size or named) and other % size in range(size) and (other != 3 * size or named)
 
 
-def _kinds(rests: Sequence[str], *, crosses: bool) -> dict[str, str]:
-    """Which attention each matrix belongs to: by the words of its name, else by the order of its module."""
+def _kinds(rests: Sequence[str], asks: Asks, *, crosses: bool) -> dict[str, str]:
+    """Which attention each matrix belongs to: by the words of its name, or by the numbers that count the two; nothing
+    where neither tells."""
     if not crosses:
         return dict.fromkeys(rests, "self")
-    modules = list(dict.fromkeys(_owner(rest) for rest in rests))
+    modules = sorted({_owner(rest) for rest in rests})
     named = {module: "cross" if _CROSS.search(module.lower()) else "self" for module in modules}
     if len(set(named.values())) == 1 and len(modules) == 2:
-        named = dict(zip(modules, ("self", "cross"), strict=True))
-    return {rest: named[_owner(rest)] for rest in rests}
+        named = asks.each(("self", "cross"), modules, lambda module: (), "{}_attention")
+    return {rest: named[_owner(rest)] for rest in rests if _owner(rest) in named}
 
 
 def _owner(rest: str) -> str:
@@ -209,63 +293,6 @@ def _with_bias(
     return found
 
 
-def _outside(
-    names: Sequence[str],
-    tensors: Mapping[str, Stored],
-    stacks: Sequence[_Stack],
-    decoder: _Stack | None,
-    size: int,
-) -> dict[str, Place]:
-    """Embeddings, positions, last norms and the output."""
-    found: dict[str, Place] = {}
-    sides = ("encoder", "decoder") if len(stacks) == 2 else ("decoder",) if decoder is not None else ("encoder",)
-
-    def side(name: str) -> str:
-        if len(sides) == 1:
-            return sides[0]
-        return "decoder" if _DECODER.search(name.lower()) else "encoder" if _ENCODER.search(name.lower()) else ""
-
-    tables = [name for name in names if len(_flat(tensors[name].shape)) == 2 and size in tensors[name].shape]
-    positions = [name for name in tables if _POSITION.search(name.lower())]
-    rest = [name for name in tables if name not in positions]
-    biases = {name.rpartition(".")[0] for name in names if name.endswith(".bias")}
-    output = next((name for name in reversed(rest) if _module(name) in biases or _is_output(name)), None)
-    free = list(sides)
-    for name in rest:
-        if name != output and free:
-            chosen = side(name) if side(name) in free else free[0]
-            free.remove(chosen)
-            found[name] = Place((f"{chosen}.embedding.token.weight",))
-    for index, name in enumerate(positions):
-        chosen = side(name) or sides[min(index, len(sides) - 1)]
-        how: How = "as it is" if len(tensors[name].shape) == 2 else "flat"
-        found[name] = Place((f"{chosen}.embedding.position.table",), how)
-    if output is not None:
-        turned = tensors[output].shape[0] == size and tensors[output].shape[1] != size
-        found[output] = Place(("output.weight",), "transposed" if turned else "as it is")
-        if (bias := f"{_module(output)}.bias") in names:
-            found[bias] = Place(("output.bias",))
-    norms = list(dict.fromkeys(_module(name) for name in names if tensors[name].shape == (size,) and name not in found))
-    for index, module in enumerate(norms[: len(sides)]):
-        chosen = side(module) or sides[index if len(norms) == len(sides) else -1]
-        for name in names:
-            if _module(name) == module and name not in found:
-                what = "offset" if name.rpartition(".")[2].lower() in _SHIFTS else "gain"
-                found[name] = Place((f"{chosen}.norm.{what}",))
-    return found
-
-
 def gated(unplaced: Sequence[str]) -> str | None:
     """The matrix that makes a feed-forward a gated one, among tensors without a place; None if there is none."""
-    return next((name for name in unplaced if set(_parts(name)) & {"gate", "gateproj", "wg"}), None)
-
-
-def _is_output(name: str) -> bool:
-    return any(
-        word in ("head", "lmhead", "output", "out", "generator", "logits", "unembed", "tovocab", "fcout", "classifier")
-        for word in _parts(name)
-    )
-
-
-def _flat(shape: tuple[int, ...]) -> tuple[int, ...]:
-    return tuple(length for length in shape if length != 1)
+    return next((name for name in unplaced if set(parts_of(name)) & {"gate", "gateproj", "wg"}), None)

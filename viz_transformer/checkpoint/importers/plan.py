@@ -14,15 +14,19 @@ from viz_transformer.checkpoint.ignoring import matched, unmatched
 from viz_transformer.checkpoint.importers.inference import gated, inferred
 from viz_transformer.checkpoint.importers.layouts import Layout, Recognised, as_decoder, recognise
 from viz_transformer.checkpoint.importers.mapping import Mapped, Place, placed_shapes
+from viz_transformer.checkpoint.importers.name_words import flat
 from viz_transformer.checkpoint.importers.names import Weights
+from viz_transformer.checkpoint.importers.outside import same_numbers
 from viz_transformer.checkpoint.importers.reading import Stored
+from viz_transformer.checkpoint.importers.ties import Tie
 from viz_transformer.checkpoint.store import expected_shapes
 from viz_transformer.model.config import ModelConfig
 from viz_transformer.model.positions import ENCODINGS
 from viz_transformer.sentences import quoted
 
 Shapes = Mapping[str, tuple[int, ...]]
-Origin = Literal["given", "from the file", "from the layout", "measured", "usual answer"]
+Origin = Literal["given", "from the file", "from the layout", "measured", "usual answer", "open"]
+"""Where a setting's value comes from; open: nothing tells it, and there is no usual answer."""
 USUAL_LENGTH = 512
 
 
@@ -37,8 +41,8 @@ class Setting:
 
     @property
     def asked(self) -> bool:
-        """Whether nothing tells it: the value is a guess."""
-        return self.origin == "usual answer"
+        """Whether nothing tells it: the value is a guess, or there is none."""
+        return self.origin in ("usual answer", "open")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -97,16 +101,25 @@ def plan_import(
 ) -> Plan:
     """What the tensors make, with these answers. `mapping`: a person's own table, instead of a layout.
 
-    given: settings of `ModelConfig` by name, and `causal` for torch's encoder layers. measured: what the owner's texts
+    given: settings of `ModelConfig` by name, `causal` for torch's encoder layers, and of an unknown layout which tensor
+    has a place that several could have, as "output.weight". measured: what the owner's texts
     told of settings that would be guessed else. Raises CheckpointError for an unknown layout or setting; everything
     else that is wrong stands in the plan.
     """
     given, measured = dict(given or {}), dict(measured or {})
+    chosen = {name: str(given.pop(name)) for name in [*given] if is_place(name)}
     if unknown := next((name for name in given if name not in FIELDS and name != "causal"), None):
         raise CheckpointError(f"{quoted(unknown)} is not a setting of a model: choose {', '.join(sorted(FIELDS))}")
     known = None if mapping is not None else recognise(weights.tensors, layout)
+    ties: list[Tie] = []
+    if mapping is not None:
+        chosen = {}  # the mapping has an answer to each
     if mapping is None and known is None and layout is None:
-        mapping = inferred(weights.tensors)
+        mapping, ties = inferred(weights.tensors, chosen)
+    if unasked := [name for name in chosen if name not in {tie.place for tie in ties}]:
+        raise CheckpointError(f"which tensor is {unasked[0]} is not asked of this file: give a corrected --map instead")
+    asked = [Setting(tie.place, tie.chosen, "given" if tie.chosen else "open", tie.options) for tie in ties]
+    open_ties = [tie for tie in ties if tie.chosen is None]
     if known is None and not mapping:
         first = quoted(next(iter(weights.tensors)))
         if layout is not None:
@@ -144,10 +157,26 @@ def plan_import(
     try:
         explained, buffer_words = _without_tied(explained, weights.tensors)
         shapes = placed_shapes(explained, weights.tensors)
-        settings = _settings(shapes, explained, weights, words, given, measured, buffer_words) + causal
+        settings = _settings(shapes, explained, weights, words, given, measured, buffer_words) + causal + asked
     except CheckpointError as error:
-        return replace(begun, mapping=explained, problems=(*begun.problems, str(error)))
-    return _checked(replace(begun, mapping=explained, settings=tuple(settings)), shapes)
+        problems = (*begun.problems, *(map(_of_tie, open_ties) if open_ties else (str(error),)))
+        return replace(begun, mapping=explained, settings=tuple(asked), problems=problems)
+    problems = (*begun.problems, *map(_of_tie, open_ties))
+    return _checked(replace(begun, mapping=explained, settings=tuple(settings), problems=problems), shapes)
+
+
+_PLACE = re.compile(r"output\.weight|(encoder|decoder)\.[a-z_.]+")
+
+
+def is_place(name: str) -> bool:
+    """Whether an answer says which tensor has a place, instead of a setting of the model."""
+    return _PLACE.fullmatch(name) is not None
+
+
+def _of_tie(tie: Tie) -> str:
+    """What is asked, with how it is answered in a shell."""
+    listed = " or ".join(map(quoted, tie.options[:4])) + (" or another" if len(tie.options) > 4 else "")
+    return f"names and shapes do not tell which is {tie.place}, {listed}: say it with --set {tie.place}=NAME"
 
 
 def _left_out(mapping: Mapped, tensors: Mapping[str, Stored], known: Recognised | None) -> tuple[str, ...]:
@@ -163,7 +192,7 @@ def _left_out(mapping: Mapped, tensors: Mapping[str, Stored], known: Recognised 
         name
         for name in ignored
         if name not in buffers
-        and not any(_same(tensors[name], table) for table in tables)
+        and not any(same_numbers(tensors[name], table) for table in tables)
         and _word_of_table(tensors[name]) is None
     )
 
@@ -187,19 +216,12 @@ def _without_tied(mapping: Mapped, tensors: Mapping[str, Stored]) -> tuple[dict[
         raise CheckpointError("no tensor of the file is placed as the embedding of tokens: say which one it is")
     if output is None:
         words["tied_output"] = stack == "decoder"
-    elif table is not None and _same(tensors[output], tensors[table]):
+    elif table is not None and same_numbers(tensors[output], tensors[table]):
         result[output] = Place((), "ignored")
         words["tied_output"] = True
     else:
         words["tied_output"] = False
     return result, words
-
-
-def _same(first: Stored, second: Stored) -> bool:
-    """Whether two tensors are one, or have the same numbers."""
-    if first.shape != second.shape or first.dtype != second.dtype:
-        return False
-    return first.place == second.place or torch.equal(first.read(), second.read())
 
 
 def _settings(
@@ -334,7 +356,7 @@ def _positions(shapes: Shapes, mapping: Mapped, weights: Weights) -> dict[str, A
     if lengths:
         return {"positions": "learned", **lengths}
     stored = [weights.tensors[name] for name, place in mapping.items() if place.how == "ignored"]
-    found = [(word, _flat(table.shape)[0]) for table in stored if (word := _word_of_table(table)) is not None]
+    found = [(word, flat(table.shape)[0]) for table in stored if (word := _word_of_table(table)) is not None]
     if len({word for word, _ in found}) != 1:
         return {}
     length = min(length for _, length in found)
@@ -343,14 +365,10 @@ def _positions(shapes: Shapes, mapping: Mapped, weights: Weights) -> dict[str, A
 
 def _word_of_table(table: Stored) -> str | None:
     """The word of the formula that a stored tensor follows, if it is a table of positions; else None."""
-    flat = _flat(table.shape)
-    if len(flat) != 2 or not table.dtype.is_floating_point or min(flat) < 2:
+    shape = flat(table.shape)
+    if len(shape) != 2 or not table.dtype.is_floating_point or min(shape) < 2:
         return None
     return _formula(table.read().squeeze().float())
-
-
-def _flat(shape: tuple[int, ...]) -> tuple[int, ...]:
-    return tuple(length for length in shape if length != 1)
 
 
 def _formula(table: torch.Tensor) -> str | None:
@@ -401,11 +419,11 @@ def _checked(plan: Plan, shapes: Shapes) -> Plan:
         problems.append(
             f"{quoted(extra_maps)} makes this a gated feed-forward (three matrices), for which the config has no word"
         )
-    if plan.unused:
+    if plan.unused and not plan.problems:
         problems.append(
             f"{_number(plan.unused, 'tensor')} of the file would not be used, such as {quoted(plan.unused[0])}"
         )
-    if missing:
+    if missing and not plan.problems:
         problems.append(f"{_number(missing, 'tensor')} of the model would be missing, such as {missing[0]}")
     if wrong:
         name, (found, wanted) = next(iter(wrong.items()))

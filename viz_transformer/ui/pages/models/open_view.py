@@ -99,6 +99,7 @@ WORDS = {
     "causal": "Reads only earlier tokens",
     "norm_epsilon": "Norm’s epsilon",
     "mask_fill": "Masked scores",
+    "output.weight": "Output layer",
     **{
         f"{side}_{role}": f"{side.capitalize()}: {word}"
         for side in ("source", "target")
@@ -314,6 +315,8 @@ def _key(opened: Opened) -> str:
 def _question(setting: Setting, key: str) -> Any:
     """The answer to one setting; the usual one, or the one that was measured, is marked."""
     label = WORDS.get(setting.name, setting.name)
+    if setting.origin == "open":
+        return st.selectbox(label, setting.options, None, key=key, placeholder="Choose one")
     if isinstance(setting.value, bool) or setting.options:
         options = list(dict.fromkeys([*setting.options, setting.value]))
         mark = {"usual answer": " (usual)", "measured": " (measured)"}.get(setting.origin, "")
