@@ -17,10 +17,12 @@ from safetensors.torch import save_file
 from strangers import SRC, TGT, Gpt, Lab
 
 import viz_transformer as vt
+from viz_transformer.checkpoint import describe
 from viz_transformer.checkpoint.importers.doctor import report_rows
-from viz_transformer.checkpoint.importers.importing import codecs_of, open_file
+from viz_transformer.checkpoint.importers.importing import Answers, all_settings, codecs_of, open_file
 from viz_transformer.checkpoint.importers.vocabularies import usual_specials
 from viz_transformer.command.importing import _asked
+from viz_transformer.ui.pages.models.view import config_rows
 
 CHARACTERS = "\n abcdefghijk"
 Command = Callable[..., Any]
@@ -383,3 +385,36 @@ def test_a_folder_of_gguf_alone_says_so(command: Command, tmp_path: Path, words:
     (tmp_path / "model-Q4.gguf").write_bytes(GGUF)
     name, *more = [word.replace("OUT", str(tmp_path / "out")) for word in words]
     assert "model-Q4.gguf, which is a GGUF file" in command(name, tmp_path, *more).err
+
+
+def test_a_model_without_a_start_token_says_at_once_that_it_cannot_write(command: Command, tmp_path: Path) -> None:
+    """By the import, on the card and by inspect; the vocabulary's first tokens are offered where none looks special."""
+    torch.save(Lab().state_dict(), tmp_path / "m.pt")
+    (tmp_path / "v.json").write_text(json.dumps([f"w{id}" for id in range(13)]))
+    words = ("import", tmp_path / "m.pt", "--heads", 3, "--target-vocab", tmp_path / "v.json")
+    done = command(*words, "--out", tmp_path / "out")
+    said = "the target vocabulary has no start token, so the model writes nothing until one is named"
+    assert done.status == 0 and f"start token      {said}: --set target_bos=TOKEN names it" in done.out
+    assert said[4:] in command("inspect", tmp_path / "out").out
+    opened = open_file(tmp_path / "m.pt", Answers(settings={"n_heads": 3}, target_vocab=tmp_path / "v.json"))
+    (start,) = [each for each in all_settings(opened) if each.name == "target_bos"]
+    assert start.asked and start.value is None and start.options[:3] == ("w0", "w1", "w2")
+    named = command(*words, "--out", tmp_path / "named", "--set", "target_bos=w2")
+    assert "start token" not in named.out and vt.load(tmp_path / "named").card["notes"] == []
+
+
+@pytest.mark.parametrize(
+    ("args", "words", "stated"),
+    [({}, (), False), ({"dropout": 0.2}, (), True), ({}, ("--set", "dropout=0.3"), True)],
+)
+def test_a_dropout_that_nobody_told_is_not_stated(
+    command: Command, nano: Path, args: dict[str, Any], words: tuple[str, ...], stated: bool
+) -> None:
+    content = torch.load(nano / "ckpt.pt", weights_only=True)
+    content["model_args"] |= args
+    torch.save(content, nano / "ckpt.pt")
+    assert command("import", nano / "ckpt.pt", "--out", nano / "out", *words).status == 0
+    ckpt = vt.load(nano / "out")
+    assert describe.states_dropout(ckpt.card) is stated
+    rows = dict(config_rows(ckpt.config, {}, ckpt.card))
+    assert rows.get("dropout in training") == (str(args.get("dropout", 0.3)) if stated else None)

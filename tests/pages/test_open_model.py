@@ -364,7 +364,12 @@ def test_without_a_vocabulary_the_start_is_one_of_the_ids_that_are_offered(
     named(app, tmp_path / "mine.pt")
     start = box(app, "Target: start")
     assert start.options == [*map(str, range(11)), "12", "none (usual)"]
+    lacking = (
+        "The target vocabulary has no start token, so the model writes nothing until one is named: choose it below"
+    )
+    assert lacking in words(app)
     start.set_value("2").run()
+    assert lacking not in words(app)
     app.button(key="open_button").click().run()
     assert not app.exception
     ckpt = vt.load(shelf / "mine")

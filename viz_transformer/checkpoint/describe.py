@@ -98,6 +98,17 @@ WORSE = ("failed", "doubtful", "not verified")
 """Grades that say no more for a model than that nobody has proved it."""
 
 
+def states_dropout(card: Mapping[str, Any]) -> bool:
+    """Whether the dropout of a config is the one that the model was trained with: of an imported one only if the file,
+    or a person, says so."""
+    told = card.get(IMPORTED)
+    if not isinstance(told, dict):
+        return True
+    settings = told.get("settings")
+    known = [each for each in settings if isinstance(each, dict)] if isinstance(settings, list) else []
+    return any(each.get("name") == "dropout" and each.get("origin") in ("given", "from the file") for each in known)
+
+
 def tensors_left_out(card: Mapping[str, Any]) -> tuple[str, ...]:
     """The names of the tensors that a person left out of the file where it was imported."""
     told = card.get(IMPORTED)

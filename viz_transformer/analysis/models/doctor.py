@@ -15,7 +15,7 @@ from torch import Tensor
 
 from viz_transformer.analysis.attention.maps import attention_kinds, layer_count, layer_weights, step_row
 from viz_transformer.analysis.models.parameters import both_totals
-from viz_transformer.checkpoint import Checkpoint
+from viz_transformer.checkpoint import Checkpoint, describe
 from viz_transformer.checkpoint.files import CARD, WEIGHTS, sha256
 from viz_transformer.measuring.answering import target_scores
 from viz_transformer.model.causality import is_causal, padding_matters
@@ -229,8 +229,9 @@ def _looking(ckpt: Checkpoint, run: Run) -> Iterator[Check]:
 def _dropout(ckpt: Checkpoint, run: Run) -> Iterator[Check]:
     off = not any(module.training for module in ckpt.model.modules())
     same = torch.equal(_logits(ckpt, run, OFF), _logits(ckpt, run, OFF))
-    rate = ckpt.config.dropout
+    rate, told = ckpt.config.dropout, describe.states_dropout(ckpt.card)
     dropout = f"Dropout, {significant(rate, 6)} in training, is off" if rate else "There is no dropout"
+    dropout = dropout if told else "Dropout is off"
     what = "Two runs of the same text differ" if off else "The model is in training mode"
     fine = f"{dropout}, and two runs are the same bit by bit."
     yield _either("repeating", off and same, fine, f"{what}: its numbers are not one run's.")

@@ -5,7 +5,13 @@ from __future__ import annotations
 import math
 
 from viz_transformer.checkpoint.ignoring import summed
-from viz_transformer.checkpoint.importers.importing import Opened, all_settings, codecs_of, without_tokens
+from viz_transformer.checkpoint.importers.importing import (
+    Opened,
+    all_settings,
+    codecs_of,
+    without_start,
+    without_tokens,
+)
 from viz_transformer.checkpoint.importers.plan import Setting, is_place
 from viz_transformer.text.vocabulary import ROLES
 
@@ -34,6 +40,8 @@ def report_rows(opened: Opened) -> list[tuple[str, str]]:
         ("no token", f"the {said}; give --{side}-vocab a whole one, if there is one")
         for side, said in without_tokens(codecs).items()
     ]
+    if plan.config is not None and (lacking := without_start(opened)):
+        rows.append(("start token", f"{lacking}: --set target_bos=TOKEN names it"))
     tensors = weights.tensors
     rows += [("left out", f"{name} {list(tensors[name].shape)}, by choice") for name in plan.left_out[:MOST_LEFT_OUT]]
     if len(plan.left_out) > MOST_LEFT_OUT:

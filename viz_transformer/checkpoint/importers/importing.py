@@ -21,6 +21,7 @@ from viz_transformer.checkpoint.importers.reading import Found, read_file
 from viz_transformer.checkpoint.importers.vocabularies import (
     COUNTED,
     FIRST_TOKENS,
+    MOST_SPECIALS,
     counted_tokens,
     filled,
     ids_codec,
@@ -36,7 +37,7 @@ from viz_transformer.checkpoint.importers.vocabularies import (
 )
 from viz_transformer.checkpoint.store import expected_shapes, save_checkpoint
 from viz_transformer.model.config import ModelConfig
-from viz_transformer.sentences import quoted
+from viz_transformer.sentences import capitalised, quoted
 from viz_transformer.text.codec import Codec
 from viz_transformer.text.vocabulary import ROLES, Vocabulary
 
@@ -128,7 +129,7 @@ def write_import(
         "data": "not stated",
         "data_licence": "not stated",
         "weights_terms": "the owner's",
-        "notes": [f"The {said}." for said in without_tokens(codecs).values()],
+        "notes": [*(f"The {said}." for said in without_tokens(codecs).values()), *_note(without_start(opened))],
         IMPORTED: _told(opened) | ({} if measured is None else {"measured": measured}),
         "metrics": [],
     }
@@ -141,6 +142,10 @@ def write_import(
         card=card,
         dtype="float32",
     )
+
+
+def _note(said: str) -> list[str]:
+    return [f"{capitalised(said)}."] if said else []
 
 
 def without_tokens(codecs: Mapping[str, Codec | None]) -> dict[str, str]:
@@ -288,8 +293,20 @@ def special_settings(opened: Opened) -> list[Setting]:
             elif ids and role == "unk":
                 continue
             value = codec.vocabulary.specials.get(role)
+            if name == "target_bos" and len(options) == 1 and opened.plan.config is not None and value is None:
+                options = (*tokens[:MOST_SPECIALS], None) if opened.plan.config.has_encoder else options
             found.append(Setting(name, value, origin, options if value in options else (value, *options)))
     return found
+
+
+def without_start(opened: Opened) -> str:
+    """That a decoder which reads an encoder has no token to begin with, as a sentence without its full stop; "" for any
+    other model. Raises CheckpointError as `codecs_of` does."""
+    config, codecs = codecs_of(opened)
+    target = codecs["target"]
+    if config.kind != "encoder-decoder" or target is None or target.start is not None:
+        return ""
+    return "the target vocabulary has no start token, so the model writes nothing until one is named"
 
 
 def all_settings(opened: Opened) -> list[Setting]:

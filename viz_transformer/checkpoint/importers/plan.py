@@ -397,6 +397,8 @@ def _from_values(values: Mapping[str, Any], read: Mapping[str, Any]) -> dict[str
             found.setdefault("norm", "pre" if value else "post")
         elif last == "layer_norm_eps" and isinstance(value, float) and 0 < value < 1:
             found.setdefault("norm_epsilon", value)
+        elif last == "dropout" and type(value) in (int, float) and 0 <= value < 1:
+            found.setdefault("dropout", float(value))
     return {name: value for name, value in found.items() if name not in read}
 
 

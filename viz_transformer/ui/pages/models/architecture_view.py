@@ -111,7 +111,7 @@ def settings(summary: Summary) -> None:
         if isinstance(summary, HuggingFaceSummary):
             text.definitions(view.folder_rows(summary))
         else:
-            text.definitions(view.config_rows(summary.config, summary.codecs))
+            text.definitions(view.config_rows(summary.config, summary.codecs, summary.card))
 
 
 def drawing(config: ModelConfig, name: str, *, key: str = "architecture") -> None:

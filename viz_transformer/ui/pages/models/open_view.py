@@ -25,6 +25,7 @@ from viz_transformer.checkpoint.importers.importing import (
     open_file,
     planned,
     special_settings,
+    without_start,
     write_import,
 )
 from viz_transformer.checkpoint.importers.inference import gated
@@ -523,6 +524,8 @@ def _name_and_button(opened: Opened, sample: Path | None) -> None:
         st.rerun()
     for problem in opened.plan.problems:
         _wrong(problem)
+    if possible and (lacking := without_start(opened)):
+        text.paragraph(f"{capitalised(lacking)}: choose it below, as “{WORDS['target_bos']}”.", tone="warning")
 
 
 def _verified(folder: Path, proof: Sample | None, found: _Found | None) -> None:

@@ -211,8 +211,12 @@ def file_size(size: int) -> str:
     return f"{numerals.number(size / 1e6, 1)} MB" if size >= 1e5 else f"{numerals.number(size / 1e3, 0)} kB"
 
 
-def config_rows(config: ModelConfig, codecs: Mapping[str, Any]) -> list[tuple[str, str]]:
-    """The configuration in the words of the config file, small things left together."""
+def config_rows(
+    config: ModelConfig, codecs: Mapping[str, Any], card: Mapping[str, Any] | None = None
+) -> list[tuple[str, str]]:
+    """The configuration in the words of the config file, small things left together; what the card says that nobody
+    told is not in it."""
+    dropout = f"{numerals.significant(config.dropout, 6)}"
     rows = [
         ("kind", config.kind),
         ("layers", " + ".join(f"{SIDE_OF[stack].layers(config)} {stack}" for stack in stacks_of(config))),
@@ -222,7 +226,7 @@ def config_rows(config: ModelConfig, codecs: Mapping[str, Any]) -> list[tuple[st
         ("norm", f"{config.norm}-norm, {'with' if config.final_norm else 'without'} final norm"),
         ("positions", config.positions),
         ("embedding scale", {"sqrt": "sqrt(d_model)", "one": "1"}.get(config.embedding_scale, config.embedding_scale)),
-        ("dropout in training", f"{numerals.significant(config.dropout, 6)}"),
+        *([("dropout in training", dropout)] if describe.states_dropout(card or {}) else []),
         ("output layer", "tied to the embedding" if config.tied_output else "of its own"),
     ]
     stated = {name for name, _ in rows}
