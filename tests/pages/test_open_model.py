@@ -129,6 +129,8 @@ def test_a_file_that_does_not_fit_says_why_and_cannot_be_opened(app: AppTest, tm
     (leave,) = [box for box in app.checkbox if box.label == "Leave out what has no place"]
     leave.check().run()
     assert "would not be used" not in words(app)
+    assert "Nothing in the file tells “Heads”: choose below." in words(app) and app.button(key="open_button").disabled
+    box(app, "Heads").set_value(3).run()
     app.button(key="open_button").click().run()
     assert not app.exception
     assert vt.load(next(shelf.iterdir())).config.encoder_layers > 0
@@ -225,7 +227,7 @@ def test_texts_answer_the_questions_and_their_table_and_badge_are_shown(
     app: AppTest, copying: dict[str, Path], shelf: Path
 ) -> None:
     named(app, BUNDLED / "copy" / "model.safetensors", **copying)
-    assert box(app, "Heads").value == 8 and box(app, "Source: end").value == "</s>"
+    assert box(app, "Heads").value is None and box(app, "Source: end").value == "</s>"
     box(app, "Source: unknown").select("none").run()
     app.button(key="open_measure").click().run()
     assert not app.exception
@@ -349,6 +351,7 @@ def test_a_layout_whose_questions_are_answered_is_proved_by_a_sample(
 def test_a_sample_that_is_not_reproduced_or_cannot_be_says_so(app: AppTest, tmp_path: Path, shelf: Path) -> None:
     with_sample(app, "minGPT", tmp_path)
     np.savez(tmp_path / "other.npz", target=[[1, 2]], logits=np.zeros((1, 2, 5)))
+    box(app, "Heads").set_value(2).run()
     app.text_input(key="open_sample_path").set_value(str(tmp_path / "other.npz")).run()
     app.button(key="open_button").click().run()
     assert "5 logits at each position" in words(app) and not shelf.exists()
@@ -362,6 +365,7 @@ def test_without_a_vocabulary_the_start_is_one_of_the_ids_that_are_offered(
 ) -> None:
     torch.save(Lab().state_dict(), tmp_path / "mine.pt")
     named(app, tmp_path / "mine.pt")
+    box(app, "Heads").set_value(3).run()
     start = box(app, "Target: start")
     assert start.options == [*map(str, range(11)), "12", "none (usual)"]
     lacking = (

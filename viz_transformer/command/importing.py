@@ -27,6 +27,7 @@ from viz_transformer.checkpoint.importers.plan import Setting
 from viz_transformer.checkpoint.writing import check_output, write_file
 from viz_transformer.huggingface.misplaced import instead_of_importing
 from viz_transformer.measuring.alternatives import measured, read_texts
+from viz_transformer.measuring.by_sample import told_by_sample
 from viz_transformer.measuring.sample import read_sample
 from viz_transformer.measuring.verifying import verify_folder
 from viz_transformer.model.instrument import anatomy_of
@@ -69,6 +70,8 @@ def run_import(
         _said(0)
         print(table([("setting", "it could be", "loss", "verdict"), *measurement.rows()]))
         print(f"measured on {texts}: {measurement.sentence}\n")
+    if proof is not None and opened.plan.unanswered and not opened.plan.problems:
+        opened = told_by_sample(opened, proof)
     if sys.stdin.isatty() and sys.stdout.isatty():
         opened = _asked(opened)
     print(table(report_rows(opened)))

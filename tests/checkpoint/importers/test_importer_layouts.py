@@ -14,6 +14,7 @@ from strangers import CASES, MAPS, Gpt, Lab, stranger
 from torch import Tensor
 
 import viz_transformer as vt
+from viz_transformer.checkpoint.importers.doctor import report_rows
 from viz_transformer.checkpoint.importers.importing import Answers, import_file, open_file, write_import
 from viz_transformer.running.record import Trace
 
@@ -152,3 +153,22 @@ def test_a_model_that_pads_every_text_is_asked_to_which_length_and_reads_no_long
     assert [(each.name, each.value) for each in plan.settings if each.asked] == [("pad_to", 200)]
     plan = open_file(tmp_path / "model.pt", Answers(settings={"n_heads": 3, "pad_to": 9})).plan
     assert not plan.problems and (plan.setting("max_source"), plan.setting("max_target")) == (9, 9)
+
+
+def test_heads_have_no_number_without_support_and_that_of_a_known_model_where_the_sizes_are_its_own(
+    tmp_path: Path,
+) -> None:
+    torch.save(Lab().state_dict(), tmp_path / "m.pt")
+    (heads,) = [each for each in open_file(tmp_path / "m.pt").plan.settings if each.name == "n_heads"]
+    assert heads.asked and heads.origin == "open"
+    with pytest.raises(
+        vt.CheckpointError, match="nothing in the file tells n_heads: give --heads N, or texts or a samp"
+    ):
+        import_file(tmp_path / "m.pt", tmp_path / "out")
+    assert not (tmp_path / "out").exists()
+    torch.save(Gpt(mini=True, d=48, h=3).state_dict(), tmp_path / "m.pt")
+    opened = open_file(tmp_path / "m.pt")
+    (heads,) = [each for each in opened.plan.settings if each.name == "n_heads"]
+    assert (heads.value, heads.origin) == (3, "usual answer")
+    said = "3 (usual answer: minGPT's gpt-nano has these sizes and 3 heads; --set n_heads=... for another)"
+    assert dict(report_rows(opened))["n_heads"] == said

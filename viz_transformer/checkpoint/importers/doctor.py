@@ -73,4 +73,6 @@ def said(setting: Setting) -> str:
         return f"nothing in the file tells: --set {setting.name}=... says it"
     if not setting.asked:
         return f"{setting.value} ({setting.origin})"
+    if setting.why:
+        return f"{setting.value} (usual answer: {setting.why}; --set {setting.name}=... for another)"
     return f"{setting.value} (usual answer: nothing in the file tells; --set {setting.name}=... for another)"

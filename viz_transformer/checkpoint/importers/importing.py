@@ -119,6 +119,8 @@ def write_import(
     plan = opened.plan
     if plan.problems or plan.config is None:
         raise CheckpointError(f"{opened.found.path} cannot be imported: {'; '.join(plan.problems)}")
+    if plan.unanswered:
+        raise CheckpointError(f"{opened.found.path} cannot be imported: {plan.unanswered}")
     config, codecs = codecs_of(opened)
     state = moved(plan.mapping, plan.weights.tensors, config.n_heads, progress)
     shapes = expected_shapes(config)

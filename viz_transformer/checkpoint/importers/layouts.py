@@ -18,11 +18,31 @@ Words = Mapping[str, Any]
 
 
 @dataclass(frozen=True)
+class Preset:
+    """A model whose sizes and heads are published: its name, d_model, d_ff and heads."""
+
+    name: str
+    d_model: int
+    d_ff: int
+    n_heads: int
+
+
+PAPER = (Preset("the paper's base model", 512, 2048, 8), Preset("the paper's big model", 1024, 4096, 16))
+"""Of Vaswani et al. (2017), table 3."""
+GPT2 = (
+    Preset("GPT-2", 768, 3072, 12),
+    Preset("GPT-2 medium", 1024, 4096, 16),
+    Preset("GPT-2 large", 1280, 5120, 20),
+    Preset("GPT-2 XL", 1600, 6400, 25),
+)
+
+
+@dataclass(frozen=True)
 class Layout:
     """Names and words of one kind of file.
 
-    known: settings that all its models share. usual: what most of them have, which is asked. refine: settings that
-    the names of its tensors tell.
+    known: settings that all its models share. usual: what most of them have, which is asked. presets: sizes that it is
+    known in, with their heads. refine: settings that the names of its tensors tell.
     """
 
     name: str
@@ -30,6 +50,7 @@ class Layout:
     rules: tuple[Rule, ...]
     known: Words = field(default_factory=dict)
     usual: Words = field(default_factory=dict)
+    presets: tuple[Preset, ...] = ()
     refine: Callable[[Mapping[str, Stored]], Words] = lambda tensors: {}
     swaps_stack: bool = False  # a causal stack of torch's encoder layers is a decoder here
 
@@ -330,6 +351,13 @@ _GPT_KNOWN = {
     "mask_fill": "-inf",
     "merge": "concatenate",
 }
+_GPTS = (
+    *GPT2,
+    Preset("nanoGPT's letters of Shakespeare", 384, 1536, 6),
+    Preset("nanoGPT on a CPU", 128, 512, 4),
+    Preset("minGPT's gpt-mini", 192, 768, 6),
+    Preset("minGPT's gpt-nano", 48, 192, 3),
+)
 _TORCH_USUAL = {"norm": "post", "activation": "relu", "embedding_scale": "sqrt", "positions": "sinusoidal"}
 LAYOUTS: tuple[Layout, ...] = (
     Layout(
@@ -337,28 +365,41 @@ LAYOUTS: tuple[Layout, ...] = (
         "an English-Italian notebook (CodeEmporium's)",
         EN_IT,
         of_tutorial("en-it"),
-        {"n_heads": 8, "pad_to": 200},
+        {"pad_to": 200},
+        (Preset("the notebook's model", 512, 2048, 8),),
     ),
     Layout(
         "tutorial6",
         "bentrevett's sixth seq2seq tutorial",
         TUTORIAL6,
         of_tutorial("tutorial6", "embedding_scale", "source_pad", "target_pad"),
-        {"n_heads": 8, "embedding_scale": "one"},
+        {"embedding_scale": "one"},
+        (Preset("the tutorial's model", 256, 512, 8),),
     ),
     Layout(
-        "annotated", "The Annotated Transformer", ANNOTATED, of_tutorial("annotated"), {"n_heads": 8}, _annotated_norm
+        "annotated",
+        "The Annotated Transformer",
+        ANNOTATED,
+        of_tutorial("annotated"),
+        presets=PAPER,
+        refine=_annotated_norm,
     ),
     Layout(
         "upc-lab",
         "the lab Build your own Transformer",
         UPC_LAB,
         of_tutorial("upc-lab", "source_pad", "target_pad"),
-        {"n_heads": 4},
+        presets=(Preset("the lab's model", 256, 1024, 4),),
     ),
-    Layout("fsu", "a tutorial on Taylor series", FSU, of_tutorial("fsu"), {"n_heads": 8}),
-    Layout("gpt", "nanoGPT or minGPT", GPT, _GPT_KNOWN, {"activation": "gelu"}),
-    Layout("gpt", "an early minGPT", MINGPT_OLD, _GPT_KNOWN, {"activation": "gelu"}),
+    Layout(
+        "fsu",
+        "a tutorial on Taylor series",
+        FSU,
+        of_tutorial("fsu"),
+        presets=(Preset("the tutorial's model", 200, 1024, 8),),
+    ),
+    Layout("gpt", "nanoGPT or minGPT", GPT, _GPT_KNOWN, {"activation": "gelu"}, _GPTS),
+    Layout("gpt", "an early minGPT", MINGPT_OLD, _GPT_KNOWN, {"activation": "gelu"}, _GPTS),
     Layout(
         "gpt",
         "a GPT written in a lecture",
@@ -372,6 +413,11 @@ LAYOUTS: tuple[Layout, ...] = (
         FAIRSEQ,
         {"embedding_scale": "sqrt"},
         {"activation": "relu", "positions": "sinusoidal-halves-fairseq"},
+        (
+            Preset("fairseq's transformer", 512, 2048, 8),
+            Preset("fairseq's transformer_iwslt_de_en", 512, 1024, 4),
+            Preset("fairseq's transformer_wmt_en_de_big", 1024, 4096, 16),
+        ),
         _fairseq_words,
     ),
     Layout(
@@ -379,10 +425,23 @@ LAYOUTS: tuple[Layout, ...] = (
         "OpenNMT-py's transformer",
         OPENNMT,
         {"norm": "pre", "norm_epsilon": 1e-6, "embedding_scale": "sqrt", "positions": "sinusoidal"},
-        {"activation": "relu", "n_heads": 8},
+        {"activation": "relu"},
+        PAPER,
     ),
     Layout("viz-transformer", "this program's own names", _own()),
-    Layout("torch", "nn.Transformer's layers", TORCH, {}, _TORCH_USUAL, swaps_stack=True),
+    Layout(
+        "torch",
+        "nn.Transformer's layers",
+        TORCH,
+        {},
+        _TORCH_USUAL,
+        (
+            Preset("nn.Transformer without arguments", 512, 2048, 8),
+            Preset("PyTorch's tutorial on language models", 200, 200, 2),
+            Preset("PyTorch's tutorial on translation", 512, 512, 8),
+        ),
+        swaps_stack=True,
+    ),
 )
 NAMES = tuple(dict.fromkeys(layout.name for layout in LAYOUTS))
 

@@ -12,7 +12,7 @@ import torch
 from viz_transformer.checkpoint.files import CheckpointError
 from viz_transformer.checkpoint.ignoring import matched, unmatched
 from viz_transformer.checkpoint.importers.inference import gated, inferred
-from viz_transformer.checkpoint.importers.layouts import Layout, Recognised, as_decoder, recognise
+from viz_transformer.checkpoint.importers.layouts import GPT2, PAPER, Layout, Recognised, as_decoder, recognise
 from viz_transformer.checkpoint.importers.mapping import Mapped, Place, placed_shapes
 from viz_transformer.checkpoint.importers.name_words import flat
 from viz_transformer.checkpoint.importers.names import Weights
@@ -22,7 +22,7 @@ from viz_transformer.checkpoint.importers.ties import Tie
 from viz_transformer.checkpoint.store import expected_shapes
 from viz_transformer.model.config import ModelConfig
 from viz_transformer.model.positions import ENCODINGS
-from viz_transformer.sentences import quoted
+from viz_transformer.sentences import counted, listed, quoted
 
 Shapes = Mapping[str, tuple[int, ...]]
 Origin = Literal["given", "from the file", "from the layout", "measured", "usual answer", "open"]
@@ -32,12 +32,16 @@ USUAL_LENGTH = 512
 
 @dataclass(frozen=True)
 class Setting:
-    """One setting of the model, where its value comes from, and what else it could be: those are what is asked."""
+    """One setting of the model, where its value comes from, and what else it could be: those are what is asked.
+
+    why: what speaks for a usual answer, "" where that is all. Of an open one the value only stands in until it is told.
+    """
 
     name: str
     value: Any
     origin: Origin
     options: tuple[Any, ...] = ()
+    why: str = ""
 
     @property
     def asked(self) -> bool:
@@ -69,6 +73,15 @@ class Plan:
     zeros: tuple[str, ...] = ()
     left_out: tuple[str, ...] = ()
     problems: tuple[str, ...] = ()
+
+    @property
+    def unanswered(self) -> str:
+        """What has no usual answer and nobody has told yet, as a sentence; "" where all is told."""
+        names = [each.name for each in self.settings if each.origin == "open"]
+        if not names:
+            return ""
+        how = "--heads N, or texts or a sample that measure it" if names == ["n_heads"] else f"--set {names[0]}=..."
+        return f"nothing in the file tells {listed(names)}: give {how}"
 
     def setting(self, name: str) -> Any:
         return next((each.value for each in self.settings if each.name == name), None)
@@ -240,8 +253,10 @@ def _settings(
         read["n_heads"] = len(numbers)
     read |= _from_values(weights.values, read)
     known = {} if layout is None else {**layout.known, **layout.refine(weights.tensors)}
+    presets = (*PAPER, *GPT2) if layout is None else layout.presets
+    preset = next((p for p in presets if (p.d_model, p.d_ff) == (read["d_model"], read["d_ff"])), None)
     usual: dict[str, Any] = {
-        "n_heads": _usual_heads(read["d_model"]),
+        "n_heads": _usual_heads(read["d_model"]) if preset is None else preset.n_heads,
         "norm": "pre" if read["final_norm"] else "post",
         "activation": "relu",
         "embedding_scale": "one",
@@ -265,6 +280,10 @@ def _settings(
             found.append(Setting(name, known[name], "from the layout"))
         elif name in measured and name in usual:
             found.append(Setting(name, measured[name], "measured", _options(name, read)))
+        elif name == "n_heads":
+            why = "" if preset is None else f"{preset.name} has these sizes and {counted(preset.n_heads, 'head')}"
+            origin: Origin = "open" if preset is None else "usual answer"
+            found.append(Setting(name, usual[name], origin, _options(name, read), why))
         elif name in usual and _applies(name, read):
             found.append(Setting(name, usual[name], "usual answer", _options(name, read)))
     return found
@@ -286,7 +305,8 @@ def _options(name: str, read: Mapping[str, Any]) -> tuple[Any, ...]:
 
 
 def _usual_heads(d_model: int) -> int:
-    """Heads of 64 features, as in the paper; of a small model as many of 8, 6, 4, 2 as fit."""
+    """Where texts begin to measure heads: 64 features each, as in the paper; of a small model as many of 8, 6, 4, 2 as
+    fit."""
     if d_model >= 256 and d_model % 64 == 0:
         return d_model // 64
     return next((n for n in (8, 6, 4, 2) if d_model % n == 0 and d_model // n >= 4), 1)

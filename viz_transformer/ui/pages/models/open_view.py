@@ -47,11 +47,12 @@ from viz_transformer.huggingface.folder import HuggingFaceSummary, is_huggingfac
 from viz_transformer.huggingface.misplaced import instead_of
 from viz_transformer.huggingface.names import allowed_in_the_app, is_name, not_allowed
 from viz_transformer.measuring.alternatives import Losses, Measurement, Texts, measured, read_texts
+from viz_transformer.measuring.by_sample import told_by_sample
 from viz_transformer.measuring.sample import Sample, read_sample
 from viz_transformer.measuring.sample_script import SCRIPT
 from viz_transformer.measuring.verifying import verify_folder
 from viz_transformer.model.instrument import anatomy_of
-from viz_transformer.sentences import capitalised, in_one_line
+from viz_transformer.sentences import capitalised, in_one_line, listed
 from viz_transformer.text.readable import is_read, readable
 from viz_transformer.text.vocabulary import ROLES
 from viz_transformer.ui.frame import text
@@ -192,7 +193,8 @@ def _of_file(weights: Path, given: _Files) -> Question:
         rows = [(name, in_one_line(value, 200)) for name, value in found]
         text.definitions(rows)
     guessed = sum(setting.asked for setting in asked)
-    return question.file(weights.name, ready=not opened.plan.problems, guessed=guessed)
+    ready = not opened.plan.problems and not opened.plan.unanswered
+    return question.file(weights.name, ready=ready, guessed=guessed)
 
 
 def _of_hub(name: str) -> Question:
@@ -300,7 +302,8 @@ def _questions(opened: Opened, specials: Sequence[Setting], told: dict[str, Any]
     columns = st.columns(2, gap="small")
     for index, setting in enumerate(asked):
         with columns[index % 2]:
-            _answer(told, setting.name, _question(setting, f"open_{key}_{setting.name}"), setting.value)
+            present = None if setting.origin == "open" else setting.value
+            _answer(told, setting.name, _question(setting, f"open_{key}_{setting.name}"), present)
     if len(opened.weights.copies) > 1:
         with columns[len(asked) % 2]:
             copy = st.selectbox("Weights", opened.weights.copies, key=f"open_{key}_weights")
@@ -324,6 +327,8 @@ def _question(setting: Setting, key: str) -> Any:
 
         def named(value: Any) -> str:
             word = _SHORT[value] if value is None or isinstance(value, bool) else str(value)
+            if setting.why and value == setting.value:
+                return f"{word}: {setting.why}"
             return f"{word}{mark}" if value == setting.value else word
 
         return st.selectbox(label, options, options.index(setting.value), format_func=named, key=key)
@@ -497,7 +502,7 @@ def taken(key: str, names: Sequence[str], weights: str) -> None:
 
 
 def _name_and_button(opened: Opened, sample: Path | None) -> None:
-    possible = not opened.plan.problems
+    possible = not opened.plan.problems and (not opened.plan.unanswered or sample is not None)
     name, taken_names = _name(opened.found.path, "Open the model", possible=possible)
     if _asked_for() == ("open", "") and possible:
         st.session_state.pop(_ACT)
@@ -505,6 +510,8 @@ def _name_and_button(opened: Opened, sample: Path | None) -> None:
             proof = None if sample is None else read_sample(sample)
             if proof is not None:
                 proof.texts(anatomy_of(codecs_of(opened)[0]))  # raises for one that is of another model
+            if proof is not None and opened.plan.unanswered:
+                opened = told_by_sample(opened, proof)
             with st.spinner("Reading the weights ..."):
                 found = _found(opened.found.path)
                 measurement = None if found is None else found.measurement.to_dict()
@@ -524,6 +531,9 @@ def _name_and_button(opened: Opened, sample: Path | None) -> None:
         st.rerun()
     for problem in opened.plan.problems:
         _wrong(problem)
+    unanswered = [WORDS.get(each.name, each.name) for each in opened.plan.settings if each.origin == "open"]
+    if unanswered and not possible and not opened.plan.problems:
+        _wrong(f"Nothing in the file tells {listed([f'“{name}”' for name in unanswered])}: choose below")
     if possible and (lacking := without_start(opened)):
         text.paragraph(f"{capitalised(lacking)}: choose it below, as “{WORDS['target_bos']}”.", tone="warning")
 
