@@ -213,6 +213,27 @@ def test_finite_weights_whose_run_is_not_finite_fail_in_a_sentence(command: Comm
     assert "failed: " in command("inspect", lab / "out").out
 
 
+def test_every_command_says_on_stderr_how_well_the_reading_is_known(command: Command, lab: Path) -> None:
+    out, ids = lab / "out", " ".join(["1 2 3 4 5 6 7"] * 6)
+    words = ("import", lab / "m.pt", "--out", out, "--set", "bos=1", "--set", "eos=2")
+    sample, said = ("--sample", lab / "sample.npz"), {}
+    for name, more in (("right", ("--heads", 3, *sample)), ("wrong", ("--heads", 2, *sample)), ("guessed", ())):
+        command(*words, *more)
+        found = [command("translate", out, "4 5", "--json"), command("trace", out, "4 5", "-o", lab / "t.safetensors")]
+        found += [command("inspect", out), command("translate", out, ids)]
+        assert all(each.status == 0 for each in found), [each.err for each in found]
+        json.loads(found[0].out)
+        firsts = {each.err.splitlines()[0] for each in found}
+        assert len(firsts) == 1
+        said[name] = firsts.pop()
+        assert ("would not have been noticed" in found[3].err) == (name == "right")
+    assert said == {
+        "right": "out: proved for texts of up to 40 tokens",
+        "wrong": "out: wrong by its own sample",
+        "guessed": "out: not proved (1 guess that decides)",
+    }
+
+
 def test_what_was_verified_holds_for_the_same_files_only(command: Command, lab: Path) -> None:
     words = ("import", lab / "m.pt", "--out", lab / "out", "--heads")
     assert command(*words, 3, "--sample", lab / "sample.npz").status == 0

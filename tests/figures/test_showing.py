@@ -1,5 +1,7 @@
 """vt.show: one line for what a run holds, and one sentence for what it does not."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from builders import tiny_checkpoint
@@ -114,3 +116,22 @@ def test_of_one_head_there_is_no_mean():
     assert unpack(vt.show(trace, "run").data)[0]["head"] == 0
     assert unpack(vt.show(trace, "cross").data)[0]["label"] == "All heads, cross-attention: 3 layers of 1 head"
     assert unpack(vt.show(vt.trace(tiny_checkpoint(), "abc", "uv"), "run").data)[0]["head"] is None
+
+
+@pytest.mark.parametrize("what", ["decoder.1.cross", "cross", "steps", "run"])
+def test_a_picture_of_an_imported_model_says_how_well_its_reading_is_known(what, tmp_path):
+    ckpt = replace(tiny_checkpoint(), name="mine", card={"imported": {"settings": []}})
+    failed = {"grade": "failed", "sentence": "a sentence", "proved": {"passed": False}, "of": None}
+    for card, words, tone in (
+        ({"verified": failed}, "wrong by its own sample", "bad"),
+        ({}, "not proved (no sample)", "muted"),
+    ):
+        run = vt.decode(replace(ckpt, card=ckpt.card | card), "abcd", max_steps=5)
+        figure = vt.show(run, what)
+        assert f'color: var(--vt-{tone})">mine: {words}</p>' in figure.html
+        header, _ = unpack(figure.data)
+        assert header["caption"].startswith(f"mine, {words}, ")
+        run.trace.save(tmp_path / "run.safetensors")
+        opened = vt.Trace.load(tmp_path / "run.safetensors")
+        assert opened.called == f"mine, {words}"
+    assert 'id="note"' not in vt.show(vt.decode(tiny_checkpoint(), "abcd", max_steps=5), what).html

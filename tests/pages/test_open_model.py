@@ -197,12 +197,13 @@ def test_a_card_says_how_well_it_is_known_that_a_model_is_read_right(app: AppTes
     named(app, nano / "ckpt.pt")
     app.button(key="open_button").click().run()
     opened(app, model_tab="card")
-    assert "read right? not verified" in markup(app)
+    assert "not proved (1 guess that decides)" in markup(app)
     card = json.loads((shelf / "out-letters" / "card.json").read_text())
-    noted = {"grade": "proved", "sentence": "<b>equal</b>", "of": card["sha256"]}
+    found = {"passed": True, "figures": {"longest_target": 16}}
+    noted = {"grade": "proved", "sentence": "<b>equal</b>", "of": card["sha256"], "proved": found}
     (shelf / "out-letters" / "card.json").write_text(json.dumps({**card, "verified": noted}))
     said = markup(opened(app, model_tab="card"))
-    assert "read right: proved by a sample" in said and "<b>equal" not in said
+    assert "proved for texts of up to 16 tokens" in said and "<b>equal" not in said
 
 
 # --- the owner's texts, and places to correct
@@ -240,7 +241,7 @@ def test_texts_answer_the_questions_and_their_table_and_badge_are_shown(
     ckpt = vt.load(shelf / "copy")
     assert ckpt.config.n_heads == 4 and ckpt.source_codec.unknown is None
     assert {"name": "n_heads", "value": 4, "origin": "measured"} in ckpt.card["imported"]["settings"]
-    assert "read right: plausible" in markup(opened(app, model_tab="card"))
+    assert "not proved (" in markup(opened(app, model_tab="card"))
 
 
 def test_an_answer_of_ones_own_wins_over_what_was_measured(app: AppTest, copying: dict[str, Path], shelf: Path) -> None:
@@ -345,7 +346,7 @@ def test_a_layout_whose_questions_are_answered_is_proved_by_a_sample(
     app.button(key="open_button").click().run()
     assert not app.exception
     assert json.loads((shelf / "mine" / "card.json").read_text())["verified"]["grade"] == "proved"
-    assert "read right: proved by a sample" in markup(opened(app, model_tab="card"))
+    assert "proved for " in markup(opened(app, model_tab="card"))
 
 
 def test_a_sample_that_is_not_reproduced_or_cannot_be_says_so(app: AppTest, tmp_path: Path, shelf: Path) -> None:

@@ -26,6 +26,7 @@ from viz_transformer.command.options import (
     SourceLanguageOption,
     as_json,
     opened,
+    say_standing,
 )
 
 if TYPE_CHECKING:
@@ -109,10 +110,12 @@ def compare(
     from viz_transformer.measuring.comparing import compare_checkpoints, comparison_rows, verdicts
 
     file, folder = file_or_folder(data)
-    base = vt.load(first, allow_download=allow_download)
+    base, other = (vt.load(each, allow_download=allow_download) for each in (first, second))
+    for model in (base, other):
+        say_standing(model)
     found = compare_checkpoints(
         base,
-        vt.load(second, allow_download=allow_download),
+        other,
         file,
         limit=limit,
         beam=beam,

@@ -12,6 +12,7 @@ import typer
 
 import viz_transformer as vt
 from viz_transformer.checkpoint.describe import unused
+from viz_transformer.checkpoint.grading import standing_of
 
 if TYPE_CHECKING:
     from viz_transformer.checkpoint import Checkpoint
@@ -91,9 +92,16 @@ def opened(
     for name, given in (("--language", language), ("--source-language", source_language)):
         if given == "":
             raise ValueError(f"{name} is empty: name a language, or leave it out")
+    say_standing(model)
     return model.read_as(
         language=language or "", source_language=source_language or "", special_tokens=special_tokens, chat=chat
     )
+
+
+def say_standing(model: Checkpoint) -> None:
+    """Says on stderr how well it is known that an imported model is read as it was trained."""
+    if (standing := standing_of(model.card)) is not None:
+        print(f"{model.name}: {standing.words}", file=sys.stderr)
 
 
 def as_json(value: Mapping[str, Any]) -> str:

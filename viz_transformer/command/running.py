@@ -12,6 +12,7 @@ import typer
 import viz_transformer as vt
 from viz_transformer import analysis
 from viz_transformer.checkpoint.describe import table
+from viz_transformer.checkpoint.grading import standing_of
 from viz_transformer.checkpoint.writing import check_output, write_file
 from viz_transformer.command.options import (
     AllowDownloadOption,
@@ -110,6 +111,7 @@ def translate(
     if not model.anatomy.writes:
         raise ValueError(f"{model.name} writes nothing: 'viz-transformer read' prints what it makes of a text")
     run = vt.decode(model, text, strategy=strategy, prefix=prefix)
+    _say_beyond(model, run.trace)
     if tree is not None and run.tree is not None:
         about = {"checkpoint": model.name, "weights_sha256": model.weights_sha256, "source": text}
         write_file(tree, (as_json({**about, **run.tree.to_dict()}) + "\n").encode())
@@ -144,6 +146,13 @@ def strategy_of(beam: int | None, sample: bool, of_beam: Mapping[str, Any], of_s
         return vt.Beam(beam, **{name: value for name, value in of_beam.items() if value is not None})
     drawn = {name: value for name, value in of_sampling.items() if value is not None}
     return vt.Sampling(**drawn) if sample else vt.Greedy()
+
+
+def _say_beyond(model: Checkpoint, recorded: Trace) -> None:
+    """Says on stderr that this text is longer than those for which a sample proves how the model is read."""
+    standing, lengths = standing_of(model.card), {"source": len(recorded.src), "target": len(recorded.tgt)}
+    if standing is not None and (said := standing.beyond(lengths)):
+        print(said, file=sys.stderr)
 
 
 def answer_facts(model: Checkpoint, run: Run) -> list[dict[str, Any]]:
@@ -240,6 +249,7 @@ def trace(
     decodes = target is None and model.anatomy.output == "next token"
     run = vt.decode(model, text) if decodes else None
     recorded = vt.trace(model, text, target) if run is None else run.trace
+    _say_beyond(model, recorded)
     recorded.save(out)
     sides = {"source": recorded.src_tokens, "target": recorded.tgt_tokens}
     tokens = " and ".join(f"{len(read)} {side}" for side, read in sides.items() if read)

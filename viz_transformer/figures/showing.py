@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from difflib import get_close_matches
 from typing import Any, Literal, get_args
 
@@ -45,11 +46,21 @@ def show(
     A kind of attention, "cross", "decoder" or "encoder": all its heads as thumbnails. "run": all of it as
     one picture, from the text to the answer, with the weights of one head or their mean. Of a decoded run also "steps":
     the candidates of each step; of a beam search "tree": all that it looked at.
+    Of an imported model it says above how well it is known that it is read right.
     Raises ValueError with one sentence for what the run does not have, with the nearest names.
     """
     if not isinstance(run, Run | Trace):
         raise ValueError(f"show draws a run or a trace, not {quoted(run)}: vt.decode and vt.trace make one")
     trace = run.trace if isinstance(run, Run) else run
+    figure, standing = _drawn(run, trace, what, head, form), trace.standing
+    if standing is None:
+        return figure
+    return replace(figure, note=f"{trace.checkpoint}: {standing.words}", tone=standing.tone)
+
+
+def _drawn(
+    run: Run | Trace, trace: Trace, what: str, head: int | Sequence[int] | HeadsCombined | None, form: Form
+) -> HtmlFigure:
     kinds = {str(kind): KINDS[kind] for kind in kinds_of(trace.anatomy)}
     sites = {
         kind.site(layer): (kind.name, layer) for kind in kinds.values() for layer in range(kind.layers(trace.anatomy))
@@ -166,4 +177,4 @@ def _saved(trace: Trace, what: str, kind: KindName) -> dict[str, Any]:
 def _caption(trace: Trace, what: str, kind: KindName | None = None) -> str:
     """What a saved picture says below itself: model, selection, whose rows, version."""
     rows = trace.whose_rows if kind is not None and KINDS[kind].writes else ""
-    return f"{', '.join(filter(None, (trace.checkpoint, what, rows)))} (Viz Transformer {__version__})"
+    return f"{', '.join(filter(None, (trace.called, what, rows)))} (Viz Transformer {__version__})"

@@ -45,7 +45,7 @@ def run(run: Run | Trace, *, head: int | None = None) -> HtmlFigure:
         of=run_id(trace),
         height=HEIGHT_ALONE,
         title=title,
-        caption=f"{trace.checkpoint}, whole run (Viz Transformer {__version__})",
+        caption=f"{trace.called}, whole run (Viz Transformer {__version__})",
         name=file_name(trace.checkpoint, "whole run"),
     )
     kind, layer = kinds_of(trace.anatomy)[0], 0

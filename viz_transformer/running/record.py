@@ -20,6 +20,7 @@ from safetensors.torch import save_file
 from torch import Tensor
 
 from viz_transformer.checkpoint import in_turn
+from viz_transformer.checkpoint.grading import Standing, stated_as
 from viz_transformer.checkpoint.untrusted import (
     LONGEST_HEADER,
     MOST_VALUES,
@@ -178,6 +179,18 @@ class Trace:
     def of_steps(self) -> bool:
         """True if each row is of the pass that wrote its token, as in `Run.own_rows`; False if all are of one pass."""
         return self.info.get("rows") == OF_STEPS
+
+    @property
+    def standing(self) -> Standing | None:
+        """How well it was known, when this run was made, that its model is read right; None where nothing of it was
+        guessed."""
+        stated = self.info.get("standing")
+        return stated_as(stated) if isinstance(stated, dict) else None
+
+    @property
+    def called(self) -> str:
+        """The model's name, and how well it is known that it is read right, as captions have them."""
+        return self.checkpoint if self.standing is None else f"{self.checkpoint}, {self.standing.words}"
 
     @property
     def whose_rows(self) -> str:

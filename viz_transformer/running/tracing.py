@@ -10,6 +10,7 @@ import torch
 from torch import Tensor
 
 from viz_transformer.checkpoint import Checkpoint
+from viz_transformer.checkpoint.grading import standing_of
 from viz_transformer.model import instrument
 from viz_transformer.model.causality import is_causal
 from viz_transformer.model.instrument import Anatomy
@@ -154,6 +155,8 @@ def make_trace(
     """The frozen record of these values, which are as `trace_value` leaves them."""
     codec = ckpt.target_codec
     names = codec.names if codec is not None else ()
+    if (standing := standing_of(ckpt.card)) is not None:
+        info = {**info, "standing": standing.to_dict()}
     if ckpt.anatomy.has_decoder:
         info = {**info, "causal": is_causal(ckpt.instrument)}
         if because := reads_ahead_because(ckpt.instrument, tgt.ids, edits, src.ids):

@@ -12,6 +12,7 @@ from html import escape
 import numpy as np
 import orjson
 
+from viz_transformer.checkpoint.grading import Tone
 from viz_transformer.checkpoint.writing import write_file
 from viz_transformer.figures import theme
 from viz_transformer.figures.components.source import standalone_javascript, style_sheet
@@ -27,7 +28,7 @@ _PAGE = """<!doctype html>
 <style>
 :root {{ color-scheme: light dark; {variables} }}
 body {{ max-width: 992px; margin: 0; padding: 8px; background: var(--vt-page); }}
-{style}</style>
+{style}</style>{note}
 <div id="picture" data-chosen="{chosen}"></div>
 <script type="text/plain" id="payload">{payload}</script>
 <script type="module">
@@ -41,13 +42,16 @@ class HtmlFigure:
     """A picture that one can point at: a notebook shows it, and `save` writes it as one file.
 
     component: which of this folder draws it, and data: what that one gets. Light or dark is as the reader's computer is
-    set. chosen: the selection to begin with. Every number in it is there bit by bit, as in the payload.
+    set. chosen: the selection to begin with. note: what stands above it, such as how well it is known that its model is
+    read right, in the colour of its tone. Every number in it is there bit by bit, as in the payload.
     """
 
     component: str
     data: bytes = field(repr=False)
     title: str
     chosen: Mapping[str, int | str | list[int]] = field(default_factory=dict)
+    note: str = ""
+    tone: Tone = "plain"
 
     @property
     def html(self) -> str:
@@ -57,10 +61,17 @@ class HtmlFigure:
             title=escape(self.title),
             variables=theme.css_variables(),
             style=style_sheet(self.component),
+            note=self._above,
             chosen=escape(orjson.dumps(dict(self.chosen)).decode()),
             payload=b64encode(_compressed(self.data)).decode(),
             script=standalone_javascript(self.component),
         )
+
+    @property
+    def _above(self) -> str:
+        colour = "muted" if self.tone == "plain" else self.tone
+        style = f"margin: 0 0 8px; font: 14px/20px sans-serif; color: var(--vt-{colour})"
+        return f'\n<p id="note" style="{style}">{escape(self.note)}</p>' if self.note else ""
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the page as one file, whole or not at all. Raises OutputError if it cannot be written."""

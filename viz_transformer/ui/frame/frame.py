@@ -15,6 +15,7 @@ from streamlit.runtime.pages_manager import PagesManager
 
 from viz_transformer import __version__, analysis
 from viz_transformer.checkpoint.contents import Summary, Unreadable
+from viz_transformer.checkpoint.grading import standing_of
 from viz_transformer.checkpoint.recordings import RecordingSummary
 from viz_transformer.figures import labels
 from viz_transformer.figures.components.locator import Looks, locator_data
@@ -110,6 +111,7 @@ def sidebar(title: str) -> None:
                 st.session_state[_UNUSED] = st.empty()
                 _say_unused(summary)
         if not isinstance(summary, str):
+            _standing(summary)
             recorded = isinstance(summary, RecordingSummary)
             looks = (LOOKS_OF_RECORDING if recorded else LOOKS).get(title, "")
             locator(locator_data(summary.anatomy, looks, state.selection()), key="locator")
@@ -125,6 +127,13 @@ def _say_unused(summary: Summary) -> None:
     if (found := cached.unused(summary)) is not None:
         with st.session_state[_UNUSED]:
             text.paragraph(f"{found[0]}.", tone="warning", detail=found[1])
+
+
+def _standing(summary: Summary) -> None:
+    """How well it is known that an imported model is read as it was trained, below its name."""
+    if (standing := standing_of(summary.card)) is not None:
+        words, style = capitalised(standing.words), "vt-note vt-standing"
+        text.paragraph(words, style=style, tone=standing.tone, detail=standing.sentence)
 
 
 def end() -> None:
@@ -289,10 +298,20 @@ def runs(
     if chosen["pin_checkpoint"] is not None:
         both = _with_pinned(both, status, recording, steps=steps)
     both = in_bounds(both, rows=rows, by_step=by_step, status=status)
+    for shown in (both.a, both.b) if both.compared else (both.main,):
+        if shown is not None and (said := _longer_than_proved(shown)):
+            state.remark(said if both.b is None else f"{shown.name}: {said}")
     if rows != "none":
         remark_on_passes(*((both.a, both.b) if both.compared else (both.main,)), elsewhere=rows == "last")
-    st.session_state[_RUN] = f"{both.main.summary.name}, {both.main.words()}"
+    st.session_state[_RUN] = f"{both.main.called}, {both.main.words()}"
     return both
+
+
+def _longer_than_proved(shown: Shown) -> str:
+    """What is said of a text that is longer than those for which the model's sample proves how it is read."""
+    standing = standing_of(shown.summary.card)
+    lengths = {"source": len(shown.trace.src), "target": len(shown.trace.tgt)}
+    return "" if standing is None else standing.beyond(lengths)
 
 
 def in_bounds(both: Runs, *, rows: Rows, by_step: bool = False, status: DeltaGenerator | None = None) -> Runs:
@@ -508,7 +527,7 @@ def strip(both: Runs, *, by_step: bool = False, plays: bool = False) -> None:
             )
             comparing.offer(both.a)
             return
-        names = ". ".join(f"{each.name}: {each.summary.name}, {each.words()}" for each in (both.a, both.b))
+        names = ". ".join(f"{each.name}: {each.called}, {each.words()}" for each in (both.a, both.b))
         controls.buttons(
             "Shown run",
             {"A|B": "A | B", "A": "A", "B": "B", "A-B": "A − B"},

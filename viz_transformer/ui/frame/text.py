@@ -11,7 +11,7 @@ from typing import Literal
 import streamlit as st
 
 Tone = Literal["plain", "bad", "warning", "ok"]
-_ICONS = {"plain": "", "bad": "✕", "warning": "!", "ok": "✓"}
+ICONS = {"plain": "", "bad": "✕", "warning": "!", "ok": "✓"}
 
 
 def paragraph(text: str, *, style: str = "vt-note", tone: Tone = "plain", lead: str = "", detail: str = "") -> None:
@@ -19,7 +19,7 @@ def paragraph(text: str, *, style: str = "vt-note", tone: Tone = "plain", lead: 
 
     `lead` is text that comes first, in the muted colour; `detail` is what a pointer over it is told.
     """
-    icon = f'<span class="vt-icon" aria-hidden="true">{_ICONS[tone]}</span>' if _ICONS[tone] else ""
+    icon = f'<span class="vt-icon" aria-hidden="true">{ICONS[tone]}</span>' if ICONS[tone] else ""
     role = ' role="status"' if tone == "bad" else ""
     first = f'<span class="vt-lead">{html.escape(lead)}</span>' if lead else ""
     more = f' title="{html.escape(detail)}"' if detail else ""

@@ -11,6 +11,7 @@ import streamlit as st
 
 from viz_transformer import __version__
 from viz_transformer.analysis.attention.specials import special_positions
+from viz_transformer.checkpoint.grading import graded
 from viz_transformer.checkpoint.recordings import RecordingSummary
 from viz_transformer.figures import labels
 from viz_transformer.numerals import binary_size
@@ -76,9 +77,14 @@ class Shown:
             return self.trace.src_ids.index(mask)
         return 1 if 0 in self.source_special and len(self.trace.src) > 1 else 0
 
+    @property
+    def called(self) -> str:
+        """The model's name, and how well it is known that it is read right, as captions have them."""
+        return graded(self.summary.name, self.summary.card)
+
     def caption(self, what: str, *, rows: bool = False) -> str:
         """What a saved picture says below itself: model, text, selection, version; of decoder `rows` also whose."""
-        parts = (self.summary.name, self.words(), what, self.whose_rows if rows else "")
+        parts = (self.called, self.words(), what, self.whose_rows if rows else "")
         return f"{', '.join(filter(None, parts))} (Viz Transformer {__version__})"
 
     @property

@@ -46,7 +46,7 @@ def step(both: Runs) -> None:
     first, takes = step_row(both.a.run, 0), both.a.target is None
     for shown, column in zip((both.a, both.b), st.columns(2, gap="medium"), strict=True):
         with column:
-            text.paragraph(f"{shown.name}: {shown.summary.name}, {shown.words()}", style="vt-note vt-pinned")
+            text.paragraph(f"{shown.name}: {shown.called}, {shown.words()}", style="vt-note vt-pinned")
             _step(shown, takes=takes and shown is both.a, room=takes, first_row=first)
 
 

@@ -27,6 +27,7 @@ from viz_transformer.analysis.inputs.dataset import (
 )
 from viz_transformer.analysis.inputs.vocabulary import rebuild
 from viz_transformer.checkpoint import Checkpoint
+from viz_transformer.checkpoint.grading import graded
 from viz_transformer.figures import labels
 from viz_transformer.figures.lengths import length_histogram
 from viz_transformer.model.kinds import SideName
@@ -89,7 +90,7 @@ def data_set(ckpt: Checkpoint, status: DeltaGenerator) -> None:
     with right:
         limits = _filter(ckpt, data, measured)
     with left:
-        _lengths(data, measured, limits)
+        _lengths(ckpt, data, measured, limits)
     _batch(ckpt, data)
     with facts:
         _sources(ckpt)
@@ -284,14 +285,15 @@ def _share(part: int, whole: int) -> str:
     return f"{part:,} of {whole:,} ({numerals.percent(part / whole)})" if part < whole else f"all {whole:,}"
 
 
-def _lengths(data: Data, measured: Measured, limits: Mapping[SideName, int]) -> None:
+def _lengths(ckpt: Checkpoint, data: Data, measured: Measured, limits: Mapping[SideName, int]) -> None:
     sides = {side: measured.lengths[:, column] for column, side in enumerate(limits)}
     cut = {side: limit for side, limit in limits.items() if limit < int(sides[side].max())}
     title = (
         f"Lengths of {len(data.items):,} {'windows' if data.whole_text else 'pairs'}, {PART_NAMES[data.part].lower()}"
     )
     figure = _length_histogram(sides, title=title, limits=cut, theme=frame.theme())
-    alt, caption = "How many texts of each side have how many tokens", f"data of {state.SHARED.now().checkpoint}"
+    alt = "How many texts of each side have how many tokens"
+    caption = f"data of {graded(state.SHARED.now().checkpoint, ckpt.card)}"
     frame.chart(figure, key="input_lengths", alt=alt, caption=caption, grows=PROJECTED)
 
 

@@ -180,7 +180,7 @@ def _two_runs(a: Shown, b: Shown, side: SideName, row: int | None, numbers: Delt
     ]
     drawn = [(name, [each for each in three if each is not None]) for name, three in parts if three[2] is not None]
     tokens = [tokens_of(shown, side).tokens for shown in (a, b)]
-    runs = "; ".join(f"{each.name}: {each.summary.name}, {each.words()}" for each in (a, b))
+    runs = "; ".join(f"{each.name}: {each.called}, {each.words()}" for each in (a, b))
     if row is not None:
         strips_of_all = [(name, np.concatenate(three)) for name, three in drawn]
         names = [*(f"{name}:{each[row]}" for name, each in zip("AB", tokens, strict=True)), "A−B"]

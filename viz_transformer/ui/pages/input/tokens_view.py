@@ -39,7 +39,7 @@ def tokens(both: Runs, side: SideName) -> None:
         _cells(shown, side)
         return
     for each in (both.a, both.b):
-        text.paragraph(f"{each.name}: {each.summary.name}, {each.words()}")
+        text.paragraph(f"{each.name}: {each.called}, {each.words()}")
         if side not in each.ckpt.codecs or not tokens_of(each, side):
             text.paragraph(f"{each.name} has no {SIDES[side].stack} that reads a text.")
         else:

@@ -184,7 +184,7 @@ def norm_panel(both: Runs, place: sublayers.Place | None, stack: StackName) -> N
     with right:
         figure = _gain_chart(view.gain, view.offset, title="Gain and offset", theme=frame.theme())
         alt = f"Gain and offset of the {view.title}, by feature"
-        caption = f"{shown.summary.name}, {view.title}"
+        caption = f"{shown.called}, {view.title}"
         frame.chart(figure, key="layers_gain", alt=alt, caption=caption, grows=PROJECTED)
     if view.whole_text:
         text.paragraph(

@@ -13,6 +13,7 @@ from viz_transformer import __version__, huggingface
 from viz_transformer.analysis.models.parameters import parameter_blocks, parameter_rows
 from viz_transformer.analysis.models.untrained import UntrainedSummary
 from viz_transformer.checkpoint import describe
+from viz_transformer.checkpoint.grading import graded
 from viz_transformer.figures import labels
 from viz_transformer.figures.architecture import architecture as drawn
 from viz_transformer.figures.architecture import drawing_of, norm_places, norm_places_of
@@ -41,10 +42,11 @@ def architecture(summary: Summary) -> Question | None:
     left, right = st.columns([5, 3], gap="medium")
     with left:
         with st.container(key="model_drawing"):
-            drawing(summary.config, summary.name)
+            drawing(summary.config, summary.name, graded(summary.name, summary.card))
         with st.container(key="model_norms"):
             text.section("Where the norm stands")
-            _draw(norm_places(summary.config), "places of the norm", summary.name, "norm_places")
+            called = graded(summary.name, summary.card)
+            _draw(norm_places(summary.config), f"{called}, places of the norm", summary.name, "norm_places")
     with right:
         settings(summary)
         with st.container(key="model_parameters"):
@@ -66,7 +68,7 @@ def _of_folder(summary: HuggingFaceSummary) -> Question:
         left, right = st.columns([5, 3], gap="medium")
         with left:
             with st.container(key="model_drawing"):
-                _draw(drawing_of(found), "architecture", summary.name, "architecture")
+                _draw(drawing_of(found), f"{summary.name}, architecture", summary.name, "architecture")
                 for note in found.notes:
                     text.paragraph(note)
             if usual and len(norms) == 1:
@@ -74,7 +76,7 @@ def _of_folder(summary: HuggingFaceSummary) -> Question:
                 with st.container(key="model_norms"):
                     text.section("Where the norm stands")
                     places = norm_places_of(summary.anatomy.norm, norms.pop())
-                    _draw(places, "places of the norm", summary.name, "norm_places")
+                    _draw(places, f"{summary.name}, places of the norm", summary.name, "norm_places")
         with right:
             settings(summary)
             with st.container(key="model_parameters"):
@@ -114,13 +116,13 @@ def settings(summary: Summary) -> None:
             text.definitions(view.config_rows(summary.config, summary.codecs, summary.card))
 
 
-def drawing(config: ModelConfig, name: str, *, key: str = "architecture") -> None:
-    """The model as the paper's figure."""
-    _draw(drawn(config), "architecture", name, key)
+def drawing(config: ModelConfig, name: str, called: str = "", *, key: str = "architecture") -> None:
+    """The model as the paper's figure. called: its name in the caption, with what else is said there."""
+    _draw(drawn(config), f"{called or name}, architecture", name, key)
 
 
 def _draw(found: Any, what: str, name: str, key: str) -> None:
-    caption = f"{name}, {what} (Viz Transformer {__version__})"
+    caption = f"{what} (Viz Transformer {__version__})"
     made = architecture_payload(found, caption=caption, name=labels.file_name(name, key))
     architecture_view(made, key=f"model_{key}")
 

@@ -18,6 +18,7 @@ from viz_transformer.analysis.models.training import best_validation, loss_histo
 from viz_transformer.checkpoint import describe
 from viz_transformer.checkpoint.contents import Unreadable
 from viz_transformer.checkpoint.files import CheckpointError
+from viz_transformer.checkpoint.grading import graded
 from viz_transformer.checkpoint.recordings import RecordingSummary
 from viz_transformer.figures import labels
 from viz_transformer.figures.curves import loss_curves
@@ -91,7 +92,7 @@ def choice() -> str:
 def staged(summary: Summary) -> None:
     """The scenes of the selected tab; on a projector one of them is left of the page."""
     tab = FIELDS.now().model_tab
-    frame.scenes_of_page(SCENES.get(tab, ()), f"{summary.name}, {NAMES[tab].lower()}")
+    frame.scenes_of_page(SCENES.get(tab, ()), f"{graded(summary.name, summary.card)}, {NAMES[tab].lower()}")
 
 
 # ---- Card
@@ -203,14 +204,15 @@ def curves(summary: Summary) -> None:
         if projector.is_on():
             figure = enlarged(figure, PROJECTED).update_yaxes(title_standoff=8).update_layout(margin_l=WIDE)
             figure.update_layout(yaxis_title_text="nats per token")  # the whole name is longer than its axis
+        called = graded(summary.name, summary.card)
         asked = pictures.table(
             lambda: history_table(rows),
-            note=f"{summary.name}: every row of its history. Losses are nats per token, without dropout and smoothing"
+            note=f"{called}: every row of its history. Losses are nats per token, without dropout and smoothing"
             f"{f': {losses}' if losses else ''}.",
             name=f"{summary.name}-history",
             key="models_loss",
         )
-        caption = ", ".join(filter(None, (summary.name, losses)))
+        caption = ", ".join(filter(None, (called, losses)))
         frame.chart(
             figure, key="models_loss", alt=alt, caption=caption, fills=True, on_table=asked, room=projector.ROOM_ALONE
         )

@@ -14,6 +14,7 @@ from viz_transformer.checkpoint import describe
 from viz_transformer.checkpoint.contents import Summary, Unreadable
 from viz_transformer.checkpoint.devices import FLOAT32, computed_in_the_app
 from viz_transformer.checkpoint.files import CARD, CONFIG, VOCABULARIES, WEIGHTS, CheckpointError, check_digest
+from viz_transformer.checkpoint.grading import standing_of
 from viz_transformer.checkpoint.recordings import RecordingSummary
 from viz_transformer.huggingface.folder import HuggingFaceSummary
 from viz_transformer.measuring.app_links import both_shown
@@ -94,34 +95,24 @@ def _badge(summary: Summary) -> str:
         icon, hint = '<span class="vt-icon" aria-hidden="true">!</span>', html.escape(left[1])
         return f'{badge}<div class="vt-card-badge vt-warning" title="{hint}">{icon}{html.escape(left[0])}</div>'
     wrong = _changed(str(summary.path), _times(summary), summary)
-    tone, sign, words = ("bad", "✕", wrong) if wrong else ("ok", "✓", "files as its card says")
-    icon = f'<span class="vt-icon" aria-hidden="true">{sign}</span>'
-    return f'<div class="vt-card-badge vt-{tone}">{icon}{html.escape(words)}</div>'
-
-
-_GRADES: Mapping[str, tuple[text.Tone, str, str]] = {
-    "failed": ("bad", "✕", "not read as it was trained"),
-    "proved": ("ok", "✓", "read right: proved by a sample"),
-    "doubtful": ("warning", "!", "read right? its texts are no likelier than shuffled ones"),
-    "plausible": ("plain", "", "read right: plausible, its texts are likelier than shuffled ones"),
-    "consistent": ("plain", "", "consistent, which proves no guess"),
-    "not verified": ("plain", "", "read right? not verified"),
-}
+    standing = standing_of(summary.card)
+    green = standing is None or standing.tone == "ok"  # beside numbers that may be wrong it would be misread
+    tone: text.Tone = "bad" if wrong else "ok" if green else "plain"
+    return _line(tone, wrong or "files as its card says")
 
 
 def _read_right(summary: Summary) -> str:
     """How well it is known that an imported model is read as it was trained; nothing of one that was trained here."""
-    if describe.IMPORTED not in summary.card:
-        return ""
-    grade, sentence = describe.verified(summary.card) or ("not verified", "No sample was given to compare with.")
-    tone, sign, words = _GRADES.get(grade, _GRADES["not verified"])
-    icon = f'<span class="vt-icon" aria-hidden="true">{sign}</span>' if sign else ""
-    hint = html.escape(sentence)
-    badge = f'<div class="vt-card-badge vt-{tone}" title="{hint}">{icon}{html.escape(words)}</div>'
-    if not (without := describe.without_tensors(summary.card)):
-        return badge
-    icon = '<span class="vt-icon" aria-hidden="true">!</span>'
-    return f'{badge}<div class="vt-card-badge vt-warning">{icon}{html.escape(without)}</div>'
+    standing = standing_of(summary.card)
+    badge = "" if standing is None else _line(standing.tone, standing.words, standing.sentence)
+    without = describe.without_tensors(summary.card)
+    return f"{badge}{_line('warning', without)}" if without else badge
+
+
+def _line(tone: text.Tone, words: str, hint: str = "") -> str:
+    icon = f'<span class="vt-icon" aria-hidden="true">{text.ICONS[tone]}</span>' if text.ICONS[tone] else ""
+    told = f' title="{html.escape(hint)}"' if hint else ""
+    return f'<div class="vt-card-badge vt-{tone}"{told}>{icon}{html.escape(words)}</div>'
 
 
 def _times(summary: Summary) -> tuple[float, ...]:

@@ -310,7 +310,7 @@ def heatmap(table: Table, *, called: str = "", largest: float = 0.0, own: str = 
         name=labels.file_name(called.strip(" :"), table.shown.summary.name, "positions", table.stack, table.scheme),
         key=f"pos_heatmap{own}",
     )
-    of = f"{table.shown.summary.name}, {table.shown.words()}" if called else None
+    of = f"{table.shown.called}, {table.shown.words()}" if called else None
     alt = f"{title}: rows are positions, columns are dimensions"
     chart(figure, key=f"pos_heatmap{own}", alt=alt, caption=of, fills=True, on_table=asked)
 

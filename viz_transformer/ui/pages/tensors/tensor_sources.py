@@ -281,7 +281,8 @@ def file_is_shown() -> bool:
 def _cited(trace: Trace) -> str:
     seed = training_seed(trace)
     mode = "" if seed is None else f" in training mode with dropout seed {seed}"
-    return f"{labels.shorten(labels.sentence(trace.checkpoint), 60)}, trace {trace.id}{mode}"
+    known = "" if trace.standing is None else f", {trace.standing.words}"
+    return f"{labels.shorten(labels.sentence(trace.checkpoint), 60)}{known}, trace {trace.id}{mode}"
 
 
 def training_seed(trace: Trace) -> int | None:

@@ -215,7 +215,7 @@ def line_panel(shown: Shown, found: Ladder) -> None:
         )
     if figure is not None:
         alt = f"{said.title}: {', '.join(v.name for v in line.vectors)}"
-        of = f"{shown.summary.name}, {shown.words()}, {_place(found.cell)}"
+        of = f"{shown.called}, {shown.words()}, {_place(found.cell)}"
         at = f"query {found.cell.query}, key {found.cell.key}"
         rows = shown.whose_rows if KINDS[found.cell.kind].writes else ""
         frame.chart(figure, key="weight_picture", alt=alt, caption=f"{of}, {at}", rows=rows, on_table=asked, room=250)

@@ -62,7 +62,7 @@ def _chart(found: RowDifference, a: Shown, b: Shown, cell: Cell, quantity: str, 
         type_size=1.5 if projector.is_on() else 1.0,
     )
     what = "weights" if quantity == WEIGHTS else "scores"
-    runs = "; ".join(f"{each.name}: {each.summary.name}, {each.words()}" for each in (a, b))
+    runs = "; ".join(f"{each.name}: {each.called}, {each.words()}" for each in (a, b))
     frame.chart(
         figure,
         key=f"weight_difference_{what}",
