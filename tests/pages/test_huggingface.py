@@ -224,7 +224,7 @@ def test_a_beam_is_searched_by_the_folders_own_settings_until_others_are_chosen(
         4, length_penalty=1.0, penalty="power", stop="early_stopping=False"
     )
     assert own.tree.beam.formula() in words(app) and str(own.tree.beam) in sent(app, "beam_tree")[0]["caption"]
-    assert wording("the_answer_is_that_of_generate", "length_penalty=1, early_stopping=False") in words(app)
+    assert wording("the_search_is_that_of_generate", "length_penalty=1, early_stopping=False") in words(app)
     assert app.number_input(key="decoding_beam_1").value == 1.0 and app.session_state["selection"]["beam"] == ()
     app.selectbox(key="decoding_beam_4").set_value("none-better").run()
     assert app.session_state["selection"]["beam"] == (4, 1.0, "power", "end", "none-better")

@@ -18,9 +18,9 @@ STOPS = {
     "none-better": "none is better",
     "width-finished": "width finished",
     "first-finished": "first finished",
-    "early_stopping=False": "early_stopping=False",
-    "early_stopping=True": "early_stopping=True",
-    "early_stopping=never": 'early_stopping="never"',
+    "early_stopping=False": "early: False",
+    "early_stopping=True": "early: True",
+    "early_stopping=never": "early: never",
 }
 COUNTED = {"end": "end token too", "no-end": "no end token"}
 FORMS = {"gnmt": "((5 + |Y|)/6)^α", "power": "|Y|^α"}
@@ -61,17 +61,17 @@ def formula(codec: TextCodec | None) -> None:
 
 
 def of_generate(codec: TextCodec | None) -> None:
-    """Of a beam search of a transformers model, whether its answer is that of `generate` with the folder's settings; if
-    other settings were chosen, a button that goes back to these."""
+    """Whether a beam search of a transformers model is that of `generate` with the folder's settings; if others were
+    chosen, a button that goes back to these."""
     own, now = _own(codec), state.SHARED.now()
     if own is None or now.target is not None or now.strategy != "beam":
         return
     if _beam_now(codec)[1:] == searched(own)[1:]:
-        text.paragraph(f"The answer is that of generate() in transformers with the settings of this folder: {own}.")
+        text.paragraph(f"This is the search of generate() in transformers, with the settings of this folder: {own}.")
         return
     text.paragraph(
-        f"By your choice of settings the answer may differ from that of generate() in transformers, which has {own}"
-        " from this folder."
+        f"You chose other settings than this folder’s ({own}), so the answer may differ from that of generate() in"
+        " transformers."
     )
     st.button("Use the folder’s settings", key="decoding_beam_own", on_click=lambda: state.select(beam=OWN))
 
