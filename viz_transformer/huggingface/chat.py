@@ -7,6 +7,7 @@ import os
 import signal
 import subprocess
 import sys
+from collections.abc import Callable
 from datetime import date
 from functools import lru_cache
 from pathlib import Path
@@ -26,12 +27,14 @@ LONGEST_TEMPLATE, PATIENCE = 200_000, 10
 """Characters of a template, and seconds until a process that renders one is ended."""
 
 
-def chat_ids(tokenizer: Any, lock: Lock, template: str, text: str, *, special_tokens: bool) -> list[int]:
+def chat_ids(
+    tokenizer: Any, lock: Lock, template: str, text: str, *, check: Callable[[str], None], special_tokens: bool
+) -> list[int]:
     """The ids of a chat in which a person says `text` and the model is to answer, as `apply_chat_template` has them.
 
     Special tokens that are typed stay text, but with `special_tokens`; those of the template are always such. The lock
-    is the tokenizer's, and free while the template is rendered. Raises ValueError, one sentence, for a template that
-    cannot be rendered.
+    is the tokenizer's, and free while the template is rendered. check: what a text goes through before the tokenizer.
+    Raises ValueError, one sentence, for a template that cannot be rendered, and what `check` raises for a chat.
     """
     said: str = text
     with lock:
@@ -41,6 +44,7 @@ def chat_ids(tokenizer: Any, lock: Lock, template: str, text: str, *, special_to
             said = mark_control_tokens(text, _get_control_token_patterns(names)[0])
         named = tuple(sorted((name, str(value)) for name, value in tokenizer.special_tokens_map.items()))
     chat = rendered(template, said, named, date.today())
+    check(chat)
     with lock:
         if special_tokens:
             found: list[int] = tokenizer.encode(chat, add_special_tokens=False)

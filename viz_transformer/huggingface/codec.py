@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
@@ -16,17 +17,22 @@ import transformers
 from transformers import GenerationConfig, PreTrainedConfig, PreTrainedTokenizerBase
 from transformers.models.auto.tokenization_auto import tokenizer_class_from_name
 
-from viz_transformer.checkpoint.files import CheckpointError, read_json_object
+from viz_transformer.checkpoint.files import CheckpointError, read_bytes, read_json_object
+from viz_transformer.checkpoint.importers.pieces import pieces_charsmap
 from viz_transformer.huggingface.chat import chat_ids
-from viz_transformer.huggingface.folder import GENERATION, TOKENIZER_CONFIG, HuggingFaceSummary
+from viz_transformer.huggingface.folder import GENERATION, PIECES, TOKENIZER, TOKENIZER_CONFIG, HuggingFaceSummary
 from viz_transformer.huggingface.instrument import HuggingFaceModel, second_text
 from viz_transformer.sentences import in_one_line, listed, quoted, shortened
 from viz_transformer.text.codec import AS_USUAL, PAIR, Encoded, HowRead, check_choices, is_of_a_word
+from viz_transformer.text.growth import Growth, charsmap_growth, growth_of, joining_growth, read_description
 from viz_transformer.text.rules import BadWords, BeamSettings, NoRepeatedGram, NotTooShort, Rule, Suppressed
+from viz_transformer.text.tokenizers import panics_said
 
 _LANGUAGE = re.compile(r"[a-z]{3}_[A-Z][a-z]{3}")  # of NLLB, which keeps no list of them
 _CONTROL = re.compile("[\\x00-\\x08\\x0b-\\x1f\\x7f\\udc80-\\udcff]")
 _BYTE_TOKEN = re.compile(r"<0x([0-9A-F]{2})>")
+MAX_TOKENIZER_BYTES = 64 * 2**20
+"""Of a tokenizer.json: one of 262,000 tokens has 33 MB."""
 NAMED = 3
 """Tokens that a sentence names."""
 _PROBLEM = (
@@ -55,10 +61,12 @@ def read_tokenizer(folder: Path, summary: HuggingFaceSummary, config: PreTrained
     model has embeddings: tokens that were added to it alone may have no row, if it does not put them around each text.
     """
     _check_class(folder, config)
+    _check_growth(folder)
     try:
-        found: PreTrainedTokenizerBase = transformers.AutoTokenizer.from_pretrained(
-            folder, config=config, mistral_format=False, local_files_only=True, trust_remote_code=False
-        )
+        with panics_said():
+            found: PreTrainedTokenizerBase = transformers.AutoTokenizer.from_pretrained(
+                folder, config=config, mistral_format=False, local_files_only=True, trust_remote_code=False
+            )
     except Exception as error:  # anybody's files, and whatever transformers raises for them
         raise CheckpointError(_PROBLEM.format(folder=folder, why=in_one_line(str(error), 200))) from None
     own = set(found.get_vocab()) - set(found.all_special_tokens)
@@ -72,13 +80,55 @@ def read_tokenizer(folder: Path, summary: HuggingFaceSummary, config: PreTrained
             f"{folder} has a tokenizer with ids up to {max(rowless):,}, the model has embeddings of {rows:,} tokens: it"
             f" is another model's, so {_AGAIN}"
         )
-    around = found("")["input_ids"] if rowless else []
+    try:
+        with panics_said():
+            around = found("")["input_ids"] if rowless else []
+    except Exception as error:  # of steps that fit nothing
+        raise CheckpointError(_PROBLEM.format(folder=folder, why=in_one_line(str(error), 200))) from None
     if always := next((id for id in around if id in rowless), None):
         raise CheckpointError(
             f"{folder} has a tokenizer that puts {quoted(rowless[always])} (id {always:,}) around each text, and the"
             f" model has embeddings of {rows:,} tokens: {_GIVE_ROWS}"
         )
     return found
+
+
+def _check_growth(folder: Path) -> None:
+    """Raise CheckpointError for a tokenizer that may make so much of a text that it takes all memory, before it is
+    read: tokens that it adds are taken through its steps then."""
+    path = folder / TOKENIZER
+    try:
+        if path.is_file():
+            content = read_bytes(path, MAX_TOKENIZER_BYTES + 1)
+            if len(content) > MAX_TOKENIZER_BYTES:
+                raise ValueError(f"it has more than {MAX_TOKENIZER_BYTES // 2**20} MiB")
+            described = read_description(content)
+            growth_of(described)
+            joining_growth(described)
+        _pieces_growth(folder)
+    except ValueError as error:
+        raise CheckpointError(f"{folder} has a tokenizer that is not used: {error}") from None
+
+
+def _pieces_growth(folder: Path) -> Growth:
+    """Of the sentencepiece models that lie in a folder, the one that makes most of a text."""
+    found = Growth()
+    for path in (folder / name for name in PIECES):
+        if path.is_file():
+            found = max(found, charsmap_growth(pieces_charsmap(path)), key=lambda growth: growth.times)
+    return found.by(2, 1)
+
+
+def _growth(tokenizer: PreTrainedTokenizerBase, folder: Path) -> tuple[Growth, Growth]:
+    """How much the tokenizer may make of a text, as transformers set it up, and of tokens that it joins."""
+    backend = _backend(tokenizer)
+    if backend is None:
+        return _pieces_growth(folder), Growth(2, 2)
+    steps = ("normalizer", "pre_tokenizer", "post_processor", "decoder")
+    parts = {name: part for name in steps if (part := getattr(backend, name)) is not None}
+    described: dict[str, Any] = {name: json.loads(part.__getstate__()) for name, part in parts.items()}
+    described["model"] = {"byte_fallback": getattr(backend.model, "byte_fallback", False)}
+    return growth_of(described), joining_growth(described)
 
 
 def _check_class(folder: Path, config: PreTrainedConfig) -> None:
@@ -128,6 +178,10 @@ def codecs_of(
     unknown = tokenizer.unk_token_id
     unknown = None if unknown is None or unknown >= len(names) else unknown  # one without a row stands for no text
     shared: dict[str, Any] = {"tokenizer": tokenizer, "lock": lock, "unknown": unknown}
+    try:
+        shared["growth"], shared["joining"] = _growth(tokenizer, summary.path)
+    except ValueError as error:
+        raise CheckpointError(f"{summary.path} has a tokenizer that is not used: {error}") from None
     if languages := _languages(tokenizer, names):
         specials |= {*languages.values()}
         shared |= {"languages": languages, "usual_language": getattr(tokenizer, "src_lang")}  # noqa: B009 (of few)
@@ -236,6 +290,8 @@ class HuggingFaceCodec:
 
     tokenizer: PreTrainedTokenizerBase = field(repr=False)
     lock: Lock = field(repr=False)
+    growth: Growth
+    joining: Growth
     names: tuple[str, ...] = field(repr=False)
     special_ids: frozenset[int]
     start: int | None = None
@@ -345,7 +401,10 @@ class HuggingFaceCodec:
             raise ValueError("the text is empty: type at least one character")
         assert self.template is not None
         typed_specials = self.how_read.special_tokens
-        ids = chat_ids(self.tokenizer, self.lock, self.template, text, special_tokens=typed_specials)
+        self.growth.check(text)
+        check = self.growth.check
+        with panics_said():
+            ids = chat_ids(self.tokenizer, self.lock, self.template, text, check=check, special_tokens=typed_specials)
         if not ids:
             raise ValueError("the chat template of this model leaves nothing of the text")
         self._check_rows(ids)
@@ -373,7 +432,8 @@ class HuggingFaceCodec:
         shown = {self.unknown, self.mask}
         known = len(self.tokenizer)
         kept = [i for i in map(self._checked, ids) if i not in self.special_ids or i in shown]
-        with self.lock:
+        self.joining.check("".join(self.names[i] for i in kept))
+        with self.lock, panics_said():
             return "".join(
                 str(self.tokenizer.decode(list(part))) if is_known else "".join(self.names[i] for i in part)
                 for is_known, part in _runs(kept, known)
@@ -394,9 +454,10 @@ class HuggingFaceCodec:
         texts = text.split(PAIR, 1) if self.reads_pairs and PAIR in text else [text]
         if len(texts) == 2 and not all(each.strip() for each in texts):
             texts = ["".join(texts)]
+        self.growth.check(text)
         names = ("text", "text_pair") if not self.is_target or self.languages else ("text_target",)
         tokenizer: Any = self.tokenizer
-        with self.lock:
+        with self.lock, panics_said():
             if self.languages:
                 tokenizer.src_lang = self.how_read.source_language or self.usual_language
             found: Any = tokenizer(

@@ -36,10 +36,9 @@ from viz_transformer.sentences import quoted
 INDEX = "model.safetensors.index.json"
 ADAPTER, TOKENIZER_CONFIG, GENERATION = "adapter_config.json", "tokenizer_config.json", "generation_config.json"
 SPECIALS = "special_tokens_map.json"
-TOKENIZERS = (
-    *("tokenizer.json", "vocab.json", "vocab.txt", "tokenizer.model", "spiece.model", "sentencepiece.bpe.model"),
-    *("sentencepiece.model", "source.spm"),
-)
+TOKENIZER = "tokenizer.json"
+PIECES = ("tokenizer.model", "spiece.model", "sentencepiece.bpe.model", "sentencepiece.model", "source.spm")
+TOKENIZERS = (TOKENIZER, "vocab.json", "vocab.txt", *PIECES)
 PICKLED = (".bin", ".pt", ".pth", ".ckpt", ".h5", ".msgpack")
 TORCH_BY_ANOTHER_NAME = (
     "is a torch file under the name of a safetensors file, which could run code, so it is not opened: load it where you"

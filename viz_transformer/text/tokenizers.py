@@ -22,6 +22,7 @@ from typing import Any, ClassVar
 import regex
 
 from viz_transformer.sentences import quoted
+from viz_transformer.text.growth import Growth, growth_of, joining_growth, read_description
 
 LONGEST_PATTERN = MOST_REPLACEMENTS = 1000
 LONGEST_RUN = 250
@@ -364,17 +365,23 @@ class LibraryTokens(Tokenizer):
         return made
 
     def split(self, text: str) -> list[str]:
-        with _panics_said():
-            return list(_library_tokenizer(self.packed).encode(text, add_special_tokens=False).tokens)
+        library = _library_tokenizer(self.packed)
+        library.growth.check(text)
+        with panics_said():
+            return list(library.tokenizer.encode(text, add_special_tokens=False).tokens)
 
     def detokenize(self, tokens: Sequence[str]) -> str:
-        with _panics_said():
-            decoder = _library_tokenizer(self.packed).decoder
-            return " ".join(tokens) if decoder is None else str(decoder.decode(list(tokens)))
+        library = _library_tokenizer(self.packed)
+        decoder = library.tokenizer.decoder
+        if decoder is None:
+            return " ".join(tokens)
+        library.joining.check("".join(tokens))
+        with panics_said():
+            return str(decoder.decode(list(tokens)))
 
 
 @contextmanager
-def _panics_said() -> Iterator[None]:
+def panics_said() -> Iterator[None]:
     """Turns what a fault inside the tokenizers library raises, which is no Exception, into a ValueError: what a file
     describes may be damaged where the library believes it."""
     try:
@@ -387,9 +394,19 @@ def _panics_said() -> Iterator[None]:
         ) from None
 
 
+@dataclass(frozen=True)
+class _Library:
+    """The library's tokenizer, and how much it may make of a text, and of tokens."""
+
+    tokenizer: Any
+    growth: Growth
+    joining: Growth
+
+
 @lru_cache(maxsize=8)
-def _library_tokenizer(packed: str) -> Any:
-    """The library's tokenizer, without its padding and cutting off. Of another program's file nothing is run."""
+def _library_tokenizer(packed: str) -> _Library:
+    """The library's tokenizer, without its padding and cutting off. Of another program's file nothing is run, and one
+    that may make too much of a text is not read."""
     if find_spec("tokenizers") is None:
         raise ValueError(
             'a tokenizer.json is read by the tokenizers library: install it with `pip install -e ".[train]"`'
@@ -399,13 +416,15 @@ def _library_tokenizer(packed: str) -> Any:
         described = unpacking.decompress(b64decode(packed, validate=True), MOST_DESCRIBED)
         if unpacking.unconsumed_tail:
             raise ValueError("it is too long")
-        with _panics_said():
+        content = read_description(described)
+        growth, joining = growth_of(content), joining_growth(content)
+        with panics_said():
             made = import_module("tokenizers").Tokenizer.from_str(described.decode("utf-8"))
     except Exception as error:  # the library raises plain ones
         raise ValueError(f"the tokenizers library cannot read this tokenizer.json ({error!s:.200})") from None
     made.no_padding()
     made.no_truncation()
-    return made
+    return _Library(made, growth, joining)
 
 
 _WORDS = re.compile(rf" ?\S{{1,{LONGEST_RUN}}}|\s+")

@@ -13,6 +13,7 @@ import re
 import struct
 from base64 import b64encode
 from collections.abc import Iterator
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
@@ -26,6 +27,8 @@ from viz_transformer.text.tokenizers import LibraryTokens
 SUFFIXES = (".model", ".spm")
 MOST_PIECES, LONGEST_PIECE, MOST_BYTES = 500_000, 1_000, 4 * 2**20
 """Of one model: its pieces, the bytes of one, and the bytes of all of them."""
+MAX_READ = 64 * 2**20
+"""Bytes of a file that is only looked through."""
 MOST_OWN = 10_000
 """Symbols of one's own: to find them in a text takes time in proportion to their number."""
 NORMAL, UNKNOWN, CONTROL, USER_DEFINED, UNUSED, BYTE = range(1, 7)
@@ -77,6 +80,19 @@ def _stamp(path: Path) -> tuple[int, int] | None:
     """What changes when the file does."""
     stat = path.stat() if path.is_file() else None
     return None if stat is None else (stat.st_mtime_ns, stat.st_size)
+
+
+def pieces_charsmap(path: Path) -> bytes:
+    """The table of characters of a file, which changes a text before it is cut; b"" for any other file. Raises
+    CheckpointError for more than MAX_READ."""
+    if path.stat().st_size > MAX_READ:
+        raise CheckpointError(f"{path} has more than {MAX_READ // 2**20} MiB, sentencepiece models are read up to that")
+    found = b""
+    with suppress(ValueError):
+        for number, part in _fields(files.read_bytes(path, MAX_READ)):
+            for inner, value in _fields(part) if number == 3 and isinstance(part, bytes) else ():
+                found = value if inner == 2 and isinstance(value, bytes) else found
+    return found
 
 
 @lru_cache(maxsize=4)
@@ -285,7 +301,7 @@ def _normalizers(model: Pieces) -> list[dict[str, Any]]:
         end = rf"(?<=[^{space}]){space}*\z|\A{space}+\z" if model.removes_spaces else r"(?m)(?<=.)\z"
         found.append(_replaced({"Regex": end}, space))
     elif model.removes_spaces:
-        found.append(_replaced({"Regex": rf"{space}+\z"}, ""))
+        found.append(_replaced({"Regex": rf"(?<!{space}){space}+\z"}, ""))
     return found
 
 
