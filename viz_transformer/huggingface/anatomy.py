@@ -9,6 +9,7 @@ from typing import Any
 
 from viz_transformer.checkpoint.files import COPY_AGAIN, CheckpointError
 from viz_transformer.huggingface.families import ROTARY, Family, FeedForwardPlace, LayerPlaces, StackPlaces
+from viz_transformer.huggingface.numbers import check_size
 from viz_transformer.model.config import MAX_LAYERS
 from viz_transformer.model.instrument import Anatomy, Heads, OutputKind, Scoring
 from viz_transformer.model.kinds import StackName
@@ -170,7 +171,8 @@ class _Settings:
         for name in names:
             value = self.config.get(name)
             if value is not None:
-                if type(value) is not int or not 0 < value < 2**31:
+                check_size(name, value, self.where)
+                if type(value) is not int or value < 1:
                     raise CheckpointError(
                         f"{self.where}: {name} is {quoted(value)}, it has to be a whole number above 0"
                     )

@@ -29,6 +29,7 @@ from viz_transformer.huggingface.code_choices import (
     refuse_unknown_specials,
 )
 from viz_transformer.huggingface.families import FAMILIES, REFUSED, Family
+from viz_transformer.huggingface.numbers import check_numbers
 from viz_transformer.huggingface.set_up import as_set_up, not_read
 from viz_transformer.model.instrument import OutputKind
 from viz_transformer.sentences import quoted
@@ -177,7 +178,10 @@ def check_settings(folder: Path) -> HuggingFaceSummary:
         refuse_unknown_specials(files.read_json_object(folder / SPECIALS), folder / SPECIALS)
     refuse_other_weights(folder)
     if (folder / GENERATION).is_file():
-        _check_ids(files.read_json_object(folder / GENERATION), folder / GENERATION)
+        generation = files.read_json_object(folder / GENERATION)
+        check_numbers(generation, folder / GENERATION)
+        _check_ids(generation, folder / GENERATION)
+    check_numbers(config, where)
     _check_ids(config, where)
     if config.get("transformers_weights") is not None:
         raise CheckpointError(

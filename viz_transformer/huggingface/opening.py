@@ -80,9 +80,12 @@ def open_folder(summary: HuggingFaceSummary, dtype: Precision = "float32", ignor
             model.tell(proved(model))
         except CheckpointError as error:
             raise CheckpointError(f"{folder} cannot be recorded: {error}") from None
-        except RuntimeError as error:
-            if dtype == "float32":
-                raise
+        except Exception as error:  # of transformers' code, with settings that fit no pass
+            if dtype == "float32" or not isinstance(error, RuntimeError):
+                raise CheckpointError(
+                    f"{folder} cannot be run: a trial pass of transformers' own code of {summary.family.title} ends in"
+                    f" an error ({_said(error)}), so settings of its config do not fit each other"
+                ) from None
             raise CheckpointError(
                 f"transformers' own code of {summary.family.title} does not run in {dtype} ({_said(error)}): choose"
                 " float32"
