@@ -15,7 +15,7 @@ ROOT = Path(__file__).parents[1]
 PACKAGE = "viz_transformer"
 # Each folder may import those before it, never those after it; a name with more parts is a folder in a folder.
 ORDER = (
-    *("numerals", "sentences", "text", "model", "checkpoint", "huggingface", "running"),
+    *("numerals", "sentences", "given", "text", "model", "checkpoint", "huggingface", "running"),
     *("measuring", "train", "analysis", "figures"),
     *("ui.compat", "ui.components", "ui.session", "ui.frame", "ui.pages", "command"),
 )
@@ -129,7 +129,11 @@ def test_no_page_imports_another() -> None:
 
 
 def test_nothing_stands_beside_the_folders() -> None:
-    for folder, files in ((".", {"numerals.py", "sentences.py"}), ("analysis", set()), ("ui", {"compat.py"})):
+    for folder, files in (
+        (".", {"numerals.py", "sentences.py", "given.py"}),
+        ("analysis", set()),
+        ("ui", {"compat.py"}),
+    ):
         assert {path.name for path in (ROOT / PACKAGE / folder).glob("*.py")} == {"__init__.py", *files}
 
 

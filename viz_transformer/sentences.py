@@ -14,9 +14,9 @@ _WRITER.maxlevel = 3
 
 
 def quoted(value: object, most: int = LONGEST_QUOTE) -> str:
-    """The value as Python writes it, at most so many characters; what was left out is an ellipsis."""
+    """The value as Python writes it, on one line, at most so many characters; what was left out is an ellipsis."""
     try:
-        written = _WRITER.repr(value)
+        written = " ".join(_WRITER.repr(value).split("\n"))
     except Exception:  # a number of more digits than Python writes, or an object that cannot describe itself
         written = f"<{type(value).__name__}>"
     return shortened(written, most)

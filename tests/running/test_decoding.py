@@ -422,7 +422,7 @@ def test_a_forced_end_token_ends_the_answer_there(strategy: Strategy) -> None:
         ({"force": {1: 5}, "prefix": "uv"}, "step 1 is forced, and it is part of the prefix of 2 tokens"),
         ({"ban": range(len(TARGET))}, "all 20 tokens are banned"),
         ({"ban": ["Ж"]}, "ban: 'Ж' is not a token of the target vocabulary"),
-        ({"ban": "uv"}, "ban='uv' is a text: give a list of tokens"),
+        ({"ban": "uv"}, "ban='uv' has to be a list of tokens"),
         ({"ban": [20]}, "id 20 is outside the vocabulary"),
         ({"force": {0: "uv"}}, "force: 'uv' is not a token of the target vocabulary"),
         ({"force": {-1: 5}}, "-1 is not a step"),

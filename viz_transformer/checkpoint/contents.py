@@ -19,6 +19,7 @@ from viz_transformer.checkpoint import files
 from viz_transformer.checkpoint.atomic import recover
 from viz_transformer.checkpoint.files import COPY_AGAIN, CheckpointError
 from viz_transformer.checkpoint.importers.refusals import other_kind
+from viz_transformer.given import PATH, optional, takes
 from viz_transformer.model.config import ModelConfig
 from viz_transformer.model.instrument import Anatomy, anatomy_of
 
@@ -91,9 +92,10 @@ def bundled_folder() -> Path:
     return checkout / "checkpoints" if (checkout / "pyproject.toml").is_file() else package / "_app" / "checkpoints"
 
 
-def list_checkpoints(folder: Path | None = None) -> tuple[Summary | Unreadable, ...]:
+@takes(folder=optional(PATH))
+def list_checkpoints(folder: str | Path | None = None) -> tuple[Summary | Unreadable, ...]:
     """The checkpoints in a folder of checkpoints (the bundled ones by default), by name; reads JSON only."""
-    folder = bundled_folder() if folder is None else folder
+    folder = bundled_folder() if folder is None else Path(folder)
     if not folder.is_dir():
         return ()
     for entry in folder.glob(".*.old"):

@@ -32,6 +32,7 @@ from viz_transformer.checkpoint.contents import (
 from viz_transformer.checkpoint.files import COPY_AGAIN, CheckpointError
 from viz_transformer.checkpoint.weights import Shapes, all_finite, check_safetensors, check_stored, read_into
 from viz_transformer.checkpoint.writing import OutputError, reason, write_file
+from viz_transformer.given import FLAG, MAPPING, PAIRS, PATH, TEXT, instance, optional, takes
 from viz_transformer.model.config import MAX_LAYERS, ModelConfig
 from viz_transformer.model.instrument import OF_ANOTHER, Anatomy, Instrument, NotTold
 from viz_transformer.model.kinds import SideName
@@ -104,6 +105,7 @@ class Checkpoint:
             raise NotTold(OF_ANOTHER)
         return codec
 
+    @takes(language=TEXT, source_language=TEXT, special_tokens=FLAG, chat=FLAG)
     def read_as(
         self, *, language: str = "", source_language: str = "", special_tokens: bool = False, chat: bool = False
     ) -> Checkpoint:
@@ -164,6 +166,18 @@ def load(where: str | Path) -> Checkpoint:
     raise CheckpointError(f"{folder} is being written again and again: open it when the training pauses")
 
 
+@takes(
+    folder=PATH,
+    state_dict=MAPPING,
+    config=instance("a vt.ModelConfig", ModelConfig),
+    source_codec=optional(instance("a codec", Codec)),
+    target_codec=optional(instance("a codec", Codec)),
+    card=MAPPING,
+    history_csv=optional(TEXT),
+    examples=PAIRS,
+    snapshots=optional(MAPPING),
+    dtype=TEXT,
+)
 def save_checkpoint(
     folder: str | Path,
     *,

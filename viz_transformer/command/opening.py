@@ -17,6 +17,7 @@ from viz_transformer.checkpoint.folders import RECORDING
 from viz_transformer.checkpoint.library import check_name
 from viz_transformer.checkpoint.recordings import read_recording
 from viz_transformer.command.server import show
+from viz_transformer.given import FLAG, TEXT, takes
 from viz_transformer.running.record import Trace, is_watched
 from viz_transformer.sentences import in_one_line, quoted
 
@@ -48,6 +49,7 @@ _open: list[OpenApp] = []
 """The app that this process has open, if it has one: a notebook does not have to keep it."""
 
 
+@takes(name=TEXT, browser=FLAG)
 def open_app(trace: Trace, *, name: str = USUAL_NAME, browser: bool = True) -> OpenApp:
     """Show the trace of a watched module in the app, in a browser; the app is started if this program has none open.
 

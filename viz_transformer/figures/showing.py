@@ -28,14 +28,20 @@ from viz_transformer.figures.components.scrubber import scrubber_payload, steps_
 from viz_transformer.figures.components.standalone import HtmlFigure
 from viz_transformer.figures.components.tokens import token_data
 from viz_transformer.figures.labels import file_name
+from viz_transformer.given import POSITIONS, TEXT, Kind, is_whole, takes
 from viz_transformer.model.kinds import KINDS, KindName, kinds_of
 from viz_transformer.running.decoding import Run
 from viz_transformer.running.record import Trace
 from viz_transformer.sentences import capitalised, quoted
 
 Form = Literal["map", "lines", "text"]
+HEADS = Kind(
+    lambda value: value is None or isinstance(value, str) or is_whole(value) or POSITIONS.accepts(value),
+    "a head, a list of heads, 'mean' or 'max'",
+)
 
 
+@takes(what=TEXT, head=HEADS, form=TEXT)
 def show(
     run: Run | Trace, what: str, *, head: int | Sequence[int] | HeadsCombined | None = None, form: Form = "map"
 ) -> HtmlFigure:

@@ -441,7 +441,7 @@ class HuggingFaceCodec:
 
     def _checked(self, given: int) -> int:
         try:
-            id = index(given)
+            id = index(None if isinstance(given, bool) else given)  # type: ignore[arg-type]
         except TypeError:
             raise ValueError(f"{given!r:.40} is not a token id: ids are whole numbers") from None
         if not 0 <= id < len(self.names):

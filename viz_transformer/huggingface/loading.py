@@ -16,6 +16,7 @@ from viz_transformer.checkpoint.devices import FLOAT32, PROCESSOR, check_dtype, 
 from viz_transformer.checkpoint.files import CheckpointError
 from viz_transformer.checkpoint.ignoring import matched, unmatched
 from viz_transformer.checkpoint.store import Checkpoint
+from viz_transformer.given import FLAG, PATH, TEXT, Kind, takes
 from viz_transformer.huggingface.folder import is_huggingface, read_folder
 from viz_transformer.huggingface.misplaced import instead_of
 from viz_transformer.huggingface.names import is_name, not_allowed
@@ -35,6 +36,12 @@ class _Wishes:
     everywhere: bool = False
 
 
+@takes(
+    where=Kind(PATH.accepts, "the path of a folder, or the name of a bundled checkpoint"),
+    device=TEXT,
+    dtype=TEXT,
+    allow_download=FLAG,
+)
 def load(
     where: str | Path,
     *,

@@ -12,6 +12,7 @@ from typing import Any
 from viz_transformer import numerals
 from viz_transformer.checkpoint import Checkpoint
 from viz_transformer.checkpoint.writing import check_output, write_file
+from viz_transformer.given import CALLABLE, PAIRS, PATH, TEXT, WHOLE, optional, takes
 from viz_transformer.measuring.answering import Answer, Progress, answers_of, sides, source_ids
 from viz_transformer.measuring.app_links import app_link, both_shown
 from viz_transformer.measuring.data import Pair
@@ -26,6 +27,7 @@ from viz_transformer.measuring.evaluation import (
 )
 from viz_transformer.measuring.scores import check_bleu, overlap_metrics, reference_lists
 from viz_transformer.numerals import significant
+from viz_transformer.running.tracing import CHECKPOINT
 
 SAMPLES = 1000
 """Of the bootstrap."""
@@ -73,6 +75,15 @@ class Both:
         }
 
 
+@takes(
+    first=CHECKPOINT,
+    second=CHECKPOINT,
+    pairs=PAIRS,
+    beam=optional(WHOLE),
+    bleu=optional(TEXT),
+    differences=optional(PATH),
+    progress=optional(CALLABLE),
+)
 def compare(
     first: Checkpoint,
     second: Checkpoint,

@@ -15,6 +15,7 @@ from typing import Any
 from viz_transformer import numerals
 from viz_transformer.checkpoint import Checkpoint
 from viz_transformer.checkpoint.writing import check_output, write_file
+from viz_transformer.given import CALLABLE, FLAG, PAIRS, PATH, TEXT, TOKENS, WHOLE, optional, takes
 from viz_transformer.measuring.answering import (
     Answer,
     Progress,
@@ -43,6 +44,7 @@ from viz_transformer.measuring.scores import (
     reference_lists,
     token_line,
 )
+from viz_transformer.running.tracing import CHECKPOINT
 from viz_transformer.sentences import shortened
 from viz_transformer.text.codec import Codec
 from viz_transformer.text.tokenizers import Tokenizer
@@ -66,6 +68,18 @@ def wilson(k: int, n: int, z: float = 1.959963984540054) -> tuple[float, float]:
     return (centre - half) / scale if k else 0.0, (centre + half) / scale if k < n else 1.0
 
 
+@takes(
+    ckpt=CHECKPOINT,
+    pairs=PAIRS,
+    beam=optional(WHOLE),
+    seen_sources=optional(TOKENS),
+    bleu=optional(TEXT),
+    group=FLAG,
+    equivalence=optional(TEXT),
+    count_too_long=FLAG,
+    errors=optional(PATH),
+    progress=optional(CALLABLE),
+)
 def evaluate(
     ckpt: Checkpoint,
     pairs: Sequence[Pair],

@@ -22,6 +22,7 @@ from viz_transformer.checkpoint.describe import WORSE, without_tensors
 from viz_transformer.checkpoint.files import TOO_LARGE
 from viz_transformer.checkpoint.grading import LONGEST, UNTOLD, texts_up_to
 from viz_transformer.checkpoint.store import add_to_card
+from viz_transformer.given import TEXTS, instance, optional, takes
 from viz_transformer.measuring.answering import TokenScores, readable, target_scores, window_scores
 from viz_transformer.measuring.data import Pair
 from viz_transformer.measuring.sample import Sample, SampleText, read_sample
@@ -30,7 +31,7 @@ from viz_transformer.measuring.walk import walk
 from viz_transformer.model.causality import is_causal
 from viz_transformer.model.instrument import OF_ANOTHER, Anatomy
 from viz_transformer.running.record import Trace
-from viz_transformer.running.tracing import trace
+from viz_transformer.running.tracing import CHECKPOINT, trace
 
 Array = NDArray[Any]
 Texts = str | Sequence[str] | Sequence[Pair]
@@ -121,6 +122,11 @@ class Verification:
         return found
 
 
+@takes(
+    ckpt=CHECKPOINT,
+    sample=optional(instance("a path, or a sample that was read", str, Path, Sample)),
+    texts=optional(TEXTS),
+)
 def verify(ckpt: Checkpoint, sample: str | Path | Sample | None = None, texts: Texts | None = None) -> Verification:
     """Whether the checkpoint is read as it was trained, as far as what is given can tell.
 

@@ -18,12 +18,13 @@ import torch
 from torch import Tensor
 
 from viz_transformer.checkpoint import Checkpoint
+from viz_transformer.given import CALLABLE, IDS, MAPPING, TEXT_OR_IDS, TOKENS, WHOLE, instance, optional, takes
 from viz_transformer.model import instrument
 from viz_transformer.model.instrument import NUMBER_BYTES, Anatomy
 from viz_transformer.model.tap import Thin
 from viz_transformer.running.anew import Anew, only
 from viz_transformer.running.beam_tree import BeamTree
-from viz_transformer.running.edits import Edit, check_edits
+from viz_transformer.running.edits import EDITS, Edit, check_edits
 from viz_transformer.running.joined import JoinedSteps
 from viz_transformer.running.labels import Labels, labels_of
 from viz_transformer.running.own_rows import own_rows
@@ -32,6 +33,7 @@ from viz_transformer.running.search import DecoderState, Found, Progress, beam_s
 from viz_transformer.running.step import Choosing, Held, Step, attention_rows, read_for_rows
 from viz_transformer.running.strategies import Beam, Greedy, Sampling, Strategy, chosen, distribution, first_greatest
 from viz_transformer.running.tracing import (
+    CHECKPOINT,
     TextOrIds,
     check_edits_ran,
     decoder_input,
@@ -45,6 +47,7 @@ from viz_transformer.sentences import quoted
 from viz_transformer.text.rules import Rule, removals
 
 GREEDY = Greedy()
+STRATEGY = instance("a strategy: vt.Greedy(), vt.Sampling() or vt.Beam(4)", Greedy, Sampling, Beam)
 
 Stopped = Literal["end token", "maximum length"]
 Force = Mapping[int, int | str]
@@ -139,6 +142,18 @@ def decode(
     ).run_to_the_end()
 
 
+@takes(
+    ckpt=CHECKPOINT,
+    source=TEXT_OR_IDS,
+    strategy=STRATEGY,
+    prefix=optional(TEXT_OR_IDS),
+    target=optional(TEXT_OR_IDS),
+    force=optional(MAPPING),
+    ban=TOKENS,
+    max_steps=optional(WHOLE),
+    edits=EDITS,
+    progress=optional(CALLABLE),
+)
 def decode_stream(
     ckpt: Checkpoint,
     source: TextOrIds,
@@ -188,6 +203,7 @@ def decode_stream(
     return DecodeStream(_decode_beam(job, strategy) if isinstance(strategy, Beam) else _decode_stepwise(job))
 
 
+@takes(ckpt=CHECKPOINT, source=TEXT_OR_IDS, ids=IDS, strategy=STRATEGY, forced=WHOLE, ban=TOKENS, edits=EDITS)
 def follow(
     ckpt: Checkpoint,
     source: TextOrIds,
@@ -559,8 +575,6 @@ def _given_tokens(ckpt: Checkpoint, given: Force, what: str) -> dict[int, int]:
 
 def _given_ids(ckpt: Checkpoint, given: Iterable[int | str], what: str) -> list[int]:
     codec = ckpt.codec("target")
-    if isinstance(given, str):
-        raise ValueError(f"{what}={given!r:.60} is a text: give a list of tokens")
     found: list[int] = []
     for each in given:
         if isinstance(each, str):

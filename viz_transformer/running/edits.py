@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from viz_transformer import numerals
+from viz_transformer.given import Kind, shown
 from viz_transformer.model.instrument import Anatomy
 from viz_transformer.model.kinds import SIDE_OF, StackName
 from viz_transformer.model.points import unknown_point
@@ -58,12 +59,12 @@ _FIELDS: dict[str, tuple[Callable[[object], bool], str]] = {
     "bool": (lambda value: isinstance(value, bool), "true or false"),
     "int": (_is_whole, "a whole number"),
     "int | None": (lambda value: value is None or _is_whole(value), "a whole number, or nothing"),
-    "float": (_is_number, "a number"),
+    "float": (lambda value: _is_number(value) and value == value, "a number"),
     "Numbers": (
         lambda value: _shape(value) is not None,
         "a number, a tensor or an array of numbers, or nested rows of numbers of equal lengths",
     ),
-    "tuple[float, ...]": (_is_row(_is_number), "a row of numbers"),
+    "tuple[float, ...]": (_is_row(lambda value: _is_number(value) and value == value), "a row of numbers"),
     "tuple[int | None, ...]": (
         _is_row(lambda value: value is None or _is_whole(value)),
         "a row of whole numbers, or nothing in their place",
@@ -81,7 +82,7 @@ class _Edit(ABC):
         for field in fields(self):
             accepts, what = _FIELDS[str(field.type)]
             if not accepts(value := getattr(self, field.name)):
-                raise ValueError(f"{type(self).__name__}: {field.name}={_named(value)} has to be {what}")
+                raise ValueError(f"{type(self).__name__}: {field.name}={shown(value)} has to be {what}")
 
     @property
     def row_local(self) -> bool:
@@ -315,6 +316,10 @@ class RemovePositions(_Edit):
 
 
 Edit = AblateHead | Scale | Replace | SetMask | FixRow | RemovePositions
+EDITS = Kind(
+    lambda value: isinstance(value, Sequence) and all(isinstance(each, _Edit) for each in value),
+    'a list of edits, such as [vt.edits.AblateHead("decoder.0.self", 1)]',
+)
 _KINDS: dict[str, type[Edit]] = {
     kind.__name__: kind for kind in (AblateHead, Scale, Replace, SetMask, FixRow, RemovePositions)
 }
@@ -423,14 +428,6 @@ def _as_tuples(given: Tensor | NDArray[np.generic]) -> Any:
 def _with_numbers(truths: Any) -> Any:
     """True as 1 and False as 0."""
     return tuple(map(_with_numbers, truths)) if isinstance(truths, tuple) else float(truths)
-
-
-def _named(value: object) -> str:
-    """A value that does not fit, for a sentence: of a tensor or an array its shape, and not its numbers."""
-    if isinstance(value, Tensor | np.ndarray):
-        kind = "a tensor" if isinstance(value, Tensor) else "an array"
-        return f"{kind} of {str(value.dtype).removeprefix('torch.')} of shape {tuple(value.shape)}"
-    return quoted(value)
 
 
 def _frozen(value: Any, axes: int = MOST_AXES) -> Any:

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from viz_transformer import numerals
 from viz_transformer.checkpoint import Checkpoint
+from viz_transformer.given import NUMBER, takes
 from viz_transformer.running.decoding import GREEDY, Run, decode
 from viz_transformer.running.step import Candidate, Step
 from viz_transformer.running.strategies import Beam, Strategy
@@ -23,6 +24,7 @@ class Fork:
     second: Run
 
 
+@takes(below=NUMBER)
 def fork(
     ckpt: Checkpoint,
     source: TextOrIds,

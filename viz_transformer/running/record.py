@@ -30,6 +30,7 @@ from viz_transformer.checkpoint.untrusted import (
     regular_size,
 )
 from viz_transformer.checkpoint.writing import replace_file
+from viz_transformer.given import PATH, shown, takes
 from viz_transformer.model.attention import DIVISORS, attention_scores, split_heads
 from viz_transformer.model.config import MAX_LAYERS, ModelConfig
 from viz_transformer.model.described import DESCRIBED, LONGEST_TEXT, anatomy_from_dict, anatomy_to_dict
@@ -203,6 +204,8 @@ class Trace:
 
     def __getitem__(self, name: str) -> Tensor:
         """A recorded or derived point. Raises KeyError with near matches, or the reason why this model lacks it."""
+        if not isinstance(name, str):
+            raise KeyError(f"{shown(name)} is not the name of a point: trace.points() lists them")
         if name in self.values:
             return self.values[name]
         if name in self._derived:
@@ -301,6 +304,7 @@ class Trace:
             differences[name] = float(gap.nan_to_num(nan=torch.inf).max()) if gap.numel() else 0.0
         return differences
 
+    @takes(path=PATH)
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write one safetensors file, whole or not at all. Raises OutputError if it cannot be written.
 
@@ -344,6 +348,7 @@ class Trace:
         replace_file(path, lambda new: _save(tensors, new, metadata))
 
     @classmethod
+    @takes(path=PATH)
     def load(cls, path: str | os.PathLike[str]) -> Trace:
         """The trace that `save` wrote. Raises ValueError with one sentence for anything else.
 

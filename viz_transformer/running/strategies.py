@@ -170,6 +170,8 @@ class Beam:
         if self.penalty not in (None, "gnmt", "power"):
             raise ValueError(f"penalty={quoted(self.penalty)} is not known: choose gnmt or power")
         _check_whole("n_best", self.n_best, 1, self.width)
+        if not isinstance(self.count_end, bool):
+            raise ValueError(f"count_end={quoted(self.count_end)} has to be True or False")
 
     def filled(self, own: BeamSettings | None = None) -> Beam:
         """The same search with every setting: those that are None as the model's `own` settings have them, and without

@@ -11,21 +11,24 @@ from torch import Tensor
 
 from viz_transformer.checkpoint import Checkpoint
 from viz_transformer.checkpoint.grading import standing_of
+from viz_transformer.given import TEXT_OR_IDS, instance, optional, takes
 from viz_transformer.model import instrument
 from viz_transformer.model.causality import is_causal
 from viz_transformer.model.instrument import Anatomy
 from viz_transformer.model.kinds import SIDES, SideName
 from viz_transformer.model.tap import Recorder, Thin
 from viz_transformer.running.anew import Anew, only
-from viz_transformer.running.edits import Edit, check_edits
+from viz_transformer.running.edits import EDITS, Edit, check_edits
 from viz_transformer.running.record import Tokens, Trace, output_maps, trace_values
 from viz_transformer.running.search import reads_ahead_because
 from viz_transformer.text.codec import TextCodec
 from viz_transformer.text.shortening import TooLong
 
 TextOrIds = str | Sequence[int]
+CHECKPOINT = instance("a checkpoint: open one with vt.load", Checkpoint)
 
 
+@takes(ckpt=CHECKPOINT, source=TEXT_OR_IDS, target=optional(TEXT_OR_IDS), edits=EDITS)
 def trace(ckpt: Checkpoint, source: TextOrIds, target: TextOrIds | None = None, *, edits: Sequence[Edit] = ()) -> Trace:
     """Everything that happens when the model reads `source` and is given `target`.
 

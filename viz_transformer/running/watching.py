@@ -10,6 +10,7 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
+from viz_transformer.given import TEXT, Kind, instance, optional, takes
 from viz_transformer.model.instrument import Anatomy
 from viz_transformer.model.kinds import KINDS
 from viz_transformer.model.point import Point
@@ -23,7 +24,7 @@ from viz_transformer.model.watched import (
     watched_anatomy,
     watched_point,
 )
-from viz_transformer.running.edits import Edit, check_edits
+from viz_transformer.running.edits import EDITS, Edit, check_edits
 from viz_transformer.running.record import Trace, next_of, tokens_of_names, trace_value
 from viz_transformer.running.tracing import check_edits_ran
 from viz_transformer.running.watched_call import Change, SeenCall, SeenMap, see
@@ -34,6 +35,16 @@ CLOSED = -1e4
 """A score from here down whose weight is exactly 0 counts as masked: models write -inf, -1e9 or float32's least."""
 
 
+@takes(
+    module=instance("a torch module", nn.Module),
+    call=Kind(callable, "a function that calls the module, such as lambda: model(ids)"),
+    tokens=Kind(
+        lambda value: isinstance(value, Sequence) and not isinstance(value, bytes | bytearray),
+        "a list of strings, or two such lists, the source's and the target's",
+    ),
+    edits=EDITS,
+    name=optional(TEXT),
+)
 def watch(
     module: nn.Module,
     call: Callable[[], Any],

@@ -396,7 +396,7 @@ class Codec:
 
     def _checked_id(self, given: int) -> int:
         try:
-            id = index(given)
+            id = index(None if isinstance(given, bool) else given)  # type: ignore[arg-type]
         except TypeError:
             raise ValueError(f"{given!r:.40} is not a token id: ids are whole numbers") from None
         if not 0 <= id < len(self.vocabulary):

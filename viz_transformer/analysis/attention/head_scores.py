@@ -17,6 +17,7 @@ from viz_transformer.analysis.attention.maps import (
     unseen_layers,
     value_lengths,
 )
+from viz_transformer.given import TEXT, Kind, instance, optional, takes
 from viz_transformer.model.kinds import KINDS, KindName
 from viz_transformer.running.record import Tokens, Trace
 
@@ -46,6 +47,22 @@ class Score:
         return self.values - self.baseline
 
 
+_SPECIALS = optional(
+    Kind(
+        lambda value: (
+            isinstance(value, Sequence | np.ndarray) and all(isinstance(each, bool | np.bool_) for each in value)
+        ),
+        "a list of True and False, one for each token: special_positions makes it",
+    )
+)
+
+
+@takes(
+    trace=instance("a trace: that of a run, or what vt.trace returns", Trace),
+    kind=TEXT,
+    source_special=_SPECIALS,
+    target_special=_SPECIALS,
+)
 def head_scores(
     trace: Trace,
     kind: KindName,

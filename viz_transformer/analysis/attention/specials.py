@@ -4,11 +4,17 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from viz_transformer.given import Kind, optional, takes
+
 if TYPE_CHECKING:
     from viz_transformer.running.record import Tokens
     from viz_transformer.text.codec import TextCodec
 
 
+@takes(
+    side=Kind(lambda value: hasattr(value, "originals"), "the tokens of a side: trace.src or trace.tgt"),
+    codec=optional(Kind(lambda value: hasattr(value, "special_ids"), "a codec: ckpt.codec('source') or ('target')")),
+)
 def special_positions(side: Tokens, codec: TextCodec | None) -> tuple[bool, ...]:
     """True for each special token of a side (start, end, padding, and what else its codec counts among them).
 

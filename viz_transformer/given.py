@@ -1,0 +1,113 @@
+"""What the public functions take: anything of another type ends in one sentence that says what is expected."""
+
+from __future__ import annotations
+
+import inspect
+import os
+from collections.abc import Callable, Collection, Mapping, Sequence
+from functools import wraps
+from numbers import Integral, Real
+from typing import Any, NamedTuple, ParamSpec, TypeVar
+
+from viz_transformer.sentences import quoted
+
+P = ParamSpec("P")
+R = TypeVar("R")
+
+
+class Kind(NamedTuple):
+    """What may be given, and what it is called in "... has to be ..."."""
+
+    accepts: Callable[[Any], bool]
+    what: str
+
+
+def takes(**kinds: Kind) -> Callable[[Callable[P, R]], Callable[P, R]]:
+    """The function, whose arguments of these names are checked first. Raises ValueError with one sentence."""
+
+    def checked(function: Callable[P, R]) -> Callable[P, R]:
+        signature = inspect.signature(function)
+
+        @wraps(function)
+        def call(*args: P.args, **named: P.kwargs) -> R:
+            for name, value in signature.bind(*args, **named).arguments.items():
+                if name in kinds and not kinds[name].accepts(value):
+                    raise ValueError(f"{name}={shown(value)} has to be {kinds[name].what}")
+            return function(*args, **named)
+
+        return call
+
+    return checked
+
+
+def shown(value: object) -> str:
+    """A value that does not fit, for a sentence: of a tensor or an array its shape, and not its numbers."""
+    dtype, shape = getattr(value, "dtype", None), getattr(value, "shape", None)
+    if dtype is not None and shape is not None:
+        what = "a tensor" if type(value).__module__.startswith("torch") else "an array"
+        return f"{what} of {str(dtype).removeprefix('torch.')} of shape {tuple(shape)}"
+    return quoted(value)
+
+
+def instance(what: str, *classes: type) -> Kind:
+    """A value of one of these classes."""
+    return Kind(lambda value: isinstance(value, classes), what)
+
+
+def optional(kind: Kind) -> Kind:
+    """The same, or None."""
+    return Kind(lambda value: value is None or kind.accepts(value), f"{kind.what}, or None")
+
+
+def is_whole(value: object) -> bool:
+    """Whether it is a whole number; True and False are none."""
+    return isinstance(value, Integral) and not isinstance(value, bool)
+
+
+def is_number(value: object) -> bool:
+    """Whether it is a number; True and False are none."""
+    return isinstance(value, Real) and not isinstance(value, bool)
+
+
+def _are_ids(value: object) -> bool:
+    """Whether it is a sequence of ids, as far as its type tells; each of them is checked where it is looked up."""
+    if (dtype := getattr(value, "dtype", None)) is not None:  # an array, or a tensor
+        return "int" in str(dtype) and len(getattr(value, "shape", ())) == 1
+    return isinstance(value, Sequence) and not isinstance(value, str | bytes | bytearray | memoryview)
+
+
+def _is_collection(value: object) -> bool:
+    """Whether it holds things, each of them to be looked at: no text, no bytes, no array."""
+    bare = isinstance(value, Collection) and not isinstance(value, str | bytes | bytearray | memoryview | Mapping)
+    return bare and not hasattr(value, "dtype")
+
+
+def _are_pairs(value: object) -> bool:
+    return isinstance(value, Sequence) and all(
+        isinstance(pair, list | tuple) and len(pair) == 2 and all(isinstance(text, str) for text in pair)
+        for pair in value
+    )
+
+
+TEXT = instance("a text", str)
+FLAG = instance("True or False", bool)
+WHOLE = Kind(is_whole, "a whole number")
+NUMBER = Kind(is_number, "a number")
+PATH = instance("a path", str, os.PathLike)
+CALLABLE = Kind(callable, "a function")
+MAPPING = instance("a dictionary", Mapping)
+TEXT_OR_IDS = Kind(lambda value: isinstance(value, str) or _are_ids(value), "a text, or a list of ids")
+IDS = Kind(_are_ids, "a list of ids")
+TOKENS = Kind(_is_collection, "a list of tokens")
+POSITIONS = Kind(
+    lambda value: _is_collection(value) and all(map(is_whole, value)), "a list of positions, which are whole numbers"
+)
+TEXTS = Kind(
+    lambda value: (
+        isinstance(value, str)
+        or _are_pairs(value)
+        or (_are_ids(value) and all(isinstance(each, str) for each in value))
+    ),
+    "a text, a list of texts, or a list of pairs of them",
+)
+PAIRS = Kind(_are_pairs, "a list of pairs of texts, source and target")
