@@ -113,7 +113,7 @@ def other_tokens(ckpt: vt.Checkpoint, run: vt.Run) -> Figures:
         "target": vt.analysis.special_positions(run.trace.tgt, ckpt.target_codec),
     }
 
-    # What is left of a row is brought to a sum of 1 again, and how much was hidden of it is kept.
+    # What is left of a row is rescaled to sum to 1 again, and how much was hidden of it is kept.
     hidden = vt.analysis.hidden_keys(view.weights, special["source"], renormalise=True)
     print(f"special tokens hold {percent(hidden.hidden_mass.mean())} of the weight of {view.title}")
     kept = np.flatnonzero(~hidden.hidden)

@@ -14,7 +14,7 @@ from viz_transformer.ui.session import state
 HOW = {
     "attention": "Read from left to right. A product stands where the row of its query meets the column of its key;"
     " ÷ √d_k makes scores of products, softmax makes weights of a row of scores, and a row of weights mixes the rows of"
-    " V. Point at a cell to see it worked out.",
+    " V. Point at a cell to see it computed.",
     "simplex": "Weights over two keys are a point of a segment, over three keys a point of a triangle: a corner is all"
     " weight on one key, the middle is an even row.",
     "scaling": "Products of random vectors have variance d_k. Without the division a softmax over them puts nearly all"

@@ -33,15 +33,15 @@ HOW = (
     " bars are probabilities over the whole vocabulary, before anything is chosen."
 )
 DRAWN = (
-    "From the left to the right, as it is worked out: strips are vectors of the stream, by some of their numbers; a"
-    " ribbon is as wide as an attention weight; a sub-layer is filled as far as its share added"
+    "Read left to right, in the order it is computed. Each strip is a vector of the residual stream (a sample of its"
+    " numbers), a ribbon is as wide as an attention weight, and the bar in a sub-layer shows how much it added"
 )
 MOVES = (
-    " A double click, the wheel or + goes in: to a layer, to an attention, to one weight and its multiplications;"
-    " Escape or − comes out. Space plays, arrow keys lead through what is beside each other, and a click chooses an"
-    " attention for all pages."
+    " Double-click, or use the wheel or +, to zoom in: to a layer, an attention, one weight and its multiplications."
+    " Escape or − zooms out. Space plays, the arrow keys move between neighbours, and a click selects an attention on"
+    " all pages."
 )
-WHOLE = f"{DRAWN}; the bars are probabilities. What is written is read at the next step.{MOVES}"
+WHOLE = f"{DRAWN}. The bars on the right are probabilities; the token written is read at the next step.{MOVES}"
 WHOLE_READ = f"{DRAWN}. Nothing is written.{MOVES}"
 NOT = (
     "A large weight is neither a translation link nor a cause of the answer. A probability is the model's, not the"
@@ -157,10 +157,10 @@ def target_switch(shown: Shown) -> None:
     """Gives the model an answer instead of letting it write one, and takes it back."""
     if state.SHARED.now().target is None:
         st.button(
-            "Give the answer",
+            "Force an answer",
             key="run_give",
             on_click=lambda: state.select(target=shown.run.text),
-            help="Put another answer in the place of the model's own, and see what the model makes of each token of it",
+            help="Teacher forcing: put another answer in the place of the model's own, and see its probabilities for each token",
             type="tertiary",
         )
     else:
@@ -244,7 +244,7 @@ def stopped(shown: Shown) -> str:
     """Why a run ended without an end token."""
     most, steps = shown.ckpt.anatomy.max_target, len(shown.run.steps)
     if not shown.ckpt.codec("target").ends:
-        return f"This model knows no end: it stopped after {steps} steps, when it had read {most} tokens, its maximum."
+        return f"This model has no end token; it stopped after {steps} steps, at its limit of {most} tokens."
     return f"The model stopped at its maximum of {steps} steps, without an end token."
 
 
@@ -345,7 +345,7 @@ def compared(shown: Shown) -> str | None:
     if found is None:
         return None
     gap = found.difference(recording.recorded(shown, state.selection()))
-    then = "A double click goes in." if whole else "Click any cell."
+    then = "Double-click to zoom in." if whole else "Click any cell."
     if gap == 0:
         return f"Live, identical to the recording. {then}"
     if math.isinf(gap):

@@ -12,7 +12,7 @@ HOW = (
     "On top stands one query against all keys: click a key, or a token above, and the ladder follows. Below it, one"
     " line of the computation after the other, from the two tokens to the stream; the active line has its numbers at"
     " the right. The products add up to the score; the score is divided, masked and brought to a share of the row. What"
-    " is worked out here is float64 arithmetic on the recorded numbers; beside it stands what the run recorded in"
+    " is computed here is float64 arithmetic on the recorded numbers; beside it stands what the run recorded in"
     " float32, and their difference is rounding. The printed values recompute the cell: take the program along."
 )
 NOT = (
@@ -21,7 +21,7 @@ NOT = (
     " change of basis leaves every score as it is; what stays is W_Q and W_K together, and W_V and W_O together."
 )
 
-OF_RECORDING = "Its queries, keys and values were not recorded, so no weight can be worked out again."
+OF_RECORDING = "Its queries, keys and values were not recorded, so no weight can be recomputed."
 
 frame.title("One weight")
 asked = questions.place()

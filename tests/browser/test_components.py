@@ -360,7 +360,7 @@ def test_the_text_is_shaded_by_the_chosen_querys_weights_and_by_the_chosen_keys(
         right_to_left = stage.get_by_role("listbox").nth(1).get_attribute("dir") == "rtl"
         page.keyboard.press("ArrowLeft" if right_to_left else "ArrowRight")
         expect_address(page, t=2, i=2)
-        page.get_by_role("button", name="what reads the key").click()
+        page.get_by_role("button", name="to this key").click()
         expect_darkness(targets, by_weight(weights[:, 2]))
         sources.nth(0).click()
         expect_address(page, t=2, i=0)

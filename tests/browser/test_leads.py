@@ -80,7 +80,7 @@ def test_the_run_in_five_stops_is_walked_to_its_end_by_keyboard_and_moves_nothin
             assert row["x"] > title["x"] + title["width"]
             onward = page.locator(".st-key-stop a")
         below = question.bounding_box()["y"]
-        page.locator(".st-key-stop").get_by_role("button", name="End").click()
+        page.locator(".st-key-stop").get_by_role("button", name="Leave the tour").click()
         expect(page.locator(".st-key-stop")).to_have_count(0)
         expect_address(page, stop=None)
         assert question.bounding_box()["y"] == below

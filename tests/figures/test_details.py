@@ -1,4 +1,4 @@
-"""Every number of the deeper levels is one of the trace, for each bundled model; and one weight can be worked out."""
+"""Every number of the deeper levels is one of the trace, for each bundled model; and one weight can be computed."""
 
 from dataclasses import asdict, replace
 from functools import cache
@@ -132,7 +132,7 @@ def check_strongest(arrays, name, weights):
 
 
 def check_attention(recorded, data):
-    """Each array of a head against the trace, and the weight worked out of it; none is left over."""
+    """Each array of a head against the trace, and the weight computed from it; none is left over."""
     header, arrays = unpacked(data)
     site, head = KINDS[header["kind"]].site(header["layer"]), header["head"]
     heads = recorded.anatomy.attentions[site]

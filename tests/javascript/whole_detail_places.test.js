@@ -230,7 +230,7 @@ test("all matrices, labels and maps of an attention stand in its room, and nothi
   }
 })
 
-test("an attention is worked out from the left to the right, each sign between what it joins", () => {
+test("an attention is computed from the left to the right, each sign between what it joins", () => {
   for (const { place } of attentions) {
     const { signs } = place
     assert.deepEqual(
@@ -454,7 +454,7 @@ const ROW = {
   at: 1,
 }
 
-test("a weight is worked out as by hand: products, sum, and its share of e to all scores", () => {
+test("a weight is computed as by hand: products, sum, and its share of e to all scores", () => {
   const found = workedOut(ROW)
   assert.deepEqual(found.products, [3, 1, -2])
   assert.equal(found.sum, 2)

@@ -213,7 +213,7 @@ def test_equal_sources_are_joined_and_decoded_once(monkeypatch: pytest.MonkeyPat
 
 
 def test_bleu_of_tokens_is_sacrebleus_of_the_models_own_tokens(monkeypatch: pytest.MonkeyPatch):
-    """Lower-cased spaCy tokens, worked out by hand; an unknown word of a reference stays what it is."""
+    """Lower-cased spaCy tokens, computed by hand; an unknown word of a reference stays what it is."""
     ckpt = with_words()
     pairs = [("a", "The cat doesn't sit, it sat."), ("b", "A zebra ran home on it."), ("c", "it is <unk> on the mat")]
     written = {"a": "the cat do n't sat , it sat .", "b": "a zebra ran home on it .", "c": "it is zebra on the mat"}

@@ -301,7 +301,7 @@ def test_neighbours_are_those_of_the_selected_token_until_an_entry_is_chosen(app
     assert list(found["id"]) == [each.id for each in want.nearest]
     assert list(found["cosine"]) == pytest.approx([each.cosine for each in want.nearest])
     assert f"Nearest to “{TEXT[2]}”, id {entry}" in words(app)
-    assert f"mean cosine of {want.mean:.3f}, deviation {want.deviation:.3f}" in words(app)
+    assert f"mean cosine {want.mean:.3f} (standard deviation {want.deviation:.3f})" in words(app)
     goes_to(app, input_entry="9")
     assert "id 9" in words(app) and app.session_state["selection"]["input_entry"] == 9
     app.button(key="input_own").click()

@@ -93,11 +93,11 @@ def test_a_model_without_examples_that_cannot_read_the_text_shows_one_that_it_ca
 ) -> None:
     import_file(nano / "ckpt.pt", shelf / "letters", Answers(target_vocab=nano / "meta.pkl"))
     app = alone("attention", checkpoint="letters", text="29,284.30")
-    assert "Dimmed below: the run of “abcde”" in words(app)
-    button = next(each for each in app.button if each.label == "Use that")
+    assert "Greyed out below: the run of “abcde”" in words(app)
+    button = next(each for each in app.button if each.label == "Use the example")
     button.click().run()
     assert not app.exception and app.session_state["selection"]["text"] == "abcde"
-    assert "Dimmed below" not in words(app)
+    assert "Greyed out below" not in words(app)
 
 
 def test_an_answer_of_special_tokens_alone_is_said_to_be_that(alone: Callable[..., AppTest], shelf: Path) -> None:

@@ -324,7 +324,7 @@ def test_a_text_that_cannot_be_read_keeps_the_last_run_dimmed_and_says_what_can_
     assert row["edit"]["text"] == "9" * 100 and [chip["text"] for chip in row["chips"]] == ["<s>", "7", "</s>"]
     assert [button.label for button in app.button if button.key.startswith("problem")] == [
         "Use the first 48 tokens",
-        "Undo",
+        "Back to the last run",
     ]
     app.button(key="problem_0").click().run()
     assert app.text_area(key="run_text").value == "9" * 46
@@ -334,12 +334,12 @@ def test_a_text_that_cannot_be_read_keeps_the_last_run_dimmed_and_says_what_can_
     assert app.text_area(key="run_text").value == "9" * 46 and not stale(app)
 
 
-def test_another_model_that_cannot_read_the_text_offers_its_own_example_and_no_undo(app):
+def test_another_model_that_cannot_read_the_text_offers_its_own_example_and_no_way_back(app):
     opened(app, text="7")
     opened(app, checkpoint="numbers-tiny", text="9" * 100)
     assert stale(app)
     labels = [button.label for button in app.button if button.key.startswith("problem")]
-    assert "Undo" not in labels and labels[-1] == "Use that"
+    assert "Back to the last run" not in labels and labels[-1] == "Use the example"
     app.button(key=f"problem_{len(labels) - 1}").click().run()
     assert app.text_area(key="run_text").value == examples.examples("numbers-tiny")[0] and not stale(app)
 
@@ -562,7 +562,7 @@ def test_models_without_a_twin_with_slips_or_vectors_of_positions_say_so(at_the_
     opened(at_the_zoo, checkpoint="new:numbers:rotary:e1-d1-h2-w16-f16-pre-s0", text="12")
     assert offered_pairs(at_the_zoo).keys() == {"training", "order"}
     assert "which act in attention: there is no vector to leave out." in words(at_the_zoo)
-    assert "Only tatoeba-en-it was trained with them and without." in words(at_the_zoo)
+    assert "Only tatoeba-en-it was trained both ways." in words(at_the_zoo)
     opened(at_the_zoo, checkpoint="en-it-slips", text="bad")
     assert "slips" not in offered_pairs(at_the_zoo) and "tatoeba-en-it is not here" in words(at_the_zoo)
 

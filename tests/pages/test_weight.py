@@ -222,10 +222,10 @@ def test_the_tables_have_all_numbers(app, bundled):
     row, line = open_table(app, "weight_row_strips"), open_table(app, "weight_picture")
     np.testing.assert_array_equal(row["score"], found.row.scores)
     np.testing.assert_allclose(row.filter(like="dimension").sum(axis=1), row["sum of products"], rtol=1e-12)
-    part = line.loc["from this key"]["worked out"].to_numpy()
+    part = line.loc["from this key"]["computed"].to_numpy()
     np.testing.assert_array_equal(part, found.lines["head"].vectors[0].values)
     compared = line.loc["head_out, compared"]
-    np.testing.assert_allclose(compared["difference"], compared["worked out"] - compared["recorded"])
+    np.testing.assert_allclose(compared["difference"], compared["computed"] - compared["recorded"])
 
 
 # ---- other models, other selections, bad input

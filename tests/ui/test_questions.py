@@ -1,4 +1,4 @@
-"""The line under each page's title says what the run says: worked out here from the trace, in other ways."""
+"""The line under each page's title says what the run says: computed here from the trace, in other ways."""
 
 from __future__ import annotations
 
@@ -78,7 +78,7 @@ def test_a_row_without_a_peak_is_said_to_be_even(shown: Shown) -> None:
     picture = maps.picture(shown, CHOSEN)
     keys = picture.values.shape[1]
     even = replace(picture, values=np.full_like(picture.values, 1 / keys))
-    assert f"At all {keys} keys about alike" in questions.where(shown, even, 0, (2,)).answer
+    assert f"Almost evenly over all {keys} tokens" in questions.where(shown, even, 0, (2,)).answer
     closed = replace(picture, mask=np.zeros_like(picture.mask))
     assert questions.where(shown, closed, 0, (2,)).answer == "Nowhere: every key is closed to it."
 
@@ -208,7 +208,8 @@ def test_input_names_token_id_and_size(shown: Shown) -> None:
     size = len(shown.ckpt.source_codec.names)
     d_model = shown.trace["encoder.embed.out"].shape[-1]
     assert (
-        asked.answer == f"“{shown.trace.src_tokens[1]}”: token {token_id} of {size}, as a vector of {d_model} numbers."
+        asked.answer
+        == f"“{shown.trace.src_tokens[1]}” (vocabulary id {token_id} of {size}) becomes a vector of {d_model} numbers."
     )
     unknown = shown_of(tiny_checkpoint(), "a<a", max_steps=2)
     assert "in the place of “<”, which it does not know" in of_input.question(unknown, "source", 2).answer
@@ -217,7 +218,7 @@ def test_input_names_token_id_and_size(shown: Shown) -> None:
 def test_positions_gives_the_lengths_of_what_is_added(shown: Shown) -> None:
     asked = of_positions.question(shown.trace, "encoder", 3)
     added, token = (float(shown.trace[f"encoder.embed.{part}"][0, 3].norm()) for part in ("position", "token"))
-    assert f"length {added:.4g}, added to its embedding of {token:.4g}" in asked.answer
+    assert f"length {added:.4g}, added to an embedding of length {token:.4g}" in asked.answer
 
 
 @pytest.mark.parametrize(
@@ -438,11 +439,11 @@ def test_the_playground_answers_with_its_numbers() -> None:
     scores = given.query @ given.key.T / math.sqrt(4)
     weights = np.exp(scores[0]) / np.exp(scores[0]).sum()
     answer = of_playground.attention(found).answer
-    assert answer.startswith(f"k{int(weights.argmax())}, {100 * weights.max():.1f} %")
+    assert answer.startswith(f"k{int(weights.argmax())} ({100 * weights.max():.1f} %)")
     bits = float(-(weights * np.log2(weights)).sum())
     assert f"Its entropy is {bits:.2f} of 2.00 bits" in of_playground.simplex(found).answer
     grown = growth(1, 8, rows=50)
-    assert f"{grown.entropy[True][-1]:.2f} of 3.00 bits with it" in of_playground.scaling(grown).answer
+    assert f"{grown.entropy[True][-1]:.2f} of 3.00 bits of entropy; without" in of_playground.scaling(grown).answer
     assert of_playground.rebuild(None).answer == of_playground.copying(None).answer == "Start the training to see."
 
 

@@ -1,4 +1,4 @@
-"""Pure functions of traces, arrays and texts: what a figure or a page shows, worked out and testable by numbers.
+"""Pure functions of traces, arrays and texts: what a figure or a page shows, computed and testable by numbers.
 
 Importing this package loads neither torch nor plotly: the functions are looked up when they are first used.
 """

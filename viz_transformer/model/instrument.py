@@ -142,7 +142,7 @@ class Anatomy:
 
     @property
     def rounding(self) -> float:
-        """What is worked out again from the record is to be allowed to differ by, for each result that the run rounded:
+        """What is recomputed from the record is to be allowed to differ by, for each result that the run rounded:
         a share of the largest number, 0 in float32, whose rounding each place allows for by itself."""
         return ROUNDING[self.precision]
 

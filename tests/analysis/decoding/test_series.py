@@ -326,13 +326,13 @@ def test_what_is_no_expression_is_refused_with_the_reason(text: str, reason: str
         ("exp(cos(x))", "has exp of something that is not 0 at x = 0"),
         ("1/(cosh(x)**2-sinh(x)**2-1)", "has no series that 48 powers of x would show"),
         ("1/x**90", "has no series that 48 powers of x would show"),
-        ("((((9**100)**100)**100)**100)**100", "is too large to be worked out"),
-        ("(a+b+c+d+f+g)**100", "is too large to be worked out"),
-        ("((((a+b)**9)**9)**9)**9", "is too large to be worked out"),
-        ("*".join(["(a+b)**100"] * 150), "is too large to be worked out"),
-        ("1" + "".join(f"+1/(a+{n}*b)" for n in range(150)), "is too large to be worked out"),
-        ("*".join(f"exp({name}*x)" for name in "abcdefghijklmnopqrs"), "is too large to be worked out"),
-        ("/".join(["sin(a*x+b*x)"] * 100), "is too large to be worked out"),
+        ("((((9**100)**100)**100)**100)**100", "is too large to be computed"),
+        ("(a+b+c+d+f+g)**100", "is too large to be computed"),
+        ("((((a+b)**9)**9)**9)**9", "is too large to be computed"),
+        ("*".join(["(a+b)**100"] * 150), "is too large to be computed"),
+        ("1" + "".join(f"+1/(a+{n}*b)" for n in range(150)), "is too large to be computed"),
+        ("*".join(f"exp({name}*x)" for name in "abcdefghijklmnopqrs"), "is too large to be computed"),
+        ("/".join(["sin(a*x+b*x)"] * 100), "is too large to be computed"),
         ("(a+b+c+d+e+f+g+h+i+j+k+l)**4", "has a coefficient of more than 1,000 terms"),
     ],
     ids=lambda value: value[:12],
@@ -349,9 +349,7 @@ def test_what_has_no_series_within_the_limits_is_given_up_soon(source: str, reas
 
 def test_an_answer_is_worked_out_within_the_limits_too():
     assert verdict("x", "1/(x-x)").sentence == "Cannot be compared: the answer divides by zero."
-    assert (
-        verdict("x", "(a+b+c+d+f+g)**100").sentence == "Cannot be compared: the answer is too large to be worked out."
-    )
+    assert verdict("x", "(a+b+c+d+f+g)**100").sentence == "Cannot be compared: the answer is too large to be computed."
 
 
 def test_o_terms_and_functions_stand_on_their_own_side():

@@ -194,8 +194,8 @@ def test_what_stands_under_the_titles_is_whole_in_as_many_lines_as_it_takes(brow
     notes = (
         "closed for padded keys and queries",
         "later keys are closed",
-        "open where both are",
-        "what the softmax gets",
+        "allowed where both allow",
+        "passed to the softmax",
     )
     with mounted(browser, "masks", of()) as shown:
         shown.page.evaluate(

@@ -625,7 +625,7 @@ def test_each_candidate_shows_its_probability_before_and_after_the_strategy_and_
         view.choose(s)
         assert view.says == (
             f"Step {s} of 0 to {len(run.steps) - 1}: reads “{run.trace.tgt.tokens[s]}”, writes “{step.token}” "
-            f"entropy {labels.number(step.entropy, 2)} nats, even would be ln {size} = {math.log(size):.2f} "
+            f"entropy {labels.number(step.entropy, 2)} nats (uniform: ln {size} = {math.log(size):.2f}) "
             f"log-probability: model {labels.number(step.log_prob, 2)}, "
             f"strategy {labels.number(step.strategy_log_prob, 2)}"
         )
@@ -764,7 +764,7 @@ def test_the_saved_picture_has_the_strategy_too(shown):
     svg = Path(saved.value.path()).read_text(encoding="utf-8")
     words = " ".join(re.findall(">([^<]+)</text>", svg))
     for part in (
-        "entropy 1.25 nats, even would be ln 50 = 3.91",
+        "entropy 1.25 nats (uniform: ln 50 = 3.91)",
         "log-probability: model -0.69, strategy -0.29",
         "one 0.5000 0.7500 two 0.2500 0.2500",
         "0.1250 top-p",

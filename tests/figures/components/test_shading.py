@@ -207,13 +207,13 @@ def test_each_query_has_the_shade_of_the_weight_that_it_gives_the_key(shown):
     weights = some_weights(4, 5)
     view = shown(cross(weights))
     view.choose(t=1, i=2)
-    view.switch("what reads the key")
+    view.switch("to this key")
     assert view.style("backgroundColor", 1) == [shade(theme.LIGHT.cross, float(w)) for w in weights[:, 2]]
     assert set(view.style("backgroundColor", 0)) == {NONE}
     assert (view.marked("selected", 0), view.marked("other", 1)) == ([2], [1])
     assert view.about == "What reads it: key 2: “k2”"
     pressed = view.page.locator("button[aria-pressed=true]").all_text_contents()
-    assert pressed == ["what reads the key", "0–1"]
+    assert pressed == ["to this key", "0–1"]
 
 
 def test_a_text_that_reads_itself_is_one_paragraph_with_query_and_shades(shown):
@@ -228,7 +228,7 @@ def test_a_text_that_reads_itself_is_one_paragraph_with_query_and_shades(shown):
     assert view.heard(1) == [{"i": 0}]
     view.painted()
     assert view.style("backgroundColor") == [shade(theme.LIGHT.encoder, float(w)) for w in weights[0]]
-    view.switch("what reads the key")
+    view.switch("to this key")
     assert view.style("backgroundColor") == [shade(theme.LIGHT.encoder, float(w)) for w in weights[:, 2]]
     view.tokens().nth(0).click()
     assert view.heard(2)[1] == {"j": 0}
@@ -330,7 +330,7 @@ def test_keys_alone_suffice(shown):
     view = shown(cross(some_weights(3, 4)))
     view.choose(t=1, i=2)
     stops = [button.text_content() for button in view.page.get_by_role("button").all()]
-    assert stops == ["what the query reads", "what reads the key", "0–1", "max", ""]
+    assert stops == ["from this query", "to this key", "0–1", "max", ""]
     view.press(*["Tab"] * (len(stops) + 1))
     assert view.focused == [[0, 2]]
     assert view.tooltip[:2] == ["query 1: “q1”", "key 2: “k2”"]
@@ -524,7 +524,7 @@ def test_queries_that_are_not_written_yet_read_no_key_and_do_not_set_the_scale(s
     weights = np.array([[0.25, 0.75], [0.125, 0.875], [0.0, 1.0]], np.float32)
     view = shown(cross(weights, grows=True))
     view.choose(t=1, i=0)
-    view.switch("what reads the key")
+    view.switch("to this key")
     view.switch("max")
     assert view.style("backgroundColor", 1) == [
         shade(theme.LIGHT.cross, 1), shade(theme.LIGHT.cross, 0.5), NONE
@@ -586,7 +586,7 @@ def test_shades_of_a_row_of_which_more_than_0_9_is_hidden_are_faint_and_the_lege
     assert view.legend[3] == FAINT
     view.tokens(0).nth(2).hover()
     assert view.tooltip[3] == "0.9500 of this row's weight is hidden"
-    view.page.get_by_role("button", name="what reads the key").click()
+    view.page.get_by_role("button", name="to this key").click()
     assert view.marked("faint", 1) == [1] and view.marked("faint") == []
 
 

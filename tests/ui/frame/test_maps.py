@@ -391,7 +391,7 @@ def test_a_raw_reshape_of_the_heads_leaves_contribution_and_rollout_undefined_an
 
 
 def hidden_by_hand(weights, special):
-    """Weights without the special keys, rows brought to a sum of 1, and of each row the share that was hidden."""
+    """Weights without the special keys, rows rescaled to sum to 1, and of each row the share that was hidden."""
     kept = np.array([key for key in range(weights.shape[-1]) if key not in special])
     rest = weights[..., kept].astype(np.float64)
     with np.errstate(invalid="ignore"):

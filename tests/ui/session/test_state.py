@@ -584,7 +584,7 @@ def test_what_is_declared_can_be_read_as_the_address_has_it_and_its_start_is_kep
 
 
 def keys_of():
-    """A page that shows the run's keys, worked out anew each time: i follows t."""
+    """A page that shows the run's keys, recomputed each time: i follows t."""
     import streamlit as st
 
     from viz_transformer.ui.session import state

@@ -264,7 +264,7 @@ class _Arithmetic:
     def _product(self, a: Any, b: Any) -> Any:
         self.products_left -= len(a) * len(b)
         if self.products_left < 0 or bits(a) + bits(b) > MOST_BITS:
-            raise _SeriesError("is too large to be worked out")
+            raise _SeriesError("is too large to be computed")
         return a * b
 
 

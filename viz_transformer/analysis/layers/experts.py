@@ -34,7 +34,7 @@ class Routing:
     """The router of one feed-forward, by token: [T, X] each, X experts.
 
     numbers, shares: as recorded. chosen: where a share is not 0. rule: the one by which all shares of all tokens are
-    made, to the run's rounding, None for any other. measured: what the rule measures an expert by, worked out here in
+    made, to the run's rounding, None for any other. measured: what the rule measures an expert by, computed here in
     float64: the softmax of the numbers over all experts, a probability, also where there is no rule, or the sigmoid of
     each, which is none. tokens: how many tokens of the text have each expert, [X].
     """

@@ -25,7 +25,7 @@ AT_ONCE = 2**20
 """Logits of a station that are worked on in one go, so few that a processor keeps them near: rows of a large vocabulary
 follow each other."""
 MOST_KEPT = 2**26
-"""Final log-probabilities that are kept while stations are compared with them; of more, they are worked out again."""
+"""Final log-probabilities that are kept while stations are compared with them; of more, they are recomputed."""
 AT_A_GLANCE = 3 * 2**30
 """Multiplications by the output layer for which nobody has to wait."""
 PER_LOGIT = 256

@@ -94,7 +94,7 @@ class NormView:
 
     before, between, after: (mean, variance) over the features, [T] each; between stands before gain and offset. The
     variance is divided by d_model. mean and scale: as recorded, [T], or [1] for a norm over positions and features.
-    gain, offset: [D]. gap: the largest difference between `(x - mean) / scale * gain + offset`, worked out here from
+    gain, offset: [D]. gap: the largest difference between `(x - mean) / scale * gain + offset`, computed here from
     the recorded numbers, and what the run recorded behind the norm. reads, gives: the names of those points.
     """
 
@@ -235,7 +235,7 @@ def cosines(first: ArrayLike, second: ArrayLike) -> Floats:
 def random_pair_cosine(first: ArrayLike, second: ArrayLike, counted: ArrayLike | None = None) -> tuple[float, int]:
     """The cosine that two different rows have on average, one of `first` and one of `second`, and how many pairs.
 
-    [T, D] x [T, D]. What pairs drawn at random tend to is worked out over all of them: the mean over i != j of
+    [T, D] x [T, D]. What pairs drawn at random tend to is computed over all of them: the mean over i != j of
     cos(first_i, second_j). counted: [T], rows that take part; rows of zeros do not. NaN and 0 if there is no pair.
     Source: the anisotropy baseline of Ethayarajh (2019), section 3.3; there the pairs come from many texts, here from
     the tokens of one.

@@ -200,8 +200,8 @@ def verdict(found: Influence, *, changed: bool = False) -> Verdict:
     if not pairs:
         return Verdict(None, "A single position has no later token: choose a longer text.", "")
     if found.worst is None:
-        tried = f"{pairs:,} pair{'s' if pairs > 1 else ''} of a position and a later token"
-        detail = f"In {tried} no logit of the earlier position changed, not by one bit."
+        tried = f"{pairs:,} (position, later token) pair{'s' if pairs > 1 else ''}"
+        detail = f"Checked {tried}: no earlier logit changed, not by a single bit."
         return Verdict(True, "A triangle: nothing reads ahead.", detail)
     row, column, size = found.worst
     leaks = int(found.leaks.sum())

@@ -1,4 +1,4 @@
-"""The trained numbers of a model, block by block, worked out from its config alone; needs no torch.
+"""The trained numbers of a model, block by block, computed from its config alone; needs no torch.
 
 Names and shapes are those of the model's own parameters, so the sum can be held against the model's count.
 """

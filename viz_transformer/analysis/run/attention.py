@@ -1,6 +1,6 @@
 """One head of one attention of a whole run: from query, key and value to scores, weights and the head's output.
 
-Everything is copied from the trace, the scores from those that it derives, so one weight can be worked out of it.
+Everything is copied from the trace, the scores from those that it derives, so one weight can be computed from it.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """One layer of a whole run: what each of its sub-layers read, added and left, and what is unusual there.
 
-Everything is copied from the trace; lengths and shares are worked out as *Layers* does.
+Everything is copied from the trace; lengths and shares are computed as *Layers* does.
 """
 
 from __future__ import annotations

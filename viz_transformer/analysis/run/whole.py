@@ -1,6 +1,6 @@
 """The whole run in numbers for one picture: samples of the stream at each layer, what each sub-layer adds, the weights.
 
-Everything is copied from the trace; only means over heads and shares of lengths are worked out, as other pages do.
+Everything is copied from the trace; only means over heads and shares of lengths are computed, as other pages do.
 """
 
 from __future__ import annotations

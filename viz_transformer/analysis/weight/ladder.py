@@ -1,6 +1,6 @@
 """One weight: the way from two tokens through one cell of one head to the residual stream, line by line in float64.
 
-Each line is worked out from what the run recorded and from the model's parameters, and is set beside what the run
+Each line is computed from what the run recorded and from the model's parameters, and is set beside what the run
 recorded for it. From query and key to the head's output the float64 numbers go on from line to line; every other line
 starts from recorded float32 numbers, so that rounding does not add up. Source of the formulas: Vaswani et al. (2017),
 equation 1 and section 3.2.2.
@@ -53,7 +53,7 @@ class Ladder:
 
     @property
     def weight(self) -> float:
-        """The weight, worked out in float64."""
+        """The weight, computed in float64."""
         return self.lines["weight"].scalars["w"]
 
     @property

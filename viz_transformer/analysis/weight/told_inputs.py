@@ -208,7 +208,7 @@ for letter, weight, bias, read, name, place in (
 
 
 def maps(cell: Cell, config: ModelConfig) -> Told:
-    """This head's rows of W_Q and W_K, and one dimension of both worked out in full."""
+    """This head's rows of W_Q and W_K, and one dimension of both computed in full."""
     unplaced = cell.unplaced(config)
     first, last = cell.head * config.head_dim, (cell.head + 1) * config.head_dim - 1
     vectors: list[Vector] = []

@@ -83,7 +83,7 @@ class Numbers:
 
 @dataclass(frozen=True, eq=False)
 class Check:
-    """What was worked out beside what was recorded. point: the recorded point, with its index; scale: how large the
+    """What was computed beside what was recorded. point: the recorded point, with its index; scale: how large the
     numbers were that the line added up."""
 
     name: str
@@ -139,7 +139,7 @@ class Line:
 
 @dataclass(frozen=True, eq=False)
 class Row:
-    """One query against all keys. query: [E], keys: [K, E], as recorded; scores [K] are worked out from them;
+    """One query against all keys. query: [E], keys: [K, E], as recorded; scores [K] are computed from them;
     weights [K] as recorded (a long attention's are derived); mask: [K], True = may attend."""
 
     query: Floats

@@ -130,7 +130,7 @@ function makeScrubber(root) {
   const finalText = (step, i) => reason(step, i) ?? share(finalProbability(step, i))
   const finalRest = (step) => strategies.strategy_rest.values[step]
   const spreadText = (step) =>
-    `entropy ${number(strategies.entropy.values[step], 2)} nats, even would be ln ${head.vocabulary.toLocaleString("en")} = ${number(Math.log(head.vocabulary), 2)}`
+    `entropy ${number(strategies.entropy.values[step], 2)} nats (uniform: ln ${head.vocabulary.toLocaleString("en")} = ${number(Math.log(head.vocabulary), 2)})`
   const sumsText = (step) =>
     `log-probability: model ${logText(logProb(step, head.written[step]))}, strategy ${logText(finalLogProb(step, head.written[step]))}`
   const canTake = (step, i) =>

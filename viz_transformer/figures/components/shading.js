@@ -17,8 +17,8 @@ import { isolated, mono, quoted, sans, shorten, wrapped } from "./parts/text.js"
 // queries' side behind the selected query are not written yet, as everywhere while the steps are played. hidden: [Q] where keys are left out.
 
 const DIRECTIONS = [
-  ["reads", "what the query reads", "Shade each key by the weight that the selected query gives it"],
-  ["gives", "what reads the key", "Shade each query by the weight that it gives to the selected key"],
+  ["reads", "from this query", "Shade each key by the weight that the selected query gives it"],
+  ["gives", "to this key", "Shade each query by the weight that it gives to the selected key"],
 ]
 const SHADES = [
   ["fixed", "0–1", "Full colour is weight 1"],

@@ -430,21 +430,21 @@ function makeWhole(root) {
   const arraysNow = () =>
     level() === "run" ? view.arrays : (view.detail(level() === "layer" ? "layer" : "attention")?.arrays ?? {})
   const dots = () => dotsIn(arraysNow())
-  const legendWords = () => [dots(), levelWords()].filter(Boolean).join("; ")
+  const legendWords = () => [dots(), levelWords()].filter(Boolean).join(". ")
 
   function levelWords() {
     const heads = [...new Set(head.stacks.flatMap(({ parts }) => parts.flatMap(({ heads }) => heads ?? [])))]
-    const of = `each vector by ${samples()} of its ${head.stacks[0].features} numbers`
+    const of = `Strips: ${samples()} of each vector’s ${head.stacks[0].features} numbers`
     if (level() === "run") {
-      const mine = head.head === null ? `mean of ${heads.join(" or ")} heads` : `head ${head.head}`
-      return `ribbons: attention weights, ${mine}; those under ${100 * LEAST} % are one; ${of}`
+      const mine = head.head === null ? `the mean of ${heads.join(" or ")} heads` : `head ${head.head}`
+      return `Ribbons: attention weights of ${mine} (weights below ${100 * LEAST} % are merged). ${of}.`
     }
     if (level() === "layer") {
       const found = view.detail("layer")
       const drawn = found ? found.header.samples.length : samples()
-      return `vectors by ${drawn} of ${head.stacks[0].features} numbers; weights under ${100 * LEAST} % are left out`
+      return `Strips: ${drawn} of each vector’s ${head.stacks[0].features} numbers. Weights below ${100 * LEAST} % are not drawn.`
     }
-    return level() === "attention" ? "the maps of all heads; below, one of them worked out" : ""
+    return level() === "attention" ? "The maps of all heads; below, one of them computed." : ""
   }
 
   function crumbWords() {

@@ -8,7 +8,7 @@ from typing import Any, ClassVar, Self
 
 from viz_transformer.sentences import quoted
 
-LEARNED = "as this model learned it"
+LEARNED = "in this model’s notation"
 WRITTEN = "in this model's notation"
 LONGEST_TEXT = 1_000
 """Characters of a text that are looked at; no model with a notation reads that many."""

@@ -183,7 +183,7 @@ TASKS = (
     ),
     PairTask(
         name="en-it-slips",
-        title="English to Italian with the slips of a notebook, to see what they do",
+        title="English to Italian, with a notebook’s bugs left in on purpose",
         codecs=slips_codecs,
         model=slips_model,
         plan=Plan(epochs=10, batch_tokens=3600, peak_rate=4e-4, warmup=400, smoothing=0.0, row_every=200),

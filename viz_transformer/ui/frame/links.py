@@ -83,7 +83,7 @@ def tour() -> None:
         text.paragraph("This run in five stops:")
         for number, (title, does) in enumerate(TOUR, start=1):
             to(title, f"{number} {does}", stop=str(number))
-        st.button("Not now", key="tour_over", on_click=_end_tour, type="tertiary")
+        st.button("Hide", key="tour_over", on_click=_end_tour, type="tertiary")
 
 
 def _end_tour() -> None:
@@ -104,10 +104,10 @@ def stop(title: str) -> None:
     with st.container(horizontal=True, vertical_alignment="center", width="content", key="stop"):
         text.paragraph(f"Stop {number} of {len(TOUR)}: {does}")
         if number < len(TOUR):
-            to(TOUR[number][0], f"Next stop: {TOUR[number][1]}", stop=str(number + 1))
+            to(TOUR[number][0], f"Next ({number + 1} of {len(TOUR)}): {TOUR[number][1]}", stop=str(number + 1))
         else:
             to(TOUR_ON, f"Back to {TOUR_ON}", stop="0")
-        st.button("End", key="stop_over", on_click=state.select, kwargs={"stop": 0}, type="tertiary")
+        st.button("Leave the tour", key="stop_over", on_click=state.select, kwargs={"stop": 0}, type="tertiary")
 
 
 _LEVELS = {"run": None, "layer": "Layers", "attention": "Attention", "weight": None}

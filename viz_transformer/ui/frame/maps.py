@@ -303,7 +303,7 @@ def _specials(shown: Shown, side: SideName) -> frozenset[int]:
 
 
 def _without_specials(shown: Shown, made: Picture, kind: KindName) -> Picture:
-    """Special keys left out, and what is left of a row of weights brought to a sum of 1; how much that hid is said."""
+    """Special keys left out, and what is left of a row of weights rescaled to sum to 1; how much that hid is said."""
     special = _specials(shown, made.columns.side)
     hidden = [position in special for position in range(made.values.shape[1])]
     if all(hidden) or not any(hidden):

@@ -58,17 +58,18 @@ def instead(summary: Summary, error: ValueError, status: DeltaGenerator) -> Show
             how = how_of(summary, good, good["branch"])
             shown = load("A", summary, good["text"], good["target"], how, status)
             same = all(good[name] == chosen[name] for name in ASKED)
-            back, way_back = {name: value for name, value in good.items() if name not in ASKED or not same}, "Undo"
+            back = {name: value for name, value in good.items() if name not in ASKED or not same}
+            way_back = "Back to the last run"
         elif (first := _first_text(summary)) is not None:
             shown = load("A", summary, first, None, cached.GREEDILY, status)
-            back, same, way_back = {"text": first, "target": None, "masked": ()}, False, "Use that"
+            back, same, way_back = {"text": first, "target": None, "masked": ()}, False, "Use the example"
         else:
             return None
     except ValueError:
         return None
     whose = "the last answer that could be written" if same else f"the run of {shown.words()}"
     problem = Problem(
-        f"{capitalised(error)}. Dimmed below: {whose}.",
+        f"{capitalised(error)}. Greyed out below: {whose}.",
         (*_shorter(shown, error), (way_back, back)),
     )
     st.session_state[_PROBLEM] = problem

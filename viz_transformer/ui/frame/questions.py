@@ -147,7 +147,7 @@ def _looks(picture: Picture, numbers: NDArray[np.float64], free: NDArray[np.bool
     if not picture.bounded:
         return f"{key}, a vector of length {significant(value, 4)}"
     if free.sum() > 2 and value < EVEN / free.sum():
-        return f"at all {int(free.sum())} keys about alike, most at {key}, {percent(value)}"
+        return f"almost evenly over all {int(free.sum())} tokens; most on {key} ({percent(value)})"
     return f"at {key}, {percent(value)}"
 
 

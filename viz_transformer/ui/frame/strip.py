@@ -247,7 +247,7 @@ def round_trip_sentence(ckpt: Checkpoint, text: str) -> str | None:
         return None
     if found is None:
         return None
-    what = f"the text but for {' and '.join(found.lost)}" if found.lost else "not the text as it was typed"
+    what = f"the text without {' and '.join(found.lost)}" if found.lost else "not the text as it was typed"
     return f"The model reads “{labels.isolated(labels.sentence(found.excerpt))}”: that is {what}."
 
 

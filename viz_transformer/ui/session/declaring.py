@@ -47,7 +47,7 @@ class Field:
     forgotten_with: the fields whose change brings this one back to its start. brought_back: whether Stop brings it back
     to what it was in the last run that could be made.
     noun: what a sentence calls it that says that its number is too large; "" for its name.
-    follows: whether it is worked out anew in each run until a person or a link chooses it; till then no address has it.
+    follows: whether it is recomputed in each run until a person or a link chooses it; till then no address has it.
     typed: what a sentence calls the text in it that is too long for an address; "" for what never is.
     """
 

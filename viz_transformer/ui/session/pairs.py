@@ -47,7 +47,7 @@ def _training(shown: Shown) -> Pair:
 
 def _order(shown: Shown) -> Pair:
     encoder = shown.ckpt.anatomy.has_encoder
-    label = "In another order"
+    label = "With the text in reverse order"
     try:
         other = reordered(shown.text, shown.ckpt.own_codec("source" if encoder else "target"), keep_last=not encoder)
     except NotTold as error:
@@ -77,9 +77,9 @@ def _slips(shown: Shown, names: Collection[str]) -> Pair:
     clean, slips = TWINS
     name = shown.summary.name
     other = {clean: slips, slips: clean}.get(name)
-    label = f"Without the slips: {clean}" if name == slips else f"With the slips of a notebook: {slips}"
+    label = f"Without the bugs: {clean}" if name == slips else f"With a notebook’s bugs left in: {slips}"
     if other is None:
-        return Pair("slips", label, why=f"Only {clean} was trained with them and without.")
+        return Pair("slips", label, why=f"Only {clean} was trained both ways.")
     if other not in names:
         return Pair("slips", label, why=f"The model {other} is not here.")
     how = replace(_how(shown), ban=())  # ids of another vocabulary

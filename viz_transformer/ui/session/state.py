@@ -203,7 +203,7 @@ def selection() -> Selection:
 
 
 def followed() -> frozenset[str]:
-    """The fields that nobody chose, neither a person nor a link: they follow what is worked out in each run."""
+    """The fields that nobody chose, neither a person nor a link: they follow what is computed in each run."""
     names: frozenset[str] = st.session_state.get(_FOLLOWED, _all_that_follow())
     return names
 

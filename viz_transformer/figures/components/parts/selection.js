@@ -92,7 +92,7 @@ const makeSelection = () => {
       flush()
       this.heard(store.heard)
     },
-    /** Python has heard of this pick, though it may not have worked out yet what is chosen then. */
+    /** Python has heard of this pick, though it may not have computed yet what is chosen then. */
     heard(/** @type {string} */ token) {
       store.heard = token
       const { onwards } = store

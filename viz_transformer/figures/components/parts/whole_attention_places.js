@@ -1,4 +1,4 @@
-// One attention, worked out from the left to the right: queries and keys, their scores, the mask, the weights, values, and what
+// One attention, computed from the left to the right: queries and keys, their scores, the mask, the weights, values, and what
 // the head hands on; over it the maps of all heads.
 
 /** @import { Box } from "./whole_levels.js" */

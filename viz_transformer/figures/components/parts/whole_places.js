@@ -1,4 +1,4 @@
-// Where everything stands in the picture of a whole run: from the left to the right as it is worked out, the encoder in the
+// Where everything stands in the picture of a whole run: from the left to the right as it is computed, the encoder in the
 // upper band, the decoder in the lower one, to the right of it; in the corner below the encoder is the answer.
 
 /** @import { WholePart } from "./types.js" */

@@ -1,4 +1,4 @@
-// One weight worked out: the products by dimension in blocks of columns, below them what becomes of their sum.
+// One weight computed: the products by dimension in blocks of columns, below them what becomes of their sum.
 
 /** @typedef {{x: number, y: number, width: number, first: number, count: number}} Block */
 /**

@@ -7,7 +7,7 @@ import { headOf, keyStackOf, siteOf } from "../parts/whole_levels.js"
 import { leastName, namedAmong } from "../parts/whole_names.js"
 import { drawCells, drawWay, largestIn, say, signedLevels } from "./draw.js"
 
-// The third level: one attention. Over it the maps of all heads; below, one head worked out from the left to the right:
+// The third level: one attention. Over it the maps of all heads; below, one head computed from the left to the right:
 // queries, keys, scores, mask, weights, values, and what it hands on.
 
 const GRID_NAMES = {

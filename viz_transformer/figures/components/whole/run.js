@@ -44,7 +44,7 @@ const LONG = { self: "self-attention", cross: "cross-attention", ffn: "feed-forw
 const GIVEN = 0.35 // of the line of an answer is at most the text that it goes on from
 const [SMALLEST, LARGEST] = [13, 22] // the size of its letters, beside two stacks
 const TO_COME = 0.6 // how strong the rest of the answer is
-const VEIL = 0.92 // how much of what is not worked out yet is hidden
+const VEIL = 0.92 // how much of what is not computed yet is hidden
 
 export function runScene(view) {
   let place
@@ -426,7 +426,7 @@ export function runScene(view) {
     hint(context, colours)
   }
 
-  /** What of a band is not worked out yet, while its text is read. */
+  /** What of a band is not computed yet, while its text is read. */
   function veil(context, colours, band, part) {
     const front = band.token.x + part * (place.width - band.token.x)
     context.globalAlpha = VEIL

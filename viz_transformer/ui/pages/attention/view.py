@@ -45,13 +45,12 @@ PICTURES = {"head": "head", "mean": "mean", "max": "maximum", "rollout": "rollou
 SWITCHES = {
     maps.WORDS: (
         "Words",
-        "Tokens of one word together: summed over what is read (of contributions the vectors, before their length is"
-        " taken), averaged over what reads",
+        "Merge the tokens of a word: sum over keys (of contributions the vectors, before their length is taken),"
+        " average over queries",
     ),
     maps.HIDDEN: (
-        "Hide specials",
-        "Leave special keys out and bring the rest of each row to a sum of 1; where that was less than a tenth of the"
-        " row, it is faint",
+        "Hide special tokens",
+        "Drop special tokens and rescale each row to 1; a row is faint where they held over 90 %",
     ),
     maps.CONTRIBUTION: (
         "Contribution",
@@ -308,8 +307,8 @@ def scores(shown: Shown, of: str = "") -> None:
     text.section(f"Scores of {f'{of}, ' if of else ''}layer {layer}, head {head}")
     text.definitions(rows)
     text.paragraph(
-        "n: rows of this text that a score is worked out from, as their mean; monotonicity is Kendall’s tau of their"
-        " order. One text is noise."
+        "n: rows of this text that a score is computed from, as their mean; monotonicity is Kendall’s tau of their"
+        " order. One text proves little."
     )
     unknown = np.isnan(head_view(shown.trace, chosen.kind, layer, head).weights)
     there = kept_cells(shown.trace, chosen.kind)

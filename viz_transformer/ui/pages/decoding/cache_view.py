@@ -237,7 +237,7 @@ def cache_table(steps: Sequence[CacheStep], run: Run) -> pd.DataFrame:
 
 
 def _without(shown: Shown) -> None:
-    """How far the logits of whole passes are from the recorded ones: worked out when it is asked for."""
+    """How far the logits of whole passes are from the recorded ones: computed when it is asked for."""
     name = _name(shown.run)
     compared = st.session_state.get(_COMPARED) == name
     if projector.is_on() and not compared:

@@ -51,8 +51,8 @@ def show(
         box()
         if scored is None:
             text.paragraph(
-                "Type an answer: each of its tokens gets the probability that the model gives it behind those before"
-                f" it, and what the model would have written in its place. Until then that is {own_name(shown)}."
+                "Type an answer to see the probability of each of its tokens, and what the model would have written"
+                f" in its place. Until you do, {own_name(shown)} is scored."
             )
             st.html(totals_html((own_name(shown), own)))
             return

@@ -116,7 +116,7 @@ def tabs() -> None:
 
 
 def below(both: Runs) -> None:
-    """The tab that is selected, and no other, is worked out; beside the step, on a projector, that is the branches."""
+    """The tab that is selected, and no other, is computed; beside the step, on a projector, that is the branches."""
     tab = FIELDS.now().dec_tab
     with st.container(key="decoding_below"):
         if both.compared and not projector.is_on():
@@ -161,7 +161,7 @@ def _follow(shown: Shown, ids: Sequence[int], called: str, *, first_row: int) ->
 
 
 def _cache(both: Runs) -> None:
-    with frame.told("the sizes that the cost of a step is worked out from"):
+    with frame.told("the sizes that the cost of a step is computed from"):
         cache_view.show(both.main)
 
 

@@ -131,7 +131,7 @@ def _chosen_part(ckpt: Checkpoint, names: Sequence[str], status: DeltaGenerator)
             with st.popover("Use the full data", type="tertiary", key="input_full"):
                 text.paragraph(files)
     if data is not None and data.of is not None:
-        said.append(f"The first {len(data.items):,} of {data.of:,} pairs, which are made, not read.")
+        said.append(f"The first {len(data.items):,} of {data.of:,} generated pairs.")
     if said:
         text.paragraph(" ".join(said))
     return data
@@ -217,7 +217,9 @@ def _sources(ckpt: Checkpoint) -> None:
     head = ("", "in the file", "too long", "used")
     st.html(text.table(rows, head=head, style="vt-facts vt-numbers", hints=hints))
     files = list(dict.fromkeys(file for each in found for file in each.files))
-    text.paragraph(f"From {', '.join(files)}. What is neither too long nor used belongs to another part, or to none.")
+    text.paragraph(
+        f"From {', '.join(files)}. Items that are neither too long nor used belong to another part, or to no part."
+    )
     for each in found:
         if each.varied:
             text.paragraph(

@@ -19,5 +19,5 @@ def question(shown: Shown, side: SideName, position: int) -> Question | None:
         what = f"{what}, in the place of {cited(typed)}, which it does not know"
     of = "" if size is None else f" of {size:,}"
     numbers = shown.trace.anatomy.d_model
-    answer = f"{what}: token {token_id:,}{of}, as a vector of {numbers:,} numbers."
+    answer = f"{what} (vocabulary id {token_id:,}{of}) becomes a vector of {numbers:,} numbers."
     return Question(f"What does the {SIDES[side].stack} read at position {position}?", answer)

@@ -198,11 +198,11 @@ def nearest(ckpt: Checkpoint, side: SideName, entry: int | None, counted: Counts
         else:
             _entry_table(ckpt, side, ids, counted, key=f"input_nearest_{ckpt.name}_{side}_{entry}", cosines=cosines)
     seen = None if isinstance(counted, Missing) else _count(codec, counted, entry)
-    times = "" if seen is None else f" It stands {seen:,} times in the training texts."
+    times = "" if seen is None else f" It occurs {seen:,} times in the training data."
     text.paragraph(
-        f"All {len(codec.names) - 1 - found.without_direction:,} others have a mean cosine of"
-        f" {numerals.share(found.mean, 3)}, deviation {numerals.number(found.deviation, 3)}."
-        f" The embedding is {numerals.number(found.length, 3)} long.{times}"
+        f"All {len(codec.names) - 1 - found.without_direction:,} others: mean cosine"
+        f" {numerals.share(found.mean, 3)} (standard deviation {numerals.number(found.deviation, 3)})."
+        f" Length of this embedding: {numerals.number(found.length, 3)}.{times}"
     )
 
 

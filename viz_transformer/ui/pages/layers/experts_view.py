@@ -24,10 +24,10 @@ MOST = 16
 # experts share no whole.
 _NAMES: Mapping[Measure | None, str] = {"softmax": "probability", "sigmoid": "sigmoid", None: "softmax"}
 _WORKED_OUT: Mapping[Measure | None, str] = {
-    "softmax": "the softmax of the router’s numbers over all {count} experts, worked out here",
+    "softmax": "the softmax of the router’s numbers over all {count} experts, computed here",
     "sigmoid": "of each of the router’s numbers by itself, so that those of all {count} experts share no whole, worked"
     " out here",
-    None: "of the router’s numbers over all {count} experts, worked out here",
+    None: "of the router’s numbers over all {count} experts, computed here",
 }
 _MOST: Mapping[Measure | None, str] = {
     "softmax": "the most probable others",

@@ -108,18 +108,18 @@ def _which_rows(shown: Shown, stack: StackName, near: Lens) -> None:
 def lens_words(shown: Shown, stack: StackName, found: Lens) -> str:
     """What stands in a cell, and whose logits the last columns are."""
     bold = "Bold: it is the token that the row writes. " if stack == "decoder" else ""
-    same = "exactly the same" if not found.gap else f"the same but for {found.gap:.1e}"
+    same = "exactly equal" if not found.gap else f"equal to within {found.gap:.1e}"
     words = (
         "In each cell the most probable token, its probability (also the shade), and the divergence"
         f" KL({_final(found)} ‖ here) in nats. {bold}"
     )
     if not _has_own(found):
-        return f"{words}The last column is the run's own logits; its stream, read out once more, gives {same}."
+        return f"{words}The last column is the run's own logits; recomputed from the stream they are {same}."
     rows = [at for step in shown.run.steps if (at := step.position - found.rows.start) in range(len(found.rows))]
     other = int((found.top_ids[rows, -1, 0] != found.top_ids[rows, -2, 0]).sum())
     return (
-        f"{words}The streams are those of the last pass, and so are the logits of {found.stations[-2].name}; its"
-        f" stream, read out once more, gives {same}. The run's own logits are those of the step that wrote the token,"
+        f"{words}The streams are those of the last pass, and so are the logits of {found.stations[-2].name}; recomputed"
+        f" from the stream they are {same}. The run's own logits are those of the step that wrote the token,"
         f" in the last column: in {other} of {len(rows)} {'row' if len(rows) == 1 else 'rows'} another token is most"
         " probable there."
     )

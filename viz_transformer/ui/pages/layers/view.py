@@ -124,7 +124,7 @@ def sublayer(both: Runs, place: sublayers.Place) -> None:
     )
     if flow.pairs:
         text.paragraph(
-            f"Random pairs: the cosine of what came in at one token and went out at another, mean of"
+            f"Baseline: cosine between the input at one token and the output at another, mean of"
             f" {flow.pairs:,} pairs of this text (Ethayarajh 2019)."
         )
     if active is not None:

@@ -25,7 +25,7 @@ BECOMES: dict[ClosedIs, str] = {
     "not a number": "NaN",
 }
 """What a row of weights is that may see nothing."""
-ASKS = "Which weight does the run have here, and why?"
+ASKS = "Why does this cell have its weight?"
 """Where the page shows another number, or none."""
 
 

@@ -27,12 +27,12 @@ from viz_transformer.ui.session.kept import kept
 from viz_transformer.ui.session.waiting import waiting
 
 QUICK = 5_000_000_000
-"""Multiplications up to which the influence matrix is worked out without being asked for."""
+"""Multiplications up to which the influence matrix is computed without being asked for."""
 HEIGHT = 480
 
 
 def influence(looked: Looked, place: DeltaGenerator) -> None:
-    """The influence matrix and its verdict, worked out at once if that is quick, else when it is asked for."""
+    """The influence matrix and its verdict, computed at once if that is quick, else when it is asked for."""
     compared = looked.compared
     if compared is None:
         text.paragraph("A plain size has no logits to watch: choose Texts to see who reads the future.")

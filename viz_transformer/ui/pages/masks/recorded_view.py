@@ -128,10 +128,10 @@ def _before_and_after(looked: Looked, rule: Rule) -> None:
             cells=FIELDS.now().mask_cells,
             token=heard_token(),
             notes=(
-                "nothing is closed here" if parts.padding.all() else "keys that no query reads are closed",
+                "blocks nothing here" if parts.padding.all() else "keys that no query reads are closed",
                 note,
-                "open where both are",
-                "what the softmax gets",
+                "allowed where both allow",
+                "passed to the softmax",
             ),
             parts=("Keys", title),
             reasons=("padding" if padded else "the mask for all queries", reason),
@@ -146,7 +146,7 @@ def _before_and_after(looked: Looked, rule: Rule) -> None:
 def _of_a_query(rule: Rule, *, closes: bool) -> tuple[str, str, str]:
     """What the mask that differs from query to query is called, what it closes, and by what a cell is closed."""
     if not closes:
-        return "Per query", "nothing is closed here", ""
+        return "Per query", "blocks nothing here", ""
     if not rule.named:
         return "Per query", "by a rule that has no name here", "the mask of this query"
     if rule.window is not None:

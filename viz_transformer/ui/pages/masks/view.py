@@ -80,10 +80,10 @@ def before_and_after(looked: Looked, own: str = "") -> None:
             cells=FIELDS.now().mask_cells,
             token=heard_token(),
             notes=(
-                "nothing is closed here" if parts.padding.all() else RULE_NOTES[looked.rule],
+                "blocks nothing here" if parts.padding.all() else RULE_NOTES[looked.rule],
                 "later keys are closed" if KINDS[looked.kind].causal else "none: all of the source is there",
-                "open where both are",
-                "what the softmax gets",
+                "allowed where both allow",
+                "passed to the softmax",
             ),
             caption=looked.caption,
             name=looked.name,

@@ -1,4 +1,4 @@
-"""The tabs of the Models page; only the one that is selected is worked out."""
+"""The tabs of the Models page; only the one that is selected is computed."""
 
 from __future__ import annotations
 
@@ -480,7 +480,7 @@ def _counts(summary: Summary, count: int) -> None:
 
 
 def doctor(summary: Summary) -> Question:
-    """Checks of the loaded model, each worked out now; returns the page's question."""
+    """Checks of the loaded model, each computed now; returns the page's question."""
     place = frame.place("doctor")
     status = place.empty()
     with waiting("Loading the model ...", status):
@@ -489,7 +489,7 @@ def doctor(summary: Summary) -> Question:
     with waiting(f"Examining it, with “{labels.shorten(labels.sentence(chosen), 40)}” as the text ...", status):
         found = _examined(ckpt, chosen, tuple(summary.examples()))
     with place:
-        text.paragraph("Each check was worked out now, on the loaded model.")
+        text.paragraph("Each check was computed now, on the loaded model.")
         st.html(checks_table(found))
     return question.doctor(summary.name, found)
 

@@ -1,4 +1,4 @@
-"""What each tab of Models asks, answered with this model's files, or with what the tab has worked out."""
+"""What each tab of Models asks, answered with this model's files, or with what the tab has computed."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ ONE_LINE = 104
 """Characters that stand beside each other in a window of 1,280 pixels."""
 _ASKS = {
     "architecture": "Where are the parameters of {}?",
-    "curves": "Did {} learn to the end?",
+    "curves": "Had {} finished learning?",
     "data": "Was the test new to {}?",
     "errors": "What does {} get wrong?",
     "doctor": "Does {} compute as it should?",
@@ -62,7 +62,7 @@ def at_once(tab: str, summary: Summary) -> Question | None:
 
 
 def untold(tab: str, name: str) -> Question:
-    """The same question where the model does not tell it, or what it is worked out from cannot be read."""
+    """The same question where the model does not tell it, or what it is computed from cannot be read."""
     return Question(_ASKS[tab].format(name), "It cannot be told: why stands below.")
 
 

@@ -98,7 +98,7 @@ def _badge(summary: Summary) -> str:
     standing = standing_of(summary.card)
     green = standing is None or standing.tone == "ok"  # beside numbers that may be wrong it would be misread
     tone: text.Tone = "bad" if wrong else "ok" if green else "plain"
-    return _line(tone, wrong or "files as its card says")
+    return _line(tone, wrong or "files verified")
 
 
 def _read_right(summary: Summary) -> str:

@@ -22,8 +22,8 @@ def attention(found: Attended, *, name: str = "q") -> Question:
     score, product = found.scores[0, at], found.products[0, at]
     return Question(
         asks,
-        f"k{at}, {percent(float(found.weights[0, at]))}: their product is {significant(float(product))}, divided by"
-        f" {significant(found.divisor)} the largest score, {significant(float(score))}.",
+        f"k{at} ({percent(float(found.weights[0, at]))}): q · k = {significant(float(product))}; divided by"
+        f" {significant(found.divisor)} that is {significant(float(score))}, the largest score.",
     )
 
 
@@ -44,8 +44,9 @@ def scaling(found: Growth) -> Question:
     at = len(found.sizes) - 1
     with_, without = (number(float(found.entropy[scaled][at]), 2) for scaled in (True, False))
     return Question(
-        "What does dividing by √d_k keep?",
-        f"At d_k = {found.sizes[at]:,} a row keeps {with_} of {number(found.even, 2)} bits with it, {without} without.",
+        "Why divide by √d_k?",
+        f"At d_k = {found.sizes[at]:,} attention keeps {with_} of {number(found.even, 2)} bits of entropy; without,"
+        f" {without}.",
     )
 
 

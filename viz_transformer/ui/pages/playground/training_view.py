@@ -104,7 +104,7 @@ def _buttons(owner: Hashable, settings: Hashable, make: Callable[[], Any], train
         word = "Start" if training is None else "Go on"
         st.button(word, key="play_start", on_click=start, disabled=going or done, type="primary")
         st.button("Stop", key="play_stop", on_click=stop, disabled=not going)
-        st.button("From the start", key="play_again", on_click=again, disabled=training is None or going)
+        st.button("Restart", key="play_again", on_click=again, disabled=training is None or going)
 
 
 def _take_problem() -> str | None:

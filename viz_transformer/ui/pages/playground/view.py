@@ -32,7 +32,7 @@ PARTS = {
     "simplex": "Simplex",
     "scaling": "Why scale",
     "norms": "Norms",
-    "rebuild": "Learn to give back",
+    "rebuild": "Train to copy its input",
     "copy": "Copy and mask",
 }
 MASKS = {"none": "No mask", "causal": "Causal", "padding": "Padding at the end", "own": "Own"}

@@ -23,7 +23,8 @@ def question(trace: Trace, stack: StackName, position: int) -> Question | None:
     if f"{stack}.embed.position" in trace:
         added, token = (_length(trace, f"{stack}.embed.{part}", position) for part in ("position", "token"))
         return Question(
-            asks, f"A vector of length {significant(added)}, added to its embedding of {significant(token)}."
+            asks,
+            f"A position vector of length {significant(added)}, added to an embedding of length {significant(token)}.",
         )
     if trace.anatomy.config is None:
         acts = trace.anatomy.missing.get(f"{stack}.embed.position", "").rpartition("; ")[2]

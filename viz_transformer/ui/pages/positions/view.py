@@ -384,7 +384,7 @@ def curves(table: Table) -> None:
     fine = None if table.derived is None else between(table.derived, picked, points=_points(table))
     marks = table.marks if table.is_trained else _untrained_unmarked(table.marks)
     names = [table.column_name(column) for column in picked]
-    title = "Dimensions over positions" if table.derived is None else "Dimensions, with positions in one turn"
+    title = "Dimensions over positions" if table.derived is None else "Wavelength of each dimension, in positions"
     figure = _dimension_curves(
         table.values, picked, names, marks, fine=fine, title=title, theme=frame.theme(), height=height(TALL - PICK)
     )

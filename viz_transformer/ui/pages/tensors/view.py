@@ -103,7 +103,7 @@ def point_tree(listed: Sequence[points.Entry], selected: str) -> None:
     words = st.text_input(
         f"{len(listed)} points, {derived} of them derived",
         key="tensors_filter",
-        placeholder=f"Filter {len(listed)} points, {derived} derived",
+        placeholder=f"Filter {len(listed)} points ({derived} derived)",
         autocomplete="off",
         label_visibility="collapsed",
     )

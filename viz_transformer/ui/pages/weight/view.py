@@ -116,7 +116,7 @@ def row(shown: Shown, found: Ladder) -> None:
     )
     asked = pictures.table(
         lambda: row_table(shown, found),
-        note=f"{caption}. Scores are worked out in float64 from the recorded query and keys.",
+        note=f"{caption}. Scores are computed in float64 from the recorded query and keys.",
         name=name,
         key="weight_row_strips",
     )
@@ -263,25 +263,25 @@ def _hover(shown: Shown, found: Ladder, what: str) -> list[str]:
 
 
 def line_table(line: Line) -> pd.DataFrame:
-    """All numbers of a line, one to a row: those that were worked out, then those that were compared."""
+    """All numbers of a line, one to a row: those that were computed, then those that were compared."""
     rows: list[dict[str, Any]] = []
     for vector in line.vectors:
         for at, value in np.ndenumerate(vector.values):
-            rows.append({"what": vector.name, "index": ", ".join(map(str, at)), "worked out": float(value)})
+            rows.append({"what": vector.name, "index": ", ".join(map(str, at)), "computed": float(value)})
     for check in line.checks:
         if check.derived.ndim > 1:
             continue  # whole tensors, which the Tensors page has
         recorded = np.broadcast_to(check.recorded, check.derived.shape)
         for at, value in np.ndenumerate(check.derived):
-            entry = {"what": f"{check.name}, compared", "index": ", ".join(map(str, at)), "worked out": float(value)}
+            entry = {"what": f"{check.name}, compared", "index": ", ".join(map(str, at)), "computed": float(value)}
             rows.append({**entry, "recorded": float(recorded[at]), "difference": float(value - recorded[at])})
-    columns = ["what", "index", "worked out", "recorded", "difference"]
+    columns = ["what", "index", "computed", "recorded", "difference"]
     return pd.DataFrame(rows, columns=columns).set_index(["what", "index"])
 
 
 def check_table(checks: tuple[Check, ...]) -> None:
-    """What was worked out beside what was recorded, with the largest difference and the verdict."""
-    head = ("", "worked out", "recorded", "difference", "")
+    """What was computed beside what was recorded, with the largest difference and the verdict."""
+    head = ("", "computed", "recorded", "difference", "")
     caption = "float64 beside the recorded float32"
     st.html(text.table(map(_check_row, checks), head=head, style="vt-facts vt-compared", caption=caption))
 
