@@ -160,7 +160,7 @@ def target_switch(shown: Shown) -> None:
             "Force an answer",
             key="run_give",
             on_click=lambda: state.select(target=shown.run.text),
-            help="Teacher forcing: put another answer in the place of the model's own, and see its probabilities for each token",
+            help="Teacher forcing: put another answer in the place of the model's own, and see how probable each token is",
             type="tertiary",
         )
     else:
