@@ -14,6 +14,7 @@ from mounted import Mounted, mounting
 from viz_transformer.figures import labels, theme
 from viz_transformer.figures.components import payload
 from viz_transformer.figures.components.beam_tree import beam_tree_payload, rows
+from viz_transformer.numerals import number
 from viz_transformer.running.beam_tree import BeamTree, TreeRecorder
 from viz_transformer.running.decoding import decode
 from viz_transformer.running.strategies import Beam
@@ -373,6 +374,20 @@ def test_the_picture_is_saved_whole_with_caption_legend_and_tokens(shown, tmp_pa
         view.pick_entry("PNG")
     saved.value.save_as(tmp_path / "picture.png")
     assert (tmp_path / "picture.png").read_bytes().startswith(b"\x89PNG")
+
+
+def test_what_was_cut_off_at_the_maximum_length_has_its_words_and_its_score(shown, tmp_path):
+    tree = tree_of(3, steps=3, stop="early_stopping=False", penalty="power", length_penalty=1.0)
+    cut = [node for node in tree.nodes if node.fate == "cut off"]
+    view = shown(sent(tree))
+    with view.page.expect_download() as saved:
+        view.pick_entry("SVG")
+    saved.value.save_as(tmp_path / "picture.svg")
+    texts = [text.text for text in ElementTree.parse(tmp_path / "picture.svg").iter("{http://www.w3.org/2000/svg}text")]
+    assert len(cut) > 1 and "still going, counted as finished" in texts and "still going at the end" not in texts
+    for node in cut:
+        words = "answer" if node.index == tree.answer else "cut off"
+        assert f"{words} {number(node.score, 2)}" in texts
 
 
 def test_many_beams_and_steps_are_drawn_where_they_are_seen(shown):
