@@ -90,14 +90,14 @@ REFUSED = {
         "4 LoRA matrices (",
         "merge_and_unload",
     ),
-    "adapter": (lambda name: ones(in_layers(name, "adapter.down.weight"), 4, 32), "2 tensors of adapters (", "merge"),
+    "adapter": (lambda name: ones(in_layers(name, "adapter.down.weight"), 4, 32), "2 adapter tensors (", "merge"),
     "norm": (
         lambda name: ones(in_layers(name, "q_norm.weight", "k_norm.weight")),
-        "4 tensors of norms (",
+        "4 norm tensors (",
         "config.json",
     ),
     "other": (lambda name: ones(in_layers(name, "gate"), 4), "2 tensors of an unknown kind (", "config.json"),
-    "first": (lambda name: ones(["embed_norm.weight"]), "1 tensor of norms ('embed_norm.weight')", "config.json"),
+    "first": (lambda name: ones(["embed_norm.weight"]), "1 norm tensor ('embed_norm.weight')", "config.json"),
 }
 
 
@@ -114,7 +114,9 @@ def test_tensors_that_would_change_a_run_are_refused_unless_they_are_left_out_by
     assert f"--ignore '{pattern}'" in said and "\\" not in pattern
     ckpt = load(where, ignore=[pattern])
     short, sentence = describe.unused(ckpt.card) or ("", "")
-    assert short.startswith("Run without ") and "You asked to leave out" in sentence and sentence in ckpt.card["notes"]
+    assert (
+        short.startswith("Opened without ") and "You asked to leave out" in sentence and sentence in ckpt.card["notes"]
+    )
     assert torch.equal(logits(ckpt), logits(opened(name))) and ckpt.parameter_count == opened(name).parameter_count
 
 
@@ -143,7 +145,7 @@ def test_another_head_is_named_and_changes_nothing(
 
 def test_a_pooler_that_nothing_reads_is_named(with_tensors: Callable[..., Path]) -> None:
     ckpt = load(with_tensors("bert", ones(["bert.pooler.dense.weight"], 32, 32) | ones(["bert.pooler.dense.bias"])))
-    assert "2 tensors of a pooler: 'bert.pooler.dense.bias' and" in ckpt.card["notes"][0]
+    assert "2 pooler tensors: 'bert.pooler.dense.bias' and" in ckpt.card["notes"][0]
 
 
 @pytest.mark.parametrize(
@@ -153,7 +155,8 @@ def test_a_pooler_that_nothing_reads_is_named(with_tensors: Callable[..., Path])
             "gpt2",
             {"transformer.h.0.attn.bias": torch.ones(1, 1, 8, 8), "transformer.h.0.attn.masked_bias": torch.ones(1)},
         ),
-        ("llama", {"model.layers.0.self_attn.rotary_emb.inv_freq": torch.ones(4)}),
+        ("llama", {"model.layers.0.self_attn.rotary_emb.inv_freq": 10_000 ** -(torch.arange(4) / 4)}),
+        ("llama", {"model.layers.0.self_attn.rotary_emb.inv_freq": (10_000 ** -(torch.arange(4) / 4)).half()}),
         ("bert", {"bert.embeddings.position_ids": torch.arange(64)[None]}),
         ("t5", {"encoder.version": torch.ones(1)}),
         ("bart", {"model.encoder.version": torch.ones(3), "model.decoder.mask": torch.ones(4, 4).bool()}),
@@ -165,6 +168,17 @@ def test_buffers_that_are_made_anew_are_not_remarked_upon(
     with_tensors: Callable[..., Path], name: str, buffers: dict[str, Tensor]
 ) -> None:
     assert describe.unused(load(with_tensors(name, buffers)).card) is None
+
+
+def test_frequencies_that_are_not_those_of_the_config_are_refused(with_tensors: Callable[..., Path]) -> None:
+    """As of a model that was trained with another base, whose config was lost: it would be run with this one's."""
+    name = "model.layers.0.self_attn.rotary_emb.inv_freq"
+    said = refusal(with_tensors("llama", {name: 1e6 ** -(torch.arange(4) / 4)}))
+    assert f"1 table of other frequencies than its config makes ('{name}')" in said and "correct rope_theta" in said
+
+
+def test_frequencies_of_a_model_that_turns_nothing_are_refused(with_tensors: Callable[..., Path]) -> None:
+    assert "1 tensor of an unknown kind" in refusal(with_tensors("gpt2", ones(["h.0.attn.rotary.inv_freq"], 4)))
 
 
 def test_a_bias_with_a_buffers_name_is_refused(with_tensors: Callable[..., Path]) -> None:
@@ -188,7 +202,7 @@ def test_two_names_for_one_place_are_refused(with_tensors: Callable[..., Path]) 
 
 def test_a_class_that_is_opened_as_another_names_what_it_leaves_out(tmp_path: Path) -> None:
     ckpt = load(folder(tmp_path / "model", "bert", cls="BertForPreTraining"))
-    assert "2 tensors of a pooler" in ckpt.card["notes"][0] and "2 tensors of another head" in ckpt.card["notes"][0]
+    assert "2 pooler tensors" in ckpt.card["notes"][0] and "2 tensors of another head" in ckpt.card["notes"][0]
 
 
 def test_weights_beside_an_adapters_say_to_merge_them(written: Written, tmp_path: Path) -> None:
@@ -265,7 +279,7 @@ def test_patterns_of_the_app_are_for_all_of_its_folders(
 ) -> None:
     monkeypatch.setattr(devices, "_of_the_app", devices.Computed())
     where = with_tensors("llama", ones(in_layers("llama", "q_norm.weight")))
-    with pytest.raises(CheckpointError, match="2 tensors of norms"):
+    with pytest.raises(CheckpointError, match="2 norm tensors"):
         load_in_the_app(where)
     devices.compute_folders("cpu", "float32", [".*q_norm.*"])
     assert load_in_the_app(where).card["unused"]["asked"] == 2
@@ -286,10 +300,10 @@ def test_commands_name_what_takes_no_part(
     where = with_tensors("llama", ones(in_layers("llama", "q_norm.weight")))
     assert main(["inspect", str(where)]) == 1
     err = capsys.readouterr().err
-    assert "2 tensors of norms" in err and err.count("\n") == 1
+    assert "2 norm tensors" in err and err.count("\n") == 1
     assert main(["inspect", str(where), "--ignore", ".*q_norm.*"]) == 0
     out, err = capsys.readouterr()
-    assert "not used           Run without 2 tensors of norms of its files" in out and not err
+    assert "not used           Opened without 2 norm tensors from its files" in out and not err
     assert "2 tensors of the weights' files (64 numbers) take no part in a run, because LlamaForCausalLM has no" in out
     assert main(["translate", str(where), "two", "--ignore", ".*q_norm.*", "--json"]) == 0
     out, err = capsys.readouterr()

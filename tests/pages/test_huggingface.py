@@ -821,10 +821,10 @@ def test_what_of_the_files_takes_no_part_is_named_beside_the_models_name_on_its_
     assert wording("beyond_the_sum") not in said
     save_file(tensors | {"model.layers.0.self_attn.q_norm.weight": torch.ones(32)}, file, metadata={"format": "pt"})
     said = words(opened_page(app, "models", model_tab="card"))
-    assert wording("would_not_be_the_trained_models", "1 tensor of norms") in said
+    assert wording("would_not_be_the_trained_models", "1 norm tensor") in said
     monkeypatch.setattr(devices, "_of_the_app", devices.Computed(ignore=(".*q_norm.*",)))
     said = words(opened_page(app, "models", model_tab="card"))
-    assert "Run without 1 tensor of norms of its files" in said and wording("not_the_model_that_was_trained") in said
+    assert "Opened without 1 norm tensor from its files" in said and wording("not_the_model_that_was_trained") in said
 
 
 def test_it_is_said_that_a_model_is_computed_in_bfloat16(

@@ -13,6 +13,9 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+import torch
+from safetensors import safe_open
+from torch import Tensor
 from transformers import PreTrainedModel
 
 from viz_transformer.checkpoint.files import CheckpointError
@@ -63,16 +66,21 @@ MAX_PATTERN = 120
 """Characters of a pattern that a sentence proposes."""
 _KINDS: Mapping[str, _Kind] = {
     "lora": _Kind("LoRA matrix", "LoRA matrices", advice=MERGE),
-    "adapter": _Kind("tensor of adapters", "tensors of adapters", advice=MERGE),
-    "norm": _Kind("tensor of norms", "tensors of norms"),
+    "adapter": _Kind("adapter tensor", "adapter tensors", advice=MERGE),
+    "norm": _Kind("norm tensor", "norm tensors"),
     "bias": _Kind("bias", "biases"),
     "copy": _Kind(
         "tensor under a second name",
         "tensors under a second name",
         advice="save the model again with save_pretrained, each tensor once",
     ),
+    "frequencies": _Kind(
+        "table of other frequencies than its config makes",
+        "tables of other frequencies than its config makes",
+        advice="correct rope_theta in config.json",
+    ),
     "other": _Kind("tensor of an unknown kind", "tensors of an unknown kind"),
-    "pooler": _Kind("tensor of a pooler", "tensors of a pooler", changes=False),
+    "pooler": _Kind("pooler tensor", "pooler tensors", changes=False),
     "head": _Kind("tensor of another head", "tensors of another head", changes=False),
     "training": _Kind("tensor that only training reads", "tensors that only training reads", changes=False),
 }
@@ -96,7 +104,7 @@ class Unused:
         """The same in a few words."""
         if self.asked:
             kinds = {kind: names for kind, names in self.by_kind.items() if {*names} & {*self.asked}}
-            return f"Run without {listed([_words(kind, names) for kind, names in kinds.items()])} of its files"
+            return f"Opened without {listed([_words(kind, names) for kind, names in kinds.items()])} from its files"
         count = len(self.names)
         return f"{count:,} tensor{' of its files takes' if count == 1 else 's of its files take'} no part in a run"
 
@@ -140,8 +148,13 @@ def unused_tensors(
     hidden, copies = _hidden(model, shapes), _copies(model, stored)
     found: dict[str, list[str]] = {}
     for name in sorted({*unexpected, *hidden}):
-        if not _is_buffer(model, name, shapes.get(name, ()), dtypes.get(name, "")):
+        if _FREQUENCIES.search(name):
+            kind = _kind_of_frequencies(model, stored, name)
+        elif _is_buffer(name, shapes.get(name, ()), dtypes.get(name, "")):
+            kind = ""
+        else:
             kind = "training" if name in hidden and _LEFT_BY_ITS_CODE.search(name) else _kind_of(model, family, name)
+        if kind:
             found.setdefault(kind, []).append(name)
     if copies:
         found["copy"] = copies
@@ -221,12 +234,42 @@ def _base(model: PreTrainedModel) -> str:
     return f"{model.base_model_prefix}."
 
 
-def _is_buffer(model: PreTrainedModel, name: str, shape: tuple[int, ...], dtype: str) -> bool:
+def _kind_of_frequencies(model: PreTrainedModel, stored: Stored, name: str) -> str:
+    """Of a table of frequencies by which queries and keys are turned: "" where the model makes the same one.
+
+    Of scaled ones it is not told, because older versions scaled positions instead.
+    """
+    made = [buffer for each, buffer in model.named_buffers() if each.endswith("inv_freq")]
+    if not made:
+        return "other"
+    settings: Any = getattr(model.config, "rope_parameters", None) or {}
+    each_kind = [settings, *(each for each in settings.values() if isinstance(each, dict))]
+    if any(each.get("rope_type", "default") != "default" for each in each_kind):
+        return ""
+    kept = _stored(stored, name)
+    return "" if any(_alike(each, kept) for each in made) else "frequencies"
+
+
+def _alike(made: Tensor, stored: Tensor) -> bool:
+    """Whether two tables of frequencies are one, of which the second may have been kept in 16 bits."""
+    return made.shape == stored.shape and torch.allclose(made.float(), stored.float(), rtol=0.02, atol=1e-6)
+
+
+def _stored(stored: Stored, name: str) -> Tensor:
+    """The tensor of a plain name, read from its file."""
+    (raw,) = [each for each in stored.shapes if _plain(each) == name][:1]
+    for path in stored.paths:
+        with safe_open(path, framework="pt", device="cpu") as file:
+            if raw in file.keys():  # noqa: SIM118 (not a dict)
+                tensor: Tensor = file.get_tensor(raw)
+                return tensor
+    raise AssertionError(name)
+
+
+def _is_buffer(name: str, shape: tuple[int, ...], dtype: str) -> bool:
     """Whether a tensor is one that is made anew: a mask, a counter, a table that is computed."""
     if dtype and not dtype.startswith(("F", "BF")):
         return not name.endswith("weight")  # whole numbers are not trained; as a weight they are of fewer bits
-    if _FREQUENCIES.search(name):
-        return any(each.endswith("inv_freq") for each, _ in model.named_buffers())
     if not (BUFFERS.search(name) or _MADE_ANEW.search(name)):
         return False
     if _MASK.search(name):
