@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import shutil
 from collections.abc import Callable
 from pathlib import Path
@@ -69,6 +70,19 @@ def test_a_folder_that_needs_no_import_says_so(
 ) -> None:
     line = said(capsys, "import", str(written("gpt2")), "--out", str(tmp_path / "x"))
     assert line.startswith(f"{written('gpt2')} is a folder that transformers wrote, which is opened as it lies there")
+
+
+@pytest.mark.parametrize("given", ["", "model.safetensors.index.json"])
+@pytest.mark.parametrize("words", [["inspect", "GIVEN"], ["import", "GIVEN", "--out", "x"]])
+def test_a_part_that_a_folder_lacks_is_named_in_the_place_of_what_else_to_give(
+    written: Written, tmp_path: Path, capsys: pytest.CaptureFixture[str], words: list[str], given: str
+) -> None:
+    where = Path(shutil.copytree(written("gpt2"), tmp_path / "model"))
+    (where / "model.safetensors").rename(where / "model-00001-of-00002.safetensors")
+    parts = {"a": "model-00001-of-00002.safetensors", "b": "model-00002-of-00002.safetensors"}
+    (where / "model.safetensors.index.json").write_text(json.dumps({"weight_map": parts}))
+    line = said(capsys, *[str(where / given) if word == "GIVEN" else word for word in words])
+    assert line.startswith(f"{where} lacks model-00002-of-00002.safetensors, a part of its weights"), line
 
 
 def test_nothing_is_said_of_what_is_in_its_place(written: Written, tmp_path: Path) -> None:
