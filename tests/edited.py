@@ -1,17 +1,73 @@
-"""The ways in which an edited answer can be computed, held against each other."""
+"""Random edits, and the ways in which an edited answer can be computed, held against each other."""
 
 from __future__ import annotations
 
+import random
 from collections.abc import Sequence
 
 import pytest
 import torch
 
 from viz_transformer.checkpoint import Checkpoint
-from viz_transformer.model.tap import Recorder
+from viz_transformer.model.tap import OFF, Recorder
 from viz_transformer.running.decoding import decode, follow
-from viz_transformer.running.edits import Edit
+from viz_transformer.running.edits import AblateHead, Edit, FixRow, RemovePositions, Replace, Scale, SetMask
 from viz_transformer.running.strategies import Beam
+from viz_transformer.running.tracing import trace
+
+
+def edit_of_weights(rng: random.Random, ckpt: Checkpoint, steps: int) -> Edit:
+    """An edit of a mask or of weights of a run of so many steps."""
+    sites = [site for site in ckpt.anatomy.attentions if site.startswith("decoder.")]
+    site, heads = rng.choice(sites), ckpt.anatomy.attentions[sites[0]].query
+    place = lambda: rng.choice([None, *range(steps - 1)])  # noqa: E731
+    keys = place() if site.endswith("self") else rng.choice([None, 0, 1])
+    head = rng.choice([None, *range(heads)])
+    kinds: list[Edit] = [
+        SetMask(site, place(), keys, rng.random() < 0.4, head),
+        SetMask(site, place(), None, False, head),
+        AblateHead(site, rng.randrange(heads), rng.choice(["zero", "mean", "uniform"])),
+        Scale(f"{site}.weights", rng.choice([0.5, -1.0]), at=(head, place(), None)),
+        Replace(f"{site}.mask", rng.choice([0.0, 1.0]), at=(None, place())),
+        Replace(f"{site}.weights", 0.2, at=(head, place())),
+        FixRow(site, 2, (0.5, 0.5), head),
+    ]
+    return rng.choice(kinds)
+
+
+def any_edit(rng: random.Random, ckpt: Checkpoint, source: str, steps: int) -> Edit:
+    """An edit of any class and any point of a run that reads this text and takes so many steps; it may not fit."""
+    anatomy = ckpt.anatomy
+    point = rng.choice([each.name for each in anatomy.recorded])
+    at = rng.choice(
+        [(), (None, rng.randrange(steps)), (rng.randrange(3),), (rng.randrange(3), rng.randrange(steps), 0)]
+    )
+    written = ckpt.codec("target").names[4 + rng.randrange(4)]
+
+    def patch() -> Edit:
+        """What another run has there, of an encoder for the same text read in another order."""
+        other = trace(ckpt, source[::-1], written * steps if anatomy.has_encoder else None)
+        return Replace(point, other[point])
+
+    kinds = [
+        lambda: edit_of_weights(rng, ckpt, steps),
+        lambda: Scale(point, rng.choice([0.0, 0.5, 2.0, -1.0]), at),
+        lambda: Replace(point, rng.choice([0.0, 1.0, -0.5]), at),
+        lambda: RemovePositions(rng.choice(["encoder", "decoder"])),
+        patch,
+    ]
+    return rng.choice(kinds)()
+
+
+def check_that_looking_changes_nothing(ckpt: Checkpoint, src: Sequence[int], tgt: Sequence[int]) -> None:
+    """With the tap off, recording, and with an edit that multiplies by 1, the logits are the same bit by bit."""
+    given = [src] if ckpt.anatomy.has_encoder else None
+    point = next(each.name for each in ckpt.anatomy.recorded if each.name.endswith(".weights"))
+    with torch.no_grad():
+        off, *others = (
+            ckpt.instrument.whole(given, [tgt], tap=tap) for tap in (OFF, Recorder(()), Recorder([Scale(point, 1.0)]))
+        )
+    assert all(torch.equal(off, other) or off.isnan().any() for other in others)
 
 
 def check_that_every_way_agrees(ckpt: Checkpoint, source: str | list[int], edits: Sequence[Edit], steps: int) -> None:

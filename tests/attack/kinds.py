@@ -8,13 +8,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from random import Random
 
-from attack import addresses, choices, data_files, folders, reading, traces
+from attack import addresses, choices, data_files, edits, folders, reading, traces
 from attack.trying import Broken
 
 Attack = Callable[[Random, Path], None]
 
 TEXTS: Mapping[str, Attack] = {"texts": reading.attack}
-CHOICES: Mapping[str, Attack] = {"strategies": choices.attack_strategies, "edits": choices.attack_edits}
+CHOICES: Mapping[str, Attack] = {"strategies": choices.attack_strategies, "edits": edits.attack}
 FILES: Mapping[str, Attack] = {"folders": folders.attack, "traces": traces.attack, "data": data_files.attack}
 PAGES: Mapping[str, Attack] = {"addresses": addresses.attack}
 KINDS: Mapping[str, Attack] = {**TEXTS, **CHOICES, **FILES, **PAGES}

@@ -12,9 +12,8 @@ from typing import Any
 import pytest
 import torch
 from builders import tiny_checkpoint
-from edited import check_that_every_way_agrees
+from edited import check_that_every_way_agrees, edit_of_weights
 
-from viz_transformer.checkpoint import Checkpoint
 from viz_transformer.running.decoding import decode, follow
 from viz_transformer.running.edits import AblateHead, Edit, FixRow, Replace, Scale, SetMask
 from viz_transformer.running.strategies import Beam
@@ -102,25 +101,6 @@ def test_a_long_attention_that_runs_fused_is_tried_by_its_mask() -> None:
     assert opened.reads_ahead == "as edited, query 515 of decoder.0.self attends to later keys"
 
 
-def some_edit(rng: random.Random, ckpt: Checkpoint, steps: int) -> Edit:
-    """An edit of a mask or of weights of a run of so many steps."""
-    sites = [site for site in ckpt.anatomy.attentions if site.startswith("decoder.")]
-    site, heads = rng.choice(sites), ckpt.anatomy.attentions[sites[0]].query
-    place = lambda: rng.choice([None, *range(steps - 1)])  # noqa: E731
-    keys = place() if site.endswith("self") else rng.choice([None, 0, 1])
-    head = rng.choice([None, *range(heads)])
-    kinds: list[Edit] = [
-        SetMask(site, place(), keys, rng.random() < 0.4, head),
-        SetMask(site, place(), None, False, head),
-        AblateHead(site, rng.randrange(heads), rng.choice(["zero", "mean", "uniform"])),
-        Scale(f"{site}.weights", rng.choice([0.5, -1.0]), at=(head, place(), None)),
-        Replace(f"{site}.mask", rng.choice([0.0, 1.0]), at=(None, place())),
-        Replace(f"{site}.weights", 0.2, at=(head, place())),
-        FixRow(site, 2, (0.5, 0.5), head),
-    ]
-    return rng.choice(kinds)
-
-
 MODELS: list[dict[str, Any]] = [{"mask_fill": fill} for fill in [*FILLS, "-inf"]]
 MODELS += [{"mask_fill": "-1e9", "positions": "alibi"}, {"kind": "decoder-only", "mask_fill": "-1e10"}]
 
@@ -132,7 +112,7 @@ def test_a_score_is_the_sum_of_its_steps_however_masks_and_weights_are_edited(
 ) -> None:
     ckpt, rng = tiny_checkpoint(**changes), random.Random(seed)
     for _ in range(3):
-        edits = [some_edit(rng, ckpt, steps=6) for _ in range(rng.randint(1, 2))]
+        edits = [edit_of_weights(rng, ckpt, steps=6) for _ in range(rng.randint(1, 2))]
         check_that_every_way_agrees(ckpt, "abcde" if ckpt.anatomy.has_encoder else "u", edits, steps=6)
 
 
