@@ -188,7 +188,7 @@ def unusual_settings(config: ModelConfig) -> list[tuple[str, str]]:
     return [(name.replace("_", " "), str(value)) for name, value in settings if value != defaults[name]]
 
 
-_TELLING = "norm_kind encoder_final_norm embedding_scale divisor merge mask_fill padding_mask pad_to".split()
+_TELLING = "norm_kind encoder_final_norm embedding_scale divisor merge mask_fill padding_mask pad_to pooling".split()
 
 
 def vocabulary(codec: TextCodec | None) -> str:

@@ -134,6 +134,7 @@ class Checkpoint:
             kept = ", ".join(map(str, steps)) or "none"
             raise CheckpointError(f"{self.name} has no snapshot of step {step}: choose one that it has ({kept})")
         model, digest = _read_model(self.path, snapshot_file(step), self.config, self.card)
+        model.labels = self.model.labels
         return replace(self, name=f"{self.path.absolute().name}@{step}", instrument=model, weights_sha256=digest)
 
     def history(self) -> list[dict[str, float]]:
@@ -263,6 +264,8 @@ def _load(folder: Path) -> Checkpoint:
     _check_size(summary.config, folder / files.CONFIG, folder / files.WEIGHTS)
     codecs = {side: _read_codec(summary, side) for side in files.VOCABULARIES}
     model, digest = _read_model(folder, files.WEIGHTS, summary.config, summary.card)
+    if codecs["target"] is not None and not summary.config.has_decoder:
+        model.labels = codecs["target"].vocabulary.tokens
     return Checkpoint(summary.name, folder, model, codecs["source"], codecs["target"], summary.card, digest)
 
 

@@ -14,7 +14,7 @@ from viz_transformer.model.config import MAX_LAYERS
 from viz_transformer.model.instrument import Anatomy, Heads, OutputKind, Scoring
 from viz_transformer.model.kinds import StackName
 from viz_transformer.model.point import FUSED_FROM, WEIGHTS, Growth, Point
-from viz_transformer.model.points import ATTENTION, EMBED, EXPERTS, FFN, LOGITS, RESIDUAL, SINK, STACK_OUT
+from viz_transformer.model.points import ATTENTION, EMBED, EXPERTS, FFN, LOGITS, OF_THE_TEXT, RESIDUAL, SINK, STACK_OUT
 from viz_transformer.sentences import quoted
 
 MOST_TOKENS = 2048
@@ -47,7 +47,6 @@ _HIDDEN: Mapping[StackName, tuple[str, ...]] = {
 }
 _LONGEST = ("max_position_embeddings", "n_positions")
 
-OF_THE_TEXT = "its labels are made of the whole text behind the last layer, so no other vector has any"
 MOST_LABELS = 2**16
 TURNED = {
     "query": "queries by head, before positions turn them",

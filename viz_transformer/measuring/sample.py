@@ -78,6 +78,8 @@ class Sample:
                 f"{self.path} has {found[2]:,} logits at each position, the model's vocabulary {vocabulary}"
             )
         length = given[sides[-1]].shape[1]
+        if anatomy.output == "class" and found[1] != 1:
+            raise SampleError(f"{self.path} has logits at {found[1]:,} positions, this model gives one row to a text")
         if found[1] not in (1, length, anatomy.pad_to):
             raise SampleError(f"{self.path} has logits at {found[1]:,} positions for {length:,} ids: save those of all")
         rows = {side: [tuple(map(int, row)) for row in ids] for side, ids in given.items()}

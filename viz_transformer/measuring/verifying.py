@@ -171,7 +171,8 @@ def proof(ckpt: Checkpoint, texts: Sequence[SampleText]) -> Finding:
     largest, count, first = 0.0, 0, ""
     for number, text in enumerate(texts):
         places = _compared(ckpt.anatomy, text)
-        ours = _traced(ckpt, text.source, text.target)["logits"][0].numpy().astype(float)[places]
+        ours = _traced(ckpt, text.source, text.target)["logits"][0].numpy().astype(float)
+        ours = ours[None] if ckpt.anatomy.output == "class" else ours[places]
         theirs = text.logits.astype(float)[places if len(text.logits) > 1 else slice(None)]
         if logs:
             ours = ours - np.logaddexp.reduce(ours, axis=-1, keepdims=True)

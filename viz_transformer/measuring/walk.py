@@ -48,12 +48,20 @@ class _Walk:
                 back = np.subtract.outer(np.arange(len(ids)), np.arange(len(ids)))
                 crossed = None if seen is None else self.crossing(own, seen)
                 out = self.stack(stack, ids, self.padding(own, own) & (back >= 0), memory, crossed)
+            if self.words["pooling"] != "none":
+                out = self.of_text(out, self.is_token(np.array(source), "source"))
             if self.words["target_vocab_size"] is not None:
                 tied = self.words["tied_output"]
                 matrix = self.numbers[f"{stack}.embedding.token.weight" if tied else "output.weight"]
                 bias = self.tensor("output.bias") if self.words["output_bias"] else 0.0
-                self.points["logits"] = np.einsum("td,vd->tv", out, matrix, dtype=np.float64) + bias
+                self.points["logits"] = np.einsum("...d,vd->...v", out, matrix, dtype=np.float64) + bias
         return self.points
+
+    def of_text(self, out: Array, tokens: Array) -> Array:
+        """[T, D] -> [D]: what the labels of the text are made of."""
+        rows = {"first": out[:1], "last": out[tokens][-1:], "mean": out[tokens]}[self.words["pooling"]]
+        found: Array = rows.mean(axis=0)
+        return found
 
     def tensor(self, name: str, rows: Array | None = None) -> Array:
         numbers = self.numbers[name]

@@ -119,7 +119,8 @@ def _moves_under_padding(model: Instrument) -> bool:
         return False
     padded_source = source if config.source_pad is None else [*source, config.source_pad]
     alone = _rows(model, source, [tokens])
-    padded = _rows(model, padded_source, [[*tokens, pad]])[:, : len(tokens)]
+    padded = _rows(model, padded_source, [[*tokens, pad]])
+    padded = padded if config.output == "class" else padded[:, : len(tokens)]
     moved = (alone - padded).abs().nan_to_num(nan=torch.inf).max()
     return bool(moved > 1e-4 * alone.abs().nan_to_num().max())  # rounding moves it by less than a tenth of that
 

@@ -30,6 +30,8 @@ class ModelConfig:
     `position_offset` of a computed table.
     Dropout acts in training alone; `decoder_ffn_dropout` is what it meets where the feed-forward joins the stream.
     A model with `pad_to` reads exactly so many tokens: its numbers depend on the padding, which belongs to them.
+    An encoder alone gives logits to each token, or with `pooling` to the text: to the mean over its tokens without
+    padding, to its first or its last token.
     The norm behind the encoder may be another than the rest: "torch" is nn.LayerNorm with its epsilon of 1e-5.
     """
 
@@ -62,6 +64,7 @@ class ModelConfig:
     attention_bias: bool = True
     ffn_bias: bool = True
     output_bias: bool = True
+    pooling: Literal["none", "mean", "first", "last"] = "none"
     max_source: int = 512
     max_target: int = 512
     source_pad: int | None = None
@@ -104,6 +107,8 @@ class ModelConfig:
             raise ValueError("a model with a decoder needs target_vocab_size")
         if not self.has_encoder and self.source_vocab_size is not None:
             raise ValueError("a model without an encoder reads the target vocabulary: leave source_vocab_size out")
+        if self.pooling != "none" and (self.has_decoder or self.target_vocab_size is None):
+            raise ValueError(f"pooling={self.pooling!r} is of an encoder alone with labels: it needs target_vocab_size")
         if self.tied_output and not self.has_decoder and self.source_vocab_size != self.target_vocab_size:
             raise ValueError("tied_output needs source and target vocabularies of the same size in an encoder")
         for side in ("source", "target"):

@@ -330,10 +330,15 @@ class Instrument(Protocol):
 
 
 @lru_cache(maxsize=256)
-def anatomy_of(config: ModelConfig) -> Anatomy:
-    """The anatomy of our own Transformer with this config."""
+def anatomy_of(config: ModelConfig, labels: tuple[str, ...] = ()) -> Anatomy:
+    """The anatomy of our own Transformer with this config. labels: what the rows of an encoder's output are called;
+    without names they are called by their numbers."""
     heads = Heads(config.n_heads, config.n_heads, config.head_dim, config.head_dim)
-    output: OutputKind = "next token" if config.has_decoder else "none" if config.target_vocab_size is None else "class"
+    output: OutputKind = "next token"
+    if not config.has_decoder:
+        pooled: OutputKind = "class" if config.pooling != "none" else "token class"
+        output = "none" if config.target_vocab_size is None else pooled
+        labels = labels or tuple(map(str, range(config.target_vocab_size or 0)))
     return Anatomy(
         kind=config.kind,
         encoder_layers=config.encoder_layers,
@@ -355,5 +360,6 @@ def anatomy_of(config: ModelConfig) -> Anatomy:
         source_pad=config.source_pad,
         target_pad=config.target_pad,
         pad_to=config.pad_to,
+        labels=labels,
         config=config,
     )

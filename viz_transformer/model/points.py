@@ -10,7 +10,7 @@ from collections.abc import Collection, Iterator
 from dataclasses import replace
 
 from viz_transformer.model.config import ModelConfig
-from viz_transformer.model.point import KEYS, QUERIES, WEIGHTS, Point
+from viz_transformer.model.point import KEYS, QUERIES, WEIGHTS, Growth, Point
 from viz_transformer.model.positions import ENCODINGS
 from viz_transformer.sentences import quoted
 
@@ -61,6 +61,10 @@ RESIDUAL = {
 }
 STACK_OUT = {"encoder": "the memory: what cross-attention reads", "decoder": "what the output layer reads"}
 LOGITS = Point("logits", ("B", "T", "V"), "one number for each entry of the vocabulary, before the softmax")
+LOGITS_OF_TEXT = Point("logits", ("B", "V"), "of an encoder that pools: one number for each label of the text")
+
+OF_THE_TEXT = "its labels are made of the whole text behind the last layer, so no other vector has any"
+"""Why a model that gives labels to a text has no logit lens."""
 
 SCORES_WITH_BIAS = Point("scores", WEIGHTS, "query @ key^T / divisor + bias, before the mask")
 DERIVED = (
@@ -112,7 +116,11 @@ def recorded_points(config: ModelConfig) -> Iterator[Point]:
             yield from (_under(stack, point) for point in (NORM if alone else _norm_points(config)))
         yield _under("", Point(f"{stack}.out", _ROW, STACK_OUT[stack]))
     if config.target_vocab_size is not None:
-        yield replace(LOGITS, grows="rows" if config.has_decoder else "never")
+        yield LOGITS_OF_TEXT if config.pooling != "none" else replace(LOGITS, grows=_growth(config))
+
+
+def _growth(config: ModelConfig) -> Growth:
+    return "rows" if config.has_decoder else "never"
 
 
 def derived_points(config: ModelConfig) -> Iterator[Point]:
@@ -134,7 +142,7 @@ def attention_sites(config: ModelConfig) -> tuple[str, ...]:
 
 def undefined_points(config: ModelConfig) -> dict[str, str]:
     """Why a model of this config has no such point though others do: a sentence by the point's name."""
-    found = {}
+    found = {} if config.pooling == "none" else {"read_out": OF_THE_TEXT}
     if acts := config.encoding.acts:
         for stack in ("encoder",) * config.has_encoder + ("decoder",) * config.has_decoder:
             name = f"{stack}.embed.position"
@@ -182,7 +190,7 @@ def points_table() -> str:
         ("Feed-forward of several experts (models of transformers)", "{encoder|decoder}.{layer}.ffn", iter(EXPERTS)),
         ("Residual stream", "{encoder|decoder}.{layer}", iter((*residual, *sums))),
         ("Norms", "{encoder|decoder}.{layer}.{self|cross|ffn}, and {encoder|decoder} for a final norm", iter(norms)),
-        ("Outputs", "", iter([Point(f"{s}.out", _ROW, m) for s, m in STACK_OUT.items()] + [LOGITS])),
+        ("Outputs", "", iter([Point(f"{s}.out", _ROW, m) for s, m in STACK_OUT.items()] + [LOGITS, LOGITS_OF_TEXT])),
         ("Derived when asked for", attention, iter(DERIVED)),
     ]
     lines: list[str] = []

@@ -24,6 +24,7 @@ from viz_transformer.model.kinds import StackName
 from viz_transformer.model.layers import DecoderLayer, Embedding, EncoderLayer
 from viz_transformer.model.masks import PADDING_MASKS, causal_mask
 from viz_transformer.model.norms import NORMS, encoder_final_norm
+from viz_transformer.model.points import OF_THE_TEXT
 from viz_transformer.model.stepping import Stepping, padded
 from viz_transformer.model.tap import OFF, Tap
 
@@ -68,6 +69,7 @@ class Transformer(nn.Module):
     def __init__(self, config: ModelConfig) -> None:
         super().__init__()
         self.config = config
+        self.labels: tuple[str, ...] = ()  # what the rows of an encoder's output are called, if that is known
         self.padding_masks = PADDING_MASKS[config.padding_mask]
         if config.has_encoder:
             assert config.source_vocab_size is not None
@@ -99,7 +101,8 @@ class Transformer(nn.Module):
                 nn.init.xavier_uniform_(module.weight)
 
     def forward(self, first: Tensor, second: Tensor | None = None, tap: Tap = OFF) -> Tensor:
-        """Logits [B, T, V] for all positions; encoder-only without a vocabulary to predict: the memory [B, S, D].
+        """Logits [B, T, V] for all positions, [B, V] for texts if they are pooled; encoder-only without a vocabulary to
+        predict: the memory [B, S, D].
 
         first: [B, S] source ids, second: [B, T] target ids. A decoder-only model takes its ids as `first`.
         """
@@ -107,7 +110,10 @@ class Transformer(nn.Module):
             return self.decode(first, tap=tap)
         memory, keep = self.encode(first, tap)
         if self.config.kind == "encoder-only":
-            return memory if self.output is None else tap("logits", self.output(memory))
+            if self.output is None:
+                return memory
+            read = memory if self.config.pooling == "none" else pooled(memory, keep, self.config.pooling)
+            return tap("logits", self.output(read))
         if second is None:
             raise ValueError("an encoder-decoder needs source and target ids")
         return self.decode(second, memory, keep, tap=tap)
@@ -163,7 +169,7 @@ class Transformer(nn.Module):
 
     @property
     def anatomy(self) -> Anatomy:
-        return anatomy_of(self.config)
+        return anatomy_of(self.config, self.labels)
 
     @property
     def parameter_count(self) -> int:
@@ -188,6 +194,8 @@ class Transformer(nn.Module):
     def read_out(self, stream: Tensor, stack: StackName) -> Tensor:
         if self.output is None:
             raise NotTold("this model has no output layer, so no vector of it has logits")
+        if self.config.pooling != "none":
+            raise NotTold(OF_THE_TEXT)
         logits: Tensor = self.output(self._stack(stack).finish(stream.to(self.device), OFF))
         return logits
 
@@ -223,6 +231,17 @@ class Transformer(nn.Module):
         stack, layer, kind = site.split(".")
         attention: Attention = getattr(getattr(self, stack).layers[int(layer)], f"{kind}_attention")
         return attention
+
+
+def pooled(x: Tensor, keep: Tensor, how: str) -> Tensor:
+    """One vector for each text, [B, S, D] -> [B, D], as `ModelConfig.pooling` has it. keep: [B, S], True for tokens."""
+    if how == "first":
+        return x[:, 0]
+    if how == "last":
+        last = keep.long().cumsum(dim=1).argmax(dim=1)  # the first place at which all tokens are counted
+        return x[torch.arange(len(x), device=x.device), last]
+    kept = keep[..., None].to(x.dtype)
+    return (x * kept).sum(dim=1) / kept.sum(dim=1).clamp(min=1)
 
 
 def _kept(ids: Tensor, pad: int | None) -> Tensor:

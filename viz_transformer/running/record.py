@@ -310,13 +310,16 @@ class Trace:
 
         Raises ValueError for a trace with so many tokens or edited numbers that it could not be opened again.
         """
+        model: dict[str, Any] = {}
         if is_watched(self):
             model = {WATCHED: watched_to_dict(self.anatomy)}
-        else:
-            model = {} if self.anatomy.config is not None else {DESCRIBED: anatomy_to_dict(self.anatomy)}
+        elif self.anatomy.config is None:
+            model = {DESCRIBED: anatomy_to_dict(self.anatomy)}
+        elif self.anatomy.labels != anatomy_of(self.anatomy.config).labels:  # which calls them by their numbers
+            model = {_LABELS: list(self.anatomy.labels)}
         about = {
             "format_version": FORMAT_VERSION,
-            "config": None if model else self.anatomy.own.to_dict(),
+            "config": None if self.anatomy.config is None else self.anatomy.config.to_dict(),
             **model,
             "checkpoint": self.checkpoint,
             "weights_sha256": self.weights_sha256,
@@ -478,7 +481,15 @@ def _anatomy(about: Mapping[str, Any], source: int, target: int) -> Anatomy:
     config = ModelConfig.from_dict(about["config"])
     if max(config.encoder_layers, config.decoder_layers) > MAX_LAYERS:
         raise ValueError(f"its model has more than {MAX_LAYERS} layers in a stack")
-    return anatomy_of(config)
+    labels = about.get(_LABELS, [])
+    named = isinstance(labels, list) and all(isinstance(each, str) for each in labels)
+    if not named or (labels and (config.has_decoder or len(labels) != config.target_vocab_size)):
+        raise ValueError("its labels are not names of what its model gives out")
+    return anatomy_of(config, tuple(labels))
+
+
+_LABELS = "labels"
+"""The entry of a trace of our own encoder that names its labels."""
 
 
 def _constant_scalars(anatomy: Anatomy) -> dict[str, float]:

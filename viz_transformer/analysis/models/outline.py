@@ -71,6 +71,10 @@ def _output(config: ModelConfig) -> OutputOutline:
         return OutputOutline(label="", gives=f"memory, {config.d_model} numbers a position")
     tied = "tied to the embedding" if config.tied_output else f"{config.d_model} × {config.target_vocab_size:,}"
     gives = f"{config.target_vocab_size:,} probabilities"
+    if not config.has_decoder:
+        of = {"none": " of each token", "mean": " of the mean over tokens"}.get(config.pooling)
+        gives += f" of the {config.pooling} token" if of is None else of
+        return OutputOutline(label="Linear", sizes=tied, turned="Softmax", over="labels", gives=gives)
     return OutputOutline(label="Linear", sizes=tied, turned="Softmax", gives=gives)
 
 

@@ -18,7 +18,7 @@ from viz_transformer.text.vocabulary import ROLES
 SHOWN = (
     *("encoder_layers", "decoder_layers", "d_model", "n_heads", "d_ff", "norm", "norm_kind", "activation", "positions"),
     *("embedding_scale", "divisor", "norm_epsilon", "mask_fill", "tied_output", "max_source", "max_target", "pad_to"),
-    *("causal", *(f"{side}_{role}" for side in ("source", "target") for role in ROLES)),
+    *("causal", "pooling", *(f"{side}_{role}" for side in ("source", "target") for role in ROLES)),
 )
 MOST_LEFT_OUT = 40
 

@@ -39,6 +39,7 @@ from viz_transformer.checkpoint.store import expected_shapes, save_checkpoint
 from viz_transformer.model.config import ModelConfig
 from viz_transformer.sentences import capitalised, quoted
 from viz_transformer.text.codec import Codec
+from viz_transformer.text.tokenizers import RegexTokens
 from viz_transformer.text.vocabulary import ROLES, Vocabulary
 
 _TRUE, _FALSE = ("true", "yes", "1"), ("false", "no", "0")
@@ -216,6 +217,8 @@ def _codec(opened: Opened, side: str, size: int) -> Codec:
     else:
         read = tokens if tokens is not None else read_tokens(path or "", fairseq=_fairseq(opened))
     tokens = filled(read, size, path or opened.found.path)
+    if side == "target" and opened.plan.config is not None and not opened.plan.config.has_decoder:  # labels
+        return Codec(RegexTokens(r"\S+"), Vocabulary(tokens), add_bos=False, add_eos=False)
     specials = specials_of(tokens, given if path is None else named_specials(path) | given)
     library = None if cut is not None or path is None else library_tokens(path)
     tokenizer = library or tokenizer_of(tokens, specials, cut)
@@ -276,7 +279,7 @@ def special_settings(opened: Opened) -> list[Setting]:
     CheckpointError as `codecs_of` does."""
     answers, found = opened.answers, []
     for side, codec in codecs_of(opened)[1].items():
-        if codec is None:
+        if codec is None or (side == "target" and not (opened.plan.config and opened.plan.config.has_decoder)):
             continue
         ids = not has_names(opened, side)
         tokens = codec.vocabulary.tokens

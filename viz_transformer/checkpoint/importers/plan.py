@@ -80,8 +80,10 @@ class Plan:
         names = [each.name for each in self.settings if each.origin == "open"]
         if not names:
             return ""
-        how = "--heads N, or texts or a sample that measure it" if names == ["n_heads"] else f"--set {names[0]}=..."
-        return f"nothing in the file tells {listed(names)}: give {how}"
+        words = {"n_heads": "--heads N", "pooling": f"--set pooling={'|'.join(OPTIONS['pooling'])}"}
+        how = " ".join(words.get(name, f"--set {name}=...") for name in names)
+        others = "texts or a sample that measure it" if names == ["n_heads"] else "a sample that tells it"
+        return f"nothing in the file tells {listed(names)}: give {how}, or {others}"
 
     def setting(self, name: str) -> Any:
         return next((each.value for each in self.settings if each.name == name), None)
@@ -95,6 +97,7 @@ OPTIONS: Mapping[str, tuple[Any, ...]] = {
     "norm_epsilon": (1e-5, 1e-6, 1e-12),
     "mask_fill": ("zero-rows", "-inf", "-1e9", "-1e10", "added-1e9"),
     "causal": (True, False),
+    "pooling": ("none", "mean", "first", "last"),
 }
 FIELDS = {each.name: each for each in fields(ModelConfig)}
 HEADS = re.compile(
@@ -268,6 +271,8 @@ def _settings(
         "mask_fill": "zero-rows",
         **({} if layout is None else layout.usual),
     }
+    if _gives_labels(read):
+        usual["pooling"] = "none"
     if (pad := {**usual, **known, **read, **given}.get("pad_to")) is not None:  # nothing longer is read
         known |= {"max_source": pad, "max_target": pad}
     found: list[Setting] = []
@@ -284,9 +289,17 @@ def _settings(
             why = "" if preset is None else f"{preset.name} has these sizes and {counted(preset.n_heads, 'head')}"
             origin: Origin = "open" if preset is None else "usual answer"
             found.append(Setting(name, usual[name], origin, _options(name, read), why))
+        elif name == "pooling" and name in usual:
+            found.append(Setting(name, usual[name], "open", _options(name, read)))
         elif name in usual and _applies(name, read):
             found.append(Setting(name, usual[name], "usual answer", _options(name, read)))
     return found
+
+
+def _gives_labels(read: Mapping[str, Any]) -> bool:
+    """Whether an encoder alone has an output of other rows than there are tokens to read."""
+    rows = read["target_vocab_size"]
+    return not read["decoder_layers"] and rows is not None and rows != read["source_vocab_size"]
 
 
 def _applies(name: str, read: Mapping[str, Any]) -> bool:

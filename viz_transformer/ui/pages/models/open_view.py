@@ -102,11 +102,18 @@ WORDS = {
     "norm_epsilon": "Norm’s epsilon",
     "mask_fill": "Masked scores",
     "output.weight": "Output layer",
+    "pooling": "Labels are given to",
     **{
         f"{side}_{role}": f"{side.capitalize()}: {word}"
         for side in ("source", "target")
         for role, word in (("bos", "start"), ("eos", "end"), ("unk", "unknown"), ("pad", "padding"))
     },
+}
+_POOLED = {
+    "none": "each token",
+    "mean": "the text, by the mean over its tokens",
+    "first": "the text, by its first token",
+    "last": "the text, by its last token",
 }
 _ACT, _MEASURED, _PLACES, _FETCHED = "open_act", "open_measured", "open_places", "open_fetched"
 
@@ -320,13 +327,15 @@ def _question(setting: Setting, key: str) -> Any:
     """The answer to one setting; the usual one, or the one that was measured, is marked."""
     label = WORDS.get(setting.name, setting.name)
     if setting.origin == "open":
-        return st.selectbox(label, setting.options, None, key=key, placeholder="Choose one")
+        format_func = _in_words if setting.name == "pooling" else str
+        return st.selectbox(label, setting.options, None, format_func=format_func, key=key, placeholder="Choose one")
     if isinstance(setting.value, bool) or setting.options:
         options = list(dict.fromkeys([*setting.options, setting.value]))
         mark = {"usual answer": " (usual)", "measured": " (measured)"}.get(setting.origin, "")
 
         def named(value: Any) -> str:
             word = _SHORT[value] if value is None or isinstance(value, bool) else str(value)
+            word = _in_words(value) if setting.name == "pooling" else word
             if setting.why and value == setting.value:
                 return f"{word}: {setting.why}"
             return f"{word}{mark}" if value == setting.value else word
@@ -335,6 +344,11 @@ def _question(setting: Setting, key: str) -> Any:
     if isinstance(setting.value, int):
         return st.number_input(label, 1, 100_000, setting.value, key=key)
     return setting.value
+
+
+def _in_words(pooling: str) -> str:
+    """What labels are given to, as a list says it."""
+    return _POOLED.get(pooling, pooling)
 
 
 def _answer(told: dict[str, Any], name: str, value: Any, present: Any) -> None:
