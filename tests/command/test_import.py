@@ -213,8 +213,11 @@ def test_finite_weights_whose_run_is_not_finite_fail_in_a_sentence(command: Comm
     assert "failed: " in command("inspect", lab / "out").out
 
 
-def test_every_command_says_on_stderr_how_well_the_reading_is_known(command: Command, lab: Path) -> None:
-    out, ids = lab / "out", " ".join(["1 2 3 4 5 6 7"] * 6)
+def test_every_command_says_on_stderr_how_well_the_reading_is_known(
+    command: Command, lab: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("VIZ_TRANSFORMER_LIBRARY", str(lab / "shelf"))
+    out, ids = lab / "shelf" / "out", " ".join(["1 2 3 4 5 6 7"] * 6)
     words = ("import", lab / "m.pt", "--out", out, "--set", "bos=1", "--set", "eos=2")
     sample, said = ("--sample", lab / "sample.npz"), {}
     for name, more in (("right", ("--heads", 3, *sample)), ("wrong", ("--heads", 2, *sample)), ("guessed", ())):
@@ -226,6 +229,8 @@ def test_every_command_says_on_stderr_how_well_the_reading_is_known(command: Com
         firsts = {each.err.splitlines()[0] for each in found}
         assert len(firsts) == 1
         said[name] = firsts.pop()
+        (listed,) = [line for line in command("list").out.splitlines() if line.startswith("out ")]
+        assert listed.endswith(f"; {said[name].removeprefix('out: ')}")
         assert ("would not have been noticed" in found[3].err) == (name == "right")
     assert said == {
         "right": "out: proved for texts of up to 40 tokens",

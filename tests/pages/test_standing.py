@@ -68,6 +68,7 @@ def test_the_two_runs_of_a_pair_have_each_its_own_grade(app: AppTest, shelf: Pat
     imported(shelf / "mine", **FAILED)
     opened(app, "attention", pin_checkpoint="mine", pin_text=TEXT, shown="A-B")
     (header, _), *_ = all_sent(app, "matrix")
+    assert f"B: mine, {WRONG}" in words(app)
     assert header["caption"].startswith("A: numbers, “") and f"; B: mine, {WRONG}, “{TEXT}”" in header["caption"]
 
 

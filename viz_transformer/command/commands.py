@@ -15,6 +15,7 @@ import viz_transformer as vt
 from viz_transformer import __version__, checkpoint, huggingface, numerals
 from viz_transformer.checkpoint import devices
 from viz_transformer.checkpoint.describe import checkpoint_rows, left_out, metric, metrics, table, with_too_long
+from viz_transformer.checkpoint.grading import standing_of
 from viz_transformer.checkpoint.own import own_checkpoints
 from viz_transformer.checkpoint.recordings import RecordingSummary
 from viz_transformer.command import fail, measuring, running, server, training
@@ -235,4 +236,6 @@ def listed(entry: Summary) -> tuple[str, ...]:
     said = ["not measured" if first is None else metric(first)]
     if all_pairs is not None:
         said += [f"left out {left_out(entry.card)}", f"with them {metric(all_pairs)}"]
+    if (standing := standing_of(entry.card)) is not None:
+        said.append(standing.words)
     return entry.name, str(entry.card.get("task", "")), f"{entry.parameter_count:,}", "; ".join(said)

@@ -15,8 +15,7 @@ def what_b_is(a: Shown, b: Shown) -> str:
     """The model, the text and the way of writing of B as far as A has others; all of B if none differ."""
     same_words = (a.text, a.target) == (b.text, b.target)
     parts = [
-        ("untrained" if isinstance(b.summary, UntrainedSummary) else b.summary.name)
-        * (a.summary.name != b.summary.name),
+        ("untrained" if isinstance(b.summary, UntrainedSummary) else b.called) * (a.summary.name != b.summary.name),
         b.written_words * (same_words and a.how != b.how),
         "" if same_words else b.words(),
     ]
