@@ -160,7 +160,7 @@ def target_switch(shown: Shown) -> None:
             "Force an answer",
             key="run_give",
             on_click=lambda: state.select(target=shown.run.text),
-            help="Teacher forcing: put another answer in the place of the model's own, and see how probable each token is",
+            help="Teacher forcing: put another answer in the place of the model's own, and see its probabilities",
             type="tertiary",
         )
     else:
@@ -214,8 +214,8 @@ def remarks(shown: Shown) -> list[str]:
     sentences = []
     if without := describe.without_tensors(ckpt.card):
         sentences.append(f"{without}.")
-    if unknown := unknown_sentence(ckpt, run):
-        sentences.append(unknown)
+    if unknown := labels.unknown_sentence(hidden_texts(ckpt, run.trace)):
+        sentences.append(f"{unknown}.")
     if other := round_trip_sentence(ckpt, shown.text):
         sentences.append(other)
     if long := length_sentence(ckpt, run):
@@ -398,8 +398,9 @@ if both is None and not isinstance(summary, str | RecordingSummary):
         with panel:
             site_controls(summary.anatomy)
 if both is not None:
+    from viz_transformer.analysis.inputs.hidden_texts import hidden_texts
     from viz_transformer.ui.frame import steps
-    from viz_transformer.ui.frame.strip import answer_text, length_sentence, round_trip_sentence, unknown_sentence
+    from viz_transformer.ui.frame.strip import answer_text, length_sentence, round_trip_sentence
     from viz_transformer.ui.pages.run import (
         ahead_view,
         formula,

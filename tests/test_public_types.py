@@ -67,7 +67,10 @@ def valid() -> dict[str, tuple[Callable[..., Any], dict[str, Any]]]:
         "target_codec": sides[1],
     }
     return {
-        "load": (vt.load, {"where": "numbers-tiny", "device": "cpu", "dtype": "float32", "allow_download": False}),
+        "load": (
+            vt.load,
+            {"where": "numbers-tiny", "device": "cpu", "dtype": "float32", "allow_download": False, "ignore": ()},
+        ),
         "list_checkpoints": (vt.list_checkpoints, {"folder": None}),
         "save_checkpoint": (
             vt.save_checkpoint,

@@ -110,4 +110,8 @@ TEXTS = Kind(
     ),
     "a text, a list of texts, or a list of pairs of them",
 )
+PATTERNS = Kind(
+    lambda value: isinstance(value, str) or (_is_collection(value) and all(isinstance(each, str) for each in value)),
+    "a regular expression, or a list of them",
+)
 PAIRS = Kind(_are_pairs, "a list of pairs of texts, source and target")

@@ -16,7 +16,7 @@ from viz_transformer.checkpoint.devices import FLOAT32, PROCESSOR, check_dtype, 
 from viz_transformer.checkpoint.files import CheckpointError
 from viz_transformer.checkpoint.ignoring import matched, unmatched
 from viz_transformer.checkpoint.store import Checkpoint
-from viz_transformer.given import FLAG, PATH, TEXT, Kind, takes
+from viz_transformer.given import FLAG, PATH, PATTERNS, TEXT, Kind, takes
 from viz_transformer.huggingface.folder import is_huggingface, read_folder
 from viz_transformer.huggingface.misplaced import instead_of
 from viz_transformer.huggingface.names import is_name, not_allowed
@@ -41,6 +41,7 @@ class _Wishes:
     device=TEXT,
     dtype=TEXT,
     allow_download=FLAG,
+    ignore=PATTERNS,
 )
 def load(
     where: str | Path,

@@ -10,6 +10,8 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import ClassVar, Literal, Protocol
 
+from viz_transformer import numerals
+
 
 class Rule(Protocol):
     """name: one of `RULES`."""
@@ -118,4 +120,4 @@ class BeamSettings:
         """The settings by the names that `generate` gives them."""
         never = self.early_stopping == "never"
         stopping = '"never"' if never else self.early_stopping
-        return f"length_penalty={self.length_penalty:g}, early_stopping={stopping}"
+        return f"length_penalty={numerals.significant(self.length_penalty, 6)}, early_stopping={stopping}"
