@@ -80,8 +80,9 @@ OF_HUB = (
     " safetensors are fetched into the hub’s cache; nothing of them is run."
 )
 PROOF = (
-    "A sample has ids and the logits that your own program gets for them. If the model gives the same ones, it is read"
-    " right: nothing else proves that. These lines write one where the model was trained."
+    "A sample has ids and the logits that your own program gets for them. If the model gives the same ones, and would"
+    " not if it were read wrong, which is tried, it is read right for texts of that length: nothing else proves that."
+    " These lines write one where the model was trained."
 )
 NOT_THE_MODEL = (
     "Unless they take no part in what it computes, this is another model than the one that was trained; it cannot be"
