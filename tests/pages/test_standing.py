@@ -16,6 +16,24 @@ from viz_transformer.figures.components import payload
 
 WRONG = "wrong by its own sample"
 PAGES = ("run", "decoding", "input", "positions", "attention", "weight", "layers", "tensors", "masks", "models")
+TABLES = [  # page, what else is selected, and the key of the table, or of the button that opens it
+    ("run", {"run_view": "map"}, "run_matrix"),
+    ("run", {"run_view": "map"}, "run_scrubber"),
+    ("run", {}, "run_whole_0"),
+    ("attention", {}, "attention_matrix"),
+    ("attention", {}, "attention_grid"),
+    ("decoding", {"dec_tab": "cache"}, "cache_curves"),
+    ("input", {}, "input_strips"),
+    ("layers", {}, "layers_stream"),
+    ("layers", {}, "layers_norm_button"),
+    ("layers", {}, "layers_lens_button"),
+    ("masks", {"mask_batch": "", "mask_view": "weights"}, "masks_before"),
+    ("models", {"model_tab": "curves"}, "models_loss"),
+    ("positions", {}, "pos_heatmap"),
+    ("tensors", {}, "tensors_heatmap"),
+    ("weight", {}, "weight_row_strips"),
+    ("weight", {}, "weight_picture"),
+]
 FAILED = {"grade": "failed", "sentence": "<b>NOT</b> reproduced", "proved": {"passed": False}}
 
 
@@ -81,12 +99,18 @@ def test_a_text_longer_than_what_was_proved_is_said_on_run(app: AppTest, shelf: 
     assert "would not have been noticed" not in words(opened(app, "run", text="2"))
 
 
-def test_a_table_names_the_grade_beside_the_model(app: AppTest, shelf: Path) -> None:
+@pytest.mark.parametrize(("page", "fields", "key"), TABLES, ids=lambda given: given if given else None)
+def test_each_table_of_a_run_names_the_grade_beside_the_model(
+    page: str, fields: dict[str, str], key: str, app: AppTest, shelf: Path
+) -> None:
     imported(shelf / "numbers", **FAILED)
-    opened(app, "attention")
-    open_table(app, "attention_matrix")
-    dialog = app._tree.children[2]
-    assert any(WRONG in getattr(element.proto, "body", "") for element in dialog.get("html"))
+    opened(app, page, **fields)
+    if key.endswith("_button"):
+        app.button(key=key).click().run()
+    else:
+        open_table(app, key)
+    said = [getattr(element.proto, "body", "") for element in app._tree.children[2].get("html")]
+    assert any(WRONG in each for each in said), said
 
 
 def test_no_green_stands_on_the_card_of_a_model_that_is_not_proved(app: AppTest, shelf: Path) -> None:
