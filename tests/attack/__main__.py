@@ -33,6 +33,8 @@ COUNTS = {
     "strategies": 20_000,
     "edits": 20_000,
     "folders": 6_000,
+    "tokenizers": 4_000,
+    "configs": 4_000,
     "traces": 2_500,
     "data": 1_500,
     "addresses": 800,

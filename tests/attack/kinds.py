@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from random import Random
 
-from attack import addresses, choices, data_files, edits, folders, reading, traces
+from attack import addresses, choices, data_files, edits, folders, foreign_folders, reading, traces
 from attack.trying import Broken
 
 Attack = Callable[[Random, Path], None]
@@ -16,8 +16,12 @@ Attack = Callable[[Random, Path], None]
 TEXTS: Mapping[str, Attack] = {"texts": reading.attack}
 CHOICES: Mapping[str, Attack] = {"strategies": choices.attack_strategies, "edits": edits.attack}
 FILES: Mapping[str, Attack] = {"folders": folders.attack, "traces": traces.attack, "data": data_files.attack}
+FOREIGN: Mapping[str, Attack] = {
+    "tokenizers": foreign_folders.attack_tokenizers,
+    "configs": foreign_folders.attack_configs,
+}
 PAGES: Mapping[str, Attack] = {"addresses": addresses.attack}
-KINDS: Mapping[str, Attack] = {**TEXTS, **CHOICES, **FILES, **PAGES}
+KINDS: Mapping[str, Attack] = {**TEXTS, **CHOICES, **FILES, **FOREIGN, **PAGES}
 
 SEED = os.environ.get("VIZ_ATTACK_SEED", "0")
 """Of the attacks among the tests: the same ones each time, unless somebody wants others."""

@@ -5,7 +5,8 @@ from __future__ import annotations
 import json
 import re
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from operator import index, itemgetter
@@ -69,7 +70,11 @@ def read_tokenizer(folder: Path, summary: HuggingFaceSummary, config: PreTrained
             )
     except Exception as error:  # anybody's files, and whatever transformers raises for them
         raise CheckpointError(_PROBLEM.format(folder=folder, why=in_one_line(str(error), 200))) from None
-    own = set(found.get_vocab()) - set(found.all_special_tokens)
+    try:
+        with _failures_said():
+            own = set(found.get_vocab()) - set(found.all_special_tokens)
+    except ValueError as error:
+        raise CheckpointError(_PROBLEM.format(folder=folder, why=in_one_line(str(error), 200))) from None
     if not own:
         raise CheckpointError(f"{folder} has a tokenizer with an empty vocabulary: {_AGAIN}")
     anatomy = summary.anatomy
@@ -151,6 +156,19 @@ def _check_class(folder: Path, config: PreTrainedConfig) -> None:
 _TOKENIZER = re.compile(r"\w*Tokenizer(?:Fast)?|TokenizersBackend|SentencePieceBackend|PythonBackend", re.ASCII)
 
 
+@contextmanager
+def _failures_said() -> Iterator[None]:
+    """Turns whatever a tokenizer of anybody's files raises into a ValueError, a sentence."""
+    try:
+        with panics_said():
+            yield
+    except ValueError:
+        raise
+    except Exception as error:
+        said = in_one_line(f"{type(error).__name__}: {error}", 200)
+        raise ValueError(f"this model's tokenizer fails ({said}): its settings are damaged") from None
+
+
 def _rowless(tokenizer: PreTrainedTokenizerBase, rows: int) -> dict[int, str]:
     """The tokens that a model with embeddings of so many has no row for, by their ids."""
     return {id: token for token, id in sorted(tokenizer.get_vocab().items(), key=itemgetter(1)) if id >= rows}
@@ -165,8 +183,23 @@ def codecs_of(
 ) -> tuple[HuggingFaceCodec | None, HuggingFaceCodec | None, list[str]]:
     """The codecs of source and target, and notes on what is not as the folder's settings have it.
 
-    Raises CheckpointError for an encoder-decoder that names no start or no end of an answer.
+    Raises CheckpointError for an encoder-decoder that names no start or no end of an answer, and for a tokenizer that
+    fails when it is asked about itself.
     """
+    try:
+        with _failures_said():
+            return _codecs(tokenizer, model, summary)
+    except CheckpointError:
+        raise
+    except ValueError as error:
+        raise CheckpointError(
+            f"{summary.path} has a tokenizer that is not used: {in_one_line(str(error), 200)}"
+        ) from None
+
+
+def _codecs(
+    tokenizer: PreTrainedTokenizerBase, model: HuggingFaceModel, summary: HuggingFaceSummary
+) -> tuple[HuggingFaceCodec | None, HuggingFaceCodec | None, list[str]]:
     anatomy = model.anatomy
     generation: Any = getattr(model.model, "generation_config", None) or GenerationConfig.from_dict({})
     names = _names(tokenizer, max(filter(None, (anatomy.source_vocab_size, anatomy.target_vocab_size))))
@@ -178,10 +211,7 @@ def codecs_of(
     unknown = tokenizer.unk_token_id
     unknown = None if unknown is None or unknown >= len(names) else unknown  # one without a row stands for no text
     shared: dict[str, Any] = {"tokenizer": tokenizer, "lock": lock, "unknown": unknown}
-    try:
-        shared["growth"], shared["joining"] = _growth(tokenizer, summary.path)
-    except ValueError as error:
-        raise CheckpointError(f"{summary.path} has a tokenizer that is not used: {error}") from None
+    shared["growth"], shared["joining"] = _growth(tokenizer, summary.path)
     if languages := _languages(tokenizer, names):
         specials |= {*languages.values()}
         shared |= {"languages": languages, "usual_language": getattr(tokenizer, "src_lang")}  # noqa: B009 (of few)
@@ -403,7 +433,7 @@ class HuggingFaceCodec:
         typed_specials = self.how_read.special_tokens
         self.growth.check(text)
         check = self.growth.check
-        with panics_said():
+        with _failures_said():
             ids = chat_ids(self.tokenizer, self.lock, self.template, text, check=check, special_tokens=typed_specials)
         if not ids:
             raise ValueError("the chat template of this model leaves nothing of the text")
@@ -433,7 +463,7 @@ class HuggingFaceCodec:
         known = len(self.tokenizer)
         kept = [i for i in map(self._checked, ids) if i not in self.special_ids or i in shown]
         self.joining.check("".join(self.names[i] for i in kept))
-        with self.lock, panics_said():
+        with self.lock, _failures_said():
             return "".join(
                 str(self.tokenizer.decode(list(part))) if is_known else "".join(self.names[i] for i in part)
                 for is_known, part in _runs(kept, known)
@@ -457,7 +487,7 @@ class HuggingFaceCodec:
         self.growth.check(text)
         names = ("text", "text_pair") if not self.is_target or self.languages else ("text_target",)
         tokenizer: Any = self.tokenizer
-        with self.lock, panics_said():
+        with self.lock, _failures_said():
             if self.languages:
                 tokenizer.src_lang = self.how_read.source_language or self.usual_language
             found: Any = tokenizer(

@@ -382,12 +382,12 @@ class LibraryTokens(Tokenizer):
 
 @contextmanager
 def panics_said() -> Iterator[None]:
-    """Turns what a fault inside the tokenizers library raises, which is no Exception, into a ValueError: what a file
-    describes may be damaged where the library believes it."""
+    """Turns what the tokenizers library raises into a ValueError: a plain Exception, and what is no Exception for a
+    fault inside of it. What a file describes may be damaged where the library believes it."""
     try:
         yield
     except BaseException as error:
-        if type(error).__name__ != "PanicException":
+        if type(error) is not Exception and type(error).__name__ != "PanicException":
             raise
         raise ValueError(
             f"the tokenizers library fails with what this model's tokenizer describes ({error!s:.200}): it is damaged"
