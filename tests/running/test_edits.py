@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 import numpy as np
@@ -274,3 +275,14 @@ def test_a_tensor_where_a_number_belongs_is_said_by_its_shape() -> None:
         Scale("logits", torch.full((5, 5), 0.123))  # type: ignore[arg-type]
     with pytest.raises(ValueError, match=r"needs values of shape \(7, 16\), not \(5, 5\)"):
         run(Replace("encoder.out", torch.full((5, 5), 0.123)))
+
+
+def test_values_of_fewer_positions_than_the_run_has_say_so() -> None:
+    ckpt = tiny_checkpoint("decoder-only")
+    patch = Replace("decoder.0.ffn.out", trace(ckpt, "uvw")["decoder.0.ffn.out"])
+    assert len(decode(ckpt, "u", max_steps=3, ban=["</s>"], edits=[patch]).steps) == 3
+    sentence = "the values for 'decoder.0.ffn.out' are those of 4 positions, and this run comes to position 4: end it"
+    with pytest.raises(ValueError, match=re.escape(sentence)):
+        decode(ckpt, "u", max_steps=6, ban=["</s>"], edits=[patch])
+    with pytest.raises(ValueError, match=re.escape(sentence)):
+        trace(ckpt, "uvwx", edits=[patch])

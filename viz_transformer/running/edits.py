@@ -399,9 +399,17 @@ def _rows(new: Tensor, target: Tensor, start: int, name: str) -> Tensor:
     """The rows of values for a whole pass that belong to a step; keys that do not exist yet must be zero."""
     if new.dim() < 2 or target.dim() < 3:
         return new
-    new = new[..., start : start + target.size(-2), :] if new.size(-2) != target.size(-2) else new
+    over_keys = name.endswith((".weights", ".mask", ".bias"))
+    if new.size(-2) != target.size(-2):
+        fits = over_keys or new.size(-1) == target.size(-1)
+        if fits and 1 < new.size(-2) < start + target.size(-2):
+            raise ValueError(
+                f"the values for {name!r} are those of {new.size(-2)} positions, and this run comes to position"
+                f" {start + target.size(-2) - 1}: end it with max_steps, or name the positions with at"
+            )
+        new = new[..., start : start + target.size(-2), :]
     keys = target.size(-1)
-    if name.endswith((".weights", ".mask", ".bias")) and new.size(-1) > keys:
+    if over_keys and new.size(-1) > keys:
         if new[..., keys:].any():
             raise ValueError(f"the values for {name!r} are not zero at keys that come after the query")
         new = new[..., :keys]
