@@ -90,7 +90,7 @@ def test_beams_are_those_of_generate_by_every_stop_rule(
         assert run.tree is not None and run.tree.steps <= most
         check_tree(run.tree, run)
         seen[run.tree.nodes[run.tree.answer].fate] += 1
-    assert seen["finished"] and seen["cut off"], seen
+    assert seen["cut off"] and (seen["finished"] or name == "marian"), seen  # a random one that seldom ends
 
 
 def test_one_that_was_cut_off_may_win_where_a_finished_one_does_under_our_rule(
@@ -161,8 +161,8 @@ def test_the_folders_settings_are_named_where_it_is_opened(with_settings: Path) 
 @pytest.mark.parametrize(
     ("settings", "said"),
     [
-        ({"length_penalty": "2"}, "length_penalty is '2', it has to be a number from -10 to 10"),
-        ({"length_penalty": 11}, "length_penalty is 11"),
+        ({"length_penalty": "2"}, "length_penalty is '2', it has to be a finite number"),
+        ({"length_penalty": 11}, "length_penalty is 11, it has to be a number from -10 to 10"),
         ({"num_beams": 2.5}, "num_beams is 2.5, it has to be a whole number"),
         ({"num_beams": 0}, "num_beams is 0"),
     ],
