@@ -215,7 +215,7 @@ def remarks(shown: Shown) -> list[str]:
     if without := describe.without_tensors(ckpt.card):
         sentences.append(f"{without}.")
     if unknown := labels.unknown_sentence(hidden_texts(ckpt, run.trace)):
-        sentences.append(f"{unknown}.")
+        sentences.append(unknown)
     if other := round_trip_sentence(ckpt, shown.text):
         sentences.append(other)
     if long := length_sentence(ckpt, run):
