@@ -129,7 +129,7 @@ class Nursery:
         import torch
         from builders import tiny_checkpoint
 
-        from viz_transformer.checkpoint.importers.importing import import_file
+        from viz_transformer.checkpoint.importers.importing import Answers, import_file
         from viz_transformer.checkpoint.library import kept_models, new_place
 
         place.mkdir()
@@ -137,7 +137,8 @@ class Nursery:
         torch.save(tiny_checkpoint(d_model=256, d_ff=2048).model.state_dict(), place / "m.pt")
 
         def opens(name: str) -> Callable[[], int]:
-            return lambda: import_file(place / "m.pt", new_place(name, set())) is None
+            told = Answers(settings={"n_heads": 4})
+            return lambda: import_file(place / "m.pt", new_place(name, set()), told) is None
 
         if self.opened is None:
             began = time.monotonic()
