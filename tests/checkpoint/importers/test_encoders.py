@@ -95,6 +95,22 @@ def test_padding_takes_no_part_in_what_is_pooled() -> None:
     assert torch.equal(pooled(x, keep, "first"), x[:, 0])
 
 
+def test_a_head_of_torchs_layers_needs_no_known_name(tmp_path: Path) -> None:
+    path, _ = reader("none", tmp_path)
+    held = {
+        name.replace("classifier", "hidden2tag"): each for name, each in torch.load(path, weights_only=True).items()
+    }
+    torch.save({name: held[name] for name in sorted(held)}, path)
+    settings = {**TOLD, "pooling": "none"}
+    ckpt = vt.load(import_file(path, tmp_path / "out", Answers(settings=settings)))
+    assert vt.verify(ckpt, tmp_path / "sample.npz").grade == "proved"
+    left = open_file(path, Answers(settings=TOLD, ignore=("hidden2tag.*",))).plan
+    assert left.left_out == ("hidden2tag.bias", "hidden2tag.weight") and left.config is not None
+    assert left.config.target_vocab_size is None
+    torch.save({**held, "pooler.weight": torch.ones(24, 24)}, path)
+    assert "would not be used" in open_file(path, Answers(settings=settings)).plan.problems[0]
+
+
 def test_an_encoder_of_an_unknown_layout_is_known_by_the_rows_of_its_output(tmp_path: Path) -> None:
     path, _ = reader("none", tmp_path)
     held = torch.load(path, weights_only=True)

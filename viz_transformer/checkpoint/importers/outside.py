@@ -53,6 +53,25 @@ def outside(
     return found | _last_norms(names, tensors, sides, size, asks, {*found})
 
 
+def unnamed_output(
+    names: Sequence[str], tensors: Mapping[str, Stored], placed: Mapping[str, Place]
+) -> dict[str, Place]:
+    """Of a layout that has no name for the output of this file: among the names without a place the only matrix that
+    reads the stream, with its bias. A square one may be a map of something else."""
+    by_target = {to: name for name, place in placed.items() for to in place.to}
+    table = by_target.get("decoder.embedding.token.weight") or by_target.get("encoder.embedding.token.weight")
+    matrices = [name for name in names if len(tensors[name].shape) == 2]
+    if "output.weight" in by_target or table is None or len(matrices) != 1:
+        return {}
+    (name,) = matrices
+    (rows, size), (tokens, width) = tensors[name].shape, tensors[table].shape
+    if size != width or (rows == size and rows != tokens):
+        return {}
+    bias = f"{module_of(name)}.bias"
+    has_bias = bias in names and tensors[bias].shape == (rows,)
+    return {name: Place(("output.weight",))} | ({bias: Place(("output.bias",))} if has_bias else {})
+
+
 def _side(name: str, sides: Sequence[str]) -> str | None:
     """The stack that a name speaks of; None where it speaks of none."""
     if len(sides) == 1:

@@ -16,7 +16,7 @@ from viz_transformer.checkpoint.importers.layouts import GPT2, PAPER, Layout, Re
 from viz_transformer.checkpoint.importers.mapping import Mapped, Place, placed_shapes
 from viz_transformer.checkpoint.importers.name_words import flat
 from viz_transformer.checkpoint.importers.names import Weights
-from viz_transformer.checkpoint.importers.outside import same_numbers
+from viz_transformer.checkpoint.importers.outside import same_numbers, unnamed_output
 from viz_transformer.checkpoint.importers.reading import Stored
 from viz_transformer.checkpoint.importers.ties import Tie
 from viz_transformer.checkpoint.store import expected_shapes
@@ -155,6 +155,10 @@ def plan_import(
     explained = {name: place for name, place in placing.items() if name in weights.tensors}
     without = [name for name in weights.tensors if name not in explained]
     ignored = matched(ignore, without)
+    if words is not None and words.swaps_stack:
+        left = {name for names in ignored.values() for name in names}
+        explained |= unnamed_output([name for name in without if name not in left], weights.tensors, explained)
+        without = [name for name in without if name not in explained]
     left = {name for names in ignored.values() for name in names}
     unused = tuple(name for name in without if name not in left)
     explained |= {name: Place((), "ignored") for name in without if name in left}
