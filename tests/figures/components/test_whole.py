@@ -447,5 +447,5 @@ def test_it_is_saved_as_a_picture(shown, kind):
     with view.page.expect_download() as saved:
         view.pick_entry("SVG")
     text = saved.value.path().read_text()
-    assert "ribbons: attention weights, mean of" in text
+    assert "Ribbons: attention weights of the mean of" in text
     assert "NaN" not in text
