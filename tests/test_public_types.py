@@ -104,7 +104,7 @@ def valid() -> dict[str, tuple[Callable[..., Any], dict[str, Any]]]:
             },
         ),
         "compare": (vt.compare, {"first": ckpt, "second": ckpt, "pairs": pairs, "beam": None, "bleu": None}),
-        "verify": (vt.verify, {"ckpt": ckpt, "sample": None, "texts": None}),
+        "verify": (vt.verify, {"ckpt": ckpt, "sample": None, "texts": None, "reported_loss": None}),
         "Greedy": (vt.Greedy, {}),
         "Sampling": (
             vt.Sampling,

@@ -21,7 +21,8 @@ def card(
     return {"sha256": DIGESTS, "imported": {"settings": settings}} | ({} if grade is None else {"verified": found})
 
 
-GUESSED = "usual answer"
+GUESSED, BEST = "usual answer", "best on the texts"
+WORSE = {"passed": True, "figures": {"loss": 3.1, "reported": 2.4, "reported_equal": False}}
 
 
 @pytest.mark.parametrize(
@@ -30,7 +31,13 @@ GUESSED = "usual answer"
         (card(), "not proved (no sample)", "plain"),
         (card(origins=("measured", GUESSED)), "not proved (1 guess that decides)", "plain"),
         (card(origins=(GUESSED, GUESSED, "given", GUESSED)), "not proved (2 guesses that decide)", "plain"),
+        (card("not proved", (GUESSED,)), "not proved (1 guess that decides)", "plain"),
+        (card("not proved", (BEST,)), "not proved (1 guess that decides)", "plain"),
+        (card("not proved", (GUESSED, "measured", BEST)), "not proved (2 guesses that decide)", "plain"),
+        (card("not proved", ("measured", "measured", "measured")), "not proved (no sample)", "plain"),
         (card("plausible", (GUESSED,)), "not proved (1 guess that decides)", "plain"),
+        (card("consistent", (GUESSED,)), "not proved (1 guess that decides)", "plain"),
+        (card("not verified", (GUESSED,)), "not proved (1 guess that decides)", "plain"),
         (card("doubtful"), "not proved (no sample)", "warning"),
         (card("failed", passed=False), "wrong by its own sample", "bad"),
         (card("failed", passed=None), "wrong by a second computation", "bad"),
@@ -55,6 +62,14 @@ def test_the_word_follows_from_the_card(stated: dict[str, Any], words: str, tone
 
 def test_what_was_trained_here_has_no_grade() -> None:
     assert standing_of({"task": "numbers"}) is None and graded("numbers", {}) == "numbers"
+
+
+def test_texts_that_cost_more_than_the_training_reported_are_said_in_the_colour_of_errors() -> None:
+    stated = card("doubtful", (GUESSED,))
+    stated["verified"]["texts"] = WORSE
+    standing = standing_of(stated)
+    assert standing is not None and standing.tone == "bad"
+    assert graded("mine", stated) == "mine, doubtful (its texts cost more than its training reported)"
 
 
 def test_a_grade_is_of_the_folders_present_files() -> None:

@@ -24,7 +24,16 @@ from viz_transformer.checkpoint.importers.importing import (
     planned,
     special_settings,
 )
-from viz_transformer.measuring.alternatives import TOGETHER, Losses, Measurement, Texts, masked, measured, read_texts
+from viz_transformer.measuring import alternatives
+from viz_transformer.measuring.alternatives import (
+    TOGETHER,
+    Losses,
+    Measurement,
+    Texts,
+    masked,
+    measured,
+    read_texts,
+)
 from viz_transformer.model.kinds import SIDES
 from viz_transformer.text.vocabulary import ROLES
 
@@ -313,9 +322,20 @@ def test_texts_that_cannot_tell_are_refused(texts: Texts, said: str) -> None:
         measured(without_config("copy", settings={"max_source": 32}), texts)
 
 
-def test_a_decoder_is_refused_pairs_and_a_few_letters() -> None:
+def test_texts_of_a_decoder_are_lines_or_prompts_with_answers(tmp_path: Path) -> None:
+    opened, path = without_config("shakespeare"), tmp_path / "texts.txt"
+    path.write_text("To be, \tor not\nA horse! \ta horse!\n")
+    assert read_texts(path, opened) == [("To be, ", "or not"), ("A horse! ", "a horse!")]
+    path.write_text("To be, \tor not\nA horse!\n")
+    with pytest.raises(ValueError, match="line 2 is not prompt<TAB>answer as the others are"):
+        read_texts(path, opened)
+    path.write_text("To be,\nor not\n")
+    assert read_texts(path, opened) == ["To be,", "or not"]
+
+
+def test_a_decoder_is_refused_a_few_letters() -> None:
     opened = without_config("shakespeare")
-    with pytest.raises(ValueError, match="is decoder-only: give texts, a line each, not pairs"):
+    with pytest.raises(ValueError, match="texts of 10 tokens to predict are too few: give 50 or more"):
         measured(opened, [("a", "b")] * 10)
     with pytest.raises(ValueError, match="texts of 20 tokens to predict are too few: give 50 or more"):
         measured(opened, ["abc"] * 10)
@@ -348,10 +368,13 @@ def test_an_import_shows_the_table_and_its_card_keeps_what_was_measured(
     done = command(*copy)
     assert done.status == 0, done.err
     lines = [" ".join(line.split()) for line in done.out.splitlines()]
-    assert "n_heads 4 <0.001 4: measured" in lines and "8 1.409" in lines
+    assert "n_heads 4 <0.001 4: measured" in lines
+    assert any(re.fullmatch(r"8 [01]\.\d{3}", line) for line in lines)
     assert "n_heads 4 (measured)" in lines
     assert any(
-        re.search(r"12 texts, 171 tokens to predict, \d\d runs in 2 rounds, until nothing changed", line)
+        re.search(
+            r"12 texts, 171 tokens to predict, \d+ runs in 2 rounds, until nothing changed; reads your texts", line
+        )
         for line in lines
     )
     ckpt = vt.load(tmp_path / "out")
@@ -360,7 +383,9 @@ def test_an_import_shows_the_table_and_its_card_keeps_what_was_measured(
     assert {"name": "target_eos", "value": "</s>", "origin": "measured"} in kept["settings"]
     table = next(each for each in kept["measured"]["tables"] if each["name"] == "n_heads")
     assert table["losses"][0][0] == 4 and table["told"] is True
-    assert ckpt.card["verified"]["grade"] == "plausible"
+    assert ckpt.card["verified"]["grade"] == "not proved"
+    assert any(line.startswith("texts reads your texts at <0.01 nats per token (even guess") for line in lines)
+    assert any("what did its training report" in line for line in lines)
     assert vt.decode(ckpt, "ooppq").text == "ooppq"
     json.dumps(kept, allow_nan=False)
 
@@ -383,4 +408,5 @@ def test_the_special_tokens_of_a_model_without_vocabularies_are_asked_but_not_me
     _, found = measured(
         planned(opened.found, replace(opened.answers, specials={"bos": "2", "eos": "3"})), [("5 8", "7 9")] * 12
     )
-    assert [each.name for each in found.tables] == ["n_heads"]
+    named = {each.name for each in found.tables if each.named}
+    assert {each.name for each in found.tables} == {"n_heads", *named} and named <= {*alternatives.NAMED}

@@ -6,6 +6,7 @@ import io
 import json
 import os
 import pickle
+import re
 import zipfile
 from collections.abc import Callable
 from pathlib import Path
@@ -40,7 +41,7 @@ def test_each_layout_is_proved_by_its_own_sample_and_failed_by_a_wrong_setting(n
     assert found.grade == "proved", found.sentence
     assert found.proved.figures["relative"] < 1e-5
     assert found.proved.figures["compared"] == 5 * 13  # positions of the target times the vocabulary
-    assert found.consistent.passed and found.plausible.passed is None
+    assert found.consistent.passed and found.texts.passed is None
     wrong: dict[str, Any] = {
         "norm": "post" if right.config.norm == "pre" else "pre",
         "activation": "silu",
@@ -117,56 +118,94 @@ def test_a_difference_is_stated_and_judged_against_the_largest_logit(sample: dic
     assert found.proved.figures["first"].startswith("first at position 2, entry 5: ")  # type: ignore[union-attr]
 
 
-def test_pairs_are_likelier_than_shuffled_ones_where_the_model_is_read_right() -> None:
+def test_what_pairs_cost_stands_beside_what_counting_costs_and_is_no_proof() -> None:
     ckpt = vt.load("copy")
     pairs = ckpt.examples()[:40]
-    assert vt.verify(ckpt, texts=pairs).grade == "plausible"
+    found = vt.verify(ckpt, texts=pairs)
+    assert found.grade == "not proved" and found.texts.passed
+    assert re.fullmatch(
+        r"reads your texts at <?0\.\d\d nats per token"
+        r" \(even guess \d\.\d\d, counting letters \d\.\d\d, pairs of letters \d\.\d\d\); not proved",
+        found.sentence,
+    )
     found = vt.verify(tiny_checkpoint(), texts=[("abc"[: 1 + i % 3], "uvw"[i % 3 :]) for i in range(12)])
-    assert found.grade == "doubtful" and "NOT clearly lower" in found.sentence
+    assert found.grade == "not proved" and not found.texts.passed
+    assert found.sentence.endswith(
+        "; these texts say nothing: it is not below counting by 0.1 nats and 5 %; not proved"
+    )
     with pytest.raises(ValueError, match="3 pairs are too few"):
         vt.verify(ckpt, texts=pairs[:3])
     with pytest.raises(ValueError, match="give pairs of source and target"):
         vt.verify(ckpt, texts=["abc"] * 12)
 
 
-def test_texts_of_a_decoder_are_likelier_than_their_tokens_shuffled() -> None:
+def test_texts_of_a_decoder_are_measured_and_prove_nothing() -> None:
     ckpt = vt.load("shakespeare")
     text = "To be, or not to be, that is the question:\nWhether 'tis nobler in the mind to suffer\n"
     for given in (text, [text, text]):
         found = vt.verify(ckpt, texts=given)
-        assert found.grade == "plausible"
-        assert found.plausible.figures["loss"] < found.plausible.figures["shuffled_loss"]  # type: ignore[operator]
+        assert found.grade == "not proved" and found.texts.passed
+        assert found.texts.figures["loss"] < found.texts.figures["single"]  # type: ignore[operator]
     found = vt.verify(ckpt, texts="".join(sorted(text, reverse=True)))
-    assert found.grade == "doubtful"  # the letters in order are no text of Shakespeare's
+    assert not found.texts.passed  # the letters in order are no text of Shakespeare's
     with pytest.raises(ValueError, match="too few: give 50 or more"):
         vt.verify(ckpt, texts="To be")
-    with pytest.raises(ValueError, match="give texts, not pairs"):
-        vt.verify(ckpt, texts=[("a", "b")] * 12)
+
+
+def test_of_prompt_and_answer_the_answer_alone_counts() -> None:
+    ckpt = vt.load("shakespeare")
+    prompt, answer = "To be, or not to be, ", "that is the question:"
+    found = vt.verify(ckpt, texts=[(prompt, answer)] * 5)
+    ids = ckpt.codec("target").encode(prompt + answer).ids
+    with torch.no_grad():
+        log_probs = ckpt.model(torch.tensor([ids[:-1]]))[0].double().log_softmax(-1)
+    nats = [-float(log_probs[place - 1, ids[place]]) for place in range(len(prompt), len(ids))]
+    assert found.texts.figures["tokens"] == 5 * len(answer)
+    assert found.texts.figures["loss"] == pytest.approx(sum(nats) / len(nats), rel=1e-5)
+
+
+def test_a_reported_loss_is_evidence_where_it_is_equal_and_a_warning_where_it_is_lower() -> None:
+    ckpt = vt.load("shakespeare")
+    texts = [source for source, _ in ckpt.examples()[:20]]
+    loss = float(vt.verify(ckpt, texts=texts).texts.figures["loss"])
+    equal = vt.verify(ckpt, texts=texts, reported_loss=round(loss, 2))
+    assert equal.grade == "not proved" and "which is evidence and no proof; not proved" in equal.sentence
+    worse = vt.verify(ckpt, texts=texts, reported_loss=round(loss - 0.6, 2))
+    assert worse.grade == "doubtful" and "WORSE by 0." in worse.sentence and worse.sentence.endswith("; not proved")
+    lower = vt.verify(ckpt, texts=texts, reported_loss=round(loss + 0.9, 2))
+    assert lower.grade == "not proved" and "; lower by 0." in lower.sentence
 
 
 def test_grades_are_never_mixed_up() -> None:
     yes, no, none = Finding(True, "yes"), Finding(False, "no"), Finding(None, "none")
+    worse, short = Finding(True, "worse", {"reported_equal": False}), Finding(True, "short", {"untold": "other heads"})
     grades = [
         (none, none, none, "not verified"),
-        (none, none, yes, "consistent"),
-        (none, yes, yes, "plausible"),
-        (none, no, yes, "doubtful"),
+        (none, none, yes, "not proved"),
+        (none, yes, yes, "not proved"),
+        (none, no, yes, "not proved"),
+        (none, worse, yes, "doubtful"),
+        (yes, worse, yes, "proved"),
         (yes, none, none, "proved"),
         (yes, no, yes, "proved"),
+        (short, yes, yes, "reproduced"),
         (no, yes, yes, "failed"),
         (yes, yes, no, "failed"),
     ]
     for *found, grade in grades:
         assert Verification(*found, causal=None).grade == grade  # type: ignore[arg-type]
+        without = Verification(*found, causal=None, left_out="1 tensor was left out")  # type: ignore[arg-type]
+        assert without.grade == (grade if grade in ("failed", "doubtful") else "not verified")
+        assert without.sentence == f"1 tensor was left out; {Verification(*found, causal=None).sentence}"  # type: ignore[arg-type]
 
 
 def test_consistent_says_what_it_does_not_prove_and_causality_stands_beside() -> None:
     found = vt.verify(tiny_checkpoint())
-    assert found.grade == "consistent" and found.sentence.endswith(
+    assert found.grade == "not proved" and found.sentence.endswith(
         "this repeats what was guessed about the model, and confirms none of it"
     )
     rows = dict(found.rows())
-    assert list(rows) == ["verified", "proved", "plausible", "consistent", "causal"]
+    assert list(rows) == ["verified", "proved", "texts", "consistent", "causal"]
     assert rows["proved"].startswith("not tried") and rows["causal"].startswith("yes")
     slips = tiny_checkpoint(merge="raw-reshape")
     assert dict(vt.verify(slips).rows())["causal"].startswith("no")

@@ -81,14 +81,16 @@ def memory(anatomy: Anatomy) -> str:
 
 
 def verified(card: Mapping[str, Any]) -> tuple[str, str] | None:
-    """Grade and sentence of the verification that a card states, if it is one of the folder's present files. Without
-    tensors that were left out by choice, a model is not verified by what speaks for the rest."""
+    """Grade and sentence of the verification that a card states, if it is one of the folder's present files; a grade
+    that only earlier cards have is "not proved". Without tensors that were left out by choice, a model is not verified
+    by what speaks for the rest."""
     noted = card.get("verified")
     if not isinstance(noted, dict) or noted.get("of") != card.get("sha256"):
         return None
     grade, sentence = noted.get("grade"), noted.get("sentence")
     if not isinstance(grade, str) or not isinstance(sentence, str):
         return None
+    grade = "not proved" if grade in EARLIER else grade
     if grade not in WORSE and (without := without_tensors(card)) and without not in sentence:
         grade, sentence = "not verified", f"{without}; {sentence}"
     return in_one_line(grade), in_one_line(sentence)
@@ -96,6 +98,8 @@ def verified(card: Mapping[str, Any]) -> tuple[str, str] | None:
 
 WORSE = ("failed", "doubtful", "not verified")
 """Grades that say no more for a model than that nobody has proved it."""
+EARLIER = ("plausible", "consistent")
+"""Grades of cards that were written when texts, or a second computation, were held to speak for a reading."""
 
 
 def states_dropout(card: Mapping[str, Any]) -> bool:

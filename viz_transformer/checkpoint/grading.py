@@ -21,8 +21,12 @@ IMPORTED, VERIFIED = "imported", "verified"
 LONGEST, UNTOLD = "longest_", "untold"
 """Figures of a sample that is reproduced: before the name of a side, up to how many of its tokens it proves anything;
 and the wrong readings that it would miss."""
-DECIDING = frozenset("n_heads norm norm_kind divisor positions embedding_scale activation merge causal".split())
+DECIDING = frozenset(
+    "n_heads norm norm_kind divisor positions embedding_scale activation merge causal qkv_order rotary_pairs".split()
+)
 """Settings that no shape tells and that change every number."""
+GUESSED = ("usual answer", "best on the texts")
+"""Where the value of a guess comes from."""
 
 
 @dataclass(frozen=True)
@@ -71,6 +75,8 @@ def standing_of(card: Mapping[str, Any]) -> Standing | None:
         if longest:
             return Standing(f"proved for {texts_up_to(longest)}", "ok", sentence, longest)
         return Standing("not proved (it was not tried what its sample would miss)", "warning", sentence)
+    if grade == "doubtful" and _mapping(_mapping(_mapping(card[VERIFIED]).get("texts")).get("figures")):
+        return Standing("doubtful (its texts cost more than its training reported)", "bad", sentence)
     return Standing(f"not proved ({_guesses(card)})", "warning" if grade == "doubtful" else "plain", sentence)
 
 
@@ -97,7 +103,7 @@ def graded(name: str, card: Mapping[str, Any]) -> str:
 def _guesses(card: Mapping[str, Any]) -> str:
     settings = _mapping(card.get(IMPORTED)).get("settings")
     given = [_mapping(each) for each in settings] if isinstance(settings, list) else []
-    count = sum(each.get("origin") == "usual answer" and each.get("name") in DECIDING for each in given)
+    count = sum(each.get("origin") in GUESSED and each.get("name") in DECIDING for each in given)
     if not count:
         return "no sample"
     return "1 guess that decides" if count == 1 else f"{count} guesses that decide"

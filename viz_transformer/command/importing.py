@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from collections.abc import Sequence
 from dataclasses import replace
@@ -69,11 +70,14 @@ def run_import(
         opened, measurement = measured(opened, own, _said)
         _said(0)
         print(table([("setting", "it could be", "loss", "verdict"), *measurement.rows()]))
-        print(f"measured on {texts}: {measurement.sentence}\n")
+        print(f"measured on {texts}: {measurement.sentence}; {measurement.reading}")
+        print(f"no setting is told: {measurement.doubt}\n" if measurement.doubt else "")
     if proof is not None and opened.plan.unanswered and not opened.plan.problems:
         opened = told_by_sample(opened, proof)
     if sys.stdin.isatty() and sys.stdout.isatty():
         opened = _asked(opened)
+        if own is not None and opened.reported_loss is None:
+            opened = _asked_for_loss(opened)
     print(table(report_rows(opened)))
     if write_map is not None:
         write_file(write_map, mapping_json(opened.plan).encode())
@@ -86,11 +90,38 @@ def run_import(
     if opened.plan.config is not None and opened.plan.config.kind == "encoder-only":
         own = None  # it predicts no text, so they do not speak for it
     if proof is not None or own is not None:
-        verification = verify_folder(folder, load(folder), proof, own)
+        verification = verify_folder(folder, load(folder), proof, own, opened.reported_loss)
         print(table(verification.rows()))
+        if own is not None and opened.reported_loss is None:
+            print(LOSS_ASKED)
+        if verification.grade == "doubtful":
+            print(_in_red(f"warning: {verification.sentence}"), file=sys.stderr)
     print(folder)
     if verification is not None and verification.grade == "failed":
         raise ValueError(f"{verification.sentence}; {folder} was written, and its card says so")
+
+
+LOSS_ASKED = (
+    "what did its training report that such texts cost, in nats per token? --set reported_loss=2.45 holds it against"
+    " what they cost here"
+)
+
+
+def _asked_for_loss(opened: Opened) -> Opened:
+    """The same with the loss that the training reported, if a person knows it."""
+    while text := input("loss that its training reported of such texts, in nats per token [none]: ").strip():
+        try:
+            told = answers_from({"reported_loss": text}).reported_loss
+        except CheckpointError as error:
+            print(error)
+            continue
+        return replace(opened, answers=replace(opened.answers, reported_loss=told))
+    return opened
+
+
+def _in_red(sentence: str) -> str:
+    """The sentence in the colour of errors, where a terminal shows colours."""
+    return f"\033[31m{sentence}\033[0m" if sys.stderr.isatty() and "NO_COLOR" not in os.environ else sentence
 
 
 def _reading(done: int, total: int) -> None:

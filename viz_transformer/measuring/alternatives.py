@@ -1,33 +1,52 @@
 """What a file of weights does not tell, measured: the loss of its owner's texts under each alternative.
 
 Settings act on each other: those that matter most are tried together first, then each is measured with the others at
-what is best so far, and all of them again until nothing changes. What makes too little difference is not told by texts,
-and is said so.
+what is best so far, and all of them again until nothing changes; then those that decide two by two. What a layout names
+is measured too, because people take a layout's names and change exactly these. A setting is told only where its second
+best is worse by a margin, whatever one other setting is, and the whole reading passes: it is clearly better than
+counting, costs what its training reported, and no model that this program cannot run is better.
 """
 
 from __future__ import annotations
 
 import math
-from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
-from itertools import product
+from functools import partial
+from itertools import combinations, product
 from pathlib import Path
 from typing import Any, Literal
 
 import torch
+from torch import nn
 from torch.nn import functional as F
 
 from viz_transformer import numerals
 from viz_transformer.checkpoint import Checkpoint, CheckpointError
 from viz_transformer.checkpoint.importers.importing import Opened, codecs_of, has_names, planned, special_settings
-from viz_transformer.checkpoint.importers.mapping import moved
+from viz_transformer.checkpoint.importers.mapping import as_neighbours, in_order, moved
+from viz_transformer.checkpoint.importers.plan import BESIDE, OPTIONS, Fitted
 from viz_transformer.checkpoint.store import expected_shapes
-from viz_transformer.measuring.answering import TokenScores, readable, target_scores, window_scores
+from viz_transformer.measuring.answering import readable
 from viz_transformer.measuring.data import Pair, read_pairs, read_text
-from viz_transformer.measuring.verifying import FEWEST_TOKENS
+from viz_transformer.measuring.own_texts import (
+    DecoderText,
+    Loss,
+    decoder_losses,
+    decoder_text,
+    fits,
+    pair_losses,
+    target_text,
+)
+from viz_transformer.measuring.reported import compared
+from viz_transformer.measuring.verifying import FEWEST_TOKENS, reading_of
+from viz_transformer.measuring.yardsticks import Yardsticks, yardsticks
+from viz_transformer.model.attention import Attention
 from viz_transformer.model.config import ModelConfig
 from viz_transformer.model.kinds import SideName
+from viz_transformer.model.layers import DecoderLayer, Embedding, FeedForward
+from viz_transformer.model.norms import LayerNorm
+from viz_transformer.model.tap import Tap
 from viz_transformer.model.transformer import Transformer
 from viz_transformer.text.vocabulary import ROLES
 
@@ -36,14 +55,20 @@ Said = Callable[[int], None]
 """Called with the runs done."""
 
 FEWEST_TEXTS, MOST_TEXTS = 10, 64
+MOST_STATES = 6
+"""Copies of the weights, each cut in another way, that are held at once."""
 LONGEST = 512
 """Tokens that are read of a text of a decoder alone."""
 MOST_ROUNDS = 3
 APART_NATS, APART_SHARE = 0.02, 0.02
 """How far the best must be below the next best: in nats per token, and as a share of the next best's loss."""
-ORDER = ("norm", "embedding_scale", "positions", "n_heads", "divisor", "activation")
+ORDER = ("norm", "embedding_scale", "positions", "qkv_order", "n_heads", "divisor", "activation", "rotary_pairs")
 TOGETHER = ("norm", "embedding_scale", "positions")
 """With one of these wrong the others may look worse than they are."""
+NAMED = ("norm", "embedding_scale", "positions", "qkv_order", "divisor", "activation")
+"""What is measured where the layout names it."""
+PASSES = 4
+"""How often the settings are measured two by two, at most: each time that something better was found."""
 LAST = ("norm_epsilon", "mask_fill")
 MEASURED_ROLES = tuple(f"{side}_{role}" for side in ("source", "target") for role in ROLES)
 END = "target_eos"
@@ -54,8 +79,9 @@ class Losses:
     """The loss of the texts under each alternative of one setting, the others as they were found.
 
     losses: alternative and nats per token, None for one that the model cannot have; none at all where the texts have
-    nothing to do with it. usual: what was guessed. value: what is taken; told: whether the texts tell it; why: why not,
-    where that is not that two are too close. per: what the nats are of, "token", or "text" for what ends one.
+    nothing to do with it. usual: what was guessed, or what the layout says where it is named. value: what is taken;
+    told: whether the texts tell it; why: why not, where that is not that two are too close. per: what the nats are of,
+    "token", or "text" for what ends one.
     """
 
     name: str
@@ -64,6 +90,7 @@ class Losses:
     value: Any
     told: bool
     why: str = ""
+    named: bool = False
     per: Literal["token", "text"] = "token"
 
     @property
@@ -78,27 +105,35 @@ class Losses:
     @property
     def verdict(self) -> str:
         """What follows, in words."""
+        usual = "the layout's" if self.named else "the usual answer"
         if self.told:
             return f"{shown(self.value)}: measured"
+        if self.why and self.value == self.usual:
+            return f"cannot be told: {self.why}; {usual} stays, {shown(self.value)}"
         if self.why:
-            return f"cannot be told: {self.why}; the usual answer stays, {shown(self.value)}"
+            return f"{shown(self.value)} is best, not told: {self.why}"
         near = " or ".join(shown(each) for each in sorted(_near(self.losses), key=lambda each: each != self.usual))
         if not near:
             return f"cannot be told: none of them can be measured; {shown(self.value)} stays"
         if self.value == self.usual:
-            return f"cannot be told: {near}; the usual answer stays, {shown(self.value)}"
-        return f"cannot be told: {near}; the usual answer, {shown(self.usual)}, is worse, so it is {shown(self.value)}"
+            return f"cannot be told: {near}; {usual} stays, {shown(self.value)}"
+        return f"cannot be told: {near}; {usual}, {shown(self.usual)}, is worse, so it is {shown(self.value)}"
 
 
 @dataclass(frozen=True, kw_only=True)
 class Measurement:
     """What was measured, on what, and in how many runs of the model. settled: whether a last round changed nothing.
 
-    unknown: the share of the texts' tokens that the vocabulary does not have, on the side that is predicted.
+    unknown: the share of the texts' tokens that the vocabulary does not have, on the side that is predicted. reading:
+    what the texts cost beside what guesses without a model cost, in one line. worse: whether that is more than the
+    training reported; doubt: why nothing is told; "" where the whole passes.
     """
 
     tables: tuple[Losses, ...]
     loss: float
+    reading: str
+    worse: bool
+    doubt: str
     texts: int
     tokens: int
     unknown: float
@@ -114,12 +149,17 @@ class Measurement:
             what += f" ({numerals.percent(self.unknown)} of them unknown to the vocabulary)"
         end = "until nothing changed" if self.settled else "and it was still changing"
         rounds = f"{self.rounds} round{'s' * (self.rounds != 1)}"
-        return f"{what}, {self.runs} runs in {rounds}, {end}; loss {numerals.number(self.loss, 3)} nats per token"
+        return f"{what}, {self.runs} runs in {rounds}, {end}"
 
     @property
-    def answers(self) -> dict[str, Any]:
-        """What was found, by name: what the texts tell, and what is better than the usual answer."""
-        return {each.name: each.value for each in self.tables if each.told or each.value != each.usual}
+    def answers(self) -> dict[str, Fitted]:
+        """What was found, by name: what the texts tell, and what is better than the usual answer. What the layout says
+        stays its word."""
+        return {
+            each.name: Fitted(each.value, each.told)
+            for each in self.tables
+            if each.value != each.usual or (each.told and not each.named)
+        }
 
     def rows(self) -> list[tuple[str, str, str, str]]:
         """Setting, alternative, loss in nats per token and verdict; what a line repeats is blank in it."""
@@ -146,7 +186,8 @@ def shown(value: Any) -> str:
 
 
 def read_texts(path: str | Path, opened: Opened) -> Texts:
-    """The owner's texts in a file: a line each for a decoder alone, else pairs with a tab between.
+    """The owner's texts in a file: pairs with a tab between; for a decoder alone a line each, or prompt and answer with
+    a tab between.
 
     Raises ValueError for any other file, and for a model that predicts no text.
     """
@@ -154,8 +195,27 @@ def read_texts(path: str | Path, opened: Opened) -> Texts:
     if config.kind == "encoder-only" and _as_decoder(opened) is None:
         raise ValueError(f"{opened.found.path.name} is encoder-only: it predicts no text, so texts tell nothing of it")
     if config.kind != "encoder-decoder":
-        return [line for line in read_text(path).splitlines() if line.strip()]
+        return _lines_or_answers(path, opened)
     return read_pairs(path)
+
+
+def _lines_or_answers(path: str | Path, opened: Opened) -> Texts:
+    """Lines, or, where each has one tab that is no token of the model, prompts and their answers, blanks as they
+    are."""
+    lines = [(number, line) for number, line in enumerate(read_text(path).splitlines(), start=1) if line.strip()]
+    codec = codecs_of(_as_decoder(opened) or opened)[1]["target"]
+    if not any("\t" in line for _, line in lines) or (codec is not None and "\t" in codec.names):
+        return [line for _, line in lines]
+    found: list[Pair] = []
+    for number, line in lines:
+        prompt, *answers = line.split("\t")
+        if len(answers) != 1 or not answers[0]:
+            raise ValueError(
+                f"{path}, line {number} is not prompt<TAB>answer as the others are: write one tab in each line, or in"
+                " none"
+            )
+        found.append((prompt, answers[0]))
+    return found
 
 
 def measured(opened: Opened, texts: Texts, progress: Said | None = None) -> tuple[Opened, Measurement]:
@@ -178,35 +238,108 @@ def _as_decoder(opened: Opened) -> Opened | None:
     that they do; None where that is not asked, or cannot be."""
     if not any(each.name == "causal" and each.asked for each in opened.plan.settings):
         return None
-    other = planned(opened.found, replace(opened.answers, measured={**opened.answers.measured, "causal": True}))
+    other = planned(opened.found, replace(opened.answers, measured={**opened.answers.measured, "causal": Fitted(True)}))
     return None if other.plan.problems else other
 
 
 def _settled(trial: _Trial) -> Measurement:
-    """All settings, until nothing changes."""
+    """All settings, until nothing changes, then two by two."""
     _start(trial)
     tables: dict[str, Losses] = {}
-    rounds, changed = 0, True
-    while changed and rounds < MOST_ROUNDS:
-        rounds, changed = rounds + 1, False
-        for name, options in trial.open.items():
-            found = _compared(name, options, trial)
-            changed = changed or found.value != trial.values[name]
-            trial.values[name], tables[name] = found.value, found
-    tables |= {each.name: each for each in (*trial.silent, *trial.ending())}
-    last = trial.scores({})
+    rounds, changed, better = 0, True, True
+    for _ in range(PASSES):
+        changed, swept = True, 0
+        while changed and swept < MOST_ROUNDS:
+            rounds, swept, changed = rounds + 1, swept + 1, False
+            for name, options in trial.open.items():
+                found = _compared(name, options, trial)
+                changed = changed or found.value != trial.values[name]
+                trial.values[name], tables[name] = found.value, found
+        better = _two_by_two(trial)
+        if not better:
+            break
+    last = trial.losses({})
     if last is None:
         raise ValueError(f"{trial.opened.found.path.name} cannot be measured: its settings do not fit together")
+    tables |= {name: _with_another(table, trial) for name, table in tables.items() if name in trial.deciding}
+    loss, by_counting, reported = Loss.of(last), trial.yardsticks(), trial.opened.reported_loss
+    doubt = _doubt(trial, loss, by_counting)
+    if doubt:
+        speaks = by_counting.speaks(loss.nats)
+        tables = {name: _untold(table, doubt, keeps=speaks) for name, table in tables.items()}
+    if "rotary_pairs" in tables and trial.values.get("positions", "rotary") != "rotary":
+        del tables["rotary_pairs"]
+    tables |= {each.name: each for each in (*trial.silent, *trial.ending())}
     return Measurement(
         tables=tuple(tables.values()),
-        loss=_loss(last),
+        loss=loss.nats,
+        reading=reading_of(loss, by_counting, reported),
+        worse=reported is not None and compared(loss, reported).equal is False,
+        doubt=doubt,
         texts=trial.count,
-        tokens=last.tokens,
+        tokens=loss.tokens,
         unknown=trial.unknown(),
         runs=trial.runs,
         rounds=rounds,
-        settled=not changed,
+        settled=not changed and not better,
     )
+
+
+def _doubt(trial: _Trial, loss: Loss, by_counting: Yardsticks) -> str:
+    """Why the reading as a whole does not pass, so that no setting of it is told; "" where it does."""
+    said = f"the whole costs {numerals.number(loss.nats, 2)} nats per token"
+    if not by_counting.speaks(loss.nats):
+        return f"{said}, which counting does as well"
+    reported = trial.opened.reported_loss
+    if reported is not None and compared(loss, reported).equal is False:
+        return f"{said}, more than {reported.words}"
+    if not (reported is not None and compared(loss, reported).equal) and not by_counting.passed_by(loss.nats):
+        return f"{said}, which counting pairs does as well"
+    if (other := trial.outside(loss.nats)) is not None:
+        name, cost = other
+        return f"{said}, and {numerals.number(cost, 2)} with {name}, which no setting here can say"
+    return ""
+
+
+def _untold(table: Losses, doubt: str, *, keeps: bool) -> Losses:
+    """The same where the whole does not pass: what is best may be so because something else is wrong. keeps: it is
+    taken nevertheless, as the best guess."""
+    return replace(table, told=False, why=doubt, value=table.value if keeps else table.usual)
+
+
+def _two_by_two(trial: _Trial) -> bool:
+    """Try two settings that decide at once; take the best, if it is better by the margin. Returns whether it was."""
+    present = _loss_of(trial.losses({}))
+    best, changes = present, {}
+    for first, second in combinations(trial.deciding, 2):
+        for values in product(trial.open[first], trial.open[second]):
+            tried = dict(zip((first, second), values, strict=True))
+            loss = _loss_of(trial.losses(tried))
+            if loss < best:
+                best, changes = loss, tried
+    if not _is_apart(best, present):
+        return False
+    trial.values |= changes
+    return True
+
+
+def _with_another(table: Losses, trial: _Trial) -> Losses:
+    """The same with each alternative at its best, whatever one other setting is: an alternative that is as good with
+    another answer beside it is not told apart."""
+    losses: list[tuple[Any, float | None]] = []
+    for value, loss in table.losses:
+        beside = [
+            _loss_of(trial.losses({table.name: value, other: option}))
+            for other in trial.deciding
+            if other != table.name
+            for option in trial.open[other]
+        ]
+        best = min([math.inf if loss is None else loss, *beside])
+        losses.append((value, None if loss is None and math.isinf(best) else best))
+    losses.sort(key=lambda each: (each[1] is None, each[1]))
+    near = _near(losses)
+    told = table.told and near == [table.value]
+    return replace(table, losses=tuple(losses), told=told)
 
 
 def _with_direction(measurement: Measurement, trial: _Trial, encoder: Opened) -> Measurement:
@@ -215,7 +348,7 @@ def _with_direction(measurement: Measurement, trial: _Trial, encoder: Opened) ->
     losses: list[tuple[Any, float | None]] = [(True, measurement.loss), (False, trial.seeing_all(encoder))]
     losses.sort(key=lambda each: (each[1] is None, each[1]))
     near, best = _near(losses), losses[0][1]
-    predicts = best is not None and best < trial.by_shares()
+    predicts = best is not None and best < trial.yardsticks().single
     told = predicts and len(near) == 1
     why = "" if predicts else "neither predicts a next token better than counting tokens does"
     table = Losses("causal", tuple(losses), False, near[0] if told else False, told, why)
@@ -227,23 +360,22 @@ def _start(trial: _Trial) -> None:
     """Begin with the best of what matters most, tried together."""
     names = [name for name in TOGETHER if name in trial.open]
     tried = [dict(zip(names, values, strict=True)) for values in product(*(trial.open[name] for name in names))]
-    losses = [(_loss(scores), each) for each in tried if (scores := trial.scores(each)) is not None]
-    if losses:
+    losses = [(_loss_of(trial.losses(each)), each) for each in tried]
+    if names and losses:
         trial.values |= min(losses, key=lambda each: each[0])[1]
 
 
 def _compared(name: str, options: Sequence[Any], trial: _Trial) -> Losses:
     """The losses of one setting, best first; what is taken of it."""
-    found = [
-        (option, None if (scores := trial.scores({name: option})) is None else _loss(scores)) for option in options
-    ]
+    tried = [(option, trial.losses({name: option})) for option in options]
+    found = [(option, None if losses is None else _loss_of(losses)) for option, losses in tried]
     losses = tuple(sorted(found, key=lambda each: (each[1] is None, each[1])))
     if name.endswith("_pad") and trial.config.pad_to is None:
         return masked(name, losses, trial.usual[name])
     near, usual, present = _near(losses), trial.usual[name], trial.values[name]
     told = len(near) == 1 and len(losses) > 1
     value = present if not near else near[0] if told or usual not in near else usual
-    return Losses(name, losses, usual, value, told)
+    return Losses(name, losses, usual, value, told, named=name in trial.named)
 
 
 def masked(name: str, losses: tuple[tuple[Any, float | None], ...], usual: Any) -> Losses:
@@ -265,9 +397,14 @@ def _near(losses: Iterable[tuple[Any, float | None]]) -> list[Any]:
     return [value for value, loss in known if loss - best < max(APART_NATS, APART_SHARE * loss)]
 
 
-def _loss(scores: TokenScores) -> float:
-    loss = -scores.log_prob / scores.tokens
-    return loss if math.isfinite(loss) else math.inf
+def _is_apart(better: float, worse: float) -> bool:
+    """Whether a loss is below another by the margin that tells them apart."""
+    return worse - better >= max(APART_NATS, APART_SHARE * worse)
+
+
+def _loss_of(losses: Sequence[tuple[float, int]] | None) -> float:
+    """Nats per token; infinite for what the model cannot be."""
+    return math.inf if losses is None else Loss.of(losses).nats
 
 
 def _config(opened: Opened) -> ModelConfig:
@@ -280,17 +417,21 @@ def _config(opened: Opened) -> ModelConfig:
 class _Trial:
     """Runs of one file's model under changing answers; each combination is run once.
 
-    open: the settings that nothing tells, and their alternatives. values: the present answers to them. silent: those of
-    which these texts can tell nothing.
+    open: the settings that nothing tells, or the layout, and their alternatives. values: the present answers to them.
+    named: those that the layout says. deciding: those that are measured two by two. silent: those of which these texts
+    can tell nothing.
     """
 
     def __init__(self, opened: Opened, texts: Texts, progress: Said | None) -> None:
         self.opened, self.progress, self.runs = opened, progress, 0
         self.config = _config(opened)
         self.open, self.usual = _open(opened)
+        origins = {each.name: each.origin for each in opened.plan.settings}
+        self.named = frozenset(name for name in self.open if origins.get(name) == "from the layout")
         self.values = dict(self.usual)
-        self._states: dict[int, Mapping[str, torch.Tensor]] = {}
-        self._scores: dict[tuple[Any, ...], TokenScores | None] = {}
+        self._states: dict[tuple[Any, ...], Mapping[str, torch.Tensor]] = {}
+        self._losses: dict[tuple[Any, ...], list[tuple[float, int]] | None] = {}
+        self._texts: dict[tuple[Any, ...], list[DecoderText]] = {}
         self._check(texts)
         self._ends = self.open.pop(END, ()) if self.lines else ()
         self.silent = [
@@ -300,17 +441,17 @@ class _Trial:
         ]
         for each in self.silent:
             del self.open[each.name]
+        self.deciding = [name for name in ORDER if name in self.open]
 
     def _check(self, texts: Texts) -> None:
         """Keep those that the model can read, at most MOST_TEXTS. Raises ValueError for fewer than FEWEST_TEXTS, and
         for lines of fewer than FEWEST_TOKENS."""
-        pairs = [text for text in texts if not isinstance(text, str)]
-        lines = [text for text in texts if isinstance(text, str)]
+        alone = self.config.kind == "decoder-only"
+        pairs = [] if alone else [text for text in texts if not isinstance(text, str)]
+        lines: list[str | Pair] = [text for text in texts if alone or isinstance(text, str)]
         given = self.opened.found.path.name
         if self.config.kind == "encoder-only":
             raise ValueError(f"{given} is encoder-only: it predicts no text, so texts tell nothing of it")
-        if self.config.kind == "decoder-only" and pairs:
-            raise ValueError(f"{given} is decoder-only: give texts, a line each, not pairs")
         if self.config.kind == "encoder-decoder" and lines:
             raise ValueError(f"{given} is encoder-decoder: give pairs of source and target, a tab between them")
         pairs, lines = pairs[:MOST_TEXTS], lines[:MOST_TEXTS]
@@ -319,12 +460,12 @@ class _Trial:
                 self.usual[name] = self.values[name] = options[0]
         ckpt = self._made(self.config, self.values)
         self.pairs = readable(ckpt, pairs) if pairs else []
-        self.lines = [each for each in lines if len(_ids(ckpt, each)) > 1]
+        self.lines = [each for each in lines if fits(ckpt, each, decoder_text(ckpt, each, LONGEST))]
         if self.count < FEWEST_TEXTS:
             raise ValueError(
                 f"{self.count} texts that the model can read are too few to measure by: give {FEWEST_TEXTS} or more"
             )
-        tokens = sum(len(_ids(ckpt, each)) - 1 for each in self.lines)
+        tokens = sum(decoder_text(ckpt, each, LONGEST).count for each in self.lines)
         if self.lines and tokens < FEWEST_TOKENS:
             raise ValueError(f"texts of {tokens} tokens to predict are too few: give {FEWEST_TOKENS} or more")
 
@@ -333,57 +474,95 @@ class _Trial:
         """Texts that are measured on."""
         return len(self.pairs) + len(self.lines)
 
-    def scores(self, changes: Mapping[str, Any]) -> TokenScores | None:
-        """How likely the texts are with the present answers but for these; None for what the model cannot be."""
+    def losses(self, changes: Mapping[str, Any]) -> list[tuple[float, int]] | None:
+        """Nats and tokens of each text with the present answers but for these; None for what the model cannot be."""
         values = {**self.values, **changes}
         key = tuple(values.items())
-        if key not in self._scores:
-            self._scores[key] = self._run(values)
-        return self._scores[key]
+        if key not in self._losses:
+            self._losses[key] = self._run(values)
+        return self._losses[key]
 
-    def _run(self, values: Mapping[str, Any]) -> TokenScores | None:
-        words = {name: value for name, value in values.items() if name not in MEASURED_ROLES}
+    def _run(self, values: Mapping[str, Any], change: Callable[[Transformer], None] | None = None) -> Any:
+        """The same of these values; change: of the model, to one that no settings describe."""
+        words = {name: value for name, value in values.items() if name not in (*MEASURED_ROLES, *BESIDE)}
         try:
             config = ModelConfig.from_dict({**self.config.to_dict(), **words})
             ckpt = self._made(config, values)
         except ValueError:  # not with the others: such as one token in two roles
             return None
+        if change is not None:
+            change(ckpt.model)
         self.runs += 1
         if self.progress is not None:
             self.progress(self.runs)
-        if config.has_encoder:
-            return target_scores(ckpt, self.pairs)
-        return sum((_line_scores(ckpt, _ids(ckpt, text)) for text in self.lines), TokenScores())
+        return pair_losses(ckpt, self.pairs) if config.has_encoder else decoder_losses(ckpt, self._read(ckpt, values))
+
+    def _read(self, ckpt: Checkpoint, values: Mapping[str, Any]) -> list[DecoderText]:
+        """The texts of a decoder alone as ids, with these roles of its tokens."""
+        key = tuple(value for name, value in values.items() if name in MEASURED_ROLES)
+        if key not in self._texts:
+            self._texts[key] = [decoder_text(ckpt, text, LONGEST) for text in self.lines]
+        return self._texts[key]
+
+    def outside(self, loss: float) -> tuple[str, float] | None:
+        """What no setting can say and is better than this loss by the margin, with what it costs, such as RMS norms:
+        tried on the best answers and on the usual ones. None where there is no such thing."""
+        if self.config.has_encoder:
+            return None
+        found = [
+            (cost, name)
+            for name, change in OUTSIDE.items()
+            for values in (self.values, {**self.values, **{each: self.usual[each] for each in self.deciding}})
+            if math.isfinite(cost := _loss_of(self._run(values, change)))
+        ]
+        cost, name = min(found, default=(math.inf, ""))
+        return (name, cost) if _is_apart(cost, loss) else None
+
+    def yardsticks(self) -> Yardsticks:
+        """What guesses without a model cost on the same tokens."""
+        ckpt = self._made(self.config, self.values)
+        if self.pairs:
+            return yardsticks([target_text(ckpt, target) for _, target in self.pairs], ckpt.codec("target"))
+        return yardsticks([each.predicted for each in self._read(ckpt, self.values)], ckpt.codec("target"))
 
     def _made(self, config: ModelConfig, values: Mapping[str, Any]) -> Checkpoint:
         """The model with these settings and roles."""
-        roles = {name: value for name, value in values.items() if name in MEASURED_ROLES}
+        roles = {name: Fitted(value) for name, value in values.items() if name in MEASURED_ROLES}
         answers = replace(self.opened.answers, measured={**self.opened.answers.measured, **roles})
         plan = replace(self.opened.plan, config=config)
         config, codecs = codecs_of(replace(self.opened, plan=plan, answers=answers))
         with torch.random.fork_rng(devices=[]):
             model = Transformer(config)
-        model.load_state_dict(self._state(config), assign=True)
+        model.load_state_dict(self._state(config, values), assign=True)
         name = self.opened.found.path.name
         return Checkpoint(name, None, model.eval(), codecs["source"], codecs["target"], {}, "")
 
-    def _state(self, config: ModelConfig) -> Mapping[str, torch.Tensor]:
-        """Our tensors; how they are cut depends on the heads where they stand by head."""
+    def _state(self, config: ModelConfig, values: Mapping[str, Any]) -> Mapping[str, torch.Tensor]:
+        """Our tensors; how they are cut depends on the heads where they stand by head, and on the order of queries,
+        keys and values."""
         plan = self.opened.plan
         by_head = any(place.how == "interleaved" for place in plan.mapping.values())
-        key = config.n_heads if by_head else 0
+        order = values.get("qkv_order")
+        key = config.n_heads if by_head else 0, order
         if key not in self._states:
             shapes = expected_shapes(config)
-            self._states.clear()
-            self._states[key] = moved(plan.mapping, plan.weights.tensors, config.n_heads) | {
+            if len(self._states) >= MOST_STATES:
+                self._states.pop(next(iter(self._states)))
+            mapping = plan.mapping if order is None else in_order(plan.mapping, order)
+            self._states[key] = moved(mapping, plan.weights.tensors, config.n_heads) | {
                 name: torch.zeros(shapes[name]) for name in plan.zeros
             }
-        return self._states[key]
+        halves = config.positions == "rotary" and self._halves(values)
+        return as_neighbours(self._states[key], config.n_heads) if halves else self._states[key]
+
+    def _halves(self, values: Mapping[str, Any]) -> bool:
+        """Whether rotary positions turn halves of a head together."""
+        return bool(values.get("rotary_pairs", self.opened.plan.setting("rotary_pairs")) == "halves")
 
     def seeing_all(self, encoder: Opened) -> float | None:
         """Nats per token of the same texts, in the same windows, where each row reads all of its window; None where
         that model gives out nothing to predict with."""
-        words = {name: value for name, value in self.values.items() if name not in MEASURED_ROLES}
+        words = {name: value for name, value in self.values.items() if name not in (*MEASURED_ROLES, *BESIDE)}
         config = ModelConfig.from_dict({**_config(encoder).to_dict(), **words})
         if config.target_vocab_size != self.config.target_vocab_size:
             return None
@@ -395,23 +574,15 @@ class _Trial:
         self.runs += 1
         total, count = 0.0, 0
         with torch.no_grad():
-            for ids in self._ids_of_lines():
-                window = min(self.config.max_target, len(ids))
-                for start in range(0, len(ids) - 1, window):
-                    cut = torch.tensor([ids[start : start + window + 1]])
-                    loss = F.cross_entropy(model(cut[:, :-1])[0].double(), cut[0, 1:], reduction="sum")
-                    total, count = total + float(loss), count + cut.size(1) - 1
+            for text in self._read(self._made(self.config, self.values), self.values):
+                window = min(self.config.max_target, len(text.ids) - 1)
+                for start in range(0, len(text.ids) - 1, window):
+                    cut = torch.tensor([text.ids[start : start + window + 1]])
+                    first = max(text.first - start, 1) - 1
+                    logits = model(cut[:, :-1])[0].double()
+                    loss = F.cross_entropy(logits[first:], cut[0, first + 1 :], reduction="sum")
+                    total, count = total + float(loss), count + max(cut.size(1) - 1 - first, 0)
         return total / count if math.isfinite(total) else math.inf
-
-    def by_shares(self) -> float:
-        """Nats per token of the texts' tokens after each first one, if each is as likely as its share of them."""
-        counts = Counter(id for ids in self._ids_of_lines() for id in ids[1:])
-        total = counts.total()
-        return -sum(count / total * math.log(count / total) for count in counts.values())
-
-    def _ids_of_lines(self) -> list[tuple[int, ...]]:
-        ckpt = self._made(self.config, self.values)
-        return [_ids(ckpt, text) for text in self.lines]
 
     def ending(self) -> list[Losses]:
         """Of a decoder alone which token ends a text: how likely each is behind the texts' last tokens, and that it is
@@ -423,8 +594,8 @@ class _Trial:
         places = {token: codec.vocabulary.id(token) for token in self._ends if token is not None}
         rows = []
         with torch.no_grad():
-            for ids in self._ids_of_lines():
-                read = torch.tensor([(*_start_of(ckpt), *ids)[-most:]])
+            for text in self._read(ckpt, self.values):
+                read = torch.tensor([text.ids[-most:]])
                 rows.append(ckpt.model(read)[0, -1].double().log_softmax(-1))
         self.runs += 1
         log_probs = torch.stack(rows)  # [texts, V]
@@ -435,26 +606,32 @@ class _Trial:
         near, usual = _near(losses), self.usual[END]
         told = len(near) == 1 and near[0] is not None
         why = "" if None not in near else "none of them follows these texts, which may be parts of longer ones"
-        return [Losses(END, tuple(losses), usual, near[0] if told else usual, told, why, "text")]
+        return [Losses(END, tuple(losses), usual, near[0] if told else usual, told, why, per="text")]
 
     def unknown(self) -> float:
         """The share of the predicted side's tokens that are unknown to the vocabulary."""
         codec = self._made(self.config, self.values).own_codec("target")
-        encoded = [codec.encode(text) for text in (*self.lines, *(target for _, target in self.pairs))]
+        texts = (*self.lines, *(target for _, target in self.pairs))
+        encoded = [codec.encode(text if isinstance(text, str) else text[1]) for text in texts]
         return sum(len(each.unknown) for each in encoded) / sum(len(each) for each in encoded)
 
-    def _lacking(self, role: str, pairs: Sequence[Pair], lines: Sequence[str]) -> bool:
+    def _lacking(self, role: str, pairs: Sequence[Pair], lines: Sequence[str | Pair]) -> bool:
         """Whether a text has a token that its vocabulary lacks, for which this role would stand."""
         side: SideName = "source" if role.startswith("source") else "target"
         codec = self._made(self.config, {**self.values, role: self.open[role][0]}).own_codec(side)
-        texts = (*lines, *(pair[side == "target"] for pair in pairs))
+        own = [part for line in lines for part in ([line] if isinstance(line, str) else line)]
+        texts = (*own, *(pair[side == "target"] for pair in pairs))
         return any(codec.encode(text).unknown for text in texts)
 
 
 def _open(opened: Opened) -> tuple[dict[str, tuple[Any, ...]], dict[str, Any]]:
     """The settings that nothing tells, in the order in which they are measured, with their alternatives; and what was
     guessed of them."""
-    asked = {each.name: each for each in opened.plan.settings if each.asked and each.options}
+    asked = {
+        each.name: each
+        for each in opened.plan.settings
+        if each.options and (each.asked or (each.origin == "from the layout" and each.name in NAMED))
+    }
     pairs = _config(opened).kind == "encoder-decoder"
     roles = {
         each.name: each  # not of ids, among which all words are too: a model that copies would end with any of them
@@ -470,28 +647,73 @@ def _open(opened: Opened) -> tuple[dict[str, tuple[Any, ...]], dict[str, Any]]:
         if needed and each.value is None and options[name]:
             usual[name] = options[name][0]  # a target has a start and an end: which ones is measured
     options |= {name: asked[name].options for name in LAST if name in asked}
+    if "positions" in options and "rotary_pairs" not in options:  # should they be rotary
+        options["rotary_pairs"], usual["rotary_pairs"] = OPTIONS["rotary_pairs"], "neighbours"
     return options, {name: usual[name] for name in options}
 
 
-def _ids(ckpt: Checkpoint, text: str) -> tuple[int, ...]:
-    """The ids of a decoder's text without start and end."""
-    codec = ckpt.own_codec("target")
-    ids = codec.encode(text).ids[codec.add_bos :]
-    return ids[: len(ids) - codec.add_eos][:LONGEST]
+# --- what no setting can say
 
 
-def _start_of(ckpt: Checkpoint) -> tuple[int, ...]:
-    """What a decoder alone reads before a text: its start token, if it has one."""
-    start = ckpt.own_codec("target").vocabulary.bos
-    return () if start is None else (start,)
+class _RootMeanSquare(nn.Module):
+    """x / root of the mean square * gain: no mean is taken off."""
+
+    def __init__(self, norm: LayerNorm) -> None:
+        super().__init__()
+        self.gain, self.offset, self.epsilon = norm.gain, norm.offset, norm.epsilon
+
+    def forward(self, x: torch.Tensor, tap: Tap) -> torch.Tensor:
+        scaled: torch.Tensor = x / (x.square().mean(-1, keepdim=True) + self.epsilon).sqrt() * self.gain + self.offset
+        return scaled
 
 
-def _line_scores(ckpt: Checkpoint, ids: Sequence[int]) -> TokenScores:
-    """How likely a decoder alone finds a text's tokens after the first, behind its start token if it has one."""
-    codec, start = ckpt.own_codec("target"), _start_of(ckpt)
-    read = (*start, *ids)
-    scores = window_scores(ckpt, codec, read, min(ckpt.config.max_target, len(read)), None)[0]
-    if not start:
-        return scores
-    first = window_scores(ckpt, codec, read[:2], 1, None)[0]  # without a start token nothing predicts it
-    return TokenScores(scores.log_prob - first.log_prob, scores.right - first.right, scores.tokens - first.tokens)
+def _root_mean_square(model: Transformer) -> None:
+    for module in [*model.modules()]:
+        for name, child in module.named_children():
+            if isinstance(child, LayerNorm):
+                setattr(module, name, _RootMeanSquare(child))
+
+
+def _squared(model: Transformer) -> None:
+    for module in model.modules():
+        if isinstance(module, FeedForward):
+            module.activation = lambda x: x.relu().square()
+
+
+def _divided_by(divisor: float) -> Callable[[Transformer], None]:
+    def change(model: Transformer) -> None:
+        for module in model.modules():
+            if isinstance(module, Attention):
+                module.divisor = divisor
+
+    return change
+
+
+def _side_by_side(model: Transformer) -> None:
+    def beside(layer: DecoderLayer, x: torch.Tensor, mask: torch.Tensor, tap: Tap, **_: Any) -> torch.Tensor:
+        read = layer.self_residual.norm(x, tap), layer.ffn_residual.norm(x, tap)
+        sum_of: torch.Tensor = x + layer.self_attention(read[0], mask, tap) + layer.feed_forward(read[1], tap)
+        return sum_of
+
+    for layer in model.modules():
+        if isinstance(layer, DecoderLayer):
+            layer.forward = partial(beside, layer)  # type: ignore[method-assign]
+
+
+def _embedding_times(factor: float) -> Callable[[Transformer], None]:
+    def change(model: Transformer) -> None:
+        for module in model.modules():
+            if isinstance(module, Embedding):
+                module.scale = factor
+
+    return change
+
+
+OUTSIDE: Mapping[str, Callable[[Transformer], None]] = {
+    "RMS norms": _root_mean_square,
+    "a squared ReLU": _squared,
+    "scores that are not divided": _divided_by(1.0),
+    "attention and feed-forward side by side": _side_by_side,
+    **{f"the embedding times {factor}": _embedding_times(factor) for factor in (4, 8, 16, 32)},
+}
+"""Models that no config describes, by what is theirs."""

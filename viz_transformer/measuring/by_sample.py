@@ -5,14 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import replace
 from itertools import product
-from typing import Any
 
 import torch
 
 from viz_transformer.checkpoint import Checkpoint
-from viz_transformer.checkpoint.importers.importing import Opened, codecs_of, planned
-from viz_transformer.checkpoint.importers.mapping import moved
-from viz_transformer.checkpoint.store import expected_shapes
+from viz_transformer.checkpoint.importers.importing import Opened, codecs_of, planned, state_of
+from viz_transformer.checkpoint.importers.plan import Fitted
 from viz_transformer.measuring.sample import Sample
 from viz_transformer.measuring.verifying import proof
 from viz_transformer.model.transformer import Transformer
@@ -26,23 +24,23 @@ def told_by_sample(opened: Opened, sample: Sample) -> Opened:
     reproduces it. One row of logits for a longer text is taken as the text's, not as the last token's."""
     found = [answers for answers in _answers(opened) if _reproduces(opened, answers, sample)]
     if sample.logits.shape[1] == 1 and any(ids.shape[1] > 1 for ids in sample.ids.values()):
-        found = [answers for answers in found if answers.get("pooling") != "none"]
+        found = [answers for answers in found if answers.get("pooling") != Fitted("none")]
     if len(found) != 1:
         return opened
     measured = {**opened.answers.measured, **found[0]}
     return planned(opened.found, replace(opened.answers, measured=measured))
 
 
-def _answers(opened: Opened) -> Iterator[dict[str, Any]]:
+def _answers(opened: Opened) -> Iterator[dict[str, Fitted]]:
     """Each combination of answers to what is open, at most MOST_TRIED."""
     asked = [each for each in opened.plan.settings if each.origin == "open"]
     for tried, values in enumerate(product(*(each.options for each in asked))):
         if tried == MOST_TRIED:
             return
-        yield dict(zip((each.name for each in asked), values, strict=True))
+        yield {each.name: Fitted(value) for each, value in zip(asked, values, strict=True)}
 
 
-def _reproduces(opened: Opened, answers: dict[str, Any], sample: Sample) -> bool:
+def _reproduces(opened: Opened, answers: dict[str, Fitted], sample: Sample) -> bool:
     """Whether the model with these answers gives out the logits of the sample."""
     measured = {**opened.answers.measured, **answers}
     answered = planned(opened.found, replace(opened.answers, measured=measured))
@@ -50,12 +48,9 @@ def _reproduces(opened: Opened, answers: dict[str, Any], sample: Sample) -> bool
     if plan.problems or plan.config is None:
         return False
     config, codecs = codecs_of(answered)
-    state = moved(plan.mapping, plan.weights.tensors, config.n_heads)
-    shapes = expected_shapes(config)
-    state |= {name: torch.zeros(shapes[name]) for name in plan.zeros}
     with torch.random.fork_rng(devices=[]):
         model = Transformer(config)
-    model.load_state_dict(state, assign=True)
+    model.load_state_dict(state_of(plan, config), assign=True)
     ckpt = Checkpoint("tried", None, model.eval(), codecs["source"], codecs["target"], {}, "")
     try:
         return proof(ckpt, sample.texts(ckpt.anatomy)).passed is True

@@ -1,8 +1,8 @@
-"""Whether a checkpoint is read as it was trained: three grades of evidence, which are never mixed up.
+"""Whether a checkpoint is read as it was trained: three kinds of evidence, which are never mixed up.
 
-Proved: an owner's sample of ids and logits is reproduced, and could have told a wrong reading. Plausible: the owner's
-texts are likelier than the same shuffled. Consistent: a float64 walk, which shares no code with the model, agrees with
-a recorded run.
+Proved: an owner's sample of ids and logits is reproduced, and could have told a wrong reading; nothing else proves one.
+Texts: what they cost this reading, beside what counting their tokens costs and what the training reported. Consistent:
+a float64 walk, which shares no code with the model, agrees with a recorded run.
 """
 
 from __future__ import annotations
@@ -21,13 +21,17 @@ from viz_transformer.checkpoint import Checkpoint, files
 from viz_transformer.checkpoint.describe import WORSE, without_tensors
 from viz_transformer.checkpoint.files import TOO_LARGE
 from viz_transformer.checkpoint.grading import LONGEST, UNTOLD, texts_up_to
+from viz_transformer.checkpoint.importers.reported import Reported, reported_from
 from viz_transformer.checkpoint.store import add_to_card
-from viz_transformer.given import TEXTS, instance, optional, takes
-from viz_transformer.measuring.answering import TokenScores, readable, target_scores, window_scores
+from viz_transformer.given import TEXTS, Kind, instance, is_number, optional, takes
+from viz_transformer.measuring.answering import readable
 from viz_transformer.measuring.data import Pair
+from viz_transformer.measuring.own_texts import Loss, decoder_losses, decoder_text, fits, pair_losses, target_text
+from viz_transformer.measuring.reported import compared
 from viz_transformer.measuring.sample import Sample, SampleText, read_sample
 from viz_transformer.measuring.telling import told_by
 from viz_transformer.measuring.walk import walk
+from viz_transformer.measuring.yardsticks import LOWER_NATS, LOWER_SHARE, Predicted, Yardsticks, yardsticks
 from viz_transformer.model.causality import is_causal
 from viz_transformer.model.instrument import OF_ANOTHER, Anatomy
 from viz_transformer.running.record import Trace
@@ -35,12 +39,11 @@ from viz_transformer.running.tracing import CHECKPOINT, trace
 
 Array = NDArray[Any]
 Texts = str | Sequence[str] | Sequence[Pair]
-Grade = Literal["failed", "proved", "reproduced", "doubtful", "plausible", "consistent", "not verified"]
+Grade = Literal["failed", "proved", "reproduced", "doubtful", "not proved", "not verified"]
 
+LOSS = Kind(lambda value: is_number(value) or isinstance(value, Reported), "a number, in nats per token")
 TOLERANCE = 1e-4
 """Of a difference, relative to the largest absolute number: rounding of float32 makes a twentieth of it."""
-LOWER_NATS, LOWER_SHARE = 0.1, 0.05
-"""By how much the loss of texts must be below that of the same shuffled, in nats per token and as a share of it."""
 FEWEST_PAIRS, MOST_PAIRS = 10, 500
 FEWEST_TOKENS, MOST_TOKENS = 50, 20_000
 MADE_UP = 9
@@ -66,17 +69,17 @@ class Verification:
     """
 
     proved: Finding
-    plausible: Finding
+    texts: Finding
     consistent: Finding
     causal: bool | None
     left_out: str = ""
 
     @property
     def grade(self) -> Grade:
-        """The best that was found; "failed" if the sample is not reproduced or the walk differs, whatever else holds,
-        and "doubtful" if the texts are not likelier than shuffled ones, unless a sample is reproduced. One that is
-        reproduced, but would also be by a model that is read wrong, proves nothing: "reproduced". A model without
-        tensors that were left out by choice is "not verified" at best."""
+        """ "failed" if the sample is not reproduced or the walk differs, whatever else holds; "proved" by a reproduced
+        sample alone, and only "reproduced" by one that a model that is read wrong would reproduce too; else "doubtful"
+        if the texts cost more than the training reported, or "not proved". A model without tensors that were left out
+        by choice is "not verified" at best."""
         best = self._best()
         return best if not self.left_out or best in WORSE else "not verified"
 
@@ -86,18 +89,17 @@ class Verification:
             return "failed"
         if self.proved.passed:
             return "reproduced" if self.proved.figures.get(UNTOLD) else "proved"
-        if self.plausible.passed is not None:
-            return "plausible" if self.plausible.passed else "doubtful"
-        return "consistent" if self.consistent.passed else "not verified"
+        if self.texts.figures.get("reported_equal") is False:
+            return "doubtful"
+        return "not verified" if self.texts.passed is self.consistent.passed is None else "not proved"
 
     @property
     def sentence(self) -> str:
         """The sentence of that grade."""
         failed = self.proved if self.proved.passed is False else self.consistent
         named = {"failed": failed, "proved": self.proved, "reproduced": self.proved}
-        named |= {"doubtful": self.plausible, "plausible": self.plausible}
-        sentence = named.get(self._best(), self.consistent).sentence
-        return f"{self.left_out}; {sentence}" if self.left_out else sentence
+        found = named.get(self._best(), self.consistent if self.texts.passed is None else self.texts)
+        return f"{self.left_out}; {found.sentence}" if self.left_out else found.sentence
 
     @property
     def causality(self) -> str:
@@ -108,7 +110,7 @@ class Verification:
 
     def rows(self) -> list[tuple[str, str]]:
         """All of it as names and sentences, for a terminal."""
-        found = (("proved", self.proved), ("plausible", self.plausible), ("consistent", self.consistent))
+        found = (("proved", self.proved), ("texts", self.texts), ("consistent", self.consistent))
         without = [("left out", self.left_out)] if self.left_out else []
         findings = [(name, each.sentence) for name, each in found]
         return [("verified", self.grade), *without, *findings, ("causal", self.causality)]
@@ -116,7 +118,7 @@ class Verification:
     def to_dict(self) -> dict[str, Any]:
         """The grade, its sentence and all findings, as JSON values: None for what is not finite."""
         found = {"grade": self.grade, "sentence": self.sentence, **asdict(self)}
-        for each in (found["proved"], found["plausible"], found["consistent"]):
+        for each in (found["proved"], found["texts"], found["consistent"]):
             figures = each["figures"].items()
             each["figures"] = {k: None if isinstance(v, float) and not math.isfinite(v) else v for k, v in figures}
         return found
@@ -126,19 +128,28 @@ class Verification:
     ckpt=CHECKPOINT,
     sample=optional(instance("a path, or a sample that was read", str, Path, Sample)),
     texts=optional(TEXTS),
+    reported_loss=optional(LOSS),
 )
-def verify(ckpt: Checkpoint, sample: str | Path | Sample | None = None, texts: Texts | None = None) -> Verification:
+def verify(
+    ckpt: Checkpoint,
+    sample: str | Path | Sample | None = None,
+    texts: Texts | None = None,
+    reported_loss: float | Reported | None = None,
+) -> Verification:
     """Whether the checkpoint is read as it was trained, as far as what is given can tell.
 
     sample: a file of ids and logits that its owner's program wrote. texts: the owner's, pairs of source and target, for
-    a decoder alone texts or one text. Raises ValueError, one sentence, for a sample or texts that this model cannot
-    read, and for too few texts.
+    a decoder alone texts, one text, or pairs of prompt and answer. reported_loss: what the training said of such texts,
+    in nats per token. Raises ValueError, one sentence, for a sample or texts that this model cannot read, and for too
+    few texts.
     """
+    if not (reported_loss is None or isinstance(reported_loss, Reported)):
+        reported_loss = reported_from(str(reported_loss))
     given = read_sample(sample) if isinstance(sample, str | Path) else sample
     held = [] if given is None else given.texts(ckpt.anatomy)
     return Verification(
         proved=_NO_SAMPLE if given is None else weighed(ckpt, held, proof(ckpt, held)),
-        plausible=_NO_TEXTS if texts is None else plausibility(ckpt, texts),
+        texts=_NO_TEXTS if texts is None else cost_of(ckpt, texts, reported_loss),
         consistent=_consistent(ckpt, held[0] if held else None),
         causal=is_causal(ckpt.instrument) if ckpt.anatomy.has_decoder else None,
         left_out=without_tensors(ckpt.card),
@@ -146,10 +157,14 @@ def verify(ckpt: Checkpoint, sample: str | Path | Sample | None = None, texts: T
 
 
 def verify_folder(
-    folder: str | Path, ckpt: Checkpoint, sample: Sample | None = None, texts: Texts | None = None
+    folder: str | Path,
+    ckpt: Checkpoint,
+    sample: Sample | None = None,
+    texts: Texts | None = None,
+    reported_loss: Reported | None = None,
 ) -> Verification:
     """`verify`, and the result written to the folder's card, as one of these very files."""
-    found = verify(ckpt, sample, texts)
+    found = verify(ckpt, sample, texts, reported_loss)
     noted = found.to_dict()
     if sample is not None:
         noted |= {"sample": sample.path.name, "sample_sha256": files.sha256(sample.path)}
@@ -159,7 +174,11 @@ def verify_folder(
 
 # --- proved
 
-_NO_SAMPLE = Finding(None, "not tried: it needs a sample of ids and logits from where the model was trained")
+_NO_SAMPLE = Finding(
+    None,
+    "not tried: it needs a sample of ids and logits from where the model was trained, which the lines of"
+    " `viz-transformer import --sample-script` write; nothing else proves a reading",
+)
 
 
 def proof(ckpt: Checkpoint, texts: Sequence[SampleText]) -> Finding:
@@ -243,69 +262,71 @@ def _traced(ckpt: Checkpoint, source: Sequence[int] | None, target: Sequence[int
     return trace(ckpt, (source if source is not None else target) or (), target if both else None)
 
 
-# --- plausible
+# --- texts
 
 _NO_TEXTS = Finding(None, "not tried: it needs texts of the kind that the model was trained on")
+NOT_PROVED = "not proved"
+SAY_NOTHING = (
+    f"these texts say nothing: it is not below counting by {LOWER_NATS} nats and {numerals.percent(LOWER_SHARE, 0)}"
+)
 
 
-def plausibility(ckpt: Checkpoint, texts: Texts) -> Finding:
-    """Whether the texts are clearly likelier than the same shuffled: targets among sources, of a decoder alone the
-    tokens of each text.
+def cost_of(ckpt: Checkpoint, texts: Texts, reported: Reported | None = None) -> Finding:
+    """What the texts cost this reading in nats per token, beside what guesses cost that need no model, and what the
+    training reported. It proves nothing: a wrong reading may still be better than counting.
 
-    Clearly is a loss lower by 0.1 nats per token and by 5 %. Raises ValueError for texts that the model cannot be
-    measured on, and for fewer than ten pairs or fifty tokens.
+    passed: whether the loss is clearly below counting tokens; otherwise the texts say nothing. Raises ValueError for
+    texts that the model cannot be measured on, and for fewer than ten pairs or fifty tokens.
     """
     if ckpt.anatomy.kind == "encoder-only":
         raise ValueError(f"{ckpt.name} is encoder-only: it predicts no text, so texts cannot speak for it")
-    if ckpt.anatomy.has_encoder:
-        real, shuffled, what = _pairs_loss(ckpt, texts)
-    else:
-        real, shuffled, what = _text_loss(ckpt, [texts] if isinstance(texts, str) else texts)
-    figures: dict[str, float | int | str] = {"loss": real, "shuffled_loss": shuffled}
-    if not (math.isfinite(real) and math.isfinite(shuffled)):
-        return Finding(False, f"the loss of {what} is not a finite number, or that of the same shuffled", figures)
-    passed = shuffled - real >= max(LOWER_NATS, LOWER_SHARE * shuffled)
-    rule = f"clearly is lower by {LOWER_NATS} nats and {numerals.percent(LOWER_SHARE, 0)}"
-    sentence = (
-        f"the loss of {what} is {numerals.number(real, 3)} nats per token, of the same shuffled "
-        f"{numerals.number(shuffled, 3)}: {'clearly lower' if passed else 'NOT clearly lower'} ({rule})"
-    )
-    return Finding(passed, sentence, figures)
+    by_pair = ckpt.anatomy.has_encoder
+    losses, predicted = _of_pairs(ckpt, texts) if by_pair else _of_texts(ckpt, texts)
+    loss, by_counting = Loss.of(losses), yardsticks(predicted, ckpt.codec("target"))
+    figures: dict[str, Any] = {
+        "loss": loss.nats,
+        "tokens": loss.tokens,
+        **{name: getattr(by_counting, name) for name in ("uniform", "single", "pairs")},
+    }
+    speaks = by_counting.speaks(loss.nats)
+    said = reading_of(loss, by_counting, reported)
+    if reported is not None:
+        equal = compared(loss, reported).equal
+        figures |= {"reported": reported.nats, **({} if equal is None else {"reported_equal": equal})}
+    return Finding(speaks, said, figures)
 
 
-def _pairs_loss(ckpt: Checkpoint, texts: Texts) -> tuple[float, float, str]:
+def reading_of(loss: Loss, by_counting: Yardsticks, reported: Reported | None) -> str:
+    """What texts say of a reading, in one line: its loss and the yardsticks, the loss that was reported, and that
+    nothing of it is a proof."""
+    said = f"reads your texts at {numerals.number(loss.nats, 2)} nats per token ({by_counting.sentence})"
+    parts = [said] if reported is None else [said, compared(loss, reported).sentence]
+    parts += [] if by_counting.speaks(loss.nats) else [SAY_NOTHING]
+    return "; ".join([*parts, NOT_PROVED])
+
+
+def _of_pairs(ckpt: Checkpoint, texts: Texts) -> tuple[list[tuple[float, int]], list[Predicted]]:
     pairs = [] if isinstance(texts, str) else [pair for pair in texts if not isinstance(pair, str)]
     if len(pairs) < len(texts) or any(len(pair) != 2 for pair in pairs):
         raise ValueError(f"{ckpt.name} is encoder-decoder: give pairs of source and target")
     pairs = readable(ckpt, pairs[:MOST_PAIRS])
     if len(pairs) < FEWEST_PAIRS:
-        raise ValueError(f"{len(pairs)} pairs are too few to be told from shuffled ones: give {FEWEST_PAIRS} or more")
-    order = np.random.default_rng(0).permutation(len(pairs))
-    moved = [(pairs[a][0], pairs[b][1]) for a, b in zip(order, np.roll(order, 1), strict=True)]  # none with its own
-    return _loss(target_scores(ckpt, pairs)), _loss(target_scores(ckpt, moved)), f"{len(pairs):,} pairs"
+        raise ValueError(f"{len(pairs)} pairs are too few to say anything: give {FEWEST_PAIRS} or more")
+    return pair_losses(ckpt, pairs), [target_text(ckpt, target) for _, target in pairs]
 
 
-def _text_loss(ckpt: Checkpoint, texts: Sequence[Any]) -> tuple[float, float, str]:
-    if not all(isinstance(text, str) for text in texts):
-        raise ValueError(f"{ckpt.name} is decoder-only: give texts, not pairs")
-    codec = ckpt.own_codec("target")
-    generator = np.random.default_rng(0)
-    real = shuffled = TokenScores()
-    for text in texts:
-        ids = codec.encode(text).ids[codec.add_bos :]
-        ids = ids[: len(ids) - codec.add_eos][: MOST_TOKENS - real.tokens]
-        if len(ids) > 1:
-            moved = [ids[place] for place in generator.permutation(len(ids))]
-            window = min(ckpt.anatomy.max_target, len(ids))
-            real += window_scores(ckpt, codec, ids, window, None)[0]
-            shuffled += window_scores(ckpt, codec, moved, window, None)[0]
-    if real.tokens < FEWEST_TOKENS:
-        raise ValueError(f"texts of {real.tokens} tokens to predict are too few: give {FEWEST_TOKENS} or more")
-    return _loss(real), _loss(shuffled), f"{real.tokens:,} tokens"
-
-
-def _loss(scores: TokenScores) -> float:
-    return -scores.log_prob / scores.tokens
+def _of_texts(ckpt: Checkpoint, texts: Texts) -> tuple[list[tuple[float, int]], list[Predicted]]:
+    held, tokens = [], 0
+    for text in [texts] if isinstance(texts, str) else texts:
+        read = decoder_text(ckpt, text, MOST_TOKENS - tokens)
+        if fits(ckpt, text, read):
+            held.append(read)
+            tokens += read.count
+        if tokens >= MOST_TOKENS:
+            break
+    if tokens < FEWEST_TOKENS:
+        raise ValueError(f"texts of {tokens} tokens to predict are too few: give {FEWEST_TOKENS} or more")
+    return decoder_losses(ckpt, held), [each.predicted for each in held]
 
 
 # --- consistent

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 
+from viz_transformer import numerals
 from viz_transformer.checkpoint.ignoring import summed
 from viz_transformer.checkpoint.importers.importing import (
     Opened,
@@ -18,7 +19,13 @@ from viz_transformer.text.vocabulary import ROLES
 SHOWN = (
     *("encoder_layers", "decoder_layers", "d_model", "n_heads", "d_ff", "norm", "norm_kind", "activation", "positions"),
     *("embedding_scale", "divisor", "norm_epsilon", "mask_fill", "tied_output", "max_source", "max_target", "pad_to"),
-    *("causal", "pooling", *(f"{side}_{role}" for side in ("source", "target") for role in ROLES)),
+    *(
+        "causal",
+        "pooling",
+        "qkv_order",
+        "rotary_pairs",
+        *(f"{side}_{role}" for side in ("source", "target") for role in ROLES),
+    ),
 )
 MOST_LEFT_OUT = 40
 
@@ -35,6 +42,8 @@ def report_rows(opened: Opened) -> list[tuple[str, str]]:
     if len(weights.copies) > 1:
         rows.append(("weights", f"{opened.answers.weights or weights.copies[0]} (or {', '.join(weights.copies)})"))
     rows += [(each.name, said(each)) for each in all_settings(opened) if each.name in SHOWN or is_place(each.name)]
+    if (reported := opened.reported_loss) is not None:
+        rows.append(("reported loss", f"{numerals.significant(reported.nats)} ({reported.name or 'given'})"))
     codecs = {} if plan.config is None else codecs_of(opened)[1]
     rows += [
         ("no token", f"the {said}; give --{side}-vocab a whole one, if there is one")
@@ -49,6 +58,7 @@ def report_rows(opened: Opened) -> list[tuple[str, str]]:
     rows += [("left", f"{name}: {why}") for name, why in list(weights.left.items())[:4]]
     if len(weights.left) > 4:
         rows.append(("left", f"and {len(weights.left) - 4:,} more that are none of the model's weights"))
+    rows += [("note", note) for note in plan.notes]
     if plan.zeros:
         rows.append(("zeros", f"for {len(plan.zeros):,} biases that the model does not have, such as {plan.zeros[0]}"))
     rows += [("ignored", f"{pattern}: {summed(names)}") for pattern, names in plan.ignored.items() if names][:10]
@@ -75,4 +85,9 @@ def said(setting: Setting) -> str:
         return f"{setting.value} ({setting.origin})"
     if setting.why:
         return f"{setting.value} (usual answer: {setting.why}; --set {setting.name}=... for another)"
+    if setting.origin == "best on the texts":
+        return f"{setting.value} (best on the texts, which do not tell it; --set {setting.name}=... for another)"
+    if setting.name == "positions":
+        others = ", ".join(str(option) for option in setting.options if option != setting.value)
+        return f"{setting.value} (a guess: the file has no table of positions; --set positions=... for {others})"
     return f"{setting.value} (usual answer: nothing in the file tells; --set {setting.name}=... for another)"

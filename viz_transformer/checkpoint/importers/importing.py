@@ -14,10 +14,20 @@ import torch
 from viz_transformer.checkpoint import files
 from viz_transformer.checkpoint.describe import IMPORTED, LEFT_OUT
 from viz_transformer.checkpoint.files import CheckpointError
-from viz_transformer.checkpoint.importers.mapping import Place, Progress, moved
+from viz_transformer.checkpoint.importers.mapping import Place, Progress, as_neighbours, moved
 from viz_transformer.checkpoint.importers.names import Weights, weights_of
-from viz_transformer.checkpoint.importers.plan import FIELDS, Origin, Plan, Setting, is_place, plan_import
+from viz_transformer.checkpoint.importers.plan import (
+    BESIDE,
+    FIELDS,
+    Fitted,
+    Origin,
+    Plan,
+    Setting,
+    is_place,
+    plan_import,
+)
 from viz_transformer.checkpoint.importers.reading import Found, read_file
+from viz_transformer.checkpoint.importers.reported import Reported, reported_from, reported_in
 from viz_transformer.checkpoint.importers.vocabularies import (
     COUNTED,
     FIRST_TOKENS,
@@ -53,7 +63,7 @@ class Answers:
     `source_bos`, each a token, an id, or None for none. tokenizer: "characters", "words", "spacy:LANGUAGE". weights:
     which copy of them. ignore: patterns of names that are no part of the model. A vocabulary path `counted:FILE`
     is counted from that text, as min_count and first_tokens say. measured: what texts told of settings and of roles as
-    `source_bos`, where nobody says anything else.
+    `source_bos`, where nobody says anything else. reported_loss: what the training said that such texts cost.
     """
 
     layout: str | None = None
@@ -67,7 +77,8 @@ class Answers:
     target_vocab: Path | None = None
     min_count: int = 1
     first_tokens: tuple[str, ...] = FIRST_TOKENS
-    measured: Mapping[str, Any] = field(default_factory=dict)
+    measured: Mapping[str, Fitted] = field(default_factory=dict)
+    reported_loss: Reported | None = None
 
 
 @dataclass(frozen=True)
@@ -78,6 +89,11 @@ class Opened:
     weights: Weights
     plan: Plan
     answers: Answers
+
+    @property
+    def reported_loss(self) -> Reported | None:
+        """What the training reported: as a person says it, else as it stands in the file."""
+        return self.answers.reported_loss or reported_in(self.found)
 
 
 def open_file(path: str | Path, answers: Answers | None = None) -> Opened:
@@ -123,16 +139,18 @@ def write_import(
     if plan.unanswered:
         raise CheckpointError(f"{opened.found.path} cannot be imported: {plan.unanswered}")
     config, codecs = codecs_of(opened)
-    state = moved(plan.mapping, plan.weights.tensors, config.n_heads, progress)
-    shapes = expected_shapes(config)
-    state |= {name: torch.zeros(shapes[name]) for name in plan.zeros}
+    state = state_of(plan, config, progress)
     card = {
         "task": "imported",
         "title": f"{'A model' if plan.layout is None else plan.layout.title}, from {opened.found.path.name}",
         "data": "not stated",
         "data_licence": "not stated",
         "weights_terms": "the owner's",
-        "notes": [*(f"The {said}." for said in without_tokens(codecs).values()), *_note(without_start(opened))],
+        "notes": [
+            *(f"The {said}." for said in without_tokens(codecs).values()),
+            *_note(without_start(opened)),
+            *(f"{capitalised(note)}." for note in plan.notes),
+        ],
         IMPORTED: _told(opened) | ({} if measured is None else {"measured": measured}),
         "metrics": [],
     }
@@ -145,6 +163,16 @@ def write_import(
         card=card,
         dtype="float32",
     )
+
+
+def state_of(plan: Plan, config: ModelConfig, progress: Progress | None = None) -> dict[str, torch.Tensor]:
+    """Our tensors by our names, with the zeros of biases that the file does not have. Raises CheckpointError as `moved`
+    does."""
+    state = moved(plan.mapping, plan.weights.tensors, config.n_heads, progress)
+    if plan.setting("rotary_pairs") == "halves":
+        state = as_neighbours(state, config.n_heads)
+    shapes = expected_shapes(config)
+    return state | {name: torch.zeros(shapes[name]) for name in plan.zeros}
 
 
 def _note(said: str) -> list[str]:
@@ -178,6 +206,7 @@ def _told(opened: Opened) -> dict[str, Any]:
         "zeros": list(plan.zeros),
         "left": len(opened.weights.left),
         LEFT_OUT: {name: list(plan.weights.tensors[name].shape) for name in plan.left_out},
+        "reported_loss": None if opened.reported_loss is None else opened.reported_loss.nats,
         "mapping": {name: place.to_dict() for name, place in plan.mapping.items()},
     }
 
@@ -268,7 +297,7 @@ def _specials(answers: Answers, side: str) -> dict[str, str | None]:
     """What is said of a side's special tokens, by role: of it by name before both, by a person before what was
     measured."""
     names = {role: f"{side}_{role}" for role in ROLES}
-    said = {role: answers.measured[name] for role, name in names.items() if name in answers.measured}
+    said = {role: answers.measured[name].value for role, name in names.items() if name in answers.measured}
     said |= {role: answers.specials[role] for role in ROLES if role in answers.specials}
     return said | {role: answers.specials[name] for role, name in names.items() if name in answers.specials}
 
@@ -294,7 +323,7 @@ def special_settings(opened: Opened) -> list[Setting]:
             elif name in answers.specials or role in answers.specials:
                 origin = "given"
             elif name in answers.measured:
-                origin = "measured"
+                origin = answers.measured[name].origin
             elif ids and role == "unk":
                 continue
             value = codec.vocabulary.specials.get(role)
@@ -341,7 +370,7 @@ def answers_from(words: Mapping[str, str], **more: Any) -> Answers:
     ignore: list[str] = []
     for key, value in words.items():
         side, _, role = key.rpartition("_")
-        if key in FIELDS or key == "causal":
+        if key in FIELDS or key in BESIDE:
             settings[key] = _value(key, value)
         elif is_place(key):
             settings[key] = value
@@ -359,15 +388,18 @@ def answers_from(words: Mapping[str, str], **more: Any) -> Answers:
             ignore.append(value)
         elif key == "weights":
             more["weights"] = value
+        elif key == "reported_loss":
+            more["reported_loss"] = reported_from(value)
         else:
-            known = (*FIELDS, "causal", *ROLES, "tokenizer", "min_count", "first_tokens", "ignore", "weights")
+            others = ("tokenizer", "min_count", "first_tokens", "ignore", "weights", "reported_loss")
+            known = (*FIELDS, *BESIDE, *ROLES, *others)
             raise CheckpointError(f"{quoted(key)} is not known: choose {', '.join(known)}")
     return Answers(settings=settings, specials=specials, tokenizers=tokenizers, ignore=tuple(ignore), **more)
 
 
 def _value(key: str, text: str) -> Any:
     """A word of the command line as the setting has it."""
-    kind = "bool" if key == "causal" else str(FIELDS[key].type)
+    kind = str(FIELDS[key].type) if key in FIELDS else "bool" if key == "causal" else "str"
     try:
         if "None" in kind and text == "none":
             return None

@@ -53,6 +53,7 @@ class Layout:
     presets: tuple[Preset, ...] = ()
     refine: Callable[[Mapping[str, Stored]], Words] = lambda tensors: {}
     swaps_stack: bool = False  # a causal stack of torch's encoder layers is a decoder here
+    ends_in_norm: bool = False  # a norm stands behind the last layer of all its models
 
 
 def _attention(theirs: str, ours: str, query: str, key: str, value: str, out: str) -> tuple[Rule, ...]:
@@ -398,14 +399,15 @@ LAYOUTS: tuple[Layout, ...] = (
         of_tutorial("fsu"),
         presets=(Preset("the tutorial's model", 200, 1024, 8),),
     ),
-    Layout("gpt", "nanoGPT or minGPT", GPT, _GPT_KNOWN, {"activation": "gelu"}, _GPTS),
-    Layout("gpt", "an early minGPT", MINGPT_OLD, _GPT_KNOWN, {"activation": "gelu"}, _GPTS),
+    Layout("gpt", "nanoGPT or minGPT", GPT, _GPT_KNOWN, {"activation": "gelu"}, _GPTS, ends_in_norm=True),
+    Layout("gpt", "an early minGPT", MINGPT_OLD, _GPT_KNOWN, {"activation": "gelu"}, _GPTS, ends_in_norm=True),
     Layout(
         "gpt",
         "a GPT written in a lecture",
         LECTURE,
         {k: v for k, v in _GPT_KNOWN.items() if k != "divisor"} | {"activation": "relu"},
         {"divisor": "sqrt-head-dim"},
+        ends_in_norm=True,
     ),
     Layout(
         "fairseq",

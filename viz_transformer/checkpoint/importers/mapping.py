@@ -99,6 +99,35 @@ def _part_shapes(name: str, shape: tuple[int, ...], place: Place) -> list[tuple[
     return [(shape[0] // parts, *shape[1:]) if parts > 1 else shape] * parts
 
 
+def in_order(mapping: Mapped, order: str) -> dict[str, Place]:
+    """The same with the three parts of a matrix of queries, keys and values in this order, such as "kqv"."""
+    places = {}
+    for name, place in mapping.items():
+        if len(place.to) == 3:
+            parts = {letter: _part(place, part) for letter, part in zip("qkv", _PARTS, strict=True)}
+            place = Place(tuple(parts[letter] for letter in order), place.how, place.number)
+        places[name] = place
+    return places
+
+
+_PARTS = ("to_query", "to_key", "to_value")
+
+
+def _part(place: Place, part: str) -> str:
+    return next(name for name in place.to if part in name)
+
+
+def as_neighbours(state: Mapping[str, Tensor], n_heads: int) -> dict[str, Tensor]:
+    """The same where rotary positions turn feature i of a head with i + E/2: here they turn 2i with 2i + 1, so rows of
+    queries and keys change places."""
+    found = dict(state)
+    for name, rows in state.items():
+        if re.search(r"\.self_attention\.to_(query|key)\.(weight|bias)$", name) and len(rows) % (2 * n_heads) == 0:
+            apart = rows.reshape(n_heads, 2, -1, *rows.shape[1:])
+            found[name] = apart.transpose(1, 2).reshape(rows.shape).contiguous()
+    return found
+
+
 def moved(
     mapping: Mapped, tensors: Mapping[str, Stored], n_heads: int, progress: Progress | None = None
 ) -> dict[str, Tensor]:

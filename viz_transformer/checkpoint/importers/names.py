@@ -28,19 +28,27 @@ BUFFERS = re.compile(
 )
 """Known buffers: masks and counters, which are no part of what was learned."""
 
+POSITIONS = {
+    "rotary": re.compile(r"(^|[._])(inv_freqs?|rope\w*|rotary\w*|freqs?_(cis|cos|sin)|(cos|sin)_cached)([._]|$)"),
+    "alibi": re.compile(r"(^|[._])(alibi\w*|slopes?)([._]|$)"),
+}
+"""Names of tensors that belong to positions which act in attention, by the config's word."""
+
 
 @dataclass(frozen=True, eq=False)
 class Weights:
     """The tensors of one model by their names, the plain values beside them, and which other copies the file has.
 
     copies: what `--set weights=...` may choose from, the one that these are first. left: known things that are none of
-    the model's weights, by name: masks, counters, a training's own state.
+    the model's weights, by name: masks, counters, a training's own state. positions: tensors whose names say what
+    positions are, which are made anew.
     """
 
     tensors: Mapping[str, Stored]
     values: Mapping[str, Any]
     copies: tuple[str, ...] = ()
     left: Mapping[str, str] = field(default_factory=dict)
+    positions: Mapping[str, Stored] = field(default_factory=dict)
 
 
 def weights_of(found: Found, choice: str | None = None) -> Weights:
@@ -79,6 +87,10 @@ def weights_of(found: Found, choice: str | None = None) -> Weights:
             left[name] = "one number beside the weights, such as a loss"
             del taken[name]
     tensors = _unwrapped(taken)
+    positions = {name: stored for name, stored in tensors.items() if _of_positions(name)}
+    for name in positions:
+        left[name] = "a table of positions, which is made anew"
+        del tensors[name]
     for name, stored in list(tensors.items()):
         if BUFFERS.search(name) and not (name.endswith(".bias") and len(stored.shape) < 2):
             left[name] = "a mask or a counter, which is made anew"
@@ -100,7 +112,12 @@ def weights_of(found: Found, choice: str | None = None) -> Weights:
             " the whole"
         )
     values = {".".join(keys): value for keys, value in found.values.items() if not _OPTIMIZER.fullmatch(keys[0])}
-    return Weights(tensors, values, copies, left)
+    return Weights(tensors, values, copies, left, positions)
+
+
+def _of_positions(name: str) -> bool:
+    """Whether a tensor is of rotary positions or ALiBi by its name, and no matrix of a map or of a table."""
+    return not name.endswith((".weight", ".bias")) and any(word.search(name) for word in POSITIONS.values())
 
 
 def _is_moment(parts: list[str]) -> bool:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
+from itertools import permutations
 from typing import Any, Literal
 
 import torch
@@ -13,21 +14,33 @@ from viz_transformer.checkpoint.files import CheckpointError
 from viz_transformer.checkpoint.ignoring import matched, unmatched
 from viz_transformer.checkpoint.importers.inference import gated, inferred
 from viz_transformer.checkpoint.importers.layouts import GPT2, PAPER, Layout, Recognised, as_decoder, recognise
-from viz_transformer.checkpoint.importers.mapping import Mapped, Place, placed_shapes
+from viz_transformer.checkpoint.importers.mapping import Mapped, Place, in_order, placed_shapes
 from viz_transformer.checkpoint.importers.name_words import flat
-from viz_transformer.checkpoint.importers.names import Weights
+from viz_transformer.checkpoint.importers.names import POSITIONS, Weights
 from viz_transformer.checkpoint.importers.outside import same_numbers, unnamed_output
 from viz_transformer.checkpoint.importers.reading import Stored
 from viz_transformer.checkpoint.importers.ties import Tie
 from viz_transformer.checkpoint.store import expected_shapes
 from viz_transformer.model.config import ModelConfig
-from viz_transformer.model.positions import ENCODINGS
+from viz_transformer.model.positions import ENCODINGS, ROTARY_BASE, alibi_slopes
 from viz_transformer.sentences import counted, listed, quoted
 
 Shapes = Mapping[str, tuple[int, ...]]
-Origin = Literal["given", "from the file", "from the layout", "measured", "usual answer", "open"]
+Origin = Literal["given", "from the file", "from the layout", "measured", "best on the texts", "usual answer", "open"]
 """Where a setting's value comes from; open: nothing tells it, and there is no usual answer."""
 USUAL_LENGTH = 512
+
+
+@dataclass(frozen=True)
+class Fitted:
+    """What fits the owner's texts best; told: whether they tell it, or something else may fit better still."""
+
+    value: Any
+    told: bool = True
+
+    @property
+    def origin(self) -> Origin:
+        return "measured" if self.told else "best on the texts"
 
 
 @dataclass(frozen=True)
@@ -46,7 +59,7 @@ class Setting:
     @property
     def asked(self) -> bool:
         """Whether nothing tells it: the value is a guess, or there is none."""
-        return self.origin in ("usual answer", "open")
+        return self.origin in ("usual answer", "best on the texts", "open")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -58,7 +71,7 @@ class Plan:
     fills; wrong: ours whose shape is another (found, expected); zeros: biases that the model does not have, for which
     zeros stand, which changes nothing. left_out: trained tensors that a person leaves out, by `ignore` or as "ignored"
     in a mapping, though nothing says that they take no part. problems: sentences; the import is possible if there is
-    none.
+    none. notes: sentences on what is unusual about the file.
     """
 
     weights: Weights
@@ -73,6 +86,7 @@ class Plan:
     zeros: tuple[str, ...] = ()
     left_out: tuple[str, ...] = ()
     problems: tuple[str, ...] = ()
+    notes: tuple[str, ...] = ()
 
     @property
     def unanswered(self) -> str:
@@ -98,7 +112,12 @@ OPTIONS: Mapping[str, tuple[Any, ...]] = {
     "mask_fill": ("zero-rows", "-inf", "-1e9", "-1e10", "added-1e9"),
     "causal": (True, False),
     "pooling": ("none", "mean", "first", "last"),
+    "qkv_order": tuple("".join(order) for order in permutations("qkv")),
+    "rotary_pairs": ("neighbours", "halves"),
 }
+BESIDE = ("causal", "qkv_order", "rotary_pairs")
+"""Settings that no config has: whether torch's encoder layers are causal, in which order one matrix holds queries, keys
+and values, and which features rotary positions turn together."""
 FIELDS = {each.name: each for each in fields(ModelConfig)}
 HEADS = re.compile(
     r"(^|\.)(n_?heads?|num_(attention_)?heads|nheads|attention_heads|encoder_attention_heads|decoder_attention_heads"
@@ -112,25 +131,26 @@ def plan_import(
     layout: str | None = None,
     mapping: Mapped | None = None,
     given: Mapping[str, Any] | None = None,
-    measured: Mapping[str, Any] | None = None,
+    measured: Mapping[str, Fitted] | None = None,
     ignore: Sequence[str] = (),
 ) -> Plan:
     """What the tensors make, with these answers. `mapping`: a person's own table, instead of a layout.
 
-    given: settings of `ModelConfig` by name, `causal` for torch's encoder layers, and of an unknown layout which tensor
-    has a place that several could have, as "output.weight". measured: what the owner's texts
-    told of settings that would be guessed else. Raises CheckpointError for an unknown layout or setting; everything
-    else that is wrong stands in the plan.
+    given: settings of `ModelConfig` by name, those of BESIDE, and of an unknown layout which tensor has a place that
+    several could have, as "output.weight". measured: what the owner's texts told of settings that would be guessed
+    else, or that the layout names. Raises CheckpointError for an unknown layout or setting; everything else that is
+    wrong stands in the plan.
     """
     given, measured = dict(given or {}), dict(measured or {})
     chosen = {name: str(given.pop(name)) for name in [*given] if is_place(name)}
-    if unknown := next((name for name in given if name not in FIELDS and name != "causal"), None):
+    if unknown := next((name for name in given if name not in FIELDS and name not in BESIDE), None):
         raise CheckpointError(f"{quoted(unknown)} is not a setting of a model: choose {', '.join(sorted(FIELDS))}")
     known = None if mapping is not None else recognise(weights.tensors, layout)
     ties: list[Tie] = []
     if mapping is not None:
         chosen = {}  # the mapping has an answer to each
-    if mapping is None and known is None and layout is None:
+    guessed_places = mapping is None and known is None and layout is None
+    if guessed_places:
         mapping, ties = inferred(weights.tensors, chosen)
     if unasked := [name for name in chosen if name not in {tie.place for tie in ties}]:
         raise CheckpointError(f"which tensor is {unasked[0]} is not asked of this file: give a corrected --map instead")
@@ -146,12 +166,16 @@ def plan_import(
         )
     placing: dict[str, Place] = dict(known.mapping if known is not None else mapping or {})
     words = known.layout if known is not None else None
-    causal: list[Setting] = []
+    beside: list[Setting] = []
     if words is not None and words.swaps_stack and not _has(placing, "decoder."):
-        told = given.get("causal", measured.get("causal"))
-        origin: Origin = "given" if "causal" in given else "usual answer" if told is None else "measured"
-        causal = [Setting("causal", bool(told), origin, OPTIONS["causal"])]
-        placing = as_decoder(placing) if causal[0].value else placing
+        beside = [_beside("causal", given, measured, usual=False)]
+        placing = as_decoder(placing) if beside[0].value else placing
+    fused = [name for name, place in placing.items() if len(place.to) == 3]
+    if fused and (known is not None or guessed_places):
+        named = "kqv" if any("kqv" in name.lower() for name in fused) else "qkv"
+        order = _beside("qkv_order", given, measured, usual=named, known=words is not None)
+        beside.append(order)
+        placing = in_order(placing, str(order.value))
     explained = {name: place for name, place in placing.items() if name in weights.tensors}
     without = [name for name in weights.tensors if name not in explained]
     ignored = matched(ignore, without)
@@ -177,12 +201,14 @@ def plan_import(
     try:
         explained, buffer_words = _without_tied(explained, weights.tensors)
         shapes = placed_shapes(explained, weights.tensors)
-        settings = _settings(shapes, explained, weights, words, given, measured, buffer_words) + causal + asked
+        settings = _settings(shapes, explained, weights, words, given, measured, buffer_words) + beside + asked
+        settings += _rotary_pairs(settings, weights, given, measured)
     except CheckpointError as error:
         problems = (*begun.problems, *(map(_of_tie, open_ties) if open_ties else (str(error),)))
         return replace(begun, mapping=explained, settings=tuple(asked), problems=problems)
     problems = (*begun.problems, *map(_of_tie, open_ties))
-    return _checked(replace(begun, mapping=explained, settings=tuple(settings), problems=problems), shapes)
+    plan = replace(begun, mapping=explained, settings=tuple(settings), problems=problems)
+    return _checked(replace(plan, notes=_notes(plan, shapes)), shapes)
 
 
 _PLACE = re.compile(r"output\.weight|(encoder|decoder)\.[a-z_.]+")
@@ -215,6 +241,53 @@ def _left_out(mapping: Mapped, tensors: Mapping[str, Stored], known: Recognised 
         and not any(same_numbers(tensors[name], table) for table in tables)
         and _word_of_table(tensors[name]) is None
     )
+
+
+def _beside(
+    name: str, given: Mapping[str, Any], measured: Mapping[str, Fitted], *, usual: Any, known: bool = False
+) -> Setting:
+    """A setting of BESIDE; known: the layout says it."""
+    if name in given:
+        if given[name] not in OPTIONS[name]:
+            raise CheckpointError(f"{name}={quoted(given[name])}: choose {', '.join(map(str, OPTIONS[name]))}")
+        return Setting(name, given[name], "given", OPTIONS[name])
+    if name in measured:
+        return Setting(name, measured[name].value, measured[name].origin, OPTIONS[name])
+    return Setting(name, usual, "from the layout" if known else "usual answer", OPTIONS[name])
+
+
+def _rotary_pairs(
+    settings: Sequence[Setting], weights: Weights, given: Mapping[str, Any], measured: Mapping[str, Fitted]
+) -> list[Setting]:
+    """Which features are turned together, where positions are rotary: nothing in a file tells it."""
+    positions = next((each.value for each in settings if each.name == "positions"), None)
+    if positions != "rotary":
+        return []
+    usual = "halves" if any("inv_freq" in name for name in weights.positions) else "neighbours"
+    return [_beside("rotary_pairs", given, measured, usual=usual)]
+
+
+def _notes(plan: Plan, shapes: Shapes) -> tuple[str, ...]:
+    """What is unusual: a last norm that the layout has and the file lacks, norms without an offset."""
+    notes = []
+    stacks = [stack for stack in ("encoder", "decoder") if f"{stack}.layers.0.feed_forward.to_hidden.weight" in shapes]
+    lacking = [stack for stack in stacks if f"{stack}.norm.gain" not in shapes]
+    if plan.layout is not None and plan.layout.ends_in_norm and lacking:
+        notes.append(
+            f"{plan.layout.title} has a norm after the last layer, and this file has none for the {lacking[0]}: the"
+            " stream goes to the output as it is"
+        )
+    positions = next((each for each in plan.settings if each.name == "positions"), None)
+    learned = plan.layout is not None and plan.layout.known.get("positions") == "learned"
+    if plan.layout is not None and learned and positions is not None and positions.asked:
+        notes.append(
+            f"{plan.layout.title} has a trained table of positions, and this file has none: what its positions are is a"
+            " question of its own"
+        )
+    gains = [name for name in shapes if name.endswith("norm.gain")]
+    if gains and not any(name.endswith("norm.offset") for name in shapes):
+        notes.append("its norms have no offset, as RMS norms have none: they are read as layer norms without one")
+    return tuple(notes)
 
 
 _TOKENS = ".embedding.token."
@@ -250,7 +323,7 @@ def _settings(
     weights: Weights,
     layout: Layout | None,
     given: Mapping[str, Any],
-    measured: Mapping[str, Any],
+    measured: Mapping[str, Fitted],
     tied: Mapping[str, Any],
 ) -> list[Setting]:
     read = {**_sizes(shapes), **tied, **_positions(shapes, mapping, weights)}
@@ -262,6 +335,8 @@ def _settings(
     known = {} if layout is None else {**layout.known, **layout.refine(weights.tensors)}
     presets = (*PAPER, *GPT2) if layout is None else layout.presets
     preset = next((p for p in presets if (p.d_model, p.d_ff) == (read["d_model"], read["d_ff"])), None)
+    if known.get("positions") == "learned":  # the file would have their table: without one, they are a question
+        del known["positions"]
     usual: dict[str, Any] = {
         "n_heads": _usual_heads(read["d_model"]) if preset is None else preset.n_heads,
         "norm": "pre" if read["final_norm"] else "post",
@@ -285,10 +360,10 @@ def _settings(
             found.append(Setting(name, given[name], "given", _options(name, read)))
         elif name in read:
             found.append(Setting(name, read[name], "from the file"))
+        elif name in measured and (name in usual or name in known):
+            found.append(Setting(name, measured[name].value, measured[name].origin, _options(name, read)))
         elif name in known and _applies(name, read):
-            found.append(Setting(name, known[name], "from the layout"))
-        elif name in measured and name in usual:
-            found.append(Setting(name, measured[name], "measured", _options(name, read)))
+            found.append(Setting(name, known[name], "from the layout", _options(name, read)))
         elif name == "n_heads":
             why = "" if preset is None else f"{preset.name} has these sizes and {counted(preset.n_heads, 'head')}"
             origin: Origin = "open" if preset is None else "usual answer"
@@ -384,14 +459,25 @@ def _sizes(shapes: Shapes) -> dict[str, Any]:
 
 
 def _positions(shapes: Shapes, mapping: Mapped, weights: Weights) -> dict[str, Any]:
-    """What tables of positions tell: trained ones, and stored ones that follow a formula."""
+    """What tables of positions tell: trained ones, stored ones that follow a formula, and those of rotary positions and
+    ALiBi, which have to be as they are made here. Raises CheckpointError for others."""
+    in_attention = _in_attention(weights)
     lengths = {
         limit: shapes[f"{stack}.embedding.position.table"][0]
         for limit, stack in (("max_source", "encoder"), ("max_target", "decoder"))
         if f"{stack}.embedding.position.table" in shapes
     }
+    if lengths and in_attention:
+        raise CheckpointError(
+            f"the file has a trained table of positions, and {quoted(next(iter(weights.positions)))} says that"
+            f" attention has {in_attention['positions']} ones too: a model with both is not read here"
+        )
     if lengths:
         return {"positions": "learned", **lengths}
+    if in_attention:
+        if "head_dim" in in_attention and (size := _width(shapes)) % in_attention["head_dim"] == 0:
+            in_attention["n_heads"] = size // in_attention["head_dim"]
+        return {name: value for name, value in in_attention.items() if name != "head_dim"}
     stored = [weights.tensors[name] for name, place in mapping.items() if place.how == "ignored"]
     found = [(word, flat(table.shape)[0]) for table in stored if (word := _word_of_table(table)) is not None]
     if len({word for word, _ in found}) != 1:
@@ -406,6 +492,41 @@ def _word_of_table(table: Stored) -> str | None:
     if len(shape) != 2 or not table.dtype.is_floating_point or min(shape) < 2:
         return None
     return _formula(table.read().squeeze().float())
+
+
+def _width(shapes: Shapes) -> int:
+    return next(shape[1] for name, shape in shapes.items() if name.endswith("embedding.token.weight"))
+
+
+def _in_attention(weights: Weights) -> dict[str, Any]:
+    """What the names and numbers of tensors tell of positions that act in attention: the config's word, and the heads.
+
+    Raises CheckpointError for both kinds together, and for other numbers than are made here.
+    """
+    words = {word: [n for n in weights.positions if pattern.search(n)] for word, pattern in POSITIONS.items()}
+    words = {word: names for word, names in words.items() if names}
+    if not words:
+        return {}
+    if len(words) > 1:
+        both = " and ".join(quoted(names[0]) for names in words.values())
+        raise CheckpointError(f"{both} say that positions are rotary and ALiBi at once: such a model is not read here")
+    ((word, names),) = words.items()
+    told: dict[str, Any] = {"positions": word}
+    for name in names:
+        numbers = weights.positions[name].read().squeeze()
+        if word == "rotary" and numbers.is_complex() and numbers.dim() == 2 and len(numbers) > 1:
+            numbers = numbers[1].angle()
+        elif numbers.dim() != 1 or not numbers.is_floating_point() or len(numbers) < 2:
+            continue
+        length = len(numbers)
+        made = ROTARY_BASE ** -(torch.arange(length) / length) if word == "rotary" else alibi_slopes(length)
+        if not torch.allclose(numbers.float().abs(), torch.as_tensor(made).float(), rtol=5e-3, atol=1e-6):
+            kind = "frequencies" if word == "rotary" else "slopes"
+            raise CheckpointError(
+                f"{quoted(name)} has other {kind} than {word} positions have here, so this model is not read"
+            )
+        told |= {"head_dim": 2 * length} if word == "rotary" else {"n_heads": length}
+    return told
 
 
 def _formula(table: torch.Tensor) -> str | None:

@@ -47,6 +47,7 @@ _DTYPES = {
     "CharStorage": torch.int8,
     "ByteStorage": torch.uint8,
     "BoolStorage": torch.bool,
+    "ComplexFloatStorage": torch.complex64,
 }
 _SAFE_DTYPES = {
     "F32": torch.float32,

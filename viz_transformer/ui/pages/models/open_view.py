@@ -31,6 +31,7 @@ from viz_transformer.checkpoint.importers.importing import (
 from viz_transformer.checkpoint.importers.inference import gated
 from viz_transformer.checkpoint.importers.mapping import How, Place
 from viz_transformer.checkpoint.importers.plan import Plan, Setting
+from viz_transformer.checkpoint.importers.reported import Reported, reported_from, reported_in
 from viz_transformer.checkpoint.library import (
     keep_folder,
     keep_recording,
@@ -88,6 +89,8 @@ NOT_THE_MODEL = (
     "Unless they take no part in what it computes, this is another model than the one that was trained; it cannot be"
     " called verified."
 )
+SURE = "A sample: ids with the logits of your own program. These lines write it where the model was trained."
+LOSS = "Loss its training reported, nats per token"
 KINDS = ["pt", "pth", "ckpt", "bin", "safetensors"]
 WORDS = {
     "n_heads": "Heads",
@@ -100,6 +103,8 @@ WORDS = {
     "max_target": "Most target tokens",
     "pad_to": "Every text padded to",
     "causal": "Reads only earlier tokens",
+    "qkv_order": "Order in the matrix of q, k, v",
+    "rotary_pairs": "Features turned together",
     "norm_epsilon": "Norm’s epsilon",
     "mask_fill": "Masked scores",
     "output.weight": "Output layer",
@@ -259,6 +264,7 @@ def _files() -> _Files:
 
 
 _SHORT = {True: "yes", False: "no", None: "none"}
+_NO_SETTINGS = ("weights", "places", "ignore", "reported_loss")
 _ROLES = {f"{side}_{role}" for side in ("source", "target") for role in ROLES}
 
 
@@ -274,13 +280,14 @@ def _opened(given: _Files) -> tuple[Opened, Plan]:
     told = _given(given.weights)
     found = _found(given.weights)
     answers = Answers(
-        settings={name: value for name, value in told.items() if name not in (*_ROLES, "weights", "places", "ignore")},
+        settings={name: value for name, value in told.items() if name not in (*_ROLES, *_NO_SETTINGS)},
         specials={role: value for role, value in told.items() if role in _ROLES},
         weights=told.get("weights"),
         ignore=tuple(re.escape(name) for name in told.get("ignore", ())),
         source_vocab=given.source_vocab,
         target_vocab=given.target_vocab,
         measured={} if found is None else found.measurement.answers,
+        reported_loss=reported_from(told["reported_loss"]) if told.get("reported_loss") else None,
     )
     opened = open_file(given.weights, answers)
     if opened.plan.layout is not None or not told.get("places"):
@@ -332,7 +339,8 @@ def _question(setting: Setting, key: str) -> Any:
         return st.selectbox(label, setting.options, None, format_func=format_func, key=key, placeholder="Choose one")
     if isinstance(setting.value, bool) or setting.options:
         options = list(dict.fromkeys([*setting.options, setting.value]))
-        mark = {"usual answer": " (usual)", "measured": " (measured)"}.get(setting.origin, "")
+        marks = {"usual answer": " (usual)", "measured": " (measured)", "best on the texts": " (best, not told)"}
+        mark = marks.get(setting.origin, "")
 
         def named(value: Any) -> str:
             word = _SHORT[value] if value is None or isinstance(value, bool) else str(value)
@@ -385,6 +393,7 @@ def _measuring(opened: Opened, path: Path | None) -> None:
     if path is None:
         return
     possible = not opened.plan.problems
+    _reported(opened)
     _button("Measure on the texts", "open_measure", ("measure", ""), disabled=not possible)
     if _asked_for() == ("measure", "") and possible:
         st.session_state.pop(_ACT)
@@ -407,14 +416,42 @@ def _measuring(opened: Opened, path: Path | None) -> None:
         st.rerun()
 
 
+def _reported(opened: Opened) -> None:
+    """The box for the loss that the training reported, which the texts are held against; the file may state one."""
+    told, key = _given(opened.found.path), f"open_{_key(opened)}_reported"
+    stated = reported_in(opened.found)
+    hint = "such as 2.45" if stated is None else f"{numerals.significant(stated.nats)}, as the file states"
+    written = st.text_input(LOSS, told.get("reported_loss", ""), key=key, placeholder=hint, max_chars=20).strip()
+    if written:
+        try:
+            reported_from(written)
+        except CheckpointError as error:
+            _wrong(error)
+            return
+    if written != told.get("reported_loss", ""):
+        st.session_state.get(_MEASURED, {}).pop(str(opened.found.path), None)  # it was held against another loss
+    _answer(told, "reported_loss", written, told.get("reported_loss", ""))
+
+
 def _measured_table(opened: Opened) -> None:
     """The losses under each alternative, and what follows."""
     if (found := _found(opened.found.path)) is None:
         return
+    measurement = found.measurement
     text.section("What your texts tell")
-    rows = [(WORDS.get(each.name, each.name), each.verdict, _losses(each)) for each in found.measurement.tables]
+    grade, cost, sure = st.columns([1, 2, 3], gap="small")
+    with grade:
+        text.paragraph("Not proved", tone="bad" if measurement.worse else "plain", lead="Grade")
+    with cost:
+        text.paragraph(f"It {measurement.reading}.", tone="bad" if measurement.worse else "plain", lead="Texts")
+    with sure:
+        text.paragraph(SURE, lead="To be sure")
+        st.code(SCRIPT, language="python", height=120)
+    rows = [(WORDS.get(each.name, each.name), each.verdict, _losses(each)) for each in measurement.tables]
     st.html(text.table(rows, head=("", "", "loss, nats per token"), style="vt-facts vt-losses"))
-    text.paragraph(f"Measured on {found.measurement.sentence}.")
+    text.paragraph(f"Measured on {measurement.sentence}.")
+    if measurement.doubt:
+        text.paragraph(f"No setting is told: {measurement.doubt}.", tone="warning")
 
 
 def _losses(each: Losses) -> str:
@@ -538,7 +575,7 @@ def _name_and_button(opened: Opened, sample: Path | None) -> None:
 
                 folder = write_import(opened, new_place(name, taken_names), measurement, say)
                 if found is not None or proof is not None:
-                    _verified(folder, proof, found)
+                    _verified(folder, proof, found, opened.reported_loss)
         except (ValueError, OutputError) as error:
             _wrong(error)
             return
@@ -553,12 +590,12 @@ def _name_and_button(opened: Opened, sample: Path | None) -> None:
         text.paragraph(f"{capitalised(lacking)}: choose it below, as “{WORDS['target_bos']}”.", tone="warning")
 
 
-def _verified(folder: Path, proof: Sample | None, found: _Found | None) -> None:
+def _verified(folder: Path, proof: Sample | None, found: _Found | None, reported: Reported | None) -> None:
     """Note in the folder's card what a sample and texts say of it; an encoder predicts no text."""
     ckpt = load(folder)
     texts = None if found is None or ckpt.anatomy.kind == "encoder-only" else found.texts
     if proof is not None or texts is not None:
-        verify_folder(folder, ckpt, proof, texts)
+        verify_folder(folder, ckpt, proof, texts, reported)
 
 
 def _name(path: Path, label: str, ending: str = "", *, possible: bool = True) -> tuple[str, set[str]]:

@@ -1,0 +1,68 @@
+"""The loss that a training reported: as a person gives it, or as it stands in the file beside the weights."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from decimal import Decimal, InvalidOperation
+from typing import Any
+
+from viz_transformer import numerals
+from viz_transformer.checkpoint.files import CheckpointError
+from viz_transformer.checkpoint.importers.reading import Found
+from viz_transformer.sentences import quoted
+
+NAMES = (
+    *("best_val_loss", "best_valid_loss", "best_validation_loss", "val_loss", "valid_loss", "validation_loss"),
+    *("eval_loss", "test_loss", "best_loss", "loss", "train_loss", "training_loss"),
+)
+"""What trainings call their loss in a file, the one on texts that were kept apart first."""
+LARGEST = 100.0
+"""Nats per token: more is no loss of a model of tokens."""
+
+
+@dataclass(frozen=True)
+class Reported:
+    """A loss in nats per token, and where it stands: its name in the file, or "" where a person gave it. half: of its
+    last digit, within which it is rounded."""
+
+    nats: float
+    name: str = ""
+    half: float = 0.005
+
+    @property
+    def words(self) -> str:
+        """What it is, in words."""
+        where = f" ({self.name} in the file)" if self.name else ""
+        return f"the {numerals.significant(self.nats)} that its training reported{where}"
+
+
+def reported_from(text: str) -> Reported:
+    """The loss that a person typed, rounded to the digits that stand there. Raises CheckpointError for any other
+    text."""
+    try:
+        number = Decimal(text.strip())
+    except InvalidOperation:
+        number = Decimal("nan")
+    if not number.is_finite() or not 0 <= number <= Decimal(LARGEST):
+        raise CheckpointError(
+            f"reported_loss={quoted(text)} is not a loss: give the nats per token that the training printed, such as"
+            " 2.45"
+        )
+    exponent = number.as_tuple().exponent
+    return Reported(float(number), half=0.5 * 10.0 ** int(exponent))
+
+
+def reported_in(found: Found) -> Reported | None:
+    """The loss that stands in a file beside the weights; None where there is none."""
+    single = {keys: stored for keys, stored in found.tensors.items() if not stored.shape and keys[-1] in NAMES}
+    held: Mapping[tuple[str, ...], Any] = {
+        **found.values,
+        **{keys: float(stored.read()) for keys, stored in single.items()},
+    }
+    for name in NAMES:
+        for keys, value in held.items():
+            is_number = isinstance(value, int | float) and not isinstance(value, bool)
+            if keys[-1] == name and is_number and 0 < value <= LARGEST:  # neither NaN nor infinite
+                return Reported(float(value), name)
+    return None
