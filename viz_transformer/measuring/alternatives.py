@@ -62,6 +62,9 @@ LONGEST = 512
 MOST_ROUNDS = 3
 APART_NATS, APART_SHARE = 0.02, 0.02
 """How far the best must be below the next best: in nats per token, and as a share of the next best's loss."""
+CLEARLY_NATS, CLEARLY_SHARE = 0.05, 0.05
+"""The same of what a layout can name, to be called measured: a wrong answer may be a little better than the right
+one."""
 ORDER = ("norm", "embedding_scale", "positions", "qkv_order", "n_heads", "divisor", "activation", "rotary_pairs")
 TOGETHER = ("norm", "embedding_scale", "positions")
 """With one of these wrong the others may look worse than they are."""
@@ -266,7 +269,7 @@ def _settled(trial: _Trial) -> Measurement:
     doubt = _doubt(trial, loss, by_counting)
     if doubt:
         speaks = by_counting.speaks(loss.nats)
-        tables = {name: _untold(table, doubt, keeps=speaks) for name, table in tables.items()}
+        tables = {name: _untold(table, keeps=speaks) for name, table in tables.items()}
     if "rotary_pairs" in tables and trial.values.get("positions", "rotary") != "rotary":
         del tables["rotary_pairs"]
     tables |= {each.name: each for each in (*trial.silent, *trial.ending())}
@@ -301,10 +304,10 @@ def _doubt(trial: _Trial, loss: Loss, by_counting: Yardsticks) -> str:
     return ""
 
 
-def _untold(table: Losses, doubt: str, *, keeps: bool) -> Losses:
+def _untold(table: Losses, *, keeps: bool) -> Losses:
     """The same where the whole does not pass: what is best may be so because something else is wrong. keeps: it is
     taken nevertheless, as the best guess."""
-    return replace(table, told=False, why=doubt, value=table.value if keeps else table.usual)
+    return replace(table, told=False, why="the whole does not pass", value=table.value if keeps else table.usual)
 
 
 def _two_by_two(trial: _Trial) -> bool:
@@ -337,9 +340,13 @@ def _with_another(table: Losses, trial: _Trial) -> Losses:
         best = min([math.inf if loss is None else loss, *beside])
         losses.append((value, None if loss is None and math.isinf(best) else best))
     losses.sort(key=lambda each: (each[1] is None, each[1]))
-    near = _near(losses)
-    told = table.told and near == [table.value]
-    return replace(table, losses=tuple(losses), told=told)
+    beyond = [(name, cost) for name, cost in trial.beyond(table.name).items() if math.isfinite(cost)]
+    margin = (CLEARLY_NATS, CLEARLY_SHARE) if table.name in NAMED else (APART_NATS, APART_SHARE)
+    near = _near([*losses, *beyond], *margin)
+    if not table.told or near == [table.value]:
+        return replace(table, losses=tuple(losses))
+    others = " or ".join(shown(each) for each in near if each != table.value)
+    return replace(table, losses=tuple(losses), told=False, why=f"too near, or better: {others}")
 
 
 def _with_direction(measurement: Measurement, trial: _Trial, encoder: Opened) -> Measurement:
@@ -388,13 +395,15 @@ def masked(name: str, losses: tuple[tuple[Any, float | None], ...], usual: Any) 
     return Losses(name, losses, usual, None, False)
 
 
-def _near(losses: Iterable[tuple[Any, float | None]]) -> list[Any]:
-    """The alternatives that cannot be told from the best one: less than 0.02 nats, or less than 2 %, above it."""
+def _near(
+    losses: Iterable[tuple[Any, float | None]], nats: float = APART_NATS, share: float = APART_SHARE
+) -> list[Any]:
+    """The alternatives that cannot be told from the best one: by less than these nats, or this share, above it."""
     known = [(value, loss) for value, loss in losses if loss is not None and math.isfinite(loss)]
     if not known:
         return []
     best = min(loss for _, loss in known)
-    return [value for value, loss in known if loss - best < max(APART_NATS, APART_SHARE * loss)]
+    return [value for value, loss in known if loss - best < max(nats, share * loss)]
 
 
 def _is_apart(better: float, worse: float) -> bool:
@@ -431,6 +440,7 @@ class _Trial:
         self.values = dict(self.usual)
         self._states: dict[tuple[Any, ...], Mapping[str, torch.Tensor]] = {}
         self._losses: dict[tuple[Any, ...], list[tuple[float, int]] | None] = {}
+        self._beyond: dict[str, float] = {}
         self._texts: dict[tuple[Any, ...], list[DecoderText]] = {}
         self._check(texts)
         self._ends = self.open.pop(END, ()) if self.lines else ()
@@ -507,16 +517,20 @@ class _Trial:
     def outside(self, loss: float) -> tuple[str, float] | None:
         """What no setting can say and is better than this loss by the margin, with what it costs, such as RMS norms:
         tried on the best answers and on the usual ones. None where there is no such thing."""
-        if self.config.has_encoder:
-            return None
-        found = [
-            (cost, name)
-            for name, change in OUTSIDE.items()
-            for values in (self.values, {**self.values, **{each: self.usual[each] for each in self.deciding}})
-            if math.isfinite(cost := _loss_of(self._run(values, change)))
-        ]
-        cost, name = min(found, default=(math.inf, ""))
+        cost, name = min(((cost, name) for name, cost in self.beyond().items()), default=(math.inf, ""))
         return (name, cost) if _is_apart(cost, loss) else None
+
+    def beyond(self, setting: str | None = None) -> dict[str, float]:
+        """What texts cost a decoder alone of which no setting describes one thing, by what that is; of all of these, or
+        of those instead of which this setting stands."""
+        if self.config.has_encoder:
+            return {}
+        usual = {**self.values, **{each: self.usual[each] for each in self.deciding}}
+        scale = {"one": 1.0, "sqrt": math.sqrt(self.config.d_model)}.get(self.values.get("embedding_scale", ""))
+        for name, (_, change, factor) in OUTSIDE.items():
+            if name not in self._beyond and not (factor and scale and math.isclose(factor, scale)):
+                self._beyond[name] = min(_loss_of(self._run(values, change)) for values in (self.values, usual))
+        return {name: cost for name, cost in self._beyond.items() if setting in (None, OUTSIDE[name][0])}
 
     def yardsticks(self) -> Yardsticks:
         """What guesses without a model cost on the same tokens."""
@@ -709,11 +723,15 @@ def _embedding_times(factor: float) -> Callable[[Transformer], None]:
     return change
 
 
-OUTSIDE: Mapping[str, Callable[[Transformer], None]] = {
-    "RMS norms": _root_mean_square,
-    "a squared ReLU": _squared,
-    "scores that are not divided": _divided_by(1.0),
-    "attention and feed-forward side by side": _side_by_side,
-    **{f"the embedding times {factor}": _embedding_times(factor) for factor in (4, 8, 16, 32)},
+OUTSIDE: Mapping[str, tuple[str, Callable[[Transformer], None], float]] = {
+    "RMS norms": ("norm_kind", _root_mean_square, 0.0),
+    "a squared ReLU": ("activation", _squared, 0.0),
+    "scores that are not divided": ("divisor", _divided_by(1.0), 0.0),
+    "attention and feed-forward side by side": ("norm", _side_by_side, 0.0),
+    **{
+        f"the embedding times {factor}": ("embedding_scale", _embedding_times(factor), float(factor))
+        for factor in (4, 8, 16, 32)
+    },
 }
-"""Models that no config describes, by what is theirs."""
+"""Models that no config describes, by what is theirs: the setting instead of which that stands, how our model becomes
+one, and by what the embedding is multiplied."""

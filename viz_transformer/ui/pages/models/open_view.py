@@ -441,17 +441,17 @@ def _measured_table(opened: Opened) -> None:
     text.section("What your texts tell")
     grade, cost, sure = st.columns([1, 2, 3], gap="small")
     with grade:
-        text.paragraph("Not proved", tone="bad" if measurement.worse else "plain", lead="Grade")
+        text.paragraph("Not proved", tone="bad" if measurement.worse else "plain", lead="Grade: ")
     with cost:
-        text.paragraph(f"It {measurement.reading}.", tone="bad" if measurement.worse else "plain", lead="Texts")
+        text.paragraph(f"It {measurement.reading}.", tone="bad" if measurement.worse else "plain", lead="Texts: ")
     with sure:
-        text.paragraph(SURE, lead="To be sure")
+        text.paragraph(SURE, lead="To be sure: ")
         st.code(SCRIPT, language="python", height=120)
+    if measurement.doubt:
+        text.paragraph(f"No setting is told: {measurement.doubt}.", tone="warning")
     rows = [(WORDS.get(each.name, each.name), each.verdict, _losses(each)) for each in measurement.tables]
     st.html(text.table(rows, head=("", "", "loss, nats per token"), style="vt-facts vt-losses"))
     text.paragraph(f"Measured on {measurement.sentence}.")
-    if measurement.doubt:
-        text.paragraph(f"No setting is told: {measurement.doubt}.", tone="warning")
 
 
 def _losses(each: Losses) -> str:
