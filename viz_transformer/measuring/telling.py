@@ -105,7 +105,7 @@ class _Trial:
         read, pad = (text.source, model.config.source_pad) if target is None else (text.target, model.config.target_pad)
         assert read is not None
         places = [place for place, id in enumerate(read) if id != pad] if len(text.logits) > 1 else [len(read) - 1]
-        found = logits[places]
+        found = logits[None] if model.anatomy.output == "class" else logits[places]
         return (found.log_softmax(-1) if self.log_probs else found).numpy()
 
 
