@@ -220,7 +220,11 @@ def test_every_command_says_on_stderr_how_well_the_reading_is_known(
     out, ids = lab / "shelf" / "out", " ".join(["1 2 3 4 5 6 7"] * 6)
     words = ("import", lab / "m.pt", "--out", out, "--set", "bos=1", "--set", "eos=2")
     sample, said = ("--sample", lab / "sample.npz"), {}
-    for name, more in (("right", ("--heads", 3, *sample)), ("wrong", ("--heads", 2, *sample)), ("guessed", ())):
+    for name, more in (
+        ("right", ("--heads", 3, *sample)),
+        ("wrong", ("--heads", 2, *sample)),
+        ("guessed", ("--heads", 3)),
+    ):
         command(*words, *more)
         found = [command("translate", out, "4 5", "--json"), command("trace", out, "4 5", "-o", lab / "t.safetensors")]
         found += [command("inspect", out), command("translate", out, ids)]
@@ -235,7 +239,7 @@ def test_every_command_says_on_stderr_how_well_the_reading_is_known(
     assert said == {
         "right": "out: proved for texts of up to 40 tokens",
         "wrong": "out: wrong by its own sample",
-        "guessed": "out: not proved (1 guess that decides)",
+        "guessed": "out: not proved (no sample)",
     }
 
 

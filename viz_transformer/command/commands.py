@@ -25,6 +25,7 @@ from viz_transformer.command.options import (
     DeviceOption,
     DtypeOption,
     IgnoreOption,
+    say_standing,
 )
 from viz_transformer.huggingface import names
 from viz_transformer.huggingface.folder import recognised
@@ -194,6 +195,7 @@ def inspect(
     """Print what a checkpoint is, after checking all its files and putting it on the device."""
     how: dict[str, Any] = {"device": device, "allow_download": allow_download, "ignore": ignore or ()}
     model = vt.load(ckpt, dtype=dtype, **how)
+    say_standing(model)
     rows = [*checkpoint_rows(model), ("device", device)]
     if dtype != devices.FLOAT32:
         found = huggingface.away(model, vt.load(ckpt, **how))
