@@ -252,7 +252,7 @@ def test_the_bar_of_a_model_whose_rows_are_chosen_is_one_line_beside_a_second_ru
         finished(page)
         assert box(page, ".st-key-choices")["height"] <= BAR
         page.locator(".st-key-switches_box button").click()
-        expect(page.get_by_test_id("stPopoverBody").get_by_text("Hide special tokens")).to_be_visible()
+        expect(page.get_by_test_id("stPopoverBody").get_by_text("Hide specials")).to_be_visible()
 
 
 @pytest.mark.parametrize("heads", ["0,1,2", "0,1,2,3"])

@@ -49,7 +49,7 @@ SWITCHES = {
         " average over queries",
     ),
     maps.HIDDEN: (
-        "Hide special tokens",
+        "Hide specials",
         "Drop special tokens and rescale each row to 1; a row is faint where they held over 90 %",
     ),
     maps.CONTRIBUTION: (
