@@ -862,7 +862,7 @@ def test_a_folder_is_opened_by_its_path_and_removed_without_its_files(
     ("of", "said"),
     [
         ("config.json", "'model.layers.2."),
-        ("tokenizer.json", "does not read"),
+        ("tokenizer.json", "is not valid JSON"),
         (None, "needs no_such_library: install"),
     ],
 )
@@ -981,7 +981,7 @@ def test_run_offers_a_chat_where_a_template_is_there(
 
 @pytest.mark.parametrize("page", ["run", "input"])
 def test_what_is_read_instead_of_the_text_is_said(opened: Callable[..., AppTest], page: str) -> None:
-    said = wording("the_model_reads_another_text", "the naive cat", "the text but for capitals and accents")
+    said = wording("the_model_reads_another_text", "the naive cat", "the text without capitals and accents")
     assert said in words(opened("bert", page, text="The naïve cat"))
     assert "The model reads" not in words(opened("bert", page, text="the cat"))
 
