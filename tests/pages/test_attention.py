@@ -119,7 +119,7 @@ def test_the_map_of_an_encoder_alone_is_that_of_its_pass(app, tmp_path, models_i
     _, arrays = sent(app, "matrix")
     weights = trace(load(tmp_path / "reader"), "abc")["encoder.1.self.weights"][0, 0]
     assert np.array_equal(arrays["values"], weights.numpy())
-    assert [row["label"] for row in told(app, "chips")["rows"]] == ["reads"]
+    assert [row["label"] for row in told(app, "chips")["rows"]] == ["reads", "answers"]
 
 
 # ---- several heads, derived pictures, switches
