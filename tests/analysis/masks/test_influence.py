@@ -60,7 +60,7 @@ def test_a_causal_model_gives_a_triangle(kind, changes):
     said = verdict(found)
     assert said.good is True and said.sentence == "A triangle: nothing reads ahead."
     pairs = len(run.tgt) * (len(run.tgt) - 1) // 2
-    assert said.detail.startswith(f"In {pairs} pairs")
+    assert said.detail.startswith(f"Checked {pairs} (position, later token) pairs: ")
 
 
 @pytest.mark.parametrize("slip", [{"merge": "raw-reshape"}, {"norm_kind": "positions-and-features"}, SLIPS])
