@@ -41,8 +41,8 @@ INNER = {
     },
 }
 
-PRINTED = {f"{vt.analysis.__name__}.{name}" for name in ("read_facts", "read_rows")}
-"""What a shell prints of models that the gallery's is none of."""
+PRINTED = {f"{vt.analysis.__name__}.{name}" for name in ("hidden_texts", "read_facts", "read_rows")}
+"""What a shell prints: of models that the gallery’s is none of, and of texts with unknown words."""
 
 
 @pytest.fixture(scope="module")

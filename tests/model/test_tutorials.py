@@ -36,6 +36,7 @@ TABLE: dict[str, tuple[Any, ...]] = {
     "encoder_final_norm": ("same", "same", "torch", "same", "same"),
     "positions": ("sinusoidal-doubled", "learned", "sinusoidal", "sinusoidal", "learned"),
     "position_offset": (0,) * 5,
+    "pooling": ("none",) * 5,
     "embedding_scale": ("one", "one", "sqrt", "one", "sqrt"),
     "divisor": ("sqrt-head-dim",) * 5,
     "merge": ("raw-reshape", *["concatenate"] * 4),
