@@ -68,8 +68,8 @@ def _of_array(array: np.ndarray[Any, Any]) -> tuple[Any, ...]:
 
 
 def _of_run(shown: Shown) -> tuple[Any, ...]:
-    """What was run, and how; whether it is A or B does not count."""
-    written = (shown.summary.name, shown.text, shown.target, shown.how.text(), shown.own)
+    """What was run, and how, and by a model of which reading; whether it is A or B does not count."""
+    written = (shown.called, shown.text, shown.target, shown.how.text(), shown.own)
     return _of_model(shown.ckpt), _of_trace(shown.trace), written
 
 
