@@ -221,6 +221,22 @@ def test_all_garbage_is_searched_for_when_the_process_has_grown(
     until(searches[2])
 
 
+def test_what_is_overdue_waits_for_a_moment_between_two_pages(
+    searches: dict[int, list[float]], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(memory, "REST_SECONDS", 0.05)
+    monkeypatch.setattr(memory, "_resident_bytes", lambda: memory._resident_then + 257 * memory.MIB)
+    over = threading.Event()
+    page = threading.Thread(target=over.wait, name="ScriptRunner.scriptThread")
+    page.start()
+    collect_at_rest(lambda: None)
+    until(searches[1])
+    assert not searches[2]
+    over.set()
+    page.join()
+    until(searches[2])
+
+
 CAUSAL, SLIPPED, ALONE = tiny_checkpoint(), tiny_checkpoint(merge="raw-reshape"), tiny_checkpoint("decoder-only")
 EDIT = AblateHead("decoder.1.cross", head=1)
 RUNS: dict[str, Callable[[], object]] = {

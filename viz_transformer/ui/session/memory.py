@@ -10,6 +10,7 @@ from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
 from threading import Lock, Timer
+from threading import enumerate as enumerate_threads
 from time import monotonic
 
 M_TRIM_THRESHOLD, M_TOP_PAD, M_MMAP_THRESHOLD, M_ARENA_MAX = -1, -2, -3, -8  # <malloc.h>
@@ -32,7 +33,10 @@ what was made since the last time is searched at rest, and all of it in the quie
 
 QUIET_SECONDS, LONGEST_UNQUIET_SECONDS, MAX_UNQUIET_MIB = 10.0, 120.0, 256
 """Nobody has asked for so long; all is searched before only if the last time is that long ago, or the process has grown
-by so much (Linux)."""
+by so much (Linux), and then between two pages."""
+
+BETWEEN_SECONDS = 0.1
+"""So often it is looked whether no page is being made just then."""
 
 _frozen = False
 _at_rest: Timer | None = None
@@ -110,20 +114,26 @@ def _start(seconds: float, act: Callable[..., None], *args: object) -> None:
 
 def _collect(first: Callable[[], None]) -> None:
     global _waits_since
+    first()
     with _lock:
         _waits_since = None
-        every = (
-            _took_seconds < MAX_HELD_SECONDS
-            or monotonic() - _all_searched >= LONGEST_UNQUIET_SECONDS
-            or _resident_bytes() - _resident_then > MAX_UNQUIET_MIB * MIB
-        )
-        if not every:
+        waited = monotonic() - _all_searched
+        overdue = waited >= LONGEST_UNQUIET_SECONDS or _resident_bytes() - _resident_then > MAX_UNQUIET_MIB * MIB
+        held = overdue and waited < 2 * LONGEST_UNQUIET_SECONDS and _is_page_being_made()
+        every = _took_seconds < MAX_HELD_SECONDS or (overdue and not held)
+        if held and not every:
+            _start(BETWEEN_SECONDS, _collect, first)
+        elif not every:
             _start(QUIET_SECONDS, _collect_all)
-    first()
     if every:
         _collect_all()
     else:
         gc.collect(1)
+
+
+def _is_page_being_made() -> bool:
+    """Whether Streamlit is running a page in one of its threads."""
+    return any(thread.name.startswith("ScriptRunner") for thread in enumerate_threads())
 
 
 def _collect_all() -> None:
