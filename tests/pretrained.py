@@ -11,9 +11,13 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import pytest
 import torch
 import transformers
 from tokenizers import Tokenizer, decoders, models, normalizers, pre_tokenizers, processors, trainers
+
+from viz_transformer.checkpoint import CheckpointError
+from viz_transformer.huggingface.loading import load
 
 LINES = [
     "the cat sat on the mat and a dog ran over the green hill",
@@ -334,3 +338,13 @@ def ending(where: Path) -> Path:
     settings = where / "generation_config.json"
     settings.write_text(json.dumps({**json.loads(settings.read_text()), "no_repeat_ngram_size": 1}))
     return where
+
+
+def refused(where: Path, *said: str) -> None:
+    """Opening the folder ends in one sentence that says this."""
+    with pytest.raises(CheckpointError) as raised:
+        load(where)
+    sentence = str(raised.value)
+    assert str(where) in sentence and "\n" not in sentence
+    for each in said:
+        assert each in sentence, sentence

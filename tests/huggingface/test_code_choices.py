@@ -15,6 +15,7 @@ from typing import Any
 import pytest
 import torch
 import transformers
+from pretrained import refused
 from transformers import CONFIG_MAPPING, PreTrainedConfig, dynamic_module_utils, fusion_mapping, modeling_utils
 from transformers.quantizers.auto import AutoHfQuantizer
 
@@ -153,15 +154,6 @@ def test_every_choice_of_code_in_the_librarys_own_source_is_known() -> None:
         found |= {one or other for one, other in read.findall(source.read_text(encoding="utf-8"))}
     assert "_attn_implementation" in found and "fusion_config" in found
     assert {name for name in found if not chooses_code(name, known)} == {"conv_kernel_size"}  # of a convolution
-
-
-def refused(where: Path, *said: str) -> None:
-    with pytest.raises(CheckpointError) as raised:
-        load(where)
-    sentence = str(raised.value)
-    assert str(where) in sentence and "\n" not in sentence
-    for each in said:
-        assert each in sentence, sentence
 
 
 @pytest.mark.parametrize("place", [None, *PLACES])

@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 import torch
 import transformers
-from pretrained import KINDS, byte_pieces, folder, tokenizer_of, word_pieces
+from pretrained import KINDS, byte_pieces, folder, refused, tokenizer_of, word_pieces
 from safetensors.torch import load_file, save_file
 
 from viz_transformer import huggingface
@@ -43,16 +43,6 @@ def change(path: Path, **settings: Any) -> None:
     """Set these entries of a JSON file; None takes one out."""
     content = json.loads(path.read_text()) | settings
     path.write_text(json.dumps({name: value for name, value in content.items() if value is not None}))
-
-
-def refused(where: Path, *said: str) -> None:
-    """Opening the folder ends in one sentence that says this."""
-    with pytest.raises(CheckpointError) as raised:
-        load(where)
-    sentence = str(raised.value)
-    assert str(where) in sentence and "\n" not in sentence
-    for each in said:
-        assert each in sentence, sentence
 
 
 def test_no_config(copied: Written) -> None:
