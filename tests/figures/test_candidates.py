@@ -29,7 +29,7 @@ def test_each_step_has_its_candidates_the_one_written_and_what_is_left_to_the_ot
         ({"chosen": [0, 2]}, "step 1: 2 tokens, 2 log-probabilities, chosen 2"),
         ({"reads": ["<s>"]}, "1 tokens read do not fit 2 steps"),
         ({"vocabulary": 1}, "2 candidates do not fit a vocabulary of 1 tokens"),
-        ({"tokens": [["a", "a"], ["c", "a"]]}, "a token stands twice among the candidates"),
+        ({"tokens": [["a", "a"], ["c", "a"]]}, "a token is twice among the candidates"),
         ({"tokens": [["a"], ["c", "a"]]}, "step 0: 1 tokens, 2 log-probabilities"),
     ],
 )

@@ -179,7 +179,7 @@ def test_what_cannot_be_measured_is_a_sentence(
 
 def test_several_ends_behind_no_target_are_a_sentence(tmp_path: Path) -> None:
     where = folder(tmp_path / "model", "bart", tokenizer=byte_pieces)
-    with pytest.raises(ValueError, match="its tokenizer puts none of them behind a text"):
+    with pytest.raises(ValueError, match="its tokenizer puts none of them after a text"):
         evaluate(load(where), PAIRS)
 
 

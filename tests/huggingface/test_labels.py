@@ -117,13 +117,13 @@ def test_the_lens_reads_labels_of_tokens_and_says_why_not_of_texts(opened: Opene
     found = lens(tags.trace, ckpt.instrument)
     assert found.top_ids[:, -1, 0].tolist() == tags.trace["logits"][0].argmax(dim=-1).tolist()
     assert found.gap <= 1e-5 * float(tags.trace["logits"].abs().max())
-    assert "made of the whole text" in (undefined_lens(opened("bert/labels").anatomy, "encoder") or "")
+    assert "computed from the whole text" in (undefined_lens(opened("bert/labels").anatomy, "encoder") or "")
 
 
 def test_nothing_is_written_and_nothing_masked(opened: Opened) -> None:
     with pytest.raises(ValueError, match="writes nothing"):
         decode(opened("bert/labels"), TEXT)
-    with pytest.raises(ValueError, match="no token that stands for a masked one"):
+    with pytest.raises(ValueError, match="no mask token"):
         read(opened("bert/labels"), TEXT, masked=[2])
     assert read(opened("bert"), TEXT).labels == ()
 

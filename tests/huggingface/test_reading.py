@@ -65,7 +65,7 @@ def test_a_mask_that_was_typed_hides_nothing_that_is_known(opened: Opened) -> No
     assert filling(trace, place, ckpt.codec("source").names).hidden is None
 
 
-@pytest.mark.parametrize(("place", "said"), [(0, "a special token stands there"), (99, "the text has positions 0 to")])
+@pytest.mark.parametrize(("place", "said"), [(0, "it is a special token"), (99, "the text has positions 0 to")])
 def test_what_cannot_be_masked_is_said(opened: Opened, place: int, said: str) -> None:
     with pytest.raises(ValueError, match=said):
         read(opened("bert"), TEXT, masked=[place])

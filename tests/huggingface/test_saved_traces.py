@@ -89,7 +89,7 @@ def test_a_file_from_before_narrow_embeddings_were_told_is_read(opened: Opened, 
     assert bool(lacking) == (name in ("albert", "electra", "opt/post"))
     for each in lacking:
         _without(each)(about, tensors)
-        about["model"]["missing"][each] = "a map stands between"
+        about["model"]["missing"][each] = "a projection comes between"
     about["model"]["recorded"] = [point for point in about["model"]["recorded"] if point[0] not in lacking]
     save_file(tensors, file, metadata={"viz_transformer": json.dumps(about)})
     found = Trace.load(file)
@@ -98,7 +98,7 @@ def test_a_file_from_before_narrow_embeddings_were_told_is_read(opened: Opened, 
     for each in found.points(derived=True):
         assert torch.equal(found[each], expected[each]), each
     for each in lacking:
-        with pytest.raises(KeyError, match="a map stands between"):
+        with pytest.raises(KeyError, match="a projection comes between"):
             found[each]
     found.save(tmp_path / "again.safetensors")
     same(Trace.load(tmp_path / "again.safetensors"), found)

@@ -104,9 +104,7 @@ def test_what_makes_no_difference_cannot_be_told_and_stays_the_usual_answer() ->
     opened, found = measured(without_config("copy", specials=USUAL), own_texts("copy"))
     activation = next(each for each in found.tables if each.name == "activation")
     assert not activation.told and activation.value == "relu"
-    assert activation.verdict.startswith("cannot be told: ") and activation.verdict.endswith(
-        "the usual answer stays, relu"
-    )
+    assert activation.verdict.startswith("undecided: ") and activation.verdict.endswith("the usual answer stays, relu")
     origins = {each.name: each.origin for each in opened.plan.settings}
     assert origins["activation"] == "usual answer" and origins["n_heads"] == "measured"
 
@@ -185,7 +183,7 @@ def test_a_stack_that_predicts_no_next_token_is_not_told_to_be_a_decoder(command
     (table,) = found.tables
     assert not table.told and table.value is False
     assert table.verdict == (
-        "cannot be told: neither predicts a next token better than counting tokens does; the usual answer stays, False"
+        "undecided: neither predicts a next token better than counting tokens does; the usual answer stays, False"
     )
     assert opened.plan.config is not None and opened.plan.config.kind == "encoder-only"
     (tmp_path / "lines.txt").write_text("\n".join(str(text) for text in own_texts("shakespeare")))
@@ -193,7 +191,7 @@ def test_a_stack_that_predicts_no_next_token_is_not_told_to_be_a_decoder(command
     files = ["--source-vocab", BUNDLED / "shakespeare" / "target_vocab.json", "--texts", tmp_path / "lines.txt"]
     done = command("import", tmp_path / "m.pt", "--out", tmp_path / "out", *files, *words)
     assert done.status == 0, done.err
-    assert "cannot be told: neither predicts" in done.out
+    assert "undecided: neither predicts" in done.out
     assert vt.load(tmp_path / "out").config.target_vocab_size == 65
 
 
@@ -222,7 +220,7 @@ def test_padding_that_is_masked_cannot_be_told_but_is_no_token_that_the_texts_ne
     roles = of_roles(found)
     for role, needed in (("source_pad", "</s>"), ("target_pad", "<s>")):  # what is read of each text, and not alone
         assert roles[role].verdict == (
-            "cannot be told: padding is masked, and stands in none of these texts; the usual answer stays, <pad>"
+            "undecided: padding is masked, and none of these texts has any; the usual answer stays, <pad>"
         )
         losses = {token: loss or 0.0 for token, loss in roles[role].losses}
         assert losses[needed] > losses["<pad>"] + 0.5 and set(losses) == {*USUAL.values(), None}
@@ -231,7 +229,7 @@ def test_padding_that_is_masked_cannot_be_told_but_is_no_token_that_the_texts_ne
 def test_a_token_that_the_texts_need_is_not_left_to_be_padding() -> None:
     """Where the usual name of padding is that of the end: nothing is chosen instead."""
     found = masked("source_pad", (("<s>", 0.1), (None, 0.1), ("</s>", 0.9)), "</s>")
-    assert found.verdict == "cannot be told: <s> or none; the usual answer, </s>, is worse, so it is none"
+    assert found.verdict == "undecided: <s> or none; the usual answer, </s>, is worse, so it is none"
     assert masked("source_pad", (("<s>", 0.1), (None, 0.2)), None).value is None
 
 
@@ -281,7 +279,7 @@ def test_start_end_and_unknown_token_of_a_decoder_alone_are_found(tmp_path: Path
     read = torch.tensor([[NAMED.index(each) for each in ("<a>", *"hel", "<d>", *"olohe")]])
     assert token == "<c>" and loss == pytest.approx(-float(model(read)[0, -1].log_softmax(-1)[2]), abs=1e-5)
     assert roles["target_eos"].lines[0][1].endswith(" per text")  # it comes once in each
-    assert roles["target_pad"].value is None and roles["target_pad"].verdict.startswith("cannot be told: ")
+    assert roles["target_pad"].value is None and roles["target_pad"].verdict.startswith("undecided: ")
     config, codecs = codecs_of(opened)
     codec = codecs["target"]
     assert codec is not None and codec.encode(TEXT).tokens == ("<a>", *"hel", "<d>", *"olohe", "<c>")
@@ -299,12 +297,9 @@ def test_the_ends_of_texts_that_go_on_do_not_tell_that_there_is_no_end_token(tmp
     roles = of_roles(found)
     assert roles["target_bos"].told and roles["target_bos"].verdict == "none: measured"
     assert roles["target_eos"].verdict == (
-        "cannot be told: none of them follows these texts, which may be parts of longer ones; the usual answer stays,"
-        " none"
+        "undecided: none of them follows these texts, which may be parts of longer ones; the usual answer stays, none"
     )
-    assert roles["target_unk"].verdict == (
-        "cannot be told: these texts have no unknown token; the usual answer stays, none"
-    )
+    assert roles["target_unk"].verdict == ("undecided: these texts have no unknown token; the usual answer stays, none")
     assert ("target_unk", "", "", roles["target_unk"].verdict) in found.rows()
     assert opened.plan.config is not None and opened.plan.config.kind == "decoder-only"
 

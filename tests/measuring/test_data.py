@@ -181,7 +181,7 @@ def test_parts_that_are_drawn_have_all_pairs_of_their_sources_wherever_these_sta
 
 
 def test_a_split_with_nothing_in_it_is_refused(folder: Path):
-    with pytest.raises(ValueError, match=r"toy/pairs\.txt has 7 pairs that fit, none behind the first 7"):
+    with pytest.raises(ValueError, match=r"toy/pairs\.txt has 7 pairs that fit, none after the first 7"):
         Split(file="toy/pairs.txt", separator="|", skip=7).read(folder)
     with pytest.raises(ValueError, match="has 0 pairs that fit"):
         Split(file="toy/pairs.txt", separator="|", longest=(0, 9)).read(folder, TOKENIZERS)
@@ -224,7 +224,7 @@ def test_a_split_is_described_by_what_is_not_usual(split: Split, described: dict
         ({"file": "a", "limit": None}, "'limit': None does not"),
         ({"file": "a", "longest": [1]}, "'longest' has to be two numbers"),
         ({"file": "a", "longest": [1, "2"]}, "'longest' has to be two numbers"),
-        ({"file": "a", "drawn": [1]}, "'drawn' has to be two places"),
+        ({"file": "a", "drawn": [1]}, "'drawn' has to be two indices"),
         ({"file": "a", "drawn": [3, 3]}, r"drawn=\[3, 3\] takes no source"),
         ({"file": "a", "drawn": [-1, 3]}, r"drawn=\[-1, 3\] takes no source"),
         ({"file": "a", "skip": -1}, "skip=-1 must not be negative"),

@@ -691,7 +691,7 @@ def test_layers_whose_sub_layers_are_added_at_once_are_shown_whole(
     opened: Callable[..., AppTest], written: Callable[[str], Path]
 ) -> None:
     app = opened("gpt_neox", "layers", layer="1")
-    assert words(app).count("adds attention and feed-forward to the stream at once: nothing stands between") == 1
+    assert words(app).count("adds attention and feed-forward to the stream at once: nothing lies between") == 1
     run = decode(load(written("gpt_neox")), "two hundred").trace
     (flow,) = [flow for flow in layer_flows(run, "decoder") if flow.layer == 1]
     left = run["decoder.1.residual_out"][0].double().norm(dim=-1)
@@ -767,7 +767,7 @@ def test_the_whole_run_of_parts_that_join_the_stream_at_once_has_what_each_adds_
     for share, out in zip(stack.share[-2:], added, strict=True):
         np.testing.assert_allclose(share, share_added(came, out), rtol=1e-12)
     said = layer_of(run, "decoder", 1).remarks
-    assert "This model adds attention and feed-forward to the stream at once: nothing stands between." in said
+    assert "This model adds attention and feed-forward to the stream at once: nothing lies between." in said
 
 
 def test_what_a_sink_takes_is_said_of_an_attention(written: Callable[[str], Path]) -> None:

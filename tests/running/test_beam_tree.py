@@ -330,7 +330,7 @@ def test_any_hypothesis_can_be_followed_to_the_numbers_of_the_search(changes: di
         ([], "is empty"),
         ([5] * 25, "25 ids cannot be followed: this model writes 1 to 24 tokens here"),
         ([77], "id 77 is outside the vocabulary"),
-        ([5, 2, 6], "the end token stands at place 1, and more tokens follow"),
+        ([5, 2, 6], "the end token is at position 1, and more tokens follow"),
     ],
 )
 def test_what_cannot_be_followed_is_refused_in_one_sentence(ids: list[int], sentence: str) -> None:

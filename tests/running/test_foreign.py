@@ -43,7 +43,8 @@ def test_cached_steps_are_the_rows_of_one_pass() -> None:
 
 
 @pytest.mark.parametrize(
-    ("output", "gives"), [("none", "no logits"), ("class", "a class"), ("masked token", "what stands in masked places")]
+    ("output", "gives"),
+    [("none", "no logits"), ("class", "a class"), ("masked token", "the token at a masked position")],
 )
 def test_a_decoder_that_gives_no_next_token_writes_nothing(output: OutputKind, gives: str) -> None:
     class Other(Foreign):
@@ -88,7 +89,7 @@ def test_either_of_two_tokens_ends_an_answer() -> None:
         assert run.stopped == ("end token" if run.tokens[-1] in names else "maximum length")
         ended.add(run.tokens[-1])
     assert names <= ended
-    with pytest.raises(ValueError, match="the end token stands at place 1"):
+    with pytest.raises(ValueError, match="the end token is at position 1"):
         follow(CKPT, TEXT, [codec.names.index(token) for token in ("u", "z", "u")])
 
 

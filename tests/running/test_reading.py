@@ -25,7 +25,7 @@ def test_edits_are_part_of_the_pass():
 
 
 def test_a_vocabulary_without_a_mask_masks_nothing():
-    with pytest.raises(ValueError, match="no token that stands for a masked one"):
+    with pytest.raises(ValueError, match="no mask token"):
         read(tiny_checkpoint("encoder-only"), "abc", masked=[1])
 
 

@@ -190,7 +190,7 @@ def run_facts(run: Run) -> dict[str, Any]:
 def _without_text(run: Run) -> str:
     """The tokens that a run wrote, where they make no text."""
     if not run.tokens:
-        return "there is no room for a token behind what the model was given"
+        return "there is no room for a token after the given text"
     more = len(run.tokens) - 5
     listed = ", ".join(quoted(token) for token in run.tokens[:5]) + (f" and {more:,} more" if more > 0 else "")
     return f"the model wrote {listed}, which {'stands' if len(run.tokens) == 1 else 'stand'} for no text"

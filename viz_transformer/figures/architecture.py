@@ -133,7 +133,7 @@ def norm_places_of(own_norm: Literal["pre", "post"], word: str) -> Drawing:
         pen.line((x, top), (x, top - 14))
         pen.text(x, start + 12, "the stream, x")
         pen.text(x, top - 26, f"{norm}-norm{own}: {formula}", ink="text", strong=norm == own_norm)
-    return pen.finished("Where the norm stands: before the sub-layer in pre-norm, behind the sum in post-norm")
+    return pen.finished("Where the norm is: before the sub-layer in pre-norm, after the sum in post-norm")
 
 
 class _Pen:
@@ -273,7 +273,7 @@ class _Pen:
         self.line((x, y), (x, ceiling - 8), arrow=False)
         y = ceiling - 8
         if stack.final_norm:
-            tip = self.tip(f"{name} final norm", f"Norm behind the {name}'s last layer")
+            tip = self.tip(f"{name} final norm", f"Norm after the {name}'s last layer")
             y = self.box(f"{name} final norm", x, y, LOW, stack.final_norm, "", "norm", tip)
         if stack.final_map:
             tip = self.tip(f"{name} final map", "Map of the stream to as many features as embeddings have")

@@ -142,7 +142,7 @@ def tables_beside(
     """Tables of one size beside each other, on one scale of colours. Raises ValueError if their sizes differ."""
     arrays = {name: np.asarray(values, np.float32) for name, values in tables.items()}
     if len({values.shape for values in arrays.values()}) != 1:
-        raise ValueError("tables of different sizes cannot stand beside each other on one scale")
+        raise ValueError("tables of different sizes cannot share one scale")
     largest = max(float(np.abs(values).max()) for values in arrays.values()) or 1.0
     figure = go.Figure()
     share = 1 / len(arrays)

@@ -84,7 +84,7 @@ def anatomy_of_config(
         narrow, why = few != width, None
         if narrow and places.widened is None:
             sizes = f"{few:,} of {width:,}"
-            why = f"this model's embeddings have fewer features than its stream, {sizes}: a map stands between"
+            why = f"this model's embeddings have fewer features than its stream, {sizes}: a projection comes between"
         mapped = places.widened is not None and (narrow or places.shared)
         recorded += _embed_points(stack, places, missing, why, _NARROW if narrow else _ROW, mapped=mapped)
         narrow_embeddings = few if narrow and mapped else narrow_embeddings
@@ -188,7 +188,7 @@ class _Settings:
         count = self.number(_LAYERS[stack])
         if count > MAX_LAYERS:  # before points are named for each
             raise CheckpointError(
-                f"{self.where} describes {count:,} layers, at most {MAX_LAYERS} can be looked at: if it has not as"
+                f"{self.where} describes {count:,} layers, at most {MAX_LAYERS} can be shown: if it has not as"
                 f" many, {COPY_AGAIN}"
             )
         return count
@@ -315,10 +315,10 @@ def _embed_points(
         elif path is not None and why is not None:
             missing[f"{stack}.embed.{name}"] = why
     if mapped and not after_norm and why is None:
-        meaning = "the tokens' embeddings behind the map to the stream's features"
+        meaning = "the tokens' embeddings after the projection to the stream's features"
         yield Point(f"{stack}.embed.mapped", _ROW, meaning, _grows(stack))
     if after_norm and why is None:
-        yield Point(f"{stack}.embed.sum", embedded, "the sum that the norm behind the embeddings reads", _grows(stack))
+        yield Point(f"{stack}.embed.sum", embedded, "the sum that the norm after the embeddings reads", _grows(stack))
         if mapped:
             meaning = "what that norm makes of the sum, and a map makes the input of"
             yield Point(f"{stack}.embed.normed", embedded, meaning, _grows(stack))
@@ -332,7 +332,7 @@ def _layer_points(
 
     def stream(name: str) -> Iterator[Point]:
         if places.norm == "post" and name != "residual_in":
-            meaning = f"the sum that the norm behind {name} reads"
+            meaning = f"the sum that the norm after {name} reads"
             yield Point(f"{layer}.{name}_sum", _ROW, meaning, _grows(stack))
         yield Point(f"{layer}.{name}", _ROW, RESIDUAL[name], _grows(stack))
 
@@ -363,7 +363,7 @@ def _layer_points(
             yield _attention_point(f"{layer}.{kind}.{point.name}", shape, meaning)
         if places.parallel:
             name = f"{layer}.residual_after_{kind}"
-            missing[name] = "this model adds attention and feed-forward to the stream at once: nothing stands between"
+            missing[name] = "this model adds attention and feed-forward to the stream at once: nothing lies between"
         else:
             yield from stream(f"residual_after_{kind}")
         for part in ("norm_mean", "norm_scale"):
@@ -421,9 +421,9 @@ def _derived(
             bias = " + bias" if family.biased and kind == "self" else ""
             yield _attention_point(scores, WEIGHTS, f"query @ key^T / divisor{bias}, before the mask")
         else:
-            missing[scores] = "this model bends its scores by a tanh before the mask, which is not worked out here"
+            missing[scores] = "this model caps its scores with a tanh before the mask, which is not computed here"
         if places.attention.added:
-            missing[parts] = "a norm behind W_O mixes what the heads add, so no head has a part of its own"
+            missing[parts] = "a norm after W_O mixes what the heads add, so no head has a share of its own"
         else:
             meaning = "head_out @ W_O by head, sum: out less W_O's bias"
             yield _attention_point(parts, ("B", "H", "Q", "D"), meaning)

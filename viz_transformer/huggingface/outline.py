@@ -132,7 +132,7 @@ def _not_drawn(model: HuggingFaceModel, stack: StackName) -> Iterator[str]:
         yield f"What the {stack}’s embeddings are made of is not drawn: {listed(sorted(whys))}."
     for index in range(_count(model, stack)):
         if (why := missing.get(f"{stack}.{index}.residual_out")) is not None:
-            yield f"What stands behind {stack} layer {index} is not drawn: {why}."
+            yield f"Modules after {stack} layer {index} are not drawn: {why}."
 
 
 # --- a layer

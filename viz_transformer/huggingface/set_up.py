@@ -18,7 +18,7 @@ _UNREAD: Mapping[str, tuple[tuple[str, tuple[Any, ...], str], ...]] = {
             " those that it runs with",
         ),
     ),
-    "deberta": (("talking_head", (True,), "it mixes the weights of its heads behind the softmax"),),
+    "deberta": (("talking_head", (True,), "it mixes the weights of its heads after the softmax"),),
     "xlnet": (
         ("bi_data", (True,), "it reads each half of several texts in another direction"),
         ("attn_type", ("uni",), "it is set up as another model, which reads in one direction"),

@@ -112,15 +112,15 @@ class Losses:
         if self.told:
             return f"{shown(self.value)}: measured"
         if self.why and self.value == self.usual:
-            return f"cannot be told: {self.why}; {usual} stays, {shown(self.value)}"
+            return f"undecided: {self.why}; {usual} stays, {shown(self.value)}"
         if self.why:
-            return f"{shown(self.value)} is best, not told: {self.why}"
+            return f"{shown(self.value)} is best, not proved: {self.why}"
         near = " or ".join(shown(each) for each in sorted(_near(self.losses), key=lambda each: each != self.usual))
         if not near:
-            return f"cannot be told: none of them can be measured; {shown(self.value)} stays"
+            return f"undecided: none of them can be measured; {shown(self.value)} stays"
         if self.value == self.usual:
-            return f"cannot be told: {near}; {usual} stays, {shown(self.value)}"
-        return f"cannot be told: {near}; {usual}, {shown(self.usual)}, is worse, so it is {shown(self.value)}"
+            return f"undecided: {near}; {usual} stays, {shown(self.value)}"
+        return f"undecided: {near}; {usual}, {shown(self.usual)}, is worse, so it is {shown(self.value)}"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -391,7 +391,7 @@ def masked(name: str, losses: tuple[tuple[Any, float | None], ...], usual: Any) 
     without, with_usual = by_token[None], by_token[usual]
     assert without is not None
     if with_usual is not None and with_usual - without < max(APART_NATS, APART_SHARE * without):
-        return Losses(name, losses, usual, usual, False, "padding is masked, and stands in none of these texts")
+        return Losses(name, losses, usual, usual, False, "padding is masked, and none of these texts has any")
     return Losses(name, losses, usual, None, False)
 
 

@@ -94,7 +94,7 @@ def sides(ckpt: Checkpoint) -> Sides:
     if len(target.ends) > 1 and not target.adds_end:
         raise ValueError(
             f"{ckpt.name} ends its answers with one of {len(target.ends)} tokens, and its tokenizer puts none of them"
-            " behind a text: which one belongs behind a target cannot be told"
+            " after a text: which one ends a target is not known"
         )
     start = (target.start, *target.forced_start)
     return Sides(ckpt.instrument, source, target, start, frozenset(target.ends), min(target.ends))

@@ -206,9 +206,7 @@ class Split:
         if self.columns is not None:
             two_columns(self.columns)
         if self.drawn is not None and not 0 <= self.drawn[0] < self.drawn[1]:
-            raise ValueError(
-                f"drawn={quoted(list(self.drawn))} takes no source: give the first place and one behind it"
-            )
+            raise ValueError(f"drawn={quoted(list(self.drawn))} takes no source: give the first index and a larger one")
         if self.longest is not None and self.file.startswith(GENERATED):
             raise ValueError(f"{quoted(self.file)} is made to measure: leave out longest={quoted(self.longest)}")
 
@@ -236,7 +234,7 @@ class Split:
             places = [place for place in places if fits(pairs[place], tokenizers, self.longest)]
         if not places[self.skip : end]:
             file = shortened(self.file, 200)
-            raise ValueError(f"{file} has {len(places)} pairs that fit, none behind the first {self.skip}")
+            raise ValueError(f"{file} has {len(places)} pairs that fit, none after the first {self.skip}")
         if too_long:
             start = places[self.skip - 1] + 1 if self.skip else 0
             return pairs[start : None if end is None or end >= len(places) else places[end]]
@@ -287,7 +285,7 @@ class Split:
         if "drawn" in values:
             drawn = tuple(values["drawn"])
             if len(drawn) != 2 or not all(type(n) is int for n in drawn):
-                raise ValueError("'drawn' has to be two places: of the first source, and the one behind the last")
+                raise ValueError("'drawn' has to be two indices: that of the first source, and one past the last")
             values["drawn"] = drawn
         return cls(**values)
 

@@ -63,7 +63,7 @@ STACK_OUT = {"encoder": "the memory: what cross-attention reads", "decoder": "wh
 LOGITS = Point("logits", ("B", "T", "V"), "one number for each entry of the vocabulary, before the softmax")
 LOGITS_OF_TEXT = Point("logits", ("B", "V"), "of an encoder that pools: one number for each label of the text")
 
-OF_THE_TEXT = "its labels are made of the whole text behind the last layer, so no other vector has any"
+OF_THE_TEXT = "its labels are computed from the whole text after the last layer, so no other vector has any"
 """Why a model that gives labels to a text has no logit lens."""
 
 SCORES_WITH_BIAS = Point("scores", WEIGHTS, "query @ key^T / divisor + bias, before the mask")
@@ -173,7 +173,7 @@ def points_table() -> str:
     attention, own = "{encoder|decoder}.{layer}.{self|cross}", "{encoder|decoder}.{layer}.self"
     residual = (Point(name, _ROW, meaning) for name, meaning in RESIDUAL.items())
     sums = (
-        Point(f"{name}_sum", _ROW, f"post-norm only: the sum that the norm behind {name} reads")
+        Point(f"{name}_sum", _ROW, f"post-norm only: the sum that the norm after {name} reads")
         for name in list(RESIDUAL)[1:]
     )
     norms = (*NORM, *NORM_OVER_POSITIONS)
@@ -207,7 +207,7 @@ def points_table() -> str:
 def _layer_points(config: ModelConfig, stack: str, layer: str) -> Iterator[Point]:
     def residual(name: str) -> Iterator[Point]:
         if config.norm == "post" and name != "residual_in":
-            yield _under(layer, Point(f"{name}_sum", _ROW, f"the sum that the norm behind {name} reads"))
+            yield _under(layer, Point(f"{name}_sum", _ROW, f"the sum that the norm after {name} reads"))
         yield _under(layer, Point(name, _ROW, RESIDUAL[name]))
 
     yield from residual("residual_in")

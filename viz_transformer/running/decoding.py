@@ -185,7 +185,7 @@ def decode_stream(
         if end is not None and len(forced) != room:
             forced += _tokens_of(ckpt, [end])
         if not len(forced):
-            raise ValueError("the target is empty, and this model knows no end token that could stand there")
+            raise ValueError("the target is empty, and this model has no end token that could be the target")
     if len(forced) > most:
         what = "prefix" if target is None else "target"
         raise ValueError(f"the {what} has {len(forced)} tokens, the answer at most {most}: shorten the {what}")
@@ -226,7 +226,7 @@ def follow(
         raise ValueError(f"{len(written)} ids cannot be followed: this model writes 1 to {job.most} tokens here")
     ended = next((place for place, each in enumerate(written[:-1]) if each in job.ends), None)
     if ended is not None:
-        raise ValueError(f"the end token stands at place {ended}, and more tokens follow: end there")
+        raise ValueError(f"the end token is at position {ended}, and more tokens follow: end there")
     marked = replace(
         job,
         force=dict(enumerate(written[: max(forced, 0)])),
@@ -244,7 +244,7 @@ def _filled(strategy: Strategy, ckpt: Checkpoint) -> Strategy:
 
 
 _GIVES = {
-    "masked token": "what stands in masked places",
+    "masked token": "the token at a masked position",
     "class": "a class",
     "token class": "a label for each token",
     "none": "no logits",

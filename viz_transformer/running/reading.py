@@ -51,14 +51,14 @@ def _both(ckpt: Checkpoint, source: TextOrIds, pair: str) -> str:
     if not ckpt.anatomy.reads_pairs:
         raise ValueError("this model reads one text: leave the second out")
     if not isinstance(source, str):
-        raise ValueError("ids are read as they are: put those of the second text behind the first")
+        raise ValueError("ids are read as they are: append those of the second text to the first")
     for name, text in (("first", source), ("second", pair)):
         if not text.strip():
             raise ValueError(f"the {name} text is empty: type at least one character")
     return joined(source, pair)
 
 
-_NO_MASK = "this model has no token that stands for a masked one, so none of its tokens can be masked"
+_NO_MASK = "this model has no mask token, so none of its tokens can be masked"
 
 
 def _hidden(codec: TextCodec, read: Tokens, places: Sequence[int]) -> Tokens:
@@ -69,7 +69,7 @@ def _hidden(codec: TextCodec, read: Tokens, places: Sequence[int]) -> Tokens:
         if not 0 <= place < len(read):
             raise ValueError(f"position {place} cannot be masked: the text has positions 0 to {len(read) - 1}")
         if read.ids[place] in codec.special_ids - {codec.unknown}:
-            raise ValueError(f"position {place} cannot be masked: a special token stands there, {read.tokens[place]}")
+            raise ValueError(f"position {place} cannot be masked: it is a special token, {read.tokens[place]}")
     ids, tokens = list(read.ids), list(read.tokens)
     originals = [typed or token for typed, token in zip(read.originals, read.tokens, strict=True)]
     for place in places:

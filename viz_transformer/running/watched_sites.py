@@ -194,5 +194,5 @@ def _kind(made: SeenMap, sides: tuple[Names, Names], is_causal: bool) -> KindNam
     if re.search(r"encoder(?!_attn)", made.path, re.IGNORECASE):
         return "encoder"
     raise ValueError(
-        f"whether {made.path or 'an attention'} reads source or target cannot be told: give texts of different lengths"
+        f"whether {made.path or 'an attention'} reads source or target is not clear: give texts of different lengths"
     )

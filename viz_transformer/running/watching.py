@@ -114,7 +114,7 @@ def watch(
 def _sides(tokens: Names | tuple[Names, Names]) -> tuple[tuple[str, ...], tuple[str, ...]]:
     """Source and target; a single text is a target until its attention says what it is."""
     if isinstance(tokens, str):
-        raise ValueError("tokens is a list of what stands at each position, not one text: give a list of strings")
+        raise ValueError("tokens is a list with the token at each position, not one text: give a list of strings")
     source: tuple[str, ...] = ()
     if _all_text(tokens):
         target = _named(tokens)

@@ -215,8 +215,8 @@ def test_a_row_of_zeros_counts_in_the_mean():
     [
         (((0, 2),), "key position 2 is outside: positions go from 0 to 1"),
         (((-1,),), "key position -1 is outside"),
-        (((0,), (0, 1)), "stands in two words"),
-        (((0, 0),), "stands in two words"),
+        (((0,), (0, 1)), "is in two words"),
+        (((0, 0),), "is in two words"),
         (((0,), ()), "a key word without tokens"),
         ((), "a key word without tokens"),
     ],

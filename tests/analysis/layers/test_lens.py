@@ -233,8 +233,8 @@ def test_a_decoder_alone_has_no_encoder_to_ask_for():
 @pytest.mark.parametrize(
     ("changes", "says", "says_not"),
     [
-        ({}, "own final norm and output layer", "post-norm model"),
-        ({"norm": "post", "final_norm": False}, "straight into the output layer", "own final norm"),
+        ({}, "through the final norm and the output layer", "post-norm model"),
+        ({"norm": "post", "final_norm": False}, "read by the output layer", "through the final norm"),
         ({"norm": "post", "final_norm": False}, "In this post-norm model each layer rescales", "share one matrix"),
         ({"final_norm": False}, "made for pre-norm models with a final norm", "post-norm model"),
         ({"tied_output": True}, "share one matrix", "no final norm"),

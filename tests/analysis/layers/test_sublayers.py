@@ -76,7 +76,7 @@ def test_a_selection_means_one_sub_layer_or_the_final_norm():
     assert sublayers.place_of(config, "decoder", 1, "attention").site == "decoder.1.self"
     assert sublayers.place_of(config, "encoder", 1, "ffn").site == "encoder.1.ffn"
     assert sublayers.place_of(config, "encoder", 0, "final") is None
-    with pytest.raises(ValueError, match="no norm behind the last layer of its decoder"):
+    with pytest.raises(ValueError, match="no norm after the last layer of its decoder"):
         sublayers.place_of(replace(config, final_norm=False), "cross", 0, "final")
     with pytest.raises(ValueError, match="no self-attention in layer 2 of its encoder"):
         sublayers.place_of(config, "encoder", 2, "attention")
@@ -273,7 +273,7 @@ def test_gain_and_offset_are_the_models_own():
 
 def test_a_model_without_final_norm_has_no_view_of_it():
     ckpt, recorded = made(final_norm=False)
-    with pytest.raises(ValueError, match="no norm behind the last layer of its encoder"):
+    with pytest.raises(ValueError, match="no norm after the last layer of its encoder"):
         sublayers.final_norm_view(recorded, ckpt.model, "encoder")
 
 

@@ -122,7 +122,7 @@ def test_rows_of_an_encoder_alone_are_compared_token_by_token() -> None:
         (Rule(causal=True, first=3), "the first 3 keys and those up to its own place, a prefix."),
         (Rule(closed=1, padding=1), "every query reads every key; 1 key is closed for all of them, as padding."),
         (Rule(closed=3, padding=2), "; 3 keys are closed for all of them, 2 of them as padding."),
-        (Rule(closed=2), "; 2 keys are closed for all of them, though no padding stands there."),
+        (Rule(closed=2), "; 2 keys are closed for all of them, though there is no padding."),
         (Rule(named=False), "by a rule that has no name here"),
     ],
 )

@@ -167,7 +167,7 @@ def test_tokens_that_no_text_gives_are_named(ckpt):
 def test_tokens_in_use_are_those_of_the_pairs(ckpt):
     source, target = doctor._seen(ckpt, [("abcdefgh", "uv")])
     assert (source.verdict, target.verdict) == ("ok", "note")
-    assert source.sentence == "8 of 8 tokens stand in the 1 example pairs."
+    assert source.sentence == "8 of 8 tokens occur in the 1 example pairs."
     assert target.sentence.startswith("2 of 16 tokens") and "not in them: “w”, “x”" in target.sentence
 
 
@@ -245,7 +245,7 @@ def test_rows_that_only_shrank_were_never_trained(saved):
 def test_without_a_first_snapshot_it_cannot_be_told(saved, ckpt):
     without = replace(saved, card={**saved.card, "sha256": {}})
     (check,) = doctor._trained_rows(without)
-    assert check.verdict == "note" and check.sentence.startswith("That cannot be told")
+    assert check.verdict == "note" and check.sentence.startswith("This cannot be checked")
     (check,) = doctor._trained_rows(ckpt)
     assert check.sentence.startswith("No row was ever trained")
 

@@ -48,7 +48,7 @@ def test_an_unsure_token_says_so_in_words_too():
 
 def test_a_masked_token_keeps_what_was_typed():
     data = Chip(token="[MASK]", original="cat", side="source", position=2, masked=True).data()
-    assert data["note"] == "cat" and data["title"] == "position 2: [MASK], stands for cat, which is masked"
+    assert data["note"] == "cat" and data["title"] == "position 2: [MASK], replaces cat, which is masked"
 
 
 def test_what_would_be_filled_in_stands_at_a_position():
@@ -64,7 +64,7 @@ def test_a_token_that_is_read_has_no_probability():
 def test_what_was_typed_is_noted_for_unknown_text_alone():
     unknown = Chip(token="<unk>", original="é", side="source", position=2, unknown=True)
     assert unknown.data()["note"] == "é"
-    assert unknown.title == "position 2: <unk>, stands for é, which is not in the vocabulary"
+    assert unknown.title == "position 2: <unk>, replaces é, which is not in the vocabulary"
     assert "note" not in Chip(token="hund", original="Hund", side="source", position=0).data()
 
 

@@ -149,7 +149,7 @@ def test_special_tokens_are_known_by_their_id():
         ((SURE,), {"reads": token_data(["a", "b"])}, "2 tokens read do not fit 1 steps"),
         ((SURE,), {"first_row": -1}, "first_row=-1 must be at least 0"),
         ((SURE,), {"vocabulary": 1}, "2 candidates do not fit a vocabulary of 1 tokens"),
-        ((StepData(SURE.written, [SURE.written] * 2),), {}, "stands twice"),
+        ((StepData(SURE.written, [SURE.written] * 2),), {}, "is twice"),
     ],
 )
 def test_what_does_not_fit_is_refused(steps, changes, said):

@@ -31,7 +31,7 @@ def test_read_chips_are_the_source_as_the_model_reads_it(ckpt):
         "special": False,
         "unknown": True,
     }
-    assert chips[2].title == "position 2: <unk>, stands for <, which is not in the vocabulary"
+    assert chips[2].title == "position 2: <unk>, replaces <, which is not in the vocabulary"
 
 
 def test_the_beginning_that_a_decoder_goes_on_from_is_read():

@@ -174,4 +174,4 @@ def _check(words: Words, size: int, name: str) -> None:
     if outside := [position for position in flat if not 0 <= position < size]:
         raise ValueError(f"{name} position {outside[0]} is outside: positions go from 0 to {size - 1}")
     if len(set(flat)) < len(flat):
-        raise ValueError(f"a {name} position stands in two words, or twice in one")
+        raise ValueError(f"a {name} position is in two words, or twice in one")

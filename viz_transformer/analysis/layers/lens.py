@@ -93,10 +93,10 @@ def undefined_lens(anatomy: Anatomy, stack: StackName) -> str | None:
 def lens_remarks(anatomy: Anatomy) -> tuple[str, ...]:
     """How the lens reads the stream of such a model, and where that means little; a sentence each."""
     if anatomy.final_norm:
-        said = ["Each column is the stream behind a layer, through the model's own final norm and output layer."]
+        said = ["Each column is the residual stream after a layer, read through the final norm and the output layer."]
     else:
         said = [
-            "This model has no final norm: each column is the stream behind a layer, straight into the output layer."
+            "This model has no final norm: each column is the residual stream after a layer, read by the output layer."
         ]
     if anatomy.norm == "post":
         said.append(

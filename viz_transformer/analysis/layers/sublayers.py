@@ -169,7 +169,7 @@ def place_of(anatomy: Anatomy, kind: KindName, layer: int, chosen: Chosen) -> Pl
     known = places(anatomy, stack)
     if chosen == "final":
         if not anatomy.final_norm:
-            raise ValueError(f"this model has no norm behind the last layer of its {stack}")
+            raise ValueError(f"this model has no norm after the last layer of its {stack}")
         return None
     part: Part = "ffn" if chosen == "ffn" else KINDS[kind].attention
     for place in known:
@@ -290,7 +290,7 @@ def final_norm_view(trace: Trace, model: Transformer, stack: StackName) -> NormV
     last = places(trace.anatomy, stack)[-1]
     norm = _stack(model, stack).norm
     if norm is None:
-        raise ValueError(f"this model has no norm behind the last layer of its {stack}")
+        raise ValueError(f"this model has no norm after the last layer of its {stack}")
     return _norm_view(trace, norm, stack, f"final norm of the {stack}", last.after, f"{stack}.out")
 
 

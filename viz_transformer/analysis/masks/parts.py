@@ -332,7 +332,7 @@ def _padded(ckpt: Checkpoint, tokens: Tokens, side: str, length: int) -> Tokens:
         return tokens
     pad, codec = getattr(ckpt.anatomy, f"{side}_pad"), getattr(ckpt, f"{side}_codec")
     if pad is None:
-        raise ValueError(f"{ckpt.name} has no padding token: its texts cannot stand in one batch")
+        raise ValueError(f"{ckpt.name} has no padding token: its texts cannot form one batch")
     name = codec.names[pad] if codec is not None else str(pad)
     return tokens + Tokens((pad,) * missing, (name,) * missing, ("",) * missing)
 

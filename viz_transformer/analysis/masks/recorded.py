@@ -141,7 +141,7 @@ def in_words(rule: Rule, layers: list[int], tokens: int) -> str:
 def _padded(rule: Rule) -> str:
     if rule.padding == rule.closed:
         return ", as padding"
-    return f", {rule.padding} of them as padding" if rule.padding else ", though no padding stands there"
+    return f", {rule.padding} of them as padding" if rule.padding else ", though there is no padding"
 
 
 def _longer(window: int, tokens: int) -> str:

@@ -186,7 +186,7 @@ def _trained_rows(ckpt: Checkpoint) -> Iterator[Check]:
         return
     if 0 not in ckpt.snapshots():
         untold = "no snapshot from before the first step was kept to compare the embeddings with"
-        yield Check("rows never trained", "note", f"That cannot be told: {untold}.")
+        yield Check("rows never trained", "note", f"This cannot be checked: {untold}.")
         return
     before = {name: rows for name, rows, _ in _tables(ckpt.at_snapshot(0))}
     for name, rows, names in _tables(ckpt):
@@ -222,7 +222,7 @@ def _looking(ckpt: Checkpoint, run: Run) -> Iterator[Check]:
         "looking",
         torch.equal(_logits(ckpt, run, OFF), _logits(ckpt, run, recorder)),
         f"With {len(recorder.values)} points recorded and with none, every bit is the same in the logits.",
-        "The logits differ when points are recorded: looking changes what is looked at.",
+        "The logits differ when points are recorded: recording changes the run.",
     )
 
 
@@ -269,7 +269,7 @@ def _padding(ckpt: Checkpoint) -> Iterator[Check]:
     elif SIDE_OF[stacks_of(ckpt.anatomy)[-1]].pad(ckpt.anatomy) is None:
         yield Check("padding", "note", "It has no padding token: texts of several lengths are run one by one.")
     else:
-        said = "Padding behind a text changes the logits of its tokens"
+        said = "Padding after a text changes the logits of its tokens"
         yield _either("padding", not padding_matters(ckpt.model), f"{said} by no more than rounding.", f"{said}.")
 
 
@@ -385,7 +385,7 @@ def _seen(ckpt: Checkpoint, pairs: Sequence[tuple[str, str]]) -> Iterator[Check]
         yield Check(
             f"{side} vocabulary in use",
             "note" if unused else "ok",
-            f"{len(plain) - len(unused):,} of {len(plain):,} tokens stand in the {len(pairs)} example pairs{which}.",
+            f"{len(plain) - len(unused):,} of {len(plain):,} tokens occur in the {len(pairs)} example pairs{which}.",
         )
 
 

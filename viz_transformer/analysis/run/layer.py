@@ -158,7 +158,7 @@ def _remarks(trace: Trace, stack: StackName, layer: int, found: list[Place]) -> 
     if not anatomy.final_norm and layer == SIDE_OF[stack].layers(anatomy) - 1:
         behind = "what this last layer leaves goes on as it is"
         if anatomy.norm == "post":
-            behind = "the norm behind the feed-forward of this last layer is the last one"
+            behind = "the norm after the feed-forward of this last layer is the final one"
         yield f"This model has no final norm: {behind}."
     for place in found:
         if (why := anatomy.missing.get(place.before)) is not None:

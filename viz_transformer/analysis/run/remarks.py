@@ -56,7 +56,7 @@ def reach(trace: Trace, site: str) -> Iterator[str]:
     heads = trace.anatomy.attentions.get(site)
     if heads is not None and heads.window:
         if site.startswith("encoder."):
-            yield f"A query reads keys that are at most {heads.window} places before or behind it."
+            yield f"A query reads keys at most {heads.window} positions before or after it."
         else:
             yield f"A query reads the {heads.window} keys that end at its own place, and none before them."
 

@@ -10,7 +10,7 @@ from viz_transformer.model.config import ModelConfig
 
 _NORM = Template('''
 def $name(x, parameters):
-    """Mean and scale of the stream [T, D], and the stream behind the norm$note."""
+    """Mean and scale of the stream [T, D], and the stream after the norm$note."""
     mean = x.mean(axis=$axis, keepdims=True)
     scale = $scale
     return mean, scale, (x - mean) / scale * model[f"{parameters}.gain"] + model[f"{parameters}.offset"]
@@ -143,7 +143,7 @@ _NORM_OF_KEY = """\
 compare(normed[key], point(f"{site}.in")[key])
 """
 _NO_NORM = """
-# Post-norm: the sub-layer reads the stream as it is; the norm stands behind the sum.
+# Post-norm: the sub-layer reads the stream as it is; the norm comes after the sum.
 line("norm")
 show("n", stream[query])
 compare(stream[query], point(f"{site}.in")[query])

@@ -51,7 +51,7 @@ compare(head_out, point(f"{site}.head_out")[head, query])
 
 _MERGES = {
     "concatenate": """
-# The heads stand beside each other: this one in the slot of its number.
+# The heads are concatenated: this one is in the slot of its number.
 line("merge")
 row, slot = query, head
 merged = point(f"{site}.head_out")[:, query].reshape(-1)

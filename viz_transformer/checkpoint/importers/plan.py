@@ -441,7 +441,7 @@ def _sizes(shapes: Shapes) -> dict[str, Any]:
     target = tables["target"][0] if tables["target"] else None if output is None else output[0]
     norms = {name.split(".")[0] for name in shapes if re.fullmatch(r"(encoder|decoder)\.norm\.gain", name)}
     if encoder and decoder and len(norms) == 1:
-        raise CheckpointError(f"only the {norms.pop()} has a norm behind its last layer: models here have both or none")
+        raise CheckpointError(f"only the {norms.pop()} has a norm after its last layer: models here have both or none")
     return {
         "source_vocab_size": table[0] if encoder else None,
         "target_vocab_size": target,

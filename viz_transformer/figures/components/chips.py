@@ -62,9 +62,9 @@ class Chip:
         parts = [f"{where}{labels.visible(self.token)}"]
         parts += [f"for {labels.visible(self.of)}"] if self.of else []
         if self.masked and self.original != self.token:
-            parts.append(f"stands for {labels.visible(self.original)}, which is masked")
+            parts.append(f"replaces {labels.visible(self.original)}, which is masked")
         elif self.unknown and self.original != self.token:
-            parts.append(f"stands for {labels.visible(self.original)}, which is not in the vocabulary")
+            parts.append(f"replaces {labels.visible(self.original)}, which is not in the vocabulary")
         if self.probability is not None:
             parts.append(f"probability {labels.share(self.probability)}")
             if self.probability < SURE:

@@ -218,7 +218,7 @@ def _with_written(step: StepData) -> list[CandidateData]:
     """
     ids = [each.token_id for each in step.candidates]
     if len(set(ids)) != len(ids):
-        raise ValueError(f"a token stands twice among the candidates: {ids}")
+        raise ValueError(f"a token is twice among the candidates: {ids}")
     return [*step.candidates] if step.written.token_id in ids else [*step.candidates, step.written]
 
 

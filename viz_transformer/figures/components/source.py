@@ -49,7 +49,7 @@ def style_sheet(name: str) -> str:
 def _collect(path: str, modules: dict[str, str], importers: tuple[str, ...]) -> None:
     """Adds the file, without import and export, to `modules`, behind those that it imports."""
     if path in importers:
-        raise ValueError(f"{' imports '.join((*importers, path))}: these cannot be put one behind the other")
+        raise ValueError(f"{' imports '.join((*importers, path))}: these cannot be put in an order")
     if path in modules:
         return
     text = _read(path)

@@ -339,7 +339,7 @@ def _question(setting: Setting, key: str) -> Any:
         return st.selectbox(label, setting.options, None, format_func=format_func, key=key, placeholder="Choose one")
     if isinstance(setting.value, bool) or setting.options:
         options = list(dict.fromkeys([*setting.options, setting.value]))
-        marks = {"usual answer": " (usual)", "measured": " (measured)", "best on the texts": " (best, not told)"}
+        marks = {"usual answer": " (usual)", "measured": " (measured)", "best on the texts": " (best, not proved)"}
         mark = marks.get(setting.origin, "")
 
         def named(value: Any) -> str:
