@@ -125,7 +125,7 @@ def test_what_pairs_cost_stands_beside_what_counting_costs_and_is_no_proof() -> 
     assert found.grade == "not proved" and found.texts.passed
     assert re.fullmatch(
         r"reads your texts at <?0\.\d\d nats per token"
-        r" \(even guess \d\.\d\d, counting letters \d\.\d\d, pairs of letters \d\.\d\d\); not proved",
+        r" \(uniform guess \d\.\d\d, counting letters \d\.\d\d, pairs of letters \d\.\d\d\); not proved",
         found.sentence,
     )
     found = vt.verify(tiny_checkpoint(), texts=[("abc"[: 1 + i % 3], "uvw"[i % 3 :]) for i in range(12)])

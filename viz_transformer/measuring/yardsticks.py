@@ -43,7 +43,7 @@ class Yardsticks:
         """The three, in words."""
         unit = "letters" if self.letters else "tokens"
         uniform, single, pairs = (numerals.number(each, 2) for each in (self.uniform, self.single, self.pairs))
-        return f"even guess {uniform}, counting {unit} {single}, pairs of {unit} {pairs}"
+        return f"uniform guess {uniform}, counting {unit} {single}, pairs of {unit} {pairs}"
 
     def speaks(self, loss: float) -> bool:
         """Whether a loss is clearly lower than counting tokens: otherwise the texts say nothing of the reading."""

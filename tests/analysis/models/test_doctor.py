@@ -182,7 +182,7 @@ def test_a_missing_end_token_is_bad_for_a_model_that_answers(ckpt):
 
 def test_better_than_guessing_compares_with_the_logarithm_of_the_vocabulary(ckpt):
     (check,) = doctor._guessing(ckpt, PAIRS)
-    assert check.verdict == "bad" and "an even guess among 20 has 2.996" in check.sentence  # ln 20
+    assert check.verdict == "bad" and "a uniform guess among 20 has 2.996" in check.sentence  # ln 20
     with torch.no_grad():  # logits of 0 everywhere but for what the pairs ask for: better than even
         ckpt.model.output.weight.zero_()
         ckpt.model.output.bias.zero_()

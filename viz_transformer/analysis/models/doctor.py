@@ -410,7 +410,7 @@ def _guessing(ckpt: Checkpoint, pairs: Sequence[tuple[str, str]]) -> Iterator[Ch
         loss, tokens = _text_loss(ckpt, [source for source, _ in pairs])
         what = f"{len(pairs)} example texts"
     even = math.log(size)
-    guess = f"an even guess among {size:,} has {significant(even)}"
+    guess = f"a uniform guess among {size:,} has {significant(even)}"
     said = f"loss is {significant(loss)} nats per token on {what} ({tokens:,} tokens); {guess}."
     yield _either("better than guessing", loss < even, f"Its {said}", f"No: its {said}")
 
