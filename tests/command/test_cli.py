@@ -74,7 +74,7 @@ def test_an_answer_without_text_is_an_empty_line_and_a_sentence_says_what_was_wr
     tiny.model.state_dict()["output.bias"][tiny.target_codec.vocabulary.eos] = 1e4
     status, out, err = command("translate", saved(tiny, tmp_path / "silent"), "ab")
     assert (status, out) == (0, "\n")
-    assert err == "the answer is empty: the model wrote '</s>', which stands for no text\n"
+    assert err == "the answer is empty: the model wrote '</s>', which is no text\n"
 
 
 def test_a_text_may_start_with_a_minus_sign(command: Command, folder: Path, ckpt: Checkpoint) -> None:

@@ -151,7 +151,7 @@ def test_inspect_says_it(written: Written, capsys: pytest.CaptureFixture[str]) -
     said = capsys.readouterr().out
     assert left.value.code == 0
     assert "Computed in bfloat16: every result is rounded to 8 bits" in said
-    assert "beside float32" in said and "in a text of 9 tokens its logits are off by at most" in said
+    assert "against float32" in said and "in a text of 9 tokens its logits are off by at most" in said
 
 
 @pytest.mark.parametrize(

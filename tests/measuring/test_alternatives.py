@@ -380,7 +380,7 @@ def test_an_import_shows_the_table_and_its_card_keeps_what_was_measured(
     assert table["losses"][0][0] == 4 and table["told"] is True
     assert ckpt.card["verified"]["grade"] == "not proved"
     assert any(line.startswith("texts reads your texts at <0.01 nats per token (uniform guess") for line in lines)
-    assert any("what did its training report" in line for line in lines)
+    assert any("what loss did its training report" in line for line in lines)
     assert vt.decode(ckpt, "ooppq").text == "ooppq"
     json.dumps(kept, allow_nan=False)
 

@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 
 cli = typer.Typer(
     name="viz-transformer",
-    help="Run trained transformers, record everything that happens inside, and look at it.",
+    help="Run trained transformers, and look at everything that happens inside.",
     add_completion=False,
     rich_markup_mode=None,
     pretty_exceptions_enable=False,
@@ -73,9 +73,9 @@ def app_command(
     port: Annotated[
         int | None, typer.Option(min=0, max=65535, help="Where to listen; default 8501, 0 takes any free port.")
     ] = None,
-    no_browser: Annotated[bool, typer.Option("--no-browser", help="Only serve, open nothing.")] = False,
+    no_browser: Annotated[bool, typer.Option("--no-browser", help="Serve only; open no browser.")] = False,
     window: Annotated[
-        bool, typer.Option("--window", help="Open a window of its own, with Chrome, Chromium or Edge.")
+        bool, typer.Option("--window", help="Open the app in its own window, with Chrome, Chromium or Edge.")
     ] = False,
     checkpoints: Annotated[
         list[Path] | None,
@@ -87,16 +87,16 @@ def app_command(
     ] = None,
     library: Annotated[Path | None, typer.Option(metavar="DIR", help="Where models that you open are kept.")] = None,
     device: Annotated[
-        str, typer.Option(help="Where folders of transformers are computed: cpu or cuda. Other models are on the cpu.")
+        str, typer.Option(help="Device for folders of transformers: cpu or cuda. Other models run on the cpu.")
     ] = "cpu",
     dtype: DtypeOption = "float32",
     allow_download: Annotated[
         bool,
-        typer.Option("--allow-download", help="Let Models fetch what is named there from the Hugging Face hub."),
+        typer.Option("--allow-download", help="Let the Models page download from the Hugging Face hub."),
     ] = False,
     ignore: IgnoreOption = None,
 ) -> None:
-    """Open the app in the browser; it listens on this machine only."""
+    """Open the app in the browser; it listens on this computer only."""
     if device != devices.PROCESSOR:  # the usual app needs no torch before its first page
         huggingface.check_device(device)
     devices.compute_folders(device, dtype, ignore or ())
@@ -129,16 +129,20 @@ def import_command(
         typer.Option(metavar="L", help="en-it, tutorial6, annotated, upc-lab, fsu, torch, gpt, ..."),
     ] = None,
     map_: Annotated[
-        Path | None, typer.Option("--map", metavar="FILE", help="Where each tensor goes, instead of a layout.")
+        Path | None, typer.Option("--map", metavar="FILE", help="A map of tensors, instead of a layout.")
     ] = None,
     write_map: Annotated[
-        Path | None, typer.Option(metavar="FILE", help="Write where each tensor goes, to be corrected for --map.")
+        Path | None, typer.Option(metavar="FILE", help="Write the map that was used, to be corrected for --map.")
     ] = None,
-    heads: Annotated[int | None, typer.Option(metavar="N", help="Heads of each attention; no shape tells.")] = None,
+    heads: Annotated[
+        int | None, typer.Option(metavar="N", help="Number of attention heads, which no shape shows.")
+    ] = None,
     source_vocab: Annotated[
         Path | None, typer.Option(metavar="F", help="JSON, one token a line, counted:TEXT.")
     ] = None,
-    target_vocab: Annotated[Path | None, typer.Option(metavar="F", help="The target's; a decoder's own.")] = None,
+    target_vocab: Annotated[
+        Path | None, typer.Option(metavar="F", help="The same of the target, or of a decoder alone.")
+    ] = None,
     set_: Annotated[
         list[str] | None,
         typer.Option(
@@ -150,23 +154,26 @@ def import_command(
     ] = None,
     sample: Annotated[
         Path | None,
-        typer.Option(metavar="FILE", help="Ids and logits from where it was trained (.npz, .json), to be reproduced."),
+        typer.Option(metavar="FILE", help="Ids and logits computed where it was trained (.npz, .json)."),
     ] = None,
     texts: Annotated[
         Path | None,
         typer.Option(
             metavar="FILE",
-            help="Ten or more of your texts, source, tab, target (a decoder's: lines): guesses are measured.",
+            help="Ten or more of your texts (source, tab, target; for a decoder, lines): settings are measured.",
         ),
     ] = None,
     sample_script: Annotated[
         bool,
         typer.Option(
-            "--sample-script", callback=show_sample_script, is_eager=True, help="Print lines that write such a file."
+            "--sample-script",
+            callback=show_sample_script,
+            is_eager=True,
+            help="Print a script that writes such a file.",
         ),
     ] = False,
 ) -> None:
-    """Make a checkpoint folder of weights that another program wrote; runs no code of the file's."""
+    """Make a checkpoint folder from another program's weights; no code in the file is run."""
     from viz_transformer.command.importing import run_import
 
     run_import(
@@ -202,7 +209,7 @@ def inspect(
         given = "logits" if "logits" in model.anatomy.point else "outputs"
         rows.append(
             (
-                "beside float32",
+                "against float32",
                 f"in a text of {found.tokens} tokens its {given} are off by at most"
                 f" {numerals.percent(found.output, 2, ' %')} of the largest one, its attention weights by"
                 f" {numerals.number(found.weight)}",
@@ -213,7 +220,7 @@ def inspect(
 
 @cli.command("list")
 def list_command() -> None:
-    """List the checkpoints that come with the program, and your own: in ./runs and in the library."""
+    """List the bundled checkpoints, and your own in ./runs and in the library."""
     rows, broken = [], []
     bundled = checkpoint.list_checkpoints()
     for entry in (*bundled, *recognised(own_checkpoints({each.name for each in bundled}))):

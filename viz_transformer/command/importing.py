@@ -71,7 +71,7 @@ def run_import(
         _said(0)
         print(table([("setting", "it could be", "loss", "verdict"), *measurement.rows()]))
         print(f"measured on {texts}: {measurement.sentence}; {measurement.reading}")
-        print(f"no setting is told: {measurement.doubt}\n" if measurement.doubt else "")
+        print(f"no setting is decided: {measurement.doubt}\n" if measurement.doubt else "")
     if proof is not None and opened.plan.unanswered and not opened.plan.problems:
         opened = told_by_sample(opened, proof)
     if sys.stdin.isatty() and sys.stdout.isatty():
@@ -102,14 +102,14 @@ def run_import(
 
 
 LOSS_ASKED = (
-    "what did its training report that such texts cost, in nats per token? --set reported_loss=2.45 holds it against"
-    " what they cost here"
+    "what loss did its training report on such texts, in nats per token? --set reported_loss=2.45 compares it with the"
+    " loss measured here"
 )
 
 
 def _asked_for_loss(opened: Opened) -> Opened:
     """The same with the loss that the training reported, if a person knows it."""
-    while text := input("loss that its training reported of such texts, in nats per token [none]: ").strip():
+    while text := input("loss that its training reported on such texts, in nats per token [none]: ").strip():
         try:
             told = answers_from({"reported_loss": text}).reported_loss
         except CheckpointError as error:

@@ -39,17 +39,14 @@ def evaluate(
     limit: LimitOption = None,
     beam: BeamOption = None,
     bleu: BleuOption = None,
-    group: Annotated[
-        bool, typer.Option("--group", help="Join equal sources: the answer may be any of their targets.")
-    ] = False,
+    group: Annotated[bool, typer.Option("--group", help="Group equal sources: any of their targets is right.")] = False,
     count_too_long: Annotated[
         bool,
-        typer.Option(
-            "--count-too-long", help="Also pairs that are too long, for the card's test or the model: as wrong."
-        ),
+        typer.Option("--count-too-long", help="Count pairs that are too long as wrong instead of skipping them."),
     ] = False,
     errors: Annotated[
-        Path | None, typer.Option(metavar="FILE", help="Write the wrong answers: source, answer, target, tabs between.")
+        Path | None,
+        typer.Option(metavar="FILE", help="Write the wrong answers, tab-separated: source, answer, target."),
     ] = None,
     language: LanguageOption = None,
     source_language: SourceLanguageOption = None,
@@ -102,9 +99,9 @@ def compare(
     allow_download: AllowDownloadOption = False,
     json: JsonOption = False,
 ) -> None:
-    """Say which of two checkpoints answers the same pairs better, and whether that may be chance.
+    """Say which of two checkpoints answers the same pairs better, and whether that could be chance.
 
-    The pairs and BLEU are those that the first one's card names. Exact matches: McNemar's exact test. BLEU and chrF:
+    Pairs and BLEU are those of the first one's card. Exact matches: McNemar's exact test. BLEU and chrF:
     paired bootstrap.
     """
     from viz_transformer.measuring.comparing import compare_checkpoints, comparison_rows, verdicts

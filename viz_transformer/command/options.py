@@ -46,15 +46,13 @@ SourceLanguageOption = Annotated[
 ]
 SpecialTokensOption = Annotated[
     bool,
-    typer.Option("--special-tokens", help="Read a special token that is typed, such as </s>, as one, not as text."),
+    typer.Option("--special-tokens", help="Read a typed special token, such as </s>, as that token, not as text."),
 ]
-DeviceOption = Annotated[str, typer.Option(help="Where the model is computed: cpu or cuda.")]
-DtypeOption = Annotated[
-    str, typer.Option(help="The type that a folder of transformers is computed in: float32 or bfloat16.")
-]
+DeviceOption = Annotated[str, typer.Option(help="Device for the model: cpu or cuda.")]
+DtypeOption = Annotated[str, typer.Option(help="Precision for a folder of transformers: float32 or bfloat16.")]
 AllowDownloadOption = Annotated[
     bool,
-    typer.Option("--allow-download", help="Fetch CKPT from the Hugging Face hub where it is a name there, not here."),
+    typer.Option("--allow-download", help="Download CKPT from the Hugging Face hub if it is a name there."),
 ]
 IgnoreOption = Annotated[
     list[str] | None,
@@ -66,7 +64,7 @@ IgnoreOption = Annotated[
     ),
 ]
 ChatOption = Annotated[
-    bool, typer.Option("--chat", help="Put the text into the model's chat template, as what a person says.")
+    bool, typer.Option("--chat", help="Put the text into the model's chat template, as a user's message.")
 ]
 
 

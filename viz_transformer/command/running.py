@@ -47,27 +47,29 @@ def translate(
     beam: BeamOption = None,
     length_penalty: Annotated[
         float | None,
-        typer.Option(help="Of --beam: 0 for none, more favours long answers; default 0.6, or the folder's own."),
+        typer.Option(help="With --beam: 0 for none, more favours long answers; default 0.6, or the folder's own."),
     ] = None,
     n_best: Annotated[
-        int | None, typer.Option(metavar="N", help="Of --beam: print so many answers, best first.")
+        int | None, typer.Option(metavar="N", help="With --beam: how many answers to print, best first.")
     ] = None,
     tree: Annotated[
-        Path | None, typer.Option(metavar="FILE", help="Of --beam: write every hypothesis of the search as JSON.")
+        Path | None, typer.Option(metavar="FILE", help="With --beam: write every hypothesis of the search as JSON.")
     ] = None,
     sample: Annotated[bool, typer.Option("--sample", help="Draw each token instead of taking the best.")] = False,
-    temperature: Annotated[float | None, typer.Option(help="Of --sample: default 1; 0 is greedy.")] = None,
-    top_k: Annotated[int | None, typer.Option(metavar="N", help="Of --sample: keep the N most probable.")] = None,
+    temperature: Annotated[float | None, typer.Option(help="With --sample: default 1; 0 is greedy.")] = None,
+    top_k: Annotated[
+        int | None, typer.Option(metavar="N", help="With --sample: keep the N most probable tokens.")
+    ] = None,
     top_p: Annotated[
-        float | None, typer.Option(help="Of --sample: keep the fewest that have this probability together.")
+        float | None, typer.Option(help="With --sample: keep the fewest tokens whose probabilities reach this sum.")
     ] = None,
     min_p: Annotated[
-        float | None, typer.Option(help="Of --sample: keep those at least this many times as probable as the first.")
+        float | None, typer.Option(help="With --sample: keep tokens at least this many times as probable as the first.")
     ] = None,
     repetition_penalty: Annotated[
-        float | None, typer.Option(help="Of --sample: above 1 against tokens that were read already.")
+        float | None, typer.Option(help="With --sample: above 1 discourages tokens already read.")
     ] = None,
-    seed: Annotated[int | None, typer.Option(help="Of --sample: the same seed, the same draws; default 0.")] = None,
+    seed: Annotated[int | None, typer.Option(help="With --sample: the same seed, the same draws; default 0.")] = None,
     prefix: Annotated[str | None, typer.Option(metavar="TEXT", help="What the answer has to begin with.")] = None,
     language: LanguageOption = None,
     source_language: SourceLanguageOption = None,
@@ -79,7 +81,7 @@ def translate(
     ignore: IgnoreOption = None,
     json: JsonOption = False,
 ) -> None:
-    """Print what the model answers."""
+    """Print the model's answer."""
     strategy = strategy_of(
         beam,
         sample,
@@ -193,7 +195,7 @@ def _without_text(run: Run) -> str:
         return "there is no room for a token after the given text"
     more = len(run.tokens) - 5
     listed = ", ".join(quoted(token) for token in run.tokens[:5]) + (f" and {more:,} more" if more > 0 else "")
-    return f"the model wrote {listed}, which {'stands' if len(run.tokens) == 1 else 'stand'} for no text"
+    return f"the model wrote {listed}, which {'is' if len(run.tokens) == 1 else 'are'} no text"
 
 
 def read_command(
@@ -206,7 +208,7 @@ def read_command(
     ignore: IgnoreOption = None,
     json: JsonOption = False,
 ) -> None:
-    """Print what a model that writes nothing makes of a text: its labels, or what it puts in the place of masks."""
+    """Print what an encoder makes of a text: its labels, or its predictions for masks."""
     model = opened(ckpt, device, dtype, allow_download, ignore, special_tokens=special_tokens)
     if model.anatomy.writes:
         raise ValueError(f"{model.name} writes: its answer is printed by 'viz-transformer translate'")
@@ -233,7 +235,7 @@ def trace(
     allow_download: AllowDownloadOption = False,
     ignore: IgnoreOption = None,
 ) -> None:
-    """Record a run, and save everything that happened in it."""
+    """Record a run, and save every tensor of it."""
     check_output(out)
     model = opened(
         ckpt,

@@ -25,57 +25,59 @@ def train(
         str | None,
         typer.Option(
             metavar="A,B",
-            help="Of --pairs: source and target of a comma file or JSON lines, by name or by number from 1; none for a"
+            help="With --pairs: source and target in a comma file or JSON lines, by name or by number from 1; none for"
             " plain text.",
         ),
     ] = None,
     valid: Annotated[
         Path | None,
-        typer.Option(metavar="TSV", help="Of --pairs: to choose the best weights by; else taken out of it."),
+        typer.Option(metavar="TSV", help="With --pairs: validation data; else held out of it."),
     ] = None,
     test: Annotated[
-        Path | None, typer.Option(metavar="TSV", help="Of --pairs: to measure the result on; else taken out of it.")
+        Path | None, typer.Option(metavar="TSV", help="With --pairs: test data; else held out of it.")
     ] = None,
-    tokens: Annotated[str | None, typer.Option(help="Of --pairs: chars, words or bpe; default chars.")] = None,
+    tokens: Annotated[str | None, typer.Option(help="With --pairs: chars, words or bpe; default chars.")] = None,
     vocabulary: Annotated[
-        int | None, typer.Option(min=1, max=50_000, help="Of --pairs: different words or pieces of a side at most.")
+        int | None,
+        typer.Option(min=1, max=50_000, help="With --pairs: at most so many words or sub-words for each side."),
     ] = None,
     layers: Annotated[
-        int | None, typer.Option(min=1, max=64, help="Of --pairs: in each stack; else by how much there is to learn.")
+        int | None,
+        typer.Option(min=1, max=64, help="With --pairs: layers in each stack; else by the size of the data."),
     ] = None,
-    heads: Annotated[int | None, typer.Option(min=1, max=512, help="Of --pairs: in each layer.")] = None,
-    d_model: Annotated[int | None, typer.Option(min=1, max=8192, help="Of --pairs: the width of the model.")] = None,
+    heads: Annotated[int | None, typer.Option(min=1, max=512, help="With --pairs: heads in each attention.")] = None,
+    d_model: Annotated[int | None, typer.Option(min=1, max=8192, help="With --pairs: the width of the model.")] = None,
     d_ff: Annotated[
-        int | None, typer.Option(min=1, max=65536, help="Of --pairs: the width of the feed-forward.")
+        int | None, typer.Option(min=1, max=65536, help="With --pairs: the width of the feed-forward.")
     ] = None,
-    dropout: Annotated[float | None, typer.Option(help="Of --pairs: from 0 to below 1.")] = None,
+    dropout: Annotated[float | None, typer.Option(help="With --pairs: dropout, from 0 to below 1.")] = None,
     longest: Annotated[
         int | None,
         typer.Option(
-            min=1, max=65536, help="Of --pairs: tokens of a text at most, start and end included; default 512."
+            min=1, max=65536, help="With --pairs: tokens of a text at most, start and end included; default 512."
         ),
     ] = None,
     snapshots: Annotated[
         int | None,
-        typer.Option(min=0, max=200, help="Of --pairs: so many weights are kept for the replay; default 12."),
+        typer.Option(min=0, max=200, help="With --pairs: snapshots to keep for the replay; default 12."),
     ] = None,
     data: Annotated[Path | None, typer.Option(help="Data folder; default VIZ_TRANSFORMER_DATA, else ./data.")] = None,
     out: Annotated[Path | None, typer.Option(help="Checkpoint folder to write; default runs/TASK.")] = None,
     resume: Annotated[bool, typer.Option("--resume", help="Continue from the last save.")] = False,
     start_from: Annotated[
         str | None,
-        typer.Option(metavar="CKPT", help="A checkpoint of the same model whose weights are learnt on from."),
+        typer.Option(metavar="CKPT", help="Start from the weights of this checkpoint of the same model."),
     ] = None,
     peak_rate: Annotated[float | None, typer.Option(help="Highest learning rate, instead of the task's own.")] = None,
     epochs: Annotated[int | None, typer.Option(help="Passes over the data, instead of the task's own.")] = None,
     steps: Annotated[int | None, typer.Option(help="Batches, instead of epochs.")] = None,
     device: Annotated[str, typer.Option(help="auto, cpu or cuda.")] = "auto",
-    devices: Annotated[str, typer.Option(help="How many of them, on each node.")] = "auto",
-    nodes: Annotated[int, typer.Option(help="How many machines.")] = 1,
+    devices: Annotated[str, typer.Option(help="Devices on each node.")] = "auto",
+    nodes: Annotated[int, typer.Option(help="Number of nodes.")] = 1,
     strategy: Annotated[str, typer.Option(help="Lightning's strategy, such as ddp.")] = "auto",
-    quiet: Annotated[bool, typer.Option("--quiet", help="Say neither what is proposed nor how far it is.")] = False,
+    quiet: Annotated[bool, typer.Option("--quiet", help="Print neither the proposal nor the progress.")] = False,
 ) -> None:
-    """Train one of the tasks, or on your own pairs, and write its checkpoint folder."""
+    """Train a model on one of the tasks or on your own pairs, and write its checkpoint folder."""
     count: int | str = int(devices) if devices.isdecimal() else devices
     wishes = {"layers": layers, "heads": heads, "d_model": d_model, "d_ff": d_ff, "dropout": dropout}
     of_pairs = {
@@ -124,5 +126,5 @@ def what_is_learned(
     if given := [f"--{name.replace('_', '-')}" for name, value in of_pairs.items() if value is not None]:
         raise ValueError(f"{given[0]} is a setting of --pairs: give that with it")
     if task is None:
-        raise ValueError("there is nothing to learn: give a TASK, such as copy, or --pairs with a file of your own")
+        raise ValueError("there is nothing to train on: give a TASK, such as copy, or --pairs with a file of your own")
     return task
