@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -21,9 +20,10 @@ from viz_transformer.ui.components.pictures import chip_rows, matrix, scrubber
 from viz_transformer.ui.components.pictures import slider as number_slider
 from viz_transformer.ui.components.pictures import whole as whole_picture
 from viz_transformer.ui.frame import controls, frame, links, pictures, projector, questions, text
-from viz_transformer.ui.pages.run import answers, notation_view, passing, recorded
+from viz_transformer.ui.pages.run import answers, notation_view, passing, recorded, what_view
 from viz_transformer.ui.pages.run.fields import FIELDS
 from viz_transformer.ui.pages.run.recorded import Recording
+from viz_transformer.ui.pages.run.words import FROM_ZERO, RECORDED_RUN, live
 from viz_transformer.ui.session import cached, examples, state
 from viz_transformer.ui.session.runs import Shown
 
@@ -266,7 +266,7 @@ def show_recording(summary: Summary, recording: Recording) -> None:
         with picture:
             matrix(recording.matrix, key="run_matrix")
     slider()
-    frame.say(status, f"Recorded run of {summary.name}, live in a moment.")
+    frame.say(status, RECORDED_RUN)
     frame.end()
     cached.run(summary, recording.text)
     st.rerun()
@@ -295,8 +295,8 @@ def show_whole(both: frame.Runs) -> None:
         if both.main.summary.snapshots():
             links.to("Models", "Rewind the training", model_tab="training")
     links.tour()
-    text.explained(WHOLE if both.main.ckpt.anatomy.writes else WHOLE_READ, NOT)
-    frame.say(status, *remarks(both.main), good=compared(both.main))
+    text.explained((WHOLE if both.main.ckpt.anatomy.writes else WHOLE_READ) + FROM_ZERO, NOT)
+    say_remarks(both.main)
     scenes, along = whole_view.scenes(both), whole_view.together(both)
     seen = replace(both, looked_at="B") if projector.is_on() and projector.scene(scenes) else both
     of = both if both.difference else seen
@@ -326,7 +326,8 @@ def show_map(both: frame.Runs) -> None:
             reading_view.fillings(both.main)
         if both.main.summary.snapshots():
             links.to("Models", "Rewind the training", model_tab="training")
-        text.explained(HOW if both.main.ckpt.anatomy.writes else reading_view.how(both.main.ckpt.anatomy), NOT)
+        how = HOW if both.main.ckpt.anatomy.writes else reading_view.how(both.main.ckpt.anatomy)
+        text.explained(how + FROM_ZERO, NOT)
     with picture:
         if both.beside:
             drawn = pictures.maps_beside(both, st.columns(2, gap="small"), key="run_matrix")
@@ -335,22 +336,20 @@ def show_map(both: frame.Runs) -> None:
         links.from_cell(decoding=both.main.summary.anatomy.writes)
         links.tour()
     ask(both, drawn if drawn is not None else pictures.asked_about(both))
-    frame.say(status, *remarks(both.main), good=compared(both.main))
+    say_remarks(both.main)
     frame.stage(both, ("picture", "panel"))
 
 
-def compared(shown: Shown) -> str | None:
-    """What the live run is beside the recorded one, found out by comparing all that is drawn."""
+def say_remarks(shown: Shown) -> None:
+    """In the line of the heading: that the run is live, beside the recorded one, by comparing all that is drawn; then
+    what there is to remark."""
     found = recorded.recording_of(shown.summary, state.selection())
-    if found is None:
-        return None
-    gap = found.difference(recording.recorded(shown, state.selection()))
-    then = "Double-click to zoom in." if whole else "Click any cell."
-    if gap == 0:
-        return f"Live, identical to the recording. {then}"
-    if math.isinf(gap):
-        return f"Live; the recording was another one. {then}"
-    return f"Live, within {gap:.1e} of the recording. {then}"
+    with status.container():
+        if found is not None:
+            said, tone, detail = live(found.difference(recording.recorded(shown, state.selection())))
+            text.paragraph(said, tone=tone, detail=detail)
+        for sentence in remarks(shown):
+            text.paragraph(sentence)
 
 
 SECOND = "A second text, read beside it"
@@ -360,9 +359,12 @@ OF_RECORDING = "Nothing can be written with it, so there are no steps."
 frame.title("Run")
 passing.page_begins()
 whole = FIELDS.now().run_view == "whole"
-asked = questions.place()
-status = frame.status()
 summary = frame.selected()
+with st.container(horizontal=True, key="head"):
+    if not isinstance(summary, str):
+        what_view.show(summary, whole=whole)
+    status = frame.status()
+asked = questions.place()
 with st.container(key="inputs"):
     number, choices = inputs(None if isinstance(summary, str) else summary)
 answer = given = None

@@ -57,9 +57,42 @@ def test_the_recorded_run_comes_first_and_the_live_one_says_whether_it_is_the_sa
         expect(page.locator(".st-key-status")).to_contain_text("Live")
         answer(page, ANSWER)
         said = page.evaluate("window.said")
-        assert said[0] == ["Recorded run of numbers-any, live in a moment.", ANSWER]
-        assert re.fullmatch("✓Live, (identical to|within [0-9.e-]+ of) the recording. Click any cell.", said[-1][0])
+        assert said[0] == ["Recorded run, soon live", ANSWER]
+        assert re.fullmatch("✓Live(, within [0-9.e-]+)?", said[-1][0])
+        assert "recorded run" in page.locator(".st-key-status .vt-ok").get_attribute("title")
         assert page.locator(".st-key-status .vt-icon").evaluate(SIGN_TO_WORD) > 4
+
+
+WHAT_FITS = """(what) => {
+  const [does, first] = what.children
+  const box = what.getBoundingClientRect()
+  const question = document.querySelector(".vt-question").getBoundingClientRect()
+  const seen = first.getBoundingClientRect().top < box.bottom
+  const whole = [does, ...(seen ? [first] : [])].every((each) => each.scrollWidth <= each.clientWidth)
+  const line = [does, ...(seen ? [first] : [])].every((each) => each.getBoundingClientRect().top === box.top)
+  return [whole, line, box.bottom <= question.top + 4, seen]
+}"""
+"""Whether what a model is stands whole, in one line, above the question; and what to try first beside it."""
+
+
+@pytest.mark.parametrize("name", [summary.name for summary in vt.list_checkpoints()])
+def test_what_each_bundled_model_is_stands_whole_in_one_line_beside_the_heading(app_server, browser, name):
+    with opened(browser, app_server, checkpoint=name, run_view="whole") as page:
+        expect(page.locator(".vt-question")).to_be_visible()
+        what = page.locator(".vt-what")
+        expect(what).to_contain_text("This network ")
+        assert what.evaluate(WHAT_FITS)[:3] == [True, True, True]
+
+
+def test_what_the_model_is_stands_in_the_recorded_first_paint_and_moves_nothing(fresh_server, browser):
+    with opened(browser, fresh_server, run_view="whole") as page:
+        expect(page.locator(".st-key-status")).to_contain_text("Recorded run, soon live")
+        what, question = page.locator(".vt-what"), page.locator(".vt-question")
+        expect(what).to_contain_text("This network reads a number and writes it in English words.")
+        assert what.evaluate(WHAT_FITS) == [True, True, True, True]
+        before = what.bounding_box(), question.bounding_box()
+        expect(page.locator(".st-key-status")).to_contain_text("Live")
+        assert (what.bounding_box(), question.bounding_box()) == before
 
 
 SIGN_TO_WORD = """(icon) => {

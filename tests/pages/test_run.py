@@ -694,16 +694,22 @@ def test_the_page_says_how_to_read_it_and_what_not_to_conclude(app):
 
 
 @pytest.fixture
-def noted(folder, tmp_path, models_in):
-    """Puts a card that states this notation onto the random model of numbers."""
+def carded(folder, tmp_path, models_in):
+    """Puts these entries into the card of the random model of numbers."""
 
-    def states(notation):
+    def states(**entries):
         shutil.copytree(folder / "numbers", tmp_path / "numbers")
         card = json.loads((tmp_path / "numbers" / "card.json").read_text(encoding="utf-8"))
-        (tmp_path / "numbers" / "card.json").write_text(json.dumps(card | {"notation": notation}), encoding="utf-8")
+        (tmp_path / "numbers" / "card.json").write_text(json.dumps(card | entries), encoding="utf-8")
         models_in(tmp_path)
 
     return states
+
+
+@pytest.fixture
+def noted(carded):
+    """The same of the notation."""
+    return lambda notation: carded(notation=notation)
 
 
 LAB = {"kind": "numbers", "decimals": 2, "largest": 190_446_829_568}
@@ -756,6 +762,24 @@ def test_a_notation_that_cannot_be_read_is_one_sentence(app, noted, notation):
     opened(app, text="1984")
     assert drawn(app) and offered(app) == []
     assert words(app).count("The card's notation") == 1 and "<b>" not in markup(app)
+
+
+def test_the_page_opens_with_what_the_model_is_by_its_card(app, carded):
+    carded(does="reads <b>a number</b>")
+    said = wording("this_network_does", "reads <b>a number</b>", "Click any cell.")
+    assert said in html.unescape(markup(opened(app)))
+    assert "<b>a number" not in markup(app)
+    opened(app, run_view="whole")
+    assert wording("what_to_try_first") in words(app)
+
+
+def test_the_page_opens_with_what_the_model_is_by_its_anatomy(app):
+    assert wording("an_encoder_and_a_decoder_of_layers", 1, 3) in words(opened(app))
+
+
+def test_it_is_said_once_that_indices_are_counted_from_0(app):
+    for view in ("map", "whole"):
+        assert words(opened(app, run_view=view)).count(wording("counted_from_0")) == 1
 
 
 # ---- the whole run in one picture

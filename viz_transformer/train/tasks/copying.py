@@ -38,6 +38,7 @@ TASKS = (
     PairTask(
         name="copy",
         title="Copy a string of letters",
+        does="reads a string of letters and writes it again",
         train=(Split(file="generated:copy/train", limit=20_000),),
         validation=Split(file="generated:copy/train", skip=20_000, limit=1000),
         test=Split(file="generated:copy/test", limit=1000),

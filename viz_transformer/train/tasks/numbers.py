@@ -64,6 +64,7 @@ TASKS = (
     PairTask(
         name="numbers",
         title="Numbers to English words",
+        does="reads a number and writes it in English words",
         model=partial(
             _numbers_model, dropout=0.1, encoder_layers=3, decoder_layers=3, d_model=256, n_heads=4, d_ff=1024
         ),
@@ -73,6 +74,7 @@ TASKS = (
     PairTask(
         name="numbers-tiny",
         title="Numbers to English words, small enough to watch it learn",
+        does="reads a number and writes it in English words",
         model=partial(_numbers_model, dropout=0.0, encoder_layers=2, decoder_layers=2, d_model=64, n_heads=4, d_ff=256),
         plan=Plan(
             epochs=5,
@@ -90,6 +92,7 @@ TASKS = (
     PairTask(
         name="numbers-any",
         title="Numbers in any usual notation to English words",
+        does="reads a number and writes it in English words",
         model=partial(_numbers_model, dropout=0.0, encoder_layers=3, decoder_layers=2, d_model=64, n_heads=4, d_ff=256),
         plan=Plan(
             epochs=3,

@@ -35,6 +35,7 @@ TASKS = (
     TextTask(
         name="shakespeare",
         title="Shakespeare, character by character",
+        does="continues a text in the manner of Shakespeare, character by character",
         train="tinyshakespeare/train.txt.gz",
         held_out=50_000,
         test="tinyshakespeare/val.txt.gz",

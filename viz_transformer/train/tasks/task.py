@@ -143,6 +143,8 @@ class Task:
 
     name: str
     title: str
+    does: str = ""  # what the model does with a text, as the rest of "This network ..."
+    language: str = ""  # of its sources, as a code of two letters, where they are sentences
     plan: Plan
     measures: tuple[Measure, ...]
     data_name: str
@@ -167,6 +169,7 @@ class Task:
         stated = {
             "task": self.name,
             "title": self.title,
+            **{name: said for name, said in (("does", self.does), ("language", self.language)) if said},
             "data": self.data_name,
             "data_licence": self.data_licence,
             "weights_terms": self.weights_terms,

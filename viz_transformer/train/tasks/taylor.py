@@ -120,6 +120,7 @@ TASKS = (
     PairTask(
         name="taylor-2terms",
         title="Taylor series of one or two functions",
+        does="reads an expression of x and writes its Taylor series",
         train=(two_terms(0, 10_072),),
         validation=two_terms(10_072, 1_185),
         test=two_terms(11_257, 593),
@@ -158,6 +159,7 @@ TASKS = (
     PairTask(
         name="taylor",
         title="Taylor series of one to five functions",
+        does="reads an expression of x and writes its Taylor series",
         train=(generated("train"), Split(file="generated:taylor/train", limit=40_000)),
         validation=generated("val"),
         test=generated("test", 400),

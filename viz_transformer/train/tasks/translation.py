@@ -138,6 +138,8 @@ TASKS = (
     PairTask(
         name="multi30k-de-en",
         title="German image captions to English",
+        does="reads a German image caption and writes it in English",
+        language="de",
         codecs=word_codecs,
         model=partial(clean_model, dropout=0.25),
         plan=Plan(epochs=18, batch_tokens=2500, peak_rate=1.2e-3, warmup=1000, precision="bf16-mixed", row_every=200),
@@ -148,6 +150,8 @@ TASKS = (
     PairTask(
         name="multi30k-tutorial6",
         title="German image captions to English, as a tutorial has it",
+        does="reads a German image caption and writes it in English",
+        language="de",
         codecs=partial(word_codecs, specials=TUTORIAL6_SPECIALS),
         model=tutorial6_model,
         plan=Plan(epochs=36, batch_tokens=2500, peak_rate=1.5e-3, warmup=1000, precision="bf16-mixed", row_every=400),
@@ -161,6 +165,8 @@ TASKS = (
     PairTask(
         name="tatoeba-en-it",
         title="Everyday English to Italian",
+        does="reads an English sentence and writes it in Italian",
+        language="en",
         codecs=partial(word_codecs, min_counts=(2, 1)),
         model=partial(clean_model, dropout=0.3),
         plan=Plan(
@@ -184,6 +190,8 @@ TASKS = (
     PairTask(
         name="en-it-slips",
         title="English to Italian, with a notebook’s bugs left in on purpose",
+        does="reads an English sentence and writes it in Italian, with a notebook’s bugs left in",
+        language="en",
         codecs=slips_codecs,
         model=slips_model,
         plan=Plan(epochs=10, batch_tokens=3600, peak_rate=4e-4, warmup=400, smoothing=0.0, row_every=200),

@@ -562,11 +562,9 @@ def proved() -> Iterator[None]:
         text.paragraph(f"{capitalised(error)}.", tone="bad")
 
 
-def say(place: DeltaGenerator, *sentences: str, error: str | None = None, good: str | None = None) -> None:
-    """What is wrong, if anything, what is right, and the sentences, in `place`, which is cleared first."""
+def say(place: DeltaGenerator, *sentences: str, error: str | None = None) -> None:
+    """What is wrong, if anything, and the sentences, in `place`, which is cleared first."""
     with place.container():
-        if good is not None:
-            text.paragraph(good, tone="ok")
         if error is not None:
             text.paragraph(error, tone="bad")
         for sentence in sentences:
