@@ -38,7 +38,8 @@ from viz_transformer.ui.pages.attention import view
 
 
 def show(both: frame.Runs) -> None:
-    """Kinds and switches, the map of each selected head, and beside them all heads small, lines, text and scores."""
+    """Kinds and switches, the map of each selected head, and below it lines or text; beside them all heads small and
+    the scores of the chosen one."""
     view.choices(both)
     chosen = state.selection()
     if both.beside:
@@ -46,7 +47,7 @@ def show(both: frame.Runs) -> None:
         return
     several = isinstance(chosen["heads"], tuple) and len(chosen["heads"]) > 1
     above = st.container()  # maps of several heads, over the whole width; the heads below stay where they are
-    left, right = st.columns([5, 3], gap="medium")
+    left, right = st.columns([3, 2], gap="medium")
     try:
         picture = pictures.selected_picture(both)
     except ValueError as error:
@@ -64,12 +65,12 @@ def show(both: frame.Runs) -> None:
             pictures.matrix_of(picture, key="attention_matrix", follows=True)
         view.origin(both)
         links.from_cell(decoding=both.main.summary.anatomy.writes)
+    with left, st.container(key="panel"):
+        view.panel(both, picture)
     with right:
         heads(both)
-        with st.container(key="panel"):
-            view.panel(both, picture)
-    with left if several else right, st.container(key="scores"):
-        view.scores(both.main, letter(both))
+        with st.container(key="scores"):
+            view.scores(both.main, letter(both))
 
 
 def ask(both: frame.Runs, picture: Picture | None) -> None:
@@ -101,7 +102,7 @@ def beside(both: frame.Runs) -> None:
         view.origin(both)
         links.from_cell(decoding=both.main.summary.anatomy.writes)
     ask(both, picture)
-    left, right = st.columns([5, 3], gap="medium")
+    left, right = st.columns([3, 2], gap="medium")
     with left:
         heads(both)
     with right, st.container(key="scores"):

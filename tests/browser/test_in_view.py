@@ -99,6 +99,21 @@ def test_the_whole_map_stands_beside_all_heads_in_60_percent_of_the_height(app_s
         assert heads["y"] + heads["height"] <= height
 
 
+@pytest.mark.parametrize(("size", "least"), [((1280, 720), 75), ((1920, 1080), 130)], ids=str)
+def test_nothing_is_blank_beside_or_below_the_map_and_the_heads(app_server, browser, size, least):
+    width, height = size
+    with opened(browser, app_server, "/attention", checkpoint="numbers-any", text="29,284.30") as page:
+        page.set_viewport_size({"width": width, "height": height})
+        finished(page)
+        page.evaluate(AT_REST)
+        links, panel = box(page, ".st-key-from_cell"), box(page, ".st-key-attention_panel")
+        heads, scores = box(page, ".st-key-heads .grid .stage"), box(page, ".st-key-scores .vt-section")
+        # Two layers of thumbnails fill the height but for the title, the numbers of the heads and the legend.
+        assert (heads["height"] - 34 - 18 - 34) / 2 - 4 >= least
+        assert panel["x"] == links["x"] and 0 <= panel["y"] - links["y"] - links["height"] <= 40
+        assert scores["x"] == heads["x"] and 0 <= scores["y"] - heads["y"] - heads["height"] <= 80
+
+
 def test_the_whole_runs_of_a_and_b_are_in_view_together(app_server, browser):
     pin = {"pin_checkpoint": "numbers-any", "pin_text": "1984"}
     with opened(browser, app_server, checkpoint="numbers-any", text="29,284.30", run_view="whole", **pin) as page:

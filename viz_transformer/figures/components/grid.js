@@ -144,19 +144,21 @@ function makeGrid(root) {
     ]
   }
 
-  // ---- where things are: the largest thumbnails that fit into the width and the reserved height, on a projector into
-  // all the room that a picture has there
+  // ---- where things are: the largest thumbnails that fit into the width and the reserved height, beside a map or on a
+  // projector into all the room that a picture has there; beside a map they are followed by what belongs to them
 
   function measure() {
     const z = zoom(root)
     const width = root.clientWidth
     const { top, bottom } = head.sizes
-    const tall = z > 1 ? tallness(root, head.height) : head.height
+    const beside = head.compact && z === 1
+    const tall = z > 1 || beside ? tallness(root, head.height) : head.height
     const room = tall - (top + bottom) * z
     const sizes = z > 1 ? { ...head.sizes, most: room / z } : head.sizes
     const given = { layers, heads, sequence: sequence(), sizes, compact: head.compact }
     const found = sorting ? placeSorted(given, width, room, z) : placeInPlace(given, width, room, z)
-    const height = Math.max(tall, found.used + (top + bottom) * z)
+    const used = found.used + (top + bottom) * z
+    const height = beside ? used : Math.max(tall, used)
     return { ...found, z, width, height, byIndex: new Map(found.items.map((item) => [item.index, item])) }
   }
 

@@ -12,6 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from viz_transformer.figures import labels
 from viz_transformer.figures.components import payload
+from viz_transformer.figures.components.matrix import HEIGHT
 from viz_transformer.figures.theme import MOST_HEADS
 from viz_transformer.model.kinds import KindName
 from viz_transformer.sentences import counted
@@ -20,7 +21,7 @@ LARGEST_SIDE = 64
 """Maps of more tokens a side are max-pooled to this many."""
 
 FINE_SIDE = 48
-"""Maps of more tokens a side have cells smaller than a pixel of a compact thumbnail: they get 9 colours, others 16."""
+"""Maps of more tokens a side have cells of about a pixel: they get 9 colours, others 16."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -59,7 +60,7 @@ class _Sizes:
     caption_width: int = 30  # five letters
 
 
-_COMPACT = _Sizes(most=48, wanted=32, gap=4, area=150, width=354)  # beside a map
+_COMPACT = _Sizes(most=144, wanted=32, gap=4, area=HEIGHT, width=386)  # beside a map, and no higher than it
 _FULL = _Sizes(most=72, wanted=28, gap=6, area=620, width=992)
 
 
@@ -85,10 +86,10 @@ def grid_payload(
 
     maps: [L, H, Q, K], or L arrays [H, Q, K]; at least 0, or NaN, which is dotted and hides what it is pooled with.
     mask: anything that broadcasts to [L, H, Q, K], True = may attend; a masked cell that has weight all the same is
-    drawn with its weight. there: the same, False where the run has no number, which stays blank. `compact` puts layers
-    side by side where they fit; `unit` are the words of the legend, `name` is a file name. key_heads: how many heads of
-    keys the heads of a layer share, in turn; None: each has its own. tokens: how many queries and keys there are, where
-    maps, mask and there are what `thumbnails` made of them.
+    drawn with its weight. there: the same, False where the run has no number, which stays blank. `compact` is beside a
+    map, with layers side by side where that makes them larger; `unit` are the words of the legend, `name` is a file
+    name. key_heads: how many heads of keys the heads of a layer share, in turn; None: each has its own. tokens: how
+    many queries and keys there are, where maps, mask and there are what `thumbnails` made of them.
     Raises ValueError for shapes that do not fit, and for weights below 0 or infinite.
     """
     layers = [np.asarray(layer, dtype=np.float32) for layer in maps]
@@ -146,7 +147,10 @@ def _sizes(compact: bool, grouped: bool) -> _Sizes:
 
 
 def grid_height(layers: int, heads: int, *, compact: bool = False, sortable: bool = True, grouped: bool = False) -> int:
-    """The height in pixels that the grid takes in its width in place, and sorted unless that is much more."""
+    """The height in pixels that the grid takes in its width in place, and sorted unless that is much more; of a compact
+    one that of the map beside it, of which it takes what it needs."""
+    if compact:
+        return HEIGHT
     sizes = _sizes(compact, grouped)
     size, in_place = _in_place(layers, heads, sizes, compact)
     flows = [_flow(layers * heads, s, sizes) for s in range(size, min(size, sizes.least) - 1, -1)]
