@@ -9,7 +9,7 @@ import pytest
 import torch
 from backwards import backwards_codecs, backwards_pairs
 
-from viz_transformer.train.data import Batch, Batches, EncodedPairs, TrainingOrder
+from viz_transformer.train.data import Batch, Batches, EncodedPairs, EncodedText, TrainingOrder
 
 PAIRS = backwards_pairs(seed=0, n=300)
 CODECS = backwards_codecs()
@@ -88,3 +88,36 @@ def test_a_pair_that_is_too_long_is_refused_with_its_line():
     line = next(i for i, (source, _) in enumerate(PAIRS, start=1) if len(source) == 8)
     with pytest.raises(ValueError, match=rf"train.tsv, pair {line}: the source has 10 tokens, .* at most 9"):
         encoded(limit=9)
+
+
+class Elsewhere(torch.Tensor):
+    """Numbers that say of themselves that they are on a GPU."""
+
+    @property
+    def device(self) -> torch.device:  # type: ignore[override]
+        return torch.device("cuda")
+
+
+@pytest.mark.parametrize("examples", [encoded(), EncodedText(torch.arange(300), 12)])
+def test_examples_held_by_a_device_give_the_same_batches(
+    examples: EncodedPairs | EncodedText, monkeypatch: pytest.MonkeyPatch
+):
+    order = TrainingOrder(examples, tokens=120, seed=1)
+    before = [order[step] for step in range(order.steps(1))]
+    moved: list[object] = []
+    own = torch.Tensor.to
+
+    def to(self: torch.Tensor, *given: object, **options: object) -> torch.Tensor:
+        if given and given[0] == torch.device("cuda"):
+            moved.append(self)
+            return self.as_subclass(Elsewhere)
+        return own(self.as_subclass(torch.Tensor), *given, **options)  # type: ignore[call-overload, no-any-return]
+
+    monkeypatch.setattr(torch.Tensor, "to", to)
+    examples.hold_on(torch.device("cuda"))
+    held = len(moved)
+    after = [order[step] for step in range(order.steps(1))]
+    assert held == len(moved) - len(after)  # of a batch only its indices travel
+    for a, b in zip(before, after, strict=True):
+        assert all(x is y is None or torch.equal(x, y.as_subclass(torch.Tensor)) for x, y in zip(a, b, strict=True))
+        assert all(isinstance(side, Elsewhere) for side in b if side is not None)

@@ -27,7 +27,7 @@ from viz_transformer.train import run as training
 from viz_transformer.train.keeper import last_path, mean_loss
 from viz_transformer.train.module import rate_factor
 from viz_transformer.train.run import train
-from viz_transformer.train.tasks.task import evenly
+from viz_transformer.train.tasks.task import Plan, evenly
 
 STEPS = 24
 METRICS = (
@@ -381,3 +381,28 @@ def test_a_writer_of_lower_case_is_right_whatever_the_case_of_the_target(monkeyp
         model=ckpt.config, codecs=(ckpt.source_codec, lower), held_out=[("ab", "Yz"), ("b", "W")]
     )
     assert training._right(material, ckpt.model.state_dict(), material.held_out) == 1
+
+
+@pytest.mark.parametrize("optimizer", ["adamw", "muon-float32"])
+def test_on_a_gpu_it_learns_in_bfloat16_beside_weights_in_float32(
+    data: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, optimizer: str
+):
+    """The plan of a GPU, followed by the CPU; a saved training goes on wherever the plan is the same."""
+    seen: list[Any] = []
+
+    class Look(Callback):
+        def on_train_batch_end(self, trainer: Any, module: Any, *_: Any) -> None:
+            seen.append((trainer.precision, module.plan.optimizer, {p.dtype for p in module.model.parameters()}))
+
+    cpu = run(data, tmp_path / "cpu", optimizer=optimizer)
+    own = Plan.on
+    monkeypatch.setattr(Plan, "on", lambda self, device: own(self, "cuda"))
+    gpu = run(data, tmp_path / "gpu", stop=10, optimizer=optimizer)
+    gpu |= run(data, tmp_path / "gpu", resume=True, optimizer=optimizer)
+    train(backwards_task(optimizer=optimizer), data=data, out=tmp_path / "few", steps=2, callbacks=[Look()], quiet=True)
+    used = {"adamw": "adamw", "muon-float32": "muon"}[optimizer]
+    assert seen == [("bf16-mixed", used, {torch.float32})] * 2
+    assert cpu.keys() == gpu.keys() and cpu != gpu
+    assert gpu[STEPS] == pytest.approx(cpu[STEPS], rel=0.05)  # bfloat16 rounds to 0.4 %, at each of 24 steps
+    monkeypatch.undo()
+    assert own(Plan(epochs=1, batch_tokens=1, peak_rate=1, warmup=1), "cpu").precision == "32-true"

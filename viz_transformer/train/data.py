@@ -37,6 +37,9 @@ class Examples(Protocol):
     def read_lengths(self) -> dict[str, int]:
         """The most tokens that each stack reads of an example, by side: so many positions are trained."""
 
+    def hold_on(self, device: torch.device) -> None:
+        """Keep all examples in the memory of the device from now on: batches are made there."""
+
 
 class EncodedPairs:
     """All pairs as padded ids: `src` [N, S], `tgt` [N, T] (int16 or int32), and how long each is.
@@ -83,6 +86,7 @@ class EncodedPairs:
         """The pairs at these indices, cut to the longest of them."""
         longest_src = int(self.src_lengths[indices].max())
         longest_tgt = int(self.tgt_lengths[indices].max())
+        indices = indices.to(self.src.device)
         return self.src[indices, :longest_src].long(), self.tgt[indices, :longest_tgt].long()
 
     def batches(self, tokens: int) -> list[Batch]:
@@ -93,6 +97,10 @@ class EncodedPairs:
     def read_lengths(self) -> dict[str, int]:
         """The longest source, and the longest target without its last token, which is only predicted."""
         return {"source": int(self.src_lengths.max()), "target": int(self.tgt_lengths.max()) - 1}
+
+    def hold_on(self, device: torch.device) -> None:
+        """Keep the ids in the memory of the device; the lengths, which only batches are planned by, stay."""
+        self.src, self.tgt = self.src.to(device), self.tgt.to(device)
 
 
 class EncodedText:
@@ -120,6 +128,10 @@ class EncodedText:
         """A window."""
         return {"target": self.window}
 
+    def hold_on(self, device: torch.device) -> None:
+        """Keep the text in the memory of the device."""
+        self.ids = self.ids.to(device)
+
     def evenly(self, n: int) -> EncodedText:
         """The same text with n windows at even distances."""
         step = max(1, len(self.starts) // n)
@@ -128,7 +140,7 @@ class EncodedText:
     def batch(self, indices: Tensor) -> Batch:
         """The windows at these indices, with the token after each: no source, [B, window + 1]."""
         places = self.starts[indices][:, None] + torch.arange(self.window + 1)
-        return None, self.ids[places]
+        return None, self.ids[places.to(self.ids.device)]
 
     def batches(self, tokens: int) -> list[Batch]:
         """All windows once, in batches of at most `tokens` tokens: for measuring."""

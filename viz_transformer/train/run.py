@@ -83,8 +83,9 @@ def train(
     `start_from`: a checkpoint of the same model and vocabularies whose weights are learnt on from; the optimiser starts
     anew, and the card names it. `peak_rate` replaces the plan's, `epochs` or `steps` its length; given with `resume`,
     the learning rate follows the new length from there on, and the card states both. `device`: auto (CUDA where there
-    is one), cpu or cuda; `devices`, `nodes`, `strategy` are Lightning's. SIGINT and SIGTERM save the step that is under
-    way and raise Stopped; `stop` is given by who listens to them already.
+    is one), cpu or cuda (in bfloat16 beside weights in float32, with all data in its memory); `devices`, `nodes`,
+    `strategy` are Lightning's. SIGINT and SIGTERM save the step that is under way and raise Stopped; `stop` is given by
+    who listens to them already.
     Raises ValueError for unknown tasks, missing or bad data, a `resume` that does not fit the saved state, a
     `start_from` that is another model, and while another training runs in `out`; OutputError if the disk is full, in
     which case the last saved step stays.
@@ -150,6 +151,7 @@ def train(
         if watched:
             keeper.count, keeper.counted = partial(_right, material, pairs=watched), len(watched)
         keeper.reporter.phase("preparing")
+        plan = task.plan.on(accelerator)
         held.enter_context(_quiet_lightning())
         trainer = Trainer(
             accelerator={"cuda": "gpu"}.get(accelerator, accelerator),
@@ -157,7 +159,7 @@ def train(
             num_nodes=nodes,
             strategy=strategy,
             plugins=[WholeFiles()],
-            precision=task.plan.precision,
+            precision=plan.precision,
             max_epochs=1,  # one long epoch: the order of the batches knows the epochs
             callbacks=[keeper, *callbacks, *_progress_bar(quiet)],
             enable_progress_bar=not quiet,
@@ -165,9 +167,10 @@ def train(
             enable_checkpointing=False,
             enable_model_summary=False,
             use_distributed_sampler=False,
-            gradient_clip_val=task.plan.clip,
+            gradient_clip_val=plan.clip,
         )
-        module = TrainingModule(model, order, task.plan, total=max(1, length // trainer.world_size))
+        material.train.hold_on(trainer.strategy.root_device)
+        module = TrainingModule(model, order, plan, total=max(1, length // trainer.world_size))
         saved = last_path(state) if resume and last_path(state).is_file() else None
         trainer.fit(module, ckpt_path=saved, weights_only=True)
         stop.waits, stop.place = False, "before the checkpoint was complete"

@@ -72,6 +72,13 @@ class Plan:
         if not 0 <= self.consistency < math.inf:
             raise ValueError(f"consistency={self.consistency} must be at least 0 and finite")
 
+    def on(self, device: str) -> Plan:
+        """The plan as it is followed there: a GPU computes in bfloat16, beside weights in float32."""
+        if device != "cuda":
+            return self
+        optimizer = "muon" if self.optimizer == "muon-float32" else self.optimizer
+        return replace(self, precision="bf16-mixed", optimizer=optimizer)
+
     def with_snapshots(self, length: int, kept: Iterable[int] = ()) -> Plan:
         """The plan with the steps at which a training of this length keeps its weights; `kept`: did so already."""
         spread = (round(length * (i / self.spread) ** 3) for i in range(self.spread + 1)) if self.spread else ()
