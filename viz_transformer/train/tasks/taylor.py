@@ -81,19 +81,22 @@ class Renaming:
         def varied(batch: Batch, generator: torch.Generator) -> Batch:
             src, tgt = batch
             assert src is not None
-            used = torch.zeros(len(src), len(self.symbols), dtype=torch.bool)
-            for ids, places_of in zip((src, tgt), places, strict=True):
+            here = src.device
+            letters = [each.to(here) for each in places]
+            used = torch.zeros(len(src), len(self.symbols), dtype=torch.bool, device=here)
+            for ids, places_of in zip((src, tgt), letters, strict=True):
                 used |= (ids[:, :, None] == places_of).any(dim=1)
-            drawn = torch.rand(used.shape, generator=generator).argsort(dim=1)  # [B, symbols]
-            chosen = torch.zeros_like(used).scatter(1, drawn, torch.arange(used.size(1)) < used.sum(1, keepdim=True))
+            drawn = torch.rand(used.shape, generator=generator, device=generator.device).to(here).argsort(dim=1)
+            ordered = torch.arange(used.size(1), device=here)  # [B, symbols]
+            chosen = torch.zeros_like(used).scatter(1, drawn, ordered < used.sum(1, keepdim=True))
             in_order = chosen.logical_not().to(torch.uint8).argsort(dim=1, stable=True)  # the chosen ones first
             names = in_order.gather(1, (used.cumsum(dim=1) - 1).clamp(min=0))  # [B, symbols] -> new symbol
             src, tgt = (
-                torch.arange(size)
+                torch.arange(size, device=here)
                 .repeat(len(src), 1)
                 .scatter(1, places_of.repeat(len(src), 1), torch.where(used, places_of[names], places_of))
                 .gather(1, ids)
-                for ids, places_of, size in zip((src, tgt), places, sizes, strict=True)
+                for ids, places_of, size in zip((src, tgt), letters, sizes, strict=True)
             )
             return src, tgt
 
