@@ -71,7 +71,7 @@ def taylor() -> PairTask:
     return replace(task, train=(train, *task.train[1:]), validation=validation, test=test, model=model)
 
 
-RECIPES: Mapping[str, Recipe] = {"taylor": Recipe(task=taylor(), batch_tokens=32_768, peak_rate=3e-3)}
+RECIPES: Mapping[str, Recipe] = {"taylor": Recipe(task=taylor(), batch_tokens=98_304, peak_rate=3e-3)}
 
 
 @dataclass
@@ -227,7 +227,8 @@ class Pool:
                 stop = min(end, start + max(1, tokens // (length + tgts[start])))
                 while stop - start > 1 and (stop - start) * (length + tgts[stop - 1]) > tokens:
                     stop -= max(1, (stop - start) // 20)
-                found.append((where[start:stop], int(length), tgts[stop - 1]))
+                whole = min(-8 * (-tgts[stop - 1] // 8), self.tgt.size(1))  # fewer shapes, whose memory is used again
+                found.append((where[start:stop], int(length), whole))
                 start = stop
         if generator is None:
             return found
@@ -497,6 +498,9 @@ def train(
 ) -> None:
     """Train these prepared recipes one after the other, each for its share of the seconds."""
     chosen = torch.device("cuda" if device == "auto" and torch.cuda.is_available() else device.replace("auto", "cpu"))
+    torch.backends.cuda.enable_cudnn_sdp(
+        False
+    )  # it plans anew for each shape of a batch, which takes longer than a step
     until = time.monotonic() + seconds
     for number, path in enumerate(files):
         prepared = read_prepared(path)
