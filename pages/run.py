@@ -20,7 +20,7 @@ from viz_transformer.ui.components.pictures import chip_rows, matrix, scrubber
 from viz_transformer.ui.components.pictures import slider as number_slider
 from viz_transformer.ui.components.pictures import whole as whole_picture
 from viz_transformer.ui.frame import controls, frame, links, pictures, projector, questions, text
-from viz_transformer.ui.pages.run import answers, notation_view, passing, recorded, what_view
+from viz_transformer.ui.pages.run import answers, passing, recorded, what_view
 from viz_transformer.ui.pages.run.fields import FIELDS
 from viz_transformer.ui.pages.run.recorded import Recording
 from viz_transformer.ui.pages.run.words import FROM_ZERO, RECORDED_RUN, live
@@ -83,8 +83,6 @@ def inputs(summary: Summary | None) -> tuple[DeltaGenerator | None, DeltaGenerat
         key, text_now = "run_example", state.SHARED.now().text
         st.session_state[key] = text_now if text_now in offered else None
         with middle.container(horizontal=True, key="run_offers"):
-            if whole:
-                notation_view.show(summary)
             st.pills(
                 "Examples",
                 offered,
@@ -209,17 +207,15 @@ def in_large(answer: str, lead: str = "") -> None:
 
 
 def remarks(shown: Shown) -> list[str]:
-    """What there is to say: first about the text that was typed, as only two lines are in view at once."""
+    """What there is to say beside the headline: first about the text that was typed, as only two lines are in view at
+    once."""
     ckpt, run = shown.ckpt, shown.run
     sentences = []
     if without := describe.without_tensors(ckpt.card):
         sentences.append(f"{without}.")
-    if unknown := labels.unknown_sentence(hidden_texts(ckpt, run.trace)):
-        sentences.append(unknown)
+    sentences += judgement(shown).notes
     if other := round_trip_sentence(ckpt, shown.text):
         sentences.append(other)
-    if long := length_sentence(ckpt, run):
-        sentences.append(long)
     sentences += state.remarks()
     if read := shown.how.read.words():
         sentences.append(f"The text is read {', '.join(read)}.")
@@ -275,10 +271,10 @@ def show_recording(summary: Summary, recording: Recording) -> None:
 def ask(both: frame.Runs, drawn: Picture | None, first_row: int | None = None) -> None:
     """The page's question about this map; none where there is none. first_row: as `frame.of_run` has it."""
     shown = both.main
-    if not shown.ckpt.anatomy.writes and (found := reading_view.question(shown)) is not None:
-        questions.show(asked, found)
-    elif drawn is not None:
-        questions.show(asked, questions.of_one(both, drawn, question.chosen_question(shown, drawn, first_row)))
+    found = None if shown.ckpt.anatomy.writes else reading_view.question(shown)
+    if found is None and drawn is not None:
+        found = questions.of_one(both, drawn, question.chosen_question(shown, drawn, first_row))
+    questions.show(asked, found, judgement(shown))
 
 
 def show_whole(both: frame.Runs) -> None:
@@ -372,8 +368,6 @@ if has_answer_line(summary):
     with st.container(horizontal=True, vertical_alignment="center", key="answer"):
         answer = st.container()
         if not whole:
-            if not isinstance(summary, str):
-                notation_view.show(summary)
             if not isinstance(summary, str | RecordingSummary):
                 with st.container(width="content"):
                     view_switch()
@@ -400,9 +394,9 @@ if both is None and not isinstance(summary, str | RecordingSummary):
         with panel:
             site_controls(summary.anatomy)
 if both is not None:
-    from viz_transformer.analysis.inputs.hidden_texts import hidden_texts
     from viz_transformer.ui.frame import steps
-    from viz_transformer.ui.frame.strip import answer_text, length_sentence, round_trip_sentence
+    from viz_transformer.ui.frame.judging import judgement
+    from viz_transformer.ui.frame.strip import answer_text, round_trip_sentence
     from viz_transformer.ui.pages.run import (
         ahead_view,
         formula,

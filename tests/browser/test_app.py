@@ -95,6 +95,24 @@ def test_what_the_model_is_stands_in_the_recorded_first_paint_and_moves_nothing(
         assert (what.bounding_box(), question.bounding_box()) == before
 
 
+def test_an_answer_that_is_not_to_be_trusted_says_so_first_and_one_click_asks_what_is_meant(app_server, browser):
+    with opened(browser, app_server, text="12.5%", run_view="whole") as page:
+        doubt, known = page.locator(".vt-doubt"), page.locator(".known")
+        expect(doubt).to_contain_text("Not to be trusted: “")
+        expect(known).to_have_text("!doubtful")
+        assert known.get_attribute("title").startswith("Not to be trusted")
+        question = page.locator(".vt-question").bounding_box()
+        assert doubt.bounding_box()["y"] < question["y"]
+        assert question["y"] + question["height"] <= page.locator(BOX).bounding_box()["y"]
+        button = page.locator(".st-key-doubt_way_0 button")
+        expect(button).to_have_text(re.compile("Try 12.\u2060?5"))
+        assert button.evaluate("(it) => it.scrollWidth <= it.clientWidth")
+        button.click()
+        expect(page.locator(BOX)).to_have_value("12.5")
+        expect(known).to_have_text("✓right")
+        expect(doubt).to_have_count(0)
+
+
 SIGN_TO_WORD = """(icon) => {
   const [sign, words] = [icon.firstChild, icon.nextSibling].map((text) => {
     const range = document.createRange()
@@ -395,7 +413,7 @@ def test_nothing_moves_when_the_selection_changes_or_a_text_cannot_be_read(app_s
 def test_markup_in_the_text_is_shown_and_never_read(app_server, browser):
     text = '<img src=x onerror="alert(1)"><b>1</b>&amp;'
     with opened(browser, app_server, text=text) as page:
-        expect(page.locator(".st-key-status")).to_contain_text("not in the vocabulary")
+        expect(page.locator(".vt-doubt")).to_contain_text("never in the training numbers")
         expect(page.locator("button.chip.unknown .note").first).to_have_text("<")
         expect(page.locator(BOX)).to_have_value(text)
         stage = drawn(page, MATRIX)
@@ -411,8 +429,8 @@ def test_bad_input_gets_a_sentence_above_the_box_and_no_traceback_in_the_log(app
         for text, place, sentence in (
             ("", ".st-key-problem", "The text is empty"),
             ("7" * 10_000, ".st-key-problem", "Source has 10,002 tokens"),
-            ("🙂 and שלום", ".st-key-status", "not in the vocabulary"),
-            ("1\u0007\u001b\u202e2", ".st-key-status", "not in the vocabulary"),
+            ("🙂 and שלום", ".st-key-doubt", "never in the training numbers"),
+            ("1\u0007\u001b\u202e2", ".st-key-doubt", "never in the training numbers"),
         ):
             type_text(page, text)
             said = page.locator(place)

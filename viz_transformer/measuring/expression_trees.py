@@ -23,6 +23,17 @@ class ExpressionError(ValueError):
     """What is wrong with a text, in words that go on after its name: `divides by zero`."""
 
 
+class UnexpectedError(ExpressionError):
+    """A token stands where another is wanted; `clause`: what was expected, `advice`: what to write, if it is clear."""
+
+    def __init__(self, wanted: str, tokens: list[str], place: int) -> None:
+        token = _short(tokens[place])
+        super().__init__(f"has “{token}” where {wanted} should stand")
+        self.clause = f"expected {wanted} before “{token}”"
+        before = tokens[place - 1] if place else ""
+        self.advice = f" Write {before}({token})." if before in FUNCTIONS and tokens[place].isalnum() else ""
+
+
 @dataclass(frozen=True)
 class Number:
     value: int
@@ -142,7 +153,7 @@ class _Reader:
     def _unexpected(self, wanted: str) -> ExpressionError:
         if self.place == len(self.tokens):
             return ExpressionError(f"ends where {wanted} should follow")
-        return ExpressionError(f"has “{_short(self.tokens[self.place])}” where {wanted} should stand")
+        return UnexpectedError(wanted, self.tokens, self.place)
 
     def _sum(self) -> Tree:
         sign = self._next("+", "-")

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import random
+import re
 import time
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -260,7 +262,7 @@ def test_an_answer_cut_off_anywhere_is_not_right():
     kinds = [verdict(LAURENT_SOURCE, LAURENT[:end]).kind for end in range(len(LAURENT))]
     assert set(kinds) == {"wrong", "unreadable"}
     assert verdict(LAURENT_SOURCE, "1/(f*x)+x*(f/6+").sentence == (
-        "Cannot be read: the answer ends where a number, a name or a parenthesis should follow."
+        "Not checked: the answer ends where a number, a name or a parenthesis should follow."
     )
 
 
@@ -311,9 +313,24 @@ def test_what_is_no_expression_is_refused_with_the_reason(text: str, reason: str
     with pytest.raises(ExpressionError) as caught:
         parse(text)
     assert str(caught.value) == reason
-    assert verdict(text, SIN).sentence == f"Cannot be read: the source {reason}."
-    found = verdict("sin(a*x)", text)
-    assert (found.kind, found.sentence) == ("unreadable", f"Cannot be read: the answer {reason}.")
+    found, other = verdict(text, SIN), verdict("sin(a*x)", text)
+    assert found.kind == other.kind == "unreadable"
+    if where := re.fullmatch("has (.*) where (.*) should stand", reason):
+        found, other = (replace(each, sentence=each.sentence.partition(" Write ")[0]) for each in (found, other))
+        assert found.sentence == f"Not checked: expected {where[2]} before {where[1]} in the source."
+        assert other.sentence == f"Not checked: expected {where[2]} before {where[1]} in the answer."
+    else:
+        assert found.sentence == f"Not checked: the source {reason}."
+        assert other.sentence == f"Not checked: the answer {reason}."
+
+
+def test_a_function_without_parentheses_is_not_called_wrong_and_how_to_write_it_is_said():
+    found = verdict("tan x", "x+x**3/3+2*x**5/15+O(x**6)")
+    assert (found.kind, found.sentence) == (
+        "unreadable",
+        "Not checked: expected “(” before “x” in the source. Write tan(x).",
+    )
+    assert "Write" not in verdict("sin +", SIN).sentence
 
 
 @pytest.mark.parametrize(
@@ -342,22 +359,22 @@ def test_what_has_no_series_within_the_limits_is_given_up_soon(source: str, reas
     start = time.process_time()
     found = verdict(source, SIN)
     assert time.process_time() - start < 3
-    assert (found.kind, found.sentence) == ("unreadable", f"Cannot be compared: the source {reason}.")
+    assert (found.kind, found.sentence) == ("unreadable", f"Not checked: the source {reason}.")
     with pytest.raises(ExpressionError, match=reason):
         series(source)
 
 
 def test_an_answer_is_worked_out_within_the_limits_too():
-    assert verdict("x", "1/(x-x)").sentence == "Cannot be compared: the answer divides by zero."
-    assert verdict("x", "(a+b+c+d+f+g)**100").sentence == "Cannot be compared: the answer is too large to be computed."
+    assert verdict("x", "1/(x-x)").sentence == "Not checked: the answer divides by zero."
+    assert verdict("x", "(a+b+c+d+f+g)**100").sentence == "Not checked: the answer is too large to be computed."
 
 
 def test_o_terms_and_functions_stand_on_their_own_side():
     assert verdict("x+O(x**6)", "x+O(x**6)").sentence == (
-        "Cannot be read: the source has an O term, which belongs in the answer."
+        "Not checked: the source has an O term, which belongs in the answer."
     )
     assert verdict("sin(a*x)", "sin(a*x)+O(x**6)").sentence == (
-        "Cannot be read: the answer has sin: a series has powers of x alone."
+        "Not checked: the answer has sin: a series has powers of x alone."
     )
 
 

@@ -20,7 +20,7 @@ from viz_transformer.figures.architecture import architecture
 from viz_transformer.figures.components import payload
 from viz_transformer.figures.components.architecture import architecture_payload
 from viz_transformer.figures.components.beam_tree import beam_tree_payload
-from viz_transformer.figures.components.chips import MANY, Chip, ChipRow, Editing
+from viz_transformer.figures.components.chips import MANY, Chip, ChipRow, Editing, RowMark
 from viz_transformer.figures.components.grid import GridScore, grid_payload
 from viz_transformer.figures.components.lines import MOST_TOKENS, lines_payload
 from viz_transformer.figures.components.locator import Looks, locator_data
@@ -161,7 +161,7 @@ def _chips() -> Iterator[Any]:
     written = Chip(token="a", original="a", side="target", position=0, probability=0.25, differs=True)
     editing = Editing(field="text", text="ä", said="Edit the text")
     yield ChipRow(label="reads", chips=[read] * MANY, field="i", letters=True, edit=editing).data()
-    yield ChipRow(label="writes", chips=[written], apart=True).data()
+    yield ChipRow(label="writes", chips=[written], apart=True, mark=RowMark("right", "Right: by a rule.")).data()
 
 
 def _rail() -> Iterator[Any]:

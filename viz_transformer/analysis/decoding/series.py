@@ -56,10 +56,10 @@ def verdict(source: str, answer: str) -> Verdict:
         part = "source"
         wanted = arithmetic.series(asked.tree)
         return _compared(arithmetic, wanted, written, given.order)
-    except _SeriesError as error:
-        return Verdict("unreadable", f"Cannot be compared: the {part} {error}.")
+    except trees.UnexpectedError as error:
+        return Verdict("unreadable", f"Not checked: {error.clause} in the {part}.{error.advice}")
     except trees.ExpressionError as error:
-        return Verdict("unreadable", f"Cannot be read: the {part} {error}.")
+        return Verdict("unreadable", f"Not checked: the {part} {error}.")
 
 
 def series(source: str) -> dict[int, str]:

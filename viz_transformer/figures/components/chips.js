@@ -121,6 +121,18 @@ const editor = (line, chips, edit, take) => {
 const isWritten = (/** @type {ChipRow} */ row) =>
   row.field === "t" && row.chips.some((chip) => chip.share !== undefined)
 
+const SIGNS = /** @type {Record<string, string>} */ ({ right: "✓", wrong: "✕", doubtful: "!" })
+
+/** What is known of an answer: a sign, a word, and the sentence as a hint. */
+const knownOf = (/** @type {{kind: string, said: string}} */ { kind, said }) => {
+  const made = element("span", `known ${kind}`)
+  const sign = element("span", "sign", SIGNS[kind])
+  sign.setAttribute("aria-hidden", "true")
+  made.append(sign, element("span", "word", kind))
+  made.title = said
+  return made
+}
+
 /**
  * @param {ChipRow} row
  * @param {(text: {field: string, text: string}) => void} write
@@ -137,7 +149,8 @@ const rowOf = (row, write, toggle) => {
   const box = edit && editor(line, chips, edit, (text) => write({ field: edit.field, text }))
   const lead = element("span", "lead")
   const play = toggle && button("tool play", undefined, PLAY_STEPS, toggle)
-  lead.append(element("span", "label", row.label), ...(box ? [box.begin] : []), ...(play ? [play] : []))
+  const known = row.mark ? [knownOf(row.mark)] : []
+  lead.append(element("span", "label", row.label), ...known, ...(box ? [box.begin] : []), ...(play ? [play] : []))
   const say = play ? announcer(lead) : null
   line.append(lead, chips)
   const { start, begin } = box ?? {}

@@ -83,13 +83,22 @@ class Editing:
     said: str
 
 
+@dataclass(frozen=True)
+class RowMark:
+    """What is known of an answer, in a word and a sentence."""
+
+    kind: Literal["right", "wrong", "doubtful"]
+    said: str
+
+
 @dataclass(frozen=True, kw_only=True)
 class ChipRow:
     """A labelled row of chips. With a `field` they can be picked: the first is position `first` of that field.
 
     side: whose tokens these are; at: the position that the first of them has as a key of attention. letters: whether
     each chip is a character of a text, so that many of them are drawn as one. edit: how the row is written anew; None
-    for one that cannot be. apart: it is of another run than the page's map, whose weights do not tint it.
+    for one that cannot be. apart: it is of another run than the page's map, whose weights do not tint it. mark: what is
+    known of its answer.
     """
 
     label: str
@@ -101,6 +110,7 @@ class ChipRow:
     letters: bool = False
     edit: Editing | None = None
     apart: bool = False
+    mark: RowMark | None = None
 
     def data(self) -> dict[str, Any]:
         chips = [chip.data() for chip in self.chips]
@@ -117,4 +127,6 @@ class ChipRow:
             data["edit"] = asdict(self.edit)
         if self.apart:
             data["apart"] = True
+        if self.mark is not None:
+            data["mark"] = asdict(self.mark)
         return data

@@ -6,7 +6,7 @@ The card's entry is `notation`, an object with its `kind` and the settings of th
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, Protocol
+from typing import Any, ClassVar, Protocol
 
 from viz_transformer.sentences import quoted
 from viz_transformer.text.notation.expressions import Expressions
@@ -29,10 +29,15 @@ CARD_KEY = "notation"
 
 
 class Notation(Protocol):
-    """How the sources of a model's training were written."""
+    """How the sources of a model's training were written; `noun` is what they were."""
+
+    noun: ClassVar[str]
 
     def read(self, text: str) -> Reading:
         """Whether the text is written so; if not, what it would be, where that can be said."""
+
+    def strange(self, text: str) -> tuple[str, ...]:
+        """Words and signs of the text that no text of training had, in their order."""
 
     def words(self) -> str:
         """The notation in words, as a phrase."""

@@ -17,6 +17,7 @@ from viz_transformer.text.notation.reading import (
     Settings,
     check_characters,
     check_count,
+    words_and_signs,
 )
 from viz_transformer.text.notation.rewriting import VARIABLE, UnclearError, rewritten
 
@@ -33,6 +34,7 @@ class Expressions(Settings):
     """
 
     kind: ClassVar[str] = "expressions"
+    noun: ClassVar[str] = "expressions"
     functions: tuple[str, ...]
     symbols: str
     largest: int
@@ -66,7 +68,7 @@ class Expressions(Settings):
                 raise UnclearError
             tokens = rewritten(text, self.functions, self.symbols)
         except UnclearError:
-            return Reading(inside=False, said=self._names())
+            return Reading(inside=False, said=self._names(), read=False)
         said, written = self._not_learned(tokens), "".join(tokens)
         if written != "".join(text.split()):
             return Reading(inside=False, offered=written, lead=WRITTEN if said else LEARNED, said=said)
@@ -78,6 +80,11 @@ class Expressions(Settings):
             return Reading(inside=False, said=said)
         said = f"{said} With {symbol} = 1 that is what was typed."
         return Reading(inside=False, offered="".join(general), lead=f"with a constant, {LEARNED}", said=said)
+
+    def strange(self, text: str) -> tuple[str, ...]:
+        known = {VARIABLE, *self.functions, *self.symbols}
+        parts = words_and_signs(text, "0123456789+-*/()")
+        return tuple(part for part in parts if part not in known)
 
     def _names(self) -> str:
         return (

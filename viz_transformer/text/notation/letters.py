@@ -22,6 +22,7 @@ class Letters(Settings):
     """1 to `longest` of these lower-case letters. Raises ValueError for settings out of bounds."""
 
     kind: ClassVar[str] = "letters"
+    noun: ClassVar[str] = "strings"
     letters: str
     longest: int
 
@@ -45,7 +46,10 @@ class Letters(Settings):
         if typed.isascii() and {*typed.lower()} <= letters:
             lead = WRITTEN if too_long else LEARNED
             return Reading(inside=False, offered=typed.lower(), lead=lead, said=too_long)
-        return Reading(inside=False, said=f"This model learned {self._which()} only. {too_long}".rstrip())
+        return Reading(inside=False, said=f"This model learned {self._which()} only. {too_long}".rstrip(), read=False)
+
+    def strange(self, text: str) -> tuple[str, ...]:
+        return tuple(dict.fromkeys(sign for sign in text.strip() if sign not in self.letters))
 
     def _which(self) -> str:
         run = self.letters in ascii_lowercase and len(self.letters) > 2

@@ -15,6 +15,7 @@ from viz_transformer.text.notation.reading import (
     Reading,
     Settings,
     check_count,
+    words_and_signs,
 )
 
 MINUS = "\N{MINUS SIGN}"
@@ -80,7 +81,7 @@ def _reading(text: str, decimals: int, only: str, judged: Callable[[str, _Number
         return INSIDE
     number = _parsed(typed) if len(typed) <= LONGEST_TEXT else None
     if number is None:
-        return Reading(inside=False, said=f"This model learned numbers only, {only}.")
+        return Reading(inside=False, said=f"This model learned numbers only, {only}.", read=False)
     beyond, own, (offered, rounded) = judged(typed, number)
     if own:
         return Reading(inside=False, said=beyond) if beyond else INSIDE
@@ -94,6 +95,7 @@ class Numbers(Settings):
     `largest`. Raises ValueError for settings out of bounds."""
 
     kind: ClassVar[str] = "numbers"
+    noun: ClassVar[str] = "numbers"
     decimals: int
     largest: int
 
@@ -113,6 +115,9 @@ class Numbers(Settings):
         own = form is not None and len(form["decimals"]) == self.decimals
         return beyond, own, number.written(self.decimals, exactly=True, grouped=True)
 
+    def strange(self, text: str) -> tuple[str, ...]:
+        return words_and_signs(text, "0123456789,.-")
+
     def _written(self) -> str:
         return f"written as 1,984.{'0' * self.decimals}"
 
@@ -124,6 +129,7 @@ class TypedNumbers(Settings):
     front, and with nothing before the point. Raises ValueError for settings out of bounds."""
 
     kind: ClassVar[str] = "typed-numbers"
+    noun: ClassVar[str] = "numbers"
     digits: int
     decimals: int
 
@@ -137,6 +143,9 @@ class TypedNumbers(Settings):
 
     def read(self, text: str) -> Reading:
         return _reading(text, self.decimals, "in digits: 1984, 1,984.5 or -0.25", self._judged)
+
+    def strange(self, text: str) -> tuple[str, ...]:
+        return words_and_signs(text, f"0123456789,.-+{MINUS}")
 
     def _judged(self, typed: str, number: _Number) -> _Judged:
         before = _count(self.digits, "digit")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, fields
 from typing import Any, ClassVar, Self
@@ -20,12 +21,14 @@ class Reading:
 
     inside: whether it is written as texts of training were. offered: the same thing in that notation, or None; `lead`
     says what it is, where it is not quite the same thing too. said: a sentence on what the model learned, or "".
+    read: whether the text could be read at all as what that notation writes.
     """
 
     inside: bool
     offered: str | None = None
     lead: str = LEARNED
     said: str = ""
+    read: bool = True
 
 
 INSIDE = Reading(inside=True)
@@ -55,6 +58,12 @@ class Settings:
         values = {field.name: getattr(self, field.name) for field in fields(self)}
         lists = {name: list(value) for name, value in values.items() if isinstance(value, tuple)}
         return {"kind": self.kind, **values, **lists}
+
+
+def words_and_signs(text: str, known: str) -> tuple[str, ...]:
+    """The words of a text and its signs, once each, in their order, without the `known` signs and blanks."""
+    parts = re.findall(r"[^\W\d_]+|\S", text[:LONGEST_TEXT])
+    return tuple(dict.fromkeys(part for part in parts if len(part) > 1 or part not in known))
 
 
 def check_count(name: str, value: object, least: int, most: int) -> None:

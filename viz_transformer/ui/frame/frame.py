@@ -501,7 +501,7 @@ def strip(both: Runs, *, by_step: bool = False, plays: bool = False) -> None:
     by_step: of B the token of A's step is marked, not that of A's row. plays: the strip has the button that plays the
     steps, on a page whose pictures move with them and have none.
     """
-    from viz_transformer.ui.frame import comparing, strip
+    from viz_transformer.ui.frame import comparing, judging, strip
 
     left, right = strip_columns(pinned=both.b is not None)
     with left:
@@ -513,7 +513,7 @@ def strip(both: Runs, *, by_step: bool = False, plays: bool = False) -> None:
             rows = strip.compared_data(*pair, chosen["text"], by_step=by_step)
         else:
             written = {"text": chosen["text"], "target": chosen["target"]} if both.main is both.a else {}
-            rows = strip.chip_data(both.main.ckpt, both.main.run, **written)
+            rows = strip.chip_data(both.main.ckpt, both.main.run, **written, mark=judging.judgement(both.main).mark)
         chip_rows(rows, key="run_strip", on_text=take_text, plays=plays)
     with right.container(key="pin"):
         if both.b is None:

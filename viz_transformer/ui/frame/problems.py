@@ -11,13 +11,14 @@ from viz_transformer.sentences import capitalised
 from viz_transformer.text.readable import readable
 from viz_transformer.text.shortening import TooLong, beginning
 from viz_transformer.ui.frame import style, text
+from viz_transformer.ui.frame.doubts import notation_ways
 from viz_transformer.ui.session import cached, examples, state
 from viz_transformer.ui.session.branches import how_of
 from viz_transformer.ui.session.fields import ASKED
 from viz_transformer.ui.session.runs import Shown, load
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
 
     from streamlit.delta_generator import DeltaGenerator
 
@@ -70,7 +71,7 @@ def instead(summary: Summary, error: ValueError, status: DeltaGenerator) -> Show
     whose = "the last answer that could be written" if same else f"the run of {shown.words()}"
     problem = Problem(
         f"{capitalised(error)}. Greyed out below: {whose}.",
-        (*_shorter(shown, error), (way_back, back)),
+        (*notation_ways(summary, chosen["text"]), *_shorter(shown, error), (way_back, back)),
     )
     st.session_state[_PROBLEM] = problem
     with st.session_state[_PLACE].container():
@@ -103,8 +104,13 @@ def show(problem: Problem) -> None:
     """The sentence, and a button for each way out."""
     with st.container(horizontal=True, vertical_alignment="center", key="problem"):
         text.paragraph(problem.sentence, tone="bad")
-        for number, (label, fields) in enumerate(problem.offers):
-            st.button(label, key=f"problem_{number}", on_click=_take, args=(dict(fields),))
+        show_ways(problem.offers, key="problem")
+
+
+def show_ways(ways: Sequence[tuple[str, Mapping[str, Any]]], *, key: str) -> None:
+    """A button for each, that changes these fields."""
+    for number, (label, fields) in enumerate(ways):
+        st.button(text.literal(label), key=f"{key}_{number}", on_click=_take, args=(dict(fields),))
 
 
 def _take(fields: Mapping[str, Any]) -> None:

@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
+import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
 from viz_transformer import analysis
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
 
     from viz_transformer.figures.components.matrix import Axis
     from viz_transformer.ui.frame.frame import Runs
+    from viz_transformer.ui.frame.judging import Judgement
     from viz_transformer.ui.frame.maps import Picture
     from viz_transformer.ui.session.runs import Shown
 
@@ -52,12 +54,26 @@ def place() -> DeltaGenerator:
     return found
 
 
-def show(place: DeltaGenerator, question: Question | None) -> None:
-    """The line, or nothing where a page has no run to ask; a problem with the run stands in its place."""
-    if question is not None and not problems.is_there():
+def show(place: DeltaGenerator, question: Question | None, judged: Judgement | None = None) -> None:
+    """The line, or nothing where a page has no run to ask; a problem with the run stands in its place. What there is to
+    say against the answer comes first, with what can be done."""
+    if problems.is_there():
+        return
+    if judged is not None and judged.sentence:
+        with place.container(horizontal=True, vertical_alignment="center", key="doubt"):
+            with st.container(key="doubt_says", gap=None):
+                text.paragraph(judged.sentence, style="vt-doubt", tone=judged.tone)
+                _show_line(question)
+            problems.show_ways(judged.ways, key="doubt_way")
+    elif question is not None:
         with place:
-            asks, answer, style = line(question)
-            text.paragraph(answer, style=style, lead=asks)
+            _show_line(question)
+
+
+def _show_line(question: Question | None) -> None:
+    if question is not None:
+        asks, answer, style = line(question)
+        text.paragraph(answer, style=style, lead=asks)
 
 
 def line(question: Question | None) -> tuple[str, str, str]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Any
+from typing import Any, Literal
 
 from viz_transformer import numerals
 from viz_transformer.analysis.attention.maps import step_row
@@ -13,7 +13,7 @@ from viz_transformer.analysis.positions.table import trained_rows
 from viz_transformer.analysis.run.filling import filling, fills_masks, masked_positions
 from viz_transformer.checkpoint import Checkpoint
 from viz_transformer.figures import labels
-from viz_transformer.figures.components.chips import Chip, ChipRow, Editing
+from viz_transformer.figures.components.chips import Chip, ChipRow, Editing, RowMark
 from viz_transformer.model.kinds import SOURCE, TARGET
 from viz_transformer.running.decoding import Run
 from viz_transformer.running.labels import holding
@@ -22,8 +22,11 @@ from viz_transformer.text.codec import TextCodec
 from viz_transformer.text.notation import CARD_KEY
 
 
-def chip_data(ckpt: Checkpoint, run: Run, text: str | None = None, target: str | None = None) -> list[dict[str, Any]]:
-    """The rows of chips as the browser gets them: what was read, of two texts a row each, and what was written.
+def chip_data(
+    ckpt: Checkpoint, run: Run, text: str | None = None, target: str | None = None, mark: RowMark | None = None
+) -> list[dict[str, Any]]:
+    """The rows of chips as the browser gets them: what was read, of two texts a row each, and what was written, with
+    what is known of it.
 
     With a text, the first can be written anew, with a target the second: these stand in its box, and are not the run's
     own where it is shown in the place of one that cannot be made.
@@ -59,13 +62,14 @@ def chip_data(ckpt: Checkpoint, run: Run, text: str | None = None, target: str |
                 first=step_row(run, 0),
                 letters=_letters(answer),
                 edit=None if target is None else Editing(field="target", text=target, said="Edit the given answer"),
+                mark=mark,
             )
         )
     elif answers := label_chips(ckpt, run):
-        of_text = answers[0].position is None
-        rows.append(ChipRow(label="answers", chips=answers, side=TARGET.name, field=None if of_text else "i"))
+        field: Literal["i"] | None = None if answers[0].position is None else "i"
+        rows.append(ChipRow(label="answers", chips=answers, side=TARGET.name, field=field, mark=mark))
     elif fills := filled_chips(ckpt, run):
-        rows.append(ChipRow(label="fills in", chips=fills, side=TARGET.name))
+        rows.append(ChipRow(label="fills in", chips=fills, side=TARGET.name, mark=mark))
     return [row.data() for row in rows]
 
 

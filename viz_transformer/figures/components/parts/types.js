@@ -92,7 +92,7 @@
  *   sure?: boolean, mark?: boolean, differs?: boolean}} Chip
  * @typedef {{field: string, text: string, said: string}} Editing
  * @typedef {{label: string, chips: Chip[], side: string, at: number, field?: string, first?: number, edit?: Editing,
- *   joined?: boolean, apart?: boolean}} ChipRow
+ *   joined?: boolean, apart?: boolean, mark?: {kind: string, said: string}}} ChipRow
  */
 /**
  * A sub-layer that can be chosen, or the final norm of a stack, which is in no layer and adds nothing.

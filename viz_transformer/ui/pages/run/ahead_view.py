@@ -11,6 +11,7 @@ from viz_transformer.ui.components.ahead import Ahead, Paragraph, caught_up, sho
 from viz_transformer.ui.components.pictures import slider_count
 from viz_transformer.ui.frame import frame, pictures, problems, questions, steps
 from viz_transformer.ui.frame.frame import Runs
+from viz_transformer.ui.frame.judging import judgement
 from viz_transformer.ui.frame.strip import answer_text, chip_data
 from viz_transformer.ui.pages.run import answers, passing, whole_view
 from viz_transformer.ui.pages.run.fields import FIELDS
@@ -88,7 +89,7 @@ def _ahead(both: Runs) -> Ahead:
         text=shown.text,
         count=slider_count(passing.SLIDER),
         chosen=state.picked(),
-        rows=chip_data(shown.ckpt, shown.run, shown.text, selection["target"]),
+        rows=chip_data(shown.ckpt, shown.run, shown.text, selection["target"], judgement(shown).mark),
         paragraphs=paragraphs,
         pictures={name: with_table(data) for name, data in views.items()},
         details=details,

@@ -11,6 +11,7 @@ from viz_transformer.checkpoint import load
 from viz_transformer.checkpoint.contents import Summary, list_checkpoints
 from viz_transformer.running.decoding import decode
 from viz_transformer.ui.frame import maps, steps
+from viz_transformer.ui.frame.judging import judgement
 from viz_transformer.ui.frame.strip import answer_text, chip_data
 from viz_transformer.ui.pages.run import whole_view
 from viz_transformer.ui.pages.run.question import question
@@ -37,7 +38,7 @@ def recorded(shown: Shown, chosen: Mapping[str, Any]) -> Recording:
         weights_sha256=shown.trace.weights_sha256,
         text=shown.text,
         answer="".join(answer_text(shown.ckpt, shown.run)),
-        chips=orjson.dumps(chip_data(shown.ckpt, shown.run, shown.text, shown.target)),
+        chips=orjson.dumps(chip_data(shown.ckpt, shown.run, shown.text, shown.target, judgement(shown).mark)),
         matrix=picture.matrix(follows=True),
         scrubber=steps.scrubber_data(shown),
         whole=whole_view.drawn(shown, whole_view.head_of(shown, chosen), ""),

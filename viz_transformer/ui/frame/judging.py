@@ -1,0 +1,108 @@
+"""What is known of an answer: whether it is right, where a rule can tell, and why it is not to be trusted."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from viz_transformer.analysis.inputs.hidden_texts import hidden_texts
+from viz_transformer.analysis.positions.table import trained_rows
+from viz_transformer.analysis.run.checking import Checked, checked
+from viz_transformer.figures import labels
+from viz_transformer.figures.components.chips import RowMark
+from viz_transformer.sentences import capitalised
+from viz_transformer.text.notation import CARD_KEY, read_notation
+from viz_transformer.ui.frame.doubts import (
+    Doubt,
+    Way,
+    language_doubt,
+    length_doubt,
+    notation_doubt,
+    unknown_doubt,
+    ways_of,
+)
+from viz_transformer.ui.frame.strip import length_sentence
+from viz_transformer.ui.frame.text import Tone
+from viz_transformer.ui.session import examples
+
+if TYPE_CHECKING:
+    from viz_transformer.ui.session.runs import Shown
+
+CHECKED_BY = {"numbers-any": "numbers", "numbers": "numbers", "copy": "copy"}
+"""By which rule the answers of a family of tasks are checked."""
+
+
+@dataclass(frozen=True)
+class Judgement:
+    """What is known of an answer. `sentence` for the headline, "" if there is nothing to say against it; `ways`: what
+    can be done; `notes`: what else there is to say; `mark`: what stands beside the answer."""
+
+    sentence: str = ""
+    tone: Tone = "warning"
+    ways: tuple[Way, ...] = ()
+    notes: tuple[str, ...] = ()
+    mark: RowMark | None = None
+
+
+def judgement(shown: Shown) -> Judgement:
+    """Of a run whether its answer is right, by a rule, and why it is not to be trusted. An answer that was given is not
+    judged: of that run it is only said what the model does not know."""
+    if shown.recorded:
+        return Judgement()
+    hidden = hidden_texts(shown.ckpt, shown.run.trace)
+    nearly = [length_sentence(shown.ckpt, shown.run)]
+    if shown.target is not None:
+        return Judgement(notes=tuple(filter(None, (labels.unknown_sentence(hidden), *nearly))))
+    doubts, notes = _doubts(shown, hidden)
+    if not any(doubt.of_length for doubt in doubts):
+        notes += nearly
+    first = doubts[0] if doubts else None
+    notes = [*(f"{capitalised(doubt.reason)}." for doubt in doubts[1:]), *notes]
+    rule = CHECKED_BY.get(examples.family(shown.ckpt.card.get("task")) or "")
+    check = checked(rule, shown.text, shown.run.text) if rule else None
+    if check is not None and check.kind == "unread":
+        notes.append(check.sentence)
+    sentence = _headline(first, check)
+    return Judgement(
+        sentence=sentence,
+        tone="bad" if check is not None and check.kind == "wrong" else "warning",
+        ways=() if first is None else ways_of(first),
+        notes=tuple(filter(None, notes)),
+        mark=_mark(sentence, check),
+    )
+
+
+def _doubts(shown: Shown, hidden: Sequence[tuple[str, str]]) -> tuple[list[Doubt], list[str | None]]:
+    """The reasons, the weightiest first, and what there is to say beside them."""
+    card, notes, found = shown.ckpt.card, list[str | None](), list[Doubt | None]()
+    try:
+        notation = read_notation(card)
+        found.append(None if notation is None else notation_doubt(notation, shown.text))
+    except ValueError as error:
+        notes.append(f"{capitalised(error)}.")
+    if not any(found):
+        found += [language_doubt(card, shown.text, hidden), unknown_doubt(hidden)]
+    if shown.ckpt.anatomy.has_encoder and CARD_KEY not in card:
+        read = sum(typed != "" for typed in shown.run.trace.src.originals)  # "" is padding
+        found.append(length_doubt(read, trained_rows(card, "encoder") or 0))
+    return [doubt for doubt in found if doubt is not None], notes
+
+
+def _headline(doubt: Doubt | None, check: Checked | None) -> str:
+    """What there is to say against an answer; "" for nothing."""
+    reason = "" if doubt is None else doubt.reason
+    if check is not None and check.kind == "wrong":
+        return f"{check.sentence} {capitalised(reason)}.".removesuffix(" .")
+    lead = (
+        "Right this time, but not to be relied on"
+        if check is not None and check.kind == "right"
+        else "Not to be trusted"
+    )
+    return f"{lead}: {reason}." if reason else ""
+
+
+def _mark(sentence: str, check: Checked | None) -> RowMark | None:
+    if check is not None and check.kind != "unread":
+        return RowMark(check.kind, check.sentence if check.kind == "right" else sentence)
+    return RowMark("doubtful", sentence) if sentence else None
