@@ -38,6 +38,28 @@ def test_keys_lead_down_to_one_weight_and_back_and_each_level_has_its_address(ap
         expect(page).not_to_have_url(re.compile("level="))
 
 
+@pytest.mark.parametrize("width", [1280, 390])
+def test_a_button_says_that_it_zooms_in_and_stays_where_it_is(app_server, browser, width):
+    with opened(browser, app_server, checkpoint="numbers-any", text="42", run_view="whole") as page:
+        page.set_viewport_size({"width": width, "height": 720})
+        at_level(page, "run")
+        into, out = (page.get_by_role("button", name=name) for name in ("Zoom in (+)", "Zoom out (−)"))
+        expect(into).to_have_text("Zoom in")
+        expect(out).to_be_hidden()
+        box = into.bounding_box()
+        for level in LEVELS[1:]:
+            into.click()
+            at_level(page, level)
+            there = into.bounding_box()
+            assert box and there and abs(there["x"] - box["x"]) < 1
+        expect(into).to_have_attribute("aria-disabled", "true")
+        expect(out).to_have_text("Zoom out")
+        for level in reversed(LEVELS[:-1]):
+            out.click()
+            at_level(page, level)
+        expect(page.locator(".whole .stage")).to_be_focused()  # the button is gone, and what had the focus with it
+
+
 PAGE_OF = {
     "layer": ("Open this layer as a page", "layers"),
     "attention": ("Open this attention as a page", "attention"),

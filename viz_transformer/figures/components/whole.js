@@ -94,11 +94,11 @@ function makeWhole(root) {
   const now = element("p", "now")
   const bar = element("div", "bar")
   const told = element("ol", "unseen")
-  const out = button("quiet", "−", "Zoom out (−)", () => leave())
-  const into = button("quiet", "+", "Zoom in (+)", () => enter())
+  const into = button("quiet zoom", "Zoom in", "Zoom in (+)", () => level() !== "weight" && enter())
+  const out = button("quiet zoom", "Zoom out", "Zoom out (−)", () => leave())
   way.setAttribute("aria-label", "Levels of the picture")
   told.setAttribute("aria-label", "What happens here, in sentences")
-  way.append(path, legend, whose, out, into)
+  way.append(into, out, path, legend, whose)
   stage.tabIndex = 0
   stage.setAttribute("role", "application")
   stage.append(base, over)
@@ -763,8 +763,10 @@ function makeWhole(root) {
       const width = root.clientWidth
       root.classList.toggle("narrow", width < WIDE * z)
       drawWay()
-      into.hidden = level() === "weight"
-      out.setAttribute("aria-disabled", String(level() === "run"))
+      into.setAttribute("aria-disabled", String(level() === "weight"))
+      const isLeft = level() === "run" && /** @type {any} */ (root.getRootNode()).activeElement === out
+      out.hidden = level() === "run"
+      if (isLeft) stage.focus() // not lost with the button
       // alone on a page, or in the frame of a notebook, which is as high as its picture, it is as high as it asks for
       const projected = zoom(root) > 1
       const tall = alone() ? head.height * z : projected ? tallness(root, head.height * z) : heightNow(width)
