@@ -14,6 +14,11 @@ SMALL = 1e-4
 _NAMES = {math.inf: "∞", -math.inf: "-∞"}
 
 
+def nth(index: int) -> int:
+    """How far one is, counted from 1, of what has indices from 0: `run.steps[0]` is step 1 on screen."""
+    return index + 1
+
+
 def number(value: float, digits: int = 4, flags: str = "") -> str:
     """The value with `digits` decimals, 0 only if it is 0. flags: "+" for a difference's sign, "," for thousands."""
     value, smallest = float(value), 10.0**-digits

@@ -147,12 +147,12 @@ def test_a_number_is_read_and_its_words_and_attention_are_shown_step_by_step(app
         where = survey(stage)
         assert list(where.rows) == list(range(14)) and list(where.columns) == list(range(11))
         writes.nth(3).click()
-        expect(page.locator(HEADER)).to_contain_text("Step 3 of 0 to 13: reads “nine”,")
+        expect(page.locator(HEADER)).to_contain_text("Step 4 of 14: reads “nine”,")
         expect(page.locator(HEADER)).to_contain_text(f"writes “thousand”, probability {probability(number_run, 3)}")
         expect_ring(stage, where.at(3, 7))  # where the head looks most
         expect(page.locator("button.chip.selected .token")).to_have_text([".", "thousand"])
         page.keyboard.press("ArrowRight")
-        expect(page.locator(HEADER)).to_contain_text("Step 4 of 0 to 13")
+        expect(page.locator(HEADER)).to_contain_text("Step 5 of 14")
         choose(page, "run_head", "mean")
         stage = drawn(page, MATRIX, f"decoder layer {LAYER}, mean of 4 heads, cross-attention")
         mean = np.asarray(number_run.trace[f"decoder.{LAYER}.cross.weights"])[0].mean(axis=0)
@@ -298,7 +298,7 @@ def test_a_view_is_restored_by_its_address_in_another_browser_and_after_a_reload
             expect_ring(stage, survey(stage).at(1, 2))
             expect_chosen(page, "run_layer", "1")
             expect_chosen(page, "run_head", "3")
-            expect(page.locator(HEADER)).to_contain_text("Step 1 of")
+            expect(page.locator(HEADER)).to_contain_text("Step 2 of")
             expect(page.locator("button.chip.selected .token")).to_have_text(["7", "seventy"])
             assert page.url.removeprefix(app_server) == link
             page.reload()
@@ -397,7 +397,7 @@ def test_nothing_moves_when_the_selection_changes_or_a_text_cannot_be_read(app_s
         assert boxes(*controls) == loading
         before = boxes(*pictures)
         page.get_by_role("group", name="writes").locator("button").nth(7).click()
-        expect(page.locator(HEADER)).to_contain_text("Step 7 of 0 to 13")
+        expect(page.locator(HEADER)).to_contain_text("Step 8 of 14")
         expect_address(page, t=7)
         choose(page, "run_head", "3")
         drawn(page, MATRIX, "head 3")

@@ -191,7 +191,7 @@ def test_a_cell_marks_its_chips_its_lines_and_its_step_before_the_server_hears_o
             stage.click(position=survey(stage).at(3, 2))
             selected = page.locator("button.chip.selected .token")
             expect(selected).to_have_text([run.trace.src.tokens[2], run.steps[3].token])
-            expect(page.locator(".scrubber .says .number")).to_have_text("Step 3 of 0 to 5")
+            expect(page.locator(".scrubber .says .number")).to_have_text("Step 4 of 6")
 
 
 # ---- the scrubber
@@ -209,7 +209,7 @@ def test_the_scrubber_shows_each_steps_candidates_without_the_server_and_settles
                 if step:
                     page.keyboard.press("ArrowRight")
                 now = run.steps[step]
-                expect(said).to_contain_text(f"Step {step} of 0 to 5")
+                expect(said).to_contain_text(f"Step {step + 1} of 6")
                 expect(said).to_contain_text(f"writes “{now.token}”, probability {labels.share(np.exp(now.log_prob))}")
                 shown = [
                     (each.token, labels.share(np.exp(np.float32(each.log_prob), dtype=float)))

@@ -116,7 +116,7 @@ def test_two_runs_stand_beside_each_other_at_the_same_step_and_the_same_token_is
         expect(both).to_have_count(2)
         for step in (1, 2):
             for place, run in enumerate((a, b)):
-                expect(both.nth(place).locator(".says")).to_contain_text(f"Step {step} of 0 to {len(run.steps) - 1}")
+                expect(both.nth(place).locator(".says")).to_contain_text(f"Step {step + 1} of {len(run.steps)}")
                 expect(both.nth(place).locator(".written .token")).to_have_text(shown_token(run.steps[step].token))
             left, right = (both.nth(place).locator(".candidate .bar").first.bounding_box() for place in (0, 1))
             assert left and right and abs(left["width"] - right["width"]) < 1  # one scale
@@ -246,7 +246,7 @@ def test_while_the_steps_are_played_no_question_of_another_step_is_shown(app_ser
     with opened(browser, app_server, "/decoding", checkpoint="numbers", text="29,284.30") as page:
         drawn(page, SCRUBBER)
         question, slider = page.locator(".vt-question"), page.locator(".scrubber input[type=range]")
-        expect(question).to_contain_text("at step 0")
+        expect(question).to_contain_text("at step 1")
         page.get_by_role("button", name="Play the steps").click()
         expect(question).to_be_hidden()
         expect(slider).to_have_value("3")

@@ -48,7 +48,7 @@ def expect_run(page: Page, run: Run, step: int) -> None:
     """Wait until the scrubber shows this step of this run."""
     now = run.steps[step]
     says = page.locator(".scrubber .says")
-    expect(says).to_contain_text(f"Step {step} of 0 to {len(run.steps) - 1}")
+    expect(says).to_contain_text(f"Step {step + 1} of {len(run.steps)}")
     expect(says).to_contain_text(f"writes “{now.token}”{'given' if now.forced else ''}")
     expect(page.locator(".scrubber .forced")).to_have_count(1 if now.forced else 0)
     read = ["<s>", *(each.token for each in run.steps[:-1])]

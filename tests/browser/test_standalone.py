@@ -79,12 +79,12 @@ def test_a_saved_whole_run_looks_into_the_strongest_weight_of_the_row_until_anot
         assert len({int(row.argmax()) for row in weights[first:]} - {0}) > 0
         for row in range(first, first + len(run.steps)):
             share = numerals.share(float(weights[row].max()))
-            expect(now).to_have_text(re.compile(rf"takes {re.escape(share)} from .* for a score"))
+            expect(now).to_have_text(re.compile(rf"puts {re.escape(share)} of its attention on .* for a score"))
             page.keyboard.press("ArrowDown")
         page.keyboard.press("ArrowLeft")
         key = int(weights[row].argmax())
         share = numerals.share(float(weights[row, max(key - 1, 0)]))
-        expect(now).to_have_text(re.compile(rf"takes {re.escape(share)} from .* for a score"))
+        expect(now).to_have_text(re.compile(rf"puts {re.escape(share)} of its attention on .* for a score"))
 
 
 @pytest.mark.parametrize("what", ["encoder", "steps", "decoder.0.self"])

@@ -116,7 +116,7 @@ def test_a_whole_answer_is_played(app_server, browser):
         page.keyboard.press(" ")
         expect(page.locator(".whole .now")).to_contain_text("The text is read once")
         expect(page.get_by_role("button", name="Play the steps")).to_be_visible()
-        expect(page.locator(".whole .now")).to_contain_text("Step 1 of 0 to 1")
+        expect(page.locator(".whole .now")).to_contain_text("Step 2 of 2")
 
 
 def test_what_is_nearest_is_there_before_one_looks_into_it_and_the_rest_is_fetched(app_server, browser):
@@ -279,7 +279,7 @@ def test_two_whole_answers_are_played_together_and_the_shorter_one_stays(app_ser
             expect(each.get_by_role("slider", name="Step")).to_have_value(str(last))
         expect(page).to_have_url(re.compile(rf"\bt={last}\b"))  # behind A's end too, where B is longer
         expect(shorter.locator(".now")).to_contain_text("This answer is over")
-        expect(longer.locator(".now")).to_contain_text(f"Step {last} of 0 to {last}")
+        expect(longer.locator(".now")).to_contain_text(f"Step {last + 1} of {last + 1}")
         lines = [each.locator(".now").evaluate("(now) => now.offsetHeight / 22") for each in (a, b)]
         assert lines == [2, 2]  # what is said of the end takes no room from the picture
         longer.locator(".stage").focus()

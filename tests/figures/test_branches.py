@@ -21,7 +21,7 @@ def lines(figure, name):
 def test_one_panel_has_the_log_probabilities_and_the_other_their_sums():
     figure = draw(names=("A", "B"))
     single, together = lines(figure, "A")
-    assert (single.yaxis, list(single.x), list(single.y)) == ("y", [0, 1, 2], [-0.5, -1.0, -0.25])
+    assert (single.yaxis, list(single.x), list(single.y)) == ("y", [1, 2, 3], [-0.5, -1.0, -0.25])
     assert (together.yaxis, list(together.y)) == ("y2", [-0.5, -1.5, -1.75])
     single, together = lines(figure, "B")
     assert (list(single.y), list(together.y)) == ([-0.5, -2.0], [-0.5, -2.5])
@@ -40,21 +40,21 @@ def test_all_values_are_inside_the_axes():
     for axis, low in ((figure.layout.yaxis, -2.0), (figure.layout.yaxis2, -2.5)):
         assert axis.range[0] < low and axis.range[1] > 0
     assert figure.layout.yaxis.domain[0] > figure.layout.yaxis2.domain[1]
-    assert list(figure.layout.xaxis.range) == [-0.5, 2.5]
+    assert list(figure.layout.xaxis.range) == [0.5, 3.5]
 
 
 def test_the_first_difference_is_marked_and_named():
     figure = draw(parted=1)
     (band,) = figure.layout.shapes
-    assert band.x0 < 1 < band.x1 and band.yref == "paper"
-    assert "first difference: step 1" in [note.text for note in figure.layout.annotations]
+    assert band.x0 < 2 < band.x1 and band.yref == "paper"
+    assert "first difference: step 2" in [note.text for note in figure.layout.annotations]
     assert not draw().layout.shapes
 
 
 def test_hover_gives_run_step_token_and_number():
     single, together = lines(draw(), "B")
-    assert single.customdata[1] == "B, step 1: “x”<br>log-probability -2.00"
-    assert together.customdata[1] == "B, step 1: “x”<br>sum so far -2.50"
+    assert single.customdata[1] == "B, step 2: “x”<br>log-probability -2.00"
+    assert together.customdata[1] == "B, step 2: “x”<br>sum so far -2.50"
 
 
 def test_an_impossible_token_is_a_gap():
@@ -71,7 +71,7 @@ def test_many_steps_have_no_marks_and_few_ticks():
 def test_tokens_and_names_are_no_markup():
     figure = draw((["<b>"], [-1.0]), B, title="<i>", names=("<A>", "B"))
     assert figure.layout.title.text == "&lt;i&gt;"
-    assert lines(figure, "&lt;A&gt;")[0].customdata[0].startswith("&lt;A&gt;, step 0: “&lt;b&gt;”")
+    assert lines(figure, "&lt;A&gt;")[0].customdata[0].startswith("&lt;A&gt;, step 1: “&lt;b&gt;”")
 
 
 @pytest.mark.parametrize("mode", theme.THEMES)

@@ -10,7 +10,7 @@ def draw(cached=(100, 20, 30), whole=(100, 200, 1300), **changes):
 
 def test_both_lines_have_the_work_of_each_step_and_the_area_between_is_filled():
     whole, cached = draw().data
-    assert (whole.name, list(whole.x), list(whole.y)) == ("whole pass", [0, 1, 2], [100, 200, 1300])
+    assert (whole.name, list(whole.x), list(whole.y)) == ("whole pass", [1, 2, 3], [100, 200, 1300])
     assert (cached.name, list(cached.y), cached.fill) == ("with the cache", [100, 20, 30], "tonexty")
     assert (whole.line.dash, cached.line.dash) == ("dash", "solid")
 
@@ -27,8 +27,8 @@ def test_hover_has_the_exact_number():
 def test_the_chosen_step_is_marked_and_named():
     figure = draw(chosen=2)
     (line,) = figure.layout.shapes
-    assert (line.x0, line.x1) == (2, 2)
-    assert [note.text for note in figure.layout.annotations] == ["step 2"]
+    assert (line.x0, line.x1) == (3, 3)
+    assert [note.text for note in figure.layout.annotations] == ["step 3"]
     assert not draw().layout.shapes
 
 

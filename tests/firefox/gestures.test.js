@@ -146,7 +146,7 @@ test("the whole run plays, and keys lead down to a weight, from its address too,
   const said = async () => (await seen(page, ".whole .now")).evaluate((now) => now.textContent)
   await stage.focus()
   await page.keyboard.press("ArrowRight")
-  assert.match(await said(), /^Step 1 of/)
+  assert.match(await said(), /^Step 2 of/)
   await page.keyboard.press(" ")
   await seen(page, '.whole [title="Pause"]')
   await page.keyboard.press(" ")
@@ -179,7 +179,7 @@ test("each level of the whole run is there again from its address", async () => 
   const { page, problems } = await opened(run, ".whole .stage[data-painted]")
   const said = async () => (await seen(page, ".whole .now")).evaluate((now) => now.textContent)
   const STARTS = {
-    run: /^Step 0 of/,
+    run: /^Step 1 of/,
     layer: /^Decoder layer 1 at/,
     attention: /^Head 2:/,
     weight: /^Head 2:.* for a score/,
@@ -232,7 +232,7 @@ test("an answer plays to its end", async () => {
   await until(async () => /^The text is read once/.test(await said()))
   await seen(page, '.whole [title="Pause"]')
   await seen(page, '.whole [title="Play the steps"]')
-  assert.match(await said(), /^Step 1 of 0 to 1: .* is written\.$/)
+  assert.match(await said(), /^Step 2 of 2: .*, writes .*\.$/)
   await until(async () => new URL(page.url()).searchParams.get("t") === "1")
   assert.deepEqual(problems, [])
   await page.close()

@@ -2,7 +2,9 @@ import assert from "node:assert/strict"
 import { test } from "node:test"
 import {
   amongPlaces,
+  amongSteps,
   isolated,
+  mention,
   ofPlaces,
   onOneLine,
   quoted,
@@ -49,8 +51,17 @@ test("a token is said as it is read, with what was typed, and letters from right
   assert.equal(quoted({ text: "<unk>", note: "שלום" }), "“<unk>”, typed “\u2068שלום\u2069”")
 })
 
-test("steps, rows and ranks count from 0", () => {
+test("rows and ranks count from 0, and steps from 1", () => {
   assert.equal(ofPlaces(14), "of 0 to 13")
+  assert.equal(amongSteps(0, 14), "1 of 14")
+  assert.equal(amongSteps(13, 14), "14 of 14")
+  assert.equal(amongSteps(0, 1), "1 of 1")
+})
+
+test("a special token in a sentence is as it is, and what was typed is between quotation marks", () => {
+  assert.equal(mention({ text: "<s>", special: true }), "<s>")
+  assert.equal(mention({ text: "<s>" }), "“<s>”")
+  assert.equal(mention({ text: "<unk>", special: true, note: "ä" }), "“<unk>”, typed “ä”")
 })
 
 test("a text has no more lines than it may, and what does not fit into one is shortened", () => {

@@ -23,6 +23,7 @@ import {
   partName,
   partSentence,
   readSentence,
+  stepSentence,
   story,
   streamFacts,
   streamSentence,
@@ -267,20 +268,23 @@ const ARRAYS = {
   log_probs: numbers([2, 2], [Math.log(0.75), Math.log(0.25), Math.log(0.5), Math.log(0.25)]),
 }
 
-test("a sentence says what a token takes most of, and what that adds", () => {
+test("a sentence says where a token looks most, and how much that adds", () => {
   const [, decoder] = HEAD.stacks
   const said = (index, row) => partSentence(HEAD, ARRAYS, decoder, index, row)
   assert.equal(
     said(1, 1),
-    "Decoder layer 0, cross-attention, mean of 4 heads: “nine” takes 87.5 % from “9”; share added 50.0 %.",
+    "Decoder layer 0, cross-attention, mean of 4 heads: “nine” puts 87.5 % of its attention on “9”; adds 50.0 %.",
   )
   assert.match(
     said(0, 1),
-    /^Decoder layer 0, self-attention, mean of 4 heads: “nine” takes 62\.5 % from “nine”; share added 25\.0 %\.$/,
+    /^Decoder layer 0, self-attention, mean of 4 heads: “nine” puts 62\.5 % of its attention on “nine”; adds 25\.0 %\.$/,
   )
-  assert.match(said(2, 0), /^Decoder layer 0, feed-forward: at “<s>”, share added 12\.5 % of/)
+  assert.match(
+    said(2, 0),
+    /feed-forward: at “<s>” adds 12\.5 % \(length of the addition relative to stream \+ addition\)\.$/,
+  )
   assert.match(partName(decoder, decoder.parts[1], 3), /cross-attention, head 3$/)
-  assert.match(said(1, 0), /: “<s>” takes 75\.0 % from “<\/s>”; share added 50\.0 %\.$/)
+  assert.match(said(1, 0), /: “<s>” puts 75\.0 % of its attention on “<\/s>”; adds 50\.0 %\.$/)
 })
 
 test("of a sub-layer the shapes are said, and how long its vector is beside the stream's", () => {
@@ -306,9 +310,9 @@ test("of a column of the stream it is said where it is, its shape and how long i
   assert.deepEqual(
     [0, 1, 2].map((point) => streamSentence(decoder, point, 1)),
     [
-      "The decoder's stream in front of layer 0, at “nine”.",
-      "The decoder's stream behind layer 0, at “nine”.",
-      "The decoder's stream behind the final norm, at “nine”.",
+      "The decoder's residual stream before layer 0, at “nine”.",
+      "The decoder's residual stream after layer 0, at “nine”.",
+      "The decoder's residual stream after the final norm, at “nine”.",
     ],
   )
 })
@@ -319,17 +323,17 @@ test("weights of a layer are those of that layer", () => {
   const arrays = { ...ARRAYS, ...strongest("cross", [2, 2], [{}, { 0: 1 }, { 0: 0.5 }, { 1: 0.625 }]) }
   assert.match(
     partSentence(HEAD, arrays, second, 0, 1),
-    /^Decoder layer 1, cross-attention, .*“nine” takes 62\.5 % from “<\/s>”;/,
+    /^Decoder layer 1, cross-attention, .*“nine” puts 62\.5 % of its attention on “<\/s>”;/,
   )
 })
 
-test("a row without weights takes nothing, and one that is not a number says so", () => {
+test("a row without weights attends to nothing, and one that is not a number says so", () => {
   const none = { ...ARRAYS, ...strongest("cross", [1, 2], [{}, {}], [Number.NaN, 0]) }
   const said = [0, 1].map((row) => partSentence(HEAD, none, HEAD.stacks[1], 1, row))
   assert.match(said[0], /has weights that are not a number\.$/)
-  assert.match(said[1], /takes nothing\.$/)
+  assert.match(said[1], /attends to nothing\.$/)
   const some = { ...ARRAYS, ...strongest("cross", [1, 2], [{ 1: 0.5 }, {}], [Number.NaN, 0]) }
-  const also = /takes 50\.0 % from “<\/s>”; other weights of this row are not a number; share added/
+  const also = /puts 50\.0 % of its attention on “<\/s>”; other weights of this row are not a number; adds/
   assert.match(partSentence(HEAD, some, HEAD.stacks[1], 1, 0), also)
 })
 
@@ -343,12 +347,21 @@ test("a mean is said of several heads alone", () => {
 test("a step whose probabilities are not numbers has no most probable token", () => {
   const log_probs = { ...ARRAYS.log_probs, values: ARRAYS.log_probs.values.map(() => Number.NaN) }
   const said = writtenSentence(HEAD, { ...ARRAYS, log_probs }, 0)
-  assert.equal(said, "“nine” is written, but its probability is not a number: no token is the most probable.")
+  assert.equal(said, "Writes “nine” (its probability is not a number, so no token is the likeliest).")
 })
 
 test("a sentence says what is written, also where it is not the most probable", () => {
-  assert.equal(writtenSentence(HEAD, ARRAYS, 0), "Of 5,892 tokens “nine” is the most probable, 75.0 %, and is written.")
-  assert.equal(writtenSentence(HEAD, ARRAYS, 1), "“ten” is written, 25.0 %; the most probable was “nine”, 50.0 %.")
+  assert.equal(writtenSentence(HEAD, ARRAYS, 0), "Writes “nine” (75.0 %, the likeliest of 5,892 tokens).")
+  assert.equal(writtenSentence(HEAD, ARRAYS, 1), "Writes “ten” (25.0 %; likeliest: “nine”, 50.0 %).")
+})
+
+test("a step is counted from 1, and a special token in a sentence has no quotation marks", () => {
+  const read = { text: "<s>", special: true }
+  assert.equal(
+    stepSentence(HEAD, ARRAYS, 0, read),
+    "Step 1 of 2: reads <s>, writes “nine” (75.0 %, the likeliest of 5,892 tokens).",
+  )
+  assert.match(stepSentence(HEAD, ARRAYS, 1, { text: "<s>" }), /^Step 2 of 2: reads “<s>”, writes “ten” \(25\.0 %;/)
 })
 
 test("what is as probable as the written token is named beside it, and no other is called the most probable", () => {
@@ -358,13 +371,13 @@ test("what is as probable as the written token is named beside it, and no other 
       { log_probs: numbers([1, shares.length], shares.map(Math.log)) },
       0,
     )
-  const none = "none of 5,892 tokens is more probable."
-  assert.equal(equal(0, [0, 1], [0.25, 0.25]), `“a” is written, 25.0 %, as probable as “b”; ${none}`)
-  assert.equal(equal(1, [0, 1, 2], [0.25, 0.25, 0.125]), `“b” is written, 25.0 %, as probable as “a”; ${none}`)
+  const none = "none of 5,892 tokens is likelier)."
+  assert.equal(equal(0, [0, 1], [0.25, 0.25]), `Writes “a” (25.0 %, as likely as “b”; ${none}`)
+  assert.equal(equal(1, [0, 1, 2], [0.25, 0.25, 0.125]), `Writes “b” (25.0 %, as likely as “a”; ${none}`)
   const all = equal(1, [0, 1, 2, 3], [0.25, 0.25, 0.25, 0.25])
-  assert.equal(all, `“b” is written, 25.0 %, as probable as “a”, “c” and others; ${none}`)
+  assert.equal(all, `Writes “b” (25.0 %, as likely as “a”, “c” and others; ${none}`)
   const below = equal(2, [0, 1, 2], [0.25, 0.25, 0.125])
-  assert.equal(below, "“c” is written, 12.5 %; the most probable were “a” and “b”, 25.0 % each.")
+  assert.equal(below, "Writes “c” (12.5 %; likeliest: “a” and “b”, 25.0 % each).")
 })
 
 test("the story of a token is its input and each sub-layer in turn", () => {
@@ -372,7 +385,7 @@ test("the story of a token is its input and each sub-layer in turn", () => {
   assert.equal(inputSentence(encoder, 1, false), "“</s>” becomes a vector of 64 numbers.")
   const told = story(HEAD, ARRAYS, decoder, 1)
   assert.equal(told.length, 4)
-  assert.equal(told[0], "“nine” becomes a vector of 64 numbers, to which that of position 1 is added.")
+  assert.equal(told[0], "“nine” becomes a vector of 64 numbers; the vector of position 1 is added to it.")
 })
 
 const LAYER = [
@@ -404,22 +417,25 @@ test("a layer says what each of its sub-layers adds at a token", () => {
   const [, decoder] = HEAD.stacks
   assert.equal(
     layerSentence(decoder, LAYER, OF_LAYER, 1),
-    "Decoder layer 2 at “nine”: shares added to the stream, self-attention 25.0 %, feed-forward 50.0 %.",
+    "Decoder layer 2 at “nine” adds to the residual stream: self-attention 25.0 %, feed-forward 50.0 %.",
   )
-  assert.match(layerSentence(decoder, LAYER.slice(1), OF_LAYER, 0), /at “<s>”: .*, feed-forward 10\.0 %\.$/)
+  assert.match(
+    layerSentence(decoder, LAYER.slice(1), OF_LAYER, 0),
+    /at “<s>” adds to the residual stream: feed-forward 10\.0 %\.$/,
+  )
 })
 
-test("a sub-layer is told in order: its norm, what each head takes most of, what it adds", () => {
+test("a sub-layer is told in order: its norm, where each head looks most, what it adds", () => {
   const [, decoder] = HEAD.stacks
   assert.deepEqual(detailSentences(decoder, LAYER[0], OF_LAYER, 1, { post: false, keys: decoder.tokens }), [
-    "Its norm (mean 0.5000, scale 1.2500) makes what it reads, 8.00 long, of “nine”.",
-    "Head 0: “nine” takes 75.0 % from “nine”.",
-    "Head 1: “nine” takes nothing.",
-    "It adds a vector 2.00 long to a stream 6.00 long: share added 25.0 %.",
+    "Its input is “nine” after a norm (mean 0.5000, scale 1.2500), of length 8.00.",
+    "Head 0: “nine” puts 75.0 % of its attention on “nine”.",
+    "Head 1: “nine” attends to nothing.",
+    "It adds a vector of length 2.00 to a stream of length 6.00: 25.0 % of both lengths together.",
   ])
 })
 
-test("heads take from the tokens that are their keys", () => {
+test("heads look at the tokens that are their keys", () => {
   const [encoder, decoder] = HEAD.stacks
   const part = { layer: 2, part: "cross", kind: "cross", heads: 1 }
   const arrays = { ...perToken({ "share.cross": [0, 0], "came.cross": [0, 0], "added.cross": [0, 0] }) }
@@ -433,20 +449,20 @@ test("heads take from the tokens that are their keys", () => {
       keys: encoder.tokens,
     },
   )
-  assert.equal(told[0], "Head 0: “<s>” takes 50.0 % from “</s>”.")
+  assert.equal(told[0], "Head 0: “<s>” puts 50.0 % of its attention on “</s>”.")
 })
 
 test("in a post-norm model the norm stands behind the addition, and what is told is what it leaves", () => {
   const [, decoder] = HEAD.stacks
   const told = detailSentences(decoder, LAYER[0], OF_LAYER, 1, { post: true, keys: decoder.tokens })
   assert.match(told[0], /^Head 0:/)
-  assert.equal(told.at(-1), "Behind it a norm (mean 0.5000, scale 1.2500) makes it 7.00 long.")
-  assert.match(told.at(-2), /^It adds a vector 2\.00 long/)
+  assert.equal(told.at(-1), "A norm after it (mean 0.5000, scale 1.2500) rescales it to length 7.00.")
+  assert.match(told.at(-2), /^It adds a vector of length 2\.00/)
 })
 
 test("a feed-forward says how many of its units are above 0; of a norm that is not told nothing is said", () => {
   const [, decoder] = HEAD.stacks
-  const adds = "It adds a vector 3.00 long to a stream 3.00 long: share added 50.0 %."
+  const adds = "It adds a vector of length 3.00 to a stream of length 3.00: 50.0 % of both lengths together."
   for (const post of [false, true])
     assert.deepEqual(detailSentences(decoder, LAYER[1], OF_LAYER, 1, { post, keys: null }), [
       "37.5 % of its 256 hidden units are above 0.",

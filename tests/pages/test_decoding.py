@@ -103,19 +103,19 @@ def test_a_strategy_without_a_tree_leaves_the_tab_of_the_tree_and_no_other(app):
 def test_a_branch_stands_beside_its_step_with_its_comparison(app, bundled):
     run = the_run(bundled, force={2: 6})
     opened(app, branches="0.2.6.other", branch="1")
-    assert f"Branch “other” from step 2: {run.text}" in words(app)
+    assert f"Branch “other” from step 3: {run.text}" in words(app)
     app.button(key="branch_here_compare").click().run()
     assert (address(app)["dec_tab"], address(app)["branch_b"]) == ("branches", "0")
-    assert "They part at step 2" in words(app)
+    assert "They part at step 3" in words(app)
     goes_to(app, dec_tab="step", branches="0.2.6.other;1.4.9.third", branch="2", branch_b="1")
     assert app.button(key="branch_here_compare").label == "Compare with other"
     app.button(key="branch_here_close").click().run()
-    assert app.session_state["selection"]["branch"] == 1 and "Branch “other” from step 2" in words(app)
+    assert app.session_state["selection"]["branch"] == 1 and "Branch “other” from step 3" in words(app)
 
 
 def test_on_a_projector_the_step_and_the_tab_are_scenes_of_one_page(app):
     opened(app, projector="on", branches="0.2.6.other", branch="1", branch_b="0")
-    assert sent(app, "scrubber") and "They part at step 2" in words(app)
+    assert sent(app, "scrubber") and "They part at step 3" in words(app)
     goes_to(app, strategy="beam", dec_tab="tree")
     assert sent(app, "scrubber") and sent(app, "beam_tree")
 
@@ -130,7 +130,7 @@ def test_a_branch_in_the_address_is_the_run_that_begins_so(app, bundled):
     assert header["forced"] == [2, 4]
     goes_to(app, dec_tab="branches")
     said = words(app)
-    assert "other" in said and "third" in said and "They part at step 2" in said
+    assert "other" in said and "third" in said and "They part at step 3" in said
     assert [button.key for button in app.button if button.key.startswith("branch_close") and not button.disabled] == [
         "branch_close_1",
         "branch_close_2",

@@ -53,7 +53,7 @@ def test_each_hypothesis_has_a_sentence_with_its_step_and_margin(tree: BeamTree)
         if node.index == tree.answer:
             assert said.startswith("The answer: ") and f"{node.score:.2f}" in said
         elif node.margin is not None:
-            assert f"by {number(node.margin, 2)}" in said and f"step {node.ended}" in said
+            assert f"by {number(node.margin, 2)}" in said and f"step {node.ended + 1}" in said
 
 
 def test_a_hypothesis_that_went_on_says_how_far_its_extensions_got(tree: BeamTree) -> None:
@@ -68,7 +68,7 @@ def test_a_hypothesis_that_went_on_says_how_far_its_extensions_got(tree: BeamTre
         ends = {"finished": "finished", "stopped": "was still going when the search stopped"}
         through = [each for each in line if each.fate in ends]
         step = max(each.ended for each in through or line)
-        assert re.search(r"in step (\d+)\.$", said)[1] == str(step)  # type: ignore[index]
+        assert re.search(r"in step (\d+)\.$", said)[1] == str(step + 1)  # type: ignore[index]
         if through:
             assert any(ends[each.fate] in said for each in through if each.ended == step)
 

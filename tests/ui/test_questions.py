@@ -166,7 +166,7 @@ def test_decoding_names_the_next_best_tokens(shown: Shown) -> None:
     best = probabilities.topk(3).indices.tolist()
     names = shown.ckpt.target_codec.names
     asked = of_decoding.question(shown, 0)
-    assert asked.asks == "What could it have written at step 0?"
+    assert asked.asks == "What could it have written at step 1?"
     assert [asked.answer.index(f"“{names[token]}”") for token in best] == sorted(
         asked.answer.index(f"“{names[token]}”") for token in best
     )

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from viz_transformer.figures import labels
 from viz_transformer.figures.template import band, dressed, run_line, steps_axis
 from viz_transformer.figures.theme import Theme, palette
+from viz_transformer.numerals import nth
 
 _PANELS = (  # its title, what its numbers are, its axis, and where that lies
     ("of the token", "log-probability", "y", [0.56, 1]),
@@ -30,8 +31,9 @@ def branch_curves(
 ) -> go.Figure:
     """Each run is (tokens, log-probabilities), one of each for every step; the first is solid, the second dashed.
 
-    Natural logarithms. parted: the first step at which the runs differ, which is marked. A token with a probability
-    of 0 is a gap. Raises ValueError for lists of different lengths, for no steps, and for a step that neither has.
+    Natural logarithms. parted: the index of the first step at which the runs differ, which is marked. A token with
+    a probability of 0 is a gap. Raises ValueError for lists of different lengths, for no steps, and for a step that
+    neither has.
     """
     for name, (tokens, log_probs) in zip(names, (a, b), strict=True):
         if len(tokens) != len(log_probs) or not tokens:
@@ -47,7 +49,7 @@ def branch_curves(
             values = values if axis == "y" else values.cumsum()
             drawn.append(values)
             figure.add_scatter(
-                x=np.arange(len(values)),
+                x=np.arange(1, len(values) + 1),
                 y=np.where(np.isfinite(values), values, np.nan).astype(np.float32),
                 name=labels.escape(name),
                 customdata=_hover(tokens, values, name, what),
@@ -69,18 +71,18 @@ def _hover(tokens: Sequence[str], values: NDArray[np.float64], name: str, what: 
     return [
         f"{labels.escape(name)}, step {step}: “{labels.escape(labels.isolated(labels.visible(token)))}”<br>"
         f"{what} {labels.escape(labels.number(value, 2))}"
-        for step, (token, value) in enumerate(zip(tokens, values.tolist(), strict=True))
+        for step, (token, value) in enumerate(zip(tokens, values.tolist(), strict=True), start=1)
     ]
 
 
 def _mark(figure: go.Figure, parted: int, steps: int, theme: Theme) -> None:
     """A band through both panels, and its words."""
     colors = palette(theme)
-    band(figure, parted, colors.surface, {"width": 1, "color": colors.line})
+    band(figure, nth(parted), colors.surface, {"width": 1, "color": colors.line})
     figure.add_annotation(
-        text=f"first difference: step {parted}",
+        text=f"first difference: step {nth(parted)}",
         font_size=12,
-        x=parted,
+        x=nth(parted),
         xanchor="left" if parted < steps / 8 else "right" if parted >= steps * 7 / 8 else "center",
         yref="paper",
         y=0.5,

@@ -9,6 +9,7 @@ import plotly.graph_objects as go
 
 from viz_transformer.figures.template import dressed, run_line, steps_axis
 from viz_transformer.figures.theme import Theme, palette
+from viz_transformer.numerals import nth
 
 NAMES = ("whole pass", "with the cache")
 
@@ -24,8 +25,8 @@ def work_curves(
 ) -> go.Figure:
     """Multiply-adds of each step, [steps] each; the area between the lines is what the cache saves.
 
-    chosen: the step that is marked. Raises ValueError for lists of different lengths, for no steps, and for a step
-    that there is not.
+    chosen: the index of the step that is marked. Raises ValueError for lists of different lengths, for no steps, and
+    for a step that there is not.
     """
     if len(cached) != len(whole) or not len(whole):
         raise ValueError(f"{len(cached)} steps with the cache do not fit {len(whole)} without")
@@ -35,7 +36,7 @@ def work_curves(
     figure = go.Figure()
     for name, values, ink in zip(NAMES, (whole, cached), (colors.muted, colors.text), strict=True):
         figure.add_scatter(
-            x=np.arange(steps),
+            x=np.arange(1, steps + 1),
             y=np.asarray(values, np.float64),
             name=name,
             fill="tonexty" if values is cached else None,
@@ -46,11 +47,11 @@ def work_curves(
         )
     if chosen is not None:
         left = chosen < steps / 2
-        figure.add_vline(x=chosen, line={"width": 1, "dash": "dot", "color": colors.text})
+        figure.add_vline(x=nth(chosen), line={"width": 1, "dash": "dot", "color": colors.text})
         figure.add_annotation(
-            text=f"step {chosen}",
+            text=f"step {nth(chosen)}",
             font_size=12,
-            x=chosen,
+            x=nth(chosen),
             xanchor="left" if left else "right",
             xshift=4 if left else -4,
             yref="paper",

@@ -36,10 +36,10 @@ def band(figure: go.Figure, place: int, color: str, line: dict[str, Any]) -> Non
 
 
 def steps_axis(steps: int) -> dict[str, Any]:
-    """The axis of this many steps, from 0 on."""
+    """The axis of this many steps, from 1 on."""
     ticks = {"dtick": 1} if steps <= 30 else {"nticks": 16}
     title = {"text": "step", "standoff": 4}
-    return {"range": [-0.5, steps - 0.5], "tickformat": "d", **ticks, "title": title}
+    return {"range": [0.5, steps + 0.5], "tickformat": "d", **ticks, "title": title}
 
 
 def run_line(second: bool, ink: str, steps: int) -> dict[str, Any]:

@@ -8,6 +8,7 @@ from functools import cached_property
 from typing import Any, Literal
 
 from viz_transformer import numerals
+from viz_transformer.numerals import nth
 from viz_transformer.running.strategies import Beam
 
 Fate = Literal["went on", "finished", "pruned", "late end", "displaced", "stopped", "cut off"]
@@ -106,7 +107,10 @@ class BeamTree:
         return {parent: tuple(nodes) for parent, nodes in found.items()}
 
     def why(self, index: int) -> str:
-        """Why and when a hypothesis ended, in one sentence. Raises ValueError for an unknown place."""
+        """Why and when a hypothesis ended, in one sentence, with steps counted from 1 (`ended` counts from 0).
+
+        Raises ValueError for an unknown place.
+        """
         self._check(index)
         node = self.nodes[index]
         margin = "" if node.margin is None else f" by {numerals.number(node.margin, 2)}"
@@ -120,17 +124,18 @@ class BeamTree:
             )
         if node.fate == "went on":
             return self._why_went_on(node)
+        at = nth(node.ended)
         return {
-            "finished": f"It finished in step {node.ended}; the answer scores better{margin}.",
-            "pruned": f"Pruned in step {node.ended}: the last of the {self.beam.width} that {self._kept_as(node.ended)}"
+            "finished": f"It finished in step {at}; the answer scores better{margin}.",
+            "pruned": f"Pruned in step {at}: the last of the {self.beam.width} that {self._kept_as(node.ended)}"
             f" had more log-probability{margin}.",
-            "late end": f"Its end token came too late in step {node.ended}: only one among the first"
+            "late end": f"Its end token came too late in step {at}: only one among the first"
             f" {self.beam.width} continuations counts; the last of those had more log-probability{margin}.",
-            "displaced": f"It finished in step {node.step}, and in step {node.ended} there were {self.beam.width}"
+            "displaced": f"It finished in step {nth(node.step)}, and in step {at} there were {self.beam.width}"
             f" finished ones with a better score{margin}.",
-            "stopped": f"The search stopped in step {node.ended} while it was going; "
+            "stopped": f"The search stopped in step {at} while it was going; "
             + (f"the answer scores better{margin}." if margin else "its score is better, but the answer has finished."),
-            "cut off": f"It was still going at the maximum length, in step {node.ended}, which counts as finished; the"
+            "cut off": f"It was still going at the maximum length, in step {at}, which counts as finished; the"
             f" answer scores better{margin}.",
         }[node.fate]
 
@@ -150,7 +155,7 @@ class BeamTree:
             "cut off": "was still going at the maximum length",
             "displaced": "was displaced",
         }
-        return f"It went on; the last of its extensions {ends.get(last.fate, 'was pruned')} in step {last.ended}."
+        return f"It went on; the last of its extensions {ends.get(last.fate, 'was pruned')} in step {nth(last.ended)}."
 
     @cached_property
     def _answer(self) -> frozenset[int]:

@@ -165,7 +165,7 @@ def said_of(tree: BeamTree, index: int) -> list[str]:
     penalty = tree.beam.divisor(node.length)
     siblings = sum(each.step == node.step for each in tree.nodes)
     return [
-        f"step {node.step}: “{labels.isolated(labels.visible(node.token))}”",
+        f"step {node.step + 1}: “{labels.isolated(labels.visible(node.token))}”",
         f"log-probability of the token {number(node.log_prob)}, probability {labels.share(math.exp(node.log_prob))}",
         f"total {number(node.total)}",
         f"|Y| = {node.length}, penalty ((5 + {node.length})/6)^0.6 = {number(penalty)}",
@@ -231,7 +231,7 @@ def test_keys_walk_along_lines_and_steps_and_pick(shown):
     assert view.sent == []
     view.press("Enter")
     assert view.heard() == [{"dec_node": here()}]
-    assert view.page.locator("[aria-live]").text_content().startswith("chosen: step 1: ")
+    assert view.page.locator("[aria-live]").text_content().startswith("chosen: step 2: ")
     view.press("End")
     assert here() == tree.answer
     view.press("Escape")
@@ -245,7 +245,7 @@ def test_columns_widen_with_buttons_keys_and_the_wheel_and_go_back(shown):
     view.page.get_by_role("button", name="Wider columns").click()
     view.page.get_by_role("button", name="Wider columns").click()
     view.painted()
-    assert re.fullmatch(r"steps \d to \d of 0 to 7(, rows .*)?", view.seen)
+    assert re.fullmatch(r"steps \d to \d of 8(, rows .*)?", view.seen)
     view.page.get_by_role("button", name="As at the first sight").click()
     view.painted()
     assert view.seen == "" and view.picture() == start
@@ -314,12 +314,12 @@ def test_forty_steps_of_five_beams_stay_readable_and_what_is_chosen_is_scrolled_
         tiny_checkpoint("decoder-only", max_target=60), "uvw", strategy=Beam(5), max_steps=40, ban=["</s>"]
     ).tree
     view = shown(sent(tree))
-    first, last = map(int, re.match(r"steps (\d+) to (\d+) of 0 to 39", view.seen).groups())
-    assert first == 0 and 8 <= last < 20  # so many tokens of legible size are side by side on 992 pixels
+    first, last = map(int, re.match(r"steps (\d+) to (\d+) of 40", view.seen).groups())
+    assert first == 1 and 9 <= last < 21  # so many tokens of legible size are side by side on 992 pixels
     picked = next(node for node in tree.nodes if node.step == 33 and node.kept)
     view.choose(dec_node=picked.index)
-    first, last = map(int, re.match(r"steps (\d+) to (\d+) of 0 to 39", view.seen).groups())
-    assert first <= 33 <= last
+    first, last = map(int, re.match(r"steps (\d+) to (\d+) of 40", view.seen).groups())
+    assert first <= 34 <= last
     assert view.find(said_of(tree, picked.index)[0], tree.why(picked.index)) is not None
     view.stage.focus()
     for _ in range(8):
@@ -399,7 +399,7 @@ def test_many_beams_and_steps_are_drawn_where_they_are_seen(shown):
         ban=["</s>"],
     ).tree
     view = shown(sent(tree))
-    assert re.fullmatch(r"steps 0 to \d+ of 0 to 49, rows 0 to \d+ of 0 to 39", view.seen)
+    assert re.fullmatch(r"steps 1 to \d+ of 50, rows 0 to \d+ of 0 to 39", view.seen)
     view.stage.focus()
     for _ in range(12):
         view.press("-")
@@ -409,4 +409,4 @@ def test_many_beams_and_steps_are_drawn_where_they_are_seen(shown):
     view.choose(dec_node=last.index)
     view.press("0")
     view.press("End", "ArrowDown", "ArrowDown")
-    assert view.tooltip[0].startswith("step 49: ")
+    assert view.tooltip[0].startswith("step 50: ")

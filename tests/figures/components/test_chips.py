@@ -36,7 +36,7 @@ def test_an_unsure_token_says_so_in_words_too():
     (chip,) = written("two", probability=0.25)
     assert chip.data() == {
         "text": "two",
-        "title": "step 0: two, probability 0.2500, unsure: below 0.5",
+        "title": "step 1: two, probability 0.2500, unsure: below 0.5",
         "ink": "target",
         "special": False,
         "unknown": False,
@@ -252,7 +252,7 @@ def test_the_same_data_keep_the_focus(browser):
 def test_each_chip_has_its_words_for_a_screen_reader(browser):
     with mounted(browser, "chips", rows(field="t")) as shown:
         label = chip(shown, "writes", "one").get_attribute("aria-label")
-        assert label == chip(shown, "writes", "one").get_attribute("title") == "step 0: one, probability 0.7500"
+        assert label == chip(shown, "writes", "one").get_attribute("title") == "step 1: one, probability 0.7500"
 
 
 def test_keys_are_tinted_by_what_the_chosen_row_looks_at_and_only_those_of_its_side(browser):

@@ -416,14 +416,14 @@ def test_the_whole_run_is_drawn_on_each_level_with_dots(browser, lost, level):
         assert dotted
         said = " ".join(shown.page.locator("ol.unseen li").all_text_contents())
         assert "not a number" in said
-        assert "takes nothing" not in said
+        assert "attends to nothing" not in said
 
 
 def test_a_sub_layer_whose_row_is_not_a_number_does_not_take_nothing(browser, lost):
     with mounted(browser, "whole", run_figure(lost, head=0).data, viewport={"width": 992, "height": 860}) as shown:
         said = shown.page.locator("ol.unseen li").all_text_contents()
         assert any("has weights that are not a number" in each for each in said)
-        assert any("is written, but its probability is not a number" in each for each in said)
+        assert any("(its probability is not a number, so no token is the likeliest)" in each for each in said)
 
 
 # ---- the steps

@@ -28,6 +28,11 @@ from viz_transformer.ui.components import pictures
 ROOT = Path(__file__).resolve().parents[3]
 
 
+def mention(ckpt, step):
+    """A written token in a sentence: a special one without quotation marks."""
+    return step.token if step.token_id in ckpt.target_codec.vocabulary.special_ids else f"“{step.token}”"
+
+
 def of_run(ckpt, run, strategy=None, **changes):
     first = step_row(run, 0)
     read = slice(first, first + len(run.steps))
@@ -310,7 +315,7 @@ def test_each_step_shows_the_numbers_of_the_run(shown):
     view.slider.focus()
     for s, step in enumerate(run.steps):
         assert view.says == (
-            f"Step {s} of 0 to {len(run.steps) - 1}: reads “{run.trace.tgt.tokens[2 + s]}”, writes “{step.token}”, "
+            f"Step {s + 1} of {len(run.steps)}: reads “{run.trace.tgt.tokens[2 + s]}”, writes {mention(ckpt, step)}, "
             f"probability {labels.share(math.exp(step.log_prob))}"
         )
         assert [(token, value) for token, value, _ in view.bars] == [
@@ -344,12 +349,12 @@ def test_only_the_settled_step_goes_to_python_as_its_row(shown):
 
 def test_a_row_chosen_elsewhere_moves_the_scrubber(shown):
     view = shown(of_steps(*EXAMPLE, first_row=3))
-    assert view.says.startswith("Step 0 of 0 to 3")  # nothing is chosen yet
+    assert view.says.startswith("Step 1 of 4")  # nothing is chosen yet
     view.choose(5)
-    assert view.says.startswith("Step 2 of 0 to 3")
+    assert view.says.startswith("Step 3 of 4")
     assert view.slider.input_value() == "2"
     assert view.slider.get_attribute("aria-valuetext") == (
-        "Step 2 of 0 to 3, given: reads “read”, writes “two”, probability <0.0001"
+        "Step 3 of 4, given: reads “read”, writes “two”, probability <0.0001"
     )
     assert view.sent == []
 
@@ -365,13 +370,13 @@ def test_a_row_that_writes_nothing_says_so_and_leads_back_to_the_answer(shown):
     assert view.page.evaluate("window.vizTransformerSelection.chosen.t") == 1
     view.page.keyboard.press("ArrowRight")
     view.painted()
-    assert view.says.startswith("Step 0 of 0 to 3")
+    assert view.says.startswith("Step 1 of 4")
     view.page.evaluate("window.vizTransformerSelection.pick({ t: 8 })")
     view.painted()
     assert view.says == "This row reads padding: it writes nothing of the answer."
     view.page.get_by_role("button", name="Previous step").click()
     view.painted()
-    assert view.says.startswith("Step 3 of 0 to 3")
+    assert view.says.startswith("Step 4 of 4")
 
 
 def test_given_unlisted_and_special_tokens_are_marked(shown):
@@ -401,7 +406,7 @@ def test_the_candidates_can_be_read_by_keyboard_alone(shown):
     assert view.tooltip == ["candidate 0: “one”", "probability 0.7500", "log-probability -0.29", "written"]
     view.page.keyboard.press("ArrowRight")
     view.painted()
-    assert view.says.startswith("Step 1 of 0 to 3")
+    assert view.says.startswith("Step 2 of 4")
     assert view.tooltip[1:] == ["probability 0.5000", "log-probability -0.69"]
     view.page.keyboard.press("ArrowUp")
     for _ in range(3):
@@ -436,7 +441,7 @@ def test_playing_goes_to_the_end_and_python_hears_once(shown):
     view.page.wait_for_function("window.sent.length > 0")
     view.painted()
     assert view.page.evaluate("window.went") == [[1, 0], [2, 0], [3, 0]]
-    assert view.says.startswith("Step 3 of 0 to 3")
+    assert view.says.startswith("Step 4 of 4")
     assert view.sent == [{"t": 3}]
     assert view.page.get_by_role("button", name="Play the steps").count() == 1
 
@@ -510,13 +515,13 @@ def test_the_picture_of_a_step_is_saved(shown, kind):
     view.choose(1)
     with view.page.expect_download() as saved:
         view.pick_entry(kind)
-    assert saved.value.suggested_filename == f"picture-step-1.{kind.lower()}"
+    assert saved.value.suggested_filename == f"picture-step-2.{kind.lower()}"
     content = Path(saved.value.path()).read_bytes()
     if kind == "PNG":
         assert content.startswith(b"\x89PNG") and len(content) > 5000
         return
     text = content.decode()
-    for part in ("Step 1 of 0 to 3", "writes “&lt;/s&gt;”", "0.5000", "0.2500", "عالم", "other 47 tokens", "a caption"):
+    for part in ("Step 2 of 4", "writes &lt;/s&gt;", "0.5000", "0.2500", "عالم", "other 47 tokens", "a caption"):
         assert part in text
 
 
@@ -550,7 +555,7 @@ def test_in_a_narrow_panel_bars_keep_room_and_labels_of_the_axis_stay_apart(show
 def test_numbers_that_are_none_are_said(shown):
     broken = [CandidateData("one", 1, math.nan), CandidateData("two", 2, -math.inf)]
     view = shown(of_steps(StepData(broken[0], broken)))
-    assert view.says == "Step 0, the only one: reads “read”, writes “one”, probability not a number"
+    assert view.says == "Step 1 of 1: reads “read”, writes “one”, probability not a number"
     assert view.bars == [("one", "not a number", 24), ("two", "0.0000", 0)]  # dots, no length
     assert view.rest[1:] == ("not a number", 24)
     view.page.locator(".candidate").nth(1).hover()
@@ -624,7 +629,7 @@ def test_each_candidate_shows_its_probability_before_and_after_the_strategy_and_
     for s, step in enumerate(run.steps):
         view.choose(s)
         assert view.says == (
-            f"Step {s} of 0 to {len(run.steps) - 1}: reads “{run.trace.tgt.tokens[s]}”, writes “{step.token}” "
+            f"Step {s + 1} of {len(run.steps)}: reads “{run.trace.tgt.tokens[s]}”, writes {mention(ckpt, step)} "
             f"entropy {labels.number(step.entropy, 2)} nats (uniform: ln {size} = {math.log(size):.2f}) "
             f"log-probability: model {labels.number(step.log_prob, 2)}, "
             f"strategy {labels.number(step.strategy_log_prob, 2)}"
@@ -685,12 +690,12 @@ def test_a_candidate_is_taken_by_mouse(shown):
     take.dblclick()
     assert taken(view) == [{"step": 0, "token_id": 5}]  # a double click is one
     assert view.page.locator("[aria-live]").text_content() == (
-        f"Step 0 is to write “{labels.visible(MARKUP)}” instead of “one”"
+        f"Step 1 is to write “{labels.visible(MARKUP)}” instead of “one”"
     )
     assert view.page.evaluate("window.vizTransformerSelection.chosen.t") is None
     view.page.keyboard.press("ArrowRight")  # the keys go on from the candidates
     view.painted()
-    assert view.says.startswith("Step 1 of 0 to 1")
+    assert view.says.startswith("Step 2 of 2")
 
 
 def test_a_candidate_is_taken_by_keyboard_alone(shown):
@@ -701,7 +706,7 @@ def test_a_candidate_is_taken_by_keyboard_alone(shown):
     assert taken(view) == []
     view.press("ArrowDown", "Enter")
     assert taken(view) == [{"step": 0, "token_id": 2}]
-    assert view.page.locator("[aria-live]").text_content() == "Step 0 is to write “two” instead of “one”"
+    assert view.page.locator("[aria-live]").text_content() == "Step 1 is to write “two” instead of “one”"
     stage = view.page.get_by_role("grid")
     active = view.page.locator(f"#{stage.get_attribute('aria-activedescendant')}")
     assert active.get_attribute("aria-label").endswith("Enter takes it instead")
@@ -753,7 +758,7 @@ def test_a_run_without_a_strategy_takes_the_place_of_one_with(shown):
     view = shown(sampled())
     view.give(of_steps(*EXAMPLE))
     assert view.page.locator(".candidate .final, .rest .final, .take, .legend:visible").count() == 0
-    assert view.says == "Step 0 of 0 to 3: reads “read”, writes “one”, probability 0.7500"
+    assert view.says == "Step 1 of 4: reads “read”, writes “one”, probability 0.7500"
     assert view.bars == [("one", "0.7500", 75), ("two", "0.1250", 12.5)]
 
 

@@ -152,17 +152,17 @@ def painted(view: Mounted) -> bytes:
 def test_each_step_is_told_and_the_keys_lead_through_them(shown, numbers):
     view = shown(run_figure(numbers).data)
     now = view.page.locator(".now")
-    expect(now).to_contain_text("Step 0 of 0 to 13: reads “<s>”. Of 42 tokens “twenty” is the most probable")
+    expect(now).to_contain_text("Step 1 of 14: reads “<s>”, writes “twenty” (>99.9")
     view.page.locator(".stage").focus()
     before = painted(view)
     view.press("ArrowRight", "ArrowRight", "ArrowRight")
-    expect(now).to_contain_text("Step 3 of 0 to 13: reads “nine”.")
+    expect(now).to_contain_text("Step 4 of 14: reads “nine”,")
     assert painted(view) != before
     view.hears(t=3)
     view.press("End")
-    expect(now).to_contain_text("Step 13")
+    expect(now).to_contain_text("Step 14 of 14: ")
     view.press("Home", "ArrowLeft")
-    expect(now).to_contain_text("Step 0")
+    expect(now).to_contain_text("Step 1 of 14: ")
     assert painted(view) == before
 
 
@@ -172,16 +172,16 @@ def test_down_and_up_tell_the_step_sub_layer_by_sub_layer(shown, numbers):
     view.choose(t=3)
     view.page.locator(".stage").focus()
     view.press("ArrowDown")
-    expect(now).to_have_text("“nine” becomes a vector of 64 numbers, to which that of position 3 is added.")
+    expect(now).to_have_text("“nine” becomes a vector of 64 numbers; the vector of position 3 is added to it.")
     view.press("ArrowDown", "ArrowDown")
     weights = numbers.trace["decoder.0.cross.weights"][0, 2, 3]
     most = int(weights.argmax())
     expect(now).to_contain_text(
-        f"Decoder layer 0, cross-attention, head 2: “nine” takes {100 * float(weights[most]):.1f} % from"
-        f" “{numbers.trace.src.tokens[most]}”"
+        f"Decoder layer 0, cross-attention, head 2: “nine” puts {100 * float(weights[most]):.1f} % of its"
+        f" attention on “{numbers.trace.src.tokens[most]}”"
     )
     view.press("Escape")
-    expect(now).to_contain_text("Step 3")
+    expect(now).to_contain_text("Step 4 of 14: ")
 
 
 def test_it_plays_to_the_end_and_python_hears_of_the_last_step_alone(shown):
@@ -206,7 +206,7 @@ def test_without_motion_a_step_is_there_at_once(browser):
         view.press(" ")
         view.page.wait_for_timeout(500)
         assert painted(view) == still
-        expect(view.page.locator(".now")).to_contain_text("Step 1", timeout=10_000)
+        expect(view.page.locator(".now")).to_contain_text("Step 2 of", timeout=10_000)
 
 
 def test_pointing_at_a_sub_layer_says_what_it_does(shown, numbers):
@@ -232,7 +232,7 @@ def test_what_is_pointed_at_has_its_shape_and_length_beside_it(shown, numbers):
         view.page.evaluate("window.written = []")
         view.page.mouse.move(box["x"] + x, box["y"] + 58)  # its first row
         view.painted()
-        if view.page.locator(".now").text_content().startswith("The encoder's stream behind layer 1, at"):
+        if view.page.locator(".now").text_content().startswith("The encoder's residual stream after layer 1, at"):
             break
     assert facts <= set(view.page.evaluate("window.written"))
     added, came = (
@@ -290,7 +290,9 @@ def test_the_keyboard_leads_down_to_one_weight_and_back(shown, numbers):
     expect(crumbs).to_have_text(
         ["Whole run", "Decoder layer 1", "Cross-attention, head 2", f"“<s>” takes from “{token}”"]
     )
-    expect(now).to_have_text(re.compile(rf"Head 2: “<s>” takes {float(row[key]):.4f} from “{re.escape(token)}”, for"))
+    expect(now).to_have_text(
+        re.compile(rf"Head 2: “<s>” puts {float(row[key]):.4f} of its attention on “{re.escape(token)}”, for")
+    )
     told = view.page.locator("ol.unseen li").all_text_contents()
     assert len(told) == 16 + 2  # the products of each dimension, their sum, and what becomes of it
     for level in ("attention", "layer", "run"):
@@ -420,13 +422,13 @@ def test_a_model_that_writes_nothing_is_read(shown):
     expect(told.first).to_contain_text("“a” becomes a vector")
     view.page.keyboard.press("ArrowDown")
     view.page.keyboard.press("ArrowDown")
-    expect(view.page.locator(".now")).to_contain_text("Encoder layer 0, self-attention, mean of 4 heads: “a” takes")
+    expect(view.page.locator(".now")).to_contain_text("Encoder layer 0, self-attention, mean of 4 heads: “a” puts")
 
 
 def test_of_one_step_it_is_said_that_it_is_the_only_one(shown):
     run = decode(tiny_checkpoint(), "abc", max_steps=1)
     view = shown(run_figure(run).data)
-    expect(view.page.locator(".now")).to_contain_text("Step 0, the only one: reads")
+    expect(view.page.locator(".now")).to_contain_text("Step 1 of 1: reads")
 
 
 @pytest.mark.parametrize("height", [400, 1000])

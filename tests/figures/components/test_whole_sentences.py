@@ -24,6 +24,8 @@ def shown(browser):
 
 
 def named(token):
+    if token.get("special") and "note" not in token:
+        return token["text"]
     return f"“{token['text']}”" + (f", typed “{token['note']}”" if "note" in token else "")
 
 
@@ -34,19 +36,19 @@ def of_run(run, header, row):
     told = []
     for part, flow in zip(stack["parts"], flows(trace, stack["name"]), strict=True):
         name = f"{stack['name'].capitalize()} layer {part['layer']}, {PARTS[part['part']]}"
-        added = f"share added {percent(float(np.float32(flow.share[row])))}"
+        added = f"adds {percent(float(np.float32(flow.share[row])))}"
         if part["part"] == "ffn":
-            told.append(f"{name}: at {token}, {added} of the lengths of stream and addition.")
+            told.append(f"{name}: at {token} {added} (length of the addition relative to stream + addition).")
             continue
         weights = trace[f"{flow.place.site}.weights"][0, HEAD, row]
         keys = header["stacks"][0 if part["part"] == "cross" else -1]["tokens"]
         most = int(weights.argmax())
-        takes = f"{percent(float(weights[most]))} from {named(keys[most])}; {added}"
-        told.append(f"{name}, head {HEAD}: {token} takes {takes if weights[most] else 'nothing'}.")
+        looks = f"puts {percent(float(weights[most]))} of its attention on {named(keys[most])}; {added}"
+        told.append(f"{name}, head {HEAD}: {token} {looks if weights[most] else 'attends to nothing'}.")
     step = run.steps[row - header["first_row"]]
     probability = percent(exponential(float(np.float32(step.log_prob))))
     written = named(header["tokens"][header["candidates"][row - header["first_row"]][0]])
-    told.append(f"Of {header['vocabulary']:,} tokens {written} is the most probable, {probability}, and is written.")
+    told.append(f"Writes {written} ({probability}, the likeliest of {header['vocabulary']:,} tokens).")
     return told
 
 
@@ -66,18 +68,19 @@ def of_layer(run, header, row, layer):
             keys = header["stacks"][0 if place.part == "cross" else -1]["tokens"]
             for head, weights in enumerate(trace[f"{place.site}.weights"][0, :, row]):
                 most = int(weights.argmax())
-                takes = f"{percent(float(weights[most]))} from {named(keys[most])}" if weights[most] else "nothing"
-                told.append(f"Head {head}: {named(stack['tokens'][row])} takes {takes}.")
+                looks = f"puts {percent(float(weights[most]))} of its attention on {named(keys[most])}"
+                looks = looks if weights[most] else "attends to nothing"
+                told.append(f"Head {head}: {named(stack['tokens'][row])} {looks}.")
         added, came, part = (float(np.float32(each[row])) for each in (flow.added, flow.came, flow.share))
-        lengths = f"a vector {number(added, 2)} long to a stream {number(came, 2)} long"
-        told.append(f"It adds {lengths}: share added {percent(part)}.")
+        lengths = f"a vector of length {number(added, 2)} to a stream of length {number(came, 2)}"
+        told.append(f"It adds {lengths}: {percent(part)} of both lengths together.")
     return told
 
 
 def of_attention(weights, mask, query, keys):
     told = []
     for key, weight, open_ in zip(keys, weights, mask, strict=True):
-        takes = f"takes {percent(float(weight))} from" if open_ else "may not look at"
+        takes = f"puts {percent(float(weight))} of its attention on" if open_ else "may not look at"
         told.append(f"{query} {takes} {named(key)}.")
     return told
 
@@ -128,7 +131,7 @@ def test_each_share_token_layer_and_number_is_that_of_the_trace(shown, summary):
     ]
     assert said[len(q) :] == [
         f"The products add up to {number(sum(products))}; divided by {number(divisor)} the score is {number(score)}.",
-        f"Head {HEAD}: {query} takes {share(float(weights[key]))} from {named(keys[key])},"
+        f"Head {HEAD}: {query} puts {share(float(weights[key]))} of its attention on {named(keys[key])},"
         f" for a score of {number(score)}.",
     ]
     written = view.page.evaluate("window.written")

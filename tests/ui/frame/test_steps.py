@@ -22,7 +22,7 @@ def test_the_table_of_a_greedy_run_has_the_ten_candidates_of_each_step():
     shown = of(max_steps=3)
     table = steps.candidate_table(shown)
     assert list(table.columns) == PLAIN
-    assert list(table.index) == [(s, rank) for s in range(3) for rank in range(10)]
+    assert list(table.index) == [(s, rank) for s in range(1, 4) for rank in range(10)]
     assert table["token"].tolist() == [each.token for step in shown.run.steps for each in step.candidates]
     assert table["log-probability"].tolist() == [each.log_prob for step in shown.run.steps for each in step.candidates]
     assert table[table["written"]]["token"].tolist() == [step.token for step in shown.run.steps]
@@ -42,7 +42,7 @@ def test_the_table_of_another_strategy_has_its_probabilities_and_why_it_removed_
     table = steps.candidate_table(shown)
     assert list(table.columns) == PLAIN + STRATEGY
     for (s, rank), row in table.iterrows():
-        step = shown.run.steps[s]
+        step = shown.run.steps[s - 1]
         found = step.candidate(step.vocabulary.index(row["token"]))
         assert int((step.log_probs > found.log_prob).sum()) == rank
         assert row["probability"] == math.exp(found.log_prob)

@@ -82,7 +82,7 @@ def test_the_two_rows_stand_for_positions_of_the_selection(ckpt):
     assert (writes["label"], writes["field"], writes["first"]) == ("writes", "t", 0)
     assert [chip["text"] for chip in reads["chips"]] == list(run.trace.src_tokens)
     assert [chip["text"] for chip in writes["chips"]] == list(run.tokens)
-    assert [chip["title"].split(":")[0] for chip in writes["chips"]] == [f"step {i}" for i in range(5)]
+    assert [chip["title"].split(":")[0] for chip in writes["chips"]] == [f"step {i}" for i in range(1, 6)]
     json.dumps([reads, writes])
 
 

@@ -66,7 +66,7 @@ def test_only_tokens_that_were_taken_are_forced_where_the_strategy_writes_the_re
 
 def test_a_branch_behind_the_end_of_its_parent_is_refused_with_a_sentence(fields):
     fields["branches"] = (Branch(0, 99, (9,), "late"),)
-    with pytest.raises(ValueError, match="the branch 'late' begins at step 99, and what it grows from has"):
+    with pytest.raises(ValueError, match="the branch 'late' begins at step 100, and what it grows from has"):
         branches.how_of(SUMMARY, fields, 1)
 
 

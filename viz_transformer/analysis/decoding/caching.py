@@ -22,7 +22,7 @@ FLOAT = 4  # bytes of a float32
 def convention(config: ModelConfig) -> str:
     """What is counted for such a model, in words."""
     memory = " projects the memory anew," if config.has_encoder else ""
-    encoder = " The encoder runs once before step 0 and is in neither count." if config.has_encoder else ""
+    encoder = " The encoder runs once, before the first step, and is in neither count." if config.has_encoder else ""
     return (
         "Counted: the multiply-adds of all matrix products of the decoder; norms, softmax, biases and activations are"
         f" left out.{encoder} A whole pass reads all tokens so far,{memory} scores all pairs, masked ones too, and"

@@ -4,7 +4,7 @@ import { exports } from "./parts/exports.js"
 import { exponential, number, share } from "./parts/numbers.js"
 import { selection } from "./parts/selection.js"
 import { magnified, mount, pointIn, prepare, sharpness, tallness, zoom } from "./parts/stage.js"
-import { amongPlaces, isolated, mono, ofPlaces, quoted, sans, shorten } from "./parts/text.js"
+import { amongPlaces, amongSteps, isolated, mono, ofPlaces, quoted, sans, shorten } from "./parts/text.js"
 import { clamp, firstSight, middlesBetween, rowHeightAt, tallestRows, treeOf, usualWidth } from "./parts/tree.js"
 
 /** @import { BeamTreeHeader } from "./parts/types.js" */
@@ -116,7 +116,7 @@ function makeTree(root) {
     const [penalty, formula] = head.penalties[nodes.length[i]]
     const ranked = starts[nodes.step[i] + 1] - starts[nodes.step[i]]
     return [
-      `step ${nodes.step[i]}: ${quoted(tokenOf(i))}`,
+      `step ${nodes.step[i] + 1}: ${quoted(tokenOf(i))}`,
       `log-probability of the token ${number(nodes.log_prob[i])}, probability ${share(exponential(nodes.log_prob[i]))}`,
       `total ${number(nodes.total[i])}`,
       `|Y| = ${nodes.length[i]}, penalty ${formula} = ${number(penalty)}`,
@@ -216,7 +216,7 @@ function makeTree(root) {
   function stepsSeen() {
     const left = view.x - (EDGE + ROOT) * place.z
     const [from, to] = middlesBetween(left, left + place.width, view.col, steps)
-    return `steps ${from} to ${to} ${ofPlaces(steps)}`
+    return `steps ${from + 1} to ${amongSteps(to, steps)}`
   }
 
   function rowsSeen() {
@@ -414,8 +414,8 @@ function makeTree(root) {
     context.textBaseline = "middle"
     context.fillStyle = paper.one("muted")
     const every = [1, 2, 5, 10, 20, 50, 100].find((n) => n * view.col >= 30 * z) ?? 200
-    for (let step = first - (first % every); step < behind; step += every)
-      if (xOf(step) > 52 * z) context.fillText(String(step), xOf(step), 10 * z)
+    for (let number = Math.ceil((first + 1) / every) * every; number <= behind; number += every)
+      if (xOf(number - 1) > 52 * z) context.fillText(String(number), xOf(number - 1), 10 * z)
     context.font = sans(12 * z)
     context.textAlign = "left"
     context.fillText("step", EDGE * z, 10 * z)

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from typing import Any, Literal
 
+from viz_transformer import numerals
 from viz_transformer.figures import labels
 from viz_transformer.model.kinds import SideName
 
@@ -58,7 +59,9 @@ class Chip:
     def title(self) -> str:
         """The tooltip: position, token, and what is special about it."""
         written = self.probability is not None and self.side == "target"
-        where = "" if self.position is None else f"{'step' if written else 'position'} {self.position}: "
+        where = ""
+        if self.position is not None:
+            where = f"step {numerals.nth(self.position)}: " if written else f"position {self.position}: "
         parts = [f"{where}{labels.visible(self.token)}"]
         parts += [f"for {labels.visible(self.of)}"] if self.of else []
         if self.masked and self.original != self.token:

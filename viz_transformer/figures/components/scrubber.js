@@ -10,7 +10,7 @@ import { PLAY_STEPS, PLAYED, tellPlaying } from "./parts/playing.js"
 import { placeSaved } from "./parts/saved_bars.js"
 import { selection } from "./parts/selection.js"
 import { magnified, mount, pointIn, rootIn, zoom } from "./parts/stage.js"
-import { amongPlaces, isolated, mono, quoted, sans, shorten, wrappedTo } from "./parts/text.js"
+import { amongSteps, isolated, mention, mono, quoted, sans, shorten, wrappedTo } from "./parts/text.js"
 
 /** @import { ScrubberHeader, Token } from "./parts/types.js" */
 
@@ -86,7 +86,7 @@ function makeScrubber(root) {
       head.strategy
         ? `${head.caption}; probability over the whole vocabulary; strategy: ${head.strategy.name}`
         : head.caption,
-    name: () => (writes(at()) ? `${head.name}-step-${at()}` : head.name),
+    name: () => (writes(at()) ? `${head.name}-step-${at() + 1}` : head.name),
   })
   const axisTitle = element("span", "", "probability over the whole vocabulary")
   last.append(axisTitle, saving)
@@ -106,7 +106,7 @@ function makeScrubber(root) {
   const restText = (step) => share(rests.values[step])
   const othersText = (step) =>
     `other ${others(step).toLocaleString("en")} ${others(step) === 1 ? "token" : "tokens"} together`
-  const numberText = (step) => `Step ${amongPlaces(step, steps)}`
+  const numberText = (step) => `Step ${amongSteps(step, steps)}`
   const valueText = (step) => share(probability(step, head.written[step]))
   const isForced = (step) => head.forced.includes(step)
   const logText = (value) => (value === -Infinity ? "-∞" : number(value, 2))
@@ -115,7 +115,7 @@ function makeScrubber(root) {
       ? step < 0
         ? GIVEN
         : PADDING
-      : `${numberText(step)}${isForced(step) ? ", given" : ""}: reads ${quoted(head.reads[step])}, writes ${quoted(written(step))}, ${oddsText(step)}`
+      : `${numberText(step)}${isForced(step) ? ", given" : ""}: reads ${mention(head.reads[step])}, writes ${mention(written(step))}, ${oddsText(step)}`
   const oddsText = (step) =>
     head.strategy
       ? `probability ${valueText(step)} under the model, ${share(finalProbability(step, head.written[step]))} under the strategy`
@@ -184,7 +184,7 @@ function makeScrubber(root) {
     player.halt()
     const place = head.candidates[step][i]
     made.tell({ step, token_id: head.ids[place] })
-    announce(`Step ${step} is to write ${quoted(head.tokens[place])} instead of ${quoted(written(step))}`)
+    announce(`Step ${step + 1} is to write ${mention(head.tokens[place])} instead of ${mention(written(step))}`)
   }
 
   // ---- moving
@@ -341,6 +341,11 @@ function makeScrubber(root) {
   function token({ text, special }) {
     return element("bdi", special ? "special" : "", text)
   }
+  /** A token as `mention` says it, and what else stands between its quotation marks; a special one has a frame. */
+  const inQuotes = (each, more = []) =>
+    each.special && !more.length
+      ? [token(each)]
+      : [element("span", "", "“"), token(each), ...more, element("span", "", "”")]
   function drawSentence(step) {
     const inside = writes(step)
     reading.hidden = writing.hidden = !inside
@@ -356,16 +361,13 @@ function makeScrubber(root) {
     const typed = noted ? [element("span", "", "”, typed “"), element("bdi", "", read.note)] : []
     reading.replaceChildren(
       element("span", "number", numberText(step)),
-      element("span", "", ": reads “"),
-      token(read),
-      ...typed,
-      element("span", "", "”,"),
+      element("span", "", ": reads "),
+      ...inQuotes(read, typed),
+      element("span", "", ","),
     )
     const short = head.strategy || root.clientWidth < NARROW * zoom(root) // the first bar says it
-    const odds = short
-      ? [element("span", "", "”")]
-      : [element("span", "", "”, probability "), element("span", "value", valueText(step))]
-    writing.replaceChildren(element("span", "", "writes “"), token(written(step)), ...odds)
+    const odds = short ? [] : [element("span", "", ", probability "), element("span", "value", valueText(step))]
+    writing.replaceChildren(element("span", "", "writes "), ...inQuotes(written(step)), ...odds)
     if (isForced(step)) writing.append(element("span", "forced", "given"))
     if (!head.strategy) return
     spread.textContent = spreadText(step)
@@ -489,12 +491,15 @@ function makeScrubber(root) {
       const room = width - 8 - context.measureText(before + after).width
       write(before + isolated(shorten(context, token, room)) + after, 4, y, { font })
     }
-    const { text, note } = head.reads[step]
+    const { text, note, special } = head.reads[step]
     context.font = sans(14 * z, 600)
     const typed = note === undefined ? "" : `, typed “${isolated(shorten(context, note, width / 3))}”`
-    line(`${numberText(step)}: reads “`, text, `”${typed},`, 14 * z, context.font)
+    const [open, close] = special && !typed ? ["", ""] : ["“", "”"]
+    line(`${numberText(step)}: reads ${open}`, text, `${close}${typed},`, 14 * z, context.font)
     const odds = head.strategy ? "" : `, probability ${valueText(step)}`
-    line("writes “", written(step).text, `”${odds}${isForced(step) ? ", given" : ""}`, 38 * z, sans(14 * z))
+    const [before, after] = written(step).special ? ["", ""] : ["“", "”"]
+    const given = isForced(step) ? ", given" : ""
+    line(`writes ${before}`, written(step).text, `${after}${odds}${given}`, 38 * z, sans(14 * z))
     if (head.strategy) {
       write(spreadText(step), 4, 62 * z, { ink: "muted", room: width - 8 })
       write(sumsText(step), 4, 86 * z, { ink: "muted", room: width - 8 })
@@ -628,8 +633,8 @@ function makeScrubber(root) {
       built = parts
       if (other) point(null)
       rest.row.hidden = head.candidates.every((_, step) => !others(step))
-      start.textContent = steps > 1 ? "0" : ""
-      end.textContent = steps > 1 ? String(steps - 1) : ""
+      start.textContent = steps > 1 ? "1" : ""
+      end.textContent = steps > 1 ? String(steps) : ""
       stage.setAttribute(
         "aria-label",
         `Candidates of the step, best first. Arrow keys up and down show one of them, left and right choose the step.${head.ids ? " Enter takes the one shown instead of the one written." : ""}`,

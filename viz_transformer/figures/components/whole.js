@@ -9,7 +9,7 @@ import { isStill } from "./parts/motion.js"
 import { notFinite } from "./parts/numbers.js"
 import { selection } from "./parts/selection.js"
 import { mount, pointIn, prepare, tallness, zoom } from "./parts/stage.js"
-import { amongPlaces, fontsNow, quoted } from "./parts/text.js"
+import { amongSteps, fontsNow, quoted } from "./parts/text.js"
 import { ownMoment, stepsAt, together } from "./parts/together.js"
 import {
   AGAIN,
@@ -798,7 +798,7 @@ function makeWhole(root) {
       if (writes())
         controls.show(shared, count(), {
           playing: plays(),
-          text: `step ${amongPlaces(shared, count())}, ${quoted(head.tokens[head.candidates[s][head.written[s]]])}`,
+          text: `step ${amongSteps(shared, count())}, ${quoted(head.tokens[head.candidates[s][head.written[s]]])}`,
         })
       faster.textContent = `${String(together.pace).replace("0.5", "½")}×`
       stage.dataset.level = level()

@@ -66,7 +66,7 @@ def candidate_table(shown: Shown) -> pd.DataFrame:
     chooses = how.banned or how.rules or not isinstance(how.strategy, Greedy | None)
     rows = [
         {
-            "step": s,
+            "step": numerals.nth(s),
             "rank": rank if candidate.rank is None else candidate.rank,
             "token": candidate.token,
             "probability": numerals.exponential(candidate.log_prob),

@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
+from viz_transformer.numerals import nth
 from viz_transformer.ui.session import cached, state
 from viz_transformer.ui.session.how import MOST_BRANCHES, MOST_IDS, Branch, How, name_of, without
 
@@ -37,7 +38,8 @@ def how_of(summary: Summary, fields: Mapping[str, Any], number: int, *, progress
         run = cached.run(summary, fields["text"], how=parent, progress=progress)
         if branch.step > len(run.steps):
             raise ValueError(
-                f"the branch {branch.name!r} begins at step {branch.step}, and what it grows from has {len(run.steps)}"
+                f"the branch {branch.name!r} begins at step {nth(branch.step)}, and what it grows from has"
+                f" {len(run.steps)}"
             )
         given = sum(step.forced for step in run.steps) - len(parent.force) if parent.prefix else 0
         if base.strategy == "beam" or branch.step < given:

@@ -91,7 +91,7 @@ def test_the_component_gets_the_tree_of_the_run():
 @pytest.mark.parametrize("index", [0, 2, 7, len(tree().nodes) - 1])
 def test_the_picked_hypothesis_has_its_text_its_score_in_parts_and_why_it_ended(index):
     node, said = tree().nodes[index], words(opened(dec_node=index))
-    assert f"Hypothesis {index}, step {node.step}: " in said
+    assert f"Hypothesis {index}, step {node.step + 1}: " in said
     assert tree().why(index) in said
     assert tiny_checkpoint(seed=1).target_codec.decode(tree().ids(index)) in said
     parts = " + ".join(f"{each.token} {labels.number(each.log_prob, 2)}" for each in tree().path(index))
@@ -147,7 +147,6 @@ def test_the_table_has_every_number_of_the_tree():
     ckpt = tiny_checkpoint(seed=1)
     frame = beam_tree_view.table(shown_of(ckpt, "abc", strategy=Beam(WIDTH), max_steps=STEPS), tree())
     names = {
-        "step": "step",
         "log_prob": "log_prob",
         "total": "total",
         "|Y|": "length",
@@ -163,7 +162,8 @@ def test_the_table_has_every_number_of_the_tree():
         ] == (wanted)
     assert frame.index.tolist() == [node.index for node in tree().nodes]
     assert frame["fate"][tree().answer] == "answer"
-    assert (frame["ended"] == [node.ended for node in tree().nodes]).all()
+    for column in ("step", "ended"):  # counted from 1
+        assert frame[column].tolist() == [getattr(node, column) + 1 for node in tree().nodes]
     assert frame["text so far"][7] == ckpt.target_codec.decode(tree().ids(7))
 
 

@@ -38,7 +38,7 @@ def test_each_token_stands_once_and_what_is_in_one_run_only_is_marked_and_said()
     first, second = (tokens_of(row) for row in page.split("<tr>")[2:])
     assert [token for _, _, token, _ in first] == ["u", "v", "w", "x", "y", "z", "&lt;/s&gt;"]
     assert [token for _, _, token, _ in second] == ["u", "v", "w", "y", "z", "&lt;/s&gt;"]
-    assert [title for mark, title, _, _ in first if mark] == [wording("step_not_in_the_other", 3)]
+    assert [title for mark, title, _, _ in first if mark] == [wording("step_not_in_the_other", 4)]
     assert not any(mark for mark, *_ in second)
     for row in (first, second):
         assert [place for place, (*_, at) in enumerate(row) if at] == [3]
@@ -55,7 +55,7 @@ def test_names_and_totals_stand_beside_and_a_name_is_no_markup():
 def test_where_they_part_is_said_with_both_probabilities():
     a, b = pair()
     said = " ".join(branch_views.comparison_sentences(compare_runs(a.run, b.run), a, b))
-    assert said.startswith(wording("they_part_at_step_with_a_token_of_this_probability", 3, 3, "x"))
+    assert said.startswith(wording("they_part_at_step_with_a_token_of_this_probability", 4, 3, "x"))
     assert wording("runs_of_different_lengths_do_not_compare", 7, 6) in said
     same = branch_views.comparison_sentences(compare_runs(a.run, a.run), a, a)
     assert same == [wording("both_write_the_same_tokens")]
@@ -65,7 +65,7 @@ def test_a_run_that_ended_earlier_is_said_to_have_ended():
     ckpt = tiny_checkpoint()
     a, b = shown_of(ckpt, "abc", target="uvwx"), shown_of(ckpt, "abc", prefix="uv", max_steps=2)
     said = branch_views.comparison_sentences(compare_runs(a.run, b.run), a, b)[0]
-    assert said.startswith(wording("they_part_at_step", 2, 2)) and said.endswith("B has ended.")
+    assert said.startswith(wording("they_part_at_step", 3, 2)) and said.endswith("B has ended.")
 
 
 def test_the_table_has_every_step_of_both_runs():
@@ -75,6 +75,7 @@ def test_the_table_has_every_step_of_both_runs():
     for letter, shown in (("A", a), ("B", b)):
         rows = table.loc[letter]
         assert rows["token"].tolist() == list(shown.run.tokens)
+        assert rows.index.tolist() == [*range(1, len(rows) + 1)]
         assert rows["log-probability"].tolist() == [step.log_prob for step in shown.run.steps]
         assert rows["sum so far"].iloc[-1] == pytest.approx(shown.run.log_prob)
         assert rows["same in both"].tolist() == [True] * 3 + [False] * (len(rows) - 3)

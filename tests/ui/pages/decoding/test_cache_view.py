@@ -66,7 +66,7 @@ def test_positions_and_bytes_are_said(shown):
     steps = cache_of_run(shown.run)
     said = " ".join(cache_view.step_sentences(steps[2], shown))
     assert wording("what_a_step_computed_and_reused", 1, 3, 2, 3) in said
-    assert wording("all_source_positions_were_reused", 5, 0) in said
+    assert wording("all_source_positions_were_reused", 5, 1) in said
     assert wording("holds_kib_and_has_room_for_positions", f"{steps[2].bytes_held / 1024:.1f}", 24) in said
     assert wording("all_source_positions_were_computed_once", 5) in " ".join(cache_view.step_sentences(steps[0], shown))
 
@@ -83,10 +83,10 @@ def test_work_of_the_step_and_of_the_run_so_far(shown):
     rows = dict(re.findall(r"<tr[^>]*><th>([^<]*)</th><td>([\d,]+</td><td>[\d,]+)</td>", page))
     numbers = {name: [int(n.replace(",", "")) for n in found.split("</td><td>")] for name, found in rows.items()}
     assert numbers["this step"] == [steps[2].cached.total, steps[2].whole.total]
-    assert numbers["steps 0 to 2"] == [
+    assert numbers["steps 1 to 3"] == [
         sum(getattr(step, name).total for step in steps[:3]) for name in ("cached", "whole")
     ]
-    parts = [found for name, found in numbers.items() if name not in ("this step", "steps 0 to 2")]
+    parts = [found for name, found in numbers.items() if name not in ("this step", "steps 1 to 3")]
     assert [sum(part[i] for part in parts) for i in (0, 1)] == numbers["this step"]
 
 
@@ -98,7 +98,7 @@ def test_sizes_have_a_unit(count, said):
 def test_the_table_has_every_number_of_every_step(shown):
     steps = cache_of_run(shown.run)
     table = cache_view.cache_table(steps, shown.run)
-    assert table["token"].tolist() == list(shown.run.tokens)
+    assert table["token"].tolist() == list(shown.run.tokens) and table.index.tolist() == [*range(1, len(table) + 1)]
     for step, (_, row) in zip(steps, table.iterrows(), strict=True):
         assert row["bytes held"] == step.bytes_held and row["saved"] == step.saved
         for name, work in (("with cache", step.cached), ("whole pass", step.whole)):
@@ -114,7 +114,7 @@ def test_the_selected_row_says_which_step(monkeypatch, shown, row, step):
 def test_what_is_without_a_cache_is_said_with_its_place(shown):
     found = UncachedDifference(np.array([0.0, 2e-6, 1e-6]), np.array([4.0, 8.0, 5.0]), in_one_pass=False)
     said = " ".join(cache_view.difference_sentences(found, shown.run))
-    assert wording("recorded_with_the_cache_and_that_of_a_whole_pass", "2.0e-06", 1) in said
+    assert wording("recorded_with_the_cache_and_that_of_a_whole_pass", "2.0e-06", 2) in said
     assert wording("largest_absolute_logit_is_so_that_is", "8.00", "2.5e-07") in said
     same = UncachedDifference(np.zeros(3), np.ones(3), in_one_pass=True)
     assert (

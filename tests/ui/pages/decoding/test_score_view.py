@@ -81,7 +81,7 @@ def test_sums_of_different_lengths_are_said_not_to_compare():
 
 
 def test_the_first_other_choice_is_said():
-    assert wording("first_at_step_instead_of", 1, "v", "u") in " ".join(
+    assert wording("first_at_step_instead_of", 2, "v", "u") in " ".join(
         score_view.score_sentences(score(-0.1, -3, ranks=[0, 4]), score(-1))
     )
     assert wording("greedy_decoding_writes_this_text") in " ".join(score_view.score_sentences(score(-0.1), score(-1)))
@@ -90,7 +90,7 @@ def test_the_first_other_choice_is_said():
 def test_a_token_that_shares_its_place_with_the_one_of_greedy_decoding_is_said_to(scored):
     tied = TargetScore((ScoredToken(0, "w", 6, -0.7, 0, "u", 4, -0.7),), ended=True)
     said = " ".join(score_view.score_sentences(tied, score(-1)))
-    assert wording("only_as_probable_as", 0, "w", "u") in said
+    assert wording("only_as_probable_as", 1, "w", "u") in said
     assert wording("greedy_decoding_writes_this_text") not in said
     assert "<b>u</b> (as probable)" in score_view.tokens_html(tied, scored)
 
@@ -112,6 +112,7 @@ def test_the_table_has_every_number(scored):
     found = target_score(scored.run)
     table = score_view.score_table(found)
     assert table["token"].tolist() == [token.token for token in found.tokens]
+    assert table.index.tolist() == [*range(1, len(found.tokens) + 1)]
     assert table["log-probability"].tolist() == [token.log_prob for token in found.tokens]
     assert table["rank"].tolist() == [token.rank for token in found.tokens]
     assert table["most probable"].tolist() == [token.best for token in found.tokens]
@@ -148,11 +149,11 @@ def page(target):
 def test_one_can_go_on_from_any_step_behind_the_first():
     app = drawn(page, "zxyu")
     box = app.selectbox(key="score_step")
-    assert len(box.options) == 4 and box.options[2] == "step 3, behind “y”"
+    assert len(box.options) == 4 and box.options[2] == "step 4, after “y”"
     missed = target_score(decode(tiny_checkpoint(), "abc", target="zxyu")).missed
     assert box.value == missed[0] + 1
     box.select(3).run()
-    assert app.button(key="score_continue_button").label == "Continue from step 3"
+    assert app.button(key="score_continue_button").label == "Continue from step 4"
     app.button(key="score_continue_button").click().run()
     assert app.session_state["went"] == 3
 

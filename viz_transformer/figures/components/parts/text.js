@@ -11,7 +11,18 @@ export const quoted = (token) => {
   const read = `“${isolated(token.text)}”`
   return token.note === undefined ? read : `${read}, typed “${isolated(token.note)}”`
 }
-/** Of which steps, rows or ranks one is: all of them count from 0. */
+/**
+ * A token in a sentence: a special one as it is, <s>, which tells it from the same letters in a text.
+ * @param {Token} token
+ */
+export const mention = (token) => (token.special && token.note === undefined ? token.text : quoted(token))
+/**
+ * Which step it is, counted from 1 as people say it: the one with index 0 is "1 of 14".
+ * @param {number} index
+ * @param {number} count
+ */
+export const amongSteps = (index, count) => `${index + 1} of ${count}`
+/** Of which rows or ranks one is: they count from 0. */
 export const ofPlaces = (/** @type {number} */ count) => `of 0 to ${count - 1}`
 /**
  * Which one it is: "3 of 0 to 13", and where there are no others "0, the only one".

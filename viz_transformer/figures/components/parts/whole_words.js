@@ -1,5 +1,5 @@
 import { exponential, number, percent } from "./numbers.js"
-import { quoted } from "./text.js"
+import { amongSteps, mention } from "./text.js"
 import { isUnknown, mostOf, strongestIn } from "./whole_rows.js"
 
 /** @import { Numbers, Token, WholeHeader, WholePart, WholeStack } from "./types.js" */
@@ -29,19 +29,19 @@ export function partName(stack, { layer, part, heads }, head) {
 }
 
 /**
- * What a row of weights takes most of: "takes 55.4 % from 'b'", and that some or all of its weights are not a number.
+ * Where a row of weights looks most: "puts 55.4 % of its attention on 'b'", or that weights are not a number.
  * @param {Strongest} weights
  * @param {Token[]} keys
  */
 export function taking(weights, keys) {
   const most = mostOf(weights)
-  if (!most) return isUnknown(weights) ? "has weights that are not a number" : "takes nothing"
+  if (!most) return isUnknown(weights) ? "has weights that are not a number" : "attends to nothing"
   const others = isUnknown(weights) ? "; other weights of this row are not a number" : ""
-  return `takes ${percent(most.weight)} from ${quoted(keys[most.key])}${others}`
+  return `puts ${percent(most.weight)} of its attention on ${mention(keys[most.key])}${others}`
 }
 
 /**
- * What a sub-layer does at a token: what it takes most of, or how much it adds.
+ * What a sub-layer does at a token: where it looks most, and how much it adds.
  * @param {WholeHeader} head
  * @param {Record<string, Numbers>} arrays
  * @param {WholeStack} stack
@@ -51,15 +51,15 @@ export function taking(weights, keys) {
 export function partSentence(head, arrays, stack, index, row) {
   const part = stack.parts[index]
   const [shares, name] = [arrays[`share.${stack.name}`], partName(stack, part, head.head)]
-  const added = `share added ${percent(shares.values[index * shares.shape[1] + row])}`
-  const token = quoted(stack.tokens[row])
-  if (!part.kind) return `${name}: at ${token}, ${added} of the lengths of stream and addition.`
+  const share = percent(shares.values[index * shares.shape[1] + row])
+  const token = mention(stack.tokens[row])
+  if (!part.kind) return `${name}: at ${token} adds ${share} (length of the addition relative to stream + addition).`
   const keys = /** @type {WholeStack} */ (
     part.kind === "cross" ? head.stacks.find(({ name }) => name === "encoder") : stack
   )
   const weights = strongestIn(arrays, part.kind, part.layer, row)
   const takes = `${name}: ${token} ${taking(weights, keys.tokens)}`
-  return mostOf(weights) ? `${takes}; ${added}.` : `${takes}.`
+  return mostOf(weights) ? `${takes}; adds ${share}.` : `${takes}.`
 }
 
 /** What is said of an answer that is over while that of another run goes on, in front of what its last step does. */
@@ -105,15 +105,15 @@ export function streamFacts(arrays, stack, point, row) {
 }
 
 /**
- * Which point of the stream one looks at.
+ * Which point of the residual stream is shown.
  * @param {WholeStack} stack
  * @param {number} point
  * @param {number} row
  */
 export function streamSentence(stack, point, row) {
   const where =
-    point === 0 ? "in front of layer 0" : point <= stack.layers ? `behind layer ${point - 1}` : "behind the final norm"
-  return `The ${stack.name}'s stream ${where}, at ${quoted(stack.tokens[row])}.`
+    point === 0 ? "before layer 0" : point <= stack.layers ? `after layer ${point - 1}` : "after the final norm"
+  return `The ${stack.name}'s residual stream ${where}, at ${mention(stack.tokens[row])}.`
 }
 
 /**
@@ -123,8 +123,8 @@ export function streamSentence(stack, point, row) {
  * @param {boolean} positions
  */
 export function inputSentence(stack, row, positions) {
-  const becomes = `${quoted(stack.tokens[row])} becomes a vector of ${stack.features} numbers`
-  return positions ? `${becomes}, to which that of position ${row} is added.` : `${becomes}.`
+  const becomes = `${mention(stack.tokens[row])} becomes a vector of ${stack.features} numbers`
+  return positions ? `${becomes}; the vector of position ${row} is added to it.` : `${becomes}.`
 }
 
 /**
@@ -133,36 +133,51 @@ export function inputSentence(stack, row, positions) {
  */
 export function readSentence({ tokens }) {
   const others = tokens.length - 1
-  if (!others) return `${quoted(tokens[0])} is read alone; nothing is written.`
+  if (!others) return `${mention(tokens[0])} is read alone; nothing is written.`
   const more = others === 1 ? "one more token" : `${others} more tokens`
-  return `${quoted(tokens[0])} and ${more} are read, all at the same time; nothing is written.`
+  return `${mention(tokens[0])} and ${more} are read, all at the same time; nothing is written.`
 }
 
 /**
- * What a step writes, and what the model gave it.
+ * What a step writes, and the probability that the model gave it.
  * @param {WholeHeader} head
  * @param {Record<string, Numbers>} arrays
  * @param {number} step
  */
-export function writtenSentence(head, arrays, step) {
+export const writtenSentence = (head, arrays, step) => `Writes ${writtenWords(head, arrays, step)}.`
+
+/**
+ * Which step it is, what it reads and what it writes.
+ * @param {WholeHeader} head
+ * @param {Record<string, Numbers>} arrays
+ * @param {number} step
+ * @param {Token} read
+ */
+export const stepSentence = (head, arrays, step, read) =>
+  `Step ${amongSteps(step, head.candidates.length)}: reads ${mention(read)}, writes ${writtenWords(head, arrays, step)}.`
+
+/**
+ * The token written with its probability, and where it stands among all others.
+ * @param {WholeHeader} head
+ * @param {Record<string, Numbers>} arrays
+ * @param {number} step
+ */
+function writtenWords(head, arrays, step) {
   const { values, shape } = arrays.log_probs
-  const [row, written] = [head.candidates[step], head.written[step]]
+  const [row, place] = [head.candidates[step], head.written[step]]
   const shareOf = (/** @type {number} */ i) => percent(exponential(values[step * shape[1] + i]))
-  const token = quoted(head.tokens[row[written]])
-  if (Number.isNaN(values[step * shape[1] + written]))
-    return `${token} is written, but its probability is not a number: no token is the most probable.`
+  const [token, all] = [mention(head.tokens[row[place]]), `${head.vocabulary.toLocaleString("en")} tokens`]
+  if (Number.isNaN(values[step * shape[1] + place]))
+    return `${token} (its probability is not a number, so no token is the likeliest)`
   const equal = row.filter((_, i) => values[step * shape[1] + i] === values[step * shape[1]])
-  const named = (/** @type {number[]} */ places) => {
-    const names = places.slice(0, 2).map((place) => quoted(head.tokens[place]))
+  const list = (/** @type {number[]} */ places) => {
+    const names = places.slice(0, 2).map((other) => mention(head.tokens[other]))
     return places.length > 2 ? `${names.join(", ")} and others` : names.join(" and ")
   }
-  if (equal.length > 1 && equal.includes(row[written])) {
-    const others = named(equal.filter((place) => place !== row[written]))
-    return `${token} is written, ${shareOf(written)}, as probable as ${others}; none of ${head.vocabulary.toLocaleString("en")} tokens is more probable.`
-  }
-  if (written === 0)
-    return `Of ${head.vocabulary.toLocaleString("en")} tokens ${token} is the most probable, ${shareOf(0)}, and is written.`
-  return `${token} is written, ${shareOf(written)}; the most probable ${equal.length > 1 ? "were" : "was"} ${named(equal)}, ${shareOf(0)}${equal.length > 1 ? " each" : ""}.`
+  if (equal.length > 1 && equal.includes(row[place]))
+    return `${token} (${shareOf(place)}, as likely as ${list(equal.filter((other) => other !== row[place]))}; none of ${all} is likelier)`
+  if (place === 0) return `${token} (${shareOf(0)}, the likeliest of ${all})`
+  return `${token} (${shareOf(place)}; likeliest: ${list(equal)}, ${shareOf(0)}${equal.length > 1 ? " each" : ""})`
 }
 
 /**
@@ -190,9 +205,9 @@ export function layerSentence(stack, parts, arrays, row) {
     return share ? [`${NAMES[part]} ${percent(share.values[row])}`] : []
   })
   const name = `${stack.name[0].toUpperCase()}${stack.name.slice(1)} layer ${parts[0].layer}`
-  const token = quoted(stack.tokens[row])
-  if (!added.length) return `${name} at ${token}: this model does not tell what its sub-layers add.`
-  return `${name} at ${token}: shares added to the stream, ${added.join(", ")}.`
+  const token = mention(stack.tokens[row])
+  if (!added.length) return `${name} at ${token}: this model does not report what its sub-layers add.`
+  return `${name} at ${token} adds to the residual stream: ${added.join(", ")}.`
 }
 
 /**
@@ -205,12 +220,12 @@ export function layerSentence(stack, parts, arrays, row) {
  */
 export function detailSentences(stack, part, arrays, row, { post, keys }) {
   const at = (/** @type {string} */ name) => arrays[`${name}.${part.part}`]?.values[row]
-  const token = quoted(stack.tokens[row])
+  const token = mention(stack.tokens[row])
   const said = []
   const normed = ["mean", "scale"].flatMap((name) => (at(name) === undefined ? [] : [`${name} ${number(at(name))}`]))
   const norm = normed.join(", ")
-  const long = at("read") === undefined ? "" : `, ${number(at("read"), 2)} long,`
-  if (norm && !post) said.push(`Its norm (${norm}) makes what it reads${long} of ${token}.`)
+  const long = at("read") === undefined ? "" : `, of length ${number(at("read"), 2)}`
+  if (norm && !post) said.push(`Its input is ${token} after a norm (${norm})${long}.`)
   if (part.kind && keys && `rest.${part.part}` in arrays)
     for (let head = 0; head < (part.heads ?? 0); head++)
       said.push(`Head ${head}: ${token} ${taking(strongestIn(arrays, part.part, head, row), keys)}.`)
@@ -218,10 +233,10 @@ export function detailSentences(stack, part, arrays, row, { post, keys }) {
     said.push(`${percent(arrays["active.ffn"].values[row])} of its ${part.units} hidden units are above 0.`)
   if (at("share") !== undefined)
     said.push(
-      `It adds a vector ${number(at("added"), 2)} long to a stream ${number(at("came"), 2)} long: share added ${percent(at("share"))}.`,
+      `It adds a vector of length ${number(at("added"), 2)} to a stream of length ${number(at("came"), 2)}: ${percent(at("share"))} of both lengths together.`,
     )
   if (norm && post && at("left") !== undefined)
-    said.push(`Behind it a norm (${norm}) makes it ${number(at("left"), 2)} long.`)
-  if (!said.length) said.push("This model does not tell what it does.")
+    said.push(`A norm after it (${norm}) rescales it to length ${number(at("left"), 2)}.`)
+  if (!said.length) said.push("This model does not report what it does.")
   return said
 }

@@ -1,7 +1,7 @@
 import { MASKED_LEVEL } from "../parts/maps.js"
 import { ring } from "../parts/marks.js"
 import { number, percent, share } from "../parts/numbers.js"
-import { quoted, sans, wrappedTo } from "../parts/text.js"
+import { mention, sans, wrappedTo } from "../parts/text.js"
 import { attentionAt, cellOf, placeAttention, rowIn } from "../parts/whole_attention_places.js"
 import { headOf, keyStackOf, siteOf } from "../parts/whole_levels.js"
 import { leastName, namedAmong } from "../parts/whole_names.js"
@@ -270,14 +270,14 @@ export function attentionScene(view) {
     if (hovered?.grid) {
       const { grid, row, column } = hovered
       const of = grid === "key" || grid === "value" ? keyStack() : stack
-      const token = quoted(of.tokens[row])
+      const token = mention(of.tokens[row])
       const array = found.arrays[GRID_POINTS[grid]]
       if (grid === "mask")
-        return `${token} ${open(found, row, column) ? "may" : "may not"} look at ${quoted(keyStack().tokens[column])}.`
+        return `${token} ${open(found, row, column) ? "may" : "may not"} look at ${mention(keyStack().tokens[column])}.`
       if (!array) return missing(found)
       const value = array.values[row * array.shape[1] + column]
-      if (grid === "scores") return `Score of ${token} and ${quoted(keyStack().tokens[column])}: ${number(value, 4)}.`
-      if (grid === "weights") return `${weightOf(token, value, share)} ${quoted(keyStack().tokens[column])}.`
+      if (grid === "scores") return `Score of ${token} and ${mention(keyStack().tokens[column])}: ${number(value, 4)}.`
+      if (grid === "weights") return `${weightOf(token, value, share)} ${mention(keyStack().tokens[column])}.`
       return `Dimension ${column} of the ${GRID_NAMES[grid].replace(/s? .$/, "")} of ${token}: ${number(value, 4)}.`
     }
     return taken() || missing(found)
@@ -292,8 +292,8 @@ export function attentionScene(view) {
     const value = weights.values[row * weights.shape[1] + column]
     const score = found.arrays.scores?.values[row * weights.shape[1] + column]
     const scored = score === undefined ? "" : `, for a score of ${number(score, 2)}`
-    const takes = weightOf(quoted(stack.tokens[row]), value, percent)
-    return `Head ${headOf(view.chosen, part.heads)}: ${takes} ${quoted(keyStack().tokens[column])}${scored}.`
+    const takes = weightOf(mention(stack.tokens[row]), value, percent)
+    return `Head ${headOf(view.chosen, part.heads)}: ${takes} ${mention(keyStack().tokens[column])}${scored}.`
   }
 
   const missing = (found) => (found.header.remarks ?? []).join(" ") || "This model does not tell that."
@@ -323,8 +323,8 @@ export function attentionScene(view) {
       if (!weights) return [missing(found)]
       const each = keys.map((token, key) =>
         open(found, row, key)
-          ? `${weightOf(quoted(stack.tokens[row]), weights.values[row * weights.shape[1] + key], percent)} ${quoted(token)}.`
-          : `${quoted(stack.tokens[row])} may not look at ${quoted(token)}.`,
+          ? `${weightOf(mention(stack.tokens[row]), weights.values[row * weights.shape[1] + key], percent)} ${mention(token)}.`
+          : `${mention(stack.tokens[row])} may not look at ${mention(token)}.`,
       )
       return [...(found.header.remarks ?? []), ...each]
     },
@@ -335,9 +335,11 @@ export function attentionScene(view) {
   }
 }
 
-/** "a takes 20 % from", or that this is not a number. */
+/** "a puts 20 % of its attention on", or that this is not a number. */
 const weightOf = (token, value, text) =>
-  Number.isNaN(value) ? `${token} has a weight that is not a number, for` : `${token} takes ${text(value)} from`
+  Number.isNaN(value)
+    ? `${token} has a weight that is not a number, for`
+    : `${token} puts ${text(value)} of its attention on`
 
 /** A divisor as one knows it: √16, where it is the root of a whole number. */
 function rooted(divisor) {

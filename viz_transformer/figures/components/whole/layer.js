@@ -1,6 +1,6 @@
 import { dotted, hatch, ring } from "../parts/marks.js"
 import { number, percent } from "../parts/numbers.js"
-import { quoted, sans } from "../parts/text.js"
+import { mention, sans } from "../parts/text.js"
 import { headRows, layerAt, placeLayer, titleLine } from "../parts/whole_layer_places.js"
 import { siteOf } from "../parts/whole_levels.js"
 import { leastName, namedAmong } from "../parts/whole_names.js"
@@ -75,7 +75,7 @@ export function layerScene(view) {
       [0, place.stream],
       [place.after.x, place.stream],
     ])
-    const titled = say(context, `stream at ${quoted(stack.tokens[row])}`, 0, titleLine(place) - 2 * z, {
+    const titled = say(context, `stream at ${mention(stack.tokens[row])}`, 0, titleLine(place) - 2 * z, {
       size: 13 * z,
       colour: paper.one(stack.ink),
       weight: 600,
@@ -344,9 +344,9 @@ export function layerScene(view) {
         const there = strongestIn(detail().arrays, part.part, hovered.head, row)
         const n = Array.from(there.keys).indexOf(hovered.key)
         if (n < 0 && isUnknown(there))
-          return `Head ${hovered.head}: ${quoted(stack.tokens[row])} has weights that are not a number.`
+          return `Head ${hovered.head}: ${mention(stack.tokens[row])} has weights that are not a number.`
         const share = n < 0 ? `less than ${100 * LEAST} %` : percent(there.weights[n])
-        return `Head ${hovered.head}: ${quoted(stack.tokens[row])} takes ${share} from ${quoted(keysOf(part)[hovered.key])}.`
+        return `Head ${hovered.head}: ${mention(stack.tokens[row])} puts ${share} of its attention on ${mention(keysOf(part)[hovered.key])}.`
       }
       const group = hovered?.group ?? place.groups[view.walked] ?? null
       if (group) return `${title(group.part)}: ${summary(group.part, row)}`
@@ -381,7 +381,7 @@ export function layerScene(view) {
       null,
     )
     const most = strongest
-      ? `head ${strongest.head} takes most, ${percent(strongest.weight)} from ${quoted(keysOf(part)[strongest.key])}. `
+      ? `head ${strongest.head} is the most focused, with ${percent(strongest.weight)} of its attention on ${mention(keysOf(part)[strongest.key])}. `
       : ""
     const added = told(part, row).find((each) => each.startsWith("It adds")) ?? ""
     return `${most}${added}`

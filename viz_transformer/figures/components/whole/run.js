@@ -1,18 +1,6 @@
 import { dotted, ring } from "../parts/marks.js"
 import { exponential, percent } from "../parts/numbers.js"
-import {
-  amongPlaces,
-  isolated,
-  mono,
-  onOneLine,
-  quoted,
-  sans,
-  shorten,
-  signsOf,
-  sizeFor,
-  wrapped,
-  wrappedTo,
-} from "../parts/text.js"
+import { isolated, mono, onOneLine, sans, shorten, signsOf, sizeFor, wrapped, wrappedTo } from "../parts/text.js"
 import { alongWay, frontAt, phaseAt } from "../parts/whole_flight.js"
 import { siteOf } from "../parts/whole_levels.js"
 import { leastName, namedAmong } from "../parts/whole_names.js"
@@ -24,6 +12,7 @@ import {
   partFacts,
   partSentence,
   readSentence,
+  stepSentence,
   story,
   streamFacts,
   streamSentence,
@@ -726,8 +715,7 @@ export function runScene(view) {
     if (view.reading !== null)
       return `The text is read once: ${head.stacks[0].tokens.length} tokens, all at the same time.`
     const p = view.flown
-    if (p === 1)
-      return `Step ${amongPlaces(s, view.steps())}: reads ${quoted(stack.tokens[row])}. ${writtenSentence(head, arrays, s)}`
+    if (p === 1) return stepSentence(head, arrays, s, stack.tokens[row])
     const { phase } = phaseAt(p)
     if (phase === "embed") return inputSentence(stack, row, `position.${stack.name}` in arrays)
     if (phase !== "layers") return writtenSentence(head, arrays, s)

@@ -1,6 +1,6 @@
 import { paintCell, ring } from "../parts/marks.js"
 import { number, share } from "../parts/numbers.js"
-import { mono, quoted, sans } from "../parts/text.js"
+import { mention, mono, sans } from "../parts/text.js"
 import { headOf, keyStackOf, siteOf } from "../parts/whole_levels.js"
 import { dimensionIn, keyIn, placeWeight, workedOut } from "../parts/whole_weight_places.js"
 import { largestIn, say, sayUpright } from "./draw.js"
@@ -242,11 +242,11 @@ export function weightScene(view) {
       return `Dimension ${e}: ${number(all.query[e], 4)} × ${number(all.key[e], 4)} = ${number(all.products[e], 4)}.`
     }
     const k = hovered?.key ?? keyNow()
-    const [query, key] = [quoted(site().stack.tokens[rowNow()]), quoted(keyStack().tokens[k])]
+    const [query, key] = [mention(site().stack.tokens[rowNow()]), mention(keyStack().tokens[k])]
     if (Number.isNaN(all.weights[k]))
       return `${query} has a weight that is not a number, for ${key}: ${whyNone(all.most)}.`
     if (!all.open[k]) return `${query} may not look at ${key}: it is masked, weight ${share(all.weights[k])}.`
-    return `Head ${headOf(view.chosen, site().part.heads)}: ${query} takes ${share(all.weights[k])} from ${key}, for a score of ${number(all.scores[k], 4)}.`
+    return `Head ${headOf(view.chosen, site().part.heads)}: ${query} puts ${share(all.weights[k])} of its attention on ${key}, for a score of ${number(all.scores[k], 4)}.`
   }
 
   return {

@@ -11,6 +11,7 @@ import streamlit as st
 
 from viz_transformer.figures import labels
 from viz_transformer.figures.components.beam_tree import beam_tree_payload
+from viz_transformer.numerals import nth
 from viz_transformer.running.beam_tree import BeamTree, Hypothesis
 from viz_transformer.running.decoding import Run, follow
 from viz_transformer.ui.components.pictures import beam_tree
@@ -68,7 +69,7 @@ def table(shown: Shown, tree: BeamTree) -> pd.DataFrame:
         {
             "index": node.index,
             "parent": node.parent,
-            "step": node.step,
+            "step": nth(node.step),
             "token": labels.visible(node.token),
             "log_prob": node.log_prob,
             "total": node.total,
@@ -76,7 +77,7 @@ def table(shown: Shown, tree: BeamTree) -> pd.DataFrame:
             "score": node.score,
             "rank": node.rank,
             "fate": "answer" if node.index == tree.answer else node.fate,
-            "ended": node.ended,
+            "ended": nth(node.ended),
             "margin": node.margin,
             "text so far": _text(shown, tree, node),
         }
@@ -128,7 +129,7 @@ def _text(shown: Shown, tree: BeamTree, node: Hypothesis) -> str:
 def _hypothesis(shown: Shown, tree: BeamTree, node: Hypothesis, on_continue: Callable[[int], None]) -> None:
     """What the picked hypothesis has written, its score in parts, why it ended, and the button that goes on from it."""
     what = "the answer" if node.index == tree.answer else node.fate
-    text.section(f"Hypothesis {node.index}, step {node.step}: {what}")
+    text.section(f"Hypothesis {node.index}, step {nth(node.step)}: {what}")
     written = _text(shown, tree, node)
     text.paragraph(labels.shorten(written, LONGEST), style="vt-gold vt-gold-target")
     text.paragraph(tree.why(node.index))

@@ -9,7 +9,7 @@ import streamlit as st
 from viz_transformer import numerals
 from viz_transformer.analysis.attention.maps import step_row
 from viz_transformer.figures import labels
-from viz_transformer.numerals import significant
+from viz_transformer.numerals import nth, significant
 from viz_transformer.running.forks import unsure
 from viz_transformer.ui.frame import text
 from viz_transformer.ui.pages.decoding.branch_views import comparison
@@ -64,7 +64,7 @@ def here(shown: Shown) -> None:
     with st.container(horizontal=True, key="branch_here", vertical_alignment="center"):
         written = labels.sentence(shown.run.text) or "(nothing)"
         text.paragraph(
-            written, style="vt-branch", lead=f"Branch “{labels.isolated(branch.name)}” from step {branch.step}: "
+            written, style="vt-branch", lead=f"Branch “{labels.isolated(branch.name)}” from step {nth(branch.step)}: "
         )
         st.button(
             f"Compare with {'the answer' if other == 0 else text.literal(against)}",
@@ -87,7 +87,7 @@ def _fork(shown: Shown) -> None:
             return
         step, other = found
         st.button(
-            text.literal(f"Fork at step {step.index}: “{labels.visible(other.token)}”"),
+            text.literal(f"Fork at step {nth(step.index)}: “{labels.visible(other.token)}”"),
             key="branch_fork_now",
             help="Both continuations: the answer goes on as it is, and a branch begins with the second choice",
             on_click=branches.grow,
@@ -139,7 +139,7 @@ def _row(number: int, found: Shown | str, grown: tuple[Branch, ...]) -> None:
             if isinstance(found, str):
                 text.paragraph(f"{found}.", tone="bad")
             else:
-                begins = "" if number == 0 else f"from step {grown[number - 1].step}: "
+                begins = "" if number == 0 else f"from step {nth(grown[number - 1].step)}: "
                 written = labels.shorten(labels.sentence(found.run.text) if found.run.text else "(nothing)", SHORT)
                 size = f"(log p {labels.number(found.run.log_prob, 2)}, {len(found.run.steps)} steps)"
                 style = "vt-branch vt-branch-shown" if looked_at else "vt-branch"

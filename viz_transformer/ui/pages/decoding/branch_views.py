@@ -22,6 +22,7 @@ from viz_transformer.figures import labels
 from viz_transformer.figures.branches import branch_curves
 from viz_transformer.figures.tensors import AxisLabels, tensor_heatmap
 from viz_transformer.model.kinds import KINDS
+from viz_transformer.numerals import nth
 from viz_transformer.sentences import capitalised
 from viz_transformer.ui.components.pictures import Asked
 from viz_transformer.ui.frame import frame, pictures, text
@@ -72,11 +73,11 @@ def _tokens(found: Comparison, letter: str) -> list[str]:
     tokens: list[str] = []
     for piece in found.pieces:
         for token in piece.wanted if letter == "A" else piece.written:
-            step = len(tokens)
+            index = len(tokens)
             marks = "" if piece.same else " vt-br-other"
-            at = f"<i>step {step}</i>" if step == found.first_difference else ""
+            at = f"<i>step {nth(index)}</i>" if index == found.first_difference else ""
             shown = html.escape(labels.shorten(labels.visible(token), LONGEST))
-            title = f"step {step}" + ("" if piece.same else ", not in the other")
+            title = f"step {nth(index)}" + ("" if piece.same else ", not in the other")
             tokens.append(f'<bdi class="vt-br-token{marks}" title="{title}">{shown}{at}</bdi>')
     return tokens
 
@@ -88,9 +89,8 @@ def comparison_sentences(found: Comparison, a: Shown, b: Shown) -> list[str]:
     if at is None:
         sentences = ["Both write the same tokens."]
     else:
-        first = "They differ from the first step on" if at == 0 else f"They part at step {at}, behind {at} same tokens"
-        if at == 1:
-            first = "They part at step 1, behind one same token"
+        same = "one token that is the same" if at == 1 else f"{at} tokens that are the same"
+        first = "They differ from the first step on" if at == 0 else f"They part at step {nth(at)}, after {same}"
         sentences = [f"{first}: A {_writes(a, at)}, B {_writes(b, at)}."]
     if counts[0] != counts[1]:
         sentences.append(
@@ -139,7 +139,7 @@ def curve_table(found: Comparison, a: Shown, b: Shown) -> pd.DataFrame:
         rows += [
             {
                 "run": letter,
-                "step": step.index,
+                "step": nth(step.index),
                 "token": labels.visible(step.token),
                 "given": step.forced,
                 "log-probability": log_prob,

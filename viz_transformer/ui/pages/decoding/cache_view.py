@@ -21,6 +21,7 @@ from viz_transformer.analysis.decoding.caching import (
 )
 from viz_transformer.figures import labels
 from viz_transformer.figures.caching import work_curves
+from viz_transformer.numerals import nth
 from viz_transformer.running.decoding import Run
 from viz_transformer.running.joined import is_of_cached_steps
 from viz_transformer.ui.components.pictures import Asked
@@ -57,7 +58,7 @@ def _step(steps: Sequence[CacheStep], index: int, shown: Shown) -> None:
     """What was computed in a step and what was reused, and the work of all steps."""
     counted = convention(shown.trace.config)
     token = labels.isolated(labels.visible(shown.run.steps[index].token))
-    text.section(f"Step {index}, which writes “{token}”")
+    text.section(f"Step {nth(index)}, which writes “{token}”")
     text.paragraph(" ".join(step_sentences(steps[index], shown)))
     st.html(positions_html(steps[index], shown, steps[-1].positions))
     left, right = st.columns([5, 6], gap="medium")
@@ -103,7 +104,7 @@ def step_sentences(step: CacheStep, shown: Shown) -> list[str]:
             f"Cross-attention: keys and values of all {_positions(source, 'source ')} were computed, once for the run."
         )
     elif source:
-        sentences.append(f"Cross-attention: none computed, all {_positions(source, 'source ')} reused since step 0.")
+        sentences.append(f"Cross-attention: none computed, all {_positions(source, 'source ')} reused since step 1.")
     most = shown.trace.anatomy.max_target
     sentences.append(
         f"The cache holds {size(step.bytes_held)} and has room for {most:,} positions: {size(step.bytes_allocated)} are"
@@ -186,7 +187,7 @@ def work_html(steps: Sequence[CacheStep], index: int) -> str:
     counts = [row for row in counts if row[2]]
     parts = len(counts)
     counts.append(("this step", step.cached.total, step.whole.total))
-    name = "step 0" if index == 0 else f"steps 0 to {index}"
+    name = "step 1" if index == 0 else f"steps 1 to {nth(index)}"
     so_far = steps[: index + 1]
     counts.append((name, sum(each.cached.total for each in so_far), sum(each.whole.total for each in so_far)))
     rows = [(words, f"{ours:,}", f"{whole:,}", numerals.percent(1 - ours / whole)) for words, ours, whole in counts]
@@ -214,7 +215,7 @@ def cache_table(steps: Sequence[CacheStep], run: Run) -> pd.DataFrame:
 
     rows = [
         {
-            "step": step.index,
+            "step": nth(step.index),
             "token": labels.visible(written.token),
             "self, computed": step.self_computed,
             "self, reused": step.self_reused,
@@ -271,8 +272,8 @@ def difference_sentences(found: UncachedDifference, run: Run) -> list[str]:
         return [f"Every logit {recorded} is exactly that of a whole pass, in all {len(run.steps)} steps."]
     worst = int(np.argmax(found.gaps))
     return [
-        f"Largest difference between a logit {recorded} and that of a whole pass: {found.gap:.1e}, at step {worst}. The"
-        f" largest absolute logit is {numerals.number(float(found.logits.max()), 2)}, so that is"
+        f"Largest difference between a logit {recorded} and that of a whole pass: {found.gap:.1e}, at step"
+        f" {nth(worst)}. The largest absolute logit is {numerals.number(float(found.logits.max()), 2)}, so that is"
         f" {found.relative:.1e} of it.",
         "Both add up the same numbers in float32, in another order.",
     ]
@@ -286,7 +287,7 @@ def difference_table(found: UncachedDifference, run: Run) -> pd.DataFrame:
             "largest difference": found.gaps,
             "largest absolute logit": found.logits,
         },
-        index=pd.Index(range(len(run.steps)), name="step"),
+        index=pd.RangeIndex(1, len(run.steps) + 1, name="step"),
     )
 
 

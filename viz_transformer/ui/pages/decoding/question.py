@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 
 from viz_transformer.analysis.attention.maps import step_row
-from viz_transformer.numerals import exponential, percent
+from viz_transformer.numerals import exponential, nth, percent
 from viz_transformer.ui.frame.questions import Question, cited
 from viz_transformer.ui.session.runs import Shown
 
@@ -24,7 +24,7 @@ def compared(a: Shown, b: Shown, position: int) -> Question | None:
         else f"{shown.name} nothing: it had ended after {len(shown.run.steps)} tokens"
         for shown in (a, b)
     ]
-    return Question(f"What did A and B write at step {at}?", f"{'; '.join(said)}.")
+    return Question(f"What did A and B write at step {nth(at)}?", f"{'; '.join(said)}.")
 
 
 def question(shown: Shown, position: int) -> Question | None:
@@ -33,7 +33,7 @@ def question(shown: Shown, position: int) -> Question | None:
     if not steps:
         return None
     step = steps[min(max(at, 0), len(steps) - 1)]
-    asks = f"What could it have written at step {step.index}?"
+    asks = f"What could it have written at step {nth(step.index)}?"
     if math.isnan(step.log_prob):
         unknown = f"Not known: the probabilities are not numbers, so {cited(step.token)} is not the most probable one."
         return Question(asks, unknown)

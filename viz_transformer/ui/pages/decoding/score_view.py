@@ -13,6 +13,7 @@ from viz_transformer import numerals
 from viz_transformer.analysis.attention.maps import step_row
 from viz_transformer.analysis.decoding.scoring import ScoredToken, TargetScore, run_score, target_score
 from viz_transformer.figures import labels
+from viz_transformer.numerals import nth
 from viz_transformer.ui.frame import pictures, text
 from viz_transformer.ui.session.runs import Shown
 
@@ -86,7 +87,7 @@ def _row(token: ScoredToken, typed: str | None) -> str:
     elif token.ties:
         best = f"<b>{_shown(token.best)}</b> (as probable)"
     return (
-        f'<tr class="{style}"><th><span class="vt-ly-at">{token.index}</span>'
+        f'<tr class="{style}"><th><span class="vt-ly-at">{nth(token.index)}</span>'
         f'{name}</th><td class="vt-ly-bar" style="--p: {token.probability:.4f}">'
         f"{html.escape(labels.share(token.probability))}</td>"
         f"<td>{html.escape(labels.number(token.log_prob, 2))}</td><td>{token.rank:,}</td><td>{best}</td></tr>"
@@ -109,7 +110,7 @@ def score_table(found: TargetScore) -> pd.DataFrame:
     """All numbers of all tokens."""
     rows = [
         {
-            "step": token.index,
+            "step": nth(token.index),
             "token": labels.visible(token.token),
             "probability": token.probability,
             "log-probability": token.log_prob,
@@ -164,14 +165,14 @@ def score_sentences(found: TargetScore, own: TargetScore) -> list[str]:
     if found.missed:
         first = found.tokens[found.missed[0]]
         sentences.append(
-            f"The model would have gone another way first at step {first.index}: “{_plain(first.best)}” instead of"
+            f"The model would have gone another way first at step {nth(first.index)}: “{_plain(first.best)}” instead of"
             f" “{_plain(first.token)}”."
         )
     elif found.tied:
         first = found.tokens[found.tied[0]]
         sentences.append(
-            f"No other token is more probable than a given one, but at step {first.index} “{_plain(first.token)}” is"
-            f" only as probable as “{_plain(first.best)}”, which greedy decoding writes: of equals, the smaller id."
+            f"No other token is more probable than a given one, but at step {nth(first.index)} “{_plain(first.token)}”"
+            f" is only as probable as “{_plain(first.best)}”, which greedy decoding writes: of equals, the smaller id."
         )
     else:
         sentences.append("Every token is the one that the model finds most probable: greedy decoding writes this text.")
@@ -208,6 +209,6 @@ def _continue(found: TargetScore, scored: Shown, on_continue: Callable[[int], No
             "Let the model write on from",
             steps,
             key=_STEP,
-            format_func=lambda step: f"step {step}, behind “{_plain(found.tokens[step - 1].token)}”",
+            format_func=lambda step: f"step {nth(step)}, after “{_plain(found.tokens[step - 1].token)}”",
         )
-        st.button(f"Continue from step {step}", key="score_continue_button", on_click=on_continue, args=(step,))
+        st.button(f"Continue from step {nth(step)}", key="score_continue_button", on_click=on_continue, args=(step,))
