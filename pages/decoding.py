@@ -7,18 +7,6 @@ import streamlit as st
 from viz_transformer.ui.frame import frame, links, projector, questions, text
 from viz_transformer.ui.session import state
 
-HOW = (
-    "Bars are probabilities over the whole vocabulary: first the model's own, hatched where the strategy has removed a"
-    " token and says by which rule, then what is left, renormalised. A step reads the token on the left of its row and"
-    " writes the one on the right; maps and texts grow with it. Take another candidate, and the answer that begins so"
-    " becomes a branch. In the beam tree every column is a step; a line is as wide as its token is probable."
-)
-NOT = (
-    "The highest score is not the best answer. Log-probabilities of answers of different lengths do not compare. A"
-    " hypothesis that was pruned was beaten, not wrong. A wide beam is not better than a narrow one by itself"
-    " (Stahlberg and Byrne 2019)."
-)
-
 OF_RECORDING = "Nothing can be decoded with it."
 
 frame.title("Decoding")
@@ -28,7 +16,7 @@ bar = frame.place("decoding_bar")
 status = frame.status()
 both = frame.runs(status, rows="chosen", recording=OF_RECORDING, steps=True)
 
-from viz_transformer.ui.pages.decoding import branch_list, question, site_bar, strategy_bar, view
+from viz_transformer.ui.pages.decoding import branch_list, question, site_bar, strategy_bar, view, words
 from viz_transformer.ui.pages.decoding.fields import FIELDS
 
 
@@ -101,5 +89,5 @@ else:
     remarks = [*state.remarks(), *view.unread(both.main)]
     frame.say(status, *remarks)
     frame.stage(both, ("panel", "decoding_looked", "decoding_growing", "decoding_below"))
-text.explained(HOW, NOT)
+text.explained(words.HOW, words.NOT)
 del both  # these functions and what they may read are a circle: the run would stay until garbage is collected

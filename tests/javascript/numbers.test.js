@@ -4,6 +4,7 @@ import { test } from "node:test"
 import {
   exponential,
   fixed,
+  logProbability,
   notFinite,
   number,
   percent,
@@ -40,6 +41,14 @@ test("a tie is rounded to the even digit, as Python does", () => {
     given.map(([value, digits]) => fixed(value, digits)),
     said,
   )
+})
+
+test("a log-probability that its digits cannot show is about 0, and 0 is said only of 0", () => {
+  assert.deepEqual(
+    [-0.004, -0.01, 0, -2.5, -Infinity, Number.NaN].map((value) => logProbability(value)),
+    ["about 0", "-0.01", "0.00", "-2.50", "-∞", "not a number"],
+  )
+  assert.equal(logProbability(-0.004, 4), "-0.0040")
 })
 
 test("a value follows its name, and what is not a number is no value", () => {

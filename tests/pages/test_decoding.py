@@ -244,7 +244,7 @@ def test_a_pinned_run_shows_the_same_step_of_both_with_its_bars_texts_and_maps(a
         assert same_bits(arrays["values"], recorded(run, "cross", 0, 0)[0])
         assert header["title"].startswith(f"{name}: ") and header["grows"]
     assert maps[0][0]["most"] == maps[1][0]["most"]
-    said = f"What did A and B write at step {at}? A “{a.steps[at].token}”, "
+    said = f"What did A and B write at step {at + 1}? A “{a.steps[at].token}”, "
     assert said in words(app) and f"; B “{b.steps[at].token}”, " in words(app)
     goes_to(app, t=str(len(a.steps) - 1), dec_tab="branches")
     assert wording("below_stands_a_alone") in words(app)
@@ -406,7 +406,7 @@ def test_a_text_that_cannot_be_scored_ends_in_a_sentence(app):
 
 def test_a_given_answer_leaves_nothing_to_choose(app):
     opened(app, target="two")
-    assert "The answer is given" in words(app) and "decoding_strategy" not in {b.key for b in app.button_group}
+    assert "The answer is forced (teacher forcing), so no strategy applies." in words(app) and "decoding_strategy" not in {b.key for b in app.button_group}
     for tab in TABS:
         goes_to(app, dec_tab=tab)
     app.button(key="decoding_write").click().run()

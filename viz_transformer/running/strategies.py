@@ -112,14 +112,14 @@ StopRule = Literal[
     "early_stopping=True",
     "early_stopping=never",
 ]
-_ENOUGH = "as many as the width have finished"
+_ENOUGH = "as many hypotheses as the beam width have finished"
 STOP_RULES: dict[StopRule, str] = {
-    "none-better": f"{_ENOUGH} and none that goes on scores better than the worst of them",
+    "none-better": f"{_ENOUGH} and no open one can beat the worst of them",
     "width-finished": _ENOUGH,
     "first-finished": "one has finished",
-    "early_stopping=False": f"{_ENOUGH} and the most probable one that goes on scores no better than the worst of them",
+    "early_stopping=False": f"{_ENOUGH} and the most probable open one scores no better than the worst of them",
     "early_stopping=True": _ENOUGH,
-    "early_stopping=never": f"{_ENOUGH} and the most probable one that goes on would score no better than the worst of"
+    "early_stopping=never": f"{_ENOUGH} and the most probable open one would score no better than the worst of"
     " them if it reached the maximum length with the log-probability it has",
 }
 GENERATE_RULES: Mapping[StopRule, bool | Literal["never"]] = {
@@ -218,10 +218,10 @@ class Beam:
         alpha, penalty, stop = self._settings
         divisor = f"((5 + |Y|)/6)^{significant(alpha, 6)}" if penalty == "gnmt" else f"|Y|^{significant(alpha, 6)}"
         counts = "tokens written, end token included" if self.count_end else "tokens written without the end token"
-        found = f"score = log p(Y) / {divisor}; |Y|: {counts}; stops when {STOP_RULES[stop]}"
+        found = f"score = log p(Y) / {divisor}; |Y|: {counts}; stops once {STOP_RULES[stop]}"
         if stop not in GENERATE_RULES:
             return found
-        return f"{found} ({stop}); at the maximum length the {self.width} most probable count as finished"
+        return f"{found} ({stop}); at the maximum length the {self.width} most probable ones count as finished"
 
     @cached_property
     def _settings(self) -> _Settings:

@@ -170,7 +170,7 @@ def said_of(tree: BeamTree, index: int) -> list[str]:
         f"total {number(node.total)}",
         f"|Y| = {node.length}, penalty ((5 + {node.length})/6)^0.6 = {number(penalty)}",
         f"score = total / penalty = {number(node.total)} / {number(penalty)} = {number(node.score)}",
-        f"rank {node.rank} of 0 to {siblings - 1} in its step, {'kept' if node.kept else 'only looked at'}",
+        f"rank {node.rank} of 0 to {siblings - 1} in its step, {'kept' if node.kept else 'considered, not kept'}",
         tree.why(index),
     ]
 

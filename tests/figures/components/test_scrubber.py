@@ -567,7 +567,7 @@ def test_a_token_that_is_all_but_sure_is_not_called_certain(shown):
     view = shown(of_steps(StepData(listed[0], listed, rest=1e-60)))
     assert [value for _, value, _ in view.bars] == [">0.9999", "<0.0001", "0.0000"]
     view.page.locator(".candidate").nth(0).hover()
-    assert view.tooltip[1:3] == ["probability >0.9999", "log-probability >-0.01"]
+    assert view.tooltip[1:3] == ["probability >0.9999", "log-probability about 0"]
 
 
 def test_equally_probable_candidates_share_their_rank(shown):
@@ -632,7 +632,7 @@ def test_each_candidate_shows_its_probability_before_and_after_the_strategy_and_
             f"Step {s + 1} of {len(run.steps)}: reads “{run.trace.tgt.tokens[s]}”, writes {mention(ckpt, step)} "
             f"entropy {labels.number(step.entropy, 2)} nats (uniform: ln {size} = {math.log(size):.2f}) "
             f"log-probability: model {labels.number(step.log_prob, 2)}, "
-            f"strategy {labels.number(step.strategy_log_prob, 2)}"
+            f"after the strategy {labels.number(step.strategy_log_prob, 2)}"
         )
         rows = view.page.locator(".candidate:not(.empty)")
         listed = [step.candidate(step.vocabulary.index(token)) for token, _, _ in view.bars]
@@ -656,8 +656,8 @@ def test_the_tooltip_never_mixes_the_model_and_the_strategy(shown):
     rows.nth(1).hover()
     assert view.tooltip == [
         "candidate 1: “two”",
-        "probability: model 0.2500, strategy 0.2500",
-        "log-probability: model -1.39, strategy -1.39",
+        "probability: model 0.2500, after the strategy 0.2500",
+        "log-probability: model -1.39, after the strategy -1.39",
         "Enter takes it instead",
     ]
     rows.nth(2).hover()
@@ -667,13 +667,13 @@ def test_the_tooltip_never_mixes_the_model_and_the_strategy(shown):
         "removed by the strategy: top-p",
     ]
     view.page.locator(".rest").hover()
-    assert view.tooltip == ["other 47 tokens together", "probability: model 0.1250, strategy 0.0000"]
+    assert view.tooltip == ["other 47 tokens together", "probability: model 0.1250, after the strategy 0.0000"]
     view.choose(1)
     rows.nth(2).hover()
     assert view.tooltip[0] == "candidate 11: “two”"
     assert view.tooltip[-2:] == ["removed by the strategy: top-p", "written because it was given"]
     assert view.slider.get_attribute("aria-valuetext").endswith(
-        "probability 0.0625 under the model, 0.0000 under the strategy"
+        "probability 0.0625 by the model, 0.0000 after the strategy"
     )
     assert view.page.locator("img").count() == 0
 
@@ -770,7 +770,7 @@ def test_the_saved_picture_has_the_strategy_too(shown):
     words = " ".join(re.findall(">([^<]+)</text>", svg))
     for part in (
         "entropy 1.25 nats (uniform: ln 50 = 3.91)",
-        "log-probability: model -0.69, strategy -0.29",
+        "log-probability: model -0.69, after the strategy -0.29",
         "one 0.5000 0.7500 two 0.2500 0.2500",
         "0.1250 top-p",
         "other 47 tokens together 0.1250 0.0000",

@@ -1,7 +1,7 @@
 import { colours, isLight } from "./parts/colours.js"
 import { announcer, button, element, tooltip } from "./parts/elements.js"
 import { exports } from "./parts/exports.js"
-import { exponential, number, share } from "./parts/numbers.js"
+import { exponential, logProbability, number, share } from "./parts/numbers.js"
 import { selection } from "./parts/selection.js"
 import { magnified, mount, pointIn, prepare, sharpness, tallness, zoom } from "./parts/stage.js"
 import { amongPlaces, amongSteps, isolated, mono, ofPlaces, quoted, sans, shorten } from "./parts/text.js"
@@ -117,11 +117,11 @@ function makeTree(root) {
     const ranked = starts[nodes.step[i] + 1] - starts[nodes.step[i]]
     return [
       `step ${nodes.step[i] + 1}: ${quoted(tokenOf(i))}`,
-      `log-probability of the token ${number(nodes.log_prob[i])}, probability ${share(exponential(nodes.log_prob[i]))}`,
-      `total ${number(nodes.total[i])}`,
+      `log-probability of the token ${logProbability(nodes.log_prob[i], 4)}, probability ${share(exponential(nodes.log_prob[i]))}`,
+      `total ${logProbability(nodes.total[i], 4)}`,
       `|Y| = ${nodes.length[i]}, penalty ${formula} = ${number(penalty)}`,
-      `score = total / penalty = ${number(nodes.total[i])} / ${number(penalty)} = ${number(nodes.score[i])}`,
-      `rank ${amongPlaces(nodes.rank[i], ranked)} in its step, ${nodes.row[i] >= 0 ? "kept" : "only looked at"}`,
+      `score = total / penalty = ${logProbability(nodes.total[i], 4)} / ${number(penalty)} = ${logProbability(nodes.score[i], 4)}`,
+      `rank ${amongPlaces(nodes.rank[i], ranked)} in its step, ${nodes.row[i] >= 0 ? "kept" : "considered, not kept"}`,
       head.sentences[nodes.why[i]],
     ]
   }

@@ -4,7 +4,7 @@ import { announcer, button, element, tooltip } from "./parts/elements.js"
 import { exports } from "./parts/exports.js"
 import { dotted, hatch, paintCell } from "./parts/marks.js"
 import { comeFrom, isStill } from "./parts/motion.js"
-import { exponential, number, share } from "./parts/numbers.js"
+import { exponential, logProbability, number, share } from "./parts/numbers.js"
 import { makePlayer } from "./parts/player.js"
 import { PLAY_STEPS, PLAYED, tellPlaying } from "./parts/playing.js"
 import { placeSaved } from "./parts/saved_bars.js"
@@ -31,7 +31,7 @@ const AS_LONG = 7 // letters of a reason that have room where a number has
 const SIGNS = [
   ["raw", "model"],
   ["raw removed", "removed, and why"],
-  ["final", "strategy"],
+  ["final", "after the strategy"],
 ]
 const NARROW = 300 // below it the bars get what the tokens can spare
 const GIVEN = "This row reads what was given: it writes nothing of the answer."
@@ -109,7 +109,6 @@ function makeScrubber(root) {
   const numberText = (step) => `Step ${amongSteps(step, steps)}`
   const valueText = (step) => share(probability(step, head.written[step]))
   const isForced = (step) => head.forced.includes(step)
-  const logText = (value) => (value === -Infinity ? "-∞" : number(value, 2))
   const sentenceText = (step) =>
     !writes(step)
       ? step < 0
@@ -118,7 +117,7 @@ function makeScrubber(root) {
       : `${numberText(step)}${isForced(step) ? ", given" : ""}: reads ${mention(head.reads[step])}, writes ${mention(written(step))}, ${oddsText(step)}`
   const oddsText = (step) =>
     head.strategy
-      ? `probability ${valueText(step)} under the model, ${share(finalProbability(step, head.written[step]))} under the strategy`
+      ? `probability ${valueText(step)} by the model, ${share(finalProbability(step, head.written[step]))} after the strategy`
       : `probability ${valueText(step)}`
 
   // ---- what the strategy made of it
@@ -132,7 +131,7 @@ function makeScrubber(root) {
   const spreadText = (step) =>
     `entropy ${number(strategies.entropy.values[step], 2)} nats (uniform: ln ${head.vocabulary.toLocaleString("en")} = ${number(Math.log(head.vocabulary), 2)})`
   const sumsText = (step) =>
-    `log-probability: model ${logText(logProb(step, head.written[step]))}, strategy ${logText(finalLogProb(step, head.written[step]))}`
+    `log-probability: model ${logProbability(logProb(step, head.written[step]))}, after the strategy ${logProbability(finalLogProb(step, head.written[step]))}`
   const canTake = (step, i) =>
     head.ids !== undefined &&
     writes(step) &&
@@ -154,11 +153,11 @@ function makeScrubber(root) {
     const unlisted = isWritten && head.unlisted.includes(step)
     const rank = head.strategy ? head.strategy.ranks[step][i] : firstAsProbable(step, i)
     const lines = [`${unlisted ? "written" : `candidate ${rank}`}: ${quoted(candidates(step)[i])}`]
-    const [odds, log] = [share(probability(step, i)), logText(logProb(step, i))]
+    const [odds, log] = [share(probability(step, i)), logProbability(logProb(step, i))]
     if (!head.strategy) lines.push(`probability ${odds}`, `log-probability ${log}`)
     else if (reason(step, i) === undefined) {
-      lines.push(`probability: model ${odds}, strategy ${finalText(step, i)}`)
-      lines.push(`log-probability: model ${log}, strategy ${logText(finalLogProb(step, i))}`)
+      lines.push(`probability: model ${odds}, after the strategy ${finalText(step, i)}`)
+      lines.push(`log-probability: model ${log}, after the strategy ${logProbability(finalLogProb(step, i))}`)
     } else
       lines.push(
         `probability: model ${odds}`,
@@ -173,7 +172,7 @@ function makeScrubber(root) {
 
   const restSentences = (step) =>
     head.strategy
-      ? [`probability: model ${restText(step)}, strategy ${share(finalRest(step))}`]
+      ? [`probability: model ${restText(step)}, after the strategy ${share(finalRest(step))}`]
       : [`probability ${restText(step)}`]
 
   // ---- taking another candidate

@@ -30,6 +30,13 @@ export function number(value, digits = 4) {
 }
 
 /**
+ * A log-probability: "about 0" below 0 where its digits cannot show it.
+ * @param {number} value
+ */
+export const logProbability = (value, digits = 2) =>
+  value < 0 && value > -(10 ** -digits) ? "about 0" : number(value, digits)
+
+/**
  * The number, with the value itself on the right side of the end if it is not the end.
  * @param {number} value
  * @param {number} digits

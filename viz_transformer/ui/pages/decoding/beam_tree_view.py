@@ -1,4 +1,4 @@
-"""The tree of a beam search on a page: the tree, the hypothesis that is picked in it, and the best ones as a list."""
+"""The tree of a beam search on a page: the tree, the hypothesis chosen in it, and the best ones as a list."""
 
 from __future__ import annotations
 
@@ -16,15 +16,12 @@ from viz_transformer.running.beam_tree import BeamTree, Hypothesis
 from viz_transformer.running.decoding import Run, follow
 from viz_transformer.ui.components.pictures import beam_tree
 from viz_transformer.ui.frame import maps, pictures, text
+from viz_transformer.ui.pages.decoding import words
 from viz_transformer.ui.pages.decoding.fields import FIELDS
 from viz_transformer.ui.session import state
 from viz_transformer.ui.session.kept import kept
 from viz_transformer.ui.session.runs import Shown
 
-NO_TREE = (
-    "This answer was not searched for, so there is no tree. Choose beam above: what the search looks at in each"
-    " step then stands here."
-)
 MOST_LISTED, MOST_PARTS, LONGEST = 10, 24, 300
 SHARED, LISTED = 40, 120
 
@@ -36,18 +33,17 @@ def show(shown: Shown, on_continue: Callable[[int], None], site: Callable[[], No
     """
     tree = shown.run.tree
     if tree is None:
-        text.paragraph(NO_TREE)
+        text.paragraph(words.NO_TREE)
         return
     picked = tree.nodes[_picked(tree)]
     answer = tree.nodes[tree.answer]
     text.paragraph(f"{tree.beam.formula()}.", style="vt-note vt-beam-formula")
     text.paragraph(
-        f"{_worked_out(tree, answer)}, |Y| = {answer.length}", lead="The answer: score = ", style="vt-beam-sum"
+        f"{_score_in_parts(tree, answer)}, |Y| = {answer.length}", lead="The answer: score = ", style="vt-beam-sum"
     )
     asked = pictures.table(
         lambda: table(shown, tree),
-        note=f"{shown.caption('beam tree')}. Logarithms are natural; the margin is by how much a hypothesis was beaten,"
-        " as log-probability if it was pruned, else as score.",
+        note=f"{shown.caption('beam tree')}. {words.TREE_NOTE}",
         name=labels.file_name(shown.summary.name, "beam-tree"),
         key="beam_tree_picture",
     )
@@ -114,11 +110,11 @@ def _payload(shown: Shown) -> bytes:
     )
 
 
-def _worked_out(tree: BeamTree, node: Hypothesis) -> str:
+def _score_in_parts(tree: BeamTree, node: Hypothesis) -> str:
     """The score in its parts: total, penalty with its numbers, both numbers, and what comes out."""
-    total, penalty = labels.number(node.total), labels.number(tree.beam.divisor(node.length))
-    words = tree.beam.divisor_words(node.length)
-    return f"{total} / {words} = {total} / {penalty} = {labels.number(node.score)}"
+    total, penalty = words.log_probability(node.total, 4), labels.number(tree.beam.divisor(node.length))
+    divisor = tree.beam.divisor_words(node.length)
+    return f"{total} / {divisor} = {total} / {penalty} = {words.log_probability(node.score, 4)}"
 
 
 def _text(shown: Shown, tree: BeamTree, node: Hypothesis) -> str:
@@ -134,34 +130,31 @@ def _hypothesis(shown: Shown, tree: BeamTree, node: Hypothesis, on_continue: Cal
     text.paragraph(labels.shorten(written, LONGEST), style="vt-gold vt-gold-target")
     text.paragraph(tree.why(node.index))
     of_step = len([each for each in tree.nodes if each.step == node.step])
-    rank = f"{node.rank} of 0 to {of_step - 1}" if of_step > 1 else f"{node.rank}, the only one"
     text.definitions(
         [
-            ("log-probability", f"{_sum(tree.path(node.index))} = {labels.number(node.total)}"),
+            ("log-probability", f"{_sum(tree.path(node.index))} = {words.log_probability(node.total, 4)}"),
             ("|Y|", str(node.length)),
-            ("score", _worked_out(tree, node)),
-            ("rank in its step", f"{rank}, {'kept' if node.kept else 'only looked at'}"),
+            ("score", _score_in_parts(tree, node)),
+            ("rank in its step", words.rank_in_step(node.rank, of_step, node.kept)),
         ]
     )
     ended = node.token_id in shown.ckpt.codec("target").ends
     st.button(
-        "Continue from here",
+        words.CONTINUE,
         key="beam_tree_continue",
         on_click=on_continue,
         args=(node.index,),
         disabled=ended,
-        help="It has written its end token: pick one that has not"
-        if ended
-        else "An answer that begins so, as a branch",
+        help=words.CONTINUE_ENDED if ended else words.CONTINUE_HELP,
     )
 
 
 def _sum(path: Sequence[Hypothesis]) -> str:
     """The log-probabilities of the tokens that add up to the total; of very many the last ones."""
-    parts = [f"{labels.isolated(labels.visible(node.token))} {labels.number(node.log_prob, 2)}" for node in path]
+    parts = [f"{labels.isolated(labels.visible(node.token))} {words.log_probability(node.log_prob)}" for node in path]
     if len(parts) <= MOST_PARTS:
         return " + ".join(parts)
-    before = labels.number(path[-MOST_PARTS - 1].total, 2)
+    before = words.log_probability(path[-MOST_PARTS - 1].total)
     return f"({len(parts) - MOST_PARTS} tokens before) {before} + {' + '.join(parts[-MOST_PARTS:])}"
 
 
@@ -184,11 +177,11 @@ def _best(shown: Shown, tree: BeamTree, picked: Hypothesis) -> None:
                 width="stretch",
                 on_click=lambda index=node.index: state.select(dec_node=index),
             )
-            numbers = (labels.number(node.total, 2), str(node.length), labels.number(node.score))
+            numbers = (words.log_probability(node.total), str(node.length), words.log_probability(node.score, 4))
             cells = "".join(f"<span>{html.escape(number)}</span>" for number in numbers)
             st.html(f'<div class="vt-best">{cells}</div>', width="content")
     if len(found) > MOST_LISTED:
-        text.paragraph(f"{len(found) - MOST_LISTED} more stand in the table of the tree.")
+        text.paragraph(f"{len(found) - MOST_LISTED} more are in the table of the tree.")
 
 
 def _apart(texts: Sequence[str]) -> list[str]:
@@ -210,7 +203,7 @@ def _attention(shown: Shown, tree: BeamTree, node: Hypothesis) -> None:
     except ValueError as error:
         text.paragraph(f"{error}.", tone="bad")
         return
-    text.section(f"Where the model looked as hypothesis {node.index} was written")
+    text.section(f"Where the model looked while writing hypothesis {node.index}")
     called = f"hypothesis {node.index}"
     pictures.matrix_of(
         replace(

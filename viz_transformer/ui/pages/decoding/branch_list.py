@@ -9,9 +9,10 @@ import streamlit as st
 from viz_transformer import numerals
 from viz_transformer.analysis.attention.maps import step_row
 from viz_transformer.figures import labels
-from viz_transformer.numerals import nth, significant
+from viz_transformer.numerals import significant
 from viz_transformer.running.forks import unsure
 from viz_transformer.ui.frame import text
+from viz_transformer.ui.pages.decoding import words
 from viz_transformer.ui.pages.decoding.branch_views import comparison
 from viz_transformer.ui.session import branches, cached, state
 from viz_transformer.ui.session.how import LONGEST_NAME, Branch
@@ -19,10 +20,6 @@ from viz_transformer.ui.session.runs import Shown, Watched
 from viz_transformer.ui.session.waiting import waiting
 
 SHORT = 90
-EMPTY = (
-    "There is one answer so far. Take another candidate at any step (its button, or Enter on its row), and the answer"
-    " that begins so grows from it as a branch."
-)
 
 
 def show(shown: Shown, site: Callable[[], None] = lambda: None) -> None:
@@ -40,11 +37,11 @@ def show(shown: Shown, site: Callable[[], None] = lambda: None) -> None:
         _name(grown)
     _fork(shown)
     if not grown:
-        text.paragraph(EMPTY)
+        text.paragraph(words.NO_BRANCHES)
         return
     other = chosen.branch_b
     if other is None or other == chosen.branch:
-        text.paragraph("Look at another branch, or choose one to compare with, to see the two side by side.")
+        text.paragraph(words.COMPARE_TWO)
         return
     a, b = (found[number] for number in (chosen.branch, other))
     if isinstance(a, Shown) and isinstance(b, Shown):
@@ -63,9 +60,7 @@ def here(shown: Shown) -> None:
     against = branches.name(chosen.branches, other)
     with st.container(horizontal=True, key="branch_here", vertical_alignment="center"):
         written = labels.sentence(shown.run.text) or "(nothing)"
-        text.paragraph(
-            written, style="vt-branch", lead=f"Branch “{labels.isolated(branch.name)}” from step {nth(branch.step)}: "
-        )
+        text.paragraph(written, style="vt-branch", lead=words.branch_begins(labels.isolated(branch.name), branch.step))
         st.button(
             f"Compare with {'the answer' if other == 0 else text.literal(against)}",
             key="branch_here_compare",
@@ -79,17 +74,17 @@ def _fork(shown: Shown) -> None:
     """A branch at the first step where the model is unsure, with its second choice."""
     with st.container(horizontal=True, key="branch_fork", vertical_alignment="bottom"):
         below = st.number_input(
-            "Fork where p is below", min_value=0.0, max_value=1.0, value=0.5, step=0.05, width=160, key="branch_below"
+            words.FORK_BELOW, min_value=0.0, max_value=1.0, value=0.5, step=0.05, width=160, key="branch_below"
         )
         found = unsure(shown.run, below)
         if found is None:
-            text.paragraph(f"Every token that was chosen here has a probability of at least {significant(below, 6)}.")
+            text.paragraph(words.nothing_unsure(significant(below, 6)))
             return
         step, other = found
         st.button(
-            text.literal(f"Fork at step {nth(step.index)}: “{labels.visible(other.token)}”"),
+            text.literal(words.fork_at(step.index, labels.visible(other.token))),
             key="branch_fork_now",
-            help="Both continuations: the answer goes on as it is, and a branch begins with the second choice",
+            help=words.FORK_HELP,
             on_click=branches.grow,
             args=(step.index, (other.token_id,), other.token),
             kwargs={"first_row": step_row(shown.run, 0)},
@@ -139,9 +134,9 @@ def _row(number: int, found: Shown | str, grown: tuple[Branch, ...]) -> None:
             if isinstance(found, str):
                 text.paragraph(f"{found}.", tone="bad")
             else:
-                begins = "" if number == 0 else f"from step {nth(grown[number - 1].step)}: "
+                begins = "" if number == 0 else f"from {words.at_step(grown[number - 1].step)}: "
                 written = labels.shorten(labels.sentence(found.run.text) if found.run.text else "(nothing)", SHORT)
-                size = f"(log p {labels.number(found.run.log_prob, 2)}, {len(found.run.steps)} steps)"
+                size = f"(log p {words.log_probability(found.run.log_prob)}, {len(found.run.steps)} steps)"
                 style = "vt-branch vt-branch-shown" if looked_at else "vt-branch"
                 lead = f"{'    ' * max(0, depth - 1)}{'└ ' if depth else ''}{called}  "
                 text.paragraph(f"{begins}{written}  {size}", style=style, lead=lead)

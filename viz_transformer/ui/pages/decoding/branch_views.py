@@ -26,6 +26,7 @@ from viz_transformer.numerals import nth
 from viz_transformer.sentences import capitalised
 from viz_transformer.ui.components.pictures import Asked
 from viz_transformer.ui.frame import frame, pictures, text
+from viz_transformer.ui.pages.decoding import words
 from viz_transformer.ui.session import state
 from viz_transformer.ui.session.runs import Shown
 
@@ -63,7 +64,7 @@ def answers_html(found: Comparison, a: Shown, b: Shown) -> str:
     for letter, shown in (("A", a), ("B", b)):
         name = text.Html(f"<b>{letter}</b> {html.escape(shown.how.branch or 'answer')}")
         tokens = text.Html(f'<div class="vt-br-tokens">{"".join(_tokens(found, letter))}</div>')
-        rows.append((name, tokens, str(len(shown.run.steps)), labels.number(shown.run.log_prob, 2)))
+        rows.append((name, tokens, str(len(shown.run.steps)), words.log_probability(shown.run.log_prob)))
     head = ("branch", "tokens written; underlined: not in the other", "steps", "log-probability")
     return text.table(rows, head=head, style="vt-branches")
 
@@ -94,8 +95,8 @@ def comparison_sentences(found: Comparison, a: Shown, b: Shown) -> list[str]:
         sentences = [f"{first}: A {_writes(a, at)}, B {_writes(b, at)}."]
     if counts[0] != counts[1]:
         sentences.append(
-            f"A has {counts[0]} tokens, B {counts[1]}: log-probabilities of different lengths do not compare, each"
-            " token more can only lower the sum."
+            f"A has {counts[0]} tokens, B {counts[1]}: log-probabilities of different lengths do not compare, as each"
+            " further token can only lower the sum."
         )
     return sentences
 
@@ -191,12 +192,12 @@ def attention_sentences(found: Comparison, a: Shown) -> list[str]:
         )
     if a.trace.reads_ahead is not None:
         sentences.append(
-            "The rows compared are those of each branch's last pass, which has also read what comes behind them: so"
+            "The rows compared are those of each branch's last pass, which has also read the tokens after them, so"
             " the branches differ also where they read the same."
         )
     elif largest.value <= ROUNDING:
         sentences.append(
-            "So it has to be: no row sees the tokens behind it."
+            "As it must be: no row sees the tokens after it."
             + ("" if largest.value == 0 else " What is left is float32 rounding, so no picture is drawn of it.")
         )
     if not KINDS[state.selection()["kind"]].writes:

@@ -26,6 +26,7 @@ from viz_transformer.running.decoding import Run
 from viz_transformer.running.joined import is_of_cached_steps
 from viz_transformer.ui.components.pictures import Asked
 from viz_transformer.ui.frame import frame, pictures, projector, text
+from viz_transformer.ui.pages.decoding import words
 from viz_transformer.ui.session import state
 from viz_transformer.ui.session.kept import kept
 from viz_transformer.ui.session.runs import Shown
@@ -41,7 +42,6 @@ PARTS = {
     "feed_forward": "feed-forward",
     "output_layer": "output layer",
 }
-STATES = {"now": "computed in this step", "old": "reused", "not": "not yet"}
 
 
 def show(shown: Shown) -> None:
@@ -143,7 +143,9 @@ def positions_html(step: CacheStep, shown: Shown, positions: int) -> str:
     if shown.trace.anatomy.has_encoder:
         marks = ["old"] * step.cross_reused + ["now"] * step.cross_computed
         parts.append(_grid("cross-attention, positions of the source", "source", shown.trace.src_tokens, marks, layers))
-    legend = "".join(f'<span><i class="vt-kv vt-kv-{name}"></i>{words}</span>' for name, words in STATES.items())
+    legend = "".join(
+        f'<span><i class="vt-kv vt-kv-{name}"></i>{said}</span>' for name, said in words.CACHE_STATES.items()
+    )
     return f'<div class="vt-kv-grids">{"".join(parts)}</div><p class="vt-kv-legend">{legend}</p>'
 
 
@@ -155,11 +157,11 @@ def _grid(title: str, side: str, tokens: Sequence[str], marks: Sequence[str], la
     head = "".join(_heading(position, tokens[position], len(shown)) for position in shown)
     cells = "".join(
         f'<i class="vt-kv vt-kv-{mark}" title="{position} {html.escape(labels.visible(tokens[position]))}:'
-        f' {STATES[mark]}"></i>'
+        f' {words.CACHE_STATES[mark]}"></i>'
         for position, mark in zip(shown, states, strict=True)
     )
     rows = "".join(f"<span>layer {layer}</span>{cells}" for layer in range(layers))
-    counts = ", ".join(f"{states.count(mark)} {words}" for mark, words in STATES.items() if mark in states)
+    counts = ", ".join(f"{states.count(mark)} {said}" for mark, said in words.CACHE_STATES.items() if mark in states)
     note = f", the last {MOST_CELLS} of {len(tokens)}" if first else ""
     columns = f"grid-template-columns: 64px repeat({len(shown)}, minmax(2px, 72px))"
     close = " vt-kv-close" if len(shown) > 2 * _NAMED else ""
@@ -247,7 +249,7 @@ def _without(shown: Shown) -> None:
     if not compared:
         count = len(shown.run.steps)
         st.button(
-            "Compare with whole passes",
+            words.COMPARE_PASSES,
             key="cache_compare",
             on_click=lambda: st.session_state.update({_COMPARED: name}),
             help=f"Runs the decoder once more for each of {count} steps, over all tokens so far",
@@ -267,7 +269,7 @@ def _without(shown: Shown) -> None:
 
 def difference_sentences(found: UncachedDifference, run: Run) -> list[str]:
     """The largest difference of all steps, and how much that is."""
-    recorded = "recorded in one pass behind the search" if found.in_one_pass else "recorded with the cache"
+    recorded = "recorded in one pass after the search" if found.in_one_pass else "recorded with the cache"
     if found.gap == 0:
         return [f"Every logit {recorded} is exactly that of a whole pass, in all {len(run.steps)} steps."]
     worst = int(np.argmax(found.gaps))
@@ -275,7 +277,7 @@ def difference_sentences(found: UncachedDifference, run: Run) -> list[str]:
         f"Largest difference between a logit {recorded} and that of a whole pass: {found.gap:.1e}, at step"
         f" {nth(worst)}. The largest absolute logit is {numerals.number(float(found.logits.max()), 2)}, so that is"
         f" {found.relative:.1e} of it.",
-        "Both add up the same numbers in float32, in another order.",
+        "Both add up the same float32 numbers, in another order.",
     ]
 
 

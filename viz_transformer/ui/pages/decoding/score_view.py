@@ -15,6 +15,7 @@ from viz_transformer.analysis.decoding.scoring import ScoredToken, TargetScore, 
 from viz_transformer.figures import labels
 from viz_transformer.numerals import nth
 from viz_transformer.ui.frame import pictures, text
+from viz_transformer.ui.pages.decoding import words
 from viz_transformer.ui.session.runs import Shown
 
 LONGEST = 24
@@ -51,10 +52,7 @@ def show(
     with right:
         box()
         if scored is None:
-            text.paragraph(
-                "Type an answer to see the probability of each of its tokens, and what the model would have written"
-                f" in its place. Until you do, {own_name(shown)} is scored."
-            )
+            text.paragraph(words.untyped(own_name(shown)))
             st.html(totals_html((own_name(shown), own)))
             return
         st.html(totals_html(("your text", found), (own_name(shown), own)))
@@ -90,7 +88,7 @@ def _row(token: ScoredToken, typed: str | None) -> str:
         f'<tr class="{style}"><th><span class="vt-ly-at">{nth(token.index)}</span>'
         f'{name}</th><td class="vt-ly-bar" style="--p: {token.probability:.4f}">'
         f"{html.escape(labels.share(token.probability))}</td>"
-        f"<td>{html.escape(labels.number(token.log_prob, 2))}</td><td>{token.rank:,}</td><td>{best}</td></tr>"
+        f"<td>{html.escape(words.log_probability(token.log_prob))}</td><td>{token.rank:,}</td><td>{best}</td></tr>"
     )
 
 
@@ -139,8 +137,8 @@ def totals_html(*answers: tuple[str, TargetScore]) -> str:
     found = [each for _, each in answers]
     rows = [
         ("tokens", *(f"{len(each.tokens):,}" for each in found)),
-        ("log-probability", *(labels.number(each.total, 2) for each in found)),
-        ("per token", *(labels.number(each.mean, 2) for each in found)),
+        ("log-probability", *(words.log_probability(each.total) for each in found)),
+        ("per token", *(words.log_probability(each.mean) for each in found)),
         ("perplexity per token", *(perplexity(each) for each in found)),
         ("not the model’s first choice", *(f"{len(each.missed)} of {len(each.tokens)}" for each in found)),
     ]
@@ -165,8 +163,8 @@ def score_sentences(found: TargetScore, own: TargetScore) -> list[str]:
     if found.missed:
         first = found.tokens[found.missed[0]]
         sentences.append(
-            f"The model would have gone another way first at step {nth(first.index)}: “{_plain(first.best)}” instead of"
-            f" “{_plain(first.token)}”."
+            f"The model would first have written something else at step {nth(first.index)}:"
+            f" “{_plain(first.best)}” instead of “{_plain(first.token)}”."
         )
     elif found.tied:
         first = found.tokens[found.tied[0]]
@@ -180,7 +178,7 @@ def score_sentences(found: TargetScore, own: TargetScore) -> list[str]:
     if lengths[0] != lengths[1]:
         sentences.append(
             f"The answers have {lengths[0]} and {lengths[1]} tokens: log-probabilities of different lengths do not"
-            " compare, each token more can only lower the sum."
+            " compare, as each further token can only lower the sum."
         )
     elif found.total > own.total:
         sentences.append("Your text is more probable to this model than the other answer, which is as long.")
@@ -209,6 +207,6 @@ def _continue(found: TargetScore, scored: Shown, on_continue: Callable[[int], No
             "Let the model write on from",
             steps,
             key=_STEP,
-            format_func=lambda step: f"step {nth(step)}, after “{_plain(found.tokens[step - 1].token)}”",
+            format_func=lambda step: words.after(step, _plain(found.tokens[step - 1].token)),
         )
-        st.button(f"Continue from step {nth(step)}", key="score_continue_button", on_click=on_continue, args=(step,))
+        st.button(words.continue_from(step), key="score_continue_button", on_click=on_continue, args=(step,))

@@ -10,28 +10,19 @@ from viz_transformer.figures import labels
 from viz_transformer.text.codec import TextCodec
 from viz_transformer.text.rules import BeamSettings
 from viz_transformer.ui.frame import controls, text
+from viz_transformer.ui.pages.decoding import words
 from viz_transformer.ui.pages.decoding.fields import FIELDS
 from viz_transformer.ui.session import state
 from viz_transformer.ui.session.how import BEAM_BOUNDS, BOUNDS, OWN, STRATEGIES, Searched, searched
 
-STOPS = {
-    "none-better": "none is better",
-    "width-finished": "width finished",
-    "first-finished": "first finished",
-    "early_stopping=False": "early: False",
-    "early_stopping=True": "early: True",
-    "early_stopping=never": "early: never",
-}
-COUNTED = {"end": "end token too", "no-end": "no end token"}
-FORMS = {"gnmt": "((5 + |Y|)/6)^α", "power": "|Y|^α"}
 MOST_BANNED = 40
 
 
 def choice() -> None:
     """The strategies as buttons; a given target leaves nothing to choose."""
     if state.SHARED.now().target is not None:
-        text.paragraph("The answer is given: there is nothing to choose.")
-        st.button("Let it write", key="decoding_write", on_click=lambda: state.select(target=None))
+        text.paragraph(words.GIVEN)
+        st.button(words.WRITE, key="decoding_write", on_click=lambda: state.select(target=None))
         return
     controls.buttons(
         "Strategy", {each: each for each in STRATEGIES}, "strategy", key="decoding_strategy", taken=_strategy
@@ -67,12 +58,9 @@ def of_generate(codec: TextCodec | None) -> None:
     if own is None or now.target is not None or now.strategy != "beam":
         return
     if _beam_now(codec)[1:] == searched(own)[1:]:
-        text.paragraph(f"This is the search of generate() in transformers, with the settings of this folder: {own}.")
+        text.paragraph(words.own_settings(own, changed=False))
         return
-    text.paragraph(
-        f"You chose other settings than this folder’s ({own}), so the answer may differ from that of generate() in"
-        " transformers."
-    )
+    text.paragraph(words.own_settings(own, changed=True))
     st.button("Use the folder’s settings", key="decoding_beam_own", on_click=lambda: state.select(beam=OWN))
 
 
@@ -96,9 +84,9 @@ def settings(codec: TextCodec | None, *, below_each_other: bool = False) -> None
                 _SETTINGS[strategy](codec)
         with st.container(horizontal=True, key="strategy_more", vertical_alignment="bottom"):
             controls.text_box(
-                "Begins with",
+                words.BEGINS,
                 width=200,
-                help="What the answer begins with",
+                help=words.BEGINS_HELP,
                 **state.bind("prefix", key="decoding_prefix"),
             )
             if codec is not None:
@@ -107,29 +95,21 @@ def settings(codec: TextCodec | None, *, below_each_other: bool = False) -> None
 
 def _sampling(_: TextCodec | None) -> None:
     """Temperature, repetition penalty, the three cuts, and the seed."""
-    explained = {
-        "temperature": (0.1, "Logits are divided by it; 0 is greedy"),
-        "top-k": (1, "Keep so many tokens; 0 keeps all"),
-        "top-p": (0.05, "Keep the fewest that reach it; 1 keeps all"),
-        "min-p": (0.01, "Keep what has this share of the best one's probability; 0 keeps all"),
-        "repetition penalty": (0.1, "On the logits of tokens that the decoder has read; 1 is none"),
-        "seed": (1, "Of the noise, which is the same at every temperature"),
-    }
-    for place, (name, (step, sentence)) in enumerate(explained.items()):
+    steps = {"temperature": 0.1, "top-k": 1, "top-p": 0.05, "min-p": 0.01, "repetition penalty": 0.1, "seed": 1}
+    for place, (name, step) in enumerate(steps.items()):
         label = "Repetition" if name == "repetition penalty" else name.capitalize()
         bound = _part("sampling", place, state.SHARED.now().sampling, label, BOUNDS[name])
-        st.number_input(label, step=step, help=sentence, width=106, **bound)
+        st.number_input(label, step=step, help=words.SAMPLING_HELP[name], width=106, **bound)
 
 
 def _beam(codec: TextCodec | None) -> None:
     """Width, and everything that the score and the end of the search depend on."""
     now = _beam_now(codec)
     bound = _part("beam", 0, now, "Width", BEAM_BOUNDS["width"])
-    st.number_input("Width", step=1, width=106, help="Hypotheses that go on", **bound)
-    said = "0 compares plain log-probabilities; more of it favours long answers"
+    st.number_input("Width", step=1, width=106, help=words.WIDTH_HELP, **bound)
     bound = _part("beam", 1, now, "Penalty α", BEAM_BOUNDS["length penalty"])
-    st.number_input("Penalty α", step=0.1, width=120, help=said, **bound)
-    choices = {"Score divided by": FORMS, "|Y| counts": COUNTED, "Stops when": STOPS}
+    st.number_input("Penalty α", step=0.1, width=120, help=words.PENALTY_HELP, **bound)
+    choices = {"Score divided by": words.FORMS, "|Y| counts": words.COUNTED, "Stops when": words.STOPS}
     for place, (label, names) in enumerate(choices.items(), start=2):
         st.selectbox(label, [*names], format_func=names.__getitem__, width=148, **_part("beam", place, now))
 
@@ -170,24 +150,24 @@ def _banned(codec: TextCodec) -> None:
         st.session_state[key] = " ".join(labels.visible(tokens[place]) for place in now)
 
     def changed() -> None:
-        words = str(st.session_state[key]).split()
-        wanted = {*words}  # the whole vocabulary is gone through only where something was typed
+        typed = str(st.session_state[key]).split()
+        wanted = {*typed}  # the whole vocabulary is gone through only where something was typed
         places = {said: place for place, token in enumerate(tokens) if (said := labels.visible(token)) in wanted}
-        unknown = [word for word in words if word not in places]
+        unknown = [word for word in typed if word not in places]
         st.session_state[wrong] = ""
         if unknown:
             st.session_state[wrong] = (
                 f"“{labels.shorten(unknown[0], 40)}” is not a token of this model, so it bans nothing."
             )
-        elif len(words) > MOST_BANNED:
+        elif len(typed) > MOST_BANNED:
             st.session_state[wrong] = f"At most {MOST_BANNED} tokens can be banned here."
         else:
-            state.select(ban=tuple(dict.fromkeys(places[word] for word in words)))
+            state.select(ban=tuple(dict.fromkeys(places[word] for word in typed)))
 
     controls.text_box(
-        "Never writes",
+        words.BANNED,
         width=200,
-        help="Tokens, with blanks between them",
+        help=words.BANNED_HELP,
         key=key,
         on_change=changed,
     )

@@ -20,15 +20,12 @@ from viz_transformer.ui.pages.decoding import (
     score_view,
     site_bar,
     strategy_bar,
+    words,
 )
 from viz_transformer.ui.pages.decoding.fields import FIELDS
 from viz_transformer.ui.session import branches, cached, state
 from viz_transformer.ui.session.how import How
 from viz_transformer.ui.session.runs import Shown, Watched
-
-TABS = {"step": "Step", "branches": "Branches", "tree": "Beam tree", "cache": "Cache", "score": "Score my text"}
-
-_TITLES = {"cross": "The source, by cross-attention", "decoder": "The answer so far, by self-attention"}
 
 
 def unread(shown: Shown) -> list[str]:
@@ -98,7 +95,7 @@ def _looked(shown: Shown, which: str, own: str = "") -> None:
             text.paragraph(f"{error}.", tone="bad")
             continue
         with st.container(key=f"decoding_text_{kind}{own}"):
-            shading(picture.shading(_TITLES[kind] + which, grows=True), key=f"decoding_shading_{kind}{own}")
+            shading(picture.shading(words.SHADED[kind] + which, grows=True), key=f"decoding_shading_{kind}{own}")
 
 
 def growing(both: Runs) -> None:
@@ -112,7 +109,7 @@ def growing(both: Runs) -> None:
 
 def tabs() -> None:
     """The buttons of the tabs."""
-    controls.buttons("What is shown of decoding", TABS, "dec_tab", key="decoding_tab", hidden=True)
+    controls.buttons(words.TABS_LABEL, words.TABS, "dec_tab", key="decoding_tab", hidden=True)
 
 
 def below(both: Runs) -> None:
@@ -120,13 +117,13 @@ def below(both: Runs) -> None:
     tab = FIELDS.now().dec_tab
     with st.container(key="decoding_below"):
         if both.compared and not projector.is_on():
-            text.paragraph("Below stands A alone: the step shows A and B, and B above shows the same of B.")
+            text.paragraph(words.A_ALONE)
         {"tree": _tree, "cache": _cache, "score": _score}.get(tab, _branches)(both)
 
 
 def _branches(both: Runs) -> None:
     if both.main.target is not None:
-        text.paragraph("The answer is given: branches grow from an answer that the model writes.")
+        text.paragraph(words.GIVEN_BRANCHES)
     else:
         branch_list.show(both.main, lambda: _site(both))
 
@@ -161,7 +158,7 @@ def _follow(shown: Shown, ids: Sequence[int], called: str, *, first_row: int) ->
 
 
 def _cache(both: Runs) -> None:
-    with frame.told("the sizes that the cost of a step is computed from"):
+    with frame.told(words.NO_SIZES):
         cache_view.show(both.main)
 
 
@@ -181,8 +178,8 @@ def _score(both: Runs) -> None:
 
     def box() -> None:
         controls.text_box(
-            "A text to score",
-            placeholder="What might stand here instead of the answer",
+            words.SCORE_LABEL,
+            placeholder=words.SCORE_PLACEHOLDER,
             **state.bind("dec_text", key="decoding_score_text", value=FIELDS.now().dec_text or ""),
         )
         if problem:
