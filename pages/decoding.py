@@ -46,6 +46,7 @@ def the_step(both: frame.Runs) -> None:
         if beside is not None:
             with beside:
                 strategy_bar.settings(both.a.ckpt.target_codec, below_each_other=True)
+                view.doubts()
             strategy_bar.formula(both.a.ckpt.target_codec)
     with picture:  # made last: the bars are what a click on a candidate is about
         what_it_read(both)

@@ -21,12 +21,13 @@ from page_driver import (
 )
 from wording import wording
 
+from viz_transformer.analysis.decoding.doubt import most_doubtful
 from viz_transformer.checkpoint import load
 from viz_transformer.running.decoding import decode
 from viz_transformer.running.strategies import Beam, Sampling
-from viz_transformer.ui.frame import maps, steps
+from viz_transformer.ui.frame import maps, steps, text
 from viz_transformer.ui.pages.decoding.fields import TABS
-from viz_transformer.ui.session import cached, how, runs, state
+from viz_transformer.ui.session import cached, examples, how, runs, state
 
 opened = opener("decoding")
 HOT = {"strategy": "sampling", "sampling": "3.0,6,0.95,0.01,1.2,4"}
@@ -406,7 +407,9 @@ def test_a_text_that_cannot_be_scored_ends_in_a_sentence(app):
 
 def test_a_given_answer_leaves_nothing_to_choose(app):
     opened(app, target="two")
-    assert "The answer is forced (teacher forcing), so no strategy applies." in words(app) and "decoding_strategy" not in {b.key for b in app.button_group}
+    assert "The answer is forced (teacher forcing), so no strategy applies." in words(
+        app
+    ) and "decoding_strategy" not in {b.key for b in app.button_group}
     for tab in TABS:
         goes_to(app, dec_tab=tab)
     app.button(key="decoding_write").click().run()
@@ -429,3 +432,34 @@ def test_any_text_ends_in_a_picture_or_a_sentence(app, text):
     opened(app, text=text)
     assert "<b>" not in markup(app)
     assert math.isfinite(len(words(app)))
+
+
+def in_doubt(bundled):
+    """A text, and its run, whose step in most doubt is not the first."""
+    ckpt = load(bundled / "numbers-tiny")
+    tried = ((source, decode(ckpt, source)) for source in ("7", "29", "3.5", "-80", "1,234.5", "0", "66", TEXT))
+    return next((source, run) for source, run in tried if most_doubtful(run.steps))
+
+
+def test_without_an_address_it_opens_with_its_example_at_the_step_in_most_doubt(app, bundled, monkeypatch):
+    source, run = in_doubt(bundled)
+    example = {"checkpoint": "numbers-tiny", "text": source, "heads": (0,)}
+    monkeypatch.setattr(examples, "OPENINGS", {"Decoding": example})
+    opened(app)
+    assert written(app) == list(run.tokens) and address(app)["checkpoint"] == "numbers-tiny"
+    assert app.session_state["selection"]["t"] == most_doubtful(run.steps) > 0
+    assert f"at step {most_doubtful(run.steps) + 1}?" in words(app)
+
+
+def test_texts_with_doubt_are_one_click_away_and_start_at_their_step_in_most_doubt(app, bundled, monkeypatch):
+    source, run = in_doubt(bundled)
+    two = [examples.Doubt("numbers", TEXT, "<b>&*"), examples.Doubt("numbers-tiny", source, "seven")]
+    monkeypatch.setattr(examples, "DOUBTS", (*two, examples.Doubt("missing", "7", "not here")))
+    opened(app, text=TEXT, checkpoint="numbers", t="0")
+    (button,) = (each for each in app.button if (each.key or "").startswith("decoding_doubt_"))
+    assert button.label == "seven" and app.session_state["selection"]["t"] == 0
+    button.click().run()
+    assert (address(app)["checkpoint"], address(app)["text"]) == ("numbers-tiny", source)
+    assert app.session_state["selection"]["t"] == most_doubtful(run.steps) > 0
+    (back,) = (each for each in app.button if (each.key or "").startswith("decoding_doubt_"))
+    assert back.label == text.literal("<b>&*")

@@ -631,3 +631,32 @@ def test_a_key_that_follows_never_lies_outside_of_the_run():
     assert app.text[0].value == "6 ['i', 'j', 'u']"  # this page's own rule goes too far
     app.run()
     assert not app.exception and app.session_state["selection_remarks"] == []
+
+
+def page_that_opens_with(opens):
+    from viz_transformer.ui.session import state
+
+    state.begin(["numbers-any", "copy"], opens=opens)
+    state.end()
+
+
+EXAMPLE = {"checkpoint": "copy", "text": "abc", "heads": (1,)}
+
+
+def test_a_session_without_an_address_begins_with_what_the_page_opens_with_and_keeps_it():
+    app = drawn(page_that_opens_with, EXAMPLE)
+    assert {name: selection(app)[name] for name in EXAMPLE} == EXAMPLE
+    assert address(app)["checkpoint"] == "copy" and address(app)["text"] == "abc"
+    goes_to(app, text="other")
+    assert selection(app)["text"] == "other"
+
+
+@pytest.mark.parametrize("given", [{"layer": "0"}, {"text": "7"}, {"projector": "on"}])
+def test_any_address_is_a_choice_so_what_the_page_opens_with_is_left_out(given):
+    app = drawn(page_that_opens_with, EXAMPLE, **given)
+    assert selection(app)["checkpoint"] == "numbers-any"
+
+
+def test_where_its_model_is_not_there_a_page_opens_as_all_others():
+    app = drawn(page_that_opens_with, {"checkpoint": "missing", "text": "abc"})
+    assert selection(app) == state.DEFAULTS

@@ -31,7 +31,7 @@ const AS_LONG = 7 // letters of a reason that have room where a number has
 const SIGNS = [
   ["raw", "model"],
   ["raw removed", "removed, and why"],
-  ["final", "after the strategy"],
+  ["final", "strategy"],
 ]
 const NARROW = 300 // below it the bars get what the tokens can spare
 const GIVEN = "This row reads what was given: it writes nothing of the answer."

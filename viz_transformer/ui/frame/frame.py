@@ -14,6 +14,7 @@ from streamlit.delta_generator import DeltaGenerator
 from streamlit.runtime.pages_manager import PagesManager
 
 from viz_transformer import __version__, analysis
+from viz_transformer.analysis.decoding.doubt import most_doubtful
 from viz_transformer.checkpoint.contents import Summary, Unreadable
 from viz_transformer.checkpoint.grading import standing_of
 from viz_transformer.checkpoint.recordings import RecordingSummary
@@ -71,8 +72,11 @@ A_MOMENT = 0.1  # seconds: some frames of the browser
 NO_MODELS = "There is no trained model here yet: train one with “viz-transformer train numbers”, then reload this page."
 
 
-def begin(files: Mapping[str, Path] = links.NOWHERE) -> None:
-    """What comes behind the heading in each run: the selection as the address has it, and the pages there are."""
+def begin(files: Mapping[str, Path] = links.NOWHERE, title: str = "") -> None:
+    """What comes after the heading in each run: the selection as the address has it, and the pages there are.
+
+    title: of the page, which may have an example of its own for a session that begins there.
+    """
     compat.patch()
     links.begin(files)
     problems.begin()
@@ -82,7 +86,8 @@ def begin(files: Mapping[str, Path] = links.NOWHERE) -> None:
     st.session_state.pop(_MODELS, None)
     st.session_state.pop(_UNUSED, None)
     found = {summary.name: summary for summary in cached.summaries()}
-    state.begin([*found], lambda name: examples.offered(found[name]) if name in found else ())
+    opens = examples.OPENINGS.get(title, {})
+    state.begin([*found], lambda name: examples.offered(found[name]) if name in found else (), opens)
 
 
 def title(name: str) -> None:
@@ -97,7 +102,7 @@ def title(name: str) -> None:
         PagesManager.uses_pages_directory = False
         st.rerun()
     opening.heading(name)
-    begin()
+    begin(title=name)
 
 
 def sidebar(title: str) -> None:
@@ -272,7 +277,7 @@ def runs(
     rows: which decoder rows the page shows, so that it can remark on their pass: those of the last one, or, if the
     page has `passes.choice`, each step's own where these are chosen. recording: the sentence that says why the page has
     nothing to show of a recording; None if it shows one. steps: the page is about steps, so a pinned run without any is
-    left out. by_step: as `in_bounds` has it.
+    left out, and a step that nobody chose is the one in most doubt. by_step: as `in_bounds` has it.
     """
     summary = selected()
     if isinstance(summary, str):
@@ -295,6 +300,8 @@ def runs(
             say(status, *state.remarks(), error=str(error))
             return None
         both = Runs(instead)
+    if steps and both.a.run.steps:
+        state.start_at(analysis.step_row(both.a.run, 0) + most_doubtful(both.a.run.steps))
     if chosen["pin_checkpoint"] is not None:
         both = _with_pinned(both, status, recording, steps=steps)
     both = in_bounds(both, rows=rows, by_step=by_step, status=status)

@@ -46,7 +46,7 @@ def show(page: StreamlitPage, declare: Callable[[], None], files: Mapping[str, P
     declare()
     from viz_transformer.ui.frame import frame, links
 
-    frame.begin(files)
+    frame.begin(files, page.title)
     frame.sidebar(page.title)
     links.stop(page.title)
     with frame.proved():

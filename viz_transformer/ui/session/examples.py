@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 
 from viz_transformer.checkpoint.contents import Summary, Unreadable
 
@@ -60,6 +61,28 @@ _LABELS: Mapping[str, str] = {
     "copy": "Letters from a to z",
     "shakespeare": "The beginning of a text",
 }
+
+
+@dataclass(frozen=True)
+class Doubt:
+    """A text at which a bundled model is in doubt at some step, and in a few words what about."""
+
+    checkpoint: str
+    text: str
+    about: str
+
+
+DOUBTS = (
+    Doubt("multi30k-de-en", "Eine Frau läuft vor einer Bank.", "“läuft”: walks, runs?"),
+    Doubt("multi30k-de-en", "Zwei Männer spielen Schach vor einem Café.", "“spielen”: play, playing?"),
+    Doubt("numbers-any", "$5", "“$5”: a new sign"),
+    Doubt("shakespeare", "To be, or not to be", "“To be, or not to be”"),
+)
+"""Texts for *Decoding*, each measured by a test; the first is what the page opens with."""
+OPENINGS: Mapping[str, Mapping[str, object]] = {
+    "Decoding": {"checkpoint": DOUBTS[0].checkpoint, "text": DOUBTS[0].text, "heads": (0,)}
+}
+"""What a session shows that begins on the page of this title without an address, where that model is there."""
 OWN, OWN_LENGTH = 5, 60
 """How many sources of a model's own pairs are offered, and how long one may be to be called short."""
 

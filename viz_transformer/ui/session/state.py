@@ -142,10 +142,13 @@ Offers = Callable[[str], Sequence[str]]
 )
 
 
-def begin(checkpoints: Sequence[str], offers: Offers = lambda name: ()) -> None:
+def begin(
+    checkpoints: Sequence[str], offers: Offers = lambda name: (), opens: Mapping[str, Any] = MappingProxyType({})
+) -> None:
     """Bring the selection up to date with the address; called once at the start of each run.
 
-    `offers` is asked when another model is selected than in the run before.
+    `offers` is asked when another model is selected than in the run before. opens: what a session begins with that has
+    no address, where its model is there: nobody has chosen anything yet.
     """
     memory = st.session_state
     memory[_REMARKS], memory[_BEGUN] = [said] if (said := memory.pop(_NEXT, None)) else [], True
@@ -162,6 +165,8 @@ def begin(checkpoints: Sequence[str], offers: Offers = lambda name: ()) -> None:
         linked = {name: field.in_a_link for name, field in _fields.items() if field.in_a_link is not None}
         _change({**(VIEW if named else {}), **(linked if named and first else {}), **given})
         memory[_FOLLOWED] = (_all_that_follow() if named else followed()) - given.keys()
+    if first and not address and opens.get("checkpoint") in checkpoints:
+        _change(opens)
     asked = SHARED.now().checkpoint
     if checkpoints and asked not in checkpoints:
         instead = DEFAULTS["checkpoint"] if DEFAULTS["checkpoint"] in checkpoints else checkpoints[0]

@@ -23,7 +23,7 @@ from viz_transformer.ui.pages.decoding import (
     words,
 )
 from viz_transformer.ui.pages.decoding.fields import FIELDS
-from viz_transformer.ui.session import branches, cached, state
+from viz_transformer.ui.session import branches, cached, examples, state
 from viz_transformer.ui.session.how import How
 from viz_transformer.ui.session.runs import Shown, Watched
 
@@ -105,6 +105,29 @@ def growing(both: Runs) -> None:
         pictures.maps_beside(both, st.columns(2, gap="medium"), key="decoding_matrix", grows=grows)
     else:
         pictures.selected_map(both, key="decoding_matrix", grows=grows)
+
+
+def doubts() -> None:
+    """Texts at which bundled models are in doubt, each with a button that runs it."""
+    now, there = state.SHARED.now(), frame.models()
+    offered = [
+        each
+        for each in examples.DOUBTS
+        if each.checkpoint in there and (each.checkpoint, each.text) != (now.checkpoint, now.text)
+    ]
+    if not offered or projector.is_on():
+        return
+    with st.container(key="decoding_doubts", gap="small"):
+        text.paragraph(words.DOUBTS, style="vt-note")
+        for place, each in enumerate(offered):
+            st.button(
+                text.literal(each.about),
+                key=f"decoding_doubt_{place}",
+                width="stretch",
+                help=text.literal(words.doubt_help(each.checkpoint, each.text)),
+                on_click=state.select,
+                kwargs={"checkpoint": each.checkpoint, "text": each.text},
+            )
 
 
 def tabs() -> None:

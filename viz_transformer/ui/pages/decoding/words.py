@@ -49,6 +49,14 @@ SAMPLING_HELP = {
 WIDTH_HELP = "Hypotheses kept at each step"
 PENALTY_HELP = "0 compares plain log-probabilities; higher values favour longer answers"
 
+# Examples
+DOUBTS = "Texts with real doubt"
+
+
+def doubt_help(model: str, given: str) -> str:
+    return f"Runs {model} on “{given}”"
+
+
 # Branches
 NO_BRANCHES = (
     "There is one answer so far. Take another candidate at any step (its button, or Enter on its row), and the answer"
