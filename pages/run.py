@@ -186,8 +186,8 @@ def site_controls(anatomy: Anatomy) -> None:
     kind = state.SHARED.now().kind
     layers = KINDS[kind].layers(anatomy)
     with st.container(horizontal=True, key="site"):
-        controls.number("Layer", layers, **state.bind("layer", key="run_layer"))
-        controls.heads(anatomy.heads(kind, state.SHARED.now().layer).query, key="run_head")
+        heads = anatomy.heads(kind, state.SHARED.now().layer).query
+        controls.layer_and_head(layers, heads, page="run", words=("mean",))
 
 
 def show_answer(shown: Shown) -> None:

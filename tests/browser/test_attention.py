@@ -272,15 +272,15 @@ def test_mean_maximum_rollout_contribution_and_hidden_specials_are_what_the_trac
     weights, mask = expected.weights_of(run, "decoder", 1), expected.mask_of(run, "decoder", 1)
     with opened(browser, random_server, "/attention", **{**VIEW, "kind": "decoder"}) as page:
         drawn(page, MATRIX, "head 2")
-        choose(page, "attention_picture", "mean")
+        choose(page, "attention_head", "mean")
         assert_shown(drawn(page, MATRIX, "mean of 3 heads"), weights.mean(axis=0), mask)
-        choose(page, "attention_picture", "maximum")
+        choose(page, "attention_head", "maximum")
         assert_shown(drawn(page, MATRIX, "maximum of 3 heads"), weights.max(axis=0), mask)
-        choose(page, "attention_picture", "rollout")
+        choose(page, "attention_head", "rollout")
         assert_shown(
             drawn(page, MATRIX, "attention rollout after layer 1"), rollout_view(run.trace, "decoder", 1).weights
         )
-        choose(page, "attention_picture", "head")
+        choose(page, "attention_head", "0")
         drawn(page, MATRIX, "head 0")
         box(page, "contribution").click()
         value = run.trace["decoder.1.self.value"][0, 0].double()  # [K, E]
@@ -389,7 +389,7 @@ def test_an_address_restores_kind_layer_heads_positions_options_scale_sort_and_p
             stage = drawn(page, MATRIX, "decoder layer 0, head 2, self-attention")
             expect_ring(stage, survey(stage).at(4, 3))
             expect_chosen(page, "attention_kind", KINDS["decoder"])
-            expect_chosen(page, "attention_picture", "head")
+            expect_chosen(page, "attention_head", "2")
             expect_chosen(page, "attention_panel", "Text")
             expect(page.locator(".matrix .choice [aria-pressed=true]")).to_have_text("row")
             expect(page.locator(".st-key-attention_hidden input")).to_be_checked()

@@ -114,6 +114,26 @@ def test_nothing_is_blank_beside_or_below_the_map_and_the_heads(app_server, brow
         assert scores["x"] == heads["x"] and 0 <= scores["y"] - heads["y"] - heads["height"] <= 80
 
 
+@pytest.mark.parametrize("width", [900, 1280, 1920])
+def test_the_pin_leaves_the_room_to_the_chips(app_server, browser, width):
+    with opened(browser, app_server, "/attention", checkpoint="numbers-any", text="29,284.30") as page:
+        page.set_viewport_size({"width": width, "height": 720})
+        finished(page)
+        page.evaluate(AT_REST)
+        chips, pin, picture = (box(page, f".st-key-{of}") for of in ("run_strip", "pin", "choices"))
+        assert pin["width"] <= 80 and chips["x"] + chips["width"] <= pin["x"] <= chips["x"] + chips["width"] + 24
+        assert pin["x"] + pin["width"] <= picture["x"] + picture["width"] + 1
+        for button in (".st-key-pin_set button", ".st-key-pin [data-testid=stPopover] button"):
+            where = box(page, button)
+            assert where["x"] >= pin["x"] - 1 and where["height"] <= 40
+            assert page.locator(button).first.evaluate(
+                "(button) => getComputedStyle(button).borderTopWidth"
+            ) == "0px" or (
+                page.locator(button).first.evaluate("(button) => getComputedStyle(button).borderTopColor")
+                == "rgba(0, 0, 0, 0)"
+            )
+
+
 def test_the_whole_runs_of_a_and_b_are_in_view_together(app_server, browser):
     pin = {"pin_checkpoint": "numbers-any", "pin_text": "1984"}
     with opened(browser, app_server, checkpoint="numbers-any", text="29,284.30", run_view="whole", **pin) as page:
@@ -267,7 +287,7 @@ def test_the_bar_of_a_model_whose_rows_are_chosen_is_one_line_beside_a_second_ru
         finished(page)
         assert box(page, ".st-key-choices")["height"] <= BAR
         page.locator(".st-key-switches_box button").click()
-        expect(page.get_by_test_id("stPopoverBody").get_by_text("Hide specials")).to_be_visible()
+        expect(page.get_by_test_id("stPopoverBody").get_by_text("Hide special tokens")).to_be_visible()
 
 
 @pytest.mark.parametrize("heads", ["0,1,2", "0,1,2,3"])

@@ -72,7 +72,7 @@ def test_it_has_the_table_where_python_has_one_and_gives_the_focus_back(app_serv
         page.keyboard.press("Escape")
         expect(page.get_by_role("dialog")).to_have_count(0)
         expect(more(page.locator(".matrix"))).to_be_focused()
-        choose(page, "attention_picture", "mean")  # another run does not open it again
+        choose(page, "attention_head", "mean")  # another run does not open it again
         drawn(page, MATRIX, "mean")
         expect(page.get_by_role("dialog")).to_have_count(0)
 

@@ -172,7 +172,7 @@ def test_lengths_of_several_heads_have_one_scale(app):
 @pytest.mark.parametrize(("option", "word", "combine"), [("mean", "mean", np.mean), ("max", "maximum", np.max)])
 def test_mean_and_maximum_are_grey_and_called_derived(app, bundled, option, word, combine):
     opened(app, layer="2")
-    app.button_group(key="attention_picture").set_value(option).run()
+    app.button_group(key="attention_head").set_value(option).run()
     heads = the_run(bundled).trace["decoder.2.cross.weights"][0].numpy()
     for name, array in (("matrix", "values"), ("lines", "weights")):
         header, arrays = sent(app, name)
@@ -184,7 +184,7 @@ def test_mean_and_maximum_are_grey_and_called_derived(app, bundled, option, word
     assert sent(app, "matrix")[0]["title"] == wording("title_of_several_heads_in_one", 2, word, 4)
     assert wording("scores_belong_to_single_heads_choose_one_above") in words(app)
     assert address(app)["heads"] == option
-    app.button_group(key="attention_picture").set_value("head").run()
+    app.button_group(key="attention_head").set_value(0).run()
     assert app.session_state["selection"]["heads"] == (0,)
     assert sent(app, "matrix")[0]["scale"] == "cross"
 
@@ -619,7 +619,7 @@ def test_an_address_restores_every_field(app, bundled):
     chosen = app.session_state["selection"]
     assert all(chosen[name] != default for name, default in state.DEFAULTS.items())
     assert {name: chosen[name] for name in "itju"} == {"i": 2, "j": 3, "t": 2, "u": 1}
-    for key, value in {"kind": "decoder", "picture": "head", "panel": "text"}.items():
+    for key, value in {"kind": "decoder", "head": 1, "panel": "text"}.items():
         assert app.button_group(key=f"attention_{key}").value == value
     boxes = {option: app.checkbox(key=f"attention_{option}").value for option in OPTIONS}
     assert boxes == {"words": True, "hidden": True, "contribution": False}
@@ -632,7 +632,7 @@ def test_an_address_restores_every_field(app, bundled):
 def test_the_address_that_a_view_has_shows_the_same_in_another_browser(app, new_app):
     opened(app, text="-79.42")
     app.button_group(key="attention_kind").set_value("decoder").run()
-    app.button_group(key="attention_picture").set_value("max").run()
+    app.button_group(key="attention_head").set_value("max").run()
     app.checkbox(key="attention_words").check().run()
     app.button(key="pin_set").click().run()
     app.button_group(key="pin_shown").set_value("A").run()

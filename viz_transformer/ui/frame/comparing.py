@@ -24,7 +24,7 @@ def what_b_is(a: Shown, b: Shown) -> str:
 
 def offer(shown: Shown) -> None:
     """The pairs of this run as buttons, in what opens when it is asked for; or why there is none."""
-    opened = st.popover("Compare", key="pairs", on_change="rerun", width="stretch")
+    opened = st.popover("Compare", key="pairs", on_change="rerun", type="tertiary")
     if not opened.open:
         return
     with opened:

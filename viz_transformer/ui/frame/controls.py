@@ -14,7 +14,10 @@ from viz_transformer.ui.session.passes import has_own_rows
 if TYPE_CHECKING:
     from viz_transformer.ui.frame.frame import Runs
 
-FEW = 8
+FEW = 6
+"""Layers or heads that are offered as buttons."""
+TOGETHER = {"mean": "mean", "max": "maximum", "rollout": "rollout"}
+"""What is made of all heads of a layer."""
 ROWS = {"last": "the last pass", "own": "each step"}
 
 
@@ -71,22 +74,42 @@ def kind(kinds: Sequence[KindName], *, key: str) -> None:
     buttons("Kind", {each: KINDS[each].label for each in kinds}, "kind", key=key, hidden=True)
 
 
-def number(label: str, count: int, **bound: Any) -> None:
-    """One of the numbers 0 to count - 1."""
-    choice(label, [*range(count)], **bound)
+def layer_and_head(
+    layers: int,
+    heads: int,
+    *,
+    page: str,
+    words: tuple[str, ...] = (),
+    shown: tuple[int, int] | None = None,
+) -> None:
+    """Layer and head, chosen alike on every page.
+
+    words: what the page shows of all heads together, of those in TOGETHER; one that is selected and that the page does
+    not show is offered too, unless it shows single heads only. shown: what the page shows where that is not what is
+    selected.
+    """
+    layer(layers, page=page, shown=None if shown is None else shown[0])
+    head(heads, page=page, words=words, shown=None if shown is None else shown[1])
 
 
-def heads(count: int, *, key: str, words: tuple[str, ...] = ("mean",)) -> None:
-    """One head, or the word of a derived picture; of several heads that are chosen the first is shown."""
-    chosen = state.SHARED.now().heads
-    shown = chosen if isinstance(chosen, str) else chosen[0]
-    others = (shown,) if isinstance(shown, str) and shown not in words else ()
-    options: list[int | str] = [*range(count), *words, *others]
-    choice(
-        "Head",
-        options,
-        **state.bind("heads", key=key, value=shown, taken=lambda new: new if isinstance(new, str) else (new,)),
+def layer(count: int, *, page: str, shown: int | None = None) -> None:
+    """One of the layers; `shown` as above."""
+    _numbered("Layer", count, (), **state.bind("layer", key=f"{page}_layer", value=shown))
+
+
+def head(count: int, *, page: str, words: tuple[str, ...] = (), shown: int | None = None) -> None:
+    """One head, or all together in one of the ways; of several heads that are selected it is the first."""
+    selected = state.SHARED.now().heads
+    value: int | str = selected if isinstance(selected, str) else selected[0]
+    if isinstance(value, str) and value not in words:
+        words, value = ((*words, value), value) if words else ((), 0)
+    bound = state.bind(
+        "heads",
+        key=f"{page}_head",
+        value=value if shown is None else shown,
+        taken=lambda new: new if isinstance(new, str) else (new,),
     )
+    _numbered("Head", count, words, **bound)
 
 
 def rows(both: Runs, *, key: str) -> bool:
@@ -106,9 +129,14 @@ def rows(both: Runs, *, key: str) -> bool:
     return True
 
 
-def choice(label: str, options: list[Any], **bound: Any) -> None:
-    """One of the options; what is bound has the value."""
-    if len(options) <= FEW:
-        st.segmented_control(label, options, required=True, **bound)
+def _numbered(label: str, count: int, words: Sequence[str], **bound: Any) -> None:
+    """One of the numbers 0 to count - 1, or of the words behind them: buttons, or of many numbers a list."""
+    options: list[int | str] = [*range(count), *words]
+
+    def named(option: int | str) -> str:
+        return TOGETHER[option] if isinstance(option, str) else str(option)
+
+    if count <= FEW:
+        st.segmented_control(label, options, required=True, format_func=named, **bound)
     else:
-        st.selectbox(label, options, width=120, **bound)
+        st.selectbox(label, options, width=120, format_func=named, **bound)

@@ -494,7 +494,7 @@ def follow(shown: Shown) -> None:
 
 def strip_columns(*, pinned: bool = False) -> list[DeltaGenerator]:
     """Where the chips stand, and the pin."""
-    return st.columns([4, 1.3] if pinned else [6, 1], gap="small")
+    return st.columns([4, 1.3] if pinned else [9, 1], gap="small")  # the second is as wide as its buttons (page.css)
 
 
 def take_text(field: str, text: str) -> None:
@@ -530,7 +530,7 @@ def strip(both: Runs, *, by_step: bool = False, plays: bool = False) -> None:
                 on_click=state.pin,
                 args=(both.a.how,),
                 help="Keep this run, to compare others with it",
-                width="stretch",
+                type="tertiary",
             )
             comparing.offer(both.a)
             return

@@ -41,7 +41,6 @@ from viz_transformer.ui.session.fields import OPTIONS
 from viz_transformer.ui.session.kept import kept
 from viz_transformer.ui.session.runs import Shown
 
-PICTURES = {"head": "head", "mean": "mean", "max": "maximum", "rollout": "rollout"}
 SWITCHES = {
     maps.WORDS: (
         "Words",
@@ -49,7 +48,7 @@ SWITCHES = {
         " average over queries",
     ),
     maps.HIDDEN: (
-        "Hide specials",
+        "Hide special tokens",
         "Drop special tokens and rescale each row to 1; a row is faint where they held over 90 %",
     ),
     maps.CONTRIBUTION: (
@@ -60,23 +59,19 @@ SWITCHES = {
 
 
 def choices(both: Runs) -> None:
-    """Which kind of attention, what of its heads, and how the map is shown."""
-    heads = state.SHARED.now().heads
+    """Which kind of attention, which layer and head, and how the map is shown."""
+    chosen, anatomy = state.SHARED.now(), both.main.trace.anatomy
     with st.container(horizontal=True, key="choices", vertical_alignment="bottom"):
         controls.kind(attention_kinds(both.main.trace), key="attention_kind")
-        controls.buttons(
-            "Picture",
-            PICTURES,
-            "heads",
-            key="attention_picture",
-            value=heads if isinstance(heads, str) else "head",
-            hidden=True,
-            taken=lambda new: (0,) if new == "head" else new,
-        )
-        folded = controls.rows(both, key="attention_rows")  # the bar stays one line
-        with st.popover("Show", key="switches_box") if folded else st.container(horizontal=True, key="switches"):
+        kind = KINDS[chosen.kind]
+        here = anatomy.attentions.get(kind.site(chosen.layer))  # None where that layer was not seen
+        heads = max(each.query for each in anatomy.attentions.values()) if here is None else here.query
+        controls.layer_and_head(kind.layers(anatomy), heads, page="attention", words=(*controls.TOGETHER,))
+        switched = len(chosen.options)
+        with st.popover(f"Options ({switched})" if switched else "Options", key="switches_box"):
             for option, (label, explained) in SWITCHES.items():
                 controls.switch(label, option, "options", OPTIONS, key=f"attention_{option}", help=explained)
+            controls.rows(both, key="attention_rows")
 
 
 def head_grid(shown: Shown, of: str = "") -> None:

@@ -16,6 +16,6 @@ def show(both: Runs) -> None:
     anatomy, kind = both.main.trace.anatomy, state.SHARED.now().kind
     with st.container(horizontal=True, key="decoding_site", vertical_alignment="bottom"):
         controls.kind(attention_kinds(both.main.trace), key="decoding_kind")
-        controls.number("Layer", KINDS[kind].layers(anatomy), **state.bind("layer", key="decoding_layer"))
-        controls.heads(anatomy.heads(kind, state.SHARED.now().layer).query, key="decoding_head")
+        heads = anatomy.heads(kind, state.SHARED.now().layer).query
+        controls.layer_and_head(KINDS[kind].layers(anatomy), heads, page="decoding", words=("mean",))
         controls.rows(both, key="decoding_rows")

@@ -53,7 +53,7 @@ def whole_layers(shown: Shown, why: str) -> None:
     with st.container(key="layers_top"):
         with st.container(horizontal=True, key="layers_recorded"):
             controls.kind(attention_kinds(shown.trace), key="layers_kind")
-            controls.number("Layer", KINDS[chosen.kind].layers(shown.trace.anatomy), **state.bind("layer", key="layer"))
+            controls.layer(KINDS[chosen.kind].layers(shown.trace.anatomy), page="layers")
         text.paragraph(why)
         here = next((flow for flow in found if flow.layer == chosen.layer), None)
         if here is None:

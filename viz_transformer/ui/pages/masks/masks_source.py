@@ -132,8 +132,8 @@ def choices(shown: Shown, kind: KindName) -> None:
         if FIELDS.now().mask_view == "masks":
             _own_or("Padding", rules, RULE_NAMES, "mask_padding", FIELDS.now().mask_padding, config.padding_mask)
         elif FIELDS.now().mask_of == "texts":
-            controls.number("Layer", KINDS[kind].layers(config), **state.bind("layer", key="masks_layer"))
-            controls.heads(config.n_heads, key="masks_heads", words=("mean", "max"))
+            layers = KINDS[kind].layers(config)
+            controls.layer_and_head(layers, config.n_heads, page="masks", words=("mean", "max"))
 
 
 def _own_or(label: str, options: Sequence[str], names: Mapping[str, str], field: str, chosen: str, own: str) -> None:

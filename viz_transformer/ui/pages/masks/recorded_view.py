@@ -54,10 +54,10 @@ def choices(shown: Shown, kind: KindName) -> None:
             controls.buttons("Shown", names, "mask_view", key="masks_view", hidden=True)
         kinds = {each: KINDS[each].label for each in attention_kinds(shown.trace)}
         controls.buttons("Kind", kinds, "mask_kind", key="masks_kind", value=kind, hidden=True)
-        controls.number("Layer", KINDS[kind].layers(shown.trace.anatomy), **state.bind("layer", key="masks_layer"))
+        controls.layer(KINDS[kind].layers(shown.trace.anatomy), page="masks")
         if changes_cells(shown, kind) and FIELDS.now().mask_view == "weights":
             count = shown.trace.anatomy.heads(kind, state.SHARED.now().layer).query
-            controls.heads(count, key="masks_heads", words=("mean", "max"))
+            controls.head(count, page="masks", words=("mean", "max"))
 
 
 def changes_cells(shown: Shown, kind: KindName) -> bool:

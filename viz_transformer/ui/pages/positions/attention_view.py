@@ -161,9 +161,7 @@ def _layer_and_head(shown: Shown, stack: StackName) -> tuple[int, int]:
     heads = chosen.heads
     count = anatomy.attentions[f"{stack}.{layer}.self"].query
     head = 0 if isinstance(heads, str) else min(heads[0], count - 1)
-    controls.number("Layer", layers, **state.bind("layer", key="pos_layer", value=layer))
-    bound = state.bind("heads", key="pos_head", value=head, taken=lambda new: (new,))
-    controls.number("Head", count, **bound)
+    controls.layer_and_head(layers, count, page="pos", shown=(layer, head))
     return layer, head
 
 

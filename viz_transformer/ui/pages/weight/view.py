@@ -57,13 +57,10 @@ _NOT_RECORDED = {
 def choices(both: Runs) -> None:
     """Kind, layer and head; the positions are picked in the chips and in the row."""
     trace, chosen = both.main.trace, state.SHARED.now()
-    heads = chosen.heads
     with st.container(horizontal=True, key="choices", vertical_alignment="bottom"):
         controls.kind(attention_kinds(trace), key="weight_kind")
-        controls.number("Layer", layer_count(trace, chosen.kind), **state.bind("layer", key="weight_layer"))
-        head = 0 if isinstance(heads, str) else heads[0]
-        bound = state.bind("heads", key="weight_head", value=head, taken=lambda new: (new,))
-        controls.number("Head", trace.anatomy.heads(chosen.kind, chosen.layer).query, **bound)
+        count = trace.anatomy.heads(chosen.kind, chosen.layer).query
+        controls.layer_and_head(layer_count(trace, chosen.kind), count, page="weight")
 
 
 def ladder_of(both: Runs) -> Ladder:
