@@ -262,15 +262,18 @@ def _load(folder: Path) -> Checkpoint:
     _check_weights_file(folder)
     check_safetensors(folder / files.WEIGHTS)
     _check_size(summary.config, folder / files.CONFIG, folder / files.WEIGHTS)
-    codecs = {side: _read_codec(summary, side) for side in files.VOCABULARIES}
+    codecs = {side: read_codec(summary, side) for side in files.VOCABULARIES}
     model, digest = _read_model(folder, files.WEIGHTS, summary.config, summary.card)
     if codecs["target"] is not None and not summary.config.has_decoder:
         model.labels = codecs["target"].vocabulary.tokens
     return Checkpoint(summary.name, folder, model, codecs["source"], codecs["target"], summary.card, digest)
 
 
-def _read_codec(summary: Summary, side: str) -> Codec | None:
-    """The codec of one side; None where config.json has null."""
+def read_codec(summary: Summary, side: str) -> Codec | None:
+    """The codec of one side of a folder of our own format, whose weights are not read; None where config.json has null.
+
+    Raises CheckpointError with one sentence if it cannot be read.
+    """
     described = summary.codecs[side]
     if described is None:
         return None

@@ -29,7 +29,7 @@ def offer(shown: Shown) -> None:
         return
     with opened:
         text.paragraph("Compare this run with:")
-        for pair in pairs(shown, [summary.name for summary in cached.summaries()]):
+        for pair in pairs(shown, cached.summaries()):
             if pair.fields is None:
                 text.paragraph(f"{pair.label}. {pair.why}")
             else:

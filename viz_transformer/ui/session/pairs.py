@@ -2,19 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
 from viz_transformer.analysis.models.untrained import UntrainedSummary, recipe_like
 from viz_transformer.analysis.positions.orders import removable, reordered
+from viz_transformer.checkpoint.contents import Summary, Unreadable
+from viz_transformer.checkpoint.store import read_codec
 from viz_transformer.figures import labels
 from viz_transformer.model.instrument import NotTold
+from viz_transformer.model.kinds import SideName
+from viz_transformer.text.codec import Codec
 from viz_transformer.ui.session.how import How
 from viz_transformer.ui.session.runs import QUOTED, Shown
 
 TWINS = ("tatoeba-en-it", "en-it-slips")
-"""Two models of the same sentences, the second with the slips of a notebook."""
+"""Two models of the same sentences, the second with the bugs of a notebook."""
+MOST_MODELS = 4
+"""Other models that are offered at once."""
 
 
 @dataclass(frozen=True)
@@ -27,9 +33,46 @@ class Pair:
     why: str = ""
 
 
-def pairs(shown: Shown, names: Collection[str]) -> tuple[Pair, ...]:
-    """The pairs of a run: training, order of the words, positions, slips. names: the models that there are."""
-    return _training(shown), _order(shown), _positions(shown), _slips(shown, names)
+def pairs(shown: Shown, summaries: Sequence[Summary | Unreadable]) -> tuple[Pair, ...]:
+    """The pairs of a run: other models that read its text, training, order of the words, positions. summaries: the
+    models that there are."""
+    others = (*_twin(shown, {each.name for each in summaries}), *_models(shown, summaries))
+    return *others, _order(shown), _positions(shown), _training(shown)
+
+
+def _models(shown: Shown, summaries: Sequence[Summary | Unreadable]) -> tuple[Pair, ...]:
+    """The other models that divide a text as this one does and know as much of it; of folders of other programs,
+    which are not asked unopened, none."""
+    side: SideName = "source" if shown.ckpt.anatomy.has_encoder else "target"
+    own = shown.ckpt.codec(side)
+    if not isinstance(own, Codec):
+        return ()
+    divided = (shown.summary.codecs[side] or {}).get("tokenizer")
+    found = []
+    for summary in summaries:
+        if type(summary) is not Summary or summary.name == shown.summary.name or summary.name in _twins(shown):
+            continue
+        if (summary.codecs[side] or {}).get("tokenizer") == divided and _reads(summary, side, shown.text, own):
+            how = replace(_how(shown), ban=())  # ids of another vocabulary
+            fields = _pinned(shown, pin_checkpoint=summary.name, pin_how=how)
+            found.append(Pair(f"model_{summary.name}", f"The same text in {summary.name}", fields))
+    return tuple(found[:MOST_MODELS])
+
+
+def _reads(summary: Summary, side: SideName, text: str, own: Codec) -> bool:
+    """Whether a model reads the text with no more unknown tokens than `own`, and whole."""
+    anatomy = summary.anatomy
+    if anatomy.has_encoder != (side == "source"):
+        return False
+    try:
+        codec = read_codec(summary, side)
+        encoded = None if codec is None else codec.encode(text)
+    except ValueError:  # and CheckpointError: opening that model says what is wrong
+        return False
+    if encoded is None:
+        return False
+    most = anatomy.max_source if side == "source" else anatomy.max_target
+    return len(encoded.ids) <= most and len(encoded.unknown) <= len(own.encode(text).unknown)
 
 
 def _training(shown: Shown) -> Pair:
@@ -47,7 +90,7 @@ def _training(shown: Shown) -> Pair:
 
 def _order(shown: Shown) -> Pair:
     encoder = shown.ckpt.anatomy.has_encoder
-    label = "With the text in reverse order"
+    label = "With the text reversed"
     try:
         other = reordered(shown.text, shown.ckpt.own_codec("source" if encoder else "target"), keep_last=not encoder)
     except NotTold as error:
@@ -73,17 +116,23 @@ def _positions(shown: Shown) -> Pair:
     return Pair("positions", f"Without the positions of the {off[0]}", _pinned(shown, pin_how=how))
 
 
-def _slips(shown: Shown, names: Collection[str]) -> Pair:
+def _twins(shown: Shown) -> tuple[str, ...]:
+    """The name of the model that was trained on the same sentences with the bugs or without them, if it has one."""
+    return tuple(each for each in TWINS if each != shown.summary.name) if shown.summary.name in TWINS else ()
+
+
+def _twin(shown: Shown, names: Collection[str]) -> tuple[Pair, ...]:
     clean, slips = TWINS
-    name = shown.summary.name
-    other = {clean: slips, slips: clean}.get(name)
-    label = f"Without the bugs: {clean}" if name == slips else f"With a notebook’s bugs left in: {slips}"
-    if other is None:
-        return Pair("slips", label, why=f"Only {clean} was trained both ways.")
-    if other not in names:
-        return Pair("slips", label, why=f"The model {other} is not here.")
     how = replace(_how(shown), ban=())  # ids of another vocabulary
-    return Pair("slips", label, _pinned(shown, pin_checkpoint=other, pin_how=how))
+    return tuple(
+        Pair(
+            "slips",
+            f"Without the bugs: {clean}" if other == clean else f"With a notebook’s bugs left in: {slips}",
+            _pinned(shown, pin_checkpoint=other, pin_how=how),
+        )
+        for other in _twins(shown)
+        if other in names
+    )
 
 
 def _how(shown: Shown) -> How:
