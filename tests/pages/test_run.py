@@ -564,13 +564,26 @@ def test_a_run_without_positions_is_one_click_away_and_says_so(app, bundled):
     assert np.array_equal(run_of_b(app), recorded(run, "cross", 1, 0)[0])
 
 
-def test_models_without_a_twin_with_slips_or_vectors_of_positions_say_so(at_the_zoo, bundled):
+def test_a_model_without_vectors_of_positions_says_so_and_nothing_of_models_that_are_not_selected(at_the_zoo, bundled):
     opened(at_the_zoo, checkpoint="new:numbers:rotary:e1-d1-h2-w16-f16-pre-s0", text="12")
     assert offered_pairs(at_the_zoo).keys() == {"training", "order"}
     assert "which act in attention: there is no vector to leave out." in words(at_the_zoo)
-    assert "Only tatoeba-en-it was trained both ways." in words(at_the_zoo)
+    assert "tatoeba" not in words(at_the_zoo)
     opened(at_the_zoo, checkpoint="en-it-slips", text="bad")
-    assert "slips" not in offered_pairs(at_the_zoo) and "tatoeba-en-it is not here" in words(at_the_zoo)
+    assert "slips" not in offered_pairs(at_the_zoo) and "tatoeba" not in words(at_the_zoo)
+
+
+def test_the_same_text_in_another_model_is_one_click_away(app, bundled, tmp_path, models_in):
+    for name in ("numbers", "another"):
+        shutil.copytree(bundled / "numbers", tmp_path / name)
+    models_in(tmp_path)
+    opened(app, checkpoint="numbers", text="12")
+    button = offered_pairs(app)["model_another"]
+    assert button.label == wording("the_same_text_in_another_model", "another")
+    button.click().run()
+    assert address(app)["pin_checkpoint"] == "another" and np.array_equal(
+        run_of_b(app), recorded(the_run(bundled, "12"), "cross", 1, 0)[0]
+    )
 
 
 def test_a_model_with_slips_and_the_one_without_are_a_pair(at_the_zoo, zoo, tmp_path, models_in):

@@ -47,10 +47,13 @@ def _models(shown: Shown, summaries: Sequence[Summary | Unreadable]) -> tuple[Pa
     own = shown.ckpt.codec(side)
     if not isinstance(own, Codec):
         return ()
+    named = {shown.summary.name, *_twins(shown)}
+    if isinstance(shown.summary, UntrainedSummary):
+        named.add(shown.summary.recipe.base)  # which is offered as the trained one
     divided = (shown.summary.codecs[side] or {}).get("tokenizer")
     found = []
     for summary in summaries:
-        if type(summary) is not Summary or summary.name == shown.summary.name or summary.name in _twins(shown):
+        if type(summary) is not Summary or summary.name in named:
             continue
         if (summary.codecs[side] or {}).get("tokenizer") == divided and _reads(summary, side, shown.text, own):
             how = replace(_how(shown), ban=())  # ids of another vocabulary
