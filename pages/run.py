@@ -19,6 +19,7 @@ from viz_transformer.text.codec import AS_USUAL, both_of, joined
 from viz_transformer.ui.components.pictures import chip_rows, matrix, scrubber
 from viz_transformer.ui.components.pictures import slider as number_slider
 from viz_transformer.ui.components.pictures import whole as whole_picture
+from viz_transformer.ui.components.reveal import bring_into_view
 from viz_transformer.ui.frame import controls, frame, links, pictures, projector, questions, text
 from viz_transformer.ui.pages.run import answers, passing, recorded, what_view
 from viz_transformer.ui.pages.run.fields import FIELDS
@@ -178,7 +179,13 @@ def has_answer_line(summary: Summary | RecordingSummary | str) -> bool:
 def view_switch() -> None:
     """Leads to the other view: the whole run in one picture, or one map."""
     other, label = ("map", "One map") if whole else ("whole", "Whole run")
-    st.button(label, key="run_view", on_click=state.select, kwargs={"run_view": other}, type="tertiary")
+    st.button(label, key="run_view", on_click=take_view, args=(other,), type="tertiary")
+
+
+def take_view(view: str) -> None:
+    """Another view was chosen, where the page was scrolled to; its picture is brought into view."""
+    state.select(run_view=view)
+    st.session_state[SWITCHED] = st.session_state.get(SWITCHED, 0) + 1
 
 
 def site_controls(anatomy: Anatomy) -> None:
@@ -348,6 +355,7 @@ def say_remarks(shown: Shown) -> None:
             text.paragraph(sentence)
 
 
+SWITCHED = "run_view_switched"  # how often; only in the session
 SECOND = "A second text, read beside it"
 NO_TEXT = "A recording cannot read another text"
 OF_RECORDING = "Nothing can be written with it, so there are no steps."
@@ -423,6 +431,8 @@ if both is not None:
         show_whole(both)
     else:
         show_map(both)
+if SWITCHED in st.session_state:
+    bring_into_view("run_whole" if whole else "picture", st.session_state[SWITCHED])
 place_ahead(both)
 slider()
 del both  # these functions and what they may read are a circle: the run would stay until garbage is collected

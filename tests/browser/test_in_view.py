@@ -134,6 +134,20 @@ def test_the_pin_leaves_the_room_to_the_chips(app_server, browser, width):
             )
 
 
+def test_another_view_of_a_run_is_in_view_when_it_is_chosen(app_server, browser):
+    with opened(browser, app_server, checkpoint="numbers-any", text="29,284.30", run_view="whole") as page:
+        page.set_viewport_size({"width": 1280, "height": 720})
+        finished(page)
+        for picture in (".st-key-picture .matrix .stage", ".st-key-run_whole .whole .stage"):
+            page.evaluate("document.querySelector('[data-testid=stMain]').scrollTop = 1e6")
+            page.locator(".st-key-run_view button").first.click()
+            expect(page.locator(picture)).to_be_visible()
+            finished(page)
+            page.wait_for_function("() => document.querySelector('[data-testid=stMain]').scrollTop === 0")
+            shown = box(page, picture)
+            assert shown["y"] >= 0 and shown["y"] + shown["height"] <= 720
+
+
 def test_the_whole_runs_of_a_and_b_are_in_view_together(app_server, browser):
     pin = {"pin_checkpoint": "numbers-any", "pin_text": "1984"}
     with opened(browser, app_server, checkpoint="numbers-any", text="29,284.30", run_view="whole", **pin) as page:
