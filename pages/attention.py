@@ -8,24 +8,6 @@ from viz_transformer.model.kinds import KINDS
 from viz_transformer.ui.frame import frame, links, questions, text
 from viz_transformer.ui.session import state
 
-HOW = (
-    "A weight is the share that a key has in this head's mix of values; the baseline of an even head is 1 divided by"
-    " the number of keys that it may read. A decoder row reads the token on its left and writes the one on its right."
-    " Above layer 0 a column is no longer its token, but a state that has already seen its neighbours. Colour is a head"
-    " that exists, grey is something averaged or derived. Contribution is the length of what a key's value adds to the"
-    " output of the sub-layer: weight, value and W_O together, the value's bias in, the output's bias out. The score"
-    " contribution / weight is the length that a weight of 1 adds where the head puts it. A line has the opacity"
-    " 0.06 + 0.94 · w^0.7 for a weight w, so that faint ones are seen. Rollout"
-    " keeps half of the stream in every sub-layer by definition; beside an encoder, the share of the decoder's own"
-    " tokens is therefore the same for every text: 1/2 after layer 0, 1/4 after layer 1."
-)
-NOT = (
-    "Attention is not explanation: other weights may lead to the same answer (Jain and Wallace 2019; for the other"
-    " side Wiegreffe and Pinter 2019). A mean hides that heads differ, a maximum is no distribution, and rollout knows"
-    " neither values nor feed-forward layers. Much weight on a first or an end token does not say that a head does"
-    " nothing here: its share of what is added stands beside it. One sentence does not prove what a head is for."
-)
-
 frame.title("Attention")
 asked = questions.place()
 strip = frame.place("strip")
@@ -34,7 +16,7 @@ both = frame.runs(status, rows="chosen")
 
 from viz_transformer.ui.frame import pictures
 from viz_transformer.ui.frame.maps import Picture
-from viz_transformer.ui.pages.attention import view
+from viz_transformer.ui.pages.attention import view, words
 
 
 def show(both: frame.Runs) -> None:
@@ -115,5 +97,5 @@ if both is not None:
     show(both)
     frame.say(status, *state.remarks())
     frame.stage(both, ("picture", *(() if both.beside else ("panel",)), "heads", "scores"))
-text.explained(HOW, NOT)
+text.explained(words.HOW, words.NOT)
 del both  # these functions and what they may read are a circle: the run would stay until garbage is collected

@@ -317,7 +317,7 @@ def test_where_there_is_no_contribution_the_panel_says_why(at_the_zoo):
     opened(at_the_zoo, checkpoint="en-it-slips", text="bad", kind="cross", panel="contribution")
     assert len(components(at_the_zoo, "matrix")) == 1
     assert "raw reshape" in words(at_the_zoo)
-    assert "<th>contribution / weight</th><td>no row can have it here</td>" in markup(at_the_zoo)
+    assert "<th>contribution / weight</th><td>–</td><td>–</td><td>0</td>" in markup(at_the_zoo)
     goes_to(at_the_zoo, checkpoint="shakespeare", text="ROT:", heads="rollout")
     assert wording("rollout_joins_all_layers_and_has_no_contributions") in words(at_the_zoo)
 
@@ -335,8 +335,8 @@ def test_a_first_or_end_token_with_much_weight_has_its_share_of_what_is_added_be
     for layer, head in ((0, 0), (1, 2), (2, 3)):
         said = markup(opened(app, kind="cross", layer=str(layer), heads=str(head)))
         for each in key_shares(run.trace, "cross", layer, head, **marks):
-            row = f"weight {each.weight:.3f}, contribution {each.contribution:.3f}, n {each.n}"
-            assert (f"<th>{each.name}</th><td>{row}</td>" in said) == (each.weight > each.even)
+            row = f"<td>{each.weight:.3f}</td><td>{each.contribution:.3f}</td><td>{each.n}</td>"
+            assert (f"<th>{each.name}</th>{row}" in said) == (each.weight > each.even)
             seen.add(each.weight > each.even)
     assert seen == {True, False}
     assert "often means" not in said
@@ -364,9 +364,9 @@ def test_scores_beside_the_map_and_under_the_thumbnails_are_those_of_the_run(app
         n = int(score.n[layer, head])
         if n:
             value, even = (f"{each[layer, head]:.3f}" for each in (score.values, score.baseline))
-            assert f"<th>{score.name}</th><td>{value}, even {even}, n {n}</td>" in said
+            assert f"<th>{score.name}</th><td>{value}</td><td>{even}</td><td>{n}</td>" in said
         else:
-            assert f"<th>{score.name}</th><td>no row can have it here</td>" in said
+            assert f"<th>{score.name}</th><td>–</td><td>–</td><td>0</td>" in said
 
 
 # ---- the table

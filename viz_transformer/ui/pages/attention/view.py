@@ -35,27 +35,12 @@ from viz_transformer.ui.components.pictures import grid, lines, shading
 from viz_transformer.ui.frame import controls, maps, pictures, text
 from viz_transformer.ui.frame.frame import Runs
 from viz_transformer.ui.frame.maps import Picture
+from viz_transformer.ui.pages.attention import words
 from viz_transformer.ui.pages.attention.fields import FIELDS
 from viz_transformer.ui.session import state
 from viz_transformer.ui.session.fields import OPTIONS
 from viz_transformer.ui.session.kept import kept
 from viz_transformer.ui.session.runs import Shown
-
-SWITCHES = {
-    maps.WORDS: (
-        "Words",
-        "Merge the tokens of a word: sum over keys (of contributions the vectors, before their length is taken),"
-        " average over queries",
-    ),
-    maps.HIDDEN: (
-        "Hide special tokens",
-        "Drop special tokens and rescale each row to 1; a row is faint where they held over 90 %",
-    ),
-    maps.CONTRIBUTION: (
-        "Contribution",
-        "Instead of the weight, the length of what each key adds: ‖weight · value · W_O‖",
-    ),
-}
 
 
 def choices(both: Runs) -> None:
@@ -67,9 +52,8 @@ def choices(both: Runs) -> None:
         here = anatomy.attentions.get(kind.site(chosen.layer))  # None where that layer was not seen
         heads = max(each.query for each in anatomy.attentions.values()) if here is None else here.query
         controls.layer_and_head(kind.layers(anatomy), heads, page="attention", words=(*controls.TOGETHER,))
-        switched = len(chosen.options)
-        with st.popover(f"Options ({switched})" if switched else "Options", key="switches_box"):
-            for option, (label, explained) in SWITCHES.items():
+        with st.popover(words.options(len(chosen.options)), key="switches_box"):
+            for option, (label, explained) in words.SWITCHES.items():
                 controls.switch(label, option, "options", OPTIONS, key=f"attention_{option}", help=explained)
             controls.rows(both, key="attention_rows")
 
@@ -84,11 +68,11 @@ def head_grid(shown: Shown, of: str = "") -> None:
         return
     asked = pictures.table(
         lambda: score_table(_scores(shown, kind)),
-        note=f"{_caption(shown, 'head scores', kind)}. Beside each score stands that of an even head.",
+        note=f"{_caption(shown, 'head scores', kind)}. {words.TABLE_OF_SCORES}",
         name=labels.file_name(shown.summary.name, "scores", kind),
         key="attention_grid",
     )
-    grid(_grid(shown, kind, f" of {of}" if of else ""), key="attention_grid", on_table=asked)
+    grid(_grid(shown, kind, of), key="attention_grid", on_table=asked)
 
 
 @dataclass(frozen=True, eq=False)
@@ -146,7 +130,7 @@ def _grid(shown: Shown, kind: KindName, of: str) -> bytes:
         unit="size of weight" if signed else "attention weight",
         there=np.stack(found.there),
         scores=[GridScore(score.name, score.values, score.baseline, score.n, score.formula) for score in found.scores],
-        title=f"All heads{of}, {KINDS[kind].words}",
+        title=words.all_heads(KINDS[kind].words, of),
         caption=_caption(shown, "all heads", kind),
         name=labels.file_name(shown.summary.name, "heads", kind),
         compact=True,
@@ -170,11 +154,11 @@ def shared_keys(shown: Shown) -> None:
     if heads is None or said is None:
         return
     keys = len(KINDS[chosen.kind].sides(shown.trace.src, shown.trace.tgt)[1])
-    text.paragraph(f"{said} A key head has {keys:,} × {heads.size} numbers, a row for each token that is read.")
+    text.paragraph(words.key_heads(said, keys, heads.size))
     if not isinstance(chosen.heads, str):
         group = beside(heads, chosen.heads[0], MOST_HEADS)
         if group != chosen.heads and len(group) > 1:
-            label = f"{capitalised(in_words(range(group[0], group[-1] + 1)))} beside each other"
+            label = words.beside_each_other(in_words(range(group[0], group[-1] + 1)))
             st.button(label, type="tertiary", key="attention_shared", on_click=state.select, kwargs={"heads": group})
 
 
@@ -236,24 +220,21 @@ def origin(both: Runs) -> None:
     kind = state.SHARED.now().kind
     made = {each.name: found for each in looked_at if each and (found := computed_from(each.trace, kind))}
     if made:
-        whose = f" of {' and '.join(made)}" if both.b is not None else ""
-        text.paragraph(f"The text is long: weights{whose} are computed from {next(iter(made.values()))}.")
+        text.paragraph(words.computed_from(next(iter(made.values())), [*made] if both.b is not None else []))
 
 
 def panel(both: Runs, picture: Picture) -> None:
     """The same map as lines or as shaded text, or beside weights contributions and beside contributions weights."""
-    names = {"lines": "Lines", "text": "Text", "contribution": "Contribution"}
-    if maps.CONTRIBUTION in state.SHARED.now().options:
-        names["contribution"] = "Weight"
-    controls.buttons("Beside the map", names, "panel", key="attention_panel", hidden=True)
+    names = words.panels(maps.CONTRIBUTION in state.SHARED.now().options)
+    controls.buttons(words.BESIDE_THE_MAP, names, "panel", key="attention_panel", hidden=True)
     if FIELDS.now().panel == "contribution":
         _other_map(both)
     elif picture.quantity == "weight" and picture.scale == "diverging":
-        text.paragraph("Lines and text show weights from 0 on, and some of this attention are below 0.")
+        text.paragraph(words.NEGATIVE_WEIGHTS)
     elif picture.scale == "diverging":
-        text.paragraph("Lines and text show weights: look at A or at B to see them.")
+        text.paragraph(words.NO_DIFFERENCE)
     elif picture.quantity != "weight":
-        text.paragraph("Lines and text show weights: switch Contribution off to see them.")
+        text.paragraph(words.NO_CONTRIBUTIONS)
     elif FIELDS.now().panel == "lines":
         lines(picture.lines(), key="attention_lines")
     else:
@@ -264,7 +245,7 @@ def _other_map(both: Runs) -> None:
     """Contributions beside weights, or weights beside contributions, with all else the same."""
     chosen = state.SHARED.now()
     if chosen.heads == "rollout":
-        text.paragraph("Rollout joins all layers and has no contributions: choose a head, the mean or the maximum.")
+        text.paragraph(words.ROLLOUT_HAS_NONE)
         return
     switched = tuple({*chosen.options} ^ {maps.CONTRIBUTION})
     try:
@@ -272,7 +253,7 @@ def _other_map(both: Runs) -> None:
     except ValueError as error:
         text.paragraph(f"{error}.", tone="bad")
         return
-    title = "Contribution, ‖weight · value · W_O‖" if maps.CONTRIBUTION in switched else "Weight"
+    title = words.CONTRIBUTION if maps.CONTRIBUTION in switched else "Weight"
     signed, derived = other.scale == "diverging", other.scale == "derived"
     other = replace(  # in words that a narrow picture has room for
         other, title=f"{'A − B: ' * signed}{title}", unit=f"{other.quantity}{', derived' * derived}"
@@ -287,29 +268,21 @@ def scores(shown: Shown, of: str = "") -> None:
     if layer in unseen_layers(shown.trace, chosen.kind):
         return  # beside the heads it says why
     if isinstance(heads, str):
-        text.paragraph("Scores belong to single heads: choose one above.")
+        text.paragraph(words.SCORES_NEED_A_HEAD)
         return
     head = heads[0]
     rows = []
     for score in _scores(shown, chosen.kind):
         value, baseline, n = score.values[layer, head], score.baseline[layer, head], int(score.n[layer, head])
-        if n:
-            rows.append(
-                (score.name, f"{labels.number(float(value), 3)}, even {labels.number(float(baseline), 3)}, n {n}")
-            )
-        else:
-            rows.append((score.name, "no row can have it here"))
-    text.section(f"Scores of {f'{of}, ' if of else ''}layer {layer}, head {head}")
-    text.definitions(rows)
-    text.paragraph(
-        "n: rows of this text that a score is computed from, as their mean; monotonicity is Kendall’s tau of their"
-        " order. One text proves little."
-    )
+        numbers = [labels.number(float(each), 3) if n else words.NO_SCORE for each in (value, baseline)]
+        rows.append((score.name, *numbers, str(n)))
+    text.section(words.scores_of(layer, head, of))
+    st.html(text.table(rows, head=words.SCORE_HEAD, style="vt-facts vt-numbers"))
+    text.paragraph(words.ABOUT_SCORES)
     unknown = np.isnan(head_view(shown.trace, chosen.kind, layer, head).weights)
     there = kept_cells(shown.trace, chosen.kind)
     if lost := int((unknown if there is None else unknown & there).any(axis=-1).sum()):
-        which = f"{lost} of {len(unknown)} rows {'is' if lost == 1 else 'are'} not a number"
-        text.paragraph(f"{which}, and so is each score that is a mean over {'it' if lost == 1 else 'them'}.")
+        text.paragraph(words.not_numbers(lost, len(unknown)))
     _special_tokens(shown, chosen.kind, layer, head)
 
 
@@ -320,17 +293,11 @@ def _special_tokens(shown: Shown, kind: KindName, layer: int, head: int) -> None
     except ValueError:
         return  # contributions are undefined here, which the panel beside the map says
     rows = [
-        (
-            each.name,
-            f"weight {labels.share(each.weight, 3)}, contribution {labels.share(each.contribution, 3)}, n {each.n}",
-        )
+        (each.name, labels.share(each.weight, 3), labels.share(each.contribution, 3), str(each.n))
         for each in found
         if each.weight > each.even
     ]
     if rows:
-        text.section(f"Weight and contribution of the {' and the '.join(name for name, _ in rows)}")
-        text.definitions(rows)
-        text.paragraph(
-            "Shares of the weight, and of the contributions, which are lengths added up. Only much weight beside little"
-            " contribution says that a head adds little there: Contribution, beside the map, draws both key by key."
-        )
+        text.section(words.key_shares_of([name for name, *_ in rows]))
+        st.html(text.table(rows, head=words.KEY_HEAD, style="vt-facts vt-numbers"))
+        text.paragraph(words.ABOUT_KEYS)
