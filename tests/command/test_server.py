@@ -12,8 +12,10 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from visiting import visit
 
 from viz_transformer.command import server, serving
+from viz_transformer.ui.frame import style
 
 FONT = "/app/static/ibm-plex-sans-400.woff2"
 
@@ -209,3 +211,12 @@ def test_every_page_knows_the_address_of_the_server_and_has_our_title(app_server
         page = answer.read().decode()
     assert "<title>Viz Transformer</title>" in page
     assert serving.AddressedPage.SCRIPT in page
+
+
+def test_the_style_comes_with_the_page_behind_streamlit_s_own_and_not_again_with_each_run(app_server: str) -> None:
+    request = urllib.request.Request(app_server + "/", headers={"Accept": "text/html"})
+    with urllib.request.urlopen(request, timeout=60) as answer:
+        page = answer.read().decode()
+    assert page.index("</head>") < page.index(style.variables())
+    sent = [message.delta.new_element.html.body for message in visit(app_server) if message.HasField("delta")]
+    assert not [body for body in sent if style.variables() in body]

@@ -25,6 +25,7 @@ from streamlit.web import bootstrap
 from viz_transformer.command import batches
 from viz_transformer.command.server import HOST
 from viz_transformer.ui import compat
+from viz_transformer.ui.frame import style
 from viz_transformer.ui.session.memory import give_back
 
 ALLOWED_HOSTS: Final = ["localhost", HOST]
@@ -98,19 +99,27 @@ class OwnPagesOnly:
 
 
 class AddressedPage:
-    """Serves Streamlit's page with this server's address in it, our title, and what takes batches apart.
+    """Serves Streamlit's page with this server's address in it, our title and style, and what takes batches apart.
 
-    Else the browser looks for the server below the path of the page first, and every page but the first starts with
-    two errors in the console.
+    Without the address the browser looks for the server below the path of the page first, and every page but the first
+    starts with two errors in the console. The style stands behind Streamlit's own, which it overrides.
     """
 
     SCRIPT = "<script>window.__streamlit={BACKEND_BASE_URL:location.origin,MAIN_PAGE_BASE_URL:location.origin}</script>"
     MODULE = f'<script type="module">{batches.SCRIPT}</script>'
+    DRAWN_FIRST = ("Html", "BidiComponent", "ButtonGroup", "Selectbox", "Button", "PageLink", "TextArea", "Checkbox")
+    """What draws the elements that pages begin with, by Streamlit's names. It loads each when the first has come, and
+    shows a grey bar for it until then."""
 
     def __init__(self, app: ASGIApp) -> None:
         self.app = app
-        page = (Path(streamlit.__file__).parent / "static" / "index.html").read_text(encoding="utf-8")
+        files = Path(streamlit.__file__).parent / "static"
+        page = (files / "index.html").read_text(encoding="utf-8")
+        modules = [found for name in self.DRAWN_FIRST for found in files.glob(f"static/js/{name}.*.js")]
+        soon = "".join(f'<link rel="modulepreload" crossorigin href="./static/js/{each.name}">' for each in modules)
+        page = page.replace("</head>", f"{soon}</head>", 1)
         page = page.replace("<title>Streamlit</title>", "<title>Viz Transformer</title>")
+        page = page.replace("</body>", f"{style.at_first_paint()}</body>", 1)
         self.page = page.replace("<head>", f"<head>{self.SCRIPT}{self.MODULE}", 1)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:

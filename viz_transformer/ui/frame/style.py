@@ -9,10 +9,21 @@ import streamlit as st
 
 from viz_transformer.figures import theme
 
+_at_first_paint = False
+
+
+def at_first_paint() -> str:
+    """Colours and rules as HTML for the page that a server sends, so that nothing is painted without them and moved
+    when they come; from then on `apply` sends nothing."""
+    global _at_first_paint
+    _at_first_paint = True
+    return f"<style>{_css()}</style>"
+
 
 def apply() -> None:
     """Give the page its colours and rules; to be called on every run, before anything is drawn."""
-    st.html(f"<style>{_css()}</style>")
+    if not _at_first_paint:
+        st.html(f"<style>{_css()}</style>")
 
 
 def project() -> None:

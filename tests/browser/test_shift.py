@@ -1,0 +1,51 @@
+"""What is on the page stays where it is while the rest arrives: Chromium's own count of layout shifts."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from browser.driving import go_to, opened
+from browser.test_in_view import finished
+from browser.test_pages import PAGES
+from playwright.sync_api import Page
+
+FIRST, CHANGED = 0.1, 0.05
+"""The most that a first load may shift (what browsers call good), and a change of page."""
+COUNT = """(() => {
+  window.shifts = []
+  const named = (node) => node?.closest?.("[class*=st-key-], [data-testid]")?.outerHTML.slice(0, 160) ?? "(gone)"
+  new PerformanceObserver((list) => {
+    for (const { value, hadRecentInput, sources } of list.getEntries())
+      window.shifts.push({ value, clicked: hadRecentInput, moved: sources.map(({ node }) => named(node)) })
+  }).observe({ type: "layout-shift", buffered: true })
+})()"""
+
+
+def shifted(page: Page, *, clicked: bool) -> tuple[float, list[dict[str, Any]]]:
+    """The sum of all shifts so far and the shifts, the largest first, which are forgotten. clicked: with those that
+    come at once behind a click, which a browser leaves out."""
+    found = page.evaluate("() => window.shifts.splice(0)")
+    counted = sorted((each for each in found if clicked or not each["clicked"]), key=lambda each: -each["value"])
+    return sum(each["value"] for each in counted), counted
+
+
+def test_nothing_moves_much_while_a_page_loads(app_server, browser):
+    with opened(browser, app_server, "/input", another=True, script=COUNT) as page:
+        page.set_viewport_size({"width": 1280, "height": 720})
+        for path, _ in PAGES.values():
+            page.goto(f"{app_server}/{path}")
+            finished(page)
+            moved, shifts = shifted(page, clicked=False)
+            assert moved < FIRST, (path, shifts)
+
+
+def test_nothing_moves_much_while_another_page_comes(app_server, browser):
+    with opened(browser, app_server, "/", script=COUNT, run_view="whole") as page:
+        page.set_viewport_size({"width": 1280, "height": 720})
+        finished(page)
+        shifted(page, clicked=True)
+        for title in PAGES:
+            go_to(page, title)
+            finished(page)
+            moved, shifts = shifted(page, clicked=True)
+            assert moved < CHANGED, (title, shifts)
