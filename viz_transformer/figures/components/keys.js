@@ -85,11 +85,9 @@ export default function ({ data, parentElement }) {
     const dialog = element("dialog", "overlay")
     dialog.setAttribute("aria-label", "Guide and keys")
     dialog.onclick = (event) => event.target === dialog && dialog.close()
-    root.append(
-      themes(linked),
-      button("quiet", "Guide and keys", "Show the guide and all keys (?)", () => dialog.showModal()),
-      dialog,
-    )
+    const help = button("quiet help", "Help", "Guide and keys (?)", () => dialog.showModal())
+    help.append(element("kbd", "", "?"))
+    root.append(help, themes(linked), dialog)
     parentElement.append(root)
     root.vt = { dialog, data: null }
     root.vt.onKey = (/** @type {KeyboardEvent} */ event) => {

@@ -14,7 +14,6 @@ import { rootIn } from "./parts/stage.js"
 // the open page looks at is marked, and said below; so is what the pointer or the keyboard is at. data: {looks, stacks,
 // chosen}: `chosen` are fields of the selection as they are before the page has said them.
 
-const [WIDTH, HEIGHT] = [180, 142]
 /** What a block of this size leaves free at each of its edges. */
 const gapOf = (/** @type {number} */ size) => Math.min(1, size / 8)
 
@@ -25,8 +24,9 @@ const gapOf = (/** @type {number} */ size) => Math.min(1, size / 8)
  * @returns {Drawn[]}
  */
 function draw(plan, data, go) {
-  const { blocks, names, memory } = placeLocator(data, WIDTH, HEIGHT)
-  const lines = drawing("svg", { class: "wires", width: WIDTH, height: HEIGHT, "aria-hidden": "true" })
+  const [width, height] = [plan.clientWidth, plan.clientHeight]
+  const { blocks, names, memory } = placeLocator(data, width, height)
+  const lines = drawing("svg", { class: "wires", width, height, "aria-hidden": "true" })
   lines.append(drawing("path", { class: "memory", d: memory.map((points) => `M${points.join(" L")}`).join(" ") }))
   const heads = names.map(({ x, width, text, side }) => {
     const head = element("div", `name ${side}`, text)
@@ -126,7 +126,7 @@ function make(root) {
     mark,
     show(/** @type {LocatorData} */ now) {
       data = now
-      const stacks = JSON.stringify(data.stacks)
+      const stacks = JSON.stringify([data.stacks, plan.clientHeight])
       if (stacks !== given) {
         drawn = draw(plan, data, go)
         plan.append(ring)
@@ -144,11 +144,19 @@ export default function ({ data, parentElement }) {
   if (!known) {
     const { mark, show } = make(root)
     parentElement.append(root)
-    root.vt = { show, deaf: selection.listen(mark) }
+    const deaf = selection.listen(mark)
+    const again = () => show(root.vt.data) // in a low window the plan is lower
+    window.addEventListener("resize", again)
+    const leave = () => {
+      deaf()
+      window.removeEventListener("resize", again)
+    }
+    root.vt = { show, leave }
   }
+  root.vt.data = data
   root.vt.show(data)
   return () => {
-    root.vt.deaf()
+    root.vt.leave()
     root.remove()
   }
 }

@@ -17,9 +17,15 @@ GUIDE = (
     ),
     (
         "One selection",
-        "Text, layer, head and tokens are chosen once and stay chosen from page to page. They stand in the address: a"
+        "Text, layer, head and tokens are chosen once and stay chosen from page to page. They are in the address: a"
         " copied link opens the same view, and Back undoes one change. “Pin as B” keeps a run; then maps and tensors"
-        " stand beside each other, and can be looked at as A, B or A − B.",
+        " are shown side by side, or one at a time, or as the difference A − B.",
+    ),
+    (
+        "How to read a page",
+        "Under the title is the page’s question with this run’s answer. At the foot of each page, “How to read it” says"
+        " what the picture shows, and “What not to conclude” what it does not show. Layers, heads and positions are"
+        " counted from 0.",
     ),
     (
         "The map of the model",
