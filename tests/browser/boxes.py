@@ -21,6 +21,53 @@ NOTES = """(() => {
   }
 })()"""
 
+# Every context of a canvas notes the edges of what it fills between curves: points in pixels of the canvas, by ribbon.
+CURVES = """(() => {
+  const { beginPath, moveTo, bezierCurveTo, fill, clearRect } = CanvasRenderingContext2D.prototype
+  const at = (context, x, y) => {
+    const point = context.getTransform().transformPoint({ x, y })
+    return [point.x, point.y]
+  }
+  Object.assign(CanvasRenderingContext2D.prototype, {
+    clearRect(...box) {
+      this.canvas.ribbons = []
+      return clearRect.apply(this, box)
+    },
+    beginPath() {
+      this.edge = []
+      return beginPath.call(this)
+    },
+    moveTo(x, y) {
+      this.from = [x, y]
+      return moveTo.call(this, x, y)
+    },
+    bezierCurveTo(a, b, c, d, x, y) {
+      const [p, q] = this.from
+      for (let t = 0; t <= 1; t += 1 / 64) {
+        const [k, l, m, n] = [(1 - t) ** 3, 3 * t * (1 - t) ** 2, 3 * t * t * (1 - t), t ** 3]
+        this.edge.push(at(this, k * p + l * a + m * c + n * x, k * q + l * b + m * d + n * y))
+      }
+      this.from = [x, y]
+      return bezierCurveTo.call(this, a, b, c, d, x, y)
+    },
+    fill(...given) {
+      if (this.edge?.length) (this.canvas.ribbons ??= []).push(this.edge)
+      return fill.apply(this, given)
+    },
+  })
+})()"""
+"""Goes before `NOTES` into a page: both know when a canvas is cleared."""
+
+# The words of a whole run that ribbons run over, and how many ribbons there are.
+CROSSED = """() => {
+  const canvases = [...document.querySelectorAll("*")]
+    .flatMap(({ shadowRoot }) => [...(shadowRoot?.querySelectorAll(".whole canvas") ?? [])])
+  const ribbons = canvases.flatMap((canvas) => canvas.ribbons ?? [])
+  const crossed = canvases.flatMap((canvas) => canvas.wrote ?? []).filter(({ corners: [[x, y], [right, bottom]] }) =>
+    ribbons.some((edge) => edge.some(([a, b]) => a > x + 1 && a < right - 1 && b > y + 1 && b < bottom - 1)))
+  return [crossed.map(({ text }) => text), ribbons.length]
+}"""
+
 # All letters that are seen: [text, size in pixels of the window], those of charts, canvases and the page's own.
 LETTERS = """() => {
   const found = []

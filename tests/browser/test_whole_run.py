@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 import pytest
-from browser.boxes import AT_REST, LETTERS, NOTES, PROBLEMS
+from browser.boxes import AT_REST, CROSSED, CURVES, LETTERS, NOTES, PROBLEMS
 from browser.driving import opened
 from playwright.sync_api import Page, expect
 
@@ -290,3 +290,50 @@ def test_two_whole_answers_are_played_together_and_the_shorter_one_stays(app_ser
         for each in (a, b):
             expect(each.locator(".stage[data-level=layer]:not([data-moving])")).to_be_visible()
         expect(page.locator(".vt-bad")).to_have_count(0)
+
+
+OF_BASE = """() => [...document.querySelectorAll("*")]
+  .flatMap(({ shadowRoot }) => [...(shadowRoot?.querySelectorAll(".whole canvas.base") ?? [])])
+  .flatMap(({ wrote, width }) => (wrote ?? []).map((each) => ({ ...each, width })))"""
+"""What the still picture says, and how wide it is."""
+
+
+@pytest.mark.parametrize("look", ["1280", "900", "projector"])
+@pytest.mark.parametrize(
+    ("model", "text"),
+    [("numbers-any", "29,284.30"), ("taylor", LONG), ("shakespeare", "ROMEO:"), ("multi30k-de-en", "ein mann liest")],
+)
+def test_no_word_stands_over_a_ribbon(app_server, browser, model, text, look):
+    chosen = {"checkpoint": model, "text": text, "run_view": "whole", "t": 5}
+    chosen |= {"projector": "on"} if look == "projector" else {}
+    with opened(browser, app_server, script=f"{CURVES};{NOTES}", **chosen) as page:
+        page.set_viewport_size({"width": 900, "height": 700} if look == "900" else {"width": 1280, "height": 720})
+        at_level(page, "run")
+        page.evaluate(AT_REST)
+        crossed, ribbons = page.evaluate(CROSSED)
+        assert ribbons > 5 and crossed == []
+
+
+@pytest.mark.parametrize(("width", "height"), [(1280, 720), (1920, 1080)])
+def test_on_a_projector_each_token_that_is_read_has_its_name(app_server, browser, width, height):
+    chosen = {"checkpoint": "numbers-any", "text": "29,284.30", "run_view": "whole", "projector": "on"}
+    with opened(browser, app_server, script=NOTES, **chosen) as page:
+        page.set_viewport_size({"width": width, "height": height})
+        at_level(page, "run")
+        page.evaluate(AT_REST)
+        said = page.evaluate(OF_BASE)
+        beside = [each for each in said if each["corners"][0][0] < 0.06 * each["width"] and each["text"] != "encoder"]
+        names = sorted(beside, key=lambda each: each["corners"][0][1])
+        assert [each["text"] for each in names][:11] == ["<s>", *"29,284.30", "</s>"]
+
+
+def test_the_answer_stands_once_in_the_chips_or_where_there_are_none_in_the_picture(app_server, browser):
+    said = """() => [...document.querySelectorAll("*")]
+      .flatMap(({ shadowRoot }) => [...(shadowRoot?.querySelectorAll(".whole canvas") ?? [])])
+      .flatMap(({ wrote }) => wrote ?? []).some(({ text }) => text === "the answer")"""
+    chosen = {"checkpoint": "numbers-any", "text": "42", "run_view": "whole"}
+    for projector in ("off", "on"):
+        with opened(browser, app_server, script=NOTES, projector=projector, **chosen) as page:
+            at_level(page, "run")
+            page.evaluate(AT_REST)
+            assert page.evaluate(said) == (projector == "on")

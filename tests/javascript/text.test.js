@@ -10,7 +10,6 @@ import {
   quoted,
   shorten,
   signsOf,
-  sizeFor,
   wrapped,
   wrappedTo,
 } from "../../viz_transformer/figures/components/parts/text.js"
@@ -37,11 +36,6 @@ test("lines are parted at blanks, and long words between their signs", () => {
 
 test("a text of several lines is written on one, with a sign for each break", () => {
   assert.equal(onOneLine("\nso\tit\u00a0goes\r\n"), "↵so it goes↵↵")
-})
-
-test("letters are so large that the longest word stands on a line, and no smaller than they may be", () => {
-  const size = (width) => sizeFor(context, "two ninety-four", width, 13, 20) // the longer word has 110 pixels
-  assert.deepEqual([size(200), size(110), size(88), size(50)], [20, 20, 16, 13])
 })
 
 test("a token is said as it is read, with what was typed, and letters from right to left stay together", () => {

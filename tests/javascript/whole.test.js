@@ -43,30 +43,86 @@ const ENCODER = {
 }
 const DECODER = { ...ENCODER, name: "decoder", count: 20, layers: 3, parts: partsOf(3, ["self", "cross", "ffn"]) }
 const placed = (changes = {}) =>
-  placeWhole({ z: 1, width: 1000, height: 560, top: 26, stacks: [ENCODER, DECODER], bars: true, ...changes })
+  placeWhole({
+    z: 1,
+    width: 1000,
+    height: 560,
+    top: 4,
+    stacks: [ENCODER, DECODER],
+    bars: true,
+    answer: false,
+    ...changes,
+  })
 /** All columns of a band from the left to the right: [x, width]. */
 const columns = ({ label, token, position, strips, blocks }) =>
-  [label, token, position, ...strips, ...blocks]
+  [label, token, position, ...strips, ...blocks.flatMap(({ keys, ribbon, ...block }) => [keys, span(ribbon), block])]
     .filter(Boolean)
-    .map(({ x, width, ribbon }) => (ribbon ? [ribbon[0], x + width - ribbon[0]] : [x, width]))
+    .map(({ x, width }) => [x, width])
     .sort(([a], [b]) => a - b)
-
-test("columns follow each other within the width, the candidates behind the last", () => {
-  for (const stacks of [[ENCODER, DECODER], [DECODER], [ENCODER]])
-    for (const width of [700, 1000, 1680]) {
-      const { bands, bars } = placed({ stacks: stacks.map((each) => ({ ...each, sums: width > 1000 })), width })
-      const all = [...bands.flatMap(columns), [bars.x, bars.width]]
-      for (let n = 1; n < all.length; n++) assert.ok(all[n][0] >= all[n - 1][0] + all[n - 1][1] - 1e-9, `${width} ${n}`)
-      const [x, last] = all[all.length - 1]
-      assert.ok(x + last <= width + 1e-9)
-    }
+const span = (ribbon) => ribbon && { x: ribbon[0], width: ribbon[1] - ribbon[0] }
+const layersOf = (stack, layers) => ({
+  ...stack,
+  layers,
+  parts: partsOf(layers, stack.name === "encoder" ? ["self", "ffn"] : ["self", "cross", "ffn"]),
 })
 
-test("the decoder stands below the encoder and to the right of it, the answer to the left of the decoder", () => {
-  const { bands, answer, base } = placed()
-  assert.ok(bands[1].top > bands[0].bottom && bands[1].left > bands[0].end)
-  assert.ok(answer.x + answer.width < bands[1].left && answer.y > bands[0].bottom && answer.y + answer.height <= base)
-  assert.ok(bands[1].bottom <= base)
+test("columns follow each other within the width, names and ribbons too, the candidates behind the last", () => {
+  for (const stacks of [[ENCODER, DECODER], [DECODER], [ENCODER]])
+    for (const width of [358, 612, 700, 1000, 1680])
+      for (const layers of [1, 2, 3, 6]) {
+        const given = stacks.map((each) => ({ ...layersOf(each, layers), sums: true, keys: 34, widest: width / 8 }))
+        const { bands, bars, beside } = placed({ stacks: given, width })
+        const rows = beside ? [bands] : bands.map((each) => [each])
+        rows.forEach((row, n) => {
+          const candidates = n === rows.length - 1 ? [[bars.x, bars.width]] : []
+          const all = [...row.flatMap(columns), ...candidates]
+          for (let n = 1; n < all.length; n++)
+            assert.ok(all[n][0] >= all[n - 1][0] + all[n - 1][1] - 1e-9, `${width} ${layers} ${n}`)
+          const [x, last] = all[all.length - 1]
+          if (width > 358 || layers < 3) assert.ok(x + last <= width + 1e-9, `${width} ${layers}`)
+        })
+      }
+})
+
+test("the decoder stands beside the encoder where both have room for their ribbons, else below it", () => {
+  const { bands, beside, base } = placed()
+  assert.ok(beside && bands[1].top === bands[0].top && bands[1].left > bands[0].end)
+  assert.ok(bands.every(({ bottom }) => bottom <= base))
+  for (const given of [
+    { width: 358 },
+    { stacks: [ENCODER, { ...DECODER, count: 6 }].map((each) => layersOf(each, 12)) },
+  ]) {
+    const { bands, bars, beside, base } = placed(given)
+    assert.ok(!beside && bands[1].top > bands[0].bottom + 40 && bands[1].bottom <= base)
+    assert.ok(bars.y >= bands[1].top && bars.y + bars.row * bars.most <= base)
+  }
+})
+
+test("what a cross-attention reads has its names in front of its ribbons, at the heights where these begin", () => {
+  for (const width of [600, 1000]) {
+    const { bands, memory, beside } = placed({ width, stacks: [ENCODER, { ...DECODER, keys: 34 }] })
+    const [encoder, decoder] = bands
+    const crosses = decoder.blocks.filter(({ part }) => part === "cross")
+    for (const { keys, ribbon } of crosses) assert.ok(keys.width >= 10 && keys.x + keys.width <= ribbon[0])
+    assert.equal(decoder.reads.count, encoder.count)
+    if (beside) assert.deepEqual([decoder.reads.top, decoder.reads.lane], [encoder.top, encoder.lane])
+    assert.equal(memory.length, crosses.length)
+    memory.forEach((way, n) => {
+      const [x, y] = way.at(-1)
+      assert.ok(x >= crosses[n].keys.x && x <= crosses[n].ribbon[0])
+      assert.ok(beside ? y > laneOf(decoder.reads, encoder.count - 1) : y < decoder.reads.top)
+    })
+  }
+})
+
+test("the answer stands below all, where it is asked for, and takes its room from the lanes", () => {
+  const tokens = [ENCODER, { ...DECODER, count: 26 }]
+  for (const stacks of [tokens, [tokens[1]]]) {
+    const [none, some] = [false, true].map((answer) => placed({ stacks, answer }))
+    assert.equal(none.answer, null)
+    assert.ok(some.answer.y > some.base && some.base < none.base)
+    assert.ok(some.bands.at(-1).lane < none.bands.at(-1).lane)
+  }
 })
 
 test("a stack without positions has one strip for its input, one without a final norm ends behind its last layer", () => {
@@ -120,52 +176,38 @@ test("a picture has all of the room, and is no tower; two have a half each where
   assert.ok(2 * height(820, 1632, 2) < 820 && height(820, 1632, 2) > 380)
 })
 
-test("lanes share the height of their band, and are no higher than 24 pixels", () => {
-  const { bands } = placed()
-  assert.equal(bands[0].lane, 24)
-  assert.ok(bands[1].lane < 24)
-  assert.equal(laneOf(bands[0], 0), bands[0].top + 12)
-  assert.ok(Math.abs(laneOf(bands[1], 19) + bands[1].lane / 2 - bands[1].bottom) < 1e-9)
+test("few tokens have high lanes, and all of a short answer have their own from the first step on", () => {
+  const lanes = (count, rows, height = 375) =>
+    placed({
+      stacks: [
+        { ...ENCODER, count },
+        { ...DECODER, count, rows },
+      ],
+      height,
+      width: 1200,
+    }).bands
+  assert.ok(lanes(3, 1).every(({ lane }) => lane === 44))
+  for (const rows of [1, 7, 14]) for (const { lane, count } of lanes(14, rows)) assert.ok(lane >= 18 && count === 14)
+  const [, decoder] = lanes(14, 1)
+  assert.equal(laneOf(decoder, 0), decoder.top + decoder.lane / 2)
+  assert.ok(Math.abs(laneOf(decoder, 13) + decoder.lane / 2 - decoder.bottom) < 1e-9)
 })
 
-test("what a short text does not need of the height is the other one's", () => {
-  const short = placed({ stacks: [ENCODER, { ...DECODER, count: 40 }] }).bands
-  const long = placed({
-    stacks: [
-      { ...ENCODER, count: 40 },
-      { ...DECODER, count: 40 },
-    ],
-  }).bands
-  assert.equal(short[0].lane, 24)
-  assert.ok(short[1].lane > 1.2 * long[1].lane)
-  const { bands, base } = placed({
-    stacks: [
-      { ...ENCODER, count: 2 },
-      { ...DECODER, count: 2 },
-    ],
-  })
-  assert.ok(bands[1].top - bands[0].bottom < 60 && bands[1].bottom < base)
+test("below each other what a short text does not need of the height is the other one's", () => {
+  const bands = (...counts) =>
+    placed({ width: 358, stacks: [ENCODER, DECODER].map((each, n) => ({ ...each, count: counts[n] })) }).bands
+  assert.equal(bands(2, 40)[0].lane, 44)
+  assert.ok(bands(2, 40)[1].lane > 1.1 * bands(40, 40)[1].lane)
+  const [upper, lower] = bands(14, 30)
+  assert.ok(Math.abs(upper.lane - lower.lane) < 0.1)
 })
 
-test("the text that is read has lanes for its names, as long as the candidates keep their room", () => {
-  const given = {
-    stacks: [
-      { ...ENCODER, count: 14 },
-      { ...DECODER, count: 30 },
-    ],
-    height: 460,
+test("candidates keep their room beside long texts", () => {
+  for (const width of [358, 1000]) {
+    const stacks = [ENCODER, DECODER].map((each) => ({ ...each, count: 60 }))
+    const { bars, bands, base } = placed({ width, stacks, height: 460 })
+    assert.ok(bars.y + 6 * bars.row <= base && bands[1].bottom <= base)
   }
-  const { bands, bars, base } = placed(given)
-  assert.ok(bands[0].lane >= 13 && bands[0].lane > bands[1].lane)
-  assert.ok(bars.y + 6 * bars.row <= base)
-  const long = placed({
-    ...given,
-    stacks: [
-      { ...ENCODER, count: 60 },
-      { ...DECODER, count: 60 },
-    ],
-  })
-  assert.ok(long.bars.y + 6 * long.bars.row <= long.base && long.bands[1].bottom <= long.base)
 })
 
 test("a place is a lane of a band and the sub-layer there, its ribbons included", () => {
@@ -173,7 +215,7 @@ test("a place is a lane of a band and the sub-layer there, its ribbons included"
   const [, decoder] = whole.bands
   const block = decoder.blocks[1]
   assert.equal(block.part, "cross")
-  for (const x of [block.ribbon[0] + 1, block.x + block.width - 1]) {
+  for (const x of [block.keys.x + 1, block.ribbon[0] + 1, block.x + block.width - 1]) {
     const found = wholeAt(whole, x, laneOf(decoder, 7))
     assert.deepEqual([found.band.name, found.lane, found.block.index], ["decoder", 7, 1])
   }
@@ -479,29 +521,37 @@ test("heads that are not told have no sentences", () => {
   assert.equal(told.length, 2)
 })
 
-test("a decoder has lanes for its rows and the next, twice as many whenever they are full", () => {
-  assert.deepEqual(
-    [1, 11, 12, 15, 16, 31, 32, 100, 128].map((rows) => lanesFor(rows, 128)),
-    [16, 16, 16, 16, 32, 32, 64, 128, 128],
-  )
-  assert.deepEqual(
-    [1, 19, 20, 38, 39, 77, 78].map((rows) => lanesFor(rows, 78)),
-    [20, 20, 39, 39, 78, 78, 78],
-  )
-  for (const few of [5, 14, 22]) assert.equal(lanesFor(3, few), few) // a short text keeps its lanes
-  for (let rows = 1; rows < 128; rows++) assert.ok(lanesFor(rows, 128) > rows)
+test("a decoder has as many lanes as can be read, and one more for each row behind them", () => {
+  const lanes = (all, fits) => [1, 17, 18, 30, 126, 127, 128].map((rows) => lanesFor(Math.min(rows, all), all, fits))
+  assert.deepEqual(lanes(128, 18), [18, 18, 19, 31, 127, 128, 128])
+  for (const few of [5, 14, 27]) assert.deepEqual(new Set(lanes(few, 18)), new Set([few])) // nearly all can be read
+  for (let rows = 1; rows < 128; rows++) assert.ok(lanesFor(rows, 128, 18) > rows)
 })
 
-test("the lanes that are there have all of their band, which stays where it is as they become more", () => {
-  const stacks = (lanes) => [
-    { ...ENCODER, count: 26 },
-    { ...DECODER, count: 78, lanes },
-  ]
-  const [few, all] = [20, 78].map((lanes) => placed({ stacks: stacks(lanes), height: 460 }))
-  assert.deepEqual(few.bands[0], all.bands[0])
-  assert.equal(few.bands[1].top, all.bands[1].top)
-  assert.ok(few.bands[1].lane > 3 * all.bands[1].lane && few.bands[1].count === 20)
-  assert.ok(few.bands[1].bottom <= few.base)
+const rounded = (/** @type {number[][][]} */ ways) => ways.map((way) => way.map((at) => at.map(Math.round)))
+
+test("from step to step nothing moves but the lanes of a long answer, by less than one of them", () => {
+  for (const width of [358, 1000]) {
+    const at = (rows) =>
+      placed({
+        width,
+        height: 460,
+        stacks: [
+          { ...ENCODER, count: 26 },
+          { ...DECODER, count: 78, rows },
+        ],
+      })
+    for (let rows = 1; rows < 78; rows++) {
+      const [before, after] = [at(rows), at(rows + 1)]
+      assert.deepEqual(before.bands[0], after.bands[0])
+      assert.deepEqual(before.bars, after.bars)
+      assert.deepEqual(rounded(before.memory), rounded(after.memory))
+      const [a, b] = [before.bands[1], after.bands[1]]
+      assert.deepEqual([a.top, a.blocks, a.reads], [b.top, b.blocks, b.reads])
+      assert.ok(a.bottom <= before.base && Math.abs(a.bottom - b.bottom) < 1e-9)
+      for (let row = 0; row < rows; row++) assert.ok(Math.abs(laneOf(a, row) - laneOf(b, row)) < b.lane)
+    }
+  }
 })
 
 test("what is read and not written on is said of one token as of many", () => {

@@ -450,4 +450,6 @@ def test_it_is_saved_as_a_picture(shown, kind):
         view.pick_entry("SVG")
     text = saved.value.path().read_text()
     assert "Ribbons: attention weights of the mean of" in text
+    assert (">the answer<" in text) == (kind == "encoder-decoder")
+    assert run.text.strip()[:1] in text
     assert "NaN" not in text

@@ -112,8 +112,12 @@ function makeWhole(root) {
     faster,
     exports(root, {
       draw: (context) => {
+        saving = true
+        lay(scene())
         scene().paintStill(context)
         scene().paintNow(context)
+        saving = false
+        lay(scene())
       },
       size: () => scene().size(),
       caption: () =>
@@ -135,6 +139,7 @@ function makeWhole(root) {
   let head
   let arrays, painted, room
   let fit = 1 // how many times as large everything is in a large window
+  let saving = false // whether a picture to be saved is drawn
   let hovered = null
   let walked = null // the sub-layer of the walk by keys
   let shown = null // the level that was painted last
@@ -204,6 +209,10 @@ function makeWhole(root) {
       if (view.reading !== null) return siteOf(head, selection.chosen).stack === lastStack() ? 0 : view.reading
       return scenes.run.through(siteOf(head, selection.chosen))
     },
+    /** Whether the text of the answer is written: on a page it stands directly above, in chips. */
+    get saysAnswer() {
+      return saving || alone() || zoom(root) > 1
+    },
     paper: () => colours(root),
     samples,
     steps,
@@ -243,6 +252,7 @@ function makeWhole(root) {
     weight: weightScene(view),
   }
   const scene = () => scenes[level()]
+  const lay = (/** @type {any} */ of) => of.lay(room.width, room.height, base.getContext("2d"))
 
   function step(to) {
     const next = Math.min(Math.max(to, 0), count() - 1)
@@ -370,7 +380,7 @@ function makeWhole(root) {
   function move(from, to) {
     const still = copied()
     const deeper = isDeeper(from, to)
-    scenes[from].lay(room.width, room.height, base.getContext("2d"))
+    lay(scenes[from])
     const box = deeper ? scenes[from].boxOf() : null
     movement = { to, deeper, still, box, start: performance.now(), other: null, state: null }
     requestAnimationFrame(glide)
@@ -404,7 +414,7 @@ function makeWhole(root) {
   function paintMovement() {
     const { to, deeper, still, start, box } = movement
     const part = eased(Math.min(1, (performance.now() - start) / MOVE))
-    scenes[to].lay(room.width, room.height, base.getContext("2d"))
+    lay(scenes[to])
     const state = scenes[to].state()
     if (movement.state !== state) movement.other = snapshot(scenes[to])
     movement.state = state
@@ -437,7 +447,7 @@ function makeWhole(root) {
     const of = `Strips: ${samples()} of each vector’s ${head.stacks[0].features} numbers`
     if (level() === "run") {
       const mine = head.head === null ? `the mean of ${heads.join(" or ")} heads` : `head ${head.head}`
-      return `Ribbons: attention weights of ${mine} (weights below ${100 * LEAST} % are merged). ${of}.`
+      return `Ribbons: attention weights of ${mine} (below ${100 * LEAST} % merged). ${of}.`
     }
     if (level() === "layer") {
       const found = view.detail("layer")
@@ -781,8 +791,8 @@ function makeWhole(root) {
       const mine = scene()
       if (movement) paintMovement()
       else {
-        mine.lay(width, height, base.getContext("2d"))
-        if (mine !== scenes.run) scenes.run.lay(width, height, base.getContext("2d"))
+        lay(mine)
+        if (mine !== scenes.run) lay(scenes.run)
         const fonts = fontsNow(over.getContext("2d"))
         const state = [level(), width, height, view.z, mine.state(), view.paper().one("page"), fonts].join("|")
         if (painted !== state) mine.paintStill(prepare(base, width, height))

@@ -141,6 +141,9 @@ export class SvgContext {
   bezierCurveTo(/** @type {number[]} */ ...at) {
     this.#path.push(`C${at.map(rounded).join(" ")}`)
   }
+  fill() {
+    this.#add("path", { d: this.#path.join(""), fill: this.fillStyle })
+  }
   stroke() {
     this.#add("path", {
       d: this.#path.join(""),

@@ -97,20 +97,6 @@ export function wrappedTo(context, text, width, most) {
   return lines.map((line) => shorten(context, line, width))
 }
 
-/**
- * How large letters are whose context has them in the size `most`: so large that the longest word stands on one line,
- * but no smaller than `least`.
- * @param {Pick<Ruler, "measureText">} context
- * @param {string} text
- * @param {number} width
- * @param {number} least
- * @param {number} most
- */
-export function sizeFor(context, text, width, least, most) {
-  const longest = Math.max(...text.split(" ").map((word) => context.measureText(word).width))
-  return Math.max(least, Math.min(most, (most * width) / longest))
-}
-
 /** @param {number} size */
 export const mono = (size, weight = 400) =>
   `${weight} ${size}px 'IBM Plex Mono', 'Source Code Pro', ui-monospace, monospace`

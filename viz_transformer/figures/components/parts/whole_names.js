@@ -29,3 +29,27 @@ export function namedAmong(count, step, size, first = []) {
   for (let n = 0; n < count; n++) take(n)
   return named
 }
+
+/**
+ * Where names of `size` pixels stand that want to be at these heights, in their order: each as near as it can be without
+ * touching another, between `from` and `to` as far as all have room there.
+ * @param {number[]} heights
+ * @param {number} size
+ * @param {number} from
+ * @param {number} to
+ */
+export function keptApart(heights, size, from, to) {
+  const order = [...heights.keys()].sort((a, b) => heights[a] - heights[b])
+  const placed = [...heights]
+  let least = from
+  for (const n of order) {
+    placed[n] = Math.max(heights[n], least)
+    least = placed[n] + size
+  }
+  let most = Math.max(to, from + (heights.length - 1) * size)
+  for (const n of order.toReversed()) {
+    placed[n] = Math.min(placed[n], most)
+    most = placed[n] - size
+  }
+  return placed
+}

@@ -79,6 +79,38 @@ export function drawWay(context, points, size = 0) {
   context.stroke()
 }
 
+/**
+ * A ribbon from one height to another, `width` high at both ends, as far as it is `grown`. Between them, where it is steep,
+ * it is `lean` times as wide.
+ */
+export function drawRibbon(context, [x0, x1], [from, to], { width, lean, grown }) {
+  const middle = (x0 + x1) / 2
+  const steep = Math.min(1, Math.abs(to - from) / (2 * width))
+  const aside = (Math.sign(to - from) * steep * lean * width) / 2
+  const edge = (side) => {
+    const x = middle - side * aside
+    const [a, b, c] = splitAt(x0, x, x, x1, grown)
+    const [left, right] = [from + (side * width) / 2, to + (side * width) / 2]
+    const [d, e, f] = splitAt(left, left, right, right, grown)
+    return [a, d, b, e, c, f]
+  }
+  const [upper, lower] = [edge(-1), edge(1)]
+  context.beginPath()
+  context.moveTo(x0, from - width / 2)
+  context.bezierCurveTo(...upper)
+  context.lineTo(lower[4], lower[5])
+  context.bezierCurveTo(lower[2], lower[3], lower[0], lower[1], x0, from + width / 2)
+  context.fill()
+}
+
+/** The first part of a Bézier curve in one coordinate: its two inner points and its end. */
+function splitAt(a, b, c, d, t) {
+  const between = (from, to) => from + (to - from) * t
+  const [ab, bc, cd] = [between(a, b), between(b, c), between(c, d)]
+  const [abc, bcd] = [between(ab, bc), between(bc, cd)]
+  return [ab, abc, between(abc, bcd)]
+}
+
 /** A plus in a circle of lines: where a vector is added to the stream. */
 export function drawPlus(context, colour, ground, x, y, r) {
   context.fillStyle = ground

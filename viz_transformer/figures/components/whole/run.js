@@ -1,10 +1,10 @@
 import { dotted, ring } from "../parts/marks.js"
 import { exponential, percent } from "../parts/numbers.js"
-import { isolated, mono, onOneLine, sans, shorten, signsOf, sizeFor, wrapped, wrappedTo } from "../parts/text.js"
+import { isolated, mono, onOneLine, sans, shorten, signsOf, wrapped } from "../parts/text.js"
 import { alongWay, frontAt, phaseAt } from "../parts/whole_flight.js"
 import { siteOf } from "../parts/whole_levels.js"
-import { leastName, namedAmong } from "../parts/whole_names.js"
-import { laneOf, lanesFor, placeWhole, wholeAt } from "../parts/whole_places.js"
+import { keptApart, namedAmong } from "../parts/whole_names.js"
+import { laneOf, placeWhole, startOf, wholeAt } from "../parts/whole_places.js"
 import { isUnknown, ribbonsOf, strongestIn } from "../parts/whole_rows.js"
 import {
   inputSentence,
@@ -18,11 +18,17 @@ import {
   streamSentence,
   writtenSentence,
 } from "../parts/whole_words.js"
-import { drawCells, drawStrip, drawWay, largestIn, signedLevels } from "./draw.js"
+import { drawCells, drawRibbon, drawStrip, drawWay, largestIn, say, signedLevels } from "./draw.js"
 
 // The first level: the whole run, from the text to the answer. `view` says what is looked at: whole.js has it.
 
 const PAST = 0.3 // how strong the steps before this one are
+const [EARLIER, LATER] = [0.75, 0.5] // how strong the names of their tokens are, and those of the steps behind it
+const [NAME, SMALLEST_NAME, KEY_NAME] = [14, 12, 13] // pixels: names of tokens, the smallest, and of those that are read
+const FILLED = 0.95 // of its lane's height a name has
+const [WIDEST_NAME, WIDEST_SHARE, NARROWEST_NAME, WIDEST_KEY] = [96, 0.12, 34, 64] // pixels, of the width, pixels, pixels
+const LEAN = { all: 0.25, one: 0.5 } // of the ribbons' room is what all of a row take where they are steep
+const THINNEST_RIBBON = 0.7 // pixels
 const LANES = { encoder: 0.85, decoder: 0.95 } // of a lane's height is what all ribbons of a row have together
 const THINNEST = 10
 const [SIGNED, HALF_SIGN] = [7, 3] // lanes from here on have signs of their own; half of a sign
@@ -33,6 +39,7 @@ const LONG = { self: "self-attention", cross: "cross-attention", ffn: "feed-forw
 const GIVEN = 0.35 // of the line of an answer is at most the text that it goes on from
 const [SMALLEST, LARGEST] = [13, 22] // the size of its letters, beside two stacks
 const TO_COME = 0.6 // how strong the rest of the answer is
+const MEMORY = 64 // pixels: what the word at the memory's way takes
 const VEIL = 0.92 // how much of what is not computed yet is hidden
 
 export function runScene(view) {
@@ -45,7 +52,6 @@ export function runScene(view) {
   const scaleOf = (part) => (view.head.head === null ? "derived" : part.kind)
   /** How wide all that a row of the decoder takes is together. */
   const thickOf = (band) => Math.max(THINNEST * place.z, band.lane * LANES.decoder)
-  const startOf = ({ x, ribbon }) => ribbon?.[0] ?? x
   /**
    * The box around the rows of a sub-layer that are there.
    * @returns {[number, number, number, number]}
@@ -143,12 +149,24 @@ export function runScene(view) {
     }
   }
 
-  /** How large the names of a band's tokens are, and which have one, with that of the last of so many rows first. */
-  function names(band, rows) {
+  /** The keys that a row takes most of in the self-attentions of a band, the strongest first. */
+  function strongestOf(band, row) {
+    const found = band.blocks.flatMap((block) => {
+      const part = stackOf(band).parts[block.index]
+      return block.part === "self" ? named(strongestIn(view.arrays, part.kind, part.layer, row)) : []
+    })
+    return found.sort((a, b) => b.weight - a.weight).map(({ key }) => key)
+  }
+
+  /** What has so much weight that its name is there in any case. */
+  const named = ({ keys, weights }) =>
+    Array.from(keys, (key, n) => ({ key, weight: weights[n] })).filter(({ weight }) => weight >= NAMED)
+
+  /** How large the names of so many lanes are, and which have one, with those that are asked for first. */
+  function names({ lane, count }, first, most = NAME) {
     const { z } = place
-    const least = leastName(z)
-    const size = Math.min(14 * z, Math.max(band.lane * 0.82, least))
-    return { size, named: namedAmong(rows, band.lane, band.lane * 0.82 < least ? size : 0, [rows - 1]) }
+    const size = Math.min(most * z, Math.max(lane * FILLED, SMALLEST_NAME * z))
+    return { size, named: namedAmong(count, lane, lane * FILLED < SMALLEST_NAME * z ? size : 0, first) }
   }
 
   function label(context, colours, band, row, size, strong) {
@@ -162,9 +180,9 @@ export function runScene(view) {
   }
 
   /** What one row takes from the others in one sub-layer, as wide as its weights; `thick` is the width of all of it. */
-  function ribbons(context, colours, band, block, row, thick, grown, alpha) {
+  function ribbons(context, colours, band, block, row, { thick, alpha, room, grown = 1 }) {
     const part = stackOf(band).parts[block.index]
-    const keys = part.kind === "cross" ? place.bands.find(({ name }) => name === "encoder") : band
+    const keys = part.kind === "cross" ? band.reads : band
     const weights = strongestIn(view.arrays, part.kind, part.layer, row)
     const { ribbons: found, rest, restAt } = ribbonsOf(weights, LEAST)
     const [x0, x1] = block.ribbon
@@ -173,66 +191,49 @@ export function runScene(view) {
       const tall = Math.min(thick, Math.max(1, band.lane - 1))
       dotted(context, colours, x0, y - tall / 2, (x1 - x0) * grown, tall)
     }
-    const middle = (x0 + x1) / 2
-    const falls = keys !== band // from one band to the other
-    const draw = (from, to, width, opacity) => {
-      const [x, y] = falls
-        ? [
-            [x0, x0, x0, x1],
-            [from, to - thick, to, to],
-          ]
-        : [
-            [x0, middle, middle, x1],
-            [from, from, to, to],
-          ]
-      const [[a, b, c], [d, e, f]] = [splitAt(...x, grown), splitAt(...y, grown)]
+    const lean = Math.min(1, (room * (x1 - x0)) / thick)
+    const draw = (from, at, share, opacity) => {
       context.globalAlpha = opacity
-      context.lineWidth = Math.max(0.6, width)
-      context.beginPath()
-      context.moveTo(x0, from)
-      context.bezierCurveTo(a, d, b, e, c, f)
-      context.stroke()
+      const width = Math.max(THINNEST_RIBBON, share * thick)
+      drawRibbon(context, block.ribbon, [from, y + at * thick], { width, lean, grown })
     }
-    context.strokeStyle = colours.one(`${scaleOf(part)}-4`)
-    for (const { key, weight, at: place } of found) draw(laneOf(keys, key), y + place * thick, weight * thick, alpha)
+    context.fillStyle = colours.one(`${scaleOf(part)}-4`)
+    for (const { key, weight, at } of found) draw(laneOf(keys, key), at, weight, alpha)
     if (rest > 0) {
-      context.strokeStyle = colours.one("line")
-      const last = keys.name === "decoder" ? row : keys.count - 1
-      draw((laneOf(keys, 0) + laneOf(keys, last)) / 2, y + restAt * thick, rest * thick, alpha * 0.8)
+      context.fillStyle = colours.one("line")
+      const last = part.kind === "cross" || band.name !== "decoder" ? keys.count - 1 : row
+      draw((laneOf(keys, 0) + laneOf(keys, last)) / 2, restAt, rest, alpha * 0.8)
     }
     context.globalAlpha = 1
     return rest
   }
 
-  /** The outlines of a band's sub-layers, around so many rows. */
-  function outlines(context, colours, band, rows) {
+  /** The outlines of a band's sub-layers, around all of its lanes. */
+  function outlines(context, colours, band) {
     context.strokeStyle = colours.one("line")
     context.lineWidth = 1
-    for (const { x, width } of band.blocks) context.strokeRect(x, band.top, width, Math.max(1, rows) * band.lane)
+    for (const { x, width } of band.blocks) context.strokeRect(x, band.top, width, band.count * band.lane)
   }
 
-  /** What stands over the columns of a band, on a ground of its own: ribbons may cross it. */
+  /** What stands over the columns of a band, on a ground of its own: the memory's way may cross it. */
   function headings(context, colours, band) {
     const stack = stackOf(band)
     const { z } = place
-    /** Centred over its columns, or, where a ribbon falls beside them, in front of it (`before`) or behind it (`behind`). */
     const there = []
-    const heading = (from, to, text, up, spare, { before = Infinity, behind = -Infinity, ink = "muted" } = {}) => {
+    const heading = (from, to, text, up, spare) => {
       const width = context.measureText(text).width
       if (width > to - from + spare * z) return false
-      const x = Math.max(Math.min(from + (to - from - width) / 2, before - width), behind)
-      if (there.some((each) => each.up === up && x < each.end + 4 * z && x + width > each.x - 4 * z)) return false
+      const beside = there.filter((each) => each.up === up)
+      const isFree = (x) => beside.every((each) => x >= each.end + 4 * z || x + width <= each.x - 4 * z)
+      const places = [from + (to - from - width) / 2, ...beside.map(({ end }) => end + 4 * z)]
+      const x = places.find((x) => x >= from - spare * z && x + width <= to + spare * z && isFree(x))
+      if (x === undefined) return false
       there.push({ up, x, end: x + width })
       context.fillStyle = colours.one("page")
       context.fillRect(x - 2, band.top - (up + 11) * z, width + 4, 14 * z)
-      context.fillStyle = colours.one(ink)
+      context.fillStyle = colours.one("muted")
       context.fillText(text, x, band.top - up * z)
       return true
-    }
-    const half = thickOf(band) / 2 + 4 * z
-    const falls = (layer) => {
-      const cross = band.blocks.find((block) => block.layer === layer && block.part === "cross")
-      return cross ? { before: cross.ribbon[0] - half, behind: cross.ribbon[0] + half } : {}
     }
     context.textAlign = "left"
     context.textBaseline = "alphabetic"
@@ -242,35 +243,20 @@ export function runScene(view) {
     context.font = sans(12 * z)
     if (band.position) heading(band.token.x, band.strips[0].x + band.strips[0].width, "input", 6, 8)
     const last = (part) => ["cross", "self", "ffn"].indexOf(part) // of two that have no room beside each other
-    const higher = [] // that have their names beside their ribbons, where there is none over their block
     for (const block of band.blocks.toSorted((a, b) => last(a.part) - last(b.part))) {
-      const { before, behind } = falls(block.layer)
-      const beside = block.part === "self" ? { before } : { behind }
       const to = block.x + block.width
-      const where = block.part === "ffn" ? {} : beside
-      const crowded = block.part === "cross" && behind + context.measureText(SHORT.cross).width > to + 6 * z
-      const centred = (startOf(block) + to - context.measureText(LONG[block.part]).width) / 2
-      const bent = block.part === "cross" && centred < behind + 16 * z // a ribbon that falls beside it turns there
-      const whole = !crowded && !bent && heading(startOf(block), to, LONG[block.part], 6, -6, where)
-      if (whole || (!crowded && heading(startOf(block), to, SHORT[block.part], 6, 2, where))) continue
-      if (block.part === "cross") higher.push(block)
+      if (!heading(startOf(block), to, LONG[block.part], 6, -6)) heading(startOf(block), to, SHORT[block.part], 6, 6)
     }
     for (let layer = 0; layer < stack.layers; layer++) {
       const mine = band.blocks.filter((block) => block.layer === layer)
       const end = mine[mine.length - 1].x + mine[mine.length - 1].width
-      const { before } = falls(layer)
-      if (!heading(startOf(mine[0]), end, `layer ${layer}`, 22, 0, { before }))
-        heading(startOf(mine[0]), end, String(layer), 22, 8, { before })
-    }
-    const ink = view.head.head === null ? "muted" : "cross-ink"
-    for (const { layer } of higher) {
-      const { behind } = falls(layer)
-      const to = behind + context.measureText(SHORT.cross).width
-      if (to <= (falls(layer + 1).before ?? Infinity)) heading(behind, to, SHORT.cross, 38, 0, { behind, ink })
+      if (!heading(startOf(mine[0]), end, `layer ${layer}`, 22, 0)) heading(startOf(mine[0]), end, String(layer), 22, 8)
     }
     const { x, width } = band.strips[band.strips.length - 1]
     if (band.name === "encoder" && place.bands.length > 1) {
-      if (!heading(x, x + width, "memory", 22, 60)) heading(x, x + width, "memory", 36, 60)
+      const room = context.measureText("memory").width
+      const from = Math.min(x + (width - room) / 2, place.width - room)
+      if (!place.beside && !heading(from, from + room, "memory", 22, 0)) heading(from, from + room, "memory", 36, 0)
     } else if (stack.final) heading(x, x + width, "norm", 6, 30)
   }
 
@@ -284,68 +270,147 @@ export function runScene(view) {
     context.stroke()
   }
 
-  /** All that this step leaves as it is: the encoder, and faint what earlier steps have kept. */
+  /** All that this step leaves as it is: the encoder, and faint what earlier steps have kept and later ones will. */
   function paintStill(context) {
     const colours = view.paper()
-    const s = view.step()
     for (const band of place.bands) {
-      const written = band.name === "decoder"
-      const rows = written && view.writes() ? view.rowAt(s) : band.count
-      outlines(context, colours, band, written && view.writes() ? rows + 1 : rows)
-      if (!(written && view.writes())) headings(context, colours, band)
-      const memory = !written && place.bands.length > 1
-      const chosen = view.writes() ? -1 : view.rowOf(stackOf(band)) // where nothing is written, one token is looked at
-      const { size, named } = names(band, written && view.writes() ? rows + 1 : rows)
-      if (memory && view.head.text && named.size < rows) reads(context, colours, band)
-      for (let row = 0; row < rows; row++) {
-        context.globalAlpha = written && view.writes() ? PAST : 1
-        if (band.lane >= LINED) laneLine(context, colours, band, row, memory ? lastRibbon() : band.end)
-        if (named.has(row) || row === chosen) label(context, colours, band, row, size, row === chosen)
-        shares(context, colours, "muted", band, row)
-        if (band.lane >= LINED) strips(context, colours, band, row)
-        if (band.lane >= SIGNED * place.z) signs(context, colours, band, laneOf(band, row))
-      }
-      if (band.lane < LINED && rows) allStrips(context, colours, band, rows)
-      context.globalAlpha = 1
-      if (band.lane < SIGNED * place.z && !(written && view.writes()))
-        signs(context, colours, band, band.top + (rows * band.lane) / 2)
-      if (written && view.writes()) continue
-      for (const block of band.blocks)
-        if (block.ribbon)
-          for (let row = 0; row < band.count; row++)
-            if (row !== chosen)
-              ribbons(context, colours, band, block, row, band.lane * LANES.encoder, 1, chosen < 0 ? 0.5 : 0.2)
+      outlines(context, colours, band)
+      if (band.name === "decoder" && view.writes()) paintWritten(context, colours, band)
+      else paintAll(context, colours, band)
     }
+    memory(context, colours)
+  }
+
+  /** The rows of a band up to one, with so many of the names. */
+  function paintRows(context, colours, band, rows, { size, named, chosen = -1 }) {
+    for (let row = 0; row < rows; row++) {
+      if (band.lane >= LINED) laneLine(context, colours, band, row)
+      const strong = context.globalAlpha
+      context.globalAlpha = strong < 1 ? EARLIER : 1
+      if (named.has(row) || row === chosen) label(context, colours, band, row, size, row === chosen)
+      context.globalAlpha = strong
+      shares(context, colours, "muted", band, row)
+      if (band.lane >= LINED) strips(context, colours, band, row)
+      if (band.lane >= SIGNED * place.z) signs(context, colours, band, laneOf(band, row))
+    }
+    if (band.lane < LINED && rows) allStrips(context, colours, band, rows)
+  }
+
+  /** A stack whose tokens are all there at the same time. */
+  function paintAll(context, colours, band) {
+    const stack = stackOf(band)
+    headings(context, colours, band)
+    const chosen = view.writes() ? -1 : view.rowOf(stack) // where nothing is written, one token is looked at
+    const first = view.writes() ? [view.chosen[stack.field] ?? 0] : [chosen, ...strongestOf(band, chosen)]
+    const named = names(band, first)
+    paintRows(context, colours, band, band.count, { ...named, chosen })
+    if (place.answer && place.beside && place.bands.length > 1 && named.named.size < band.count)
+      reads(context, colours, band)
+    if (band.lane < SIGNED * place.z) signs(context, colours, band, band.top + (band.count * band.lane) / 2)
+    const thick = band.lane * LANES.encoder
+    for (const block of band.blocks)
+      if (block.ribbon)
+        for (let row = 0; row < band.count; row++)
+          if (row !== chosen)
+            ribbons(context, colours, band, block, row, { thick, alpha: chosen < 0 ? 0.5 : 0.2, room: LEAN.all })
+  }
+
+  /** The rows of the steps before this one, and the names of those behind it, so that nothing moves when they come. */
+  function paintWritten(context, colours, band) {
+    const row = view.rowAt(view.step())
+    const { size, named } = names(band, [row, ...strongestOf(band, row)])
+    context.globalAlpha = PAST
+    paintRows(context, colours, band, row, { size, named })
+    context.globalAlpha = LATER
+    for (let next = row + 1; next < band.count; next++) {
+      if (band.lane >= LINED) laneLine(context, colours, band, next)
+      if (named.has(next) && !view.playing) label(context, colours, band, next, size, false)
+    }
+    context.globalAlpha = 1
   }
 
   /** The whole text, where not every token has its name beside its lane. */
   function reads(context, colours, band) {
     const { z } = place
-    const x = band.end + 48 * z // beside what says memory
+    const y = band.bottom + 17 * z
     context.textAlign = "left"
     context.textBaseline = "alphabetic"
     context.font = sans(14 * z, 600)
     context.fillStyle = colours.one("source-ink")
-    context.fillText("the text", x, band.top - 30 * z)
-    const from = x + context.measureText("the text").width + 12 * z
+    context.fillText("the text", band.left, y)
+    const from = band.left + context.measureText("the text").width + 12 * z
+    const x = place.memory[0]?.[0][0] - MEMORY * z
     context.font = mono(14 * z)
     context.fillStyle = colours.one("text")
-    wrappedTo(context, onOneLine(view.head.text), place.width - from, 2).forEach((line, n) =>
-      context.fillText(isolated(line), from, band.top - (30 - 19 * n) * z),
-    )
+    context.fillText(isolated(shorten(context, onOneLine(view.head.text), x - from)), from, y)
   }
 
-  /** Where the last sub-layer that reads the memory begins to. */
-  function lastRibbon() {
-    const readers = place.bands[1].blocks.filter(({ part }) => part === "cross")
-    return readers.length ? readers[readers.length - 1].ribbon[0] : place.bands[0].end
+  /** The way of what the encoder has computed to where it is read, and the names of what can be read there. */
+  function memory(context, colours) {
+    const band = place.bands.at(-1)
+    if (view.reading !== null || !band.reads) return
+    context.strokeStyle = colours.one("muted")
+    context.lineWidth = 1
+    for (const way of place.memory) drawWay(context, way, 5 * place.z)
+    const [x, y] = place.memory.at(-1)?.[1] ?? [0, 0]
+    const size = 12 * place.z
+    if (place.beside && place.memory.length)
+      say(context, "memory", x - 6 * place.z, y - 1, { size, colour: colours.one("muted"), align: "right" })
+    for (const block of band.blocks) {
+      if (!block.keys) continue
+      context.fillStyle = colours.one("page")
+      context.fillRect(block.keys.x, band.top - 1, block.keys.width, band.count * band.lane + 2)
+      const { names: there, size, own } = keysOf(band, block)
+      for (const key of there) {
+        const y = laneOf(band.reads, key)
+        if (!own.has(key)) keyName(context, colours, block.keys, key, { y, size, strong: false })
+      }
+    }
+  }
+
+  /**
+   * What can be read by a cross-attention: the keys that have a name at each step, which is all or none; its size; those
+   * of which this step takes most, and the one that is chosen; and these with those that stand in the lane of this step.
+   */
+  function keysOf(band, block) {
+    const { top, lane, count } = band.reads
+    const part = stackOf(band).parts[block.index]
+    const row = view.writes() ? view.rowAt(view.step()) : view.rowOf(stackOf(band))
+    const { size, named: found } = names(band.reads, [], KEY_NAME)
+    const all = found.size === count ? found : new Set()
+    const taken = named(strongestIn(view.arrays, part.kind, part.layer, row)).sort((a, b) => b.weight - a.weight)
+    const chosen = view.isChosen(part) && view.chosen.i < count ? [view.chosen.i] : [] // B may have a shorter text
+    const strong = new Set([...chosen, ...taken.map(({ key }) => key)])
+    const [from, to] = [band.top + row * band.lane - lane / 2, band.top + (row + 1) * band.lane + lane / 2]
+    const crossed = [...all].filter((key) => laneOf({ top, lane }, key) > from && laneOf({ top, lane }, key) < to)
+    return { names: all, size, strong, own: new Set([...strong, ...crossed]) }
+  }
+
+  /** The name of a token that is read, in front of the ribbons that begin there. */
+  function keyName(context, colours, keys, key, { y, size, strong }) {
+    const { z } = place
+    const { tokens, ink, padded } = stackOf(place.bands[0])
+    context.font = mono(size, strong ? 600 : 400)
+    const room = keys.width - 3 * z
+    const text = shorten(context, tokens[key].text, room)
+    if (text === "…") return
+    if (strong) {
+      context.fillStyle = colours.one("page")
+      context.fillRect(keys.x, y - size / 2, room, size)
+    }
+    context.textAlign = "right"
+    context.textBaseline = "middle"
+    context.fillStyle = colours.one(strong && !padded.includes(key) ? ink : "muted")
+    context.fillText(isolated(text), keys.x + room, y)
   }
 
   /** Of a run that writes nothing, what the token that is looked at takes, in each layer. */
   function paintRead(context, colours, band) {
     const row = view.rowOf(stackOf(band))
+    const thick = band.lane * LANES.encoder
     for (const block of band.blocks)
-      if (block.ribbon) ribbons(context, colours, band, block, row, band.lane * LANES.encoder, 1, 0.9)
+      if (block.ribbon) ribbons(context, colours, band, block, row, { thick, alpha: 0.9, room: LEAN.one })
+    for (const block of band.blocks) if (block.keys) takenFrom(context, colours, band, block, true)
     const told = view.walked === null || stackOf(band) !== lastStack() ? null : band.blocks[view.walked - 1]
     const over = view.hovered?.block && view.hovered.band.name === band.name ? view.hovered.block : told
     if (over) outline(context, colours, band, over)
@@ -370,12 +435,12 @@ export function runScene(view) {
     const p = view.flown
     const s = view.step()
     const row = view.rowAt(s)
-    const { z } = place
     const front = frontIn(band, p)
     context.fillStyle = colours.one("surface")
     context.fillRect(band.left, band.top + row * band.lane, Math.min(front, band.end) - band.left, band.lane)
     laneLine(context, colours, band, row, Math.min(front, band.end))
-    label(context, colours, band, row, Math.max(names(band, row + 1).size, 12 * z), true)
+    for (const { keys } of band.blocks) if (keys) overKeys(context, colours, band, keys, row, front)
+    label(context, colours, band, row, names(band, []).size, true)
     strips(context, colours, band, row, front)
     signs(context, colours, band, laneOf(band, row), front)
     shares(context, colours, "text", band, row, front)
@@ -384,25 +449,15 @@ export function runScene(view) {
     for (const block of band.blocks) {
       if (!block.ribbon || front <= block.ribbon[0]) continue
       const grown = Math.min(1, (front - block.ribbon[0]) / (block.ribbon[1] - block.ribbon[0]))
-      const rest = ribbons(context, colours, band, block, row, thick, grown, 0.9)
+      const rest = ribbons(context, colours, band, block, row, { thick, alpha: 0.9, room: LEAN.one, grown })
       if (rest > 0 && grown >= 1) rests.push([block, rest])
     }
     headings(context, colours, band)
-    for (const block of band.blocks)
-      if (block.part === "cross" && front > block.x) takenFrom(context, colours, block, row)
-    context.font = sans(12 * z)
-    context.textAlign = "center"
-    context.textBaseline = "top"
-    context.fillStyle = colours.one("muted")
-    for (const [block, rest] of rests) {
-      const [x0, x1] = block.ribbon
-      const share = percent(Math.min(rest, 1), 0) // a sum of shares, which rounding may lift above all
-      const text = share.startsWith(">") ? share : `+ ${share}`
-      if (context.measureText(text).width <= x1 - x0 + 12 * z)
-        context.fillText(text, (x0 + x1) / 2, laneOf(band, row) + thick / 2 + 2 * z)
-    }
+    for (const block of band.blocks) if (block.keys) takenFrom(context, colours, band, block, front > block.keys.x)
+    for (const [block, rest] of rests) others(context, colours, band, block, rest, laneOf(band, row) + thick / 2)
     paintBars(context, colours, s, p)
     paintAnswer(context, colours, s, p)
+    paintBack(context, colours, s, p)
     const passing =
       p < 1 && phaseAt(p).phase === "layers" && band.blocks.filter((block) => startOf(block) <= front).at(-1)
     const told = view.walked === null ? null : (band.blocks[view.walked - 1] ?? null)
@@ -417,10 +472,10 @@ export function runScene(view) {
 
   /** What of a band is not computed yet, while its text is read. */
   function veil(context, colours, band, part) {
-    const front = band.token.x + part * (place.width - band.token.x)
+    const front = band.token.x + part * (band.end + 2 - band.token.x)
     context.globalAlpha = VEIL
     context.fillStyle = colours.one("page")
-    context.fillRect(front, band.top - 2, place.width - front, band.bottom - band.top + 4)
+    context.fillRect(front, band.top - 2, band.end + 2 - front, band.bottom - band.top + 4)
     context.globalAlpha = 1
     context.strokeStyle = colours.one("source-ink")
     context.lineWidth = 2
@@ -431,32 +486,38 @@ export function runScene(view) {
       ])
   }
 
-  /** The names of the source tokens that a cross-attention takes most of, where its ribbons begin. */
-  function takenFrom(context, colours, block, row) {
-    const encoder = place.bands.find(({ name }) => name === "encoder")
+  /** The lane of a row where it crosses the names of what is read. */
+  function overKeys(context, colours, band, { x, width }, row, front) {
+    context.fillStyle = colours.one("surface")
+    if (front > x) context.fillRect(x, band.top + row * band.lane, Math.min(width, front - x), band.lane)
+  }
+
+  /** What a row takes of others than those that have a ribbon: below its own ribbons. */
+  function others(context, colours, band, block, rest, y) {
     const { z } = place
-    const size = 13 * z
-    const { keys, weights } = strongestIn(view.arrays, "cross", block.layer, row)
-    const taken = Array.from(keys, (key, n) => ({ key, weight: weights[n] }))
-      .filter(({ weight }) => weight >= NAMED)
-      .sort((a, b) => b.weight - a.weight)
-    const next = place.bands[1].blocks.find(({ part, x }) => part === "cross" && x > block.x)
-    const room = next ? next.ribbon[0] - block.ribbon[0] - 10 * z - thickOf(place.bands[1]) / 2 : Infinity
-    context.font = mono(size, 600)
+    const [x0, x1] = block.ribbon
+    const share = percent(Math.min(rest, 1), 0) // a sum of shares, which rounding may lift above all
+    const text = share.startsWith(">") ? share : `+ ${share}`
+    context.font = sans(12 * z)
+    const width = context.measureText(text).width
+    if (width > x1 - x0 + (block.keys?.width ?? 12 * z)) return
     context.textAlign = "left"
-    context.textBaseline = "middle"
-    const there = []
-    for (const { key } of taken) {
-      const [x, y] = [block.ribbon[0] + 10 * z, laneOf(encoder, key)]
-      if (there.some((other) => Math.abs(other - y) < size)) continue
-      there.push(y)
-      const text = isolated(shorten(context, stackOf(encoder).tokens[key].text, 90 * z))
-      if (context.measureText(text).width > room) continue
-      context.fillStyle = colours.one("page")
-      context.fillRect(x - 2, y - size / 2, context.measureText(text).width + 4, size)
-      context.fillStyle = colours.one("source-ink")
-      context.fillText(text, x, y)
-    }
+    context.textBaseline = "top"
+    context.fillStyle = colours.one("muted")
+    if (block.keys) context.fillText(text, x1 - width, band.reads.top + band.reads.count * band.reads.lane + 3 * z)
+    else context.fillText(text, (x0 + x1 - width) / 2, y + 2 * z)
+  }
+
+  /** The names of the source tokens that a cross-attention takes most of, and of the one that is chosen there. */
+  function takenFrom(context, colours, band, block, reached) {
+    const { names: there, size, strong, own } = keysOf(band, block)
+    const { top, lane, count } = band.reads
+    const keys = [...own].filter((key) => (reached && strong.has(key)) || there.has(key))
+    const heights = keys.map((key) => laneOf(band.reads, key))
+    const [from, to] = [top + size / 2, top + Math.max(size, lane * count) - size / 2]
+    keptApart(heights, size, from, to).forEach((y, n) =>
+      keyName(context, colours, block.keys, keys[n], { y, size, strong: reached && strong.has(keys[n]) }),
+    )
   }
 
   function outline(context, colours, band, block) {
@@ -554,71 +615,80 @@ export function runScene(view) {
     })
   }
 
-  /** The end of the text that an answer goes on from; how wide it is. */
-  function goesOn(context, colours, { x, y, width }, size) {
+  /** The answer so far; what is to come is pale. */
+  function paintAnswer(context, colours, s, p) {
+    const { head } = view
+    const { answer, z } = place
+    if (!answer) return
+    const there = p >= 1 || phaseAt(p).phase === "back" ? s + 1 : s
+    const all = onOneLine(head.answer)
+    const written = there ? [...all].slice(0, head.ends[there - 1]).join("") : ""
+    // while it is played what is to come is not there yet, nor where a text runs from the right
+    const text = view.playing || isolated(all) !== all ? written : all
+    const y = answer.y + LARGEST * z
+    context.textAlign = "left"
+    context.textBaseline = "alphabetic"
+    const [x, size] = place.bands.length > 1 ? titled(context, colours, all, y) : goesOn(context, colours, answer, y)
+    context.font = mono(size)
+    const room = answer.x + answer.width - x
+    const lines = wrapped(context, text, room)
+    let [line, begun] = [0, 0]
+    const starts = lines.map((each) => {
+      const start = text.indexOf(each, begun)
+      begun = start + each.length
+      return start
+    })
+    while (line + 1 < lines.length && starts[line + 1] < written.length) line++
+    const own = lines[line].slice(0, Math.max(0, written.length - starts[line]))
+    const strong = line ? `…${own}` : own
+    context.fillStyle = colours.one("text")
+    context.fillText(isolated(strong), x, y)
+    if (own.length === lines[line].length) return
+    const from = x + context.measureText(strong).width
+    context.fillStyle = colours.one("muted")
+    context.globalAlpha = TO_COME
+    const rest = lines[line].slice(own.length)
+    context.fillText(line < lines.length - 1 ? shorten(context, `${rest} …`, x + room - from) : rest, from, y)
+    context.globalAlpha = 1
+  }
+
+  /** What the answer is called, and behind it the largest size in which all of it has room. */
+  function titled(context, colours, text, y) {
+    const { answer, z } = place
+    context.font = sans(14 * z, 600)
+    context.fillStyle = colours.one("target-ink")
+    context.fillText("the answer", answer.x, y)
+    const x = answer.x + context.measureText("the answer").width + 14 * z
+    context.font = mono(LARGEST * z)
+    const fits = (LARGEST * z * (answer.x + answer.width - x)) / Math.max(1, context.measureText(text).width)
+    return [x, Math.min(LARGEST * z, Math.max(SMALLEST * z, fits))]
+  }
+
+  /** The end of the text that an answer goes on from; where that begins, and its size. */
+  function goesOn(context, colours, { x, width }, y) {
+    const size = NAME * place.z
+    context.font = mono(size)
     const text = onOneLine(view.head.text).trimEnd()
     const most = Math.floor((width * GIVEN) / context.measureText("0").width)
     const signs = signsOf(text)
     const said = signs.length > most ? `…${signs.slice(1 - most).join("")}` : text
     context.fillStyle = colours.one("target-ink")
-    context.fillText(isolated(said), x, y + size)
-    return said ? context.measureText(`${said} `).width : 0
+    context.fillText(isolated(said), x, y)
+    return [said ? x + context.measureText(`${said} `).width : x, size]
   }
 
-  /** The answer so far, and the way back to the left. */
-  function paintAnswer(context, colours, s, p) {
+  /** The way of what is written back to the left. */
+  function paintBack(context, colours, s, p) {
     const { head } = view
-    const { answer, bars, z, base: bottom } = place
+    const { bars, z, base: bottom } = place
     const band = place.bands[place.bands.length - 1]
     const { phase, part } = phaseAt(p)
-    const there = p >= 1 || phase === "back" ? s + 1 : s
-    const all = onOneLine(head.answer)
-    const written = there ? [...all].slice(0, head.ends[there - 1]).join("") : ""
-    // what is to come is pale; while it is played it is not there yet, nor where a text runs from the right
-    const text = view.playing || isolated(all) !== all ? written : all
-    const two = place.bands.length > 1
-    context.textAlign = "left"
-    context.textBaseline = "alphabetic"
-    if (two) {
-      context.font = sans(14 * z, 600)
-      context.fillStyle = colours.one("target-ink")
-      context.fillText("the answer", answer.x, answer.y + 16 * z)
-    }
-    context.font = mono(LARGEST * z)
-    const size = two ? sizeFor(context, all, answer.width, SMALLEST * z, LARGEST * z) : 14 * z
-    context.font = mono(size)
-    const read = two ? 0 : goesOn(context, colours, answer, size)
-    const lines = wrapped(context, text, answer.width - read)
-    const room = two ? Math.max(1, Math.floor((answer.height - 30 * z) / (size * 1.4))) : 1
-    let begun = 0
-    const starts = lines.map((line) => {
-      const start = text.indexOf(line, begun)
-      begun = start + line.length
-      return start
-    })
-    const reached = starts.filter((start) => start < written.length).length
-    const first = Math.min(Math.max(0, reached - room), Math.max(0, lines.length - room))
-    lines.slice(first, first + room).forEach((line, n) => {
-      const y = answer.y + (two ? 24 * z : 0) + (n + 1) * size * 1.4 - size * 0.4
-      const own = line.slice(0, Math.max(0, written.length - starts[first + n]))
-      const strong = n === 0 && first ? `…${own}` : own
-      context.fillStyle = colours.one("text")
-      context.fillText(isolated(strong), answer.x + read, y)
-      if (own.length === line.length) return
-      const x = answer.x + read + context.measureText(strong).width
-      context.fillStyle = colours.one("muted")
-      context.globalAlpha = TO_COME
-      const rest = line.slice(own.length)
-      const isCut = first + n < lines.length - 1 && n === room - 1
-      const end = answer.x + answer.width
-      context.fillText(isCut ? shorten(context, `${rest} …`, end - x) : rest, x, y)
-      context.globalAlpha = 1
-    })
     if (!bars || s + 1 >= view.steps()) return
     const token = head.candidates[s][head.written[s]]
     const y = bars.y + (barsOf(s).indexOf(head.written[s]) + 0.5) * bars.row
     const right = bars.x + bars.width - 2 * z
-    const left = band.left - 10 * z
+    const left = band.left - 12 * z
+    const end = band.left - 3 * z // not at the name that is read
     const to = laneOf(band, view.rowAt(s + 1))
     /** @type {[number, number][]} */
     const way = [
@@ -626,16 +696,16 @@ export function runScene(view) {
       [right, bottom],
       [left, bottom],
       [left, to],
-      [band.left, to],
+      [end, to],
     ]
     context.strokeStyle = colours.one("line")
     context.lineWidth = 1.5
     context.beginPath()
     context.moveTo(right, bars.y + bars.row * (barsOf(s).length + 0.25))
     for (const [x, each] of way.slice(1)) context.lineTo(x, each)
-    context.lineTo(band.left - 4 * z, to - 3 * z)
-    context.moveTo(band.left, to)
-    context.lineTo(band.left - 4 * z, to + 3 * z)
+    context.lineTo(end - 4 * z, to - 3 * z)
+    context.moveTo(end, to)
+    context.lineTo(end - 4 * z, to + 3 * z)
     context.stroke()
     context.font = sans(12 * z)
     context.textAlign = "center"
@@ -658,29 +728,32 @@ export function runScene(view) {
     const measured = ruler.measureText("0").width // another one when its font has come
     if (widths.of !== measured) widths = { of: measured, by: new Map() }
     const widest = ({ name, tokens }) => {
-      if (!widths.by.has(name)) {
-        const most = tokens.reduce((most, { text }) => Math.max(most, ruler.measureText(text).width), 24 * z)
-        widths.by.set(name, Math.min(96 * z, most))
-      }
+      if (!widths.by.has(name))
+        widths.by.set(
+          name,
+          tokens.reduce((most, { text }) => Math.max(most, ruler.measureText(text).width), 24 * z),
+        )
       return widths.by.get(name)
     }
+    const most = Math.max(NARROWEST_NAME * z, Math.min(WIDEST_NAME * z, WIDEST_SHARE * width))
     place = placeWhole({
       z,
       width,
       height,
-      top: 8 * z,
+      top: 4 * z,
       bars: view.writes(),
+      answer: view.writes() && view.saysAnswer,
       stacks: head.stacks.map((stack) => ({
         name: stack.name,
         count: stack.tokens.length,
-        ...(stack.name === "decoder" &&
-          view.writes() && { lanes: lanesFor(view.rowAt(view.step()) + 1, stack.tokens.length) }),
+        ...(stack.name === "decoder" && view.writes() && { rows: view.rowAt(view.step()) + 1 }),
         layers: stack.layers,
         parts: stack.parts,
         positions: `position.${stack.name}` in arrays,
         sums: stack.sums,
         final: stack.final,
-        widest: widest(stack),
+        widest: Math.min(most, widest(stack)),
+        keys: stack === head.stacks[0] ? 0 : Math.min(WIDEST_KEY * z, (widest(head.stacks[0]) * KEY_NAME) / NAME),
       })),
     })
   }
@@ -740,7 +813,16 @@ export function runScene(view) {
     facts: () => lookedAt()?.facts ?? [],
     size: () => ({ width: place.width, height: place.height }),
     /** What the still picture depends on, beside its size and colours. */
-    state: () => (view.writes() ? view.step() : view.rowOf(lastStack())),
+    state: () =>
+      [
+        view.writes() ? view.step() : view.rowOf(lastStack()),
+        view.chosen.kind,
+        view.chosen.layer,
+        view.chosen.i,
+        view.playing,
+        view.reading !== null,
+        place?.answer !== null,
+      ].join(),
     sentences() {
       const { head, arrays } = view
       const all = story(head, arrays, lastStack(), view.rowOf(lastStack()))
@@ -770,12 +852,4 @@ export function runScene(view) {
       return Math.min(Math.max((frontIn(band, view.flown) - from) / (to - from), 0), 1)
     },
   }
-}
-
-/** The first part of a Bézier curve in one coordinate: its two inner points and its end. */
-function splitAt(a, b, c, d, t) {
-  const between = (from, to) => from + (to - from) * t
-  const [ab, bc, cd] = [between(a, b), between(b, c), between(c, d)]
-  const [abc, bcd] = [between(ab, bc), between(bc, cd)]
-  return [ab, abc, between(abc, bcd)]
 }
