@@ -5,9 +5,10 @@ from __future__ import annotations
 import streamlit as st
 
 from viz_transformer.model.kinds import KINDS
-from viz_transformer.ui.frame import frame, links, questions, text
+from viz_transformer.ui.frame import frame, links, questions, text, tour
 from viz_transformer.ui.session import state
 
+RINGED = (".st-key-picture >>> .matrix .stage", ".st-key-question")
 frame.title("Attention")
 asked = questions.place()
 strip = frame.place("strip")
@@ -16,7 +17,7 @@ both = frame.runs(status, rows="chosen")
 
 from viz_transformer.ui.frame import pictures
 from viz_transformer.ui.frame.maps import Picture
-from viz_transformer.ui.pages.attention import view, words
+from viz_transformer.ui.pages.attention import stop, view, words
 
 
 def show(both: frame.Runs) -> None:
@@ -62,6 +63,8 @@ def ask(both: frame.Runs, picture: Picture | None) -> None:
         position = chosen[KINDS[chosen["kind"]].queries.field]
         found = questions.where(both.main, picture, position, chosen["heads"])
         questions.show(asked, questions.of_one(both, picture, found))
+        said = chosen["kind"], chosen["layer"], chosen["heads"], position
+        tour.tell(lambda: stop.words(both.main, picture, *said), *RINGED)
 
 
 def heads(both: frame.Runs) -> None:

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 import streamlit as st
 
-from viz_transformer.ui.frame import frame, links, projector, questions, text
+from viz_transformer.ui.frame import frame, links, projector, questions, text, tour
 from viz_transformer.ui.session import state
 
+RINGED = (".st-key-panel >>> .scrubber", ".st-key-panel >>> .scrubber .stage", ".st-key-question")
 OF_RECORDING = "Nothing can be decoded with it."
 
 frame.title("Decoding")
@@ -16,7 +19,7 @@ bar = frame.place("decoding_bar")
 status = frame.status()
 both = frame.runs(status, rows="chosen", recording=OF_RECORDING, steps=True)
 
-from viz_transformer.ui.pages.decoding import branch_list, question, site_bar, strategy_bar, view, words
+from viz_transformer.ui.pages.decoding import branch_list, question, site_bar, stop, strategy_bar, view, words
 from viz_transformer.ui.pages.decoding.fields import FIELDS
 
 
@@ -79,6 +82,7 @@ else:
     at = state.SHARED.now().t
     beside = both.beside and both.b is not None
     questions.show(asked, question.compared(both.a, both.b, at) if beside else question.question(both.main, at))
+    tour.tell(partial(stop.words, both.main, at), *RINGED)
     with strip:
         frame.strip(both, by_step=True, plays=projector.is_on())  # a scene may be without the button beside the bars
     # On a projector the step and the tab below it are scenes of one page.

@@ -6,7 +6,7 @@ import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
 from viz_transformer.model.kinds import SIDES, SideName
-from viz_transformer.ui.frame import frame, questions, text
+from viz_transformer.ui.frame import first_stop, frame, questions, text, tour
 from viz_transformer.ui.session import state
 
 HOW = (
@@ -21,6 +21,7 @@ NOT = (
     " context."
 )
 
+RINGED = (".st-key-input_sum .js-plotly-plot", ".st-key-question")
 OF_RECORDING = "It has neither a vocabulary nor embeddings."
 
 frame.title("Input")
@@ -49,6 +50,7 @@ def show(both: frame.Runs | None, ckpt: Checkpoint, wait: DeltaGenerator) -> Sid
     if both is not None:
         position = state.selection()[SIDES[side].field]
         questions.show(asked, question.question(both.main, side, position))
+        tour.tell(lambda: first_stop.words(both.main, side, position), *RINGED)
         with left:
             drawn, numbers = st.container(key="input_sum"), st.container(key="input_spread")
         with drawn, frame.told("the embeddings that its input is made of"):

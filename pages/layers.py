@@ -6,7 +6,7 @@ import streamlit as st
 
 from viz_transformer.model.instrument import NotTold
 from viz_transformer.model.kinds import SIDE_OF
-from viz_transformer.ui.frame import frame, questions, text
+from viz_transformer.ui.frame import frame, questions, text, tour
 from viz_transformer.ui.frame.questions import Question
 from viz_transformer.ui.session import state
 from viz_transformer.ui.session.runs import Shown
@@ -31,7 +31,7 @@ strip = frame.place("strip")
 status = frame.status()
 both = frame.runs(status)
 
-from viz_transformer.ui.pages.layers import experts_view, lens_view, question, recorded_view, view
+from viz_transformer.ui.pages.layers import experts_view, lens_view, question, recorded_view, stop, view
 
 WHOLE_LAYERS = "So whole layers stand here."
 
@@ -44,6 +44,7 @@ def show(both: frame.Runs) -> tuple[str, ...]:
     shown = both.main
     place, stack = view.chosen_place(shown), view.chosen_stack()
     questions.show(asked, ask(shown))
+    tell(shown)
     why = view.not_told(shown)
     if why is not None:
         recorded_view.whole_layers(shown, f"This model does not tell what each sub-layer adds: {why}. {WHOLE_LAYERS}")
@@ -74,6 +75,16 @@ def show(both: frame.Runs) -> tuple[str, ...]:
     with st.container(key="layers_norm"), frame.told("the gain and offset of its norms"):
         view.norm_panel(both, place, stack)
     return (*below, "layers_norm")
+
+
+def tell(shown: Shown) -> None:
+    """Which sub-layer added most at the chosen token, with a ring around it."""
+    stack, position = view.chosen_stack(), state.selection()[SIDE_OF[view.chosen_stack()].field]
+
+    def words() -> tuple[str, ...]:
+        return stop.words(shown, view.flows_of(shown, stack), lens_view.lens_of(shown, stack), position)
+
+    tour.tell(words, *stop.ringed(shown, stack, position))
 
 
 def ask(shown: Shown) -> Question | None:

@@ -13,14 +13,14 @@ from viz_transformer.checkpoint.contents import Summary
 from viz_transformer.checkpoint.recordings import RecordingSummary
 from viz_transformer.figures import labels
 from viz_transformer.model.instrument import Anatomy
-from viz_transformer.model.kinds import KINDS
+from viz_transformer.model.kinds import KINDS, SIDES, SideName
 from viz_transformer.sentences import shortened
 from viz_transformer.text.codec import AS_USUAL, both_of, joined
 from viz_transformer.ui.components.pictures import chip_rows, matrix, scrubber
 from viz_transformer.ui.components.pictures import slider as number_slider
 from viz_transformer.ui.components.pictures import whole as whole_picture
 from viz_transformer.ui.components.reveal import bring_into_view
-from viz_transformer.ui.frame import controls, frame, links, pictures, projector, questions, text
+from viz_transformer.ui.frame import controls, frame, links, pictures, projector, questions, text, tour
 from viz_transformer.ui.pages.run import answers, passing, recorded, what_view
 from viz_transformer.ui.pages.run.fields import FIELDS
 from viz_transformer.ui.pages.run.recorded import Recording
@@ -297,7 +297,6 @@ def show_whole(both: frame.Runs) -> None:
                 target_switch(both.a)
         if both.main.summary.snapshots():
             links.to("Models", "Rewind the training", model_tab="training")
-    links.tour()
     text.explained((WHOLE if both.main.ckpt.anatomy.writes else WHOLE_READ) + FROM_ZERO, NOT)
     say_remarks(both.main)
     scenes, along = whole_view.scenes(both), whole_view.together(both)
@@ -337,10 +336,18 @@ def show_map(both: frame.Runs) -> None:
         else:
             drawn = pictures.selected_map(both, key="run_matrix")
         links.from_cell(decoding=both.main.summary.anatomy.writes)
-        links.tour()
     ask(both, drawn if drawn is not None else pictures.asked_about(both))
     say_remarks(both.main)
     frame.stage(both, ("picture", "panel"))
+
+
+def tell(shown: Shown) -> None:
+    """What is read, where the tour begins here by itself; and its last stop, of a model that writes nothing."""
+    side: SideName = "source" if shown.trace.anatomy.has_encoder else "target"
+    position = state.selection()[SIDES[side].field]
+    tour.tell(lambda: first_stop.words(shown, side, position), ".st-key-run_strip >>> .row:first-child .chip", at=1)
+    if not shown.trace.anatomy.writes:
+        tour.tell(lambda: stop.made_of_text(shown), *stop.ringed(shown), at=len(tour.STOPS))
 
 
 def say_remarks(shown: Shown) -> None:
@@ -361,6 +368,7 @@ NO_TEXT = "A recording cannot read another text"
 OF_RECORDING = "Nothing can be written with it, so there are no steps."
 
 frame.title("Run")
+tour.offer()
 passing.page_begins()
 whole = FIELDS.now().run_view == "whole"
 summary = frame.selected()
@@ -402,7 +410,7 @@ if both is None and not isinstance(summary, str | RecordingSummary):
         with panel:
             site_controls(summary.anatomy)
 if both is not None:
-    from viz_transformer.ui.frame import steps
+    from viz_transformer.ui.frame import first_stop, steps
     from viz_transformer.ui.frame.judging import judgement
     from viz_transformer.ui.frame.strip import answer_text, round_trip_sentence
     from viz_transformer.ui.pages.run import (
@@ -412,6 +420,7 @@ if both is not None:
         reading_choices,
         reading_view,
         recording,
+        stop,
         whole_view,
     )
 
@@ -424,6 +433,7 @@ if both is not None:
     with strip:
         plays = not whole and projector.is_on()  # the map is a scene without the bars and their button
         frame.strip(both, by_step=whole, plays=plays)
+    tell(both.main)
     if given is not None and both.a.ckpt.anatomy.writes:
         with given:
             target_switch(both.a)

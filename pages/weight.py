@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 import streamlit as st
 
 from viz_transformer.model.instrument import NotTold
-from viz_transformer.ui.frame import frame, questions, text
+from viz_transformer.ui.frame import frame, questions, text, tour
 from viz_transformer.ui.session import state
 
 HOW = (
@@ -21,6 +23,11 @@ NOT = (
     " change of basis leaves every score as it is; what stays is W_Q and W_K together, and W_V and W_O together."
 )
 
+RINGED = (
+    ".st-key-weight_ladder [role=radiogroup] > :nth-child(n+8):nth-child(-n+12)",  # from the product to the weight
+    ".st-key-weight_row >>> .row .stage",
+    ".st-key-question",
+)
 OF_RECORDING = "Its queries, keys and values were not recorded, so no weight can be recomputed."
 
 frame.title("One weight")
@@ -29,7 +36,7 @@ strip = frame.place("strip")
 status = frame.status()
 both = frame.runs(status, recording=OF_RECORDING)
 
-from viz_transformer.ui.pages.weight import question, view, weight_difference
+from viz_transformer.ui.pages.weight import question, stop, view, weight_difference
 
 
 def show(both: frame.Runs) -> None:
@@ -37,13 +44,15 @@ def show(both: frame.Runs) -> None:
     view.choices(both)
     try:
         found = view.ladder_of(both)
-    except NotTold:
+    except NotTold as error:
+        tour.tell(partial(tour.untold, error), *RINGED)
         raise
     except ValueError as error:
         text.paragraph(f"{error}.", tone="bad")
         return
     shown = both.main
     questions.show(asked, question.question(shown, found))
+    tour.tell(lambda: stop.words(shown, found), *RINGED)
     with st.container(key="weight_row"):
         view.row(shown, found)
         view.cell_sentence(shown, found)

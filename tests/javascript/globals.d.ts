@@ -4,6 +4,7 @@ interface Window {
   vizTransformerDetails: unknown
   vizTransformerAhead: unknown
   vizTransformerEarly: unknown
+  vizTransformerTour: unknown
   vizTransformerTogether: unknown
   vizTransformerPulsed?: boolean
 }
@@ -11,6 +12,7 @@ declare var vizTransformerSelection: any
 declare var vizTransformerDetails: any
 declare var vizTransformerAhead: any
 declare var vizTransformerEarly: any
+declare var vizTransformerTour: any
 declare var vizTransformerTogether: any
 interface History {
   completesAddress?: boolean

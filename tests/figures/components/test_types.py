@@ -38,7 +38,7 @@ from viz_transformer.model.instrument import anatomy_of
 from viz_transformer.model.points import attention_sites
 from viz_transformer.running.decoding import decode
 from viz_transformer.running.strategies import Beam, Sampling
-from viz_transformer.ui.components import keys, saving
+from viz_transformer.ui.components import keys, saving, tour
 from viz_transformer.ui.components.ahead import Ahead, Paragraph, ahead_payload, caught_up_payload
 
 ROOT = Path(__file__).resolve().parents[3]
@@ -196,6 +196,20 @@ def _saving() -> Iterator[Any]:
     yield from sent
 
 
+def _tour() -> Iterator[Any]:
+    with pytest.MonkeyPatch.context() as patch:
+        sent: list[Any] = []
+        patch.setattr(tour, "_tour", lambda *, key, data, on_leave_change: sent.append(data))
+        given = {
+            "titles": ["one", "two"],
+            "sentences": ["a", "b"],
+            "ring": (".a >>> .b",),
+            "onward": "Next (2 of 2): two",
+        }
+        tour.tour_panel(number=1, **given, invited=True, on_leave=print)
+    yield from sent
+
+
 def _slider() -> Iterator[Any]:
     for value in (0.5, None):
         yield slider_data(value, "0.5", label="A number", least=-1.0, most=1.0, step=0.1, decimals=2)
@@ -228,6 +242,7 @@ WRITTEN: dict[str, Callable[[], Iterator[Any]]] = {
     "KeysData": _keys,
     "SavingData": _saving,
     "SliderData": _slider,
+    "TourData": _tour,
     "AheadHeader": _ahead,
 }
 

@@ -96,6 +96,10 @@ GROUPS = (
         ),
     ),
     (
+        "The run in five stops",
+        ((("←", "→"), "the stop before and the next; PgUp and PgDn too"), (("Esc",), "leave the tour")),
+    ),
+    (
         "Projector",
         (
             (("←", "→"), "previous and next step"),

@@ -44,13 +44,16 @@ def show(page: StreamlitPage, declare: Callable[[], None], files: Mapping[str, P
     """
     heading(page.title)
     declare()
-    from viz_transformer.ui.frame import frame, links
+    from viz_transformer.ui.frame import frame, links, tour
 
     frame.begin(files, page.title)
     frame.sidebar(page.title)
-    links.stop(page.title)
+    tour.begin(page.title)
+    stop = st.container(key="stop")  # in front of the page, so that the panel is the same one on the next page
     with frame.proved():
         page.run()
+    with stop:
+        tour.show()
     links.to_next(page.title)
     frame.end()
     st.session_state[SHOWN] = page.title

@@ -148,5 +148,9 @@
  * @typedef {{projector: boolean, scene: number, scenes: number, rows: ?[number, number], guide: [string, string][],
  *   groups: [string, [string[], string][]][]}} KeysData
  */
+/**
+ * @typedef {{number: number, titles: string[], sentences: string[], ring: string[], onward: string,
+ *   invited: boolean}} TourData
+ */
 
 export {}

@@ -173,9 +173,9 @@ def _lens_cell(shown: Shown, found: Lens, row: int, column: int, next_id: int | 
     ids, probs = found.top_ids[row, column].tolist(), found.top_probs[row, column].tolist()
     if ids[0] < 0:
         return "<td>–</td>" if found.stations[column] == OWN_STEP else "<td>not a number</td>"
-    best = ", ".join(f"{_vocabulary(shown)(i)} {labels.share(p)}" for i, p in zip(ids, probs, strict=True))
+    best = ", ".join(f"{names_of(shown)(i)} {labels.share(p)}" for i, p in zip(ids, probs, strict=True))
     bold = " vt-ly-written" if ids[0] == next_id else ""
-    token = html.escape(labels.shorten(_vocabulary(shown)(ids[0]), 14))
+    token = html.escape(labels.shorten(names_of(shown)(ids[0]), 14))
     kl = labels.number(float(found.divergence[row, column]), 2)
     return (
         f'<td class="vt-ly-cell{bold}" style="--p: {60 * probs[0]:.1f}%" title="{html.escape(best)}">'
@@ -188,7 +188,7 @@ def _short(probability: float) -> str:
     return ">0.99" if 0.995 <= probability < 1 else labels.number(probability, 2)
 
 
-def _vocabulary(shown: Shown) -> Callable[[int], str]:
+def names_of(shown: Shown) -> Callable[[int], str]:
     """Names of ids as the page shows them; numbers, where an encoder's output has no vocabulary of its own."""
     anatomy = shown.trace.anatomy
     codec = shown.ckpt.codecs.get("source" if anatomy.output == "masked token" else "target")
@@ -201,7 +201,7 @@ def _vocabulary(shown: Shown) -> Callable[[int], str]:
 
 def lens_table(shown: Shown, stack: StackName, found: Lens) -> pd.DataFrame:
     """A row for each token and station: the best token, the divergence, and where the written token stands."""
-    name = _vocabulary(shown)
+    name = names_of(shown)
     index = token_index(shown, stack)
     parts = []
     for column, station in enumerate(found.stations):

@@ -48,12 +48,16 @@ def settled(shown: Shown, found: Lens, position: int) -> Question | None:
     return Question(asks, f"From {stations[first]} on: {before} before it, {end} at the end{ties}.")
 
 
+def most_added(flows: Sequence[Flow], position: int) -> Flow | None:
+    """What the sub-layer did that added the largest share at this position; None where no share is a number."""
+    known = [flow for flow in flows if position < len(flow.share) and np.isfinite(flow.share[position])]
+    return max(known, key=lambda flow: float(flow.share[position]), default=None)
+
+
 def changed_most(shown: Shown, flows: Sequence[Flow], position: int) -> Question | None:
     """Which sub-layer of a stack added the largest share at this position."""
-    flows = [flow for flow in flows if position < len(flow.share) and np.isfinite(flow.share[position])]
-    if not flows:
+    if (most := most_added(flows, position)) is None:
         return None
-    most = max(flows, key=lambda flow: float(flow.share[position]))
     side = shown.trace.src_tokens if most.place.stack == "encoder" else shown.trace.tgt_tokens
     share = labels.share(float(most.share[position]), 2)
     return Question(

@@ -116,7 +116,7 @@ def fillings(shown: Shown) -> None:
         return
     if not fills_masks(shown.trace.anatomy):
         return
-    found, masked = _chosen(shown)
+    found, masked = chosen(shown)
     tokens = [*found.candidates]
     if found.hidden is not None and found.hidden.token_id not in {each.token_id for each in tokens}:
         tokens.append(found.hidden)
@@ -138,7 +138,7 @@ def fillings(shown: Shown) -> None:
     text.paragraph(_words(shown, found, masked))
 
 
-def _chosen(shown: Shown) -> tuple[Filling, bool]:
+def chosen(shown: Shown) -> tuple[Filling, bool]:
     """What is given out at the position that is chosen, and whether it is a mask."""
     codec, position = shown.ckpt.codec("source"), state.SHARED.now().i
     return filling(shown.trace, position, codec.names), position in masked_positions(shown.trace, codec.mask)
@@ -176,7 +176,7 @@ def question(shown: Shown) -> Question | None:
         return labels_view.question(shown)
     if not fills_masks(shown.trace.anatomy):
         return None
-    found, masked = _chosen(shown)
+    found, masked = chosen(shown)
     if not masked:
         return None
     best = found.candidates[0]

@@ -1,0 +1,251 @@
+"""The run in five stops in the browser: walked by click, by keys and by clicker; and where it begins by itself."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import pytest
+from browser.driving import BOX, address, expect_address, opened, tab_to
+from builders import saved, tiny_checkpoint
+from playwright.sync_api import Browser, Locator, Page, expect
+from served import ROOT, serving
+from tabs import FIRST_VISIT, SECONDS, tab
+from wording import wording
+
+PAGES = ("input", "attention", "weight", "layers", "decoding")
+PARTS = """() => {
+  const root = [...document.querySelectorAll(".st-key-stop *")].find((each) => each.shadowRoot)?.shadowRoot
+  const [panel, ring] = [".panel", ".ring"].map((part) => root?.querySelector(part))
+  const box = (part) => part?.matches(":popover-open") && part.style.visibility !== "hidden" &&
+    (({ left, top, right, bottom }) => [left, top, right, bottom])(part.getBoundingClientRect())
+  return { panel: box(panel) || null, ring: box(ring) || null, window: [innerWidth, innerHeight] }
+}"""
+APART = f"""() => {{
+  const {{ panel, ring, window: [wide, high] }} = ({PARTS})()
+  if (!panel || !ring) return false
+  const apart = panel[2] <= ring[0] || ring[2] <= panel[0] || panel[3] <= ring[1] || ring[3] <= panel[1]
+  const seen = ring[0] >= -8 && ring[1] >= 0 && ring[2] <= wide + 8 && ring[3] <= high
+  return apart && seen && panel[0] >= 0 && panel[1] >= 0 && panel[2] <= wide && panel[3] <= high
+}}"""
+
+
+def panel(page: Page) -> Locator:
+    return page.locator(".st-key-stop .panel")
+
+
+def expect_stop(page: Page, number: int) -> None:
+    """Wait until the panel of this stop has its words, and stands beside what has the ring."""
+    expect(panel(page)).to_contain_text(f"{number} of 5")
+    expect(panel(page)).not_to_contain_text(wording("the_next_stop_is_on_its_way"))
+    page.wait_for_function(APART, timeout=SECONDS)
+
+
+def expect_over(page: Page) -> None:
+    """Wait until neither panel nor ring is there."""
+    page.wait_for_function(
+        f"() => {{ const found = ({PARTS})(); return !found.panel && !found.ring }}", timeout=SECONDS
+    )
+
+
+@pytest.fixture(scope="session")
+def reader_server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    """The address of an app whose one model is an encoder alone."""
+    folder = tmp_path_factory.mktemp("readers")
+    saved(tiny_checkpoint("encoder-only"), folder / "reader")
+    script = ROOT / "tests" / "browser" / "serve.py"
+    with serving([sys.executable, str(script), str(folder)], folder / "app.log") as found:
+        yield found
+
+
+def walk_by_clicker(page: Page, *ends: str) -> None:
+    """From the first stop to the end, and once back."""
+    for number, path in enumerate((*PAGES[:-1], *ends), start=1):
+        page.wait_for_url(f"**/{path}?**", timeout=SECONDS)
+        expect_stop(page, number)
+        page.keyboard.press("PageDown")
+        if number == 2:
+            expect_stop(page, 3)
+            page.keyboard.press("PageUp")
+            expect_stop(page, 2)
+            page.keyboard.press("PageDown")
+    expect(page.locator("h1")).to_have_text("Run")
+    expect_over(page)
+    expect_address(page, stop=None)
+
+
+@pytest.mark.parametrize(
+    ("size", "fields"),
+    [
+        ((1280, 720), {"checkpoint": "numbers-any", "text": "42"}),
+        ((1280, 720), {"checkpoint": "numbers-any", "text": "42", "projector": "on"}),
+        ((900, 700), {"checkpoint": "shakespeare"}),
+        ((390, 844), {"checkpoint": "numbers-any", "text": "42"}),
+    ],
+    ids=["numbers", "projected", "shakespeare", "phone"],
+)
+def test_five_stops_are_walked_by_clicker_and_the_panel_covers_no_ring(app_server, browser, size, fields):
+    with opened(browser, app_server, "/input", stop="1", **fields) as page:
+        page.set_viewport_size({"width": size[0], "height": size[1]})
+        walk_by_clicker(page, "decoding")
+        assert address(page).get("projector") == fields.get("projector")
+
+
+def test_an_encoder_alone_is_walked_to_what_it_makes_of_the_text(reader_server, browser):
+    with opened(browser, reader_server, "/input", stop="1", checkpoint="reader", text="abc") as page:
+        walk_by_clicker(page, "")
+
+
+def test_the_tour_is_walked_by_keys_with_the_focus_on_what_leads_on(app_server, browser):
+    with opened(browser, app_server, run_view="whole", checkpoint="numbers-any", text="42") as page:
+        tab_to(page, page.locator(".st-key-tour a"))
+        page.keyboard.press("Enter")
+        expect_stop(page, 1)
+        onward = panel(page).get_by_role("button", name="Next (2 of 5): where it looks")
+        expect(onward).to_be_focused()
+        page.keyboard.press("Enter")
+        expect_stop(page, 2)
+        expect(panel(page).get_by_role("button", name="Next (3 of 5)")).to_be_focused()
+        page.keyboard.press("ArrowLeft")
+        expect_stop(page, 1)
+        page.keyboard.press("ArrowRight")
+        expect_stop(page, 2)
+        expect_address(page, stop=2, text="42")
+        page.keyboard.press("Escape")
+        expect_over(page)
+        expect_address(page, stop=None, text="42")
+        assert "/attention" in page.url
+        page.go_back()
+        expect_stop(page, 2)
+
+
+def test_the_tour_is_walked_by_clicks_and_left_by_one(app_server, browser):
+    with opened(browser, app_server, "/attention", stop="2", checkpoint="numbers-any", text="42") as page:
+        expect_stop(page, 2)
+        panel(page).get_by_role("button", name="Next (3 of 5)").click()
+        expect_stop(page, 3)
+        panel(page).get_by_role("button", name="Back").click()
+        expect_stop(page, 2)
+        stage = page.locator(".st-key-picture .matrix .stage")
+        stage.click(position={"x": 200, "y": 200})  # what has the ring is not dimmed, nor out of reach
+        expect_stop(page, 2)
+        place = "document.querySelector('.st-key-question').getBoundingClientRect().top"
+        at = f"{place} + document.querySelector('[data-testid=stMain]').scrollTop"
+        before = page.evaluate(at)
+        panel(page).get_by_role("button", name="Leave the tour").click()
+        expect_over(page)
+        expect_address(page, stop=None)
+        assert page.evaluate(at) == before
+
+
+def test_a_reader_hears_each_stop_and_print_has_none(app_server, browser):
+    with opened(browser, app_server, "/attention", stop="2", checkpoint="numbers-any", text="42") as page:
+        expect_stop(page, 2)
+        expect(page.locator(".st-key-stop [aria-live]")).to_contain_text("2 of 5: where it looks. While writing")
+        dialog = page.get_by_role("dialog", name="where it looks")
+        expect(dialog).to_have_attribute("aria-describedby", "words")
+        page.emulate_media(media="print")
+        expect(panel(page)).to_be_hidden()
+        page.emulate_media(media="screen")
+
+
+def test_the_ring_follows_what_it_is_around(app_server, browser):
+    around = f"""() => {{
+      const {{ ring }} = ({PARTS})()
+      const host = [...document.querySelectorAll(".st-key-picture *")].find((each) => each.shadowRoot)
+      const box = host.shadowRoot.querySelector(".matrix .stage").getBoundingClientRect()
+      const all = [box.left - ring[0], box.top - ring[1], ring[2] - box.right, ring[3] - box.bottom]
+      return all.every((far) => far >= 0 && far <= 4)
+    }}"""
+    with opened(browser, app_server, "/attention", stop="2", checkpoint="numbers-any", text="42") as page:
+        expect_stop(page, 2)
+        page.wait_for_function(around)
+        page.mouse.move(700, 500)
+        page.mouse.wheel(0, 120)
+        page.wait_for_timeout(300)
+        page.wait_for_function(around)
+        page.set_viewport_size({"width": 1000, "height": 800})
+        page.wait_for_function(around)
+
+
+# ---- where it begins by itself
+
+
+@contextmanager
+def first_visit(browser: Browser, server: str, query: str = "", **looks: Any) -> Iterator[Page]:
+    problems: list[str] = []
+    with tab(browser, problems, script=FIRST_VISIT, **looks) as page:
+        page.goto(f"{server}/{query}")
+        expect(page.locator(".vt-explained")).to_be_visible()
+        expect(page.locator("[data-test-script-state=running]")).to_have_count(0)
+        yield page
+        assert problems == []
+
+
+def expect_quiet(page: Page) -> None:
+    """The tour does not begin, also not a moment later."""
+    page.wait_for_timeout(1500)
+    expect_over(page)
+
+
+def test_the_tour_begins_by_itself_once_and_takes_no_focus(app_server, browser):
+    with first_visit(browser, app_server) as page:
+        expect_stop(page, 1)
+        assert page.evaluate("document.activeElement === document.body")
+        expect(panel(page)).to_contain_text("“2” is token 6 of 19 in the vocabulary")
+        assert "stop" not in address(page)
+        page.keyboard.press("PageDown")
+        page.wait_for_url("**/attention?**", timeout=SECONDS)
+        expect_stop(page, 2)
+        panel(page).get_by_role("button", name="Leave the tour").click()
+        expect_over(page)
+        page.goto(app_server)
+        expect(page.locator(".vt-explained")).to_be_visible()
+        expect_quiet(page)
+
+
+def test_whoever_begins_to_type_click_or_press_a_key_has_left_it_and_loses_nothing(app_server, browser):
+    for begin in ("type", "click", "key", "Escape"):
+        with first_visit(browser, app_server) as page:
+            expect_stop(page, 1)
+            if begin == "type":
+                page.locator(BOX).focus()
+                page.keyboard.type("7")
+                expect_over(page)
+                expect(page.locator(BOX)).to_have_value("29,284.307")
+                page.keyboard.press("Enter")
+                expect_address(page, text="29,284.307")
+            elif begin == "click":
+                page.get_by_test_id("stSidebarNavLink").filter(has_text="Layers").click()
+                expect(page.locator("h1")).to_have_text("Layers")
+            elif begin == "key":
+                page.keyboard.press("ArrowRight")
+                expect_address(page, t=1)
+            else:
+                page.keyboard.press("Escape")
+            expect_over(page)
+            assert page.evaluate("localStorage.getItem('vizTransformerTour')") == "over"
+
+
+def test_it_does_not_begin_with_an_address_without_motion_or_after_it_was_left(app_server, browser):
+    with first_visit(browser, app_server, "?text=42") as page:
+        expect_quiet(page)
+    with first_visit(browser, app_server, reduced_motion="reduce") as page:
+        expect_quiet(page)
+    with tab(browser, [], of="app") as page:
+        page.goto(app_server)
+        expect(page.locator(".vt-explained")).to_be_visible()
+        expect_quiet(page)
+
+
+def test_the_tour_is_offered_above_the_fold_beside_the_heading(app_server, browser):
+    for width, height in ((1280, 720), (900, 700), (390, 844)):
+        with opened(browser, app_server, run_view="whole", checkpoint="numbers-any", text="42") as page:
+            page.set_viewport_size({"width": width, "height": height})
+            boxes = [page.locator(each).bounding_box() for each in (".st-key-tour", "h1 span", ".st-key-question")]
+            offer, heading, question = (box for box in boxes if box is not None)
+            assert heading["x"] + heading["width"] <= offer["x"]
+            assert offer["y"] >= 0 and offer["y"] + offer["height"] <= question["y"] + 8
+            assert offer["x"] + offer["width"] <= width

@@ -1,0 +1,46 @@
+"""What Attention says at its stop of the tour: where the chosen head looked."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from viz_transformer.analysis.attention.maps import step_row
+from viz_transformer.model.kinds import KINDS, KindName
+from viz_transformer.numerals import percent
+from viz_transformer.ui.frame.maps import Picture
+from viz_transformer.ui.frame.questions import EVEN, open_cells, place_of, there, token_at, where
+from viz_transformer.ui.session.runs import Shown
+
+
+def words(
+    shown: Shown, picture: Picture, kind: KindName, layer: int, heads: tuple[int, ...] | str, position: int
+) -> tuple[str, ...]:
+    """The key with most of the chosen row's weight, and the next one; of a map that is not one head's weights, the
+    page's question and its answer."""
+    row = place_of(picture.rows, position)
+    if row is None:
+        return ("The chosen token is left out of this map.",)
+    values = picture.values[row].astype(np.float64)
+    free = open_cells(picture, row)
+    strange = there(picture, row) & ~np.isfinite(values)
+    plain = picture.quantity == "weight" and picture.bounded and picture.adds_up and picture.scale != "diverging"
+    if isinstance(heads, str) or len(heads) > 1 or not plain or strange.any() or not (values[free] > 0).any():
+        found = where(shown, picture, position, heads)
+        return () if found is None else (f"{found.asks} {found.answer}",)
+    step = position - step_row(shown.run, 0)
+    when = f"While reading {token_at(picture.rows.tokens, row)}"
+    if picture.writes is not None and 0 <= step < len(shown.run.steps) and not shown.run.steps[step].forced:
+        when = f"While writing {token_at(picture.writes, row)}"
+    who = f"head {heads[0]} of {KINDS[kind].stack} layer {layer}"
+    best, *others = np.argsort(np.where(free, -values, np.inf), kind="stable")[: max(1, int(free.sum()))]
+    key, share = token_at(picture.columns.tokens, int(best)), float(values[best])
+    if not others:
+        return (f"{when}, {who} could look at {key} alone, so that got {percent(share)} of its attention.",)
+    said = f"{when}, {who} put {percent(share)} of its attention on {key}."
+    if free.sum() > 2 and share < EVEN / free.sum():
+        said = (
+            f"{when}, {who} spread its attention almost evenly over all {int(free.sum()):,} tokens:"
+            f" most, {percent(share)}, went to {key}."
+        )
+    following = int(others[0])
+    return said, f"Next came {token_at(picture.columns.tokens, following)} with {percent(float(values[following]))}."
