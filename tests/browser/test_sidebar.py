@@ -1,4 +1,4 @@
-"""The sidebar fits the window: pages, model, its parts, and at the foot projector, help and theme, without a scroll bar."""
+"""The sidebar in a browser: it has no scroll bar of its own, and its last controls are in view in a low window."""
 
 from __future__ import annotations
 
