@@ -368,13 +368,13 @@ NO_TEXT = "A recording cannot read another text"
 OF_RECORDING = "Nothing can be written with it, so there are no steps."
 
 frame.title("Run")
-tour.offer()
 passing.page_begins()
 whole = FIELDS.now().run_view == "whole"
 summary = frame.selected()
 with st.container(horizontal=True, key="head"):
     if not isinstance(summary, str):
         what_view.show(summary, whole=whole)
+    tour.offer()
     status = frame.status()
 asked = questions.place()
 with st.container(key="inputs"):
