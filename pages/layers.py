@@ -11,29 +11,13 @@ from viz_transformer.ui.frame.questions import Question
 from viz_transformer.ui.session import state
 from viz_transformer.ui.session.runs import Shown
 
-HOW = (
-    "The line is the residual stream, one vector for each token; each sub-layer reads it and adds to it. In a pre-norm"
-    " model the stream adds up and only what a sub-layer reads is normalised; in a post-norm model the stream itself is"
-    " rescaled behind each sum. Share added compares lengths: 0 is nothing, 1/2 as long as what came in. A cosine near"
-    " 1 says that a sub-layer hardly turned the vector, but only beside its baseline: vectors of different tokens may"
-    " point the same way too (Ethayarajh 2019). A norm takes away the mean, divides, and then stretches each feature by"
-    " its gain and shifts it by its offset."
-)
-NOT = (
-    "A row of the lens is the answer if the model stopped there, which it never learned to do. A long vector is not an"
-    " important one: two sub-layers may cancel, and the next norm divides lengths away. Single features have no names;"
-    " a hidden unit that is silent in one text may speak in another."
-)
-
 frame.title("Layers")
 asked = questions.place()
 strip = frame.place("strip")
 status = frame.status()
 both = frame.runs(status)
 
-from viz_transformer.ui.pages.layers import experts_view, lens_view, question, recorded_view, stop, view
-
-WHOLE_LAYERS = "So whole layers stand here."
+from viz_transformer.ui.pages.layers import experts_view, lens_view, question, recorded_view, stop, view, words
 
 
 def show(both: frame.Runs) -> tuple[str, ...]:
@@ -47,7 +31,7 @@ def show(both: frame.Runs) -> tuple[str, ...]:
     tell(shown)
     why = view.not_told(shown)
     if why is not None:
-        recorded_view.whole_layers(shown, f"This model does not tell what each sub-layer adds: {why}. {WHOLE_LAYERS}")
+        recorded_view.whole_layers(shown, words.only_whole_layers(why))
     else:
         with st.container(key="layers_top"):
             left, right = st.columns([3, 7], gap="medium")
@@ -105,12 +89,12 @@ if both is not None:
     with strip:
         frame.strip(both)
     if both.main.recorded:
-        recorded_view.whole_layers(both.main, recorded_view.ONLY_WHOLE)
+        recorded_view.whole_layers(both.main, words.ONLY_WHOLE)
         questions.show(asked, recorded_view.ask(both.main))
         parts: tuple[str, ...] = ("layers_top", "layers_depth")
     else:
         parts = ("layers_top", "layers_depth", "layers_lens", *show(both))
     frame.say(status, *state.remarks())
     frame.stage(both, parts)
-text.explained(HOW, NOT)
+text.explained(words.HOW, words.NOT)
 del both  # these functions and what they may read are a circle: the run would stay until garbage is collected

@@ -33,14 +33,14 @@ def test_the_band_reaches_from_the_smallest_to_the_largest_of_all_tokens():
 
 def test_a_baseline_is_dotted_and_stands_in_the_legend_once():
     figure = draw()
-    (baseline,) = lines(figure, "random pairs")
+    (baseline,) = lines(figure, "baseline")
     np.testing.assert_allclose(baseline.y, 0.1)
     assert baseline.line.dash == "dot" and baseline.showlegend
     assert [line.name for line in figure.data if line.showlegend] == [
         "all tokens",
         "mean",
         "token 1: a",
-        "random pairs",
+        "baseline",
     ]
 
 

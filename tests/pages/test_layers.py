@@ -69,7 +69,7 @@ def test_the_table_has_what_the_sub_layer_read_added_and_left_by_token(app, bund
     opened(app, kind=kind, layer=site.split(".")[1], part=part)
     flow = next(flow for flow in flows(run.trace, site.split(".")[0]) if flow.place.site == site)
     head, *body = rows(app)
-    assert head[:7] == ["token", "came in", "read", "added", "share added", "left", "cosine"]
+    assert head[:7] == ["token", "before", "after norm", "added", "share added", "after", "cosine"]
     assert (head[-1] == "active units") is (part == "ffn")
     columns = list(zip(*body[:-2], strict=True))
     tokens = run.trace.src_tokens if kind == "encoder" else run.trace.tgt_tokens
@@ -77,13 +77,13 @@ def test_the_table_has_what_the_sub_layer_read_added_and_left_by_token(app, bund
     for column, name, digits in ((1, "came", 2), (2, "read", 2), (3, "added", 2), (4, "share", 3), (6, "cosine", 3)):
         assert list(columns[column]) == shown(getattr(flow, name), digits)
         assert body[-2][column] == labels.number(float(getattr(flow, name).mean()), digits)
-    assert body[-1][0] == "random pairs" and body[-1][6] == labels.number(flow.baseline, 3)
-    assert f"mean of {flow.pairs:,} pairs" in words(app)
+    assert body[-1][0] == "baseline" and body[-1][6] == labels.number(flow.baseline, 3)
+    assert f"averaged over {flow.pairs:,} pairs" in words(app)
 
 
 def test_a_post_norm_model_shows_the_sum_before_its_norm_and_says_why(at_the_zoo, zoo):
     opened(at_the_zoo, checkpoint="en-it-slips", text="bad", kind="cross", layer="1")
-    assert rows(at_the_zoo)[0] == ["token", "came in", "added", "share added", "sum", "left", "cosine"]
+    assert rows(at_the_zoo)[0] == ["token", "before", "added", "share added", "sum", "after", "cosine"]
     _, run = the_run(zoo, "bad", "en-it-slips")
     flow = flows(run.trace, "decoder")[4]
     own = int(flow.counted.sum())
@@ -143,7 +143,7 @@ def test_mean_and_variance_before_and_after_stand_by_token_with_gain_and_offset(
         assert [row[column] for row in body] == shown(values, 3)
     gains, offsets = figures(app)[-1]["data"]
     assert gains["customdata"] == shown(view.gain, 4) and offsets["customdata"] == shown(view.offset, 4)
-    assert wording("differs_from_the_recorded_one_by_at_most", f"{view.gap:.1e}") in words(app)
+    assert wording("matches_the_recorded_one_to_within", f"{view.gap:.1e}") in words(app)
     assert wording("norm_before_cross_attention_decoder_layer", 2) in words(app)
 
 
@@ -156,11 +156,11 @@ def test_a_norm_over_positions_says_that_all_share_one_mean(at_the_zoo):
 def test_the_final_norm_can_be_chosen_where_there_is_one(at_the_zoo):
     opened(at_the_zoo, checkpoint="numbers", text="7", kind="encoder", layer="0", part="final")
     assert wording("final_norm_of_the_encoder") in words(at_the_zoo)
-    assert "came in" not in rows(at_the_zoo)[0]
+    assert "after" not in rows(at_the_zoo)[0]
     opened(at_the_zoo, checkpoint="en-it-slips", text="bad", part="final")
     assert wording("has_no_final_norm_so_an_attention_is_shown", "en-it-slips") in words(at_the_zoo)
     assert at_the_zoo.session_state["selection"]["part"] == "attention"
-    assert "came in" in rows(at_the_zoo)[0]
+    assert "after" in rows(at_the_zoo)[0]
 
 
 # ---- along the stream
@@ -257,11 +257,11 @@ def test_of_a_large_vocabulary_the_lens_has_the_tokens_near_the_chosen_one_and_t
     opened(app, t="3")
     _, *body = rows(app, 1)
     assert [cells[0][0] for cells in body] == ["2", "3"]
-    assert f"Tokens 2 to 3 of {len(run.trace.tgt)} stand here" in words(app)
+    assert f"Showing tokens 2 to 3 of {len(run.trace.tgt)}:" in words(app)
     assert [line["station"] for line in saved_csv(app, downloads, "layers_lens")].count("layer 0") == len(run.trace.tgt)
     app.button(key="lens_all").click()
     again(app)
-    assert len(rows(app, 1)) == 1 + len(run.trace.tgt) and "stand here" not in words(app)
+    assert len(rows(app, 1)) == 1 + len(run.trace.tgt) and "Showing tokens" not in words(app)
     app.button(key="lens_near").click()
     assert len(rows(again(app), 1)) == 3
 
@@ -289,7 +289,7 @@ def test_the_tables_of_sub_layer_norm_and_stream_are_the_numbers_of_the_run(app,
     opened(app, kind="decoder", layer="0")
     found = flows(run.trace, "decoder")
     lines = saved_csv(app, downloads, "layers_flow")
-    assert [float(line["came in"]) for line in lines] == found[0].came.tolist()
+    assert [float(line["before"]) for line in lines] == found[0].came.tolist()
     lines = saved_csv(app, downloads, "layers_stream")
     assert [float(line["total"]) for line in lines] == np.concatenate([flow.total for flow in found]).tolist()
     lines = saved_csv(app, downloads, "layers_norm")

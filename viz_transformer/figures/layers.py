@@ -19,7 +19,7 @@ _PANEL, _BETWEEN, _TOP, _BOTTOM = 128, 38, 76, 50  # pixels
 _LEFT, _RIGHT = 58, 12
 _LEGEND = 26  # pixels from the upper edge: under the title, over the name of the first panel
 _LINE = 20  # pixels of a line of the legend
-_BASELINE = "random pairs"
+_BASELINE = "baseline"
 _MOST_NAMED = 16  # stations that carry a word each; with more only the layers are named
 
 

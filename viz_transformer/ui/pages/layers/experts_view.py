@@ -15,6 +15,7 @@ from viz_transformer.figures import labels
 from viz_transformer.numerals import significant
 from viz_transformer.sentences import listed
 from viz_transformer.ui.frame import pictures, text
+from viz_transformer.ui.pages.layers import words
 from viz_transformer.ui.pages.layers.layers_tables import chosen_token, token_index, token_name
 from viz_transformer.ui.session.kept import kept
 from viz_transformer.ui.session.runs import Shown
@@ -25,8 +26,8 @@ MOST = 16
 _NAMES: Mapping[Measure | None, str] = {"softmax": "probability", "sigmoid": "sigmoid", None: "softmax"}
 _WORKED_OUT: Mapping[Measure | None, str] = {
     "softmax": "the softmax of the router’s numbers over all {count} experts, computed here",
-    "sigmoid": "of each of the router’s numbers by itself, so that those of all {count} experts share no whole, worked"
-    " out here",
+    "sigmoid": "of each of the router’s numbers by itself, so that those of all {count} experts share no whole,"
+    " computed here",
     None: "of the router’s numbers over all {count} experts, computed here",
 }
 _MOST: Mapping[Measure | None, str] = {
@@ -81,11 +82,9 @@ def rule_in_words(found: Routing) -> str:
     """How the shares of this text follow from the router's numbers."""
     rule = found.rule
     if rule is None and not found.tells:
-        return "The shares are not the softmax of the numbers, and so few do not tell by which rule they follow"
+        return words.ROUTER_NONE
     if rule is None:
-        return (
-            "The shares follow from the numbers by a rule of this model’s own, not by their softmax or sigmoids alone"
-        )
+        return words.ROUTER_OWN
     times = "" if rule.factor == 1 else f"{significant(rule.factor, 6)} times "
     one, all_of = {
         "softmax": ("probability of its expert", "probabilities of the chosen experts"),

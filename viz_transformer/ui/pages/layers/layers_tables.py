@@ -16,12 +16,13 @@ from viz_transformer.model.kinds import SIDE_OF, StackName
 from viz_transformer.sentences import capitalised
 from viz_transformer.ui.frame import text
 from viz_transformer.ui.frame.frame import Runs
+from viz_transformer.ui.pages.layers import words
 from viz_transformer.ui.session import state
 from viz_transformer.ui.session.runs import Shown
 
 MOST_ROWS = 200
 LONGEST = 24
-RATIOS = ("share added", "changed", "cosine")
+RATIOS = (words.SHARE, words.CHANGED, words.COSINE)
 """Columns that have no number of a vector of zeros, or of two that have other features."""
 
 
@@ -98,9 +99,9 @@ def say_what_is_left_out(shown: Shown, stack: StackName, drawn: Sequence[int]) -
     padding = added_padding(tokens_of(shown.trace, stack))
     own = int((~padding).sum())
     if padding.any():
-        text.paragraph(f"{int(padding.sum())} positions of padding are left out; the table has them.")
+        text.paragraph(words.padding_left_out(int(padding.sum())))
     if own > len(drawn):
-        text.paragraph(f"The first {len(drawn)} of {own} tokens are shown; the table has all.")
+        text.paragraph(words.first_tokens(len(drawn), own))
 
 
 def flow_table(shown: Shown, stack: StackName, columns: Sequence[tuple[str, Any]]) -> pd.DataFrame:

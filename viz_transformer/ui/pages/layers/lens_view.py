@@ -22,6 +22,7 @@ from viz_transformer.figures import labels
 from viz_transformer.model.kinds import StackName, stacks_of
 from viz_transformer.ui.frame import pictures, text
 from viz_transformer.ui.frame.frame import Runs
+from viz_transformer.ui.pages.layers import words
 from viz_transformer.ui.pages.layers.fields import FIELDS
 from viz_transformer.ui.pages.layers.layers_tables import (
     chosen_token,
@@ -56,7 +57,7 @@ def _whole(shown: Shown, stack: StackName) -> Lens:
 
 
 def lens_panel(both: Runs) -> None:
-    """What the output layer would say of the stream behind each layer, or the sentence why there is no lens."""
+    """What the output layer would say of the stream after each layer, or the sentence why there is no lens."""
     shown = both.main
     anatomy = shown.trace.anatomy
     text.section(heading("logit lens", both))
@@ -89,17 +90,12 @@ def _which_rows(shown: Shown, stack: StackName, near: Lens) -> None:
         return
     if FIELDS.now().lens_rows == "all":
         back = {"lens_rows": "near"}
-        st.button(
-            "Only those near the chosen one", key="lens_near", type="tertiary", on_click=state.select, kwargs=back
-        )
+        st.button(words.ONLY_NEAR, key="lens_near", type="tertiary", on_click=state.select, kwargs=back)
         return
     first, last = near.rows[0], near.rows[-1]
-    which = f"Token {first} of" if first == last else f"Tokens {first} to {last} of"
+    which = f"token {first} of" if first == last else f"tokens {first} to {last} of"
     size = shown.trace["logits"].shape[-1]
-    text.paragraph(
-        f"{which} {count} stand here, because each is compared with {size:,} entries behind each layer; the table has"
-        " all."
-    )
+    text.paragraph(words.some_tokens(which, count, size))
     st.button(
         f"All {count} tokens", key="lens_all", type="tertiary", on_click=state.select, kwargs={"lens_rows": "all"}
     )
@@ -107,18 +103,14 @@ def _which_rows(shown: Shown, stack: StackName, near: Lens) -> None:
 
 def lens_words(shown: Shown, stack: StackName, found: Lens) -> str:
     """What stands in a cell, and whose logits the last columns are."""
-    bold = "Bold: it is the token that the row writes. " if stack == "decoder" else ""
     same = "exactly equal" if not found.gap else f"equal to within {found.gap:.1e}"
-    words = (
-        "In each cell the most probable token, its probability (also the shade), and the divergence"
-        f" KL({_final(found)} ‖ here) in nats. {bold}"
-    )
+    cell = words.lens_cell(_final(found), writes=stack == "decoder")
     if not _has_own(found):
-        return f"{words}The last column is the run's own logits; recomputed from the stream they are {same}."
+        return f"{cell} {words.last_column(same)}"
     rows = [at for step in shown.run.steps if (at := step.position - found.rows.start) in range(len(found.rows))]
     other = int((found.top_ids[rows, -1, 0] != found.top_ids[rows, -2, 0]).sum())
     return (
-        f"{words}The streams are those of the last pass, and so are the logits of {found.stations[-2].name}; recomputed"
+        f"{cell} The streams are those of the last pass, and so are the logits of {found.stations[-2].name}; recomputed"
         f" from the stream they are {same}. The run's own logits are those of the step that wrote the token,"
         f" in the last column: in {other} of {len(rows)} {'row' if len(rows) == 1 else 'rows'} another token is most"
         " probable there."

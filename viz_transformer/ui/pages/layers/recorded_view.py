@@ -16,6 +16,7 @@ from viz_transformer.figures.layers import Panel, stream_chart
 from viz_transformer.model.kinds import KINDS, SIDE_OF, StackName
 from viz_transformer.ui.frame import controls, frame, pictures, projector, text
 from viz_transformer.ui.frame.questions import Question, cited
+from viz_transformer.ui.pages.layers import words
 from viz_transformer.ui.pages.layers.layers_tables import (
     chosen_token,
     flow_table,
@@ -29,14 +30,6 @@ from viz_transformer.ui.session.runs import Shown
 
 PROJECTED = 1.4
 """By how much letters grow on a projector."""
-ONLY_WHOLE = (
-    "This is a recording: what a layer read and gave out was recorded, nothing between. So its sub-layers, its norms"
-    " and the logit lens are not here."
-)
-NO_LAYERS = (
-    "What layers read and gave out was not recorded: no layer of this {} is an entry of a list of modules, called once,"
-    " whose vectors are those of the tokens."
-)
 
 
 @kept(16)
@@ -57,7 +50,7 @@ def whole_layers(shown: Shown, why: str) -> None:
         text.paragraph(why)
         here = next((flow for flow in found if flow.layer == chosen.layer), None)
         if here is None:
-            text.paragraph(NO_LAYERS.format(stack) if not found else f"Layer {chosen.layer} was not recorded.")
+            text.paragraph(words.NO_LAYERS.format(stack) if not found else f"Layer {chosen.layer} was not recorded.")
         else:
             _by_token(shown, stack, here)
     if found:
@@ -75,32 +68,32 @@ def ask(shown: Shown) -> Question | None:
     most = min(found, key=lambda flow: float(flow.cosine[position]))
     return Question(
         f"Which layer of the {stack} turned {cited(token_name(shown, stack, position))} most?",
-        f"Layer {most.layer}: the cosine of what it read and what it gave out is"
+        f"Layer {most.layer}: the cosine between its input and its output is"
         f" {labels.number(float(most.cosine[position]), 3)}.",
     )
 
 
 def _columns(flow: LayerFlow) -> list[tuple[str, Any, int]]:
     return [
-        ("came in", flow.came, 2),
-        ("left", flow.left, 2),
-        ("changed", flow.changed, 2),
-        ("cosine", flow.cosine, 3),
+        (words.BEFORE, flow.came, 2),
+        (words.AFTER, flow.left, 2),
+        (words.CHANGED, flow.changed, 2),
+        (words.COSINE, flow.cosine, 3),
     ]
 
 
 def _by_token(shown: Shown, stack: StackName, flow: LayerFlow) -> None:
     title = f"{stack} layer {flow.layer}, the whole layer"
     text.section(title.capitalize())
-    text.paragraph("Columns: length of the vector; changed: the length of what left less what came in (derived).")
+    text.paragraph(words.COLUMNS_OF_A_LAYER)
     columns = _columns(flow)
-    foot = [("mean", [labels.number(float(values.mean()), digits) for _, values, digits in columns])]
+    foot = [(words.MEAN, [labels.number(float(values.mean()), digits) for _, values, digits in columns])]
     if flow.pairs:
-        foot.append(("random pairs", ["", "", "", labels.number(flow.baseline, 3)]))
+        foot.append((words.BASELINE, ["", "", "", labels.number(flow.baseline, 3)]))
     token_table(shown, stack, columns, foot=foot)
     pictures.table_button(
         lambda: flow_table(shown, stack, [(name, values) for name, values, _ in columns]),
-        note=f"{shown.caption(title)}. Lengths are Euclidean norms.",
+        note=f"{shown.caption(title)}. {words.LENGTHS}",
         name=labels.file_name(shown.summary.name, stack, str(flow.layer), "flow"),
         key="layers_flow",
     )
@@ -109,9 +102,9 @@ def _by_token(shown: Shown, stack: StackName, flow: LayerFlow) -> None:
 def _along(shown: Shown, stack: StackName, found: Sequence[LayerFlow], here: LayerFlow | None) -> None:
     token = chosen_token(stack)
     titles = {
-        "left": "length of what left",
+        "left": "length after the layer",
         "changed": "length of the change",
-        "cosine": "cosine of what came in and what went out",
+        "cosine": words.VECTOR_TURNED,
     }
     panels = []
     for name, title in titles.items():
@@ -121,7 +114,7 @@ def _along(shown: Shown, stack: StackName, found: Sequence[LayerFlow], here: Lay
             values = np.where(np.isfinite(values), values, np.nan)  # the table has what is infinite
             panels.append(Panel(title, values, (0, 1 if name == "cosine" else None), baseline))
     if not panels:
-        text.paragraph("None of these numbers is finite, so there is nothing to draw.")
+        text.paragraph(words.NOTHING_FINITE)
         return
     figure = stream_chart(
         panels,

@@ -18,6 +18,7 @@ from viz_transformer.numerals import significant
 from viz_transformer.ui.components.pictures import rail
 from viz_transformer.ui.frame import frame, pictures, projector, text
 from viz_transformer.ui.frame.frame import Runs
+from viz_transformer.ui.pages.layers import words
 from viz_transformer.ui.pages.layers.fields import FIELDS
 from viz_transformer.ui.pages.layers.layers_tables import (
     chosen_token,
@@ -36,9 +37,6 @@ _gain_chart = drawn(gain_chart)
 
 PROJECTED = 1.4
 """By how much letters grow on a projector."""
-SUM_IS_DRAWN = "the length of the stream is that of the sum in front of the norm"
-POST_NORM = f"Behind a post-norm lengths are nearly constant by construction, so {SUM_IS_DRAWN}."
-POST_NORM_OVER_POSITIONS = f"A norm over positions rescales the stream of the whole text at once: {SUM_IS_DRAWN}."
 
 
 # --- what is selected
@@ -54,7 +52,7 @@ def chosen_place(shown: Shown) -> sublayers.Place | None:
     chosen = state.SHARED.now()
     anatomy = shown.trace.anatomy
     if FIELDS.now().part == "final" and not anatomy.final_norm:
-        state.remark(f"{shown.summary.name} has no final norm, so an attention is shown.")
+        state.remark(words.no_final_norm(shown.summary.name))
         state.correct(part="attention")
     return sublayers.place_of(anatomy, chosen.kind, chosen.layer, FIELDS.now().part)
 
@@ -86,7 +84,7 @@ def model_rail(shown: Shown) -> None:
     anatomy = shown.trace.anatomy
     found = [flow for stack in stacks_of(anatomy) for flow in flows_of(shown, stack)]
     rail(rail_data(anatomy, {flow.place.site: mean(flow, flow.share) for flow in found}), key="layers_rail")
-    text.paragraph("Grey bar: share added, mean of all tokens.")
+    text.paragraph(words.GREY_BAR)
 
 
 def mean(flow: sublayers.Flow, values: Any) -> float:
@@ -109,54 +107,38 @@ def sublayer(both: Runs, place: sublayers.Place) -> None:
     flow = next(each for each in flows_of(shown, place.stack) if each.place == place)
     active = sublayers.activity(shown.trace, place) if place.part == "ffn" else None
     text.section(heading(place.title, both))
-    text.paragraph(_how_it_joins(place, shown.trace.anatomy.norm))
+    pre_norm = shown.trace.anatomy.norm == "pre"
+    text.paragraph(words.joins(sublayers.PART_NAMES[place.part], pre_norm=pre_norm, reads_memory=place.part == "cross"))
     columns = _flow_columns(flow, active, post=shown.trace.anatomy.norm == "post")
-    foot = [("mean", [labels.number(mean(flow, values), digits) for _, values, digits in columns])]
+    foot = [(words.MEAN, [labels.number(mean(flow, values), digits) for _, values, digits in columns])]
     if flow.pairs:
-        blank = [labels.number(flow.baseline, 3) if name == "cosine" else "" for name, _, _ in columns]
-        foot.append(("random pairs", blank))
+        blank = [labels.number(flow.baseline, 3) if name == words.COSINE else "" for name, _, _ in columns]
+        foot.append((words.BASELINE, blank))
     token_table(shown, place.stack, [(name, values, digits) for name, values, digits in columns], foot=foot)
     pictures.table_button(
         lambda: flow_table(shown, place.stack, [(name, values) for name, values, _ in columns]),
-        note=f"{shown.caption(place.title, rows=place.stack == 'decoder')}. Lengths are Euclidean norms.",
+        note=f"{shown.caption(place.title, rows=place.stack == 'decoder')}. {words.LENGTHS}",
         name=labels.file_name(shown.summary.name, place.short, "flow"),
         key="layers_flow",
     )
     if flow.pairs:
-        text.paragraph(
-            f"Baseline: cosine between the input at one token and the output at another, mean of"
-            f" {flow.pairs:,} pairs of this text (Ethayarajh 2019)."
-        )
+        text.paragraph(words.baseline(flow.pairs))
     if active is not None:
-        text.paragraph(
-            f"Of {active.units:,} hidden units {active.never:,} are active at no token of this text, {active.always:,}"
-            " at every token. Active: above 0 behind the activation."
-        )
-
-
-def _how_it_joins(place: sublayers.Place, norm: str) -> str:
-    """The sub-layer's formula, with its norm where this model has it."""
-    name = sublayers.PART_NAMES[place.part]
-    other = ", memory" if place.part == "cross" else ""
-    joins = (
-        f"Pre-norm: left = came in + {name}(norm(came in){other})"
-        if norm == "pre"
-        else f"Post-norm: left = norm(came in + {name}(came in{other}))"
-    )
-    return f"{joins}. Columns: length of the vector; share added = added / (came in + added)."
+        text.paragraph(words.active_units(active.units, active.never, active.always))
 
 
 def _flow_columns(flow: sublayers.Flow, active: sublayers.Activity | None, *, post: bool) -> list[tuple[str, Any, int]]:
-    """Names, values by token and digits; a post-norm sub-layer reads what came in, a pre-norm one leaves the sum."""
-    columns: list[tuple[str, Any, int]] = [("came in", flow.came, 2)]
+    """Names, values by token and digits; a post-norm sub-layer reads the stream itself, after a pre-norm the sum is the
+    stream."""
+    columns: list[tuple[str, Any, int]] = [(words.BEFORE, flow.came, 2)]
     if not post:
-        columns.append(("read", flow.read, 2))
-    columns += [("added", flow.added, 2), ("share added", flow.share, 3)]
+        columns.append((words.AFTER_NORM, flow.read, 2))
+    columns += [(words.ADDED, flow.added, 2), (words.SHARE, flow.share, 3)]
     if post:
-        columns.append(("sum", flow.total, 2))
-    columns += [("left", flow.left, 2), ("cosine", flow.cosine, 3)]
+        columns.append((words.SUM, flow.total, 2))
+    columns += [(words.AFTER, flow.left, 2), (words.COSINE, flow.cosine, 3)]
     if active is not None:
-        columns.append(("active units", active.share, 3))
+        columns.append((words.ACTIVE, active.share, 3))
     return columns
 
 
@@ -169,7 +151,7 @@ def norm_panel(both: Runs, place: sublayers.Place | None, stack: StackName) -> N
     trace, model = shown.trace, shown.ckpt.model
     view = sublayers.final_norm_view(trace, model, stack) if place is None else sublayers.norm_view(trace, model, place)
     text.section(heading(view.title, both))
-    text.paragraph(f"{view.formula}; ε = {significant(view.epsilon, 6)}. Variances here are divided by d_model.")
+    text.paragraph(words.norm_formula(view.formula, significant(view.epsilon, 6)))
     beside = place is not None and not projector.is_on()
     left, right = st.columns([5, 4], gap="medium") if beside else (st.container(), st.container())
     with left:
@@ -187,14 +169,8 @@ def norm_panel(both: Runs, place: sublayers.Place | None, stack: StackName) -> N
         caption = f"{shown.called}, {view.title}"
         frame.chart(figure, key="layers_gain", alt=alt, caption=caption, grows=PROJECTED)
     if view.whole_text:
-        text.paragraph(
-            f"One mean, {labels.number(float(view.mean[0]))}, and one divisor, {labels.number(float(view.scale[0]))},"
-            " for all positions of the text, padding included: each token's own mean and variance remain."
-        )
-    text.paragraph(
-        "Worked out again from the recorded mean and divisor with this gain and offset, the output differs from the"
-        f" recorded one by at most {view.gap:.1e}."
-    )
+        text.paragraph(words.whole_text_norm(*(labels.number(float(each[0])) for each in (view.mean, view.scale))))
+    text.paragraph(words.norm_checked(f"{view.gap:.1e}"))
 
 
 def norm_columns(view: sublayers.NormView) -> list[tuple[str, Any]]:
@@ -229,8 +205,8 @@ def along_the_stream(both: Runs, place: sublayers.Place | None) -> None:
     random = [np.nan, *(flow.baseline for flow in found)]
     panels = [
         panel("length of the stream", "total", came, (0, None)),
-        panel("share added", "share", nothing, (0, 1)),
-        panel("cosine of what came in and what went out", "cosine", nothing, (0, 1), random),
+        panel(words.SHARE, "share", nothing, (0, 1)),
+        panel(words.VECTOR_TURNED, "cosine", nothing, (0, 1), random),
     ]
     stations = [("input", ""), *((f"layer {flow.place.layer}", flow.place.part) for flow in found)]
     figure = _stream_chart(
@@ -258,7 +234,7 @@ def along_the_stream(both: Runs, place: sublayers.Place | None) -> None:
     if shown.trace.anatomy.norm == "post":
         own = shown.trace.anatomy.config
         over_positions = own is not None and own.norm_kind == "positions-and-features"
-        text.paragraph(POST_NORM_OVER_POSITIONS if over_positions else POST_NORM)
+        text.paragraph(words.POST_NORM_OVER_POSITIONS if over_positions else words.POST_NORM)
 
 
 def _other_flows(both: Runs, found: Sequence[sublayers.Flow], stack: StackName) -> tuple[sublayers.Flow, ...] | None:
@@ -268,7 +244,7 @@ def _other_flows(both: Runs, found: Sequence[sublayers.Flow], stack: StackName) 
     if stack in stacks_of(both.b.trace.anatomy) and not both.b.recorded:
         other = flows_of(both.b, stack)
         if [flow.place.site for flow in other] == [flow.place.site for flow in found]:
-            text.paragraph("The curves have the means of A and of B on one scale; tables and tokens are those of A.")
+            text.paragraph(words.BOTH_MEANS)
             return other
-    text.paragraph(f"A and B do not have the same sub-layers in the {stack}: everything here is of A.")
+    text.paragraph(words.other_sub_layers(stack))
     return None
