@@ -10,19 +10,6 @@ from viz_transformer.model.instrument import NotTold
 from viz_transformer.ui.frame import frame, questions, text, tour
 from viz_transformer.ui.session import state
 
-HOW = (
-    "On top stands one query against all keys: click a key, or a token above, and the ladder follows. Below it, one"
-    " line of the computation after the other, from the two tokens to the stream; the active line has its numbers at"
-    " the right. The products add up to the score; the score is divided, masked and brought to a share of the row. What"
-    " is computed here is float64 arithmetic on the recorded numbers; beside it stands what the run recorded in"
-    " float32, and their difference is rounding. The printed values recompute the cell: take the program along."
-)
-NOT = (
-    "A large weight on a tiny value moves nothing. Only differences within a row of scores mean anything: a number"
-    " added to all of them changes no weight. Single dimensions of query and key have no meaning of their own, since a"
-    " change of basis leaves every score as it is; what stays is W_Q and W_K together, and W_V and W_O together."
-)
-
 RINGED = (
     ".st-key-weight_ladder [role=radiogroup] > :nth-child(n+8):nth-child(-n+12)",  # from the product to the weight
     ".st-key-weight_row >>> .row .stage",
@@ -36,7 +23,7 @@ strip = frame.place("strip")
 status = frame.status()
 both = frame.runs(status, recording=OF_RECORDING)
 
-from viz_transformer.ui.pages.weight import question, stop, view, weight_difference
+from viz_transformer.ui.pages.weight import question, stop, view, weight_difference, words
 
 
 def show(both: frame.Runs) -> None:
@@ -82,5 +69,5 @@ if both is not None:
     frame.say(status, *state.remarks())
     difference = ("weight_difference",) if both.compared else ()
     frame.stage(both, ("weight_row", *difference, "weight_ladder", "weight_panel", "weight_torch"))
-text.explained(HOW, NOT)
+text.explained(words.HOW, words.NOT)
 del both  # these functions and what they may read are a circle: the run would stay until garbage is collected

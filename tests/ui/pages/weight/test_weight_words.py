@@ -11,14 +11,14 @@ from wording import wording
 from viz_transformer.analysis.weight import LINES
 from viz_transformer.analysis.weight.ladder import ladder
 from viz_transformer.analysis.weight.weight_numbers import Cell, parameters
-from viz_transformer.ui.pages.weight.weight_words import words
+from viz_transformer.ui.pages.weight.words import line_words
 
 
 def said(variant, kind="cross", **place):
     ckpt, run = run_of(variant)
     cell = Cell(**{"kind": kind, "layer": 1, "head": 1, "query": 2, "key": 1, **place})
     found = ladder(run, parameters(ckpt.model, kind, cell.layer), cell)
-    return found, {name: words(found, run.config, name) for name in LINES}
+    return found, {name: line_words(found, run.config, name) for name in LINES}
 
 
 @pytest.mark.parametrize("variant", VARIANTS)
@@ -27,7 +27,7 @@ def test_every_line_has_a_title_a_formula_a_result_and_a_sentence(variant):
     for cell in cells(run):
         found = ladder(run, parameters(ckpt.model, cell.kind, cell.layer), cell)
         for name in LINES:
-            line = words(found, run.config, name)
+            line = line_words(found, run.config, name)
             assert line.title and line.formula and line.result
             assert line.sentences and all(s[0].isupper() or s[0] in "-0123456789" for s in line.sentences)
             assert all(s.endswith(".") for s in line.sentences)
@@ -53,7 +53,7 @@ def test_numbers_that_are_not_finite_are_signs_of_mathematics():
     values = np.array([np.nan, np.inf, -np.inf, *line.vectors[2].values[3:]])
     vectors = (*line.vectors[:2], replace(line.vectors[2], values=values))
     lines = {**found.lines, "products": replace(line, scalars={"dot": np.nan}, vectors=vectors)}
-    equation = words(replace(found, lines=lines), run_of("pre-norm")[1].config, "products").equation
+    equation = line_words(replace(found, lines=lines), run_of("pre-norm")[1].config, "products").equation
     assert r"\text{not a number} + \infty + (-\infty)" in equation
 
 
@@ -82,7 +82,7 @@ def test_a_number_that_is_added_to_a_masked_score_is_shown_added_and_the_result_
     assert rf"\max s = {added}" in lines["softmax"].equation
     large = replace(found.lines["mask"], scalars={**found.lines["mask"].scalars, "s": 790.735, "seen": -999999232.0})
     changed = replace(found, lines={**found.lines, "mask": large})
-    assert words(changed, run_of("slips")[1].config, "mask").equation.endswith(r"}\ -999999232")
+    assert line_words(changed, run_of("slips")[1].config, "mask").equation.endswith(r"}\ -999999232")
     assert said("slips", "encoder", query=0, key=0)[1]["mask"].equation == ""  # an open cell: nothing is added
     assert said("-1e9", "decoder", query=1, key=3)[1]["mask"].formula.startswith(r"s \to -10^9\ ")
     assert said("-1e10", "decoder", query=1, key=3)[1]["mask"].formula.startswith(r"s \to -10^{10}\ ")

@@ -33,25 +33,16 @@ from viz_transformer.ui.components.pictures import row as draw
 from viz_transformer.ui.frame import controls, frame, maps, pictures, projector, text
 from viz_transformer.ui.frame.frame import Runs
 from viz_transformer.ui.frame.number_columns import number_column
+from viz_transformer.ui.pages.weight import words
 from viz_transformer.ui.pages.weight.fields import FIELDS
 from viz_transformer.ui.pages.weight.weight_difference import keys_of
-from viz_transformer.ui.pages.weight.weight_words import words
 from viz_transformer.ui.session import state
 from viz_transformer.ui.session.kept import kept
 from viz_transformer.ui.session.passes import has_own_rows
 from viz_transformer.ui.session.runs import Shown
 
-NO_FILE = (
-    "A trace holds no parameters. This model has no file of its own, it was made from its name: “Save the model” writes"
-    " its random parameters as one, in float32."
-)
 MOST_ON_A_PROJECTOR = 6
 """Rows of a table that a room reads at once."""
-BESIDE = {"weights": "Weights of the row", "out": "Output of the query"}
-_NOT_RECORDED = {
-    "products": "A run records no undivided score: the next line compares the divided one.",
-    "merge": "A run records no merged row: the next line compares what W_O makes of it.",
-}
 
 
 def choices(both: Runs) -> None:
@@ -67,11 +58,11 @@ def ladder_of(both: Runs) -> Ladder:
     """The ladder of the selected cell; what the page does not show of the selection is said."""
     heads = state.SHARED.now().heads
     if isinstance(heads, str):
-        state.remark(f"A {heads} of heads has no query and no key: head 0 is shown.")
+        state.remark(words.joined_heads(heads))
     elif len(heads) > 1:
-        state.remark(f"One head at a time has a weight: head {heads[0]} is shown.")
+        state.remark(words.several_heads(heads[0]))
     if both.difference:
-        state.remark("Below the row of A stands A − B; a difference has no ladder of its own, so all else is of A.")
+        state.remark(words.DIFFERENCE_IS_OF_THE_ROW)
     return _ladder(both.main, _cell())
 
 
@@ -113,7 +104,7 @@ def row(shown: Shown, found: Ladder) -> None:
     )
     asked = pictures.table(
         lambda: row_table(shown, found),
-        note=f"{caption}. Scores are computed in float64 from the recorded query and keys.",
+        note=f"{caption}. {words.SCORES_IN_FLOAT64}",
         name=name,
         key="weight_row_strips",
     )
@@ -145,12 +136,12 @@ def cell_sentence(shown: Shown, found: Ladder) -> None:
     weight = found.row.weights[cell.key]
     exact = str(weight)  # the fewest digits that give the same float32
     recorded = in_words(float(weight)) if 0 < abs(weight) < SMALL else exact
-    masked = "" if found.row.mask[cell.key] else " The cell is masked."
-    words = f"Query {cell.query} “{query}” gives key {cell.key} “{key}” the weight {recorded}.{masked}"
+    in_step = None
     if (own := own_weights(shown, cell)) is not None:
         in_step = "the key was not there yet" if own[cell.key] is None else f"it was {own[cell.key]}"
-        words += f" In the query's own step {in_step}."
-    text.paragraph(words, style="vt-cell", detail="" if recorded == exact else f"exactly {exact}")
+    query, key = f"{cell.query} “{query}”", f"{cell.key} “{key}”"
+    said = words.cell_sentence(query, key, recorded, masked=not found.row.mask[cell.key], in_own_step=in_step)
+    text.paragraph(said, style="vt-cell", detail="" if recorded == exact else f"exactly {exact}")
 
 
 def own_weights(shown: Shown, cell: Cell) -> list[np.float32 | None] | None:
@@ -169,16 +160,15 @@ def own_weights(shown: Shown, cell: Cell) -> list[np.float32 | None] | None:
 def verdict(found: Ladder) -> None:
     """Whether all lines give what was recorded; if not, which do not."""
     if wrong := [name for name, line in found.lines.items() if not line.agrees]:
-        text.paragraph(f"These lines do not give what was recorded: {', '.join(wrong)}.", tone="bad")
+        text.paragraph(words.disagree(", ".join(wrong)), tone="bad")
         return
     checks = sum(len(line.checks) for line in found.lines.values())
-    said = f"All {checks} comparisons of the ladder with the recorded run agree up to the rounding of float32."
-    text.paragraph(said, tone="ok")
+    text.paragraph(words.agree(checks), tone="ok")
 
 
 def ladder(shown: Shown, found: Ladder) -> None:
     """All lines as formulas with their results; a click, or an arrow key, makes another one active."""
-    lines = {name: words(found, shown.trace.config, name) for name in LINES}
+    lines = {name: words.line_words(found, shown.trace.config, name) for name in LINES}
     said = {name: f"${line.formula}$ :gray[{text.literal(line.result)}]" for name, line in lines.items()}
     st.radio(
         "Line",
@@ -193,7 +183,7 @@ def ladder(shown: Shown, found: Ladder) -> None:
 def line_panel(shown: Shown, found: Ladder) -> None:
     """The active line: what it does, its formula with the numbers, its picture, and the comparison with the record."""
     name = FIELDS.now().weight_line
-    line, said = found.lines[name], words(found, shown.trace.config, name)
+    line, said = found.lines[name], words.line_words(found, shown.trace.config, name)
     text.section(said.title)
     for sentence in said.sentences:
         text.paragraph(sentence)
@@ -221,8 +211,8 @@ def line_panel(shown: Shown, found: Ladder) -> None:
         st.html(text.table(shapes, style="vt-definitions vt-mono vt-shapes"))
     if line.checks:
         check_table(line.checks)
-    elif name in _NOT_RECORDED:
-        text.paragraph(_NOT_RECORDED[name])
+    elif name in words.NOT_RECORDED:
+        text.paragraph(words.NOT_RECORDED[name])
 
 
 def _picture(shown: Shown, found: Ladder, name: str) -> Figure | None:
@@ -279,7 +269,7 @@ def line_table(line: Line) -> pd.DataFrame:
 def check_table(checks: tuple[Check, ...]) -> None:
     """What was computed beside what was recorded, with the largest difference and the verdict."""
     head = ("", "computed", "recorded", "difference", "")
-    caption = "float64 beside the recorded float32"
+    caption = words.CHECKS_CAPTION
     st.html(text.table(map(_check_row, checks), head=head, style="vt-facts vt-compared", caption=caption))
 
 
@@ -296,12 +286,8 @@ def _check_row(check: Check) -> tuple[str, ...]:
 
 def python_panel(shown: Shown, found: Ladder) -> None:
     """The program, the two files that it reads, and what it prints."""
-    text.section("Copy as Python")
-    text.paragraph(
-        "This program reads the saved trace and the model's parameters and works the whole ladder out again, from the"
-        " two tokens to the stream, with numpy alone: without this app and without torch. It prints the digits that"
-        " stand below it and above in the ladder."
-    )
+    text.section(words.COPY)
+    text.paragraph(words.PROGRAM)
     trace, ckpt = shown.trace, shown.ckpt
     program = python_copy(trace, found.cell)
     files: tuple[tuple[str, Callable[[], bytes] | str, str, str], ...] = (
@@ -318,45 +304,36 @@ def python_panel(shown: Shown, found: Ladder) -> None:
             st.download_button(f"Save the {what}", data, name, kind, key=f"weight_{what}", on_click="ignore")
     text.paragraph(_whose_file(ckpt))
     st.code(program, language="python", height=420)
-    text.paragraph("It prints:")
+    text.paragraph(words.PRINTS)
     st.code(found.printed, language=None, height=420)
 
 
 def _whose_file(ckpt: Checkpoint) -> str:
     """What “Save the model” gives: the checkpoint's own file, or one that is written for a model without any."""
     if ckpt.path is None:
-        return NO_FILE
-    return (
-        f"A trace holds no parameters: “Save the model” copies the model's own file, {ckpt.path / WEIGHTS}. Put the"
-        " three files into one folder, or name them behind the program."
-    )
+        return words.NO_FILE
+    return words.model_file(str(ckpt.path / WEIGHTS))
 
 
 def torch_panel(shown: Shown, found: Ladder) -> None:
     """The same attention by nn.MultiheadAttention with the same weights, element by element."""
-    text.section("Beside nn.MultiheadAttention")
+    text.section(words.TORCH)
     cell = found.cell
     comparison = _torch(shown, cell.kind, cell.layer)
     if comparison.weights is None:
-        text.paragraph(f"There is nothing to compare with nn.MultiheadAttention: {comparison.reason}.")
+        text.paragraph(words.nothing_to_compare(comparison.reason))
         return
-    output = "" if comparison.out is None else f", output {_largest(comparison.out)}"
-    text.paragraph(
-        "A torch layer with this attention's W_Q, W_K, W_V and W_O reads the recorded input and mask. Largest"
-        f" difference in all heads, queries and keys: weights {_largest(comparison.weights)}{output}."
-    )
+    output = None if comparison.out is None else _largest(comparison.out)
+    text.paragraph(words.torch_differs(_largest(comparison.weights), output))
     if projector.is_on():
         _largest_beside_torch(torch_table(shown, found, comparison, "weights"))
         return
-    controls.buttons("Compared", BESIDE, "weight_beside", key="weight_beside", hidden=True)
+    controls.buttons("Compared", words.BESIDE, "weight_beside", key="weight_beside", hidden=True)
     if FIELDS.now().weight_beside == "out" and comparison.out is None:
-        text.paragraph(f"The output does not compare with nn.MultiheadAttention: {comparison.out_reason}.")
+        text.paragraph(words.output_does_not_compare(comparison.out_reason))
         return
     if not found.row.mask.any():
-        text.paragraph(
-            "This row may attend to nothing: torch gives NaN there, and this model what its mask fill says.",
-            tone="warning",
-        )
+        text.paragraph(words.NOTHING_ALLOWED, tone="warning")
     numbers = torch_table(shown, found, comparison, FIELDS.now().weight_beside)
     narrow = "masked" in numbers  # so many columns that each needs its width said, or numbers lose their first digits
     st.dataframe(
@@ -375,9 +352,7 @@ def torch_panel(shown: Shown, found: Ladder) -> None:
     )
     largest = numbers["difference"].abs().max()
     if largest == largest:
-        text.paragraph(
-            f"Largest difference in this table: {_gap(largest)}. Both are float32 arithmetic, in another order."
-        )
+        text.paragraph(words.table_differs(_gap(largest)))
 
 
 def _largest_beside_torch(numbers: pd.DataFrame) -> None:

@@ -1,4 +1,5 @@
-"""The ladder in words and formulas: what each line is called, its LaTeX, its result in short, and its sentences."""
+"""What the One weight page says, and the ladder in words and formulas: what each line is called, its LaTeX, its result
+in short, and its sentences."""
 
 from __future__ import annotations
 
@@ -13,9 +14,104 @@ from viz_transformer.analysis.weight.weight_numbers import Cell, Line
 from viz_transformer.model.config import ModelConfig
 from viz_transformer.numerals import in_words, share, significant
 
+HOW = (
+    "At the top is one query against all keys: click a key, or a token above, and the derivation follows. Below it"
+    " are the steps of the computation, from the two tokens to the residual stream; the active step has its numbers"
+    " on the right. The products add up to the score; the score is divided, masked and turned into a share of the"
+    " row by the softmax. The page computes in float64 from the recorded numbers and compares with what the run"
+    " recorded in float32: their difference is rounding. The printed values recompute the cell; take the program"
+    " with you."
+)
+NOT = (
+    "A large weight on a tiny value moves nothing. Only differences within a row of scores mean anything: a number"
+    " added to all of them changes no weight. Single dimensions of query and key have no meaning of their own, since"
+    " a change of basis leaves every score as it is; only W_Q and W_K together, and W_V and W_O together, are fixed."
+)
+NO_FILE = (
+    "A trace holds no parameters. This model has no file of its own (it was made from its name): “Save the model”"
+    " writes its random parameters as one, in float32."
+)
+BESIDE = {"weights": "Weights of the row", "out": "Output of the query"}
+NOT_RECORDED = {
+    "products": "A run does not record the score before it is divided: the next line compares the divided one.",
+    "merge": "A run does not record the merged row: the next line compares what W_O makes of it.",
+}
+DIFFERENCE_IS_OF_THE_ROW = (
+    "Below the row of A is A − B; a difference has no derivation of its own, so everything else is of A."
+)
+SCORES_IN_FLOAT64 = "Scores are computed in float64 from the recorded query and keys."
+COPY = "Copy as Python"
+PROGRAM = (
+    "This program reads the saved trace and the model’s parameters and recomputes everything from the two tokens to the"
+    " residual stream, with numpy alone: without this app and without torch. It prints the digits shown below it and"
+    " above."
+)
+PRINTS = "It prints:"
+TORCH = "Compared with nn.MultiheadAttention"
+NOTHING_ALLOWED = "This row may attend to nothing: torch gives NaN there, and this model what its mask fill says."
+CHECKS_CAPTION = "float64 next to the recorded float32"
+
+
+def joined_heads(word: str) -> str:
+    """What is shown where heads are joined."""
+    return f"A {word} of heads has no query and no key: head 0 is shown."
+
+
+def several_heads(first: int) -> str:
+    """What is shown where several heads are chosen."""
+    return f"One head at a time has a weight: head {first} is shown."
+
+
+def cell_sentence(query: str, key: str, weight: str, *, masked: bool, in_own_step: str | None) -> str:
+    """The cell with its weight; in_own_step: what it was in the query's own step, where that is another number."""
+    said = f"Query {query} gives key {key} the weight {weight}.{' The cell is masked.' if masked else ''}"
+    return said if in_own_step is None else f"{said} In the query's own step {in_own_step}."
+
+
+def disagree(lines: str) -> str:
+    """Which lines do not give what was recorded."""
+    return f"These lines do not give what was recorded: {lines}."
+
+
+def agree(checks: int) -> str:
+    """All lines give what was recorded."""
+    return f"All {checks} comparisons with the recorded run agree up to float32 rounding."
+
+
+def model_file(path: str) -> str:
+    """What “Save the model” gives of a model that has a file."""
+    return (
+        f"A trace holds no parameters: “Save the model” copies the model’s own file, {path}. Put the three files into"
+        " one folder, or name them after the program on the command line."
+    )
+
+
+def nothing_to_compare(reason: str) -> str:
+    """Why no torch layer is compared."""
+    return f"There is nothing to compare with nn.MultiheadAttention: {reason}."
+
+
+def output_does_not_compare(reason: str) -> str:
+    """Why only weights are compared with a torch layer."""
+    return f"The output does not compare with nn.MultiheadAttention: {reason}."
+
+
+def torch_differs(weights: str, output: str | None) -> str:
+    """How far a torch layer with the same parameters is from the run."""
+    also = "" if output is None else f", output {output}"
+    return (
+        "A torch layer with this attention’s W_Q, W_K, W_V and W_O reads the recorded input and mask. Largest"
+        f" difference over all heads, queries and keys: weights {weights}{also}."
+    )
+
+
+def table_differs(largest: str) -> str:
+    """The largest difference in the table of a torch layer."""
+    return f"Largest difference in this table: {largest}. Both are float32 arithmetic, in another order."
+
 
 @dataclass(frozen=True, kw_only=True)
-class Words:
+class LineWords:
     """One line in words. formula: LaTeX for the ladder; result: what it gave, in short; equation: LaTeX with this
     cell's numbers, "" where a picture says it better; sentences: what it does."""
 
@@ -26,7 +122,7 @@ class Words:
     sentences: tuple[str, ...] = ()
 
 
-def words(ladder: Ladder, config: ModelConfig, name: str) -> Words:
+def line_words(ladder: Ladder, config: ModelConfig, name: str) -> LineWords:
     """One line of the ladder in words."""
     return _WORDS[name](ladder.lines[name], ladder.cell, config)
 
@@ -54,13 +150,13 @@ def _read_symbol(cell: Cell) -> str:
     return "m" if cell.kind == "cross" else "n"
 
 
-def _token(line: Line, cell: Cell, config: ModelConfig) -> Words:
+def _token(line: Line, cell: Cell, config: ModelConfig) -> LineWords:
     positions, does = config.encoding.adds, config.encoding.does
     sentence = "Each token starts as its row of the embedding table, scaled"
     acting = f"positions {does} in self-attention, nothing is added here"
     without = acting if config.encoding.in_attention else "this model has no positions"
     sentence += ", plus the vector of its position." if positions else f"; {without}."
-    return Words(
+    return LineWords(
         title="Tokens and positions",
         formula="x^0 = e + p" if positions else "x^0 = e",
         result=f"query {cell.query}, key {cell.key}",
@@ -68,35 +164,35 @@ def _token(line: Line, cell: Cell, config: ModelConfig) -> Words:
     )
 
 
-def _stream(line: Line, cell: Cell, config: ModelConfig) -> Words:
+def _stream(line: Line, cell: Cell, config: ModelConfig) -> LineWords:
     if cell.kind == "cross":
         said = (
             f"The query is the decoder's stream in layer {cell.layer}, after its self-attention. Keys and values are"
             " made of the memory, the encoder's output: the same for every decoder layer."
         )
-        return Words(title="The stream and the memory", formula=r"x,\ m", result="query, key", sentences=(said,))
+        return LineWords(title="The stream and the memory", formula=r"x,\ m", result="query, key", sentences=(said,))
     if cell.layer == 0:
         said = f"In layer 0 the stream is still {'token plus position' if config.encoding.adds else 'the token alone'}."
-        return Words(title="The stream", formula="x = x^0", result="layer 0", sentences=(said,))
+        return LineWords(title="The stream", formula="x = x^0", result="layer 0", sentences=(said,))
     passed = "1 layer" if cell.layer == 1 else f"{cell.layer} layers"
-    said = f"The stream has passed {passed}: a position is no longer its token, it has seen its neighbours."
-    return Words(title="The stream", formula="x", result=f"after {passed}", sentences=(said,))
+    said = f"The stream has passed {passed}: a position is no longer its token alone, it has taken in its neighbours."
+    return LineWords(title="The stream", formula="x", result=f"after {passed}", sentences=(said,))
 
 
-def _norm(line: Line, cell: Cell, config: ModelConfig) -> Words:
+def _norm(line: Line, cell: Cell, config: ModelConfig) -> LineWords:
     if config.norm == "post":
-        said = "Post-norm: the sub-layer reads the stream as it is; the norm stands behind the sum, in the last line."
-        return Words(title="No norm here", formula="n = x", result="post-norm", sentences=(said,))
+        said = "Post-norm: the sub-layer reads the stream as it is; the norm comes after the sum, in the last line."
+        return LineWords(title="No norm here", formula="n = x", result="post-norm", sentences=(said,))
     mu, sigma = line.scalars["mu"], line.scalars["sigma"]
     over = {
         "layer": "Mean and scale are those of this position's features.",
         "bessel": "Mean and scale are those of this position's features, the deviation with Bessel's correction.",
-        "positions-and-features": "Mean and scale are taken over all positions and features together: a slip.",
+        "positions-and-features": "Mean and scale are taken over all positions and features together, which is a bug.",
     }[config.norm_kind]
     key = "The key's position has the same norm."
     if cell.kind == "cross":
-        key = f"The memory is read as it is{', behind the norm of the encoder' if config.final_norm else ''}."
-    return Words(
+        key = f"The memory is read as it is{', after the norm of the encoder' if config.final_norm else ''}."
+    return LineWords(
         title="Norm",
         formula=r"n = (x-\mu)/\sigma \cdot g + b",
         result=f"σ {significant(sigma)}",
@@ -105,7 +201,7 @@ def _norm(line: Line, cell: Cell, config: ModelConfig) -> Words:
     )
 
 
-def _maps(line: Line, cell: Cell, config: ModelConfig) -> Words:
+def _maps(line: Line, cell: Cell, config: ModelConfig) -> LineWords:
     size = config.head_dim
     first, last = cell.head * size, (cell.head + 1) * size - 1
     d, row = int(line.scalars["d"]), int(line.scalars["row"])
@@ -124,7 +220,7 @@ def _maps(line: Line, cell: Cell, config: ModelConfig) -> Words:
         f" for each dimension of the head. Dimension {d}, the one with the largest product, is row {row}."
     )
     note = config.encoding.told_placing().note
-    return Words(
+    return LineWords(
         title="Rows of W_Q and W_K",
         formula=rf"W_Q,\,W_K\,[{first}{{:}}{last}]",
         result=f"{size} × {config.d_model}",
@@ -133,7 +229,7 @@ def _maps(line: Line, cell: Cell, config: ModelConfig) -> Words:
     )
 
 
-def _shapes(line: Line, cell: Cell, config: ModelConfig) -> Words:
+def _shapes(line: Line, cell: Cell, config: ModelConfig) -> LineWords:
     cross = cell.kind == "cross"
     letter = "S" if cross or cell.kind == "encoder" else "T"
     count = 2 if cross else 3
@@ -145,7 +241,7 @@ def _shapes(line: Line, cell: Cell, config: ModelConfig) -> Words:
     more = (
         ("In cross-attention key and value can be made together; the query is made of another text.",) if cross else ()
     )
-    return Words(
+    return LineWords(
         title="Shapes, and the fused projection",
         formula=rf"[B,{letter},{count}D] \to [B,H,{letter},E]",
         result=f"{count * config.d_model} → {config.n_heads} × {config.head_dim}",
@@ -153,8 +249,8 @@ def _shapes(line: Line, cell: Cell, config: ModelConfig) -> Words:
     )
 
 
-def _projected(letter: str, title: str) -> Callable[[Line, Cell, ModelConfig], Words]:
-    def made(line: Line, cell: Cell, config: ModelConfig) -> Words:
+def _projected(letter: str, title: str) -> Callable[[Line, Cell, ModelConfig], LineWords]:
+    def made(line: Line, cell: Cell, config: ModelConfig) -> LineWords:
         large, is_query = letter.upper(), letter == "q"
         read, place = ("n", cell.query) if is_query else (_read_symbol(cell), cell.key)
         mapped = rf"W_{large}\,{read}" + (f" + b_{large}" if config.attention_bias else "")
@@ -165,16 +261,18 @@ def _projected(letter: str, title: str) -> Callable[[Line, Cell, ModelConfig], W
             mapped = rf"{told.formula.format(place=place)}\,({mapped})"
             said.append(told.sentence.format(place=place, size=config.head_dim))
         length = significant(line.scalars["norm"])
-        return Words(title=title, formula=f"{letter} = {mapped}", result=f"‖{letter}‖ {length}", sentences=tuple(said))
+        return LineWords(
+            title=title, formula=f"{letter} = {mapped}", result=f"‖{letter}‖ {length}", sentences=tuple(said)
+        )
 
     return made
 
 
-def _products(line: Line, cell: Cell, config: ModelConfig) -> Words:
+def _products(line: Line, cell: Cell, config: ModelConfig) -> LineWords:
     dot = line.scalars["dot"]
     values = line.vectors[2].values
     terms = " + ".join(_math(value, 4) for value in values[:3]) + (r" + \dots" if len(values) > 3 else "")
-    return Words(
+    return LineWords(
         title="Products that add up",
         formula=r"q \cdot k = \textstyle\sum_d q_d\,k_d",
         result=significant(dot),
@@ -186,7 +284,7 @@ def _products(line: Line, cell: Cell, config: ModelConfig) -> Words:
     )
 
 
-def _divisor(line: Line, cell: Cell, config: ModelConfig) -> Words:
+def _divisor(line: Line, cell: Cell, config: ModelConfig) -> LineWords:
     dot, divisor, s = (line.scalars[name] for name in ("dot", "divisor", "s"))
     formula, which = {
         "sqrt-head-dim": (rf"\sqrt{{{config.head_dim}}}", "the square root of head_dim"),
@@ -203,7 +301,7 @@ def _divisor(line: Line, cell: Cell, config: ModelConfig) -> Words:
         numbers = {name: digits(value) for name, value in line.scalars.items()}
         letter, added = " + b", f" + {_math(line.scalars['bias'])}"
         said += [sentence.format(**numbers) for sentence in told.sentences]
-    return Words(
+    return LineWords(
         title="Score",
         formula=rf"s = q\cdot k \,/\, {formula}{letter}",
         result=significant(s),
@@ -212,7 +310,7 @@ def _divisor(line: Line, cell: Cell, config: ModelConfig) -> Words:
     )
 
 
-def _mask(line: Line, cell: Cell, config: ModelConfig) -> Words:
+def _mask(line: Line, cell: Cell, config: ModelConfig) -> LineWords:
     is_open, fill = bool(line.scalars["open"]), FILLS[config.mask_fill]
     allowed, keys = int(line.scalars["allowed"]), int(line.scalars["keys"])
     verdict = "This cell is open." if is_open else "This cell is masked."
@@ -220,7 +318,7 @@ def _mask(line: Line, cell: Cell, config: ModelConfig) -> Words:
     if config.mask_fill == "added-1e9" and not is_open:
         s, seen = (_plain(line.scalars[name]) for name in ("s", "seen"))
         equation = rf"{s} + (-10^9)\ \xrightarrow{{\text{{float32}}}}\ {seen}"
-    return Words(
+    return LineWords(
         title="Mask",
         formula=rf"{fill.formula}\ \text{{where masked}}",
         result="open" if is_open else "masked",
@@ -233,16 +331,16 @@ def _mask(line: Line, cell: Cell, config: ModelConfig) -> Words:
     )
 
 
-def _softmax(line: Line, cell: Cell, config: ModelConfig) -> Words:
+def _softmax(line: Line, cell: Cell, config: ModelConfig) -> LineWords:
     largest, total = line.scalars["max"], line.scalars["total"]
-    return Words(
+    return LineWords(
         title="Softmax of the row",
         formula=r"w = e^{s-\max s} \,/\, \textstyle\sum_j e^{s_j-\max s}",
         result=f"Σ {share(line.scalars['sum'])}",
         equation=rf"\max s = {_plain(largest)},\quad \textstyle\sum_j e^{{s_j-\max s}} = {_plain(total)}",
         sentences=(
-            "A weight depends on every score of its row, and only on their differences: the largest is taken off first,"
-            " which changes nothing but keeps the exponentials small.",
+            "A weight depends on every score of its row, and only on their differences: the largest is subtracted"
+            " first, which changes nothing but keeps the exponentials small.",
             *_no_number(largest, total),
         ),
     )
@@ -254,22 +352,22 @@ def _no_number(largest: float, total: float) -> tuple[str, ...]:
         return ()
     if largest == -math.inf:
         return (
-            "Here every key is masked, so each score is −∞, and so is the largest of them: −∞ less −∞, and 0 divided by"
-            " 0, are not a number, and so is each weight of the row.",
+            "Here every key is masked, so each score is −∞, and so is the largest of them: −∞ minus −∞, and 0 divided"
+            " by 0, are not a number, and so is each weight of the row.",
         )
     return ("Here a score of the row is not a number, and so is the sum over all keys, and each weight of the row.",)
 
 
-def _weight(line: Line, cell: Cell, config: ModelConfig) -> Words:
+def _weight(line: Line, cell: Cell, config: ModelConfig) -> LineWords:
     w, even = line.scalars["w"], line.scalars["even"]
     rank = "" if w != w else f"Number {int(line.scalars['rank'])} of its row."
     beside = "The row may read no key."
     if w != w:
         beside = "It is not a number: the softmax of the row says why."
     elif even == even:
-        beside = f"An even head would give {in_words(even)} to each key that it may read; this is"
+        beside = f"A uniform head would give {in_words(even)} to each key that it may read; this is"
         beside += f" {in_words(w / even)} times as much."
-    return Words(
+    return LineWords(
         title="The weight",
         formula=rf"w_{{{cell.query},{cell.key}}}",
         result=in_words(w),
@@ -278,10 +376,10 @@ def _weight(line: Line, cell: Cell, config: ModelConfig) -> Words:
     )
 
 
-def _value(line: Line, cell: Cell, config: ModelConfig) -> Words:
+def _value(line: Line, cell: Cell, config: ModelConfig) -> LineWords:
     bias = " + b_V" if config.attention_bias else ""
     before, after = line.scalars["v_norm"], line.scalars["part_norm"]
-    return Words(
+    return LineWords(
         title="Weight times value",
         formula=rf"w\,v,\quad v = W_V\,{_read_symbol(cell)}{bias}",
         result=f"‖wv‖ {in_words(after)}",
@@ -292,9 +390,9 @@ def _value(line: Line, cell: Cell, config: ModelConfig) -> Words:
     )
 
 
-def _head(line: Line, cell: Cell, config: ModelConfig) -> Words:
+def _head(line: Line, cell: Cell, config: ModelConfig) -> LineWords:
     part, whole = line.scalars["part_norm"], line.scalars["norm"]
-    return Words(
+    return LineWords(
         title="The head's output",
         formula=r"o = \textstyle\sum_j w_j\,v_j",
         result=f"‖o‖ {significant(whole)}",
@@ -303,35 +401,35 @@ def _head(line: Line, cell: Cell, config: ModelConfig) -> Words:
     )
 
 
-def _merge(line: Line, cell: Cell, config: ModelConfig) -> Words:
+def _merge(line: Line, cell: Cell, config: ModelConfig) -> LineWords:
     row, slot = int(line.scalars["row"]), int(line.scalars["slot"])
     first, last = slot * config.head_dim, (slot + 1) * config.head_dim - 1
     lands = f"It lands in row {row}, features {first} to {last}."
     if config.merge == "raw-reshape":
-        return Words(
+        return LineWords(
             title="Merge: a raw reshape",
             formula=r"\lfloor (h\,T + t)/H \rfloor",
             result=f"row {row}, slot {slot}",
             equation=rf"(h\,T+t)\ \mathrm{{divmod}}\ H = ({row}, {slot})",
             sentences=(
                 "This model merges by a raw reshape: the numbers are read off head by head and cut into rows, so that"
-                " positions mix, a slip that it was trained with.",
+                " positions mix: a bug that it was trained with.",
                 lands,
                 *line.facts,
             ),
         )
-    return Words(
+    return LineWords(
         title="Merge",
         formula=rf"c = [\,o^0 | \dots | o^{{{config.n_heads - 1}}}\,]" if config.n_heads > 1 else "c = o^0",
         result=f"row {row}, slot {slot}",
-        sentences=(f"The heads of one position stand beside each other. {lands}",),
+        sentences=(f"The heads of one position are put side by side. {lands}",),
     )
 
 
-def _output(line: Line, cell: Cell, config: ModelConfig) -> Words:
+def _output(line: Line, cell: Cell, config: ModelConfig) -> LineWords:
     bias = " + b_O" if config.attention_bias else ""
     part, head, norm = (line.scalars[name] for name in ("part_norm", "head_norm", "norm"))
-    return Words(
+    return LineWords(
         title="W_O: back to the stream's features",
         formula=f"y = W_O\\,c{bias}",
         result=f"‖y‖ {significant(norm)}",
@@ -344,11 +442,11 @@ def _output(line: Line, cell: Cell, config: ModelConfig) -> Words:
     )
 
 
-def _residual(line: Line, cell: Cell, config: ModelConfig) -> Words:
+def _residual(line: Line, cell: Cell, config: ModelConfig) -> LineWords:
     x, y, total = (line.scalars[name] for name in ("x_norm", "y_norm", "sum_norm"))
     post = config.norm == "post"
     behind = "Post-norm: the sum then goes through the norm." if post else "The next sub-layer reads this stream."
-    return Words(
+    return LineWords(
         title="Into the stream",
         formula=r"\mathrm{norm}(x + y)" if post else "x + y",
         result=f"‖x+y‖ {significant(total)}",
@@ -358,7 +456,7 @@ def _residual(line: Line, cell: Cell, config: ModelConfig) -> Words:
     )
 
 
-_WORDS: Mapping[str, Callable[[Line, Cell, ModelConfig], Words]] = {
+_WORDS: Mapping[str, Callable[[Line, Cell, ModelConfig], LineWords]] = {
     "token": _token,
     "stream": _stream,
     "norm": _norm,
