@@ -41,6 +41,8 @@ from viz_transformer.ui.session.kept import kept
 from viz_transformer.ui.session.passes import has_own_rows
 from viz_transformer.ui.session.runs import Shown
 
+MAX_UNSCROLLED_ROWS = 14
+"""A table of no more rows is shown whole, not scrolled for the last of them."""
 MOST_ON_A_PROJECTOR = 6
 """Rows of a table that a room reads at once."""
 
@@ -338,7 +340,7 @@ def torch_panel(shown: Shown, found: Ladder) -> None:
     narrow = "masked" in numbers  # so many columns that each needs its width said, or numbers lose their first digits
     st.dataframe(
         numbers,
-        height=420,
+        height="content" if len(numbers) <= MAX_UNSCROLLED_ROWS else 420,
         key="weight_torch_table",
         column_config={
             **dict.fromkeys(

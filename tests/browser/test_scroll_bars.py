@@ -1,12 +1,20 @@
-"""The sidebar in a browser: it has no scroll bar of its own, and its last controls are in view in a low window."""
+"""One scroll bar: that of the page. The sidebar fits the window, and nothing on a page is scrolled for two rows."""
 
 from __future__ import annotations
 
 import pytest
-from browser.driving import opened
+from browser.driving import go_to, opened
 from browser.test_in_view import finished
+from browser.test_pages import PAGES
 from playwright.sync_api import expect
 
+HARDLY = 80
+"""Pixels: what scrolls for less would have had room on the page."""
+INSIDE = """(least) => [...document.querySelectorAll(".stMain *")].flatMap((part) => {
+  const hidden = part.scrollHeight - part.clientHeight
+  const scrolls = /auto|scroll/.test(getComputedStyle(part).overflowY) && part.clientHeight && hidden > 0
+  return scrolls && hidden < least ? [`${part.className} ${part.clientHeight} of ${part.scrollHeight}`] : []
+})"""
 FITS = "(sidebar) => [sidebar.scrollHeight - sidebar.clientHeight, sidebar.scrollWidth - sidebar.clientWidth]"
 
 
@@ -49,3 +57,13 @@ def test_the_map_of_the_model_is_drawn_anew_where_the_window_gets_lower(app_serv
             page.set_viewport_size({"width": 1280, "height": height})
             expect(plan).to_have_css("height", "142px" if height > 780 else "110px")
             expect(page.locator(".locator .wires")).to_have_attribute("height", "142" if height > 780 else "110")
+
+
+def test_nothing_is_scrolled_inside_a_page_for_two_rows(app_server, browser):
+    with opened(browser, app_server, "/", checkpoint="numbers-any", run_view="whole") as page:
+        page.set_viewport_size({"width": 1280, "height": 720})
+        for title, (_, there) in PAGES.items():
+            go_to(page, title)
+            expect(page.locator(there).first).to_be_visible()
+            finished(page)
+            assert page.evaluate(INSIDE, HARDLY) == [], title
