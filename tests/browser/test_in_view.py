@@ -134,6 +134,15 @@ def test_the_pin_leaves_the_room_to_the_chips(app_server, browser, width):
             )
 
 
+def test_the_scores_of_a_head_are_seen_whole_in_a_narrow_window(app_server, browser):
+    with opened(browser, app_server, "/attention", checkpoint="numbers-any", text="29,284.30") as page:
+        page.set_viewport_size({"width": 900, "height": 700})
+        finished(page)
+        page.evaluate(AT_REST)
+        table, place = box(page, ".st-key-scores table"), box(page, ".st-key-scores")
+        assert table["x"] + table["width"] <= place["x"] + place["width"] + 1
+
+
 def test_another_view_of_a_run_is_in_view_when_it_is_chosen(app_server, browser):
     with opened(browser, app_server, checkpoint="numbers-any", text="29,284.30", run_view="whole") as page:
         page.set_viewport_size({"width": 1280, "height": 720})

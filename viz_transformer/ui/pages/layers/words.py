@@ -32,7 +32,7 @@ CHANGED, ACTIVE, MEAN, BASELINE = "changed", "active units", "mean", "baseline"
 COLUMNS = f"Columns: length of the vector; {SHARE} = {ADDED} / ({BEFORE} + {ADDED})."
 COLUMNS_OF_A_LAYER = "Columns: length of the vector; changed: length of after minus before (derived)."
 LENGTHS = "Lengths are Euclidean norms."
-GREY_BAR = "Grey bar: share added, averaged over the tokens."
+GREY_BAR = "Grey bar: mean share added."
 VECTOR_TURNED = "cosine between before and after"
 
 # ---- sentences
