@@ -1,0 +1,48 @@
+"""On a telephone nothing that one needs is cut, and no page is wider than the screen."""
+
+from __future__ import annotations
+
+import pytest
+from browser.driving import opened
+from browser.test_in_view import finished
+from browser.test_pages import PAGES
+from playwright.sync_api import Locator, Page, expect
+
+SIZES = [(390, 844), (360, 740)]
+
+
+def whole(page: Page, part: Locator) -> bool:
+    """Whether a part has its place between the edges of the screen, whatever is above or below it."""
+    part.scroll_into_view_if_needed()
+    place = part.bounding_box()
+    size = page.viewport_size
+    assert place is not None and size is not None, part
+    return place["x"] >= 0 and place["x"] + place["width"] <= size["width"]
+
+
+@pytest.mark.parametrize(("width", "height"), SIZES)
+def test_all_of_run_can_be_used_on_a_telephone(app_server, browser, width, height):
+    with opened(browser, app_server, "/", run_view="whole", checkpoint="numbers-any", text="29,284.30") as page:
+        page.set_viewport_size({"width": width, "height": height})
+        finished(page)
+        box = page.locator(".st-key-run_text textarea")
+        examples = page.locator(".st-key-run_example button").all()
+        tools = [page.get_by_role("button", name=name).first for name in ("Play the steps", "Next step", "Pin as B")]
+        slider = page.get_by_role("slider", name="A number")
+        why = page.get_by_role("link", name="Why this weight?")
+        assert len(examples) == 5
+        for part in (box, *examples, slider, *tools, why, page.get_by_role("button", name="Head 3")):
+            assert whole(page, part), part
+        assert box.evaluate("(box) => box.scrollWidth - box.clientWidth") == 0
+        page.get_by_test_id("stExpandSidebarButton").click()
+        expect(page.locator(".st-key-sidebar_model")).to_be_in_viewport(ratio=1)
+
+
+@pytest.mark.parametrize(("width", "height"), SIZES)
+def test_no_page_is_wider_than_a_telephone(app_server, browser, width, height):
+    with opened(browser, app_server, "/input", checkpoint="numbers-any") as page:
+        page.set_viewport_size({"width": width, "height": height})
+        for path, _ in PAGES.values():
+            page.goto(f"{app_server}/{path}")
+            finished(page)
+            assert page.locator(".stMain").evaluate("(main) => main.scrollWidth - main.clientWidth") == 0, path
