@@ -10,6 +10,7 @@ from viz_transformer.ui.frame import frame, links, projector, questions, text, t
 from viz_transformer.ui.session import state
 
 RINGED = (".st-key-panel >>> .scrubber", ".st-key-panel >>> .scrubber .stage", ".st-key-question")
+SCENES = ("panel", "decoding_looked", "decoding_growing", "decoding_below")
 OF_RECORDING = "Nothing can be decoded with it."
 
 frame.title("Decoding")
@@ -79,20 +80,25 @@ elif not both.main.ckpt.anatomy.writes:
         frame.strip(both)
     frame.say(status, *state.remarks(), frame.only_reads(both.main.summary))
 else:
-    at = state.SHARED.now().t
-    beside = both.beside and both.b is not None
-    questions.show(asked, question.compared(both.a, both.b, at) if beside else question.question(both.main, at))
+    at = state.SHARED.now().t or 0
     tour.tell(partial(stop.words, both.main, at), *RINGED)
-    with strip:
-        frame.strip(both, by_step=True, plays=projector.is_on())  # a scene may be without the button beside the bars
     # On a projector the step and the tab below it are scenes of one page.
     tab = FIELDS.now().dec_tab
+    if projector.is_on():
+        below = projector.scene(SCENES) == SCENES.index("decoding_below")
+        tab = "step" if not below else "branches" if tab == "step" else tab
+    if tab == "step" and both.beside and both.b is not None:
+        questions.show(asked, question.compared(both.a, both.b, at))
+    elif tab != "score":
+        questions.show(asked, question.of_tab(tab, both.main, at))
+    with strip:
+        frame.strip(both, by_step=True, plays=projector.is_on())  # a scene may be without the button beside the bars
     if tab == "step" or projector.is_on():
         the_step(both)
     if tab != "step" or projector.is_on():
-        view.below(both)
+        view.below(both, lambda found: questions.show(asked, found) if tab == "score" else None)
     remarks = [*state.remarks(), *view.unread(both.main)]
     frame.say(status, *remarks)
-    frame.stage(both, ("panel", "decoding_looked", "decoding_growing", "decoding_below"))
+    frame.stage(both, SCENES)
 text.explained(words.HOW, words.NOT)
 del both  # these functions and what they may read are a circle: the run would stay until garbage is collected

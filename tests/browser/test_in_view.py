@@ -453,3 +453,16 @@ def test_in_a_narrow_window_the_box_is_long_for_a_sentence_and_examples_are_seen
             "(all) => all.map((each) => each.getBoundingClientRect().left)"
         )
         assert sum(left + 12 < pills["x"] + pills["width"] for left in buttons) >= in_sight
+
+
+def test_what_a_topic_of_positions_changes_is_in_view_once_it_is_chosen(app_server, browser):
+    with opened(browser, app_server, "/positions", checkpoint="numbers", text="29,284.30") as page:
+        page.set_viewport_size({"width": 1280, "height": 720})
+        finished(page)
+        page.get_by_role("radio", name="Shift as rotation").click()
+        page.locator(".st-key-pos_turned .js-plotly-plot").wait_for()
+        finished(page)
+        page.wait_for_function("document.querySelector('[data-testid=stMain]').scrollTop > 0")
+        bar, drawn = box(page, ".st-key-pos_topics"), box(page, ".st-key-pos_turned .js-plotly-plot")
+        assert 0 <= bar["y"] < drawn["y"] and drawn["y"] + drawn["height"] <= 720
+        expect(page.locator(".st-key-question")).to_contain_text("Can one matrix move every row by one position? Yes")

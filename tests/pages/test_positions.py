@@ -4,15 +4,16 @@ import re
 import numpy as np
 import pytest
 from builders import SPECIALS, saved, tiny_checkpoint
-from page_driver import again, figures, markup, numbers, opener, select, stale, table_rows, words
+from page_driver import again, figures, goes_to, markup, numbers, opener, select, stale, table_rows, words
 from wording import wording
 
 from viz_transformer import numerals
-from viz_transformer.analysis.positions.orders import two_orders
-from viz_transformer.analysis.positions.table import derivation, own_table, rotation
+from viz_transformer.analysis.positions.orders import removable, two_orders
+from viz_transformer.analysis.positions.table import derivation, movement, own_table, products, rotation
 from viz_transformer.checkpoint import load
 from viz_transformer.text import Characters, Codec, Vocabulary
 from viz_transformer.ui.pages.positions import orders_view, position_topics, view
+from viz_transformer.ui.pages.positions import words as page_words
 
 opened = opener("positions")
 KINDS = {
@@ -169,11 +170,48 @@ def test_picked_dimensions_are_curves(app):
 
 
 @pytest.mark.parametrize("text", ["7", "7" * 46, "🙂🙂", "x<b>y"])
-@pytest.mark.parametrize("topic", [*position_topics.TOPICS])
+@pytest.mark.parametrize("topic", [*page_words.TOPICS])
 def test_every_topic_is_there_for_one_token_the_maximum_and_unknown_text(app, text, topic):
     opened(app, text=text, pos_topic=topic)
     assert len(figures(app)) >= 2
     assert "<b>y" not in markup(app)
+
+
+def test_each_topic_has_its_own_question_with_the_numbers_of_the_run(app, models):
+    opened(app, text="12.5", pos_shift="3")
+    asked = {topic: words(goes_to(app, pos_topic=topic)) for topic in page_words.TOPICS}
+    ckpt = load(app.session_state["selection"]["checkpoint"])
+    table = own_table(ckpt.model, "encoder")
+    derived = derivation(*table.shape, doubled=False)
+    assert "What tells the encoder that" in asked["steps"]
+    gap = numerals.scientific(products(table, 0, derived.frequency).error)
+    assert (
+        f"Does the product of two rows know only their distance? Yes: over all pairs it differs by at most {gap}"
+        in (asked["distance"])
+    )
+    gap = numerals.scientific(rotation(table, derived.frequency, 3).error)
+    said = "Can one matrix move every row by 3 positions? Yes, a rotation of each pair: the largest difference from"
+    assert f"{said} the table is {gap}." in asked["shift"]
+    slow = movement(derived).below_one_turn
+    assert "How fast do the dimensions turn? Once in 6.28 to " in asked["waves"]
+    assert f"; {slow} of {table.shape[1]} not even once over {len(table)}." in asked["waves"]
+    changes = two_orders(ckpt, "12.5", "5.21", removable(ckpt.model.config)[0])
+    assert "Does the model notice another order? Yes: with positions a logit changes by up to " in asked["orders"]
+    assert f"without them by {orders_view.number(changes.without.change)}" in asked["orders"]
+
+
+def test_a_learned_table_answers_no_where_a_formula_says_yes(among):
+    opened(among, checkpoint="learned", text="abc", pos_topic="distance")
+    assert "know only their distance? No: pairs at the same distance differ by up to " in words(among)
+    assert "Not here: this table has no frequencies" in words(goes_to(among, pos_topic="shift"))
+
+
+def test_a_topic_that_is_chosen_is_brought_into_view_and_one_of_the_address_is_not(app):
+    opened(app, text="7", pos_topic="waves")
+    assert position_topics.SWITCHED not in app.session_state
+    app.button_group(key="pos_topic").set_value("distance").run()
+    app.button_group(key="pos_topic").set_value("shift").run()
+    assert not app.exception and app.session_state[position_topics.SWITCHED] == 2
 
 
 def test_an_empty_text_is_said(app):
@@ -244,7 +282,7 @@ def test_a_formula_can_be_looked_at_beside_a_learned_table(among):
     ],
 )
 def test_a_model_without_positions_says_what_that_means(among, name, text, sentence):
-    for topic in position_topics.TOPICS:
+    for topic in page_words.TOPICS:
         opened(among, checkpoint=name, text=text, pos_topic=topic)
         assert f"{name} adds no positions. {sentence}" in words(among)
     assert wording("this_model_adds_no_positions_there_is_nothing_to_leave") in words(among)

@@ -12,6 +12,8 @@ import torch
 from builders import tiny_checkpoint
 
 from viz_transformer import decode, load
+from viz_transformer.analysis.decoding.caching import cache_of_run
+from viz_transformer.analysis.decoding.doubt import most_doubtful
 from viz_transformer.analysis.layers.lens import lens
 from viz_transformer.analysis.layers.sublayers import flows
 from viz_transformer.analysis.masks.parts import Change, parts_of
@@ -25,7 +27,8 @@ from viz_transformer.analysis.weight.ladder import ladder
 from viz_transformer.analysis.weight.weight_numbers import Cell, parameters
 from viz_transformer.checkpoint.contents import list_checkpoints
 from viz_transformer.checkpoint.store import expected_shapes
-from viz_transformer.numerals import in_words
+from viz_transformer.numerals import in_words, number
+from viz_transformer.running.strategies import Beam
 from viz_transformer.ui.frame import maps, questions
 from viz_transformer.ui.pages.decoding import question as of_decoding
 from viz_transformer.ui.pages.input import question as of_input
@@ -39,6 +42,7 @@ from viz_transformer.ui.pages.run import question as of_run
 from viz_transformer.ui.pages.run.recorded import FILE, Recording
 from viz_transformer.ui.pages.tensors import question as of_tensors
 from viz_transformer.ui.pages.weight import question as of_weight
+from viz_transformer.ui.session.how import Branch
 from viz_transformer.ui.session.runs import Shown
 
 CHOSEN = {"kind": "cross", "layer": 1, "heads": (2,), "options": ()}
@@ -200,6 +204,55 @@ def test_decoding_and_layers_say_which_tokens_are_as_probable() -> None:
     share = percentage(ckpt.model.output.bias.softmax(dim=0)[7].item())
     answer = of_decoding.question(shown_of(ckpt, "abc", max_steps=1), 0).answer
     assert answer.startswith(f"“{v7}” has {share}, as probable as “{v8}”, then “{ckpt.codec('target').names[19]}” ")
+
+
+def test_decoding_asks_by_its_tab_which_branches_there_are_or_where_one_could_leave() -> None:
+    shown = shown_of(tiny_checkpoint(), "abc", max_steps=5)
+    step = shown.run.steps[most_doubtful(shown.run.steps)]
+    first, second = step.candidates[:2]
+    assert of_decoding.branches(shown, ()).answer == (
+        f"None yet. The model is least sure at step {step.index + 1}:"
+        f" “{first.token}” {percentage(math.exp(first.log_prob))} or"
+        f" “{second.token}” {percentage(math.exp(second.log_prob))}."
+    )
+    grown = (Branch(0, 2, (6,), "one"), Branch(1, 4, (7,), "<b>"))
+    assert of_decoding.branches(shown, grown).answer == "2 branches: “one” from step 3, “<b>” from step 5."
+
+
+def test_decoding_asks_of_a_beam_which_hypothesis_won_and_by_how_much() -> None:
+    shown = shown_of(tiny_checkpoint(), "abc", strategy=Beam(3), max_steps=6)
+    tree = shown.run.tree
+    assert tree is not None
+    rivals = sorted((node for node in tree.nodes if node.fate == "stopped"), key=lambda node: -node.score)
+    asked, (won, second, *_) = of_decoding.tree(shown), rivals
+    assert not tree.finished and won.index == tree.answer
+    assert asked.asks == f"Which of {len(rivals)} hypotheses won?"
+    assert f"score {number(won.score, 2)}; the next has {number(second.score, 2)}." in asked.answer
+    assert of_decoding.tree(shown_of(tiny_checkpoint(), "abc", max_steps=2)).answer == (
+        "There was no beam search: the strategy is greedy."
+    )
+
+
+def test_decoding_asks_what_the_cache_saved() -> None:
+    shown = shown_of(tiny_checkpoint(), "abc", max_steps=5)
+    steps = cache_of_run(shown.run)
+    ours, whole = sum(step.cached.total for step in steps), sum(step.whole.total for step in steps)
+    answer = of_decoding.cache(shown).answer
+    assert answer == (f"{percentage(1 - ours / whole)} of the decoder’s multiply-adds: {ours:,} instead of {whole:,}.")
+    assert of_decoding.cache(shown_of(tiny_checkpoint(merge="raw-reshape"), "abc", max_steps=3)).answer.startswith(
+        "Nothing: this run has no cache"
+    )
+
+
+def test_decoding_asks_how_probable_a_typed_text_is_beside_the_models_own() -> None:
+    shown, typed = shown_of(tiny_checkpoint(), "abc", max_steps=5), shown_of(tiny_checkpoint(), "abc", target="uv")
+    own, given = (each.run.log_prob for each in (shown, typed))
+    assert of_decoding.score(shown, None).answer == (
+        f"Log-probability {own:.2f} over 5 tokens, or {own / 5:.2f} per token."
+    )
+    assert of_decoding.score(shown, typed).answer == (
+        f"Log-probability {given:.2f} over 3 tokens; its own answer: log-probability {own:.2f} over 5 tokens."
+    )
 
 
 def test_input_names_token_id_and_size(shown: Shown) -> None:

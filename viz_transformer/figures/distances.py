@@ -179,7 +179,7 @@ def wavelength_curves(
         )
     across = {"xref": "paper", "x0": 0, "x1": 1, "y0": length, "y1": length}
     figure.add_shape(type="line", line={"color": colors.accent, "width": 1, "dash": "dash"}, **across)
-    chart(figure, title, "pair" if pairs else "dimension", "positions in one turn", theme, height, top=68)
+    chart(figure, title, "pair" if pairs else "dimension", "wavelength, in positions", theme, height, top=68)
     decades = range(math.ceil(math.log10(largest * 1.5)) + 1)
     figure.update_layout(
         showlegend=True,

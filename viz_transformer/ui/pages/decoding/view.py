@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 import streamlit as st
 
@@ -13,10 +13,12 @@ from viz_transformer.model.kinds import KINDS
 from viz_transformer.ui.components.pictures import scrubber, shading
 from viz_transformer.ui.frame import controls, frame, maps, pictures, projector, steps, text
 from viz_transformer.ui.frame.frame import Runs
+from viz_transformer.ui.frame.questions import Question
 from viz_transformer.ui.pages.decoding import (
     beam_tree_view,
     branch_list,
     cache_view,
+    question,
     score_view,
     site_bar,
     strategy_bar,
@@ -135,13 +137,19 @@ def tabs() -> None:
     controls.buttons(words.TABS_LABEL, words.TABS, "dec_tab", key="decoding_tab", hidden=True)
 
 
-def below(both: Runs) -> None:
-    """The tab that is selected, and no other, is computed; beside the step, on a projector, that is the branches."""
+def below(both: Runs, ask: Callable[[Question], None]) -> None:
+    """The tab that is selected, and no other, is computed; beside the step, on a projector, that is the branches.
+
+    ask: shows the question of a typed text, which is known only when that is scored.
+    """
     tab = FIELDS.now().dec_tab
     with st.container(key="decoding_below"):
         if both.compared and not projector.is_on():
             text.paragraph(words.A_ALONE)
-        {"tree": _tree, "cache": _cache, "score": _score}.get(tab, _branches)(both)
+        if tab == "score":
+            _score(both, ask)
+        else:
+            {"tree": _tree, "cache": _cache}.get(tab, _branches)(both)
 
 
 def _branches(both: Runs) -> None:
@@ -185,7 +193,7 @@ def _cache(both: Runs) -> None:
         cache_view.show(both.main)
 
 
-def _score(both: Runs) -> None:
+def _score(both: Runs, ask: Callable[[Question], None]) -> None:
     """A text of the reader's own, token by token; where it cannot be scored the box says why, beside the answer's."""
     shown = both.main
     typed = FIELDS.now().dec_text
@@ -198,6 +206,8 @@ def _score(both: Runs) -> None:
             scored = Shown(shown.name, shown.summary, shown.text, shown.ckpt, run, typed, how)
         except ValueError as error:
             problem = f"{error}."
+
+    ask(question.score(shown, scored))
 
     def box() -> None:
         controls.text_box(

@@ -24,6 +24,17 @@ GIVEN_BRANCHES = "The answer is forced (teacher forcing): branches grow only fro
 A_ALONE = "Only A is shown below: the step shows A and B, and B above shows the same of B."
 NO_SIZES = "the sizes that the cost of a step is computed from"
 
+# Headlines
+ASKS_BRANCHES = "Which other answers branch off?"
+ASKS_CACHE = "What did the cache save?"
+NONE_YET = "None yet."
+NO_CACHE = "Nothing: this run has no cache, so every step was a whole pass."
+
+
+def no_search(strategy: str) -> str:
+    return f"There was no beam search: the strategy is {strategy}."
+
+
 # How the answer is written
 GIVEN = "The answer is forced (teacher forcing), so no strategy applies."
 WRITE = "Let the model write"

@@ -32,7 +32,7 @@ from viz_transformer.model.instrument import NotTold
 from viz_transformer.model.kinds import KINDS, SIDE_OF, StackName
 from viz_transformer.numerals import scientific, significant
 from viz_transformer.ui.frame import controls, frame, pictures, text
-from viz_transformer.ui.pages.positions import orders_view
+from viz_transformer.ui.pages.positions import orders_view, words
 from viz_transformer.ui.pages.positions.view import chart, height, short, stack_choice
 from viz_transformer.ui.session import state
 from viz_transformer.ui.session.kept import kept
@@ -44,7 +44,7 @@ ROUNDING = 1e-5
 
 @dataclass(frozen=True, eq=False)
 class Place:
-    """What is looked at: one head of a self-attention, with a query and a key."""
+    """What is shown: one head of a self-attention, with a query and a key."""
 
     shown: Shown
     stack: StackName
@@ -110,7 +110,7 @@ def _bias_rule(shown: Shown, site: str, head: int) -> BiasRule:
 
 
 def draw(shown: Shown) -> tuple[Place, list[str]]:
-    """Controls, pictures and what stands below them; returns what is looked at, and what applies to this model, in
+    """Controls, pictures and what stands below them; returns what is shown, and what applies to this model, in
     sentences."""
     if recorded := _recorded(shown):
         return _draw_recorded(shown, recorded)
@@ -149,7 +149,7 @@ def _draw_recorded(shown: Shown, what: str) -> tuple[Place, list[str]]:
 
 def _nothing(at: Place) -> None:
     with st.container(key="pos_picture"):
-        text.paragraph("This page has no picture of what positions do here. What they make is recorded: see Tensors.")
+        text.paragraph(words.NO_PICTURE)
 
 
 def _layer_and_head(shown: Shown, stack: StackName) -> tuple[int, int]:
@@ -209,18 +209,18 @@ def _rotation(at: Place) -> None:
             {"rotary": 2 * math.pi / found.frequency},
             length,
             shown="rotary",
-            title="Positions in one turn, by pair",
+            title=words.WAVELENGTHS_OF_PAIRS,
             whose="this run's",
             pairs=bool(found.how.named),
             theme=frame.theme(),
             height=height(460),
         )
-        chart(figure, key="pos_turns", alt="Positions in which each pair of dimensions turns once")
+        chart(figure, key="pos_turns", alt="Wavelength of each pair of dimensions, in positions")
     with st.container(key="pos_below"):
         text.paragraph(
-            "The curve is this one query and this one key, turned pair by pair for each distance: the product knows the"
-            " difference of the two positions, not where they stand. The dot is the run’s own pair. Over all keys of"
-            f" this query the products differ from the recorded ones by at most {_gap(found.error)}.",
+            "The curve is this one query and this one key, turned pair by pair for each distance: the product depends"
+            " on the difference of the two positions, not on where they are. The dot is the run’s own pair. Over all"
+            f" keys of this query the products differ from the recorded ones by at most {_gap(found.error)}.",
             tone=_tone(found.error, abs(found.product).max(), _step(found)),
         )
         for sentence in turning_in_words(found.how):
@@ -238,21 +238,21 @@ def turning_in_words(how: Turning) -> list[str]:
     if not how.named:
         return []
     beside = int(how.pairs[0, 1] - how.pairs[0, 0])
-    pairs = "neighbouring features" if beside == 1 else f"a feature and the one {beside} places behind it"
+    pairs = "neighbouring features" if beside == 1 else f"a feature and the one {beside} places after it"
     count, base = len(how.frequency), how.base
     follows = "" if count == 1 else ", which are no powers of one base: some are scaled"
     if base is not None:
         follows = f", base^(−2i/{2 * count}) for pair i with the base {significant(base, 6)}"
     said = [
         f"{count} {'frequency' if count == 1 else 'frequencies'} of this model’s own list {how.named}{follows}. A pair"
-        f" is {pairs}. Found out on all recorded queries and keys of this layer, in all heads."
+        f" is {pairs}. Verified on all recorded queries and keys of this layer, in all heads."
     ]
     if (rest := how.unturned).size:
         said.append(
             f"Features {rest[0]} to {rest[-1]} of the {how.size} of a head are not turned: no position changes them."
         )
     if how.factor != 1:
-        said.append(f"Behind the turning all are multiplied by {significant(how.factor, 6)}.")
+        said.append(f"After the turning all are multiplied by {significant(how.factor, 6)}.")
     return said
 
 
@@ -277,7 +277,14 @@ def rotation_html(found: Rotated) -> str:
     """A row for each pair of dimensions: frequency, both angles, both pairs before and as recorded after it."""
     i, j = found.positions
     head = (
-        *("dimensions", "radians a position", "positions in one turn", f"angle at {i}", f"query {i}, made", "turned"),
+        *(
+            "dimensions",
+            "radians a position",
+            "wavelength, in positions",
+            f"angle at {i}",
+            f"query {i}, made",
+            "turned",
+        ),
         *(f"angle at {j}", f"key {j}, made", "turned"),
     )
 
@@ -344,7 +351,7 @@ def _slopes(at: Place) -> None:
     with right, st.container(key="pos_curves"):
         text.section("Slopes")
         st.html(slopes_html(found.slopes, head))
-        text.paragraph("The last column is the distance, in positions, at which the bias alone halves a weight.")
+        text.paragraph(words.LAST_COLUMN)
     with st.container(key="pos_below"):
         future = "" if stack == "encoder" else " Keys after the query are masked in a decoder; their bias is 0."
         both = " An encoder, of which the paper does not speak, takes the distance to both sides."
@@ -380,17 +387,17 @@ def _heads(at: Place) -> range:
 def bias_in_words(found: BiasRule, head: int) -> str:
     """What the biases of this head follow, over all pairs of positions of this run that may attend."""
     if found.follows == "nothing":
-        return f"The biases of head {head} follow neither the distance nor where the key stands."
+        return f"The biases of head {head} follow neither the distance nor the position of the key."
     if found.follows == "place of the key":
         line = "" if found.slope is None else f", {significant(found.slope, 6)} more for each position"
         return (
-            f"score = q · k / divisor + bias. In head {head} the bias depends on where the key stands alone{line}:"
+            f"score = q · k / divisor + bias. In head {head} the bias depends only on the position of the key{line}:"
             " within a row that is the distance and a constant, which no weight sees."
         )
     several = sum(each.last > each.first for each in found.steps)
     shared = f" {several} of them have several distances, which share one number: a bucket." if several else ""
     return (
-        f"score = q · k / divisor + bias. In head {head} the bias depends on the distance alone, query less key:"
+        f"score = q · k / divisor + bias. In head {head} the bias depends only on the distance, query minus key:"
         f" {len(found.steps)} numbers over the distances of this text, {found.at[0]} to {found.at[-1]}.{shared}"
     )
 

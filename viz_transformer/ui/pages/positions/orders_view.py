@@ -22,6 +22,8 @@ from viz_transformer.figures import labels
 from viz_transformer.model.config import ModelConfig
 from viz_transformer.model.kinds import StackName
 from viz_transformer.ui.frame import controls, text
+from viz_transformer.ui.frame.questions import Question
+from viz_transformer.ui.pages.positions import words
 from viz_transformer.ui.pages.positions.fields import FIELDS
 from viz_transformer.ui.session import state
 from viz_transformer.ui.session.kept import kept
@@ -31,8 +33,9 @@ from viz_transformer.ui.session.waiting import waiting
 _LISTED = 6
 
 
-def orders(shown: Shown) -> None:
-    """Both texts, whose positions are left out, both answers each time, and the largest change of a logit."""
+def orders(shown: Shown) -> Question | None:
+    """Both texts, whose positions are left out, both answers each time, and the largest change of a logit; returns the
+    question of both, None where there is no other order."""
     config = shown.trace.config
     codec = shown.ckpt.own_codec("source" if config.has_encoder else "target")
     other = reordered(shown.text, codec, keep_last=not config.has_encoder)
@@ -40,7 +43,7 @@ def orders(shown: Shown) -> None:
     with st.container(key="pos_texts"):
         left, right = st.columns(2, gap="medium")
         with left:
-            controls.text_box("A, the text of the run", **state.bind("text", key="pos_a"))
+            controls.text_box(words.ORDER_A, **state.bind("text", key="pos_a"))
         bound = state.bind(
             "pos_order",
             key="pos_b",
@@ -48,45 +51,48 @@ def orders(shown: Shown) -> None:
             taken=lambda new: None if new == other else new,
         )
         with right:
-            controls.text_box("B, the same in another order", **bound)
+            controls.text_box(words.ORDER_B, **bound)
         with st.container(horizontal=True, vertical_alignment="bottom"):
             removed = _removed(removable(config))
             if given is not None:
-                st.button("Reverse A again", key="pos_again", on_click=_turn_round)
+                st.button(words.REVERSE, key="pos_again", on_click=_turn_round)
     b = other if given is None else given
     if b is None:
         text.paragraph(f"All parts of “{_quoted(shown.text)}” are equal: there is no other order. Type one as B.")
-        return
+        return None
     place = st.empty()
     try:
         with waiting("Reading both orders ...", place):
             found = _two_orders(shown.ckpt.weights_sha256, shown.ckpt.name, shown.text, b, removed, shown.ckpt)
     except ValueError as error:
         text.paragraph(str(error), tone="bad")
-        return
+        return None
     st.html(orders_html(found, shown.text, b))
     for sentence, tone in order_sentences(found, config):
         text.paragraph(sentence, tone=tone)
+    on, off = found.with_positions, found.without
+    without = None if off is None else number(off.change)
+    return Question(*words.of_orders(number(on.change), on.matters, without, off is not None and off.matters))
 
 
 def _removed(options: Sequence[tuple[StackName, ...]]) -> tuple[StackName, ...]:
     """The stacks whose positions are left out; the control, if there is a choice."""
-    words = {"both" if len(stacks) > 1 else stacks[0]: stacks for stacks in options}
+    named = {"both" if len(stacks) > 1 else stacks[0]: stacks for stacks in options}
     asked = FIELDS.now().pos_off
-    if asked and words and asked not in words:
-        state.remark(f"Positions cannot be left out of {asked} here: those of the {next(iter(words))} are.")
-    chosen = asked if asked in words else next(iter(words), "")
-    if len(words) > 1:
-        first = next(iter(words))
+    if asked and named and asked not in named:
+        state.remark(f"Positions cannot be left out of {asked} here: those of the {next(iter(named))} are.")
+    chosen = asked if asked in named else next(iter(named), "")
+    if len(named) > 1:
+        first = next(iter(named))
         controls.buttons(
-            "Positions left out",
-            {word: word for word in words},
+            words.POSITIONS_OFF,
+            {word: word for word in named},
             "pos_off",
             key="pos_off",
             value=chosen,
             taken=lambda new: "" if new == first else new,
         )
-    return words.get(chosen, ())
+    return named.get(chosen, ())
 
 
 def _turn_round() -> None:

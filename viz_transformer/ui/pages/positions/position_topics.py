@@ -32,18 +32,13 @@ from viz_transformer.figures.positions import row_lengths, tables_beside
 from viz_transformer.model.kinds import SIDE_OF
 from viz_transformer.numerals import scientific
 from viz_transformer.ui.frame import controls, frame, pictures, text
-from viz_transformer.ui.pages.positions import orders_view
+from viz_transformer.ui.frame.questions import Question
+from viz_transformer.ui.pages.positions import orders_view, words
 from viz_transformer.ui.pages.positions.fields import FIELDS
-from viz_transformer.ui.pages.positions.view import NAMES, Table, chart, height, numbers_frame, short
+from viz_transformer.ui.pages.positions.view import Table, chart, height, numbers_frame, short
 from viz_transformer.ui.session import state
 
-TOPICS: Mapping[str, str] = {
-    "steps": "Five steps",
-    "distance": "Product and distance",
-    "shift": "Shift as rotation",
-    "waves": "Wavelengths, doubled exponent",
-    "orders": "Two orders, one answer",
-}
+SWITCHED = "positions_topic_switched"  # how often; only in the session
 ALL_COLUMNS, LISTED = 8, 10
 """Tables with so few columns are written out in full; so many rows are listed."""
 
@@ -52,21 +47,28 @@ def topic_control() -> str:
     """What stands below the picture."""
     chosen: str = FIELDS.now().pos_topic
     with st.container(key="pos_topics"):
-        controls.buttons("Topic", TOPICS, "pos_topic", key="pos_topic", hidden=True)
+        controls.buttons("Topic", words.TOPICS, "pos_topic", key="pos_topic", hidden=True, taken=_switched)
     return chosen
 
 
-def topic(table: Table, chosen: str) -> None:
-    """The chosen one of TOPICS."""
-    drawn: Mapping[str, Callable[[Table], None]] = {
+def _switched(chosen: str) -> str:
+    """Another topic was chosen: it is brought into view."""
+    st.session_state[SWITCHED] = st.session_state.get(SWITCHED, 0) + 1
+    return chosen
+
+
+def topic(table: Table, chosen: str) -> Question | None:
+    """The chosen one of `words.TOPICS`; returns its question, None where that is the page's own."""
+    drawn: Mapping[str, Callable[[Table], Question | None]] = {
         "steps": steps,
         "distance": distance,
         "shift": shift,
         "waves": waves,
         "orders": lambda table: orders_view.orders(table.shown),
     }
-    with frame.told("how it reads the same tokens in another order"):
-        drawn[chosen](table)
+    with frame.told(words.OTHER_ORDER):
+        return drawn[chosen](table)
+    return None
 
 
 def steps(table: Table) -> None:
@@ -109,13 +111,13 @@ def steps(table: Table) -> None:
 
 def _token(table: Table) -> str:
     side = SIDE_OF[table.stack].of(table.shown.trace.src, table.shown.trace.tgt)
-    return f", where “{labels.shorten(labels.visible(side.tokens[table.marks.position]), 40)}” stands"
+    return f", where “{labels.shorten(labels.visible(side.tokens[table.marks.position]), 40)}” is"
 
 
 def _agreement(table: Table) -> str:
     """Whether step 5 is the model's table, and whether the run added its rows: both compared number by number."""
     if not table.is_own or table.own is None or table.derived is None:
-        return "This is not the model’s own table."
+        return words.NOT_OWN
     found = agreement(table.derived.table, table.own)
     said = f"Step 5 and the model’s own table, {found.count:,} numbers: "
     if not found.differing:
@@ -201,7 +203,7 @@ def _row_lengths(table: Table) -> None:
     chart(figure, key="pos_row_lengths", alt=f"The length of each row of the {kind}table, by position")
 
 
-def distance(table: Table) -> None:
+def distance(table: Table) -> Question:
     """Products of rows against the distance between them."""
     frequency = None if table.derived is None else table.derived.frequency
     found = products(table.values, table.marks.position, frequency)
@@ -234,6 +236,10 @@ def distance(table: Table) -> None:
             f" not the place. Over all pairs of rows the largest difference from that sum is {scientific(found.error)}."
             f" At distance 0 it is d_model / 2 = {table.values.shape[1] // 2}."
         )
+    itself = float(found.from_position[found.position])
+    most = numerals.significant(found.spread if found.error is None else itself)
+    error = None if found.error is None else scientific(found.error)
+    return Question(*words.of_distance(found.position, most, error))
 
 
 def _kind(table: Table) -> str:
@@ -248,7 +254,7 @@ def _products_frame(found: Products) -> pd.DataFrame:
     return pd.DataFrame(columns, index=pd.RangeIndex(len(places), name="position"))
 
 
-def shift(table: Table) -> None:
+def shift(table: Table) -> Question | None:
     """Each pair of columns turned by the shift, beside the row that stands there."""
     if table.derived is None:
         text.paragraph(
@@ -256,12 +262,12 @@ def shift(table: Table) -> None:
             " it has fewer rows than columns some matrix always fits, which says nothing. Choose the standard table"
             " above to see the rotation."
         )
-        return
+        return Question(*words.of_shift(FIELDS.now().pos_shift, None))
     position, last, width = table.marks.position, len(table.values) - 1, table.values.shape[1]
     most = last - position
     if most < 1:
         text.paragraph(f"Position {position} is the last of this table: choose an earlier one, or a longer table.")
-        return
+        return None
     asked: int = FIELDS.now().pos_shift
     by = min(max(1, asked), most)
     with st.container(key="pos_shift_tools"):
@@ -285,6 +291,7 @@ def shift(table: Table) -> None:
         f" float32 the table itself is rounded by up to {scientific(2.0**-25)}.",
         tone="ok" if found.error < 1e-6 else "bad",
     )
+    return Question(*words.of_shift(by, scientific(found.error)))
 
 
 def _escaped(value: float) -> str:
@@ -320,7 +327,7 @@ def rotation_html(values: Float32, found: Rotation, pairs: Sequence[int], positi
     return f'<table class="vt-steps vt-rotation"><tr>{names}</tr>{body}</table>'
 
 
-def waves(table: Table) -> None:
+def waves(table: Table) -> Question:
     """The wavelengths of both exponents, and both tables beside each other."""
     length, width = table.values.shape
     width += width % 2
@@ -335,23 +342,32 @@ def waves(table: Table) -> None:
     left, right = st.columns([2, 3], gap="medium")
     with left:
         figure = wavelength_curves(
-            {NAMES[name]: wavelengths(width, doubled=name == "doubled") for name in both},
+            {words.TABLES[name]: wavelengths(width, doubled=name == "doubled") for name in both},
             length,
-            shown=NAMES[strong],
-            title="Positions in one turn, by dimension",
+            shown=words.TABLES[strong],
+            title=words.WAVELENGTHS,
             theme=frame.theme(),
             height=height(420),
         )
-        chart(figure, key="pos_waves", alt="Wavelength of each pair of dimensions, standard and doubled exponent")
+        chart(
+            figure,
+            key="pos_waves",
+            alt="Wavelength of each pair of dimensions, with the standard exponent and with it doubled",
+        )
     with right:
         figure = tables_beside(
-            {NAMES[name]: each.encoding for name, each in both.items()},
+            {words.TABLES[name]: each.encoding for name, each in both.items()},
             title=f"Both tables, {length} × {width}",
             theme=frame.theme(),
             height=height(420),
         )
-        chart(figure, key="pos_beside", alt="The table with the standard and with the doubled exponent")
-    head = ("", "positions in one turn", f"turn less than once over {length} positions", f"move by less than {STILL}")
+        chart(figure, key="pos_beside", alt="The table with the standard exponent and with it doubled")
+    head = (
+        "",
+        "wavelength, in positions",
+        f"turn less than once over {length} positions",
+        f"move by less than {STILL}",
+    )
     rows = ""
     for name, each in both.items():
         found, turns = movement(each), wavelengths(width, doubled=name == "doubled")
@@ -360,9 +376,12 @@ def waves(table: Table) -> None:
             f"{found.below_one_turn} of {found.columns} dimensions",
             f"{found.still} of {found.columns} dimensions",
         )
-        rows += f"<tr><th>{NAMES[name]}</th>{''.join(f'<td>{cell}</td>' for cell in cells)}</tr>"
+        rows += f"<tr><th>{words.TABLES[name]}</th>{''.join(f'<td>{cell}</td>' for cell in cells)}</tr>"
     st.html(f'<table class="vt-steps">{"".join(f"<th>{name}</th>" for name in head)}{rows}</table>')
     text.paragraph(
         "With d_model growing, wavelengths reach from 2π = 6.283 towards 2π · 10⁴ = 62,832 positions; with the exponent"
-        " doubled towards 2π · 10⁸, and half of the dimensions hardly move: they say little about where a token stands."
+        " doubled towards 2π · 10⁸, and half of the dimensions hardly move: they say little about where a token is."
     )
+    found, turns = movement(both[strong]), wavelengths(width, doubled=strong == "doubled")
+    first, last = (numerals.number(turns[at], 0 if turns[at] >= 100 else 2, ",") for at in (0, -1))
+    return Question(*words.of_waves(first, last, found.below_one_turn, found.columns, length))

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -39,6 +38,7 @@ from viz_transformer.ui.components.pictures import Asked
 from viz_transformer.ui.components.twins import twins
 from viz_transformer.ui.frame import frame, pictures, projector, text
 from viz_transformer.ui.frame.controls import buttons
+from viz_transformer.ui.pages.positions import words
 from viz_transformer.ui.pages.positions.fields import FIELDS, MOST_COLUMNS
 from viz_transformer.ui.session import state
 from viz_transformer.ui.session.kept import drawn
@@ -47,10 +47,7 @@ from viz_transformer.ui.session.runs import Shown
 _position_heatmap = drawn(position_heatmap)
 _dimension_curves = drawn(dimension_curves)
 
-NAMES: Mapping[str, str] = {"standard": "standard", "doubled": "doubled exponent"}
-"""Tables that a formula makes: any of them can be set beside the model's own."""
 USUAL_LENGTH, MOST_LENGTH, MOST_WIDTH = 128, 512, 512
-A_ALONE = "A’s positions act in its self-attention: there is no table that B’s could stand beside. B above shows B’s."
 TALL, PICK = 400, 48  # the picture, and what picks the curves beside it
 PROJECTED, LOW = 1.55, 348  # the smallest type, of 13 pixels, is then 20
 
@@ -87,7 +84,7 @@ class Table:
         whose = (
             f"{labels.shorten(self.shown.summary.name, 28)}, {self.stack}"
             if self.is_own
-            else f"{NAMES[self.scheme]}, not the model's"
+            else f"{words.SHORT_TABLES[self.scheme]}, not the model's"
         )
         return f"Table of positions, {length} × {width}: {whose}"
 
@@ -135,7 +132,7 @@ def _table(
     """wanted: the dimensions that are picked where the address does not say which."""
     length, width = size
     own_scheme = scheme(shown.trace.anatomy)
-    if chosen not in NAMES:
+    if chosen not in words.SHORT_TABLES:
         assert own is not None
         derived, values = None, own[:length]
     else:
@@ -172,11 +169,13 @@ def chosen_stack(shown: Shown) -> StackName:
 def _scheme(shown: Shown, own: Scheme) -> Scheme:
     """Which kind of table: the model's own, or a formula beside it."""
     has = encoding_of(shown.trace.anatomy).adds
-    options: list[Scheme] = [*NAMES] if own in NAMES or not has else [own, *NAMES]
+    options: list[Scheme] = (
+        [*words.SHORT_TABLES] if own in words.SHORT_TABLES or not has else [own, *words.SHORT_TABLES]
+    )
     usual = own if has else options[0]
     asked = FIELDS.now().pos_table
     if asked and asked not in options:
-        state.remark(f"This model has no {asked} table, so the {NAMES.get(usual, usual)} one is shown.")
+        state.remark(f"This model has no {asked} table, so the {words.SHORT_TABLES.get(usual, usual)} one is shown.")
     chosen: Scheme = asked if asked in options else usual
     names = {each: each + (" (model’s)" if each == own else "") for each in options}
     buttons("Table", names, "pos_table", key="pos_table", value=chosen, taken=lambda new: "" if new == usual else new)
@@ -185,7 +184,7 @@ def _scheme(shown: Shown, own: Scheme) -> Scheme:
 
 def _width(own: int, chosen: Scheme) -> int:
     """The slider of d_model; a table without a formula has the model's."""
-    if chosen not in NAMES:
+    if chosen not in words.SHORT_TABLES:
         st.slider("d_model", 0, own, own, disabled=True, key="pos_width_learned", width=220)
         return own
     usual = own + own % 2
@@ -201,7 +200,7 @@ def _width(own: int, chosen: Scheme) -> int:
 
 def _length(own: int, chosen: Scheme) -> int:
     """The slider of the table's positions."""
-    most = MOST_LENGTH if chosen in NAMES else min(own, MOST_LENGTH)
+    most = MOST_LENGTH if chosen in words.SHORT_TABLES else min(own, MOST_LENGTH)
     usual = min(own, USUAL_LENGTH, most)
     if most < 3:
         return most
@@ -274,7 +273,7 @@ def sentences(table: Table) -> list[str]:
 
 
 def _kind(table: Table) -> str:
-    return f"{NAMES[table.scheme]}, {len(table.values)} positions, d_model {table.values.shape[1]}"
+    return f"{words.SHORT_TABLES[table.scheme]}, {len(table.values)} positions, d_model {table.values.shape[1]}"
 
 
 def _trained_sentence(table: Table) -> str:
