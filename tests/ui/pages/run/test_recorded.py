@@ -11,7 +11,7 @@ import viz_transformer as vt
 from viz_transformer.analysis import strongest_key
 from viz_transformer.checkpoint.contents import Summary
 from viz_transformer.ui import pages  # noqa: F401  # all fields are known
-from viz_transformer.ui.pages.run import recorded
+from viz_transformer.ui.pages.run import recorded, recording
 from viz_transformer.ui.session import state
 
 FOUND = recorded.Recording.load(recorded.FILE)
@@ -56,3 +56,8 @@ def test_a_key_that_nobody_chose_is_that_with_most_weight_in_the_recorded_row(mo
     memory |= {"selection": state._with_all({"i": 5, "t": 2}), "selection_followed": frozenset()}
     recorded.follow(FOUND)
     assert (state.selection()["t"], state.selection()["i"]) == (2, 5)
+
+
+def test_the_recorded_chips_and_questions_are_those_that_the_page_makes_today() -> None:
+    made = recording.record()
+    assert FOUND.chips == made.chips and FOUND.questions == made.questions
