@@ -121,6 +121,17 @@ def css_variables() -> str:
     return f"{' '.join(found)} --vt-sans: {SANS_STACK}; --vt-mono: {MONO_STACK};"
 
 
+def light_colours() -> dict[str, str]:
+    """The colour of the light theme for each of the dark one, for a chart that is printed; each in capitals."""
+    found: dict[str, str] = {}
+    for field in fields(Palette):
+        light, dark = getattr(LIGHT, field.name), getattr(DARK, field.name)
+        pairs = [(dark, light)] if isinstance(light, str) else zip(dark, light, strict=True)
+        for old, new in pairs:
+            found.setdefault(old.upper(), new.upper())
+    return found
+
+
 def weight_colors(kind: KindName, theme: Theme, *, derived: bool = False) -> tuple[str, ...]:
     """The colours of attention weights from 0 to 1; grey for a mean or anything else derived."""
     if kind not in KINDS:

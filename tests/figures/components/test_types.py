@@ -40,6 +40,7 @@ from viz_transformer.running.decoding import decode
 from viz_transformer.running.strategies import Beam, Sampling
 from viz_transformer.ui.components import keys, saving, tour
 from viz_transformer.ui.components.ahead import Ahead, Paragraph, ahead_payload, caught_up_payload
+from viz_transformer.ui.components.sheet import sheet_data
 
 ROOT = Path(__file__).resolve().parents[3]
 FOLDER = Path(str(files(components)))
@@ -241,6 +242,7 @@ WRITTEN: dict[str, Callable[[], Iterator[Any]]] = {
     "LocatorData": _locator,
     "KeysData": _keys,
     "SavingData": _saving,
+    "SheetData": lambda: iter((sheet_data("a caption"),)),
     "SliderData": _slider,
     "TourData": _tour,
     "AheadHeader": _ahead,

@@ -6,6 +6,7 @@ import { dotsNote, ramp, unitAndNotes } from "./parts/legend.js"
 import { marksOf, paintRow, picture, steps, WITH_DOTS, WITH_LINES } from "./parts/maps.js"
 import { ring } from "./parts/marks.js"
 import { number } from "./parts/numbers.js"
+import { roomOf } from "./parts/printing.js"
 import { selection } from "./parts/selection.js"
 import { mount, pointIn, prepare, sharpness, tallness, zoom } from "./parts/stage.js"
 import { mono, sans, shorten } from "./parts/text.js"
@@ -232,7 +233,7 @@ function makeGrid(root) {
     const example = sorting && `${at(sorting.order[0]).layer}.${at(sorting.order[0]).number}`
     const says = sorting
       ? `${sorting.name} from high to low; ${example} is ${placeOf(sorting.order[0])}`
-      : layers * heads === 1
+      : layers * heads === 1 || roomOf(root) // on paper nothing is clicked
         ? ""
         : "click chooses a head, Ctrl-click adds one of its layer"
     if (context.measureText(says).width <= room - x) context.fillText(says, x, 18 * z)

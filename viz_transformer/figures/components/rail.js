@@ -1,4 +1,5 @@
 import { button, drawing, element } from "./parts/elements.js"
+import { onSheets } from "./parts/printing.js"
 import { selection } from "./parts/selection.js"
 import { placeRail } from "./parts/stacks.js"
 import { magnified, rootIn } from "./parts/stage.js"
@@ -164,6 +165,7 @@ export default function ({ data, parentElement }) {
     root.onscroll = () => fade(root)
     root.vt.sizes = new ResizeObserver(() => fade(root))
     root.vt.sizes.observe(root)
+    root.vt.unprinted = onSheets(root, () => {})
   }
   root.vt.mark = mark
   const given = JSON.stringify(data)
@@ -176,6 +178,7 @@ export default function ({ data, parentElement }) {
   return () => {
     root.vt.deaf()
     root.vt.sizes.disconnect()
+    root.vt.unprinted()
     root.remove()
   }
 }

@@ -8,7 +8,7 @@ import { openWhy } from "./parts/leads.js"
 import { isStill } from "./parts/motion.js"
 import { notFinite } from "./parts/numbers.js"
 import { selection } from "./parts/selection.js"
-import { mount, pointIn, prepare, tallness, zoom } from "./parts/stage.js"
+import { mount, pointIn, prepare, sharpness, tallness, zoom } from "./parts/stage.js"
 import { amongSteps, fontsNow, quoted } from "./parts/text.js"
 import { ownMoment, stepsAt, together } from "./parts/together.js"
 import {
@@ -794,7 +794,8 @@ function makeWhole(root) {
         lay(mine)
         if (mine !== scenes.run) lay(scenes.run)
         const fonts = fontsNow(over.getContext("2d"))
-        const state = [level(), width, height, view.z, mine.state(), view.paper().one("page"), fonts].join("|")
+        const look = [view.paper().one("page"), sharpness(root)]
+        const state = [level(), width, height, view.z, mine.state(), ...look, fonts].join("|")
         if (painted !== state) mine.paintStill(prepare(base, width, height))
         painted = state
         mine.paintNow(prepare(over, width, height))

@@ -41,7 +41,8 @@ GUIDE = (
     (
         "Taking it along",
         "Maps, heads, lines, texts, steps and charts are saved as PNG or SVG with their caption, tables as CSV. On"
-        " Tensors the whole run is saved as a trace, which a notebook opens with viz_transformer.Trace.load.",
+        " Tensors the whole run is saved as a trace, which a notebook opens with viz_transformer.Trace.load. Print a"
+        " page (Ctrl-P) to hand it out: with its question, its answer and the address of the view.",
     ),
 )
 GROUPS = (

@@ -32,6 +32,7 @@ from viz_transformer.ui.components.address import keep_back_button
 from viz_transformer.ui.components.keys import keys
 from viz_transformer.ui.components.pictures import Asked, chip_rows, locator
 from viz_transformer.ui.components.selection import hear_picks, tell_chosen
+from viz_transformer.ui.components.sheet import sheet
 from viz_transformer.ui.frame import controls, links, opening, problems, projector, text
 from viz_transformer.ui.session import cached, examples, passes, state
 from viz_transformer.ui.session.branches import how_of
@@ -52,6 +53,7 @@ Rows = Literal["none", "last", "chosen"]
 """Which decoder rows a page shows."""
 
 _STAGE, _RUN, _MODELS, _UNUSED = "page_stage", "page_run", "page_models", "page_unused"
+_CAPTION = "page_caption"
 TABLE_ASKED, TABLE_OPEN = "table_asked", "table_open"
 """Where the session keeps the key of the table that was asked for, until it is closed; whether this run shows it."""
 LOOKS: Mapping[str, Looks] = {
@@ -82,6 +84,7 @@ def begin(files: Mapping[str, Path] = links.NOWHERE, title: str = "") -> None:
     problems.begin()
     st.session_state.pop(_RUN, None)
     st.session_state.pop(_STAGE, None)
+    st.session_state.pop(_CAPTION, None)
     st.session_state.pop(TABLE_OPEN, None)
     st.session_state.pop(_MODELS, None)
     st.session_state.pop(_UNUSED, None)
@@ -149,10 +152,16 @@ def end() -> None:
     with st.sidebar:
         keys(projector=projector.is_on(), scene=projector.scene(scenes), scenes=len(scenes), rows=rows)
         tell_chosen(state.picked())
+        sheet(st.session_state.get(_CAPTION) or _named(st.session_state.get(_RUN, "")))
     state.end()
     if TABLE_OPEN not in st.session_state:
         st.session_state.pop(TABLE_ASKED, None)
     collect_at_rest(cached.store().join_steps)
+
+
+def _named(what: str, *more: str) -> str:
+    """A caption: what is seen, and the program that made it."""
+    return f"{', '.join(filter(None, (what, *more)))} (Viz Transformer {__version__})"
 
 
 def stage(both: Runs, scenes: Sequence[str], words: str | None = None, *, rows: tuple[int, int] | None = None) -> None:
@@ -171,6 +180,7 @@ def stage(both: Runs, scenes: Sequence[str], words: str | None = None, *, rows: 
 def scenes_of_page(scenes: Sequence[str], caption: str, *, rows: tuple[int, int] | None = None) -> None:
     """As `stage`, on a page or part without a run: the caption in full, and the rows that have a step, if any."""
     st.session_state[_STAGE] = (tuple(scenes), rows)
+    st.session_state[_CAPTION] = caption
     if projector.is_on():
         projector.show(scenes, caption)
 
@@ -627,5 +637,5 @@ def chart(
         if saved:
             title = html.unescape(figure.layout.title.text or alt)
             of = st.session_state.get(_RUN, "") if caption is None else caption
-            said = f"{', '.join(filter(None, (of, title, rows)))} (Viz Transformer {__version__})"
+            said = _named(of, title, rows)
             saving.saving(key, caption=said, name=labels.file_name(of.split(",")[0], title), on_table=on_table)

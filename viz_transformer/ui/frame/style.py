@@ -32,7 +32,7 @@ def project() -> None:
     They are not among these: rules for what the whole page `:has` are looked at again at each of its changes, and these
     alone took a browser a tenth of its time while the number slider was dragged.
     """
-    st.html(f"<style>{_rules('projector.css')}</style>")
+    st.html(f"<style>@media screen {{ {_rules('projector.css')} }}</style>")
 
 
 def dim() -> None:
@@ -42,7 +42,7 @@ def dim() -> None:
 
 @cache
 def _css() -> str:
-    return variables() + _rules("page.css")
+    return variables() + _rules("page.css") + _rules("print.css")
 
 
 @cache

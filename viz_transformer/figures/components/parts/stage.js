@@ -1,6 +1,7 @@
 import { ahead } from "./ahead.js"
 import { element } from "./elements.js"
 import { unpack } from "./payload.js"
+import { dots, onSheets, roomOf } from "./printing.js"
 import { selection } from "./selection.js"
 
 /** @import { Made } from "./types.js" */
@@ -61,6 +62,7 @@ export function mount(component, className, make) {
       made.update(payload)
       made.ready = true
     }
+    const unprinted = onSheets(root, made.draw, () => made.ready)
     const alone = ahead.listen((given) => {
       const bytes = given ? given[className] : root.vt.data
       if (!bytes || !made.ready || sameBytes(root.vt.shown, bytes)) return
@@ -76,6 +78,7 @@ export function mount(component, className, make) {
         window.removeEventListener("resize", draw)
         deaf()
         alone()
+        unprinted()
         document.fonts.removeEventListener("loadingdone", draw)
       },
     }
@@ -148,20 +151,21 @@ const ABOVE = 300 // pixels of a page above its picture, if its style does not s
  */
 export const magnified = (part) => part.currentCSSZoom ?? 1
 /**
- * Pixels of the screen to one of this element's.
+ * Pixels of the screen, or dots of the sheet that it is drawn for, to one of this element's.
  * @param {Element} part
  */
-export const sharpness = (part) => (window.devicePixelRatio || 1) * magnified(part)
+export const sharpness = (part) => dots(part) || (window.devicePixelRatio || 1) * magnified(part)
 /**
  * The height in pixels: the whole picture has to be in view, on a projector in the room that the page's style leaves
- * it, else below the strip. It has the height that it asks for where the window is high enough.
+ * it, else below the strip, or on its sheet. It has the height that it asks for where the window is high enough.
  * @param {Element} root
  * @param {number} height
  */
-export const tallness = (root, height) =>
-  zoom(root) > 1
-    ? setting(root, "--vt-room") || 500
-    : Math.min(height, Math.max(320, window.innerHeight - (setting(root, "--vt-above") || ABOVE)))
+export const tallness = (root, height) => {
+  if (zoom(root) > 1) return setting(root, "--vt-room") || 500
+  const room = roomOf(root) || Math.max(320, window.innerHeight - (setting(root, "--vt-above") || ABOVE))
+  return Math.min(height, room)
+}
 /**
  * What one draws with on a canvas.
  * @param {HTMLCanvasElement} canvas

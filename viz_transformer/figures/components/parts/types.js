@@ -110,6 +110,7 @@
  *   pos_stack?: string, point?: string}, stacks: LocatorStack[]}} LocatorData
  */
 /** @typedef {Picture & {chart: string, table: boolean}} SavingData */
+/** @typedef {{caption: string, light: Record<string, string>}} SheetData */
 /**
  * @typedef {{label: string, value: ?number, text: string, least: number, most: number, step: number, decimals: number,
  *   count: number}} SliderData

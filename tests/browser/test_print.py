@@ -1,0 +1,196 @@
+"""The pages on paper: PDFs as the browser prints them, read back and held against the screen."""
+
+from __future__ import annotations
+
+import re
+from io import BytesIO
+from typing import Any
+
+import pytest
+from browser.driving import opened
+from browser.test_pages import PAGES
+from playwright.sync_api import Browser, Page, expect
+from pypdf import PdfReader, Transformation
+from wording import wording
+
+VIEW = {"checkpoint": "numbers-any", "text": "29,284.30"}
+PAPERS: dict[str, dict[str, Any]] = {
+    "A4 upright": {"format": "A4"},
+    "A4 lying": {"format": "A4", "landscape": True},
+    "slide": {"width": "13.333in", "height": "7.5in"},
+}
+UPRIGHT = {"width": 718, "height": 1046}  # A4 without its margins, in pixels
+MARGIN = 28  # points, in print.css 10 mm
+# What the screen says, to be found on paper; and what its controls say, not to be found there.
+_SCREEN = """() => {
+  const all = (selector) => [...document.querySelectorAll(selector)].filter((each) => each.checkVisibility())
+  const text = (selector) => all(selector).map((each) => each.textContent.trim())
+  const main = '[data-testid="stMain"]'
+  const controls = `${main} :is(button, [data-testid="stWidgetLabel"], [data-testid="stPageLink"], summary)`
+  const copy = document.querySelector(main).cloneNode(true)
+  copy.querySelectorAll(controls.replaceAll(main, "")).forEach((each) => each.remove())
+  const inside = [...document.querySelectorAll("*")].map((each) => each.shadowRoot?.textContent ?? "")
+  return {
+    title: text("h1")[0], question: text(".vt-question")[0] ?? "",
+    labels: [...text(controls), ...text('[data-testid="stSidebar"] :is(a, button, label)')],
+    said: copy.textContent + inside.join(" "), explained: text(".vt-explained p"), sections: text(".vt-section"),
+  }
+}"""
+# How everything looks that printing changes for a moment: each element outside of a copy, in all shadow roots.
+_STATE = """() => {
+  const found = []
+  const walk = (node) => {
+    for (const each of node.querySelectorAll("*")) {
+      if (each.matches("canvas")) found.push(`canvas ${each.width} ${each.height}`)
+      if (/printed|vt-sheet/.test(`${each.className} ${each.getAttribute("style") ?? ""}`)) found.push(each.outerHTML)
+      if (each.dataset?.printed !== undefined) found.push("printed")
+      if (each.matches(".component")) found.push(each.getAttribute("style") ?? "")
+      if (each.shadowRoot) walk(each.shadowRoot)
+    }
+  }
+  walk(document)
+  return found
+}"""
+# The pictures on the sheet: how wide each is, of how wide a place, how high, and of how many dots to a pixel.
+_PICTURES = """() => {
+  const found = []
+  const walk = (node) => {
+    for (const each of node.querySelectorAll("*")) {
+      if (each.shadowRoot) walk(each.shadowRoot)
+      if (!each.matches(".printed, .vt-printed") || !each.checkVisibility()) continue
+      const [place, box] = [each.getBoundingClientRect(), each.firstElementChild.getBoundingClientRect()]
+      const what = each.firstElementChild.className
+      const canvases = [...each.querySelectorAll("canvas")].filter((canvas) => canvas.style.width)
+      const dots = canvases.map((canvas) => canvas.width / Number.parseFloat(canvas.style.width))
+      found.push({ what, place: place.width, left: place.left, width: box.width, height: box.height, dots })
+    }
+  }
+  walk(document)
+  return found
+}"""
+
+
+def squeezed(text: str) -> str:
+    """Without blanks: where a line ends is the paper's."""
+    return re.sub(r"\s+", "", text.replace("\N{NO-BREAK SPACE}", ""))
+
+
+def ready(page: Page, title: str) -> None:
+    """Everything is drawn, the tables that can be sorted too."""
+    expect(page.locator("h1")).to_have_text(title)
+    expect(page.locator(PAGES[title][1]).first).to_be_attached()
+    expect(page.locator(".st-key-next a").last).to_be_attached()
+    expect(page.locator("[data-test-script-state=running], [data-testid=stSkeleton]")).to_have_count(0)
+    expect(page.locator(".stPlotlyChart:not(:has(.main-svg))")).to_have_count(0)
+    expect(page.locator(".stDataFrame:not(:has(canvas table))")).to_have_count(0)
+    expect(page.locator("span.sheet")).to_be_attached()
+
+
+def printed(page: Page, **paper: Any) -> PdfReader:
+    return PdfReader(BytesIO(page.pdf(print_background=True, **paper)))
+
+
+def placed_images(pdf: PdfReader) -> list[tuple[int, float, float, float, float]]:
+    """Of each image its sheet, and left, bottom, right and top in points."""
+    found = []
+    for number, sheet in enumerate(pdf.pages):
+
+        def see(operator: bytes, operands: Any, matrix: Any, _: Any, number: int = number, sheet: Any = sheet) -> None:
+            if operator != b"Do" or sheet["/Resources"]["/XObject"][operands[0]]["/Subtype"] != "/Image":
+                return
+            corners = [Transformation(matrix).apply_on(corner) for corner in ((0, 0), (1, 1))]
+            (x0, x1), (y0, y1) = (sorted(each) for each in zip(*corners, strict=True))
+            found.append((number, x0, y0, x1, y1))
+
+        sheet.extract_text(visitor_operand_before=see)
+    return found
+
+
+@pytest.mark.parametrize("title", PAGES)
+def test_a_page_is_printed_whole_without_its_controls_on_any_paper(
+    app_server: str, browser: Browser, title: str
+) -> None:
+    path = PAGES[title][0]
+    with opened(browser, app_server, f"/{path}", run_view="whole", **VIEW) as page:
+        ready(page, title)
+        screen, before = page.evaluate(_SCREEN), page.evaluate(_STATE)
+        caption = page.locator("span.sheet").evaluate("(root) => root.given.caption")
+        address = page.url
+        assert screen["title"] == title and screen["question"] and caption
+        for name, paper in PAPERS.items():
+            pdf = printed(page, **paper)
+            texts = [squeezed(sheet.extract_text()) for sheet in pdf.pages]
+            for number, text in enumerate(texts):
+                for wanted in (title, screen["question"], caption, address):
+                    assert squeezed(wanted) in text, (name, number, wanted, text)
+            whole = "".join(texts)
+            for wanted in (*screen["explained"], *screen["sections"]):
+                assert all(squeezed(word) in whole for word in wanted.split()), (name, wanted)
+            said = squeezed(screen["said"] + caption + address)
+            labels = {squeezed(each) for each in screen["labels"]}
+            alone = {each for each in labels if len(each) > 5 and each not in said}
+            assert {each for each in alone if each in whole} == set(), name
+            for number, x0, y0, x1, y1 in placed_images(pdf):
+                box = pdf.pages[number].mediabox
+                inside = MARGIN - 2 <= x0 <= x1 <= box.width - MARGIN + 2 and MARGIN <= y0 <= y1 <= box.height - MARGIN
+                assert inside, (name, number, x0, y0, x1, y1)
+        assert page.evaluate(_STATE) == before
+        page.set_viewport_size(UPRIGHT)
+        page.emulate_media(media="print")
+        expect(page.locator(".vt-sheet-head")).to_be_attached()
+        pictures = page.evaluate(_PICTURES)
+        assert pictures or title == "Models"
+        for picture in pictures:
+            full = abs(picture["width"] - UPRIGHT["width"]) < 1.5
+            assert full or picture["height"] > 770, picture  # less wide only where it is as high as a sheet lets it be
+            assert picture["place"] == UPRIGHT["width"] and picture["left"] == 0, picture
+            assert picture["height"] < 800, picture
+            assert all(abs(each - 3) < 0.05 for each in picture["dots"]), picture
+        page.emulate_media(media="null")
+
+
+@pytest.mark.parametrize("look", ["dark", "projector"])
+def test_a_dark_page_and_a_projected_one_are_printed_light(app_server: str, browser: Browser, look: str) -> None:
+    fields = {"projector": "on"} if look == "projector" else {}
+    scheme = "dark" if look == "dark" else "light"
+    dark = "(place) => getComputedStyle(place).color"
+    with opened(browser, app_server, "/positions", scheme=scheme, **VIEW, **fields) as page:
+        expect(page.locator(".st-key-pos_heatmap .js-plotly-plot")).to_be_attached()
+        expect(page.locator("[data-test-script-state=running], [data-testid=stSkeleton]")).to_have_count(0)
+        expect(page.locator("span.sheet")).to_be_attached()
+        page.emulate_media(media="print", color_scheme=scheme)
+        chart = page.locator(".vt-printed .main-svg").first
+        expect(chart).to_be_attached()
+        background = chart.evaluate("(chart) => getComputedStyle(chart).backgroundColor")
+        assert background == "rgb(255, 255, 255)"
+        assert page.locator(".vt-sheet-head b").evaluate(dark) == "rgb(21, 24, 29)"
+        colours = page.locator(".vt-printed").first.evaluate(
+            "(chart) => [...chart.querySelectorAll('text')].map((each) => getComputedStyle(each).fill)"
+        )
+        assert set(colours) <= {"rgb(21, 24, 29)", "rgb(86, 94, 105)"}
+        page.emulate_media(media="null", color_scheme=scheme)
+        expect(page.locator(".vt-printed, .vt-sheet-head")).to_have_count(0)
+
+
+def test_a_long_table_says_how_many_rows_are_left_out(app_server: str, browser: Browser) -> None:
+    with opened(browser, app_server, "/input", **VIEW) as page:
+        ready(page, "Input")
+        count = int(page.locator(".stDataFrame canvas table").first.get_attribute("aria-rowcount") or 0) - 1
+        page.emulate_media(media="print")
+        expect(page.locator(".vt-sheet-table").first).to_be_visible()
+        shown = page.locator(".vt-sheet-table").first.locator("tr").count() - 1
+        assert 0 < shown < count
+        expect(page.locator(".vt-sheet-note").first).to_have_text(wording("rows_on_paper", shown, count))
+        page.emulate_media(media="null")
+
+
+def test_a_long_address_is_in_full_once_and_its_beginning_on_each_sheet(app_server: str, browser: Browser) -> None:
+    text = "ein mann liest " * 30
+    with opened(browser, app_server, "/attention", checkpoint="multi30k-de-en", text=text) as page:
+        expect(page.locator("[data-test-script-state=running], [data-testid=stSkeleton]")).to_have_count(0)
+        expect(page.locator(".st-key-next a").last).to_be_attached()
+        expect(page.locator("span.sheet")).to_be_attached()
+        texts = [squeezed(sheet.extract_text()) for sheet in printed(page, format="A4").pages]
+        assert len(page.url) > 500
+        assert "".join(texts).count(squeezed(page.url)) == 1
+        assert all(squeezed(page.url[:500]) in each for each in texts)
