@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -20,11 +21,11 @@ from viz_transformer.ui.components.pictures import chip_rows, matrix, scrubber
 from viz_transformer.ui.components.pictures import slider as number_slider
 from viz_transformer.ui.components.pictures import whole as whole_picture
 from viz_transformer.ui.components.reveal import bring_into_view
-from viz_transformer.ui.frame import controls, frame, links, pictures, projector, questions, text, tour
+from viz_transformer.ui.frame import controls, frame, links, pictures, problems, projector, questions, text, tour
 from viz_transformer.ui.pages.run import answers, passing, recorded, what_view
 from viz_transformer.ui.pages.run.fields import FIELDS
 from viz_transformer.ui.pages.run.recorded import Recording
-from viz_transformer.ui.pages.run.words import FROM_ZERO, RECORDED_RUN, live
+from viz_transformer.ui.pages.run.words import ALL_EXAMPLES, FROM_ZERO, RECORDED_RUN, live
 from viz_transformer.ui.session import cached, examples, state
 from viz_transformer.ui.session.runs import Shown
 
@@ -52,7 +53,7 @@ NOT = (
 if TYPE_CHECKING:
     from viz_transformer.ui.frame.maps import Picture
 
-LONGEST_EXAMPLE = 28
+LONGEST_EXAMPLE, LONGEST_OFFERED = 28, 120
 LINE, MOST_LINES = 28, 8
 """Of a box: the height of a line in pixels, and how many are seen, as page.css has them."""
 
@@ -62,7 +63,7 @@ def inputs(summary: Summary | None) -> tuple[DeltaGenerator | None, DeltaGenerat
     place of what can be chosen of how the text is read."""
     task = None if summary is None else summary.card.get("task")
     offered = () if summary is None else examples.offered(summary)
-    left, middle, right = st.columns([5, 4, 3] if examples.takes_numbers(task) else [5, 6, 1], gap="medium")
+    left, middle, *right = st.columns([5, 4, 3] if examples.takes_numbers(task) else [7, 5], gap="medium")
     if isinstance(summary, RecordingSummary):
         with left:
             controls.text_box(
@@ -81,22 +82,29 @@ def inputs(summary: Summary | None) -> tuple[DeltaGenerator | None, DeltaGenerat
         st.html(f"<style>.stApp {{ --vt-lines: {LINE * (min(lines, MOST_LINES) - 1)}; }}</style>")
     choices = (left if pairs else middle).container(horizontal=True, vertical_alignment="center", key="run_choices")
     if offered:
-        key, text_now = "run_example", state.SHARED.now().text
-        st.session_state[key] = text_now if text_now in offered else None
         with middle.container(horizontal=True, key="run_offers"):
-            st.pills(
-                "Examples",
-                offered,
-                format_func=lambda given: text.literal(shortened(labels.sentence(given), LONGEST_EXAMPLE)),
-                key=key,
-                on_change=take_example,
-                args=(key,),
-                label_visibility="collapsed",
-            )
+            example_pills(offered, LONGEST_EXAMPLE, key="run_example")
+            with st.popover("More", key="run_examples", help=ALL_EXAMPLES):
+                example_pills(offered, LONGEST_OFFERED, key="run_example_listed")
     if not examples.takes_numbers(task):
         return None, choices
-    with right:
+    with right[0]:
         return frame.place("number"), choices
+
+
+def example_pills(offered: Sequence[str], longest: int, *, key: str) -> None:
+    """Texts to try, each a button of at most so many characters."""
+    text_now = state.SHARED.now().text
+    st.session_state[key] = text_now if text_now in offered else None
+    st.pills(
+        "Examples",
+        offered,
+        format_func=lambda given: text.literal(shortened(labels.sentence(given), longest)),
+        key=key,
+        on_change=take_example,
+        args=(key,),
+        label_visibility="collapsed",
+    )
 
 
 def text_box(label: str, *, key: str, place: int | None = None) -> None:
@@ -126,7 +134,7 @@ def slider() -> None:
             bounds=(-examples.NUMBER_LIMIT, examples.NUMBER_LIMIT),
             step=examples.NUMBER_STEP,
             decimals=examples.NUMBER_DECIMALS,
-            label="A number",
+            label="Number",
         )
 
 
@@ -220,6 +228,8 @@ def remarks(shown: Shown) -> list[str]:
     sentences = []
     if without := describe.without_tensors(ckpt.card):
         sentences.append(f"{without}.")
+    if problems.is_there():  # the rest is about the text before, which is greyed out
+        return [*sentences, *state.remarks()]
     sentences += judgement(shown).notes
     if other := round_trip_sentence(ckpt, shown.text):
         sentences.append(other)

@@ -440,7 +440,37 @@ def test_the_token_that_a_step_writes_is_whole_in_a_narrow_window(app_server, br
         assert token.evaluate("(part) => part.scrollWidth <= part.clientWidth")
 
 
-@pytest.mark.parametrize(("model", "least", "in_sight"), [("multi30k-de-en", 300, 2), ("numbers-any", 130, 3)])
+WHOLE_PILLS = """(group) => {
+  const room = group.getBoundingClientRect()
+  const boxes = [...group.querySelectorAll("button")].map((each) => each.getBoundingClientRect())
+  const seen = boxes.filter((box) => box.top < room.bottom - 2)
+  return [seen.length, seen.every((box) => box.right <= room.right + 1 && box.bottom <= room.bottom + 1)]
+}"""
+"""How many examples are in sight, and whether each of them is whole."""
+
+
+def test_every_example_is_whole_in_sight_or_in_the_list_beside_them(app_server, browser):
+    with opened(browser, app_server, text="12.5%") as page:
+        expect(page.locator(".vt-doubt")).to_be_visible()
+        count, whole = page.locator(".st-key-run_example [data-testid=stButtonGroup] > div").evaluate(WHOLE_PILLS)
+        assert whole and 2 <= count < 5
+        page.locator(".st-key-run_examples button").first.click()
+        listed = page.locator(".st-key-run_example_listed button")
+        expect(listed).to_have_count(5)
+        listed.last.click()
+        expect(page.locator(".st-key-run_text textarea")).to_have_value("3.14159")
+
+
+@pytest.mark.parametrize(("model", "least"), [("multi30k-de-en", 550), ("taylor", 550), ("numbers-any", 380)])
+def test_the_box_of_the_text_is_as_wide_as_its_row_allows(app_server, browser, model, least):
+    with opened(browser, app_server, checkpoint=model) as page:
+        finished(page)
+        assert box(page, ".st-key-run_text textarea")["width"] >= least
+        last = box(page, ".st-key-number" if model == "numbers-any" else ".st-key-run_offers")
+        assert last["x"] + last["width"] > 1250
+
+
+@pytest.mark.parametrize(("model", "least", "in_sight"), [("multi30k-de-en", 300, 1), ("numbers-any", 130, 2)])
 def test_in_a_narrow_window_the_box_is_long_for_a_sentence_and_examples_are_seen(
     app_server, browser, model, least, in_sight
 ):
@@ -448,11 +478,8 @@ def test_in_a_narrow_window_the_box_is_long_for_a_sentence_and_examples_are_seen
         page.set_viewport_size({"width": 900, "height": 700})
         finished(page)
         assert box(page, ".st-key-run_text textarea")["width"] >= least
-        pills = box(page, ".st-key-run_example [data-testid=stButtonGroup]")
-        buttons = page.locator(".st-key-run_example button").evaluate_all(
-            "(all) => all.map((each) => each.getBoundingClientRect().left)"
-        )
-        assert sum(left + 12 < pills["x"] + pills["width"] for left in buttons) >= in_sight
+        count, whole = page.locator(".st-key-run_example [data-testid=stButtonGroup] > div").evaluate(WHOLE_PILLS)
+        assert whole and count >= in_sight
 
 
 def test_what_a_topic_of_positions_changes_is_in_view_once_it_is_chosen(app_server, browser):

@@ -340,6 +340,18 @@ def test_a_text_that_cannot_be_read_keeps_the_last_run_dimmed_and_says_what_can_
     assert app.text_area(key="run_text").value == "9" * 46 and not stale(app)
 
 
+def test_notes_on_a_text_go_with_it_where_the_next_one_cannot_be_read(app, noted):
+    noted(LAB)
+    note = wording("not_checked_no_number_in_digits", "12.5%")
+    assert note in words(opened(app, text="12.5%"))
+    for text in ("9" * 100, ""):
+        app.text_area(key="run_text").set_value(text).run()
+        assert stale(app) and note not in words(app) and "Not to be trusted" not in words(app)
+        assert offered(app) == [] and offered(app, "problem")[-1] == "Back to the last run"
+    app.button(key=f"problem_{len(offered(app, 'problem')) - 1}").click().run()
+    assert app.text_area(key="run_text").value == "12.5%" and note in words(app)
+
+
 def test_another_model_that_cannot_read_the_text_offers_its_own_example_and_no_way_back(app):
     opened(app, text="7")
     opened(app, checkpoint="numbers-tiny", text="9" * 100)

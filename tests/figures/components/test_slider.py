@@ -30,8 +30,26 @@ def test_it_says_the_number_as_it_is_written_and_follows_it(browser):
         view.give(data(3.14159, "3.14159"))
         assert shown(view) == ("3.1", "3.14159", "3.14159")
         view.give(data(None, "hello"))
-        assert shown(view) == ("3.1", "", "")
+        assert shown(view) == ("3.1", "no number", "")
         assert told(view) == []
+
+
+EMPTY = """(root) => {
+  const range = root.querySelector("input")
+  return [getComputedStyle(range, "::-webkit-slider-thumb").opacity, getComputedStyle(range).getPropertyValue("--done")]
+}"""
+
+
+def test_it_has_a_visible_name_and_shows_neither_thumb_nor_filled_track_for_what_is_no_number(browser):
+    with mounted(browser, "slider", data()) as view:
+        slider, name = view.page.locator(".slider"), view.page.locator(".slider .name")
+        assert name.text_content() == "A number" and name.is_visible()
+        assert "empty" not in slider.get_attribute("class")
+        view.give(data(None, "hello"))
+        assert "empty" in slider.get_attribute("class") and slider.evaluate(EMPTY)[1] == "0%"
+        view.page.get_by_role("slider").focus()
+        view.press("ArrowLeft")  # it can be taken hold of
+        assert "empty" not in slider.get_attribute("class")
 
 
 def test_keys_move_it_and_python_hears_of_each_place_and_of_the_last_that_it_has_settled(browser):
@@ -90,7 +108,8 @@ def test_the_number_stays_beside_the_thumb_and_on_the_page(browser):
             view.give(data(value, text))
             box = view.page.locator(".said").bounding_box()
             assert box["x"] >= 0 and box["x"] + box["width"] <= 220
-        assert abs(box["x"] + box["width"] / 2 - 110) < 2
+        track = view.page.locator(".slider .track").bounding_box()
+        assert abs(box["x"] + box["width"] / 2 - track["x"] - track["width"] / 2) < 2
 
 
 @pytest.mark.parametrize(

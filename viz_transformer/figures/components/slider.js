@@ -19,10 +19,14 @@ const make = (root) => {
   const range = element("input")
   const said = element("output", "said")
   const box = element("div", "player")
+  const name = element("span", "name")
+  const track = element("div", "track")
   said.setAttribute("aria-hidden", "true")
+  name.setAttribute("aria-hidden", "true") // the range has it
   range.type = "range"
   box.append(range)
-  root.append(said, box)
+  track.append(said, box)
+  root.append(name, track)
   let count = 0
   /** @type {SliderData} */
   let given
@@ -44,10 +48,12 @@ const make = (root) => {
     rest: REST,
     settle: SETTLE,
   })
-  const show = (/** @type {string} */ text) => {
+  /** @param {string} text of the number; "" for none, and then there is no thumb */
+  const show = (text) => {
+    root.classList.toggle("empty", text === "")
     const part = (Number(range.value) - given.least) / (given.most - given.least)
     range.style.setProperty("--done", `${100 * part}%`)
-    range.setAttribute("aria-valuetext", text)
+    range.setAttribute("aria-valuetext", text || "no number")
     said.textContent = text
     said.style.setProperty("--at", String(part))
   }
@@ -71,6 +77,7 @@ const make = (root) => {
       range.max = String(data.most)
       range.step = String(data.step)
       range.setAttribute("aria-label", data.label)
+      name.textContent = data.label
       if (data.count === count) live.answered()
       if (live.busy) return
       if (count && data.count !== count && told.has(data.text)) {

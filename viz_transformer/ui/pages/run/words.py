@@ -16,6 +16,7 @@ DOES_KEY, LONGEST_DOES = "does", 120
 """The entry of a card that says what the model does with a text, as the rest of "This network ..."."""
 RECORDED = "A recording of one call of a module: it shows that call, and reads no other text."
 FROM_ZERO = " Layers, heads and positions are counted from 0, as in code."
+ALL_EXAMPLES = "All examples for this model"
 COMPUTED = "This run was just computed."
 RECORDED_RUN = "Recorded run, soon live"
 LOOK_INSIDE, PLAY, CLICK = (
