@@ -154,7 +154,7 @@ def test_the_tables_have_the_same_numbers(app, bundled, downloads):
     weights = np.array([line[1:] for line in of_map[1:]], np.float32)
     assert np.array_equal(weights, recorded(run, "cross", 0, 1)[0])
     names, *rows = csv_lines(downloads["numbers-candidates.csv"]())
-    expected = [(step.index, each.token, each.log_prob) for step in run.steps for each in step.candidates]
+    expected = [(step.index + 1, each.token, each.log_prob) for step in run.steps for each in step.candidates]
     shown = [dict(zip(names, row, strict=True)) for row in rows]
     assert [(int(row["step"]), row["token"]) for row in shown] == [(step, token) for step, token, _ in expected]
     np.testing.assert_allclose(

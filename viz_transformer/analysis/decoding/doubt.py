@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
-from viz_transformer.running.step import Step
+if TYPE_CHECKING:
+    from viz_transformer.running.step import Step
 
 SURE = 0.9
 """A step whose likeliest token has at least this probability is in no doubt worth looking at."""
