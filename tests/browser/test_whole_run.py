@@ -51,6 +51,7 @@ def test_a_button_says_that_it_zooms_in_and_stays_where_it_is(app_server, browse
             into.click()
             at_level(page, level)
             there = into.bounding_box()
+            assert page.locator(".whole .way").evaluate("(way) => way.scrollWidth <= way.clientWidth")
             assert box and there and abs(there["x"] - box["x"]) < 1
         expect(into).to_have_attribute("aria-disabled", "true")
         expect(out).to_have_text("Zoom out")

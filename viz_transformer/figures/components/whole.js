@@ -64,7 +64,8 @@ import { weightScene } from "./whole/weight.js"
 const SETTLE = 250
 const WIDE = 850 // from here on what happens is said in one line
 const HEARD = MOVE + 100 // milliseconds: Python hears of another level when the picture has come there
-const MOST_BUTTONS = 12 // more heads than these are chosen from a list
+const [MOST_BUTTONS, MOST_SLIM] = [12, 4] // more heads than these are chosen from a list; in a slim picture
+const SLIM = 480 // pixels: narrower is slim
 const LOWEST = 180 // pixels of the picture: in a low window it gives way to what plays it
 const UNHEARD = 1e4 // of a step that is played, Python hears only when it rests
 
@@ -475,7 +476,7 @@ function makeWhole(root) {
     const deep = level() === "attention" || level() === "weight"
     const count = deep ? part.heads : there
     const only = deep ? headOf(selection.chosen, part.heads) : head.head
-    const said = JSON.stringify([words, count, only, deep, head.title, legendWords()])
+    const said = JSON.stringify([words, count, only, deep, head.title, legendWords(), isSlim()])
     if (said === waySaid) return
     waySaid = said
     const focused = root.getRootNode().activeElement
@@ -494,10 +495,11 @@ function makeWhole(root) {
     if (held) /** @type {HTMLElement} */ (way.querySelector(`[data-name="${held}"]`) ?? stage).focus()
   }
 
+  const isSlim = () => root.clientWidth < SLIM * zoom(root)
   /** The heads to choose from; on the levels that show many of them also their mean. */
   function headChoices(count, only, deep) {
     const choose = (heads) => selection.pick({ heads })
-    if (count > MOST_BUTTONS) {
+    if (count > (isSlim() ? MOST_SLIM : MOST_BUTTONS)) {
       const list = element("select", "quiet")
       list.setAttribute("aria-label", "Head")
       list.dataset.name = "heads"
@@ -772,6 +774,7 @@ function makeWhole(root) {
       const z = zoom(root)
       const width = root.clientWidth
       root.classList.toggle("narrow", width < WIDE * z)
+      root.classList.toggle("slim", isSlim())
       drawWay()
       into.setAttribute("aria-disabled", String(level() === "weight"))
       const isLeft = level() === "run" && /** @type {any} */ (root.getRootNode()).activeElement === out

@@ -24,7 +24,8 @@
  * @typedef {{name: string, count: number, rows?: number, layers: number, parts: WholePart[], positions: boolean,
  *   sums?: boolean, final: boolean, widest: number, keys?: number}} Given
  */
-/** @typedef {{z: number, width: number, height: number, top: number, stacks: Given[], bars: boolean, answer: boolean}} Asked */
+/** @typedef {{z: number, width: number, height: number, top: number, stacks: Given[], bars: boolean, answer: boolean,
+ *   text?: boolean}} Asked */
 
 const [STRIP, GAP, SMALL, SIGN] = [17, 10, 3, 11] // in pixels
 // In units, which share the width that is left:
@@ -32,10 +33,10 @@ const [RIBBON, CROSS, BLOCK, ASIDE, LAYER] = [2.2, 3, 1, 0.3, 0.7]
 const [SIGNED_TWO, SIGNED_ONE] = [900, 750] // pixels: in a narrower picture no signs stand between strips
 const READABLE = 15 // pixels: a lane whose token can be read
 const EASY = 9 // pixels: a unit of which a ribbon is wide enough to be followed
-const [LEAST_KEYS, KEYS_SHARE, KEYS_APART] = [10, 0.3, 6] // pixels; of the width that is left for all of them; pixels
-const [BARS, HIGHEST, HEAD, MOST] = [168, 44, 42, 7] // MOST: six candidates, and what is written behind them
-// In pixels: below all; of the way back, where one stack stands alone too; of the answer; of the memory's way.
-const [FOOT, BACK, BACK_ALONE, ANSWER, WAY] = [8, 20, 36, 34, 24]
+const [LEAST_KEYS, KEYS_SHARE, KEYS_APART] = [10, 0.42, 6] // pixels; of the width that is left for all of them; pixels
+const [BARS, HIGHEST, HEAD, MOST] = [168, 60, 42, 7] // MOST: six candidates, and what is written behind them
+// In pixels: below all; of the way back, where one stack stands alone too; of the answer, and of the text above it; of the memory's way.
+const [FOOT, BACK, BACK_ALONE, ANSWER, TEXT, WAY] = [8, 20, 36, 34, 22, 24]
 const CLOSER = 1.5 // so many times as many lanes as can be read stand closer from the beginning
 
 const [FITS_WIDE, FITS_HIGH, MOST_FIT] = [1100, 560, 1.4] // in pixels: what is larger on all sides has larger type
@@ -73,43 +74,45 @@ const fixedOf = (/** @type {Given} */ stack, /** @type {number} */ z, /** @type 
   return widest + ((positions ? 3 : 1) * (STRIP * k + SMALL) + signs + 2 * GAP + (final ? STRIP * k + SMALL : 0)) * z
 }
 
-/** Two stacks stand beside each other, or below each other where that makes it easier to follow. @param {Asked} asked */
+/** Two stacks stand beside each other, or below each other where that makes it much easier to follow. @param {Asked} asked */
 export function placeWhole(asked) {
   const beside = arranged(asked, true)
   if (asked.stacks.length < 2) return beside
   const below = arranged(asked, false)
   const { x, width } = beside.bars ?? { x: beside.bands[1].end, width: 0 }
   const hasRoom = x + width <= asked.width + 1e-6
-  return hasRoom && easeOf(beside, asked) >= easeOf(below, asked) ? beside : below
+  return hasRoom && easeOf(below, asked) <= MUCH * easeOf(beside, asked) ? beside : below
 }
 
 /**
- * How easily lanes and ribbons are followed, from 0 to 1: that does not change from step to step.
+ * How easily lanes and ribbons are followed; that does not change from step to step. Names count more than wide ribbons.
  * @param {Whole} whole
  * @param {Asked} asked
  */
 const easeOf = ({ bands, z }, { stacks }) =>
   Math.min(
-    ...bands.map((band, n) => {
-      const lane = Math.min(1, (band.lane * band.count) / stacks[n].count / READABLE / z)
-      return lane * Math.min(1, (band.blocks[0]?.width ?? Number.POSITIVE_INFINITY) / BLOCK / EASY / z)
+    ...bands.map(({ lane, count, blocks }, n) => {
+      const all = (lane * count) / stacks[n].count / z
+      const unit = (blocks[0]?.width ?? EASY * z) / BLOCK / z
+      return Math.min(1, all / READABLE) ** 1.5 * Math.min(1, unit / EASY) ** 0.5
     }),
   )
+const MUCH = 1.1 // times
 
 /**
  * Everything in `width` x `height` pixels below `top`; `bars` is whether there are candidates, `answer` whether the text of
- * all steps is written below.
+ * all steps is written below, and `text` whether that which is read is too.
  * @param {Asked} asked
  * @param {boolean} beside
  * @returns {Whole}
  */
-function arranged({ z, width, height, top, stacks: given, bars, answer }, beside) {
+function arranged({ z, width, height, top, stacks: given, bars, answer, text = false }, beside) {
   const two = given.length > 1
   const signed = width >= (two && beside ? SIGNED_TWO : SIGNED_ONE) * z
   const stacks = given.map((stack) => ({ ...stack, sums: signed && stack.sums }))
   const k = Math.min(1, width / (900 * z)) // strips are narrower in a narrow picture, and candidates
   const wide = BARS * z * Math.min(1, Math.max(0.7, width / ((beside ? 900 : 560) * z)))
-  const base = height - (FOOT + (answer ? ANSWER : 0)) * z
+  const base = height - (FOOT + (answer ? ANSWER : 0) + (answer && text ? TEXT : 0)) * z
   const floor = base - (bars ? (two ? BACK : BACK_ALONE) : 0) * z
   const behind = bars ? wide + 2 * GAP * z : 0
   const lead = bars ? 2 * GAP * z : 0 // beside what goes back to the left
@@ -143,7 +146,7 @@ function arranged({ z, width, height, top, stacks: given, bars, answer }, beside
           most: Math.max(1, Math.min(MOST, Math.floor((floor - last.top) / row))),
         }
       : null,
-    answer: answer ? { x: 0, y: base + 4 * z, width: width - GAP * z } : null,
+    answer: answer ? { x: 0, y: base + (text ? 4 + TEXT : 4) * z, width: width - GAP * z } : null,
     base,
     beside,
     memory: two ? waysOf(bands, beside, z) : [],
@@ -161,7 +164,7 @@ function columnsOf({ stacks, room, left }, { z, k, apart }) {
   const wanted = Math.max(0, ...stacks.map((stack) => stack.keys ?? 0)) + KEYS_APART * z
   const keys = Math.min(wanted, Math.max(LEAST_KEYS * z, (KEYS_SHARE * free) / Math.max(readers, 1)))
   const units = stacks.reduce((sum, stack) => sum + unitsOf(stack), 0)
-  const unit = Math.max(2, (free - readers * keys) / Math.max(units, 1))
+  const unit = Math.max(1, (free - readers * keys) / Math.max(units, 1))
   let x = left
   return stacks.map((stack) => {
     const band = placeBand(stack, { x, unit, keys, z, k })

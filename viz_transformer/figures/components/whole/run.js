@@ -30,7 +30,7 @@ const [WIDEST_NAME, WIDEST_SHARE, NARROWEST_NAME, WIDEST_KEY] = [96, 0.12, 34, 6
 const LEAN = { all: 0.25, one: 0.5 } // of the ribbons' room is what all of a row take where they are steep
 const THINNEST_RIBBON = 0.7 // pixels
 const LANES = { encoder: 0.85, decoder: 0.95 } // of a lane's height is what all ribbons of a row have together
-const THINNEST = 10
+const [THINNEST, THICKEST] = [10, 40] // pixels
 const [SIGNED, HALF_SIGN] = [7, 3] // lanes from here on have signs of their own; half of a sign
 const LINED = 3 // lanes that are lower, in pixels, have no line: it would cover them
 const NAMED = 0.15 // ribbons from here on say where they come from
@@ -39,7 +39,6 @@ const LONG = { self: "self-attention", cross: "cross-attention", ffn: "feed-forw
 const GIVEN = 0.35 // of the line of an answer is at most the text that it goes on from
 const [SMALLEST, LARGEST] = [13, 22] // the size of its letters, beside two stacks
 const TO_COME = 0.6 // how strong the rest of the answer is
-const MEMORY = 64 // pixels: what the word at the memory's way takes
 const VEIL = 0.92 // how much of what is not computed yet is hidden
 
 export function runScene(view) {
@@ -51,7 +50,9 @@ export function runScene(view) {
   const stackOf = (band) => view.head.stacks.find(({ name }) => name === band.name)
   const scaleOf = (part) => (view.head.head === null ? "derived" : part.kind)
   /** How wide all that a row of the decoder takes is together. */
-  const thickOf = (band) => Math.max(THINNEST * place.z, band.lane * LANES.decoder)
+  const thickOf = (band) => Math.min(THICKEST * place.z, Math.max(THINNEST * place.z, band.lane * LANES.decoder))
+  /** And a row of a stack whose tokens are all there at the same time. */
+  const thickOfAll = (band) => Math.min(THICKEST * place.z, band.lane * LANES.encoder)
   /**
    * The box around the rows of a sub-layer that are there.
    * @returns {[number, number, number, number]}
@@ -304,10 +305,9 @@ export function runScene(view) {
     const first = view.writes() ? [view.chosen[stack.field] ?? 0] : [chosen, ...strongestOf(band, chosen)]
     const named = names(band, first)
     paintRows(context, colours, band, band.count, { ...named, chosen })
-    if (place.answer && place.beside && place.bands.length > 1 && named.named.size < band.count)
-      reads(context, colours, band)
+    if (view.head.text && place.answer && isCrowded(band)) reads(context, colours)
     if (band.lane < SIGNED * place.z) signs(context, colours, band, band.top + (band.count * band.lane) / 2)
-    const thick = band.lane * LANES.encoder
+    const thick = thickOfAll(band)
     for (const block of band.blocks)
       if (block.ribbon)
         for (let row = 0; row < band.count; row++)
@@ -329,20 +329,23 @@ export function runScene(view) {
     context.globalAlpha = 1
   }
 
-  /** The whole text, where not every token has its name beside its lane. */
-  function reads(context, colours, band) {
-    const { z } = place
-    const y = band.bottom + 17 * z
+  /** Whether not every token that a decoder reads has its name beside its lane. */
+  const isCrowded = (band) => place.bands.length > 1 && names(band, []).named.size < band.count
+
+  /** The whole text, where not every token has its name beside its lane: above the answer. */
+  function reads(context, colours) {
+    const { answer, z } = place
+    const y = answer.y - 2 * z
     context.textAlign = "left"
     context.textBaseline = "alphabetic"
     context.font = sans(14 * z, 600)
     context.fillStyle = colours.one("source-ink")
-    context.fillText("the text", band.left, y)
-    const from = band.left + context.measureText("the text").width + 12 * z
-    const x = place.memory[0]?.[0][0] - MEMORY * z
-    context.font = mono(14 * z)
+    context.fillText("the text", answer.x, y)
+    const from = answer.x + context.measureText("the answer").width + 14 * z
+    context.font = mono(NAME * z)
     context.fillStyle = colours.one("text")
-    context.fillText(isolated(shorten(context, onOneLine(view.head.text), x - from)), from, y)
+    const room = answer.x + answer.width - from
+    context.fillText(isolated(shorten(context, onOneLine(view.head.text), room)), from, y)
   }
 
   /** The way of what the encoder has computed to where it is read, and the names of what can be read there. */
@@ -407,7 +410,7 @@ export function runScene(view) {
   /** Of a run that writes nothing, what the token that is looked at takes, in each layer. */
   function paintRead(context, colours, band) {
     const row = view.rowOf(stackOf(band))
-    const thick = band.lane * LANES.encoder
+    const thick = thickOfAll(band)
     for (const block of band.blocks)
       if (block.ribbon) ribbons(context, colours, band, block, row, { thick, alpha: 0.9, room: LEAN.one })
     for (const block of band.blocks) if (block.keys) takenFrom(context, colours, band, block, true)
@@ -736,7 +739,7 @@ export function runScene(view) {
       return widths.by.get(name)
     }
     const most = Math.max(NARROWEST_NAME * z, Math.min(WIDEST_NAME * z, WIDEST_SHARE * width))
-    place = placeWhole({
+    const asked = {
       z,
       width,
       height,
@@ -755,7 +758,9 @@ export function runScene(view) {
         widest: Math.min(most, widest(stack)),
         keys: stack === head.stacks[0] ? 0 : Math.min(WIDEST_KEY * z, (widest(head.stacks[0]) * KEY_NAME) / NAME),
       })),
-    })
+    }
+    place = placeWhole(asked)
+    if (asked.answer && head.text && isCrowded(place.bands[0])) place = placeWhole({ ...asked, text: true })
   }
 
   /** The layer that is looked at: its sub-layers with what they take, and the stream behind them. */
