@@ -22,33 +22,11 @@ from viz_transformer.ui.components.pictures import slider as number_slider
 from viz_transformer.ui.components.pictures import whole as whole_picture
 from viz_transformer.ui.components.reveal import bring_into_view
 from viz_transformer.ui.frame import controls, frame, links, pictures, problems, projector, questions, text, tour
-from viz_transformer.ui.pages.run import answers, passing, recorded, what_view
+from viz_transformer.ui.pages.run import answers, passing, recorded, what_view, words
 from viz_transformer.ui.pages.run.fields import FIELDS
 from viz_transformer.ui.pages.run.recorded import Recording
-from viz_transformer.ui.pages.run.words import ALL_EXAMPLES, FROM_ZERO, RECORDED_RUN, live
 from viz_transformer.ui.session import cached, examples, state
 from viz_transformer.ui.session.runs import Shown
-
-HOW = (
-    "A row is one step: it reads the token on the left and writes the one on the right. A cell is the share that a"
-    " token has in what this head hands on; a row sums to 1 over the tokens that it may read, if there are any. The"
-    " bars are probabilities over the whole vocabulary, before anything is chosen."
-)
-DRAWN = (
-    "Read left to right, in the order it is computed. Each strip is a vector of the residual stream (a sample of its"
-    " numbers), a ribbon is as wide as an attention weight, and the bar in a sub-layer shows how much it added"
-)
-MOVES = (
-    " Double-click, or use the wheel or +, to zoom in: to a layer, an attention, one weight and its multiplications."
-    " Escape or − zooms out. Space plays, the arrow keys move between neighbours, and a click selects an attention on"
-    " all pages."
-)
-WHOLE = f"{DRAWN}. The bars on the right are probabilities; the token written is read at the next step.{MOVES}"
-WHOLE_READ = f"{DRAWN}. Nothing is written.{MOVES}"
-NOT = (
-    "A large weight is neither a translation link nor a cause of the answer. A probability is the model's, not the"
-    " chance of being right. A mean over heads is not the attention of any head."
-)
 
 if TYPE_CHECKING:
     from viz_transformer.ui.frame.maps import Picture
@@ -67,7 +45,11 @@ def inputs(summary: Summary | None) -> tuple[DeltaGenerator | None, DeltaGenerat
     if isinstance(summary, RecordingSummary):
         with left:
             controls.text_box(
-                NO_TEXT, label_visibility="collapsed", placeholder=NO_TEXT, key="run_recorded", disabled=True
+                words.NO_TEXT,
+                label_visibility="collapsed",
+                placeholder=words.NO_TEXT,
+                key="run_recorded",
+                disabled=True,
             )
         return None, middle
     pairs = summary is not None and summary.anatomy.reads_pairs
@@ -76,7 +58,7 @@ def inputs(summary: Summary | None) -> tuple[DeltaGenerator | None, DeltaGenerat
         text_box(label, key="run_text", **({"place": 0} if pairs else {}))
     if pairs:
         with middle:
-            text_box(SECOND, key="run_second", place=1)
+            text_box(words.SECOND, key="run_second", place=1)
     lines = 1 + max(each.count("\n") for each in both_of(state.SHARED.now().text))
     if lines > 1:  # the picture gives way
         st.html(f"<style>.stApp {{ --vt-lines: {LINE * (min(lines, MOST_LINES) - 1)}; }}</style>")
@@ -84,7 +66,7 @@ def inputs(summary: Summary | None) -> tuple[DeltaGenerator | None, DeltaGenerat
     if offered:
         with middle.container(horizontal=True, key="run_offers"):
             example_pills(offered, LONGEST_EXAMPLE, key="run_example")
-            with st.popover("More", key="run_examples", help=ALL_EXAMPLES):
+            with st.popover("More", key="run_examples", help=words.ALL_EXAMPLES):
                 example_pills(offered, LONGEST_OFFERED, key="run_example_listed")
     if not examples.takes_numbers(task):
         return None, choices
@@ -164,14 +146,14 @@ def target_switch(shown: Shown) -> None:
     """Gives the model an answer instead of letting it write one, and takes it back."""
     if state.SHARED.now().target is None:
         st.button(
-            "Force an answer",
+            words.FORCE,
             key="run_give",
             on_click=lambda: state.select(target=shown.run.text),
-            help="Teacher forcing: put another answer in the place of the model's own, and see its probabilities",
+            help=words.FORCED,
             type="tertiary",
         )
     else:
-        st.button("Let it write", key="run_write", on_click=lambda: state.select(target=None), type="tertiary")
+        st.button(words.LET_IT_WRITE, key="run_write", on_click=lambda: state.select(target=None), type="tertiary")
 
 
 def has_answer_line(summary: Summary | RecordingSummary | str) -> bool:
@@ -186,7 +168,7 @@ def has_answer_line(summary: Summary | RecordingSummary | str) -> bool:
 
 def view_switch() -> None:
     """Leads to the other view: the whole run in one picture, or one map."""
-    other, label = ("map", "One map") if whole else ("whole", "Whole run")
+    other, label = ("map", words.ONE_MAP) if whole else ("whole", words.WHOLE_RUN)
     st.button(label, key="run_view", on_click=take_view, args=(other,), type="tertiary")
 
 
@@ -235,30 +217,19 @@ def remarks(shown: Shown) -> list[str]:
         sentences.append(other)
     sentences += state.remarks()
     if read := shown.how.read.words():
-        sentences.append(f"The text is read {', '.join(read)}.")
+        sentences.append(words.read_so(read))
     if not ckpt.anatomy.writes:
         return [*sentences, *reading_view.remarks(ckpt.anatomy)]
     if shown.target is not None:
-        sentences.append(
-            f"The answer is given: at each step the model reads its tokens, whatever it would have written."
-            f" Its log-probability is {labels.number(run.log_prob, 2)} over {len(run.steps)}"
-            f" {'step' if len(run.steps) == 1 else 'steps'}."
-        )
-    elif words := replace(shown, how=replace(shown.how, read=AS_USUAL)).written_words:
-        sentences.append(f"Written by: {words}. The Decoding page chooses that.")
+        sentences.append(words.given(labels.number(run.log_prob, 2), len(run.steps)))
+    elif how := replace(shown, how=replace(shown.how, read=AS_USUAL)).written_words:
+        sentences.append(words.written_by(how))
     if shown.target is None and (rules := ckpt.codec("target").rules):
-        sentences.append(f"The model's own settings keep tokens out: {', '.join(map(str, rules))}.")
+        sentences.append(words.kept_out(rules))
     if shown.target is None and run.stopped == "maximum length":
-        sentences.append(stopped(shown))
+        limit = None if ckpt.codec("target").ends else ckpt.anatomy.max_target
+        sentences.append(words.stopped(len(run.steps), limit))
     return sentences
-
-
-def stopped(shown: Shown) -> str:
-    """Why a run ended without an end token."""
-    most, steps = shown.ckpt.anatomy.max_target, len(shown.run.steps)
-    if not shown.ckpt.codec("target").ends:
-        return f"This model has no end token; it stopped after {steps} steps, at its limit of {most} tokens."
-    return f"The model stopped at its maximum of {steps} steps, without an end token."
 
 
 def show_recording(summary: Summary, recording: Recording) -> None:
@@ -279,7 +250,7 @@ def show_recording(summary: Summary, recording: Recording) -> None:
         with picture:
             matrix(recording.matrix, key="run_matrix")
     slider()
-    frame.say(status, RECORDED_RUN)
+    frame.say(status, words.RECORDED_RUN)
     frame.end()
     cached.run(summary, recording.text)
     st.rerun()
@@ -307,7 +278,11 @@ def show_whole(both: frame.Runs) -> None:
                 target_switch(both.a)
         if both.main.summary.snapshots():
             links.to("Models", "Rewind the training", model_tab="training")
-    text.explained((WHOLE if both.main.ckpt.anatomy.writes else WHOLE_READ) + FROM_ZERO, NOT)
+    text.explained(
+        (words.WHOLE if both.main.ckpt.anatomy.writes else words.WHOLE_READ) + words.FROM_ZERO,
+        words.NOT,
+        terms=words.TERMS,
+    )
     say_remarks(both.main)
     scenes, along = whole_view.scenes(both), whole_view.together(both)
     seen = replace(both, looked_at="B") if projector.is_on() and projector.scene(scenes) else both
@@ -338,8 +313,8 @@ def show_map(both: frame.Runs) -> None:
             reading_view.fillings(both.main)
         if both.main.summary.snapshots():
             links.to("Models", "Rewind the training", model_tab="training")
-        how = HOW if both.main.ckpt.anatomy.writes else reading_view.how(both.main.ckpt.anatomy)
-        text.explained(how + FROM_ZERO, NOT)
+        how = words.HOW if both.main.ckpt.anatomy.writes else reading_view.how(both.main.ckpt.anatomy)
+        text.explained(how + words.FROM_ZERO, words.NOT, terms=words.TERMS)
     with picture:
         if both.beside:
             drawn = pictures.maps_beside(both, st.columns(2, gap="small"), key="run_matrix")
@@ -366,17 +341,13 @@ def say_remarks(shown: Shown) -> None:
     found = recorded.recording_of(shown.summary, state.selection())
     with status.container():
         if found is not None:
-            said, tone, detail = live(found.difference(recording.recorded(shown, state.selection())))
+            said, tone, detail = words.live(found.difference(recording.recorded(shown, state.selection())))
             text.paragraph(said, tone=tone, detail=detail)
         for sentence in remarks(shown):
             text.paragraph(sentence)
 
 
 SWITCHED = "run_view_switched"  # how often; only in the session
-SECOND = "A second text, read beside it"
-NO_TEXT = "A recording cannot read another text"
-OF_RECORDING = "Nothing can be written with it, so there are no steps."
-
 frame.title("Run")
 passing.page_begins()
 whole = FIELDS.now().run_view == "whole"
@@ -413,7 +384,7 @@ if not isinstance(summary, str) and not cached.is_warm():
     found = recorded.recording_of(summary, state.selection())
     if found is not None:
         show_recording(summary, found)
-both = frame.runs(status, rows="last" if whole else "chosen", recording=OF_RECORDING, by_step=whole)
+both = frame.runs(status, rows="last" if whole else "chosen", recording=words.OF_RECORDING, by_step=whole)
 if both is None and not isinstance(summary, str | RecordingSummary):
     frame.fit_model(summary)
     if not whole:

@@ -105,7 +105,8 @@ def markup(app: AppTest) -> str:
 
 def words(app: AppTest) -> str:
     """What a reader sees of that: without markup and style, one blank between words."""
-    return re.sub(r"[ \n]+", " ", html.unescape(re.sub(r"(?s)<style>.*?</style>|<[^>]+>", " ", markup(app)))).strip()
+    without_terms = re.sub(r"</?dfn\b[^>]*>", "", markup(app))  # which stand inside of sentences
+    return re.sub(r"[ \n]+", " ", html.unescape(re.sub(r"(?s)<style>.*?</style>|<[^>]+>", " ", without_terms))).strip()
 
 
 def stale(app: AppTest) -> bool:

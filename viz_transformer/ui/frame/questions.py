@@ -14,7 +14,7 @@ from viz_transformer import analysis
 from viz_transformer.figures import labels
 from viz_transformer.numerals import number, percent, significant
 from viz_transformer.sentences import capitalised
-from viz_transformer.ui.frame import frame, problems, text
+from viz_transformer.ui.frame import frame, glossary, problems, text
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -73,7 +73,7 @@ def show(place: DeltaGenerator, question: Question | None, judged: Judgement | N
 def _show_line(question: Question | None) -> None:
     if question is not None:
         asks, answer, style = line(question)
-        text.paragraph(answer, style=style, lead=asks)
+        text.paragraph(answer, style=style, lead=asks, detail=glossary.explained_in(asks))
 
 
 def line(question: Question | None) -> tuple[str, str, str]:

@@ -10,6 +10,8 @@ from typing import Literal
 
 import streamlit as st
 
+from viz_transformer.ui.frame import glossary
+
 Tone = Literal["plain", "bad", "warning", "ok"]
 ICONS = {"plain": "", "bad": "✕", "warning": "!", "ok": "✓"}
 
@@ -31,10 +33,12 @@ def section(title: str) -> None:
     st.html(f'<h3 class="vt-section">{html.escape(title)}</h3>')
 
 
-def explained(how: str, not_to_conclude: str) -> None:
-    """The two short paragraphs that every page has."""
+def explained(how: str, not_to_conclude: str, *, terms: str = "") -> None:
+    """The two short paragraphs that every page has; in the first, and in the line of `terms` below it, a newcomer's
+    words are explained."""
+    below = f"<p>{glossary.marked(terms)}</p>" if terms else ""
     st.html(
-        f'<div class="vt-explained"><h2>How to read it</h2><p>{html.escape(how)}</p>'
+        f'<div class="vt-explained"><h2>How to read it</h2><p>{glossary.marked(how)}</p>{below}'
         f"<h2>What not to conclude</h2><p>{html.escape(not_to_conclude)}</p></div>"
     )
 

@@ -8,17 +8,8 @@ from typing import Any
 import streamlit as st
 
 from viz_transformer.checkpoint import Checkpoint
+from viz_transformer.ui.pages.run.words import CHAT, SPECIAL, USUAL
 from viz_transformer.ui.session import state
-
-USUAL = "as its folder has it"
-SPECIAL = (
-    "Read a special token that is typed, such as </s>, as that token. Otherwise it is text like any other, but for the"
-    " mask of a model that fills in masks"
-)
-CHAT = (
-    "Put the text into the model's chat template, as what a person says; the model then writes the answer. The tokens"
-    " of the template stand in front of the text and behind it"
-)
 
 
 def show(ckpt: Checkpoint) -> None:

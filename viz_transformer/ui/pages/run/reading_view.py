@@ -17,21 +17,11 @@ from viz_transformer.sentences import shortened
 from viz_transformer.ui.frame import text
 from viz_transformer.ui.frame.questions import Question, cited
 from viz_transformer.ui.pages.run import bars_view, labels_view
+from viz_transformer.ui.pages.run.words import GIVES, HOW_READ
 from viz_transformer.ui.session import state
 from viz_transformer.ui.session.runs import Shown
 
 MOST_OFFERED, LONGEST = 64, 16
-HOW = (
-    "A row is a token of the text, and a cell is the share that another token has in what this head hands on to it; a"
-    " row sums to 1 over the tokens that it may read. The bars are what the output layer gives at the chosen position,"
-    " as probabilities over the whole vocabulary. Of a token that is masked the model reads a mask."
-)
-GIVES = {
-    "masked token": "This model fills in masks, and writes nothing.",
-    "class": "This model reads a text and gives a class: it writes nothing.",
-    "token class": "This model gives each token of a text a label, and writes nothing.",
-    "none": "This model reads a text and has no output layer: it gives a vector for each token, and writes nothing.",
-}
 
 
 def masks(shown: Shown) -> None:
@@ -196,4 +186,4 @@ def remarks(anatomy: Anatomy) -> list[str]:
 
 def how(anatomy: Anatomy) -> str:
     """How the map and what stands beside it are read."""
-    return labels_view.how(anatomy) if anatomy.labels else HOW
+    return labels_view.how(anatomy) if anatomy.labels else HOW_READ

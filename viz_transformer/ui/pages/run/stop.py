@@ -7,6 +7,7 @@ from viz_transformer.analysis.run.filling import filling, fills_masks, masked_po
 from viz_transformer.numerals import exponential, percent
 from viz_transformer.ui.frame.questions import cited
 from viz_transformer.ui.pages.run import labels_view, reading_view
+from viz_transformer.ui.pages.run.words import GIVES
 from viz_transformer.ui.session.runs import Shown
 
 
@@ -18,11 +19,11 @@ def made_of_text(shown: Shown) -> tuple[str, ...]:
         what = "this text" if at is None else cited(shown.trace.src_originals[at])
         return labels_view.gives(anatomy), f"For {what}: {labels_view.question(shown).answer}"
     if fills_masks(anatomy):
-        return reading_view.GIVES[anatomy.output], _filled(shown)
+        return GIVES[anatomy.output], _filled(shown)
     count = len(shown.trace.src)
     vectors = f"{count:,} vector{'s' if count > 1 else ''} of {anatomy.d_model:,} numbers"
     why = anatomy.missing.get("logits")
-    first = reading_view.GIVES[anatomy.output] if why is None else f"This model writes nothing: {why}."
+    first = GIVES[anatomy.output] if why is None else f"This model writes nothing: {why}."
     return first, f"This text becomes {vectors}, one for each token."
 
 

@@ -1,0 +1,29 @@
+import re
+
+from viz_transformer.ui.frame.glossary import TERMS, explained_in, marked
+
+
+def test_each_term_is_explained_where_it_stands_first_and_once():
+    found = marked("Heads of a layer, and other heads.")
+    assert re.findall(r'<dfn tabindex="0" title="(\w+):[^"]*">(\w+)</dfn>', found) == [
+        ("Head", "Heads"),
+        ("Layer", "layer"),
+    ]
+    assert re.sub("<[^>]*>", "", found) == "Heads of a layer, and other heads."
+
+
+def test_the_longest_term_is_meant_and_parts_of_words_are_not():
+    assert explained_in("the residual stream, a sub-layer, an attention weight") == "\n".join(
+        TERMS[term] for term in ("residual stream", "sub-layer", "attention weight")
+    )
+    assert explained_in("keyboard, header, layered, monkey") == ""
+
+
+def test_what_is_quoted_is_a_persons_text_and_stays_text():
+    assert marked("<b> & “head <i>”") == "&lt;b&gt; &amp; “head &lt;i&gt;”"
+    assert explained_in("Where did head 2 look when it wrote “layer”?") == TERMS["head"]
+
+
+def test_no_sentence_is_long_and_each_begins_with_its_term():
+    for term, sentence in TERMS.items():
+        assert sentence.lower().startswith(f"{term}: ") and len(sentence) <= 120
