@@ -16,7 +16,7 @@ def test_the_longest_term_is_meant_and_parts_of_words_are_not():
     assert explained_in("the residual stream, a sub-layer, an attention weight") == "\n".join(
         TERMS[term] for term in ("residual stream", "sub-layer", "attention weight")
     )
-    assert explained_in("keyboard, header, layered, monkey") == ""
+    assert explained_in("keyboard, header, layered, monkey, the arrow keys") == ""
 
 
 def test_what_is_quoted_is_a_persons_text_and_stays_text():
