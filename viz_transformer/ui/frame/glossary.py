@@ -25,7 +25,8 @@ TERMS: Mapping[str, str] = {
 }
 """By each term its sentence; plurals in s are the same term."""
 _ANY = re.compile(
-    rf"(?<!arrow )(?<![\w-])({'|'.join(sorted(map(re.escape, TERMS), key=len, reverse=True))})(s?)(?![\w-])", re.IGNORECASE
+    rf"(?<!arrow )(?<![\w-])({'|'.join(sorted(map(re.escape, TERMS), key=len, reverse=True))})(s?)(?![\w-])",
+    re.IGNORECASE,
 )
 _QUOTED = re.compile("(“[^”]*”)")
 
