@@ -252,9 +252,22 @@ const listen = (panel, tour) => {
   }
 }
 
-/** The page's own link to the stop before or behind. @param {number} step */
-const linkOf = (step) =>
-  /** @type {?HTMLAnchorElement} */ (document.querySelector(`.st-key-stop_${step > 0 ? "next" : "back"} a`))
+const PATIENCE = 20_000 // milliseconds until the page's link is there: a browser fetches what it is made of later
+/**
+ * Follows the page's own link to another stop, 0 for the end of the tour, once it is there.
+ * @param {number} stop
+ * @param {() => boolean} isWanted whether somebody still waits for it
+ */
+const follow = (stop, isWanted) => {
+  const until = performance.now() + PATIENCE
+  const look = () => {
+    const links = /** @type {NodeListOf<HTMLAnchorElement>} */ (document.querySelectorAll(".st-key-stop a"))
+    const link = [...links].find(({ href }) => new URL(href).searchParams.get("stop") === String(stop))
+    if (link) link.click()
+    else if (isWanted() && performance.now() < until) requestAnimationFrame(look)
+  }
+  look()
+}
 
 /**
  * Fills the panel, unless it says so already, and keeps the focus in it.
@@ -296,17 +309,19 @@ const makeTour = (root) => {
     if (invited) now.leaves()
   }
   const go = (/** @type {number} */ step) => {
-    const link = linkOf(step)
-    if (!now.data || now.going || !link) return
+    if (!now.data || now.going || now.data.number + step < 1) return
     const data = now.data
     keep()
-    if (data.number + step > data.titles.length) hide()
-    else {
-      now.going = data.number + step
-      write(panel, { ...data, number: now.going, sentences: [WAIT] }, acts)
-      places.show([])
+    if (data.number + step > data.titles.length) {
+      hide()
+      follow(0, () => root.isConnected)
+      return
     }
-    link.click()
+    const going = data.number + step
+    now.going = going
+    write(panel, { ...data, number: going, sentences: [WAIT] }, acts)
+    places.show([])
+    follow(going, () => now.data !== null && now.going === going)
   }
   const acts = { go, leave }
   const stop = listen(panel, { ...acts, hide, isOn: () => now.data !== null, isInvited: () => !!now.data?.invited })
