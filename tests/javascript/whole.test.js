@@ -90,6 +90,7 @@ test("the decoder stands beside the encoder where both have room for their ribbo
   assert.ok(bands.every(({ bottom }) => bottom <= base))
   for (const given of [
     { width: 358 },
+    ...[480, 612].map((width) => ({ width, stacks: [ENCODER, { ...DECODER, widest: 67, keys: 34 }] })),
     { stacks: [ENCODER, { ...DECODER, count: 6 }].map((each) => layersOf(each, 12)) },
   ]) {
     const { bands, bars, beside, base } = placed(given)

@@ -32,7 +32,7 @@ const [STRIP, GAP, SMALL, SIGN] = [17, 10, 3, 11] // in pixels
 const [RIBBON, CROSS, BLOCK, ASIDE, LAYER] = [2.2, 3, 1, 0.3, 0.7]
 const [SIGNED_TWO, SIGNED_ONE] = [900, 750] // pixels: in a narrower picture no signs stand between strips
 const READABLE = 15 // pixels: a lane whose token can be read
-const EASY = 9 // pixels: a unit of which a ribbon is wide enough to be followed
+const [NARROWEST, EASY] = [4, 9] // pixels: a unit of which a ribbon can be followed at all, and easily
 const [LEAST_KEYS, KEYS_SHARE, KEYS_APART] = [10, 0.42, 6] // pixels; of the width that is left for all of them; pixels
 const [BARS, HIGHEST, HEAD, MOST] = [168, 60, 42, 7] // MOST: six candidates, and what is written behind them
 // In pixels: below all; of the way back, where one stack stands alone too; of the answer, and of the text above it; of the memory's way.
@@ -79,8 +79,7 @@ export function placeWhole(asked) {
   const beside = arranged(asked, true)
   if (asked.stacks.length < 2) return beside
   const below = arranged(asked, false)
-  const { x, width } = beside.bars ?? { x: beside.bands[1].end, width: 0 }
-  const hasRoom = x + width <= asked.width + 1e-6
+  const hasRoom = beside.bands.every((band) => unitIn(band, asked.z) >= NARROWEST)
   return hasRoom && easeOf(below, asked) <= MUCH * easeOf(beside, asked) ? beside : below
 }
 
@@ -91,13 +90,15 @@ export function placeWhole(asked) {
  */
 const easeOf = ({ bands, z }, { stacks }) =>
   Math.min(
-    ...bands.map(({ lane, count, blocks }, n) => {
-      const all = (lane * count) / stacks[n].count / z
-      const unit = (blocks[0]?.width ?? EASY * z) / BLOCK / z
-      return Math.min(1, all / READABLE) ** 1.5 * Math.min(1, unit / EASY) ** 0.5
+    ...bands.map((band, n) => {
+      const all = (band.lane * band.count) / stacks[n].count / z
+      return Math.min(1, all / READABLE) ** 1.5 * Math.min(1, unitIn(band, z) / EASY) ** 0.5
     }),
   )
 const MUCH = 1.1 // times
+
+/** How many pixels a unit has, of the size that everything has. @param {Band} band @param {number} z */
+const unitIn = ({ blocks }, z) => (blocks.length ? blocks[0].width / BLOCK / z : EASY)
 
 /**
  * Everything in `width` x `height` pixels below `top`; `bars` is whether there are candidates, `answer` whether the text of

@@ -507,8 +507,9 @@ export function runScene(view) {
     context.textAlign = "left"
     context.textBaseline = "top"
     context.fillStyle = colours.one("muted")
-    if (block.keys) context.fillText(text, x1 - width, band.reads.top + band.reads.count * band.reads.lane + 3 * z)
-    else context.fillText(text, (x0 + x1 - width) / 2, y + 2 * z)
+    const names = block.keys ? band.reads.top + band.reads.count * band.reads.lane : 0 // where they end
+    const x = block.keys ? x1 - width : (x0 + x1 - width) / 2
+    context.fillText(text, x, Math.max(names, y) + 2 * z)
   }
 
   /** The names of the source tokens that a cross-attention takes most of, and of the one that is chosen there. */
