@@ -9,20 +9,6 @@ from viz_transformer.model.kinds import KindName
 from viz_transformer.ui.frame import frame, projector, questions, text
 from viz_transformer.ui.session import state
 
-HOW = (
-    "Hatched is closed, colour is open: the query of the row may attend to the key of the column. Padding closes what"
-    " stands in a batch only to make its texts equally long, causality closes later tokens in the decoder, and the"
-    " softmax gets what both leave open. A click on the mask after opens or closes a cell in every layer and head; the"
-    " run below is then one pass over the same tokens with that mask. In the influence matrix a column is a token that"
-    " was swapped for others, a row the logits at a position, and a number the largest change of one of them. A"
-    " triangle means no peeking: zero there is exact."
-)
-NOT = (
-    "A changed output is not yet a leak: a decoder may react to every earlier token. A leak is a change of the logits"
-    " at a position when a later token is swapped. A triangle on one text proves nothing about others, and a large"
-    " change says nothing about better or worse. {} Opening a cell of a trained model is not training without the mask."
-)
-
 OF_RECORDING = "It cannot be run again with another mask."
 
 frame.title("Masks")
@@ -31,7 +17,7 @@ strip = frame.place("strip")
 status = frame.status()
 both = frame.runs(status, recording=OF_RECORDING)
 
-from viz_transformer.ui.pages.masks import explained, influence_view, masks_source, question, recorded_view, view
+from viz_transformer.ui.pages.masks import explained, influence_view, masks_source, question, recorded_view, view, words
 from viz_transformer.ui.pages.masks.fields import FIELDS
 from viz_transformer.ui.pages.masks.masks_source import Looked
 
@@ -121,5 +107,5 @@ if both is not None:
     else:
         frame.say(status, *state.remarks())
         frame.stage(both, ("masks_picture", "masks_weights", "masks_influence"), view.in_words(kind))
-text.explained(HOW, NOT.format(explained.convention(None if both is None else both.main)))
+text.explained(words.HOW, words.NOT.format(explained.convention(None if both is None else both.main)))
 del both  # these functions and what they may read are a circle: the run would stay until garbage is collected

@@ -384,7 +384,7 @@ def test_a_model_with_slips_reads_the_future_and_one_without_does_not(at_the_zoo
 def test_a_long_influence_is_started_by_a_button(app, monkeypatch):
     monkeypatch.setattr(influence_view, "QUICK", 1)
     opened(app, mask_batch="")
-    assert len(all_sent(app, "matrix")) == 2 and "some seconds" in words(app)
+    assert len(all_sent(app, "matrix")) == 2 and "a few seconds" in words(app)
     app.button(key="masks_work").click()
     again(app)
     assert len(all_sent(app, "matrix")) == 3 and "A triangle" in words(app)

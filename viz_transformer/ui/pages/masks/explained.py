@@ -12,21 +12,12 @@ from viz_transformer.figures.components.matrix import Why
 from viz_transformer.model.kinds import KINDS
 from viz_transformer.running.record import Trace
 from viz_transformer.ui.frame import links
+from viz_transformer.ui.pages.masks import words
 from viz_transformer.ui.pages.masks.fields import FIELDS
 from viz_transformer.ui.pages.masks.masks_source import Looked
 from viz_transformer.ui.session import state
 from viz_transformer.ui.session.kept import kept
 from viz_transformer.ui.session.runs import Shown
-
-BECOMES: dict[ClosedIs, str] = {
-    "zeros": "all zeros",
-    "even": "even over all keys, closed ones too",
-    "uneven": "uneven, spread over closed keys too",
-    "not a number": "NaN",
-}
-"""What a row of weights is that may see nothing."""
-ASKS = "Why does this cell have its weight?"
-"""Where the page shows another number, or none."""
 
 
 def leads(looked: Looked) -> Why:
@@ -40,11 +31,7 @@ def leads(looked: Looked) -> Why:
 def convention(shown: Shown | None) -> str:
     """What becomes of a row that may see nothing: in this model, and elsewhere."""
     made = None if shown is None else _closed_row(shown.ckpt, shown.trace)
-    said = "What becomes of a row that may see nothing is a convention of the program, not a fact about language:"
-    others = "zeros, NaN, an even row or one of rounded scores"
-    if made is None:
-        return f"{said} {others}."
-    return f"{said} in this model, with its own mask fill, it is {BECOMES[made]}; other programs make it {others}."
+    return words.convention(made)
 
 
 @kept(8)
@@ -65,7 +52,7 @@ def why(shown: Shown, looked: Looked) -> None:
     row, key = ({name: str(place)} for name, place in zip(fields, cell, strict=True)) if fields else ({}, {})
     is_here = FIELDS.now().mask_view == "weights" and looked.compared is not None and looked.compared.own
     with st.container(horizontal=True, key="from_cell"):
-        asks = "Why this weight?" if is_here and not fields else ASKS
+        asks = "Why this weight?" if is_here and not fields else words.ASKS
         links.to("One weight", asks, kind=looked.kind, **row, **key)
         if kind.writes and shown.trace.anatomy.writes:
             links.to("Decoding", "What else could it have written?", **row)

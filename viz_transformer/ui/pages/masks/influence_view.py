@@ -20,6 +20,7 @@ from viz_transformer.running.record import Trace
 from viz_transformer.ui.components.pictures import matrix
 from viz_transformer.ui.frame import controls, maps, pictures, text
 from viz_transformer.ui.frame.maps import Picture
+from viz_transformer.ui.pages.masks import words
 from viz_transformer.ui.pages.masks.fields import FIELDS
 from viz_transformer.ui.pages.masks.masks_source import Compared, Looked, of_no_run
 from viz_transformer.ui.session import state
@@ -35,7 +36,7 @@ def influence(looked: Looked, place: DeltaGenerator) -> None:
     """The influence matrix and its verdict, computed at once if that is quick, else when it is asked for."""
     compared = looked.compared
     if compared is None:
-        text.paragraph("A plain size has no logits to watch: choose Texts to see who reads the future.")
+        text.paragraph(words.NO_LOGITS)
         return
     side = FIELDS.now().mask_swap
     if not compared.after.trace.anatomy.has_encoder:
@@ -48,8 +49,8 @@ def influence(looked: Looked, place: DeltaGenerator) -> None:
     key = (*compared.key, side)
     if plan.work > QUICK and st.session_state.get("masks_asked") != key:
         length = len(compared.after.trace.tgt)
-        text.paragraph(f"This takes {plan.trials:,} passes over {length} tokens: some seconds.")
-        st.button("Work it out", key="masks_work", on_click=_ask, args=(key,))
+        text.paragraph(words.takes(plan.trials, length))
+        st.button(words.COMPUTE, key="masks_work", on_click=_ask, args=(key,))
         return
     with waiting(f"Running {plan.trials:,} texts with one token swapped ...", place):
         found = _influence(compared.ckpt, compared.after.trace, side)
@@ -114,11 +115,11 @@ def _verdict(found: Influence, plan: Plan, compared: Compared) -> None:
     if disagreement:
         text.paragraph(disagreement, tone="warning")
     if found.side == "target":
-        text.paragraph("Hatched: a later token, which a decoder must not read. A hatched cell with colour is a leak.")
+        text.paragraph(words.HATCHED)
     with st.container(key="masks_beside_found"):
-        text.section("How it was found")
+        text.section(words.HOW_FOUND)
         text.definitions(tried(found, plan, _chosen_column(found, compared)), mono=False)
-        text.paragraph("Padding is neither swapped nor watched.")
+        text.paragraph(words.PADDING_NOT_SWAPPED)
 
 
 def trials_disagree(found: Influence, compared: Compared) -> str | None:
@@ -127,10 +128,7 @@ def trials_disagree(found: Influence, compared: Compared) -> str | None:
         return None
     known = compared.after.trace.info.get("causal")
     if known is False and found.causal:
-        return (
-            "The check when the model was loaded, which also writes padding into the text, did find rows that depend"
-            " on later tokens: on this text they do not."
-        )
+        return words.OTHERS_DEPEND
     return None
 
 

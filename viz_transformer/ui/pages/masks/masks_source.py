@@ -192,7 +192,7 @@ def _texts(shown: Shown, offered: Sequence[str]) -> tuple[str, ...]:
     """The other texts of the batch, and the box in which they stand; nobody having typed any, those offered."""
     if not can_pad(shown.trace.anatomy):
         text.paragraph(
-            f"{shown.summary.name} has no padding token: texts of different lengths cannot stand in one batch, and"
+            f"{shown.summary.name} has no padding token: texts of different lengths cannot form one batch, and"
             " nothing is closed by padding. This text is alone."
         )
         return ()

@@ -22,7 +22,7 @@ from viz_transformer.ui.components.pictures import heard_token, masks
 from viz_transformer.ui.frame import controls, links, maps, pictures, projector, text
 from viz_transformer.ui.frame.maps import Picture
 from viz_transformer.ui.frame.questions import Question
-from viz_transformer.ui.pages.masks import explained, view
+from viz_transformer.ui.pages.masks import view, words
 from viz_transformer.ui.pages.masks.fields import FIELDS
 from viz_transformer.ui.pages.masks.masks_source import Compared, Looked, recorded_passes
 from viz_transformer.ui.session import state
@@ -95,7 +95,7 @@ def recorded(shown: Shown, kind: KindName, place: DeltaGenerator) -> Question:
         if not compared.own:
             _effect(looked, compared)
         with st.container(horizontal=True, key="from_cell"):
-            links.to("One weight", explained.ASKS, kind=kind)
+            links.to("One weight", words.ASKS, kind=kind)
     with st.container(key="masks_beside_row"):
         view.row_controls(looked, _where(shown, kind, layer, parts))
     with st.container(key="masks_beside_recorded"):
@@ -128,10 +128,10 @@ def _before_and_after(looked: Looked, rule: Rule) -> None:
             cells=FIELDS.now().mask_cells,
             token=heard_token(),
             notes=(
-                "blocks nothing here" if parts.padding.all() else "keys that no query reads are closed",
+                words.BLOCKS_NOTHING if parts.padding.all() else "keys that no query reads are closed",
                 note,
-                "allowed where both allow",
-                "passed to the softmax",
+                words.BOTH_ALLOW,
+                words.TO_THE_SOFTMAX,
             ),
             parts=("Keys", title),
             reasons=("padding" if padded else "the mask for all queries", reason),
@@ -146,15 +146,15 @@ def _before_and_after(looked: Looked, rule: Rule) -> None:
 def _of_a_query(rule: Rule, *, closes: bool) -> tuple[str, str, str]:
     """What the mask that differs from query to query is called, what it closes, and by what a cell is closed."""
     if not closes:
-        return "Per query", "blocks nothing here", ""
+        return "Per query", words.BLOCKS_NOTHING, ""
     if not rule.named:
         return "Per query", "by a rule that has no name here", "the mask of this query"
     if rule.window is not None:
         side = "to each side" if rule.both else "up to its own"
         return "Window", f"{rule.window} keys {side} are open", "the window"
     if rule.first:
-        return "Prefix", f"later keys are closed, but for the first {rule.first}", "causality"
-    return "Causal", "later keys are closed", "causality"
+        return "Prefix", f"later keys are closed, except for the first {rule.first}", "causality"
+    return "Causal", words.LATER_KEYS, "causality"
 
 
 def _effect(looked: Looked, compared: Compared) -> None:
@@ -208,7 +208,7 @@ def _drawn_alone(shown: Shown, kind: KindName, layer: int) -> Question:
     with st.container(key="masks_picture"):
         pictures.matrix_of(picture, key="masks_recorded")
         with st.container(horizontal=True, key="from_cell"):
-            links.to("One weight", explained.ASKS, kind=kind)
+            links.to("One weight", words.ASKS, kind=kind)
     with st.container(key="masks_beside_recorded"):
         _rules(rules(shown.trace, kind), picture.mask.shape[1])
         text.paragraph(TOO_LONG)

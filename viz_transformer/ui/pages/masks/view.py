@@ -29,23 +29,12 @@ from viz_transformer.model.kinds import KINDS, KindName
 from viz_transformer.ui.components.pictures import heard_token, masks, matrix
 from viz_transformer.ui.frame import maps, pictures, text
 from viz_transformer.ui.frame.maps import Picture
-from viz_transformer.ui.pages.masks.explained import BECOMES, leads
+from viz_transformer.ui.pages.masks import words
+from viz_transformer.ui.pages.masks.explained import leads
 from viz_transformer.ui.pages.masks.fields import FIELDS, MOST_CELLS, cells
 from viz_transformer.ui.pages.masks.masks_source import FILL_NAMES, Compared, Looked
 from viz_transformer.ui.session import state
 
-FILL_MEANINGS = {
-    "zero-rows": "closed keys are left out of the softmax; a row without any key is all zeros",
-    "-inf": "closed scores become −inf",
-    "-1e9": "closed scores become −1e9",
-    "-1e10": "closed scores become −1e10",
-    "added-1e9": "−1e9 is added to closed scores, which float32 rounds to multiples of 64 there: small ones are lost",
-}
-RULE_NOTES = {
-    "key": "padded keys are closed",
-    "key-or-query": "closed for padded keys and queries",
-    "key-or-query-swapped-cross": "as key or query; in cross both sides swapped",
-}
 _WHEN = ("before", "after")
 
 
@@ -80,10 +69,10 @@ def before_and_after(looked: Looked, own: str = "") -> None:
             cells=FIELDS.now().mask_cells,
             token=heard_token(),
             notes=(
-                "blocks nothing here" if parts.padding.all() else RULE_NOTES[looked.rule],
-                "later keys are closed" if KINDS[looked.kind].causal else "none: all of the source is there",
-                "allowed where both allow",
-                "passed to the softmax",
+                words.BLOCKS_NOTHING if parts.padding.all() else words.RULE_NOTES[looked.rule],
+                words.LATER_KEYS if KINDS[looked.kind].causal else words.ALL_OF_THE_SOURCE,
+                words.BOTH_ALLOW,
+                words.TO_THE_SOFTMAX,
             ),
             caption=looked.caption,
             name=looked.name,
@@ -103,7 +92,7 @@ def in_words(kind: KindName) -> str:
     return f"masks of {KINDS[kind].words}, layer {chosen.layer}, {which}, {queries.name} position {row}"
 
 
-def row_controls(looked: Looked, where: str = "In every layer and head: a model makes one mask for a kind.") -> None:
+def row_controls(looked: Looked, where: str = words.EVERYWHERE) -> None:
     """Buttons that close or open the chosen row and undo all changes, and the changes in words, with where they are
     made."""
     word = Change(looked.kind, looked.query).word
@@ -133,12 +122,14 @@ def changes_in_words(looked: Looked, where: str) -> str:
             said.append(f"query {change.query} {may} read key {change.key}")
     if len(parts.changes) > 4:
         said.append(f"{len(parts.changes) - 4} more")
-    sentence = f"Changed: {'; '.join(said)}. {where}" if said else "No cell has been changed."
+    sentence = f"Changed: {'; '.join(said)}. {where}" if said else words.NOTHING_CHANGED
     if parts.closed_rows:
         rows = ", ".join(map(str, parts.closed_rows[:6])) + (", ..." if len(parts.closed_rows) > 6 else "")
         plural = len(parts.closed_rows) > 1
         made = _closed_rows_are(looked)
-        weights = "" if made is None else f": {'their weights are' if plural else 'its weights are'} {BECOMES[made]}"
+        weights = (
+            "" if made is None else f": {'their weights are' if plural else 'its weights are'} {words.BECOMES[made]}"
+        )
         sentence += f" {'Queries' if plural else 'Query'} {rows} may see nothing{weights}."
     return sentence
 
@@ -213,7 +204,7 @@ def _pictures_of(looked: Looked, compared: Compared) -> tuple[Picture, Picture]:
     """Both maps. Raises ValueError for what this model does not have."""
     chosen = state.selection()
     if chosen["heads"] == "rollout":
-        raise ValueError("Rollout joins all layers and is not one head's map: choose a head, the mean or the maximum")
+        raise ValueError(words.NO_ROLLOUT)
     after = "After: nothing is changed yet" if compared.own else "After: the chosen masks"
     titles = ("Before: the model's own masks", after)
     made = []
@@ -274,10 +265,10 @@ def effect(looked: Looked) -> None:
     """What the change of masks did to what is written."""
     compared = looked.compared
     if compared is None:
-        text.paragraph("A plain size has no scores: they are taken as equal, and each of n open keys has weight 1/n.")
+        text.paragraph(words.PLAIN_SIZE)
         return
     if compared.own:
-        text.paragraph("These are the model's own masks: open or close a cell, or choose another fill or padding rule.")
+        text.paragraph(words.OWN_MASKS)
         return
     names = compared.ckpt.codec("target").names
     effects = row_effects(compared.before.trace, compared.after.trace, names)
@@ -301,17 +292,14 @@ def effect_in_words(effects: Sequence[RowEffect], rows: Rows = NEXT_TOKENS) -> s
     others = [each for each in effects if each.differs and each not in lost]
     said = []
     if lost:
-        said.append(
-            f"In {len(lost)} of {len(effects)} rows the logits are no longer numbers: NaN goes from a row to all that"
-            " read it."
-        )
+        said.append(words.lost(len(lost), len(effects)))
     moved = [each for each in effects if each.change == each.change]
     if moved:
         most = max(moved, key=lambda each: each.change)
         if most.change == 0:
-            said.append("No logit changed, not by one bit.")
+            said.append(words.NO_LOGIT_CHANGED)
         else:
-            said.append(f"The largest change of a logit is {labels.number(most.change)}, at position {most.position}.")
+            said.append(words.largest_change(labels.number(most.change), most.position))
     if others:
         first = others[0]
         said.append(
@@ -349,17 +337,21 @@ def fills(looked: Looked) -> None:
     filled = filled_row(looked)
     n = len(filled[0].weights)
     rows = [
-        (FILL_NAMES[each.fill], FILL_MEANINGS[each.fill], _masked_row_words(each, looked), closed_row_words(each, n))
+        (
+            FILL_NAMES[each.fill],
+            words.FILL_MEANINGS[each.fill],
+            _masked_row_words(each, looked),
+            closed_row_words(each, n),
+        )
         for each in filled
     ]
-    text.section("What the fill makes of a row")
+    text.section(words.FILLS)
     scores = "with equal scores"
     if looked.compared is not None:
         scores = f"layer {state.SHARED.now().layer}, head {_score_head()}, with the scores of this run"
     text.paragraph(f"{looked.token(looked.query)}, {scores}.")
-    names = ("fill", "what is done", "this row, as it is masked", "the same row with every key closed")
     styles = ["vt-own" * (each.fill == looked.fill) for each in filled]
-    st.html(text.table(rows, head=names, style="vt-fill-rows", styles=styles))
+    st.html(text.table(rows, head=words.FILL_TABLE, style="vt-fill-rows", styles=styles))
 
 
 def filled_row(looked: Looked) -> tuple[FilledRow, ...]:
