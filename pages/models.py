@@ -12,52 +12,10 @@ from viz_transformer.sentences import capitalised
 from viz_transformer.train.processes import NEEDS, missing
 from viz_transformer.ui.frame import frame, questions, text
 from viz_transformer.ui.frame.questions import Question
-from viz_transformer.ui.pages.models import architecture_view, model_tabs, new_model_view, question, view
+from viz_transformer.ui.pages.models import architecture_view, model_tabs, new_model_view, question, view, words
+from viz_transformer.ui.pages.models.fields import FIELDS
 from viz_transformer.ui.session import cached, state
 
-HOW = {
-    "card": "Exact match is the share of test texts that the model wrote letter by letter as asked, with the 95 %"
-    " interval that this number of pairs allows. BLEU and chrF, from 0 to 100, say how many sequences of words and of"
-    " letters the answers share with the references; a beam search finds other answers than greedy decoding. Loss is"
-    " the plain negative log-likelihood of the given targets, without smoothing. The command measures it again. “Files"
-    " as its card says”: settings, vocabularies and weights have the checksums that the card states.",
-    "architecture": "A block of the figure is a part of the model, with what it holds; the parameters of all parts are"
-    " added up, and their sum is held against the file. Of a folder of transformers, those norms and sums are drawn"
-    " that a trial pass has shown, number by number.",
-    "curves": "Loss is the plain negative log-likelihood of the given targets, without smoothing; perplexity is e to"
-    " the power of it.",
-    "data": "What the card states of the texts that the model learned from and was tested on; what it does not state is"
-    " said to be missing.",
-    "errors": "The answer stands under what was asked for; what differs is marked in both.",
-    "doctor": "The Doctor works out each of its checks on the loaded model, and says so where a question cannot be"
-    " answered.",
-    "open": "The layout is known by the names of the tensors; what is read, what the layout says and what is only"
-    " usual stand apart. A tensor that has no place stops it, and so does a part of the model that no tensor fills.",
-    "train": "Both losses are negative log-likelihoods in nats per token, on samples that stay the same: one of what it"
-    " learns from, one of what it does not. “Exactly right” counts answers that the model writes by itself. Each"
-    " snapshot writes the example anew.",
-    "new": "A new model has random weights from its seed; every page shows it as it shows a trained one.",
-    "training": "A snapshot holds the weights as they were at one step of the training; each writes the same text.",
-}
-NOT = {
-    "card": "A number holds for texts like those it was measured on. Two models whose intervals overlap may be equally"
-    " good. A green badge says that the files are those of the card, not that the model is good.",
-    "architecture": "More parameters do not make a better model.",
-    "curves": "A lower loss is not always a better answer: each token is asked for after the right ones.",
-    "data": "A number holds for texts like those it was measured on.",
-    "errors": "A few examples, right or wrong, say less than the interval on the card. A translation that differs from"
-    " the reference may be as good as it.",
-    "doctor": "A check that is fine says that the model does what one of its kind has to do, not that its answers are"
-    " good.",
-    "open": "A file that fits is not yet read right: shapes tell neither heads nor activation. The model’s own words"
-    " for a text that you know are the first test, a sample is the proof.",
-    "train": "A validation loss that rises while the training’s falls says that it learns by heart; the weights that"
-    " are kept are the best on the validation data. Fifty pairs say little: the card has the share of all test pairs,"
-    " with its interval.",
-    "new": "What it writes and where it looks is chance: nothing was learned.",
-    "training": "One sentence at all snapshots shows how this sentence was learned, not how the task was.",
-}
-OF_RECORDING = "It has no parameters, no training and no measurements."
 ACROSS = 4
 TABS: dict[str, Callable[[Summary], Question | None]] = {
     "card": model_tabs.card,
@@ -84,7 +42,7 @@ def cards() -> None:
 def tab(shown: str, summary: Summary) -> None:
     """The selected tab with its question, or the sentence that says what is wrong with the file it is made from."""
     if isinstance(summary, RecordingSummary):
-        text.paragraph(frame.recorded(summary, OF_RECORDING))
+        text.paragraph(frame.recorded(summary, words.OF_RECORDING))
         return
     of_files, worked_out = question.at_once(shown, summary), None
     questions.show(asked, of_files)
@@ -102,9 +60,13 @@ def tab(shown: str, summary: Summary) -> None:
 frame.title("Models")
 asked = questions.place()
 chosen = frame.selected()
+with st.container(horizontal=True, vertical_alignment="center", key="model_add"):
+    text.paragraph(f"{words.TABS_OF_ANOTHER}:")
+    model_tabs.group(words.TABS_OF_ANOTHER, words.OF_ANOTHER, key="models_add")
 with st.container(horizontal=True, vertical_alignment="center", key="model_head"):
     view.name(state.SHARED.now().checkpoint)
-    shown = model_tabs.choice()
+    model_tabs.group(words.TABS_OF_THE_MODEL, words.OF_THE_MODEL, key="models_tab")
+shown = str(FIELDS.now().model_tab)
 for sentence in state.remarks():
     text.paragraph(sentence)
 if isinstance(chosen, str):
@@ -134,4 +96,4 @@ if not isinstance(chosen, str):
     elif not frame.has_scenes():
         st.html('<i class="vt-anchor vt-tools"></i>')
         model_tabs.staged(chosen)
-text.explained(HOW[shown], NOT[shown])
+text.explained(words.HOW[shown], words.NOT[shown])

@@ -3,6 +3,7 @@ import json
 import re
 import shutil
 from dataclasses import replace
+from pathlib import Path
 from urllib.parse import parse_qs
 
 import numpy as np
@@ -24,9 +25,24 @@ from viz_transformer.measuring.comparing import both_answers
 from viz_transformer.model.config import ModelConfig
 from viz_transformer.running.decoding import decode
 from viz_transformer.ui.pages.models import model_tabs, view
+from viz_transformer.ui.pages.models import words as of_models
+from viz_transformer.ui.pages.models.fields import TABS
 from viz_transformer.ui.session import cached, examples
 
 opened = opener("models")
+CHECKPOINTS = Path(__file__).parents[2] / "checkpoints"
+TELLS_APART = {
+    "numbers": "such as 29,284.30",
+    "numbers-any": "in any usual notation",
+    "numbers-tiny": "small enough to watch it learn",
+    "multi30k-de-en": "trained for quality",
+    "multi30k-tutorial6": "a tutorial’s settings",
+    "tatoeba-en-it": "Everyday English",
+    "en-it-slips": "bugs left in",
+    "taylor": "one to five functions",
+    "taylor-2terms": "one or two functions",
+}
+"""Models whose names are alike: what only this one's title says."""
 
 
 def test_there_is_a_card_for_each_model(app, bundled):
@@ -239,7 +255,7 @@ def test_what_the_test_leaves_out_stands_on_card_errors_and_data(app, bundled, t
     with_them = {"split": "all", "command": "evaluate", "pairs": 2300, "too_long": 852, "exact_match": 0.53}
     with_changes(tmp_path, bundled / "numbers", models_in, metrics=[{"exact_match": 0.99}, with_them])
     left_out = "852 of 2,300 pairs, too long"
-    assert wording("what_is_left_out_counted_as_wrong", left_out, "53.00") in markup(opened(app))
+    assert wording("what_is_left_out_counted_as_wrong", "852 of 2,300 pairs", "53.00") in markup(opened(app))
     app.button_group(key="models_tab").set_value("errors").run()
     assert wording("not_among_them_as_in_its_test", left_out) in markup(app)
     app.button_group(key="models_tab").set_value("data").run()
@@ -338,7 +354,7 @@ def test_only_the_selected_tab_is_worked_out(app, monkeypatch):
     for tab in ("card", "architecture", "curves", "data", "new"):
         app.query_params["model_tab"] = tab
         again(app)
-        assert app.button_group(key="models_tab").value == tab
+        assert app.button_group(key="models_add" if tab == "new" else "models_tab").value == tab
         assert "What not to conclude" in markup(app)
 
 
@@ -560,7 +576,7 @@ def test_a_link_to_a_new_model_makes_it_in_any_browser(new_app, bundled):
     app = opened(new_app(), checkpoint=NEW)
     said = markup(app)
     assert f'<h2 class="vt-model">{NEW}</h2>' in said
-    assert "Random parameters, never trained" in said and "new: never trained" in said
+    assert "Random parameters, never trained" in said and "New: never trained" in said
     app.switch_page("pages/tensors.py").run()
     assert not app.exception
     summary = next(each for each in cached.summaries() if each.name == "numbers")
@@ -761,3 +777,37 @@ def test_on_a_projector_a_tab_is_shown_scene_by_scene(app, tab, keys):
 def test_on_a_projector_the_slider_stands_alone(with_snapshots):
     said = markup(opened(with_snapshots, model_tab="training", checkpoint="numbers-tiny", text="4.20", projector="on"))
     assert "vt-projector" in said and ".st-key-training_slider" in said
+
+
+# ---- which models there are
+
+
+def test_the_tabs_of_the_model_and_those_that_lead_to_another_stand_apart_and_every_address_opens_its_tab(app):
+    for tab in TABS:
+        opened(app, model_tab=tab)
+        chosen = {key: app.button_group(key=key).value for key in ("models_tab", "models_add")}
+        own, other = (tab, None) if tab in of_models.OF_THE_MODEL else (None, tab)
+        assert chosen == {"models_tab": own, "models_add": other}, tab
+    assert {*TABS} == {*of_models.TABS} and not {*of_models.OF_THE_MODEL} & {*of_models.OF_ANOTHER}
+    app.button_group(key="models_add").set_value("new").run()
+    assert app.button_group(key="models_tab").value is None
+
+
+def test_a_model_that_is_broken_on_purpose_says_so_on_its_card_and_why_its_bleu_is_zero(
+    app, bundled, tmp_path, models_in
+):
+    broken = json.loads((CHECKPOINTS / "en-it-slips" / "card.json").read_text(encoding="utf-8"))["broken"]
+    assert broken.startswith(of_models.BROKEN) and "BLEU is 0.0" in broken
+    assert of_models.BROKEN not in markup(opened(app))
+    with_changes(tmp_path, bundled / "numbers", models_in, broken=broken)
+    said = markup(app.run())
+    badge, above = said.partition("Measured")[0], said.partition("Measured")[0].rpartition("<p")[2]
+    assert f"</span>{of_models.BROKEN}</div>" in badge and html.escape(broken) in above
+
+
+def test_what_the_cards_of_similar_names_say_tells_them_apart():
+    titles = {each.name: str(each.card["title"]) for each in contents.list_checkpoints(CHECKPOINTS)}
+    assert len({*titles.values()}) == len(titles)
+    for name, word in TELLS_APART.items():
+        others = [other for other in titles if other != name]
+        assert word in titles[name] and not [other for other in others if word in titles[other]], name

@@ -34,8 +34,8 @@ from viz_transformer.ui.pages.decoding import question as of_decoding
 from viz_transformer.ui.pages.input import question as of_input
 from viz_transformer.ui.pages.layers import question as of_layers
 from viz_transformer.ui.pages.masks import question as of_masks
-from viz_transformer.ui.pages.models import model_tabs
 from viz_transformer.ui.pages.models import question as of_models
+from viz_transformer.ui.pages.models import words
 from viz_transformer.ui.pages.playground import question as of_playground
 from viz_transformer.ui.pages.positions import question as of_positions
 from viz_transformer.ui.pages.run import question as of_run
@@ -375,14 +375,14 @@ def test_models_states_the_first_number_of_the_card(shown: Shown) -> None:
 
 def test_each_tab_of_models_asks_for_itself_on_one_line(shown: Shown) -> None:
     for summary in list_checkpoints():
-        answered = {tab: of_models.at_once(tab, summary) for tab in model_tabs.NAMES}
+        answered = {tab: of_models.at_once(tab, summary) for tab in words.TABS}
         of_files = [each for each in answered.values() if each is not None]
         assert [tab for tab, each in answered.items() if each] == ["card", "architecture", "curves", "data"]
         assert all(len(f"{each.asks} {each.answer}") <= of_models.ONE_LINE for each in of_files)
         asks = [each.asks for each in of_files]
         asks += [of_models.untold(tab, summary.name).asks for tab in ("errors", "doctor", "new", "training")]
         asks += [of_models.opened([]).asks, of_models.trained([]).asks]
-        assert len({*asks}) == len(model_tabs.NAMES)
+        assert len({*asks}) == len(words.TABS)
 
 
 def test_architecture_has_the_shares_of_the_model_s_own_parameters(shown: Shown) -> None:
@@ -459,11 +459,11 @@ def test_a_new_model_is_held_against_its_base(shown: Shown) -> None:
 @pytest.mark.parametrize(
     ("right", "said"),
     [
-        ({}, "At none of 4 snapshots is its answer the target."),
-        ({1000, 2000, 3000}, "Its answer is the target from step 1,000 on."),
-        ({1000, 3000}, "Its answer is the target first at step 1,000, and from step 3,000 on."),
-        ({1000, 2000}, "Its answer is the target first at step 1,000, but not at the last snapshot."),
-        ({0, 1000, 2000, 3000}, "Its answer is the target from step 0 on."),
+        ({}, "It is right at none of 4 snapshots."),
+        ({1000, 2000, 3000}, "It has been right since step 1,000."),
+        ({1000, 3000}, "It was right first at step 1,000, and has been right since step 3,000."),
+        ({1000, 2000}, "It was right first at step 1,000, but not at the last snapshot."),
+        ({0, 1000, 2000, 3000}, "It has been right since step 0."),
     ],
 )
 def test_training_says_from_which_snapshot_on_the_answer_is_the_target(

@@ -294,6 +294,11 @@ def with_too_long(card: Mapping[str, Any]) -> Mapping[str, Any] | None:
     return next((entry for entry in counts if measured(entry, "exact_match") is not None), None)
 
 
+def broken(card: Mapping[str, Any]) -> str:
+    """What is wrong with a model that is meant to be wrong, in sentences; "" for any other."""
+    return str(card.get("broken") or "")
+
+
 def left_out(card: Mapping[str, Any]) -> str:
     """How many test pairs the first measurement of a card leaves out as too long; "" if that is not known."""
     entry = with_too_long(card)

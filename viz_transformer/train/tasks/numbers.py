@@ -63,7 +63,7 @@ _NUMBERS: dict[str, Any] = {
 TASKS = (
     PairTask(
         name="numbers",
-        title="Numbers to English words",
+        title="Numbers such as 29,284.30 to English words",
         does="reads a number and writes it in English words",
         model=partial(
             _numbers_model, dropout=0.1, encoder_layers=3, decoder_layers=3, d_model=256, n_heads=4, d_ff=1024

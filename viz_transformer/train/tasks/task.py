@@ -158,6 +158,7 @@ class Task:
     data_licence: str
     weights_terms: str
     notes: tuple[str, ...] = ()
+    broken: str = ""  # what is wrong with the model, if that is what it is for
     notation: Notation | None = None  # how the sources of its training are written
     examples: int = 200
     trained_by: tuple[str, ...] = ()  # what follows `viz-transformer train`; without it the name
@@ -182,8 +183,9 @@ class Task:
             "weights_terms": self.weights_terms,
             "notes": list(self.notes),
         }
+        broken = {"broken": self.broken} if self.broken else {}
         notation = {} if self.notation is None else {CARD_KEY: self.notation.settings()}
-        return stated | notation | {"evaluation": self.evaluation()}
+        return stated | broken | notation | {"evaluation": self.evaluation()}
 
 
 @dataclass(frozen=True, kw_only=True)

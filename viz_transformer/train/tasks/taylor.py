@@ -122,7 +122,7 @@ def generated(name: str, limit: int | None = None) -> Split:
 TASKS = (
     PairTask(
         name="taylor-2terms",
-        title="Taylor series of one or two functions",
+        title="Taylor series of one or two functions, with a tutorial’s data",
         does="reads an expression of x and writes its Taylor series",
         train=(two_terms(0, 10_072),),
         validation=two_terms(10_072, 1_185),

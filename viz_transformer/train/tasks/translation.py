@@ -137,7 +137,7 @@ _TATOEBA: dict[str, Any] = {
 TASKS = (
     PairTask(
         name="multi30k-de-en",
-        title="German image captions to English",
+        title="German image captions to English, trained for quality",
         does="reads a German image caption and writes it in English",
         language="de",
         codecs=word_codecs,
@@ -149,7 +149,7 @@ TASKS = (
     ),
     PairTask(
         name="multi30k-tutorial6",
-        title="German image captions to English, as a tutorial has it",
+        title="German image captions to English, with a tutorial’s settings",
         does="reads a German image caption and writes it in English",
         language="de",
         codecs=partial(word_codecs, specials=TUTORIAL6_SPECIALS),
@@ -189,9 +189,11 @@ TASKS = (
     ),
     PairTask(
         name="en-it-slips",
-        title="English to Italian, with a notebook’s bugs left in on purpose",
+        title="English to Italian, with a notebook’s bugs left in",
         does="reads an English sentence and writes it in Italian, with a notebook’s bugs left in",
         language="en",
+        broken="Broken on purpose: in training its decoder read the answer that it was to write, so by itself it writes"
+        " next to nothing right, and its BLEU is 0.0. tatoeba-en-it is the same translation without the bugs.",
         codecs=slips_codecs,
         model=slips_model,
         plan=Plan(epochs=10, batch_tokens=3600, peak_rate=4e-4, warmup=400, smoothing=0.0, row_every=200),

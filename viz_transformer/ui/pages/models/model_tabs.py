@@ -6,7 +6,7 @@ import contextlib
 import html
 import shlex
 import statistics
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -27,7 +27,7 @@ from viz_transformer.huggingface.folder import HuggingFaceSummary
 from viz_transformer.sentences import capitalised
 from viz_transformer.ui.frame import controls, frame, pictures, projector, text
 from viz_transformer.ui.frame.questions import Question
-from viz_transformer.ui.pages.models import question, view
+from viz_transformer.ui.pages.models import question, view, words
 from viz_transformer.ui.pages.models.architecture_view import settings
 from viz_transformer.ui.pages.models.card_rows import data_rows, measurements
 from viz_transformer.ui.pages.models.fields import FIELDS, LONGEST_FIND
@@ -44,18 +44,6 @@ if TYPE_CHECKING:
     from viz_transformer.measuring.comparing import Both
     from viz_transformer.ui.pages.models.card_rows import Measured
 
-NAMES = {
-    "card": "Card",
-    "architecture": "Architecture",
-    "curves": "Curves",
-    "data": "Data",
-    "errors": "Errors",
-    "doctor": "Doctor’s checks",
-    "open": "Open a model",
-    "train": "Train on your data",
-    "new": "New model",
-    "training": "Training",
-}
 SCENES = {
     "card": ("cards", "model_measured", "model_origin", "model_settings"),
     "architecture": ("model_drawing", "model_norms", "model_settings", "model_parameters"),
@@ -66,13 +54,6 @@ SCENES = {
     "new": ("model_drawing", "model_parameters"),
 }
 """Containers of each tab, one of which stands alone on a projector; the training slider states its own."""
-WRITES_ON = (
-    "This model goes on writing from any text: there is no right answer. The Run page has beginnings to start it with."
-)
-READS_THE_ANSWER = (
-    "In this model later tokens change earlier rows, so these are losses of a decoder that reads the answer while it is"
-    " asked for it. They say nothing of what it writes by itself: the measurements on its card do."
-)
 EXAMPLES = 200
 MOST_COLUMNS = 4
 """Measurements that have a column each; more have a row each, with their commands folded away."""
@@ -83,16 +64,20 @@ PROJECTED, LOW, WIDE, FITTING = 1.4, 305, 136, 375
 _SIGNS = {"ok": "✓", "bad": "✕", "note": "–"}
 
 
-def choice() -> str:
-    """The row of tabs; which of them is selected."""
-    controls.buttons("What of the model is shown", NAMES, "model_tab", key="models_tab", hidden=True)
-    return str(FIELDS.now().model_tab)
+def group(label: str, names: Mapping[str, str], *, key: str) -> None:
+    """A row of tabs; none of it is marked where the selected one is in another row."""
+    bound = state.bind("model_tab", key=key)
+    if FIELDS.now().model_tab not in names:
+        st.session_state[key] = None
+    st.segmented_control(
+        label, [*names], required=True, format_func=names.__getitem__, label_visibility="collapsed", **bound
+    )
 
 
 def staged(summary: Summary) -> None:
     """The scenes of the selected tab; on a projector one of them is left of the page."""
     tab = FIELDS.now().model_tab
-    frame.scenes_of_page(SCENES.get(tab, ()), f"{graded(summary.name, summary.card)}, {NAMES[tab].lower()}")
+    frame.scenes_of_page(SCENES.get(tab, ()), f"{graded(summary.name, summary.card)}, {words.TABS[tab].lower()}")
 
 
 # ---- Card
@@ -102,6 +87,8 @@ def card(summary: Summary) -> None:
     """Every measurement with its command, the configuration, and where data and weights come from."""
     found = measurements(summary.card)
     many = len(found) > MOST_COLUMNS
+    if broken := describe.broken(summary.card):
+        text.paragraph(broken, tone="warning")
     with st.container(key="model_measured"):
         text.section("Measured")
         if not found and isinstance(summary, HuggingFaceSummary):
@@ -229,7 +216,7 @@ def curves(summary: Summary) -> None:
         text.paragraph(trained_in(time, best))
         causal = card.get("causal")
         if causal is False:
-            text.paragraph(READS_THE_ANSWER, tone="warning")
+            text.paragraph(words.READS_THE_ANSWER, tone="warning")
         elif causal is not True and summary.anatomy.has_decoder:
             text.paragraph("Whether its decoder reads the answer is not stated; the Doctor tries it.")
 
@@ -309,8 +296,8 @@ def errors(summary: Summary) -> Question:
     place = frame.place("examples")
     status = place.empty()
     if summary.anatomy.kind == "decoder-only":
-        frame.say(status, WRITES_ON)
-        return question.without_errors(summary.name, "No answer is wrong: it writes on from any text.")
+        frame.say(status, words.WRITES_ON)
+        return question.without_errors(summary.name, "No answer is wrong: it continues any text.")
     available = min(len(summary.examples()), EXAMPLES)
     if not available:
         frame.say(status, "No example pairs were kept with this model.")
@@ -323,9 +310,9 @@ def errors(summary: Summary) -> Question:
         if left_out := describe.left_out(summary.card):
             text.paragraph(f"Not among them, as in its test: {left_out}.")
         which = _filter(translates)
-        words = FIELDS.now().model_find
-        found = matching(done, which, words)
-        narrowed = which != "all" or words.strip()
+        wanted = FIELDS.now().model_find
+        found = matching(done, which, wanted)
+        narrowed = which != "all" or wanted.strip()
         if not found:
             text.paragraph("No answer is of that kind and holds these words.")
         left, right = st.columns([5, 2], gap="medium")
@@ -416,9 +403,9 @@ def _more_button(of: tuple[str, ...], left: int, key: str) -> None:
 
 def _filter(translates: bool) -> Any:
     """The controls above the answers; which kind is chosen."""
-    words = {"all": "All", "wrong": "Different" if translates else "Wrong", "right": "Equal" if translates else "Right"}
+    kinds = {"all": "All", "wrong": "Different" if translates else "Wrong", "right": "Equal" if translates else "Right"}
     with st.container(horizontal=True, key="model_filter", vertical_alignment="bottom"):
-        controls.buttons("Answers", words, "model_answers", key="models_answers")
+        controls.buttons("Answers", kinds, "model_answers", key="models_answers")
         st.text_input(
             "Words in source, target or answer",
             max_chars=LONGEST_FIND,
@@ -503,10 +490,10 @@ def _examined(ckpt: Checkpoint, chosen: str, _pairs: tuple[tuple[str, str], ...]
 
 def checks_table(found: Sequence[Check]) -> str:
     """The checks as a table: mark, name, sentence."""
-    words = {"ok": "fine", "bad": "bad", "note": "remark"}
+    verdicts = {"ok": "fine", "bad": "bad", "note": "remark"}
     body = "".join(
         f'<tr class="vt-check-{check.verdict}"><td><span class="vt-icon" aria-hidden="true">{_SIGNS[check.verdict]}'
-        f"</span>{words[check.verdict]}</td><th>{html.escape(check.name)}</th>"
+        f"</span>{verdicts[check.verdict]}</td><th>{html.escape(check.name)}</th>"
         f"<td>{html.escape(check.sentence)}</td></tr>"
         for check in found
     )

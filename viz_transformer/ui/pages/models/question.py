@@ -165,13 +165,14 @@ def training(name: str, series: SnapshotSeries) -> Question:
     asks = f"When did {name} learn {_quoted(series.source)}?"
     right = [run.step for run in series.runs if run.right]
     if not right:
-        return Question(asks, f"At none of {len(series.runs)} snapshots is its answer the target.")
+        return Question(asks, f"It is right at none of {len(series.runs)} snapshots.")
     last_wrong = max((run.step for run in series.runs if not run.right), default=-1)
     if right[-1] < last_wrong:
-        return Question(asks, f"Its answer is the target first at step {right[0]:,}, but not at the last snapshot.")
+        return Question(asks, f"It was right first at step {right[0]:,}, but not at the last snapshot.")
     since = min(step for step in right if step > last_wrong)
-    first = "" if since == right[0] else f"first at step {right[0]:,}, and "
-    return Question(asks, f"Its answer is the target {first}from step {since:,} on.")
+    if since == right[0]:
+        return Question(asks, f"It has been right since step {since:,}.")
+    return Question(asks, f"It was right first at step {right[0]:,}, and has been right since step {since:,}.")
 
 
 def without_snapshots(name: str) -> Question:

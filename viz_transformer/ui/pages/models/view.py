@@ -20,6 +20,7 @@ from viz_transformer.huggingface.folder import HuggingFaceSummary
 from viz_transformer.measuring.app_links import both_shown
 from viz_transformer.model.kinds import SIDE_OF, stacks_of
 from viz_transformer.ui.frame import links, text
+from viz_transformer.ui.pages.models import words
 from viz_transformer.ui.session import cached, state
 from viz_transformer.ui.session.kept import kept
 
@@ -83,9 +84,9 @@ def size_line(summary: Summary) -> str:
 def _badge(summary: Summary) -> str:
     """That the files are what the card says, which is no word about the model's quality; or what is wrong with them."""
     if isinstance(summary, UntrainedSummary):
-        return '<div class="vt-card-badge">new: never trained</div>'
+        return f'<div class="vt-card-badge">{words.NEVER_TRAINED}</div>'
     if isinstance(summary, RecordingSummary):
-        return '<div class="vt-card-badge">a recording of one call</div>'
+        return f'<div class="vt-card-badge">{words.A_RECORDING}</div>'
     if isinstance(summary, HuggingFaceSummary):
         dtype = computed_in_the_app().dtype
         how = "" if dtype == FLOAT32 else f", computed in {dtype}: every result is rounded to 8 bits"
@@ -98,7 +99,7 @@ def _badge(summary: Summary) -> str:
     standing = standing_of(summary.card)
     green = standing is None or standing.tone == "ok"  # beside numbers that may be wrong it would be misread
     tone: text.Tone = "bad" if wrong else "ok" if green else "plain"
-    return _line(tone, wrong or "files verified")
+    return _line(tone, wrong or words.FILES_VERIFIED)
 
 
 def _read_right(summary: Summary) -> str:
@@ -106,7 +107,8 @@ def _read_right(summary: Summary) -> str:
     standing = standing_of(summary.card)
     badge = "" if standing is None else _line(standing.tone, standing.words, standing.sentence)
     without = describe.without_tensors(summary.card)
-    return f"{badge}{_line('warning', without)}" if without else badge
+    broken = _line("warning", words.BROKEN, said) if (said := describe.broken(summary.card)) else ""
+    return f"{broken}{badge}{_line('warning', without)}" if without else f"{broken}{badge}"
 
 
 def _line(tone: text.Tone, words: str, hint: str = "") -> str:
@@ -151,9 +153,9 @@ def too_long_lines(card: Mapping[str, Any]) -> list[str]:
     """What the first measurement leaves out as too long, and the share of right answers if that counts as wrong."""
     entry = describe.with_too_long(card)
     exact = None if entry is None else describe.measured(entry, "exact_match")
-    if exact is None:
+    if entry is None or exact is None:
         return []
-    return [f"left out: {describe.left_out(card)}; counted as wrong: {percent(exact)}"]
+    return [words.skipped(f"{describe.too_long(entry):,} of {entry['pairs']:,} pairs", percent(exact))]
 
 
 def _measured_on(entry: Mapping[str, Any]) -> str:
