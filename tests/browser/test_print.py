@@ -194,3 +194,14 @@ def test_a_long_address_is_in_full_once_and_its_beginning_on_each_sheet(app_serv
         assert len(page.url) > 500
         assert "".join(texts).count(squeezed(page.url)) == 1
         assert all(squeezed(page.url[:500]) in each for each in texts)
+        assert squeezed(page.url) in texts[-1]
+
+
+def test_a_text_that_cannot_be_read_is_printed_with_the_reason(app_server: str, browser: Browser) -> None:
+    with opened(browser, app_server, "/attention", checkpoint="numbers-any", text="7" * 60) as page:
+        problem = page.locator(".st-key-question .vt-bad")
+        expect(problem).to_be_visible()
+        expect(page.locator("span.sheet")).to_be_attached()
+        expect(page.locator("[data-test-script-state=running], [data-testid=stSkeleton]")).to_have_count(0)
+        said = squeezed(problem.text_content() or "")
+        assert said and said in squeezed(printed(page, format="A4").pages[0].extract_text())

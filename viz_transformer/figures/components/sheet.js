@@ -40,6 +40,7 @@ export default function ({ parentElement, data }) {
   }
 }
 
+const wholeApp = () => /** @type {HTMLElement} */ (document.querySelector(".stApp"))
 const words = (/** @type {string} */ selector) => document.querySelector(selector)?.textContent?.trim() ?? ""
 
 /**
@@ -47,10 +48,10 @@ const words = (/** @type {string} */ selector) => document.querySelector(selecto
  * @param {SheetData} given
  */
 function edges({ caption }) {
-  const app = /** @type {HTMLElement} */ (document.querySelector(".stApp"))
+  const app = wholeApp()
   const [head, foot] = [element("div", "vt-sheet-head"), element("div", "vt-sheet-foot")]
   const question = element("p", "vt-sheet-question")
-  const paragraph = document.querySelector(".vt-question")
+  const paragraph = document.querySelector(":is(.vt-question, .st-key-question .vt-bad)") // a problem stands in its place
   if (paragraph) question.append(...[...paragraph.childNodes].map((each) => each.cloneNode(true)))
   head.append(element("b", "", words("h1")), question)
   const address = location.href
@@ -64,7 +65,7 @@ function edges({ caption }) {
       ["foot", foot],
     ])) {
       edge.style.cssText = `display: block; width: ${width}px`
-      app.style.setProperty(`--vt-${part}-${name}`, `${edge.offsetHeight}px`)
+      app.style.setProperty(`--vt-sheet-${part}-${name}`, `${edge.offsetHeight}px`)
       edge.removeAttribute("style")
     }
   // A browser repeats these two on each sheet, and head and foot, which are fixed, stand where they keep the room.
@@ -74,7 +75,7 @@ function edges({ caption }) {
   page.append(below)
   if (fits) return [head, foot, above, below]
   const end = element("p", "vt-sheet-end vt-sheet-address", address)
-  above.after(end)
+  below.before(end)
   return [head, foot, above, below, end]
 }
 
@@ -151,6 +152,8 @@ function widths() {
  */
 function clear(made) {
   for (const each of made) each.remove()
+  for (const { name } of SHEETS)
+    for (const part of ["head", "foot"]) wholeApp()?.style.removeProperty(`--vt-sheet-${part}-${name}`)
   for (const name of ["vt-sheet-wide", "vt-sheet-fits", "vt-sheet-long"])
     for (const each of /** @type {NodeListOf<HTMLElement>} */ (document.querySelectorAll(`.${name}`))) {
       each.classList.remove(name)
