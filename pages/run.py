@@ -250,7 +250,8 @@ def show_recording(summary: Summary, recording: Recording) -> None:
         with picture:
             matrix(recording.matrix, key="run_matrix")
     slider()
-    frame.say(status, words.RECORDED_RUN)
+    with status.container():
+        text.paragraph(words.RECORDED_RUN, detail=words.SOON_LIVE)
     frame.end()
     cached.run(summary, recording.text)
     st.rerun()

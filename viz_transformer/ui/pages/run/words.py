@@ -65,7 +65,7 @@ TERMS = "Words here: token, step, layer, head, query, key, memory, logits."
 FROM_ZERO = " Layers, heads and positions are counted from 0, as in code."
 ALL_EXAMPLES = "All examples for this model"
 COMPUTED = "This run was just computed."
-RECORDED_RUN = "Recorded run, soon live"
+RECORDED_RUN, SOON_LIVE = "Recorded", "A recorded run of this model; the live one comes in a moment."
 LOOK_INSIDE, PLAY, CLICK = (
     "Double-click to look inside.",
     "Press play, or double-click to look inside.",
