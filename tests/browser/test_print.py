@@ -15,11 +15,11 @@ from wording import wording
 
 VIEW = {"checkpoint": "numbers-any", "text": "29,284.30"}
 PAPERS: dict[str, dict[str, Any]] = {
-    "A4 upright": {"format": "A4"},
-    "A4 lying": {"format": "A4", "landscape": True},
+    "A4 portrait": {"format": "A4"},
+    "A4 landscape": {"format": "A4", "landscape": True},
     "slide": {"width": "13.333in", "height": "7.5in"},
 }
-UPRIGHT = {"width": 718, "height": 1046}  # A4 without its margins, in pixels
+PORTRAIT = {"width": 718, "height": 1046}  # A4 without its margins, in pixels
 MARGIN = 28  # points, in print.css 10 mm
 # What the screen says, to be found on paper; and what its controls say, not to be found there.
 _SCREEN = """() => {
@@ -135,15 +135,15 @@ def test_a_page_is_printed_whole_without_its_controls_on_any_paper(
                 inside = MARGIN - 2 <= x0 <= x1 <= box.width - MARGIN + 2 and MARGIN <= y0 <= y1 <= box.height - MARGIN
                 assert inside, (name, number, x0, y0, x1, y1)
         assert page.evaluate(_STATE) == before
-        page.set_viewport_size(UPRIGHT)
+        page.set_viewport_size(PORTRAIT)
         page.emulate_media(media="print")
         expect(page.locator(".vt-sheet-head")).to_be_attached()
         pictures = page.evaluate(_PICTURES)
         assert pictures or title == "Models"
         for picture in pictures:
-            full = abs(picture["width"] - UPRIGHT["width"]) < 1.5
+            full = abs(picture["width"] - PORTRAIT["width"]) < 1.5
             assert full or picture["height"] > 770, picture  # less wide only where it is as high as a sheet lets it be
-            assert picture["place"] == UPRIGHT["width"] and picture["left"] == 0, picture
+            assert picture["place"] == PORTRAIT["width"] and picture["left"] == 0, picture
             assert picture["height"] < 800, picture
             assert all(abs(each - 3) < 0.05 for each in picture["dots"]), picture
         page.emulate_media(media="null")

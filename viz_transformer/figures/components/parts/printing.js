@@ -3,14 +3,14 @@ import { element } from "./elements.js"
 /** @typedef {{name: string, width: number, room: number}} Sheet */
 
 // Pictures on paper. A browser says that it prints before it says on what paper, and Firefox prints a copy in which nothing is
-// drawn any more. So each picture is drawn once for an upright and once for a lying sheet, and the style sheets show the one
+// drawn any more. So each picture is drawn once for a portrait and once for a landscape sheet, and the style sheets show the one
 // for the paper there is (ui/frame/print.css, shared.css), magnified from `width` to the paper's. `room` is what a picture
 // has in height, in the same pixels: none is parted by the end of a page.
 
 /** @type {Sheet[]} */
 export const SHEETS = [
-  { name: "upright", width: 718, room: 780 },
-  { name: "lying", width: 1047, room: 440 },
+  { name: "portrait", width: 718, room: 780 },
+  { name: "landscape", width: 1047, room: 440 },
 ]
 const DOTS = 3 // dots to a pixel, of which an inch has 96
 
