@@ -21,7 +21,7 @@ HOW = {
     " weight on one key as d_k grows, and then hardly answers to a change; divided by √d_k the variance stays at 1.",
     "norms": "A frame holds the numbers that share one mean and one variance. Layer norm takes each token alone; batch"
     " norm takes one feature over all texts and tokens, so that another text, or padding, changes a token's numbers.",
-    "rebuild": "Both losses stand on one axis. The tables are the input and what each network gives out; the maps are"
+    "rebuild": "Both losses share one axis. The tables are the input and what each network gives out; the maps are"
     " its weights before training and after it. A seed gives the same curves again.",
     "copy": "Given the right letters, both end at a loss near zero. Only the one with the causal mask has learned to"
     " copy: the other reads the answer to its right, and there is none when it writes by itself.",

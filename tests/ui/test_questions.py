@@ -412,10 +412,10 @@ def test_curves_names_the_step_of_the_lowest_loss(shown: Shown) -> None:
 
 def test_data_says_how_much_of_the_test_was_trained_on(shown: Shown) -> None:
     assert of_models.data("x", shown.summary.card).answer == (
-        "Yes: none of its 24,000 test sources stands in the training data."
+        "Yes: none of its 24,000 test sources is in the training data."
     )
     some = {"overlap": {"test_pairs": 2000, "with_source_in_train": 395}}
-    assert of_models.data("x", some).answer == "Not all of it: 395 of 2,000 test sources stand in the training data."
+    assert of_models.data("x", some).answer == "Not all of it: 395 of 2,000 test sources are in the training data."
     windows = {"overlap": {"test_windows": 872, "with_text_in_train": 0}}
     assert "none of its 872 test windows" in of_models.data("x", windows).answer
     for unknown in ({}, {"overlap": {"test_pairs": 5, "with_source_in_train": 6}}):

@@ -274,19 +274,19 @@ def _rows(trace: Trace, name: str) -> Floats:
 
 
 def norm_view(trace: Trace, model: Transformer, place: Place) -> NormView:
-    """The norm of a sub-layer: in front of it in a pre-norm model, behind its sum in a post-norm model."""
+    """The norm of a sub-layer: in front of it in a pre-norm model, after its sum in a post-norm model."""
     layer = _stack(model, place.stack).layers[place.layer]
     norm = getattr(layer, f"{place.part}_residual").norm
     if trace.anatomy.norm == "pre":
         where, reads, gives = "before", place.before, f"{place.site}.in"
     else:
-        where, reads, gives = "behind", place.total, place.after
+        where, reads, gives = "after", place.total, place.after
     title = f"norm {where} {PART_NAMES[place.part]}, {place.stack} layer {place.layer}"
     return _norm_view(trace, norm, place.site, title, reads, gives)
 
 
 def final_norm_view(trace: Trace, model: Transformer, stack: StackName) -> NormView:
-    """The norm behind the stack's last layer. Raises ValueError for a model without one."""
+    """The norm after the stack's last layer. Raises ValueError for a model without one."""
     last = places(trace.anatomy, stack)[-1]
     norm = _stack(model, stack).norm
     if norm is None:

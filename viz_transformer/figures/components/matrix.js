@@ -722,7 +722,7 @@ function makeMatrix(root) {
       scales[0].hidden = !head.bounded
       stage.setAttribute(
         "aria-label",
-        `${head.label}. Arrow keys choose a cell,${head.why?.length === 0 ? "" : " Enter opens why it is so,"} plus and minus zoom, Escape shows all.${head.grows ? " Rows behind the chosen one are not written yet at that step." : ""}`,
+        `${head.label}. Arrow keys choose a cell,${head.why?.length === 0 ? "" : " Enter opens why it is so,"} plus and minus zoom, Escape shows all.${head.grows ? " Rows after the chosen one are not written yet at that step." : ""}`,
       )
     },
     draw() {

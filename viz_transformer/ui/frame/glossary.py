@@ -12,7 +12,7 @@ from collections.abc import Mapping
 TERMS: Mapping[str, str] = {
     "token": "Token: what a model reads and writes one of at a time, such as a character or a word.",
     "step": "Step: one pass of the model, which writes one token.",
-    "layer": "Layer: attention and a small network (ff), after each other; a model has several, one behind the other.",
+    "layer": "Layer: attention and a small network (ff), one after the other; a model has several layers in sequence.",
     "sub-layer": "Sub-layer: one part of a layer, attention or feed-forward (ff).",
     "residual stream": "Residual stream: the vector of each token, to which every sub-layer adds.",
     "attention": "Attention: how each token gathers information from other tokens, in shares.",

@@ -143,7 +143,7 @@ class Picture:
         if not self.masked.any():
             return said
         return (
-            f"{said} Masked cells keep their {self.quantity}: behind the numbers, a column “…, masked” for each key"
+            f"{said} Masked cells keep their {self.quantity}: after the numbers, a column “…, masked” for each key"
             " says where they are."
         )
 
@@ -345,7 +345,7 @@ def _hidden_in_words(found: HiddenKeys, padding: NDArray[np.bool_]) -> str:
         said += f", and more than {100 * MOSTLY_HIDDEN:.0f} % of it in {most} of {rows} rows; such rows are faint"
     if alone := int((found.weights[counted] == 0).all(axis=-1).sum()):
         said += (
-            f". {alone} of them read{'s' if alone == 1 else ''} special keys alone: nothing is left to be brought to a"
+            f". {alone} of them read{'s' if alone == 1 else ''} special keys alone: nothing is left to rescale to a"
             " sum of 1, and the other keys keep their weight of 0"
         )
     return f"{said}.{' Rows of padding are not counted.' if padding.any() else ''}"

@@ -139,8 +139,8 @@ def _kept_in_part(name: Name, trace: Trace) -> str:
     """What is said of a run that is too large to be kept whole."""
     whole = binary_size(trace.anatomy.whole_bytes(source=len(trace.src), target=len(trace.tgt)))
     return (
-        f"{'' if name == 'A' else 'B: '}The recording of this run is up to {whole}: what is too much to be kept is"
-        " recorded anew when it is looked at, which takes as long as a pass."
+        f"{'' if name == 'A' else 'B: '}The recording of this run is up to {whole}: what does not fit is"
+        " recorded again when you open it, which takes as long as a pass."
     )
 
 

@@ -443,7 +443,7 @@ def words(shown: Shown, side: SideName) -> None:
             ]
         )
         if codec is None or codec.tokenizer.kind != "spacy":
-            text.paragraph("The model itself cuts the text by other rules: what it reads stands above.")
+            text.paragraph("The model itself cuts the text by other rules: what it reads is shown above.")
     with right:
         st.dataframe(
             {

@@ -325,10 +325,10 @@ def _around_the_sum(made: InputSum) -> str:
     narrow, wide = made.scaled.shape[1], made.out.shape[1]
     of = f", from {narrow:,} features to {wide:,}," if narrow != wide else ""
     if made.normed is not None:
-        return f" A norm and then a map{of} make the input of it."
+        return f" A norm and then a projection{of} turn it into the input."
     if made.mapped is not None:
-        return f" A map{of} stands between the embedding and the sum."
-    return "" if made.before_norm is None else " A norm makes the input of it."
+        return f" A projection{of} comes between the embedding and the sum."
+    return "" if made.before_norm is None else " A norm turns it into the input."
 
 
 def _strip_table(made: InputSum) -> pd.DataFrame:

@@ -98,7 +98,7 @@ def _unknown_remark(codec: TextCodec, read: Tokens) -> str | None:
     name = codec.names[unk]
     hidden = [original for id, original in zip(read.ids, read.originals, strict=True) if id == unk and original != name]
     if not hidden:
-        return f"The model wrote {name} itself: there is no word behind it."
+        return f"The model wrote {name} itself: it replaces no word."
     different = len(set(hidden))
     if different > 1:
         return f"{different} different words are hidden under {name}: to the model they are one and the same vector."

@@ -46,7 +46,7 @@ def counts(ckpt: Checkpoint, side: SideName, place: DeltaGenerator) -> Counts | 
     """How often each entry stands in the training texts, or why that is not known; `place` says what is waited for."""
     if "train" not in parts(ckpt):
         return Missing(
-            "How often these stand in the training texts is not known: the card names no data of this program."
+            "How often these occur in the training texts is not known: the card names no data of this program."
         )
     try:
         with waiting("Counting the training texts ...", place):

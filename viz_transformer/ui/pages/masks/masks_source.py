@@ -227,7 +227,7 @@ def _text_control(batch: list[Shown]) -> int:
         names = {
             i: text.literal(f"{i}  {labels.shorten(' '.join(each.text.split()), 24)}") for i, each in enumerate(batch)
         }
-        controls.buttons("Text that is looked at", names, "mask_text", key="masks_text")
+        controls.buttons("Text shown", names, "mask_text", key="masks_text")
     return index
 
 

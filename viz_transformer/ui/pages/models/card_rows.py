@@ -168,7 +168,7 @@ def _part(counts: Mapping[str, Any], total: str, seen: str) -> str | None:
     if (found := _counted(counts, total, seen)) is None:
         return None
     part, whole = found
-    unit = "windows stand" if total == "test_windows" else "sources stand"
+    unit = "windows are" if total == "test_windows" else "sources are"
     return f"{part:,} of {whole:,} {unit} in the training data ({share(part / whole)})"
 
 

@@ -458,7 +458,7 @@ def _counts(summary: Summary, count: int) -> None:
     )
     text.paragraph(
         f"All {found.pairs} pairs, whatever the filter shows. Equal positions compare id by id, start and padding"
-        " included: they are many before one answer is right, and none behind a token that was left out. A number"
+        " included: they are many before one answer is right, and none after a token that was left out. A number"
         " may only be compared with its like."
     )
 

@@ -63,7 +63,7 @@ def at_once(tab: str, summary: Summary) -> Question | None:
 
 def untold(tab: str, name: str) -> Question:
     """The same question where the model does not tell it, or what it is computed from cannot be read."""
-    return Question(_ASKS[tab].format(name), "It cannot be told: why stands below.")
+    return Question(_ASKS[tab].format(name), "Unknown; the reason is below.")
 
 
 # --- answered by the model's files
@@ -111,8 +111,8 @@ def data(name: str, card: Mapping[str, Any]) -> Question:
         return Question(asks, "Its card does not say.")
     seen, tested, unit = found
     if not seen:
-        return Question(asks, f"Yes: none of its {tested:,} {unit} stands in the training data.")
-    return Question(asks, f"Not all of it: {seen:,} of {tested:,} {unit} stand in the training data.")
+        return Question(asks, f"Yes: none of its {tested:,} {unit} is in the training data.")
+    return Question(asks, f"Not all of it: {seen:,} of {tested:,} {unit} are in the training data.")
 
 
 # --- answered by what the tab works out
@@ -192,7 +192,7 @@ def file(name: str, *, ready: bool = True, guessed: int = 0) -> Question:
     """Whether a file becomes a model, and how many of the answers that it does not give are guesses."""
     asks = f"Can {_quoted(name)} be opened?"
     if not ready:
-        return Question(asks, "Not yet: what stands in the way is said below.")
+        return Question(asks, "Not yet: what is missing is listed below.")
     if not guessed:
         return Question(asks, "Yes: nothing about it has to be guessed.")
     return Question(asks, f"Yes; of what it does not tell, {guessed} {'is' if guessed == 1 else 'are'} guessed.")

@@ -476,7 +476,7 @@ def _norm_rest(found: list[by_hand.Normalised], seed: int) -> None:
     text.paragraph(
         "Moved by: how far the first number of text 0, token 0 goes when one other number is raised by 1: the next"
         " feature of the same token, the same feature of the next token, or that of the other text. 0 is exact."
-        " After: behind gain and offset. Batch norm is as in training; in use it takes averages from training."
+        " After: with gain and offset. Batch norm is as in training; in use it takes averages from training."
     )
     number_editor.let_the_picture_be_first()
     left, right = st.columns([1, 1], gap="medium")

@@ -318,7 +318,7 @@ def of_b(table: Table, b: Shown) -> Table | str:
     """B's own table, for the stack of A's, or the sentence that stands in its place: there is none, or it is A's."""
     anatomy, stack = b.trace.anatomy, table.stack
     if stack not in stacks_of(anatomy):
-        return f"B has no {stack}: what stands here is A’s table."
+        return f"B has no {stack}: this is A’s table."
     try:
         encoding = encoding_of(anatomy)
     except NotTold as error:

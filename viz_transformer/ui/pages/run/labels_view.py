@@ -51,7 +51,7 @@ def answer(shown: Shown) -> None:
     """The label of the text in large, and those that follow; of a tagger what it does, for the strip has its labels."""
     anatomy = shown.trace.anatomy
     if anatomy.output != "class":
-        text.paragraph("The label of each token stands in the line “answers”; a click on one chooses it.")
+        text.paragraph("The label of each token is in the row “answers”; a click on one chooses it.")
         return
     (found,) = shown.run.labels
     best, others, more = _named_of(found, anatomy.scoring)

@@ -142,8 +142,8 @@ def _words(shown: Shown, found: Filling, masked: bool) -> str:
             f" {percent(numerals.exponential(found.hidden.log_prob))}, and {better} more."
         )
     if masked:
-        return "The text itself has this mask, so nothing tells what should stand here."
-    return "The model reads the token that stands here, so this is no guess: mask it to see one."
+        return "The text itself has this mask, so the right token is not known."
+    return "The model reads the token at this position, so this is no guess: mask it to see one."
 
 
 def _table(found: Filling) -> pd.DataFrame:
@@ -172,7 +172,7 @@ def question(shown: Shown) -> Question | None:
     best = found.candidates[0]
     was = "" if found.hidden is None else f" {cited(found.hidden.token)} was masked."
     return Question(
-        f"What would stand in the place of the mask at {SOURCE.name} position {found.position}?",
+        f"What would replace the mask at {SOURCE.name} position {found.position}?",
         f"{cited(best.token)}, {percent(numerals.exponential(best.log_prob))}.{was}",
     )
 

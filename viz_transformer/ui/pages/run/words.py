@@ -51,12 +51,12 @@ FORCED = "Teacher forcing: put another answer in the place of the model's own, a
 ONE_MAP, WHOLE_RUN = "One map", "Whole run"
 USUAL = "as its folder has it"
 SPECIAL = (
-    "Read a special token that is typed, such as </s>, as that token. Otherwise it is text like any other, but for the"
-    " mask of a model that fills in masks"
+    "Read a special token that is typed, such as </s>, as that token. Otherwise it is text like any other, except for"
+    " the mask of a model that fills in masks"
 )
 CHAT = (
-    "Put the text into the model's chat template, as what a person says; the model then writes the answer. The tokens"
-    " of the template stand in front of the text and behind it"
+    "Put the text into the model's chat template, as a user's message; the model then writes the answer. The template's"
+    " tokens come before the text and after it"
 )
 DOES_KEY, LONGEST_DOES = "does", 120
 """The entry of a card that says what the model does with a text, as the rest of "This network ..."."""

@@ -456,7 +456,7 @@ def all_points(looked: Looked, place: DeltaGenerator) -> None:
     with waiting("Adding up every recorded point ...", place):
         table = _every_point(looked.key, looked.trace)
     _table(table)
-    text.paragraph("Derived points are not in the table: each is computed when it is looked at.")
+    text.paragraph("Derived points are not in the table: each is computed when it is opened.")
 
 
 def _differences(looked: Looked, found: points.Comparison) -> None:

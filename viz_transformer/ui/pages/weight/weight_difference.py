@@ -105,7 +105,7 @@ def in_words(found: RowDifference, a: Shown, b: Shown, cell: Cell) -> list[str]:
     others = [str(at) for at, (x, y) in enumerate(zip(keys_of(a, cell), keys_of(b, cell), strict=True)) if x != y]
     if others:
         which = ", ".join(others[:8]) + (", ..." if len(others) > 8 else "")
-        said.append(f"Other tokens stand in B at {'keys' if len(others) > 1 else 'key'} {which}.")
+        said.append(f"B has other tokens at {'keys' if len(others) > 1 else 'key'} {which}.")
     if a.ckpt.weights_sha256 != b.ckpt.weights_sha256:
         said.append(
             f"These are two models: head {cell.head} of one need not have anything to do with head {cell.head} of the"
