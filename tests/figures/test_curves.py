@@ -37,6 +37,11 @@ def test_losses_that_lie_close_together_have_as_many_labels():
     assert axis.ticktext == ("2.8", "3", "3.2")
 
 
+def test_losses_over_little_more_than_two_decades_have_labels_all_along():
+    axis = loss_curves({"validation": ([1, 2], [0.32, 0.0019])}, title="").layout.yaxis
+    assert axis.ticktext == ("0.002", "0.005", "0.01", "0.02", "0.05", "0.1", "0.2")
+
+
 def test_nothing_to_draw_is_an_error():
     with pytest.raises(ValueError, match="no point to draw"):
         loss_curves({"training": ([0], [1.0])}, title="loss")

@@ -145,10 +145,12 @@ def _decades(low: float, high: float, fewest: int = 1) -> dict[str, Any]:
     start, end = math.log10(low), math.log10(high)
     room = max(0.05, (end - start) * 0.06)
     bottom, top = start - room, end + room
-    factors = (1, 2, 5) if end - start < 2.2 else (1,)
     decades = range(math.floor(bottom), math.ceil(top) + 1)
-    values = [factor * 10.0**decade for decade in decades for factor in factors]
-    shown = [value for value in values if bottom <= math.log10(value) <= top]
+    shown: list[float] = []
+    for factors in [(1, 2, 5)] if end - start < 2.2 else [(1,), (1, 2, 5)]:
+        if len(shown) < fewest:
+            values = [factor * 10.0**decade for decade in decades for factor in factors]
+            shown = [value for value in values if bottom <= math.log10(value) <= top]
     steps = (factor * 10.0**power for power in range(decades[-1], decades[0] - 9, -1) for factor in (5, 2, 1))
     while len(shown) < fewest:
         step = next(steps)
