@@ -23,7 +23,6 @@ import sys
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -33,7 +32,7 @@ import torch.nn.functional as F
 from safetensors.torch import save_file
 from torch import Tensor
 
-from bench.taylor_pairs import LONGEST
+from bench.taylor_pairs import SAID
 from viz_transformer.model.attention import Attention
 from viz_transformer.model.config import ModelConfig
 from viz_transformer.model.layers import Residual
@@ -42,7 +41,6 @@ from viz_transformer.train.data import Batch, EncodedPairs, Vary
 from viz_transformer.train.module import Together, adamw, rate_factor
 from viz_transformer.train.tasks import find_task
 from viz_transformer.train.tasks.task import Material, PairTask, Plan
-from viz_transformer.train.tasks.taylor import taylor_model
 
 MOST_STEPS = 1_000_000
 """Of the schedule, which goes by the share of the seconds that is over."""
@@ -50,7 +48,7 @@ MOST_STEPS = 1_000_000
 
 @dataclass(frozen=True, kw_only=True)
 class Recipe:
-    """A task with changes of its own, trained by a plan for a GPU."""
+    """A task, trained by a plan for a GPU. `said_of_more`: what a card says of the pairs of --more."""
 
     task: PairTask
     batch_tokens: int
@@ -58,20 +56,19 @@ class Recipe:
     warmup: float = 0.02  # share of the seconds
     averaging: float = 0.999
     measured_each: float = 20.0  # seconds
+    said_of_more: str = ""
 
 
-def taylor() -> PairTask:
-    """The task with all pairs of its data set, the longest too, and a larger model."""
-    task = find_task("taylor")
+def pair_task(name: str) -> PairTask:
+    """The package's task of this name."""
+    task = find_task(name)
     assert isinstance(task, PairTask)
-    train, validation, test = (
-        replace(split, longest=LONGEST) for split in (task.train[0], task.validation, replace(task.test, limit=None))
-    )
-    model = partial(taylor_model, longest=LONGEST, d_model=256, d_ff=768, dropout=0.0)
-    return replace(task, train=(train, *task.train[1:]), validation=validation, test=test, model=model)
+    return task
 
 
-RECIPES: Mapping[str, Recipe] = {"taylor": Recipe(task=taylor(), batch_tokens=98_304, peak_rate=3e-3)}
+RECIPES: Mapping[str, Recipe] = {
+    "taylor": Recipe(task=pair_task("taylor"), batch_tokens=98_304, peak_rate=3e-3, said_of_more=SAID)
+}
 
 
 @dataclass
@@ -452,7 +449,7 @@ class Training:
         best = max(self.history, key=lambda row: row["right"])
         measured = {
             "recipe": self.prepared.name,
-            **{name: value for name, value in vars(self.recipe).items() if name != "task"},
+            **{name: value for name, value in vars(self.recipe).items() if name not in ("task", "said_of_more")},
             "model": self.prepared.material.model.to_dict(),
             "device": torch.cuda.get_device_name() if self.device.type == "cuda" else "cpu",
             "torch": torch.__version__,

@@ -274,9 +274,9 @@ def test_what_the_cards_test_leaves_out_is_said_beside_its_share(command: Comman
 
 
 def test_list_says_what_a_share_of_right_answers_leaves_out(command: Command) -> None:
-    (line,) = [line for line in command("list")[1].splitlines() if line.startswith("taylor ")]
-    assert "exact match 83.75%" in line
-    assert "left out 852 of 2,300 pairs, too long; with them exact match 51.35%" in line
+    (line,) = [line for line in command("list")[1].splitlines() if line.startswith("taylor-2terms ")]
+    assert "exact match 97.47%" in line
+    assert "left out 126 of 719 pairs, too long; with them exact match 80.39%" in line
 
 
 def test_a_text_is_evaluated_in_windows(command: Command, speaker: Path, tmp_path: Path) -> None:

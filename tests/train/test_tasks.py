@@ -206,7 +206,7 @@ def test_training_pairs_that_a_renaming_turns_into_held_out_ones_are_left_out(tm
             file.writelines(f"{source}|x+O(x**6)\n" for source in sources)
     task = find_task("taylor")
     assert isinstance(task, PairTask) and [split.file[:10] for split in task.train] == ["taylor-gen", "generated:"]
-    material = replace(task, train=task.train[:1], measures=task.measures[:3]).prepare(tmp_path)
+    material = replace(task, train=task.train[:1], measures=task.measures[:2]).prepare(tmp_path)
     assert material.counts == {"train": 1, "validation": 1, "test": 1}
     assert material.losses_on == {"train": "all 1 pairs", "validation": "all 1 pairs"}
     assert (
@@ -224,10 +224,10 @@ def test_the_two_terms_are_split_in_file_order_without_gap_or_overlap():
 
 def test_a_test_that_leaves_out_long_pairs_is_also_made_with_them_and_the_card_has_both():
     filtered = [name for name, task in PAIR_TASKS.items() if task.test.longest is not None]
-    assert filtered == ["taylor-2terms", "taylor"]
-    for name in filtered:
+    assert filtered == ["taylor-2terms"]
+    for name in (*filtered, "taylor"):
         counted = [measure.count_too_long for measure in PAIR_TASKS[name].measures]
-        assert counted[:2] == [False, True] and not any(counted[2:])
+        assert not counted[0] and any(counted) == (name in filtered)
         card = json.loads((Path(__file__).parents[2] / "checkpoints" / name / "card.json").read_text(encoding="utf-8"))
         commands = [measure.command(name) for measure in PAIR_TASKS[name].measures]
         assert [entry["command"] for entry in card["metrics"]] == commands
