@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import gzip
 import json
 import math
 from dataclasses import replace
+from functools import partial
 from itertools import islice
 from pathlib import Path
 from typing import Any
@@ -14,16 +16,19 @@ import pytest
 import torch
 from safetensors.torch import load_file
 
-from bench import taylor_pairs, train_recipes
-from bench.train_recipes import Pool, Prepared, StackedMuon, Training, logits_of, read_prepared, write_prepared
+from bench import recipe_checkpoint, taylor_pairs, train_recipes
+from bench.train_recipes import Pool, Prepared, StackedMuon, Training, logits_of, prepare, read_prepared, write_prepared
+from viz_transformer.checkpoint import load
 from viz_transformer.model.config import ModelConfig, tutorial
 from viz_transformer.model.transformer import Transformer
 from viz_transformer.train.data import EncodedPairs
 from viz_transformer.train.module import FloatMuon, predicted
 from viz_transformer.train.tasks import find_task
 from viz_transformer.train.tasks.task import Material, PairTask
+from viz_transformer.train.tasks.taylor import taylor_model
 
 CPU = torch.device("cpu")
+SIZES: dict[str, Any] = {"d_model": 16, "d_ff": 24, "n_heads": 2, "encoder_layers": 2, "decoder_layers": 2}
 PAIRS = [
     ("sin(a*x)", "a*x-a**3*x**3/6+a**5*x**5/120+O(x**6)"),
     ("cosh(b*x)", "1+b**2*x**2/2+b**4*x**4/24+O(x**6)"),
@@ -38,12 +43,11 @@ def prepared() -> Prepared:
     task = find_task("taylor")
     assert isinstance(task, PairTask)
     codecs = task.codecs(task.tokenizers, PAIRS)
-    sizes: dict[str, Any] = {"d_model": 16, "d_ff": 24, "n_heads": 2, "encoder_layers": 2, "decoder_layers": 2}
     config = tutorial(
         "fsu",
         source_vocab_size=len(codecs[0].vocabulary),
         target_vocab_size=len(codecs[1].vocabulary),
-        **sizes,
+        **SIZES,
         max_source=30,
         max_target=90,
         dropout=0.0,
@@ -140,6 +144,42 @@ def test_a_recipe_learns_keeps_its_best_and_goes_on(
     weights = load_file(tmp_path / "taylor" / "weights.safetensors")
     assert weights.keys() == first.model.state_dict().keys()
     assert {value.dtype for value in weights.values()} == {torch.float16}
+
+
+def test_a_recipe_becomes_a_checkpoint_whose_card_says_how_it_was_trained(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder = tmp_path / "data" / "taylor-generated"
+    folder.mkdir(parents=True)
+    for name, pairs in (("train", PAIRS[:3]), ("val", PAIRS[3:4]), ("test", PAIRS[4:])):
+        with gzip.open(folder / f"{name}.txt.gz", "wt", encoding="utf-8") as file:
+            file.writelines(f"{source}|{target}\n" for source, target in pairs)
+    whole = train_recipes.RECIPES["taylor"]
+    task = replace(
+        whole.task,
+        train=whole.task.train[:1],
+        measures=whole.task.measures[:1],
+        model=partial(taylor_model, longest=(59, 198), dropout=0.0, **SIZES),
+    )
+    recipe = replace(whole, task=task, warmup=0.0, peak_rate=0.05)
+    monkeypatch.setitem(train_recipes.RECIPES, "taylor", recipe)  # type: ignore[arg-type]
+    monkeypatch.setattr(Training, "over", lambda self, *_: self.step == 6)
+    Training(recipe, prepare("taylor", tmp_path / "data"), tmp_path / "taylor", CPU).run(1000.0)
+    recipe_checkpoint.export(tmp_path / "taylor", tmp_path / "data", tmp_path / "out", "how it was trained")
+    ckpt = load(tmp_path / "out")
+    best = json.loads((tmp_path / "taylor" / "measured.json").read_text())["best"]
+    stored = load_file(tmp_path / "taylor" / "weights.safetensors")
+    assert all(torch.equal(ckpt.model.state_dict()[name], value.float()) for name, value in stored.items())
+    assert ckpt.card["training_command"] == "how it was trained" and ckpt.card["exported_step"] == best["step"]
+    assert any("on one cpu" in note and f"{best['step']:,} steps" in note for note in ckpt.card["notes"])
+    assert not any("came in meanwhile" in note for note in ckpt.card["notes"])
+    material = task.prepare(tmp_path / "data")
+    assert ckpt.card["training_lengths"] == material.train.read_lengths()
+    (metric,) = ckpt.card["metrics"]
+    assert (metric["split"], metric["pairs"], ckpt.card["causal"]) == (task.measures[0].split, 1, True)
+    rows = ckpt.history()
+    assert [row["step"] for row in rows] == [0, 6] and all(math.isnan(row["train_loss"]) for row in rows)
+    assert all(math.isfinite(row["validation_loss"]) for row in rows)
 
 
 def test_more_pairs_are_taken_in_as_they_come(prepared: Prepared, tmp_path: Path) -> None:
