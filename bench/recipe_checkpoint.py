@@ -31,13 +31,13 @@ from viz_transformer.train.keeper import Row, history_csv
 
 NO_RATE = (
     "The learning rate rose over the first {warmup} of the time and fell along half a cosine, to 0 at its end. It"
-    " goes by the clock and was not recorded, nor were the gradient's norm and a training loss but of single batches:"
-    " the history has the validation loss alone."
+    " goes by the clock and was not recorded, nor was the gradient's norm. The training loss was recorded for single"
+    " batches only, so the history has the validation loss alone."
 )
 
 
 def trained_lengths(config: ModelConfig, weights: Mapping[str, Tensor], seed: int) -> dict[str, int]:
-    """How many positions of each side were ever trained: the others are still as they began, but for weight decay."""
+    """How many positions of each side were ever trained: apart from weight decay the others are as they began."""
     torch.manual_seed(seed)
     first = Transformer(config).state_dict()
     found = {}
