@@ -100,10 +100,11 @@ def test_the_examples_behind_the_curves_are_stated():
 
 
 def test_every_bundled_card_states_them():
-    """So many of the validation pairs, or windows of a text, as the plans of the tasks have it."""
+    """All validation pairs, or so many of them, or windows of a text, as the plans of the tasks have it."""
     for summary in list_checkpoints():
         assert isinstance(summary, Summary)
-        assert re.match(r"(1,024|512|256) (of|windows of) ", describe.loss_on(summary.card, "validation")), summary.name
+        stated = describe.loss_on(summary.card, "validation")
+        assert re.match(r"(1,024|512|256) (of|windows of) |all 4,600 pairs$", stated), summary.name
 
 
 def test_every_bundled_card_states_whether_its_model_is_causal_as_it_is():
