@@ -595,7 +595,7 @@ def test_a_bias_by_distance_has_a_number_for_each_and_buckets_are_named(
     assert np.array_equal(numbers(figures(app)[0]["data"][0]["z"]), bias.numpy())
     table = dict(row for row in table_rows(markup(app)) if len(row) == 2)
     assert table["2"] == significant(float(bias[3, 1]), 6) and table["-2"] == significant(float(bias[1, 3]), 6)
-    assert "the bias depends on the distance alone" in words(app) and "which share one number: a bucket" in words(app)
+    assert "the bias depends only on the distance" in words(app) and "which share one number: a bucket" in words(app)
     assert "8 to 11" in table  # with 16 numbers for each side, from 8 on several distances share one
 
 
