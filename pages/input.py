@@ -7,29 +7,17 @@ from streamlit.delta_generator import DeltaGenerator
 
 from viz_transformer.model.kinds import SIDES, SideName
 from viz_transformer.ui.frame import first_stop, frame, questions, text, tour
+from viz_transformer.ui.pages.input import words
 from viz_transformer.ui.session import state
 
-HOW = (
-    "Text is cut into tokens, each token is looked up in the vocabulary, and its id picks a row of the embedding table."
-    " That row times a scale plus the vector of its position is what the first layer reads; the three strips have one"
-    " scale of colours. Multiplying by the square root of d_model multiplies the variance by d_model. The cosine of two"
-    " embeddings is 1 where they point the same way; the mean over all other entries is what is usual."
-)
-NOT = (
-    "Single dimensions have no names. Neighbours of rare words are noise: look at their counts. The unknown token hides"
-    " different words under one vector. An entry's neighbours are those of its embedding, before any layer has seen its"
-    " context."
-)
-
 RINGED = (".st-key-input_sum .js-plotly-plot", ".st-key-question")
-OF_RECORDING = "It has neither a vocabulary nor embeddings."
 
 frame.title("Input")
 asked = questions.place()
 strip = frame.place("strip")
 status = frame.status()
 wait = st.empty()
-both = frame.runs(status, rows="none", recording=OF_RECORDING)
+both = frame.runs(status, rows="none", recording=words.OF_RECORDING)
 
 from viz_transformer.checkpoint import Checkpoint
 from viz_transformer.ui.pages.input import data_view, input_sum_view, question, tokens_view, view, vocabulary_view
@@ -45,7 +33,7 @@ def show(both: frame.Runs | None, ckpt: Checkpoint, wait: DeltaGenerator) -> Sid
     if side is None:
         return None
     if both is not None and both.compared:
-        text.paragraph("Tokens and vectors are those of A and of B; rows of ids, vocabulary and data are those of A.")
+        text.paragraph(words.COMPARED)
     left, right = st.columns([5, 3], gap="medium")
     if both is not None:
         position = state.selection()[SIDES[side].field]
@@ -53,7 +41,7 @@ def show(both: frame.Runs | None, ckpt: Checkpoint, wait: DeltaGenerator) -> Sid
         tour.tell(lambda: first_stop.words(both.main, side, position), *RINGED)
         with left:
             drawn, numbers = st.container(key="input_sum"), st.container(key="input_spread")
-        with drawn, frame.told("the embeddings that its input is made of"):
+        with drawn, frame.told(words.NEEDS_EMBEDDINGS):
             input_sum_view.strips(both, side, numbers)
         frame.paint_first("Input")
         with left, st.container(key="input_tokens"):
@@ -61,7 +49,7 @@ def show(both: frame.Runs | None, ckpt: Checkpoint, wait: DeltaGenerator) -> Sid
     entry = vocabulary_view.selected_entry(ckpt, side, view.selected_id(both, side))
     with st.container(key="input_lower"):
         below = data_view.below_choice()
-        with frame.told(view.NEEDS.get(below, "how it cuts a text into tokens")):
+        with frame.told(words.NEEDS.get(below, words.NEEDS_SPLITTING)):
             if below == "build":
                 data_view.build(ckpt, side)
             elif below == "data":
@@ -69,12 +57,12 @@ def show(both: frame.Runs | None, ckpt: Checkpoint, wait: DeltaGenerator) -> Sid
             elif both is not None and below == "ids":
                 tokens_view.padded_row(both.main, side)
             elif both is not None:
-                data_view.words(both.main, side)
+                data_view.words_and_grammar(both.main, side)
     counted = vocabulary_view.counts(ckpt, side, wait)
     with right, st.container(key="input_vocabulary_panel"):
         with st.container(key="input_entries"):
             vocabulary_view.vocabulary(ckpt, side, counted)
-        with frame.told("the embeddings that tokens could be compared by"):
+        with frame.told(words.NEEDS_NEIGHBOURS):
             vocabulary_view.nearest(ckpt, side, entry, counted)
     return side
 
@@ -88,5 +76,5 @@ if both is not None:
     frame.say(status, *state.remarks())
     scenes = ("input_sum", "input_spread", "input_tokens", "input_vocabulary_panel", "input_lower")
     frame.stage(both, scenes, None if side is None else view.in_words(side))
-text.explained(HOW, NOT)
+text.explained(words.HOW, words.NOT)
 del both, ckpt  # these functions and what they may read are a circle: the run would stay until garbage is collected

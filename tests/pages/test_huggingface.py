@@ -638,7 +638,7 @@ def test_the_vocabulary_of_a_folder_is_searched_on_input(
     found = again(app).dataframe[0].value
     assert found["id"].tolist() == [names.index("nine"), names.index(" nine")]
     app.text_input(key="input_find").set_value("zebra")
-    assert "No entry holds “zebra”. " in words(again(app))
+    assert "No entry contains “zebra”. " in words(again(app))
 
 
 @pytest.mark.parametrize(("name", "asked"), [("llama", "rotated"), ("t5", "bias_rule"), ("bloom", "bias_rule")])

@@ -13,6 +13,7 @@ from viz_transformer.checkpoint import load
 from viz_transformer.measuring.data import DATA_VARIABLE
 from viz_transformer.running.decoding import decode
 from viz_transformer.ui.pages.input import data_view, vocabulary_view
+from viz_transformer.ui.pages.input import words as input_words
 from viz_transformer.ui.session import state
 
 opened = opener("input")
@@ -191,7 +192,7 @@ def test_the_tokens_of_both_runs_stand_below_each_other_and_what_differs_is_said
     assert wording("two_tokens_are_compared_a_reads_here_and_b", "9", "8") in words(app)
     goes_to(app, i="1")
     assert wording("both_read_the_same_numbers_a_b_is_everywhere", 0) in words(app)
-    assert "Two tokens are compared" not in words(app) and "These are two models" not in words(app)
+    assert "Two different tokens are compared" not in words(app) and "These are two models" not in words(app)
     goes_to(app, checkpoint="numbers-tiny")
     assert wording("features_of_two_models", 5, 5) in words(app)
 
@@ -272,7 +273,7 @@ def test_the_vocabulary_is_searched_and_its_counts_are_those_of_the_training_tex
     assert list(table(app, "input_vocabulary")["token"]) == ["-"]
     app.text_input(key="input_find").set_value("<b>x")
     again(app)
-    assert "No entry holds “<b>x”: the model reads <unk>, id 2." in words(app)
+    assert "No entry contains “<b>x”: the model reads <unk>, id 2." in words(app)
     assert "<b>x" not in markup(app)
 
 
@@ -301,7 +302,7 @@ def test_neighbours_are_those_of_the_selected_token_until_an_entry_is_chosen(app
     assert list(found["id"]) == [each.id for each in want.nearest]
     assert list(found["cosine"]) == pytest.approx([each.cosine for each in want.nearest])
     assert f"Nearest to “{TEXT[2]}”, id {entry}" in words(app)
-    assert f"mean cosine {want.mean:.3f} (standard deviation {want.deviation:.3f})" in words(app)
+    assert f": {want.mean:.3f} (standard deviation {want.deviation:.3f})" in words(app)
     goes_to(app, input_entry="9")
     assert "id 9" in words(app) and app.session_state["selection"]["input_entry"] == 9
     app.button(key="input_own").click()
@@ -364,7 +365,7 @@ def test_split_sizes_lengths_and_what_a_filter_keeps(app, data):
     again(app)
     found = dict(re.findall(r"<tr><th>([a-z ]+)</th><td>([^<]+)</td></tr>", markup(app)))
     assert (found["kept"], found["source too long"]) == ("1 of 3 (33.3 %)", "1")
-    assert (found["target too long"], found["a word without an entry"]) == ("0", "1")
+    assert (found["target too long"], found["has an unknown word"]) == ("0", "1")
 
 
 def test_a_batch_has_its_padding_marked(app, data):
@@ -465,7 +466,7 @@ def test_grammar_is_shown_where_a_pipeline_is_installed(app, monkeypatch):
 
 
 @pytest.mark.parametrize("name", ["multi30k-de-en", "en-it-slips", "own", "shakespeare"])
-@pytest.mark.parametrize("below", list(data_view.BELOW))
+@pytest.mark.parametrize("below", list(input_words.BELOW))
 def test_each_kind_of_model_has_the_page(at_the_zoo, name, below):
     opened(at_the_zoo, checkpoint=name, text="ab", input_below=below)
     assert "Exact: all" in words(at_the_zoo)
@@ -524,7 +525,7 @@ def test_input_says_which_training_pairs_are_left_out_and_that_symbols_are_renam
     found = (Source("train", ("train.gz", "generated:x"), 3910, 1415, 2774, made=400, alike=120, varied=renamed),)
     monkeypatch.setattr(data_view, "sources", lambda _: found)
     shown = words(opened(app, input_below="data"))
-    assert "Training 3,910 + 400 made 1,415 2,774" in shown
+    assert "Training 3,910 + 400 generated 1,415 2,774" in shown
     assert wording("in_training_the_symbols_of_each_pair_are_renamed") in shown
     assert wording("training_pairs_are_left_out_because", 120) in shown
 

@@ -265,7 +265,7 @@ def test_input_names_token_id_and_size(shown: Shown) -> None:
         == f"“{shown.trace.src_tokens[1]}” (vocabulary id {token_id} of {size}) becomes a vector of {d_model} numbers."
     )
     unknown = shown_of(tiny_checkpoint(), "a<a", max_steps=2)
-    assert "in the place of “<”, which it does not know" in of_input.question(unknown, "source", 2).answer
+    assert "in place of “<”, which it does not know" in of_input.question(unknown, "source", 2).answer
 
 
 def test_positions_gives_the_lengths_of_what_is_added(shown: Shown) -> None:

@@ -35,7 +35,7 @@ from viz_transformer.running.record import Tokens
 from viz_transformer.text import linguistics
 from viz_transformer.text.codec import Codec
 from viz_transformer.ui.frame import controls, frame, text
-from viz_transformer.ui.pages.input import tokens_view
+from viz_transformer.ui.pages.input import tokens_view, words
 from viz_transformer.ui.pages.input.fields import FIELDS
 from viz_transformer.ui.pages.input.view import PROJECTED, is_missing
 from viz_transformer.ui.session import data_files, state
@@ -45,26 +45,20 @@ from viz_transformer.ui.session.waiting import waiting
 
 _length_histogram = drawn(length_histogram)
 
-BELOW = {
-    "data": "Data set",
-    "ids": "Ids at a fixed length",
-    "build": "Build a vocabulary",
-    "words": "Words and grammar",
-}
-PART_NAMES = {"train": "Training", "validation": "Validation", "test": "Test", "examples": "Examples"}
 FIRST = ("test", "train", "validation", "examples")
 BATCH = 8
 FILLED = 3
 """So many ids of padding in a row are drawn one by one; more are one cell."""
 SENTENCES = 4
 LONGEST_SENTENCE = 80
+MOST_RARE = 24
 PIPELINES = {"en": "en_core_web_sm", "de": "de_core_news_sm", "it": "it_core_news_sm"}
 USUAL = "en"
 
 
 def below_choice() -> str:
     """What is looked at below: data, a row of ids, a vocabulary being built, or words."""
-    controls.buttons("Below", BELOW, "input_below", key="input_below", hidden=True)
+    controls.buttons(words.BELOW_LABEL, words.BELOW, "input_below", key="input_below", hidden=True)
     return str(FIELDS.now().input_below)
 
 
@@ -75,7 +69,7 @@ def data_set(ckpt: Checkpoint, status: DeltaGenerator) -> None:
     """One part of the data: its items by index, lengths, what a filter keeps, and a batch."""
     names = parts(ckpt)
     if not names:
-        text.paragraph(f"{ckpt.name} came without data: its card names none, and no example pairs were kept with it.")
+        text.paragraph(words.no_data(ckpt.name))
         return
     data = _chosen_part(ckpt, names, status)
     if data is None:
@@ -85,7 +79,7 @@ def data_set(ckpt: Checkpoint, status: DeltaGenerator) -> None:
         _item(ckpt, data)
     with right:
         facts = st.container()
-    with waiting("Measuring the texts ...", status):
+    with waiting(words.MEASURING, status):
         measured = _measured(ckpt, data.part, data_files.data_key(), data)
     with right:
         limits = _filter(ckpt, data, measured)
@@ -104,34 +98,34 @@ def _chosen_part(ckpt: Checkpoint, names: Sequence[str], status: DeltaGenerator)
     asked: str = FIELDS.now().input_part
     name = asked if asked in names else next(each for each in FIRST if each in names)
     row = st.container(horizontal=True, vertical_alignment="center", key="input_parts")
-    kept, what = "examples" in names, f"The {PART_NAMES[name].lower()} data are read from files"
+    kept, what = "examples" in names, words.read_from_files(name)
     said: list[str] = []
     files: str | None = None
     data: Data | None
     try:
-        with waiting("Reading the data ...", status):
+        with waiting(words.READING, status):
             data = data_files.part(ckpt, name)
     except ValueError as error:
         status.empty()
         missing = data_files.missing_data(ckpt, name, error, what)
         if kept and is_missing(ckpt, name, error):
             files = missing
-            said = [f"{what}, which are not here."]
+            said = [words.not_here(what)]
         else:
             said = [missing]
         data = data_files.part(ckpt, "examples") if kept else None
         if kept and files is not None and asked != name:
             name, said = "examples", []
         elif kept:
-            said.append("The example pairs that came with the model are shown instead.")
+            said.append(words.EXAMPLES_INSTEAD)
     with row:
-        offered = {each: PART_NAMES[each] for each in sorted(names, key=lambda each: each != "examples")}
-        controls.buttons("Part", offered, "input_part", key="input_part", hidden=True, value=name)
+        offered = {each: words.PART_NAMES[each] for each in sorted(names, key=lambda each: each != "examples")}
+        controls.buttons(words.PART, offered, "input_part", key="input_part", hidden=True, value=name)
         if files is not None:
-            with st.popover("Use the full data", type="tertiary", key="input_full"):
+            with st.popover(words.FULL_DATA, type="tertiary", key="input_full"):
                 text.paragraph(files)
     if data is not None and data.of is not None:
-        said.append(f"The first {len(data.items):,} of {data.of:,} generated pairs.")
+        said.append(words.first_generated(len(data.items), data.of))
     if said:
         text.paragraph(" ".join(said))
     return data
@@ -143,23 +137,25 @@ def _measured(ckpt: Checkpoint, part: str, folder: str, _data: Data) -> Measured
 
 
 def _noun(data: Data) -> str:
-    return "Window" if data.whole_text else "Pair"
+    return words.WINDOW if data.whole_text else words.PAIR
 
 
 def _item(ckpt: Checkpoint, data: Data) -> None:
     """One item by its index: both texts as tokens with ids, and the buttons that open it."""
     count = len(data.items)
-    number = state.fit("input_item", count, f"the {PART_NAMES[data.part].lower()} part")
+    number = state.fit("input_item", count, words.the_part(data.part))
     with st.container(horizontal=True, vertical_alignment="bottom", key="input_item_row"):
         st.number_input(
-            f"{_noun(data)}, 0 to {count - 1:,}",
+            words.item_box(_noun(data), count),
             0,
             count - 1,
             step=1,
             width=200,
             **state.bind("input_item", key="input_item"),
         )
-        st.button("At random", key="input_random", on_click=lambda: state.select(input_item=random.randrange(count)))
+        st.button(
+            words.AT_RANDOM, key="input_random", on_click=lambda: state.select(input_item=random.randrange(count))
+        )
     source, target = data.items[number]
     sides: list[tuple[SideName, str]] = [("source" if ckpt.anatomy.has_encoder else "target", source)]
     if target and ckpt.anatomy.kind == "encoder-decoder":
@@ -167,18 +163,18 @@ def _item(ckpt: Checkpoint, data: Data) -> None:
     for side, said in sides:
         _item_text(ckpt.own_codec(side) if side in ckpt.codecs else None, said, side)
     if target and ckpt.anatomy.kind == "decoder-only":
-        text.paragraph(target, lead="The original goes on: ")
+        text.paragraph(target, lead=words.GOES_ON)
     with st.container(horizontal=True, key="input_open"):
         if len(sides) > 1:
             st.button(
-                "Open with its gold target",
+                words.OPEN_GOLD,
                 key="input_open_gold",
                 on_click=state.select,
                 kwargs={"text": source, "target": target},
-                help="The model is given this target: each row is asked for the token that comes next in it",
+                help=words.OPEN_GOLD_HELP,
             )
         st.button(
-            "Open, the model answers" if len(sides) > 1 else "Open as the text",
+            words.OPEN_FREE if len(sides) > 1 else words.OPEN_TEXT,
             key="input_open_free",
             on_click=state.select,
             kwargs={"text": source, "target": None},
@@ -195,12 +191,9 @@ def _item_text(codec: Codec | None, said: str, side: SideName) -> None:
     except ValueError as error:
         text.paragraph(f"{error}.", tone="bad")
         return
-    added = [word for word, is_added in (("start", codec.add_bos), ("end", codec.add_eos)) if is_added]
-    unknown = f", {len(found.unknown)} unknown" if found.unknown else ""
-    around = f"; {' and '.join(added)} added" if added else ""
     st.html(tokens_view.token_cells(codec, Tokens(found.ids, found.tokens, found.originals)))
-    count = len(found) - len(added)
-    text.paragraph(f"{count} token{'' if count == 1 else 's'}{unknown}{around}.")
+    count = len(found) - codec.add_bos - codec.add_eos
+    text.paragraph(words.encoded(count, len(found.unknown), codec.add_bos, codec.add_eos))
 
 
 def _sources(ckpt: Checkpoint) -> None:
@@ -211,34 +204,28 @@ def _sources(ckpt: Checkpoint) -> None:
         return  # the part says which file is missing
     if not found:
         return
-    rows = [(PART_NAMES[each.part], _in_the_file(each), f"{each.too_long:,}", f"{each.used:,}") for each in found]
+    rows = [
+        (
+            words.PART_NAMES[each.part],
+            words.in_the_file(each.in_files, each.made),
+            f"{each.too_long:,}",
+            f"{each.used:,}",
+        )
+        for each in found
+    ]
     hints = [", ".join(each.files) for each in found]
-    text.section("Parts of the data")
-    head = ("", "in the file", "too long", "used")
-    st.html(text.table(rows, head=head, style="vt-facts vt-numbers", hints=hints))
+    text.section(words.PARTS)
+    st.html(text.table(rows, head=words.PARTS_HEAD, style="vt-facts vt-numbers", hints=hints))
     files = list(dict.fromkeys(file for each in found for file in each.files))
-    text.paragraph(
-        f"From {', '.join(files)}. Items that are neither too long nor used belong to another part, or to no part."
-    )
+    text.paragraph(words.from_files(files))
     for each in found:
         if each.varied:
-            text.paragraph(
-                f"In training {each.varied}; here they stand as in the file. {each.alike:,} training pairs are left"
-                " out, because such a change turns them into a pair of validation or test: it would be tested on what"
-                " it was trained on."
-            )
+            text.paragraph(words.varied(each.varied, each.alike))
 
 
 @kept(8)
 def _where_from(ckpt: Checkpoint, folder: str) -> tuple[Source, ...]:
     return sources(ckpt)
-
-
-def _in_the_file(source: Source) -> str:
-    """How many items are in the files, and how many are made beside them."""
-    if source.in_files is None:
-        return "made"
-    return f"{source.in_files:,}" + (f" + {source.made:,} made" if source.made else "")
 
 
 def _sides(data: Data, ckpt: Checkpoint) -> tuple[SideName, ...]:
@@ -250,78 +237,66 @@ def _sides(data: Data, ckpt: Checkpoint) -> tuple[SideName, ...]:
 
 def _filter(ckpt: Checkpoint, data: Data, measured: Measured) -> Mapping[SideName, int]:
     """Lengths in numbers, and how many items a filter by length and known words keeps; the filter's limits."""
-    text.section("Lengths, and what a filter keeps")
+    text.section(words.LENGTHS)
     sides = _sides(data, ckpt)
     facts = {side: length_facts(measured.lengths[:, column]) for column, side in enumerate(sides)}
     rows = [
         (side, numerals.number(n.mean, 2), numerals.number(n.deviation, 2), str(n.shortest), str(n.longest))
         for side, n in facts.items()
     ]
-    head = ("tokens", "mean", "deviation", "shortest", "longest")
-    st.html(text.table(rows, head=head, style="vt-facts vt-numbers"))
+    st.html(text.table(rows, head=words.LENGTHS_HEAD, style="vt-facts vt-numbers"))
     limits: dict[SideName, int] = {}
     own = f"{ckpt.name}_{data.part}"
     with st.container(horizontal=True, vertical_alignment="bottom", key="input_filter"):
         for side, n in facts.items():
             key = f"input_most_{side}_{own}"
             limits[side] = int(
-                st.number_input(f"Most {side} tokens", 0, max(n.longest, 1), n.longest, key=key, width=140)
+                st.number_input(words.most_tokens(side), 0, max(n.longest, 1), n.longest, key=key, width=140)
             )
-        known = st.checkbox("Known words only", key=f"input_known_{own}")
+        known = st.checkbox(words.KNOWN_ONLY, key=f"input_known_{own}")
     given = [limits[side] for side in sides]
     found = keep(measured, (given[0], given[1] if len(given) > 1 else 0), known_only=known)
-    stated = [("kept", _share(found.kept, found.total))]
+    stated = [(words.KEPT, words.kept_share(found.kept, found.total))]
     if len(sides) > 1:
-        stated += [("source too long", f"{found.source_too_long:,}"), ("target too long", f"{found.target_too_long:,}")]
+        counts = (found.source_too_long, found.target_too_long)
+        stated += [(words.side_too_long(side), f"{count:,}") for side, count in zip(sides, counts, strict=True)]
     else:
-        stated.append(("too long", f"{found.source_too_long:,}"))
+        stated.append((words.TOO_LONG, f"{found.source_too_long:,}"))
     if known:
-        stated.append(("a word without an entry", f"{found.unknown_words:,}"))
+        stated.append((words.UNKNOWN_WORD, f"{found.unknown_words:,}"))
     text.definitions(stated)
     if len(stated) > 2:
-        text.paragraph("Each is counted once, under the first reason that holds.")
+        text.paragraph(words.COUNTED_ONCE)
     return limits
-
-
-def _share(part: int, whole: int) -> str:
-    return f"{part:,} of {whole:,} ({numerals.percent(part / whole)})" if part < whole else f"all {whole:,}"
 
 
 def _lengths(ckpt: Checkpoint, data: Data, measured: Measured, limits: Mapping[SideName, int]) -> None:
     sides = {side: measured.lengths[:, column] for column, side in enumerate(limits)}
     cut = {side: limit for side, limit in limits.items() if limit < int(sides[side].max())}
-    title = (
-        f"Lengths of {len(data.items):,} {'windows' if data.whole_text else 'pairs'}, {PART_NAMES[data.part].lower()}"
-    )
+    title = words.lengths_title(len(data.items), data.whole_text, data.part)
     figure = _length_histogram(sides, title=title, limits=cut, theme=frame.theme())
-    alt = "How many texts of each side have how many tokens"
-    caption = f"data of {graded(state.SHARED.now().checkpoint, ckpt.card)}"
-    frame.chart(figure, key="input_lengths", alt=alt, caption=caption, grows=PROJECTED)
+    caption = words.data_of(graded(state.SHARED.now().checkpoint, ckpt.card))
+    frame.chart(figure, key="input_lengths", alt=words.LENGTHS_ALT, caption=caption, grows=PROJECTED)
 
 
 def _batch(ckpt: Checkpoint, data: Data) -> None:
     """A shuffled batch of the part as ids, with the padding marked."""
-    text.section("A shuffled batch")
+    text.section(words.BATCH)
     with st.container(horizontal=True, vertical_alignment="bottom", key="input_batch_row"):
-        st.number_input(
-            "Batch, by its seed", 0, 999_999, step=1, width=200, **state.bind("input_batch", key="input_batch")
-        )
-        size = st.number_input("Texts", 1, 64, BATCH, key="input_size", width=120)
+        st.number_input(words.BATCH_SEED, 0, 999_999, step=1, width=200, **state.bind("input_batch", key="input_batch"))
+        size = st.number_input(words.TEXTS, 1, 64, BATCH, key="input_size", width=120)
     try:
         made = shuffled_batch(ckpt, data, int(size), min(FIELDS.now().input_batch, 999_999))
     except ValueError as error:
         text.paragraph(f"{error}.")
         return
     for side, ids in made.ids.items():
-        text.paragraph(f"{side}: {ids.shape[0]} × {ids.shape[1]} ids")
+        text.paragraph(words.batch_shape(side, *ids.shape))
         st.html(_batch_table(ckpt.own_codec(side), made, side, _noun(data).lower()))
     if not made.padding_share:
-        text.paragraph("No padding: all texts of this batch are equally long.")
+        text.paragraph(words.NO_PADDING)
         return
-    why = "Training puts texts of similar length together, so its batches have less."
-    if ckpt.anatomy.pad_to:
-        why = f"This model fills every text up to {ckpt.anatomy.pad_to}."
-    text.paragraph(f"{numerals.percent(made.padding_share)} of the ids are padding (hatched). {why}")
+    text.paragraph(words.padding(made.padding_share, ckpt.anatomy.pad_to))
 
 
 def _batch_table(codec: Codec, made: PaddedBatch, side: SideName, noun: str) -> str:
@@ -350,16 +325,16 @@ def build(ckpt: Checkpoint, side: SideName) -> None:
     specials = sorted(roles, key=codec.vocabulary.id)
     left, right = st.columns([5, 3], gap="medium")
     with left:
-        written = controls.text_box("Sentences, one a line", value=_sentences(ckpt, side), key=f"input_sentences_{own}")
+        written = controls.text_box(words.SENTENCES, value=_sentences(ckpt, side), key=f"input_sentences_{own}")
         with st.container(horizontal=True, vertical_alignment="bottom", key="input_build_row"):
-            least = st.number_input("Minimum count", 1, 99, 2, key=f"input_least_{own}", width=140)
+            least = st.number_input(words.LEAST, 1, 99, 2, key=f"input_least_{own}", width=140)
             order = controls.text_box(
-                "Special tokens, in this order",
+                words.SPECIALS,
                 value=" ".join(specials),
                 key=f"input_specials_{own}",
                 disabled=not specials,
             )
-        looked = st.text_input("Look up a token", key=f"input_lookup_{own}", autocomplete="off", width=240)
+        looked = st.text_input(words.LOOK_UP_TOKEN, key=f"input_lookup_{own}", autocomplete="off", width=240)
     try:
         made = rebuild(codec.tokenizer, written.split("\n"), _named(order, roles), int(least))
     except ValueError as error:
@@ -373,27 +348,28 @@ def build(ckpt: Checkpoint, side: SideName) -> None:
             found = made.look_up(token)
             shown = labels.shorten(labels.visible(looked), 40)
             if found is None:
-                text.paragraph(f"“{shown}” has no id, and there is no token for unknown text.")
+                text.paragraph(words.has_no_id(shown))
             else:
-                known = "" if names[found] == token else f", that of {names[found]}: it is unknown"
-                text.paragraph(f"“{shown}” has the id {found}{known}.")
+                text.paragraph(words.has_id(shown, found, None if names[found] == token else names[found]))
         for sentence, ids in made.sentences:
-            row = "a token here has no id" if ids is None else f"[{', '.join(map(str, ids))}]"
+            row = words.TOKEN_WITHOUT_ID if ids is None else f"[{', '.join(map(str, ids))}]"
             text.definitions([(labels.shorten(sentence, 60), row)])
     with right:
-        text.section(f"{len(names)} entries, built now")
+        text.section(words.built(len(names)))
         st.dataframe(
-            {"id": [*range(len(names))], "token": [*map(labels.visible, names)], "count": [*made.counts]},
+            _columns(
+                words.BUILT_COLUMNS,
+                [(id, labels.visible(name), made.counts[id]) for id, name in enumerate(names)],
+            ),
             hide_index=True,
             height=280,
             key="input_built",
             placeholder="–",
-            alt="The vocabulary that was built",
+            alt=words.BUILT_ALT,
         )
         if made.left_out:
-            listed = ", ".join(f"{labels.visible(token)} ({count})" for token, count in made.left_out[:24])
-            more = f" and {len(made.left_out) - 24} more" if len(made.left_out) > 24 else ""
-            text.paragraph(f"Left out, because they occur fewer than {least} times: {listed}{more}.")
+            rare = [(labels.visible(token), count) for token, count in made.left_out]
+            text.paragraph(words.left_out(rare, int(least), MOST_RARE))
 
 
 def _named(order: str, roles: Mapping[str, str]) -> dict[str, str]:
@@ -416,7 +392,7 @@ def _sentences(ckpt: Checkpoint, side: SideName) -> str:
 # --- what spaCy says
 
 
-def words(shown: Shown, side: SideName) -> None:
+def words_and_grammar(shown: Shown, side: SideName) -> None:
     """Counts and marks by spaCy's rules, and part of speech and dependencies where a pipeline is installed."""
     codec = shown.ckpt.own_codec(side) if side in shown.ckpt.codecs else None
     language: str = getattr(codec.tokenizer, "language", USUAL) if codec is not None else USUAL
@@ -428,37 +404,40 @@ def words(shown: Shown, side: SideName) -> None:
         return
     left, right = st.columns([3, 5], gap="medium")
     with left:
-        text.section(f"By spaCy's rules for {name}")
-        mean = facts.letters_per_word
-        text.definitions(
-            [
-                ("characters", f"{facts.characters:,}"),
-                ("sentences", f"{facts.sentences:,}"),
-                ("tokens", f"{facts.tokens:,}"),
-                ("words", f"{facts.words:,}, {facts.different:,} different"),
-                ("letters in a word", "–" if mean != mean else f"{numerals.number(mean, 2)} on average"),
-                ("numbers", f"{facts.numbers:,}"),
-                ("punctuation", f"{facts.punctuation:,}"),
-                ("stop words", f"{facts.stop_words:,}"),
-            ]
+        text.section(words.by_rules(name))
+        values = (
+            f"{facts.characters:,}",
+            f"{facts.sentences:,}",
+            f"{facts.tokens:,}",
+            words.different_words(facts.words, facts.different),
+            words.on_average(facts.letters_per_word),
+            f"{facts.numbers:,}",
+            f"{facts.punctuation:,}",
+            f"{facts.stop_words:,}",
         )
+        text.definitions(list(zip(words.FACTS, values, strict=True)))
         if codec is None or codec.tokenizer.kind != "spacy":
-            text.paragraph("The model itself cuts the text by other rules: what it reads is shown above.")
+            text.paragraph(words.OTHER_RULES)
     with right:
         st.dataframe(
-            {
-                "token": [labels.visible(word.text) for word in found],
-                "shape": [labels.visible(word.shape) for word in found],
-                "kind": [word.kind for word in found],
-                "stop word": [word.stop for word in found],
-                "blank after": [word.blank for word in found],
-            },
+            _columns(
+                words.RULE_COLUMNS,
+                [
+                    (labels.visible(word.text), labels.visible(word.shape), word.kind, word.stop, word.blank)
+                    for word in found
+                ],
+            ),
             hide_index=True,
             height=320,
             key="input_words",
-            alt="Tokens by spaCy's rules",
+            alt=words.RULES_ALT,
         )
     _grammar(language, name, said, linguistics.installed_pipelines(language))
+
+
+def _columns(names: Sequence[str], rows: Sequence[tuple[Any, ...]]) -> dict[str, list[Any]]:
+    """Rows as a table's columns, by the names of these."""
+    return {name: [row[place] for row in rows] for place, name in enumerate(names)}
 
 
 @kept(16)
@@ -472,31 +451,36 @@ def _rules(language: str, said: str) -> tuple[Any, Any, str]:
 
 def _grammar(language: str, name: str, said: str, pipelines: Sequence[str]) -> None:
     """Part of speech and dependencies by an installed pipeline, or the sentence that says how to get one."""
-    text.section("Part of speech and dependencies")
+    text.section(words.GRAMMAR)
     if not pipelines:
-        get = f": “python -m spacy download {PIPELINES[language]}” installs one" if language in PIPELINES else ""
-        text.paragraph(f"No trained spaCy pipeline for {name} is installed here{get}. Rules alone do not know grammar.")
+        text.paragraph(words.no_pipeline(name, PIPELINES.get(language)))
         return
     chosen = pipelines[0]
     if len(pipelines) > 1:
-        chosen = st.selectbox("Pipeline", pipelines, key="input_pipeline", width=240)
+        chosen = st.selectbox(words.PIPELINE, pipelines, key="input_pipeline", width=240)
     try:
         found = linguistics.tagged(chosen, said)
     except ValueError as error:
         text.paragraph(f"{error}.", tone="bad")
         return
     st.dataframe(
-        {
-            "token": [labels.visible(each.text) for each in found],
-            "lemma": [labels.visible(each.lemma) for each in found],
-            "part of speech": [each.part_of_speech for each in found],
-            "tag": [each.tag for each in found],
-            "dependency": [each.dependency for each in found],
-            "depends on": [labels.visible(found[each.head].text) for each in found],
-            "in words": [each.explained for each in found],
-        },
+        _columns(
+            words.GRAMMAR_COLUMNS,
+            [
+                (
+                    labels.visible(each.text),
+                    labels.visible(each.lemma),
+                    each.part_of_speech,
+                    each.tag,
+                    each.dependency,
+                    labels.visible(found[each.head].text),
+                    each.explained,
+                )
+                for each in found
+            ],
+        ),
         hide_index=True,
         key="input_grammar",
-        alt="Part of speech and dependency of each token",
+        alt=words.GRAMMAR_ALT,
     )
-    text.paragraph(f"Found by {chosen}, a model of its own: nothing of this is read by the transformer.")
+    text.paragraph(words.found_by(chosen))

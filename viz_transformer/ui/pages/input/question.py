@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from viz_transformer.model.kinds import SIDES, SideName
 from viz_transformer.ui.frame.questions import Question, cited
+from viz_transformer.ui.pages.input import words
 from viz_transformer.ui.session.runs import Shown
 
 
@@ -16,8 +17,6 @@ def question(shown: Shown, side: SideName, position: int) -> Question | None:
     token, typed, token_id = read.tokens[position], read.originals[position], read.ids[position]
     what = cited(token)
     if codec is not None and token_id == codec.unknown and typed != token:
-        what = f"{what}, in the place of {cited(typed)}, which it does not know"
-    of = "" if size is None else f" of {size:,}"
-    numbers = shown.trace.anatomy.d_model
-    answer = f"{what} (vocabulary id {token_id:,}{of}) becomes a vector of {numbers:,} numbers."
-    return Question(f"What does the {SIDES[side].stack} read at position {position}?", answer)
+        what = words.in_place_of(what, cited(typed))
+    answer = words.becomes(what, token_id, size, shown.trace.anatomy.d_model)
+    return Question(words.asks(SIDES[side].stack, position), answer)

@@ -19,6 +19,7 @@ from viz_transformer.text.codec import TextCodec
 from viz_transformer.ui.frame import text
 from viz_transformer.ui.frame.frame import Runs
 from viz_transformer.ui.frame.strip import round_trip_sentence
+from viz_transformer.ui.pages.input import words
 from viz_transformer.ui.pages.input.view import tokens_of
 from viz_transformer.ui.session import state
 from viz_transformer.ui.session.runs import Shown
@@ -30,18 +31,18 @@ def tokens(both: Runs, side: SideName) -> None:
     """What is read, token by token: what was typed, the vocabulary's name for it, and its id; of both for A − B."""
     shown = both.main
     if side == "source":
-        text.section("What the encoder reads")
+        text.section(words.ENCODER_READS)
     else:
-        given = "what it has written itself" if shown.target is None else "the given target"
-        read = given if shown.trace.anatomy.has_encoder else "the text and its answer"
-        text.section(f"What the decoder reads: {read}")
+        given = words.READ_ITSELF if shown.target is None else words.READ_TARGET
+        read = given if shown.trace.anatomy.has_encoder else words.READ_ALL
+        text.section(words.decoder_reads(read))
     if not both.compared or both.b is None:
         _cells(shown, side)
         return
     for each in (both.a, both.b):
-        text.paragraph(f"{each.name}: {each.called}, {each.words()}")
+        text.paragraph(words.run_of(each.name, each.called, each.words()))
         if side not in each.ckpt.codecs or not tokens_of(each, side):
-            text.paragraph(f"{each.name} has no {SIDES[side].stack} that reads a text.")
+            text.paragraph(words.reads_no_text(each.name, SIDES[side].stack))
         else:
             _cells(each, side)
 
@@ -57,8 +58,7 @@ def _cells(shown: Shown, side: SideName) -> None:
     if typed and (other := round_trip_sentence(shown.ckpt, shown.text)) is not None:
         text.paragraph(other)
     if (second := codec.second(read.ids)) is not None:
-        apart = ": their segment is 1, that of the others 0" if tells_texts_apart(shown.trace) else ""
-        text.paragraph(f"From position {second} on the tokens are those of the second text{apart}.")
+        text.paragraph(words.second_text(second, tells_texts_apart(shown.trace)))
 
 
 def token_cells(codec: TextCodec, read: Tokens, *, selected: int | None = None) -> str:
@@ -73,7 +73,7 @@ def token_cells(codec: TextCodec, read: Tokens, *, selected: int | None = None) 
         kinds = ["vt-token", "vt-token-special" * special, "vt-token-unknown" * unknown]
         kinds.append("vt-token-selected" * (position == selected))
         typed = "" if special else _token(original or token)
-        title = html.escape(f"position {position}: {labels.visible(token)}, id {id}", quote=True)
+        title = html.escape(words.cell(position, labels.visible(token), id), quote=True)
         cells.append(
             f'<span class="{" ".join(filter(None, kinds))}" title="{title}"><i>{typed}</i>'
             f"<b>{_token(token)}</b><small>{id}</small></span>"
@@ -83,7 +83,8 @@ def token_cells(codec: TextCodec, read: Tokens, *, selected: int | None = None) 
             f'<span class="vt-token vt-token-special"><i></i><b>{_token(read.tokens[-1])} × {padding}</b>'
             f"<small>{read.ids[-1]}</small></span>"
         )
-    head = '<span class="vt-token-head"><i>text</i><b>token</b><small>id</small></span>'
+    text_, token_, id_ = words.CELL_HEAD
+    head = f'<span class="vt-token-head"><i>{text_}</i><b>{token_}</b><small>{id_}</small></span>'
     return f'<div class="vt-tokens">{head}{"".join(cells)}</div>'
 
 
@@ -98,13 +99,11 @@ def _unknown_remark(codec: TextCodec, read: Tokens) -> str | None:
     name = codec.names[unk]
     hidden = [original for id, original in zip(read.ids, read.originals, strict=True) if id == unk and original != name]
     if not hidden:
-        return f"The model wrote {name} itself: it replaces no word."
+        return words.wrote_unknown(name)
     different = len(set(hidden))
     if different > 1:
-        return f"{different} different words are hidden under {name}: to the model they are one and the same vector."
-    return (
-        f"“{labels.shorten(labels.visible(hidden[0]), 40)}” is not in the vocabulary: the model reads {name} instead."
-    )
+        return words.hidden_words(different, name)
+    return words.not_in_vocabulary(labels.shorten(labels.visible(hidden[0]), 40), name)
 
 
 def padded_row(shown: Shown, side: SideName) -> None:
@@ -113,19 +112,19 @@ def padded_row(shown: Shown, side: SideName) -> None:
     vocabulary, own, ids = codec.vocabulary, f"{ckpt.name}_{side}", _text_ids(shown, side)
     if vocabulary.pad is None:
         _listed(ids)
-        text.paragraph(f"{len(ids)} ids. This vocabulary has no padding token: its texts are never filled up.")
+        text.paragraph(words.no_padding_token(len(ids)))
         return
     with st.container(horizontal=True, vertical_alignment="bottom", key="input_fixed"):
         length = st.number_input(
-            "Ids at a fixed length of",
+            words.FIXED_LENGTH,
             1,
             LONGEST,
             ckpt.anatomy.pad_to or max(USUAL_LENGTH, -(-len(ids) // 10) * 10),
             key=f"input_length_{own}",
             width=160,
         )
-        start = st.checkbox("Start token", codec.add_bos, key=f"input_start_{own}", disabled=vocabulary.bos is None)
-        end = st.checkbox("End token", codec.add_eos, key=f"input_end_{own}", disabled=vocabulary.eos is None)
+        start = st.checkbox(words.START_TOKEN, codec.add_bos, key=f"input_start_{own}", disabled=vocabulary.bos is None)
+        end = st.checkbox(words.END_TOKEN, codec.add_eos, key=f"input_end_{own}", disabled=vocabulary.eos is None)
     try:
         row = fixed_length(codec, ids, int(length), start=start, end=end)
     except ValueError as error:
@@ -133,7 +132,7 @@ def padded_row(shown: Shown, side: SideName) -> None:
         return
     _listed(row)
     filled = row.count(vocabulary.pad)
-    text.paragraph(f"{len(row)} ids, {filled} of them {vocabulary.tokens[vocabulary.pad]}.")
+    text.paragraph(words.padded(len(row), filled, vocabulary.tokens[vocabulary.pad]))
 
 
 def _listed(ids: Sequence[int]) -> None:

@@ -7,14 +7,13 @@ from viz_transformer.model.kinds import SIDES, SideName
 from viz_transformer.running.record import Tokens
 from viz_transformer.ui.frame import controls, frame, text
 from viz_transformer.ui.frame.frame import Runs
+from viz_transformer.ui.pages.input import words
 from viz_transformer.ui.pages.input.fields import FIELDS
 from viz_transformer.ui.session import cached, data_files, state
 from viz_transformer.ui.session.runs import Shown
 
 PROJECTED = 1.6
 """By how much a chart grows on a projector."""
-NEEDS = {"ids": "how its texts are filled up"}
-"""What a part below asks of a model, where that is not how it cuts a text."""
 
 
 def model(both: Runs | None) -> Checkpoint | None:
@@ -39,12 +38,12 @@ def side_choice(ckpt: Checkpoint) -> SideName | None:
     """Which side is looked at: a control where there are two; None for a model without any text."""
     sides = [*ckpt.codecs]
     if not sides:
-        text.paragraph(f"{ckpt.name} has no vocabulary: it reads and writes ids alone.")
+        text.paragraph(words.no_vocabulary(ckpt.name))
         return None
     chosen: SideName = FIELDS.now().input_side
     side = chosen if chosen in sides else sides[0]
     names = {side: SIDES[side].label for side in sides}
-    controls.buttons("Side", names, "input_side", key="input_side", hidden=True, value=side)
+    controls.buttons(words.SIDE, names, "input_side", key="input_side", hidden=True, value=side)
     return side
 
 
@@ -55,7 +54,7 @@ def tokens_of(shown: Shown, side: SideName) -> Tokens:
 
 def in_words(side: SideName) -> str:
     """What a projector's caption says of what is looked at."""
-    return f"{side} position {state.selection()[SIDES[side].field]}"
+    return words.at_position(side, state.selection()[SIDES[side].field])
 
 
 def selected_id(both: Runs | None, side: SideName) -> int | None:

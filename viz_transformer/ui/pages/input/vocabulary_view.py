@@ -19,6 +19,7 @@ from viz_transformer.model.kinds import SIDES, SideName
 from viz_transformer.text.codec import Codec, TextCodec
 from viz_transformer.ui.frame import projector, text
 from viz_transformer.ui.frame.number_columns import number_column
+from viz_transformer.ui.pages.input import words
 from viz_transformer.ui.pages.input.fields import FIELDS
 from viz_transformer.ui.pages.input.view import is_missing
 from viz_transformer.ui.session import state
@@ -45,15 +46,13 @@ class Missing:
 def counts(ckpt: Checkpoint, side: SideName, place: DeltaGenerator) -> Counts | Missing:
     """How often each entry stands in the training texts, or why that is not known; `place` says what is waited for."""
     if "train" not in parts(ckpt):
-        return Missing(
-            "How often these occur in the training texts is not known: the card names no data of this program."
-        )
+        return Missing(words.NO_COUNTS)
     try:
-        with waiting("Counting the training texts ...", place):
+        with waiting(words.COUNTING, place):
             return _counts(ckpt, side, data_key())
     except ValueError as error:
         if is_missing(ckpt, "train", error):
-            return Missing("Counts need the training data: Data set, below, says where to put them.")
+            return Missing(words.COUNTS_NEED_DATA)
         return Missing(f"{error}.")
 
 
@@ -79,7 +78,7 @@ def selected_entry(ckpt: Checkpoint, side: SideName, token_id: int | None) -> in
     memory[_ENTRY_AT] = at
     entry = FIELDS.now().input_entry
     if entry is not None and entry >= size:
-        state.remark(f"There is no entry {entry}: this vocabulary has the ids 0 to {size - 1}.")
+        state.remark(words.no_entry(entry, size))
         state.correct(input_entry=None)
         return token_id
     return token_id if entry is None else entry
@@ -88,26 +87,26 @@ def selected_entry(ckpt: Checkpoint, side: SideName, token_id: int | None) -> in
 def vocabulary(ckpt: Checkpoint, side: SideName, counted: Counts | Missing) -> None:
     """All entries of one side's vocabulary, or those that hold what is looked for; a row chooses its entry."""
     codec = ckpt.codec(side)
-    text.section(f"Vocabulary: {len(codec.names):,} entries")
-    words = st.text_input(
-        "Look up",
+    text.section(words.vocabulary(len(codec.names)))
+    typed = st.text_input(
+        words.LOOK_UP,
         key="input_find",
-        placeholder="A word, a part of one, or an id",
+        placeholder=words.LOOK_UP_HINT,
         autocomplete="off",
         label_visibility="collapsed",
     )
-    ids = find_entries(codec.names, words)
+    ids = find_entries(codec.names, typed)
     if not ids:
-        wanted = labels.shorten(labels.visible(words.strip()), 40)
-        unknown = ""
+        wanted = labels.shorten(labels.visible(typed.strip()), 40)
+        unknown = None
         if isinstance(codec, Codec) and codec.unknown is not None:  # another may read it in pieces
-            unknown = f": the model reads {codec.names[codec.unknown]}, id {codec.unknown}"
-        text.paragraph(f"No entry holds “{wanted}”{unknown}.")
+            unknown = codec.names[codec.unknown], codec.unknown
+        text.paragraph(words.none_contains(wanted, unknown))
     else:
         listed = ids[:MOST_LISTED]
-        _entry_table(ckpt, side, listed, counted, key=f"input_vocabulary_{ckpt.name}_{side}_{words}")
+        _entry_table(ckpt, side, listed, counted, key=f"input_vocabulary_{ckpt.name}_{side}_{typed}")
         if len(ids) > len(listed):
-            text.paragraph(f"The first {len(listed)} of {len(ids):,} are listed: go on typing.")
+            text.paragraph(words.first_listed(len(listed), len(ids)))
     _counted_remark(codec.unknown is not None, counted)
 
 
@@ -115,14 +114,8 @@ def _counted_remark(has_unknown: bool, counted: Counts | Missing) -> None:
     if isinstance(counted, Missing):
         text.paragraph(counted.sentence)
         return
-    known = f"Counts are of {counted.tokens:,} tokens in {counted.texts:,} training texts"
-    if not counted.unknown:
-        text.paragraph(f"{known}; each has an entry.")
-        return
-    share = numerals.percent(counted.unknown / counted.tokens)
-    read = "are read as unknown" if has_unknown else "have no entry"
     text.paragraph(
-        f"{known}; {counted.unknown:,} of them ({share}), {counted.different_unknown:,} different ones, {read}."
+        words.counted(counted.tokens, counted.texts, counted.unknown, counted.different_unknown, has_unknown)
     )
 
 
@@ -163,7 +156,7 @@ def _entry_table(
             "count": st.column_config.NumberColumn(format="localized", width=70),
         },
         placeholder="–",
-        alt="Entries of the vocabulary; choose a row to see its neighbours",
+        alt=words.ENTRIES_ALT,
     )
 
 
@@ -176,16 +169,16 @@ def _count(codec: TextCodec, counted: Counts, id: int) -> int | None:
 def nearest(ckpt: Checkpoint, side: SideName, entry: int | None, counted: Counts | Missing) -> None:
     """The entries whose embeddings are nearest to the entry's, with the baseline of all others."""
     if entry is None:
-        text.paragraph("Choose an entry above to see what is near it.")
+        text.paragraph(words.CHOOSE_AN_ENTRY)
         return
     codec = ckpt.codec(side)
     name = labels.shorten(labels.visible(codec.names[entry]), 30)
     with st.container(horizontal=True, vertical_alignment="center", key="input_nearest_head"):
-        text.section(f"Nearest to “{labels.isolated(name)}”, id {entry}")
+        text.section(words.nearest_to(labels.isolated(name), entry))
         if FIELDS.now().input_entry is not None:
             st.space("stretch")
             back = {"input_entry": None}
-            st.button("The selected token", key="input_own", type="tertiary", on_click=state.select, kwargs=back)
+            st.button(words.OWN_TOKEN, key="input_own", type="tertiary", on_click=state.select, kwargs=back)
     try:
         found = _neighbours(ckpt, side, entry)
     except ValueError as error:
@@ -198,12 +191,8 @@ def nearest(ckpt: Checkpoint, side: SideName, entry: int | None, counted: Counts
         else:
             _entry_table(ckpt, side, ids, counted, key=f"input_nearest_{ckpt.name}_{side}_{entry}", cosines=cosines)
     seen = None if isinstance(counted, Missing) else _count(codec, counted, entry)
-    times = "" if seen is None else f" It occurs {seen:,} times in the training data."
-    text.paragraph(
-        f"All {len(codec.names) - 1 - found.without_direction:,} others: mean cosine"
-        f" {numerals.share(found.mean, 3)} (standard deviation {numerals.number(found.deviation, 3)})."
-        f" Length of this embedding: {numerals.number(found.length, 3)}.{times}"
-    )
+    others = len(codec.names) - 1 - found.without_direction
+    text.paragraph(words.neighbourhood(others, found.mean, found.deviation, found.length, seen))
 
 
 def _nearest_in_large(codec: TextCodec, ids: Sequence[int], cosines: Sequence[float]) -> None:
@@ -216,7 +205,7 @@ def _nearest_in_large(codec: TextCodec, ids: Sequence[int], cosines: Sequence[fl
         )
         for token_id, cosine in zip(ids, cosines, strict=True)
     ]
-    st.html(text.table(rows[:MOST_ON_A_PROJECTOR], head=("id", "token", "cosine"), style="vt-measured"))
+    st.html(text.table(rows[:MOST_ON_A_PROJECTOR], head=words.NEAREST_HEAD, style="vt-measured"))
 
 
 @kept(64)
