@@ -11,24 +11,13 @@ from viz_transformer.numerals import significant
 from viz_transformer.ui.frame import frame, questions, text
 from viz_transformer.ui.session import state
 
-HOW = (
-    "A point is a value that has a name while the model runs; layers, heads and positions count from 0. Letters of a"
-    " shape: B batch, T positions, Q queries, K keys, H heads, D d_model, E head_dim, F d_ff, V vocabulary. Recorded"
-    " points are the run's own numbers, derived ones are computed from them now. The picture has the last two axes, and"
-    " its colours reach as far as the whole point does. The variance is divided by the number of values."
-)
-NOT = (
-    "Two points are not on one scale of colours, and a single feature has no meaning of its own. In training mode the"
-    " numbers change with the seed, and rows of weights need not sum to 1."
-)
-
 frame.title("Tensors")
 asked = questions.place()
 strip = frame.place("strip")
 status = frame.status()
 both = frame.runs(status, rows="none")  # what is looked at may be another trace
 
-from viz_transformer.ui.pages.tensors import question, tensor_sources, view
+from viz_transformer.ui.pages.tensors import question, tensor_sources, view, words
 from viz_transformer.ui.pages.tensors.tensor_sources import Looked
 
 
@@ -47,13 +36,8 @@ def training_sentence(looked: Looked) -> str | None:
         return None
     config = looked.trace.config
     if not config.dropout:
-        return f"{looked.trace.checkpoint} has no dropout: its numbers in training mode are those of evaluation mode."
-    rows = " Rows of attention weights need not sum to 1." if config.attention_dropout else ""
-    return (
-        f"Training mode: dropout of {significant(config.dropout, 6)} with seed {seed}; another seed gives other"
-        f" numbers.{rows}"
-        " The tokens are those of the run in evaluation mode."
-    )
+        return words.no_dropout(looked.trace.checkpoint)
+    return words.training_mode(significant(config.dropout, 6), seed, bool(config.attention_dropout))
 
 
 def point(both: frame.Runs, looked: Looked, places: Places, status: DeltaGenerator) -> str | None:
@@ -96,9 +80,9 @@ if both is not None:
         with save:
             tensor_sources.save_button(looked)
         selected = point(both, looked, places, status)
-        text.explained(HOW, NOT)
+        text.explained(words.HOW, words.NOT)
         said = filter(None, (*state.remarks(), training_sentence(looked), *looked.passes))
         frame.say(status, *said, error=wrong)
         if selected is not None:
-            frame.stage(both, view.SCENES, f"{selected} of the run")
+            frame.stage(both, view.SCENES, words.of_the_run(selected))
 del both  # these functions and what they may read are a circle: the run would stay until garbage is collected

@@ -247,7 +247,7 @@ def test_a_long_list_is_cut_and_says_so(app, monkeypatch):
     app.text_input(key="tensors_filter").set_value("r")
     again(app)
     assert len(tree(app)) == 5
-    assert re.search(r"The first 5 of \d+ are listed: go on typing\.", words(app))
+    assert re.search(r"The first 5 of \d+ are listed: type more", words(app))
 
 
 # --- CSV, saving
@@ -530,7 +530,7 @@ def test_a_pinned_run_has_the_same_point_beside_it_on_one_scale_with_its_own_tok
     assert wording("a_minus_b_needs_one_shape", *sizes) in words(app)
     rows = re.findall(r"<tr><th>([^<]+)</th>", markup(app))
     assert rows == ["whole, A", "picture, A", "whole, B", "picture, B"]
-    assert "numbers of A from" in words(app)
+    assert "values of A: min" in words(app)
 
 
 def test_histograms_of_two_runs_have_the_same_ends(app):

@@ -341,10 +341,10 @@ def test_tensors_counts_the_numbers_of_a_point(shown: Shown) -> None:
     values = shown.trace["decoder.1.cross.weights"]
     view = point_view(shown.trace, "decoder.1.cross.weights")
     answer = of_tensors.question(view, statistics(view.values), "the run").answer
-    assert answer.startswith(f"{values.numel():,} numbers from ")
+    assert answer.startswith(f"{values.numel():,} values: min ")
     whole = statistics(view.values)
-    assert of_tensors.question(view, whole, "A − B").answer.startswith(f"{values.numel():,} numbers of A − B from ")
-    assert f"from {in_words(float(values.min()))} to {in_words(float(values.max()))}" in answer
+    assert of_tensors.question(view, whole, "A − B").answer.startswith(f"{values.numel():,} values of A − B: min ")
+    assert f"min {in_words(float(values.min()))}, max {in_words(float(values.max()))}, mean " in answer
     mask = point_view(shown.trace, "decoder.0.self.mask")
     cells = shown.trace["decoder.0.self.mask"]
     assert f"{100 * float(cells.float().mean()):.1f} % of {cells.numel():,} cells are open" in (

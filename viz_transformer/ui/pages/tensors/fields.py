@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal, get_args
 
+from viz_transformer.ui.pages.tensors import words
 from viz_transformer.ui.session import state
 from viz_transformer.ui.session.declaring import NUMBER, declared, matching, one_of
 
@@ -18,7 +19,7 @@ class Tensors:
     seed: of the dropout of a run in training mode, None in evaluation mode.
     """
 
-    point: str = declared("", matching("[a-z0-9_.]{0,80}", "the name of a point"), picked=True)
+    point: str = declared("", matching("[a-z0-9_.]{0,80}", words.POINT_NAME), picked=True)
     chart: Chart = declared("heatmap", one_of(get_args(Chart)))
     seed: int | None = declared(None, NUMBER)
 

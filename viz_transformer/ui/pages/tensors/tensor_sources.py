@@ -25,6 +25,7 @@ from viz_transformer.running.record import Trace
 from viz_transformer.running.training_mode import training_trace
 from viz_transformer.ui.frame import text
 from viz_transformer.ui.frame.frame import Runs
+from viz_transformer.ui.pages.tensors import words
 from viz_transformer.ui.pages.tensors.fields import FIELDS
 from viz_transformer.ui.session import cached, passes, state
 from viz_transformer.ui.session.runs import Shown
@@ -57,7 +58,9 @@ class Looked:
     @property
     def of(self) -> str:
         """What its numbers are of: "the run", "the file", or the difference of two."""
-        return self.minus if self.second is not None else f"the {self.name}" if self.name in (RUN, FILE) else self.name
+        return (
+            self.minus if self.second is not None else words.the(self.name) if self.name in (RUN, FILE) else self.name
+        )
 
     @property
     def traces(self) -> tuple[Trace, ...]:
@@ -66,7 +69,7 @@ class Looked:
     @property
     def minus(self) -> str:
         """What a difference is called: "A − B"."""
-        return f"{self.name} − {self.second_name}"
+        return words.minus(self.name, self.second_name)
 
     @property
     def cited(self) -> str:
@@ -108,9 +111,9 @@ def training_controls() -> None:
     st.session_state["tensors_training"] = seed is not None
     st.session_state.setdefault(_SEED, 0)
     bound = state.bind("seed", key="tensors_seed", value=st.session_state[_SEED] if seed is None else seed)
-    with st.popover("Training mode" if seed is None else f"Training mode, seed {seed}", key="tensors_mode"):
-        st.toggle("Training mode", key="tensors_training", on_change=_take_training)
-        st.number_input("Dropout seed", 0, LARGEST_SEED, step=1, disabled=seed is None, **bound)
+    with st.popover(words.training(seed), key="tensors_mode"):
+        st.toggle(words.TRAINING, key="tensors_training", on_change=_take_training)
+        st.number_input(words.DROPOUT_SEED, 0, LARGEST_SEED, step=1, disabled=seed is None, **bound)
 
 
 def _take_training() -> None:
@@ -180,17 +183,17 @@ def save_button(looked: Looked) -> None:
     if not trace.is_kept_whole:
         text.paragraph(TOO_LARGE)
         return
-    words = [trace.checkpoint, trace.id, *(["seed", str(seed)] if (seed := training_seed(trace)) is not None else [])]
-    name = f"{file_name('-'.join(words))}.safetensors"
-    st.download_button("Save this trace", partial(saved, trace), name, key="tensors_save", on_click="ignore")
+    parts = [trace.checkpoint, trace.id, *(["seed", str(seed)] if (seed := training_seed(trace)) is not None else [])]
+    name = f"{file_name('-'.join(parts))}.safetensors"
+    st.download_button(words.SAVE, partial(saved, trace), name, key="tensors_save", on_click="ignore")
 
 
 def file_controls() -> DeltaGenerator:
     """The box that opens a trace, and in it the place of the button that saves one."""
-    with st.popover("Trace", key="tensors_open"):
+    with st.popover(words.TRACE, key="tensors_open"):
         save = st.empty()
         st.file_uploader(
-            "A trace that was saved here or with trace.save(file)",
+            words.OPEN,
             type="safetensors",
             key=_FILE,
             on_change=_take_file,
@@ -204,19 +207,18 @@ def choice_controls() -> None:
     opened = st.session_state.get(_OPENED)
     if opened is None:
         return
-    names = {RUN: "Run", FILE: "File", DIFFERENCE: "Run − file"}
     st.session_state.setdefault(_CHOICE, FILE)
     with st.container(horizontal=True, vertical_alignment="center", key="tensors_files"):
         st.segmented_control(
-            "Looked at",
-            [*names],
+            words.SHOWN,
+            [*words.SOURCES],
             required=True,
-            format_func=names.__getitem__,
+            format_func=words.SOURCES.__getitem__,
             key=_CHOICE,
             label_visibility="collapsed",
         )
-        text.paragraph(f"File: {labels.shorten(labels.visible(opened[0]), 60)}, {_described(opened_trace())}")
-        st.button("Close file", key="tensors_close", on_click=_close)
+        text.paragraph(words.file_line(labels.shorten(labels.visible(opened[0]), 60), _described(opened_trace())))
+        st.button(words.CLOSE, key="tensors_close", on_click=_close)
 
 
 def _take_file() -> None:
@@ -253,7 +255,7 @@ def opened_trace() -> Trace | None:
     name, digest = kept
     if (found := cached.store().trace(("opened", digest))) is None:
         _close()
-        st.session_state[_PROBLEM] = f"{name} is no longer kept: open it again"
+        st.session_state[_PROBLEM] = words.no_longer_kept(name)
     return found
 
 
@@ -267,10 +269,8 @@ def _described(trace: Trace | None) -> str:
     if trace is None:
         return ""
     read = " ".join(labels.visible(token) for token in (trace.src_tokens or trace.tgt_tokens))
-    seed = training_seed(trace)
-    mode = "" if seed is None else f", training mode with seed {seed}"
     name = labels.shorten(labels.visible(trace.checkpoint), 40)
-    return f"a run of {name} that reads {labels.shorten(read, 40)}{mode}"
+    return words.described(name, labels.shorten(read, 40), training_seed(trace))
 
 
 def file_is_shown() -> bool:
@@ -279,10 +279,9 @@ def file_is_shown() -> bool:
 
 
 def _cited(trace: Trace) -> str:
-    seed = training_seed(trace)
-    mode = "" if seed is None else f" in training mode with dropout seed {seed}"
-    known = "" if trace.standing is None else f", {trace.standing.words}"
-    return f"{labels.shorten(labels.sentence(trace.checkpoint), 60)}{known}, trace {trace.id}{mode}"
+    standing = None if trace.standing is None else trace.standing.words
+    name = labels.shorten(labels.sentence(trace.checkpoint), 60)
+    return words.cited(name, standing, trace.id, training_seed(trace))
 
 
 def training_seed(trace: Trace) -> int | None:
@@ -291,6 +290,6 @@ def training_seed(trace: Trace) -> int | None:
     return seed if isinstance(seed, int) else None
 
 
-def file_name(words: str) -> str:
-    """The words as a name for a file."""
-    return re.sub(r"[^\w.-]+", "-", words, flags=re.ASCII).strip("-.")[:120] or "trace"
+def file_name(of: str) -> str:
+    """What it is of, as a name for a file."""
+    return re.sub(r"[^\w.-]+", "-", of, flags=re.ASCII).strip("-.")[:120] or "trace"

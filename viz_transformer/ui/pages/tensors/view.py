@@ -26,6 +26,7 @@ from viz_transformer.ui.components.reveal import reveal
 from viz_transformer.ui.components.twins import twins
 from viz_transformer.ui.frame import controls, frame, pictures, projector, text
 from viz_transformer.ui.frame.number_columns import number_column
+from viz_transformer.ui.pages.tensors import words
 from viz_transformer.ui.pages.tensors.fields import FIELDS
 from viz_transformer.ui.pages.tensors.question import left_out
 from viz_transformer.ui.pages.tensors.tensor_sources import Looked, file_is_shown, file_name
@@ -40,9 +41,7 @@ TREE_HEIGHT = 330
 SCENES = ("tensors_picture", "tensors_facts")
 PROJECTED, TALL, HALF = 1.55, 410, 320  # on a projector letters of 13 pixels have 20
 LOW, LEAST_LETTERS = int(projector.ROOM_OF_CHART / PROJECTED), 10.4  # there it fits, and letters have 16 pixels or more
-BESIDE, SHORT = ("A", "B"), {"weights": "weight"}
-CHARTS = {"heatmap": "Heatmap", "histogram": "Histogram", "points": "All points"}
-_ORIGINS = {False: "recorded", True: "derived"}
+BESIDE, SHORT = ("A", "B"), {"weights": words.WEIGHT}
 _SITE = "tensors_site"
 _ATTENTION = re.compile(r"(encoder|decoder)\.(\d+)\.(self|cross)\.(\w+)")
 
@@ -64,10 +63,10 @@ def selected_point(looked: Looked, listed: Sequence[points.Entry]) -> str:
     if wanted not in {entry.name for entry in listed}:
         instead = next((entry.name for entry in listed if entry.short.endswith(".weights")), listed[0].name)
         if FIELDS.now().point:
-            lacking = "here" if looked.second is None else f"of one shape in {looked.name} and {looked.second_name}"
+            lacking = words.HERE if looked.second is None else words.of_one_shape(looked.name, looked.second_name)
             missing = looked.trace.anatomy.missing.get(wanted)
-            why = "" if missing is None else f" {capitalised(missing)}."
-            state.remark(f"There is no point {wanted[:80]} {lacking}: {instead} is shown.{why}")
+            why = "" if missing is None else capitalised(missing)
+            state.remark(words.no_point(wanted[:80], lacking, instead, why))
         wanted = instead
     elif not looked.is_file:
         state.correct(**({"point": wanted} if FIELDS.now().point else {}), **_implied(wanted))
@@ -100,28 +99,28 @@ def _select(name: str | None) -> None:
 def point_tree(listed: Sequence[points.Entry], selected: str) -> None:
     """All points: a part of the model, then its points in the order in which a run makes them; or those of a filter."""
     derived = sum(entry.derived for entry in listed)
-    words = st.text_input(
-        f"{len(listed)} points, {derived} of them derived",
+    typed = st.text_input(
+        words.filter_label(len(listed), derived),
         key="tensors_filter",
-        placeholder=f"Filter {len(listed)} points ({derived} derived)",
+        placeholder=words.filter_hint(len(listed), derived),
         autocomplete="off",
         label_visibility="collapsed",
     )
-    if words.strip():
-        found = points.matching(listed, words)
+    if typed.strip():
+        found = points.matching(listed, typed)
         if not found:
-            wanted = " ".join(map(labels.visible, words.split()))
-            text.paragraph(f"No name of a point holds “{labels.shorten(wanted, 60)}”.")
+            wanted = " ".join(map(labels.visible, typed.split()))
+            text.paragraph(words.none_contains(labels.shorten(wanted, 60)))
             return
         if len(found) > MOST_LISTED:
-            text.paragraph(f"The first {MOST_LISTED} of {len(found)} are listed: go on typing.")
+            text.paragraph(words.first_listed(MOST_LISTED, len(found)))
         _points(found[:MOST_LISTED], selected, whole_names=True)
         return
     parts = list(dict.fromkeys(entry.part for entry in listed))
     here = next(entry for entry in listed if entry.name == selected)
     st.session_state["tensors_part"] = here.part
     st.selectbox(
-        "Part of the model",
+        words.PART,
         parts,
         key="tensors_part",
         on_change=_take_part,
@@ -139,7 +138,7 @@ def _take_part(listed: Sequence[points.Entry], short: str) -> None:
 
 def _points(shown: Sequence[points.Entry], selected: str, *, whole_names: bool) -> None:
     said = {
-        entry.name: f"`{entry.name if whole_names else entry.short}` :gray[{_ORIGINS[entry.derived]}]"
+        entry.name: f"`{entry.name if whole_names else entry.short}` :gray[{words.ORIGINS[entry.derived]}]"
         for entry in shown
     }
     key = "tensors_point"
@@ -151,7 +150,7 @@ def _points(shown: Sequence[points.Entry], selected: str, *, whole_names: bool) 
         if apart:
             st.html(f"<style>{apart} {{ margin-top: 8px; }}</style>")
         st.radio(
-            "Point",
+            words.POINT,
             [*said],
             index=None,
             format_func=said.__getitem__,
@@ -182,7 +181,7 @@ def point_panel(looked: Looked, other: Looked | None, name: str, boxes: DeltaGen
         if chart == "points":
             all_points(looked, status)
             if other is not None:
-                text.paragraph("These are A’s points: B above shows B’s, and A − B how far apart they are.")
+                text.paragraph(words.POINTS_OF_A)
         elif second is None:
             (heatmap if chart == "heatmap" else bars)(drawn)
         else:
@@ -204,15 +203,14 @@ class Drawn:
 def _second(other: Looked, name: str, at: Sequence[int]) -> Drawn | str:
     """The same slice of the same point of the run beside, or the sentence that says why there is none."""
     if name not in other.trace:
-        missing = other.trace.anatomy.missing.get(name)
-        return f"{other.name} has no {name}{'' if missing is None else f': {missing}'}."
+        return words.has_none(other.name, name, other.trace.anatomy.missing.get(name))
     try:
         view, whole = viewed(other, name)
     except ValueError as error:
-        return f"{other.name} cannot be shown so: {error}."
+        return words.cannot_be_shown(other.name, error)
     for place, axis in zip(at, view.leading, strict=True):
         if place >= axis.size:
-            return f"{other.name} has no {axis.name} {place} here: its last is {axis.size - 1}."
+            return words.no_place(other.name, axis.name, place, axis.size - 1)
     return Drawn(other, view, points.shown_slice(view, at), whole)
 
 
@@ -229,7 +227,7 @@ def _beside(a: Drawn, b: Drawn | str, chart: Literal["heatmap", "histogram"]) ->
         draw(b, beside=a)
     twins(f"tensors_{chart}", f"tensors_{chart}_b")
     if a.view.values.shape != b.view.values.shape:
-        text.paragraph(f"A − B needs one shape: this point is {a.view.sizes} in A and {b.view.sizes} in B.")
+        text.paragraph(words.needs_one_shape(a.view.sizes, b.view.sizes))
 
 
 def viewed(looked: Looked, name: str) -> tuple[points.PointView, points.Statistics]:
@@ -248,18 +246,18 @@ def _viewed(key: str, name: str, with_vocabulary: bool, _looked: Looked) -> tupl
 def point_facts(*drawn: Drawn) -> None:
     """Name, meaning, and a row of statistics for the whole point and for what is drawn of it; of two runs for both."""
     view = drawn[0].view
-    origin = {"recorded": "recorded", "derived": "derived from recorded points", "difference": drawn[0].looked.minus}
+    origin = {"recorded": words.RECORDED, "derived": words.DERIVED, "difference": drawn[0].looked.minus}
     st.html(
         f'<h2 class="vt-point">{html.escape(view.name)} <span>{origin[view.origin]}</span></h2>'
         f'<p class="vt-note">{html.escape(view.meaning)}</p>'
     )
     rows = []
     for each in drawn:
-        of = f", {each.looked.name}" if len(drawn) > 1 else ""
+        of = each.looked.name if len(drawn) > 1 else ""
         part = points.statistics(each.shown.values)
-        rows.append((f"whole{of}", each.view.letters, each.view.sizes, each.whole))
+        rows.append((words.with_run(words.WHOLE, of), each.view.letters, each.view.sizes, each.whole))
         if part.count < each.whole.count:
-            rows.append((f"picture{of}", each.shown.letters, each.shown.sizes, part))
+            rows.append((words.with_run(words.IN_PICTURE, of), each.shown.letters, each.shown.sizes, part))
     columns = _MASK_COLUMNS if view.scale == "mask" else _COLUMNS
     body = [
         (
@@ -270,29 +268,27 @@ def point_facts(*drawn: Drawn) -> None:
         )
         for name, letters, sizes, numbers in rows
     ]
-    table = text.table(body, head=("", "shape", "type", *columns), style="vt-facts")
+    table = text.table(body, head=(*words.SHAPE_HEAD, *columns), style="vt-facts")
     st.html(f'<div class="vt-wide">{table}</div>')
     for each in drawn:
         if each.whole.finite < each.whole.count:
-            of = f", {each.looked.name}" if len(drawn) > 1 else ""
-            text.paragraph(
-                f"{left_out(each.whole)}{of}: minimum, mean, maximum, variance and histogram leave them out."
-            )
+            of = each.looked.name if len(drawn) > 1 else ""
+            text.paragraph(words.leaves_out(words.with_run(left_out(each.whole), of)))
 
 
 _COLUMNS: dict[str, Callable[[points.Statistics], str]] = {
-    "min": lambda found: number(found.minimum),
-    "mean": lambda found: number(found.mean),
-    "max": lambda found: number(found.maximum),
-    "variance": lambda found: number(found.variance),
-    "NaN": lambda found: f"{found.not_a_number:,}",
-    "inf": lambda found: f"{found.infinite:,}",
-    "zeros": lambda found: percent(found.zeros, found.count),
+    words.MIN: lambda found: number(found.minimum),
+    words.MEAN: lambda found: number(found.mean),
+    words.MAX: lambda found: number(found.maximum),
+    words.VARIANCE: lambda found: number(found.variance),
+    words.NAN: lambda found: f"{found.not_a_number:,}",
+    words.INF: lambda found: f"{found.infinite:,}",
+    words.ZEROS: lambda found: percent(found.zeros, found.count),
 }
 _MASK_COLUMNS: dict[str, Callable[[points.Statistics], str]] = {
-    "True": lambda found: f"{found.count - found.zeros:,}",
-    "False": lambda found: f"{found.zeros:,}",
-    "share of True": lambda found: percent(found.count - found.zeros, found.count),
+    words.TRUE: lambda found: f"{found.count - found.zeros:,}",
+    words.FALSE: lambda found: f"{found.zeros:,}",
+    words.SHARE_OF_TRUE: lambda found: percent(found.count - found.zeros, found.count),
 }
 
 
@@ -318,7 +314,9 @@ def index_boxes(view: points.PointView, *, own_heads: bool) -> tuple[int, ...]:
     for axis in view.leading:
         letter, last = axis.letter.lower() or "i", axis.size - 1
         if not last:
-            text.paragraph(f"{letter}: {'for all heads' if letter == '1' else axis.name} 0", style="vt-note vt-inline")
+            text.paragraph(
+                words.only_place(letter, words.ALL_HEADS if letter == "1" else axis.name), style="vt-note vt-inline"
+            )
             at.append(0)
             continue
         heads = state.SHARED.now().heads
@@ -327,21 +325,21 @@ def index_boxes(view: points.PointView, *, own_heads: bool) -> tuple[int, ...]:
         if own_heads or axis.letter != "H":
             bound = {"key": f"tensors_own_{letter}"}
             st.session_state[bound["key"]] = min(st.session_state.get(bound["key"], 0), last)
-        at.append(int(st.number_input(f"{letter}: {axis.name}, 0 to {last}", 0, last, step=1, width=220, **bound)))
+        at.append(int(st.number_input(words.place_box(letter, axis.name, last), 0, last, step=1, width=220, **bound)))
     return tuple(at)
 
 
 def chart_control() -> Literal["heatmap", "histogram", "points"]:
     """Which picture is drawn."""
     chosen: Literal["heatmap", "histogram", "points"] = FIELDS.now().chart
-    controls.buttons("Picture", CHARTS, "chart", key="tensors_chart", hidden=True)
+    controls.buttons(words.PICTURE, words.CHARTS, "chart", key="tensors_chart", hidden=True)
     return chosen
 
 
 def slice_asked(drawn: Drawn, key: str) -> Asked:
     """What opens the slice that is drawn as a table."""
     view, shown = drawn.view, drawn.shown
-    note = f"{drawn.looked.cited}, {_title(drawn)}. Rows: {shown.rows.title}; columns: {shown.columns.title}."
+    note = words.slice_note(drawn.looked.cited, _title(drawn), shown.rows.title, shown.columns.title)
     return pictures.table(
         lambda: slice_table(shown),
         note=note,
@@ -379,7 +377,7 @@ def heatmap(drawn: Drawn, *, beside: Drawn | None = None) -> None:
         theme=frame.theme(),
         **({"height": LOW, "least_letters": LEAST_LETTERS} if projector.is_on() else {"height": TALL}),
     )
-    alt = f"Heatmap of {view.name}: rows are {shown.rows.title}, columns are {shown.columns.title}"
+    alt = words.heatmap_alt(view.name, shown.rows.title, shown.columns.title)
     _chart(drawn, figure, key="tensors_heatmap", alt=alt)
 
 
@@ -391,7 +389,7 @@ def bars(drawn: Drawn, *, beside: Drawn | None = None) -> None:
         counted.counts,
         counted.edges,
         left_out=counted.left_out,
-        names=("False", "True") if view.scale == "mask" else None,
+        names=(words.FALSE, words.TRUE) if view.scale == "mask" else None,
         title=_title(drawn),
         kind=view.kind,
         derived=view.origin != "recorded",
@@ -403,7 +401,7 @@ def bars(drawn: Drawn, *, beside: Drawn | None = None) -> None:
         edges = [float(edge) for each in (counted, other) for edge in (each.edges[0], each.edges[-1])]
         most = max(int(each.counts.max(initial=0)) for each in (counted, other))
         figure.update_xaxes(range=[min(edges), max(edges)]).update_yaxes(range=[0, 1.05 * max(1, most)])
-    _chart(drawn, figure, key="tensors_histogram", alt=f"Histogram of {view.name}")
+    _chart(drawn, figure, key="tensors_histogram", alt=words.histogram_alt(view.name))
 
 
 def _alone(drawn: Drawn) -> bool:
@@ -434,9 +432,9 @@ def _chart(drawn: Drawn, figure: Figure, *, key: str, alt: str) -> None:
 def _title(drawn: Drawn) -> str:
     looked, name = drawn.looked, drawn.view.name
     if drawn.view.origin == "difference":
-        name = f"{looked.minus}, {name}"
+        name = words.title_of_difference(looked.minus, name)
     elif not _alone(drawn):
-        name = f"{looked.name}: {name.split('.', 2)[-1]}"
+        name = words.title_beside(looked.name, name.split(".", 2)[-1])
     return f"{name}[{', '.join([*map(str, drawn.shown.at), ':', ':'])}]"
 
 
@@ -453,29 +451,29 @@ def all_points(looked: Looked, place: DeltaGenerator) -> None:
     if looked.second is not None:
         _differences(looked, _compared(looked.key, looked.trace, looked.second))
         return
-    with waiting("Adding up every recorded point ...", place):
+    with waiting(words.ADDING_UP, place):
         table = _every_point(looked.key, looked.trace)
     _table(table)
-    text.paragraph("Derived points are not in the table: each is computed when it is opened.")
+    text.paragraph(words.NOT_IN_THE_TABLE)
 
 
 def _differences(looked: Looked, found: points.Comparison) -> None:
     names, differences = [name for name, _ in found.differences], [gap for _, gap in found.differences]
     if names:
-        _table({"point": names, f"largest |{looked.minus}|": differences})
+        _table({words.POINT_COLUMN: names, words.largest(looked.minus): differences})
     else:
-        text.paragraph("The two traces have no point of the same name and shape.")
+        text.paragraph(words.NONE_SHARED)
     for missing, where in ((found.only_first, looked.name), (found.only_second, looked.second_name)):
         if missing:
-            text.paragraph(f"Only in {where}: {', '.join(missing)}.")
+            text.paragraph(words.only_in(where, missing))
     if found.reshaped:
-        text.paragraph(f"In two shapes, so not subtracted: {', '.join(found.reshaped)}.")
+        text.paragraph(words.two_shapes(found.reshaped))
 
 
 def _table(columns: dict[str, list[Any]]) -> None:
     def taken() -> None:
         if rows := st.session_state["tensors_table"].selection.rows:
-            _select(columns["point"][rows[0]])
+            _select(columns[words.POINT_COLUMN][rows[0]])
 
     numbers = [name for name, values in columns.items() if values and isinstance(values[0], float)]
     st.dataframe(
@@ -486,7 +484,7 @@ def _table(columns: dict[str, list[Any]]) -> None:
         on_select=taken,
         selection_mode="single-row",
         column_config={name: number_column(columns[name], 4) for name in numbers},
-        alt="Every recorded point with its numbers; choose a row to look at the point",
+        alt=words.TABLE_ALT,
     )
 
 
@@ -494,13 +492,13 @@ def _table(columns: dict[str, list[Any]]) -> None:
 def _every_point(key: str, _trace: Trace) -> dict[str, list[Any]]:
     views = [points.point_view(_trace, name) for name in _trace.points()]
     found = [points.statistics(view.values) for view in views]
-    fields = {"min": "minimum", "mean": "mean", "max": "maximum", "variance": "variance"}
-    fields |= {"NaN": "not_a_number", "inf": "infinite"}
+    fields = {words.MIN: "minimum", words.MEAN: "mean", words.MAX: "maximum", words.VARIANCE: "variance"}
+    fields |= {words.NAN: "not_a_number", words.INF: "infinite"}
     return {
-        "point": [view.name for view in views],
-        "shape": [view.sizes for view in views],
+        words.POINT_COLUMN: [view.name for view in views],
+        words.SHAPE_COLUMN: [view.sizes for view in views],
         **{title: [getattr(numbers, field) for numbers in found] for title, field in fields.items()},
-        "zeros": [percent(numbers.zeros, numbers.count) for numbers in found],
+        words.ZEROS: [percent(numbers.zeros, numbers.count) for numbers in found],
     }
 
 
