@@ -327,7 +327,7 @@ def test_the_curves_of_scaling_are_those_of_the_growth(app):
     for place, scaled in enumerate((True, False)):
         assert np.allclose(numbers(entropy["data"][place]["y"]), found.entropy[scaled])
     assert np.allclose(numbers(variance["data"][1]["y"]), found.product_variance)
-    assert "even row: 2.58 bits" in json.dumps(entropy, ensure_ascii=False)
+    assert "uniform: 2.58 bits" in json.dumps(entropy, ensure_ascii=False)
 
 
 def test_norms_are_drawn_and_what_they_read_is_said(app):

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
+from viz_transformer.ui.pages.playground import words
 from viz_transformer.ui.session import state
 from viz_transformer.ui.session.declaring import NUMBER, Reading, declared, number, one_number_of, one_of, some_of
 
@@ -21,13 +22,13 @@ def _sizes(given: str) -> tuple[int, ...] | None:
 
 
 def _numbers(given: str) -> str | None:
-    words = given.split(",") if given else []
-    known = all(re.fullmatch(r"[qkvmxg][0-7]\.[0-7]=-?\d{1,3}(\.\d{1,4})?", word) for word in words)
-    return given if known and len(words) <= MOST_NUMBERS else None
+    cells = given.split(",") if given else []
+    known = all(re.fullmatch(r"[qkvmxg][0-7]\.[0-7]=-?\d{1,3}(\.\d{1,4})?", cell) for cell in cells)
+    return given if known and len(cells) <= MOST_NUMBERS else None
 
 
-_SIZES = Reading(_sizes, f"four whole numbers from 1 to {MOST_SIZE} with commas between them")
-_NUMBERS = Reading(_numbers, f"at most {MOST_NUMBERS} edited cells such as q0.1=2.5 with commas between them")
+_SIZES = Reading(_sizes, words.FOUR_SIZES.format(MOST_SIZE))
+_NUMBERS = Reading(_numbers, words.EDITED_CELLS.format(MOST_NUMBERS))
 
 
 @dataclass(frozen=True, kw_only=True)

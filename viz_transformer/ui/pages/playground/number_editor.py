@@ -16,6 +16,7 @@ import streamlit as st
 from numpy.typing import NDArray
 
 from viz_transformer.analysis.playground.by_hand import LETTERS, Cell, Letter
+from viz_transformer.ui.pages.playground import words
 from viz_transformer.ui.pages.playground.fields import FIELDS, MOST_NUMBERS
 from viz_transformer.ui.session import state
 
@@ -54,7 +55,7 @@ def as_text(cells: Mapping[Cell, float]) -> str:
 def take_problem() -> str | None:
     """A sentence if the last change was one too many, which is then forgotten."""
     if st.session_state.pop(_FULL, False):
-        return f"At most {MOST} numbers can be edited: the last change was not taken."
+        return words.too_many(MOST)
     return None
 
 

@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from viz_transformer.analysis.playground.by_hand import Attended, Growth, Normalised, entropy
-from viz_transformer.numerals import number, percent, significant
 from viz_transformer.ui.frame.questions import Question
+from viz_transformer.ui.pages.playground import words
 
 if TYPE_CHECKING:
     from viz_transformer.analysis.playground.experiments import Copying, Rebuild
@@ -15,16 +15,12 @@ if TYPE_CHECKING:
 
 def attention(found: Attended, *, name: str = "q") -> Question:
     """Which key the first query weighs most, and by how much its score is the largest."""
-    asks = f"Which key does {name}0 weigh most, and why?"
+    asks = words.which_key(name)
     if not found.mask[0].any():
-        return Question(asks, "None: every key is closed to it.")
+        return Question(asks, words.ALL_MASKED)
     at = int(found.weights[0].argmax())
-    score, product = found.scores[0, at], found.products[0, at]
-    return Question(
-        asks,
-        f"k{at} ({percent(float(found.weights[0, at]))}): q · k = {significant(float(product))}; divided by"
-        f" {significant(found.divisor)} that is {significant(float(score))}, the largest score.",
-    )
+    numbers = (found.weights[0, at], found.products[0, at], found.divisor, found.scores[0, at])
+    return Question(asks, words.largest_score(at, *map(float, numbers)))
 
 
 def simplex(found: Attended) -> Question:
@@ -32,44 +28,34 @@ def simplex(found: Attended) -> Question:
     bits, keys = float(entropy(found.weights)[0]), found.weights.shape[1]
     even = float(entropy([[1 / keys] * keys])[0])
     at = int(found.weights[0].argmax())
-    most = percent(float(found.weights[0, at]))
-    return Question(
-        "How far is q0 from looking everywhere?",
-        f"Its entropy is {number(bits, 2)} of {number(even, 2)} bits; most weight, {most}, is on k{at}.",
-    )
+    return Question(words.HOW_FAR, words.row_entropy(bits, even, float(found.weights[0, at]), at))
 
 
 def scaling(found: Growth) -> Question:
     """What is left of a row's entropy at the largest size, with the division and without."""
     at = len(found.sizes) - 1
-    with_, without = (number(float(found.entropy[scaled][at]), 2) for scaled in (True, False))
-    return Question(
-        "Why divide by √d_k?",
-        f"At d_k = {found.sizes[at]:,} attention keeps {with_} of {number(found.even, 2)} bits of entropy; without,"
-        f" {without}.",
-    )
+    scaled, plain = (float(found.entropy[scaled][at]) for scaled in (True, False))
+    return Question(words.WHY_DIVIDE, words.entropy_kept(found.sizes[at], scaled, plain, found.even))
 
 
 def norms(found: Sequence[Normalised], names: Sequence[str]) -> Question:
     """How many numbers share a mean in each norm."""
-    each = ", ".join(f"{name} {norm.pooled}" for norm, name in zip(found, names, strict=True))
-    return Question("How many numbers share one mean and one variance?", f"Of {found[0].x.size}: {each}.")
+    each = [(name, norm.pooled) for norm, name in zip(found, names, strict=True)]
+    return Question(words.WHICH_SHARE, words.shared_by(found[0].x.size, each))
 
 
 def rebuild(work: Rebuild | None) -> Question:
     """Which network gives its input back better."""
-    asks = "Do several heads give the input back better than one?"
     if work is None or not work.done:
-        return Question(asks, "Start the training to see.")
+        return Question(words.SEVERAL_HEADS, words.START_FIRST)
     losses = [float(work.losses[place, work.done - 1]) for place in range(len(work.names))]
-    said = ", ".join(f"{name} {loss:.1e}" for name, loss in zip(work.names, losses, strict=True))
-    return Question(asks, f"Mean squared error after {work.done:,} steps: {said}.")
+    each = list(zip(work.names, losses, strict=True))
+    return Question(words.SEVERAL_HEADS, words.errors_after(work.done, each))
 
 
 def copying(work: Copying | None) -> Question:
     """Which decoder has learned to copy when it reads its own letters."""
-    asks = "Can a decoder learn to copy without the causal mask?"
     if work is None or not work.done:
-        return Question(asks, "Start the training to see.")
-    said = ", ".join(f"{name} {percent(each.whole)}" for name, each in zip(work.names, work.now, strict=True))
-    return Question(asks, f"Whole copies right after {work.done:,} steps: {said}.")
+        return Question(words.WITHOUT_MASK, words.START_FIRST)
+    each = [(name, now.whole) for name, now in zip(work.names, work.now, strict=True)]
+    return Question(words.WITHOUT_MASK, words.copies_after(work.done, each))

@@ -27,7 +27,7 @@ from viz_transformer.figures.playground import Curve, curves, map_row, rebuilt_r
 from viz_transformer.ui.components.pictures import Asked
 from viz_transformer.ui.frame import controls, frame, pictures, text
 from viz_transformer.ui.frame.questions import Question
-from viz_transformer.ui.pages.playground import question, view
+from viz_transformer.ui.pages.playground import question, view, words
 from viz_transformer.ui.pages.playground.fields import FIELDS
 from viz_transformer.ui.session.kept import kept
 
@@ -35,7 +35,6 @@ EVERY = 1.0
 """Seconds between two pictures of a training that goes on."""
 MOST_POINTS = 500
 ALPHABET = "abcdefghijklmnopqrstuvwxyz"
-LETTERS_COUNTED = ("copied letters", "all")
 _OWNER, _PROBLEM = "play_owner", "play_problem"
 
 
@@ -87,7 +86,7 @@ def _buttons(owner: Hashable, settings: Hashable, make: Callable[[], Any], train
         try:
             trainings().start(owner, settings, make)
         except Busy as error:
-            st.session_state[_PROBLEM] = f"{error}."
+            st.session_state[_PROBLEM] = words.sentence(error)
 
     def stop() -> None:
         if training is not None:
@@ -101,10 +100,10 @@ def _buttons(owner: Hashable, settings: Hashable, make: Callable[[], Any], train
     going = training is not None and training.going
     done = training is not None and training.state == "done"
     with st.container(horizontal=True, key=f"play_buttons_{owner[1]}"):  # type: ignore[index]
-        word = "Start" if training is None else "Go on"
+        word = words.START if training is None else words.GO_ON
         st.button(word, key="play_start", on_click=start, disabled=going or done, type="primary")
-        st.button("Stop", key="play_stop", on_click=stop, disabled=not going)
-        st.button("Restart", key="play_again", on_click=again, disabled=training is None or going)
+        st.button(words.STOP, key="play_stop", on_click=stop, disabled=not going)
+        st.button(words.RESTART, key="play_again", on_click=again, disabled=training is None or going)
 
 
 def _take_problem() -> str | None:
@@ -118,15 +117,7 @@ def _say_state(training: Training[Any] | None, before: str, steps: int) -> None:
         text.paragraph(before)
         return
     done = 0 if training.work is None else training.work.done
-    at = f"{done:,} of {steps:,} steps"
-    said = {
-        "starting": "Loading torch ...",
-        "running": f"Training: {at}.",
-        "stopped": f"Stopped after {at}. It can go on from here.",
-        "left": f"Stopped after {at}, because nobody was looking. It can go on from here.",
-        "done": f"Done: {at}.",
-        "failed": f"The training failed: {training.error}.",
-    }[training.state]
+    said = words.state(training.state, words.done_of(done, steps), training.error)
     text.paragraph(said, tone="bad" if training.state == "failed" else "plain")
 
 
@@ -148,9 +139,9 @@ def rebuild() -> Question | None:
             wanted = FIELDS.now().play_heads
             shown = wanted if wanted in offered else offered[0]
             names = {count: str(count) for count in offered}
-            controls.buttons("Heads of the second", names, "play_heads", key="play_head_count", value=shown)
+            controls.buttons(words.HEADS, names, "play_heads", key="play_head_count", value=shown)
     if not offered:
-        text.paragraph(f"{size} numbers cannot be split evenly into heads: choose an even d_k.", tone="warning")
+        text.paragraph(words.not_divisible(size), tone="warning")
         return None
     heads = FIELDS.now().play_heads
     settings = RebuildSettings(
@@ -164,11 +155,7 @@ def rebuild() -> Question | None:
         lambda: new_rebuild(settings),
         _rebuilt,
         untrained=lambda: _untrained_rebuild(settings),
-        before=(
-            f"One head without W_O, and {settings.heads} heads with it, each learn on their own to give back their"
-            f" {len(given)} input vectors: {settings.steps:,} steps of Adam, a learning rate of"
-            f" {numerals.significant(settings.learning_rate, 6)}, mean squared error, parameters from the seed."
-        ),
+        before=words.before_rebuild(settings.heads, len(given), settings.steps, settings.learning_rate),
         steps=settings.steps,
     )
     return question.rebuild(work)
@@ -180,7 +167,7 @@ def _rebuilt(work: Rebuild, going: bool) -> None:
         with st.container(key="play_picture"):
             _outputs(work)
         with st.container(key="play_rest"):
-            _weights_maps(work, work.before, "Attention maps before training", key="play_maps_before")
+            _weights_maps(work, work.before, words.MAPS_BEFORE, key="play_maps_before")
         return
     step = max(1, done // MOST_POINTS)
     at = list(range(0, done, step))
@@ -188,12 +175,12 @@ def _rebuilt(work: Rebuild, going: bool) -> None:
         Curve(name, at, work.losses[place, at], ink=place, dash="solid" if place else "dash")
         for place, name in enumerate(work.names)
     ]
-    title = "Loss" if step == 1 else f"Loss, one step in {step}"
-    alt = "Loss of one head and of several heads against steps"
+    title = words.loss_title(step)
     losses = {name: work.losses[place, :done] for place, name in enumerate(work.names)}
-    note = "The loss before each step, of every step."
-    asked = None if going else _loss_asked(losses, "rebuild", note)
-    _draw_losses(lines, work.losses[:, at], work.total, asked, title=title, unit="mean squared error", alt=alt)
+    asked = None if going else _loss_asked(losses, "rebuild", words.LOSS_NOTE)
+    _draw_losses(
+        lines, work.losses[:, at], work.total, asked, title=title, unit=words.SQUARED_ERROR, alt=words.LOSS_ALT
+    )
     with st.container(key="play_rest"):
         _rebuilt_rest(work, going)
 
@@ -203,27 +190,22 @@ def _rebuilt_rest(work: Rebuild, going: bool) -> None:
     _outputs(work)
     if going:
         return
-    _weights_maps(work, work.before, "Attention maps before training", key="play_maps_before")
-    _weights_maps(work, work.now, f"The same after {work.now[0].step:,} steps", key="play_maps_now")
+    _weights_maps(work, work.before, words.MAPS_BEFORE, key="play_maps_before")
+    _weights_maps(work, work.now, words.maps_after(work.now[0].step), key="play_maps_now")
 
 
 def _outputs(work: Rebuild) -> None:
     """What both networks make of the vectors, beside them."""
-    outputs = [(f"{name}: {each.loss:.1e}", each.output) for name, each in zip(work.names, work.now, strict=True)]
-    title = f"Output beside input, {_when(work.now[0].step)}"
+    outputs = [(words.loss_of(name, each.loss), each.output) for name, each in zip(work.names, work.now, strict=True)]
+    title = words.outputs_title(work.now[0].step)
     figure = rebuilt_row(work.x.numpy(), outputs, title=title, theme=frame.theme())
-    alt = "The input vectors and the outputs of both networks as tables"
-    view.chart(figure, key="play_outputs", alt=alt, drawn_for=view.ROW_WIDE)
-
-
-def _when(step: int) -> str:
-    return f"after {step:,} steps" if step else "before training"
+    view.chart(figure, key="play_outputs", alt=words.OUTPUTS_ALT, drawn_for=view.ROW_WIDE)
 
 
 def _weights_maps(work: Rebuild, found: tuple[Rebuilt, ...], title: str, *, key: str) -> None:
     """The attention of the one head and of each of the several, at one moment."""
-    maps = [("one head", found[0].weights[0])]
-    maps += [(f"head {h} of {len(found[1].weights)}", weights) for h, weights in enumerate(found[1].weights)]
+    maps = [(words.ONE_HEAD, found[0].weights[0])]
+    maps += [(words.head_of(h, len(found[1].weights)), weights) for h, weights in enumerate(found[1].weights)]
     names = [f"x{i}" for i in range(len(work.x))]
     figure = map_row(maps, names=names, kind="encoder", title=title, theme=frame.theme())
     view.chart(figure, key=key, alt=title, drawn_for=view.ROW_WIDE)
@@ -237,7 +219,7 @@ def _loss_asked(columns: dict[str, Any], name: str, note: str) -> Asked:
 def loss_table(columns: dict[str, Any]) -> pd.DataFrame:
     """The loss of every step."""
     made = pd.DataFrame(columns)
-    made.index = pd.RangeIndex(len(made), name="step")
+    made.index = pd.RangeIndex(len(made), name=words.STEP)
     return made
 
 
@@ -256,7 +238,7 @@ def _draw_losses(
     figure = curves(
         lines,
         title=title,
-        x_title="step",
+        x_title=words.STEP,
         y_title=unit,
         x_range=(0, steps),
         log_y=True,
@@ -293,11 +275,7 @@ def copying() -> Question:
         lambda: new_copying(settings),
         _copied,
         untrained=lambda: _untrained_copying(settings),
-        before=(
-            f"Two equal decoders of one layer, 2 heads and d_model 32 learn to write a bar, {settings.length} random"
-            f" letters out of {settings.letters}, the same letters once more, and a bar. One has the causal mask, the"
-            f" other may read every position. {settings.steps} steps on batches of {settings.batch} texts."
-        ),
+        before=words.before_copying(settings.length, settings.letters, settings.steps, settings.batch),
         steps=settings.steps,
     )
     return question.copying(work)
@@ -314,26 +292,25 @@ def _copied(work: Copying, going: bool) -> None:
     at = list(range(done))
     lines = [
         Curve(
-            f"{what}, {name}",
+            words.counted(what, name),
             at,
             work.losses[place, kind, :done],
             ink=place,
             dash="dot" if kind else "solid",
             width=1.5 if kind else 2.5,
         )
-        for kind, what in enumerate(LETTERS_COUNTED)
+        for kind, what in enumerate(words.LETTERS_COUNTED)
         for place, name in enumerate(work.names)
     ]
-    note = "The loss before each step, in nats per letter, of every step."
     _draw_losses(
         lines,
         work.losses[:, :, :done],
         work.total,
-        None if going else _loss_asked(_losses_of(work), "copy", note),
-        title="Loss while the right letters are given",
-        unit="nats per letter",
-        alt="Loss of both decoders against steps",
-        levels=[(work.floor, f"{numerals.number(work.floor, 2)}: least for all letters without reading ahead")],
+        None if going else _loss_asked(_losses_of(work), "copy", words.COPY_LOSS_NOTE),
+        title=words.COPY_LOSS_TITLE,
+        unit=words.NATS_PER_LETTER,
+        alt=words.COPY_LOSS_ALT,
+        levels=[(work.floor, words.least_loss(work.floor))],
     )
     if not going:
         with st.container(key="play_rest"):
@@ -343,8 +320,8 @@ def _copied(work: Copying, going: bool) -> None:
 def _losses_of(work: Copying) -> dict[str, Any]:
     """The losses of both decoders on both halves, by name."""
     return {
-        f"{what}, {name}": work.losses[place, kind, : work.done]
-        for kind, what in enumerate(LETTERS_COUNTED)
+        words.counted(what, name): work.losses[place, kind, : work.done]
+        for kind, what in enumerate(words.LETTERS_COUNTED)
         for place, name in enumerate(work.names)
     }
 
@@ -363,32 +340,29 @@ def _copied_maps(work: Copying) -> None:
     """The attention of both decoders on one text, and how to read it."""
     tokens = [_letters(work)[i] for i in work.texts[0, :-1].tolist()]
     maps = [
-        (f"{('with mask', 'without')[place]}, head {h}", weights)
+        (words.head_with((words.WITH_MASK, words.WITHOUT)[place], h), weights)
         for place, each in enumerate(work.now)
         for h, weights in enumerate(each.weights)
     ]
-    title = f"Attention on the first text, {_when(work.done)}"
+    title = words.copy_maps_title(work.done)
     figure = map_row(maps, names=tokens, kind="decoder", title=title, theme=frame.theme())
     view.chart(figure, key="play_copy_maps", alt=title, drawn_for=view.ROW_WIDE)
-    text.paragraph(
-        "Rows read, columns are read; the row of a letter writes the next one. Below the diagonal stands what is"
-        " already written, above it what is still to come: the answer."
-    )
+    text.paragraph(words.ABOUT_COPY_MAPS)
 
 
 def copy_facts(work: Copying, letters: str) -> None:
     """How often both are right when they are given the right letters and when they read their own, with examples."""
     now, count = work.now, len(work.texts)
     view.facts(
-        [f"{count} new texts", *work.names],
+        [words.new_texts(count), *work.names],
         [
-            ["letters right, given the right ones before", *(numerals.percent(each.read) for each in now)],
-            ["letters right, reading its own", *(numerals.percent(each.written) for each in now)],
-            ["whole copies right, reading its own", *(numerals.percent(each.whole) for each in now)],
-            ["attention to later positions, first text", *(numerals.percent(each.ahead) for each in now)],
+            [words.READ_RIGHT, *(numerals.percent(each.read) for each in now)],
+            [words.WRITTEN_RIGHT, *(numerals.percent(each.written) for each in now)],
+            [words.WHOLE_RIGHT, *(numerals.percent(each.whole) for each in now)],
+            [words.AHEAD, *(numerals.percent(each.ahead) for each in now)],
         ],
     )
-    rows: list[tuple[str, ...]] = [("to copy", *(f"written {name}" for name in work.names))]
+    rows: list[tuple[str, ...]] = [(words.TO_COPY, *(words.written(name) for name in work.names))]
     for place, answers in enumerate(zip(*(each.answers for each in now), strict=True)):
         wanted = work.texts[place, 1 : work.settings.length + 1].tolist()
         marked = (_marked(answer, wanted, letters) for answer in answers)

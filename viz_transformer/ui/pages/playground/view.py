@@ -20,23 +20,13 @@ from viz_transformer.numerals import significant
 from viz_transformer.ui.components.pictures import Asked
 from viz_transformer.ui.frame import controls, frame, pictures, projector, text
 from viz_transformer.ui.frame.questions import Question
-from viz_transformer.ui.pages.playground import number_editor, question
+from viz_transformer.ui.pages.playground import number_editor, question, words
 from viz_transformer.ui.pages.playground.fields import FIELDS, MOST_SIZE, OPTIONS
 from viz_transformer.ui.session import state
 from viz_transformer.ui.session.kept import drawn, kept
 
 _attention_row = drawn(attention_row)
 
-PARTS = {
-    "attention": "Attention",
-    "simplex": "Simplex",
-    "scaling": "Why scale",
-    "norms": "Norms",
-    "rebuild": "Train to copy its input",
-    "copy": "Copy and mask",
-}
-MASKS = {"none": "No mask", "causal": "Causal", "padding": "Padding at the end", "own": "Own"}
-NORM_NAMES = {"layer": "layer norm", "batch": "batch norm", "positions-and-features": "positions and features"}
 PROJECTED, WIDER = 1.35, 1.25
 """By how much a picture grows on a projector: its letters and height, and its width with the numbers in its cells."""
 TALLEST = 560
@@ -48,17 +38,17 @@ LARGEST_SEED = 999_999_999
 
 def part_choice() -> str:
     """Which part of the page is shown."""
-    controls.buttons("Part", PARTS, "play", key="play_part", hidden=True)
+    controls.buttons(words.PART, words.PARTS, "play", key="play_part", hidden=True)
     return str(FIELDS.now().play)
 
 
 def seed_box() -> None:
     """The seed of all numbers, the next one at a click, and the way back to the numbers as they were drawn."""
     bound = state.bind("play_seed", key="play_seed_box", value=min(FIELDS.now().play_seed, LARGEST_SEED))
-    st.number_input("Seed", 0, LARGEST_SEED, step=1, width=180, **bound)
-    st.button("New", key="play_next", on_click=_next_seed, help="The numbers of the next seed")
+    st.number_input(words.SEED, 0, LARGEST_SEED, step=1, width=180, **bound)
+    st.button(words.NEW, key="play_next", on_click=_next_seed, help=words.NEW_HELP)
     if FIELDS.now().play_numbers:
-        st.button("As drawn", key="play_drawn", on_click=number_editor.forget, help="Take all edits back")
+        st.button(words.AS_DRAWN, key="play_drawn", on_click=number_editor.forget, help=words.AS_DRAWN_HELP)
 
 
 def _next_seed() -> None:
@@ -74,17 +64,17 @@ def attention_controls() -> None:
     own = "self" in FIELDS.now().play_options
     with st.container(horizontal=True, vertical_alignment="center", key="play_controls"):
         seed_box()
-        with st.popover("Sizes", key="play_sizes_box"):
-            _size("Vectors" if own else "Queries", 0, queries)
+        with st.popover(words.SIZES, key="play_sizes_box"):
+            _size(words.VECTORS if own else words.QUERIES, 0, queries)
             if not own:
-                _size("Keys", 1, keys)
-            _size("d_k", 2, d_k)
+                _size(words.KEYS, 1, keys)
+            _size(words.D_K, 2, d_k)
             if not own:
-                _size("d_v", 3, d_v)
-        controls.buttons("Mask", MASKS, "play_mask", key="play_mask_kind", hidden=True)
+                _size(words.D_V, 3, d_v)
+        controls.buttons(words.MASK, words.MASKS, "play_mask", key="play_mask_kind", hidden=True)
         _self_switch()
-        said = "Scores are products divided by the square root of d_k"
-        controls.switch("÷ √d_k", "unscaled", "play_options", OPTIONS, key="play_unscaled", turned=True, help=said)
+        said = words.SCALED_HELP
+        controls.switch(words.SCALED, "unscaled", "play_options", OPTIONS, key="play_unscaled", turned=True, help=said)
 
 
 def _size(label: str, place: int, value: int) -> None:
@@ -97,22 +87,21 @@ def _size(label: str, place: int, value: int) -> None:
 
 
 def _self_switch() -> None:
-    said = "Self-attention: queries, keys and values are the same vectors"
-    controls.switch("q = k = v", "self", "play_options", OPTIONS, key="play_self", help=said)
+    controls.switch(words.SELF, "self", "play_options", OPTIONS, key="play_self", help=words.SELF_HELP)
 
 
 def size_boxes() -> None:
     """How many queries, and of how many numbers."""
     queries, _, d_k, _ = FIELDS.now().play_sizes
-    _size("Vectors", 0, queries)
-    _size("d_model", 2, d_k)
+    _size(words.VECTORS, 0, queries)
+    _size(words.D_MODEL, 2, d_k)
 
 
 def project() -> None:
     """On a projector one scene of the part: its picture, or what stands below; cells are not edited there."""
     chosen = FIELDS.now()
     below = () if chosen.play in ("attention", "simplex") else ("play_rest",)
-    caption = f"Playground: {PARTS[chosen.play].lower()}, seed {chosen.play_seed}"
+    caption = words.scene(chosen.play, chosen.play_seed)
     frame.scenes_of_page(("play_picture", *below), caption)
 
 
@@ -130,7 +119,7 @@ def chart(
         figure = enlarged(figure, PROJECTED)
         for numbers in figure.select_traces({"type": "scatter", "mode": "text"}):
             numbers.textfont.size *= WIDER
-    caption = f"Playground, seed {FIELDS.now().play_seed}"
+    caption = words.caption(FIELDS.now().play_seed)
     more: dict[str, Any] = {"fills": fills, "drawn_for": drawn_for, "on_table": on_table}
     frame.chart(figure, key=key, alt=alt, caption=caption, room=TALLEST, **more)
 
@@ -164,7 +153,7 @@ def attention() -> Question:
     attention_controls()
     found = attended()
     own = "self" in FIELDS.now().play_options
-    title = "Self-attention, step by step" if own else "Attention, step by step"
+    title = words.SELF_TITLE if own else words.ATTENTION_TITLE
     figure = _attention_row(
         found,
         kind="encoder" if own else "cross",
@@ -174,12 +163,12 @@ def attention() -> Question:
     )
     asked = pictures.table(
         lambda: attention_table(found),
-        note="Every number of the row of tables, in float64.",
+        note=words.ATTENTION_NOTE,
         name="playground-attention",
         key="play_row",
     )
     with st.container(key="play_picture"):
-        alt = f"{title}: Q, K, products, scores, weights, V and output as tables"
+        alt = words.attention_alt(title)
         chart(figure, key="play_row", alt=alt, fills=True, drawn_for=ROW_WIDE, on_table=asked)
     with st.container(key="play_rest"):
         if own:
@@ -192,13 +181,10 @@ def alignment_sentence(found: by_hand.Attended) -> str:
     """Whether a vector of self-attention is more aligned with another than with itself."""
     pairs = by_hand.more_aligned_with_another(found.products)
     if not pairs:
-        return "Here each vector is most aligned with itself; a longer vector in its direction would change that."
+        return words.ALIGNED_WITH_ITSELF
     i, j = pairs[0]
     products = found.products
-    return (
-        f"A vector can be more aligned with another than with itself: q{i} · k{j} = {labels.number(products[i, j])},"
-        f" q{i} · k{i} = {labels.number(products[i, i])}. A dot product grows with the other vector's length."
-    )
+    return words.aligned_with_another(i, j, labels.number(products[i, j]), labels.number(products[i, i]))
 
 
 def _attention_editors(own: bool, *, corners: int | None = None) -> None:
@@ -207,12 +193,12 @@ def _attention_editors(own: bool, *, corners: int | None = None) -> None:
     chosen, size = FIELDS.now(), sizes()
     seed = chosen.play_seed
     tables: list[tuple[Any, str, str, int, int]] = [
-        ("q", "x" if own else "q", "Vectors, one in a row" if own else "Queries", size.queries, size.d_k)
+        ("q", "x" if own else "q", words.VECTORS_IN_ROWS if own else words.QUERIES, size.queries, size.d_k)
     ]
     if not own:
-        tables.append(("k", "k", "Keys", size.keys, size.d_k))
+        tables.append(("k", "k", words.KEYS, size.keys, size.d_k))
     if not own and corners is None:
-        tables.append(("v", "v", "Values", size.keys, size.d_v))
+        tables.append(("v", "v", words.VALUES, size.keys, size.d_v))
     columns = st.columns(len(tables), gap="medium")
     for column, (letter, name, label, rows, width) in zip(columns, tables, strict=True):
         with column:
@@ -220,7 +206,7 @@ def _attention_editors(own: bool, *, corners: int | None = None) -> None:
             number_editor.editor(
                 letter,
                 by_hand.drawn(letter, seed, rows, width)[:shown],
-                label=f"{label}: edit a cell",
+                label=words.edit(label),
                 rows=[f"{name}{i}" for i in range(shown)],
                 columns=[str(f) for f in range(width)],
                 made_of=(seed, rows, width, shown),
@@ -230,7 +216,7 @@ def _attention_editors(own: bool, *, corners: int | None = None) -> None:
             number_editor.editor(
                 "m",
                 by_hand.mask_of("none", size.queries, size.keys).astype(float),
-                label="Mask: ticked may be read",
+                label=words.MASK_TABLE,
                 rows=[f"q{i}" for i in range(size.queries)],
                 columns=[f"k{j}" for j in range(size.keys)],
                 made_of=(size.queries, size.keys),
@@ -241,23 +227,15 @@ def _attention_editors(own: bool, *, corners: int | None = None) -> None:
 def attention_table(found: by_hand.Attended) -> pd.DataFrame:
     """All numbers of attention by hand: table, row, column, value."""
     given = found.vectors
-    tables = {
-        "query": given.query,
-        "key": given.key,
-        "value": given.value,
-        "products": found.products,
-        "scores": found.scores,
-        "mask": found.mask.astype(float),
-        "weights": found.weights,
-        "output": found.output,
-    }
+    parts = (given.query, given.key, given.value, found.products, found.scores, found.mask.astype(float))
+    tables = dict(zip(words.TABLES, (*parts, found.weights, found.output), strict=True))
     rows = [
         (name, row, column, float(value))
         for name, table in tables.items()
         for row, line in enumerate(table)
         for column, value in enumerate(line)
     ]
-    return pd.DataFrame(rows, columns=["table", "row", "column", "value"])
+    return pd.DataFrame(rows, columns=list(words.TABLE_COLUMNS))
 
 
 # --- simplex
@@ -268,32 +246,28 @@ def simplex() -> Question | None:
     own = "self" in FIELDS.now().play_options
     with st.container(horizontal=True, vertical_alignment="center", key="play_controls"):
         seed_box()
-        controls.buttons("Keys", {2: "2", 3: "3"}, "play_keys", key="play_corners")
-        with st.popover("Sizes", key="play_sizes_box"):
-            _size("Vectors" if own else "Queries", 0, FIELDS.now().play_sizes[0])
-            _size("d_k", 2, FIELDS.now().play_sizes[2])
+        controls.buttons(words.KEYS, {2: "2", 3: "3"}, "play_keys", key="play_corners")
+        with st.popover(words.SIZES, key="play_sizes_box"):
+            _size(words.VECTORS if own else words.QUERIES, 0, FIELDS.now().play_sizes[0])
+            _size(words.D_K, 2, FIELDS.now().play_sizes[2])
         _self_switch()
     count, given = FIELDS.now().play_keys, own_vectors()
-    shape = "segment" if count == 2 else "triangle"
+    shape = words.SEGMENT if count == 2 else words.TRIANGLE
     if (there := len(given.key)) < count:
-        said = f"A {shape} needs {count} keys, and there {'is' if there == 1 else 'are'} {there}: choose more."
-        text.paragraph(said, tone="warning")
+        text.paragraph(words.needs_keys(shape, count, there), tone="warning")
         if not own:
-            _size("Keys", 1, FIELDS.now().play_sizes[1])
+            _size(words.KEYS, 1, FIELDS.now().play_sizes[1])
         return None
     few = by_hand.first_keys(given, count)
     mask = by_hand.mask_of("none", len(few.query), count)
     scaled, plain = by_hand.attend(few, mask), by_hand.attend(few, mask, scaled=False)
     names = [(f"k{j}", vector_words(key)) for j, key in enumerate(few.key)]
-    hollow = "further from the middle, unless all scores of the query are equal"
-    if scaled.divisor == 1:
-        hollow = "in the same place, as √d_k is 1"
-    points = f"Filled: with scaling. Hollow: the same without, {hollow}. The cross is an even row."
+    points = words.dots(words.SAME_PLACE if scaled.divisor == 1 else words.FURTHER)
     left, right = st.columns([5, 3], gap="medium")
     with left, st.container(key="play_picture"):
-        title = f"The weights of {len(few.query)} queries over {count} keys, as points of a {shape}"
+        title = words.simplex_title(len(few.query), count, shape)
         figure = drawn_simplex(_dots(scaled, plain), by_hand.corners(count), names, title=title, theme=frame.theme())
-        alt = f"Weights as points of a {shape} whose corners are the keys"
+        alt = words.simplex_alt(shape)
         chart(figure, key="play_simplex", alt=alt, fills=count == 3, drawn_for=SIMPLEX_WIDE)
         if projector.is_on():  # the scene is the picture alone
             text.paragraph(points)
@@ -315,13 +289,14 @@ def vector_words(vector: Any) -> str:
 
 
 def _dots(scaled: by_hand.Attended, plain: by_hand.Attended) -> list[Dot]:
-    def words(query: int, found: by_hand.Attended, how: str) -> str:
-        shares = (f"k{j}: {labels.escape(labels.share(float(w)))}" for j, w in enumerate(found.weights[query]))
-        return "<br>".join([f"query {query}, {how}", *shares])
+    def shares(query: int, found: by_hand.Attended, is_scaled: bool) -> str:
+        weights = enumerate(found.weights[query])
+        each = (words.key_share(j, labels.escape(labels.share(float(weight)))) for j, weight in weights)
+        return "<br>".join([words.dot(query, is_scaled), *each])
 
     places = zip(by_hand.simplex_points(scaled.weights), by_hand.simplex_points(plain.weights), strict=True)
     return [
-        Dot(f"q{i}", first, second, words(i, scaled, "scaled"), words(i, plain, "not scaled"))
+        Dot(f"q{i}", first, second, shares(i, scaled, True), shares(i, plain, False))
         for i, (first, second) in enumerate(places)
     ]
 
@@ -329,17 +304,14 @@ def _dots(scaled: by_hand.Attended, plain: by_hand.Attended) -> list[Dot]:
 def _simplex_numbers(scaled: by_hand.Attended, plain: by_hand.Attended) -> None:
     keys = scaled.weights.shape[1]
     bits, bits_plain = by_hand.entropy(scaled.weights), by_hand.entropy(plain.weights)
-    head = ["weight of", *(f"k{j}" for j in range(keys)), "bits", "not scaled"]
+    head = [words.WEIGHT_OF, *(f"k{j}" for j in range(keys)), words.BITS, words.NOT_SCALED]
     rows = []
     for i, weights in enumerate(scaled.weights):
         entropies = (numerals.number(float(of[i]), 2) for of in (bits, bits_plain))
         rows.append([f"q{i}", *(labels.share(float(w), 3) for w in weights), *entropies])
     facts(head, rows)
-    nearer = "which is 1 here" if scaled.divisor == 1 else "which brings every point nearer to the middle"
     middle = labels.number(math.log2(keys), 2)
-    text.paragraph(
-        f"Bits: entropy of the row, 0 at a corner and {middle} in the middle. Scaling divides by √d_k, {nearer}."
-    )
+    text.paragraph(words.about_bits(middle, scaled.divisor == 1))
 
 
 def facts(head: list[str], rows: list[list[str]]) -> None:
@@ -358,11 +330,11 @@ def scaling() -> Question:
     keys = FIELDS.now().play_sizes[1]
     with st.container(horizontal=True, vertical_alignment="center", key="play_controls"):
         seed_box()
-        _size("Keys", 1, keys)
+        _size(words.KEYS, 1, keys)
     found = _growth(FIELDS.now().play_seed, keys)
     asked = pictures.table(
         lambda: growth_table(found),
-        note=f"Means of {found.rows:,} random rows over {found.keys} keys.",
+        note=words.means_of(found.rows, found.keys),
         name="playground-scaling",
         key="play_growth",
     )
@@ -371,13 +343,13 @@ def scaling() -> Question:
     with left:
         figure = curves(
             [
-                Curve("divided by √d_k", found.sizes, found.entropy[True], ink=0),
-                Curve("not divided", found.sizes, found.entropy[False], ink=1, dash="dash"),
+                Curve(words.DIVIDED_BY, found.sizes, found.entropy[True], ink=0),
+                Curve(words.NOT_DIVIDED, found.sizes, found.entropy[False], ink=1, dash="dash"),
             ],
-            levels=[(found.even, f"even row: {numerals.number(found.even, 2)} bits")] if keys > 1 else [],
-            title="Entropy of a row of weights",
-            x_title="d_k",
-            y_title="bits, mean of a row",
+            levels=[(found.even, words.uniform(found.even))] if keys > 1 else [],
+            title=words.ENTROPY_TITLE,
+            x_title=words.D_K,
+            y_title=words.ENTROPY_AXIS,
             log_x=True,
             y_range=(-0.05 * max(found.even, 1.0), 1.12 * max(found.even, 1.0)),
             theme=frame.theme(),
@@ -385,24 +357,24 @@ def scaling() -> Question:
         chart(
             figure,
             key="play_entropy",
-            alt="Entropy of softmax rows against d_k, with and without scaling",
+            alt=words.ENTROPY_ALT,
             on_table=asked,
         )
     with right:
         figure = curves(
             [
-                Curve("score = product ÷ √d_k", found.sizes, found.score_variance, ink=0),
-                Curve("product", found.sizes, found.product_variance, ink=1, dash="dash"),
+                Curve(words.SCORE, found.sizes, found.score_variance, ink=0),
+                Curve(words.PRODUCT, found.sizes, found.product_variance, ink=1, dash="dash"),
             ],
-            levels=[(1.0, "variance 1")],
-            title="Variance of products and scores",
-            x_title="d_k",
-            y_title="variance",
+            levels=[(1.0, words.VARIANCE_ONE)],
+            title=words.VARIANCE_TITLE,
+            x_title=words.D_K,
+            y_title=words.VARIANCE,
             log_x=True,
             log_y=True,
             theme=frame.theme(),
         )
-        chart(figure, key="play_variance", alt="Variance of products and of scores against d_k", on_table=asked)
+        chart(figure, key="play_variance", alt=words.VARIANCE_ALT, on_table=asked)
     with st.container(key="play_rest"):
         growth_facts(found)
     return question.scaling(found)
@@ -412,34 +384,30 @@ def growth_facts(found: by_hand.Growth) -> None:
     """A few of the sizes in numbers."""
     shown = [place for place, size in enumerate(found.sizes) if size in (1, 4, 64, 512, 1024)]
     rows = [
-        ["variance of a product", *(significant(found.product_variance[p]) for p in shown)],
-        ["variance of a score", *(significant(found.score_variance[p]) for p in shown)],
+        [words.PRODUCT_VARIANCE, *(significant(found.product_variance[p]) for p in shown)],
+        [words.SCORE_VARIANCE, *(significant(found.score_variance[p]) for p in shown)],
     ]
-    for scaled, how in ((True, "divided"), (False, "not divided")):
+    for scaled, how in ((True, words.DIVIDED), (False, words.NOT_DIVIDED)):
         rows += [
-            [f"entropy, bits, {how}", *(numerals.number(found.entropy[scaled][p], 3) for p in shown)],
-            [f"largest weight, {how}", *(numerals.share(found.largest[scaled][p], 3) for p in shown)],
-            [f"1 − Σ w², {how}", *(numerals.share(found.answer[scaled][p], 3) for p in shown)],
+            [words.entropy_row(how), *(numerals.number(found.entropy[scaled][p], 3) for p in shown)],
+            [words.largest_weight(how), *(numerals.share(found.largest[scaled][p], 3) for p in shown)],
+            [words.response_row(how), *(numerals.share(found.answer[scaled][p], 3) for p in shown)],
         ]
-    facts(["d_k", *(f"{found.sizes[place]:,}" for place in shown)], rows)
-    text.paragraph(
-        f"{found.rows:,} rows, each of one random query before {found.keys} random key{'s' * (found.keys > 1)}; all"
-        " numbers standard normal. 1 − Σ w² is how much the weights of a row answer in all to a small change of their"
-        " own scores: near 0 hardly any gradient comes through the softmax."
-    )
+    facts([words.D_K, *(f"{found.sizes[place]:,}" for place in shown)], rows)
+    text.paragraph(words.about_rows(found.rows, found.keys))
 
 
 def growth_table(found: by_hand.Growth) -> pd.DataFrame:
     """The means for every size."""
     columns: dict[str, Any] = {
-        "variance of products": found.product_variance,
-        "variance of scores": found.score_variance,
+        words.PRODUCT_VARIANCES: found.product_variance,
+        words.SCORE_VARIANCES: found.score_variance,
     }
-    for scaled, how in ((True, "divided"), (False, "not divided")):
-        columns[f"entropy in bits, {how}"] = found.entropy[scaled]
-        columns[f"largest weight, {how}"] = found.largest[scaled]
-        columns[f"1 - sum of squares, {how}"] = found.answer[scaled]
-    return pd.DataFrame(columns, index=pd.Index(found.sizes, name="d_k"))
+    for scaled, how in ((True, words.DIVIDED), (False, words.NOT_DIVIDED)):
+        columns[words.entropy_column(how)] = found.entropy[scaled]
+        columns[words.largest_weight(how)] = found.largest[scaled]
+        columns[words.response_column(how)] = found.answer[scaled]
+    return pd.DataFrame(columns, index=pd.Index(found.sizes, name=words.D_K))
 
 
 # --- norms
@@ -453,45 +421,39 @@ def norms() -> Question:
     x, affine = by_hand.table_of(seed, edited), by_hand.gain_and_offset(edited)
     found = [by_hand.normalised(x, norm, affine) for norm in by_hand.AXES]
     with st.container(key="play_picture"):
-        figure = norm_row(found, title="What shares one mean and one variance is framed", theme=frame.theme())
+        figure = norm_row(found, title=words.NORMS_TITLE, theme=frame.theme())
         asked = pictures.table(
             lambda: norm_table(found),
-            note="Every number before and after each norm, with the mean and the variance that it was given.",
+            note=words.NORMS_NOTE,
             name="playground-norms",
             key="play_norms",
         )
-        alt = "Numbers of two texts before and after layer norm, batch norm and a third"
-        chart(figure, key="play_norms", alt=alt, drawn_for=ROW_WIDE, on_table=asked)
+        chart(figure, key="play_norms", alt=words.NORMS_ALT, drawn_for=ROW_WIDE, on_table=asked)
     with st.container(key="play_rest"):
         _norm_rest(found, seed)
-    return question.norms(found, [NORM_NAMES[each.norm] for each in found])
+    return question.norms(found, [words.NORM_NAMES[each.norm] for each in found])
 
 
 def _norm_rest(found: list[by_hand.Normalised], seed: int) -> None:
     """Facts of the norms, all their numbers, and the editors."""
     x, affine = found[0].x, by_hand.gain_and_offset(number_editor.edits())
-    head = ["", "numbers in a frame", "frames", "variance before", "variance after"]
-    head += [f"moved by another {what}" for what in ("feature", "token", "text")]
+    head = list(words.NORM_HEAD)
     facts(head, [_norm_facts(each, by_hand.reach(x, each.norm, affine)) for each in found])
-    text.paragraph(
-        "Moved by: how far the first number of text 0, token 0 goes when one other number is raised by 1: the next"
-        " feature of the same token, the same feature of the next token, or that of the other text. 0 is exact."
-        " After: with gain and offset. Batch norm is as in training; in use it takes averages from training."
-    )
+    text.paragraph(words.ABOUT_NORMS)
     number_editor.let_the_picture_be_first()
     left, right = st.columns([1, 1], gap="medium")
     rows, features = x.shape[0] * x.shape[1], x.shape[2]
     columns = [str(f) for f in range(features)]
     with left:
-        names = [f"text {b}, token {t}" for b in range(x.shape[0]) for t in range(x.shape[1])]
+        names = [words.text_and_token(b, t) for b in range(x.shape[0]) for t in range(x.shape[1])]
         drawn = by_hand.table_of(seed).reshape(rows, features)
-        number_editor.editor("x", drawn, label="Numbers: edit a cell", rows=names, columns=columns, made_of=seed)
+        number_editor.editor("x", drawn, label=words.edit(words.NUMBERS), rows=names, columns=columns, made_of=seed)
     with right:
         number_editor.editor(
             "g",
             by_hand.gain_and_offset(),
-            label="Gain and offset of each feature, trained in a model",
-            rows=["gain", "offset"],
+            label=words.GAIN_AND_OFFSET,
+            rows=[words.GAIN, words.OFFSET],
             columns=columns,
             made_of="start",
         )
@@ -499,22 +461,21 @@ def _norm_rest(found: list[by_hand.Normalised], seed: int) -> None:
 
 def _norm_facts(found: by_hand.Normalised, moved: Any) -> list[str]:
     def span(values: Any) -> str:
-        ends = [numerals.number(float(end), 2) for end in (values.min(), values.max())]
-        return ends[0] if ends[0] == ends[1] else f"{ends[0]} to {ends[1]}"
+        return words.from_to([numerals.number(float(end), 2) for end in (values.min(), values.max())])
 
     variances = (span(found.variance), span(found.after()[1]))
     far = (labels.number(each, 3) if each else "0" for each in (moved.feature, moved.token, moved.text))
-    return [NORM_NAMES[found.norm], str(found.pooled), str(found.groups), *variances, *far]
+    return [words.NORM_NAMES[found.norm], str(found.pooled), str(found.groups), *variances, *far]
 
 
 def norm_table(found: list[by_hand.Normalised]) -> pd.DataFrame:
     """All numbers before and after each norm, one row for each number."""
     x = found[0].x
-    places = pd.MultiIndex.from_product([range(size) for size in x.shape], names=["text", "token", "feature"])
-    columns: dict[str, Any] = {"before": x.ravel()}
+    places = pd.MultiIndex.from_product([range(size) for size in x.shape], names=list(words.PLACE_NAMES))
+    columns: dict[str, Any] = {words.BEFORE: x.ravel()}
     for each in found:
-        name = NORM_NAMES[each.norm]
-        columns[f"mean, {name}"] = np.broadcast_to(each.mean, x.shape).ravel()
-        columns[f"variance, {name}"] = np.broadcast_to(each.variance, x.shape).ravel()
-        columns[f"after {name}"] = each.values.ravel()
+        name = words.NORM_NAMES[each.norm]
+        columns[words.mean_of(name)] = np.broadcast_to(each.mean, x.shape).ravel()
+        columns[words.variance_of(name)] = np.broadcast_to(each.variance, x.shape).ravel()
+        columns[words.after_norm(name)] = each.values.ravel()
     return pd.DataFrame(columns, index=places)

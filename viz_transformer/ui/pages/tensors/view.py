@@ -137,10 +137,7 @@ def _take_part(listed: Sequence[points.Entry], short: str) -> None:
 
 
 def _points(shown: Sequence[points.Entry], selected: str, *, whole_names: bool) -> None:
-    said = {
-        entry.name: f"`{entry.name if whole_names else entry.short}` :gray[{words.ORIGINS[entry.derived]}]"
-        for entry in shown
-    }
+    said = {entry.name: words.listed(entry.name if whole_names else entry.short, entry.derived) for entry in shown}
     key = "tensors_point"
     st.session_state[key] = selected if selected in said else None
     groups = [entry.part if whole_names else entry.short.rpartition(".")[0] for entry in shown]

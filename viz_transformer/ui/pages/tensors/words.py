@@ -130,8 +130,13 @@ PART, POINT = "Part of the model", "Point"
 HERE = "here"
 
 
+def listed(point: str, derived: bool) -> str:
+    """A point in the tree, in Markdown: its name, and where its numbers come from."""
+    return f"`{point}` :gray[{ORIGINS[derived]}]"
+
+
 def filter_label(points: int, derived: int) -> str:
-    return f"{points} recorded points ({derived} derived)"
+    return f"{points} points, {derived} of them derived"
 
 
 def filter_hint(points: int, derived: int) -> str:
