@@ -29,7 +29,7 @@ WITH_A_STRIP = PAGES[:9]
 
 def at_its_end(page: Page) -> None:
     """Wait until the page is drawn to its end: the keys of the whole page come last."""
-    expect(page.get_by_role("button", name="Show the guide and all keys (?)")).to_be_visible()
+    expect(page.get_by_role("button", name="Guide and keys (?)")).to_be_visible()
     expect(page.locator("[data-test-script-state=running]")).to_have_count(0)
 
 

@@ -68,7 +68,7 @@ async function opened(path, drawn = ".matrix .stage[data-painted]") {
   page.on("pageerror", (error) => problems.push(String(error)))
   await page.goto(`${address}${path}`)
   await seen(page, drawn)
-  await seen(page, 'button[aria-label="Show the guide and all keys (?)"]')
+  await seen(page, 'button[aria-label="Guide and keys (?)"]')
   await page.waitForSelector(".stApp[data-test-script-state=notRunning]") // nothing moves under the pointer
   return { page, problems }
 }
