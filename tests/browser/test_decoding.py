@@ -8,6 +8,7 @@ from playwright.sync_api import Browser, Page, expect
 
 from viz_transformer import decode, load
 from viz_transformer.analysis.attention.maps import step_row
+from viz_transformer.analysis.decoding.doubt import most_doubtful
 from viz_transformer.running.strategies import Beam, Sampling
 
 TEXTS = {
@@ -20,9 +21,9 @@ WRITES = ".st-key-strip .chips .row >> nth=1"
 
 
 def expect_step(page: Page, step: int, token: str) -> None:
-    """Wait until the scrubber shows this step, and that it writes this token."""
+    """Wait until the scrubber shows this step, an index, and that it writes this token."""
     says = page.locator(".scrubber .says")
-    expect(says).to_contain_text(f"Step {step} of ")
+    expect(says).to_contain_text(f"Step {step + 1} of ")
     expect(says.locator("bdi").last).to_have_text(token)
 
 
@@ -38,7 +39,8 @@ def test_another_token_is_taken_by_mouse_and_grows_a_branch_that_a_link_restores
     trunk = decode(ckpt, text)
     other = trunk.steps[1].candidates[2]
     branch = decode(ckpt, text, force={1: other.token_id})
-    with opened(browser, app_server, "/decoding", checkpoint=name, text=text) as page:
+    first = str(step_row(trunk, 0))
+    with opened(browser, app_server, "/decoding", checkpoint=name, text=text, t=first) as page:
         drawn(page, SCRUBBER)
         page.get_by_role("button", name="Next step").click()
         expect_step(page, 1, shown_token(trunk.steps[1].token))
@@ -92,7 +94,7 @@ def test_a_beam_is_searched_and_its_tree_walked_by_keyboard_alone(app_server: st
 
 def test_steps_are_walked_and_played_in_the_browser_alone(app_server: str, browser: Browser) -> None:
     run = decode(load("numbers"), TEXTS["numbers"])
-    with opened(browser, app_server, "/decoding", checkpoint="numbers", text=TEXTS["numbers"]) as page:
+    with opened(browser, app_server, "/decoding", checkpoint="numbers", text=TEXTS["numbers"], t="0") as page:
         stage = drawn(page, SCRUBBER)
         with server_unreachable(page):
             stage.focus()
@@ -135,7 +137,7 @@ def test_two_runs_stand_beside_each_other_at_the_same_step_and_the_same_token_is
 
 def test_a_long_token_is_whole_where_there_is_room(app_server: str, browser: Browser) -> None:
     text = "Ein Mann baut ein Geb\u00e4ude."
-    with opened(browser, app_server, "/decoding", checkpoint="multi30k-de-en", text=text) as page:
+    with opened(browser, app_server, "/decoding", checkpoint="multi30k-de-en", text=text, t="0") as page:
         drawn(page, SCRUBBER)
         cut = "(all) => all.filter((each) => each.scrollWidth > each.clientWidth).map((each) => each.textContent)"
         for step in range(len(decode(load("multi30k-de-en"), text).steps)):
@@ -175,7 +177,8 @@ def test_sampling_by_an_address_writes_what_python_writes(app_server: str, brows
         seed.fill("6")
         seed.press("Enter")
         again = decode(load(name), TEXTS[name], strategy=Sampling(temperature=2.0, top_k=50, top_p=0.9, seed=6))
-        expect_step(page, 0, again.steps[0].token)
+        doubtful = most_doubtful(again.steps)
+        expect_step(page, doubtful, again.steps[doubtful].token)
         assert address(page)["sampling"] == "2.0,50,0.9,0.0,1.0,6"
         page.go_back()
         expect_address(page, sampling="2.0,50,0.9,0.0,1.0,5")
@@ -243,7 +246,7 @@ def test_a_branch_is_renamed_pinned_and_subtracted(app_server: str, browser: Bro
 
 
 def test_while_the_steps_are_played_no_question_of_another_step_is_shown(app_server: str, browser: Browser) -> None:
-    with opened(browser, app_server, "/decoding", checkpoint="numbers", text="29,284.30") as page:
+    with opened(browser, app_server, "/decoding", checkpoint="numbers", text="29,284.30", t="0") as page:
         drawn(page, SCRUBBER)
         question, slider = page.locator(".vt-question"), page.locator(".scrubber input[type=range]")
         expect(question).to_contain_text("at step 1")
@@ -253,7 +256,7 @@ def test_while_the_steps_are_played_no_question_of_another_step_is_shown(app_ser
         expect(question).to_be_hidden()
         page.get_by_role("button", name="Pause").click()
         expect(question).to_be_visible()
-        expect(question).to_contain_text(f"at step {slider.input_value()}?")
+        expect(question).to_contain_text(f"at step {int(slider.input_value()) + 1}?")
 
 
 def test_while_the_steps_are_played_the_whole_answer_is_not_in_large_above_them(

@@ -34,6 +34,7 @@ from pretrained import ending, folder
 
 from viz_transformer import decode, load, read, trace
 from viz_transformer.analysis.attention.maps import step_row
+from viz_transformer.analysis.decoding.doubt import most_doubtful
 from viz_transformer.checkpoint import Checkpoint
 from viz_transformer.figures import labels
 from viz_transformer.model.kinds import KINDS as ATTENTIONS
@@ -190,8 +191,9 @@ def test_the_table_of_a_folder_has_the_numbers_of_its_trace(
 def test_a_text_is_edited_and_another_candidate_taken(server: str, browser: Browser, where: Path, name: str) -> None:
     ckpt = load(where / "models" / name)
     trunk = decode(ckpt, EDITED[name])
-    other = trunk.steps[0].candidates[2]
-    branch = decode(ckpt, EDITED[name], max_steps=2, force={0: other.token_id})
+    step = most_doubtful(trunk.steps)  # nobody chooses one
+    other = trunk.steps[step].candidates[2]
+    branch = decode(ckpt, EDITED[name], max_steps=step + 2, force={step: other.token_id})
     with opened(browser, server, "/decoding", checkpoint=name, text=TEXTS[name]) as page:
         drawn(page, SCRUBBER)
         at_its_end(page)
@@ -201,17 +203,17 @@ def test_a_text_is_edited_and_another_candidate_taken(server: str, browser: Brow
         page.keyboard.press("Enter")
         expect_address(page, text=EDITED[name])
         at_its_end(page)
-        expect_step(page, 0, shown_token(trunk.steps[0].token))
+        expect_step(page, step, shown_token(trunk.steps[step].token))
         row = page.locator(".candidate:not(.empty)").nth(2)
         row.hover()
         row.get_by_role("button").click()
-        expect_step(page, 0, shown_token(other.token))
+        expect_step(page, step, shown_token(other.token))
         expect(page.locator(".st-key-branch_here")).to_be_visible()
         expect_address(page, branch="1")
-        if len(branch.steps) > 1:
+        if len(branch.steps) > step + 1:
             page.get_by_role("button", name="Next step").click()
-            expect_step(page, 1, shown_token(branch.steps[1].token))
-            expect_address(page, t=step_row(branch, 1))
+            expect_step(page, step + 1, shown_token(branch.steps[step + 1].token))
+            expect_address(page, t=step_row(branch, step + 1))
 
 
 @pytest.mark.parametrize("name", ["gpt2", "t5"])

@@ -58,40 +58,6 @@ def test_every_page_reaches_the_next_by_keyboard(app_server, browser):
             page.wait_for_url(f"**/{following}?**", timeout=SECONDS)
 
 
-STOPS = {"input": "read", "attention": "look", "weight": "compute", "layers": "add", "decoding": "write"}
-
-
-def test_the_run_in_five_stops_is_walked_to_its_end_by_keyboard_and_moves_nothing(app_server, browser):
-    with opened(browser, app_server, run_view="whole", checkpoint="numbers-any", text="42", layer="0") as page:
-        page.set_viewport_size({"width": 900, "height": 700})
-        at_its_end(page)
-        onward, question = page.locator(".st-key-tour a").first, page.locator(".st-key-question")
-        for number, (path, does) in enumerate(STOPS.items(), start=1):
-            tab_to(page, onward)
-            page.keyboard.press("Enter")
-            page.wait_for_url(f"**/{path}?**stop={number}**", timeout=SECONDS)
-            expect(page.locator(".st-key-stop")).to_contain_text(f"Stop {number} of 5: {does}")
-            at_its_end(page)
-            expect_address(page, text="42", layer="0")
-            row, title, asked = (
-                each.bounding_box() for each in (page.locator(".st-key-stop"), page.locator("h1 span").first, question)
-            )
-            assert row["y"] >= 0 and row["y"] + row["height"] <= asked["y"] + 8 and row["x"] + row["width"] <= 900
-            assert row["x"] > title["x"] + title["width"]
-            onward = page.locator(".st-key-stop a")
-        below = question.bounding_box()["y"]
-        page.locator(".st-key-stop").get_by_role("button", name="Leave the tour").click()
-        expect(page.locator(".st-key-stop")).to_have_count(0)
-        expect_address(page, stop=None)
-        assert question.bounding_box()["y"] == below
-        page.go_back()
-        tab_to(page, onward)
-        page.keyboard.press("Enter")
-        page.wait_for_url(f"{app_server}/?**", timeout=SECONDS)
-        expect(page.locator("h1")).to_have_text("Run")
-        expect_address(page, text="42", stop=None)
-
-
 def test_a_key_that_nobody_chose_follows_the_steps_and_a_double_click_opens_why(app_server, browser):
     with opened(browser, app_server, "/attention", checkpoint="numbers-any", text="42") as page:
         stage = drawn(page, MATRIX)
