@@ -310,8 +310,11 @@ def test_mean_maximum_rollout_contribution_and_hidden_specials_are_what_the_trac
 
 
 def box(page, name):
-    """One of the switches."""
-    return page.locator(f".st-key-attention_{name}").get_by_test_id("stCheckbox").locator("label")
+    """One of the switches, which are behind a button."""
+    found = page.locator(f".st-key-attention_{name}").get_by_test_id("stCheckbox").locator("label")
+    if not found.is_visible():
+        page.locator(".st-key-switches_box button").first.click()
+    return found
 
 
 def test_words_sum_what_is_read_and_average_what_reads(random_server, browser, random_folder):
@@ -392,8 +395,9 @@ def test_an_address_restores_kind_layer_heads_positions_options_scale_sort_and_p
             expect_chosen(page, "attention_head", "2")
             expect_chosen(page, "attention_panel", "Text")
             expect(page.locator(".matrix .choice [aria-pressed=true]")).to_have_text("row")
-            expect(page.locator(".st-key-attention_hidden input")).to_be_checked()
-            expect(page.locator(".st-key-attention_words input")).not_to_be_checked()
+            assert box(page, "hidden").locator("input").is_checked()
+            assert not box(page, "words").locator("input").is_checked()
+            page.keyboard.press("Escape")
             grid = drawn(page, GRID)
             expect(page.locator(".grid select")).to_have_value("entropy")
             expect(grid.locator("[aria-selected=true]")).to_have_text(re.compile("^layer 0, head 2, entropy"))
@@ -430,15 +434,19 @@ def test_everything_on_the_page_is_reached_and_used_by_the_keyboard_alone(random
         press("ArrowRight")
         press("Enter")
         drawn(page, MATRIX, PLACES["decoder"].format(1, 0))
-        tab_to(page, page.get_by_role("radio", name="head", exact=True))
-        press("ArrowRight")
+        tab_to(page, page.locator(".st-key-attention_head").get_by_role("radio", name="0", exact=True))
+        for _ in range(3):
+            press("ArrowRight")
         press("Enter")
         drawn(page, MATRIX, "mean of 3 heads")
+        tab_to(page, page.locator(".st-key-switches_box button").first)
+        press("Enter")
         tab_to(page, page.locator(".st-key-attention_words input"))
         press("Space")
         expect_address(page, options="words")
         press("Space")
         expect_address(page, options=None)
+        press("Escape")
         tab_to(page, page.locator(".grid select"))
         press("ArrowDown")
         expect_address(page, sort="entropy")
