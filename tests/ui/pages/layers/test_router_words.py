@@ -28,7 +28,7 @@ BOTH, ONE = [[True, True, False], [True, True, False]], [[True, True, False], [F
             "The shares are 2.5 times the sigmoids of the chosen experts’ numbers, divided by their sum, at every",
         ),
         (None, BOTH, "by a rule of this model’s own"),
-        (None, ONE, "so few do not tell by which rule"),
+        (None, ONE, "there are too few to tell which rule"),
     ],
 )
 def test_the_rule_is_said_and_only_a_softmax_by_it_is_called_a_probability(
