@@ -60,7 +60,7 @@ OF_ITS_OWN = {
     "gemma3_text": ("Masks", "a query reads the 4 keys that end at its own place, a sliding window"),
     "mixtral": ("Layers", "Router: the experts of"),
     "bart": ("Input", "Norm of embedding × scale + position = input"),
-    "albert": ("Input", "A norm and then a map, from 16 features to 32, make the input of it."),
+    "albert": ("Input", "A norm and then a projection, from 16 features to 32, turn it into the input."),
     "bloom": ("Positions", "by a slope for each head"),
 }
 """A page that shows what only such a family has, and what stands there."""

@@ -24,7 +24,7 @@ def title(page):
 def test_every_bundled_model_has_a_weight_whose_ladder_agrees(browser, app_server, name):
     with opened(browser, app_server, "/weight", checkpoint=name) as page:
         drawn(page, ROW, "against all keys")
-        agree = re.compile("comparisons of the ladder with the recorded run agree up to the rounding of float32")
+        agree = re.compile("comparisons with the recorded run agree up to float32 rounding")
         expect(page.locator(".st-key-weight_verdict")).to_contain_text(agree)
         expect(page.locator(".st-key-weight_ladder [data-testid=stRadioOption]")).to_have_count(17)
         expect(page.locator(".st-key-weight_torch")).to_contain_text("nn.MultiheadAttention")
