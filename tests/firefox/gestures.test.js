@@ -274,7 +274,7 @@ test("a run is pinned, and the whole runs of both are stepped and zoomed togethe
   await bothAre("run", step)
   const [a, b] = await states()
   assert.notEqual(a.said, b.said) // each tells its own step
-  for (const each of [a, b]) assert.ok(each.said.startsWith(`Step ${step} of`))
+  for (const each of [a, b]) assert.ok(each.said.startsWith(`Step ${Number(step) + 1} of`))
   await page.keyboard.press("+")
   await bothAre("layer", step)
   await until(async () => new URL(page.url()).searchParams.get("level") === "layer")
