@@ -111,6 +111,6 @@ def taken(page: Page, run: Run, step: int) -> int:
     token = page.locator(".candidate.active .token").text_content()
     page.keyboard.press("Enter")
     expect(page.locator(".scrubber [aria-live]")).to_have_text(
-        f"Step {step} is to write “{token}” instead of “{run.steps[step].token}”"
+        f"Step {step + 1} is to write “{token}” instead of “{run.steps[step].token}”"
     )
     return run.steps[step].vocabulary.index(token or "")
