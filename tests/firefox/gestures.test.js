@@ -161,10 +161,10 @@ test("the whole run plays, and keys lead down to a weight, from its address too,
     await page.keyboard.press("+")
     await inAddress("level", level)
   }
-  await until(async () => /takes .* from .*, for a score of/.test(await said()))
+  await until(async () => /puts .* of its attention on .*, for a score of/.test(await said()))
   await page.reload()
   await seen(page, ".whole .stage[data-level=weight][data-painted]")
-  await until(async () => /takes .* from .*, for a score of/.test(await said()))
+  await until(async () => /puts .* of its attention on .*, for a score of/.test(await said()))
   await (await seen(page, ".whole .stage")).focus()
   for (const level of ["attention", "layer", "run"]) {
     await page.keyboard.press("Escape")
