@@ -246,9 +246,12 @@ def test_rail_and_table_of_a_deeper_model_end_inside_the_window_and_say_where_th
 ):
     with opened(browser, app_server, "/layers", checkpoint="numbers", projector=projector) as page:
         page.set_viewport_size({"width": 1280, "height": 720})
-        for part in (".rail",) if projector == "on" else (".rail", ".vt-ly-scroll"):  # projected, the clicker leads on
-            shown = box(page, f".st-key-layers_top {part}")
-            assert shown["y"] > 0 and shown["y"] + shown["height"] <= 720
+        shown = box(page, ".st-key-layers_top .rail")
+        assert shown["y"] > 0 and shown["y"] + shown["height"] <= 720
+        if projector == "off":  # projected, the clicker leads on; else a table is scrolled unless it is nearly whole
+            shown = box(page, ".st-key-layers_top .vt-ly-scroll")
+            hidden = page.locator(".vt-ly-scroll").evaluate("(table) => table.scrollHeight - table.clientHeight")
+            assert shown["y"] > 0 and shown["y"] + shown["height"] <= 720 + (80 if hidden == 0 else 0)
         rail = page.locator(".st-key-layers_top .rail")
         expect(rail).to_contain_class("more")
         rail.evaluate("(rail) => rail.scrollTo(0, rail.scrollHeight)")
