@@ -247,7 +247,7 @@ def test_all_heads_fill_their_scene_and_the_scores_have_one_of_their_own(app_ser
         assert problems(page, 1280, 720) == []
         page.keyboard.press("PageDown")
         scene(page, 3)
-        expect(page.locator(".st-key-scores .vt-definitions")).to_contain_text("entropy")
+        expect(page.locator(".st-key-scores .vt-facts").first).to_contain_text("entropy")
         expect(page.locator(".st-key-panel")).to_be_hidden()
         assert problems(page, 1280, 720) == []
         ends = page.locator(".st-key-scores .vt-definitions").bounding_box()
