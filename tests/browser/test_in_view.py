@@ -250,7 +250,9 @@ def test_rail_and_table_of_a_deeper_model_end_inside_the_window_and_say_where_th
         assert shown["y"] > 0 and shown["y"] + shown["height"] <= 720
         if projector == "off":  # projected, the clicker leads on; else a table is scrolled unless it is nearly whole
             shown = box(page, ".st-key-layers_top .vt-ly-scroll")
-            hidden = page.locator(".vt-ly-scroll").evaluate("(table) => table.scrollHeight - table.clientHeight")
+            hidden = page.locator(".st-key-layers_top .vt-ly-scroll").evaluate(
+                "(table) => table.scrollHeight - table.clientHeight"
+            )
             assert shown["y"] > 0 and shown["y"] + shown["height"] <= 720 + (80 if hidden == 0 else 0)
         rail = page.locator(".st-key-layers_top .rail")
         expect(rail).to_contain_class("more")

@@ -250,7 +250,7 @@ def test_all_heads_fill_their_scene_and_the_scores_have_one_of_their_own(app_ser
         expect(page.locator(".st-key-scores .vt-facts").first).to_contain_text("entropy")
         expect(page.locator(".st-key-panel")).to_be_hidden()
         assert problems(page, 1280, 720) == []
-        ends = page.locator(".st-key-scores .vt-definitions").bounding_box()
+        ends = page.locator(".st-key-scores .vt-facts").first.bounding_box()
         assert ends["y"] + ends["height"] <= page.evaluate(_EDGES)["caption"]
 
 
