@@ -119,7 +119,7 @@ def test_each_stop_has_the_numbers_of_its_run(name: str) -> None:
         end = [station for station in found_lens.stations if station != OWN_STEP]
         assert percentage(float(found_lens.top_probs[0, len(end) - 1, 0])) in said["layers"]
     step = run.steps[0]
-    own = percentage(float(torch.tensor(step.log_prob).exp()))
+    own = percentage(math.exp(step.log_prob))
     for sign, word in (("<", "below "), (">", "above ")):
         own = own.replace(sign, word)
     assert f"“{visible(step.token)}”" in said["decoding"] and own in said["decoding"]
