@@ -117,6 +117,7 @@ def test_the_tour_is_walked_by_keys_with_the_focus_on_what_leads_on(app_server, 
         expect_over(page)
         expect_address(page, stop=None, text="42")
         assert "/attention" in page.url
+        expect(page.locator("[data-test-script-state=running]")).to_have_count(0)  # until then a way back is not heard
         page.go_back()
         expect_stop(page, 2)
 
