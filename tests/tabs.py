@@ -9,7 +9,7 @@ from typing import Any
 
 from playwright.sync_api import Browser, BrowserContext, Page, expect
 
-SECONDS = 25_000  # imports, the first run, even a click may share the machine with much other work
+SECONDS = 120_000  # imports, the first run, even a click may share the machine with much other work
 EMPTY = "about:blank"
 LOOKS = {"color_scheme": "light", "reduced_motion": "no-preference", "viewport": {"width": 1280, "height": 720}}
 # The tour plays by itself for who opens the app for the first time: here it was left long ago, but for tests of it.
