@@ -7,17 +7,16 @@ from streamlit.delta_generator import DeltaGenerator
 
 from viz_transformer.model.kinds import KindName
 from viz_transformer.ui.frame import frame, projector, questions, text
+from viz_transformer.ui.pages.masks import words
 from viz_transformer.ui.session import state
-
-OF_RECORDING = "It cannot be run again with another mask."
 
 frame.title("Masks")
 asked = questions.place()
 strip = frame.place("strip")
 status = frame.status()
-both = frame.runs(status, recording=OF_RECORDING)
+both = frame.runs(status, recording=words.OF_RECORDING)
 
-from viz_transformer.ui.pages.masks import explained, influence_view, masks_source, question, recorded_view, view, words
+from viz_transformer.ui.pages.masks import explained, influence_view, masks_source, question, recorded_view, view
 from viz_transformer.ui.pages.masks.fields import FIELDS
 from viz_transformer.ui.pages.masks.masks_source import Looked
 
@@ -47,8 +46,8 @@ def show(both: frame.Runs, kind: KindName, status: DeltaGenerator) -> None:
         view.row_controls(looked)
     with st.container(key="masks_beside_influence"):
         if both.compared:
-            text.paragraph("Influence and fills are those of A.")
-        text.section("Influence: which token moves which logits")
+            text.paragraph(words.INFLUENCE_OF_A)
+        text.section(words.INFLUENCE)
     with st.container(key="masks_influence"):
         influence_view.influence(looked, status)
     with st.container(key="masks_beside_fills"):
@@ -68,7 +67,7 @@ def the_masks(both: frame.Runs, looked: Looked, status: DeltaGenerator) -> None:
                 text.paragraph(f"{error}.", tone="bad")
             else:
                 run = both.main if shown.compared is None else shown.compared.before
-                text.paragraph(f"{name}: {run.summary.name}, {run.words()}", style="vt-note vt-pinned")
+                text.paragraph(words.of_run(name, run.summary.name, run.words()), style="vt-note vt-pinned")
                 view.before_and_after(shown, "" if name == "A" else "_b")
 
 
@@ -78,7 +77,7 @@ def weights(both: frame.Runs, looked: Looked, status: DeltaGenerator) -> None:
         view.two_weights(looked)
         return
     if both.difference:
-        text.paragraph("The two maps are A − B on one scale. Masks, fills, influence and the rows written are A’s.")
+        text.paragraph(words.DIFFERENCE)
     try:
         other = masks_source.pinned(both, looked, status)
         if both.beside:
@@ -97,8 +96,8 @@ if both is not None:
         if both.main.trace.anatomy.config is None:
             recorded_view.choices(both.main, kind)
             if both.compared:
-                text.paragraph("These are the masks of A.")
-            with frame.told("its masks"):
+                text.paragraph(words.MASKS_OF_A)
+            with frame.told(words.ITS_MASKS):
                 questions.show(asked, recorded_view.recorded(both.main, kind, status))
         else:
             show(both, kind, status)

@@ -52,7 +52,7 @@ def why(shown: Shown, looked: Looked) -> None:
     row, key = ({name: str(place)} for name, place in zip(fields, cell, strict=True)) if fields else ({}, {})
     is_here = FIELDS.now().mask_view == "weights" and looked.compared is not None and looked.compared.own
     with st.container(horizontal=True, key="from_cell"):
-        asks = "Why this weight?" if is_here and not fields else words.ASKS
+        asks = words.ASKS_HERE if is_here and not fields else words.ASKS
         links.to("One weight", asks, kind=looked.kind, **row, **key)
         if kind.writes and shown.trace.anatomy.writes:
-            links.to("Decoding", "What else could it have written?", **row)
+            links.to("Decoding", words.WHAT_ELSE, **row)

@@ -6,6 +6,7 @@ import re
 from dataclasses import dataclass
 
 from viz_transformer.model.kinds import KINDS, KindName, SideName
+from viz_transformer.ui.pages.masks import words
 from viz_transformer.ui.session import state
 from viz_transformer.ui.session.declaring import NUMBER, Reading, declared, one_of, text_of_at_most
 
@@ -20,12 +21,12 @@ LONGEST_BATCH = 400
 
 def cells(given: str) -> tuple[str, ...] | None:
     """Changed cells of masks, as the address writes them; None for what is none or too many."""
-    words = tuple(dict.fromkeys(word for word in given.split(",") if word))
-    known = all(re.fullmatch(r"[edc]\d{1,4}(\.\d{1,4})?", word) for word in words)
-    return words if known and len(words) <= MOST_CELLS else None
+    found = tuple(dict.fromkeys(word for word in given.split(",") if word))
+    known = all(re.fullmatch(r"[edc]\d{1,4}(\.\d{1,4})?", word) for word in found)
+    return found if known and len(found) <= MOST_CELLS else None
 
 
-_CELLS = Reading(cells, f"at most {MOST_CELLS} cells such as d3.5, or rows such as d3, with commas between them")
+_CELLS = Reading(cells, words.CHANGED_CELLS.format(MOST_CELLS))
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -42,9 +42,8 @@ def influence(looked: Looked, place: DeltaGenerator) -> None:
     if not compared.after.trace.anatomy.has_encoder:
         side = "target"
     else:
-        names = {"target": "target tokens", "source": "source tokens"}
         with st.container(key="masks_beside_swap"):
-            controls.buttons("Swapped are", names, "mask_swap", key="masks_swap")
+            controls.buttons(words.SWAP, words.SIDES, "mask_swap", key="masks_swap")
     plan = influence_plan(compared.ckpt, compared.after.trace, side=side)
     key = (*compared.key, side)
     if plan.work > QUICK and st.session_state.get("masks_asked") != key:
@@ -52,14 +51,14 @@ def influence(looked: Looked, place: DeltaGenerator) -> None:
         text.paragraph(words.takes(plan.trials, length))
         st.button(words.COMPUTE, key="masks_work", on_click=_ask, args=(key,))
         return
-    with waiting(f"Running {plan.trials:,} texts with one token swapped ...", place):
+    with waiting(words.running(plan.trials), place):
         found = _influence(compared.ckpt, compared.after.trace, side)
     left, right = st.columns([5, 3], gap="medium")
     with left:
         picture = influence_picture(compared, found)
         height = min(HEIGHT, 180 + 52 * len(found.rows))
         every = replace(picture, mask=np.ones_like(picture.mask))
-        note = f"{picture.caption}. A number is the {picture.quantity}; 0 is exact: not one bit changed."
+        note = words.influence_note(picture.caption, picture.quantity)
         asked = pictures.table(every.table, note=note, name=picture.name, key="masks_influence_map")
         matrix(picture.matrix(height, why=()), key="masks_influence_map", on_table=asked)
     with right:
@@ -82,20 +81,19 @@ def influence_picture(compared: Compared, found: Influence) -> Picture:
     rows, columns = maps.axes(shown, kind)
     if compared.elsewhere:
         rows, columns = of_no_run(rows, columns)
-    what = f"largest change of a logit when a {found.side} token is swapped"
     return maps.Picture(
         values=found.change,
         mask=~found.ahead,
-        rows=replace(_at(rows, found.rows), role="position", title="logits at"),
-        columns=replace(_at(columns, found.columns), role="swapped token", title=f"swapped token, {found.side}"),
+        rows=replace(_at(rows, found.rows), role=words.POSITION, title=words.LOGITS_AT),
+        columns=replace(_at(columns, found.columns), role=words.SWAPPED_TOKEN, title=words.swapped_side(found.side)),
         writes=None,
-        title="Influence on the logits",
-        caption=shown.caption(what, rows=True),
+        title=words.INFLUENCE_TITLE,
+        caption=shown.caption(words.influence_of(found.side), rows=True),
         name=labels.file_name(shown.summary.name, "influence", found.side),
         scale="derived",
-        unit="largest change of a logit",
-        quantity="largest change",
-        fill="a later token",
+        unit=words.CHANGE_OF_A_LOGIT,
+        quantity=words.LARGEST_CHANGE,
+        fill=words.A_LATER_TOKEN,
         bounded=False,
     )
 
@@ -134,19 +132,14 @@ def trials_disagree(found: Influence, compared: Compared) -> str | None:
 
 def tried(found: Influence, plan: Plan, chosen: int) -> list[tuple[str, str]]:
     """What was swapped for what, as rows of a table."""
-    positions = (
-        f"all {found.of} {found.side} tokens"
-        if len(found.columns) == found.of
-        else f"{len(found.columns)} of {found.of} {found.side} tokens, evenly spaced"
-    )
     column = found.columns.index(min(found.columns, key=lambda c: abs(c - chosen)))
-    others = ", ".join(f"“{labels.isolated(labels.visible(token))}”" for token in found.swapped[column])
+    others = [labels.isolated(labels.visible(token)) for token in found.swapped[column]]
     return [
-        ("swapped", positions),
-        ("each for", f"{max(map(len, found.swapped))} other tokens, drawn once from the vocabulary"),
-        (f"token {found.columns[column]} for", others),
-        ("passes", f"{plan.trials:,}"),
-        ("largest logit", labels.number(found.largest, 2)),
+        (words.SWAPPED, words.positions(len(found.columns), found.of, found.side)),
+        (words.EACH_FOR, words.drawn(max(map(len, found.swapped)))),
+        (words.token_for(found.columns[column]), words.named(others)),
+        (words.PASSES, f"{plan.trials:,}"),
+        (words.LARGEST_LOGIT, labels.number(found.largest, 2)),
     ]
 
 

@@ -33,6 +33,7 @@ from viz_transformer.running.edits import SetMask
 from viz_transformer.running.record import Trace
 from viz_transformer.ui.frame import controls, maps, opening, text
 from viz_transformer.ui.frame.frame import Runs
+from viz_transformer.ui.pages.masks import words
 from viz_transformer.ui.pages.masks.fields import FIELDS, LONGEST_BATCH
 from viz_transformer.ui.session import cached, examples, state
 from viz_transformer.ui.session.kept import kept
@@ -42,19 +43,6 @@ from viz_transformer.ui.session.waiting import waiting
 LARGEST_SIZE = 64
 OTHER_TEXTS, MOST_OTHERS = 2, 5
 """How many examples stand beside the text if nobody typed any, and how many lines are read."""
-
-FILL_NAMES = {
-    "zero-rows": "zeros",
-    "-inf": "−inf",
-    "-1e9": "−1e9",
-    "-1e10": "−1e10",
-    "added-1e9": "−1e9 added",
-}
-RULE_NAMES = {
-    "key": "key only",
-    "key-or-query": "key or query",
-    "key-or-query-swapped-cross": "key or query, swapped",
-}
 
 
 @dataclass(frozen=True, eq=False)
@@ -95,8 +83,8 @@ class Looked:
     def token(self, row: int) -> str:
         """The row's position and, of a text, its token, in words."""
         if self.compared is None:
-            return f"query {row}"
-        return f"query {row} “{labels.isolated(str(self.rows.tokens[row]['text']))}”"
+            return words.query(row)
+        return words.query_reads(row, labels.isolated(str(self.rows.tokens[row]["text"])))
 
 
 def kind_of(shown: Shown) -> KindName:
@@ -111,7 +99,7 @@ def kind_of(shown: Shown) -> KindName:
         chosen = state.SHARED.now().kind if begins else "decoder"
         state.correct(mask_kind=chosen)
     elif chosen not in kinds and chosen != "decoder":
-        state.remark(f"There is no {chosen} attention in {shown.summary.name}, so {kinds[0]} attention is shown.")
+        state.remark(words.no_such_kind(chosen, shown.summary.name, kinds[0]))
     kind = chosen if chosen in kinds else kinds[0]
     layers = KINDS[kind].layers(shown.trace.anatomy)
     state.fit("layer", layers, shown.summary.name)
@@ -123,14 +111,14 @@ def choices(shown: Shown, kind: KindName) -> None:
     config = shown.trace.config
     rules = [*dict.fromkeys(["key", "key-or-query", config.padding_mask])]
     if FIELDS.now().mask_padding not in ("", *rules):
-        state.remark(f"{shown.summary.name} cannot mask padding by that rule: its own is shown.")
+        state.remark(words.no_such_rule(shown.summary.name))
         state.correct(mask_padding="")
     with st.container(horizontal=True, key="choices", vertical_alignment="bottom"):
-        controls.buttons("Shown", {"masks": "Masks", "weights": "Weights"}, "mask_view", key="masks_view", hidden=True)
+        controls.buttons(words.SHOWN, words.VIEWS, "mask_view", key="masks_view", hidden=True)
         names = {each: KINDS[each].label for each in attention_kinds(shown.trace)}
-        controls.buttons("Kind", names, "mask_kind", key="masks_kind", value=kind, hidden=True)
+        controls.buttons(words.KIND, names, "mask_kind", key="masks_kind", value=kind, hidden=True)
         if FIELDS.now().mask_view == "masks":
-            _own_or("Padding", rules, RULE_NAMES, "mask_padding", FIELDS.now().mask_padding, config.padding_mask)
+            _own_or(words.PADDING, rules, words.RULES, "mask_padding", FIELDS.now().mask_padding, config.padding_mask)
         elif FIELDS.now().mask_of == "texts":
             layers = KINDS[kind].layers(config)
             controls.layer_and_head(layers, config.n_heads, page="masks", words=("mean", "max"))
@@ -140,7 +128,7 @@ def _own_or(label: str, options: Sequence[str], names: Mapping[str, str], field:
     """A choice in which the model's own option is marked, and kept as ""."""
     controls.buttons(
         label,
-        {option: f"{names[option]} (own)" if option == own else names[option] for option in options},
+        {option: words.own(names[option]) if option == own else names[option] for option in options},
         field,
         key=f"masks_{field}",
         value=chosen or own,
@@ -154,18 +142,18 @@ def looked_at(shown: Shown, kind: KindName, place: DeltaGenerator) -> Looked:
     with st.container(key="masks_beside_controls"):
         left, right = st.columns([5, 7])
     with left:
-        controls.buttons("Masks of", {"texts": "Texts", "size": "Plain size"}, "mask_of", key="masks_of")
+        controls.buttons(words.MASKS_OF, words.TEXTS_OR_SIZE, "mask_of", key="masks_of")
     with right:
         fill, own = FIELDS.now().mask_fill, shown.trace.config.mask_fill
-        _own_or("Fill of closed cells", [*FILL_NAMES], FILL_NAMES, "mask_fill", fill, own)
+        _own_or(words.FILL, [*words.FILL_NAMES], words.FILL_NAMES, "mask_fill", fill, own)
     if FIELDS.now().mask_of == "size":
         with left:
             return _plain(shown, kind)
-    with waiting("Running the texts of the batch ...", place):
+    with waiting(words.RUNNING_BATCH, place):
         offered = _offered(shown)
     with left:
         texts = _texts(shown, offered)
-    with waiting("Running the texts of the batch ...", place):
+    with waiting(words.RUNNING_BATCH, place):
         batch = [shown, *(_another(shown, line) for line in texts)]
     with right:
         index = _text_control(batch)
@@ -191,22 +179,19 @@ def _offered(shown: Shown) -> tuple[str, ...]:
 def _texts(shown: Shown, offered: Sequence[str]) -> tuple[str, ...]:
     """The other texts of the batch, and the box in which they stand; nobody having typed any, those offered."""
     if not can_pad(shown.trace.anatomy):
-        text.paragraph(
-            f"{shown.summary.name} has no padding token: texts of different lengths cannot form one batch, and"
-            " nothing is closed by padding. This text is alone."
-        )
+        text.paragraph(words.no_padding_token(shown.summary.name))
         return ()
     typed = FIELDS.now().mask_batch
     if typed is None:
         typed = "\n".join(offered)
     controls.text_box(
-        "Other texts of the batch, one on each line",
+        words.OTHER_TEXTS,
         max_chars=LONGEST_BATCH,
         **state.bind("mask_batch", key="masks_batch", value=typed),
     )
     lines = [line for line in typed.split("\n") if line.strip()]
     if len(lines) > MOST_OTHERS:
-        state.remark(f"A batch has at most {MOST_OTHERS} other texts here: the first {MOST_OTHERS} lines are read.")
+        state.remark(words.too_many_texts(MOST_OTHERS))
     return tuple(lines[:MOST_OTHERS])
 
 
@@ -224,10 +209,9 @@ def _text_control(batch: list[Shown]) -> int:
     index = min(int(FIELDS.now().mask_text), len(batch) - 1)
     state.correct(mask_text=index)
     if len(batch) > 1:
-        names = {
-            i: text.literal(f"{i}  {labels.shorten(' '.join(each.text.split()), 24)}") for i, each in enumerate(batch)
-        }
-        controls.buttons("Text shown", names, "mask_text", key="masks_text")
+        short = [labels.shorten(" ".join(each.text.split()), 24) for each in batch]
+        names = {i: text.literal(words.numbered(i, each)) for i, each in enumerate(short)}
+        controls.buttons(words.TEXT_SHOWN, names, "mask_text", key="masks_text")
     return index
 
 
@@ -252,7 +236,7 @@ def _made(shown: Shown, kind: KindName, parts: MaskParts, compared: Compared) ->
         fill=compared.ckpt.config.mask_fill,
         rule=compared.ckpt.config.padding_mask,
         name=labels.file_name(shown.summary.name, "masks", kind),
-        caption=shown.caption(f"masks of {KINDS[kind].words}"),
+        caption=shown.caption(words.masks_of(KINDS[kind].words)),
         compared=compared,
     )
 
@@ -269,11 +253,11 @@ def _two_passes(looked: Shown, kind: KindName, lengths: tuple[int, int]) -> tupl
     others = [parts_of(before, each, rule=rule, changes=changes) for each in kinds]
     every = (parts, *others)
     edits = tuple(edit for each in every for edit in each.edits(looked.ckpt.anatomy))
-    words = tuple(change.word for each in every for change in each.changes)
-    same = not words and (fill, rule) == (own.mask_fill, own.padding_mask)
+    cells = tuple(change.word for each in every for change in each.changes)
+    same = not cells and (fill, rule) == (own.mask_fill, own.padding_mask)
     after = before if same else _pass(ckpt, looked.trace, lengths, edits)
     first, second = (replace(looked, run=replace(looked.run, trace=trace)) for trace in (before, after))
-    return parts, Compared(first, second, ckpt, (before.id, fill, rule, words), same, elsewhere=False)
+    return parts, Compared(first, second, ckpt, (before.id, fill, rule, cells), same, elsewhere=False)
 
 
 def recorded_passes(shown: Shown, kind: KindName, layer: int, place: DeltaGenerator) -> tuple[MaskParts, Compared]:
@@ -296,7 +280,7 @@ def recorded_passes(shown: Shown, kind: KindName, layer: int, place: DeltaGenera
 
         return replace(shown, run=cached.made_of(shown.run, ("masks", edits), made), own=False)
 
-    with waiting("Running the model with these masks ...", place):
+    with waiting(words.RUNNING_MODEL, place):
         before, after = run(()), run(edits)
     return parts, Compared(before, after, shown.ckpt, (trace.id, edits), own=False, elsewhere=False)
 
@@ -314,7 +298,7 @@ def pinned(both: Runs, looked: Looked, place: DeltaGenerator) -> Looked:
         raise ValueError(f"{sign} is that of the two runs: choose text 0 of the batch to see it")
     trace = looked.compared.before.trace
     try:
-        with waiting("Running B with these masks ...", place):
+        with waiting(words.RUNNING_B, place):
             parts, compared = _two_passes(both.b, looked.kind, (len(trace.src), len(trace.tgt)))
             return _made(both.b, looked.kind, parts, replace(compared, elsewhere=looked.compared.elsewhere))
     except ValueError as error:
@@ -325,13 +309,10 @@ def _changes() -> tuple[Change, ...]:
     return tuple(change_of(word) for word in FIELDS.now().mask_cells)
 
 
-def _say_left_out(words: Sequence[str], looked: Shown) -> None:
-    missing = [change.word for change in _changes() if change.word not in words]
+def _say_left_out(there: Sequence[str], looked: Shown) -> None:
+    missing = [change.word for change in _changes() if change.word not in there]
     if missing:
-        state.remark(
-            f"The changed cells {', '.join(missing[:8])} lie outside the masks of “{labels.visible(looked.text)[:40]}”"
-            " and change nothing here."
-        )
+        state.remark(words.outside(missing[:8], labels.visible(looked.text)[:40]))
 
 
 def _plain(shown: Shown, kind: KindName) -> Looked:
@@ -341,18 +322,18 @@ def _plain(shown: Shown, kind: KindName) -> Looked:
     padded = min(FIELDS.now().mask_padded, size)
     state.correct(mask_size=size, mask_padded=padded)
     with st.container(horizontal=True, vertical_alignment="bottom"):
-        st.number_input("Tokens", 1, LARGEST_SIZE, step=1, width=140, **state.bind("mask_size", key="masks_size"))
+        st.number_input(words.TOKENS, 1, LARGEST_SIZE, step=1, width=140, **state.bind("mask_size", key="masks_size"))
         st.number_input(
-            "of them padding, at the end", 0, size, step=1, width=200, **state.bind("mask_padded", key="masks_padded")
+            words.OF_THEM_PADDING, 0, size, step=1, width=200, **state.bind("mask_padded", key="masks_padded")
         )
     fill = FIELDS.now().mask_fill or own.mask_fill
     rule = FIELDS.now().mask_padding or own.padding_mask
     keep = np.arange(size) < size - padded
     parts = mask_parts(kind, keep, keep, rule=rule, changes=_changes())
-    names = [str(position) if kept else "pad" for position, kept in enumerate(keep)]
+    names = [str(position) if kept else words.PAD for position, kept in enumerate(keep)]
     tokens = token_data(names, special=[position for position, kept in enumerate(keep) if not kept])
     rows, columns = maps.axes(shown, kind)
-    rows, columns = of_no_run(replace(rows, tokens=tokens, title="queries"), replace(columns, tokens=tokens))
+    rows, columns = of_no_run(replace(rows, tokens=tokens, title=words.QUERIES), replace(columns, tokens=tokens))
     return Looked(
         kind=kind,
         parts=parts,
@@ -361,7 +342,7 @@ def _plain(shown: Shown, kind: KindName) -> Looked:
         fill=fill,
         rule=rule,
         name=labels.file_name("masks", kind, str(size)),
-        caption=f"masks of {KINDS[kind].words} for {size} tokens, {padded} of them padding",
+        caption=words.masks_of_size(KINDS[kind].words, size, padded),
         compared=None,
     )
 

@@ -17,7 +17,7 @@ from viz_transformer.figures import labels
 from viz_transformer.figures.components.masks import masks_payload
 from viz_transformer.model.kinds import KINDS, KindName
 from viz_transformer.model.point import FUSED_FROM
-from viz_transformer.sentences import listed
+from viz_transformer.sentences import capitalised, listed
 from viz_transformer.ui.components.pictures import heard_token, masks
 from viz_transformer.ui.frame import controls, links, maps, pictures, projector, text
 from viz_transformer.ui.frame.maps import Picture
@@ -28,32 +28,14 @@ from viz_transformer.ui.pages.masks.masks_source import Compared, Looked, record
 from viz_transformer.ui.session import state
 from viz_transformer.ui.session.runs import Shown
 
-NOT_TOLD = "This model does not tell how it masks: these are the masks of its run, of which cells can be changed."
-TOO_LONG = f"Cells are changed of texts of fewer than {FUSED_FROM} tokens: shorten it to open or close one."
-TURNED = "In every layer and head."
-OUTPUTS = {
-    "next token": view.NEXT_TOKENS,
-    "masked token": view.Rows(
-        "would now fill in another token",
-        "Every row would still fill in the same token.",
-        "Each row of the encoder with the most probable token of its place before and after.",
-    ),
-    "token class": view.Rows(
-        "would now have another label",
-        "Every row still has the same label.",
-        "Each row of the encoder with its most probable label before and after.",
-    ),
-}
-
 
 def choices(shown: Shown, kind: KindName) -> None:
     """What is shown of which kind of attention and which layer, of weights of which head."""
     with st.container(horizontal=True, key="choices", vertical_alignment="bottom"):
         if changes_cells(shown, kind):
-            names = {"masks": "Masks", "weights": "Weights"}
-            controls.buttons("Shown", names, "mask_view", key="masks_view", hidden=True)
+            controls.buttons(words.SHOWN, words.VIEWS, "mask_view", key="masks_view", hidden=True)
         kinds = {each: KINDS[each].label for each in attention_kinds(shown.trace)}
-        controls.buttons("Kind", kinds, "mask_kind", key="masks_kind", value=kind, hidden=True)
+        controls.buttons(words.KIND, kinds, "mask_kind", key="masks_kind", value=kind, hidden=True)
         controls.layer(KINDS[kind].layers(shown.trace.anatomy), page="masks")
         if changes_cells(shown, kind) and FIELDS.now().mask_view == "weights":
             count = shown.trace.anatomy.heads(kind, state.SHARED.now().layer).query
@@ -81,7 +63,7 @@ def recorded(shown: Shown, kind: KindName, place: DeltaGenerator) -> Question:
         fill="",
         rule="",
         name=labels.file_name(shown.summary.name, "masks", kind, str(layer)),
-        caption=shown.caption(f"masks of {KINDS[kind].words}, layer {layer}", rows=KINDS[kind].writes),
+        caption=shown.caption(words.masks_of_layer(KINDS[kind].words, layer), rows=KINDS[kind].writes),
         compared=compared,
     )
     found = rules(shown.trace, kind)
@@ -100,7 +82,7 @@ def recorded(shown: Shown, kind: KindName, place: DeltaGenerator) -> Question:
         view.row_controls(looked, _where(shown, kind, layer, parts))
     with st.container(key="masks_beside_recorded"):
         _rules(found, parts.own.shape[1])
-        text.paragraph(NOT_TOLD)
+        text.paragraph(words.NOT_TOLD)
     return _question(looked, layer)
 
 
@@ -108,9 +90,8 @@ def _where(shown: Shown, kind: KindName, layer: int, parts: MaskParts) -> str:
     """In which layers the changes are made, and where that is another change than in this one."""
     others = turned_otherwise(shown.trace, kind, layer, parts.changes)
     if not others:
-        return TURNED
-    which = f"{'layer' if len(others) == 1 else 'layers'} {listed([str(each) for each in others])}"
-    return f"{TURNED} In {which}, whose own mask is another, a cell among them is turned the other way."
+        return words.TURNED
+    return words.turned_otherwise(listed([str(each) for each in others]), several=len(others) > 1)
 
 
 def _before_and_after(looked: Looked, rule: Rule) -> None:
@@ -128,13 +109,13 @@ def _before_and_after(looked: Looked, rule: Rule) -> None:
             cells=FIELDS.now().mask_cells,
             token=heard_token(),
             notes=(
-                words.BLOCKS_NOTHING if parts.padding.all() else "keys that no query reads are closed",
+                words.BLOCKS_NOTHING if parts.padding.all() else words.UNREAD_KEYS,
                 note,
                 words.BOTH_ALLOW,
                 words.TO_THE_SOFTMAX,
             ),
-            parts=("Keys", title),
-            reasons=("padding" if padded else "the mask for all queries", reason),
+            parts=(words.KEYS, title),
+            reasons=(words.BY_PADDING if padded else words.BY_ALL, reason),
             caption=looked.caption,
             name=looked.name,
         ),
@@ -146,42 +127,39 @@ def _before_and_after(looked: Looked, rule: Rule) -> None:
 def _of_a_query(rule: Rule, *, closes: bool) -> tuple[str, str, str]:
     """What the mask that differs from query to query is called, what it closes, and by what a cell is closed."""
     if not closes:
-        return "Per query", words.BLOCKS_NOTHING, ""
+        return words.PER_QUERY, words.BLOCKS_NOTHING, ""
     if not rule.named:
-        return "Per query", "by a rule that has no name here", "the mask of this query"
+        return words.PER_QUERY, words.NO_NAME, words.BY_QUERY
     if rule.window is not None:
-        side = "to each side" if rule.both else "up to its own"
-        return "Window", f"{rule.window} keys {side} are open", "the window"
+        return words.WINDOW, words.window(rule.window, rule.both), words.BY_WINDOW
     if rule.first:
-        return "Prefix", f"later keys are closed, except for the first {rule.first}", "causality"
-    return "Causal", words.LATER_KEYS, "causality"
+        return words.PREFIX, words.prefix(rule.first), words.BY_CAUSALITY
+    return words.CAUSAL, words.LATER_KEYS, words.BY_CAUSALITY
 
 
 def _effect(looked: Looked, compared: Compared) -> None:
     """What the change of masks did to what the model gives."""
     anatomy, ckpt = compared.before.trace.anatomy, compared.ckpt
     if "logits" not in compared.after.trace:
-        text.paragraph("This model gives no logits: the weights show what the change does.")
+        text.paragraph(words.GIVES_NO_LOGITS)
         return
-    if anatomy.output not in OUTPUTS:
+    if anatomy.output not in words.OUTPUTS:
         effects = row_effects(compared.before.trace, compared.after.trace, anatomy.labels)
         text.paragraph(_of_label(effects[0].before, effects[0].after, effects[0].change, scored=anatomy.scoring))
         return
     codec = ckpt.codec("target" if anatomy.has_decoder else "source")
     names = anatomy.labels if anatomy.output == "token class" else codec.names
     effects = row_effects(compared.before.trace, compared.after.trace, names)
-    rows = OUTPUTS[anatomy.output]
+    rows = words.OUTPUTS[anatomy.output]
     text.paragraph(view.effect_in_words(effects, rows))
     view.effect_button(looked, effects, rows)
 
 
 def _of_label(before: str, after: str, change: float, *, scored: str) -> str:
-    moved = f"The largest change of a logit is {labels.number(change)}."
+    moved = words.largest_change(labels.number(change))
     if scored == "number":
         return moved
-    if before == after:
-        return f"{moved} “{labels.visible(after)}” still has the largest."
-    return f"{moved} “{labels.visible(after)}” now has the largest, instead of “{labels.visible(before)}”."
+    return f"{moved} {words.largest_label(labels.visible(before), labels.visible(after))}"
 
 
 def _rules(found: dict[Rule, list[int]], keys: int) -> None:
@@ -192,14 +170,9 @@ def _rules(found: dict[Rule, list[int]], keys: int) -> None:
 def _question(looked: Looked, layer: int) -> Question:
     row, parts = looked.query, looked.parts
     open_, keys = int(parts.changed[row].sum()), parts.changed.shape[1]
-    answer = f"All {keys} keys" if open_ == keys else f"{open_ or 'None'} of {keys} keys"
-    turned = {
-        "closed": int((parts.own[row] & ~parts.changed[row]).sum()),
-        "opened": int((~parts.own[row] & parts.changed[row]).sum()),
-    }
-    yours = " and ".join(f"{count} {what}" for what, count in turned.items() if count)
-    yours = f", {yours} by your change" if yours else ""
-    return Question(f"What may query {row} read in layer {layer}?", f"{answer}{yours}.")
+    closed = int((parts.own[row] & ~parts.changed[row]).sum())
+    opened = int((~parts.own[row] & parts.changed[row]).sum())
+    return Question(words.asks_in_layer(row, layer), words.may_read_after(open_, keys, closed=closed, opened=opened))
 
 
 def _drawn_alone(shown: Shown, kind: KindName, layer: int) -> Question:
@@ -211,28 +184,28 @@ def _drawn_alone(shown: Shown, kind: KindName, layer: int) -> Question:
             links.to("One weight", words.ASKS, kind=kind)
     with st.container(key="masks_beside_recorded"):
         _rules(rules(shown.trace, kind), picture.mask.shape[1])
-        text.paragraph(TOO_LONG)
+        text.paragraph(words.too_long(FUSED_FROM))
     row = min(int(state.selection()[KINDS[kind].queries.field]), len(picture.mask) - 1)
     open_, keys = int(picture.mask[row].sum()), picture.mask.shape[1]
-    answer = f"All {keys} keys." if open_ == keys else f"{open_ or 'None'} of {keys} keys."
-    return Question(f"What may query {row} read in layer {layer}?", answer)
+    return Question(words.asks_in_layer(row, layer), words.may_read_after(open_, keys))
 
 
 def _picture(shown: Shown, kind: KindName, layer: int) -> Picture:
     """The weights that the mask leaves equal scores: hatched is closed."""
     mask = recorded_mask(shown.trace, KINDS[kind].site(layer))
+    said = words.mask_of_layer(KINDS[kind].words, layer)
     base = maps.picture(shown, {**state.selection(), "kind": kind, "layer": layer, "heads": "mean", "options": ()})
     return replace(
         base,
         values=even_weights(mask, "zero-rows"),
         mask=mask,
         writes=None,
-        title=f"Mask of {KINDS[kind].words}, layer {layer}",
-        caption=shown.caption(f"mask of {KINDS[kind].words}, layer {layer}", rows=KINDS[kind].writes),
+        title=capitalised(said),
+        caption=shown.caption(said, rows=KINDS[kind].writes),
         name=f"{base.name}-mask",
         scale="derived",
-        unit="weight of equal scores, derived",
-        quantity="weight of equal scores",
+        unit=words.EQUAL_SCORES_UNIT,
+        quantity=words.EQUAL_SCORES,
         fill="",
         remarks=(),
     )

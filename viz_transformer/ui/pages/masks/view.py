@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -32,26 +32,10 @@ from viz_transformer.ui.frame.maps import Picture
 from viz_transformer.ui.pages.masks import words
 from viz_transformer.ui.pages.masks.explained import leads
 from viz_transformer.ui.pages.masks.fields import FIELDS, MOST_CELLS, cells
-from viz_transformer.ui.pages.masks.masks_source import FILL_NAMES, Compared, Looked
+from viz_transformer.ui.pages.masks.masks_source import Compared, Looked
 from viz_transformer.ui.session import state
 
 _WHEN = ("before", "after")
-
-
-@dataclass(frozen=True)
-class Rows:
-    """What is said of rows with logits: that another or the same is the most probable, and what their table has."""
-
-    other: str
-    same: str
-    table: str
-
-
-NEXT_TOKENS = Rows(
-    "would now write another token",
-    "Every row still writes the same token.",
-    "Each row of the decoder with its most probable next token before and after.",
-)
 
 
 def before_and_after(looked: Looked, own: str = "") -> None:
@@ -86,10 +70,10 @@ def before_and_after(looked: Looked, own: str = "") -> None:
 def in_words(kind: KindName) -> str:
     """What a projector's caption says: the kind, layer, heads and row of this page."""
     chosen = state.SHARED.now()
-    which = chosen.heads if isinstance(chosen.heads, str) else f"head {', '.join(map(str, chosen.heads))}"
+    which = chosen.heads if isinstance(chosen.heads, str) else words.heads(chosen.heads)
     queries = KINDS[kind].queries
     row = state.selection()[queries.field]
-    return f"masks of {KINDS[kind].words}, layer {chosen.layer}, {which}, {queries.name} position {row}"
+    return words.scene(KINDS[kind].words, chosen.layer, which, queries.name, row)
 
 
 def row_controls(looked: Looked, where: str = words.EVERYWHERE) -> None:
@@ -99,14 +83,14 @@ def row_controls(looked: Looked, where: str = words.EVERYWHERE) -> None:
     is_closed = word in FIELDS.now().mask_cells
     with st.container(horizontal=True, vertical_alignment="center", key="masks_beside_tools"):
         st.button(
-            f"{'Open' if is_closed else 'Close'} {text.literal(looked.token(looked.query))} for all keys",
+            words.turn_row(text.literal(looked.token(looked.query)), is_closed),
             on_click=_close_row,
             args=(word, not is_closed),
             key="masks_row",
         )
         undo = {"mask_cells": ()}
         changed = bool(FIELDS.now().mask_cells)
-        st.button("Undo all changes", on_click=state.select, kwargs=undo, disabled=not changed, key="masks_undo")
+        st.button(words.UNDO, on_click=state.select, kwargs=undo, disabled=not changed, key="masks_undo")
         text.paragraph(changes_in_words(looked, where))
 
 
@@ -116,21 +100,14 @@ def changes_in_words(looked: Looked, where: str) -> str:
     said = []
     for change in parts.changes[:4]:
         if change.key is None:
-            said.append(f"query {change.query} may read nothing")
+            said.append(words.reads_nothing(change.query))
         else:
-            may = "may" if parts.changed[change.query, change.key] else "may not"
-            said.append(f"query {change.query} {may} read key {change.key}")
+            said.append(words.reads(change.query, change.key, bool(parts.changed[change.query, change.key])))
     if len(parts.changes) > 4:
-        said.append(f"{len(parts.changes) - 4} more")
-    sentence = f"Changed: {'; '.join(said)}. {where}" if said else words.NOTHING_CHANGED
+        said.append(words.more(len(parts.changes) - 4))
+    sentence = words.changed(said, where) if said else words.NOTHING_CHANGED
     if parts.closed_rows:
-        rows = ", ".join(map(str, parts.closed_rows[:6])) + (", ..." if len(parts.closed_rows) > 6 else "")
-        plural = len(parts.closed_rows) > 1
-        made = _closed_rows_are(looked)
-        weights = (
-            "" if made is None else f": {'their weights are' if plural else 'its weights are'} {words.BECOMES[made]}"
-        )
-        sentence += f" {'Queries' if plural else 'Query'} {rows} may see nothing{weights}."
+        sentence += f" {words.closed_rows(parts.closed_rows, 6, _closed_rows_are(looked))}"
     return sentence
 
 
@@ -183,9 +160,11 @@ def weights_beside(looked: Looked, other: Looked) -> None:
         except ValueError as error:
             raise ValueError(f"{name} cannot be shown so: {error}") from None
         if each.compared.own:
-            shown.append([replace(after, title=f"{name}: the model’s own masks")])
+            shown.append([replace(after, title=words.own_masks(name))])
         else:
-            shown.append([replace(p, title=f"{name}: {when}") for p, when in ((before, "before"), (after, "after"))])
+            shown.append(
+                [replace(p, title=words.of_one(name, when)) for p, when in zip((before, after), _WHEN, strict=True)]
+            )
     columns = iter(st.columns(sum(map(len, shown)), gap="small"))
     for drawn, own in zip(shown, ("", "_b"), strict=True):
         _put([next(columns) for _ in drawn], drawn, looked, own)
@@ -205,8 +184,7 @@ def _pictures_of(looked: Looked, compared: Compared) -> tuple[Picture, Picture]:
     chosen = state.selection()
     if chosen["heads"] == "rollout":
         raise ValueError(words.NO_ROLLOUT)
-    after = "After: nothing is changed yet" if compared.own else "After: the chosen masks"
-    titles = ("Before: the model's own masks", after)
+    titles = (words.BEFORE, words.AFTER_NOTHING if compared.own else words.AFTER)
     made = []
     for shown, title, when in zip((compared.before, compared.after), titles, _WHEN, strict=True):
         picture = maps.picture(shown, {**chosen, "kind": looked.kind, "options": ()})
@@ -216,7 +194,7 @@ def _pictures_of(looked: Looked, compared: Compared) -> tuple[Picture, Picture]:
                 rows=replace(picture.rows, field=looked.rows.field),
                 columns=replace(picture.columns, field=looked.columns.field),
                 title=title,
-                caption=f"{picture.caption}, {when} the change of masks",
+                caption=words.with_change(picture.caption, when),
                 name=f"{picture.name}-{when}",
             )
         )
@@ -239,7 +217,7 @@ def _even_pictures(looked: Looked) -> tuple[Picture, Picture]:
     """Equal scores without and with the mask."""
     mask = looked.parts.changed
     every = np.ones_like(mask)
-    titles = ("Before: equal scores, no mask", f"After: equal scores, masked, {FILL_NAMES[looked.fill]}")
+    titles = (words.BEFORE_EQUAL, words.after_equal(words.FILL_NAMES[looked.fill]))
     made = []
     for allowed, title, when in zip((every, mask), titles, _WHEN, strict=True):
         made.append(
@@ -253,7 +231,7 @@ def _even_pictures(looked: Looked) -> tuple[Picture, Picture]:
                 caption=f"{looked.caption}: {title}",
                 name=f"{looked.name}-{when}",
                 scale="derived",
-                unit="weight of equal scores",
+                unit=words.EQUAL_SCORES,
                 quantity="weight",
                 fill=maps.FILLS.get(looked.fill, ""),
             )
@@ -276,17 +254,17 @@ def effect(looked: Looked) -> None:
     effect_button(looked, effects)
 
 
-def effect_button(looked: Looked, effects: Sequence[RowEffect], rows: Rows = NEXT_TOKENS) -> None:
+def effect_button(looked: Looked, effects: Sequence[RowEffect], rows: words.Rows = words.NEXT_TOKENS) -> None:
     """The button that opens the table of the rows."""
     pictures.table_button(
         lambda: effect_table(effects),
-        note=f"{looked.caption}. {rows.table}",
+        note=words.table_note(looked.caption, rows),
         name=f"{looked.name}-effect",
         key="masks_effect",
     )
 
 
-def effect_in_words(effects: Sequence[RowEffect], rows: Rows = NEXT_TOKENS) -> str:
+def effect_in_words(effects: Sequence[RowEffect], rows: words.Rows = words.NEXT_TOKENS) -> str:
     """In how many rows the answer differs, and how far the logits moved."""
     lost = [each for each in effects if each.after_probability != each.after_probability]
     others = [each for each in effects if each.differs and each not in lost]
@@ -302,10 +280,8 @@ def effect_in_words(effects: Sequence[RowEffect], rows: Rows = NEXT_TOKENS) -> s
             said.append(words.largest_change(labels.number(most.change), most.position))
     if others:
         first = others[0]
-        said.append(
-            f"{len(others)} of {len(effects)} rows {rows.other}, the first at position"
-            f" {first.position}: “{labels.visible(first.after)}” instead of “{labels.visible(first.before)}”."
-        )
+        after, before = labels.visible(first.after), labels.visible(first.before)
+        said.append(words.others(len(others), len(effects), rows, first.position, after, before))
     elif not lost:
         said.append(rows.same)
     return " ".join(said)
@@ -315,18 +291,19 @@ def effect_table(effects: Sequence[RowEffect]) -> pd.DataFrame:
     """The rows as a table."""
     return pd.DataFrame(
         [
-            {
-                "position": each.position,
-                "reads": labels.visible(each.reads),
-                "before": labels.visible(each.before),
-                "probability before": each.before_probability,
-                "after": labels.visible(each.after),
-                "probability after": each.after_probability,
-                "largest change of a logit": each.change,
-            }
+            (
+                each.position,
+                labels.visible(each.reads),
+                labels.visible(each.before),
+                each.before_probability,
+                labels.visible(each.after),
+                each.after_probability,
+                each.change,
+            )
             for each in effects
-        ]
-    ).set_index("position")
+        ],
+        columns=[*words.EFFECT_COLUMNS],
+    ).set_index(words.EFFECT_COLUMNS[0])
 
 
 # --- fills
@@ -338,7 +315,7 @@ def fills(looked: Looked) -> None:
     n = len(filled[0].weights)
     rows = [
         (
-            FILL_NAMES[each.fill],
+            words.FILL_NAMES[each.fill],
             words.FILL_MEANINGS[each.fill],
             _masked_row_words(each, looked),
             closed_row_words(each, n),
@@ -346,10 +323,10 @@ def fills(looked: Looked) -> None:
         for each in filled
     ]
     text.section(words.FILLS)
-    scores = "with equal scores"
+    scores = words.WITH_EQUAL_SCORES
     if looked.compared is not None:
-        scores = f"layer {state.SHARED.now().layer}, head {_score_head()}, with the scores of this run"
-    text.paragraph(f"{looked.token(looked.query)}, {scores}.")
+        scores = words.with_scores(state.SHARED.now().layer, _score_head())
+    text.paragraph(words.filled(looked.token(looked.query), scores))
     styles = ["vt-own" * (each.fill == looked.fill) for each in filled]
     st.html(text.table(rows, head=words.FILL_TABLE, style="vt-fill-rows", styles=styles))
 
@@ -374,23 +351,24 @@ def _score_head() -> int:
 def _masked_row_words(each: FilledRow, looked: Looked) -> str:
     mask = looked.parts.changed[looked.query]
     if not mask.any():
-        return "every key is closed already"
+        return words.ALL_CLOSED
     if mask.all():
-        return "nothing is closed: the fill does nothing"
+        return words.NONE_CLOSED
     if np.isnan(each.weights).any():
-        return "not a number"
+        return words.NOT_A_NUMBER
     closed = float(each.weights[~mask].max())
     if closed == 0:
-        return f"0 on {int((~mask).sum())} closed keys, sum {numerals.share(float(each.weights.sum(dtype=np.float64)))}"
-    return f"up to {labels.share(closed)} on a closed key"
+        total = numerals.share(float(each.weights.sum(dtype=np.float64)))
+        return words.closed_zero(int((~mask).sum()), total)
+    return words.closed_up_to(labels.share(closed))
 
 
 def closed_row_words(each: FilledRow, keys: int) -> str:
     """What a row becomes that may see nothing."""
     if each.closed_is == "zeros":
-        return "zeros: the head adds nothing here"
-    if each.closed_is == "not a number":
-        return "NaN: not a number, and so is all that reads this row"
+        return words.ZEROS
     if each.closed_is == "even":
-        return f"even: {numerals.share(float(each.closed[0]))} on each of {keys} keys, closed ones too"
-    return f"uneven: {labels.share(float(each.closed.min()))} to {labels.share(float(each.closed.max()))}"
+        return words.even(numerals.share(float(each.closed[0])), keys)
+    if each.closed_is == "uneven":
+        return words.uneven(labels.share(float(each.closed.min())), labels.share(float(each.closed.max())))
+    return words.NAN

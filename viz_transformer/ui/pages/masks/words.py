@@ -1,8 +1,13 @@
-"""What the Masks page says."""
+"""What people read on the Masks page: its labels and sentences, in one place."""
 
 from __future__ import annotations
 
-from viz_transformer.analysis.masks.parts import ClosedIs
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from viz_transformer.analysis.masks.parts import ClosedIs
 
 HOW = (
     "Hatched cells are blocked, coloured ones are allowed: the query of the row may attend to the key of the column."
@@ -25,42 +30,6 @@ BECOMES: dict[ClosedIs, str] = {
     "not a number": "NaN",
 }
 """What a row of weights is that may attend to nothing."""
-ASKS = "Why does this cell have its weight?"
-"""Where the page shows another number, or none."""
-FILL_MEANINGS = {
-    "zero-rows": "closed keys are left out of the softmax; a row without any key is all zeros",
-    "-inf": "closed scores become −inf",
-    "-1e9": "closed scores become −1e9",
-    "-1e10": "closed scores become −1e10",
-    "added-1e9": "−1e9 is added to closed scores, which float32 rounds to multiples of 64 there: small ones are lost",
-}
-RULE_NOTES = {
-    "key": "padded keys are closed",
-    "key-or-query": "closed for padded keys and queries",
-    "key-or-query-swapped-cross": "as key or query; in cross-attention both sides swapped",
-}
-BLOCKS_NOTHING = "blocks nothing here"
-LATER_KEYS = "later keys are closed"
-ALL_OF_THE_SOURCE = "none: all of the source is there"
-BOTH_ALLOW = "allowed where both allow"
-TO_THE_SOFTMAX = "passed to the softmax"
-EVERYWHERE = "In every layer and head: a model makes one mask for each kind of attention."
-NOTHING_CHANGED = "No cell has been changed."
-NO_ROLLOUT = "Rollout joins all layers and is not one head's map: choose a head, the mean or the maximum"
-PLAIN_SIZE = "A plain size has no scores: they are taken as equal, and each of n open keys has weight 1/n."
-OWN_MASKS = "These are the model's own masks: open or close a cell, or choose another fill or padding rule."
-NO_LOGIT_CHANGED = "No logit changed, not by a single bit."
-FILL_TABLE = ("fill", "what is done", "this row, with its mask", "the same row with every key closed")
-FILLS = "What the fill makes of a row"
-NO_LOGITS = "A plain size has no logits to watch: choose Texts to see who reads the future."
-COMPUTE = "Compute it"
-HATCHED = "Hatched: a later token, which a decoder must not read. A hatched cell with colour is a leak."
-HOW_FOUND = "How it was found"
-PADDING_NOT_SWAPPED = "Padding is neither swapped nor watched."
-OTHERS_DEPEND = (
-    "The check when the model was loaded, which also writes padding into the text, found rows that depend on later"
-    " tokens: on this text they do not."
-)
 
 
 def convention(closed: ClosedIs | None) -> str:
@@ -72,16 +41,417 @@ def convention(closed: ClosedIs | None) -> str:
     return f"{said} in this model, with its own mask fill, it is {BECOMES[closed]}; other programs make it {others}."
 
 
-def takes(trials: int, length: int) -> str:
-    """How long the influence matrix takes."""
-    return f"This takes {trials:,} passes over {length} tokens: a few seconds."
+# In the address
+CHANGED_CELLS = "at most {} cells such as d3.5, or rows such as d3, with commas between them"
+
+# What is shown, and of what
+SHOWN, VIEWS = "Shown", {"masks": "Masks", "weights": "Weights"}
+KIND = "Kind"
+PADDING = "Padding"
+RULES = {
+    "key": "key only",
+    "key-or-query": "key or query",
+    "key-or-query-swapped-cross": "key or query, swapped",
+}
+MASKS_OF, TEXTS_OR_SIZE = "Masks of", {"texts": "Texts", "size": "Plain size"}
+FILL = "Fill of closed cells"
+FILL_NAMES = {
+    "zero-rows": "zeros",
+    "-inf": "−inf",
+    "-1e9": "−1e9",
+    "-1e10": "−1e10",
+    "added-1e9": "−1e9 added",
+}
+OTHER_TEXTS = "Other texts of the batch, one on each line"
+TEXT_SHOWN = "Text shown"
+TOKENS, OF_THEM_PADDING = "Tokens", "of them padding, at the end"
+PAD = "pad"
+QUERIES = "queries"
+RUNNING_BATCH = "Running the texts of the batch ..."
+RUNNING_MODEL = "Running the model with these masks ..."
+RUNNING_B = "Running B with these masks ..."
+OF_RECORDING = "It cannot be run again with another mask."
+ITS_MASKS = "its masks"
+MASKS_OF_A = "These are the masks of A."
+INFLUENCE_OF_A = "Influence and fills are those of A."
+DIFFERENCE = "The two maps are A − B on one scale. Masks, fills, influence and the rows written are A’s."
 
 
-def largest_change(change: str, position: int) -> str:
-    """How far the logits moved."""
-    return f"The largest change of a logit is {change}, at position {position}."
+def own(name: str) -> str:
+    """The option that is the model's own."""
+    return f"{name} (own)"
+
+
+def numbered(index: int, text: str) -> str:
+    """A text of the batch by its number."""
+    return f"{index}  {text}"
+
+
+def no_such_kind(kind: str, model: str, instead: str) -> str:
+    return f"There is no {kind} attention in {model}, so {instead} attention is shown."
+
+
+def no_such_rule(model: str) -> str:
+    return f"{model} cannot mask padding by that rule: its own is shown."
+
+
+def no_padding_token(model: str) -> str:
+    return (
+        f"{model} has no padding token: texts of different lengths cannot form one batch, and nothing is closed by"
+        " padding. This text is alone."
+    )
+
+
+def too_many_texts(most: int) -> str:
+    return f"A batch has at most {most} other texts here: the first {most} lines are read."
+
+
+def outside(cells: Sequence[str], text: str) -> str:
+    """The changed cells that this text's masks do not have."""
+    return f"The changed cells {', '.join(cells)} lie outside the masks of “{text}” and change nothing here."
+
+
+def of_run(letter: str, model: str, run: str) -> str:
+    return f"{letter}: {model}, {run}"
+
+
+def query(row: int) -> str:
+    return f"query {row}"
+
+
+def query_reads(row: int, token: str) -> str:
+    return f"query {row} “{token}”"
+
+
+def masks_of(kind: str) -> str:
+    return f"masks of {kind}"
+
+
+def mask_of_layer(kind: str, layer: int) -> str:
+    return f"mask of {kind}, layer {layer}"
+
+
+def masks_of_layer(kind: str, layer: int) -> str:
+    return f"masks of {kind}, layer {layer}"
+
+
+def masks_of_size(kind: str, tokens: int, padding: int) -> str:
+    return f"masks of {kind} for {tokens} tokens, {padding} of them padding"
+
+
+def scene(kind: str, layer: int, heads: str, side: str, row: int) -> str:
+    """What a projector's caption says."""
+    return f"masks of {kind}, layer {layer}, {heads}, {side} position {row}"
+
+
+def heads(chosen: Sequence[int]) -> str:
+    return f"head {', '.join(map(str, chosen))}"
+
+
+# The question
+
+
+def asks(query: str) -> str:
+    return f"What may {query} read?"
+
+
+def asks_in_layer(row: int, layer: int) -> str:
+    return f"What may query {row} read in layer {layer}?"
+
+
+def may_read(open_: int, keys: int, *, later: int, padded: int, yours: int) -> str:
+    """How many keys are open to a query, and by what the others are closed."""
+    reasons = (
+        (later, "because they come later" if later > 1 else "because it comes later"),
+        (padded, "by padding"),
+        (yours, "by your change"),
+    )
+    why = [f"{count} {'is' if count == 1 else 'are'} closed {reason}" for count, reason in reasons if count]
+    return f"{_open(open_, keys)}{': ' if why else ''}{', '.join(why)}."
+
+
+def may_read_after(open_: int, keys: int, *, closed: int = 0, opened: int = 0) -> str:
+    """The same where what makes the mask is not known, with how many keys were closed and opened by hand."""
+    turned = " and ".join(f"{count} {what}" for count, what in ((closed, "closed"), (opened, "opened")) if count)
+    return f"{_open(open_, keys)}{f', {turned} by your change' if turned else ''}."
+
+
+def _open(open_: int, keys: int) -> str:
+    return f"All {keys} keys" if open_ == keys else f"{open_ or 'None'} of {keys} keys"
+
+
+# The masks
+BLOCKS_NOTHING = "blocks nothing here"
+RULE_NOTES = {
+    "key": "padded keys are closed",
+    "key-or-query": "closed for padded keys and queries",
+    "key-or-query-swapped-cross": "as key or query; in cross-attention both sides swapped",
+}
+LATER_KEYS = "later keys are closed"
+ALL_OF_THE_SOURCE = "none: all of the source is there"
+BOTH_ALLOW = "allowed where both allow"
+TO_THE_SOFTMAX = "passed to the softmax"
+
+# Changes of them
+EVERYWHERE = "In every layer and head: a model makes one mask for each kind of attention."
+NOTHING_CHANGED = "No cell has been changed."
+UNDO = "Undo all changes"
+
+
+def turn_row(query: str, is_closed: bool) -> str:
+    return f"{'Open' if is_closed else 'Close'} {query} for all keys"
+
+
+def reads_nothing(query: int) -> str:
+    return f"query {query} may read nothing"
+
+
+def reads(query: int, key: int, may: bool) -> str:
+    return f"query {query} {'may' if may else 'may not'} read key {key}"
+
+
+def more(count: int) -> str:
+    return f"{count} more"
+
+
+def changed(changes: Sequence[str], where: str) -> str:
+    return f"Changed: {'; '.join(changes)}. {where}"
+
+
+def closed_rows(rows: Sequence[int], most: int, closed: ClosedIs | None) -> str:
+    """The first queries that may see nothing, `most` at most, and what their weights are, if that is known."""
+    several = len(rows) > 1
+    which = ", ".join(map(str, rows[:most])) + (", ..." if len(rows) > most else "")
+    weights = "" if closed is None else f": {'their' if several else 'its'} weights are {BECOMES[closed]}"
+    return f"{'Queries' if several else 'Query'} {which} may see nothing{weights}."
+
+
+# Weights before and after
+ASKS = "Why does this cell have its weight?"
+"""Where the page shows another number, or none."""
+ASKS_HERE = "Why this weight?"
+WHAT_ELSE = "What else could it have written?"
+NO_ROLLOUT = "Rollout joins all layers and is not one head's map: choose a head, the mean or the maximum"
+BEFORE = "Before: the model's own masks"
+AFTER, AFTER_NOTHING = "After: the chosen masks", "After: nothing is changed yet"
+BEFORE_EQUAL = "Before: equal scores, no mask"
+EQUAL_SCORES = "weight of equal scores"
+EQUAL_SCORES_UNIT = "weight of equal scores, derived"
+
+
+def after_equal(fill: str) -> str:
+    return f"After: equal scores, masked, {fill}"
+
+
+def own_masks(letter: str) -> str:
+    return f"{letter}: the model’s own masks"
+
+
+def of_one(letter: str, when: str) -> str:
+    """ "A: before"."""
+    return f"{letter}: {when}"
+
+
+def with_change(caption: str, when: str) -> str:
+    return f"{caption}, {when} the change of masks"
+
+
+# What the change does
+PLAIN_SIZE = "A plain size has no scores: they are taken as equal, and each of n open keys has weight 1/n."
+OWN_MASKS = "These are the model's own masks: open or close a cell, or choose another fill or padding rule."
+NO_LOGIT_CHANGED = "No logit changed, not by a single bit."
+EFFECT_COLUMNS = (
+    "position",
+    "reads",
+    "before",
+    "probability before",
+    "after",
+    "probability after",
+    "largest change of a logit",
+)
+
+
+@dataclass(frozen=True)
+class Rows:
+    """What is said of rows with logits: that another or the same is the most probable, and what their table has."""
+
+    other: str
+    same: str
+    table: str
+
+
+NEXT_TOKENS = Rows(
+    "would now write another token",
+    "Every row still writes the same token.",
+    "Each row of the decoder with its most probable next token before and after.",
+)
+OUTPUTS = {
+    "next token": NEXT_TOKENS,
+    "masked token": Rows(
+        "would now fill in another token",
+        "Every row would still fill in the same token.",
+        "Each row of the encoder with the most probable token of its place before and after.",
+    ),
+    "token class": Rows(
+        "would now have another label",
+        "Every row still has the same label.",
+        "Each row of the encoder with its most probable label before and after.",
+    ),
+}
+"""By what a model gives for each token."""
+
+
+def largest_change(change: str, position: int | None = None) -> str:
+    """How far the logits moved, and where; no position: of a model that gives one answer for the whole text."""
+    where = "" if position is None else f", at position {position}"
+    return f"The largest change of a logit is {change}{where}."
 
 
 def lost(rows: int, of: int) -> str:
     """In how many rows the logits are no numbers any more."""
     return f"In {rows} of {of} rows the logits are no longer numbers: NaN spreads from a row to all that read it."
+
+
+def others(count: int, of: int, rows: Rows, position: int, after: str, before: str) -> str:
+    """In how many rows another token or label is now the most probable, and the first of them."""
+    return f"{count} of {of} rows {rows.other}, the first at position {position}: “{after}” instead of “{before}”."
+
+
+def largest_label(before: str, after: str) -> str:
+    """Which label of the whole text has the largest logit."""
+    if before == after:
+        return f"“{after}” still has the largest."
+    return f"“{after}” now has the largest, instead of “{before}”."
+
+
+def table_note(caption: str, rows: Rows) -> str:
+    return f"{caption}. {rows.table}"
+
+
+# Influence
+INFLUENCE = "Influence: which token moves which logits"
+NO_LOGITS = "A plain size has no logits to watch: choose Texts to see who reads the future."
+SWAP, SIDES = "Swapped are", {"target": "target tokens", "source": "source tokens"}
+COMPUTE = "Compute it"
+INFLUENCE_TITLE = "Influence on the logits"
+LOGITS_AT, SWAPPED_TOKEN, POSITION = "logits at", "swapped token", "position"
+LARGEST_CHANGE, CHANGE_OF_A_LOGIT = "largest change", "largest change of a logit"
+A_LATER_TOKEN = "a later token"
+HATCHED = "Hatched: a later token, which a decoder must not read. A hatched cell with colour is a leak."
+HOW_FOUND = "How it was found"
+PADDING_NOT_SWAPPED = "Padding is neither swapped nor watched."
+OTHERS_DEPEND = (
+    "The check when the model was loaded, which also writes padding into the text, found rows that depend on later"
+    " tokens: on this text they do not."
+)
+SWAPPED, EACH_FOR, PASSES, LARGEST_LOGIT = "swapped", "each for", "passes", "largest logit"
+
+
+def running(trials: int) -> str:
+    return f"Running {trials:,} texts with one token swapped ..."
+
+
+def takes(trials: int, length: int) -> str:
+    """How long the influence matrix takes."""
+    return f"This takes {trials:,} passes over {length} tokens: a few seconds."
+
+
+def influence_note(caption: str, quantity: str) -> str:
+    return f"{caption}. A number is the {quantity}; 0 is exact: not one bit changed."
+
+
+def influence_of(side: str) -> str:
+    return f"largest change of a logit when a {side} token is swapped"
+
+
+def swapped_side(side: str) -> str:
+    return f"swapped token, {side}"
+
+
+def positions(swapped: int, of: int, side: str) -> str:
+    if swapped == of:
+        return f"all {of} {side} tokens"
+    return f"{swapped} of {of} {side} tokens, evenly spaced"
+
+
+def drawn(others: int) -> str:
+    return f"{others} other tokens, drawn once from the vocabulary"
+
+
+def token_for(position: int) -> str:
+    return f"token {position} for"
+
+
+def named(tokens: Sequence[str]) -> str:
+    return ", ".join(f"“{token}”" for token in tokens)
+
+
+# Fills
+FILLS = "What the fill makes of a row"
+FILL_TABLE = ("fill", "what is done", "this row, with its mask", "the same row with every key closed")
+FILL_MEANINGS = {
+    "zero-rows": "closed keys are left out of the softmax; a row without any key is all zeros",
+    "-inf": "closed scores become −inf",
+    "-1e9": "closed scores become −1e9",
+    "-1e10": "closed scores become −1e10",
+    "added-1e9": "−1e9 is added to closed scores, which float32 rounds to multiples of 64 there: small ones are lost",
+}
+WITH_EQUAL_SCORES = "with equal scores"
+ALL_CLOSED = "every key is closed already"
+NONE_CLOSED = "nothing is closed: the fill does nothing"
+NOT_A_NUMBER = "not a number"
+ZEROS = "zeros: the head adds nothing here"
+NAN = "NaN: not a number, and so is all that reads this row"
+
+
+def with_scores(layer: int, head: int) -> str:
+    return f"layer {layer}, head {head}, with the scores of this run"
+
+
+def filled(query: str, scores: str) -> str:
+    return f"{query}, {scores}."
+
+
+def closed_zero(closed: int, total: str) -> str:
+    return f"0 on {closed} closed keys, sum {total}"
+
+
+def closed_up_to(weight: str) -> str:
+    return f"up to {weight} on a closed key"
+
+
+def even(weight: str, keys: int) -> str:
+    return f"even: {weight} on each of {keys} keys, closed ones too"
+
+
+def uneven(least: str, most: str) -> str:
+    return f"uneven: {least} to {most}"
+
+
+# Masks that a run recorded
+NOT_TOLD = "This model does not tell how it masks: these are the masks of its run, of which cells can be changed."
+TURNED = "In every layer and head."
+UNREAD_KEYS = "keys that no query reads are closed"
+KEYS, PER_QUERY, WINDOW, PREFIX, CAUSAL = "Keys", "Per query", "Window", "Prefix", "Causal"
+BY_PADDING, BY_ALL, BY_QUERY = "padding", "the mask for all queries", "the mask of this query"
+BY_WINDOW, BY_CAUSALITY = "the window", "causality"
+NO_NAME = "by a rule that has no name here"
+GIVES_NO_LOGITS = "This model gives no logits: the weights show what the change does."
+
+
+def too_long(fewer_than: int) -> str:
+    return f"Cells are changed of texts of fewer than {fewer_than} tokens: shorten it to open or close one."
+
+
+def turned_otherwise(layers: str, several: bool) -> str:
+    """The layers in which a changed cell is not as it is in the layer shown."""
+    which = f"{'layers' if several else 'layer'} {layers}"
+    return f"{TURNED} In {which}, whose own mask is another, a cell among them is turned the other way."
+
+
+def window(keys: int, both: bool) -> str:
+    return f"{keys} keys {'to each side' if both else 'up to its own'} are open"
+
+
+def prefix(first: int) -> str:
+    return f"later keys are closed, except for the first {first}"
