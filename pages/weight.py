@@ -8,6 +8,7 @@ import streamlit as st
 
 from viz_transformer.model.instrument import NotTold
 from viz_transformer.ui.frame import frame, questions, text, tour
+from viz_transformer.ui.pages.weight import words
 from viz_transformer.ui.session import state
 
 RINGED = (
@@ -15,15 +16,14 @@ RINGED = (
     ".st-key-weight_row >>> .row .stage",
     ".st-key-question",
 )
-OF_RECORDING = "Its queries, keys and values were not recorded, so no weight can be recomputed."
 
 frame.title("One weight")
 asked = questions.place()
 strip = frame.place("strip")
 status = frame.status()
-both = frame.runs(status, recording=OF_RECORDING)
+both = frame.runs(status, recording=words.OF_RECORDING)
 
-from viz_transformer.ui.pages.weight import question, stop, view, weight_difference, words
+from viz_transformer.ui.pages.weight import question, stop, view, weight_difference
 
 
 def show(both: frame.Runs) -> None:
@@ -64,7 +64,7 @@ def show(both: frame.Runs) -> None:
 if both is not None:
     with strip:
         frame.strip(both)
-    with frame.told("the maps and norms that this page computes a weight with"):
+    with frame.told(words.MAPS_AND_NORMS):
         show(both)
     frame.say(status, *state.remarks())
     difference = ("weight_difference",) if both.compared else ()

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 
-from viz_transformer.analysis.weight.weight_numbers import ROUNDING, AxisName
+AxisName = Literal["feature", "dimension", "key"]
+ROUNDING = 2e-6
+"""float32 arithmetic may differ from float64 by this part of the largest number in a line (of 1 if all are smaller)."""
 
 
 @dataclass(frozen=True)

@@ -5,11 +5,14 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from string import Template
+from typing import TYPE_CHECKING
 
 from viz_transformer.analysis.weight.told import Told, by_axis
-from viz_transformer.analysis.weight.weight_numbers import Cell
 from viz_transformer.model.config import ModelConfig
 from viz_transformer.model.kinds import KINDS, Side
+
+if TYPE_CHECKING:
+    from viz_transformer.analysis.weight.weight_numbers import Cell
 
 PRODUCTS = Told(
     """

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
 from viz_transformer.analysis.attention.maps import layer_count, sides
+from viz_transformer.analysis.weight.told import ROUNDING, AxisName
 from viz_transformer.model.config import ModelConfig
 from viz_transformer.model.kinds import KINDS, KindName, StackName
 from viz_transformer.model.transformer import Stack, Transformer
@@ -17,10 +17,6 @@ from viz_transformer.running.record import Trace
 
 Floats = NDArray[np.float64]
 Parameters = Mapping[str, Floats]
-AxisName = Literal["feature", "dimension", "key"]
-
-ROUNDING = 2e-6
-"""float32 arithmetic may differ from float64 by this part of the largest number in a line (of 1 if all are smaller)."""
 
 
 @dataclass(frozen=True, kw_only=True)

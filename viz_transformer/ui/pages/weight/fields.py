@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from viz_transformer.analysis.weight import LINES
+from viz_transformer.ui.pages.weight import words
 from viz_transformer.ui.session import state
 from viz_transformer.ui.session.declaring import declared, one_of
 
@@ -15,7 +16,7 @@ BESIDE = ("weights", "out")
 class Weight:
     """weight_line: which line of a weight's ladder is active; weight_beside: what is set beside torch's attention."""
 
-    weight_line: str = declared("products", one_of(LINES, "the name of a line of the ladder"))
+    weight_line: str = declared("products", one_of(LINES, words.A_LINE))
     weight_beside: str = declared("weights", one_of(BESIDE))
 
 

@@ -8,6 +8,7 @@ from viz_transformer.analysis.weight.ladder import Ladder
 from viz_transformer.model.kinds import KINDS
 from viz_transformer.numerals import number, percent, scientific, significant
 from viz_transformer.ui.frame.questions import Question, cited
+from viz_transformer.ui.pages.weight import words
 from viz_transformer.ui.session.runs import Shown
 
 LARGEST_POWER = 700.0
@@ -19,29 +20,27 @@ def question(shown: Shown, found: Ladder) -> Question:
     cell, row = found.cell, found.row
     keys = KINDS[cell.kind].keys.of(shown.trace.src_tokens, shown.trace.tgt_tokens)
     key, weight = cited(keys[cell.key]), float(row.weights[cell.key])
-    asks = f"Why does {key} get {percent(weight)} of the weight?"
+    asks = words.asks(key, percent(weight))
     if np.isnan(weight):
-        asks = f"Why is the weight of {key} not a number?"
+        asks = words.asks_not_a_number(key)
         if not row.mask.any():
-            return Question(asks, "Every key is masked: each score is −∞, so the softmax divides 0 by 0.")
-        return Question(asks, "Because a score of the row is not a number, and so is the sum over all keys.")
+            return Question(asks, words.EVERY_KEY_MASKED)
+        return Question(asks, words.SO_IS_THE_SUM)
     if not row.mask[cell.key]:
-        return Question(asks, "Because the mask closes it to this query.")
+        return Question(asks, words.MASKED)
     others = row.mask.copy()
     others[cell.key] = False
     score = float(row.scores[cell.key])
     if not np.isfinite(row.scores[row.mask]).all():
-        return Question(asks, "Because a score of the row is not a number.")
+        return Question(asks, words.A_SCORE_IS_NOT_A_NUMBER)
     if not others.any():
-        return Question(asks, "Because it is the only key that this query may read.")
+        return Question(asks, words.ONLY_KEY)
     best = int(np.where(others, row.scores, -np.inf).argmax())
     gap, other = score - float(row.scores[best]), cited(keys[best])
     if gap == 0:
-        return Question(asks, f"Because its score, {significant(score)}, is exactly that of {other}.")
-    more, who = ("above", "so it") if gap > 0 else ("below", "which")
+        return Question(asks, words.same_score(significant(score), other))
     power, ratio = _power_and_ratio(abs(gap))
-    said = f"Its score, {significant(score)}, is {power} {more} that of {other}, {who} gets"
-    return Question(asks, f"{said} e^{power} = {ratio} times as much.")
+    return Question(asks, words.score_beside(significant(score), other, power, ratio, above=gap > 0))
 
 
 def _power_and_ratio(gap: float) -> tuple[str, str]:

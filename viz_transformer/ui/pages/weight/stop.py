@@ -11,9 +11,8 @@ from viz_transformer.model.kinds import KINDS
 from viz_transformer.numerals import percent, significant
 from viz_transformer.ui.frame.questions import cited
 from viz_transformer.ui.pages.weight.question import question
+from viz_transformer.ui.pages.weight.words import becomes_score, becomes_weight
 from viz_transformer.ui.session.runs import Shown
-
-PRODUCT = "q\N{NO-BREAK SPACE}·\N{NO-BREAK SPACE}k"
 
 
 def words(shown: Shown, found: Ladder) -> tuple[str, ...]:
@@ -27,13 +26,10 @@ def words(shown: Shown, found: Ladder) -> tuple[str, ...]:
     queries, keys = KINDS[cell.kind].sides(shown.trace.src_tokens, shown.trace.tgt_tokens)
     scalars, config = found.lines["divisor"].scalars, shown.trace.config
     root = {"sqrt-head-dim": f" (√{config.head_dim})", "sqrt-d-model": f" (√{config.d_model})"}.get(config.divisor, "")
-    divided = f"divided by {significant(scalars['divisor'])}{root}"
+    divisor = f"{significant(scalars['divisor'])}{root}"
     dot, score = (significant(scalars[name]) for name in ("dot", "s"))
-    added = f", plus {significant(scalars['bias'])} for the distance," if "bias" in scalars else ","
-    open_keys = int(row.mask.sum())
-    which = f"the scores of all {open_keys:,} tokens" if open_keys > 1 else "this one score alone"
+    bias = significant(scalars["bias"]) if "bias" in scalars else None
     return (
-        f"The query of {cited(queries[cell.query])} and the key of {cited(keys[cell.key])} give {PRODUCT} = {dot};"
-        f" {divided}{added} that is a score of {score}.",
-        f"Softmax over {which} turns it into a weight of {percent(weight)}.",
+        becomes_score(cited(queries[cell.query]), cited(keys[cell.key]), dot, divisor, score, bias=bias),
+        becomes_weight(int(row.mask.sum()), percent(weight)),
     )

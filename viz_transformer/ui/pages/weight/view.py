@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import html
+import math
 from collections.abc import Callable
 from typing import Any
 
@@ -86,7 +87,7 @@ def row(shown: Shown, found: Ladder) -> None:
     cell, numbers = found.cell, found.row
     queries, keys = maps.axes(shown, cell.kind)
     written = shown.trace.next_tokens[cell.query] if KINDS[cell.kind].writes else None
-    title = f"{_place(cell)}: query {cell.query} against all keys"
+    title = words.row_title(_place(cell), cell.query)
     caption, name = shown.caption(title, rows=KINDS[cell.kind].writes), labels.file_name(shown.summary.name, title)
     data = row_payload(
         numbers.query,
@@ -118,16 +119,16 @@ def row_table(shown: Shown, found: Ladder) -> pd.DataFrame:
     numbers = found.row
     tokens = [labels.visible(token) for token in keys_of(shown, found.cell)]
     columns = {
-        "token": tokens,
-        "sum of products": numbers.products.sum(axis=1),
-        "score": numbers.scores,
-        "may attend": numbers.mask,
-        "weight": numbers.weights,
+        words.TOKEN: tokens,
+        words.SUM_OF_PRODUCTS: numbers.products.sum(axis=1),
+        words.SCORE: numbers.scores,
+        words.MAY_ATTEND: numbers.mask,
+        words.WEIGHT: numbers.weights,
     }
     if (own := own_weights(shown, found.cell)) is not None:
-        columns["weight in the query's own step"] = own
-    products = {f"q·k, dimension {d}": values for d, values in enumerate(numbers.products.T)}
-    return pd.DataFrame({**columns, **products}, index=pd.RangeIndex(len(tokens), name="key"))
+        columns[words.WEIGHT_IN_OWN_STEP] = own
+    products = {words.product_of(d): values for d, values in enumerate(numbers.products.T)}
+    return pd.DataFrame({**columns, **products}, index=pd.RangeIndex(len(tokens), name=words.KEY))
 
 
 def cell_sentence(shown: Shown, found: Ladder) -> None:
@@ -140,10 +141,10 @@ def cell_sentence(shown: Shown, found: Ladder) -> None:
     recorded = in_words(float(weight)) if 0 < abs(weight) < SMALL else exact
     in_step = None
     if (own := own_weights(shown, cell)) is not None:
-        in_step = "the key was not there yet" if own[cell.key] is None else f"it was {own[cell.key]}"
-    query, key = f"{cell.query} “{query}”", f"{cell.key} “{key}”"
+        in_step = words.NOT_THERE_YET if own[cell.key] is None else words.it_was(str(own[cell.key]))
+    query, key = words.at(cell.query, query), words.at(cell.key, key)
     said = words.cell_sentence(query, key, recorded, masked=not found.row.mask[cell.key], in_own_step=in_step)
-    text.paragraph(said, style="vt-cell", detail="" if recorded == exact else f"exactly {exact}")
+    text.paragraph(said, style="vt-cell", detail="" if recorded == exact else words.exactly(exact))
 
 
 def own_weights(shown: Shown, cell: Cell) -> list[np.float32 | None] | None:
@@ -171,9 +172,11 @@ def verdict(found: Ladder) -> None:
 def ladder(shown: Shown, found: Ladder) -> None:
     """All lines as formulas with their results; a click, or an arrow key, makes another one active."""
     lines = {name: words.line_words(found, shown.trace.config, name) for name in LINES}
-    said = {name: f"${line.formula}$ :gray[{text.literal(line.result)}]" for name, line in lines.items()}
+    said = {
+        name: " ".join((f"${line.formula}$", f":gray[{text.literal(line.result)}]")) for name, line in lines.items()
+    }
     st.radio(
-        "Line",
+        words.LINE,
         [*said],
         format_func=said.__getitem__,
         label_visibility="collapsed",
@@ -193,21 +196,19 @@ def line_panel(shown: Shown, found: Ladder) -> None:
     figure = _picture(shown, found, name)
     asked = None
     if line.vectors:
-        title = f"{_place(found.cell)}, query {found.cell.query}, key {found.cell.key}: {said.title}"
+        title = words.line_title(_cell_words(found.cell), said.title)
         ask = pictures.table_button if figure is None else pictures.table
         asked = ask(
             lambda: line_table(line),
-            note=f"{shown.caption(title, rows=KINDS[found.cell.kind].writes)}. In float64, beside what was recorded"
-            " where it was.",
+            note=words.in_float64(shown.caption(title, rows=KINDS[found.cell.kind].writes)),
             name=labels.file_name(shown.summary.name, title),
             key="weight_picture",
         )
     if figure is not None:
         alt = f"{said.title}: {', '.join(v.name for v in line.vectors)}"
-        of = f"{shown.called}, {shown.words()}, {_place(found.cell)}"
-        at = f"query {found.cell.query}, key {found.cell.key}"
+        caption = words.of_run(shown.called, shown.words(), _cell_words(found.cell))
         rows = shown.whose_rows if KINDS[found.cell.kind].writes else ""
-        frame.chart(figure, key="weight_picture", alt=alt, caption=f"{of}, {at}", rows=rows, on_table=asked, room=250)
+        frame.chart(figure, key="weight_picture", alt=alt, caption=caption, rows=rows, on_table=asked, room=250)
     if line.shapes:
         shapes = [(each.name, each.letters, each.sizes) for each in line.shapes]
         st.html(text.table(shapes, style="vt-definitions vt-mono vt-shapes"))
@@ -221,18 +222,19 @@ def _picture(shown: Shown, found: Ladder, name: str) -> Figure | None:
     """The active line as strips of its vectors, or as bars where its numbers add up or share a row."""
     cell, line = found.cell, found.lines[name]
     look: dict[str, Any] = {"theme": frame.theme(), "type_size": 1.5 if projector.is_on() else 1.0}
-    by_key: dict[str, Any] = {"ticks": keys_of(shown, cell), "picked": cell.key, "title": "by key", **look}
+    by_key: dict[str, Any] = {"ticks": keys_of(shown, cell), "picked": cell.key, "title": words.BY_KEY, **look}
     if name == "products":
         products, running = line.vectors[2].values, line.vectors[3].values
-        hover = [f"dimension {d}\nq × k {significant(value, 6)}" for d, value in enumerate(products.tolist())]
-        title = "bars: products by dimension; line: their sum so far"
-        return bars(products, quantity="q × k", title=title, hover=hover, running=running, **look)
+        hover = [words.product_hover(d, significant(value, 6)) for d, value in enumerate(products.tolist())]
+        return bars(
+            products, quantity=words.PRODUCT_OF_ONE, title=words.PRODUCTS_AND_SUM, hover=hover, running=running, **look
+        )
     if name == "divisor":
-        return bars(line.vectors[-1].values, quantity="score", hover=_hover(shown, found, "score"), **by_key)
+        return bars(line.vectors[-1].values, quantity=words.SCORE, hover=_hover(shown, found, "score"), **by_key)
     if name in ("softmax", "weight"):
         even = found.lines["weight"].scalars["even"] if found.row.mask.any() else None
         hover = _hover(shown, found, "weight")
-        quantity = "weight" if even is None else "weight; dotted: even over the allowed keys"
+        quantity = words.WEIGHT if even is None else words.WEIGHT_AND_EVEN
         return bars(line.vectors[-1].values, quantity=quantity, hover=hover, kind=cell.kind, even=even, **by_key)
     if name in ("mask", "shapes"):
         return None
@@ -242,48 +244,48 @@ def _picture(shown: Shown, found: Ladder, name: str) -> Figure | None:
 def _hover(shown: Shown, found: Ladder, what: str) -> list[str]:
     """Tooltips of the row's keys."""
     softmax = [vector.values for vector in found.lines["softmax"].vectors]
-    names = ("below the largest", "exponential", "weight") if what == "weight" else ()
+    names = words.SOFTMAX_OF_A_KEY if what == "weight" else ()
     said = []
     for key, token in enumerate(keys_of(shown, found.cell)):
-        lines = [f"key {key}: {labels.visible(token)}", f"score {significant(found.row.scores[key], 6)}"]
-        lines += [f"{name} {significant(float(values[key]), 6)}" for name, values in zip(names, softmax, strict=False)]
-        said.append("\n".join(lines if found.row.mask[key] else [*lines, "masked"]))
+        lines = [words.key(key, labels.visible(token)), words.named(words.SCORE, significant(found.row.scores[key], 6))]
+        lines += [
+            words.named(name, significant(float(values[key]), 6)) for name, values in zip(names, softmax, strict=False)
+        ]
+        said.append("\n".join(lines if found.row.mask[key] else [*lines, words.MASKED_KEY]))
     return said
 
 
 def line_table(line: Line) -> pd.DataFrame:
     """All numbers of a line, one to a row: those that were computed, then those that were compared."""
-    rows: list[dict[str, Any]] = []
+    rows: list[tuple[str, str, float, float, float]] = []
     for vector in line.vectors:
         for at, value in np.ndenumerate(vector.values):
-            rows.append({"what": vector.name, "index": ", ".join(map(str, at)), "computed": float(value)})
+            rows.append((vector.name, ", ".join(map(str, at)), float(value), math.nan, math.nan))
     for check in line.checks:
         if check.derived.ndim > 1:
             continue  # whole tensors, which the Tensors page has
         recorded = np.broadcast_to(check.recorded, check.derived.shape)
         for at, value in np.ndenumerate(check.derived):
-            entry = {"what": f"{check.name}, compared", "index": ", ".join(map(str, at)), "computed": float(value)}
-            rows.append({**entry, "recorded": float(recorded[at]), "difference": float(value - recorded[at])})
-    columns = ["what", "index", "computed", "recorded", "difference"]
-    return pd.DataFrame(rows, columns=columns).set_index(["what", "index"])
+            numbers = float(value), float(recorded[at]), float(value - recorded[at])
+            rows.append((words.compared(check.name), ", ".join(map(str, at)), *numbers))
+    return pd.DataFrame(rows, columns=[*words.LINE_COLUMNS]).set_index([*words.LINE_COLUMNS[:2]])
 
 
 def check_table(checks: tuple[Check, ...]) -> None:
     """What was computed beside what was recorded, with the largest difference and the verdict."""
-    head = ("", "computed", "recorded", "difference", "")
-    caption = words.CHECKS_CAPTION
+    head, caption = words.CHECKS_HEAD, words.CHECKS_CAPTION
     st.html(text.table(map(_check_row, checks), head=head, style="vt-facts vt-compared", caption=caption))
 
 
 def _check_row(check: Check) -> tuple[str, ...]:
     if check.derived.ndim:
-        derived = recorded = f"{check.derived.size:,} number{'s' if check.derived.size > 1 else ''}"
+        derived = recorded = words.numbers(check.derived.size)
     else:
         derived, recorded = digits(float(check.derived)), str(np.float32(check.recorded))
     point = html.escape(check.point)
     name = text.Html(f'{html.escape(check.name)}<i title="{point}">{point}</i>')
-    word = "<span class=vt-ok>✓ agrees</span>" if check.agrees else "<span class=vt-bad>✕ differs</span>"
-    return name, derived, recorded, _gap(check.difference), text.Html(word)
+    style, word = ("vt-ok", words.AGREES) if check.agrees else ("vt-bad", words.DIFFERS)
+    return name, derived, recorded, _gap(check.difference), text.Html(f"<span class={style}>{word}</span>")
 
 
 def python_panel(shown: Shown, found: Ladder) -> None:
@@ -303,7 +305,7 @@ def python_panel(shown: Shown, found: Ladder) -> None:
         for what, data, name, kind in files:
             if what == "trace" and not trace.is_kept_whole:
                 continue
-            st.download_button(f"Save the {what}", data, name, kind, key=f"weight_{what}", on_click="ignore")
+            st.download_button(words.save(what), data, name, kind, key=f"weight_{what}", on_click="ignore")
     text.paragraph(_whose_file(ckpt))
     st.code(program, language="python", height=420)
     text.paragraph(words.PRINTS)
@@ -330,42 +332,45 @@ def torch_panel(shown: Shown, found: Ladder) -> None:
     if projector.is_on():
         _largest_beside_torch(torch_table(shown, found, comparison, "weights"))
         return
-    controls.buttons("Compared", words.BESIDE, "weight_beside", key="weight_beside", hidden=True)
+    controls.buttons(words.COMPARED, words.BESIDE, "weight_beside", key="weight_beside", hidden=True)
     if FIELDS.now().weight_beside == "out" and comparison.out is None:
         text.paragraph(words.output_does_not_compare(comparison.out_reason))
         return
     if not found.row.mask.any():
         text.paragraph(words.NOTHING_ALLOWED, tone="warning")
     numbers = torch_table(shown, found, comparison, FIELDS.now().weight_beside)
-    narrow = "masked" in numbers  # so many columns that each needs its width said, or numbers lose their first digits
+    narrow = (
+        words.MASKED_KEY in numbers
+    )  # so many columns that each needs its width said, or numbers lose their first digits
     st.dataframe(
         numbers,
         height="content" if len(numbers) <= MAX_UNSCROLLED_ROWS else 420,
         key="weight_torch_table",
         column_config={
             **dict.fromkeys(
-                ("ours", "torch"), number_column(numbers[["ours", "torch"]], 7, width=106 if narrow else None)
+                (words.OURS, words.THEIRS),
+                number_column(numbers[[words.OURS, words.THEIRS]], 7, width=106 if narrow else None),
             ),
             "_index": st.column_config.NumberColumn(width=40 if narrow else None),
-            "token": st.column_config.TextColumn(width=94 if narrow else None),
-            "masked": st.column_config.CheckboxColumn(width=56),
-            "difference": st.column_config.NumberColumn(format="%.1e", width=74 if narrow else None),
+            words.TOKEN: st.column_config.TextColumn(width=94 if narrow else None),
+            words.MASKED_KEY: st.column_config.CheckboxColumn(width=56),
+            words.DIFFERENCE: st.column_config.NumberColumn(format="%.1e", width=74 if narrow else None),
         },
     )
-    largest = numbers["difference"].abs().max()
+    largest = numbers[words.DIFFERENCE].abs().max()
     if largest == largest:
         text.paragraph(words.table_differs(_gap(largest)))
 
 
 def _largest_beside_torch(numbers: pd.DataFrame) -> None:
     """The largest weights of the row, ours and torch's: what a room reads of the table."""
-    largest = numbers.nlargest(MOST_ON_A_PROJECTOR, "ours").sort_index()
-    columns = (largest[name].tolist() for name in ("token", "ours", "torch", "difference"))
+    largest = numbers.nlargest(MOST_ON_A_PROJECTOR, words.OURS).sort_index()
+    columns = (largest[name].tolist() for name in (words.TOKEN, *words.TORCH_HEAD[1:]))
     rows = [
         (f"{key}: {token}", number(ours, 7), number(theirs, 7), _gap(difference))
         for key, token, ours, theirs, difference in zip(largest.index, *columns, strict=True)
     ]
-    st.html(text.table(rows, head=("key", "ours", "torch", "difference"), style="vt-measured"))
+    st.html(text.table(rows, head=words.TORCH_HEAD, style="vt-measured"))
 
 
 def torch_table(shown: Shown, found: Ladder, comparison: TorchComparison, which: str) -> pd.DataFrame:
@@ -375,11 +380,15 @@ def torch_table(shown: Shown, found: Ladder, comparison: TorchComparison, which:
     assert pair is not None
     at = (cell.query,) if which == "out" else (cell.head, cell.query)
     ours, theirs = pair.ours[at], pair.torch[at]
-    columns: dict[str, Any] = {"ours": ours, "torch": theirs, "difference": ours.astype(np.float64) - theirs}
+    columns: dict[str, Any] = {
+        words.OURS: ours,
+        words.THEIRS: theirs,
+        words.DIFFERENCE: ours.astype(np.float64) - theirs,
+    }
     if which == "weights":
         tokens = [labels.visible(token) for token in keys_of(shown, cell)]
-        columns = {"token": tokens, "masked": ~found.row.mask, **columns}
-    name = "feature" if which == "out" else "key"
+        columns = {words.TOKEN: tokens, words.MASKED_KEY: ~found.row.mask, **columns}
+    name = words.FEATURE if which == "out" else words.KEY
     return pd.DataFrame(columns, index=pd.RangeIndex(len(ours), name=name))
 
 
@@ -389,8 +398,7 @@ def _torch(shown: Shown, kind: KindName, layer: int) -> TorchComparison:
 
 
 def _largest(pair: Pair) -> str:
-    rows = "" if pair.defined.all() else ", where a row may attend to anything"
-    return f"{_gap(pair.largest)}{rows}"
+    return words.largest(_gap(pair.largest), everywhere=bool(pair.defined.all()))
 
 
 def _gap(difference: float) -> str:
@@ -400,4 +408,9 @@ def _gap(difference: float) -> str:
 
 def _place(cell: Cell) -> str:
     """Where in the model, in words."""
-    return f"{cell.stack} layer {cell.layer}, head {cell.head}"
+    return words.place(cell.stack, cell.layer, cell.head)
+
+
+def _cell_words(cell: Cell) -> str:
+    """Which of the head's cells."""
+    return words.cell(_place(cell), cell.query, cell.key)

@@ -17,14 +17,13 @@ from viz_transformer.numerals import significant
 from viz_transformer.sentences import capitalised
 from viz_transformer.ui.components.pictures import Asked
 from viz_transformer.ui.frame import frame, pictures, projector, text
+from viz_transformer.ui.pages.weight import words
 from viz_transformer.ui.session.runs import Shown
-
-WEIGHTS, SCORES = "weight", "score below the row's largest"
 
 
 def two_rows(a: Shown, b: Shown, cell: Cell) -> None:
     """Weights and scores of the row in A and in B and their difference, or one sentence that says why there is none."""
-    text.section("A − B of this row")
+    text.section(words.A_MINUS_B)
     try:
         found = row_difference(a.trace, b.trace, cell)
     except ValueError as error:
@@ -32,28 +31,28 @@ def two_rows(a: Shown, b: Shown, cell: Cell) -> None:
         return
     first, *others = in_words(found, a, b, cell)
     text.paragraph(first)
-    title = f"{cell.site}, head {cell.head}, query {cell.query}"
-    captions = "; ".join(f"{each.name}: {each.caption(title, rows=KINDS[cell.kind].writes)}" for each in (a, b))
+    title = words.row_of(cell.site, cell.head, cell.query)
+    captions = words.both(each.caption(title, rows=KINDS[cell.kind].writes) for each in (a, b))
     asked = pictures.table(
         lambda: difference_table(found, a, b, cell),
-        note=f"{captions}. Scores are taken from the largest open one of their row.",
+        note=words.difference_note(captions),
         name=labels.file_name("a-minus-b", a.summary.name, title),
         key="weight_difference",
     )
-    for column, quantity in zip(st.columns(2, gap="medium"), (WEIGHTS, SCORES), strict=True):
+    for column, quantity in zip(st.columns(2, gap="medium"), (words.WEIGHT, words.BELOW_LARGEST), strict=True):
         with column:
             _chart(found, a, b, cell, quantity, asked)
     text.paragraph(" ".join(others))
 
 
 def _chart(found: RowDifference, a: Shown, b: Shown, cell: Cell, quantity: str, asked: Asked) -> None:
-    first, second = (row.weights if quantity == WEIGHTS else below_largest(row) for row in (found.a, found.b))
+    first, second = (row.weights if quantity == words.WEIGHT else below_largest(row) for row in (found.a, found.b))
     tokens = [keys_of(shown, cell) for shown in (a, b)]
     figure = draw(
         first,
         second,
         quantity=quantity,
-        title="A − B, the same units",
+        title=words.SAME_UNITS,
         ticks=[x if x == y else f"{x}|{y}" for x, y in zip(*tokens, strict=True)],
         hover=_hover(found, tokens, quantity, (first, second)),
         picked=cell.key,
@@ -61,13 +60,13 @@ def _chart(found: RowDifference, a: Shown, b: Shown, cell: Cell, quantity: str, 
         theme=frame.theme(),
         type_size=1.5 if projector.is_on() else 1.0,
     )
-    what = "weights" if quantity == WEIGHTS else "scores"
-    runs = "; ".join(f"{each.name}: {each.called}, {each.words()}" for each in (a, b))
+    what = "weights" if quantity == words.WEIGHT else "scores"
+    runs = words.both(words.run(each.called, each.words()) for each in (a, b))
     frame.chart(
         figure,
         key=f"weight_difference_{what}",
-        alt=f"The {what} of this row in A, in B, and A − B",
-        caption=f"{runs}; {cell.site}, head {cell.head}, query {cell.query}",
+        alt=words.difference_alt(what),
+        caption=words.of_row(runs, words.row_of(cell.site, cell.head, cell.query)),
         on_table=asked,
     )
 
@@ -75,42 +74,33 @@ def _chart(found: RowDifference, a: Shown, b: Shown, cell: Cell, quantity: str, 
 def _hover(found: RowDifference, tokens: Sequence[Sequence[str]], quantity: str, values: tuple[Any, Any]) -> list[str]:
     said = []
     for key, (first, second) in enumerate(zip(*values, strict=True)):
-        words = [labels.visible(side[key]) for side in tokens]
-        lines = [f"key {key}: {words[0] if words[0] == words[1] else ' in A, '.join(words) + ' in B'}"]
+        in_a, in_b = (labels.visible(side[key]) for side in tokens)
+        lines = [words.key(key, in_a if in_a == in_b else words.in_both(in_a, in_b))]
         for name, row, value in (("A", found.a, first), ("B", found.b, second)):
-            masked = "" if row.mask[key] else ", masked"
-            lines.append(f"{quantity} in {name} {significant(float(value), 6)}{masked}")
-        said.append("\n".join([*lines, f"A − B {significant(float(first - second), 6)}"]))
+            lines.append(words.value_in(name, quantity, significant(float(value), 6), masked=not row.mask[key]))
+        lines.append(words.named(words.MINUS, significant(float(first - second), 6)))
+        said.append("\n".join(lines))
     return said
 
 
 def in_words(found: RowDifference, a: Shown, b: Shown, cell: Cell) -> list[str]:
     """The cell in both, how far the rows are apart, and what is not the same in both."""
-    weights = [row.weights[cell.key] for row in (found.a, found.b)]
-    said = [
-        f"Key {cell.key} has the weight {weights[0]!s} in A and {weights[1]!s} in B; A − B is"
-        f" {found.weights[cell.key]!s}."
-    ]
+    in_a, in_b, difference = (str(row[cell.key]) for row in (found.a.weights, found.b.weights, found.weights))
+    said = [words.weights_of_key(cell.key, in_a, in_b, difference)]
     if found.equal:
-        said.append("Both rows of weights are the same, number by number.")
+        said.append(words.SAME_ROWS)
     elif found.total_variation == found.total_variation:
-        said.append(
-            f"Half the sum of all absolute differences, the total variation, is"
-            f" {labels.number(found.total_variation)}: 0 is the same shares, 1 none in common."
-        )
+        said.append(words.total_variation(labels.number(found.total_variation)))
     sides = [KINDS[cell.kind].queries.of(shown.trace.src_tokens, shown.trace.tgt_tokens) for shown in (a, b)]
     queries = [labels.isolated(labels.visible(tokens[cell.query])) for tokens in sides]
     if queries[0] != queries[1]:
-        said.append(f"The query reads “{queries[0]}” in A and “{queries[1]}” in B.")
+        said.append(words.queries_read(*queries))
     others = [str(at) for at, (x, y) in enumerate(zip(keys_of(a, cell), keys_of(b, cell), strict=True)) if x != y]
     if others:
         which = ", ".join(others[:8]) + (", ..." if len(others) > 8 else "")
-        said.append(f"B has other tokens at {'keys' if len(others) > 1 else 'key'} {which}.")
+        said.append(words.other_tokens(which, several=len(others) > 1))
     if a.ckpt.weights_sha256 != b.ckpt.weights_sha256:
-        said.append(
-            f"These are two models: head {cell.head} of one need not have anything to do with head {cell.head} of the"
-            " other."
-        )
+        said.append(words.two_models(cell.head))
     return said
 
 
@@ -118,13 +108,18 @@ def difference_table(found: RowDifference, a: Shown, b: Shown, cell: Cell) -> pd
     """Each key in both runs: token, weight, whether it is masked, and score; a masked key's score is empty, for it is
     not measured from the largest open one."""
     columns: dict[str, Any] = {
-        f"token, {name}": [labels.visible(token) for token in keys_of(shown, cell)]
+        words.of_letter(words.TOKEN, name): [labels.visible(token) for token in keys_of(shown, cell)]
         for name, shown in (("A", a), ("B", b))
     }
-    columns |= {"weight, A": found.a.weights, "weight, B": found.b.weights, "weight, A − B": found.weights}
-    columns |= {"masked, A": ~found.a.mask, "masked, B": ~found.b.mask}
-    columns |= {"score, A": below_largest(found.a), "score, B": below_largest(found.b), "score, A − B": found.scores}
-    return pd.DataFrame(columns, index=pd.RangeIndex(len(found.weights), name="key"))
+    scores = below_largest(found.a), below_largest(found.b), found.scores
+    for name, values in (
+        (words.WEIGHT, (found.a.weights, found.b.weights, found.weights)),
+        (words.MASKED_KEY, (~found.a.mask, ~found.b.mask)),
+        (words.SCORE, scores),
+    ):
+        letters = ("A", "B", words.MINUS)[: len(values)]
+        columns |= {words.of_letter(name, letter): each for letter, each in zip(letters, values, strict=True)}
+    return pd.DataFrame(columns, index=pd.RangeIndex(len(found.weights), name=words.KEY))
 
 
 def keys_of(shown: Shown, cell: Cell) -> tuple[str, ...]:

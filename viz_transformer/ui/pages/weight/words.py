@@ -1,18 +1,21 @@
-"""What the One weight page says, and the ladder in words and formulas: what each line is called, its LaTeX, its result
-in short, and its sentences."""
+"""What people read on the One weight page: its labels and sentences, in one place, and the ladder in words and
+formulas: what each line is called, its LaTeX, its result in short, and its sentences."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
-from viz_transformer.analysis.weight.ladder import Ladder
 from viz_transformer.analysis.weight.told import digits
 from viz_transformer.analysis.weight.told_weight import FILLS
-from viz_transformer.analysis.weight.weight_numbers import Cell, Line
-from viz_transformer.model.config import ModelConfig
 from viz_transformer.numerals import in_words, share, significant
+
+if TYPE_CHECKING:
+    from viz_transformer.analysis.weight.ladder import Ladder
+    from viz_transformer.analysis.weight.weight_numbers import Cell, Line
+    from viz_transformer.model.config import ModelConfig
 
 HOW = (
     "At the top is one query against all keys: click a key, or a token above, and the derivation follows. Below it"
@@ -27,29 +30,12 @@ NOT = (
     " added to all of them changes no weight. Single dimensions of query and key have no meaning of their own, since"
     " a change of basis leaves every score as it is; only W_Q and W_K together, and W_V and W_O together, are fixed."
 )
-NO_FILE = (
-    "A trace holds no parameters. This model has no file of its own (it was made from its name): “Save the model”"
-    " writes its random parameters as one, in float32."
-)
-BESIDE = {"weights": "Weights of the row", "out": "Output of the query"}
-NOT_RECORDED = {
-    "products": "A run does not record the score before it is divided: the next line compares the divided one.",
-    "merge": "A run does not record the merged row: the next line compares what W_O makes of it.",
-}
+A_LINE = "the name of a line of the ladder"
+OF_RECORDING = "Its queries, keys and values were not recorded, so no weight can be recomputed."
+MAPS_AND_NORMS = "the maps and norms that this page computes a weight with"
 DIFFERENCE_IS_OF_THE_ROW = (
     "Below the row of A is A − B; a difference has no derivation of its own, so everything else is of A."
 )
-SCORES_IN_FLOAT64 = "Scores are computed in float64 from the recorded query and keys."
-COPY = "Copy as Python"
-PROGRAM = (
-    "This program reads the saved trace and the model’s parameters and recomputes everything from the two tokens to the"
-    " residual stream, with numpy alone: without this app and without torch. It prints the digits shown below it and"
-    " above."
-)
-PRINTS = "It prints:"
-TORCH = "Compared with nn.MultiheadAttention"
-NOTHING_ALLOWED = "This row may attend to nothing: torch gives NaN there, and this model what its mask fill says."
-CHECKS_CAPTION = "float64 next to the recorded float32"
 
 
 def joined_heads(word: str) -> str:
@@ -62,10 +48,162 @@ def several_heads(first: int) -> str:
     return f"One head at a time has a weight: head {first} is shown."
 
 
+# The question
+EVERY_KEY_MASKED = "Every key is masked: each score is −∞, so the softmax divides 0 by 0."
+SO_IS_THE_SUM = "Because a score of the row is not a number, and so is the sum over all keys."
+A_SCORE_IS_NOT_A_NUMBER = "Because a score of the row is not a number."
+MASKED = "Because the mask closes it to this query."
+ONLY_KEY = "Because it is the only key that this query may read."
+
+
+def asks(key: str, weight: str) -> str:
+    return f"Why does {key} get {weight} of the weight?"
+
+
+def asks_not_a_number(key: str) -> str:
+    return f"Why is the weight of {key} not a number?"
+
+
+def same_score(score: str, other: str) -> str:
+    return f"Because its score, {score}, is exactly that of {other}."
+
+
+def score_beside(score: str, other: str, power: str, ratio: str, *, above: bool) -> str:
+    """Its score beside the largest other one, and the ratio that the softmax makes of their difference."""
+    more, who = ("above", "so it") if above else ("below", "which")
+    return f"Its score, {score}, is {power} {more} that of {other}, {who} gets e^{power} = {ratio} times as much."
+
+
+# The stop of the tour
+Q_TIMES_K = "q\N{NO-BREAK SPACE}·\N{NO-BREAK SPACE}k"
+
+
+def becomes_score(query: str, key: str, dot: str, divisor: str, score: str, *, bias: str | None) -> str:
+    """Product, divisor and score; bias: what is added for the distance, if anything."""
+    added = "" if bias is None else f", plus {bias} for the distance"
+    return (
+        f"The query of {query} and the key of {key} give {Q_TIMES_K} = {dot}; divided by {divisor}{added}, that is a"
+        f" score of {score}."
+    )
+
+
+def becomes_weight(scores: int, weight: str) -> str:
+    which = f"the scores of all {scores:,} tokens" if scores > 1 else "this one score alone"
+    return f"Softmax over {which} turns it into a weight of {weight}."
+
+
+# The row and its cell
+TOKEN, SCORE, WEIGHT, KEY, MASKED_KEY = "token", "score", "weight", "key", "masked"
+SUM_OF_PRODUCTS, MAY_ATTEND, WEIGHT_IN_OWN_STEP = "sum of products", "may attend", "weight in the query's own step"
+SCORES_IN_FLOAT64 = "Scores are computed in float64 from the recorded query and keys."
+NOT_THERE_YET = "the key was not there yet"
+
+
+def place(stack: str, layer: int, head: int) -> str:
+    return f"{stack} layer {layer}, head {head}"
+
+
+def cell(place: str, query: int, key: int) -> str:
+    return f"{place}, query {query}, key {key}"
+
+
+def row_title(place: str, query: int) -> str:
+    return f"{place}: query {query} against all keys"
+
+
+def product_of(dimension: int) -> str:
+    """The heading of a column of products."""
+    return f"q·k, dimension {dimension}"
+
+
+def at(position: int, token: str) -> str:
+    return f"{position} “{token}”"
+
+
+def it_was(weight: str) -> str:
+    return f"it was {weight}"
+
+
 def cell_sentence(query: str, key: str, weight: str, *, masked: bool, in_own_step: str | None) -> str:
     """The cell with its weight; in_own_step: what it was in the query's own step, where that is another number."""
     said = f"Query {query} gives key {key} the weight {weight}.{' The cell is masked.' if masked else ''}"
     return said if in_own_step is None else f"{said} In the query's own step {in_own_step}."
+
+
+def exactly(weight: str) -> str:
+    return f"exactly {weight}"
+
+
+# A − B of the row
+A_MINUS_B, MINUS = "A − B of this row", "A − B"
+SAME_UNITS = "A − B, the same units"
+BELOW_LARGEST = "score below the row's largest"
+SAME_ROWS = "Both rows of weights are the same, number by number."
+
+
+def row_of(site: str, head: int, query: int) -> str:
+    return f"{site}, head {head}, query {query}"
+
+
+def run(name: str, reads: str) -> str:
+    return f"{name}, {reads}"
+
+
+def both(said: Iterable[str]) -> str:
+    """What is said of A and what of B."""
+    return "; ".join(f"{letter}: {each}" for letter, each in zip("AB", said, strict=True))
+
+
+def of_row(runs: str, row: str) -> str:
+    return f"{runs}; {row}"
+
+
+def of_letter(column: str, letter: str) -> str:
+    """The heading of a column of A, of B, or of their difference."""
+    return f"{column}, {letter}"
+
+
+def difference_note(captions: str) -> str:
+    return f"{captions}. Scores are taken from the largest open one of their row."
+
+
+def difference_alt(what: str) -> str:
+    return f"The {what} of this row in A, in B, and A − B"
+
+
+def in_both(in_a: str, in_b: str) -> str:
+    """The two tokens of a key."""
+    return f"{in_a} in A, {in_b} in B"
+
+
+def value_in(letter: str, quantity: str, value: str, *, masked: bool) -> str:
+    return f"{quantity} in {letter} {value}{', masked' if masked else ''}"
+
+
+def weights_of_key(key: int, in_a: str, in_b: str, difference: str) -> str:
+    return f"Key {key} has the weight {in_a} in A and {in_b} in B; A − B is {difference}."
+
+
+def total_variation(distance: str) -> str:
+    return (
+        f"Half the sum of all absolute differences, the total variation, is {distance}: 0 is the same shares, 1 none"
+        " in common."
+    )
+
+
+def queries_read(in_a: str, in_b: str) -> str:
+    return f"The query reads “{in_a}” in A and “{in_b}” in B."
+
+
+def other_tokens(keys: str, several: bool) -> str:
+    return f"B has other tokens at {'keys' if several else 'key'} {keys}."
+
+
+def two_models(head: int) -> str:
+    return f"These are two models: head {head} of one need not have anything to do with head {head} of the other."
+
+
+# The verdict
 
 
 def disagree(lines: str) -> str:
@@ -78,12 +216,87 @@ def agree(checks: int) -> str:
     return f"All {checks} comparisons with the recorded run agree up to float32 rounding."
 
 
+# The ladder, and its active line
+LINE = "Line"
+BY_KEY = "by key"
+PRODUCT_OF_ONE, PRODUCTS_AND_SUM = "q × k", "bars: products by dimension; line: their sum so far"
+WEIGHT_AND_EVEN = "weight; dotted: even over the allowed keys"
+SOFTMAX_OF_A_KEY = ("below the largest", "exponential", "weight")
+DIFFERENCE = "difference"
+LINE_COLUMNS = ("what", "index", "computed", "recorded", DIFFERENCE)
+CHECKS_HEAD = ("", "computed", "recorded", DIFFERENCE, "")
+CHECKS_CAPTION = "float64 next to the recorded float32"
+AGREES, DIFFERS = "✓ agrees", "✕ differs"
+NOT_RECORDED = {
+    "products": "A run does not record the score before it is divided: the next line compares the divided one.",
+    "merge": "A run does not record the merged row: the next line compares what W_O makes of it.",
+}
+
+
+def line_title(cell: str, line: str) -> str:
+    return f"{cell}: {line}"
+
+
+def in_float64(caption: str) -> str:
+    return f"{caption}. In float64, beside what was recorded where it was."
+
+
+def of_run(name: str, reads: str, cell: str) -> str:
+    return f"{name}, {reads}, {cell}"
+
+
+def product_hover(dimension: int, product: str) -> str:
+    return f"dimension {dimension}\n{PRODUCT_OF_ONE} {product}"
+
+
+def key(position: int, token: str) -> str:
+    return f"key {position}: {token}"
+
+
+def named(name: str, value: str) -> str:
+    return f"{name} {value}"
+
+
+def compared(name: str) -> str:
+    return f"{name}, compared"
+
+
+def numbers(count: int) -> str:
+    return f"{count:,} number{'s' if count > 1 else ''}"
+
+
+# The program
+COPY = "Copy as Python"
+PROGRAM = (
+    "This program reads the saved trace and the model’s parameters and recomputes everything from the two tokens to the"
+    " residual stream, with numpy alone: without this app and without torch. It prints the digits shown below it and"
+    " above."
+)
+PRINTS = "It prints:"
+NO_FILE = (
+    "A trace holds no parameters. This model has no file of its own (it was made from its name): “Save the model”"
+    " writes its random parameters as one, in float32."
+)
+
+
+def save(what: str) -> str:
+    return f"Save the {what}"
+
+
 def model_file(path: str) -> str:
     """What “Save the model” gives of a model that has a file."""
     return (
         f"A trace holds no parameters: “Save the model” copies the model’s own file, {path}. Put the three files into"
         " one folder, or name them after the program on the command line."
     )
+
+
+# Beside torch
+TORCH = "Compared with nn.MultiheadAttention"
+COMPARED, BESIDE = "Compared", {"weights": "Weights of the row", "out": "Output of the query"}
+OURS, THEIRS, FEATURE = "ours", "torch", "feature"
+TORCH_HEAD = (KEY, OURS, THEIRS, DIFFERENCE)
+NOTHING_ALLOWED = "This row may attend to nothing: torch gives NaN there, and this model what its mask fill says."
 
 
 def nothing_to_compare(reason: str) -> str:
@@ -94,6 +307,11 @@ def nothing_to_compare(reason: str) -> str:
 def output_does_not_compare(reason: str) -> str:
     """Why only weights are compared with a torch layer."""
     return f"The output does not compare with nn.MultiheadAttention: {reason}."
+
+
+def largest(difference: str, *, everywhere: bool) -> str:
+    """The largest difference; not everywhere: some rows may attend to nothing."""
+    return f"{difference}{'' if everywhere else ', where a row may attend to anything'}"
 
 
 def torch_differs(weights: str, output: str | None) -> str:
@@ -108,6 +326,9 @@ def torch_differs(weights: str, output: str | None) -> str:
 def table_differs(largest: str) -> str:
     """The largest difference in the table of a torch layer."""
     return f"Largest difference in this table: {largest}. Both are float32 arithmetic, in another order."
+
+
+# The lines of the ladder
 
 
 @dataclass(frozen=True, kw_only=True)
