@@ -39,7 +39,7 @@ def show(both: frame.Runs) -> tuple[str, ...]:
                 view.model_rail(shown)
             with right:
                 if place is None:
-                    with frame.told("the gain and offset of its norms"):
+                    with frame.told(words.NEEDS_NORMS):
                         view.norm_panel(both, place, stack)
                 else:
                     view.sublayer(both, place)
@@ -52,11 +52,11 @@ def show(both: frame.Runs) -> tuple[str, ...]:
     if why is None:
         with st.container(key="layers_depth"):
             view.along_the_stream(both, place)
-    with st.container(key="layers_lens"), frame.told("how its stream is read out"):
+    with st.container(key="layers_lens"), frame.told(words.NEEDS_OUTPUT):
         lens_view.lens_panel(both)
     if place is None:
         return ()
-    with st.container(key="layers_norm"), frame.told("the gain and offset of its norms"):
+    with st.container(key="layers_norm"), frame.told(words.NEEDS_NORMS):
         view.norm_panel(both, place, stack)
     return (*below, "layers_norm")
 
@@ -65,10 +65,10 @@ def tell(shown: Shown) -> None:
     """Which sub-layer added most at the chosen token, with a ring around it."""
     stack, position = view.chosen_stack(), state.selection()[SIDE_OF[view.chosen_stack()].field]
 
-    def words() -> tuple[str, ...]:
-        return stop.words(shown, view.flows_of(shown, stack), lens_view.lens_of(shown, stack), position)
+    def said() -> tuple[str, ...]:
+        return stop.sentences(shown, view.flows_of(shown, stack), lens_view.lens_of(shown, stack), position)
 
-    tour.tell(words, *stop.ringed(shown, stack, position))
+    tour.tell(said, *stop.ringed(shown, stack, position))
 
 
 def ask(shown: Shown) -> Question | None:

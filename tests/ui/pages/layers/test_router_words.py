@@ -38,4 +38,20 @@ def test_the_rule_is_said_and_only_a_softmax_by_it_is_called_a_probability(
     words = in_words(Routing(numbers, numbers, np.array(chosen), rule, np.full((2, 3), 0.5)), 0, "x")
     assert said in words
     measured = "sigmoid" if rule and rule.measure == "sigmoid" else "probability" if rule else "softmax"
-    assert f"Bar and {measured}: " in words and ("probabilit" in words) == (measured == "probability")
+    assert f"The bar is the {measured}: " in words and ("probabilit" in words) == (measured == "probability")
+
+
+@pytest.mark.parametrize(
+    ("chosen", "said"),
+    [
+        (BOTH, "“x” has experts 0 and 1."),
+        ([[False, True, False], [False, True, False]], "“x” has expert 1."),
+        ([[False, False, False], [True, True, True]], "“x” has no expert here: none adds anything to its stream."),
+        (BOTH, "Expert 0 is chosen most often, for 2 of 2 tokens; 1 of 3 experts is never chosen."),
+        ([[True, True, False], [False, True, True]], "for 2 of 2 tokens; every expert is chosen at least once."),
+        ([[True, False, False], [True, False, False]], "for 2 of 2 tokens; 2 of 3 experts are never chosen."),
+    ],
+)
+def test_the_experts_of_a_token_and_how_often_each_is_chosen(chosen: list[list[bool]], said: str) -> None:
+    numbers = np.zeros((2, 3), np.float32)
+    assert said in in_words(Routing(numbers, numbers, np.array(chosen), None, np.full((2, 3), 0.5)), 0, "x")

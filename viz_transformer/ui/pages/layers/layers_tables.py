@@ -13,7 +13,6 @@ from viz_transformer.analysis.attention.maps import added_padding
 from viz_transformer.analysis.layers.sublayers import Flow, tokens_of
 from viz_transformer.figures import labels
 from viz_transformer.model.kinds import SIDE_OF, StackName
-from viz_transformer.sentences import capitalised
 from viz_transformer.ui.frame import text
 from viz_transformer.ui.frame.frame import Runs
 from viz_transformer.ui.pages.layers import words
@@ -28,7 +27,7 @@ RATIOS = (words.SHARE, words.CHANGED, words.COSINE)
 
 def heading(name: str, both: Runs) -> str:
     """The heading of a table, with the run that its numbers are of where there are two."""
-    return capitalised(name) if both.b is None else f"{capitalised(name)}, of {both.main.name}"
+    return words.heading(name, "" if both.b is None else both.main.name)
 
 
 def chosen_token(stack: StackName) -> int:
@@ -53,7 +52,7 @@ def token_table(
         mark = ' class="vt-ly-chosen"' if row == chosen else ""
         body.append(f"<tr{mark}>{row_head(shown, stack, row)}{cells}</tr>")
     feet = "".join(f"<tr>{text.cells([name], 'th')}{text.cells(values)}</tr>" for name, values in foot)
-    head = text.cells(["token", *(name for name, _, _ in columns)], "th")
+    head = text.cells([words.TOKEN, *(name for name, _, _ in columns)], "th")
     st.html(
         '<div class="vt-ly-scroll" tabindex="0"><table class="vt-layers"><thead>'
         f"<tr>{head}</tr></thead><tbody>{''.join(body)}</tbody><tfoot>{feet}</tfoot></table></div>"
@@ -63,10 +62,10 @@ def token_table(
 
 def _number_cell(name: str, value: float, digits: int, *, lost: bool) -> str:
     """lost: some number of the row is NaN, which is said; else what has none is undefined, of a vector of zeros."""
-    bar = ""
-    if name in ("share added", "active units") and value == value:
-        bar = f' class="vt-ly-bar" style="--p: {value:.4f}"'
-    return f"<td{bar}>{html.escape(labels.number(value, digits) if value == value else 'NaN' if lost else '–')}</td>"
+    if value != value:
+        return f"<td>{words.NAN if lost else words.UNDEFINED}</td>"
+    begin = f'<td class="vt-ly-bar" style="--p: {value:.4f}">' if name in (words.SHARE, words.ACTIVE) else "<td>"
+    return f"{begin}{html.escape(labels.number(value, digits))}</td>"
 
 
 def row_head(shown: Shown, stack: StackName, row: int) -> str:
@@ -115,12 +114,12 @@ def stream_table(shown: Shown, stack: StackName, found: Sequence[Flow]) -> pd.Da
     parts = []
     for flow in found:
         part = pd.DataFrame({name: getattr(flow, name) for name in fields}, index=token_index(shown, stack))
-        part.insert(0, "sub-layer", flow.place.short)
-        part["cosine of random pairs"] = flow.baseline
+        part.insert(0, words.SUB_LAYER, flow.place.short)
+        part[words.RANDOM_PAIRS] = flow.baseline
         parts.append(part)
     return pd.concat(parts)
 
 
 def token_index(shown: Shown, stack: StackName) -> Any:
     tokens = tokens_of(shown.trace, stack).tokens
-    return pd.Index([f"{row} {labels.visible(token)}" for row, token in enumerate(tokens)], name="token")
+    return pd.Index([f"{row} {labels.visible(token)}" for row, token in enumerate(tokens)], name=words.TOKEN)

@@ -60,7 +60,7 @@ def lens_panel(both: Runs) -> None:
     """What the output layer would say of the stream after each layer, or the sentence why there is no lens."""
     shown = both.main
     anatomy = shown.trace.anatomy
-    text.section(heading("logit lens", both))
+    text.section(heading(words.LENS, both))
     for stack in stacks_of(anatomy):
         if reason := undefined_lens(anatomy, stack):
             text.paragraph(reason)
@@ -75,8 +75,9 @@ def lens_panel(both: Runs) -> None:
     _which_rows(shown, read, near)
     pictures.table_button(
         lambda: lens_table(shown, read, _whole(shown, read)),
-        note=f"{shown.caption('logit lens', rows=read == 'decoder')}. Divergence: from the distribution of the"
-        f" {'last pass' if _has_own(found) else 'last layer'}, in nats; rank 0: most probable.",
+        note=words.lens_note(
+            shown.caption(words.LENS, rows=read == "decoder"), words.LAST_PASS if _has_own(found) else words.LAST_LAYER
+        ),
         name=labels.file_name(shown.summary.name, "logit-lens"),
         key="layers_lens",
     )
@@ -93,28 +94,20 @@ def _which_rows(shown: Shown, stack: StackName, near: Lens) -> None:
         st.button(words.ONLY_NEAR, key="lens_near", type="tertiary", on_click=state.select, kwargs=back)
         return
     first, last = near.rows[0], near.rows[-1]
-    which = f"token {first} of" if first == last else f"tokens {first} to {last} of"
-    size = shown.trace["logits"].shape[-1]
-    text.paragraph(words.some_tokens(which, count, size))
-    st.button(
-        f"All {count} tokens", key="lens_all", type="tertiary", on_click=state.select, kwargs={"lens_rows": "all"}
-    )
+    text.paragraph(words.some_tokens(first, last, count, shown.trace["logits"].shape[-1]))
+    more = {"lens_rows": "all"}
+    st.button(words.all_tokens(count), key="lens_all", type="tertiary", on_click=state.select, kwargs=more)
 
 
 def lens_words(shown: Shown, stack: StackName, found: Lens) -> str:
     """What stands in a cell, and whose logits the last columns are."""
-    same = "exactly equal" if not found.gap else f"equal to within {found.gap:.1e}"
+    same = words.equal(f"{found.gap:.1e}" if found.gap else "")
     cell = words.lens_cell(_final(found), writes=stack == "decoder")
     if not _has_own(found):
         return f"{cell} {words.last_column(same)}"
     rows = [at for step in shown.run.steps if (at := step.position - found.rows.start) in range(len(found.rows))]
     other = int((found.top_ids[rows, -1, 0] != found.top_ids[rows, -2, 0]).sum())
-    return (
-        f"{cell} The streams are those of the last pass, and so are the logits of {found.stations[-2].name}; recomputed"
-        f" from the stream they are {same}. The run's own logits are those of the step that wrote the token,"
-        f" in the last column: in {other} of {len(rows)} {'row' if len(rows) == 1 else 'rows'} another token is most"
-        " probable there."
-    )
+    return f"{cell} {words.last_columns(found.stations[-2].name, same, other, len(rows))}"
 
 
 def _has_own(found: Lens) -> bool:
@@ -123,7 +116,7 @@ def _has_own(found: Lens) -> bool:
 
 
 def _final(found: Lens) -> str:
-    return "last pass" if _has_own(found) else "final"
+    return words.LAST_PASS if _has_own(found) else words.FINAL
 
 
 def _lens_html(shown: Shown, stack: StackName, found: Lens) -> None:
@@ -134,27 +127,28 @@ def _lens_html(shown: Shown, stack: StackName, found: Lens) -> None:
     writes = stack == "decoder"
     last = len(found.stations) - 1 - _has_own(found)
     names = [station.name for station in found.stations]
-    names[0] = "embedding" if last else names[0]
-    names[last] += f" = {_final(found)}"
+    names[0] = words.EMBEDDING if last else names[0]
+    names[last] = words.final_station(names[last], _final(found))
     has_step = found.top_ids[at, :, 0] >= 0
     has_step[:, : last + 1] = True  # what is not a number there makes the mean none
     columns = [found.divergence[at, column][has_step[:, column]] for column in range(len(names))]
-    means = [labels.number(float(each.mean()), 2) if each.size else "–" for each in columns]
+    means = [labels.number(float(each.mean()), 2) if each.size else words.UNDEFINED for each in columns]
     head = "".join(
-        f"<th>{html.escape(name)}<i>mean KL {labels.escape(kl)}</i></th>" for name, kl in zip(names, means, strict=True)
+        f"<th>{html.escape(name)}<i>{labels.escape(words.mean_divergence(kl))}</i></th>"
+        for name, kl in zip(names, means, strict=True)
     )
     body = []
     for row in drawn:
         next_id = trace.next_ids[row] if writes else None
         cells = "".join(_lens_cell(shown, found, row, column, next_id) for column in range(len(names)))
         written = trace.next_tokens[row] if writes else None
-        own = f"<td>{token_html(written) if written is not None else '–'}</td>" if writes else ""
+        own = f"<td>{token_html(written) if written is not None else words.UNDEFINED}</td>" if writes else ""
         mark = ' class="vt-ly-chosen"' if row == chosen else ""
         body.append(f"<tr{mark}>{row_head(shown, stack, row)}{own}{cells}</tr>")
-    wrote = "<th>writes</th>" if writes else ""
+    wrote = f"<th>{words.WRITES}</th>" if writes else ""
     st.html(
         '<div class="vt-ly-scroll" tabindex="0"><table class="vt-layers vt-lens"><thead><tr>'
-        f"<th>reads</th>{wrote}{head}</tr></thead><tbody>{''.join(body)}</tbody></table></div>"
+        f"<th>{words.READS}</th>{wrote}{head}</tr></thead><tbody>{''.join(body)}</tbody></table></div>"
     )
     if len(found.rows) == len(tokens_of(shown.trace, stack)):
         say_what_is_left_out(shown, stack, drawn)
@@ -164,7 +158,7 @@ def _lens_cell(shown: Shown, found: Lens, row: int, column: int, next_id: int | 
     row -= found.rows.start
     ids, probs = found.top_ids[row, column].tolist(), found.top_probs[row, column].tolist()
     if ids[0] < 0:
-        return "<td>–</td>" if found.stations[column] == OWN_STEP else "<td>not a number</td>"
+        return f"<td>{words.UNDEFINED if found.stations[column] == OWN_STEP else words.NO_NUMBER}</td>"
     best = ", ".join(f"{names_of(shown)(i)} {labels.share(p)}" for i, p in zip(ids, probs, strict=True))
     bold = " vt-ly-written" if ids[0] == next_id else ""
     token = html.escape(labels.shorten(names_of(shown)(ids[0]), 14))
@@ -198,14 +192,14 @@ def lens_table(shown: Shown, stack: StackName, found: Lens) -> pd.DataFrame:
     parts = []
     for column, station in enumerate(found.stations):
         values: dict[str, Any] = {
-            "station": station.name,
-            "best token": [name(i) for i in found.top_ids[:, column, 0].tolist()],
-            "probability": found.top_probs[:, column, 0],
-            "divergence": found.divergence[:, column],
+            words.STATION: station.name,
+            words.BEST_TOKEN: [name(i) for i in found.top_ids[:, column, 0].tolist()],
+            words.PROBABILITY: found.top_probs[:, column, 0],
+            words.DIVERGENCE: found.divergence[:, column],
         }
         if stack == "decoder":
-            values["written token"] = ["" if t is None else labels.visible(t) for t in shown.trace.next_tokens]
-            values["its probability"] = found.written[:, column]
-            values["its rank"] = [rank if rank >= 0 else None for rank in found.rank[:, column].tolist()]
+            values[words.WRITTEN_TOKEN] = ["" if t is None else labels.visible(t) for t in shown.trace.next_tokens]
+            values[words.ITS_PROBABILITY] = found.written[:, column]
+            values[words.ITS_RANK] = [rank if rank >= 0 else None for rank in found.rank[:, column].tolist()]
         parts.append(pd.DataFrame(values, index=index))
     return pd.concat(parts)

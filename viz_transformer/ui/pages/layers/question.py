@@ -10,9 +10,12 @@ from viz_transformer.analysis.layers.lens import OWN_STEP, Lens
 from viz_transformer.analysis.layers.sublayers import Flow
 from viz_transformer.figures import labels
 from viz_transformer.numerals import percent
-from viz_transformer.sentences import capitalised
 from viz_transformer.ui.frame.questions import Question, cited
+from viz_transformer.ui.pages.layers import words
 from viz_transformer.ui.session.runs import Shown
+
+MOST_TIED = 2
+"""Of more tokens that are as probable the answer names no more."""
 
 
 def settled(shown: Shown, found: Lens, position: int) -> Question | None:
@@ -26,9 +29,9 @@ def settled(shown: Shown, found: Lens, position: int) -> Question | None:
     last = len(ranks) - (found.stations[-1] == OWN_STEP)
     if written is None:
         return None
-    asks = f"From which layer on is {cited(written)} the most probable token?"
+    asks = words.settles(cited(written))
     if np.isnan(found.written[at, last - 1]):
-        return Question(asks, "From none: at the end its probability is not a number.")
+        return Question(asks, words.NOT_A_NUMBER_AT_THE_END)
     if (ranks < 0).all():
         return None
     behind = np.flatnonzero(ranks[:last] != 0)
@@ -37,15 +40,14 @@ def settled(shown: Shown, found: Lens, position: int) -> Question | None:
     name = shown.ckpt.codec("target" if shown.trace.anatomy.has_decoder else "source").names
     tops = found.top_ids[at, last - 1]
     if first == last:
-        return Question(asks, f"From none: at the end it has {end}, and {cited(name[int(tops[0])])} has more.")
+        return Question(asks, words.never_settles(end, cited(name[int(tops[0])])))
     tied = tops[found.top_probs[at, last - 1] == found.written[at, last - 1]]
     others = [cited(name[int(other)]) for other in tied if other != shown.trace.next_ids[position]]
-    names = [", ".join(others[:2]), "others"] if len(others) > 2 else others
-    ties = f", as probable as {' and '.join(names)}" if names else ""
+    ties = words.tied(others, most=MOST_TIED)
     if first == 0:
-        return Question(asks, f"From the {stations[0]} on: {end} at the end{ties}.")
+        return Question(asks, words.settled_from_the_start(stations[0], end, ties))
     before = percent(float(found.written[at, first - 1]))
-    return Question(asks, f"From {stations[first]} on: {before} before it, {end} at the end{ties}.")
+    return Question(asks, words.settled(stations[first], before, end, ties))
 
 
 def most_added(flows: Sequence[Flow], position: int) -> Flow | None:
@@ -61,6 +63,6 @@ def changed_most(shown: Shown, flows: Sequence[Flow], position: int) -> Question
     side = shown.trace.src_tokens if most.place.stack == "encoder" else shown.trace.tgt_tokens
     share = labels.share(float(most.share[position]), 2)
     return Question(
-        f"Which part of the {most.place.stack} changed {cited(side[position])} most?",
-        f"{capitalised(most.place.title)}: what it added is {share} of the two lengths together.",
+        words.changed_most(most.place.stack, cited(side[position])),
+        words.added_most(most.place.title, share),
     )

@@ -50,7 +50,7 @@ def whole_layers(shown: Shown, why: str) -> None:
         text.paragraph(why)
         here = next((flow for flow in found if flow.layer == chosen.layer), None)
         if here is None:
-            text.paragraph(words.NO_LAYERS.format(stack) if not found else f"Layer {chosen.layer} was not recorded.")
+            text.paragraph(words.no_layer(chosen.layer) if found else words.no_layers(stack))
         else:
             _by_token(shown, stack, here)
     if found:
@@ -67,9 +67,8 @@ def ask(shown: Shown) -> Question | None:
         return None
     most = min(found, key=lambda flow: float(flow.cosine[position]))
     return Question(
-        f"Which layer of the {stack} turned {cited(token_name(shown, stack, position))} most?",
-        f"Layer {most.layer}: the cosine between its input and its output is"
-        f" {labels.number(float(most.cosine[position]), 3)}.",
+        words.turned_most(stack, cited(token_name(shown, stack, position))),
+        words.turned(most.layer, labels.number(float(most.cosine[position]), 3)),
     )
 
 
@@ -83,7 +82,7 @@ def _columns(flow: LayerFlow) -> list[tuple[str, Any, int]]:
 
 
 def _by_token(shown: Shown, stack: StackName, flow: LayerFlow) -> None:
-    title = f"{stack} layer {flow.layer}, the whole layer"
+    title = words.whole_layer(stack, flow.layer)
     text.section(title.capitalize())
     text.paragraph(words.COLUMNS_OF_A_LAYER)
     columns = _columns(flow)
@@ -93,7 +92,7 @@ def _by_token(shown: Shown, stack: StackName, flow: LayerFlow) -> None:
     token_table(shown, stack, columns, foot=foot)
     pictures.table_button(
         lambda: flow_table(shown, stack, [(name, values) for name, values, _ in columns]),
-        note=f"{shown.caption(title)}. {words.LENGTHS}",
+        note=words.lengths_note(shown.caption(title)),
         name=labels.file_name(shown.summary.name, stack, str(flow.layer), "flow"),
         key="layers_flow",
     )
@@ -102,8 +101,8 @@ def _by_token(shown: Shown, stack: StackName, flow: LayerFlow) -> None:
 def _along(shown: Shown, stack: StackName, found: Sequence[LayerFlow], here: LayerFlow | None) -> None:
     token = chosen_token(stack)
     titles = {
-        "left": "length after the layer",
-        "changed": "length of the change",
+        "left": words.LENGTH_AFTER,
+        "changed": words.LENGTH_CHANGED,
         "cosine": words.VECTOR_TURNED,
     }
     panels = []
@@ -118,10 +117,10 @@ def _along(shown: Shown, stack: StackName, found: Sequence[LayerFlow], here: Lay
         return
     figure = stream_chart(
         panels,
-        [(f"layer {flow.layer}", "") for flow in found],
-        title=f"Along the {stack}'s layers",
+        [(words.layer(flow.layer), "") for flow in found],
+        title=words.layers_title(stack),
         token=token,
-        token_name=f"token {token}: {token_name(shown, stack, token)}",
+        token_name=words.token_at(token, token_name(shown, stack, token)),
         chosen=None if here is None else [flow.layer for flow in found].index(here.layer),
         type_size=PROJECTED if projector.is_on() else 1,
         height=projector.ROOM if projector.is_on() else None,
@@ -129,11 +128,11 @@ def _along(shown: Shown, stack: StackName, found: Sequence[LayerFlow], here: Lay
     )
     asked = pictures.table(
         lambda: _table(shown, stack, found),
-        note=f"{shown.caption(f'the layers of the {stack}')}. All numbers of all tokens and layers.",
+        note=words.layers_note(shown.caption(words.the_layers(stack))),
         name=labels.file_name(shown.summary.name, stack, "stream"),
         key="layers_stream",
     )
-    alt = f"Length, change and cosine at each layer of the {SIDE_OF[stack].stack}"
+    alt = words.layers_alt(SIDE_OF[stack].stack)
     frame.chart(figure, key="layers_stream", alt=alt, on_table=asked)
 
 
@@ -141,7 +140,7 @@ def _table(shown: Shown, stack: StackName, found: Sequence[LayerFlow]) -> pd.Dat
     parts = []
     for flow in found:
         part = pd.DataFrame({name: values for name, values, _ in _columns(flow)}, index=token_index(shown, stack))
-        part.insert(0, "layer", flow.layer)
-        part["cosine of random pairs"] = flow.baseline
+        part.insert(0, words.LAYER, flow.layer)
+        part[words.RANDOM_PAIRS] = flow.baseline
         parts.append(part)
     return pd.concat(parts)

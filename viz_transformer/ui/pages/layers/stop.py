@@ -11,37 +11,32 @@ from viz_transformer.analysis.layers.sublayers import PART_NAMES, Flow
 from viz_transformer.model.kinds import StackName
 from viz_transformer.numerals import percent
 from viz_transformer.ui.frame.questions import cited
-from viz_transformer.ui.pages.layers import lens_view, view
+from viz_transformer.ui.pages.layers import lens_view, view, words
 from viz_transformer.ui.pages.layers.question import most_added
 from viz_transformer.ui.session.runs import Shown
 
 
-def words(shown: Shown, flows: Sequence[Flow], found: Lens | None, position: int) -> tuple[str, ...]:
+def sentences(shown: Shown, flows: Sequence[Flow], found: Lens | None, position: int) -> tuple[str, ...]:
     """The sub-layer that added the largest share at the chosen position; what the lens reads behind its layer, and at
     the end."""
     most = most_added(flows, position)
     if most is None:
-        return ("What the layers add at the chosen token is not a number.",)
+        return (words.NO_SHARE,)
     side = shown.trace.src_tokens if most.place.stack == "encoder" else shown.trace.tgt_tokens
     share = percent(float(most.share[position]))
-    said = [
-        f"Of the {most.place.stack}’s {len(flows)} sub-layers, {PART_NAMES[most.place.part]} in layer"
-        f" {most.place.layer} adds most at {cited(side[position])}: {share} (length of the addition relative to"
-        " stream + addition)."
-    ]
+    stack, layer, part = most.place.stack, most.place.layer, PART_NAMES[most.place.part]
+    said = [words.adds_most(stack, len(flows), part, layer, cited(side[position]), share)]
     if found is None:
-        return (*said, *(["What comes out is the memory, which the decoder reads."] if _is_memory(shown, most) else []))
+        return (*said, *([words.IS_MEMORY] if _is_memory(shown, most) else []))
     names = [station.name for station in found.stations if station != OWN_STEP]
-    after = f"layer {most.place.layer}"
+    after = f"layer {layer}"
     at = [names.index(after)] if after in names else []
     if at != [len(names) - 1]:
         at.append(len(names) - 1)
     row = position - found.rows.start
     read = [_read(shown, found, row, column) for column in at]
     if all(read):
-        places = [f"after {names[column]}" for column in at]
-        listed = ", and ".join(f"{token} {place}" for token, place in zip(read, places, strict=True))
-        said.append(f"The logit lens reads {listed}.")
+        said.append(words.lens_reads([(token, names[column]) for token, column in zip(read, at, strict=True)]))
     return tuple(said)
 
 
@@ -61,4 +56,4 @@ def _read(shown: Shown, found: Lens, row: int, column: int) -> str:
     token, probability = int(found.top_ids[row, column, 0]), float(found.top_probs[row, column, 0])
     if token < 0 or not np.isfinite(probability):
         return ""
-    return f"{cited(lens_view.names_of(shown)(token))} ({percent(probability)})"
+    return words.lens_token(cited(lens_view.names_of(shown)(token)), percent(probability))

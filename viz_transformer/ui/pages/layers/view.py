@@ -117,7 +117,7 @@ def sublayer(both: Runs, place: sublayers.Place) -> None:
     token_table(shown, place.stack, [(name, values, digits) for name, values, digits in columns], foot=foot)
     pictures.table_button(
         lambda: flow_table(shown, place.stack, [(name, values) for name, values, _ in columns]),
-        note=f"{shown.caption(place.title, rows=place.stack == 'decoder')}. {words.LENGTHS}",
+        note=words.lengths_note(shown.caption(place.title, rows=place.stack == "decoder")),
         name=labels.file_name(shown.summary.name, place.short, "flow"),
         key="layers_flow",
     )
@@ -159,14 +159,13 @@ def norm_panel(both: Runs, place: sublayers.Place | None, stack: StackName) -> N
         token_table(shown, stack, [(name, values, 3) for name, values in columns])
         pictures.table_button(
             lambda: flow_table(shown, stack, columns),
-            note=f"{shown.caption(view.title, rows=stack == 'decoder')}. Before: {view.reads}; after: {view.gives}.",
+            note=words.norm_note(shown.caption(view.title, rows=stack == "decoder"), view.reads, view.gives),
             name=labels.file_name(shown.summary.name, view.title),
             key="layers_norm",
         )
     with right:
-        figure = _gain_chart(view.gain, view.offset, title="Gain and offset", theme=frame.theme())
-        alt = f"Gain and offset of the {view.title}, by feature"
-        caption = f"{shown.called}, {view.title}"
+        figure = _gain_chart(view.gain, view.offset, title=words.GAIN_AND_OFFSET, theme=frame.theme())
+        alt, caption = words.gain_alt(view.title), words.gain_caption(shown.called, view.title)
         frame.chart(figure, key="layers_gain", alt=alt, caption=caption, grows=PROJECTED)
     if view.whole_text:
         text.paragraph(words.whole_text_norm(*(labels.number(float(each[0])) for each in (view.mean, view.scale))))
@@ -175,11 +174,11 @@ def norm_panel(both: Runs, place: sublayers.Place | None, stack: StackName) -> N
 
 def norm_columns(view: sublayers.NormView) -> list[tuple[str, Any]]:
     """Mean and variance of each token before the norm, between, and after it."""
-    stages = (("before", view.before), ("normalised", view.between), ("after", view.after))
+    stages = zip(words.NORM_STAGES, (view.before, view.between, view.after), strict=True)
     return [
-        (f"{name} {stage}", values)
+        (words.norm_column(name, stage), values)
         for stage, moments in stages
-        for name, values in zip(("mean", "variance"), moments, strict=True)
+        for name, values in zip(words.MOMENTS, moments, strict=True)
     ]
 
 
@@ -204,33 +203,31 @@ def along_the_stream(both: Runs, place: sublayers.Place | None) -> None:
     came = found[0].came[kept], np.nan if other is None else mean(other[0], other[0].came)
     random = [np.nan, *(flow.baseline for flow in found)]
     panels = [
-        panel("length of the stream", "total", came, (0, None)),
+        panel(words.STREAM_LENGTH, "total", came, (0, None)),
         panel(words.SHARE, "share", nothing, (0, 1)),
         panel(words.VECTOR_TURNED, "cosine", nothing, (0, 1), random),
     ]
-    stations = [("input", ""), *((f"layer {flow.place.layer}", flow.place.part) for flow in found)]
+    stations = [(words.INPUT, ""), *((words.layer(flow.place.layer), flow.place.part) for flow in found)]
     figure = _stream_chart(
         panels,
         stations,
-        title=f"Along the {stack}'s stream",
+        title=words.stream_title(stack),
         token=int(np.flatnonzero(kept == token)[0]),
-        token_name=f"token {token}: {token_name(shown, stack, token)}",
+        token_name=words.token_at(token, token_name(shown, stack, token)),
         chosen=None if place is None else 1 + [flow.place for flow in found].index(place),
         type_size=PROJECTED if projector.is_on() else 1,
         height=projector.ROOM if projector.is_on() else None,
-        names=("mean", "mean") if other is None else (f"mean of {both.main.name}", "mean of B"),
+        names=(words.MEAN, words.MEAN) if other is None else (words.mean_of(both.main.name), words.mean_of("B")),
         theme=frame.theme(),
     )
-    alt = f"Length of the {stack}'s stream, share added and cosine at each sub-layer"
     asked = pictures.table(
         lambda: stream_table(shown, stack, found),
-        note=f"{shown.caption(f'the stream of the {stack}', rows=stack == 'decoder')}. All numbers of all tokens and"
-        " sub-layers.",
+        note=words.stream_note(shown.caption(words.the_stream(stack), rows=stack == "decoder")),
         name=labels.file_name(shown.summary.name, stack, "stream"),
         key="layers_stream",
     )
     rows = shown.whose_rows if stack == "decoder" else ""
-    frame.chart(figure, key="layers_stream", alt=alt, rows=rows, on_table=asked)
+    frame.chart(figure, key="layers_stream", alt=words.stream_alt(stack), rows=rows, on_table=asked)
     if shown.trace.anatomy.norm == "post":
         own = shown.trace.anatomy.config
         over_positions = own is not None and own.norm_kind == "positions-and-features"
