@@ -291,7 +291,10 @@ def test_the_tables_of_sub_layer_norm_and_stream_are_the_numbers_of_the_run(app,
     lines = saved_csv(app, downloads, "layers_flow")
     assert [float(line["before"]) for line in lines] == found[0].came.tolist()
     lines = saved_csv(app, downloads, "layers_stream")
-    assert [float(line["total"]) for line in lines] == np.concatenate([flow.total for flow in found]).tolist()
+    assert list(lines[0])[1:] == [
+        *("sub-layer", "before", "after norm", "added", "sum", "after", "share added", "cosine", "baseline")
+    ]
+    assert [float(line["sum"]) for line in lines] == np.concatenate([flow.total for flow in found]).tolist()
     lines = saved_csv(app, downloads, "layers_norm")
     view = norm_view(run.trace, ckpt.model, found[0].place)
     assert [float(line["variance after"]) for line in lines] == view.after[1].tolist()

@@ -110,12 +110,14 @@ def flow_table(shown: Shown, stack: StackName, columns: Sequence[tuple[str, Any]
 
 def stream_table(shown: Shown, stack: StackName, found: Sequence[Flow]) -> pd.DataFrame:
     """Every number of the stream: a row for each token and sub-layer."""
-    fields = ("came", "read", "added", "total", "left", "share", "cosine")
+    columns = words.STREAM if shown.trace.anatomy.norm == "pre" else {**words.STREAM, "read": words.READ}
     parts = []
     for flow in found:
-        part = pd.DataFrame({name: getattr(flow, name) for name in fields}, index=token_index(shown, stack))
+        part = pd.DataFrame(
+            {said: getattr(flow, name) for name, said in columns.items()}, index=token_index(shown, stack)
+        )
         part.insert(0, words.SUB_LAYER, flow.place.short)
-        part[words.RANDOM_PAIRS] = flow.baseline
+        part[words.BASELINE] = flow.baseline
         parts.append(part)
     return pd.concat(parts)
 

@@ -141,6 +141,6 @@ def _table(shown: Shown, stack: StackName, found: Sequence[LayerFlow]) -> pd.Dat
     for flow in found:
         part = pd.DataFrame({name: values for name, values, _ in _columns(flow)}, index=token_index(shown, stack))
         part.insert(0, words.LAYER, flow.layer)
-        part[words.RANDOM_PAIRS] = flow.baseline
+        part[words.BASELINE] = flow.baseline
         parts.append(part)
     return pd.concat(parts)

@@ -97,7 +97,7 @@ SUM, AFTER, COSINE, CHANGED, ACTIVE = "sum", "after", "cosine", "changed", "acti
 NAN, UNDEFINED = "NaN", "–"
 COLUMNS = f"Columns: length of the vector; {SHARE} = {ADDED} / ({BEFORE} + {ADDED})."
 LENGTHS = "Lengths are Euclidean norms."
-SUB_LAYER, LAYER, RANDOM_PAIRS = "sub-layer", "layer", "cosine of random pairs"
+SUB_LAYER, LAYER = "sub-layer", "layer"
 
 
 def heading(name: str, run: str) -> str:
@@ -225,6 +225,17 @@ def busiest(expert: int, chosen: int, tokens: int, never: int, experts: int) -> 
 VECTOR_TURNED = "cosine between before and after"
 STREAM_LENGTH = "length of the stream"
 INPUT = "input"
+STREAM = {
+    "came": BEFORE,
+    "read": AFTER_NORM,
+    "added": ADDED,
+    "total": SUM,
+    "left": AFTER,
+    "share": SHARE,
+    "cosine": COSINE,
+}
+"""Columns of the table of the whole stream; in a post-norm model a sub-layer reads the stream itself: `READ`."""
+READ = "read"
 _SUM_IS_DRAWN = "the length shown is that of the sum before the norm"
 POST_NORM = f"After a post-norm, lengths are nearly constant by construction, so {_SUM_IS_DRAWN}."
 POST_NORM_OVER_POSITIONS = f"A norm over positions rescales the stream of the whole text at once: {_SUM_IS_DRAWN}."
