@@ -22,7 +22,7 @@ from viz_transformer.ui.components.pictures import slider as number_slider
 from viz_transformer.ui.components.pictures import whole as whole_picture
 from viz_transformer.ui.components.reveal import bring_into_view
 from viz_transformer.ui.frame import controls, frame, links, pictures, problems, projector, questions, text, tour
-from viz_transformer.ui.pages.run import answers, passing, recorded, what_view, words
+from viz_transformer.ui.pages.run import passing, recorded, what_view, words
 from viz_transformer.ui.pages.run.fields import FIELDS
 from viz_transformer.ui.pages.run.recorded import Recording
 from viz_transformer.ui.session import cached, examples, state
@@ -66,7 +66,7 @@ def inputs(summary: Summary | None) -> tuple[DeltaGenerator | None, DeltaGenerat
     if offered:
         with middle.container(horizontal=True, key="run_offers"):
             example_pills(offered, LONGEST_EXAMPLE, key="run_example")
-            with st.popover("More", key="run_examples", help=words.ALL_EXAMPLES):
+            with st.popover(words.MORE, key="run_examples", help=words.ALL_EXAMPLES):
                 example_pills(offered, LONGEST_OFFERED, key="run_example_listed")
     if not examples.takes_numbers(task):
         return None, choices
@@ -79,7 +79,7 @@ def example_pills(offered: Sequence[str], longest: int, *, key: str) -> None:
     text_now = state.SHARED.now().text
     st.session_state[key] = text_now if text_now in offered else None
     st.pills(
-        "Examples",
+        words.EXAMPLES,
         offered,
         format_func=lambda given: text.literal(shortened(labels.sentence(given), longest)),
         key=key,
@@ -116,7 +116,7 @@ def slider() -> None:
             bounds=(-examples.NUMBER_LIMIT, examples.NUMBER_LIMIT),
             step=examples.NUMBER_STEP,
             decimals=examples.NUMBER_DECIMALS,
-            label="Number",
+            label=words.NUMBER,
         )
 
 
@@ -194,13 +194,13 @@ def show_answer(shown: Shown) -> None:
         return
     lead, written = answer_text(shown.ckpt, shown.run)
     if shown.target is not None and not lead:
-        lead = "given: "
-    in_large(written or answers.NOTHING, lead)
+        lead = words.GIVEN
+    in_large(written or words.NOTHING, lead)
 
 
 def in_large(answer: str, lead: str = "") -> None:
     """An answer, set smaller where it is long."""
-    text.paragraph(answer, style=answers.style(answer, lead), lead=lead)
+    text.paragraph(answer, style=what_view.answer_style(answer, lead), lead=lead)
 
 
 def remarks(shown: Shown) -> list[str]:
@@ -278,7 +278,7 @@ def show_whole(both: frame.Runs) -> None:
             with st.container(width="content", key="given"):
                 target_switch(both.a)
         if both.main.summary.snapshots():
-            links.to("Models", "Rewind the training", model_tab="training")
+            links.to("Models", words.REWIND, model_tab="training")
     text.explained(
         (words.WHOLE if both.main.ckpt.anatomy.writes else words.WHOLE_READ) + words.FROM_ZERO,
         words.NOT,
@@ -296,7 +296,7 @@ def show_steps(shown: Shown) -> None:
     """The candidates of the step."""
     candidates = pictures.table(
         lambda: steps.candidate_table(shown),
-        note=f"{shown.caption('candidates')}. Probabilities are over the whole vocabulary.",
+        note=words.candidates_note(shown.caption(words.CANDIDATES)),
         name=f"{shown.summary.name}-candidates",
         key="run_scrubber",
     )
@@ -313,7 +313,7 @@ def show_map(both: frame.Runs) -> None:
         else:
             reading_view.fillings(both.main)
         if both.main.summary.snapshots():
-            links.to("Models", "Rewind the training", model_tab="training")
+            links.to("Models", words.REWIND, model_tab="training")
         how = words.HOW if both.main.ckpt.anatomy.writes else reading_view.how(both.main.ckpt.anatomy)
         text.explained(how + words.FROM_ZERO, words.NOT, terms=words.TERMS)
     with picture:

@@ -992,7 +992,7 @@ def test_the_table_of_the_whole_run_has_a_row_for_each_sub_layer(app, bundled):
     cross = table[table["sub-layer"] == "decoder layer 1, cross-attention"].iloc[0]
     weights = run.trace["decoder.1.cross.weights"][0, 2, 3]
     assert cross["weight"] == float(weights.max())
-    assert cross["takes most from"] == run.trace.src.tokens[int(weights.argmax())]
+    assert cross["attends most to"] == run.trace.src.tokens[int(weights.argmax())]
 
 
 def inside(app):
@@ -1098,13 +1098,13 @@ def level_table(app, level, **fields):
 def test_the_table_of_a_layer_has_the_vectors_of_each_sub_layer(app, bundled):
     table = level_table(app, "layer")
     trace = the_run(bundled).trace
-    assert list(table["vector"]) == ["came in", "read", "added", "left"] * 3
+    assert list(table["vector"]) == ["before", "after norm", "added", "after"] * 3
     cross = table[(table["sub-layer"] == "cross-attention") & (table["vector"] == "added")].iloc[0]
     added = trace["decoder.1.cross.out"][0, 3]
     assert cross["length"] == pytest.approx(float(added.norm()), rel=1e-6)
     last = len(added) - 1
     assert cross[f"feature {last}"] == float(added[last])
-    read = table[(table["sub-layer"] == "cross-attention") & (table["vector"] == "read")].iloc[0]
+    read = table[(table["sub-layer"] == "cross-attention") & (table["vector"] == "after norm")].iloc[0]
     assert read["norm scale"] == float(trace["decoder.1.cross.norm_scale"][0, 3, 0])
 
 

@@ -13,7 +13,7 @@ from viz_transformer.ui.frame import frame, pictures, problems, questions, steps
 from viz_transformer.ui.frame.frame import Runs
 from viz_transformer.ui.frame.judging import judgement
 from viz_transformer.ui.frame.strip import answer_text, chip_data
-from viz_transformer.ui.pages.run import answers, passing, whole_view
+from viz_transformer.ui.pages.run import passing, what_view, whole_view, words
 from viz_transformer.ui.pages.run.fields import FIELDS
 from viz_transformer.ui.pages.run.question import chosen_question
 from viz_transformer.ui.session import cached, state
@@ -82,8 +82,8 @@ def _ahead(both: Runs) -> Ahead:
         raise ValueError("the map of this run cannot be drawn")
     else:
         lead, written = answer_text(shown.ckpt, shown.run)
-        written = written or answers.NOTHING
-        paragraphs.append(Paragraph(ANSWER, lead, written, answers.style(written, lead)))
+        written = written or words.NOTHING
+        paragraphs.append(Paragraph(ANSWER, lead, written, what_view.answer_style(written, lead)))
         views = {"matrix": drawn.matrix(follows=True), "scrubber": steps.scrubber_data(shown)}
     return Ahead(
         text=shown.text,

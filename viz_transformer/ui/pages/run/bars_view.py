@@ -9,6 +9,7 @@ import pandas as pd
 from viz_transformer.figures import labels
 from viz_transformer.figures.filling import filling_bars
 from viz_transformer.ui.frame import frame, pictures
+from viz_transformer.ui.pages.run import words
 from viz_transformer.ui.session.runs import Shown
 
 
@@ -42,7 +43,7 @@ def bars(
         alt=title,
         on_table=pictures.table(
             table,
-            note=f"{shown.caption(title)}. {note}.",
+            note=words.bars_note(shown.caption(title), note),
             name=labels.file_name(shown.summary.name, title),
             key=key,
         ),

@@ -130,4 +130,4 @@ def _lines(tree: Tree) -> list[str]:
 def _glyphs(formula: str) -> str:
     """What of a formula takes place in a line: no commands, braces and blanks, of simple fractions the upper part."""
     formula = re.sub(r"\}\{[^{}]*\}", "}", formula)
-    return re.sub(r"\\(left|right|mathrm|operatorname|frac|cdot)|[\\{}^ ]", "", formula)
+    return re.sub(r"\\(left|right|mathrm|operatorname|frac|cdot)|[\\{}^\s]", "", formula)

@@ -6,13 +6,13 @@ import pandas as pd
 import streamlit as st
 
 from viz_transformer.figures import labels
-from viz_transformer.model.instrument import Anatomy, Scoring
+from viz_transformer.model.instrument import Scoring
 from viz_transformer.numerals import percent
 from viz_transformer.running.labels import Label, Labels, holding
 from viz_transformer.sentences import shortened
 from viz_transformer.ui.frame import text
 from viz_transformer.ui.frame.questions import Question, cited
-from viz_transformer.ui.pages.run import bars_view
+from viz_transformer.ui.pages.run import bars_view, words
 from viz_transformer.ui.session import state
 from viz_transformer.ui.session.runs import Shown
 
@@ -20,38 +20,11 @@ LONGEST, MOST_BARS, BESIDE = 40, 12, 3
 """Signs of a label in large; bars; labels that are named behind the first."""
 
 
-def how(anatomy: Anatomy) -> str:
-    """How the map and the bars beside it are read."""
-    bars = {
-        "one": "The bars are the softmax over all labels",
-        "each": "Each bar is the sigmoid of its own logit: labels do not share a whole",
-        "either": "The bars are the sigmoid of the model's one number, and what it leaves of 1",
-        "number": "The numbers are the logits themselves: this model was trained to give numbers, not labels",
-    }[anatomy.scoring]
-    of = "" if anatomy.output == "class" else ", at the chosen position"
-    return (
-        "A row is a token of the text, and a cell is the share that another token has in what this head hands on to it;"
-        f" a row sums to 1 over the tokens that it may read. {bars}{of}."
-    )
-
-
-def gives(anatomy: Anatomy) -> str:
-    """What the model does, in a sentence."""
-    count = len(anatomy.labels)
-    if anatomy.scoring == "number":
-        return f"This model reads a text and gives {count:,} number{'s' if count > 1 else ''}: it writes nothing."
-    if anatomy.output == "token class":
-        return f"This model gives each token of a text one of {count:,} labels, and writes nothing."
-    if anatomy.scoring == "each":
-        return f"This model reads a text and says of each of {count:,} labels whether it fits: it writes nothing."
-    return f"This model reads a text and gives it one of {count:,} labels: it writes nothing."
-
-
 def answer(shown: Shown) -> None:
     """The label of the text in large, and those that follow; of a tagger what it does, for the strip has its labels."""
     anatomy = shown.trace.anatomy
     if anatomy.output != "class":
-        text.paragraph("The label of each token is in the row “answers”; a click on one chooses it.")
+        text.paragraph(words.LABELS_IN_STRIP)
         return
     (found,) = shown.run.labels
     best, others, more = _named_of(found, anatomy.scoring)
@@ -59,7 +32,7 @@ def answer(shown: Shown) -> None:
         with st.container(width="content"):
             text.paragraph(", ".join(map(_named, best)), style="vt-answer")
         if others:
-            text.paragraph(f"then {', '.join(map(_named, others))}{f', and {more:,} more' if more else ''}")
+            text.paragraph(words.then([*map(_named, others)], more))
 
 
 def _named_of(found: Labels, scoring: Scoring) -> tuple[tuple[Label, ...], tuple[Label, ...], int]:
@@ -71,7 +44,7 @@ def _named_of(found: Labels, scoring: Scoring) -> tuple[tuple[Label, ...], tuple
 
 def _named(label: Label) -> str:
     name = labels.shorten(labels.visible(label.name), LONGEST)
-    return f"{name} {_sure(label)}"
+    return words.label_and_sure(name, _sure(label))
 
 
 def _sure(label: Label) -> str:
@@ -81,8 +54,7 @@ def _sure(label: Label) -> str:
 def bars(shown: Shown) -> None:
     """The probabilities of the labels, of the text or at the chosen position; of a regression its numbers."""
     found, anatomy = chosen(shown), shown.trace.anatomy
-    where = "" if found.position is None else f" at position {found.position}"
-    title, key = f"{'Numbers' if anatomy.scoring == 'number' else 'Labels'}{where}", "run_labels"
+    title, key = words.labels_title(anatomy.scoring == "number", found.position), "run_labels"
     if anatomy.scoring == "number":
         text.section(title)
         text.definitions([(label.name, labels.number(label.logit, 6)) for label in found.scores[:MOST_BARS]])
@@ -100,8 +72,8 @@ def bars(shown: Shown) -> None:
         title=title,
         key=key,
         table=lambda: table(found),
-        note="Probabilities over all labels" if together else "Each label by itself",
-        what="labels",
+        note=words.OVER_LABELS if together else words.BY_ITSELF,
+        what=words.BARS_ARE_LABELS,
     )
     if not together:
         _say_left_out(len(left))
@@ -109,7 +81,7 @@ def bars(shown: Shown) -> None:
 
 def _say_left_out(count: int) -> None:
     if count > 0:
-        text.paragraph(f"{count:,} more are not drawn; Tensors has all logits.")
+        text.paragraph(words.not_drawn(count))
 
 
 def table(found: Labels) -> pd.DataFrame:
@@ -136,8 +108,8 @@ def chosen(shown: Shown) -> Labels:
 def question(shown: Shown) -> Question:
     """What the model makes of the text, or of the chosen token."""
     found, anatomy = chosen(shown), shown.trace.anatomy
-    said = [f"{cited(label.name)}, {_sure(label)}" for label in holding(found, anatomy.scoring)[: BESIDE + 1]]
-    answered = "; ".join(said) + "."
+    best = holding(found, anatomy.scoring)[: BESIDE + 1]
+    answered = words.answers_labels([words.label_and_share(cited(label.name), _sure(label)) for label in best])
     if found.position is None:
-        return Question(f"What does the model make of “{shortened(labels.sentence(shown.text), LONGEST)}”?", answered)
-    return Question(f"Which label has {cited(shown.trace.src_originals[found.position])}?", answered)
+        return Question(words.asks_of_text(shortened(labels.sentence(shown.text), LONGEST)), answered)
+    return Question(words.asks_label(cited(shown.trace.src_originals[found.position])), answered)

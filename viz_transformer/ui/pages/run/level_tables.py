@@ -11,15 +11,15 @@ from viz_transformer.analysis.layers.sublayers import PART_NAMES
 from viz_transformer.analysis.run.attention import AttentionDetail, weighing
 from viz_transformer.analysis.run.layer import LayerDetail
 from viz_transformer.analysis.run.whole import WholeRun, story
+from viz_transformer.ui.pages.run import words
 
-_VECTORS = {"before": "came in", "in": "read", "out": "added", "total": "sum", "after": "left"}
 _LENGTHS = {"before": "came", "in": "read", "out": "added", "after": "left"}
 
 
 def of_run(found: WholeRun, row: int) -> pd.DataFrame:
     """What each sub-layer of the last stack does at a row."""
     rows = [(told.title, told.key or "", told.weight, told.share) for told in story(found, row)]
-    return pd.DataFrame(rows, columns=["sub-layer", "takes most from", "weight", "share added"])
+    return pd.DataFrame(rows, columns=[words.SUB_LAYER, words.MOST_ATTENDED, words.WEIGHT, words.SHARE_ADDED])
 
 
 def of_layer(detail: LayerDetail, row: int) -> pd.DataFrame:
@@ -28,12 +28,13 @@ def of_layer(detail: LayerDetail, row: int) -> pd.DataFrame:
     for each in detail.parts:
         numbers = {name: values[row] for name, values in each.by_token.items()}
         read = "in" if detail.pre_norm else "after"  # what its norm gives
-        for name, said in _VECTORS.items():
+        names = words.VECTORS if detail.pre_norm else {**words.VECTORS, "in": words.READ}
+        for name, said in names.items():
             if name not in each.stream:
                 continue
-            cells: dict[str, Any] = {"sub-layer": PART_NAMES[each.part], "vector": said}
-            cells["length"] = numbers.get(_LENGTHS.get(name, ""))
-            cells["share added"] = numbers.get("share") if name == "out" else None
+            cells: dict[str, Any] = {words.SUB_LAYER: PART_NAMES[each.part], words.VECTOR: said}
+            cells[words.LENGTH] = numbers.get(_LENGTHS.get(name, ""))
+            cells[words.SHARE_ADDED] = numbers.get("share") if name == "out" else None
             cells |= {f"norm {of}": numbers.get(of) if name == read else None for of in ("mean", "scale")}
             drawn = zip(detail.features, each.stream[name][row], strict=True)
             rows.append(cells | {f"feature {feature}": value for feature, value in drawn})
@@ -61,6 +62,6 @@ def of_weight(detail: AttentionDetail, query: int, key: int) -> pd.DataFrame:
         for number, numbers in enumerate(zip(found.query, found.key, found.products, strict=True))
     ]
     behind = {"sum": found.total, "divisor": found.divisor, "bias": found.bias, "score": found.score}
-    behind["masked, not read" if found.masked else "weight"] = found.weight
+    behind[words.MASKED_NOT_READ if found.masked else words.WEIGHT] = found.weight
     rows += [(name, None, None, value) for name, value in behind.items() if value is not None]
-    return pd.DataFrame(rows, columns=["number", "query", "key", "product or result"])
+    return pd.DataFrame(rows, columns=["number", "query", "key", words.RESULT])

@@ -10,6 +10,7 @@ from viz_transformer.numerals import exponential, percent
 from viz_transformer.ui.frame import frame
 from viz_transformer.ui.frame.maps import Picture
 from viz_transformer.ui.frame.questions import Question, cited, where
+from viz_transformer.ui.pages.run import words
 from viz_transformer.ui.session.runs import Shown
 
 
@@ -20,9 +21,9 @@ def question(shown: Shown, picture: Picture, position: int, heads: tuple[int, ..
     if asked is None or picture.writes is None or not 0 <= step < len(shown.run.steps):
         return asked
     written = shown.run.steps[step]
-    sure = f"The model gave {cited(written.token)} {percent(exponential(written.log_prob))}."
+    sure = words.gave(cited(written.token), percent(exponential(written.log_prob)))
     if math.isnan(written.log_prob):
-        sure = f"The model’s probability of {cited(written.token)} is not a number."
+        sure = words.gave_no_number(cited(written.token))
     return Question(asked.asks, f"{asked.answer} {sure}")
 
 

@@ -8,7 +8,7 @@ from typing import Any
 import streamlit as st
 
 from viz_transformer.checkpoint import Checkpoint
-from viz_transformer.ui.pages.run.words import CHAT, SPECIAL, USUAL
+from viz_transformer.ui.pages.run import words
 from viz_transformer.ui.session import state
 
 
@@ -17,18 +17,19 @@ def show(ckpt: Checkpoint) -> None:
     offered = {name: codec for codec in ckpt.codecs.values() for name in codec.choices}
     if not offered:
         return
-    for name, label in (("source_language", "From"), ("language", "Into")):
+    for name, label in (("source_language", words.FROM), ("language", words.INTO)):
         if name in offered:
             now = getattr(state.SHARED.now().read_as, name)
             known = ["", *offered[name].languages]
             st.selectbox(
                 label,
                 known if now in known else [*known, now],
-                format_func=lambda code: code or USUAL,
+                format_func=lambda code: code or words.USUAL,
                 width=170,
                 **state.bind("read_as", key=f"run_{name}", value=now, taken=_taken(name)),
             )
-    for name, label, help in (("special_tokens", "Special tokens", SPECIAL), ("chat", "Chat", CHAT)):
+    switches = (("special_tokens", words.SPECIAL_TOKENS, words.SPECIAL), ("chat", words.CHAT_TEMPLATE, words.CHAT))
+    for name, label, help in switches:
         if name in offered:
             on = getattr(state.SHARED.now().read_as, name)
             st.toggle(label, help=help, **state.bind("read_as", key=f"run_{name}", value=on, taken=_taken(name)))

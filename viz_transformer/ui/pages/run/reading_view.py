@@ -16,8 +16,7 @@ from viz_transformer.numerals import percent
 from viz_transformer.sentences import shortened
 from viz_transformer.ui.frame import text
 from viz_transformer.ui.frame.questions import Question, cited
-from viz_transformer.ui.pages.run import bars_view, labels_view
-from viz_transformer.ui.pages.run.words import GIVES, HOW_READ
+from viz_transformer.ui.pages.run import bars_view, labels_view, words
 from viz_transformer.ui.session import state
 from viz_transformer.ui.session.runs import Shown
 
@@ -32,7 +31,7 @@ def masks(shown: Shown) -> None:
         return
     if not fills_masks(shown.trace.anatomy):
         why = shown.trace.anatomy.missing.get("logits")
-        said = GIVES[shown.trace.anatomy.output] if why is None else f"This model writes nothing: {why}."
+        said = words.GIVES[shown.trace.anatomy.output] if why is None else words.writes_nothing(why)
         text.paragraph(said)
         return
     now, read = state.SHARED.now(), shown.trace.src
@@ -43,9 +42,9 @@ def masks(shown: Shown) -> None:
     key, shown_as = "run_masked", _labels([read.originals[place] for place in offered])
     st.session_state[key] = [place for place in now.masked if place in offered]
     with st.container(horizontal=True, vertical_alignment="center", key="run_masks"):
-        text.paragraph("A click masks:")
+        text.paragraph(words.CLICK_TO_MASK)
         st.pills(
-            "Masked tokens",
+            words.MASKED_TOKENS,
             offered,
             selection_mode="multi",
             format_func=dict(zip(offered, shown_as, strict=True)).__getitem__,
@@ -70,12 +69,12 @@ def _labels(tokens: list[str]) -> list[str]:
 def _mask_the_chosen(shown: Shown, offered: list[int]) -> None:
     now, place = state.SHARED.now(), state.SHARED.now().i
     if place not in offered:
-        text.paragraph("Choose a token of the text to mask it.")
+        text.paragraph(words.CHOOSE_TO_MASK)
         return
     masked = place in now.masked
     token = shown.trace.src.originals[place]
     st.button(
-        f"{'Show' if masked else 'Mask'} {text.literal(cited(token))}",
+        words.mask_button(text.literal(cited(token)), masked),
         key="run_mask",
         on_click=_take,
         args=(tuple(sorted({*now.masked} ^ {place})),),
@@ -112,7 +111,7 @@ def fillings(shown: Shown) -> None:
         tokens.append(found.hidden)
     hidden = next((n for n, each in enumerate(tokens) if found.hidden and each.token_id == found.hidden.token_id), None)
     others = found.others - (numerals.exponential(tokens[-1].log_prob) if len(tokens) > len(found.candidates) else 0.0)
-    title = f"{'In the place of the mask' if masked else 'What is given out'} at position {found.position}"
+    title = words.filling_title(found.position, masked)
     bars_view.bars(
         shown,
         [each.token for each in tokens],
@@ -122,10 +121,10 @@ def fillings(shown: Shown) -> None:
         title=title,
         key="run_filling",
         table=lambda: _table(found),
-        note="Probabilities are over the whole vocabulary",
+        note=words.OVER_VOCABULARY,
         hidden=hidden,
     )
-    text.paragraph(_words(shown, found, masked))
+    text.paragraph(_sentence(shown, found, masked))
 
 
 def chosen(shown: Shown) -> tuple[Filling, bool]:
@@ -134,16 +133,11 @@ def chosen(shown: Shown) -> tuple[Filling, bool]:
     return filling(shown.trace, position, codec.names), position in masked_positions(shown.trace, codec.mask)
 
 
-def _words(shown: Shown, found: Filling, masked: bool) -> str:
+def _sentence(shown: Shown, found: Filling, masked: bool) -> str:
     if found.hidden is not None and found.rank is not None:
-        better = "no token" if not found.rank else f"{found.rank:,} token{'s' if found.rank > 1 else ''}"
-        return (
-            f"{cited(shown.trace.src.originals[found.position])} was masked here: it has"
-            f" {percent(numerals.exponential(found.hidden.log_prob))}, and {better} more."
-        )
-    if masked:
-        return "The text itself has this mask, so the right token is not known."
-    return "The model reads the token at this position, so this is no guess: mask it to see one."
+        typed, probability = shown.trace.src.originals[found.position], numerals.exponential(found.hidden.log_prob)
+        return words.was_masked(cited(typed), percent(probability), found.rank)
+    return words.MASK_OF_TEXT if masked else words.NO_GUESS
 
 
 def _table(found: Filling) -> pd.DataFrame:
@@ -170,20 +164,20 @@ def question(shown: Shown) -> Question | None:
     if not masked:
         return None
     best = found.candidates[0]
-    was = "" if found.hidden is None else f" {cited(found.hidden.token)} was masked."
+    was = "" if found.hidden is None else cited(found.hidden.token)
     return Question(
-        f"What would replace the mask at {SOURCE.name} position {found.position}?",
-        f"{cited(best.token)}, {percent(numerals.exponential(best.log_prob))}.{was}",
+        words.asks_replacement(SOURCE.name, found.position),
+        words.replacement(cited(best.token), percent(numerals.exponential(best.log_prob)), was),
     )
 
 
 def remarks(anatomy: Anatomy) -> list[str]:
     """What there is to say of a model that only reads, where it does not stand above the texts already."""
     if anatomy.labels:
-        return [labels_view.gives(anatomy)]
-    return [GIVES[anatomy.output]] if fills_masks(anatomy) else []
+        return [words.gives_labels(anatomy)]
+    return [words.GIVES[anatomy.output]] if fills_masks(anatomy) else []
 
 
 def how(anatomy: Anatomy) -> str:
     """How the map and what stands beside it are read."""
-    return labels_view.how(anatomy) if anatomy.labels else HOW_READ
+    return words.how_labels(anatomy) if anatomy.labels else words.HOW_READ

@@ -6,8 +6,7 @@ from __future__ import annotations
 from viz_transformer.analysis.run.filling import filling, fills_masks, masked_positions
 from viz_transformer.numerals import exponential, percent
 from viz_transformer.ui.frame.questions import cited
-from viz_transformer.ui.pages.run import labels_view, reading_view
-from viz_transformer.ui.pages.run.words import GIVES
+from viz_transformer.ui.pages.run import labels_view, reading_view, words
 from viz_transformer.ui.session.runs import Shown
 
 
@@ -16,15 +15,13 @@ def made_of_text(shown: Shown) -> tuple[str, ...]:
     anatomy = shown.trace.anatomy
     if shown.run.labels:
         at = labels_view.chosen(shown).position
-        what = "this text" if at is None else cited(shown.trace.src_originals[at])
-        return labels_view.gives(anatomy), f"For {what}: {labels_view.question(shown).answer}"
+        what = words.THIS_TEXT if at is None else cited(shown.trace.src_originals[at])
+        return words.gives_labels(anatomy), words.for_text(what, labels_view.question(shown).answer)
     if fills_masks(anatomy):
-        return GIVES[anatomy.output], _filled(shown)
-    count = len(shown.trace.src)
-    vectors = f"{count:,} vector{'s' if count > 1 else ''} of {anatomy.d_model:,} numbers"
+        return words.GIVES[anatomy.output], _filled(shown)
     why = anatomy.missing.get("logits")
-    first = GIVES[anatomy.output] if why is None else f"This model writes nothing: {why}."
-    return first, f"This text becomes {vectors}, one for each token."
+    first = words.GIVES[anatomy.output] if why is None else words.writes_nothing(why)
+    return first, words.becomes(len(shown.trace.src), anatomy.d_model)
 
 
 def _filled(shown: Shown) -> str:
@@ -35,11 +32,10 @@ def _filled(shown: Shown) -> str:
     if masks and not masked:
         found = filling(shown.trace, masks[0], codec.names)
     best = found.candidates[0]
-    given = f"it gives {cited(best.token)} {percent(exponential(best.log_prob))}"
+    given = cited(best.token), percent(exponential(best.log_prob))
     if masks:
-        return f"In the place of the mask at position {found.position} {given}."
-    read = cited(shown.trace.src_originals[found.position])
-    return f"At {read} {given}. It reads that token itself, so this is no guess: mask it to see one."
+        return words.fills_mask(found.position, *given)
+    return words.gives_at(cited(shown.trace.src_originals[found.position]), *given)
 
 
 def ringed(shown: Shown) -> tuple[str, ...]:

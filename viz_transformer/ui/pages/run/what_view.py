@@ -1,4 +1,4 @@
-"""Beside the heading: what the model is, in one plain sentence, and what to try first."""
+"""Above the picture: what the model is, in one plain sentence, what to try first, and how large the answer is set."""
 
 from __future__ import annotations
 
@@ -10,6 +10,9 @@ from viz_transformer.checkpoint.contents import Summary
 from viz_transformer.checkpoint.recordings import RecordingSummary
 from viz_transformer.ui.pages.run import words
 
+LARGE = 70
+"""A longer answer does not fit into one line in large type at 1280 pixels."""
+
 
 def show(summary: Summary, *, whole: bool) -> None:
     """The sentence in one line; where there is no room, what to try first is left out."""
@@ -18,3 +21,8 @@ def show(summary: Summary, *, whole: bool) -> None:
     first = "" if recording else words.what_to_do(summary.anatomy, whole=whole)
     both = html.escape(f"{does} {first}".rstrip())
     st.html(f'<p class="vt-what" title="{both}"><span>{html.escape(does)}</span> <span>{html.escape(first)}</span></p>')
+
+
+def answer_style(answer: str, lead: str = "") -> str:
+    """The class of an answer, which is set smaller where it is long."""
+    return f"vt-answer{' vt-answer-long' if len(lead) + len(answer) > LARGE else ''}"

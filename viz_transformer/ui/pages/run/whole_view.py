@@ -19,12 +19,11 @@ from viz_transformer.figures.components.scrubber import steps_of
 from viz_transformer.figures.components.whole import whole_payload
 from viz_transformer.model.kinds import KINDS, SIDE_OF, KindName, StackName, stacks_of
 from viz_transformer.running.record import Trace
-from viz_transformer.sentences import capitalised
 from viz_transformer.ui.components.details import whole_details
 from viz_transformer.ui.components.pictures import whole as whole_picture
 from viz_transformer.ui.frame import frame, pictures, text
 from viz_transformer.ui.frame.frame import Runs
-from viz_transformer.ui.pages.run import level_tables
+from viz_transformer.ui.pages.run import level_tables, words
 from viz_transformer.ui.pages.run.fields import FIELDS, Level
 from viz_transformer.ui.session import state
 from viz_transformer.ui.session.kept import kept
@@ -53,7 +52,7 @@ def show(both: Runs) -> bool:
             if place.there:
                 found += _inside(each, place)
         except ValueError as error:
-            text.paragraph(f"{capitalised(str(error))}: the whole run cannot be drawn in one picture.")
+            text.paragraph(words.not_in_one_picture(str(error)))
     whole_details(found, answering([each.run.trace for each in shown]))
     return any_drawn
 
@@ -129,7 +128,7 @@ class _Place:
     @property
     def attention(self) -> str:
         """In words, without the level of the whole run: "decoder layer 1, cross-attention, head 3"."""
-        return f"{self.stack} layer {self.layer}, {PART_NAMES[KINDS[self.kind].attention]}, head {self.head}"
+        return words.attention(self.stack, self.layer, PART_NAMES[KINDS[self.kind].attention], self.head)
 
 
 def _place(shown: Shown, along: Along | None = None) -> _Place:
@@ -146,11 +145,11 @@ def _place(shown: Shown, along: Along | None = None) -> _Place:
 def _picture(shown: Shown, place: _Place, along: Along | None, *, key: str, title: str) -> None:
     head = head_of(shown, state.selection())
     row = _row(shown, along)
-    make, words, where = _table(shown, place, head, row)
+    make, level, what = _table(shown, place, head, row)
     asked = pictures.table(
         make,
-        note=f"{shown.caption(f'whole run, {words}' if words else 'whole run', rows=True)}. {where}",
-        name=labels.file_name(shown.summary.name, "whole run", words, _position(place, row)),
+        note=words.picture_note(shown.caption(words.whole_of(level), rows=True), what),
+        name=labels.file_name(shown.summary.name, words.IN_WHOLE, level, _position(place, row)),
         key=key,
     )
     whole_picture(drawn(shown, head, title, along), key=key, on_table=asked)
@@ -170,8 +169,8 @@ def drawn(shown: Shown, head: int | None, title: str, along: Along | None = None
         answer=run.text,
         of=details.run_id(run.trace),
         title=title,
-        caption=shown.caption("whole run", rows=True),
-        name=labels.file_name(shown.summary.name, "whole run"),
+        caption=shown.caption(words.IN_WHOLE, rows=True),
+        name=labels.file_name(shown.summary.name, words.IN_WHOLE),
         along=None if along is None else asdict(along),
     )
 
@@ -243,8 +242,8 @@ def _row(shown: Shown, along: Along | None) -> int:
 def _position(place: _Place, row: int) -> str:
     """Where in the texts the table is, for the name of its file."""
     if place.level == "run":
-        return f"row {row}"
-    return f"row {place.query} key {place.key}" if place.level == "weight" else f"row {place.query}"
+        return words.in_file_name(row)
+    return words.in_file_name(place.query, place.key if place.level == "weight" else None)
 
 
 def _table(shown: Shown, place: _Place, head: int | None, row: int) -> tuple[Callable[[], pd.DataFrame], str, str]:
@@ -254,19 +253,18 @@ def _table(shown: Shown, place: _Place, head: int | None, row: int) -> tuple[Cal
     queries, keys = sides(trace, place.kind)
     if place.level == "run":
         several = any(each.query > 1 for each in trace.anatomy.attentions.values())
-        whose = "the mean of the heads" if head is None and several else f"head {head or 0}"
+        whose = words.MEAN_OF_HEADS if head is None and several else words.head(head or 0)
         return (
             lambda: level_tables.of_run(whole_run(trace, head=head), row),
             "",
-            f"What each sub-layer does at the last token read, by {whose}.",
+            words.run_table(whose),
         )
-    token = f"“{labels.sentence(queries.tokens[place.query])}”, position {place.query}"
+    token = words.token_at(labels.sentence(queries.tokens[place.query]), place.query)
     if place.level == "layer":
-        words = f"{place.stack} layer {place.layer}"
         return (
             lambda: level_tables.of_layer(layer_of(trace, place.stack, place.layer), place.query),
-            words,
-            f"The vectors of each sub-layer at {token}; of the features those that are drawn.",
+            words.layer(place.stack, place.layer),
+            words.layer_table(token),
         )
 
     def detail() -> AttentionDetail:
@@ -276,11 +274,11 @@ def _table(shown: Shown, place: _Place, head: int | None, row: int) -> tuple[Cal
         return (
             lambda: level_tables.of_attention(detail(), place.query, keys.tokens),
             place.attention,
-            f"The keys of {token}.",
+            words.keys_table(token),
         )
-    other = f"“{labels.sentence(keys.tokens[place.key])}”, position {place.key}"
+    other = words.token_at(labels.sentence(keys.tokens[place.key]), place.key)
     return (
         lambda: level_tables.of_weight(detail(), place.query, place.key),
-        f"{place.attention}, one weight",
-        f"{kind.words.capitalize()}: query {token}, key {other}.",
+        words.one_weight(place.attention),
+        words.weight_table(kind.words, token, other),
     )

@@ -1,4 +1,4 @@
-"""What *Run* says: its sentences, and the small functions that put numbers and names into them."""
+"""What people read on the Run page: its labels and sentences, in one place."""
 
 from __future__ import annotations
 
@@ -6,8 +6,8 @@ import math
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from viz_transformer.model.instrument import Anatomy
-from viz_transformer.sentences import counted, in_one_line
+from viz_transformer.model.instrument import Anatomy, Scoring
+from viz_transformer.sentences import capitalised, counted, in_one_line
 
 if TYPE_CHECKING:
     from viz_transformer.ui.frame.text import Tone
@@ -32,40 +32,34 @@ NOT = (
     "A large weight is neither a translation link nor a cause of the answer. A probability is the model's, not the"
     " chance of being right. A mean over heads is not the attention of any head."
 )
-HOW_READ = (
+_MAP_READ = (
     "A row is a token of the text, and a cell is the share that another token has in what this head hands on to it; a"
-    " row sums to 1 over the tokens that it may read. The bars are what the output layer gives at the chosen position,"
-    " as probabilities over the whole vocabulary. Of a token that is masked the model reads a mask."
+    " row sums to 1 over the tokens that it may read."
 )
-GIVES = {
-    "masked token": "This model fills in masks, and writes nothing.",
-    "class": "This model reads a text and gives a class: it writes nothing.",
-    "token class": "This model gives each token of a text a label, and writes nothing.",
-    "none": "This model reads a text and has no output layer: it gives a vector for each token, and writes nothing.",
+HOW_READ = (
+    f"{_MAP_READ} The bars are what the output layer gives at the chosen position, as probabilities over the whole"
+    " vocabulary. Where a token is masked, the model reads a mask in its place."
+)
+_LABEL_BARS: Mapping[Scoring, str] = {
+    "one": "The bars are the softmax over all labels",
+    "each": "Each bar is the sigmoid of its own logit, so the bars need not sum to 1",
+    "either": "The bars are the sigmoid of the model's one number, and 1 minus it",
+    "number": "The numbers are the logits themselves: this model was trained to give numbers, not labels",
 }
-SECOND = "A second text, read beside it"
-NO_TEXT = "A recording cannot read another text"
-OF_RECORDING = "Nothing can be written with it, so there are no steps."
-FORCE, LET_IT_WRITE = "Force an answer", "Let it write"
-FORCED = "Teacher forcing: put another answer in the place of the model's own, and see its probabilities"
-ONE_MAP, WHOLE_RUN = "One map", "Whole run"
-USUAL = "as its folder has it"
-SPECIAL = (
-    "Read a special token that is typed, such as </s>, as that token. Otherwise it is text like any other, except for"
-    " the mask of a model that fills in masks"
-)
-CHAT = (
-    "Put the text into the model's chat template, as a user's message; the model then writes the answer. The template's"
-    " tokens come before the text and after it"
-)
+TERMS = "Words here: token, step, layer, head, query, key, memory, logits."
+FROM_ZERO = " Layers, heads and positions are counted from 0, as in code."
+
+
+def how_labels(anatomy: Anatomy) -> str:
+    """How the map and the bars beside it are read, of a model that gives labels."""
+    of = "" if anatomy.output == "class" else ", at the chosen position"
+    return f"{_MAP_READ} {_LABEL_BARS[anatomy.scoring]}{of}."
+
+
+# What the model is, and what to try first
 DOES_KEY, LONGEST_DOES = "does", 120
 """The entry of a card that says what the model does with a text, as the rest of "This network ..."."""
 RECORDED = "A recording of one call of a module: it shows that call, and reads no other text."
-TERMS = "Words here: token, step, layer, head, query, key, memory, logits."
-FROM_ZERO = " Layers, heads and positions are counted from 0, as in code."
-ALL_EXAMPLES = "All examples for this model"
-COMPUTED = "This run was just computed."
-RECORDED_RUN, SOON_LIVE = "Recorded", "A recorded run of this model; the live one comes in a moment."
 LOOK_INSIDE, PLAY, CLICK = (
     "Double-click to look inside.",
     "Press play, or double-click to look inside.",
@@ -76,6 +70,12 @@ _READS = {
     "class": "labels a text",
     "token class": "labels each token of a text",
     "none": "reads a text and gives a vector for each token",
+}
+GIVES = {
+    "masked token": "This model fills in masks, and writes nothing.",
+    "class": "This model reads a text and gives a class: it writes nothing.",
+    "token class": "This model gives each token of a text a label, and writes nothing.",
+    "none": "This model reads a text and has no output layer: it gives a vector for each token, and writes nothing.",
 }
 
 
@@ -99,6 +99,123 @@ def what_it_is(card: Mapping[str, Any], anatomy: Anatomy, *, recording: bool = F
 def what_to_do(anatomy: Anatomy, *, whole: bool) -> str:
     """What to try first, of the picture of the whole run or of a map."""
     return CLICK if not whole else PLAY if anatomy.writes else LOOK_INSIDE
+
+
+def gives_labels(anatomy: Anatomy) -> str:
+    """What a model that gives labels or numbers does."""
+    count = len(anatomy.labels)
+    if anatomy.scoring == "number":
+        return f"This model reads a text and gives {counted(count, 'number')}: it writes nothing."
+    if anatomy.output == "token class":
+        return f"This model gives each token of a text one of {count:,} labels, and writes nothing."
+    if anatomy.scoring == "each":
+        return f"This model reads a text and says of each of {count:,} labels whether it fits: it writes nothing."
+    return f"This model reads a text and gives it one of {count:,} labels: it writes nothing."
+
+
+def writes_nothing(why: str) -> str:
+    return f"This model writes nothing: {why}."
+
+
+# The text, and how it is read
+SECOND = "A second text, read beside it"
+NO_TEXT = "A recording cannot read another text"
+EXAMPLES, MORE, ALL_EXAMPLES = "Examples", "More", "All examples for this model"
+NUMBER = "Number"
+FROM, INTO, USUAL = "From", "Into", "as its folder has it"
+SPECIAL_TOKENS = "Special tokens"
+SPECIAL = (
+    "Read a special token that is typed, such as </s>, as that token. Otherwise it is text like any other, except for"
+    " the mask of a model that fills in masks"
+)
+CHAT_TEMPLATE = "Chat"
+CHAT = (
+    "Put the text into the model's chat template, as a user's message; the model then writes the answer. The template's"
+    " tokens come before the text and after it"
+)
+
+# The question
+
+
+def gave(token: str, probability: str) -> str:
+    """The probability of the token that was written."""
+    return f"The model gave {token} {probability}."
+
+
+def gave_no_number(token: str) -> str:
+    return f"The model’s probability of {token} is not a number."
+
+
+def asks_of_text(text: str) -> str:
+    return f"What does the model make of “{text}”?"
+
+
+def asks_label(token: str) -> str:
+    return f"Which label has {token}?"
+
+
+def label_and_share(label: str, share: str) -> str:
+    return f"{label}, {share}"
+
+
+def answers_labels(found: Sequence[str]) -> str:
+    return f"{'; '.join(found)}."
+
+
+def asks_replacement(side: str, position: int) -> str:
+    return f"What would replace the mask at {side} position {position}?"
+
+
+def replacement(token: str, probability: str, was: str) -> str:
+    """The best token in place of the mask; was: the token that was masked, "" for a mask that was typed."""
+    masked = f" {was} was masked." if was else ""
+    return f"{token}, {probability}.{masked}"
+
+
+# At a stop of the tour
+THIS_TEXT = "this text"
+NO_GUESS_OF_TOKEN = "It reads that token itself, so this is no guess: mask it to see one."
+
+
+def for_text(what: str, answer: str) -> str:
+    return f"For {what}: {answer}"
+
+
+def becomes(tokens: int, numbers: int) -> str:
+    return f"This text becomes {counted(tokens, 'vector')} of {numbers:,} numbers, one for each token."
+
+
+def fills_mask(position: int, token: str, probability: str) -> str:
+    return f"In place of the mask at position {position} it gives {token} {probability}."
+
+
+def gives_at(read: str, token: str, probability: str) -> str:
+    return f"At {read} it gives {token} {probability}. {NO_GUESS_OF_TOKEN}"
+
+
+# The answer
+NOTHING = "(nothing but special tokens)"
+GIVEN = "given: "
+FORCE, LET_IT_WRITE = "Force an answer", "Let it write"
+FORCED = "Teacher forcing: put another answer in the place of the model's own, and see its probabilities"
+ONE_MAP, WHOLE_RUN = "One map", "Whole run"
+REWIND = "Rewind the training"
+LABELS_IN_STRIP = "The label of each token is in the row “answers”: click one to choose it."
+
+
+def label_and_sure(label: str, sure: str) -> str:
+    return f"{label} {sure}"
+
+
+def then(others: Sequence[str], more: int) -> str:
+    """The labels that follow, and how many more there are."""
+    return f"then {', '.join(others)}{f', and {more:,} more' if more else ''}"
+
+
+# What there is to say of a run
+OF_RECORDING = "Nothing can be written with it, so there are no steps."
+COMPUTED = "This run was just computed."
+RECORDED_RUN, SOON_LIVE = "Recorded", "A recorded run of this model; the live one comes in a moment."
 
 
 def live(gap: float) -> tuple[str, Tone, str]:
@@ -136,3 +253,117 @@ def stopped(steps: int, limit: int | None) -> str:
     if limit is not None:
         return f"This model has no end token; it stopped after {steps} steps, at its limit of {limit} tokens."
     return f"The model stopped at its maximum of {steps} steps, without an end token."
+
+
+# Masks, and what the model puts in their place
+CLICK_TO_MASK = "Click to mask:"
+MASKED_TOKENS = "Masked tokens"
+CHOOSE_TO_MASK = "Choose a token of the text to mask it."
+OVER_VOCABULARY = "Probabilities are over the whole vocabulary"
+MASK_OF_TEXT = "The mask is part of the text itself, so the right token is not known."
+NO_GUESS = "The model reads the token at this position, so this is no guess: mask it to see one."
+
+
+def mask_button(token: str, masked: bool) -> str:
+    return f"{'Show' if masked else 'Mask'} {token}"
+
+
+def filling_title(position: int, masked: bool) -> str:
+    return f"{'In place of the mask' if masked else 'Output'} at position {position}"
+
+
+def was_masked(token: str, probability: str, better: int) -> str:
+    """The probability of the token that was masked; better: how many tokens have a larger one."""
+    more = "no token gets more" if not better else f"{better:,} token{' gets' if better == 1 else 's get'} more"
+    return f"{token} was masked here: it gets {probability}; {more}."
+
+
+# Labels
+LABELS, NUMBERS, BARS_ARE_LABELS = "Labels", "Numbers", "labels"
+OVER_LABELS, BY_ITSELF = "Probabilities over all labels", "Each label by itself"
+
+
+def labels_title(numbers: bool, position: int | None) -> str:
+    where = "" if position is None else f" at position {position}"
+    return f"{NUMBERS if numbers else LABELS}{where}"
+
+
+def not_drawn(count: int) -> str:
+    return f"{count:,} more are not drawn; Tensors has all logits."
+
+
+def bars_note(caption: str, note: str) -> str:
+    return f"{caption}. {note}."
+
+
+# The steps
+CANDIDATES = "candidates"
+
+
+def candidates_note(caption: str) -> str:
+    return f"{caption}. {OVER_VOCABULARY}."
+
+
+# The whole run, and its tables
+IN_WHOLE = "whole run"
+MEAN_OF_HEADS = "the mean of the heads"
+SUB_LAYER, MOST_ATTENDED, WEIGHT, SHARE_ADDED = "sub-layer", "attends most to", "weight", "share added"
+VECTOR, LENGTH = "vector", "length"
+VECTORS = {"before": "before", "in": "after norm", "out": "added", "total": "sum", "after": "after"}
+"""The vectors of a sub-layer; in a post-norm model it reads the stream as it is, which is `READ`."""
+READ = "read"
+MASKED_NOT_READ, RESULT = "masked, not read", "product or result"
+
+
+def not_in_one_picture(why: str) -> str:
+    return f"{capitalised(why)}: the whole run cannot be drawn in one picture."
+
+
+def attention(stack: str, layer: int, part: str, head: int) -> str:
+    return f"{stack} layer {layer}, {part}, head {head}"
+
+
+def whole_of(level: str) -> str:
+    """The picture's name, with the level that it shows; "" for the whole run."""
+    return f"{IN_WHOLE}, {level}" if level else IN_WHOLE
+
+
+def picture_note(caption: str, what: str) -> str:
+    return f"{caption}. {what}"
+
+
+def head(number: int) -> str:
+    return f"head {number}"
+
+
+def layer(stack: str, number: int) -> str:
+    return f"{stack} layer {number}"
+
+
+def one_weight(attention: str) -> str:
+    return f"{attention}, one weight"
+
+
+def token_at(token: str, position: int) -> str:
+    return f"“{token}”, position {position}"
+
+
+def run_table(heads: str) -> str:
+    return f"What each sub-layer does at the last token read. Attention: {heads}."
+
+
+def layer_table(token: str) -> str:
+    return f"The vectors of each sub-layer at {token}, with the features that are drawn."
+
+
+def keys_table(token: str) -> str:
+    return f"The keys of {token}."
+
+
+def weight_table(attention: str, query: str, key: str) -> str:
+    return f"{capitalised(attention)}: query {query}, key {key}."
+
+
+def in_file_name(query: int, key: int | None = None) -> str:
+    """Where in the texts a table is."""
+    return f"row {query}" if key is None else f"row {query} key {key}"
