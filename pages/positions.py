@@ -7,18 +7,17 @@ import streamlit as st
 from viz_transformer.model.kinds import SIDE_OF
 from viz_transformer.ui.components.reveal import bring_into_view
 from viz_transformer.ui.frame import frame, questions, text
+from viz_transformer.ui.pages.positions import words
 from viz_transformer.ui.pages.positions.fields import FIELDS
 from viz_transformer.ui.session import state
-
-OF_RECORDING = "It has no parameters, and what places its tokens was not recorded."
 
 frame.title("Positions")
 asked = questions.place()
 strip = frame.place("strip")
 status = frame.status()
-both = frame.runs(status, rows="none", recording=OF_RECORDING)
+both = frame.runs(status, rows="none", recording=words.OF_RECORDING)
 
-from viz_transformer.ui.pages.positions import attention_view, position_topics, question, view, words
+from viz_transformer.ui.pages.positions import attention_view, position_topics, question, view
 
 
 def ask(both: frame.Runs) -> None:

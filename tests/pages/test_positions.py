@@ -73,7 +73,7 @@ def test_the_picture_is_the_models_own_table(app, bundled, stack):
     assert table["layout"]["title"]["text"] == f"Table of positions, {len(own)} × 16: numbers, {stack}"
     assert names_of(curves) == ["0 sin 6.283", "1 cos 6.283", "2 sin 19.87", "4 sin 62.83", "8 sin 628.3"]
     assert wording("adds_a_fixed_table_of_sines_and_cosines", "numbers") in words(app)
-    assert f"Its {stack} holds {len(own)} × 16 numbers" in words(app)
+    assert f"Its {stack}’s table has {len(own)} × 16 numbers" in words(app)
 
 
 def test_step_5_is_said_to_be_the_models_table_and_the_runs(app):
@@ -133,7 +133,7 @@ def test_rows_beyond_the_models_are_the_formulas_and_said(app):
     ("address", "sentence"),
     [
         ({"pos_width": "7"}, wording("to_columns_an_even_number_instead_of", 2, 512, 8, 7)),
-        ({"pos_width": "99999"}, "512 instead of 99999"),
+        ({"pos_width": "99999"}, "512 are shown instead of 99999"),
         ({"pos_length": "0"}, wording("the_table_can_have_to_positions_instead_of", 2, 512, 2, 0)),
         ({"pos_length": "4", "i": "9"}, wording("the_table_ends_before_position_position_is_shown", 9, 3)),
         ({"pos_columns": "3,16"}, wording("there_is_no_dimension", 16, 0, 15)),

@@ -9,6 +9,7 @@ from viz_transformer.numerals import significant
 from viz_transformer.running.record import Trace
 from viz_transformer.sentences import capitalised
 from viz_transformer.ui.frame.questions import Question, cited
+from viz_transformer.ui.pages.positions import words
 
 
 def question(trace: Trace, stack: StackName, position: int) -> Question | None:
@@ -19,21 +20,16 @@ def question(trace: Trace, stack: StackName, position: int) -> Question | None:
     read = SIDE_OF[stack].of(trace.src_tokens, trace.tgt_tokens)
     if not 0 <= position < len(read):
         return None
-    asks = f"What tells the {stack} that {cited(read[position])} is at position {position}?"
+    asks = words.asks(stack, cited(read[position]), position)
     if f"{stack}.embed.position" in trace:
         added, token = (_length(trace, f"{stack}.embed.{part}", position) for part in ("position", "token"))
-        return Question(
-            asks,
-            f"A position vector of length {significant(added)}, added to an embedding of length {significant(token)}.",
-        )
+        return Question(asks, words.lengths(significant(added), significant(token)))
     if trace.anatomy.config is None:
         acts = trace.anatomy.missing.get(f"{stack}.embed.position", "").rpartition("; ")[2]
         return Question(asks, f"{capitalised(acts)}.") if acts else None
     if trace.config.encoding.in_attention:
-        return Question(asks, f"Nothing is added to it: each self-attention {trace.config.encoding.acts}.")
-    if stack == "decoder":
-        return Question(asks, "Only what it may read: a row sees nothing that comes after it.")
-    return Question(asks, "Nothing: no part of this encoder tells one order from another.")
+        return Question(asks, words.in_attention(trace.config.encoding.acts))
+    return Question(asks, words.ONLY_THE_MASK if stack == "decoder" else words.NOTHING)
 
 
 def _length(trace: Trace, point: str, position: int) -> float:

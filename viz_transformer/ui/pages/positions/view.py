@@ -82,23 +82,23 @@ class Table:
     def title(self) -> str:
         length, width = self.values.shape
         whose = (
-            f"{labels.shorten(self.shown.summary.name, 28)}, {self.stack}"
+            words.own(labels.shorten(self.shown.summary.name, 28), self.stack)
             if self.is_own
-            else f"{words.SHORT_TABLES[self.scheme]}, not the model's"
+            else words.not_own(self.scheme)
         )
-        return f"Table of positions, {length} × {width}: {whose}"
+        return words.table_title(length, width, whose)
 
     @property
     def words(self) -> str:
         """What a projector's caption says of it."""
-        return f"{self.stack}, position {self.marks.position}"
+        return words.scene(self.stack, self.marks.position)
 
     def column_name(self, column: int) -> str:
         """A dimension in words, with the positions of one turn where it has a wavelength."""
         if self.derived is None:
             return f"{column}"
         turn = 2 * math.pi * float(self.derived.denominator[column])
-        return f"{column} {'cos' if column % 2 else 'sin'} {turn:{',.0f' if turn >= 1e4 else '.4g'}}"
+        return words.curve_name(column, "cos" if column % 2 else "sin", f"{turn:{',.0f' if turn >= 1e4 else '.4g'}}")
 
 
 # --- which table
@@ -113,7 +113,7 @@ def controls(shown: Shown) -> Table:
         chosen = _scheme(shown, own_scheme)
         own = own_table(shown.ckpt.instrument, stack)
         reads_at_most = SIDE_OF[stack].most(anatomy)
-        with st.popover("Size", key="pos_size"):
+        with st.popover(words.SIZE, key="pos_size"):
             width = _width(anatomy.d_model if own is None else own.shape[1], chosen)
             length = _length(reads_at_most, chosen)
         position = _position(shown, stack, length)
@@ -154,9 +154,9 @@ def stack_choice(shown: Shown) -> StackName:
     """Whose positions: those of the stack that is chosen, if the model has it, else of the one that reads the text."""
     stacks, stack, chosen = stacks_of(shown.trace.anatomy), chosen_stack(shown), FIELDS.now().pos_stack
     if chosen and chosen != stack:
-        state.remark(f"{shown.summary.name} has no {chosen}, so the {stack} is shown.")
+        state.remark(words.no_stack(shown.summary.name, chosen, stack))
     if len(stacks) > 1:
-        buttons("Stack", {each: each for each in stacks}, "pos_stack", key="pos_stack", value=stack)
+        buttons(words.STACK, {each: each for each in stacks}, "pos_stack", key="pos_stack", value=stack)
     return stack
 
 
@@ -175,26 +175,28 @@ def _scheme(shown: Shown, own: Scheme) -> Scheme:
     usual = own if has else options[0]
     asked = FIELDS.now().pos_table
     if asked and asked not in options:
-        state.remark(f"This model has no {asked} table, so the {words.SHORT_TABLES.get(usual, usual)} one is shown.")
+        state.remark(words.no_table(asked, words.SHORT_TABLES.get(usual, usual)))
     chosen: Scheme = asked if asked in options else usual
-    names = {each: each + (" (model’s)" if each == own else "") for each in options}
-    buttons("Table", names, "pos_table", key="pos_table", value=chosen, taken=lambda new: "" if new == usual else new)
+    names = {each: words.of_the_model(each) if each == own else each for each in options}
+    buttons(
+        words.TABLE, names, "pos_table", key="pos_table", value=chosen, taken=lambda new: "" if new == usual else new
+    )
     return chosen
 
 
 def _width(own: int, chosen: Scheme) -> int:
     """The slider of d_model; a table without a formula has the model's."""
     if chosen not in words.SHORT_TABLES:
-        st.slider("d_model", 0, own, own, disabled=True, key="pos_width_learned", width=220)
+        st.slider(words.D_MODEL, 0, own, own, disabled=True, key="pos_width_learned", width=220)
         return own
     usual = own + own % 2
     most = max(MOST_WIDTH, usual)
     asked = FIELDS.now().pos_width
     width = usual if asked is None else min(max(2, asked + asked % 2), most)
     if asked is not None and asked != width:
-        state.remark(f"A table of pairs has 2 to {most} columns, an even number: {width} instead of {asked} are shown.")
+        state.remark(words.even_width(most, width, asked))
     bound = state.bind("pos_width", key="pos_width", value=width, taken=lambda new: None if new == usual else new)
-    st.slider("d_model", 2, most, step=2, width=220, **bound)
+    st.slider(words.D_MODEL, 2, most, step=2, width=220, **bound)
     return width
 
 
@@ -207,9 +209,9 @@ def _length(own: int, chosen: Scheme) -> int:
     asked = FIELDS.now().pos_length
     length = usual if asked is None else min(max(2, asked), most)
     if asked is not None and asked != length:
-        state.remark(f"The table can have 2 to {most} positions: {length} instead of {asked} are shown.")
+        state.remark(words.table_length(most, length, asked))
     bound = state.bind("pos_length", key="pos_length", value=length, taken=lambda new: None if new == usual else new)
-    st.slider("Length", 2, most, width=220, **bound)
+    st.slider(words.LENGTH, 2, most, width=220, **bound)
     return length
 
 
@@ -219,11 +221,11 @@ def _position(shown: Shown, stack: StackName, length: int) -> int:
     last = min(len(SIDE_OF[stack].of(shown.trace.src, shown.trace.tgt)), length) - 1
     chosen: int = state.selection()[field]
     if chosen > last:
-        state.remark(f"The table ends before position {chosen}: position {last} is shown.")
+        state.remark(words.table_ends(chosen, last))
     position = min(chosen, last)
     if last > 0:
         bound = state.bind(field, key=f"pos_{field}", value=position)
-        st.number_input(f"Position, 0 to {last}", 0, last, step=1, width=230, **bound)
+        st.number_input(words.box(words.POSITION, last), 0, last, step=1, width=230, **bound)
     return position
 
 
@@ -233,7 +235,7 @@ def _picked(width: int, frequency: Float64 | None, length: int) -> tuple[int, ..
     kept = tuple(column for column in asked if column < width)
     if kept != asked:
         missing = next(column for column in asked if column >= width)
-        state.remark(f"There is no dimension {missing}: the table has dimensions 0 to {width - 1}.")
+        state.remark(words.no_dimension(missing, width - 1))
     return kept or starting_columns(width, frequency, length)
 
 
@@ -243,37 +245,22 @@ def sentences(table: Table) -> list[str]:
     name, read, encoding = shown.summary.name, table.marks.read, encoding_of(shown.trace.anatomy)
     said = []
     if not encoding.adds:
-        blind = (
-            "A causal decoder can still tell orders apart: each row sees only those before it (Haviv et al. 2022)."
-            if stack == "decoder"
-            else "An encoder is then blind to order."
-        )
-        said.append(f"{name} adds no positions. {blind} The table below is the formula alone, which it does not use.")
+        said.append(words.adds_none(name, stack))
     elif encoding.trained:
         assert table.own is not None
-        said.append(
-            f"{name} has a learned row of {table.own.shape[1]} numbers for each of the {len(table.own):,} positions of"
-            f" its {stack}. They follow no formula; this run adds rows 0 to {read - 1}. {_trained_sentence(table)}"
-        )
+        rows, columns = table.own.shape
+        said.append(words.learned_table(name, stack, (rows, columns), read - 1, _trained_sentence(table)))
     else:
         assert table.own is not None
-        said.append(
-            f"{name} adds a fixed table of {encoding.noun} to its embeddings; nothing in it is trained. Its"
-            f" {stack} holds {len(table.own):,} × {table.own.shape[1]} numbers, this run adds rows 0 to {read - 1}."
-        )
+        rows, columns = table.own.shape
+        said.append(words.fixed_table(name, encoding.noun, stack, (rows, columns), read - 1))
         if table.marks.trained and table.marks.trained < len(table.own):
-            said.append(f"Training texts had at most {table.marks.trained:,} tokens: the model never met later rows.")
+            said.append(words.unseen_rows(table.marks.trained))
     if encoding.adds and not table.is_own:
-        said.append(f"What is drawn is another table, by its formula: {_kind(table)}.")
+        said.append(words.another_table(table.scheme, *table.values.shape))
     elif table.own is not None and len(table.values) > len(table.own):
-        said.append(
-            f"Rows from {len(table.own)} on are the formula’s: the model reads at most {len(table.own)} tokens."
-        )
+        said.append(words.rows_of_formula(len(table.own)))
     return said
-
-
-def _kind(table: Table) -> str:
-    return f"{words.SHORT_TABLES[table.scheme]}, {len(table.values)} positions, d_model {table.values.shape[1]}"
 
 
 def _trained_sentence(table: Table) -> str:
@@ -281,12 +268,12 @@ def _trained_sentence(table: Table) -> str:
     trained, own = table.marks.trained, table.own
     assert own is not None
     if trained is None:
-        return "Its card does not say how long the training texts were, so no row is marked as never trained."
+        return words.UNKNOWN_LENGTHS
     if trained == 0:
-        return "None of them was ever trained: they are random."
+        return words.NEVER_TRAINED
     if trained >= len(own):
-        return f"Training texts reached all {len(own):,} of them."
-    return f"Training texts had at most {trained:,} tokens: rows from {trained} on were never trained, and are hatched."
+        return words.all_trained(len(own))
+    return words.trained_to(trained)
 
 
 # --- the picture
@@ -305,12 +292,12 @@ def heatmap(table: Table, *, called: str = "", largest: float = 0.0, own: str = 
     )
     asked = pictures.table(
         lambda: numbers_frame(table.values),
-        note=f"{called}{table.shown.caption('positions')}. A row is a position, a column a dimension.",
+        note=words.table_note(called, table.shown.caption(words.POSITIONS)),
         name=labels.file_name(called.strip(" :"), table.shown.summary.name, "positions", table.stack, table.scheme),
         key=f"pos_heatmap{own}",
     )
     of = f"{table.shown.called}, {table.shown.words()}" if called else None
-    alt = f"{title}: rows are positions, columns are dimensions"
+    alt = words.table_alt(title)
     chart(figure, key=f"pos_heatmap{own}", alt=alt, caption=of, fills=True, on_table=asked)
 
 
@@ -318,16 +305,16 @@ def of_b(table: Table, b: Shown) -> Table | str:
     """B's own table, for the stack of A's, or the sentence that stands in its place: there is none, or it is A's."""
     anatomy, stack = b.trace.anatomy, table.stack
     if stack not in stacks_of(anatomy):
-        return f"B has no {stack}: this is A’s table."
+        return words.b_has_no(stack)
     try:
         encoding = encoding_of(anatomy)
     except NotTold as error:
-        return f"B has no table beside A’s: {error}."
+        return words.b_cannot(error)
     if encoding.in_attention:
-        return f"B has {encoding.noun}, which act in its self-attention: there is no table beside A’s."
+        return words.b_in_attention(encoding.noun)
     own = own_table(b.ckpt.instrument, stack)
     if own is None:
-        return "B adds no positions: there is no table beside A’s."
+        return words.NO_TABLE_OF_B
     rows = min(len(own), USUAL_LENGTH)
     read = min(len(SIDE_OF[stack].of(b.trace.src, b.trace.tgt)), rows)
     position = min(table.marks.position, rows - 1)
@@ -337,10 +324,7 @@ def of_b(table: Table, b: Shown) -> Table | str:
     alike = min(len(own), len(table.own))
     if own.shape[1] != table.own.shape[1] or not np.array_equal(own[:alike], table.own[:alike]):
         return found
-    return (
-        f"A and B read the same table, {alike:,} rows of {own.shape[1]} equal numbers: A its rows 0 to"
-        f" {table.marks.read - 1}, B 0 to {read - 1}."
-    )
+    return words.same_table(alike, own.shape[1], table.marks.read - 1, read - 1)
 
 
 def heatmaps(table: Table, b: Table) -> None:
@@ -348,17 +332,16 @@ def heatmaps(table: Table, b: Table) -> None:
     largest = max(float(np.abs(each.values).max()) for each in (table, b))
     for each, name, own, column in zip((table, b), "AB", ("", "_b"), st.columns(2, gap="medium"), strict=True):
         with column:
-            heatmap(each, called=f"{name}: ", largest=largest, own=own)
+            heatmap(each, called=words.called(name), largest=largest, own=own)
     twins("pos_heatmap", "pos_heatmap_b")
 
 
 def difference(table: Table, b: Table) -> None:
     """A's table less B's, or why there is none."""
     if table.values.shape == b.values.shape:
-        heatmap(replace(table, values=table.values - b.values), called=f"A − B ({b.shown.summary.name}): ")
+        heatmap(replace(table, values=table.values - b.values), called=words.called_difference(b.shown.summary.name))
         return
-    sizes = [f"{rows} × {columns}" for rows, columns in (table.values.shape, b.values.shape)]
-    text.paragraph(f"A has {sizes[0]} numbers and B {sizes[1]}: only tables of one size can be subtracted.")
+    text.paragraph(words.two_sizes(table.values.shape, b.values.shape))
     heatmap(table)
 
 
@@ -372,10 +355,10 @@ def curves(table: Table) -> None:
     bound = state.bind("pos_columns", key="pos_columns", value=list(table.picked), taken=tuple)
     with st.container(key="pos_pick"):
         st.multiselect(
-            "Dimensions as curves",
+            words.CURVES,
             [*range(table.values.shape[1])],
             max_selections=MOST_COLUMNS,
-            placeholder="Choose dimensions",
+            placeholder=words.CHOOSE,
             label_visibility="collapsed",
             **bound,
         )
@@ -383,12 +366,11 @@ def curves(table: Table) -> None:
     fine = None if table.derived is None else between(table.derived, picked, points=_points(table))
     marks = table.marks if table.is_trained else _untrained_unmarked(table.marks)
     names = [table.column_name(column) for column in picked]
-    title = "Dimensions over positions" if table.derived is None else "Wavelength of each dimension, in positions"
+    title = words.CURVES_TITLE if table.derived is None else words.WAVELENGTHS
     figure = _dimension_curves(
         table.values, picked, names, marks, fine=fine, title=title, theme=frame.theme(), height=height(TALL - PICK)
     )
-    said = f"Dimensions {', '.join(map(str, picked))} over the positions"
-    chart(figure, key="pos_curves_figure", alt=said, fills=True)
+    chart(figure, key="pos_curves_figure", alt=words.curves_alt(", ".join(map(str, picked))), fills=True)
 
 
 def _points(table: Table) -> int:
