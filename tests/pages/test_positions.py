@@ -185,10 +185,8 @@ def test_each_topic_has_its_own_question_with_the_numbers_of_the_run(app, models
     derived = derivation(*table.shape, doubled=False)
     assert "What tells the encoder that" in asked["steps"]
     gap = numerals.scientific(products(table, 0, derived.frequency).error)
-    assert (
-        f"Does the product of two rows know only their distance? Yes: over all pairs it differs by at most {gap}"
-        in (asked["distance"])
-    )
+    said = f"Does the product of two rows depend only on their distance? Yes, to within {gap} over all pairs of rows;"
+    assert said in asked["distance"]
     gap = numerals.scientific(rotation(table, derived.frequency, 3).error)
     said = "Can one matrix move every row by 3 positions? Yes, a rotation of each pair: the largest difference from"
     assert f"{said} the table is {gap}." in asked["shift"]
@@ -202,7 +200,7 @@ def test_each_topic_has_its_own_question_with_the_numbers_of_the_run(app, models
 
 def test_a_learned_table_answers_no_where_a_formula_says_yes(among):
     opened(among, checkpoint="learned", text="abc", pos_topic="distance")
-    assert "know only their distance? No: pairs at the same distance differ by up to " in words(among)
+    assert "depend only on their distance? No: pairs at the same distance differ by up to " in words(among)
     assert "Not here: this table has no frequencies" in words(goes_to(among, pos_topic="shift"))
 
 
@@ -270,7 +268,7 @@ def test_a_formula_can_be_looked_at_beside_a_learned_table(among):
     opened(among, checkpoint="learned", text="abc", pos_table="standard", pos_topic="shift")
     assert np.array_equal(cells(figures(among)[0]), derivation(20, 16).table)
     assert wording("what_is_drawn_is_another_table") in words(among) and wording(
-        "turns_every_row_into_the_one_later", 1
+        "turns_every_row_into_a_later_one", 1
     ) in words(among)
 
 

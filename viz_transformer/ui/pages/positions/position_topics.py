@@ -1,4 +1,4 @@
-"""What stands below the table of positions: its steps, products and distance, shift as rotation, and wavelengths."""
+"""What is below the table of positions: its steps, products and distance, shift as rotation, and wavelengths."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def topic_control() -> str:
     """What stands below the picture."""
     chosen: str = FIELDS.now().pos_topic
     with st.container(key="pos_topics"):
-        controls.buttons("Topic", words.TOPICS, "pos_topic", key="pos_topic", hidden=True, taken=_switched)
+        controls.buttons(words.TOPIC, words.TOPICS, "pos_topic", key="pos_topic", hidden=True, taken=_switched)
     return chosen
 
 
@@ -81,29 +81,27 @@ def steps(table: Table) -> None:
     index, denominator = int(derived.index[column]), float(derived.denominator[column])
     argument, encoding = float(derived.argument[position, column]), float(derived.encoding[position, column])
     function = "cos" if column % 2 else "sin"
-    counted = "i = 0, 0, 1, 1…" if table.scheme == "standard" else "i = 0, 0, 2, 2…"
     st.html(
         '<div class="vt-ladder">'
         + "".join(
             f"<div><span>{number} {html.escape(name)}</span><code>{html.escape(formula)}</code><b>{value}</b></div>"
             for number, name, formula, value in (
-                (1, "index", counted, index),
-                (2, "denominator", f"10000^(2·{index}/{width})", short(denominator)),
-                (3, "position", "of the token", position),
-                (4, "argument", f"{position} / {short(denominator)}", short(argument)),
-                (5, "encoding", f"{function}({short(argument)})", _escaped(encoding)),
+                (1, words.INDEX, words.INDICES[table.scheme], index),
+                (2, words.DENOMINATOR, f"10000^(2·{index}/{width})", short(denominator)),
+                (3, words.POSITION_STEP, words.OF_TOKEN, position),
+                (4, words.ARGUMENT, f"{position} / {short(denominator)}", short(argument)),
+                (5, words.ENCODING, f"{function}({short(argument)})", _escaped(encoding)),
             )
         )
         + "</div>"
     )
-    token = _token(table)
-    text.paragraph(f"Position {position}{token}, dimension {column}. {_agreement(table)}", tone=_tone(table))
+    text.paragraph(words.derived_number(position, _token(table), column, _agreement(table)), tone=_tone(table))
     columns = [*range(width)] if width <= ALL_COLUMNS else [*table.picked]
     rows = listed(position, len(table.values))
     st.html(steps_html(derived, columns, rows, position))
     pictures.table_button(
         lambda: numbers_frame(derived.argument),
-        note="Step 4, the argument in radians: a row is a position, a column a dimension. Step 5 is the table above.",
+        note=words.ARGUMENT_NOTE,
         name=labels.file_name("positions", "argument", table.scheme, str(width)),
         key="pos_arguments",
     )
@@ -111,7 +109,7 @@ def steps(table: Table) -> None:
 
 def _token(table: Table) -> str:
     side = SIDE_OF[table.stack].of(table.shown.trace.src, table.shown.trace.tgt)
-    return f", where “{labels.shorten(labels.visible(side.tokens[table.marks.position]), 40)}” is"
+    return labels.shorten(labels.visible(side.tokens[table.marks.position]), 40)
 
 
 def _agreement(table: Table) -> str:
@@ -119,21 +117,11 @@ def _agreement(table: Table) -> str:
     if not table.is_own or table.own is None or table.derived is None:
         return words.NOT_OWN
     found = agreement(table.derived.table, table.own)
-    said = f"Step 5 and the model’s own table, {found.count:,} numbers: "
-    if not found.differing:
-        said += "identical as float32."
-    elif found.to_float32:
-        said += f"equal to float32, the largest difference {scientific(found.largest)} in {found.differing:,} of them."
-    else:
-        said += f"different, by up to {scientific(found.largest)}."
-    if table.added is not None:
-        run = agreement(table.added, table.own)
-        said += (
-            f" The {len(table.added)} rows that this run added are the table’s, number by number."
-            if not run.differing
-            else f" The rows that this run added differ from the table by up to {scientific(run.largest)}."
-        )
-    return said
+    said = words.step_5(found.count, found.differing, scientific(found.largest), found.to_float32)
+    if table.added is None:
+        return said
+    run = agreement(table.added, table.own)
+    return f"{said} {words.added_rows(len(table.added), scientific(run.largest) if run.differing else None)}"
 
 
 def _tone(table: Table) -> text.Tone:
@@ -155,8 +143,8 @@ def steps_html(derived: Derivation, columns: Sequence[int], rows: Sequence[int],
     denominator = _cells("td", columns, lambda column: short(float(derived.denominator[column])))
     function = _cells("td", columns, lambda column: "cos" if column % 2 else "sin")
     first = (
-        f"<tr><th>dimension</th>{dimensions}</tr><tr><th>1 index i</th>{index}</tr>"
-        f"<tr><th>2 denominator</th>{denominator}</tr><tr><th>function</th>{function}</tr>"
+        f"<tr><th>{words.DIMENSION}</th>{dimensions}</tr><tr><th>{words.INDEX_ROW}</th>{index}</tr>"
+        f"<tr><th>{words.DENOMINATOR_ROW}</th>{denominator}</tr><tr><th>{words.FUNCTION}</th>{function}</tr>"
     )
 
     def body(values: NDArray[Any]) -> str:
@@ -167,14 +155,11 @@ def steps_html(derived: Derivation, columns: Sequence[int], rows: Sequence[int],
             for row in rows
         )
 
-    tables = (
-        ("3 position, 4 argument: position / denominator", derived.argument),
-        ("5 encoding: sin or cos of the argument", derived.encoding),
-    )
+    tables = ((words.ARGUMENT_TABLE, derived.argument), (words.ENCODING_TABLE, derived.encoding))
     return (
         f'<table class="vt-steps">{first}</table><div class="vt-beside">'
         + "".join(
-            f'<table class="vt-steps"><caption>{caption}</caption><tr><th>position</th>{dimensions}</tr>'
+            f'<table class="vt-steps"><caption>{caption}</caption><tr><th>{words.ROW}</th>{dimensions}</tr>'
             f"{body(values)}</table>"
             for caption, values in tables
         )
@@ -187,20 +172,11 @@ def _cells(tag: str, columns: Sequence[int], said: Callable[[int], str]) -> str:
 
 
 def _row_lengths(table: Table) -> None:
-    text.paragraph(
-        (
-            "A learned table has no steps: each number is drawn at random when the model is made, and training moves it"
-            " as all others. A row that no training text reaches keeps its random numbers, or shrinks with the decay of"
-            " weights."
-            if table.is_trained
-            else "These steps are those of sines and cosines, which this table is not made of."
-        )
-        + " Choose the standard table above to see how a formula makes one."
-    )
-    kind = "learned " if table.is_trained else ""
+    text.paragraph(f"{words.RANDOM_AT_FIRST if table.is_trained else words.OTHER_STEPS} {words.CHOOSE_STANDARD}")
     marks = table.marks if table.is_trained else replace(table.marks, trained=None)
-    figure = row_lengths(row_norms(table.values), marks, title=f"Length of each {kind}row", theme=frame.theme())
-    chart(figure, key="pos_row_lengths", alt=f"The length of each row of the {kind}table, by position")
+    title = words.row_lengths_title(table.is_trained)
+    figure = row_lengths(row_norms(table.values), marks, title=title, theme=frame.theme())
+    chart(figure, key="pos_row_lengths", alt=words.row_lengths_alt(table.is_trained))
 
 
 def distance(table: Table) -> Question:
@@ -214,84 +190,64 @@ def distance(table: Table) -> Question:
         found.mean,
         found.high,
         position=found.position,
-        title="Product of two rows against the distance between them",
+        title=words.PRODUCTS_TITLE,
         theme=frame.theme(),
         height=height(400),
     )
     asked = pictures.table(
         lambda: _products_frame(found),
-        note=f"{table.shown.caption(f'products with position {found.position}')}.",
+        note=words.note(table.shown.caption(words.products_with(found.position))),
         name=labels.file_name(table.shown.summary.name, "position", "products"),
         key="pos_products",
     )
-    chart(figure, key="pos_products", alt="Products of rows of the table against their distance", on_table=asked)
+    chart(figure, key="pos_products", alt=words.PRODUCTS_ALT, on_table=asked)
     if found.error is None:
-        text.paragraph(
-            f"In a {_kind(table)} two pairs at the same distance need not agree: here their products differ by up to"
-            f" {numerals.significant(found.spread)}. The grey band holds all pairs of rows."
-        )
-    else:
-        text.paragraph(
-            "The product of rows p and p + k is the sum of cos(k / denominator) over all pairs: it knows the distance,"
-            f" not the place. Over all pairs of rows the largest difference from that sum is {scientific(found.error)}."
-            f" At distance 0 it is d_model / 2 = {table.values.shape[1] // 2}."
-        )
-    itself = float(found.from_position[found.position])
-    most = numerals.significant(found.spread if found.error is None else itself)
-    error = None if found.error is None else scientific(found.error)
-    return Question(*words.of_distance(found.position, most, error))
-
-
-def _kind(table: Table) -> str:
-    """What a table without a formula of sines is called."""
-    return "learned table" if table.is_trained else "table without sines and cosines"
+        spread = numerals.significant(found.spread)
+        text.paragraph(words.products_of_none(table.is_trained, spread))
+        return Question(words.ASKS_DISTANCE, words.other_products(spread))
+    error, itself = scientific(found.error), float(found.from_position[found.position])
+    text.paragraph(words.products_of_formula(error, table.values.shape[1] // 2))
+    return Question(words.ASKS_DISTANCE, words.same_products(error, found.position, numerals.significant(itself)))
 
 
 def _products_frame(found: Products) -> pd.DataFrame:
     places = abs(found.distance)
-    columns = {"distance": found.distance, f"product with {found.position}": found.from_position}
-    columns |= {name: getattr(found, name)[places] for name in ("low", "mean", "high")}
-    return pd.DataFrame(columns, index=pd.RangeIndex(len(places), name="position"))
+    columns = {words.DISTANCE: found.distance, words.product_column(found.position): found.from_position}
+    columns |= {words.LOW: found.low[places], words.MEAN: found.mean[places], words.HIGH: found.high[places]}
+    return pd.DataFrame(columns, index=pd.RangeIndex(len(places), name=words.ROW))
 
 
 def shift(table: Table) -> Question | None:
-    """Each pair of columns turned by the shift, beside the row that stands there."""
+    """Each pair of columns turned by the shift, beside the row that is there."""
     if table.derived is None:
-        text.paragraph(
-            f"A {_kind(table)} has no frequencies, so no matrix turns every row into the one k positions later. Where"
-            " it has fewer rows than columns some matrix always fits, which says nothing. Choose the standard table"
-            " above to see the rotation."
-        )
-        return Question(*words.of_shift(FIELDS.now().pos_shift, None))
+        text.paragraph(words.no_frequencies(table.is_trained))
+        return Question(words.asks_shift(FIELDS.now().pos_shift), words.NO_ROTATION)
     position, last, width = table.marks.position, len(table.values) - 1, table.values.shape[1]
     most = last - position
     if most < 1:
-        text.paragraph(f"Position {position} is the last of this table: choose an earlier one, or a longer table.")
+        text.paragraph(words.last_position(position))
         return None
     asked: int = FIELDS.now().pos_shift
     by = min(max(1, asked), most)
     with st.container(key="pos_shift_tools"):
-        st.number_input(
-            f"Shift k, 1 to {most}", 1, most, step=1, width=130, **state.bind("pos_shift", key="pos_shift", value=by)
-        )
+        bound = state.bind("pos_shift", key="pos_shift", value=by)
+        st.number_input(words.box(words.SHIFT, most, first=1), 1, most, step=1, width=130, **bound)
     found = rotation(table.values, table.derived.frequency, by)
     pairs = [*dict.fromkeys(column // 2 for column in table.picked)]
     figure = turned_pairs(
         [(f"{2 * pair}, {2 * pair + 1}", table.values[:, 2 * pair : 2 * pair + 2]) for pair in pairs],
         position,
         by,
-        title=f"Position {position} (dot) turned into {position + by} (ring), pair by pair of dimensions",
+        title=words.turned_title(position, position + by),
         theme=frame.theme(),
     )
-    chart(figure, key="pos_turned", alt=f"Pairs of dimensions turned from {position} to {position + by}")
+    chart(figure, key="pos_turned", alt=words.turned_alt(position, position + by))
     st.html(rotation_html(table.values, found, pairs, position))
     text.paragraph(
-        f"One matrix of {width} × {width}, with such blocks on its diagonal, turns every row into the one {by} later."
-        f" Over {len(found.turned):,} rows the largest difference from the table is {scientific(found.error)}; as"
-        f" float32 the table itself is rounded by up to {scientific(2.0**-25)}.",
+        words.one_matrix(width, by, len(found.turned), scientific(found.error), scientific(2.0**-25)),
         tone="ok" if found.error < 1e-6 else "bad",
     )
-    return Question(*words.of_shift(by, scientific(found.error)))
+    return Question(words.asks_shift(by), words.is_rotation(scientific(found.error)))
 
 
 def _escaped(value: float) -> str:
@@ -305,7 +261,6 @@ def rotation_html(values: Float32, found: Rotation, pairs: Sequence[int], positi
     def vector(numbers: NDArray[Any]) -> str:
         return "<br>".join(_escaped(number) for number in numbers)
 
-    head = ("dimensions", "angle k/denominator", "matrix", f"row {position}", "turned", f"row {position + found.shift}")
     body = ""
     for pair in pairs:
         at = slice(2 * pair, 2 * pair + 2)
@@ -323,7 +278,7 @@ def rotation_html(values: Float32, found: Rotation, pairs: Sequence[int], positi
             f"{scientific(abs(turned - stored).max())}",
         )
         body += "<tr>" + "".join(f"<td>{cell}</td>" for cell in cells) + "</tr>"
-    names = "".join(f"<th>{name}</th>" for name in (*head, "difference"))
+    names = "".join(f"<th>{name}</th>" for name in words.rotation_head(position, position + found.shift))
     return f'<table class="vt-steps vt-rotation"><tr>{names}</tr>{body}</table>'
 
 
@@ -333,11 +288,7 @@ def waves(table: Table) -> Question:
     width += width % 2
     both = {name: derivation(length, width, doubled=name == "doubled") for name in ("standard", "doubled")}
     if table.derived is None or table.own is None:
-        text.paragraph(
-            "This model’s positions have no wavelengths; these are the formula’s, with as many dimensions."
-            if table.derived is None
-            else "This model adds no positions; these are the formula’s, with as many dimensions."
-        )
+        text.paragraph(words.NO_WAVELENGTHS if table.derived is None else words.NO_WAVELENGTHS_WITHOUT_POSITIONS)
     strong = table.scheme if table.scheme in both else "standard"
     left, right = st.columns([2, 3], gap="medium")
     with left:
@@ -352,36 +303,28 @@ def waves(table: Table) -> Question:
         chart(
             figure,
             key="pos_waves",
-            alt="Wavelength of each pair of dimensions, with the standard exponent and with it doubled",
+            alt=words.WAVES_ALT,
         )
     with right:
         figure = tables_beside(
             {words.TABLES[name]: each.encoding for name, each in both.items()},
-            title=f"Both tables, {length} × {width}",
+            title=words.both_title(length, width),
             theme=frame.theme(),
             height=height(420),
         )
-        chart(figure, key="pos_beside", alt="The table with the standard exponent and with it doubled")
-    head = (
-        "",
-        "wavelength, in positions",
-        f"turn less than once over {length} positions",
-        f"move by less than {STILL}",
-    )
+        chart(figure, key="pos_beside", alt=words.BOTH_ALT)
+    head = ("", words.WAVES_HEAD, words.less_than_once(length), words.still(STILL))
     rows = ""
     for name, each in both.items():
         found, turns = movement(each), wavelengths(width, doubled=name == "doubled")
         cells = (
-            f"{short(float(turns[0]))} to {short(float(turns[-1]))}",
-            f"{found.below_one_turn} of {found.columns} dimensions",
-            f"{found.still} of {found.columns} dimensions",
+            words.span(short(float(turns[0])), short(float(turns[-1]))),
+            words.of_dimensions(found.below_one_turn, found.columns),
+            words.of_dimensions(found.still, found.columns),
         )
         rows += f"<tr><th>{words.TABLES[name]}</th>{''.join(f'<td>{cell}</td>' for cell in cells)}</tr>"
     st.html(f'<table class="vt-steps">{"".join(f"<th>{name}</th>" for name in head)}{rows}</table>')
-    text.paragraph(
-        "With d_model growing, wavelengths reach from 2π = 6.283 towards 2π · 10⁴ = 62,832 positions; with the exponent"
-        " doubled towards 2π · 10⁸, and half of the dimensions hardly move: they say little about where a token is."
-    )
+    text.paragraph(words.AS_D_MODEL_GROWS)
     found, turns = movement(both[strong]), wavelengths(width, doubled=strong == "doubled")
     first, last = (numerals.number(turns[at], 0 if turns[at] >= 100 else 2, ",") for at in (0, -1))
-    return Question(*words.of_waves(first, last, found.below_one_turn, found.columns, length))
+    return Question(words.ASKS_WAVES, words.turns(first, last, found.below_one_turn, found.columns, length))

@@ -399,7 +399,7 @@ def height(usual: int) -> int:
 
 def numbers_frame(values: NDArray[Any]) -> pd.DataFrame:
     """The numbers as a table: a row for each position, a column for each dimension."""
-    return pd.DataFrame(values, index=pd.RangeIndex(len(values), name="position"), columns=range(values.shape[1]))
+    return pd.DataFrame(values, index=pd.RangeIndex(len(values), name=words.ROW), columns=range(values.shape[1]))
 
 
 def short(value: float) -> str:

@@ -52,8 +52,8 @@ def of_the_model(table: str) -> str:
     return f"{table} (model’s)"
 
 
-def box(what: str, last: int) -> str:
-    return f"{what}, 0 to {last}"
+def box(what: str, last: int, *, first: int = 0) -> str:
+    return f"{what}, {first} to {last}"
 
 
 def no_stack(model: str, asked: str, shown: str) -> str:
@@ -143,6 +143,7 @@ def rows_of_formula(first: int) -> str:
 
 # The picture, and beside it B's
 POSITIONS = "positions"
+ROW = "position"
 NOTE = "One row per position, one column per dimension."
 A_ALONE = "A’s positions act in its self-attention: there is no table to show beside B’s. B above shows B’s."
 OF_A = "The curves and the topics below are A’s."
@@ -223,6 +224,7 @@ def curves_alt(dimensions: str) -> str:
 
 
 # Below the picture
+TOPIC = "Topic"
 TOPICS: Mapping[str, str] = {
     "steps": "Five steps",
     "distance": "Product and distance",
@@ -230,37 +232,191 @@ TOPICS: Mapping[str, str] = {
     "waves": "Wavelengths",
     "orders": "Two orders, one answer",
 }
+
+# Five steps
+INDEX, DENOMINATOR, POSITION_STEP, ARGUMENT, ENCODING = "index", "denominator", "position", "argument", "encoding"
+INDICES: Mapping[str, str] = {"standard": "i = 0, 0, 1, 1…", "doubled": "i = 0, 0, 2, 2…"}
+OF_TOKEN = "of the token"
+DIMENSION, INDEX_ROW, DENOMINATOR_ROW, FUNCTION = "dimension", "1 index i", "2 denominator", "function"
+ARGUMENT_TABLE = "3 position, 4 argument: position / denominator"
+ENCODING_TABLE = "5 encoding: sin or cos of the argument"
+ARGUMENT_NOTE = f"Step 4, the argument in radians. {NOTE} Step 5 is the table above."
 NOT_OWN = "This is not the model’s own table."
-LAST_COLUMN = "The last column is the distance, in positions, at which the bias alone halves a weight."
-NO_PICTURE = "This page has no picture of what positions do here. What they make is recorded: see Tensors."
+RANDOM_AT_FIRST = (
+    "A learned table has no steps: each number is random when the model is made, and training changes it like any other"
+    " parameter. A row that no training text reaches keeps its random numbers, or shrinks through weight decay."
+)
+OTHER_STEPS = "The five steps make a table of sines and cosines, which this one is not."
+CHOOSE_STANDARD = "Choose the standard table above to see how a formula makes one."
+
+
+def derived_number(position: int, token: str, dimension: int, compared: str) -> str:
+    """Which number the ladder derives, and how step 5 compares with the model's table."""
+    return f"Position {position} (“{token}”), dimension {dimension}. {compared}"
+
+
+def step_5(numbers: int, differing: int, largest: str, is_float32: bool) -> str:
+    """How step 5 compares with the model's own table; is_float32: whether a difference is rounding."""
+    of = f"Step 5 and the model’s own table, {numbers:,} numbers: "
+    if not differing:
+        return f"{of}identical as float32."
+    if is_float32:
+        return f"{of}equal up to float32 rounding, the largest difference is {largest}, in {differing:,} of them."
+    return f"{of}different, by up to {largest}."
+
+
+def added_rows(rows: int, largest: str | None) -> str:
+    """How the rows that the run added compare with the table; largest: their largest difference from it, if any."""
+    if largest is not None:
+        return f"The rows that this run added differ from the table by up to {largest}."
+    what = f"The {rows} rows that this run added are" if rows != 1 else "The row that this run added is"
+    return f"{what} the table’s, number by number."
+
+
+def row_lengths_title(is_learned: bool) -> str:
+    return f"Length of each {'learned ' * is_learned}row"
+
+
+def row_lengths_alt(is_learned: bool) -> str:
+    return f"The length of each row of the {'learned ' * is_learned}table, by position"
+
+
+def other_table(is_learned: bool) -> str:
+    """What a table without a formula of sines is called."""
+    return "learned table" if is_learned else "table without sines and cosines"
+
+
+# Product and distance
+ASKS_DISTANCE = "Does the product of two rows depend only on their distance?"
+PRODUCTS_TITLE = "Product of two rows against the distance between them"
+PRODUCTS_ALT = "Products of rows of the table against their distance"
+DISTANCE, LOW, MEAN, HIGH = "distance", "low", "mean", "high"
+
+
+def same_products(largest: str, row: int, itself: str) -> str:
+    return f"Yes, to within {largest} over all pairs of rows; row {row} with itself gives {itself}."
+
+
+def other_products(spread: str) -> str:
+    return f"No: pairs at the same distance differ by up to {spread}."
+
+
+def products_with(position: int) -> str:
+    return f"products with position {position}"
+
+
+def product_column(position: int) -> str:
+    return f"product with {position}"
+
+
+def note(caption: str) -> str:
+    return f"{caption}."
+
+
+def products_of_formula(largest: str, half: int) -> str:
+    return (
+        "The product of rows p and p + k is the sum of cos(k / denominator) over all pairs of dimensions: it depends on"
+        f" the distance k, not on the place p. Over all pairs of rows the largest difference from that sum is"
+        f" {largest}. At distance 0 it is d_model / 2 = {half}."
+    )
+
+
+def products_of_none(is_learned: bool, spread: str) -> str:
+    return (
+        f"In a {other_table(is_learned)} two pairs at the same distance need not agree: here their products differ by"
+        f" up to {spread}. The grey band covers all pairs of rows."
+    )
+
+
+# Shift as rotation
+NO_ROTATION = "Not here: this table has no frequencies, so no rotation follows from a formula."
+SHIFT = "Shift k"
+
+
+def asks_shift(by: int) -> str:
+    return f"Can one matrix move every row by {'one position' if by == 1 else f'{by} positions'}?"
+
+
+def is_rotation(largest: str) -> str:
+    return f"Yes, a rotation of each pair: the largest difference from the table is {largest}."
+
+
+def no_frequencies(is_learned: bool) -> str:
+    return (
+        f"A {other_table(is_learned)} has no frequencies, so no rotation turns every row into the one k positions"
+        " later. Where it has fewer rows than columns, some matrix always fits, which proves nothing. Choose the"
+        " standard table above to see the rotation."
+    )
+
+
+def last_position(position: int) -> str:
+    return f"Position {position} is the last of this table: choose an earlier one, or a longer table."
+
+
+def turned_title(position: int, to: int) -> str:
+    return f"Position {position} (dot) turned into position {to} (ring), pair by pair of dimensions"
+
+
+def turned_alt(position: int, to: int) -> str:
+    return f"Pairs of dimensions turned from position {position} to position {to}"
+
+
+def rotation_head(position: int, to: int) -> tuple[str, ...]:
+    return ("dimensions", "angle k/denominator", "matrix", f"row {position}", "turned", f"row {to}", "difference")
+
+
+def one_matrix(width: int, by: int, rows: int, largest: str, rounding: str) -> str:
+    """rows: how many were compared; rounding: what float32 rounds the table itself by."""
+    over = "Over 1 row" if rows == 1 else f"Over {rows:,} rows"
+    return (
+        f"One {width} × {width} matrix, with such blocks on its diagonal, turns every row p into row p + {by}. {over}"
+        f" the largest difference from the table is {largest}; the table itself is rounded to float32, by up to"
+        f" {rounding}."
+    )
+
+
+# Wavelengths
+ASKS_WAVES = "How fast do the dimensions turn?"
+WAVES_HEAD = "wavelength, in positions"
+NO_WAVELENGTHS = "This model’s positions have no wavelengths; these are the formula’s, for as many dimensions."
+NO_WAVELENGTHS_WITHOUT_POSITIONS = (
+    "This model adds no positions; these are the formula’s wavelengths, for as many dimensions."
+)
+WAVES_ALT = "Wavelength of each pair of dimensions, with the standard exponent and with it doubled"
+BOTH_ALT = "The table with the standard exponent and with it doubled"
+AS_D_MODEL_GROWS = (
+    "As d_model grows, the wavelengths come to span 2π = 6.283 to 2π · 10⁴ = 62,832 positions. With the exponent"
+    " doubled they reach 2π · 10⁸, and half of the dimensions hardly move: they say little about where a token is."
+)
+
+
+def turns(first: str, last: str, slow: int, count: int, length: int) -> str:
+    return f"Once in {first} to {last} positions; {slow} of {count} not even once over {length}."
+
+
+def both_title(length: int, width: int) -> str:
+    return f"Both tables, {length} × {width}"
+
+
+def less_than_once(length: int) -> str:
+    return f"turn less than once over {length} positions"
+
+
+def still(least: float) -> str:
+    return f"move by less than {least}"
+
+
+def span(first: str, last: str) -> str:
+    return f"{first} to {last}"
+
+
+def of_dimensions(count: int, of: int) -> str:
+    return f"{count} of {of} dimensions"
+
+
+# Two orders, one answer
 ORDER_A, ORDER_B, REVERSE = "A, the text of the run", "B, the same in another order", "Reverse A again"
 POSITIONS_OFF = "Positions left out"
-WAVELENGTHS_OF_PAIRS = "Wavelength of each pair, in positions"
-
-
-# Headlines, by topic
-
-
-def of_distance(at: int, most: str, error: str | None) -> tuple[str, str]:
-    """most: the product of a row with itself; error: how far products are from a function of the distance."""
-    asks = "Does the product of two rows know only their distance?"
-    if error is None:
-        return asks, f"No: pairs at the same distance differ by up to {most}."
-    return asks, f"Yes: over all pairs it differs by at most {error}; row {at} with itself gives {most}."
-
-
-def of_shift(by: int, error: str | None) -> tuple[str, str]:
-    asks = f"Can one matrix move every row by {'one position' if by == 1 else f'{by} positions'}?"
-    if error is None:
-        return asks, "Not here: this table has no frequencies, so no rotation follows from a formula."
-    return asks, f"Yes, a rotation of each pair: the largest difference from the table is {error}."
-
-
-def of_waves(first: str, last: str, slow: int, count: int, length: int) -> tuple[str, str]:
-    return (
-        "How fast do the dimensions turn?",
-        f"Once in {first} to {last} positions; {slow} of {count} not even once over {length}.",
-    )
 
 
 def of_orders(with_positions: str, told_apart: bool, without: str | None, still: bool) -> tuple[str, str]:
@@ -269,3 +425,9 @@ def of_orders(with_positions: str, told_apart: bool, without: str | None, still:
     if without is not None:
         said += f", without them by {without}{'' if still else ' (rounding)'}"
     return "Does the model notice another order?", f"{said}."
+
+
+# In attention
+LAST_COLUMN = "The last column is the distance, in positions, at which the bias alone halves a weight."
+NO_PICTURE = "This page has no picture of what positions do here. What they make is recorded: see Tensors."
+WAVELENGTHS_OF_PAIRS = "Wavelength of each pair, in positions"
