@@ -194,7 +194,7 @@ def test_each_topic_has_its_own_question_with_the_numbers_of_the_run(app, models
     assert "How fast do the dimensions turn? Once in 6.28 to " in asked["waves"]
     assert f"; {slow} of {table.shape[1]} not even once over {len(table)}." in asked["waves"]
     changes = two_orders(ckpt, "12.5", "5.21", removable(ckpt.model.config)[0])
-    assert "Does the model notice another order? Yes: with positions a logit changes by up to " in asked["orders"]
+    assert "Does the model notice a change of order? Yes: with positions a logit changes by up to " in asked["orders"]
     assert f"without them by {orders_view.number(changes.without.change)}" in asked["orders"]
 
 

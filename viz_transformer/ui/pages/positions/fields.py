@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from viz_transformer.ui.pages.positions import words
 from viz_transformer.ui.session import state
 from viz_transformer.ui.session.declaring import NUMBER, TEXT, declared, different_numbers, one_of
 
@@ -30,7 +31,7 @@ class Positions:
     pos_columns: tuple[int, ...] = declared((), different_numbers(MOST_COLUMNS))
     pos_shift: int = declared(1, NUMBER)
     pos_topic: str = declared("steps", one_of(TOPICS))
-    pos_order: str | None = declared(None, TEXT, forgotten_with=("checkpoint", "text"), typed="A text in another order")
+    pos_order: str | None = declared(None, TEXT, forgotten_with=("checkpoint", "text"), typed=words.ORDER_TYPED)
     pos_off: str = declared("", one_of(OFF))
 
 

@@ -58,11 +58,11 @@ def orders(shown: Shown) -> Question | None:
                 st.button(words.REVERSE, key="pos_again", on_click=_turn_round)
     b = other if given is None else given
     if b is None:
-        text.paragraph(f"All parts of “{_quoted(shown.text)}” are equal: there is no other order. Type one as B.")
+        text.paragraph(words.one_order(_quoted(shown.text)))
         return None
     place = st.empty()
     try:
-        with waiting("Reading both orders ...", place):
+        with waiting(words.READING, place):
             found = _two_orders(shown.ckpt.weights_sha256, shown.ckpt.name, shown.text, b, removed, shown.ckpt)
     except ValueError as error:
         text.paragraph(str(error), tone="bad")
@@ -72,7 +72,8 @@ def orders(shown: Shown) -> Question | None:
         text.paragraph(sentence, tone=tone)
     on, off = found.with_positions, found.without
     without = None if off is None else number(off.change)
-    return Question(*words.of_orders(number(on.change), on.matters, without, off is not None and off.matters))
+    answer = words.notices(number(on.change), on.matters, without, off is not None and off.matters)
+    return Question(words.ASKS_ORDERS, answer)
 
 
 def _removed(options: Sequence[tuple[StackName, ...]]) -> tuple[StackName, ...]:
@@ -80,7 +81,7 @@ def _removed(options: Sequence[tuple[StackName, ...]]) -> tuple[StackName, ...]:
     named = {"both" if len(stacks) > 1 else stacks[0]: stacks for stacks in options}
     asked = FIELDS.now().pos_off
     if asked and named and asked not in named:
-        state.remark(f"Positions cannot be left out of {asked} here: those of the {next(iter(named))} are.")
+        state.remark(words.not_left_out(asked, next(iter(named))))
     chosen = asked if asked in named else next(iter(named), "")
     if len(named) > 1:
         first = next(iter(named))
@@ -108,51 +109,43 @@ def _two_orders(
 
 def orders_html(found: TwoOrders, a: str, b: str) -> str:
     """A row with positions and one without: both answers, the largest change, and where it is."""
-    rows = [("positions on", found.with_positions)]
+    rows = [(words.POSITIONS_ON, found.with_positions)]
     if found.without is not None:
-        rows.append((f"positions off: {' and '.join(found.removed)}", found.without))
+        rows.append((words.positions_off(found.removed), found.without))
     body = "".join(
         f"<tr><th>{name}</th><td>{_answer(change.a)}</td><td>{_answer(change.b)}</td>"
         f"<td><b>{number(change.change)}</b><br>{html.escape(_where(change))}</td>"
-        f"<td>{'told apart' if change.matters else 'the same, up to rounding'}</td></tr>"
+        f"<td>{words.TOLD_APART if change.matters else words.THE_SAME}</td></tr>"
         for name, change in rows
     )
-    texts = [f"<th>answer to {name}<br><q>{html.escape(_quoted(text))}</q></th>" for name, text in (("A", a), ("B", b))]
-    head = f"<th></th>{''.join(texts)}<th>largest change of a logit</th><th></th>"
+    texts = [
+        f"<th>{words.answer_to(name)}<br><q>{html.escape(_quoted(text))}</q></th>"
+        for name, text in (("A", a), ("B", b))
+    ]
+    head = f"<th></th>{''.join(texts)}<th>{words.LARGEST_CHANGE}</th><th></th>"
     return f'<table class="vt-orders"><tr>{head}</tr>{body}</table>'
 
 
 def order_sentences(found: TwoOrders, config: ModelConfig) -> list[tuple[str, text.Tone]]:
     """What the numbers say, and why."""
-    compared = (
-        f"Logits are compared in {found.rows} rows on one given target, A’s answer with positions"
-        if config.has_encoder
-        else "Logits are compared in the last row, which writes the next token"
-    )
     changes = [found.with_positions, *([found.without] if found.without is not None else [])]
     sentences: list[tuple[str, text.Tone]] = []
     if not found.same_tokens:
         parts = [
-            f"{what} {', '.join(labels.visible(token) for token in tokens[:_LISTED])}{', …' * (len(tokens) > _LISTED)}"
-            for what, tokens in (("it lacks", found.missing), ("it adds", found.added))
+            words.tokens(what, [labels.visible(token) for token in tokens], _LISTED)
+            for what, tokens in ((words.LACKS, found.missing), (words.ADDS, found.added))
             if tokens
         ]
-        sentences.append(
-            (f"B does not have the tokens of A: {'; '.join(parts)}. A change is not one of order alone.", "warning")
-        )
+        sentences.append((words.other_tokens(parts), "warning"))
     elif found.without is None:
         sentences.append((_nothing(config), "plain"))
     else:
         sentences.append((_verdict(found, found.without, config), "ok" if not found.without.matters else "plain"))
-    sentences.append(
-        (
-            f"{compared}; the largest logit is {numerals.number(max(change.largest for change in changes), 1)}."
-            " Changes of up to a hundred-thousandth of that are float32 adding the same numbers in another order.",
-            "plain",
-        )
-    )
+    where = words.in_rows(found.rows) if config.has_encoder else words.IN_THE_LAST_ROW
+    largest = numerals.number(max(change.largest for change in changes), 1)
+    sentences.append((words.compared(where, largest), "plain"))
     if any(answer.cut for change in changes for answer in (change.a, change.b)):
-        sentences.append((f"Answers that end in … were stopped after {MOST_STEPS} tokens.", "plain"))
+        sentences.append((words.cut(MOST_STEPS), "plain"))
     return sentences
 
 
@@ -160,39 +153,28 @@ def _nothing(config: ModelConfig) -> str:
     """Why no positions can be left out."""
     encoding = config.encoding
     if not encoding.in_attention:
-        return "This model adds no positions: there is nothing to leave out."
-    said = f"Positions {encoding.does} in each self-attention of this model: this page cannot leave that out."
-    edits = " In Python, edits do: vt.edits.Scale('encoder.0.self.bias', 0.0) for each layer."
-    return said + edits if encoding.biased else said
+        return words.NONE_TO_LEAVE_OUT
+    said = words.cannot_leave_out(encoding.does)
+    return f"{said} {words.IN_PYTHON}" if encoding.biased else said
 
 
 def _verdict(found: TwoOrders, without: Change, config: ModelConfig) -> str:
     """Why the model is blind to order without these positions, or is not."""
     if not config.has_encoder:
-        if without.matters:
-            return (
-                "A causal decoder is not blind without positions: each row sees only those before it, so that the mask"
-                " alone tells later layers about order (Haviv et al. 2022)."
-            )
-        return "Without positions the last row does not tell the two orders apart."
+        return words.CAUSAL_NOT_BLIND if without.matters else words.LAST_ROW_BLIND
     if "encoder" not in found.removed:
-        return "The encoder still adds its positions, so it reads two different texts."
+        return words.ENCODER_STILL_ADDS
     if not without.matters:
-        return (
-            "Two orders, one answer: without positions the encoder gives the same vectors in another order, and"
-            " cross-attention asks each of them alike."
-        )
-    why = ": its heads are merged by a raw reshape, which mixes positions" if config.merge == "raw-reshape" else ""
-    return f"This model tells the orders apart even without the encoder’s positions{why}."
+        return words.ONE_ANSWER
+    return words.tells_apart(config.merge == "raw-reshape")
 
 
 def _where(change: Change) -> str:
-    row = "" if change.row is None else f"at target position {change.row}, "
-    return f"{row}token “{labels.shorten(labels.visible(change.token), 20)}”"
+    return words.change_at(change.row, labels.shorten(labels.visible(change.token), 20))
 
 
 def _answer(answer: OrderAnswer) -> str:
-    written = "".join(labels.visible(c) if c == "\n" else c for c in answer.text) or "(nothing but special tokens)"
+    written = "".join(labels.visible(c) if c == "\n" else c for c in answer.text) or words.ONLY_SPECIAL
     return html.escape(written + "…" * answer.cut)
 
 

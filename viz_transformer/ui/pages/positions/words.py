@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 HOW = (
     "Each position has a row of numbers, which is added to the embedding of its token. In the sinusoidal table two"
@@ -415,16 +415,94 @@ def of_dimensions(count: int, of: int) -> str:
 
 
 # Two orders, one answer
+ASKS_ORDERS = "Does the model notice a change of order?"
+ORDER_TYPED = "A text in another order"
+"""What the address calls it."""
 ORDER_A, ORDER_B, REVERSE = "A, the text of the run", "B, the same in another order", "Reverse A again"
 POSITIONS_OFF = "Positions left out"
+READING = "Reading both orders ..."
+LARGEST_CHANGE = "largest change of a logit"
+POSITIONS_ON = "positions on"
+TOLD_APART, THE_SAME = "told apart", "the same, up to rounding"
+ONLY_SPECIAL = "(nothing but special tokens)"
+LACKS, ADDS = "it lacks", "it adds"
+NONE_TO_LEAVE_OUT = "This model adds no positions: there is nothing to leave out."
+IN_PYTHON = "In Python an edit can: vt.edits.Scale('encoder.0.self.bias', 0.0) for each layer."
+CAUSAL_NOT_BLIND = (
+    "A causal decoder is not blind to order without positions: each row sees only itself and what comes before it, so"
+    " the mask alone tells later layers about order (Haviv et al. 2022)."
+)
+LAST_ROW_BLIND = "Without positions the last row does not tell the two orders apart."
+ENCODER_STILL_ADDS = "The encoder still adds its positions, so it reads two different texts."
+ONE_ANSWER = (
+    "Two orders, one answer: without positions the encoder returns the same vectors in another order, and"
+    " cross-attention does not depend on their order."
+)
+IN_THE_LAST_ROW = "Logits are compared in the last row, which writes the next token"
 
 
-def of_orders(with_positions: str, told_apart: bool, without: str | None, still: bool) -> tuple[str, str]:
-    """with_positions, without: the largest change of a logit; told_apart, still: whether that is more than rounding."""
-    said = f"{'Yes' if told_apart else 'No'}: with positions a logit changes by up to {with_positions}"
+def notices(change: str, told_apart: bool, without: str | None, still: bool) -> str:
+    """change, without: the largest change of a logit with positions and without; told_apart, still: whether that is
+    more than rounding."""
+    said = f"{'Yes' if told_apart else 'No'}: with positions a logit changes by up to {change}"
     if without is not None:
         said += f", without them by {without}{'' if still else ' (rounding)'}"
-    return "Does the model notice another order?", f"{said}."
+    return f"{said}."
+
+
+def one_order(text: str) -> str:
+    return f"All parts of “{text}” are equal: there is no other order. Type another text as B."
+
+
+def not_left_out(asked: str, instead: str) -> str:
+    of = asked if asked == "both" else f"the {asked}"
+    return f"Positions cannot be left out of {of} here: those of the {instead} are left out."
+
+
+def positions_off(stacks: Sequence[str]) -> str:
+    return f"positions off: {' and '.join(stacks)}"
+
+
+def answer_to(text: str) -> str:
+    return f"answer to {text}"
+
+
+def in_rows(rows: int) -> str:
+    where = "1 row" if rows == 1 else f"{rows} rows"
+    return f"Logits are compared in {where}, with the same target in every run: A’s answer with positions"
+
+
+def tokens(what: str, names: Sequence[str], most: int) -> str:
+    """ "it lacks 0, 4", with `most` of the names."""
+    return f"{what} {', '.join(names[:most])}{', …' * (len(names) > most)}"
+
+
+def other_tokens(parts: Sequence[str]) -> str:
+    return f"B does not have the tokens of A: {'; '.join(parts)}. A change is then not due to order alone."
+
+
+def compared(where: str, largest: str) -> str:
+    return (
+        f"{where}; the largest logit is {largest}. Changes of up to a hundred-thousandth of that are rounding: float32"
+        " adds the same numbers in another order."
+    )
+
+
+def cut(most: int) -> str:
+    return f"Answers that end in … were stopped after {most} tokens."
+
+
+def cannot_leave_out(does: str) -> str:
+    return f"Positions {does} in each self-attention of this model: this page cannot leave that out."
+
+
+def tells_apart(by_reshape: bool) -> str:
+    why = ": its heads are merged by a raw reshape, which mixes positions" if by_reshape else ""
+    return f"This model tells the orders apart even without the encoder’s positions{why}."
+
+
+def change_at(row: int | None, token: str) -> str:
+    return f"{'' if row is None else f'at target position {row}, '}token “{token}”"
 
 
 # In attention
