@@ -9,6 +9,7 @@ import pytest
 from page_driver import words
 from strangers import without_last_norm
 from streamlit.testing.v1 import AppTest
+from wording import wording
 
 from viz_transformer.checkpoint.importers.importing import Answers, import_file
 
@@ -34,8 +35,8 @@ def test_the_app_names_what_is_left_out_where_it_is_chosen(app: AppTest, lecture
     app.run()
     app.text_input(key="open_weights_path").set_value(str(lecture / "m.pt"))
     app.run()
-    (leave,) = [box for box in app.checkbox if box.label == "Leave out what has no place"]
+    (leave,) = [box for box in app.checkbox if box.label == wording("leave_out_tensors_without_a_place")]
     leave.check().run()
     assert not app.exception
     assert "2 trained tensors of the file were left out by choice: 'ln_last.weight', 'ln_last.bias'." in words(app)
-    assert "it cannot be called verified" in words(app)
+    assert wording("this_is_not_the_model_that_was_trained") in words(app)

@@ -22,7 +22,7 @@ import viz_transformer as vt
 from viz_transformer.checkpoint.contents import bundled_folder
 from viz_transformer.checkpoint.importers.importing import Answers, import_file
 from viz_transformer.ui.pages.models import open_view
-from viz_transformer.ui.pages.models.open_view import WORDS
+from viz_transformer.ui.pages.models.words import SETTINGS
 
 opened = opener("models", model_tab="open")
 
@@ -76,14 +76,14 @@ def named(app: AppTest, weights: Path | str, **vocabularies: Path) -> AppTest:
 def test_a_file_is_opened_with_its_usual_answers_and_is_selected(app: AppTest, nano: Path, shelf: Path) -> None:
     named(app, nano / "ckpt.pt", target=nano / "meta.pkl")
     said = markup(app)
-    assert "gpt: nanoGPT or minGPT" in said and "What the file does not tell" in said
+    assert "gpt: nanoGPT or minGPT" in said and wording("what_the_file_does_not_say") in said
     assert app.text_input(key="open_name").value == "out-letters"
     app.button(key="open_button").click().run()
     assert not app.exception
     assert app.session_state["selection"]["checkpoint"] == "out-letters"
     assert app.selectbox(key="sidebar_model").value == "out-letters"
     assert app.session_state["selection"]["text"] == "abcde"  # it has no digits
-    assert "cannot read all of the text that was there" in words(app) and "abcde" in words(app)
+    assert wording("the_text_was_replaced", "out-letters", "abcde") in words(app)
     ckpt = vt.load(shelf / "out-letters")
     assert vt.trace(ckpt, "bad").tgt_tokens == ("b", "a", "d")
 
@@ -126,10 +126,11 @@ def test_a_file_that_does_not_fit_says_why_and_cannot_be_opened(app: AppTest, tm
     named(app, tmp_path / "m.pt")
     assert "1 tensor of the file would not be used, such as 'probe.weight'." in words(app)
     assert app.button(key="open_button").disabled
-    (leave,) = [box for box in app.checkbox if box.label == "Leave out what has no place"]
+    (leave,) = [box for box in app.checkbox if box.label == wording("leave_out_tensors_without_a_place")]
     leave.check().run()
     assert "would not be used" not in words(app)
-    assert "Nothing in the file tells “Heads”: choose below." in words(app) and app.button(key="open_button").disabled
+    assert wording("the_file_does_not_say_what_to_choose", "“Heads”") in words(app)
+    assert app.button(key="open_button").disabled
     box(app, "Heads").set_value(3).run()
     app.button(key="open_button").click().run()
     assert not app.exception
@@ -344,7 +345,7 @@ def test_a_layout_whose_questions_are_answered_is_proved_by_a_sample(
         if name == "pad_to":
             next(box for box in app.number_input if box.label == "Every text padded to").set_value(value).run()
         elif not name.startswith("max_"):  # those follow from it
-            box(app, WORDS[name]).set_value(value).run()
+            box(app, SETTINGS[name]).set_value(value).run()
     app.button(key="open_button").click().run()
     assert not app.exception
     assert json.loads((shelf / "mine" / "card.json").read_text())["verified"]["grade"] == "proved"

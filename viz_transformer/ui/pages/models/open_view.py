@@ -58,69 +58,13 @@ from viz_transformer.text.readable import is_read, readable
 from viz_transformer.text.vocabulary import ROLES
 from viz_transformer.ui.frame import text
 from viz_transformer.ui.frame.questions import Question
-from viz_transformer.ui.pages.models import question
+from viz_transformer.ui.pages.models import question, words
 from viz_transformer.ui.pages.models.given_file import as_named, given_file
 from viz_transformer.ui.session import cached, state
 from viz_transformer.ui.session.examples import OWN_LENGTH
 from viz_transformer.ui.session.waiting import waiting
 
-ABOUT = (
-    "A file that another program wrote (.pt, .pth, .ckpt, .bin, .safetensors) becomes a model on every page. Nothing of"
-    " it is run. The file stays where it is; the model is kept in your library."
-)
-RECORDED = (
-    "This is no file of weights: a recording of one call of a module, as vt.watch makes it. Attention, Layers and"
-    " Tensors show it."
-)
-THEIRS = (
-    "This is a folder that transformers wrote. Nothing is converted: the library keeps a link to it, and transformers"
-    " runs it."
-)
-OF_HUB = (
-    "{name} is no file here. If it is a model on the Hugging Face hub, its settings, its tokenizer and its weights as"
-    " safetensors are fetched into the hub’s cache; nothing of them is run."
-)
-PROOF = (
-    "A sample has ids and the logits that your own program gets for them. If the model gives the same ones, and would"
-    " not if it were read wrong, which is tried, it is read right for texts of that length: nothing else proves that."
-    " These lines write one where the model was trained."
-)
-NOT_THE_MODEL = (
-    "Unless they take no part in what it computes, this is another model than the one that was trained; it cannot be"
-    " called verified."
-)
-SURE = "A sample: ids with the logits of your own program. These lines write it where the model was trained."
-LOSS = "Loss its training reported, nats per token"
 KINDS = ["pt", "pth", "ckpt", "bin", "safetensors"]
-WORDS = {
-    "n_heads": "Heads",
-    "norm": "Norm",
-    "activation": "Activation",
-    "embedding_scale": "Embedding times",
-    "divisor": "Scores divided by",
-    "positions": "Positions",
-    "max_source": "Most source tokens",
-    "max_target": "Most target tokens",
-    "pad_to": "Every text padded to",
-    "causal": "Reads only earlier tokens",
-    "qkv_order": "Order in the matrix of q, k, v",
-    "rotary_pairs": "Features turned together",
-    "norm_epsilon": "Norm’s epsilon",
-    "mask_fill": "Masked scores",
-    "output.weight": "Output layer",
-    "pooling": "Labels are given to",
-    **{
-        f"{side}_{role}": f"{side.capitalize()}: {word}"
-        for side in ("source", "target")
-        for role, word in (("bos", "start"), ("eos", "end"), ("unk", "unknown"), ("pad", "padding"))
-    },
-}
-_POOLED = {
-    "none": "each token",
-    "mean": "the text, by the mean over its tokens",
-    "first": "the text, by its first token",
-    "last": "the text, by its last token",
-}
 _ACT, _MEASURED, _PLACES, _FETCHED = "open_act", "open_measured", "open_places", "open_fetched"
 
 
@@ -157,7 +101,7 @@ class _Row:
 def open_model() -> Question:
     """Files in a row; below what has to be said and the button left, what was found right. Returns the page's
     question: of the file that is named or dropped, else of the library."""
-    text.paragraph(ABOUT)
+    text.paragraph(words.ABOUT_OPENING)
     given = _files()
     asks = None if given.weights is None else _of_file(given.weights, given)
     kept = _own_models()
@@ -200,7 +144,7 @@ def _of_file(weights: Path, given: _Files) -> Question:
         _measured_table(opened)
         if opened.plan.layout is None:
             _places(opened, proposed, _given(weights))
-        text.section("What was found")
+        text.section(words.FOUND)
         names = {setting.name for setting in asked}
         found = ((name, as_named(value)) for name, value in report_rows(opened) if name not in names)
         rows = [(name, in_one_line(value, 200)) for name, value in found]
@@ -215,17 +159,17 @@ def _of_hub(name: str) -> Question:
     for."""
     held: dict[str, Path] = st.session_state.setdefault(_FETCHED, {})
     if name not in held or not held[name].is_dir():
-        why = huggingface.needs(f"a model from the Hugging Face hub such as {name}")
+        why = huggingface.needs(words.a_hub_model(name))
         if why or not allowed_in_the_app():
-            _wrong(why or f"There is no file {name} here; {not_allowed(name)} when the app is started")
+            _wrong(why or words.not_fetched(name, not_allowed(name)))
             return question.file(name, ready=False)
-        text.paragraph(OF_HUB.format(name=name))
-        _button("Fetch it", "open_fetch", ("fetch", name))
+        text.paragraph(words.may_be_of_hub(name))
+        _button(words.FETCH, "open_fetch", ("fetch", name))
         if _asked_for() != ("fetch", name):
             return question.file(name, ready=False)
         st.session_state.pop(_ACT)
         try:
-            with waiting(f"Fetching {name} ...", st.empty()):
+            with waiting(words.fetching(name), st.empty()):
                 held[name] = huggingface.fetched(name)
         except CheckpointError as error:
             _wrong(error)
@@ -248,22 +192,24 @@ def _files() -> _Files:
     with st.container(key="open_files"):
         weights, source, target, texts = st.columns(4, gap="medium")
     with weights:
-        of_weights = given_file("Weights", "open_weights", KINDS, "path, for a large file").path
+        of_weights = _box("weights", KINDS)
     with source:
-        hint = "path; none: token ids"
-        of_source = given_file("Source vocabulary", "open_source", vocabulary, hint).path
+        of_source = _box("source", vocabulary)
     with target:
-        of_target = given_file("Target vocabulary", "open_target", vocabulary, "path; or a decoder’s own").path
+        of_target = _box("target", vocabulary)
     with texts:
-        hint = "path; source, tab, target"
-        of_texts = given_file("Ten or more of your texts", "open_texts", ["tsv", "txt"], hint).path
+        of_texts = _box("texts", ["tsv", "txt"])
     return _Files(of_weights, of_source, of_target, of_texts)
+
+
+def _box(file: str, kinds: list[str]) -> Path | None:
+    """The box of one of the files: for its path, or to drop it."""
+    return given_file(words.FILE_LABELS[file], f"open_{file}", kinds, words.FILE_HINTS[file]).path
 
 
 # --- what was found
 
 
-_SHORT = {True: "yes", False: "no", None: "none"}
 _NO_SETTINGS = ("weights", "places", "ignore", "reported_loss")
 _ROLES = {f"{side}_{role}" for side in ("source", "target") for role in ROLES}
 
@@ -313,7 +259,7 @@ def _questions(opened: Opened, specials: Sequence[Setting], told: dict[str, Any]
     key = _key(opened)
     if not asked and len(opened.weights.copies) < 2:
         return
-    text.section("What the file does not tell")
+    text.section(words.NOT_IN_FILE)
     columns = st.columns(2, gap="small")
     for index, setting in enumerate(asked):
         with columns[index % 2]:
@@ -321,7 +267,7 @@ def _questions(opened: Opened, specials: Sequence[Setting], told: dict[str, Any]
             _answer(told, setting.name, _question(setting, f"open_{key}_{setting.name}"), present)
     if len(opened.weights.copies) > 1:
         with columns[len(asked) % 2]:
-            copy = st.selectbox("Weights", opened.weights.copies, key=f"open_{key}_weights")
+            copy = st.selectbox(words.FILE_LABELS["weights"], opened.weights.copies, key=f"open_{key}_weights")
             _answer(told, "weights", copy, told.get("weights", opened.weights.copies[0]))
 
 
@@ -333,17 +279,18 @@ def _key(opened: Opened) -> str:
 
 def _question(setting: Setting, key: str) -> Any:
     """The answer to one setting; the usual one, or the one that was measured, is marked."""
-    label = WORDS.get(setting.name, setting.name)
+    label = _named_setting(setting.name)
     if setting.origin == "open":
         format_func = _in_words if setting.name == "pooling" else str
-        return st.selectbox(label, setting.options, None, format_func=format_func, key=key, placeholder="Choose one")
+        return st.selectbox(
+            label, setting.options, None, format_func=format_func, key=key, placeholder=words.CHOOSE_ONE
+        )
     if isinstance(setting.value, bool) or setting.options:
         options = list(dict.fromkeys([*setting.options, setting.value]))
-        marks = {"usual answer": " (usual)", "measured": " (measured)", "best on the texts": " (best, not proved)"}
-        mark = marks.get(setting.origin, "")
+        mark = words.ORIGINS_OF_ANSWERS.get(setting.origin, "")
 
         def named(value: Any) -> str:
-            word = _SHORT[value] if value is None or isinstance(value, bool) else str(value)
+            word = words.YES_OR_NO[value] if value is None or isinstance(value, bool) else str(value)
             word = _in_words(value) if setting.name == "pooling" else word
             if setting.why and value == setting.value:
                 return f"{word}: {setting.why}"
@@ -355,9 +302,13 @@ def _question(setting: Setting, key: str) -> Any:
     return setting.value
 
 
+def _named_setting(name: str) -> str:
+    return words.SETTINGS.get(name, name)
+
+
 def _in_words(pooling: str) -> str:
     """What labels are given to, as a list says it."""
-    return _POOLED.get(pooling, pooling)
+    return words.POOLED.get(pooling, pooling)
 
 
 def _answer(told: dict[str, Any], name: str, value: Any, present: Any) -> None:
@@ -376,9 +327,9 @@ def _leaving_out(opened: Opened, told: dict[str, Any]) -> None:
         return
     key = f"open_{_key(opened)}_ignore"
     st.session_state[key] = not opened.plan.unused
-    st.checkbox("Leave out what has no place", key=key, on_change=_leave_out, args=(key, told, names))
+    st.checkbox(words.LEAVE_OUT, key=key, on_change=_leave_out, args=(key, told, names))
     if without := describe.left_out_in_words(opened.plan.left_out):
-        text.paragraph(f"{without}. {NOT_THE_MODEL}", tone="warning")
+        text.paragraph(f"{without}. {words.NOT_THE_MODEL}", tone="warning")
 
 
 def _leave_out(key: str, told: dict[str, Any], names: Sequence[str]) -> None:
@@ -394,14 +345,14 @@ def _measuring(opened: Opened, path: Path | None) -> None:
         return
     possible = not opened.plan.problems
     _reported(opened)
-    _button("Measure on the texts", "open_measure", ("measure", ""), disabled=not possible)
+    _button(words.MEASURE, "open_measure", ("measure", ""), disabled=not possible)
     if _asked_for() == ("measure", "") and possible:
         st.session_state.pop(_ACT)
         slot = st.empty()
 
         def say(runs: int) -> None:
             with slot:
-                text.paragraph(f"Measuring: {runs} runs.")
+                text.paragraph(words.measuring(runs))
 
         before = _found(opened.found.path)
         try:
@@ -420,8 +371,10 @@ def _reported(opened: Opened) -> None:
     """The box for the loss that the training reported, which the texts are held against; the file may state one."""
     told, key = _given(opened.found.path), f"open_{_key(opened)}_reported"
     stated = reported_in(opened.found)
-    hint = "such as 2.45" if stated is None else f"{numerals.significant(stated.nats)}, as the file states"
-    written = st.text_input(LOSS, told.get("reported_loss", ""), key=key, placeholder=hint, max_chars=20).strip()
+    hint = words.REPORTED_HINT if stated is None else words.as_stated(numerals.significant(stated.nats))
+    written = st.text_input(
+        words.REPORTED_LOSS, told.get("reported_loss", ""), key=key, placeholder=hint, max_chars=20
+    ).strip()
     if written:
         try:
             reported_from(written)
@@ -438,20 +391,24 @@ def _measured_table(opened: Opened) -> None:
     if (found := _found(opened.found.path)) is None:
         return
     measurement = found.measurement
-    text.section("What your texts tell")
+    text.section(words.TEXTS_SHOW)
     grade, cost, sure = st.columns([1, 2, 3], gap="small")
     with grade:
-        text.paragraph("Not proved", tone="bad" if measurement.worse else "plain", lead="Grade: ")
+        text.paragraph(words.NOT_PROVED, tone="bad" if measurement.worse else "plain", lead=words.GRADE)
     with cost:
-        text.paragraph(f"It {measurement.reading}.", tone="bad" if measurement.worse else "plain", lead="Texts: ")
+        text.paragraph(
+            words.it_reads(measurement.reading),
+            tone="bad" if measurement.worse else "plain",
+            lead=words.OF_TEXTS,
+        )
     with sure:
-        text.paragraph(SURE, lead="To be sure: ")
+        text.paragraph(words.GIVE_A_SAMPLE, lead=words.TO_BE_SURE)
         st.code(SCRIPT, language="python", height=120)
     if measurement.doubt:
-        text.paragraph(f"No setting is told: {measurement.doubt}.", tone="warning")
-    rows = [(WORDS.get(each.name, each.name), each.verdict, _losses(each)) for each in measurement.tables]
-    st.html(text.table(rows, head=("", "", "loss, nats per token"), style="vt-facts vt-losses"))
-    text.paragraph(f"Measured on {measurement.sentence}.")
+        text.paragraph(words.nothing_decided(measurement.doubt), tone="warning")
+    rows = [(_named_setting(each.name), each.verdict, _losses(each)) for each in measurement.tables]
+    st.html(text.table(rows, head=("", "", words.LOSS_COLUMN), style="vt-facts vt-losses"))
+    text.paragraph(words.measured_on(measurement.sentence))
 
 
 def _losses(each: Losses) -> str:
@@ -470,10 +427,10 @@ def _unmeasured(opened: Opened) -> Opened:
 
 def _sample() -> Path | None:
     """The owner's sample, and the lines that write one where the model was trained."""
-    with st.expander("Prove it with a sample"):
-        text.paragraph(PROOF)
+    with st.expander(words.PROVE):
+        text.paragraph(words.PROOF)
         st.code(SCRIPT, language="python", height=180)
-        return given_file("Sample", "open_sample", ["npz", "json"], "path of sample.npz").path
+        return _box("sample", ["npz", "json"])
 
 
 # --- places of tensors
@@ -497,7 +454,7 @@ def _corrected(rows: Sequence[_Row], edits: Mapping[str, Mapping[str, Any]]) -> 
     for row in rows:
         mine = edits.get(row.name, {})
         to = tuple(part for each in str(mine.get("place", row.place) or "").split(",") if (part := each.strip()))
-        how: Any = mine.get("how", row.how) or ("as it is" if to else "")
+        how: Any = mine.get("how", row.how) or (Place.how if to else "")
         if how == "ignored":
             to = ()
         if to or how == "ignored":
@@ -507,17 +464,14 @@ def _corrected(rows: Sequence[_Row], edits: Mapping[str, Mapping[str, Any]]) -> 
 
 def _places(opened: Opened, proposed: Plan, told: dict[str, Any]) -> None:
     """The table of tensors of an unknown layout, with cells to correct."""
-    text.section("Where each tensor goes")
-    text.paragraph(
-        "The layout is unknown: places were inferred from names and shapes. Correct a place, or how the tensor is"
-        " stored; “ignored” leaves it out."
-    )
+    text.section(words.PLACES)
+    text.paragraph(words.ABOUT_PLACES)
     key = f"open_{_key(opened)}_places"
     started = st.session_state.setdefault(_PLACES, {})
     if key not in st.session_state:  # the widget forgets its changes when the page is left
         started[key] = dict(told.get("places", {}))
     start = started[key]
-    rows = _rows(proposed)
+    rows, heads = _rows(proposed), words.PLACE_COLUMNS
     cells = [{"tensor": row.name, "shape": row.shape, **_cells(row), **start.get(row.name, {})} for row in rows]
     st.data_editor(
         pd.DataFrame(cells),
@@ -525,15 +479,15 @@ def _places(opened: Opened, proposed: Plan, told: dict[str, Any]) -> None:
         hide_index=True,
         width="stretch",
         column_config={
-            "tensor": st.column_config.TextColumn("Tensor", disabled=True),
-            "shape": st.column_config.TextColumn("Shape", disabled=True),
-            "place": st.column_config.TextColumn("Place", max_chars=400),
-            "how": st.column_config.SelectboxColumn("How", options=list(_HOW)),
-            "number": st.column_config.NumberColumn("Number", min_value=0, max_value=100_000, step=1, width=64),
+            "tensor": st.column_config.TextColumn(heads["tensor"], disabled=True),
+            "shape": st.column_config.TextColumn(heads["shape"], disabled=True),
+            "place": st.column_config.TextColumn(heads["place"], max_chars=400),
+            "how": st.column_config.SelectboxColumn(heads["how"], options=list(_HOW)),
+            "number": st.column_config.NumberColumn(heads["number"], min_value=0, max_value=100_000, step=1, width=64),
         },
         on_change=taken,
         args=(key, tuple(row.name for row in rows), str(opened.found.path)),
-        alt="Where each tensor goes",
+        alt=words.PLACES,
     )
 
 
@@ -555,7 +509,7 @@ def taken(key: str, names: Sequence[str], weights: str) -> None:
 
 def _name_and_button(opened: Opened, sample: Path | None) -> None:
     possible = not opened.plan.problems and (not opened.plan.unanswered or sample is not None)
-    name, taken_names = _name(opened.found.path, "Open the model", possible=possible)
+    name, taken_names = _name(opened.found.path, words.OPEN_MODEL, possible=possible)
     if _asked_for() == ("open", "") and possible:
         st.session_state.pop(_ACT)
         try:
@@ -564,14 +518,14 @@ def _name_and_button(opened: Opened, sample: Path | None) -> None:
                 proof.texts(anatomy_of(codecs_of(opened)[0]))  # raises for one that is of another model
             if proof is not None and opened.plan.unanswered:
                 opened = told_by_sample(opened, proof)
-            with st.spinner("Reading the weights ..."):
+            with st.spinner(words.READING_WEIGHTS):
                 found = _found(opened.found.path)
                 measurement = None if found is None else found.measurement.to_dict()
                 bar = st.progress(0.0)
 
                 def say(done: int, total: int) -> None:
-                    read = " of ".join(numerals.number(size / 2**20, 1, ",") for size in (done, total))
-                    bar.progress(done / total, f"Reading the weights: {read} MiB")
+                    read = (numerals.number(size / 2**20, 1, ",") for size in (done, total))
+                    bar.progress(done / total, words.read_so_far(*read))
 
                 folder = write_import(opened, new_place(name, taken_names), measurement, say)
                 if found is not None or proof is not None:
@@ -583,11 +537,11 @@ def _name_and_button(opened: Opened, sample: Path | None) -> None:
         st.rerun()
     for problem in opened.plan.problems:
         _wrong(problem)
-    unanswered = [WORDS.get(each.name, each.name) for each in opened.plan.settings if each.origin == "open"]
+    unanswered = [_named_setting(each.name) for each in opened.plan.settings if each.origin == "open"]
     if unanswered and not possible and not opened.plan.problems:
-        _wrong(f"Nothing in the file tells {listed([f'“{name}”' for name in unanswered])}: choose below")
+        _wrong(words.not_said(listed([f"“{name}”" for name in unanswered])))
     if possible and (lacking := without_start(opened)):
-        text.paragraph(f"{capitalised(lacking)}: choose it below, as “{WORDS['target_bos']}”.", tone="warning")
+        text.paragraph(words.choose_start(capitalised(lacking)), tone="warning")
 
 
 def _verified(folder: Path, proof: Sample | None, found: _Found | None, reported: Reported | None) -> None:
@@ -607,7 +561,7 @@ def _name(path: Path, label: str, ending: str = "", *, possible: bool = True) ->
         told = path if named == path else Path(named.name.split(".")[0]) / named
         st.session_state["open_name"] = usual_name(told, taken_names, ending)
     with st.container(horizontal=True, vertical_alignment="bottom"):
-        name = st.text_input("Name", key="open_name", max_chars=60).strip()
+        name = st.text_input(words.MODEL_NAME, key="open_name", max_chars=60).strip()
         _button(label, "open_button", ("open", ""), type="primary", disabled=not possible)
     return name, taken_names
 
@@ -622,10 +576,10 @@ def _transformers(folder: Path, called: Path | None = None) -> bool:
         return False
     left, right = st.columns([2, 3], gap="medium")
     with left:
-        text.paragraph(THEIRS)
-        name, taken_names = _name(called or folder, "Open the model")
+        text.paragraph(words.TRANSFORMERS_FOUND)
+        name, taken_names = _name(called or folder, words.OPEN_MODEL)
     with right:
-        text.section("What was found")
+        text.section(words.FOUND)
         text.definitions(_rows_of(found))
     if _asked_for() != ("open", ""):
         return True
@@ -642,19 +596,16 @@ def _transformers(folder: Path, called: Path | None = None) -> bool:
 
 
 def _rows_of(found: HuggingFaceSummary) -> list[tuple[str, str]]:
-    return [
-        ("class", found.architecture),
-        ("architecture", describe.architecture_of(found.anatomy)),
-        ("parameters", f"{found.parameter_count:,}"),
-    ]
+    values = (found.architecture, describe.architecture_of(found.anatomy), f"{found.parameter_count:,}")
+    return list(zip(words.OF_TRANSFORMERS, values, strict=True))
 
 
 def _recording(recording: RecordingSummary) -> None:
     """The saved trace of a watched module: kept in the library as it is, and selected."""
     left, _ = st.columns([2, 3], gap="medium")
     with left:
-        text.paragraph(RECORDED)
-        name, taken_names = _name(recording.path, "Open the recording", RECORDING)
+        text.paragraph(words.RECORDING_FOUND)
+        name, taken_names = _name(recording.path, words.OPEN_RECORDING, RECORDING)
         name = f"{name.removesuffix(RECORDING)}{RECORDING}"
         if _asked_for() != ("open", ""):
             return
@@ -677,8 +628,7 @@ def _text_for(name: str, opened: Opened, found: _Found | None) -> dict[str, str]
         return {}
     texts = [] if found is None else [each if isinstance(each, str) else each[0] for each in found.texts]
     own = next((each for each in texts if len(each) <= OWN_LENGTH and is_read(codec, each)), None) or readable(codec)
-    now = f"now it is “{labels.sentence(own)}”" if own else "type one that it can"
-    state.say_next(f"{name} cannot read all of the text that was there: {now}.")
+    state.say_next(words.text_replaced(name, labels.sentence(own) if own else ""))
     return {"text": own or ""}
 
 
@@ -688,17 +638,17 @@ def _own_models() -> list[str]:
     names = [model.name for model in found]
     if not found:
         return names
-    text.section("Your library")
+    text.section(words.LIBRARY)
     taken = {each.name for each in cached.summaries()}
     asked = _asked_for()
     for model in found:
         with st.container(horizontal=True, vertical_alignment="bottom", key=f"open_kept_{model.name}"):
             key = f"open_rename_{model.name}"
-            new = st.text_input(f"Name of {model.name}", model.name, key=key, max_chars=60).strip()
-            _button("Rename", f"open_do_rename_{model.name}", ("rename", model.name), disabled=new == model.name)
-            with st.popover("Remove"):
-                text.paragraph(f"{model.name} is removed from the library. The file it was made of stays.")
-                _button("Remove it", f"open_do_remove_{model.name}", ("remove", model.name))
+            new = st.text_input(words.name_of(model.name), model.name, key=key, max_chars=60).strip()
+            _button(words.RENAME, f"open_do_rename_{model.name}", ("rename", model.name), disabled=new == model.name)
+            with st.popover(words.REMOVE):
+                text.paragraph(words.removes_model(model.name))
+                _button(words.REMOVE_IT, f"open_do_remove_{model.name}", ("remove", model.name))
         if asked == ("rename", model.name):
             _done(partial(rename, model.name, new, taken))
         elif asked == ("remove", model.name):

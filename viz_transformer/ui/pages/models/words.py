@@ -74,3 +74,191 @@ BROKEN = "Broken on purpose"
 def skipped(too_long: str, wrong: str) -> str:
     """How many pairs the main measurement skips, and the share of right answers if these count as wrong."""
     return f"{too_long} skipped as too long ({wrong} if counted as wrong)"
+
+
+# ---- opening, training, live models: below
+
+# Open a model
+ABOUT_OPENING = (
+    "A file of weights that another program wrote (.pt, .pth, .ckpt, .bin, .safetensors) becomes a model on every page."
+    " No code in it is run. The file stays where it is; the model is kept in your library."
+)
+RECORDING_FOUND = (
+    "This is not a file of weights but a recording of one call of a module, made with vt.watch. Attention, Layers and"
+    " Tensors show it."
+)
+TRANSFORMERS_FOUND = (
+    "This folder was saved by transformers. Nothing is converted: the library keeps a link to it, and transformers runs"
+    " the model."
+)
+FETCH = "Fetch it"
+OPEN_MODEL, OPEN_RECORDING = "Open the model", "Open the recording"
+MODEL_NAME = "Name"
+READING_WEIGHTS = "Reading the weights ..."
+
+
+def may_be_of_hub(name: str) -> str:
+    """What "Fetch it" does with a name that no file here has."""
+    return (
+        f"There is no file {name} here. If it is a model on the Hugging Face hub, its settings, its tokenizer and its"
+        " weights, if they are safetensors, are fetched into the hub’s cache; no code from there is run."
+    )
+
+
+def a_hub_model(name: str) -> str:
+    return f"a model from the Hugging Face hub such as {name}"
+
+
+def not_fetched(name: str, why: str) -> str:
+    return f"There is no file {name} here; {why} when the app is started"
+
+
+def fetching(name: str) -> str:
+    return f"Fetching {name} ..."
+
+
+def read_so_far(done: str, total: str) -> str:
+    return f"Reading the weights: {done} of {total} MiB"
+
+
+def text_replaced(name: str, now: str) -> str:
+    """That the text of the app is not one for the new model; `now`: what is there instead, "" for nothing."""
+    if now:
+        return f"{name} cannot read all of the text that was there, so it was replaced with “{now}”."
+    return f"{name} cannot read all of the text that was there: type another one."
+
+
+# Open a model: the files
+FILE_LABELS = {
+    "weights": "Weights",
+    "source": "Source vocabulary",
+    "target": "Target vocabulary",
+    "texts": "Ten or more of your texts",
+    "sample": "Sample",
+}
+FILE_HINTS = {
+    "weights": "path, for a large file",
+    "source": "path; without it, token ids",
+    "target": "path; a decoder’s only one",
+    "texts": "path; source, tab, target",
+    "sample": "path of sample.npz",
+}
+
+# Open a model: what was found, and what has to be answered
+FOUND, NOT_IN_FILE = "What was found", "What the file does not say"
+OF_TRANSFORMERS = ("class", "architecture", "parameters")
+CHOOSE_ONE = "Choose one"
+YES_OR_NO = {True: "yes", False: "no", None: "none"}
+ORIGINS_OF_ANSWERS = {
+    "usual answer": " (usual)",
+    "measured": " (measured)",
+    "best on the texts": " (best, not proved)",
+}
+"""What marks an answer in its list, by where it comes from."""
+SETTINGS = {
+    "n_heads": "Heads",
+    "norm": "Norm",
+    "activation": "Activation",
+    "embedding_scale": "Embedding multiplied by",
+    "divisor": "Scores divided by",
+    "positions": "Positions",
+    "max_source": "Longest source, in tokens",
+    "max_target": "Longest target, in tokens",
+    "pad_to": "Every text padded to",
+    "causal": "Reads only earlier tokens",
+    "qkv_order": "Order in the q, k, v matrix",
+    "rotary_pairs": "Features rotated together",
+    "norm_epsilon": "Norm’s epsilon",
+    "mask_fill": "Masked scores",
+    "output.weight": "Output layer",
+    "pooling": "Labels are given to",
+    **{
+        f"{side}_{role}": f"{side.capitalize()}: {word}"
+        for side in ("source", "target")
+        for role, word in (("bos", "start"), ("eos", "end"), ("unk", "unknown"), ("pad", "padding"))
+    },
+}
+POOLED = {
+    "none": "each token",
+    "mean": "the text, by the mean over its tokens",
+    "first": "the text, by its first token",
+    "last": "the text, by its last token",
+}
+"""What labels are given to, by the name of the pooling."""
+LEAVE_OUT = "Leave out tensors without a place"
+NOT_THE_MODEL = (
+    "Unless they play no part in what it computes, this is not the model that was trained; it cannot be called"
+    " verified."
+)
+
+
+def not_said(names: str) -> str:
+    """What has to be chosen before the model can be opened."""
+    return f"The file does not say what to choose for {names}: choose below"
+
+
+def choose_start(lacking: str) -> str:
+    return f"{lacking}: choose it below, as “{SETTINGS['target_bos']}”."
+
+
+# Open a model: measured on texts
+MEASURE = "Measure on the texts"
+REPORTED_LOSS = "Loss reported by its training, nats per token"
+REPORTED_HINT = "such as 2.45"
+TEXTS_SHOW = "What your texts show"
+GRADE, OF_TEXTS, TO_BE_SURE = "Grade: ", "Texts: ", "To be sure: "
+NOT_PROVED = "Not proved"
+GIVE_A_SAMPLE = (
+    "Give a sample: ids, and the logits that your own program computes for them. These lines write one where the model"
+    " was trained."
+)
+LOSS_COLUMN = "loss, nats per token"
+
+
+def measuring(runs: int) -> str:
+    return f"Measuring: {runs} run{'s' * (runs != 1)} so far."
+
+
+def as_stated(loss: str) -> str:
+    return f"{loss}, as the file states"
+
+
+def it_reads(reading: str) -> str:
+    return f"It {reading}."
+
+
+def nothing_decided(doubt: str) -> str:
+    return f"Your texts decide none of the settings: {doubt}."
+
+
+def measured_on(what: str) -> str:
+    return f"Measured on {what}."
+
+
+# Open a model: proved by a sample
+PROVE = "Prove it with a sample"
+PROOF = (
+    "A sample holds ids, and the logits that your own program computes for them. If the model here computes the same"
+    " logits, and would not if the file were read wrong (which is tried too), it is read right for texts of that"
+    " length. Nothing else proves it. These lines write a sample where the model was trained."
+)
+
+# Open a model: where each tensor goes
+PLACES = "Where each tensor goes"
+ABOUT_PLACES = (
+    "The layout is unknown: places were inferred from names and shapes. Correct a place, or how the tensor is stored;"
+    " “ignored” leaves it out."
+)
+PLACE_COLUMNS = {"tensor": "Tensor", "shape": "Shape", "place": "Place", "how": "How", "number": "Number"}
+
+# Open a model: your library
+LIBRARY = "Your library"
+RENAME, REMOVE, REMOVE_IT = "Rename", "Remove", "Remove it"
+
+
+def name_of(model: str) -> str:
+    return f"Name of {model}"
+
+
+def removes_model(name: str) -> str:
+    return f"This removes {name} from the library. The file it was made from stays."
