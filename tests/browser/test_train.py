@@ -10,6 +10,7 @@ from browser.driving import opened
 from playwright.sync_api import expect
 from served import APP, serving
 from tabs import SECONDS
+from wording import wording
 
 
 @pytest.fixture
@@ -38,7 +39,7 @@ def test_a_training_draws_itself_until_it_is_done(server, browser, tmp_path):
         place = page.locator(".snapshots .stage")
         expect(place).to_be_visible(timeout=SECONDS)
         expect(page.locator(".st-key-train_loss .js-plotly-plot").last).to_be_visible()
-        expect(said).to_contain_text("Done: digits is a model on every page.", timeout=3 * SECONDS)
+        expect(said).to_contain_text(wording("is_now_a_model_on_every_page", "digits"), timeout=3 * SECONDS)
         card = json.loads((tmp_path / "runs" / "digits" / "card.json").read_text())
         steps = sum("snapshots/" in name for name in card["sha256"])
         expect(page.locator(".snapshots .row:not(.heading)")).to_have_count(steps)

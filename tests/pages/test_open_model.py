@@ -129,7 +129,7 @@ def test_a_file_that_does_not_fit_says_why_and_cannot_be_opened(app: AppTest, tm
     (leave,) = [box for box in app.checkbox if box.label == wording("leave_out_tensors_without_a_place")]
     leave.check().run()
     assert "would not be used" not in words(app)
-    assert wording("the_file_does_not_say_what_to_choose", "“Heads”") in words(app)
+    assert wording("the_file_does_not_say_what_should_be", "“Heads”") in words(app)
     assert app.button(key="open_button").disabled
     box(app, "Heads").set_value(3).run()
     app.button(key="open_button").click().run()

@@ -54,7 +54,7 @@ def test_what_is_proposed_is_shown_can_be_changed_and_comes_back(app: AppTest, r
     named(app, digits)
     said = words(app)
     assert "109 pairs to train on" in said and "2+2 layers, d_model 64, 4 heads" in said and "--" not in said
-    assert "measured from the first steps on" in said and " left" not in said
+    assert wording("an_estimate_appears_after_the_first_steps") in said and " left" not in said
     assert app.text_input(key="train_name").value == "digits"
     assert [app.number_input(key=f"train_{name}").value for name in ("longest", "layers", "epochs")] == [512, 2, 500]
     app.number_input(key="train_layers").set_value(1)
@@ -179,7 +179,7 @@ def test_a_training_is_watched_stopped_found_again_resumed_and_opened(
     other.button(key="train_go_on").click().run()
     assert has(other, "train_stop")
     until(other, lambda: has(other, "train_open"))
-    assert "Done: turned is a model on every page." in words(other)
+    assert wording("is_now_a_model_on_every_page", "turned") in words(other)
     other.button(key="train_open").click().run()
     assert other.session_state["selection"]["checkpoint"] == "turned"
     assert vt.load(runs / "turned").card["steps"] == saved.saved + 20
@@ -193,9 +193,9 @@ def test_a_training_that_failed_says_why_and_is_removed(app: AppTest, runs: Path
     opened(app)
     assert "broken: nothing saved" in words(app)
     app.button(key="train_show_broken").click().run()
-    assert "RuntimeError: no <b>room</b>. Nothing is saved: it can begin again." in words(app)
+    assert "RuntimeError: no <b>room</b>. " + wording("nothing_was_saved_it_can_start_over") in words(app)
     (state / processes.LOG).write_text("")
-    assert "It ended without a word" in words(again(app))
+    assert wording("it_ended_without_a_message") in words(again(app))
     app.button(key="train_another").click().run()
     app.button(key="train_remove_broken").click().run()
     assert not state.exists() and "broken" not in words(app)
@@ -205,4 +205,4 @@ def test_the_question_of_a_training_is_answered_by_its_validation_loss() -> None
     rows = [{"step": step, "train_loss": 1.0, "validation_loss": loss} for step, loss in ((0, 3.456), (1200, 0.5))]
     assert question("turned", []).answer == "No loss has been measured yet."
     assert question("turned", rows[:1]).answer == "At step 0 its validation loss is 3.46."
-    assert question("turned", rows).answer == "Its validation loss was 3.46 at step 0, and is 0.5 at 1,200."
+    assert question("turned", rows).answer == wording("its_validation_loss_was_and_is", 3.46, 0, 0.5, "1,200")

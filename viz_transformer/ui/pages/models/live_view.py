@@ -24,7 +24,7 @@ from viz_transformer.train.processes import Training
 from viz_transformer.ui.components.pictures import snapshots_view
 from viz_transformer.ui.frame import frame, questions, text
 from viz_transformer.ui.frame.questions import Question
-from viz_transformer.ui.pages.models import snapshot_view
+from viz_transformer.ui.pages.models import snapshot_view, words
 from viz_transformer.ui.session import state
 from viz_transformer.ui.session.kept import kept
 from viz_transformer.ui.session.runs import Shown
@@ -34,10 +34,6 @@ if TYPE_CHECKING:
 
 EVERY = 1.5
 """Seconds between two pictures of a training that goes on."""
-STAYS = (
-    "The training is a process of its own: it goes on when you leave this page and when the app ends, and is found here"
-    " again. “Stop” saves the step that is under way."
-)
 _PLAIN: text.Tone = "plain"
 _PROBLEM, _STOPPING, _LEFT = "train_problem", "train_stopping", "train_left"
 
@@ -60,23 +56,21 @@ def live(training: Training, forget: str, asked: DeltaGenerator) -> None:
         with right:
             _example(training)
         if going:
-            text.paragraph(STAYS)
+            text.paragraph(words.STAYS)
 
     st.fragment(whole, run_every=EVERY if ticking else None)()
 
 
 def question(name: str, rows: Sequence[Mapping[str, float]]) -> Question:
     """What the training of this name asks, and the validation loss so far in these rows of its history."""
-    asks = f"What has {name} learned so far?"
+    asks = words.asks_learned(name)
     steps, losses = loss_history(rows).get("validation", ([], []))
     if not losses:
-        return Question(asks, "No loss has been measured yet.")
+        return Question(asks, words.NO_LOSS_YET)
     first, last = (numerals.significant(loss, 3) for loss in (losses[0], losses[-1]))
     if len(losses) == 1:
-        return Question(asks, f"At step {int(steps[0]):,} its validation loss is {first}.")
-    return Question(
-        asks, f"Its validation loss was {first} at step {int(steps[0]):,}, and is {last} at {int(steps[-1]):,}."
-    )
+        return Question(asks, words.validation_loss(int(steps[0]), first))
+    return Question(asks, words.validation_losses(int(steps[0]), first, int(steps[-1]), last))
 
 
 # --- where it is
@@ -86,19 +80,18 @@ def _head(training: Training, forget: str, *, going: bool) -> None:
     """What it is doing, and its buttons."""
     progress, tone = training.progress(), _PLAIN
     with st.container(key="train_state"):
-        text.section(f"Training {training.name}")
+        text.section(words.training_title(training.name))
         if progress is not None and progress.steps:
             st.progress(min(progress.step / progress.steps, 1.0))
         if going and st.session_state.get(_STOPPING) == training.name:
-            said = "Stopping: the step that is under way is saved ..."
+            said = words.STOPPING
         elif going:
             said = standing(training)
         else:
             st.session_state.pop(_STOPPING, None)
             said, tone = _ended(training)
         if right := training.right():
-            step, count, of = right[-1]
-            said = f"{said} Exactly right at step {step:,}: {count} of {of} validation pairs."
+            said = f"{said} {words.exactly_right(*right[-1])}"
         with st.container(horizontal=True, vertical_alignment="center", key="train_buttons"):
             _buttons(training, forget, going=going)
             text.paragraph(said, tone=tone)
@@ -110,42 +103,40 @@ def standing(training: Training) -> str:
     """What a training that runs is doing, in a sentence."""
     progress = training.progress()
     if progress is None:
-        return "Starting: its libraries are loaded ..."
+        return words.STARTING
     if progress.phase == "preparing":
-        return "Reading the data ..."
+        return words.READING_DATA
     if progress.phase == "measuring":
-        return "The last step is done: the result is measured on the test data ..."
-    loss = "" if progress.loss is None else f", loss of this batch {numerals.significant(progress.loss, 3)}"
-    left = "how long it takes is being measured"
-    if progress.left is not None:
-        left = f"about {labels.duration(progress.left)} left"
-    return f"Step {progress.step:,} of {progress.steps:,}{loss}; {left}."
+        return words.MEASURING_RESULT
+    loss = None if progress.loss is None else numerals.significant(progress.loss, 3)
+    left = None if progress.left is None else labels.duration(progress.left)
+    return words.under_way(progress.step, progress.steps, loss, left)
 
 
 def _ended(training: Training) -> tuple[str, text.Tone]:
     """How a training that does not run has ended."""
     progress, said = training.progress(), training.last_word()
     if training.done:
-        return f"Done: {training.name} is a model on every page.", "ok"
-    steps = "" if progress is None or not progress.steps else f" of {progress.steps:,}"
+        return words.is_done(training.name), "ok"
     saved = progress.saved if progress is not None and training.saved else 0
-    on = f"It can go on from step {saved:,}{steps}." if saved else "Nothing is saved: it can begin again."
+    steps = 0 if progress is None else progress.steps
+    on = words.goes_on_from(saved, steps) if saved else words.NEVER_SAVED
     if said.startswith("stopped"):
-        return f"Stopped. {on}", "plain"
-    why = f"{capitalised(said)}." if said else "It ended without a word: it was killed, or the computer was."
+        return words.was_stopped(on), "plain"
+    why = f"{capitalised(said)}." if said else words.NO_LAST_WORD
     return f"{why} {on}", "bad"
 
 
 def _buttons(training: Training, forget: str, *, going: bool) -> None:
     if training.done and not going:
-        st.button("Open the model", key="train_open", on_click=_open, args=(training,), type="primary")
+        st.button(words.OPEN_MODEL, key="train_open", on_click=_open, args=(training,), type="primary")
     elif not going:
-        st.button("Go on", key="train_go_on", on_click=_act, args=(processes.go_on, training), type="primary")
+        st.button(words.GO_ON, key="train_go_on", on_click=_act, args=(processes.go_on, training), type="primary")
     if going:
         stopping = st.session_state.get(_STOPPING) == training.name
-        st.button("Stop", key="train_stop", on_click=_stop, args=(training,), disabled=stopping)
+        st.button(words.STOP, key="train_stop", on_click=_stop, args=(training,), disabled=stopping)
     else:
-        st.button("Train another", key="train_another", on_click=_forget, args=(forget,))
+        st.button(words.ANOTHER, key="train_another", on_click=_forget, args=(forget,))
 
 
 def _act(act: Callable[[Training], None], training: Training) -> None:
@@ -177,11 +168,11 @@ def _losses(training: Training, *, going: bool) -> None:
     rows = training.history()
     if not rows or rows[-1]["step"] < 1:
         if going:
-            text.paragraph("The first losses are being measured ...")
+            text.paragraph(words.FIRST_LOSSES)
         return
-    figure = loss_curves(loss_history(rows), title="Loss so far", theme=frame.theme(), height=380)
-    alt = "Training and validation loss by step so far, both axes logarithmic"
-    frame.chart(figure, key="train_loss", alt=alt, caption=f"{training.name}, loss so far")
+    figure = loss_curves(loss_history(rows), title=words.LOSS_SO_FAR, theme=frame.theme(), height=380)
+    caption = words.loss_caption(training.name)
+    frame.chart(figure, key="train_loss", alt=words.LOSS_SO_FAR_ALT, caption=caption)
 
 
 def _example(training: Training) -> None:
@@ -193,18 +184,18 @@ def _example(training: Training) -> None:
         ckpt = _beginning(str(training.beginning), (training.beginning / CARD).stat().st_mtime)
         pairs = shown_pairs(ckpt)
         if not pairs:
-            text.paragraph("The test data have no line to look at while it learns.")
+            text.paragraph(words.NO_EXAMPLE)
             return
         sources = [source for source, _ in pairs]
         chosen = st.selectbox(
-            "An example that it is not trained on",
+            words.EXAMPLE,
             sources,
-            format_func=lambda source: f"Not trained on: {source}",
+            format_func=words.not_trained_on,
             label_visibility="collapsed",
             key=f"train_example_{training.name}",
         )
         pair = pairs[sources.index(chosen)]
-        with st.spinner(f"Running it at {len(steps)} snapshots ..."):
+        with st.spinner(words.running_example(len(steps))):
             runs = tuple(_run(training, step, pair, ckpt) for step in steps)
     except (ValueError, OSError) as error:
         text.paragraph(f"{capitalised(error)}.", tone="bad")
@@ -215,7 +206,7 @@ def _example(training: Training) -> None:
     with st.container(key="training_slider"):
         snapshots_view(snapshot_view.payload(shown, learning_series(runs, pair)), key="train_snapshots")
     target = labels.shorten(labels.sentence(pair[1]), 60)
-    text.paragraph(f"{len(runs)} snapshots so far. Loss and maps are of its target, “{target}”.")
+    text.paragraph(words.about_example(len(runs), target))
 
 
 @kept(4)

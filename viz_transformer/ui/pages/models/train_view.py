@@ -18,22 +18,13 @@ from viz_transformer.train.processes import Asked, Training
 from viz_transformer.train.tasks.own import LONGEST, TOKENS, Proposal, own_task
 from viz_transformer.train.tasks.own import MOST_READ as MOST_IN_A_SHELL
 from viz_transformer.ui.frame import questions, text
-from viz_transformer.ui.pages.models import question
+from viz_transformer.ui.pages.models import question, words
 from viz_transformer.ui.pages.models.given_file import Given, as_named, cut_file, given_file
 from viz_transformer.ui.pages.models.live_view import live
 from viz_transformer.ui.pages.models.view import file_size
 from viz_transformer.ui.session import cached
 from viz_transformer.ui.session.kept import kept
 
-ABOUT = (
-    "A file with source, tab and target in each line trains a model that writes targets, and so do two columns of a"
-    " comma file or of JSON lines; one without tabs is a plain text, and trains a decoder that writes on. UTF-8, at"
-    " best some thousand lines. The model is on every page when it is done."
-)
-NOT_YET = (
-    "How long it takes depends on this computer: that is measured from the first steps on, and said then. One training"
-    " goes on at a time, in a process of its own."
-)
 KINDS = ["tsv", "txt", "csv", "jsonl", "gz"]
 MOST_READ = 4_000_000
 """Bytes of a file, unpacked: the proposal is made in the app, which has other things to do."""
@@ -42,29 +33,24 @@ _LOOKED_AT, _TOLD, _GOOD, _START, _NAMED = "train_looked_at", "train_told", "tra
 
 @dataclass(frozen=True)
 class _Number:
-    """A setting that is a number: its label, bounds and step, and what is said under the pointer."""
+    """A setting that is a number: its bounds and step."""
 
-    label: str
     least: float
     most: float
     step: float = 1
-    hint: str = ""
 
 
 NUMBERS = {
-    "longest": _Number(
-        "Longest text", 1, 65_536, hint="Tokens that are read of a text at most, start and end included"
-    ),
-    "vocabulary": _Number("Vocabulary", 1, 50_000, hint="Different tokens of a side at most"),
-    "layers": _Number("Layers", 1, 64, hint="In each stack"),
-    "d_model": _Number("d_model", 1, 8192, hint="The width of the model"),
-    "heads": _Number("Heads", 1, 512),
-    "d_ff": _Number("d_ff", 1, 65_536, hint="The width of the feed-forward"),
-    "dropout": _Number("Dropout", 0.0, 0.99, 0.05),
-    "epochs": _Number("Epochs", 1, 100_000, hint="Passes over the data"),
-    "snapshots": _Number("Snapshots", 0, 200, hint="Weights that are kept for the replay"),
+    "longest": _Number(1, 65_536),
+    "vocabulary": _Number(1, 50_000),
+    "layers": _Number(1, 64),
+    "d_model": _Number(1, 8192),
+    "heads": _Number(1, 512),
+    "d_ff": _Number(1, 65_536),
+    "dropout": _Number(0.0, 0.99, 0.05),
+    "epochs": _Number(1, 100_000),
+    "snapshots": _Number(0, 200),
 }
-WORDS = {"chars": "characters", "words": "words", "bpe": "pieces of words"}
 
 
 def train_model(asked: DeltaGenerator) -> None:
@@ -87,10 +73,10 @@ def train_model(asked: DeltaGenerator) -> None:
 
 
 def _new() -> None:
-    text.paragraph(ABOUT)
+    text.paragraph(words.ABOUT_TRAINING)
     left, right = st.columns([2, 3], gap="medium")
     with left:
-        whole = given_file("Pairs, or a text", "train_pairs", KINDS, "path, or drop a file below")
+        whole = given_file(words.PAIRS, "train_pairs", KINDS, words.PAIRS_HINT)
         given = _cut(whole)
     if whole.path is None or given.path is None:
         return
@@ -98,7 +84,7 @@ def _new() -> None:
     good: dict[str, Any] = st.session_state.setdefault(_GOOD, {}).setdefault(str(given.path), {})
     proposal, problem = None, ""
     try:
-        with left, st.spinner("Reading the file ..."):
+        with left, st.spinner(words.READING_FILE):
             proposal = _proposed(given.path, told)
         good.clear()
         good.update(_values(proposal, told))
@@ -109,7 +95,7 @@ def _new() -> None:
     with left:
         if problem:
             text.paragraph(in_one_line(problem, 600), tone="bad")
-        if "columns" in told or "“Columns”" in problem:
+        if "columns" in told or f"“{words.COLUMNS}”" in problem:
             _columns(told)
         if given.path != whole.path:
             text.paragraph(_beginning_of(whole.path, given.path))
@@ -123,7 +109,7 @@ def _new() -> None:
 def _cut(whole: Given) -> Given:
     """The file, or the beginning of a large one; what cannot be read as it is, since reading it says why."""
     try:
-        with st.spinner("Reading the file ..."):
+        with st.spinner(words.READING_FILE):
             return cut_file(whole, MOST_READ)
     except (ValueError, OSError):
         return whole
@@ -132,10 +118,7 @@ def _cut(whole: Given) -> Given:
 def _beginning_of(whole: Path, cut: Path) -> str:
     """What is read of a large file, and how all of it is."""
     size, kept_size = (file_size(path.stat().st_size) for path in (whole, cut))
-    return (
-        f"{whole.name} is large ({size}): its first {kept_size} are read, and kept beside the model. In a shell"
-        f" `viz-transformer train --pairs` reads up to {file_size(MOST_IN_A_SHELL)}."
-    )
+    return words.first_part(whole.name, size, kept_size, file_size(MOST_IN_A_SHELL))
 
 
 def _proposed(path: Path, told: dict[str, Any]) -> Proposal:
@@ -178,12 +161,17 @@ def _values(proposal: Proposal, told: dict[str, Any]) -> dict[str, Any]:
 def _settings(values: dict[str, Any], told: dict[str, Any]) -> None:
     """What is proposed, each to be changed."""
     values.setdefault("longest", LONGEST)
-    text.section("Proposed")
+    text.section(words.PROPOSED)
     columns = st.columns(3, gap="small")
     with columns[0]:
         key = _shown("tokens", values["tokens"])
         st.selectbox(
-            "Tokens", TOKENS, format_func=WORDS.__getitem__, key=key, on_change=_tell, args=(told, "tokens", key)
+            words.TOKENS,
+            TOKENS,
+            format_func=words.TOKEN_KINDS.__getitem__,
+            key=key,
+            on_change=_tell,
+            args=(told, "tokens", key),
         )
     there = [name for name in NUMBERS if name in values]
     for place, name in enumerate(there, start=1):
@@ -193,27 +181,29 @@ def _settings(values: dict[str, Any], told: dict[str, Any]) -> None:
         with columns[place % 3]:
             key = _shown(name, value)
             st.number_input(
-                number.label,
+                words.NUMBERS[name],
                 min_value=bounds[0],
                 max_value=bounds[1],
                 step=bounds[2],
                 key=key,
                 on_change=_tell,
                 args=(told, name, key),
-                help=number.hint or None,
+                help=words.NUMBER_HINTS.get(name),
             )
     if told:
-        st.button("As proposed", key="train_as_proposed", on_click=told.clear, type="tertiary")
+        st.button(words.AS_PROPOSED, key="train_as_proposed", on_click=told.clear, type="tertiary")
 
 
 def _columns(told: dict[str, Any]) -> None:
     """Which two columns of a comma file or of JSON lines are learned from."""
     key = _shown("columns", told.get("columns", ""))
-    hint = (
-        "Source and target: two names of the header or keys, or numbers from 1, with a comma between; none: plain text"
-    )
     st.text_input(
-        "Columns", key=key, placeholder="source,target", help=hint, on_change=_tell, args=(told, "columns", key)
+        words.COLUMNS,
+        key=key,
+        placeholder=words.COLUMNS_HINT,
+        help=words.ABOUT_COLUMNS,
+        on_change=_tell,
+        args=(told, "columns", key),
     )
 
 
@@ -234,8 +224,10 @@ def _tell(told: dict[str, Any], name: str, key: str) -> None:
 
 def _on_screen(sentence: str) -> str:
     """A sentence of the command in the words of the page."""
-    named = as_named(sentence).replace("give --longest", "set “Longest text” to")
-    return named.replace("give --columns", "set “Columns” to")
+    said = as_named(sentence)
+    for command, here in words.OF_THE_COMMAND.items():
+        said = said.replace(command, here)
+    return said
 
 
 def _name_and_button(given: Given, told: dict[str, Any], *, possible: bool) -> None:
@@ -245,12 +237,17 @@ def _name_and_button(given: Given, told: dict[str, Any], *, possible: bool) -> N
         st.session_state[_NAMED] = str(given.path)
         st.session_state["train_name"] = processes.usual_name(given.path.name, taken)
     with st.container(horizontal=True, vertical_alignment="bottom"):
-        name = st.text_input("Name", key="train_name", max_chars=60).strip()
+        name = st.text_input(words.MODEL_NAME, key="train_name", max_chars=60).strip()
         clicked = st.session_state.__setitem__
         st.button(
-            "Train", key="train_button", on_click=clicked, args=(_START, True), type="primary", disabled=not possible
+            words.TRAIN,
+            key="train_button",
+            on_click=clicked,
+            args=(_START, True),
+            type="primary",
+            disabled=not possible,
         )
-    text.paragraph(NOT_YET)
+    text.paragraph(words.HOW_LONG)
     if not st.session_state.pop(_START, False) or not possible:
         return
     try:
@@ -275,14 +272,13 @@ def _others(found: list[Training]) -> None:
     """The other trainings of the folder, each to be looked at or removed."""
     if not found:
         return
-    text.section("Trainings here")
+    text.section(words.TRAININGS)
     for each in found:
         with st.container(horizontal=True, vertical_alignment="center", key=f"train_kept_{each.name}"):
-            said = "done" if each.done else "stopped, can go on" if each.saved else "nothing saved"
-            text.paragraph(f"{each.name}: {said}")
+            how = words.DONE if each.done else words.CAN_GO_ON if each.saved else words.NOTHING_SAVED
+            text.paragraph(words.how_it_is(each.name, how))
             look = st.session_state.__setitem__
-            st.button("Show", key=f"train_show_{each.name}", on_click=look, args=(_LOOKED_AT, each.name))
-            with st.popover("Remove"):
-                kept_model = " The model stays." if each.done else ""
-                text.paragraph(f"What the training of {each.name} has saved is removed.{kept_model}")
-                st.button("Remove it", key=f"train_remove_{each.name}", on_click=_remove, args=(each,))
+            st.button(words.SHOW, key=f"train_show_{each.name}", on_click=look, args=(_LOOKED_AT, each.name))
+            with st.popover(words.REMOVE):
+                text.paragraph(words.removes_training(each.name, model_stays=each.done))
+                st.button(words.REMOVE_IT, key=f"train_remove_{each.name}", on_click=_remove, args=(each,))

@@ -139,7 +139,7 @@ FILE_LABELS = {
 FILE_HINTS = {
     "weights": "path, for a large file",
     "source": "path; without it, token ids",
-    "target": "path; a decoder’s only one",
+    "target": "path; a decoder’s goes here",
     "texts": "path; source, tab, target",
     "sample": "path of sample.npz",
 }
@@ -194,7 +194,7 @@ NOT_THE_MODEL = (
 
 def not_said(names: str) -> str:
     """What has to be chosen before the model can be opened."""
-    return f"The file does not say what to choose for {names}: choose below"
+    return f"The file does not say what {names} should be: choose below"
 
 
 def choose_start(lacking: str) -> str:
@@ -240,7 +240,7 @@ PROVE = "Prove it with a sample"
 PROOF = (
     "A sample holds ids, and the logits that your own program computes for them. If the model here computes the same"
     " logits, and would not if the file were read wrong (which is tried too), it is read right for texts of that"
-    " length. Nothing else proves it. These lines write a sample where the model was trained."
+    " length. Nothing else proves that. These lines write a sample where the model was trained."
 )
 
 # Open a model: where each tensor goes
@@ -262,3 +262,151 @@ def name_of(model: str) -> str:
 
 def removes_model(name: str) -> str:
     return f"This removes {name} from the library. The file it was made from stays."
+
+
+# Train on your data
+ABOUT_TRAINING = (
+    "Pairs train a model that writes targets: source, tab and target in each line, or two columns of a CSV file or of"
+    " JSON lines. A file without tabs is plain text, and trains a decoder that continues a text. The file should be"
+    " UTF-8, ideally with a few thousand lines. When the training is done, the model is on every page."
+)
+HOW_LONG = (
+    "How long it takes depends on this computer: an estimate appears after the first steps. One training runs at a"
+    " time, in a process of its own."
+)
+PAIRS, PAIRS_HINT = "Pairs, or a text", "path, or drop a file below"
+READING_FILE = "Reading the file ..."
+PROPOSED, AS_PROPOSED = "Proposed settings", "As proposed"
+TOKENS = "Tokens"
+TOKEN_KINDS = {"chars": "characters", "words": "words", "bpe": "word pieces"}
+NUMBERS = {
+    "longest": "Longest text",
+    "vocabulary": "Vocabulary",
+    "layers": "Layers",
+    "d_model": "d_model",
+    "heads": "Heads",
+    "d_ff": "d_ff",
+    "dropout": "Dropout",
+    "epochs": "Epochs",
+    "snapshots": "Snapshots",
+}
+"""The labels of the numbers that are proposed."""
+NUMBER_HINTS = {
+    "longest": "The most tokens that are read of a text, start and end included",
+    "vocabulary": "The most different tokens on each side",
+    "layers": "In each stack",
+    "d_model": "The width of the model",
+    "d_ff": "The width of the feed-forward network",
+    "epochs": "Passes over the data",
+    "snapshots": "How often the weights are saved for the replay",
+}
+COLUMNS, COLUMNS_HINT = "Columns", "source,target"
+ABOUT_COLUMNS = (
+    "The columns of source and target, with a comma between: two names from the header, two keys, or two numbers"
+    " counted from 1. “none” reads the file as plain text."
+)
+TRAIN = "Train"
+OF_THE_COMMAND = {"give --longest": f"set “{NUMBERS['longest']}” to", "give --columns": f"set “{COLUMNS}” to"}
+"""What a sentence of the command says, and what it says here."""
+
+
+def first_part(name: str, size: str, read: str, in_a_shell: str) -> str:
+    """What is read of a large file, and how all of it is."""
+    return (
+        f"{name} is large ({size}): only its first {read} are read, and a copy of them is kept beside the model. In a"
+        f" shell `viz-transformer train --pairs` reads up to {in_a_shell}."
+    )
+
+
+# Train on your data: the other trainings
+TRAININGS = "Your training runs"
+DONE, CAN_GO_ON, NOTHING_SAVED = "done", "stopped, can go on", "nothing saved"
+SHOW = "Show"
+
+
+def how_it_is(training: str, how: str) -> str:
+    return f"{training}: {how}"
+
+
+def removes_training(name: str, *, model_stays: bool) -> str:
+    return f"This removes all that the training of {name} has saved.{' The model stays.' * model_stays}"
+
+
+# A training that is shown
+NO_LOSS_YET = "No loss has been measured yet."
+STAYS = (
+    "Training runs in a process of its own: it goes on when you leave this page and when the app ends, and you find it"
+    " here again. “Stop” saves the current step."
+)
+STOPPING = "Stopping: the current step is being saved ..."
+STARTING = "Starting: loading its libraries ..."
+READING_DATA = "Reading the data ..."
+MEASURING_RESULT = "The last step is done: measuring the result on the test data ..."
+NO_ESTIMATE = "measuring how long the rest takes"
+NEVER_SAVED = "Nothing was saved: it can start over."
+NO_LAST_WORD = "It ended without a message: the process was killed, or the computer was switched off."
+STOP, GO_ON, ANOTHER = "Stop", "Go on", "Train another"
+FIRST_LOSSES = "Measuring the first losses ..."
+LOSS_SO_FAR = "Loss so far"
+LOSS_SO_FAR_ALT = "Training and validation loss by step so far, both axes logarithmic"
+NO_EXAMPLE = "The test data have no example to follow during the training."
+EXAMPLE = "An example that it is not trained on"
+
+
+def asks_learned(training: str) -> str:
+    return f"What has {training} learned so far?"
+
+
+def validation_loss(step: int, loss: str) -> str:
+    return f"At step {step:,} its validation loss is {loss}."
+
+
+def validation_losses(first_step: int, first: str, last_step: int, last: str) -> str:
+    return f"Its validation loss was {first} at step {first_step:,}, and is {last} at step {last_step:,}."
+
+
+def training_title(name: str) -> str:
+    return f"Training {name}"
+
+
+def exactly_right(step: int, right: int, pairs: int) -> str:
+    return f"Exactly right at step {step:,}: {right} of {pairs} validation pairs."
+
+
+def under_way(step: int, steps: int, loss: str | None, left: str | None) -> str:
+    """loss: that of the batch; left: the time, if it can be told."""
+    of_batch = "" if loss is None else f", loss of this batch {loss}"
+    return f"Step {step:,} of {steps:,}{of_batch}; {NO_ESTIMATE if left is None else f'about {left} left'}."
+
+
+def is_done(name: str) -> str:
+    return f"Done: {name} is now a model on every page."
+
+
+def goes_on_from(step: int, steps: int) -> str:
+    """steps: 0 where it is not known how many there are."""
+    return f"It can go on from step {step:,}{f' of {steps:,}' if steps else ''}."
+
+
+def was_stopped(what_now: str) -> str:
+    return f"Stopped. {what_now}"
+
+
+def loss_caption(training: str) -> str:
+    return f"{training}, loss so far"
+
+
+def not_trained_on(example: str) -> str:
+    return f"Not trained on: {example}"
+
+
+def running_example(snapshots: int) -> str:
+    return f"Running the example at {_snapshots(snapshots)} ..."
+
+
+def about_example(snapshots: int, target: str) -> str:
+    return f"{_snapshots(snapshots)} so far. Loss and maps are for the target “{target}”."
+
+
+def _snapshots(count: int) -> str:
+    return f"{count} snapshot{'s' * (count != 1)}"
