@@ -734,7 +734,7 @@ def test_the_replay_opens_on_a_row_and_a_key_that_say_something(with_snapshots):
 
 def test_a_given_target_is_that_of_all_snapshots(with_snapshots):
     said = markup(opened(with_snapshots, model_tab="training", checkpoint="numbers-tiny", text="4.20", target="two"))
-    assert wording("the_target_that_is_given_on_the_run_page", "two") in said
+    assert wording("the_target_given_on_the_run_page", "two") in said
 
 
 def test_a_model_without_snapshots_says_who_has_them(with_snapshots):

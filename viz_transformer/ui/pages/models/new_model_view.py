@@ -15,25 +15,19 @@ from viz_transformer.model.positions import ENCODINGS
 from viz_transformer.sentences import capitalised
 from viz_transformer.ui.frame import text
 from viz_transformer.ui.frame.questions import Question
-from viz_transformer.ui.pages.models import architecture_view, question
+from viz_transformer.ui.pages.models import architecture_view, question, words
 from viz_transformer.ui.pages.models.fields import FIELDS
 from viz_transformer.ui.session import cached, state
 
 if TYPE_CHECKING:
     from viz_transformer.model.config import ModelConfig
 
-ABOUT = (
-    "Random parameters in the sizes that you choose, with the vocabularies of a trained model. Its name says all of it,"
-    " so a link makes the same model again; the seed decides the parameters. Opened, it is in the list of models on"
-    " every page: Tensors shows every shape of its forward pass. Nothing it writes means anything."
-)
-
 
 def new_model(summary: Summary) -> Question:
     """Controls left, the drawing right, parameters below; the model is made when it is opened. Returns the page's
     question."""
     recipe, like = _recipe(summary)
-    text.paragraph(ABOUT)
+    text.paragraph(words.ABOUT_NEW)
     left, right = st.columns([3, 5], gap="medium")
     with left:
         _controls(recipe, like)
@@ -80,25 +74,25 @@ def _controls(recipe: Recipe, like: ModelConfig) -> None:
 
         return {"key": key, "on_change": changed}
 
-    names = {new.OWN: f"as {recipe.base}", new.PAPER: "the paper's base model"}
-    names |= {word: f"as {recipe.base}, {ENCODINGS[word].noun}" for word in new.offered_positions()}
+    names = {new.OWN: words.settings_of(recipe.base), new.PAPER: words.OF_THE_PAPER}
+    names |= {word: words.settings_of(recipe.base, ENCODINGS[word].noun) for word in new.offered_positions()}
     st.selectbox(
-        "Settings",
+        words.NEW_SETTINGS,
         new.architectures(),
-        format_func=lambda name: names.get(name, f"tutorial: {name}"),
-        help="Of another architecture come its sizes too; change them below",
+        format_func=lambda name: names.get(name) or words.of_tutorial(name),
+        help=words.NEW_SETTINGS_HELP,
         **bound("architecture"),
     )
     first, second = st.columns(2, gap="small")
     if like.has_encoder:
-        first.number_input("Encoder layers", 1, new.MOST_LAYERS, step=1, **bound("encoder_layers"))
+        first.number_input(words.ENCODER_LAYERS, 1, new.MOST_LAYERS, step=1, **bound("encoder_layers"))
     if like.has_decoder:
-        second.number_input("Decoder layers", 1, new.MOST_LAYERS, step=1, **bound("decoder_layers"))
-    first.number_input("Heads", 1, new.MOST_HEADS, step=1, **bound("n_heads"))
-    second.number_input("d_model", 1, new.MOST_D_MODEL, step=8, **bound("d_model"))
-    first.number_input("d_ff", 1, new.MOST_D_FF, step=16, **bound("d_ff"))
-    second.number_input("Seed", 0, new.MOST_SEED, step=1, **bound("seed"))
-    st.segmented_control("Norm", ["pre", "post"], required=True, format_func="{}-norm".format, **bound("norm"))
+        second.number_input(words.DECODER_LAYERS, 1, new.MOST_LAYERS, step=1, **bound("decoder_layers"))
+    first.number_input(words.NEW_HEADS, 1, new.MOST_HEADS, step=1, **bound("n_heads"))
+    second.number_input(words.NEW_D_MODEL, 1, new.MOST_D_MODEL, step=8, **bound("d_model"))
+    first.number_input(words.NEW_D_FF, 1, new.MOST_D_FF, step=16, **bound("d_ff"))
+    second.number_input(words.NEW_SEED, 0, new.MOST_SEED, step=1, **bound("seed"))
+    st.segmented_control(words.NEW_NORM, ["pre", "post"], required=True, format_func=words.norm_kind, **bound("norm"))
 
 
 def _open_beside(recipe: Recipe) -> None:
@@ -119,7 +113,7 @@ def _buttons(recipe: Recipe, *, possible: bool) -> None:
     opened = recipe.name == chosen.checkpoint
     with st.container(horizontal=True, key="new_buttons"):
         st.button(
-            "Opened" if opened else "Open",
+            words.OPENED if opened else words.OPEN,
             key="new_open",
             type="primary",
             disabled=opened or not possible,
@@ -127,12 +121,11 @@ def _buttons(recipe: Recipe, *, possible: bool) -> None:
             kwargs={"checkpoint": recipe.name},
         )
         st.button(
-            f"Open beside {text.literal(recipe.base)}",
+            words.open_beside(text.literal(recipe.base)),
             key="new_beside",
             disabled=not possible or (opened and chosen.pin_checkpoint == recipe.base),
             on_click=_open_beside,
             args=(recipe,),
-            help="The trained model's run is pinned as B, and its answer is given to the new one: every page can show"
-            " A, B, or A − B",
+            help=words.OPEN_BESIDE_HELP,
         )
     text.paragraph(recipe.name, style="vt-note vt-code")

@@ -17,30 +17,24 @@ from viz_transformer.sentences import listed
 from viz_transformer.ui.components.pictures import snapshots_view
 from viz_transformer.ui.frame import frame, maps, pictures, text
 from viz_transformer.ui.frame.questions import Question
-from viz_transformer.ui.pages.models import question
+from viz_transformer.ui.pages.models import question, words
 from viz_transformer.ui.session import cached, passes, state
 from viz_transformer.ui.session.kept import kept
 from viz_transformer.ui.session.runs import Shown
 from viz_transformer.ui.session.waiting import waiting
 
-ORIGINS = {
-    "given": "the target that is given on the Run page",
-    "example": "the target of the example pair",
-    "last": "the answer of the trained model itself",
-}
-
 
 def training(summary: Summary) -> Question:
     """The slider, or a sentence that says which models have snapshots; returns the page's question."""
     if not summary.snapshots():
-        text.paragraph(f"{summary.name} came without snapshots of its training. {_those_with()}")
+        text.paragraph(words.came_without(summary.name, _those_with()))
         return question.without_snapshots(summary.name)
     place = frame.place("training")
     status = place.empty()
-    with waiting("Loading the model ...", status):
+    with waiting(words.LOADING_MODEL, status):
         ckpt = cached.checkpoint(summary)
     chosen = state.SHARED.now()
-    with waiting(f"Running the sentence at {len(summary.snapshots())} snapshots ...", status):
+    with waiting(words.running_sentence(len(summary.snapshots())), status):
         series = _series(ckpt, chosen.text, chosen.target)
     last = series.runs[-1]
     shown = Shown("A", summary, series.source, ckpt, last.run, chosen.target)
@@ -50,17 +44,13 @@ def training(summary: Summary) -> Question:
     with place:
         asked = pictures.table(
             lambda: table(series),
-            note=f"{shown.caption('at every snapshot')}. Loss: nats per token of “{labels.sentence(series.target)}”.",
+            note=words.table_note(shown.caption(words.AT_EVERY_SNAPSHOT), labels.sentence(series.target)),
             name=f"{summary.name}-snapshots",
             key="snapshots",
         )
         with st.container(key="training_slider"):
             snapshots_view(payload(shown, series), key="snapshots", on_table=asked)
-        text.paragraph(
-            "The sentence is that of the whole app: another one is typed on the Run page. Every"
-            " snapshot writes its own answer; loss and maps are of one target,"
-            f" {ORIGINS[series.origin]}: “{labels.sentence(series.target)}”."
-        )
+        text.paragraph(words.about_snapshots(words.TARGETS[series.origin], labels.sentence(series.target)))
         if said := passes.sentence(shown.trace):
             text.paragraph(said)
     return question.training(summary.name, series)
@@ -68,18 +58,15 @@ def training(summary: Summary) -> Question:
 
 def table(series: SnapshotSeries) -> pd.DataFrame:
     """Step, loss and answer of each snapshot."""
-    rows = [
-        {"step": run.step, "loss": run.loss, "answer": run.text, "ended": run.complete, "is the target": run.right}
-        for run in series.runs
-    ]
-    return pd.DataFrame(rows).set_index("step")
+    rows = [(run.step, run.loss, run.text, run.complete, run.right) for run in series.runs]
+    return pd.DataFrame(rows, columns=words.SNAPSHOT_COLUMNS).set_index(words.SNAPSHOT_COLUMNS[0])
 
 
 def _those_with() -> str:
     names = [each.name for each in cached.summaries() if isinstance(each, Summary) and each.snapshots()]
     if not names:
-        return "No model here has them."
-    return f"{listed(names)} {'has' if len(names) == 1 else 'have'} them."
+        return words.NO_SNAPSHOTS_HERE
+    return words.models_with(listed(names), len(names))
 
 
 @kept(4)
@@ -106,6 +93,6 @@ def payload(shown: Shown, _series: SnapshotSeries) -> bytes:
     return snapshots_payload(
         [SnapshotData(run.step, run.text, run.complete, run.right, run.loss) for run in _series.runs],
         [of(kind) for kind in _series.kinds],
-        caption=shown.caption("maps at a snapshot", rows=True),
+        caption=shown.caption(words.MAPS_AT_A_SNAPSHOT, rows=True),
         name=labels.file_name(shown.summary.name, "snapshots"),
     )

@@ -410,3 +410,75 @@ def about_example(snapshots: int, target: str) -> str:
 
 def _snapshots(count: int) -> str:
     return f"{count} snapshot{'s' * (count != 1)}"
+
+
+# New model
+ABOUT_NEW = (
+    "A model with random parameters, in the sizes that you choose and with the vocabularies of a trained model. Its"
+    " name contains all of its settings, so a link makes the same model again; the seed determines the parameters. Once"
+    " it is opened, it is in the list of models on every page; Tensors shows every shape of its forward pass. What it"
+    " writes means nothing."
+)
+NEW_SETTINGS = "Settings"
+NEW_SETTINGS_HELP = "Choosing an architecture sets its sizes too; you can change them below"
+OF_THE_PAPER = "the paper’s base model"
+ENCODER_LAYERS, DECODER_LAYERS = "Encoder layers", "Decoder layers"
+NEW_HEADS, NEW_D_MODEL, NEW_D_FF, NEW_SEED = "Heads", "d_model", "d_ff", "Seed"
+NEW_NORM = "Norm"
+OPEN, OPENED = "Open", "Opened"
+OPEN_BESIDE_HELP = (
+    "Pins the trained model’s run as B and gives its answer to the new model as its target: every page can then show A,"
+    " B, or A − B"
+)
+
+
+def settings_of(model: str, positions: str | None = None) -> str:
+    return f"as {model}" if positions is None else f"as {model}, {positions}"
+
+
+def of_tutorial(name: str) -> str:
+    return f"tutorial: {name}"
+
+
+def norm_kind(norm: str) -> str:
+    return f"{norm}-norm"
+
+
+def open_beside(model: str) -> str:
+    return f"Open beside {model}"
+
+
+# The training replayed at its snapshots
+LOADING_MODEL = "Loading the model ..."
+AT_EVERY_SNAPSHOT, MAPS_AT_A_SNAPSHOT = "at every snapshot", "maps at a snapshot"
+NO_SNAPSHOTS_HERE = "No model here has them."
+TARGETS = {
+    "given": "the target given on the Run page",
+    "example": "the target of the example pair",
+    "last": "the trained model’s own answer",
+}
+"""Which target loss and maps are of."""
+SNAPSHOT_COLUMNS = ("step", "loss", "answer", "ended", "is the target")
+
+
+def came_without(model: str, others: str) -> str:
+    return f"{model} came without snapshots of its training. {others}"
+
+
+def models_with(names: str, count: int) -> str:
+    return f"{names} {'has' if count == 1 else 'have'} them."
+
+
+def running_sentence(snapshots: int) -> str:
+    return f"Running the sentence at {_snapshots(snapshots)} ..."
+
+
+def table_note(caption: str, target: str) -> str:
+    return f"{caption}. Loss: nats per token of “{target}”."
+
+
+def about_snapshots(which: str, target: str) -> str:
+    return (
+        "This is the sentence of the Run page: type another one there. Each snapshot writes its own answer;"
+        f" loss and maps are for one target, {which}: “{target}”."
+    )
