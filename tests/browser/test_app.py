@@ -459,4 +459,4 @@ def test_the_models_page_shows_what_each_model_is_and_how_it_does(app_server, br
         page.get_by_role("radio", name="Errors").click()
         expect_address(page, model_tab="errors")
         expect(page.locator(".vt-answers").first).to_be_visible()
-        expect(page.get_by_text("test pairs were run, greedily")).to_be_visible()
+        expect(page.get_by_text("Greedy answers of the loaded model")).to_be_visible()

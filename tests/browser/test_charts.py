@@ -37,8 +37,8 @@ CHARTS = {
         "models",
         {"model_tab": "curves"},
         ["optimiser step", "learning rate"],
-        "numbers-tiny, training loss on 512 of 140,000 pairs, validation loss on 512 of 30,000 pairs, Loss while it was"
-        " trained",
+        "numbers-tiny, training loss on 512 of 140,000 pairs, validation loss on 512 of 30,000 pairs, Loss during"
+        " training",
     ),
 }
 

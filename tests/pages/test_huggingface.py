@@ -193,7 +193,7 @@ def test_the_card_of_a_folder_has_its_sizes_and_says_how_it_is_measured(
     rows = dict(row for row in table_rows(markup(app)) if len(row) == 2)
     assert rows["class"] == KINDS[name][0] and rows["d_model"] == "32" and rows["folder"] == str(written(name))
     if command is None:
-        assert wording("it_writes_no_text_that_could_be_held") in words(app)
+        assert wording("it_writes_no_text_that_could_be_compared") in words(app)
     else:
         assert app.code[-1].value == f"viz-transformer evaluate {written(name)} --data {command}"
 

@@ -61,7 +61,7 @@ def test_a_card_states_its_metric_with_interval_pairs_and_unseen_sources(app):
     assert "exact match, 95 % interval 98.46–99.35" in said
     assert "<th>test_full, first 2,000<i>greedy, 2,000 pairs</i></th>" in said
     assert "<th>exact match</th><td>99.00 %\n(98.46 % to 99.35 %)</td>" in said
-    assert "<th>of sources not trained on</th><td>98.75 %</td>" in said
+    assert "<th>exact match, unseen sources</th><td>98.75 %</td>" in said
 
 
 def test_the_selected_model_is_the_one_of_the_whole_app(app):
@@ -148,7 +148,7 @@ def test_the_curves_say_how_long_the_training_took(app, bundled, tmp_path, model
 
 def test_examples_are_run_and_counted_and_differences_marked(app):
     said = markup(opened(app, model_tab="errors"))
-    assert wording("test_pairs_were_run_greedily", 3, 1, 2) in said
+    assert wording("greedy_answers_are_right_or_wrong", "3 test pairs", 1, 2) in said
     assert "Wrong, 2 shown" in said and "Right, 1 shown" in said
     assert "<del>" in said and "<ins>" in said
     assert "&lt;b&gt;" in said and "<b>" not in said
@@ -257,7 +257,7 @@ def test_what_the_test_leaves_out_stands_on_card_errors_and_data(app, bundled, t
     left_out = "852 of 2,300 pairs, too long"
     assert wording("what_is_left_out_counted_as_wrong", "852 of 2,300 pairs", "53.00") in markup(opened(app))
     app.button_group(key="models_tab").set_value("errors").run()
-    assert wording("not_among_them_as_in_its_test", left_out) in markup(app)
+    assert wording("left_out_as_in_its_test", left_out) in markup(app)
     app.button_group(key="models_tab").set_value("data").run()
     assert f"<th>left out of the test</th><td>{left_out}</td>" in markup(app)
 
@@ -275,7 +275,7 @@ def test_a_model_without_answers_is_judged_by_its_loss():
 
 def test_a_translation_is_equal_to_the_reference_or_differs_and_is_not_called_wrong(at_the_zoo):
     said = markup(opened(at_the_zoo, checkpoint="multi30k-de-en", model_tab="errors"))
-    assert wording("loaded_equal_the_reference_letter_by_letter", 1, "equals", 1, "differs") in said
+    assert wording("greedy_answers_match_the_reference_or_differ", "2 test pairs", 1, "matches", 1, "differs") in said
     assert (
         wording("different_from_the_reference_shown", 1) in said and wording("equal_to_the_reference_shown", 1) in said
     )
@@ -286,7 +286,7 @@ def test_a_translation_is_equal_to_the_reference_or_differs_and_is_not_called_wr
 
 def test_a_model_that_was_not_measured_by_bleu_is_right_or_wrong(at_the_zoo):
     said = markup(opened(at_the_zoo, checkpoint="own", model_tab="errors"))
-    assert "2 test pairs were run" in said and ": 0 right, 2 wrong." in said
+    assert wording("greedy_answers_are_right_or_wrong", "2 test pairs", 0, 2) in said
     assert "Wrong, 2 shown" in said and "✕" in said
 
 
@@ -294,12 +294,12 @@ def test_a_model_that_writes_on_has_no_right_answers_and_is_not_run(at_the_zoo, 
     monkeypatch.setattr(cached, "example_answers", lambda *_: pytest.fail("the pairs were run"))
     said = markup(opened(at_the_zoo, checkpoint="shakespeare", model_tab="errors"))
     assert wording("goes_on_writing_from_any_text_there_is_no_right") in said
-    assert "test pairs were run" not in said
+    assert "Greedy answers" not in said
 
 
 def test_the_pairs_of_a_model_with_slips_are_run_and_its_slips_named(at_the_zoo):
     said = markup(opened(at_the_zoo, checkpoint="en-it-slips", model_tab="errors"))
-    assert "1 test pairs were run" in said
+    assert "model to 1 test pair: " in said
     at_the_zoo.button_group(key="models_tab").set_value("card").run()
     said = markup(at_the_zoo)
     for name, value in (("merge", "raw-reshape"), ("mask fill", "added-1e9"), ("pad to", "20")):
@@ -324,7 +324,7 @@ def test_the_rows_of_other_kinds_of_models_are_right():
     config = ModelConfig(target_vocab_size=65, decoder_layers=2, d_model=8, n_heads=2, d_ff=8, tied_output=True)
     rows = dict(view.config_rows(config, {"source": None, "target": None}))
     assert rows["layers"] == "2 decoder"
-    assert rows["target"] == wording("tokens_ids_only_at_most", 65, 512)
+    assert rows["target"] == wording("tokens_in_the_vocabulary_ids_only", 65, 512)
     assert "source" not in rows
     assert rows["output layer"] == "tied to the embedding"
     assert rows["embedding scale"] == "sqrt(d_model)"
@@ -363,7 +363,7 @@ def test_the_tab_stands_in_the_address(app):
     app.button_group(key="models_tab").set_value("data").run()
     assert not app.exception
     assert app.query_params["model_tab"] in ("data", ["data"])
-    assert "As its card states" in markup(app)
+    assert of_models.AS_CARD_STATES in markup(app)
 
 
 def test_a_tab_that_is_not_known_is_said(app):
@@ -381,10 +381,10 @@ def test_the_architecture_is_drawn_with_the_models_own_parts(at_the_zoo, zoo, na
     wanted = architecture(summary.config)
     assert [box["part"] for box in drawn["boxes"]] == [box.part for box in wanted.boxes]
     assert [box["detail"] for box in drawn["boxes"]] == [box.detail for box in wanted.boxes]
-    assert f"{name}, architecture" in drawn["caption"] and "places of the norm" in norms["caption"]
+    assert f"{name}, architecture" in drawn["caption"] and "position of the norm" in norms["caption"]
     total = f"{summary.parameter_count:,}"
-    assert f"<th>together</th><td></td><td>{total}</td>" in said
-    assert wording("the_weights_file_holds_as_many", total) in said
+    assert f"<th>total</th><td></td><td>{total}</td>" in said
+    assert wording("the_weights_file_holds_the_same_number", total) in said
 
 
 def test_steps_have_commas_and_a_seed_has_none():
@@ -482,7 +482,7 @@ def test_answers_are_filtered_by_kind_and_words(app):
     said = markup(app)
     assert "Wrong, 1 shown" in said and "7.10" not in said
     app.text_input(key="models_find").set_value("nowhere").run()
-    assert wording("no_answer_is_of_that_kind_and_holds_these_words") in markup(app)
+    assert wording("no_answer_matches_the_filter") in markup(app)
     assert app.session_state["selection"]["model_answers"] == "wrong"
 
 
@@ -497,16 +497,16 @@ def test_answers_are_counted_in_the_ways_of_other_texts_too(app, bundled, monkey
     said = words(opened(app, model_tab="errors", model_answers="right"))
     ckpt = load(bundled / app.session_state["selection"]["checkpoint"])
     found = token_counts(ckpt, greedy_answers(ckpt, pairs))
-    assert wording("right_from_end_to_end_of", found.right, found.pairs, 95) in said
+    assert wording("exact_match_of_with_its_interval", found.right, found.pairs, 95) in said
     assert wording("equal_positions_as_the_upc_lab_counts", f"{100 * found.positions:.2f}") in said
-    assert wording("loss_mean_of_tokens_nats", f"{found.loss:.4g}") in said
-    assert wording("loss_mean_of_texts_means_as_at_fsu_nats", f"{found.text_loss:.4g}") in said
+    assert wording("loss_averaged_over_tokens", f"{found.loss:.4g}") in said
+    assert wording("loss_averaged_by_text_first", f"{found.text_loss:.4g}") in said
 
 
 def test_targets_that_the_model_cannot_read_are_not_counted_and_the_answers_stay(app, monkeypatch):
     monkeypatch.setattr(contents.Summary, "examples", lambda _: (("84.33", "two"), ("1.20", " ".join(["one"] * 40))))
     said = markup(opened(app, model_tab="errors"))
-    assert "2 test pairs were run" in said and wording("target_of_a_pair_is_too_long", 2, 41, 12) in said
+    assert "model to 2 test pairs: " in said and wording("target_of_a_pair_is_too_long", 2, 41, 12) in said
 
 
 def test_the_doctor_says_what_it_found(app):
@@ -562,7 +562,7 @@ def test_a_new_model_is_put_together_and_opened(app, bundled):
     assert app.session_state["selection"]["model_recipe"] == NEW
     config = recipe_of(NEW).config(contents.read_summary(bundled / "numbers").config)
     total = f"{parameter_total(config):,}"
-    assert wording("the_model_that_torch_makes_of_it_has_as_many", total) in markup(app)
+    assert wording("the_model_that_torch_builds_has_the_same_number", total) in markup(app)
     changed = all_sent(app, "architecture")[0][0]
     assert drawn["label"] != changed["label"] == architecture(config).label
     app.button(key="new_open").click().run()
@@ -670,7 +670,7 @@ def test_a_new_model_has_no_history_and_its_pairs_are_the_bases(app):
     said = markup(opened(app, model_tab="curves", checkpoint=NEW))
     assert wording("no_history_was_kept_with_this_model") in said
     app.button_group(key="models_tab").set_value("errors").run()
-    assert "3 test pairs were run" in markup(app)
+    assert "model to 3 test pairs: " in markup(app)
     app.button_group(key="models_tab").set_value("doctor").run()
     assert not app.exception
     assert "made in memory" in markup(app) and wording("no_row_was_ever_trained") in markup(app)

@@ -407,7 +407,7 @@ def test_curves_names_the_step_of_the_lowest_loss(shown: Shown) -> None:
     assert of_models.curves("x", [row]).answer == "Lowest validation loss: 0.25, at step 4, the last."
     worse = {"step": 1008.0, "train_loss": 1.0, "validation_loss": 0.5}
     assert of_models.curves("x", [row, worse]).answer.endswith(" at step 4 of 1,008.")
-    assert of_models.curves("x", []).answer == "No history was kept with it."
+    assert of_models.curves("x", []).answer == "It has no training history."
 
 
 def test_data_says_how_much_of_the_test_was_trained_on(shown: Shown) -> None:
@@ -431,15 +431,15 @@ def test_errors_counts_answers_and_names_what_stands_for_what() -> None:
     assert of_models.errors("x", 3, 0, None, translates=False).answer == "Nothing in 3 test pairs."
     translated = of_models.errors("x", 1, 2, most, translates=True)
     assert translated.asks == "How often does x write the reference?"
-    assert translated.answer.startswith("In 1 of 3 test pairs; most often ")
+    assert translated.answer == "In 1 of 3 pairs; if not, most often “too” for “two”, 2 times."
     once = of_models.errors("x", 1, 1, confusions(answers[:2])[0], translates=False)
     assert once.answer == "1 of 2 test pairs."
 
 
 def test_the_doctor_says_how_many_checks_are_fine_and_which_are_bad() -> None:
     fine, remark, bad = (Check(name, verdict, "") for name, verdict in (("a", "ok"), ("b", "note"), ("<c>", "bad")))
-    assert of_models.doctor("x", [fine, fine]).answer == "2 of 2 checks are fine, none is bad."
-    assert of_models.doctor("x", [fine, remark]).answer == "1 of 2 checks is fine, none is bad; 1 is a remark."
+    assert of_models.doctor("x", [fine, fine]).answer == "2 of 2 checks passed, none failed."
+    assert of_models.doctor("x", [fine, remark]).answer == "1 of 2 checks passed, none failed; 1 remark."
     many = of_models.doctor("multi30k-tutorial6", [fine] * 16 + [remark] * 12)
     assert len(f"{many.asks} {many.answer}") <= of_models.ONE_LINE
     assert of_models.doctor("x", [fine, remark, bad]).answer == "Not in 1 of 3 checks: “<c>”."
@@ -449,7 +449,7 @@ def test_a_new_model_is_held_against_its_base(shown: Shown) -> None:
     config = replace(shown.ckpt.config, d_ff=shown.ckpt.config.d_ff // 2)
     count, base = (sum(map(math.prod, expected_shapes(each).values())) for each in (config, shown.ckpt.config))
     assert of_models.new(config, "numbers-any", shown.ckpt.config).answer == (
-        f"{count:,} parameters, {count / base:.3g} times those of numbers-any."
+        f"{count:,} parameters, {count / base:.3g} times as many as numbers-any."
     )
     same = of_models.new(shown.ckpt.config, "numbers-any", shown.ckpt.config).answer
     assert same == f"{base:,} parameters, as many as numbers-any."
@@ -461,8 +461,8 @@ def test_a_new_model_is_held_against_its_base(shown: Shown) -> None:
     [
         ({}, "It is right at none of 4 snapshots."),
         ({1000, 2000, 3000}, "It has been right since step 1,000."),
-        ({1000, 3000}, "It was right first at step 1,000, and has been right since step 3,000."),
-        ({1000, 2000}, "It was right first at step 1,000, but not at the last snapshot."),
+        ({1000, 3000}, "It was first right at step 1,000, and has been right since step 3,000."),
+        ({1000, 2000}, "It was first right at step 1,000, but not at the last snapshot."),
         ({0, 1000, 2000, 3000}, "It has been right since step 0."),
     ],
 )
@@ -480,7 +480,7 @@ def test_what_was_opened_and_trained_is_named_as_far_as_there_is_room() -> None:
     assert many.answer.startswith("model-0, model-1") and many.answer.endswith(" more.")
     assert len(f"{many.asks} {many.answer}") <= of_models.ONE_LINE
     assert sum(map(int, re.findall(r"and (\d+) more", many.answer))) + many.answer.count("model-") == 40
-    assert of_models.file("gpt.pt", guessed=2).answer == "Yes; of what it does not tell, 2 are guessed."
+    assert of_models.file("gpt.pt", guessed=2).answer == "Yes, but 2 settings that it does not state are guessed."
     assert "nothing about it has to be guessed" in of_models.file("gpt.pt").answer
     assert of_models.file("gpt.pt", ready=False).answer.startswith("Not yet")
 

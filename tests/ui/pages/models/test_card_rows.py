@@ -40,7 +40,7 @@ CARD = {
 
 def test_overlap_is_counted_as_the_card_counts_it():
     rows = dict(data_rows(CARD, CONFIG))
-    assert rows["overlap, of the test"] == wording("sources_that_stand_in_the_training_data", 395, "2,000", "19.75")
+    assert rows["overlap, test"] == wording("sources_that_stand_in_the_training_data", 395, "2,000", "19.75")
     assert rows[wording("overlap_of_the_whole_test_file")] == wording(
         "sources_that_stand_in_the_training_data", "5,731", "30,000", "19.10"
     )
@@ -66,7 +66,7 @@ def test_the_sizes_of_the_splits_are_those_of_the_card():
 
 def test_a_text_in_windows_is_counted_in_windows():
     rows = dict(data_rows({"overlap": {"test_windows": 872, "with_text_in_train": 0}}, CONFIG))
-    assert rows["overlap, of the test"] == wording("windows_that_stand_in_the_training_data", 0, 872, 0)
+    assert rows["overlap, test"] == wording("windows_that_stand_in_the_training_data", 0, 872, 0)
 
 
 @pytest.mark.parametrize(

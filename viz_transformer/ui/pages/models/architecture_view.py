@@ -22,7 +22,7 @@ from viz_transformer.huggingface.folder import HuggingFaceSummary
 from viz_transformer.ui.components.pictures import architecture_view
 from viz_transformer.ui.frame import frame, text
 from viz_transformer.ui.frame.questions import Question
-from viz_transformer.ui.pages.models import question, view
+from viz_transformer.ui.pages.models import question, view, words
 from viz_transformer.ui.session import cached
 from viz_transformer.ui.session.kept import kept
 from viz_transformer.ui.session.waiting import waiting
@@ -44,9 +44,9 @@ def architecture(summary: Summary) -> Question | None:
         with st.container(key="model_drawing"):
             drawing(summary.config, summary.name, graded(summary.name, summary.card))
         with st.container(key="model_norms"):
-            text.section("Where the norm stands")
+            text.section(words.NORM_PLACES)
             called = graded(summary.name, summary.card)
-            _draw(norm_places(summary.config), f"{called}, places of the norm", summary.name, "norm_places")
+            _draw(norm_places(summary.config), words.norm_places_of(called), summary.name, "norm_places")
     with right:
         settings(summary)
         with st.container(key="model_parameters"):
@@ -58,7 +58,7 @@ def _of_folder(summary: HuggingFaceSummary) -> Question:
     """The same of a folder of transformers, as a trial pass of the loaded model shows it."""
     place = frame.place("architecture")
     status = place.empty()
-    with waiting("Loading the model ...", status):
+    with waiting(words.LOADING, status):
         found = _outline(summary)
     sublayers = [part for stack in found.stacks for part in stack.sublayers]
     norms = {part.before or part.behind for part in sublayers} - {""}
@@ -68,36 +68,30 @@ def _of_folder(summary: HuggingFaceSummary) -> Question:
         left, right = st.columns([5, 3], gap="medium")
         with left:
             with st.container(key="model_drawing"):
-                _draw(drawing_of(found), f"{summary.name}, architecture", summary.name, "architecture")
+                _draw(drawing_of(found), words.architecture_of(summary.name), summary.name, "architecture")
                 for note in found.notes:
                     text.paragraph(note)
             if usual and len(norms) == 1:
                 scenes.insert(1, "model_norms")
                 with st.container(key="model_norms"):
-                    text.section("Where the norm stands")
+                    text.section(words.NORM_PLACES)
                     places = norm_places_of(summary.anatomy.norm, norms.pop())
-                    _draw(places, f"{summary.name}, places of the norm", summary.name, "norm_places")
+                    _draw(places, words.norm_places_of(summary.name), summary.name, "norm_places")
         with right:
             settings(summary)
             with st.container(key="model_parameters"):
                 total, card = _summed(found.blocks), cached.checkpoint(summary).card
                 _held_against(summary.parameter_count, total, card.get(describe.UNUSED))
-    frame.scenes_of_page(scenes, f"{summary.name}, architecture")
+    frame.scenes_of_page(scenes, words.architecture_of(summary.name))
     return question.architecture(summary.name, found.blocks)
-
-
-OF_FILES = (
-    "{stored} numbers: masks and tables that the model makes anew, and tensors that it shares, are not on both sides"
-)
 
 
 def _held_against(stored: int, total: int, unused: Mapping[str, Any] | None) -> None:
     """The sum of parameters beside the numbers in the weights' files, apart from those that take no part in a run."""
     left = 0 if unused is None else int(unused["numbers"])
     same = stored - left == total
-    said = f"as many: {stored - left:,}" if same else OF_FILES.format(stored=f"{stored - left:,}")
-    more = "" if unused is None else f", apart from {left:,} that take no part in a run"
-    text.paragraph(f"The weights’ files hold {said}{more}.", tone="ok" if same and not left else "plain")
+    said = words.in_weights_files(stored - left, None if unused is None else left, same)
+    text.paragraph(said, tone="ok" if same and not left else "plain")
     if unused is not None:
         text.paragraph(str(unused["sentence"]), tone="warning")
 
@@ -109,7 +103,7 @@ def _outline(summary: HuggingFaceSummary) -> Outline:
 
 def settings(summary: Summary) -> None:
     with st.container(key="model_settings"):
-        text.section("Configuration")
+        text.section(words.CONFIGURATION)
         if isinstance(summary, HuggingFaceSummary):
             text.definitions(view.folder_rows(summary))
         else:
@@ -118,11 +112,11 @@ def settings(summary: Summary) -> None:
 
 def drawing(config: ModelConfig, name: str, called: str = "", *, key: str = "architecture") -> None:
     """The model as the paper's figure. called: its name in the caption, with what else is said there."""
-    _draw(drawn(config), f"{called or name}, architecture", name, key)
+    _draw(drawn(config), words.architecture_of(called or name), name, key)
 
 
 def _draw(found: Any, what: str, name: str, key: str) -> None:
-    caption = f"{what} (Viz Transformer {__version__})"
+    caption = words.drawn_by(what, __version__)
     made = architecture_payload(found, caption=caption, name=labels.file_name(name, key))
     architecture_view(made, key=f"model_{key}")
 
@@ -134,20 +128,18 @@ def parameters(config: ModelConfig, *, stored: Summary | None = None) -> None:
     """
     total = _summed(parameter_blocks(config))
     try:
-        where, count = _counted(config, stored)
+        said, same = _counted(config, stored, total)
     except ValueError as error:
         text.paragraph(str(error), tone="bad")
         return
-    same = count == total
-    said = f"as many: {count:,}" if same else f"{count:,}, which is not this sum"
-    text.paragraph(f"{where} {said}.", tone="ok" if same else "bad")
+    text.paragraph(said, tone="ok" if same else "bad")
 
 
 def _summed(blocks: Sequence[Block]) -> int:
     """The table of parameters; returns their sum."""
     rows = parameter_rows(blocks)
     total = sum(row.count for row in rows)
-    text.section("Parameters")
+    text.section(words.PARAMETERS)
     st.html(parameter_table(rows, total))
     return total
 
@@ -156,15 +148,18 @@ def parameter_table(rows: Sequence[Row], total: int) -> str:
     """A row for each part: name with its shapes, how often it is there, and its parameters."""
     body = []
     for row in rows:
-        name = f"{html.escape(row.name)}<i>{html.escape(row.shapes or 'tied: nothing of its own')}</i>"
-        body.append((text.Html(name), f"{row.times} × {row.each:,}" if row.times > 1 else "", f"{row.count:,}"))
-    foot = f"<tr><th>together</th><td></td><td>{total:,}</td></tr>"
+        name = f"{html.escape(row.name)}<i>{html.escape(row.shapes or words.NO_SHAPES)}</i>"
+        body.append((text.Html(name), words.times(row.times, row.each), f"{row.count:,}"))
+    foot = f"<tr><th>{words.TOTAL}</th><td></td><td>{total:,}</td></tr>"
     return text.table(body, style="vt-parameters", foot=foot)
 
 
-def _counted(config: ModelConfig, stored: Summary | None) -> tuple[str, int]:
+def _counted(config: ModelConfig, stored: Summary | None, total: int) -> tuple[str, bool]:
+    """How many numbers the weights file, or else torch's model, has, as a sentence, and whether these are as many."""
     if stored is not None and not isinstance(stored, UntrainedSummary):
-        return "The weights file holds", stored.parameter_count
+        same = stored.parameter_count == total
+        return words.in_weights_file(stored.parameter_count, same), same
     from viz_transformer.checkpoint.store import expected_shapes
 
-    return "The model that torch makes of it has", sum(map(math.prod, expected_shapes(config).values()))
+    count = sum(map(math.prod, expected_shapes(config).values()))
+    return words.in_torch(count, count == total), count == total

@@ -10,21 +10,8 @@ from viz_transformer import numerals
 from viz_transformer.checkpoint import describe
 from viz_transformer.model.config import ModelConfig
 from viz_transformer.text.notation import read_notation
+from viz_transformer.ui.pages.models import words
 
-NOT_STATED = "not stated"
-
-MEASURES: Mapping[str, str] = {
-    "exact_match": "exact match",
-    "exact_match_unseen": "of sources not trained on",
-    "equivalent": "equal as expressions",
-    "token_accuracy": "next token right",
-    "loss": "loss, nats per token",
-    "perplexity": "perplexity per token",
-    "bleu": "BLEU",
-    "chrf": "chrF",
-    "sentences_per_second": "texts per second",
-    "too_long": "too long, counted as wrong",
-}
 _SHARES = ("exact_match", "exact_match_unseen", "equivalent", "token_accuracy")
 
 
@@ -47,34 +34,35 @@ def data_rows(card: Mapping[str, Any], config: ModelConfig) -> list[tuple[str, s
     """Data, licence, splits, filters and overlap, as far as the card and the config state them."""
     evaluation = _mapping(card.get("evaluation"))
     rows = [
-        (label, str(card.get(name) or NOT_STATED)) for name, label in (("data", "data"), ("data_licence", "licence"))
+        (label, str(card.get(name) or words.NOT_STATED))
+        for name, label in (("data", words.DATA), ("data_licence", words.LICENCE))
     ]
-    rows.append(("trained on", _training_files(evaluation.get("seen"))))
+    rows.append((words.TRAINED_ON, _training_files(evaluation.get("seen"))))
     tested = (str(part) for part in (evaluation.get("split"), evaluation.get("data")) if part)
-    rows.append(("tested on", ", ".join(tested) or NOT_STATED))
+    rows.append((words.TESTED_ON, ", ".join(tested) or words.NOT_STATED))
     rows += _notation_rows(card)
     if left_out := describe.left_out(card):
-        rows.append(("left out of the test", left_out))
-    rows.append(("sizes", _sizes(card)))
-    rows.append(("curves", describe.losses_on(card) or NOT_STATED))
+        rows.append((words.LEFT_OUT_OF_TEST, left_out))
+    rows.append((words.SIZES, _sizes(card)))
+    rows.append((words.CURVES, describe.losses_on(card) or words.NOT_STATED))
     rows += _overlap_rows(_mapping(card.get("overlap")))
     for side, most in (("source", config.max_source), ("target", config.max_target)):
         size = getattr(config, f"{side}_vocab_size")
         if size is not None:
-            rows.append((f"{side}", f"{size:,} tokens in the vocabulary, at most {most:,} in a text"))
+            rows.append((side, words.vocabulary(size, most)))
     return rows
 
 
 def _measured(entry: Mapping[str, Any]) -> Measured:
     tokenizer, width = describe.bleu_tokenizer(entry), describe.beam(entry)
     translated = describe.measured(entry, "bleu") is not None
-    how = [f"beam {width}" if width else "greedy", describe.counted_texts(entry), tokenizer if translated else ""]
+    how = [words.decoding(width), describe.counted_texts(entry), tokenizer if translated else ""]
     numbers = []
-    for name, label in MEASURES.items():
+    for name, label in words.MEASURES.items():
         value = describe.measured(entry, name)
         if value is not None:
             numbers.append((label, _number(entry, name, value)))
-    split, command = (str(entry.get(key) or NOT_STATED) for key in ("split", "command"))
+    split, command = (str(entry.get(key) or words.NOT_STATED) for key in ("split", "command"))
     return Measured(split, ", ".join(filter(None, how)), command, tuple(numbers))
 
 
@@ -87,7 +75,7 @@ def _number(entry: Mapping[str, Any], name: str, value: float) -> str:
         return numerals.score(value) if name in ("bleu", "chrf") else numerals.significant(value)
     text = share(value)
     low, high = (describe.measured(entry, f"{name}_{end}") for end in ("low", "high"))
-    return text if low is None or high is None else f"{text} ({share(low)} to {share(high)})"
+    return text if low is None or high is None else words.within(text, share(low), share(high))
 
 
 def share(value: float) -> str:
@@ -107,18 +95,18 @@ def _training_files(seen: object) -> str:
         name = entry if isinstance(entry, str) else given.get("file")
         limit = given.get("limit")
         if isinstance(name, str):
-            files.append(name + (f", the first {limit:,}" if type(limit) is int else ""))
-    return " and ".join(files) or NOT_STATED
+            files.append(words.first_lines(name, limit) if type(limit) is int else name)
+    return words.all_of(files) or words.NOT_STATED
 
 
 def _sizes(card: Mapping[str, Any]) -> str:
     """How many examples each split has, as far as the card says: of an older one the pairs of its overlap at most."""
-    unit = "characters" if "window" in _mapping(card.get("evaluation")) else "pairs"
+    unit = words.CHARACTERS_UNIT if "window" in _mapping(card.get("evaluation")) else words.PAIRS_UNIT
     counts = [(str(name), count) for name, count in _mapping(card.get("data_sizes")).items() if _is_count(count)]
     if counts:
-        return ", ".join(f"{name} {count:,}" for name, count in counts) + f" {unit}"
+        return words.sizes(counts, unit)
     tested = _mapping(card.get("overlap")).get("test_pairs")
-    return f"test {tested:,} pairs; train and validation {NOT_STATED}" if _is_count(tested) else NOT_STATED
+    return words.test_size(tested) if _is_count(tested) else words.NOT_STATED
 
 
 def _notation_rows(card: Mapping[str, Any]) -> list[tuple[str, str]]:
@@ -126,8 +114,8 @@ def _notation_rows(card: Mapping[str, Any]) -> list[tuple[str, str]]:
     try:
         notation = read_notation(card)
     except ValueError as error:
-        return [("notation", str(error))]
-    return [] if notation is None else [("notation", notation.words())]
+        return [(words.NOTATION, str(error))]
+    return [] if notation is None else [(words.NOTATION, notation.words())]
 
 
 def _is_count(value: object) -> TypeGuard[int]:
@@ -138,17 +126,17 @@ def _overlap_rows(overlap: Mapping[str, Any]) -> list[tuple[str, str]]:
     """How much of the test stands in the training data; every pair of counts that the card has."""
     rows = []
     for what, total, seen in (
-        ("of the test", "test_pairs", "with_source_in_train"),
-        ("of the whole test file", "all_test_pairs", "all_with_source_in_train"),
-        ("of the test", "test_windows", "with_text_in_train"),
+        (words.THE_TEST, "test_pairs", "with_source_in_train"),
+        (words.WHOLE_TEST_FILE, "all_test_pairs", "all_with_source_in_train"),
+        (words.THE_TEST, "test_windows", "with_text_in_train"),
     ):
         if (said := _part(overlap, total, seen)) is not None:
-            rows.append((f"overlap, {what}", said))
+            rows.append((words.overlap_with(what), said))
     for other in overlap.get("others") or () if isinstance(overlap.get("others"), list) else ():
         given = _mapping(other)
         if (said := _part(given, "test_pairs", "with_source_in_train")) is not None:
-            rows.append((f"overlap, {given.get('split', 'another split')}", said))
-    return rows or [("overlap", NOT_STATED)]
+            rows.append((words.overlap_with(str(given.get("split", words.ANOTHER_SPLIT))), said))
+    return rows or [(words.OVERLAP, words.NOT_STATED)]
 
 
 def overlap_of_test(card: Mapping[str, Any]) -> tuple[int, int, str] | None:
@@ -156,8 +144,8 @@ def overlap_of_test(card: Mapping[str, Any]) -> tuple[int, int, str] | None:
     many there are, and what they are; None if the card does not state it."""
     counts = _mapping(card.get("overlap"))
     for total, seen, unit in (
-        ("test_pairs", "with_source_in_train", "test sources"),
-        ("test_windows", "with_text_in_train", "test windows"),
+        ("test_pairs", "with_source_in_train", words.SOURCES_TESTED),
+        ("test_windows", "with_text_in_train", words.WINDOWS_TESTED),
     ):
         if (found := _counted(counts, total, seen)) is not None:
             return *found, unit
@@ -168,8 +156,7 @@ def _part(counts: Mapping[str, Any], total: str, seen: str) -> str | None:
     if (found := _counted(counts, total, seen)) is None:
         return None
     part, whole = found
-    unit = "windows are" if total == "test_windows" else "sources are"
-    return f"{part:,} of {whole:,} {unit} in the training data ({share(part / whole)})"
+    return words.overlapping(part, whole, share(part / whole), windows=total == "test_windows")
 
 
 def _counted(counts: Mapping[str, Any], total: str, seen: str) -> tuple[int, int] | None:

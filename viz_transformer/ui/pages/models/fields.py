@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal, get_args
 
+from viz_transformer.ui.pages.models import words
 from viz_transformer.ui.session import state
 from viz_transformer.ui.session.declaring import NUMBER, declared, matching, one_of, text_of_at_most
 
@@ -26,7 +27,7 @@ class Models:
     model_answers: Answers = declared("all", one_of(get_args(Answers)))
     model_find: str = declared("", text_of_at_most(LONGEST_FIND))
     model_other: str = declared("", text_of_at_most(LONGEST_NAME))
-    model_recipe: str = declared("", matching(r"(new:[^:]{1,100}:[a-z0-9:-]{1,80})?", "the name of a new model"))
+    model_recipe: str = declared("", matching(r"(new:[^:]{1,100}:[a-z0-9:-]{1,80})?", words.NEW_MODEL_NAME))
     model_snapshot: int | None = declared(None, NUMBER, picked=True)
 
 

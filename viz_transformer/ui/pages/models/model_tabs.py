@@ -58,7 +58,6 @@ EXAMPLES = 200
 MOST_COLUMNS = 4
 """Measurements that have a column each; more have a row each, with their commands folded away."""
 SHOWN, LISTED, CONFUSED, MORE = 6, 60, 8, 200
-NO_OTHER = "no other model"
 PROJECTED, LOW, WIDE, FITTING = 1.4, 305, 136, 375
 """By how much a chart grows on a projector, its height before without the learning rate, and its left margin then."""
 _SIGNS = {"ok": "✓", "bad": "✕", "note": "–"}
@@ -90,16 +89,16 @@ def card(summary: Summary) -> None:
     if broken := describe.broken(summary.card):
         text.paragraph(broken, tone="warning")
     with st.container(key="model_measured"):
-        text.section("Measured")
+        text.section(words.MEASURED)
         if not found and isinstance(summary, HuggingFaceSummary):
             not_measured(summary)
         elif not found:
-            text.paragraph("Nothing was measured: the card states no metric.")
+            text.paragraph(words.NO_METRIC)
         else:
             st.html(measured_table(found))
-        with st.expander(f"{len(found)} commands") if many else contextlib.nullcontext():
+        with st.expander(words.commands(len(found))) if many else contextlib.nullcontext():
             for measured in found:
-                command(f"{measured.split}, {measured.how}", measured.command)
+                command(words.measured(measured.split, measured.how), measured.command)
     left, right = st.columns([5, 3], gap="medium")
     with left, st.container(key="model_origin"):
         origin(summary)
@@ -114,7 +113,7 @@ def notes_of_folder(summary: HuggingFaceSummary) -> None:
     """What was found out of a folder of transformers when it was opened, such as tensors that take no part in a run."""
     status = st.empty()
     try:
-        with waiting("Loading the model ...", status):
+        with waiting(words.LOADING, status):
             found = cached.checkpoint(summary)
     except CheckpointError as error:
         text.paragraph(f"{error}.", tone="bad")
@@ -126,13 +125,14 @@ def notes_of_folder(summary: HuggingFaceSummary) -> None:
 
 def not_measured(summary: HuggingFaceSummary) -> None:
     """How a folder of transformers is measured, which has no card that says how good it is."""
-    data = {"encoder-decoder": ("your pairs", "pairs.tsv"), "decoder-only": ("a text", "text.txt")}
-    if summary.anatomy.kind not in data or not summary.anatomy.writes:
-        text.paragraph("Nothing was measured: it writes no text that could be held against another.")
+    files = {"encoder-decoder": "pairs.tsv", "decoder-only": "text.txt"}
+    kind = summary.anatomy.kind
+    if kind not in files or not summary.anatomy.writes:
+        text.paragraph(words.WRITES_NO_TEXT)
         return
-    on, file = data[summary.anatomy.kind]
-    text.paragraph(f"Nothing was measured: the folder says nothing of how good the model is. This measures it on {on}:")
-    st.code(f"viz-transformer evaluate {shlex.quote(str(summary.path))} --data {file}", language=None, wrap_lines=True)
+    text.paragraph(words.not_measured(kind))
+    line = ("viz-transformer", "evaluate", str(summary.path), "--data", files[kind])
+    st.code(shlex.join(line), language=None, wrap_lines=True)
 
 
 def measured_table(found: Sequence[Measured]) -> str:
@@ -151,12 +151,12 @@ def measured_table(found: Sequence[Measured]) -> str:
 
 def origin(summary: Summary) -> None:
     """Data, licences, and the command that made the model."""
-    text.section("Where it comes from")
-    folder = [("folder", str(summary.path))] if isinstance(summary, HuggingFaceSummary) else []
+    text.section(words.COMES_FROM)
+    folder = [(words.FOLDER, str(summary.path))] if isinstance(summary, HuggingFaceSummary) else []
     text.definitions([*folder, *view.origin_rows(summary.card)])
     for note in summary.card.get("notes") or ():
         text.paragraph(str(note))
-    command("Trained with", summary.card.get("training_command"))
+    command(words.TRAINED_WITH, summary.card.get("training_command"))
 
 
 def command(label: str, line: object) -> None:
@@ -173,12 +173,12 @@ def curves(summary: Summary) -> None:
     rows, card = summary.history(), summary.card
     found = loss_history(rows)
     if not found:
-        text.paragraph("No history was kept with this model.")
+        text.paragraph(words.NO_HISTORY)
         return
     best, time, losses = best_validation(rows), time_history(rows), describe.losses_on(card)
     figure = loss_curves(
         found,
-        title="Loss while it was trained",
+        title=words.LOSS_TITLE,
         rate=rate_history(rows),
         best=None if best is None else (best.step, best.loss),
         times=None if time is None else time_words(time),
@@ -187,58 +187,55 @@ def curves(summary: Summary) -> None:
         height=LOW if projector.is_on() else FITTING,
     )
     with st.container(key="loss"):
-        alt = "Training and validation loss and the learning rate by step, all axes logarithmic"
         if projector.is_on():
             figure = enlarged(figure, PROJECTED).update_yaxes(title_standoff=8).update_layout(margin_l=WIDE)
-            figure.update_layout(yaxis_title_text="nats per token")  # the whole name is longer than its axis
+            figure.update_layout(yaxis_title_text=words.LOSS_AXIS_SHORT)  # the whole name is longer than its axis
         called = graded(summary.name, summary.card)
         asked = pictures.table(
             lambda: history_table(rows),
-            note=f"{called}: every row of its history. Losses are nats per token, without dropout and smoothing"
-            f"{f': {losses}' if losses else ''}.",
+            note=words.history_note(called, losses),
             name=f"{summary.name}-history",
             key="models_loss",
         )
         caption = ", ".join(filter(None, (called, losses)))
         frame.chart(
-            figure, key="models_loss", alt=alt, caption=caption, fills=True, on_table=asked, room=projector.ROOM_ALONE
+            figure,
+            key="models_loss",
+            alt=words.LOSS_ALT,
+            caption=caption,
+            fills=True,
+            on_table=asked,
+            room=projector.ROOM_ALONE,
         )
     with st.container(key="loss_words"):
         if best is not None:
-            exported = card.get("exported_step")
-            weights = f" The parameters kept are those of step {exported:,}." if type(exported) is int else ""
-            on = describe.loss_on(card, "validation")
-            of = f"measured on {on}" if on else "measured on a part of the data that its card does not state"
-            text.paragraph(
-                f"The lowest validation loss, {of}, is {numerals.significant(best.loss)} nats per token at step"
-                f" {int(best.step):,}, a perplexity of {numerals.significant(best.perplexity, 6)}.{weights}"
-            )
+            on, exported = describe.loss_on(card, "validation"), card.get("exported_step")
+            loss, perplexity = numerals.significant(best.loss), numerals.significant(best.perplexity, 6)
+            kept_step = f" {words.kept_step(exported)}" if type(exported) is int else ""
+            text.paragraph(f"{words.lowest_loss(on, loss, int(best.step), perplexity)}{kept_step}")
         text.paragraph(trained_in(time, best))
         causal = card.get("causal")
         if causal is False:
             text.paragraph(words.READS_THE_ANSWER, tone="warning")
         elif causal is not True and summary.anatomy.has_decoder:
-            text.paragraph("Whether its decoder reads the answer is not stated; the Doctor tries it.")
+            text.paragraph(words.MAY_READ_THE_ANSWER)
 
 
 def trained_in(time: Time | None, best: Best | None) -> str:
     """How long the training took, and when its best step came; or that its history does not know."""
     if time is None:
-        return "How long the training took is not known: this history has no column “seconds”."
-    said = f"Trained in {labels.duration(time.total)}, the measurements of the losses included."
+        return words.UNKNOWN_TIME
+    said = words.trained_in(labels.duration(time.total))
     after = None if best is None else time.at(best.step)
     if best is None or after is None or after == time.total:
         return said
-    return (
-        f"{said} The lowest validation loss came after {labels.duration(after)},"
-        f" {labels.duration(time.total - after)} before the end."
-    )
+    return f"{said} {words.lowest_after(labels.duration(after), labels.duration(time.total - after))}"
 
 
 def time_words(time: Time) -> dict[float, str]:
     """What is said of the time at each step: how much had passed, and how much was left."""
     return {
-        step: f"after {labels.duration(seconds)}, {labels.duration(left) if left else 'none'} left"
+        step: words.time_at(labels.duration(seconds), labels.duration(left) if left else words.NONE_LEFT)
         for step, seconds, left in zip(time.steps, time.seconds, time.left, strict=True)
     }
 
@@ -262,26 +259,26 @@ def data(summary: Summary) -> None:
     """What the card states of data, splits and overlap, and how long the kept example pairs are."""
     left, right = st.columns([5, 3], gap="medium")
     with left, st.container(key="model_data"):
-        text.section("As its card states")
+        text.section(words.AS_CARD_STATES)
         text.definitions(data_rows(summary.card, summary.config))
         for note in summary.card.get("notes") or ():
             text.paragraph(str(note))
     with right, st.container(key="model_pairs"):
-        text.section("Example pairs kept with it")
+        text.section(words.SAVED_PAIRS)
         pairs = summary.examples()
         if not pairs:
-            text.paragraph("None were kept.")
+            text.paragraph(words.NO_SAVED_PAIRS)
             return
         text.definitions(_lengths(pairs))
-        text.paragraph("Characters of the texts; the Input page shows tokens, ids and vocabularies.")
+        text.paragraph(words.IN_CHARACTERS)
 
 
 def _lengths(pairs: Sequence[tuple[str, str]]) -> list[tuple[str, str]]:
-    rows = [("pairs", f"{len(pairs):,}")]
-    for name, texts in zip(("source", "target"), zip(*pairs, strict=True), strict=True):
+    rows = [(words.PAIRS_UNIT, f"{len(pairs):,}")]
+    for name, texts in zip((words.SOURCE, words.TARGET), zip(*pairs, strict=True), strict=True):
         counts = [*map(len, texts)]
         mean, deviation = (numerals.number(of(counts), 1) for of in (statistics.fmean, statistics.pstdev))
-        rows.append((name, f"mean {mean}, deviation {deviation}, at most {max(counts)}"))
+        rows.append((name, words.lengths(mean, deviation, max(counts))))
     return rows
 
 
@@ -297,24 +294,24 @@ def errors(summary: Summary) -> Question:
     status = place.empty()
     if summary.anatomy.kind == "decoder-only":
         frame.say(status, words.WRITES_ON)
-        return question.without_errors(summary.name, "No answer is wrong: it continues any text.")
+        return question.without_errors(summary.name, words.ANY_TEXT)
     available = min(len(summary.examples()), EXAMPLES)
     if not available:
-        frame.say(status, "No example pairs were kept with this model.")
-        return question.without_errors(summary.name, "No test pairs were kept with it.")
-    with waiting(f"Running the model on {available} test pairs ...", status):
+        frame.say(status, words.NO_PAIRS)
+        return question.without_errors(summary.name, words.WITHOUT_PAIRS)
+    with waiting(words.running(available), status):
         done = cached.example_answers(summary, available)
     translates = any(describe.measured(entry, "bleu") is not None for entry in describe.metrics(summary.card))
     with place:
         text.paragraph(view.answer_lines(done, translates=translates))
         if left_out := describe.left_out(summary.card):
-            text.paragraph(f"Not among them, as in its test: {left_out}.")
+            text.paragraph(words.left_out_of_these(left_out))
         which = _filter(translates)
         wanted = FIELDS.now().model_find
         found = matching(done, which, wanted)
         narrowed = which != "all" or wanted.strip()
         if not found:
-            text.paragraph("No answer is of that kind and holds these words.")
+            text.paragraph(words.NONE_FOUND)
         left, right = st.columns([5, 2], gap="medium")
         with left, st.container(key="model_answers"):
             _answer_list(found, LISTED if narrowed else SHOWN, translates, summary.name)
@@ -346,34 +343,33 @@ def _beside(summary: Summary, count: int, answers: Callable[..., Both]) -> None:
     if not others:
         return
     pinned = state.SHARED.now().pin_checkpoint
-    chosen = next((name for name in (FIELDS.now().model_other, pinned) if name in others), NO_OTHER)
-    text.section("Beside another model")
+    chosen = next((name for name in (FIELDS.now().model_other, pinned) if name in others), words.NO_OTHER)
+    text.section(words.BESIDE)
     st.selectbox(
-        "Another model",
-        [NO_OTHER, *others],
+        words.ANOTHER_MODEL,
+        [words.NO_OTHER, *others],
         width=340,
         label_visibility="collapsed",
-        **state.bind("model_other", key="models_other", value=chosen, taken=lambda new: "" if new == NO_OTHER else new),
+        **state.bind(
+            "model_other", key="models_other", value=chosen, taken=lambda new: "" if new == words.NO_OTHER else new
+        ),
     )
     if chosen not in others:
         return
     status = st.empty()
     try:
-        with waiting(f"Running both on {count} test pairs ...", status):
+        with waiting(words.running_both(count), status):
             both = _both(summary, others[chosen], count, answers)
     except ValueError as error:
         text.paragraph(f"{capitalised(error)}.", tone="bad")
         return
     found = both.differences()
     exact = both.judged()["exact_match"]
-    chance = numerals.share(exact["p"])
-    text.paragraph(
-        f"Both right: {exact['both']}, only {both.names[0]}: {exact['only_first']}, only {both.names[1]}:"
-        f" {exact['only_second']}, neither: {exact['neither']}. That the two are equally good would give a difference"
-        f" like this with p {'' if chance[0] == '<' else '= '}{chance} (McNemar’s exact test)."
-    )
+    only = (exact["only_first"], exact["only_second"])
+    counts = words.both_right(both.names, exact["both"], only, exact["neither"])
+    text.paragraph(f"{counts} {words.by_chance(numerals.share(exact['p']))}")
     if not found:
-        text.paragraph("They write the same for each pair.")
+        text.paragraph(words.SAME_ANSWERS)
         return
     of, key = (summary.name, chosen), "models_more_beside"
     listed = LISTED + MORE * _clicks(of, key)
@@ -398,18 +394,17 @@ def _clicks(of: tuple[str, ...], key: str) -> int:
 def _more_button(of: tuple[str, ...], left: int, key: str) -> None:
     if left > 0:
         kept_as = (f"{key}_of", (of, _clicks(of, key) + 1))
-        st.button(f"{min(left, MORE):,} more", key=key, on_click=st.session_state.__setitem__, args=kept_as)
+        st.button(words.more(min(left, MORE)), key=key, on_click=st.session_state.__setitem__, args=kept_as)
 
 
 def _filter(translates: bool) -> Any:
     """The controls above the answers; which kind is chosen."""
-    kinds = {"all": "All", "wrong": "Different" if translates else "Wrong", "right": "Equal" if translates else "Right"}
     with st.container(horizontal=True, key="model_filter", vertical_alignment="bottom"):
-        controls.buttons("Answers", kinds, "model_answers", key="models_answers")
+        controls.buttons(words.ANSWERS, words.kinds(translates), "model_answers", key="models_answers")
         st.text_input(
-            "Words in source, target or answer",
+            words.FIND,
             max_chars=LONGEST_FIND,
-            placeholder="Filter",
+            placeholder=words.FILTER,
             width=340,
             autocomplete="off",
             **state.bind("model_find", key="models_find"),
@@ -418,49 +413,44 @@ def _filter(translates: bool) -> Any:
 
 
 def _confused(found: Sequence[Any], translates: bool) -> None:
-    text.section("Most frequent differences")
+    text.section(words.FREQUENT)
     if not found:
-        text.paragraph("There are none in these answers.")
+        text.paragraph(words.NONE_FREQUENT)
         return
     rows = [
         (
-            text.Html(f"<del>{html.escape(each.wanted or '(nothing)')}</del>"),
-            text.Html(f"<ins>{html.escape(each.written or '(nothing)')}</ins>"),
+            text.Html(f"<del>{html.escape(each.wanted or words.EMPTY)}</del>"),
+            text.Html(f"<ins>{html.escape(each.written or words.EMPTY)}</ins>"),
             f"{each.count:,}",
         )
         for each in found[:CONFUSED]
     ]
-    head = ("reference" if translates else "asked for", "written", "times")
+    head = (words.REFERENCE if translates else words.TARGET, words.ANSWER, words.TIMES)
     style = f"vt-answers vt-answers-{'plain' if translates else 'bad'} vt-confused"
     st.html(text.table(rows, head=head, style=style, first="td"))
     if len(found) > CONFUSED:
-        most = found[CONFUSED].count
-        text.paragraph(f"{len(found) - CONFUSED:,} more, {'each once' if most == 1 else f'at most {most:,} times'}.")
+        text.paragraph(words.rarer(len(found) - CONFUSED, found[CONFUSED].count))
 
 
 def _counts(summary: Summary, count: int) -> None:
     """All pairs counted as here and as two tutorials do, each number with what it is."""
-    text.section("Counted in other ways")
+    text.section(words.COUNTED)
     try:
         found = cached.example_counts(summary, count)
     except ValueError as error:
         text.paragraph(f"{error}.")
         return
-    interval = f"{view.percent(found.low, '')}–{view.percent(found.high, '')}"
+    low, high = view.percent(found.low, ""), view.percent(found.high, "")
     text.definitions(
         [
-            ("right from end to end", f"{found.right} of {found.pairs}, 95 %: {interval}"),
-            ("next token right, the target given", view.percent(found.next_right)),
-            ("equal positions, as the UPC lab counts", view.percent(found.positions)),
-            ("loss, mean of tokens", f"{numerals.significant(found.loss)} nats"),
-            ("loss, mean of texts’ means, as at FSU", f"{numerals.significant(found.text_loss)} nats"),
+            (words.WHOLE_ANSWER, words.right_of(found.right, found.pairs, low, high)),
+            (words.NEXT_RIGHT, view.percent(found.next_right)),
+            (words.EQUAL_POSITIONS, view.percent(found.positions)),
+            (words.TOKEN_LOSS, words.in_nats(numerals.significant(found.loss))),
+            (words.TEXT_LOSS, words.in_nats(numerals.significant(found.text_loss))),
         ]
     )
-    text.paragraph(
-        f"All {found.pairs} pairs, whatever the filter shows. Equal positions compare id by id, start and padding"
-        " included: they are many before one answer is right, and none after a token that was left out. A number"
-        " may only be compared with its like."
-    )
+    text.paragraph(words.how_counted(found.pairs))
 
 
 # ---- Doctor
@@ -470,13 +460,13 @@ def doctor(summary: Summary) -> Question:
     """Checks of the loaded model, each computed now; returns the page's question."""
     place = frame.place("doctor")
     status = place.empty()
-    with waiting("Loading the model ...", status):
+    with waiting(words.LOADING, status):
         ckpt = cached.checkpoint(summary)
     chosen = state.SHARED.now().text
-    with waiting(f"Examining it, with “{labels.shorten(labels.sentence(chosen), 40)}” as the text ...", status):
+    with waiting(words.examining(labels.shorten(labels.sentence(chosen), 40)), status):
         found = _examined(ckpt, chosen, tuple(summary.examples()))
     with place:
-        text.paragraph("Each check was computed now, on the loaded model.")
+        text.paragraph(words.CHECKED_NOW)
         st.html(checks_table(found))
     return question.doctor(summary.name, found)
 
@@ -490,10 +480,9 @@ def _examined(ckpt: Checkpoint, chosen: str, _pairs: tuple[tuple[str, str], ...]
 
 def checks_table(found: Sequence[Check]) -> str:
     """The checks as a table: mark, name, sentence."""
-    verdicts = {"ok": "fine", "bad": "bad", "note": "remark"}
     body = "".join(
         f'<tr class="vt-check-{check.verdict}"><td><span class="vt-icon" aria-hidden="true">{_SIGNS[check.verdict]}'
-        f"</span>{verdicts[check.verdict]}</td><th>{html.escape(check.name)}</th>"
+        f"</span>{words.VERDICTS[check.verdict]}</td><th>{html.escape(check.name)}</th>"
         f"<td>{html.escape(check.sentence)}</td></tr>"
         for check in found
     )

@@ -408,7 +408,7 @@ def _measured_table(opened: Opened) -> None:
         text.paragraph(words.nothing_decided(measurement.doubt), tone="warning")
     rows = [(_named_setting(each.name), each.verdict, _losses(each)) for each in measurement.tables]
     st.html(text.table(rows, head=("", "", words.LOSS_COLUMN), style="vt-facts vt-losses"))
-    text.paragraph(words.measured_on(measurement.sentence))
+    text.paragraph(words.measured_on_texts(measurement.sentence))
 
 
 def _losses(each: Losses) -> str:

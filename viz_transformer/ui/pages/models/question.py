@@ -12,6 +12,7 @@ from viz_transformer.figures import labels
 from viz_transformer.numerals import percent, significant
 from viz_transformer.sentences import listed
 from viz_transformer.ui.frame.questions import LONGEST_TOKEN, Question
+from viz_transformer.ui.pages.models import words
 from viz_transformer.ui.pages.models.card_rows import overlap_of_test
 from viz_transformer.ui.pages.models.view import metric_lines
 
@@ -25,25 +26,6 @@ if TYPE_CHECKING:
 
 ONE_LINE = 104
 """Characters that stand beside each other in a window of 1,280 pixels."""
-_ASKS = {
-    "architecture": "Where are the parameters of {}?",
-    "curves": "Had {} finished learning?",
-    "data": "Was the test new to {}?",
-    "errors": "What does {} get wrong?",
-    "doctor": "Does {} compute as it should?",
-    "new": "How large is the new model?",
-    "training": "When did {} learn its answer?",
-}
-_PARTS = {
-    "embedding": "embeddings",
-    "self": "self-attention",
-    "cross": "cross-attention",
-    "ffn": "feed-forward",
-    "norm": "final norms",
-    "map": "final maps",
-    "output": "output layer",
-    "parts": "other parts",
-}
 
 
 def at_once(tab: str, summary: Summary) -> Question | None:
@@ -63,7 +45,7 @@ def at_once(tab: str, summary: Summary) -> Question | None:
 
 def untold(tab: str, name: str) -> Question:
     """The same question where the model does not tell it, or what it is computed from cannot be read."""
-    return Question(_ASKS[tab].format(name), "Unknown; the reason is below.")
+    return Question(words.asks(tab, name), words.UNKNOWN)
 
 
 # --- answered by the model's files
@@ -71,9 +53,9 @@ def untold(tab: str, name: str) -> Question:
 
 def card(name: str, card: Mapping[str, Any]) -> Question:
     """The first measurement of its card, as the card shows it, as far as it stands on one line."""
-    asks = f"How good is {name}?"
+    asks = words.asks("card", name)
     if not describe.metrics(card):
-        return Question(asks, "It has not been measured.")
+        return Question(asks, words.NOT_MEASURED_YET)
     value, *rest = (line for _, line in metric_lines(card))
     return _fitting(asks, f"{value} {rest[0]}" if rest else value, rest[1:])
 
@@ -83,36 +65,32 @@ def architecture(name: str, blocks: Sequence[Block]) -> Question:
     they stand on one line."""
     counts: dict[str, int] = {}
     for block in blocks:
-        part = _PARTS[block.name.replace(".", " ").split(" ")[-1]]
+        part = words.PARTS[block.name.replace(".", " ").split(" ")[-1]]
         counts[part] = counts.get(part, 0) + block.count
     total = sum(counts.values())
     shares = [f"{part} {percent(count / total)}" for part, count in sorted(counts.items(), key=lambda each: -each[1])]
-    return _fitting(_ASKS["architecture"].format(name), f"Of {total:,}: {shares[0]}", shares[1:])
+    return _fitting(words.asks("architecture", name), words.largest_share(total, shares[0]), shares[1:])
 
 
 def curves(name: str, rows: Sequence[Mapping[str, float]]) -> Question:
     """At which step of its training the validation loss was lowest."""
-    asks = _ASKS["curves"].format(name)
+    asks = words.asks("curves", name)
     if not loss_history(rows):
-        return Question(asks, "No history was kept with it.")
+        return Question(asks, words.WITHOUT_HISTORY)
     best = best_validation(rows)
     if best is None:
-        return Question(asks, "Its loss on validation data was not noted.")
+        return Question(asks, words.WITHOUT_VALIDATION_LOSS)
     last = max(row["step"] for row in rows)
-    of = ", the last" if best.step == last else f" of {int(last):,}"
-    return Question(asks, f"Lowest validation loss: {significant(best.loss, 3)}, at step {int(best.step):,}{of}.")
+    return Question(asks, words.lowest_validation_loss(significant(best.loss, 3), int(best.step), int(last)))
 
 
 def data(name: str, card: Mapping[str, Any]) -> Question:
     """How many of the sources that it was tested on stand in its training data too."""
-    asks = _ASKS["data"].format(name)
+    asks = words.asks("data", name)
     found = overlap_of_test(card)
     if found is None:
-        return Question(asks, "Its card does not say.")
-    seen, tested, unit = found
-    if not seen:
-        return Question(asks, f"Yes: none of its {tested:,} {unit} is in the training data.")
-    return Question(asks, f"Not all of it: {seen:,} of {tested:,} {unit} are in the training data.")
+        return Question(asks, words.CARD_DOES_NOT_SAY)
+    return Question(asks, words.seen_in_training(*found))
 
 
 # --- answered by what the tab works out
@@ -120,64 +98,56 @@ def data(name: str, card: Mapping[str, Any]) -> Question:
 
 def errors(name: str, right: int, wrong: int, most: Confusion | None, *, translates: bool) -> Question:
     """How many of the answers are not as asked for, and what stands most often in the place of what."""
-    asks = f"How often does {name} write the reference?" if translates else _ASKS["errors"].format(name)
     of = right + wrong
-    if translates:
-        said = f"In {right:,} of {of:,} test pairs"
-    else:
-        said = f"{wrong:,} of {of:,} test pairs" if wrong else f"Nothing in {of:,} test pairs"
+    asks = words.asks_reference(name) if translates else words.asks("errors", name)
+    said = words.right_answers(right, of) if translates else words.wrong_answers(wrong, of)
     if most is None or most.count < 2:
         return Question(asks, f"{said}.")
-    wanted, written = (_quoted(words) if words else "nothing" for words in (most.wanted, most.written))
-    return _fitting(asks, said, [f"most often {written} for {wanted}, {most.count:,} times"], joint="; ")
+    wanted, written = (_quoted(each) if each else words.NOTHING for each in (most.wanted, most.written))
+    often = words.most_often(written, wanted, most.count, translates=translates)
+    return _fitting(asks, said, [often], joint="; ")
 
 
 def without_errors(name: str, why: str) -> Question:
     """The same of a model that has no answers which could be wrong."""
-    return Question(_ASKS["errors"].format(name), why)
+    return Question(words.asks("errors", name), why)
 
 
 def doctor(name: str, found: Sequence[Check]) -> Question:
     """How many of its checks are fine, and which are not."""
     fine = sum(check.verdict == "ok" for check in found)
     bad = [f"“{check.name}”" for check in found if check.verdict == "bad"]
-    asks = _ASKS["doctor"].format(name)
+    asks = words.asks("doctor", name)
     if bad:
-        return _fitting(asks, f"Not in {len(bad)} of {len(found)} checks: {bad[0]}", bad[1:])
-    remarks = len(found) - fine
-    more = f"; {remarks} {'is a remark' if remarks == 1 else 'are remarks'}" if remarks else ""
-    return Question(asks, f"{fine} of {len(found)} checks {'is' if fine == 1 else 'are'} fine, none is bad{more}.")
+        return _fitting(asks, words.failed(len(bad), len(found), bad[0]), bad[1:])
+    return Question(asks, words.passed(fine, len(found)))
 
 
 def new(config: ModelConfig | None, base: str, like: ModelConfig) -> Question:
     """How many parameters it has, and how many times those of the model whose vocabularies it takes; no config where
     its sizes do not fit together."""
-    asks = _ASKS["new"]
+    asks = words.asks("new", base)
     if config is None:
-        return Question(asks, "Its sizes do not fit together.")
+        return Question(asks, words.SIZES_DO_NOT_FIT)
     count, known = parameter_total(config), parameter_total(like)
-    times = "as many as" if count == known else f"{significant(count / known, 3)} times those of"
-    return Question(asks, f"{count:,} parameters, {times} {base}.")
+    times = None if count == known else significant(count / known, 3)
+    return Question(asks, words.new_size(count, times, base))
 
 
 def training(name: str, series: SnapshotSeries) -> Question:
     """From which step on the answer is the target."""
-    asks = f"When did {name} learn {_quoted(series.source)}?"
+    asks = words.asks_when_learned(name, _quoted(series.source))
     right = [run.step for run in series.runs if run.right]
     if not right:
-        return Question(asks, f"It is right at none of {len(series.runs)} snapshots.")
+        return Question(asks, words.never_right(len(series.runs)))
     last_wrong = max((run.step for run in series.runs if not run.right), default=-1)
-    if right[-1] < last_wrong:
-        return Question(asks, f"It was right first at step {right[0]:,}, but not at the last snapshot.")
-    since = min(step for step in right if step > last_wrong)
-    if since == right[0]:
-        return Question(asks, f"It has been right since step {since:,}.")
-    return Question(asks, f"It was right first at step {right[0]:,}, and has been right since step {since:,}.")
+    since = min((step for step in right if step > last_wrong), default=None)
+    return Question(asks, words.right_since(right[0], since))
 
 
 def without_snapshots(name: str) -> Question:
     """The same of a model without snapshots."""
-    return Question(_ASKS["training"].format(name), "It came without snapshots of its training.")
+    return Question(words.asks("training", name), words.WITHOUT_SNAPSHOTS)
 
 
 # --- of no model
@@ -185,23 +155,22 @@ def without_snapshots(name: str) -> Question:
 
 def opened(names: Sequence[str]) -> Question:
     """Which models the library of this computer holds, as far as they stand on one line."""
-    return _named("Which models have you opened?", names, "None yet: name a file of weights, or drop it below.")
+    return _named(words.ASKS_OPENED, names, words.NONE_OPENED)
 
 
 def file(name: str, *, ready: bool = True, guessed: int = 0) -> Question:
     """Whether a file becomes a model, and how many of the answers that it does not give are guesses."""
-    asks = f"Can {_quoted(name)} be opened?"
+    asks = words.asks_file(_quoted(name))
     if not ready:
-        return Question(asks, "Not yet: what is missing is listed below.")
+        return Question(asks, words.NOT_YET_READY)
     if not guessed:
-        return Question(asks, "Yes: nothing about it has to be guessed.")
-    return Question(asks, f"Yes; of what it does not tell, {guessed} {'is' if guessed == 1 else 'are'} guessed.")
+        return Question(asks, words.NOTHING_GUESSED)
+    return Question(asks, words.guessed(guessed))
 
 
 def trained(names: Sequence[str], *, possible: bool = True) -> Question:
     """Which trainings there are on this computer; not `possible` where what a training needs is missing."""
-    none = "None yet: name a file of pairs, or of text, or drop it." if possible else "None: something is missing."
-    return _named("Which models have you trained here?", names, none)
+    return _named(words.ASKS_TRAINED, names, words.NONE_TRAINED if possible else words.CANNOT_TRAIN)
 
 
 def _named(asks: str, names: Sequence[str], none: str) -> Question:
@@ -209,22 +178,23 @@ def _named(asks: str, names: Sequence[str], none: str) -> Question:
     if not names:
         return Question(asks, none)
     for shown in range(len(names), 0, -1):
-        more = [f"{len(names) - shown} more"] if shown < len(names) else []
+        more = [words.more(len(names) - shown)] if shown < len(names) else []
         answer = f"{listed([*(labels.shorten(name, 40) for name in names[:shown]), *more])}."
         if len(f"{asks} {answer}") <= ONE_LINE:
             break
     return Question(asks, answer)
 
 
-def _quoted(words: str) -> str:
+def _quoted(given: str) -> str:
     """A text or a file's name between quotation marks, not too long."""
-    return f"“{labels.isolated(labels.shorten(labels.sentence(words), LONGEST_TOKEN))}”"
+    return f"“{labels.isolated(labels.shorten(labels.sentence(given), LONGEST_TOKEN))}”"
 
 
 def _fitting(asks: str, answer: str, more: Sequence[str], *, joint: str = ", ") -> Question:
     """The answer with what there is more to say, as far as it stands on one line."""
     for part in more:
-        if len(f"{asks} {answer}{joint}{part}.") > ONE_LINE:
+        longer = f"{answer}{joint}{part}"
+        if len(f"{asks} {longer}.") > ONE_LINE:
             break
-        answer = f"{answer}{joint}{part}"
+        answer = longer
     return Question(asks, f"{answer}.")

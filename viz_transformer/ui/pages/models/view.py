@@ -42,8 +42,10 @@ def card(summary: Summary | Unreadable, *, selected: bool) -> None:
     """
     lines: list[tuple[str, str]] = []
     if not isinstance(summary, Unreadable):
-        recorded = f"Recording: {summary.text}" if isinstance(summary, RecordingSummary) else "task not stated"
-        task = str(summary.card.get("title") or summary.card.get("task") or recorded)
+        instead = words.TASK_NOT_STATED
+        if isinstance(summary, RecordingSummary):
+            instead = words.recording_of(summary.text)
+        task = str(summary.card.get("title") or summary.card.get("task") or instead)
         value, *what = ((style, line.replace("–", "–\u2060")) for style, line in metric_lines(summary.card)[:2])
         left_out = [("vt-card-what", line) for line in too_long_lines(summary.card)]
         lines = [value, ("vt-card-task", task), *what, *left_out, ("vt-card-size", size_line(summary))]
@@ -57,7 +59,7 @@ def card(summary: Summary | Unreadable, *, selected: bool) -> None:
             return
         st.html(f'<div class="vt-card">{body}{_read_right(summary)}{_badge(summary)}</div>')
         st.button(
-            f"{'Selected' if selected else 'Select'}: {text.literal(summary.name)}",
+            words.select(text.literal(summary.name), selected),
             key=f"select_{summary.name}",
             disabled=selected,
             width="stretch",
@@ -70,13 +72,13 @@ def size_line(summary: Summary) -> str:
     """Parameters and bytes on the disk; that they are not known where the file cannot be read."""
     try:
         if isinstance(summary, RecordingSummary):
-            return f"no parameters, {file_size(summary.path.stat().st_size)}"
-        count = f"{summary.parameter_count:,} parameters"
+            return words.size(0, file_size(summary.path.stat().st_size))
+        count = summary.parameter_count
         if isinstance(summary, UntrainedSummary):
-            return f"{count}, in memory"
+            return words.size(count, words.IN_MEMORY)
         if isinstance(summary, HuggingFaceSummary):
-            return f"{count}, {file_size(summary.size)}"
-        return f"{count}, {file_size((summary.path / WEIGHTS).stat().st_size)}"
+            return words.size(count, file_size(summary.size))
+        return words.size(count, file_size((summary.path / WEIGHTS).stat().st_size))
     except (ValueError, OSError) as problem:
         return str(problem)
 
@@ -89,8 +91,8 @@ def _badge(summary: Summary) -> str:
         return f'<div class="vt-card-badge">{words.A_RECORDING}</div>'
     if isinstance(summary, HuggingFaceSummary):
         dtype = computed_in_the_app().dtype
-        how = "" if dtype == FLOAT32 else f", computed in {dtype}: every result is rounded to 8 bits"
-        badge = f'<div class="vt-card-badge">run by transformers, from its own folder{how}</div>'
+        how = words.run_by_transformers(None if dtype == FLOAT32 else str(dtype))
+        badge = f'<div class="vt-card-badge">{how}</div>'
         if (left := cached.unused(summary)) is None:
             return badge
         icon, hint = '<span class="vt-icon" aria-hidden="true">!</span>', html.escape(left[1])
@@ -111,10 +113,10 @@ def _read_right(summary: Summary) -> str:
     return f"{broken}{badge}{_line('warning', without)}" if without else f"{broken}{badge}"
 
 
-def _line(tone: text.Tone, words: str, hint: str = "") -> str:
+def _line(tone: text.Tone, said: str, hint: str = "") -> str:
     icon = f'<span class="vt-icon" aria-hidden="true">{text.ICONS[tone]}</span>' if text.ICONS[tone] else ""
     told = f' title="{html.escape(hint)}"' if hint else ""
-    return f'<div class="vt-card-badge vt-{tone}"{told}>{icon}{html.escape(words)}</div>'
+    return f'<div class="vt-card-badge vt-{tone}"{told}>{icon}{html.escape(said)}</div>'
 
 
 def _times(summary: Summary) -> tuple[float, ...]:
@@ -145,7 +147,7 @@ def metric_lines(card: Mapping[str, Any]) -> list[tuple[str, str]]:
     entry = next(iter(describe.metrics(card)), {})
     lines = _bleu_lines(entry) or _match_lines(entry) or _loss_lines(entry)
     if not lines:
-        return [("vt-card-value", "–"), ("vt-card-what", "not measured")]
+        return [("vt-card-value", "–"), ("vt-card-what", words.UNMEASURED)]
     return [("vt-card-value", lines[0]), *(("vt-card-what", line) for line in lines[1:])]
 
 
@@ -155,12 +157,11 @@ def too_long_lines(card: Mapping[str, Any]) -> list[str]:
     exact = None if entry is None else describe.measured(entry, "exact_match")
     if entry is None or exact is None:
         return []
-    return [words.skipped(f"{describe.too_long(entry):,} of {entry['pairs']:,} pairs", percent(exact))]
+    return [words.skipped(describe.too_long(entry), entry["pairs"], percent(exact))]
 
 
 def _measured_on(entry: Mapping[str, Any]) -> str:
-    split = str(entry.get("split", "a split not stated"))
-    return f"{count} of {split}" if (count := describe.counted_texts(entry)) else split
+    return words.measured_on(describe.counted_texts(entry), str(entry.get("split", words.SPLIT_NOT_STATED)))
 
 
 def _bleu_lines(entry: Mapping[str, Any]) -> list[str]:
@@ -168,8 +169,8 @@ def _bleu_lines(entry: Mapping[str, Any]) -> list[str]:
     if bleu is None:
         return []
     tokenizer, width = describe.bleu_tokenizer(entry), describe.beam(entry)
-    how = ["BLEU", f"sacrebleu {tokenizer}" if tokenizer else "", f"beam {width}" if width else "greedy"]
-    second = [] if chrf is None else [f"chrF {numerals.score(chrf)}"]
+    how = [words.BLEU, words.sacrebleu(tokenizer), words.decoding(width)]
+    second = [] if chrf is None else [words.chrf(numerals.score(chrf))]
     return [numerals.score(bleu), ", ".join(filter(None, how)), *second, _measured_on(entry)]
 
 
@@ -177,12 +178,12 @@ def _match_lines(entry: Mapping[str, Any]) -> list[str]:
     exact, low, high = (describe.measured(entry, f"exact_match{end}") for end in ("", "_low", "_high"))
     if exact is None or low is None or high is None:
         return []
-    interval = f"exact match, 95 % interval {percent(low, '')}–{percent(high, '')}"
+    interval = words.exact_match(percent(low, ""), percent(high, ""))
     lines = [percent(exact), interval, _measured_on(entry)]
     if (equivalent := describe.measured(entry, "equivalent")) is not None:
-        lines.append(f"equal as expressions: {percent(equivalent)}")
+        lines.append(words.equal_as_expressions(percent(equivalent)))
     if (unseen := describe.measured(entry, "exact_match_unseen")) is not None:
-        lines.append(f"sources not in the training data: {percent(unseen)}")
+        lines.append(words.unseen_sources(percent(unseen)))
     return lines
 
 
@@ -190,8 +191,8 @@ def _loss_lines(entry: Mapping[str, Any]) -> list[str]:
     loss, perplexity = describe.measured(entry, "loss"), describe.measured(entry, "perplexity")
     if loss is None:
         return []
-    second = "loss" if perplexity is None else f"loss, perplexity {numerals.share(perplexity, 2)}"
-    return [f"{numerals.number(loss, 2)} nats per token", second, _measured_on(entry)]
+    second = words.loss_and_perplexity(None if perplexity is None else numerals.share(perplexity, 2))
+    return [words.nats_per_token(numerals.number(loss, 2)), second, _measured_on(entry)]
 
 
 def percent(share: Any, unit: str = " %") -> str:
@@ -211,24 +212,24 @@ def config_rows(
     told is not in it."""
     dropout = f"{numerals.significant(config.dropout, 6)}"
     rows = [
-        ("kind", config.kind),
-        ("layers", " + ".join(f"{SIDE_OF[stack].layers(config)} {stack}" for stack in stacks_of(config))),
-        ("d_model", str(config.d_model)),
-        ("heads", f"{config.n_heads}, head_dim {config.head_dim}"),
-        ("d_ff", f"{config.d_ff}, {config.activation}"),
-        ("norm", f"{config.norm}-norm, {'with' if config.final_norm else 'without'} final norm"),
-        ("positions", config.positions),
-        ("embedding scale", {"sqrt": "sqrt(d_model)", "one": "1"}.get(config.embedding_scale, config.embedding_scale)),
-        *([("dropout in training", dropout)] if describe.states_dropout(card or {}) else []),
-        ("output layer", "tied to the embedding" if config.tied_output else "of its own"),
+        (words.KIND, config.kind),
+        (words.LAYERS, words.layers_of([(SIDE_OF[stack].layers(config), stack) for stack in stacks_of(config)])),
+        (words.D_MODEL, str(config.d_model)),
+        (words.HEADS, words.heads(config.n_heads, config.head_dim)),
+        (words.D_FF, words.hidden(config.d_ff, config.activation)),
+        (words.NORM, words.norm(config.norm, config.final_norm)),
+        (words.POSITIONS, config.positions),
+        (words.EMBEDDING_SCALE, words.SCALES.get(config.embedding_scale, config.embedding_scale)),
+        *([(words.DROPOUT, dropout)] if describe.states_dropout(card or {}) else []),
+        (words.OUTPUT_LAYER, words.TIED if config.tied_output else words.NOT_TIED),
     ]
     stated = {name for name, _ in rows}
     rows += [row for row in describe.unusual_settings(config) if row[0] not in stated]
     for side, most in (("source", config.max_source), ("target", config.max_target)):
         size = getattr(config, f"{side}_vocab_size")
         if size is not None:
-            tokenizer = ((codecs.get(side) or {}).get("tokenizer") or {}).get("kind", "ids only")
-            rows.append((f"{side}", f"{size:,} tokens ({tokenizer}), at most {most}"))
+            tokenizer = ((codecs.get(side) or {}).get("tokenizer") or {}).get("kind", words.IDS_ONLY)
+            rows.append((side, words.vocabulary(size, most, tokenizer)))
     return rows
 
 
@@ -237,34 +238,28 @@ def folder_rows(summary: HuggingFaceSummary) -> list[tuple[str, str]]:
     anatomy, family = summary.anatomy, summary.family
     heads = dict.fromkeys(describe.heads_words(each, site) for site, each in anatomy.attentions.items())
     added = family.stacks[stacks_of(anatomy)[0]].positions is not None
+    positions = words.ADDED_POSITIONS if added else words.NO_POSITIONS
     rows = [
-        ("kind", anatomy.kind),
-        ("class", summary.architecture),
-        ("layers", " + ".join(f"{SIDE_OF[stack].layers(anatomy)} {stack}" for stack in stacks_of(anatomy))),
-        ("d_model", str(anatomy.d_model)),
-        ("heads", " or ".join(heads)),
-        ("norm", f"{anatomy.norm}-norm, {'with' if anatomy.final_norm else 'without'} final norm"),
-        ("positions", f"self-attention {family.acts}" if family.acts else ("none", "added to the embeddings")[added]),
+        (words.KIND, anatomy.kind),
+        (words.CLASS, summary.architecture),
+        (words.LAYERS, words.layers_of([(SIDE_OF[stack].layers(anatomy), stack) for stack in stacks_of(anatomy)])),
+        (words.D_MODEL, str(anatomy.d_model)),
+        (words.HEADS, words.one_of([*heads])),
+        (words.NORM, words.norm(anatomy.norm, anatomy.final_norm)),
+        (words.POSITIONS, words.self_attention(family.acts) if family.acts else positions),
     ]
     for stack in stacks_of(anatomy):
         side = SIDE_OF[stack]
-        rows.append((side.name, f"{side.vocab_size(anatomy):,} tokens, at most {side.most(anatomy):,}"))
-    return [*rows, *([("labels", f"{len(anatomy.labels):,}")] if anatomy.labels else [])]
+        if (size := side.vocab_size(anatomy)) is not None:
+            rows.append((side.name, words.vocabulary(size, side.most(anatomy))))
+    return [*rows, *([(words.LABELS, f"{len(anatomy.labels):,}")] if anatomy.labels else [])]
 
 
 def origin_rows(card: Mapping[str, Any]) -> list[tuple[str, str]]:
     """Data, licences, and when it was trained."""
-    names = {
-        "data": "data",
-        "data_licence": "licence of the data",
-        "weights_terms": "terms of the weights",
-        "date": "trained on",
-        "seed": "seed",
-        "steps": "optimiser steps",
-    }
-    rows = [(label, _origin(name, card[name])) for name, label in names.items() if card.get(name) is not None]
+    rows = [(label, _origin(name, card[name])) for name, label in words.ORIGIN.items() if card.get(name) is not None]
     without = describe.without_tensors(card)
-    return [*rows, ("left out", without)] if without else rows
+    return [*rows, (words.LEFT_OUT, without)] if without else rows
 
 
 def _origin(name: str, value: Any) -> str:
@@ -275,13 +270,8 @@ def _origin(name: str, value: Any) -> str:
 def answer_lines(answers: Sequence[PairAnswer], *, translates: bool) -> str:
     """How many pairs were run, and how many of the answers are as asked for, in a sentence."""
     right = sum(answer.right for answer in answers)
-    wrong = len(answers) - right
-    run = f"{len(answers)} test pairs were run, greedily, with the parameters that are loaded"
-    if not translates:
-        return f"{run}: {right} right, {wrong} wrong."
-    case = ", in lower case" if answers and answers[0].lower else ""
-    equal, differ = ("equals", "equal")[right != 1], ("differs", "differ")[wrong != 1]
-    return f"{run}: {right} {equal} the reference letter by letter{case}, {wrong} {differ}."
+    lower = bool(answers and answers[0].lower)
+    return words.answered(len(answers), right, lower=lower if translates else None)
 
 
 def answer_tables(answers: Sequence[PairAnswer], shown: int, *, translates: bool, model: str) -> int:
@@ -292,11 +282,11 @@ def answer_tables(answers: Sequence[PairAnswer], shown: int, *, translates: bool
     right = [answer for answer in answers if answer.right]
     wrong = [answer for answer in answers if not answer.right]
     if translates:
-        _answer_table("Different from the reference", wrong, len(wrong), model, sides=("reference", "written"))
-        _answer_table("Equal to the reference", right, len(right), model)
+        _answer_table(words.DIFFERENT, wrong, len(wrong), model, sides=(words.REFERENCE, words.ANSWER))
+        _answer_table(words.EQUAL, right, len(right), model)
         return 0
-    _answer_table("Wrong", wrong[:shown], len(wrong), model, tone="bad", sides=("asked for", "written"))
-    _answer_table("Right", right[:shown], len(right), model, tone="ok")
+    _answer_table(words.WRONG, wrong[:shown], len(wrong), model, tone="bad", sides=(words.TARGET, words.ANSWER))
+    _answer_table(words.RIGHT, right[:shown], len(right), model, tone="ok")
     return sum(max(len(each) - shown, 0) for each in (wrong, right))
 
 
@@ -313,12 +303,12 @@ def _answer_table(
     if not answers:
         return
     rows = "".join(_answer_row(answer, sides, model) for answer in answers)
-    shown = f"{len(answers)} of {total}" if len(answers) < total else str(total)
+    caption = words.answers_shown(title, len(answers), total)
     sign = {"ok": "✓", "bad": "✕"}.get(tone)
     icon = f'<span class="vt-icon" aria-hidden="true">{sign}</span>' if sign else ""
     st.html(
         f'<table class="vt-answers vt-answers-{tone}"><caption class="vt-{tone}">{icon}'
-        f"{html.escape(title)}, {shown} shown</caption>{rows}</table>"
+        f"{html.escape(caption)}</caption>{rows}</table>"
     )
 
 
@@ -329,8 +319,8 @@ def source_cell(source: str, **fields: str) -> str:
 
 def linked(source: str, **fields: str) -> text.Html:
     """A source that leads to *Run* with these fields; one that is too long for an address stands there alone."""
-    where, words = links.address(**{"text": source, **fields}), html.escape(source)
-    return text.Html(words if where is None else f'<a href="{html.escape(where)}">{words}</a>')
+    where, said = links.address(**{"text": source, **fields}), html.escape(source)
+    return text.Html(said if where is None else f'<a href="{html.escape(where)}">{said}</a>')
 
 
 def differences_table(found: Sequence[Difference], names: tuple[str, str], total: int) -> str:
@@ -338,11 +328,10 @@ def differences_table(found: Sequence[Difference], names: tuple[str, str], total
     rows = []
     for each in found:
         written = zip(each.texts, each.right, strict=True)
-        texts = [f"{'✓ ' if right else ''}{words or '(nothing)'}" for words, right in written]
+        texts = [words.exact(answer, right) for answer, right in written]
         rows.append((linked(each.source, **both_shown(*names, each.source)), each.target, *texts))
-    shown = f"{len(found):,} of {total:,}" if len(found) < total else f"{total:,}"
-    caption = f"Different answers, {shown} shown; ✓ is an exact match"
-    return text.table(rows, head=("", "reference", *names), style="vt-answers vt-differences", caption=caption)
+    caption = words.differences_shown(len(found), total)
+    return text.table(rows, head=("", words.REFERENCE, *names), style="vt-answers vt-differences", caption=caption)
 
 
 def _answer_row(answer: PairAnswer, sides: tuple[str, str] | None, model: str) -> str:
@@ -351,10 +340,10 @@ def _answer_row(answer: PairAnswer, sides: tuple[str, str] | None, model: str) -
         return f"<tr>{source}<td>{html.escape(answer.written)}</td></tr>"
     wanted = "".join(_marked("".join(piece.wanted), "del", piece.same) for piece in answer.pieces)
     written = "".join(_marked("".join(piece.written), "ins", piece.same) for piece in answer.pieces)
-    marked = zip(sides, (wanted, written or "(nothing)"), strict=True)
-    lines = "".join(f'<div class="vt-side"><span>{name}</span><span>{words}</span></div>' for name, words in marked)
+    marked = zip(sides, (wanted, written or words.EMPTY), strict=True)
+    lines = "".join(f'<div class="vt-side"><span>{name}</span><span>{said}</span></div>' for name, said in marked)
     return f"<tr>{source}<td>{lines}</td></tr>"
 
 
-def _marked(words: str, tag: str, same: bool) -> str:
-    return html.escape(words) if same or not words else f"<{tag}>{html.escape(words)}</{tag}>"
+def _marked(said: str, tag: str, same: bool) -> str:
+    return html.escape(said) if same or not said else f"<{tag}>{html.escape(said)}</{tag}>"

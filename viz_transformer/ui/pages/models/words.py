@@ -1,6 +1,10 @@
-"""What the page Models says: its tabs, how each is read, what it does not show, and what a card says of its model."""
+"""What people read on the Models page: its labels and sentences, in one place."""
 
 from __future__ import annotations
+
+from collections.abc import Sequence
+
+from viz_transformer.sentences import counted
 
 OF_THE_MODEL = {
     "card": "Card",
@@ -59,21 +63,535 @@ NOT = {
     "new": "What it writes and where it looks is chance: it has learned nothing.",
     "training": "One sentence at all snapshots shows how this sentence was learned, not how the task was.",
 }
+LOADING = "Loading the model ..."
+THIS_TAB = "what this tab shows"
+NEW_MODEL_NAME = "the name of a new model"
 OF_RECORDING = "It has no parameters, no training and no measurements."
-WRITES_ON = "This model continues any text: there is no right answer. The Run page has beginnings to start it with."
-READS_THE_ANSWER = (
-    "In this model later tokens change earlier rows, so these are losses of a decoder that reads the answer it is asked"
-    " to predict. They say nothing about what it writes by itself: the measurements on its card do."
-)
+
+
+# The question under the title
+_ASKS = {
+    "card": "How good is {}?",
+    "architecture": "Where are the parameters of {}?",
+    "curves": "Had {} finished learning?",
+    "data": "Was the test new to {}?",
+    "errors": "What does {} get wrong?",
+    "doctor": "Does {} compute as it should?",
+    "new": "How large is the new model?",
+    "training": "When did {} learn its answer?",
+}
+ASKS_OPENED, ASKS_TRAINED = "Which models have you opened?", "Which models have you trained here?"
+UNKNOWN = "Unknown; the reason is below."
+NOT_MEASURED_YET = "It has not been measured."
+PARTS = {
+    "embedding": "embeddings",
+    "self": "self-attention",
+    "cross": "cross-attention",
+    "ffn": "feed-forward",
+    "norm": "final norms",
+    "map": "final maps",
+    "output": "output layer",
+    "parts": "other parts",
+}
+WITHOUT_HISTORY = "It has no training history."
+WITHOUT_VALIDATION_LOSS = "Its validation loss was not recorded."
+CARD_DOES_NOT_SAY = "Its card does not say."
+NOTHING = "nothing"
+ANY_TEXT = "No answer is wrong: it continues any text."
+WITHOUT_PAIRS = "No test pairs were saved with it."
+SIZES_DO_NOT_FIT = "Its sizes do not fit together."
+WITHOUT_SNAPSHOTS = "It came without snapshots of its training."
+NONE_OPENED = "None yet: give the path of a weights file, or drop one below."
+NONE_TRAINED = "None yet: give the path of a file of pairs or of text, or drop one."
+CANNOT_TRAIN = "None: something that training needs is missing."
+NOT_YET_READY = "Not yet: what is missing is listed below."
+NOTHING_GUESSED = "Yes: nothing about it has to be guessed."
+
+
+def asks(tab: str, model: str) -> str:
+    return _ASKS[tab].format(model)
+
+
+def asks_reference(model: str) -> str:
+    return f"How often does {model} write the reference?"
+
+
+def asks_when_learned(model: str, source: str) -> str:
+    return f"When did {model} learn {source}?"
+
+
+def asks_file(file: str) -> str:
+    return f"Can {file} be opened?"
+
+
+def largest_share(total: int, share: str) -> str:
+    return f"Of {total:,}: {share}"
+
+
+def lowest_validation_loss(loss: str, step: int, last: int) -> str:
+    return f"Lowest validation loss: {loss}, at step {step:,}{', the last' if step == last else f' of {last:,}'}."
+
+
+def seen_in_training(seen: int, tested: int, unit: str) -> str:
+    """How many of the sources or windows that it was tested on are in its training data too."""
+    if not seen:
+        return f"Yes: none of its {tested:,} {unit} is in the training data."
+    return f"Not all of it: {seen:,} of {tested:,} {unit} are in the training data."
+
+
+def wrong_answers(wrong: int, of: int) -> str:
+    return f"{f'{wrong:,} of {of:,}' if wrong else f'Nothing in {of:,}'} test pairs"
+
+
+def right_answers(right: int, of: int) -> str:
+    return f"In {right:,} of {of:,} pairs"
+
+
+def most_often(written: str, wanted: str, times: int, *, translates: bool) -> str:
+    """The most frequent difference; a translator's comes after the pairs in which there is none."""
+    return f"{'if not, ' if translates else ''}most often {written} for {wanted}, {times:,} times"
+
+
+def failed(bad: int, checks: int, first: str) -> str:
+    return f"Not in {bad} of {checks} checks: {first}"
+
+
+def passed(fine: int, checks: int) -> str:
+    """That no check failed, and how many were neither passed nor failed."""
+    remarks = f"; {counted(checks - fine, 'remark')}" if checks > fine else ""
+    return f"{fine} of {checks} checks passed, none failed{remarks}."
+
+
+def new_size(parameters: int, times: str | None, base: str) -> str:
+    """times: how many times those of the base it has; None where both have as many."""
+    return f"{parameters:,} parameters, {'' if times is None else f'{times} times '}as many as {base}."
+
+
+def never_right(snapshots: int) -> str:
+    return f"It is right at none of {snapshots} snapshots."
+
+
+def right_since(first: int, since: int | None) -> str:
+    """From which step on its answer is the target; None: at the last snapshot it is not."""
+    if since is None:
+        return f"It was first right at step {first:,}, but not at the last snapshot."
+    if since == first:
+        return f"It has been right since step {since:,}."
+    return f"It was first right at step {first:,}, and has been right since step {since:,}."
+
+
+def guessed(count: int) -> str:
+    return f"Yes, but {counted(count, 'setting')} that it does not state {'is' if count == 1 else 'are'} guessed."
+
+
+def more(count: int) -> str:
+    return f"{count:,} more"
+
+
+# A model as a card
+TASK_NOT_STATED, SPLIT_NOT_STATED = "task not stated", "a split not stated"
+IN_MEMORY = "in memory"
 FILES_VERIFIED = "Files verified"
 NEVER_TRAINED, A_RECORDING = "New: never trained", "A recording of one call"
 BROKEN = "Broken on purpose"
 """The badge of a model whose card says what is wrong with it."""
+UNMEASURED = "not measured"
+BLEU, GREEDY, LOSS = "BLEU", "greedy", "loss"
 
 
-def skipped(too_long: str, wrong: str) -> str:
+def recording_of(text: str) -> str:
+    return f"Recording: {text}"
+
+
+def select(model: str, selected: bool) -> str:
+    return f"{'Selected' if selected else 'Select'}: {model}"
+
+
+def size(parameters: int, where: str) -> str:
+    """How large a model is; where: its bytes on the disk, or that it is in memory."""
+    return f"{f'{parameters:,}' if parameters else 'no'} parameters, {where}"
+
+
+def run_by_transformers(rounded_to: str | None) -> str:
+    """rounded_to: the type that it is computed in, where that is not float32."""
+    rounded = "" if rounded_to is None else f", computed in {rounded_to}: every result is rounded to 8 bits"
+    return f"run by transformers, from its own folder{rounded}"
+
+
+def skipped(too_long: int, pairs: int, wrong: str) -> str:
     """How many pairs the main measurement skips, and the share of right answers if these count as wrong."""
-    return f"{too_long} skipped as too long ({wrong} if counted as wrong)"
+    return f"{too_long:,} of {pairs:,} pairs skipped as too long ({wrong} if counted as wrong)"
+
+
+def measured_on(count: str, split: str) -> str:
+    return f"{count} of {split}" if count else split
+
+
+def sacrebleu(tokenizer: str | None) -> str:
+    return f"sacrebleu {tokenizer}" if tokenizer else ""
+
+
+def decoding(beam: int | None) -> str:
+    return f"beam {beam}" if beam else GREEDY
+
+
+def chrf(score: str) -> str:
+    return f"chrF {score}"
+
+
+def exact_match(low: str, high: str) -> str:
+    return f"exact match, 95 % interval {low}–{high}"
+
+
+def equal_as_expressions(share: str) -> str:
+    return f"equal as expressions: {share}"
+
+
+def unseen_sources(share: str) -> str:
+    return f"sources not in the training data: {share}"
+
+
+def nats_per_token(loss: str) -> str:
+    return f"{loss} nats per token"
+
+
+def loss_and_perplexity(perplexity: str | None) -> str:
+    return LOSS if perplexity is None else f"{LOSS}, perplexity {perplexity}"
+
+
+# Configuration
+KIND, CLASS, LAYERS, D_MODEL, HEADS, D_FF = "kind", "class", "layers", "d_model", "heads", "d_ff"
+NORM, POSITIONS, EMBEDDING_SCALE, DROPOUT = "norm", "positions", "embedding scale", "dropout in training"
+OUTPUT_LAYER, LABELS = "output layer", "labels"
+SCALES = {"sqrt": "sqrt(d_model)", "one": "1"}
+TIED, NOT_TIED = "tied to the embedding", "its own weights"
+IDS_ONLY = "ids only"
+NO_POSITIONS, ADDED_POSITIONS = "none", "added to the embeddings"
+
+
+def layers_of(stacks: Sequence[tuple[int, str]]) -> str:
+    return " + ".join(f"{layers} {stack}" for layers, stack in stacks)
+
+
+def heads(count: int, head_dim: int) -> str:
+    return f"{count}, head_dim {head_dim}"
+
+
+def one_of(kinds: Sequence[str]) -> str:
+    return " or ".join(kinds)
+
+
+def hidden(width: int, activation: str) -> str:
+    return f"{width}, {activation}"
+
+
+def norm(place: str, final: bool) -> str:
+    return f"{place}-norm, {'with' if final else 'without'} final norm"
+
+
+def self_attention(acts: str) -> str:
+    return f"self-attention {acts}"
+
+
+def vocabulary(size: int, most: int, tokenizer: str = "") -> str:
+    """How many tokens a side knows, and how many a text of it may have."""
+    return f"{size:,} tokens in the vocabulary{f' ({tokenizer})' if tokenizer else ''}, at most {most:,} in a text"
+
+
+CONFIGURATION = "Configuration"
+
+
+# Where it comes from
+ORIGIN = {
+    "data": "data",
+    "data_licence": "licence of the data",
+    "weights_terms": "terms of the weights",
+    "date": "trained on",
+    "seed": "seed",
+    "steps": "optimiser steps",
+}
+LEFT_OUT = "left out"
+COMES_FROM, FOLDER, TRAINED_WITH = "Where it comes from", "folder", "Trained with"
+
+
+# What was measured
+MEASURED = "Measured"
+MEASURES = {
+    "exact_match": "exact match",
+    "exact_match_unseen": "exact match, unseen sources",
+    "equivalent": "equal as expressions",
+    "token_accuracy": "next token right",
+    "loss": "loss, nats per token",
+    "perplexity": "perplexity per token",
+    "bleu": BLEU,
+    "chrf": "chrF",
+    "sentences_per_second": "texts per second",
+    "too_long": "too long, counted as wrong",
+}
+NO_METRIC = "Nothing was measured: the card states no metric."
+WRITES_NO_TEXT = "Nothing was measured: it writes no text that could be compared with a reference."
+MEASURED_BY = {"encoder-decoder": "your pairs", "decoder-only": "a text"}
+
+
+def commands(count: int) -> str:
+    return f"{count} commands"
+
+
+def measured(split: str, how: str) -> str:
+    return f"{split}, {how}"
+
+
+def within(share: str, low: str, high: str) -> str:
+    return f"{share} ({low} to {high})"
+
+
+def not_measured(kind: str) -> str:
+    """How a model of this kind is measured, of which its folder states no measurement."""
+    return (
+        "Nothing was measured: the folder does not say how good the model is. This command measures it on"
+        f" {MEASURED_BY[kind]}:"
+    )
+
+
+# Architecture
+NORM_PLACES = "Where the norm is"
+PARAMETERS, TOTAL = "Parameters", "total"
+NO_SHAPES = "tied: no parameters of its own"
+
+
+def architecture_of(model: str) -> str:
+    return f"{model}, architecture"
+
+
+def norm_places_of(model: str) -> str:
+    return f"{model}, position of the norm"
+
+
+def drawn_by(what: str, version: str) -> str:
+    return f"{what} (Viz Transformer {version})"
+
+
+def times(count: int, each: int) -> str:
+    return f"{count} × {each:,}" if count > 1 else ""
+
+
+def in_weights_files(stored: int, unused: int | None, same: bool) -> str:
+    """How many numbers the files hold, compared with the sum; unused: how many of them take no part in a run."""
+    apart = "" if unused is None else f", apart from {unused:,} that take no part in a run"
+    if same:
+        return f"The weights’ files hold the same number: {stored:,}{apart}."
+    return (
+        f"The weights’ files hold {stored:,} numbers: masks and tables that the model makes anew, and tensors that it"
+        f" shares, are counted on one side only{apart}."
+    )
+
+
+def in_weights_file(stored: int, same: bool) -> str:
+    return f"The weights file holds {_compared(stored, same)}."
+
+
+def in_torch(count: int, same: bool) -> str:
+    return f"The model that torch builds from it has {_compared(count, same)}."
+
+
+def _compared(count: int, same: bool) -> str:
+    return f"the same number: {count:,}" if same else f"{count:,}, which is not this sum"
+
+
+# Curves
+NO_HISTORY = "No training history was saved with this model."
+LOSS_TITLE = "Loss during training"
+LOSS_ALT = "Training and validation loss and the learning rate by step, all axes logarithmic"
+LOSS_AXIS_SHORT = "nats per token"
+READS_THE_ANSWER = (
+    "In this model later tokens change earlier rows, so these are losses of a decoder that reads the answer it is asked"
+    " to predict. They say nothing about what it writes by itself: the measurements on its card do."
+)
+MAY_READ_THE_ANSWER = (
+    "Its card does not say whether the decoder reads the answer that it has to predict; the Doctor’s checks test it."
+)
+UNKNOWN_TIME = "How long the training took is not known: this history has no column “seconds”."
+NONE_LEFT = "none"
+
+
+def history_note(model: str, losses: str) -> str:
+    """losses: what they were measured on, where the card states it."""
+    on = f": {losses}" if losses else ""
+    return f"{model}: every row of its history. Losses are nats per token, without dropout and label smoothing{on}."
+
+
+def lowest_loss(on: str, loss: str, step: int, perplexity: str) -> str:
+    """on: what the validation loss was measured on, where the card states it."""
+    of = f"measured on {on}" if on else "measured on a part of the data that its card does not state"
+    return f"The lowest validation loss, {of}, is {loss} nats per token at step {step:,}, a perplexity of {perplexity}."
+
+
+def kept_step(step: int) -> str:
+    return f"The parameters kept are those of step {step:,}."
+
+
+def trained_in(duration: str) -> str:
+    return f"Trained in {duration}, including the time to measure the losses."
+
+
+def lowest_after(duration: str, before_end: str) -> str:
+    return f"The lowest validation loss came after {duration}, {before_end} before the end."
+
+
+def time_at(passed: str, left: str) -> str:
+    return f"after {passed}, {left} left"
+
+
+# Data
+AS_CARD_STATES = "What its card states"
+NOT_STATED = "not stated"
+DATA, LICENCE, TRAINED_ON, TESTED_ON, SIZES, CURVES = "data", "licence", "trained on", "tested on", "sizes", "curves"
+LEFT_OUT_OF_TEST, NOTATION, OVERLAP = "left out of the test", "notation", "overlap"
+WHOLE_TEST_FILE, THE_TEST, ANOTHER_SPLIT = "whole test file", "test", "another split"
+PAIRS_UNIT, CHARACTERS_UNIT = "pairs", "characters"
+SOURCES_TESTED, WINDOWS_TESTED = "test sources", "test windows"
+SAVED_PAIRS, NO_SAVED_PAIRS = "Example pairs saved with it", "None were saved."
+SOURCE = "source"
+IN_CHARACTERS = "Lengths are in characters; the Input page shows tokens, ids and vocabularies."
+
+
+def first_lines(file: str, limit: int) -> str:
+    return f"{file}, the first {limit:,}"
+
+
+def all_of(files: Sequence[str]) -> str:
+    return " and ".join(files)
+
+
+def sizes(counts: Sequence[tuple[str, int]], unit: str) -> str:
+    return ", ".join(f"{name} {count:,}" for name, count in counts) + f" {unit}"
+
+
+def test_size(pairs: int) -> str:
+    return f"test {pairs:,} pairs; train and validation {NOT_STATED}"
+
+
+def overlap_with(what: str) -> str:
+    return f"{OVERLAP}, {what}"
+
+
+def overlapping(part: int, whole: int, share: str, *, windows: bool) -> str:
+    return f"{part:,} of {whole:,} {'windows' if windows else 'sources'} are in the training data ({share})"
+
+
+def lengths(mean: str, deviation: str, longest: int) -> str:
+    return f"mean {mean}, SD {deviation}, at most {longest:,}"
+
+
+# Errors
+WRITES_ON = "This model continues any text: there is no right answer. The Run page has beginnings to start it with."
+NO_PAIRS = "No example pairs were saved with this model."
+NONE_FOUND = "No answer matches the filter."
+REFERENCE, TARGET, ANSWER = "reference", "target", "answer"
+DIFFERENT, EQUAL, WRONG, RIGHT = "Different from the reference", "Equal to the reference", "Wrong", "Right"
+EMPTY = "(nothing)"
+
+
+def answered(pairs: int, right: int, *, lower: bool | None) -> str:
+    """How many answers are right. lower: of a translator, whether it writes in lower case; None for other models."""
+    wrong = pairs - right
+    ran = f"Greedy answers of the loaded model to {counted(pairs, 'test pair')}"
+    if lower is None:
+        return f"{ran}: {right} right, {wrong} wrong."
+    matches, differ = ("matches", "match")[right != 1], ("differs", "differ")[wrong != 1]
+    return f"{ran}: {right} {matches} the reference exactly{', in lower case' if lower else ''}; {wrong} {differ}."
+
+
+def some_of(shown: int, of: int) -> str:
+    return f"{shown:,} of {of:,}" if shown < of else f"{of:,}"
+
+
+def answers_shown(title: str, shown: int, of: int) -> str:
+    return f"{title}, {some_of(shown, of)} shown"
+
+
+def differences_shown(shown: int, of: int) -> str:
+    return f"Different answers, {some_of(shown, of)} shown; ✓ marks an exact match"
+
+
+def exact(answer: str, right: bool) -> str:
+    """What one of two models wrote, with its mark."""
+    return f"{'✓ ' if right else ''}{answer or EMPTY}"
+
+
+# Answers of two models
+BESIDE, ANOTHER_MODEL, NO_OTHER = "Compared with another model", "Another model", "no other model"
+SAME_ANSWERS = "Both write the same text for every pair."
+
+
+def running(pairs: int) -> str:
+    return f"Running the model on {counted(pairs, 'test pair')} ..."
+
+
+def running_both(pairs: int) -> str:
+    return f"Running both on {counted(pairs, 'test pair')} ..."
+
+
+def left_out_of_these(left_out: str) -> str:
+    return f"Left out, as in its test: {left_out}."
+
+
+def both_right(names: tuple[str, str], both: int, only: tuple[int, int], neither: int) -> str:
+    """How many pairs two models have right, or only one of them."""
+    one, other = (f"only {name}: {count}" for name, count in zip(names, only, strict=True))
+    return f"Both right: {both}, {one}, {other}, neither: {neither}."
+
+
+def by_chance(p: str) -> str:
+    """p: "0.5" or "<0.001"."""
+    return (
+        "If the two were equally good, a difference at least this large would come about by chance with"
+        f" p {p if p[0] == '<' else f'= {p}'} (McNemar’s exact test)."
+    )
+
+
+# The filter, and what is counted
+ANSWERS, FIND, FILTER = "Answers", "Words in source, target or answer", "Filter"
+FREQUENT, NONE_FREQUENT = "Most frequent differences", "There are none in these answers."
+TIMES = "times"
+COUNTED = "Counted in other ways"
+WHOLE_ANSWER, NEXT_RIGHT = "exact match", "next token right, given the target"
+EQUAL_POSITIONS = "equal positions, as the UPC lab counts"
+TOKEN_LOSS, TEXT_LOSS = "loss, averaged over tokens", "loss, averaged by text first, as at FSU"
+
+
+def kinds(translates: bool) -> dict[str, str]:
+    return {"all": "All", "wrong": "Different" if translates else WRONG, "right": "Equal" if translates else RIGHT}
+
+
+def rarer(count: int, most: int) -> str:
+    """How many differences are not listed, and how often they occur at most."""
+    return f"{count:,} more, {'each once' if most == 1 else f'at most {most:,} times'}."
+
+
+def right_of(right: int, pairs: int, low: str, high: str) -> str:
+    return f"{right} of {pairs}, 95 % interval {low}–{high}"
+
+
+def in_nats(loss: str) -> str:
+    return f"{loss} nats"
+
+
+def how_counted(pairs: int) -> str:
+    return (
+        f"All {pairs} pairs are counted, whatever the filter shows. Equal positions are compared id by id, start token"
+        " and padding included: many are equal before one answer is right, and few after a token that was left out."
+        " Compare a number only with numbers that are counted the same way."
+    )
+
+
+# The Doctor's checks
+VERDICTS = {"ok": "passed", "bad": "failed", "note": "remark"}
+CHECKED_NOW = "Each check was computed now, on the loaded model."
+
+
+def examining(text: str) -> str:
+    return f"Checking the model, with “{text}” as the text ..."
 
 
 # ---- opening, training, live models: below
@@ -231,7 +749,7 @@ def nothing_decided(doubt: str) -> str:
     return f"Your texts decide none of the settings: {doubt}."
 
 
-def measured_on(what: str) -> str:
+def measured_on_texts(what: str) -> str:
     return f"Measured on {what}."
 
 
