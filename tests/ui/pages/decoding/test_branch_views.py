@@ -93,7 +93,7 @@ def test_the_table_of_attention_has_every_row_of_every_head():
 def test_attention_that_is_alike_is_said_to_be(selected):
     a, b = pair()
     said = " ".join(branch_views.attention_sentences(compare_runs(a.run, b.run), a))
-    assert "exactly alike" in said or "float32 rounding" in said
+    assert "exactly the same weights" in said or "float32 rounding" in said
     assert wording("no_row_sees_the_tokens_behind_it") in said
 
 
@@ -110,7 +110,7 @@ def test_the_largest_of_all_and_the_selected_head_are_said(selected):
     assert wording("largest_and_mean_change_of_a_head", 2, 3, f"{own.max():.4f}", f"{own.mean():.4f}") in said
     selected.update(kind="encoder", layer=0, heads="mean")
     said = " ".join(branch_views.attention_sentences(found, a))
-    assert wording("cross_attention_of_all_heads", 0) in said and "they read one source" in said
+    assert wording("cross_attention_of_all_heads", 0) in said and "they read the same source" in said
 
 
 def test_a_model_that_is_not_causal_says_so(selected):

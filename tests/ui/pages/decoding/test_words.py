@@ -28,3 +28,16 @@ def test_steps_are_counted_from_1_in_every_sentence():
     assert words.fork_at(2, "x") == "Fork at step 3: “x”"
     assert words.continue_from(1) == "Continue from step 2"
     assert words.after(3, "x") == "step 4, after “x”"
+
+
+def test_one_of_something_is_not_said_in_the_plural():
+    assert words.branch_says(None, "x", "-1.00", 1) == "x  (log p -1.00, 1 step)"
+    assert words.branch_says(2, "x", "-1.00", 3) == "from step 3: x  (log p -1.00, 3 steps)"
+    assert words.more_in_table(1) == "1 more is in the table of the tree."
+    assert words.tokens_before(1, "-1.00") == "(1 earlier token) -1.00"
+    assert words.passes_take(1) == "Takes one whole pass."
+    assert words.part_at(1, "writes “x”", "has ended") == (
+        "They part at step 2, after one token in common: A writes “x”, B has ended."
+    )
+    assert "A has 1 token and B 2: " in words.different_tokens(1, 2)
+    assert words.branches_are(["“x” from step 1"]) == "One branch: “x” from step 1."

@@ -38,12 +38,11 @@ def show(shown: Shown, on_continue: Callable[[int], None], site: Callable[[], No
     picked = tree.nodes[_picked(tree)]
     answer = tree.nodes[tree.answer]
     text.paragraph(f"{tree.beam.formula()}.", style="vt-note vt-beam-formula")
-    text.paragraph(
-        f"{_score_in_parts(tree, answer)}, |Y| = {answer.length}", lead="The answer: score = ", style="vt-beam-sum"
-    )
+    score = words.answer_score(_score_in_parts(tree, answer), answer.length)
+    text.paragraph(score, lead=words.ANSWER_SCORE, style="vt-beam-sum")
     asked = pictures.table(
         lambda: table(shown, tree),
-        note=f"{shown.caption('beam tree')}. {words.TREE_NOTE}",
+        note=words.table_note(shown.caption(words.BEAM_TREE), words.TREE_NOTE),
         name=labels.file_name(shown.summary.name, "beam-tree"),
         key="beam_tree_picture",
     )
@@ -62,24 +61,25 @@ def show(shown: Shown, on_continue: Callable[[int], None], site: Callable[[], No
 def table(shown: Shown, tree: BeamTree) -> pd.DataFrame:
     """A row for each hypothesis, in the order of the tree."""
     rows = [
-        {
-            "index": node.index,
-            "parent": node.parent,
-            "step": nth(node.step),
-            "token": labels.visible(node.token),
-            "log_prob": node.log_prob,
-            "total": node.total,
-            "|Y|": node.length,
-            "score": node.score,
-            "rank": node.rank,
-            "fate": "answer" if node.index == tree.answer else node.fate,
-            "ended": nth(node.ended),
-            "margin": node.margin,
-            "text so far": _text(shown, tree, node),
-        }
+        (
+            node.index,
+            node.parent,
+            nth(node.step),
+            labels.visible(node.token),
+            node.log_prob,
+            node.total,
+            node.length,
+            node.score,
+            node.rank,
+            words.ANSWER if node.index == tree.answer else node.fate,
+            nth(node.ended),
+            node.margin,
+            _text(shown, tree, node),
+        )
         for node in tree.nodes
     ]
-    return pd.DataFrame(rows).astype({"parent": "Int64", "margin": "Float64"}).set_index("index")
+    found = pd.DataFrame(rows, columns=[*words.TREE_COLUMNS])
+    return found.astype({words.PARENT: "Int64", words.MARGIN: "Float64"}).set_index(words.INDEX)
 
 
 def _picked(tree: BeamTree) -> int:
@@ -88,8 +88,7 @@ def _picked(tree: BeamTree) -> int:
     if picked is None:
         return tree.answer
     if picked >= len(tree.nodes):
-        last = len(tree.nodes) - 1
-        state.remark(f"There is no hypothesis {picked}: the tree has 0 to {last}, so the answer is shown.")
+        state.remark(words.no_hypothesis(picked, len(tree.nodes) - 1))
         state.correct(dec_node=None)
         return tree.answer
     return int(picked)
@@ -105,7 +104,7 @@ def _payload(shown: Shown) -> bytes:
         tree,
         special=codec.special_ids - {codec.unknown},
         start=codec.names[tree.start[-1]],
-        caption=shown.caption("beam tree"),
+        caption=shown.caption(words.BEAM_TREE),
         name=labels.file_name(shown.summary.name, "beam-tree"),
     )
 
@@ -114,7 +113,7 @@ def _score_in_parts(tree: BeamTree, node: Hypothesis) -> str:
     """The score in its parts: total, penalty with its numbers, both numbers, and what comes out."""
     total, penalty = words.log_probability(node.total, 4), labels.number(tree.beam.divisor(node.length))
     divisor = tree.beam.divisor_words(node.length)
-    return f"{total} / {divisor} = {total} / {penalty} = {words.log_probability(node.score, 4)}"
+    return words.score_in_parts(total, divisor, penalty, words.log_probability(node.score, 4))
 
 
 def _text(shown: Shown, tree: BeamTree, node: Hypothesis) -> str:
@@ -124,18 +123,18 @@ def _text(shown: Shown, tree: BeamTree, node: Hypothesis) -> str:
 
 def _hypothesis(shown: Shown, tree: BeamTree, node: Hypothesis, on_continue: Callable[[int], None]) -> None:
     """What the picked hypothesis has written, its score in parts, why it ended, and the button that goes on from it."""
-    what = "the answer" if node.index == tree.answer else node.fate
-    text.section(f"Hypothesis {node.index}, step {nth(node.step)}: {what}")
+    what = words.THE_ANSWER if node.index == tree.answer else node.fate
+    text.section(words.hypothesis_heading(node.index, node.step, what))
     written = _text(shown, tree, node)
     text.paragraph(labels.shorten(written, LONGEST), style="vt-gold vt-gold-target")
     text.paragraph(tree.why(node.index))
     of_step = len([each for each in tree.nodes if each.step == node.step])
     text.definitions(
         [
-            ("log-probability", f"{_sum(tree.path(node.index))} = {words.log_probability(node.total, 4)}"),
-            ("|Y|", str(node.length)),
-            ("score", _score_in_parts(tree, node)),
-            ("rank in its step", words.rank_in_step(node.rank, of_step, node.kept)),
+            (words.LOG_PROBABILITY, _sum(tree.path(node.index))),
+            (words.LENGTH, str(node.length)),
+            (words.SCORE, _score_in_parts(tree, node)),
+            (words.RANK_IN_STEP, words.rank_in_step(node.rank, of_step, node.kept)),
         ]
     )
     ended = node.token_id in shown.ckpt.codec("target").ends
@@ -150,22 +149,26 @@ def _hypothesis(shown: Shown, tree: BeamTree, node: Hypothesis, on_continue: Cal
 
 
 def _sum(path: Sequence[Hypothesis]) -> str:
-    """The log-probabilities of the tokens that add up to the total; of very many the last ones."""
-    parts = [f"{labels.isolated(labels.visible(node.token))} {words.log_probability(node.log_prob)}" for node in path]
-    if len(parts) <= MOST_PARTS:
-        return " + ".join(parts)
-    before = words.log_probability(path[-MOST_PARTS - 1].total)
-    return f"({len(parts) - MOST_PARTS} tokens before) {before} + {' + '.join(parts[-MOST_PARTS:])}"
+    """The log-probabilities of the tokens and the total that they add up to; of very many the last ones."""
+    parts = [
+        words.part_of_sum(labels.isolated(labels.visible(node.token)), words.log_probability(node.log_prob))
+        for node in path
+    ]
+    if len(parts) > MOST_PARTS:
+        before = words.log_probability(path[-MOST_PARTS - 1].total)
+        parts = [words.tokens_before(len(parts) - MOST_PARTS, before), *parts[-MOST_PARTS:]]
+    return words.sum_of(parts, words.log_probability(path[-1].total, 4))
 
 
 def _best(shown: Shown, tree: BeamTree, picked: Hypothesis) -> None:
     """The finished hypotheses, best first, or those still going if none has finished; a button picks one."""
     counted = any(node.fate == "cut off" for node in tree.finished)
-    what = "Finished, or counted as finished" if counted else "Finished"
-    text.section(f"{what if tree.finished else 'None has finished; still going'}, best score first")
+    finished = words.COUNTED_FINISHED if counted else words.FINISHED
+    text.section(finished if tree.finished else words.NONE_FINISHED)
     going = [node for node in tree.nodes if node.fate == "stopped"]
     found = tree.finished or sorted(going, key=lambda node: node.score, reverse=True)
-    st.html('<div class="vt-best vt-best-head"><span>log p</span><span>|Y|</span><span>score</span></div>')
+    head = "".join(f"<span>{html.escape(name)}</span>" for name in (words.LOG_P, words.LENGTH, words.SCORE))
+    st.html(f'<div class="vt-best vt-best-head">{head}</div>')
     listed = found[:MOST_LISTED]
     for rank, (node, written) in enumerate(zip(listed, _apart([_text(shown, tree, n) for n in listed]), strict=True)):
         mark = "_picked" if node.index == picked.index else ""
@@ -181,14 +184,14 @@ def _best(shown: Shown, tree: BeamTree, picked: Hypothesis) -> None:
             cells = "".join(f"<span>{html.escape(number)}</span>" for number in numbers)
             st.html(f'<div class="vt-best">{cells}</div>', width="content")
     if len(found) > MOST_LISTED:
-        text.paragraph(f"{len(found) - MOST_LISTED} more are in the table of the tree.")
+        text.paragraph(words.more_in_table(len(found) - MOST_LISTED))
 
 
 def _apart(texts: Sequence[str]) -> list[str]:
     """The texts as a list shows them: where all begin with the same many words, these are left out for an ellipsis."""
-    words = [each.split(" ") for each in texts]
-    same = next((n for n, column in enumerate(zip(*words, strict=False)) if len({*column}) > 1), 0)
-    shared = len(" ".join(words[0][:same])) if words else 0
+    split = [each.split(" ") for each in texts]
+    same = next((n for n, column in enumerate(zip(*split, strict=False)) if len({*column}) > 1), 0)
+    shared = len(" ".join(split[0][:same])) if split else 0
     cut = shared if shared > SHARED else 0
     return [f"…{each[cut:]}" if cut else each for each in texts]
 
@@ -203,14 +206,13 @@ def _attention(shown: Shown, tree: BeamTree, node: Hypothesis) -> None:
     except ValueError as error:
         text.paragraph(f"{error}.", tone="bad")
         return
-    text.section(f"Where the model looked while writing hypothesis {node.index}")
-    called = f"hypothesis {node.index}"
+    text.section(words.attention_heading(node.index))
     pictures.matrix_of(
         replace(
             drawn,
-            title=f"{drawn.title}, {called}",
-            caption=f"{drawn.caption}, {called} of the beam tree",
-            name=labels.file_name(drawn.name, called),
+            title=words.title_of_hypothesis(drawn.title, node.index),
+            caption=words.caption_of_hypothesis(drawn.caption, node.index),
+            name=labels.file_name(drawn.name, words.hypothesis(node.index)),
         ),
         key="beam_tree_matrix",
     )

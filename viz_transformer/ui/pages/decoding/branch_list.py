@@ -29,7 +29,7 @@ def show(shown: Shown, site: Callable[[], None] = lambda: None) -> None:
     """
     chosen = state.SHARED.now()
     grown: tuple[Branch, ...] = chosen.branches
-    with waiting("Writing the branches ...", st.empty()):
+    with waiting(words.WRITING_BRANCHES, st.empty()):
         found = {number: _run(shown, number) for number in range(len(grown) + 1)}
     with st.container(key="branch_rows"):
         for number in _in_order(grown):
@@ -46,7 +46,7 @@ def show(shown: Shown, site: Callable[[], None] = lambda: None) -> None:
     a, b = (found[number] for number in (chosen.branch, other))
     if isinstance(a, Shown) and isinstance(b, Shown):
         names = [branches.name(grown, number) for number in (chosen.branch, other)]
-        text.section(f"{names[0]} beside {names[1]}")
+        text.section(words.side_by_side(*names))
         comparison(a, b, site)
 
 
@@ -59,15 +59,15 @@ def here(shown: Shown) -> None:
     other = chosen.branch_b if chosen.branch_b not in (None, chosen.branch) else 0
     against = branches.name(chosen.branches, other)
     with st.container(horizontal=True, key="branch_here", vertical_alignment="center"):
-        written = labels.sentence(shown.run.text) or "(nothing)"
+        written = labels.sentence(shown.run.text) or words.NOTHING
         text.paragraph(written, style="vt-branch", lead=words.branch_begins(labels.isolated(branch.name), branch.step))
         st.button(
-            f"Compare with {'the answer' if other == 0 else text.literal(against)}",
+            words.COMPARE_WITH_ANSWER if other == 0 else words.compare_with(text.literal(against)),
             key="branch_here_compare",
             on_click=state.select,
             kwargs={"branch_b": other, "dec_tab": "branches"},
         )
-        st.button("Close", key="branch_here_close", on_click=branches.close, args=(chosen.branch,))
+        st.button(words.CLOSE, key="branch_here_close", on_click=branches.close, args=(chosen.branch,))
 
 
 def _fork(shown: Shown) -> None:
@@ -90,10 +90,8 @@ def _fork(shown: Shown) -> None:
             kwargs={"first_row": step_row(shown.run, 0)},
         )
         written = labels.shorten(labels.visible(step.token), 24)
-        text.paragraph(
-            f"instead of “{written}”: p {labels.share(numerals.exponential(other.log_prob))}"
-            f" instead of {labels.share(numerals.exponential(step.log_prob))}"
-        )
+        share, instead = (labels.share(numerals.exponential(each.log_prob)) for each in (other, step))
+        text.paragraph(words.fork_shares(share, written, instead))
 
 
 def _run(shown: Shown, number: int) -> Shown | str:
@@ -134,23 +132,30 @@ def _row(number: int, found: Shown | str, grown: tuple[Branch, ...]) -> None:
             if isinstance(found, str):
                 text.paragraph(f"{found}.", tone="bad")
             else:
-                begins = "" if number == 0 else f"from {words.at_step(grown[number - 1].step)}: "
-                written = labels.shorten(labels.sentence(found.run.text) if found.run.text else "(nothing)", SHORT)
-                size = f"(log p {words.log_probability(found.run.log_prob)}, {len(found.run.steps)} steps)"
+                begins = None if number == 0 else grown[number - 1].step
+                written = labels.shorten(labels.sentence(found.run.text) if found.run.text else words.NOTHING, SHORT)
+                log_prob, count = words.log_probability(found.run.log_prob), len(found.run.steps)
+                said = words.branch_says(begins, written, log_prob, count)
                 style = "vt-branch vt-branch-shown" if looked_at else "vt-branch"
                 lead = f"{'    ' * max(0, depth - 1)}{'└ ' if depth else ''}{called}  "
-                text.paragraph(f"{begins}{written}  {size}", style=style, lead=lead)
+                text.paragraph(said, style=style, lead=lead)
         # Neither is switched off, or drawn as another one, by being pressed: it would lose the keyboard's focus.
-        word = "Shown" if looked_at else "Show"
+        word = words.SHOWN if looked_at else words.SHOW
         st.button(word, key=f"branch_show_{number}", on_click=branches.look_at, args=(number,))
         compared = number == chosen.branch_b and not looked_at
         st.button(
-            "Compared" if compared else "Compare",
+            words.COMPARED if compared else words.COMPARE,
             key=f"branch_compare_{number}",
             disabled=looked_at,
             on_click=lambda: state.select(branch_b=number),
         )
-        st.button("Close", key=f"branch_close_{number}", disabled=number == 0, on_click=branches.close, args=(number,))
+        st.button(
+            words.CLOSE,
+            key=f"branch_close_{number}",
+            disabled=number == 0,
+            on_click=branches.close,
+            args=(number,),
+        )
 
 
 def _name(grown: tuple[Branch, ...]) -> None:
@@ -161,7 +166,7 @@ def _name(grown: tuple[Branch, ...]) -> None:
     key = f"branch_name_{number}"
     st.session_state[key] = branches.name(grown, number)
     st.text_input(
-        "Name of the branch",
+        words.BRANCH_NAME,
         key=key,
         max_chars=LONGEST_NAME,
         width=280,

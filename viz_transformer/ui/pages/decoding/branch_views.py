@@ -15,6 +15,7 @@ from viz_transformer.analysis.decoding.branches import (
     ROUNDING,
     Comparison,
     DecoderKind,
+    Place,
     Variation,
     compare_runs,
 )
@@ -45,14 +46,14 @@ def comparison(a: Shown, b: Shown, site: Callable[[], None] = lambda: None) -> N
         st.html(answers_html(found, a, b))
         text.paragraph(" ".join(comparison_sentences(found, a, b)))
         _curves(found, a, b)
-        text.section("Attention on the common prefix")
+        text.section(words.PREFIX_ATTENTION)
         site()
         _attention(found, a, b)
 
 
 def words_of(shown: Shown, letter: Letter) -> str:
     """What a branch is called beside the other: "A, answer"."""
-    return f"{letter}, {shown.how.branch or 'answer'}"
+    return f"{letter}, {shown.how.branch or words.ANSWER}"
 
 
 # --- the answers
@@ -62,11 +63,10 @@ def answers_html(found: Comparison, a: Shown, b: Shown) -> str:
     """Both token by token with their totals; what stands in one of them only is underlined."""
     rows = []
     for letter, shown in (("A", a), ("B", b)):
-        name = text.Html(f"<b>{letter}</b> {html.escape(shown.how.branch or 'answer')}")
+        name = text.Html(f"<b>{letter}</b> {html.escape(shown.how.branch or words.ANSWER)}")
         tokens = text.Html(f'<div class="vt-br-tokens">{"".join(_tokens(found, letter))}</div>')
         rows.append((name, tokens, str(len(shown.run.steps)), words.log_probability(shown.run.log_prob)))
-    head = ("branch", "tokens written; underlined: not in the other", "steps", "log-probability")
-    return text.table(rows, head=head, style="vt-branches")
+    return text.table(rows, head=words.ANSWERS_HEAD, style="vt-branches")
 
 
 def _tokens(found: Comparison, letter: str) -> list[str]:
@@ -76,9 +76,9 @@ def _tokens(found: Comparison, letter: str) -> list[str]:
         for token in piece.wanted if letter == "A" else piece.written:
             index = len(tokens)
             marks = "" if piece.same else " vt-br-other"
-            at = f"<i>step {nth(index)}</i>" if index == found.first_difference else ""
+            at = f"<i>{words.at_step(index)}</i>" if index == found.first_difference else ""
             shown = html.escape(labels.shorten(labels.visible(token), LONGEST))
-            title = f"step {nth(index)}" + ("" if piece.same else ", not in the other")
+            title = words.token_title(index, piece.same)
             tokens.append(f'<bdi class="vt-br-token{marks}" title="{title}">{shown}{at}</bdi>')
     return tokens
 
@@ -87,27 +87,18 @@ def comparison_sentences(found: Comparison, a: Shown, b: Shown) -> list[str]:
     """Where the two part, and what their totals are not."""
     counts = len(a.run.steps), len(b.run.steps)
     at = found.first_difference
-    if at is None:
-        sentences = ["Both write the same tokens."]
-    else:
-        same = "one token that is the same" if at == 1 else f"{at} tokens that are the same"
-        first = "They differ from the first step on" if at == 0 else f"They part at step {nth(at)}, after {same}"
-        sentences = [f"{first}: A {_writes(a, at)}, B {_writes(b, at)}."]
+    sentences = [words.SAME_TOKENS] if at is None else [words.part_at(at, _writes(a, at), _writes(b, at))]
     if counts[0] != counts[1]:
-        sentences.append(
-            f"A has {counts[0]} tokens, B {counts[1]}: log-probabilities of different lengths do not compare, as each"
-            " further token can only lower the sum."
-        )
+        sentences.append(words.different_tokens(*counts))
     return sentences
 
 
 def _writes(shown: Shown, index: int) -> str:
     if index >= len(shown.run.steps):
-        return "has ended"
+        return words.HAS_ENDED
     step = shown.run.steps[index]
     token = labels.isolated(labels.shorten(labels.visible(step.token), LONGEST))
-    given = "was given" if step.forced else "writes"
-    return f"{given} “{token}” (probability {labels.share(numerals.exponential(step.log_prob))})"
+    return words.writes(token, labels.share(numerals.exponential(step.log_prob)), step.forced)
 
 
 # --- the curves
@@ -117,39 +108,37 @@ def _curves(found: Comparison, a: Shown, b: Shown) -> None:
     figure = branch_curves(
         (a.run.tokens, found.log_probs[0].tolist()),
         (b.run.tokens, found.log_probs[1].tolist()),
-        title="Log-probability under the model, in nats",
+        title=words.CURVES_TITLE,
         parted=found.first_difference,
         names=(words_of(a, "A"), words_of(b, "B")),
         theme=frame.theme(),
     )
-    alt = "Log-probability of each step of A and B, and their sums so far"
     asked = pictures.table(
         lambda: curve_table(found, a, b),
-        note=f"{_caption(a, b, 'log-probabilities')}. Natural logarithms, over the whole vocabulary, before the"
-        " strategy.",
+        note=words.table_note(_caption(a, b, words.CURVES), words.CURVES_NOTE),
         name=labels.file_name(a.summary.name, "branches"),
         key="branch_curves",
     )
-    frame.chart(figure, key="branch_curves", alt=alt, grows=1.4, on_table=asked)
+    frame.chart(figure, key="branch_curves", alt=words.CURVES_ALT, grows=1.4, on_table=asked)
 
 
 def curve_table(found: Comparison, a: Shown, b: Shown) -> pd.DataFrame:
     """A row for each step of each run."""
-    rows: list[dict[str, Any]] = []
+    rows: list[tuple[Any, ...]] = []
     for letter, shown, log_probs, sums in zip("AB", (a, b), found.log_probs, found.cumulative, strict=True):
         rows += [
-            {
-                "run": letter,
-                "step": nth(step.index),
-                "token": labels.visible(step.token),
-                "given": step.forced,
-                "log-probability": log_prob,
-                "sum so far": together,
-                "same in both": step.index < found.common,
-            }
+            (
+                letter,
+                nth(step.index),
+                labels.visible(step.token),
+                step.forced,
+                log_prob,
+                together,
+                step.index < found.common,
+            )
             for step, log_prob, together in zip(shown.run.steps, log_probs.tolist(), sums.tolist(), strict=True)
         ]
-    return pd.DataFrame(rows).set_index(["run", "step"])
+    return pd.DataFrame(rows, columns=[*words.CURVES_COLUMNS]).set_index([words.RUN, words.STEP])
 
 
 # --- attention
@@ -163,7 +152,7 @@ def _attention(found: Comparison, a: Shown, b: Shown) -> None:
     drawn = found.largest.value > ROUNDING
     asked = (pictures.table if drawn else pictures.table_button)(
         lambda: variation_table(found, a),
-        note=f"{_caption(a, b, 'attention', rows=True)}. {DEFINITION}",
+        note=words.table_note(_caption(a, b, words.ATTENTION, rows=True), DEFINITION),
         name=labels.file_name(a.summary.name, "total-variation"),
         key="branch_variation",
     )
@@ -174,34 +163,24 @@ def _attention(found: Comparison, a: Shown, b: Shown) -> None:
 def attention_sentences(found: Comparison, a: Shown) -> list[str]:
     """The largest of all, the selected one, and why they are what they are."""
     last = found.rows - 1
-    rows = "row 0" if last == 0 else f"rows 0 to {last}"
     largest, chosen = found.largest, _selected(found)
     sentences = []
     if largest.value == 0:
-        sentences.append(f"In {rows} every head of every decoder layer attends exactly alike in A and B.")
+        sentences.append(words.same_attention(last))
     else:
-        place = f"{_site(largest.kind, largest.layer)}, head {largest.head}, row {largest.row}"
         token = labels.isolated(labels.visible(a.trace.tgt_tokens[largest.row]))
-        sentences.append(f"Largest of {rows}: {number(largest.value)}, in {place}, which reads “{token}”.")
+        sentences.append(words.largest(last, number(largest.value), _site(largest), largest.head, largest.row, token))
         heads = _heads(chosen)
         values = chosen.values[heads]
-        names = "all heads" if len(heads) == len(chosen.values) else _named(heads)
-        sentences.append(
-            f"Selected, {_site(chosen.kind, chosen.layer)}, {names}: largest {number(float(values.max()))},"
-            f" mean {number(float(values.mean()))}."
-        )
+        names = words.ALL_HEADS if len(heads) == len(chosen.values) else words.heads(heads)
+        most, mean = number(float(values.max())), number(float(values.mean()))
+        sentences.append(words.selected(_site(chosen), names, most, mean))
     if a.trace.reads_ahead is not None:
-        sentences.append(
-            "The rows compared are those of each branch's last pass, which has also read the tokens after them, so"
-            " the branches differ also where they read the same."
-        )
+        sentences.append(words.OF_LAST_PASS)
     elif largest.value <= ROUNDING:
-        sentences.append(
-            "As it must be: no row sees the tokens after it."
-            + ("" if largest.value == 0 else " What is left is float32 rounding, so no picture is drawn of it.")
-        )
+        sentences.append(words.AS_IT_MUST_BE if largest.value == 0 else words.ONLY_ROUNDING)
     if not KINDS[state.selection()["kind"]].writes:
-        sentences.append("Encoder self-attention is the same in both, they read one source.")
+        sentences.append(words.ONE_SOURCE)
     return sentences
 
 
@@ -209,16 +188,16 @@ def _heatmap(found: Comparison, chosen: Variation, a: Shown, asked: Asked | None
     heads, rows = chosen.values.shape
     figure = tensor_heatmap(
         chosen.values,
-        AxisLabels("head", "heads"),
-        AxisLabels("row", "rows, reads", a.trace.tgt_tokens[:rows], "target"),
-        title=f"Total variation, {_site(chosen.kind, chosen.layer)}",
+        AxisLabels(words.HEAD, words.HEADS),
+        AxisLabels(words.ROW, words.ROWS_READ, a.trace.tgt_tokens[:rows], "target"),
+        title=words.variation_title(_site(chosen)),
         scale="weights",
-        scale_name="total variation, 0 to 1 (derived)",
+        scale_name=words.VARIATION_SCALE,
         derived=True,
         theme=frame.theme(),
         height=160 + 34 * heads,
     )
-    alt = "Total variation of each head and row, from 0 to 1"
+    alt = words.VARIATION_ALT
     frame.chart(figure, key="branch_variation", alt=alt, rows=a.whose_rows, grows=1.4, on_table=asked)
 
 
@@ -229,7 +208,7 @@ def variation_table(found: Comparison, a: Shown) -> pd.DataFrame:
     for each in found.variations:
         index = pd.MultiIndex.from_tuples(
             [(KINDS[each.kind].words, each.layer, head) for head in range(len(each.values))],
-            names=["attention", "layer", "head"],
+            names=[words.ATTENTION, words.LAYER, words.HEAD],
         )
         parts.append(pd.DataFrame(each.values, index=index, columns=columns))
     return pd.concat(parts)
@@ -251,12 +230,8 @@ def _heads(chosen: Variation) -> list[int]:
     return known or [*range(count)]
 
 
-def _named(heads: list[int]) -> str:
-    return f"head{'s' if len(heads) > 1 else ''} {', '.join(map(str, heads))}"
-
-
-def _site(kind: str, layer: int) -> str:
-    return f"{'cross' if kind == 'cross' else 'self'}-attention of decoder layer {layer}"
+def _site(chosen: Variation | Place) -> str:
+    return words.site(chosen.kind == "cross", chosen.layer)
 
 
 def number(value: float) -> str:
@@ -266,4 +241,4 @@ def number(value: float) -> str:
 
 def _caption(a: Shown, b: Shown, what: str, *, rows: bool = False) -> str:
     """What a table says of itself: both runs."""
-    return f"A: {a.caption(what, rows=rows)}; B: {b.caption(what, rows=rows)}"
+    return words.of_both(a.caption(what, rows=rows), b.caption(what, rows=rows))
