@@ -5,13 +5,14 @@ import re
 import numpy as np
 import pytest
 from builders import tiny_checkpoint
-from page_driver import drawn, words
+from page_driver import drawn
+from page_driver import words as read
 from showing import shown_of
 from wording import wording
 
 from viz_transformer.analysis.decoding.caching import UncachedDifference, cache_of_run, uncached_difference
 from viz_transformer.running.strategies import Beam
-from viz_transformer.ui.pages.decoding import cache_view
+from viz_transformer.ui.pages.decoding import cache_view, words
 from viz_transformer.ui.session import state
 
 
@@ -102,7 +103,7 @@ def test_the_table_has_every_number_of_every_step(shown):
     for step, (_, row) in zip(steps, table.iterrows(), strict=True):
         assert row["bytes held"] == step.bytes_held and row["saved"] == step.saved
         for name, work in (("with cache", step.cached), ("whole pass", step.whole)):
-            assert sum(row[f"{name}: {words}"] for words in cache_view.PARTS.values()) == work.total
+            assert sum(row[f"{name}: {part}"] for part in words.WORK_PARTS.values()) == work.total
 
 
 @pytest.mark.parametrize(("row", "step"), [(0, 0), (3, 3), (99, 5), (None, 0)])
@@ -139,15 +140,15 @@ def page(kind):
 
 def test_whole_passes_are_run_when_they_are_asked_for_and_stay():
     app = drawn(page, "plain")
-    assert "Takes 5 whole passes" in words(app)
+    assert "Takes 5 whole passes" in read(app)
     app.button(key="cache_compare").click().run()
     run = shown_of(tiny_checkpoint(), "abc", max_steps=5).run
     gap = uncached_difference(tiny_checkpoint(), run).gap
-    assert not app.exception and f"that of a whole pass: {gap:.1e}" in words(app)
-    assert f"that of a whole pass: {gap:.1e}" in words(app.run())
+    assert not app.exception and f"that of a whole pass: {gap:.1e}" in read(app)
+    assert f"that of a whole pass: {gap:.1e}" in read(app.run())
 
 
 def test_a_model_without_a_cache_says_why():
     app = drawn(page, "leaky")
     assert not app.get("plotly_chart")
-    assert wording("this_run_has_no_cache_later_tokens_change") in words(app)
+    assert wording("this_run_has_no_cache_later_tokens_change") in read(app)

@@ -76,7 +76,7 @@ def test_sums_of_different_lengths_are_said_not_to_compare():
     said = " ".join(score_view.score_sentences(score(-0.1, -0.2), score(-0.1)))
     assert wording("texts_of_different_lengths_do_not_compare", 2, 1) in said
     assert "compare" not in " ".join(score_view.score_sentences(score(-0.1), score(-0.2)))
-    assert wording("more_probable_to_this_model") in " ".join(score_view.score_sentences(score(-0.1), score(-0.2)))
+    assert wording("finds_your_text_more_probable") in " ".join(score_view.score_sentences(score(-0.1), score(-0.2)))
     assert "more probable" not in " ".join(score_view.score_sentences(score(-0.3), score(-0.2)))
 
 
@@ -92,7 +92,7 @@ def test_a_token_that_shares_its_place_with_the_one_of_greedy_decoding_is_said_t
     said = " ".join(score_view.score_sentences(tied, score(-1)))
     assert wording("only_as_probable_as", 1, "w", "u") in said
     assert wording("greedy_decoding_writes_this_text") not in said
-    assert "<b>u</b> (as probable)" in score_view.tokens_html(tied, scored)
+    assert "<b>u</b> (equally probable)" in score_view.tokens_html(tied, scored)
 
 
 def test_the_end_token_is_said_to_be_counted():

@@ -39,13 +39,11 @@ def show(
     with left:
         st.html(tokens_html(found, of))
         if len(found.tokens) > MOST_ROWS:
-            all_of_them = "" if scored is None else "; the table has all"
-            text.paragraph(f"The first {MOST_ROWS} of {len(found.tokens)} tokens are shown{all_of_them}.")
+            text.paragraph(words.first_tokens(MOST_ROWS, len(found.tokens), in_table=scored is not None))
         if scored is not None:
             pictures.table_button(
                 lambda: score_table(found),
-                note=f"{scored.caption('scored')}. Natural logarithms, over the whole vocabulary; rank 0: most"
-                " probable.",
+                note=words.table_note(scored.caption(words.SCORED), words.SCORE_NOTE),
                 name=labels.file_name(scored.summary.name, "scored"),
                 key="score_table",
             )
@@ -55,7 +53,7 @@ def show(
             text.paragraph(words.untyped(own_name(shown)))
             st.html(totals_html((own_name(shown), own)))
             return
-        st.html(totals_html(("your text", found), (own_name(shown), own)))
+        st.html(totals_html((words.YOUR_TEXT, found), (own_name(shown), own)))
         for sentence in score_sentences(found, own):
             text.paragraph(sentence)
         _continue(found, scored, on_continue)
@@ -67,7 +65,7 @@ def show(
 def tokens_html(found: TargetScore, scored: Shown) -> str:
     """A row for each token: its probability, also as a bar, its rank, and what the model would have written."""
     body = "".join(_row(token, _typed(token, scored)) for token in found.tokens[:MOST_ROWS])
-    head = text.cells(("token", "probability", "log-probability", "rank", "would have written"), "th")
+    head = text.cells(words.SCORE_HEAD, "th")
     return (
         '<div class="vt-ly-scroll" tabindex="0"><table class="vt-layers vt-scored">'
         f"<thead><tr>{head}</tr></thead><tbody>{body}</tbody></table></div>"
@@ -78,12 +76,12 @@ def _row(token: ScoredToken, typed: str | None) -> str:
     name = f'<bdi class="vt-ly-token vt-ly-target">{_shown(token.token)}</bdi>'
     if typed is not None:
         name = f'<bdi class="vt-ly-typed">{_shown(typed)}</bdi>{name}'
-    best, style = "the same", ""
+    best, style = words.SAME, ""
     if token.rank > 0:
         best = f"<b>{_shown(token.best)}</b> ({html.escape(labels.share(token.best_probability))})"
         style = "vt-scored-missed"
     elif token.ties:
-        best = f"<b>{_shown(token.best)}</b> (as probable)"
+        best = f"<b>{_shown(token.best)}</b> ({words.AS_PROBABLE})"
     return (
         f'<tr class="{style}"><th><span class="vt-ly-at">{nth(token.index)}</span>'
         f'{name}</th><td class="vt-ly-bar" style="--p: {token.probability:.4f}">'
@@ -107,19 +105,19 @@ def _shown(token: str) -> str:
 def score_table(found: TargetScore) -> pd.DataFrame:
     """All numbers of all tokens."""
     rows = [
-        {
-            "step": nth(token.index),
-            "token": labels.visible(token.token),
-            "probability": token.probability,
-            "log-probability": token.log_prob,
-            "rank": token.rank,
-            "most probable": labels.visible(token.best),
-            "its probability": token.best_probability,
-            "its log-probability": token.best_log_prob,
-        }
+        (
+            nth(token.index),
+            labels.visible(token.token),
+            token.probability,
+            token.log_prob,
+            token.rank,
+            labels.visible(token.best),
+            token.best_probability,
+            token.best_log_prob,
+        )
         for token in found.tokens
     ]
-    return pd.DataFrame(rows).set_index("step")
+    return pd.DataFrame(rows, columns=[*words.SCORE_COLUMNS]).set_index(words.STEP)
 
 
 # --- totals
@@ -128,19 +126,19 @@ def score_table(found: TargetScore) -> pd.DataFrame:
 def own_name(shown: Shown) -> str:
     """What the other column is called."""
     if shown.target is not None:
-        return "the given answer"
-    return f"branch {shown.how.branch}" if shown.how.branch else "the model’s answer"
+        return words.GIVEN_ANSWER
+    return words.branch(shown.how.branch) if shown.how.branch else words.MODELS_ANSWER
 
 
 def totals_html(*answers: tuple[str, TargetScore]) -> str:
     """Answers by name in numbers, beside each other."""
     found = [each for _, each in answers]
     rows = [
-        ("tokens", *(f"{len(each.tokens):,}" for each in found)),
-        ("log-probability", *(words.log_probability(each.total) for each in found)),
-        ("per token", *(words.log_probability(each.mean) for each in found)),
-        ("perplexity per token", *(perplexity(each) for each in found)),
-        ("not the model’s first choice", *(f"{len(each.missed)} of {len(each.tokens)}" for each in found)),
+        (words.TOKENS, *(f"{len(each.tokens):,}" for each in found)),
+        (words.LOG_PROBABILITY, *(words.log_probability(each.total) for each in found)),
+        (words.PER_TOKEN, *(words.log_probability(each.mean) for each in found)),
+        (words.PERPLEXITY, *(perplexity(each) for each in found)),
+        (words.MISSED, *(words.part_of(len(each.missed), len(each.tokens)) for each in found)),
     ]
     return text.table(rows, head=("", *(name for name, _ in answers)), style="vt-kv-work")
 
@@ -149,39 +147,26 @@ def perplexity(score: TargetScore) -> str:
     """Two decimals, or a power of ten from a million on."""
     value = score.perplexity
     if value >= 1e6:
-        return "infinite" if math.isinf(value) else f"{value:.1e}"
+        return words.INFINITE if math.isinf(value) else f"{value:.1e}"
     return numerals.number(value, 2, ",") if value > 2 else numerals.share(value, 2)
 
 
 def score_sentences(found: TargetScore, own: TargetScore) -> list[str]:
     """What is counted, and what does not compare."""
-    ends = "the end token is one of them" if found.ended else "there was no room for an end token"
-    sentences = [
-        f"Per token of the model’s vocabulary; {ends}. Log-probabilities are natural, and perplexity is"
-        " exp(−log-probability per token)."
-    ]
+    sentences = [words.what_counts(found.ended)]
     if found.missed:
         first = found.tokens[found.missed[0]]
-        sentences.append(
-            f"The model would first have written something else at step {nth(first.index)}:"
-            f" “{_plain(first.best)}” instead of “{_plain(first.token)}”."
-        )
+        sentences.append(words.first_missed(first.index, _plain(first.best), _plain(first.token)))
     elif found.tied:
         first = found.tokens[found.tied[0]]
-        sentences.append(
-            f"No other token is more probable than a given one, but at step {nth(first.index)} “{_plain(first.token)}”"
-            f" is only as probable as “{_plain(first.best)}”, which greedy decoding writes: of equals, the smaller id."
-        )
+        sentences.append(words.tied(first.index, _plain(first.token), _plain(first.best)))
     else:
-        sentences.append("Every token is the one that the model finds most probable: greedy decoding writes this text.")
+        sentences.append(words.GREEDY_WRITES)
     lengths = len(found.tokens), len(own.tokens)
     if lengths[0] != lengths[1]:
-        sentences.append(
-            f"The answers have {lengths[0]} and {lengths[1]} tokens: log-probabilities of different lengths do not"
-            " compare, as each further token can only lower the sum."
-        )
+        sentences.append(words.different_lengths(*lengths))
     elif found.total > own.total:
-        sentences.append("Your text is more probable to this model than the other answer, which is as long.")
+        sentences.append(words.MORE_PROBABLE)
     return sentences
 
 
@@ -204,7 +189,7 @@ def _continue(found: TargetScore, scored: Shown, on_continue: Callable[[int], No
         st.session_state[_STEP] = next((step + 1 for step in found.missed if step + 1 in steps), steps[-1])
     with st.container(key="score_continue", horizontal=True, vertical_alignment="bottom"):
         step = st.selectbox(
-            "Let the model write on from",
+            words.CONTINUE_LABEL,
             steps,
             key=_STEP,
             format_func=lambda step: words.after(step, _plain(found.tokens[step - 1].token)),
