@@ -7,20 +7,20 @@ from functools import partial
 import streamlit as st
 
 from viz_transformer.ui.frame import frame, links, projector, questions, text, tour
+from viz_transformer.ui.pages.decoding import words
 from viz_transformer.ui.session import state
 
 RINGED = (".st-key-panel >>> .scrubber", ".st-key-panel >>> .scrubber .stage", ".st-key-question")
 SCENES = ("panel", "decoding_looked", "decoding_growing", "decoding_below")
-OF_RECORDING = "Nothing can be decoded with it."
 
 frame.title("Decoding")
 asked = questions.place()
 strip = frame.place("strip")
 bar = frame.place("decoding_bar")
 status = frame.status()
-both = frame.runs(status, rows="chosen", recording=OF_RECORDING, steps=True)
+both = frame.runs(status, rows="chosen", recording=words.OF_RECORDING, steps=True)
 
-from viz_transformer.ui.pages.decoding import branch_list, question, site_bar, stop, strategy_bar, view, words
+from viz_transformer.ui.pages.decoding import branch_list, question, site_bar, stop, strategy_bar, view
 from viz_transformer.ui.pages.decoding.fields import FIELDS
 
 

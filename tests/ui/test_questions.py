@@ -183,7 +183,7 @@ def test_decoding_says_it_where_another_token_had_more() -> None:
     assert behind
     for step in behind:
         answer, best = of_decoding.question(found, step.index).answer, step.candidates[0].token
-        assert answer.index(f"“{best}”") < answer.index(f"what was written, “{step.token}”")
+        assert answer.index(f"“{best}”") < answer.index(f"“{step.token}”, which was written, has ")
 
 
 def test_decoding_and_layers_say_which_tokens_are_as_probable() -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from viz_transformer.ui.pages.decoding import words
 from viz_transformer.ui.session import state
 from viz_transformer.ui.session.declaring import NUMBER, TEXT, declared, one_of
 from viz_transformer.ui.session.fields import WRITING
@@ -27,7 +28,7 @@ class Decoding:
         brought_back=True,
         noun="hypothesis",
     )
-    dec_text: str | None = declared(None, TEXT, forgotten_with=("checkpoint", "text"), typed="A text to be scored")
+    dec_text: str | None = declared(None, TEXT, forgotten_with=("checkpoint", "text"), typed=words.TOO_LONG_FOR_ADDRESS)
 
 
 FIELDS = state.declare(Decoding)

@@ -24,9 +24,8 @@ def choice() -> None:
         text.paragraph(words.GIVEN)
         st.button(words.WRITE, key="decoding_write", on_click=lambda: state.select(target=None))
         return
-    controls.buttons(
-        "Strategy", {each: each for each in STRATEGIES}, "strategy", key="decoding_strategy", taken=_strategy
-    )
+    named = {each: each for each in STRATEGIES}
+    controls.buttons(words.STRATEGY, named, "strategy", key="decoding_strategy", taken=_strategy)
 
 
 def _strategy(chosen: str) -> str:
@@ -61,7 +60,7 @@ def of_generate(codec: TextCodec | None) -> None:
         text.paragraph(words.own_settings(own, changed=False))
         return
     text.paragraph(words.own_settings(own, changed=True))
-    st.button("Use the folder’s settings", key="decoding_beam_own", on_click=lambda: state.select(beam=OWN))
+    st.button(words.USE_OWN, key="decoding_beam_own", on_click=lambda: state.select(beam=OWN))
 
 
 def _own(codec: TextCodec | None) -> BeamSettings | None:
@@ -97,7 +96,7 @@ def _sampling(_: TextCodec | None) -> None:
     """Temperature, repetition penalty, the three cuts, and the seed."""
     steps = {"temperature": 0.1, "top-k": 1, "top-p": 0.05, "min-p": 0.01, "repetition penalty": 0.1, "seed": 1}
     for place, (name, step) in enumerate(steps.items()):
-        label = "Repetition" if name == "repetition penalty" else name.capitalize()
+        label = words.SAMPLING[name]
         bound = _part("sampling", place, state.SHARED.now().sampling, label, BOUNDS[name])
         st.number_input(label, step=step, help=words.SAMPLING_HELP[name], width=106, **bound)
 
@@ -105,12 +104,11 @@ def _sampling(_: TextCodec | None) -> None:
 def _beam(codec: TextCodec | None) -> None:
     """Width, and everything that the score and the end of the search depend on."""
     now = _beam_now(codec)
-    bound = _part("beam", 0, now, "Width", BEAM_BOUNDS["width"])
-    st.number_input("Width", step=1, width=106, help=words.WIDTH_HELP, **bound)
-    bound = _part("beam", 1, now, "Penalty α", BEAM_BOUNDS["length penalty"])
-    st.number_input("Penalty α", step=0.1, width=120, help=words.PENALTY_HELP, **bound)
-    choices = {"Score divided by": words.FORMS, "|Y| counts": words.COUNTED, "Stops when": words.STOPS}
-    for place, (label, names) in enumerate(choices.items(), start=2):
+    bound = _part("beam", 0, now, words.WIDTH, BEAM_BOUNDS["width"])
+    st.number_input(words.WIDTH, step=1, width=106, help=words.WIDTH_HELP, **bound)
+    bound = _part("beam", 1, now, words.PENALTY, BEAM_BOUNDS["length penalty"])
+    st.number_input(words.PENALTY, step=0.1, width=120, help=words.PENALTY_HELP, **bound)
+    for place, (label, names) in enumerate(words.BEAM_CHOICES.items(), start=2):
         st.selectbox(label, [*names], format_func=names.__getitem__, width=148, **_part("beam", place, now))
 
 
@@ -136,9 +134,8 @@ def _part(
 
 def refusal(label: str, new: float, old: float, bounds: tuple[float, float]) -> str:
     """Why a setting stays what it was."""
-    what = "a whole number" if isinstance(bounds[0], int) else "a number"
     low, high, given, kept = (f"{value:,.12g}" for value in (*bounds, new, old))
-    return f"{label} cannot be {given}: choose {what} from {low} to {high}. It stays {kept}."
+    return words.refusal(label, given, kept, (low, high), whole=isinstance(bounds[0], int))
 
 
 def _banned(codec: TextCodec) -> None:
@@ -156,11 +153,9 @@ def _banned(codec: TextCodec) -> None:
         unknown = [word for word in typed if word not in places]
         st.session_state[wrong] = ""
         if unknown:
-            st.session_state[wrong] = (
-                f"“{labels.shorten(unknown[0], 40)}” is not a token of this model, so it bans nothing."
-            )
+            st.session_state[wrong] = words.cannot_be_banned(labels.shorten(unknown[0], 40))
         elif len(typed) > MOST_BANNED:
-            st.session_state[wrong] = f"At most {MOST_BANNED} tokens can be banned here."
+            st.session_state[wrong] = words.most_banned(MOST_BANNED)
         else:
             state.select(ban=tuple(dict.fromkeys(places[word] for word in typed)))
 

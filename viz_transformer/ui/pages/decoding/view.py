@@ -45,7 +45,7 @@ def step(both: Runs) -> None:
     first, takes = step_row(both.a.run, 0), both.a.target is None
     for shown, column in zip((both.a, both.b), st.columns(2, gap="medium"), strict=True):
         with column:
-            text.paragraph(f"{shown.name}: {shown.called}, {shown.words()}", style="vt-note vt-pinned")
+            text.paragraph(words.run_named(shown.name, shown.called, shown.words()), style="vt-note vt-pinned")
             _step(shown, takes=takes and shown is both.a, room=takes, first_row=first)
 
 
@@ -53,7 +53,7 @@ def _step(shown: Shown, *, takes: bool, room: bool = False, first_row: int | Non
     key = "decoding_steps_b" if shown.name == "B" and first_row is not None else "decoding_steps"
     asked = pictures.table(
         lambda: steps.candidate_table(shown),
-        note=f"{shown.caption('candidates')}. Probabilities are over the whole vocabulary.",
+        note=words.table_note(shown.caption(words.CANDIDATES), words.CANDIDATES_NOTE),
         name=labels.file_name(shown.summary.name, "candidates"),
         key=key,
     )
@@ -81,7 +81,7 @@ def looked(both: Runs) -> None:
         return
     begins = step_row(both.b.run, 0)
     if begins != step_row(both.a.run, 0):
-        text.paragraph(f"Texts and maps show one position of both; the answer of B begins with its row {begins}.")
+        text.paragraph(words.begins_with_row(begins))
     for shown, column, own in zip((both.a, both.b), st.columns(2, gap="medium"), ("", "_b"), strict=True):
         with column:
             _looked(shown, f" ({shown.name})", own)
@@ -171,7 +171,7 @@ def _tree(both: Runs) -> None:
     def go_on(node: int) -> None:
         tree = shown.run.tree
         assert tree is not None
-        _follow(shown, tree.ids(node), "from the tree", first_row=step_row(shown.run, 0))
+        _follow(shown, tree.ids(node), words.FROM_TREE, first_row=step_row(shown.run, 0))
 
     beam_tree_view.show(shown, go_on, lambda: _site(both))
     if not projector.is_on():
@@ -222,6 +222,6 @@ def _score(both: Runs, ask: Callable[[Question], None]) -> None:
         assert scored is not None
         ids = [each.token_id for each in scored.run.steps[:step]]
         if ids and shown.target is None:
-            _follow(shown, ids, "from my text", first_row=step_row(shown.run, 0))
+            _follow(shown, ids, words.FROM_TEXT, first_row=step_row(shown.run, 0))
 
     score_view.show(shown, scored, go_on, box)
