@@ -263,7 +263,8 @@ def ask(both: frame.Runs, drawn: Picture | None, first_row: int | None = None) -
     found = None if shown.ckpt.anatomy.writes else reading_view.question(shown)
     if found is None and drawn is not None:
         found = questions.of_one(both, drawn, question.chosen_question(shown, drawn, first_row))
-    questions.show(asked, found, judgement(shown))
+    one_of_them = whole and projector.is_on()  # each whole run is a scene of its own
+    questions.show(asked, found, judgement(shown) if one_of_them else judgement_of_all(both))
 
 
 def show_whole(both: frame.Runs) -> None:
@@ -393,7 +394,7 @@ if both is None and not isinstance(summary, str | RecordingSummary):
             site_controls(summary.anatomy)
 if both is not None:
     from viz_transformer.ui.frame import first_stop, steps
-    from viz_transformer.ui.frame.judging import judgement
+    from viz_transformer.ui.frame.judging import judgement, judgement_of_all
     from viz_transformer.ui.frame.strip import answer_text, round_trip_sentence
     from viz_transformer.ui.pages.run import (
         ahead_view,

@@ -550,6 +550,21 @@ def test_an_untrained_twin_is_one_click_away_and_the_trained_one_from_there(app,
     assert np.array_equal(run_of_b(app), recorded(decode(twin, "7"), "cross", 1, 0)[0])
     assert "B: untrained" in words(app)
     opened(app, checkpoint=twin.name, text="7")
+def test_of_two_answers_each_has_its_mark_and_the_headline_says_what_is_wrong_with_which(app):
+    seven, eight = (wording("wrong_it_should_be", each) for each in ("seven", "eight"))  # an untrained model's answers
+    opened(app, text="7", pin_checkpoint="numbers", pin_text="8", shown="A|B")
+    wrong = [{"kind": "wrong", "said": each} for each in (seven, eight)]
+    assert [row["mark"] for row in told(app, "chips")["rows"]] == wrong
+    assert f"A: {seven} B: {eight}" in words(app)
+    opened(app, pin_text="7")
+    assert [row["mark"] for row in told(app, "chips")["rows"]] == [wrong[0], wrong[0]]
+    assert f"A and B: {seven}" in words(app) and "A: Wrong" not in words(app)
+    app.button_group(key="pin_shown").set_value("B").run()
+    assert seven in words(app) and "A and B" not in words(app)
+    opened(app, run_view="whole", projector="on", pin_text="8", shown="A|B")  # a scene of A
+    assert seven in words(app) and "A: " not in words(app) and eight not in words(app)
+
+
     app.button(key="pin_off").click().run()
     offered_pairs(app)["training"].click().run()
     assert np.array_equal(run_of_b(app), recorded(the_run(bundled, "7"), "cross", 1, 0)[0])

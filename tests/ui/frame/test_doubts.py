@@ -8,7 +8,8 @@ from viz_transformer.running.decoding import decode
 from viz_transformer.text.notation import Expressions, Letters, Numbers, TypedNumbers
 from viz_transformer.ui.frame import doubts
 from viz_transformer.ui.frame.doubts import language_doubt, length_doubt, notation_doubt, unknown_doubt
-from viz_transformer.ui.frame.judging import judgement
+from viz_transformer.ui.frame.frame import Runs
+from viz_transformer.ui.frame.judging import judgement, judgement_of_all
 
 TYPED = TypedNumbers(digits=15, decimals=6)
 LAB = Numbers(decimals=2, largest=190_446_829_568)
@@ -107,6 +108,16 @@ def test_a_wrong_answer_says_what_it_should_be():
     found = judgement(shown("numbers", "1984"))
     assert found.sentence.startswith("Wrong: it should be “one thousand, nine hundred and eighty-four”. This model")
     assert found.ways == (("Try 1,984.00", {"text": "1,984.00"}),)
+
+
+def test_of_two_answers_only_what_is_wrong_with_one_is_said_and_of_which():
+    right, wrong = shown("numbers", "-79.42"), shown("numbers", "-0.28")
+    of_one = judgement(wrong).sentence
+    for a, b, said in ((right, wrong, f"B: {of_one}"), (wrong, right, f"A: {of_one}"), (right, right, "")):
+        found = judgement_of_all(Runs(a, b, "A|B"))
+        assert (found.sentence, found.tone) == (said, "bad" if said else "warning")
+    assert judgement_of_all(Runs(wrong, right, "A-B")).sentence == f"A: {of_one}"
+    assert judgement_of_all(Runs(wrong, right, "B")) == judgement(right)
 
 
 def test_a_text_in_another_language_is_offered_to_a_model_that_reads_it():

@@ -527,7 +527,8 @@ def strip(both: Runs, *, by_step: bool = False, plays: bool = False) -> None:
             rows = strip.recorded_data(both.main.run)
         elif both.b is not None and both.compared and not both.b.recorded:
             pair = (both.a.ckpt, both.a.run), (both.b.ckpt, both.b.run)
-            rows = strip.compared_data(*pair, chosen["text"], by_step=by_step)
+            known = judging.judgement(both.a).mark, judging.judgement(both.b).mark
+            rows = strip.compared_data(*pair, chosen["text"], by_step=by_step, known=known)
         else:
             written = {"text": chosen["text"], "target": chosen["target"]} if both.main is both.a else {}
             rows = strip.chip_data(both.main.ckpt, both.main.run, **written, mark=judging.judgement(both.main).mark)

@@ -27,6 +27,7 @@ from viz_transformer.ui.frame.text import Tone
 from viz_transformer.ui.session import examples
 
 if TYPE_CHECKING:
+    from viz_transformer.ui.frame.frame import Runs
     from viz_transformer.ui.session.runs import Shown
 
 CHECKED_BY = {"numbers-any": "numbers", "numbers": "numbers", "copy": "copy"}
@@ -71,6 +72,19 @@ def judgement(shown: Shown) -> Judgement:
         notes=tuple(filter(None, notes)),
         mark=_mark(sentence, check),
     )
+
+
+def judgement_of_all(both: Runs) -> Judgement:
+    """What the headline says of the run that is looked at, or of both where they are compared, each by its name. What
+    can be done changes the text of A."""
+    if both.b is None or not both.compared:
+        return judgement(both.main)
+    a, b = judgement(both.a), judgement(both.b)
+    said = [f"{name}: {each.sentence}" for name, each in (("A", a), ("B", b)) if each.sentence]
+    if a.sentence and a.sentence == b.sentence:
+        said = [f"A and B: {a.sentence}"]
+    bad = any(each.sentence and each.tone == "bad" for each in (a, b))
+    return Judgement(" ".join(said), "bad" if bad else "warning", a.ways, a.notes)
 
 
 def _doubts(shown: Shown, hidden: Sequence[tuple[str, str]]) -> tuple[list[Doubt], list[str | None]]:

@@ -93,12 +93,18 @@ def recorded_data(run: Run) -> list[dict[str, Any]]:
 
 
 def compared_data(
-    a: tuple[Checkpoint, Run], b: tuple[Checkpoint, Run], text: str, *, by_step: bool = False
+    a: tuple[Checkpoint, Run],
+    b: tuple[Checkpoint, Run],
+    text: str,
+    *,
+    by_step: bool = False,
+    known: tuple[RowMark | None, RowMark | None] = (None, None),
 ) -> list[dict[str, Any]]:
     """The answers of two runs under each other, with the tokens marked that differ; A's text can be written anew. Of a
     model that writes nothing what it reads stands there.
 
-    by_step: of B the token of the same step is the chosen one, where A's row has another step in B.
+    by_step: of B the token of the same step is the chosen one, where A's row has another step in B. known: what is
+    known of either answer.
     """
     written = [(written_chips if each[0].anatomy.writes else read_chips)(*each) for each in (a, b)]
     tokens = [[chip.token for chip in chips] for chips in written]
@@ -107,13 +113,13 @@ def compared_data(
         different[0].extend([not piece.same] * len(piece.wanted))
         different[1].extend([not piece.same] * len(piece.written))
     rows = []
-    for name, (ckpt, run), chips, marks in zip("AB", (a, b), written, different, strict=True):
+    for name, (ckpt, run), chips, marks, mark in zip("AB", (a, b), written, different, known, strict=True):
         writes = ckpt.anatomy.writes
         side = TARGET if writes or not ckpt.anatomy.has_encoder else SOURCE
         rows.append(
             ChipRow(
                 label=f"{name} {writing(run) if writes else 'reads'}",
-                chips=[replace(chip, differs=mark) for chip, mark in zip(chips, marks, strict=True)],
+                chips=[replace(chip, differs=differs) for chip, differs in zip(chips, marks, strict=True)],
                 side=side.name,
                 at=step_row(run, 0) + 1 if writes else 0,
                 field=side.field,
@@ -121,6 +127,7 @@ def compared_data(
                 letters=_letters(ckpt.codecs.get(side.name)),
                 edit=Editing(field="text", text=text, said="Edit the text of A") if name == "A" else None,
                 apart=name == "B",
+                mark=mark if writes else None,
             )
         )
     return [row.data() for row in rows]
