@@ -31,7 +31,7 @@ from viz_transformer.ui.session.runs import Shown
 if TYPE_CHECKING:
     from viz_transformer.ui.frame.maps import Picture
 
-LONGEST_EXAMPLE, LONGEST_OFFERED = 28, 120
+LONGEST_EXAMPLE, LONGEST_OFFERED, LONGEST_TYPED = 28, 120, 60
 LINE, MOST_LINES = 28, 8
 """Of a box: the height of a line in pixels, and how many are seen, as page.css has them."""
 
@@ -63,10 +63,16 @@ def inputs(summary: Summary | None) -> tuple[DeltaGenerator | None, DeltaGenerat
     if lines > 1:  # the picture gives way
         st.html(f"<style>.stApp {{ --vt-lines: {LINE * (min(lines, MOST_LINES) - 1)}; }}</style>")
     choices = (left if pairs else middle).container(horizontal=True, vertical_alignment="center", key="run_choices")
-    if offered:
+    typed = state.typed_text()
+    if typed in (state.SHARED.now().text, *offered):
+        typed = None
+    if offered or typed is not None:
         with middle.container(horizontal=True, key="run_offers"):
             example_pills(offered, LONGEST_EXAMPLE, key="run_example")
             with st.popover(words.MORE, key="run_examples", help=words.ALL_EXAMPLES):
+                if typed is not None:
+                    said = text.literal(words.your_text(shortened(labels.sentence(typed), LONGEST_TYPED)))
+                    st.button(said, key="run_typed", on_click=state.select, kwargs={"text": typed})
                 example_pills(offered, LONGEST_OFFERED, key="run_example_listed")
     if not examples.takes_numbers(task):
         return None, choices

@@ -341,6 +341,32 @@ def test_a_text_that_cannot_be_read_keeps_the_last_run_dimmed_and_says_what_can_
     assert app.text_area(key="run_text").value == "9" * 46 and not stale(app)
 
 
+def test_a_text_that_an_example_took_the_place_of_is_the_first_entry_of_more(app):
+    typed = "9 **9**" * 300
+    opened(app, text="9" * 100)
+    assert "run_typed" not in {button.key for button in app.button}
+    app.text_area(key="run_text").set_value(typed).run()
+    (button,) = [button for button in app.button if button.label == "Use the example"]
+    assert button.help == wording("your_text_is_kept")
+    button.click().run()
+    assert app.text_area(key="run_text").value == examples.examples("numbers")[0] and not stale(app)
+    back = app.button(key="run_typed")
+    assert back.label.replace("\\", "").replace("\u2060", "").startswith("Your text: 9 **9**9 **9**")
+    back.click().run()
+    assert app.text_area(key="run_text").value == typed and stale(app)
+    assert "run_typed" not in {button.key for button in app.button}
+
+
+def test_a_model_without_examples_keeps_a_typed_text_too(at_the_zoo):
+    opened(at_the_zoo, checkpoint="own", text="bad")
+    at_the_zoo.text_area(key="run_text").set_value("").run()
+    next(each for each in at_the_zoo.button if each.label == "Back to the last run").click().run()
+    at_the_zoo.text_area(key="run_text").set_value("b" * 1000).run()
+    next(each for each in at_the_zoo.button if each.label == "Back to the last run").click().run()
+    at_the_zoo.button(key="run_typed").click().run()
+    assert at_the_zoo.text_area(key="run_text").value == "b" * 1000
+
+
 def test_notes_on_a_text_go_with_it_where_the_next_one_cannot_be_read(app, noted):
     noted(LAB)
     note = wording("not_checked_no_number_in_digits", "12.5%")
@@ -524,6 +550,21 @@ def test_of_two_answers_the_tokens_are_marked_that_differ(app, bundled):
     assert not any(chip.get("differs") for row in told(app, "chips")["rows"] for chip in row["chips"])
 
 
+def test_of_two_answers_each_has_its_mark_and_the_headline_says_what_is_wrong_with_which(app):
+    seven, eight = (wording("wrong_it_should_be", each) for each in ("seven", "eight"))  # an untrained model's answers
+    opened(app, text="7", pin_checkpoint="numbers", pin_text="8", shown="A|B")
+    wrong = [{"kind": "wrong", "said": each} for each in (seven, eight)]
+    assert [row["mark"] for row in told(app, "chips")["rows"]] == wrong
+    assert f"A: {seven} B: {eight}" in words(app)
+    opened(app, pin_text="7")
+    assert [row["mark"] for row in told(app, "chips")["rows"]] == [wrong[0], wrong[0]]
+    assert f"A and B: {seven}" in words(app) and "A: Wrong" not in words(app)
+    app.button_group(key="pin_shown").set_value("B").run()
+    assert seven in words(app) and "A and B" not in words(app)
+    opened(app, run_view="whole", projector="on", pin_text="8", shown="A|B")  # a scene of A
+    assert seven in words(app) and "A: " not in words(app) and eight not in words(app)
+
+
 def test_a_map_that_one_of_two_models_lacks_is_a_sentence_in_its_place(at_the_zoo):
     opened(at_the_zoo, checkpoint="own", text="bad", pin_checkpoint="shakespeare", pin_text="ROT:", shown="A|B")
     assert len(all_sent(at_the_zoo, "matrix")) == 1 and "B cannot be shown so: " in words(at_the_zoo)
@@ -550,21 +591,6 @@ def test_an_untrained_twin_is_one_click_away_and_the_trained_one_from_there(app,
     assert np.array_equal(run_of_b(app), recorded(decode(twin, "7"), "cross", 1, 0)[0])
     assert "B: untrained" in words(app)
     opened(app, checkpoint=twin.name, text="7")
-def test_of_two_answers_each_has_its_mark_and_the_headline_says_what_is_wrong_with_which(app):
-    seven, eight = (wording("wrong_it_should_be", each) for each in ("seven", "eight"))  # an untrained model's answers
-    opened(app, text="7", pin_checkpoint="numbers", pin_text="8", shown="A|B")
-    wrong = [{"kind": "wrong", "said": each} for each in (seven, eight)]
-    assert [row["mark"] for row in told(app, "chips")["rows"]] == wrong
-    assert f"A: {seven} B: {eight}" in words(app)
-    opened(app, pin_text="7")
-    assert [row["mark"] for row in told(app, "chips")["rows"]] == [wrong[0], wrong[0]]
-    assert f"A and B: {seven}" in words(app) and "A: Wrong" not in words(app)
-    app.button_group(key="pin_shown").set_value("B").run()
-    assert seven in words(app) and "A and B" not in words(app)
-    opened(app, run_view="whole", projector="on", pin_text="8", shown="A|B")  # a scene of A
-    assert seven in words(app) and "A: " not in words(app) and eight not in words(app)
-
-
     app.button(key="pin_off").click().run()
     offered_pairs(app)["training"].click().run()
     assert np.array_equal(run_of_b(app), recorded(the_run(bundled, "7"), "cross", 1, 0)[0])

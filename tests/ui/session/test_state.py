@@ -254,6 +254,38 @@ def test_a_long_text_stays_but_not_in_the_address_and_that_is_said():
     assert app.query_params["text"] in ("7" * 1500, ["7" * 1500])
 
 
+def test_the_back_button_brings_a_text_back_that_is_too_long_for_the_address():
+    app = opened(text="1.00")
+    app.text_input(key="text").set_value("7" * 1501).run()
+    left = address(app)
+    app.text_input(key="text").set_value("2.00").run()
+    goes_to(app, **left)
+    assert "text" not in left and selection(app)["text"] == "2.00"  # the address has it, and only that
+    del app.query_params["text"]
+    again(app)
+    assert selection(app)["text"] == "7" * 1501
+
+
+def test_an_address_without_a_text_brings_no_text_back_that_was_there_before_another_long_one():
+    app = opened(text="1.00")
+    app.text_input(key="text").set_value("7" * 1501).run()
+    app.number_input(key="layer").set_value(1).run()
+    app.text_input(key="text").set_value("8" * 1501).run()
+    app.number_input(key="layer").set_value(0).run()
+    goes_to(app, layer="1")
+    assert selection(app)["text"] == "8" * 1501
+
+
+def test_the_last_text_that_was_typed_is_known_whatever_took_its_place():
+    app = opened()
+    assert "typed_text" not in app.session_state  # what a page opens with was typed by nobody
+    app.text_input(key="text").set_value("my own").run()
+    app.button(key="on the way").click().run()
+    app.text_input(key="text").set_value("  ").run()
+    assert app.session_state["typed_text"] == "my own"
+    assert opened(text="linked").session_state["typed_text"] == "linked"
+
+
 def choosing():
     """A page whose model is chosen by a widget or by a callback, with texts offered for each but one."""
     import streamlit as st

@@ -509,6 +509,8 @@ def strip_columns(*, pinned: bool = False) -> list[DeltaGenerator]:
 
 def take_text(field: str, text: str) -> None:
     """A row of the strip was written anew: the text, or the answer that the model is given."""
+    if field == "text":
+        state.keep_typed(text)
     state.select(**{field: text})
 
 

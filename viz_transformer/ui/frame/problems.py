@@ -24,6 +24,8 @@ if TYPE_CHECKING:
 
     from viz_transformer.checkpoint.contents import Summary
 
+YOUR_TEXT_STAYS = "Your text is kept: go back in the browser, or choose it under “More” on Run"
+
 _PROBLEM, _PLACE = "run_problem", "run_problem_place"
 
 
@@ -109,8 +111,16 @@ def show(problem: Problem) -> None:
 
 def show_ways(ways: Sequence[tuple[str, Mapping[str, Any]]], *, key: str) -> None:
     """A button for each, that changes these fields."""
+    typed = state.SHARED.now().text
     for number, (label, fields) in enumerate(ways):
-        st.button(text.literal(label), key=f"{key}_{number}", on_click=_take, args=(dict(fields),))
+        replaces = bool(typed.strip()) and fields.get("text", typed) != typed
+        st.button(
+            text.literal(label),
+            key=f"{key}_{number}",
+            help=YOUR_TEXT_STAYS if replaces else None,
+            on_click=_take,
+            args=(dict(fields),),
+        )
 
 
 def _take(fields: Mapping[str, Any]) -> None:

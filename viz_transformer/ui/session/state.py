@@ -9,7 +9,8 @@ run was caused by a widget: then the browser has only not seen the latest addres
 end of that one, it may not have seen it then either.
 
 A text that was only offered goes with its model: when another is selected, the first text offered for that one takes
-its place. A text that a person typed, and one that stands in a link, stays.
+its place. A text that a person typed, and one that stands in a link, stays; where a person takes an offer instead, the
+Back button brings it back, also where it is too long for an address, and `typed_text` has it.
 """
 
 from __future__ import annotations
@@ -125,6 +126,8 @@ Offers = Callable[[str], Sequence[str]]
     _LEFT,
     _UNSEEN,
     _BEHIND,
+    _TYPED,
+    _SHORTENED,
 ) = (
     "selection",
     "selection_model",
@@ -139,6 +142,8 @@ Offers = Callable[[str], Sequence[str]]
     "selection_left",
     "selection_unseen",
     "address_behind",
+    "typed_text",
+    "texts_beside_addresses",
 )
 
 
@@ -160,7 +165,9 @@ def begin(
         memory[_BEHIND] = address
     elif address and address not in (memory.get(_WRITTEN), memory.get(_BEHIND)):
         memory[_LEFT] = None if first else (memory[_SELECTION], memory[_MODEL], followed())
-        given = _understood(address)
+        given = {**_left_out_of(address), **_understood(address)}
+        if first and "text" in given:
+            keep_typed(given["text"])
         named = "checkpoint" in given
         linked = {name: field.in_a_link for name, field in _fields.items() if field.in_a_link is not None}
         _change({**(VIEW if named else {}), **(linked if named and first else {}), **given})
@@ -278,6 +285,18 @@ def picked() -> dict[str, Any]:
     return {**fields, "followed": sorted(followed())}
 
 
+def keep_typed(text: str) -> None:
+    """Keep the text that a person typed, or that the first link has, for when something else is in its place."""
+    if text.strip():
+        st.session_state[_TYPED] = text
+
+
+def typed_text() -> str | None:
+    """The last text that a person typed, which may be the selected one; None if all were offered."""
+    text: str | None = st.session_state.get(_TYPED)
+    return text
+
+
 def pin(how: How) -> None:
     """Keep the run that is selected now, written so, as B, to compare others with."""
     now = SHARED.now()
@@ -354,7 +373,10 @@ def bind(name: str, *, key: str, value: Any = None, taken: Callable[[Any], Any] 
     def changed() -> None:
         new = st.session_state[key]
         behind = new in st.session_state.get(_UNSEEN, {}).get(key, ())
-        select(**({} if new is None or behind else {name: taken(new)}))
+        value = None if new is None or behind else taken(new)
+        if name == "text" and value is not None:
+            keep_typed(value)
+        select(**({} if new is None or behind else {name: value}))
 
     return {"key": key, "on_change": changed}
 
@@ -477,12 +499,28 @@ def _write() -> None:
         if (name not in VIEW or value != VIEW[name]) and name not in following
     }
     address = {name: _fields[name].reading.write(value) for name, value in stated.items() if value is not None}
-    for name in [*address]:
-        if _fields[name].typed and len(address[name]) > LONGEST_LINKED_TEXT:
-            del address[name]
+    long = [name for name in address if _fields[name].typed and len(address[name]) > LONGEST_LINKED_TEXT]
+    for name in long:
+        del address[name]
+    if long:
+        _keep_beside(address, {name: stated[name] for name in long})
     if st.query_params.to_dict() != address:
         st.query_params.from_dict(address)
     st.session_state[_WRITTEN] = address
+
+
+def _keep_beside(address: Mapping[str, str], texts: Mapping[str, Any]) -> None:
+    """Keep the texts that this address leaves out, for when the Back button leads to it. A link has the same form, so
+    those of before are forgotten where they were others: it would bring them back."""
+    before, addresses = st.session_state.get(_SHORTENED, ({}, set()))
+    st.session_state[_SHORTENED] = texts, {*(addresses if before == texts else ()), frozenset(address.items())}
+
+
+def _left_out_of(address: Mapping[str, str]) -> Mapping[str, Any]:
+    """The long texts with which this address was written."""
+    texts, addresses = st.session_state.get(_SHORTENED, ({}, ()))
+    found: Mapping[str, Any] = texts if frozenset(address.items()) in addresses else {}
+    return found
 
 
 def _understood(address: Mapping[str, str]) -> dict[str, Any]:

@@ -228,6 +228,11 @@ def live(gap: float) -> tuple[str, Tone, str]:
     return said, "ok", f"{COMPUTED} It is {near} the recorded run that was shown first."
 
 
+def your_text(text: str) -> str:
+    """The text that was typed before another took its place."""
+    return f"Your text: {text}"
+
+
 def read_so(how: Sequence[str]) -> str:
     return f"The text is read {', '.join(how)}."
 
