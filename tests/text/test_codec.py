@@ -7,12 +7,14 @@ from typing import Any
 
 import numpy as np
 import pytest
+from wording import wording
 
 from viz_transformer.checkpoint.importers.vocabularies import ids_codec
 from viz_transformer.text import (
     SPECIALS,
     Characters,
     Codec,
+    RegexTokens,
     SpacyWords,
     Tokenizer,
     Vocabulary,
@@ -111,7 +113,7 @@ def test_typed_specials_are_unknown_text_and_no_specials(target: Codec) -> None:
 def test_an_id_that_is_typed_is_that_token_also_where_it_is_a_special_one() -> None:
     codec = ids_codec(6, {"bos": "2", "eos": "3"}, adds=True)
     assert codec.encode("5 3 2 0").ids == (2, 5, 3, 2, 0, 3)
-    with pytest.raises(ValueError, match="'6' is not in the vocabulary"):
+    with pytest.raises(ValueError, match=wording("this_model_does_not_know", "'6'", "whole numbers from 0 to 5")):
         codec.encode("6")
 
 
@@ -121,10 +123,16 @@ def test_empty_text_is_one_sentence(source: Codec, text: str) -> None:
         source.encode(text)
 
 
-def test_unknown_text_without_an_unknown_token_is_one_sentence() -> None:
+def test_unknown_text_without_an_unknown_token_says_what_is_read_instead() -> None:
     codec = Codec(Characters(), Vocabulary(["<s>", "a"], {"bos": "<s>"}), add_bos=True, add_eos=False)
-    with pytest.raises(ValueError, match=r"^'😀' is not in the vocabulary, which has no token for unknown text"):
+    with pytest.raises(ValueError, match=wording("this_model_does_not_know", "'😀'", "a")):
         codec.encode("a😀")
+
+
+def test_a_special_token_that_is_typed_is_said_to_be_one_where_none_is_for_unknown_text() -> None:
+    codec = Codec(RegexTokens(r"\S+"), Vocabulary(["<s>", "a"], {"bos": "<s>"}), add_bos=True, add_eos=False)
+    with pytest.raises(ValueError, match=wording("no_text_can_contain_a_special_token", "'<s>'")):
+        codec.encode("a <s>")
 
 
 def test_start_and_end_tokens_are_added_only_when_asked(source: Codec) -> None:

@@ -30,6 +30,32 @@ def test_an_unknown_token_gets_the_unknown_id_or_a_sentence() -> None:
         Vocabulary(["a"]).id("zebra")
 
 
+@pytest.mark.parametrize(
+    ("tokens", "said"),
+    [
+        (
+            "( ) * ** + - / 0 1 2 3 a b c cos cosh d exp f g sin x",
+            "cos, cosh, exp, sin, a to d, f, g, x, 0 to 3 and 7 more",
+        ),
+        ("0 1 2 3 , . -", "0 to 3, ',', '.' and '-'"),
+        ("b c a", "a to c"),
+        ("! ? A B C a b c d 3 \\n & $ ; :", "A to C, a to d, 3 and 7 more"),
+        ("and hundred thousand point one two three four five -", "and, hundred, thousand, point and 6 more"),
+        ("好 的", "好 and 的"),
+        ("0 1 2", "whole numbers from 0 to 2"),
+        (f"{'w' * 90} a", f"{'w' * 19}… and a"),
+    ],
+)
+def test_what_a_text_of_it_is_made_of_is_said_in_a_few_words(tokens: str, said: str) -> None:
+    specials = {} if tokens == "0 1 2" else {"bos": "<s>"}
+    names = [*specials.values(), *(("\n" if each == "\\n" else each) for each in tokens.split(" "))]
+    assert Vocabulary(names, specials).in_words() == said
+
+
+def test_a_vocabulary_of_special_tokens_alone_reads_nothing() -> None:
+    assert Vocabulary(["<s>"], {"bos": "<s>"}).in_words() == "nothing"
+
+
 @pytest.mark.parametrize("id", [-1, 2])
 def test_an_id_outside_is_an_error_also_a_negative_one(id: int) -> None:
     with pytest.raises(IndexError, match=f"id {id} is outside the vocabulary: ids go from 0 to 1"):

@@ -391,7 +391,11 @@ class Codec:
         vocabulary = self.vocabulary
         special = token in vocabulary.specials.values() and token != str(vocabulary.id(token))  # its id is meant
         if vocabulary.unk is None and (special or token not in vocabulary):
-            raise ValueError(f"{token!r:.40} is not in the vocabulary, which has no token for unknown text: remove it")
+            if special:
+                raise ValueError(
+                    f"{token!r:.40} is a special token of this model, which no text can contain: remove it"
+                )
+            raise ValueError(f"this model does not know {token!r:.40}: it reads {vocabulary.in_words()}")
         return vocabulary.unk if special and vocabulary.unk is not None else vocabulary.id(token)
 
     def _checked_id(self, given: int) -> int:

@@ -72,7 +72,7 @@ class Growth:
         most = MAX_SEARCHED if self.searched else MAX_GROWN
         if len(text) * self.times + self.more > most:
             raise ValueError(
-                f"the text has {len(text):,} characters, this model's tokenizer is given at most"
+                f"the text has {len(text):,} characters, this model's tokenizer takes at most"
                 f" {max(0, (most - self.more) // self.times):,}: shorten it"
             )
 

@@ -3,12 +3,17 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import groupby
 from types import MappingProxyType
+
+from viz_transformer.sentences import listed, shortened
 
 ROLES = ("bos", "eos", "unk", "pad")
 SPECIALS: Mapping[str, str] = MappingProxyType({"bos": "<s>", "eos": "</s>", "unk": "<unk>", "pad": "<pad>"})
+MAX_NAMED_WORDS, MAX_NAMED_SIGNS, MAX_LETTERS = 8, 6, 20
+"""Tokens that a sentence names, words and signs, and of a word its characters."""
 _NONE: Mapping[str, str] = MappingProxyType({})
 
 
@@ -85,7 +90,32 @@ class Vocabulary:
             raise IndexError(f"id {id} is outside the vocabulary: ids go from 0 to {len(self.tokens) - 1}")
         return self.tokens[id]
 
+    def in_words(self) -> str:
+        """What a text of it is made of, in a few words: "a to z", "sin, cos, x, 0 to 9 and 7 more"."""
+        if self.tokens == tuple(map(str, range(len(self)))):
+            return f"whole numbers from 0 to {len(self) - 1:,}"
+        names = [token for id, token in enumerate(self.tokens) if id not in self.special_ids]
+        words = [name for name in names if len(name) > 1 and name.isalnum()]
+        signs = [name for name in names if not name.isalnum()]
+        runs = sorted(_runs(sorted({*names} - {*words} - {*signs})), key=lambda run: run[0][0].isdigit())
+        if len(words) > MAX_NAMED_WORDS:
+            words = words[: MAX_NAMED_WORDS // 2]
+        named = [*((shortened(word, MAX_LETTERS), 1) for word in words), *runs[: 2 * MAX_NAMED_WORDS]]
+        if not words and len(signs) <= MAX_NAMED_SIGNS:
+            named += [(repr(sign), 1) for sign in signs]
+        more = len(names) - sum(count for _, count in named)
+        return listed([*(said for said, _ in named), *([f"{more:,} more"] if more else [])]) if names else "nothing"
+
     @property
     def special_ids(self) -> frozenset[int]:
         """Ids of all special tokens."""
         return frozenset(self._ids[token] for token in self.specials.values())
+
+
+def _runs(singles: Sequence[str]) -> list[tuple[str, int]]:
+    """Sorted characters with the number of each; of three and more that follow each other the first and the last."""
+    found = list[tuple[str, int]]()
+    for _, each in groupby(enumerate(singles), key=lambda numbered: ord(numbered[1]) - numbered[0]):
+        run = [sign for _, sign in each]
+        found += [(f"{run[0]} to {run[-1]}", len(run))] if len(run) > 2 else [(sign, 1) for sign in run]
+    return found
