@@ -1,11 +1,9 @@
 import assert from "node:assert/strict"
 import { test } from "node:test"
 import {
-  amongPlaces,
-  amongSteps,
+  among,
   isolated,
   mention,
-  ofPlaces,
   onOneLine,
   quoted,
   shorten,
@@ -45,11 +43,10 @@ test("a token is said as it is read, with what was typed, and letters from right
   assert.equal(quoted({ text: "<unk>", note: "שלום" }), "“<unk>”, typed “\u2068שלום\u2069”")
 })
 
-test("rows and ranks count from 0, and steps from 1", () => {
-  assert.equal(ofPlaces(14), "of 0 to 13")
-  assert.equal(amongSteps(0, 14), "1 of 14")
-  assert.equal(amongSteps(13, 14), "14 of 14")
-  assert.equal(amongSteps(0, 1), "1 of 1")
+test("steps, ranks and rows are counted from 1", () => {
+  assert.equal(among(0, 14), "1 of 14")
+  assert.equal(among(13, 14), "14 of 14")
+  assert.equal(among(0, 1), "1 of 1")
 })
 
 test("a special token in a sentence is as it is, and what was typed is between quotation marks", () => {
@@ -63,9 +60,4 @@ test("a text has no more lines than it may, and what does not fit into one is sh
   assert.deepEqual(wrappedTo(context, "one two three four", 70, 2), ["one two", "three …"])
   assert.deepEqual(wrappedTo(context, "extraordinary one", 70, 3), ["extrao…", "one"])
   assert.deepEqual(wrappedTo(context, "", 70, 3), [""])
-})
-
-test("which one it is, is said as a person would where there are no others", () => {
-  assert.equal(amongPlaces(3, 14), "3 of 0 to 13")
-  assert.equal(amongPlaces(0, 1), "0, the only one")
 })

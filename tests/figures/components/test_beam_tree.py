@@ -170,7 +170,7 @@ def said_of(tree: BeamTree, index: int) -> list[str]:
         f"total {number(node.total)}",
         f"|Y| = {node.length}, penalty ((5 + {node.length})/6)^0.6 = {number(penalty)}",
         f"score = total / penalty = {number(node.total)} / {number(penalty)} = {number(node.score)}",
-        f"rank {node.rank} of 0 to {siblings - 1} in its step, {'kept' if node.kept else 'considered, not kept'}",
+        f"rank {node.rank + 1} of {siblings} in its step, {'kept' if node.kept else 'considered, not kept'}",
         tree.why(index),
     ]
 
@@ -399,7 +399,7 @@ def test_many_beams_and_steps_are_drawn_where_they_are_seen(shown):
         ban=["</s>"],
     ).tree
     view = shown(sent(tree))
-    assert re.fullmatch(r"steps 1 to \d+ of 50, rows 0 to \d+ of 0 to 39", view.seen)
+    assert re.fullmatch(r"steps 1 to \d+ of 50, rows 1 to \d+ of 40", view.seen)
     view.stage.focus()
     for _ in range(12):
         view.press("-")

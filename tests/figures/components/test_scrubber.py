@@ -403,7 +403,7 @@ def test_the_candidates_can_be_read_by_keyboard_alone(shown):
     view = shown(of_steps(*EXAMPLE))
     view.stage.focus()
     view.page.keyboard.press("ArrowDown")
-    assert view.tooltip == ["candidate 0: “one”", "probability 0.7500", "log-probability -0.29", "written"]
+    assert view.tooltip == ["candidate 1: “one”", "probability 0.7500", "log-probability -0.29", "written"]
     view.page.keyboard.press("ArrowRight")
     view.painted()
     assert view.says.startswith("Step 2 of 4")
@@ -574,7 +574,7 @@ def test_equally_probable_candidates_share_their_rank(shown):
     names = ["one", "two", "three"]
     listed = [CandidateData(*pair, log_prob) for *pair, log_prob in zip(names, (1, 2, 3), (-1, -1, -2), strict=True)]
     view = shown(of_steps(StepData(listed[1], listed, rest=0.1)))
-    for place, said in enumerate(("candidate 0: “one”", "candidate 0: “two”", "candidate 2: “three”")):
+    for place, said in enumerate(("candidate 1: “one”", "candidate 1: “two”", "candidate 3: “three”")):
         view.page.locator(".candidate").nth(place).hover()
         assert view.tooltip[0] == said
 
@@ -655,7 +655,7 @@ def test_the_tooltip_never_mixes_the_model_and_the_strategy(shown):
     rows = view.page.locator(".candidate")
     rows.nth(1).hover()
     assert view.tooltip == [
-        "candidate 1: “two”",
+        "candidate 2: “two”",
         "probability: model 0.2500, after the strategy 0.2500",
         "log-probability: model -1.39, after the strategy -1.39",
         "Enter takes it instead",
@@ -670,7 +670,7 @@ def test_the_tooltip_never_mixes_the_model_and_the_strategy(shown):
     assert view.tooltip == ["other 47 tokens together", "probability: model 0.1250, after the strategy 0.0000"]
     view.choose(1)
     rows.nth(2).hover()
-    assert view.tooltip[0] == "candidate 11: “two”"
+    assert view.tooltip[0] == "candidate 12: “two”"
     assert view.tooltip[-2:] == ["removed by the strategy: top-p", "written because it was given"]
     assert view.slider.get_attribute("aria-valuetext").endswith(
         "probability 0.0625 by the model, 0.0000 after the strategy"

@@ -4,7 +4,7 @@ import { exports } from "./parts/exports.js"
 import { exponential, logProbability, number, share } from "./parts/numbers.js"
 import { selection } from "./parts/selection.js"
 import { magnified, mount, pointIn, prepare, sharpness, tallness, zoom } from "./parts/stage.js"
-import { amongPlaces, amongSteps, isolated, mono, ofPlaces, quoted, sans, shorten } from "./parts/text.js"
+import { among, isolated, mono, quoted, sans, shorten } from "./parts/text.js"
 import { clamp, firstSight, middlesBetween, rowHeightAt, tallestRows, treeOf, usualWidth } from "./parts/tree.js"
 
 /** @import { BeamTreeHeader } from "./parts/types.js" */
@@ -121,7 +121,7 @@ function makeTree(root) {
       `total ${logProbability(nodes.total[i], 4)}`,
       `|Y| = ${nodes.length[i]}, penalty ${formula} = ${number(penalty)}`,
       `score = total / penalty = ${logProbability(nodes.total[i], 4)} / ${number(penalty)} = ${logProbability(nodes.score[i], 4)}`,
-      `rank ${amongPlaces(nodes.rank[i], ranked)} in its step, ${nodes.row[i] >= 0 ? "kept" : "considered, not kept"}`,
+      `rank ${among(nodes.rank[i], ranked)} in its step, ${nodes.row[i] >= 0 ? "kept" : "considered, not kept"}`,
       head.sentences[nodes.why[i]],
     ]
   }
@@ -216,12 +216,12 @@ function makeTree(root) {
   function stepsSeen() {
     const left = view.x - (EDGE + ROOT) * place.z
     const [from, to] = middlesBetween(left, left + place.width, view.col, steps)
-    return `steps ${from + 1} to ${amongSteps(to, steps)}`
+    return `steps ${from + 1} to ${among(to, steps)}`
   }
 
   function rowsSeen() {
     const [from, to] = middlesBetween(view.y, view.y + place.height - AXIS * place.z, rowHeight(), R)
-    return `rows ${from} to ${to} ${ofPlaces(R)}`
+    return `rows ${from + 1} to ${among(to, R)}`
   }
   const whatIsSeen = () =>
     [

@@ -10,7 +10,7 @@ import { PLAY_STEPS, PLAYED, tellPlaying } from "./parts/playing.js"
 import { placeSaved } from "./parts/saved_bars.js"
 import { selection } from "./parts/selection.js"
 import { magnified, mount, pointIn, rootIn, zoom } from "./parts/stage.js"
-import { amongSteps, isolated, mention, mono, quoted, sans, shorten, wrappedTo } from "./parts/text.js"
+import { among, isolated, mention, mono, quoted, sans, shorten, wrappedTo } from "./parts/text.js"
 
 /** @import { ScrubberHeader, Token } from "./parts/types.js" */
 
@@ -106,7 +106,7 @@ function makeScrubber(root) {
   const restText = (step) => share(rests.values[step])
   const othersText = (step) =>
     `other ${others(step).toLocaleString("en")} ${others(step) === 1 ? "token" : "tokens"} together`
-  const numberText = (step) => `Step ${amongSteps(step, steps)}`
+  const numberText = (step) => `Step ${among(step, steps)}`
   const valueText = (step) => share(probability(step, head.written[step]))
   const isForced = (step) => head.forced.includes(step)
   const sentenceText = (step) =>
@@ -152,7 +152,7 @@ function makeScrubber(root) {
     const isWritten = i === head.written[step]
     const unlisted = isWritten && head.unlisted.includes(step)
     const rank = head.strategy ? head.strategy.ranks[step][i] : firstAsProbable(step, i)
-    const lines = [`${unlisted ? "written" : `candidate ${rank}`}: ${quoted(candidates(step)[i])}`]
+    const lines = [`${unlisted ? "written" : `candidate ${rank + 1}`}: ${quoted(candidates(step)[i])}`]
     const [odds, log] = [share(probability(step, i)), logProbability(logProb(step, i))]
     if (!head.strategy) lines.push(`probability ${odds}`, `log-probability ${log}`)
     else if (reason(step, i) === undefined) {

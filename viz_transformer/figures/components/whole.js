@@ -9,7 +9,7 @@ import { isStill } from "./parts/motion.js"
 import { notFinite } from "./parts/numbers.js"
 import { selection } from "./parts/selection.js"
 import { mount, pointIn, prepare, sharpness, tallness, zoom } from "./parts/stage.js"
-import { amongSteps, fontsNow, quoted } from "./parts/text.js"
+import { among, fontsNow, quoted } from "./parts/text.js"
 import { ownMoment, stepsAt, together } from "./parts/together.js"
 import {
   AGAIN,
@@ -812,7 +812,7 @@ function makeWhole(root) {
       if (writes())
         controls.show(shared, count(), {
           playing: plays(),
-          text: `step ${amongSteps(shared, count())}, ${quoted(head.tokens[head.candidates[s][head.written[s]]])}`,
+          text: `step ${among(shared, count())}, ${quoted(head.tokens[head.candidates[s][head.written[s]]])}`,
         })
       faster.textContent = `${String(together.pace).replace("0.5", "½")}×`
       stage.dataset.level = level()

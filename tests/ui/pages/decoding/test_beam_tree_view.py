@@ -126,6 +126,8 @@ def test_a_button_goes_on_from_the_picked_hypothesis_unless_it_has_ended():
     app = opened(dec_node=going.index)
     app.button(key="beam_tree_continue").click().run()
     assert app.session_state["went_on"] == going.index
+    siblings = sum(node.step == going.step for node in tree().nodes)
+    assert f"{going.rank + 1} of {siblings}, " in words(app)
     ended = next(node for node in tree().nodes if node.token == "</s>")
     assert opened(dec_node=ended.index).button(key="beam_tree_continue").disabled
 
@@ -135,6 +137,7 @@ def test_the_best_are_listed_by_score_and_a_button_picks_one():
     listed = tree().finished or sorted((n for n in tree().nodes if n.fate == "stopped"), key=lambda n: -n.score)
     picks = [each for each in app.button if each.key.startswith("beam_best_pick_")]
     assert len(picks) == len(listed) > 1
+    assert [each.label.split()[0] for each in picks] == [str(1 + place) for place in range(len(listed))]
     for node in listed:
         cells = (labels.number(node.total, 2), str(node.length), labels.number(node.score))
         assert "".join(f"<span>{cell}</span>" for cell in cells) in markup(app)

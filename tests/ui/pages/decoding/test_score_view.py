@@ -38,7 +38,7 @@ def test_each_token_has_its_numbers_and_what_the_model_would_have_written(scored
     assert len(rows) == len(found.tokens) == 4
     for (style, row), token in zip(rows, found.tokens, strict=True):
         values = re.findall(r"<td[^>]*>(.*?)</td>", row)
-        assert values[:3] == [f"{token.probability:.4f}", f"{token.log_prob:.2f}", str(token.rank)]
+        assert values[:3] == [f"{token.probability:.4f}", f"{token.log_prob:.2f}", str(token.rank + 1)]
         assert f"--p: {token.probability:.4f}" in row
         if token.rank:
             best = token.best.replace("<", "&lt;").replace(">", "&gt;")

@@ -17,19 +17,11 @@ export const quoted = (token) => {
  */
 export const mention = (token) => (token.special && token.note === undefined ? token.text : quoted(token))
 /**
- * Which step it is, counted from 1 as people say it: the one with index 0 is "1 of 14".
+ * Which step, rank or row it is, counted from 1 as people say it: the one with index 0 is "1 of 14".
  * @param {number} index
  * @param {number} count
  */
-export const amongSteps = (index, count) => `${index + 1} of ${count}`
-/** Of which rows or ranks one is: they count from 0. */
-export const ofPlaces = (/** @type {number} */ count) => `of 0 to ${count - 1}`
-/**
- * Which one it is: "3 of 0 to 13", and where there are no others "0, the only one".
- * @param {number} n
- * @param {number} count
- */
-export const amongPlaces = (n, count) => (count === 1 ? `${n}, the only one` : `${n} ${ofPlaces(count)}`)
+export const among = (index, count) => `${index + 1} of ${count}`
 /**
  * A text on one line: its line breaks have their sign, as in tokens, and all other white space is a blank.
  * @param {string} text

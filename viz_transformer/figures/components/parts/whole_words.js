@@ -1,5 +1,5 @@
 import { exponential, number, percent } from "./numbers.js"
-import { amongSteps, mention } from "./text.js"
+import { among, mention } from "./text.js"
 import { isUnknown, mostOf, strongestIn } from "./whole_rows.js"
 
 /** @import { Numbers, Token, WholeHeader, WholePart, WholeStack } from "./types.js" */
@@ -154,7 +154,7 @@ export const writtenSentence = (head, arrays, step) => `Writes ${writtenWords(he
  * @param {Token} read
  */
 export const stepSentence = (head, arrays, step, read) =>
-  `Step ${amongSteps(step, head.candidates.length)}: reads ${mention(read)}, writes ${writtenWords(head, arrays, step)}.`
+  `Step ${among(step, head.candidates.length)}: reads ${mention(read)}, writes ${writtenWords(head, arrays, step)}.`
 
 /**
  * The token written with its probability, and where it stands among all others.

@@ -174,7 +174,7 @@ def _best(shown: Shown, tree: BeamTree, picked: Hypothesis) -> None:
         mark = "_picked" if node.index == picked.index else ""
         with st.container(key=f"beam_best{mark}_{rank}", horizontal=True, vertical_alignment="center", gap="small"):
             st.button(
-                text.literal(f"{rank}  {labels.shorten(written, LISTED)}"),
+                text.literal(f"{nth(rank)}  {labels.shorten(written, LISTED)}"),
                 key=f"beam_best_pick_{rank}",
                 type="tertiary",
                 width="stretch",

@@ -86,7 +86,7 @@ def _row(token: ScoredToken, typed: str | None) -> str:
         f'<tr class="{style}"><th><span class="vt-ly-at">{nth(token.index)}</span>'
         f'{name}</th><td class="vt-ly-bar" style="--p: {token.probability:.4f}">'
         f"{html.escape(labels.share(token.probability))}</td>"
-        f"<td>{html.escape(words.log_probability(token.log_prob))}</td><td>{token.rank:,}</td><td>{best}</td></tr>"
+        f"<td>{html.escape(words.log_probability(token.log_prob))}</td><td>{nth(token.rank):,}</td><td>{best}</td></tr>"
     )
 
 

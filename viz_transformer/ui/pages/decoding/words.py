@@ -463,9 +463,8 @@ def tokens_before(count: int, total: str) -> str:
 
 
 def rank_in_step(rank: int, count: int, kept: bool) -> str:
-    """A rank is an index: 0 is the most probable."""
-    where = f"{rank} of 0 to {count - 1}" if count > 1 else f"{rank}, the only one"
-    return f"{where}, {'kept' if kept else 'considered, not kept'}"
+    """Of the hypothesis with this rank, counted from 1 as people say it."""
+    return f"{nth(rank)} of {count:,}, {'kept' if kept else 'considered, not kept'}"
 
 
 def more_in_table(count: int) -> str:
