@@ -25,7 +25,7 @@ HERE = wording("this_model_does_not_tell_what_stands_here", OF_ANOTHER)
 PICTURES = {  # of a page: the components that draw a picture of the run, and the sentences where there is none
     "run": (2, ()),
     "input": (1, (EMBEDDINGS,)),
-    "positions": (1, (wording("this_model_does_not_tell_how_it_places_its_tokens"),)),
+    "positions": (1, (wording("this_model_does_not_tell_how_it_encodes_positions"),)),
     "attention": (2, ()),
     "weight": (1, (wording("this_model_does_not_tell_the_maps_and_norms_that_this_page"),)),
     "layers": (3, (NORMS,)),

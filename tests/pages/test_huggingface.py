@@ -386,13 +386,13 @@ def test_another_order_is_not_read_by_a_model_of_transformers(opened: Callable[.
         (
             "llama",
             [[0, 4], [1, 5], [2, 6], [3, 7]],
-            "for pair i with the base 10000. A pair is a feature and the one 4",
+            "for pair i with base 10000. A pair is a feature and the one 4",
         ),
-        ("phi", [[0, 2], [1, 3]], "Features 4 to 7 of the 8 of a head are not turned: no position changes them."),
-        ("cohere", [[0, 1], [2, 3], [4, 5], [6, 7]], "with the base 500000. A pair is neighbouring features."),
-        ("gptj", [[0, 1], [2, 3]], "Features 4 to 7 of the 8"),
+        ("phi", [[0, 2], [1, 3]], "Features 4 to 7 of each head’s 8 are not turned: position does not change them."),
+        ("cohere", [[0, 1], [2, 3], [4, 5], [6, 7]], "with base 500000. A pair is two neighbouring features."),
+        ("gptj", [[0, 1], [2, 3]], "Features 4 to 7 of each head’s 8"),
         ("gemma3_text", [[0, 4], [1, 5], [2, 6], [3, 7]], "own list rotary_emb.full_attention_inv_freq"),
-        ("gpt_oss", [[0, 4], [1, 5], [2, 6], [3, 7]], "which are no powers of one base: some are scaled."),
+        ("gpt_oss", [[0, 4], [1, 5], [2, 6], [3, 7]], "they are not powers of one base: some are scaled."),
     ],
 )
 def test_the_models_own_frequencies_make_the_recorded_queries_and_keys(
@@ -424,7 +424,7 @@ def test_positions_of_a_folder_with_zeros_for_embeddings_have_an_answer(
     monkeypatch.setattr(state, "DEFAULTS", {**state.DEFAULTS, **opening})
     app = alone("positions")
     if zeros == "a row":
-        assert "What tells the decoder that" in words(app) and "with the base 10000" in words(app)
+        assert "What tells the decoder that" in words(app) and "with base 10000" in words(app)
         assert "does not tell" not in words(app)
     else:
         assert wording("all_queries_and_keys_are_zeros") in words(app)
@@ -595,7 +595,9 @@ def test_a_bias_by_distance_has_a_number_for_each_and_buckets_are_named(
     assert np.array_equal(numbers(figures(app)[0]["data"][0]["z"]), bias.numpy())
     table = dict(row for row in table_rows(markup(app)) if len(row) == 2)
     assert table["2"] == significant(float(bias[3, 1]), 6) and table["-2"] == significant(float(bias[1, 3]), 6)
-    assert "the bias depends only on the distance" in words(app) and "which share one number: a bucket" in words(app)
+    assert "the bias depends only on the distance" in words(
+        app
+    ) and "each cover several distances: they are buckets." in words(app)
     assert "8 to 11" in table  # with 16 numbers for each side, from 8 on several distances share one
 
 

@@ -525,6 +525,23 @@ def test_numbers_are_said_without_powers_of_ten_where_that_is_short(value, said)
     assert view.short(value) == said
 
 
+def test_one_of_something_is_said_as_one():
+    assert "adds row 0." in page_words.fixed_table("m", "sines", "encoder", (8, 4), 0)
+    assert "adds rows 0 to 2." in page_words.fixed_table("m", "sines", "encoder", (8, 4), 2)
+    assert page_words.added_rows(1, None).startswith("The row that this run added is")
+    assert page_words.in_rows(1).startswith("Logits are compared in 1 row,")
+    assert " Over 1 row the " in page_words.one_matrix(4, 1, 1, "0", "0")
+    assert page_words.unturned(4, 4, 5).startswith("Feature 4 of each head’s 5 is not turned")
+    assert page_words.follows_distance(0, 3, 0, 4, 1).endswith(
+        "One of these numbers covers several distances: it is a bucket."
+    )
+
+
+def test_a_bias_that_does_not_grow_evenly_is_no_multiple_of_the_distance():
+    assert page_words.follows_key(2, None).endswith("In head 2 the bias depends only on the position of the key.")
+    assert "0.5 more for each position: within a row that is a multiple" in page_words.follows_key(2, "0.5")
+
+
 def test_the_page_runs_alone(alone):
     app = alone("positions")
     assert [title.value for title in app.title] == ["Positions"] and len(figures(app)) == 2

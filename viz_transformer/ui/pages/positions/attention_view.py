@@ -57,7 +57,7 @@ class Place:
     def words(self) -> str:
         """What a projector's caption says of it."""
         layer = self.site.split(".")[1]
-        return f"{KINDS[self.stack].words}, layer {layer}, head {self.head}, query {self.query}, key {self.key}"
+        return words.attention_scene(KINDS[self.stack].words, layer, self.head, self.query, self.key)
 
 
 def is_needed(shown: Shown) -> bool:
@@ -123,10 +123,9 @@ def draw(shown: Shown) -> tuple[Place, list[str]]:
     at = Place(shown, stack, f"{stack}.{layer}.self", head, query, key)
     drawn.get(encoding.picture, _nothing)(at)
     with st.container(key="pos_orders"):
-        text.section("Two orders, one answer")
+        text.section(words.TOPICS["orders"])
         orders_view.orders(shown)
-    has = f"{shown.summary.name} has {encoding.noun}"
-    return at, [f"{has}: nothing is added to its embeddings, and there is no table to show. {encoding.sentence}"]
+    return at, [words.has_no_table(shown.summary.name, encoding.noun, encoding.sentence)]
 
 
 def _draw_recorded(shown: Shown, what: str) -> tuple[Place, list[str]]:
@@ -137,14 +136,14 @@ def _draw_recorded(shown: Shown, what: str) -> tuple[Place, list[str]]:
         query, key = (_position(shown, stack, which) for which in (0, 1))
     at = Place(shown, stack, f"{stack}.{layer}.self", head, query, key)
     if what == "rotation":
-        with frame.told("how fast its positions turn"):
+        with frame.told(words.TURNS):
             _rotation(at)
     else:
         _bias_and_rule(at)
     for sentence in reach(shown.trace, at.site):
         text.paragraph(sentence)
     acts = shown.trace.anatomy.missing.get(f"{stack}.embed.position")
-    return at, [f"{shown.summary.name}: {acts}."] if acts else []
+    return at, [words.acts_on(shown.summary.name, acts)] if acts else []
 
 
 def _nothing(at: Place) -> None:
@@ -157,7 +156,7 @@ def _layer_and_head(shown: Shown, stack: StackName) -> tuple[int, int]:
     layers = SIDE_OF[stack].layers(anatomy)
     layer = min(chosen.layer, layers - 1)
     if layer != chosen.layer:
-        state.remark(f"The {stack} has {layers} layers: layer {layer} is shown.")
+        state.remark(words.fewer_layers(stack, layers, layer))
     heads = chosen.heads
     count = anatomy.attentions[f"{stack}.{layer}.self"].query
     head = 0 if isinstance(heads, str) else min(heads[0], count - 1)
@@ -171,7 +170,7 @@ def _position(shown: Shown, stack: StackName, which: int) -> int:
     last = len(SIDE_OF[stack].of(shown.trace.src, shown.trace.tgt)) - 1
     position: int = min(state.selection()[field], last)
     if last > 0:
-        label = f"{('Query', 'Key')[which]}, 0 to {last}"
+        label = words.box((words.QUERY, words.KEY)[which], last)
         st.number_input(
             label, 0, last, step=1, width=190, **state.bind(field, key=f"pos_{field}_in_attention", value=position)
         )
@@ -191,44 +190,40 @@ def _rotation(at: Place) -> None:
             found.product,
             query - key,
             found.recorded,
-            title=f"{site}, head {head}: query {query} times key {key}, as if they stood at other distances",
+            title=words.rotated_title(site, head, query, key),
             theme=frame.theme(),
             height=height(460),
         )
         asked = pictures.table(
             lambda: _products_frame(found),
-            note=f"{shown.caption(f'{site}, head {head}: query {query} times key {key}, by distance')}. Undivided.",
+            note=words.rotated_note(shown.caption(words.by_distance(site, head, query, key))),
             name=labels.file_name(shown.summary.name, site, "rotated products"),
             key="pos_rotated",
         )
-        alt = f"Query {query} times key {key} by the distance between them"
-        chart(figure, key="pos_rotated", alt=alt, on_table=asked)
+        chart(figure, key="pos_rotated", alt=words.rotated_alt(query, key), on_table=asked)
     with right, st.container(key="pos_curves"):
         length = max(2, len(SIDE_OF[stack].of(shown.trace.src, shown.trace.tgt)))
         figure = wavelength_curves(
-            {"rotary": 2 * math.pi / found.frequency},
+            {words.ROTARY: 2 * math.pi / found.frequency},
             length,
-            shown="rotary",
+            shown=words.ROTARY,
             title=words.WAVELENGTHS_OF_PAIRS,
-            whose="this run's",
+            whose=words.THIS_RUN,
             pairs=bool(found.how.named),
             theme=frame.theme(),
             height=height(460),
         )
-        chart(figure, key="pos_turns", alt="Wavelength of each pair of dimensions, in positions")
+        chart(figure, key="pos_turns", alt=words.WAVELENGTHS_ALT)
     with st.container(key="pos_below"):
         text.paragraph(
-            "The curve is this one query and this one key, turned pair by pair for each distance: the product depends"
-            " on the difference of the two positions, not on where they are. The dot is the run’s own pair. Over all"
-            f" keys of this query the products differ from the recorded ones by at most {_gap(found.error)}.",
+            words.rotated_curve(_gap(found.error)),
             tone=_tone(found.error, abs(found.product).max(), _step(found)),
         )
         for sentence in turning_in_words(found.how):
             text.paragraph(sentence)
         st.html(rotation_html(found))
         text.paragraph(
-            f"Turned here in float64, all queries and keys of this head differ from the recorded ones by at most"
-            f" {_gap(found.turned_error)}.",
+            words.turned_here(_gap(found.turned_error)),
             tone=_tone(found.turned_error, max(abs(found.query).max(), abs(found.key).max()), _step(found)),
         )
 
@@ -237,22 +232,12 @@ def turning_in_words(how: Turning) -> list[str]:
     """Where another model's frequencies come from, whose powers they are, and what is not turned; none of ours."""
     if not how.named:
         return []
-    beside = int(how.pairs[0, 1] - how.pairs[0, 0])
-    pairs = "neighbouring features" if beside == 1 else f"a feature and the one {beside} places after it"
-    count, base = len(how.frequency), how.base
-    follows = "" if count == 1 else ", which are no powers of one base: some are scaled"
-    if base is not None:
-        follows = f", base^(−2i/{2 * count}) for pair i with the base {significant(base, 6)}"
-    said = [
-        f"{count} {'frequency' if count == 1 else 'frequencies'} of this model’s own list {how.named}{follows}. A pair"
-        f" is {pairs}. Verified on all recorded queries and keys of this layer, in all heads."
-    ]
+    base = None if how.base is None else significant(how.base, 6)
+    said = [words.frequencies(len(how.frequency), how.named, base, int(how.pairs[0, 1] - how.pairs[0, 0]))]
     if (rest := how.unturned).size:
-        said.append(
-            f"Features {rest[0]} to {rest[-1]} of the {how.size} of a head are not turned: no position changes them."
-        )
+        said.append(words.unturned(rest[0], rest[-1], how.size))
     if how.factor != 1:
-        said.append(f"After the turning all are multiplied by {significant(how.factor, 6)}.")
+        said.append(words.multiplied(significant(how.factor, 6)))
     return said
 
 
@@ -270,23 +255,12 @@ def _tone(error: float, largest: float, step: float = 0.0) -> text.Tone:
 
 
 def _products_frame(found: Rotated) -> pd.DataFrame:
-    return pd.DataFrame({"q · k": found.product}, index=pd.Index(found.distance, name="distance"))
+    return pd.DataFrame({words.PRODUCT: found.product}, index=pd.Index(found.distance, name=words.DISTANCE))
 
 
 def rotation_html(found: Rotated) -> str:
     """A row for each pair of dimensions: frequency, both angles, both pairs before and as recorded after it."""
     i, j = found.positions
-    head = (
-        *(
-            "dimensions",
-            "radians a position",
-            "wavelength, in positions",
-            f"angle at {i}",
-            f"query {i}, made",
-            "turned",
-        ),
-        *(f"angle at {j}", f"key {j}, made", "turned"),
-    )
 
     def both(values: Sequence[float]) -> str:
         return "<br>".join(html.escape(significant(float(value), 6)) for value in values)
@@ -309,9 +283,9 @@ def rotation_html(found: Rotated) -> str:
     for feature in found.how.unturned.tolist():
         made = (both([values[feature]]) for values in (found.query, found.turned_query, found.key, found.turned_key))
         query, turned_query, key, turned_key = made
-        cells = (f"{feature}", "not turned", "", "", query, turned_query, "", key, turned_key)
+        cells = (f"{feature}", words.NOT_TURNED, "", "", query, turned_query, "", key, turned_key)
         body += "<tr>" + "".join(f"<td>{cell}</td>" for cell in cells) + "</tr>"
-    names = "".join(f"<th>{html.escape(name)}</th>" for name in head)
+    names = "".join(f"<th>{html.escape(name)}</th>" for name in words.pair_head(i, j))
     return f'<table class="vt-steps vt-rotation"><tr>{names}</tr>{body}</table>'
 
 
@@ -326,20 +300,19 @@ def _bias(at: Place) -> None:
     with st.container(key="pos_picture"):
         figure = tensor_heatmap(
             bias,
-            AxisLabels("query", f"queries: {side.name}", tokens, side.name),
-            AxisLabels("key", f"keys: {side.name}", tokens, side.name),
-            title=f"{site}, head {head}: what is added to each score",
+            AxisLabels(words.QUERY_ROW, words.queries(side.name), tokens, side.name),
+            AxisLabels(words.KEY_COLUMN, words.keys(side.name), tokens, side.name),
+            title=words.bias_title(site, head),
             theme=frame.theme(),
             height=height(540),
         )
         asked = pictures.table(
             lambda: _bias_frame(bias),
-            note=f"{shown.caption(f'{site}, head {head}: bias')}. A row is a query, a column a key.",
+            note=words.bias_note(shown.caption(words.bias_of(site, head))),
             name=labels.file_name(shown.summary.name, site, "bias"),
             key="pos_bias",
         )
-        alt = f"The bias of {site}, head {head}: rows are queries, columns are keys"
-        chart(figure, key="pos_bias", alt=alt, on_table=asked)
+        chart(figure, key="pos_bias", alt=words.bias_alt(site, head), on_table=asked)
 
 
 def _slopes(at: Place) -> None:
@@ -349,18 +322,12 @@ def _slopes(at: Place) -> None:
     with left:
         _bias(at)
     with right, st.container(key="pos_curves"):
-        text.section("Slopes")
+        text.section(words.SLOPES)
         st.html(slopes_html(found.slopes, head))
         text.paragraph(words.LAST_COLUMN)
     with st.container(key="pos_below"):
-        future = "" if stack == "encoder" else " Keys after the query are masked in a decoder; their bias is 0."
-        both = " An encoder, of which the paper does not speak, takes the distance to both sides."
-        both = both if stack == "encoder" else ""
-        text.paragraph(
-            f"score = q · k / divisor + bias, bias = -{significant(found.slopes[head], 6)} × distance in head {head}."
-            f"{both}{future} The recorded bias differs from that by at most {_gap(found.error)}.",
-            tone=_tone(found.error, 1.0),
-        )
+        slope = significant(found.slopes[head], 6)
+        text.paragraph(words.slope_of(head, slope, stack, _gap(found.error)), tone=_tone(found.error, 1.0))
 
 
 def _bias_and_rule(at: Place) -> None:
@@ -371,10 +338,10 @@ def _bias_and_rule(at: Place) -> None:
         _bias(at)
     with right, st.container(key="pos_curves"):
         if found.follows == "distance":
-            text.section("Bias by distance")
+            text.section(words.BIASES)
             st.html(steps_html(found, at.query - at.key))
-        elif found.follows == "place of the key":
-            text.section("Slopes of all heads")
+        elif found.follows != "nothing":
+            text.section(words.SLOPES_OF_ALL)
             st.html(place_slopes_html([_bias_rule(at.shown, at.site, head).slope for head in _heads(at)], at.head))
     with st.container(key="pos_below"):
         text.paragraph(bias_in_words(found, at.head))
@@ -387,19 +354,11 @@ def _heads(at: Place) -> range:
 def bias_in_words(found: BiasRule, head: int) -> str:
     """What the biases of this head follow, over all pairs of positions of this run that may attend."""
     if found.follows == "nothing":
-        return f"The biases of head {head} follow neither the distance nor the position of the key."
-    if found.follows == "place of the key":
-        line = "" if found.slope is None else f", {significant(found.slope, 6)} more for each position"
-        return (
-            f"score = q · k / divisor + bias. In head {head} the bias depends only on the position of the key{line}:"
-            " within a row that is the distance and a constant, which no weight sees."
-        )
-    several = sum(each.last > each.first for each in found.steps)
-    shared = f" {several} of them have several distances, which share one number: a bucket." if several else ""
-    return (
-        f"score = q · k / divisor + bias. In head {head} the bias depends only on the distance, query minus key:"
-        f" {len(found.steps)} numbers over the distances of this text, {found.at[0]} to {found.at[-1]}.{shared}"
-    )
+        return words.follows_nothing(head)
+    if found.follows == "distance":
+        shared = sum(each.last > each.first for each in found.steps)
+        return words.follows_distance(head, len(found.steps), int(found.at[0]), int(found.at[-1]), shared)
+    return words.follows_key(head, None if found.slope is None else significant(found.slope, 6))
 
 
 def steps_html(found: BiasRule, distance: int) -> str:
@@ -409,25 +368,25 @@ def steps_html(found: BiasRule, distance: int) -> str:
         f"<td>{html.escape(significant(each.bias, 6))}</td></tr>"
         for each in reversed(found.steps)
     )
-    return f'<table class="vt-steps"><tr><th>distance</th><th>bias</th></tr>{body}</table>'
+    return _headed(words.BIASES_HEAD, body)
 
 
 def _span(first: int, last: int) -> str:
-    return f"{first}" if first == last else f"{first} to {last}"
+    return f"{first}" if first == last else words.span(f"{first}", f"{last}")
 
 
 def place_slopes_html(slopes: Sequence[float | None], head: int) -> str:
     """A row for each head: by how much the bias grows from a key to the next."""
     body = "".join(
         f"<tr{' class=vt-here' if at == head else ''}><th>{at}</th>"
-        f"<td>{html.escape('no line' if slope is None else significant(slope, 6))}</td></tr>"
+        f"<td>{html.escape(words.NOT_LINEAR if slope is None else significant(slope, 6))}</td></tr>"
         for at, slope in enumerate(slopes)
     )
-    return f'<table class="vt-steps"><tr><th>head</th><th>a position</th></tr>{body}</table>'
+    return _headed(words.PLACE_SLOPES_HEAD, body)
 
 
 def _bias_frame(bias: Float32) -> pd.DataFrame:
-    return pd.DataFrame(bias, index=pd.RangeIndex(len(bias), name="query"), columns=range(len(bias)))
+    return pd.DataFrame(bias, index=pd.RangeIndex(len(bias), name=words.QUERY_ROW), columns=range(len(bias)))
 
 
 def slopes_html(slopes: Sequence[float], head: int) -> str:
@@ -437,5 +396,10 @@ def slopes_html(slopes: Sequence[float], head: int) -> str:
         f"<td>{html.escape(short(math.log(2) / slope))}</td></tr>"
         for at, slope in enumerate(slopes)
     )
-    names = "<th>head</th><th>slope</th><th>halves in</th>"
+    return _headed(words.SLOPES_HEAD, body)
+
+
+def _headed(head: Sequence[str], body: str) -> str:
+    """A table of these rows below their heads."""
+    names = "".join(f"<th>{name}</th>" for name in head)
     return f'<table class="vt-steps"><tr>{names}</tr>{body}</table>'

@@ -12,14 +12,14 @@ HOW = (
     " no training text reached were never trained."
 )
 NOT = (
-    "Similar encodings do not mean attention: W_Q and W_K come between. Switching positions off shows what order"
-    " carries in this model, which was trained with them. It takes the model off its training data, and says nothing"
-    " about a model that was trained without positions."
+    "Similar encodings do not mean attention: W_Q and W_K come between. Switching positions off shows how much"
+    " order matters to this model, which was trained with positions. It takes the model off its training data, and says"
+    " nothing about a model that was trained without them."
 )
 
 # What a recording or a model lacks
 OF_RECORDING = "It has no parameters, and what it does with positions was not recorded."
-PLACES = "how it places its tokens"
+PLACES = "how it encodes positions"
 TURNS = "how fast its positions turn"
 OTHER_ORDER = "how it reads the same tokens in another order"
 
@@ -80,7 +80,7 @@ def no_dimension(asked: int, last: int) -> str:
     return f"There is no dimension {asked}: the table has dimensions 0 to {last}."
 
 
-# What the table is, below the page
+# What applies to this model, in front of how to read it
 WITHOUT_POSITIONS = {
     "encoder": "An encoder is then blind to order.",
     "decoder": (
@@ -145,7 +145,7 @@ def rows_of_formula(first: int) -> str:
 POSITIONS = "positions"
 ROW = "position"
 NOTE = "One row per position, one column per dimension."
-A_ALONE = "A’s positions act in its self-attention: there is no table to show beside B’s. B above shows B’s."
+A_ALONE = "A’s positions act in its self-attention: there is no table to show beside B’s. Choose B above to see B’s."
 OF_A = "The curves and the topics below are A’s."
 NO_TABLE_OF_B = "B adds no positions: it has no table to show beside A’s."
 
@@ -261,7 +261,7 @@ def step_5(numbers: int, differing: int, largest: str, is_float32: bool) -> str:
     if not differing:
         return f"{of}identical as float32."
     if is_float32:
-        return f"{of}equal up to float32 rounding, the largest difference is {largest}, in {differing:,} of them."
+        return f"{of}equal up to float32 rounding; {differing:,} of them differ, by at most {largest}."
     return f"{of}different, by up to {largest}."
 
 
@@ -316,7 +316,7 @@ def note(caption: str) -> str:
 def products_of_formula(largest: str, half: int) -> str:
     return (
         "The product of rows p and p + k is the sum of cos(k / denominator) over all pairs of dimensions: it depends on"
-        f" the distance k, not on the place p. Over all pairs of rows the largest difference from that sum is"
+        " the distance k, not on the place p. Over all pairs of rows the largest difference from that sum is"
         f" {largest}. At distance 0 it is d_model / 2 = {half}."
     )
 
@@ -354,7 +354,7 @@ def last_position(position: int) -> str:
 
 
 def turned_title(position: int, to: int) -> str:
-    return f"Position {position} (dot) turned into position {to} (ring), pair by pair of dimensions"
+    return f"Position {position} (dot) turned into position {to} (ring), in each pair of dimensions"
 
 
 def turned_alt(position: int, to: int) -> str:
@@ -505,7 +505,170 @@ def change_at(row: int | None, token: str) -> str:
     return f"{'' if row is None else f'at target position {row}, '}token “{token}”"
 
 
-# In attention
-LAST_COLUMN = "The last column is the distance, in positions, at which the bias alone halves a weight."
-NO_PICTURE = "This page has no picture of what positions do here. What they make is recorded: see Tensors."
+# Positions in self-attention
+QUERY, KEY = "Query", "Key"
+NO_PICTURE = "This page has no picture of what positions do here. The results are recorded: see Tensors."
+NOT_TURNED = "not turned"
+ROTARY, THIS_RUN = "rotary", "this run’s"
+"""Of the curve of wavelengths: its name, and whose positions are its limit."""
 WAVELENGTHS_OF_PAIRS = "Wavelength of each pair, in positions"
+WAVELENGTHS_ALT = "Wavelength of each pair of dimensions, in positions"
+PRODUCT = "q · k"
+
+
+def attention_scene(kind: str, layer: str, head: int, query: int, key: int) -> str:
+    """What a projector's caption says."""
+    return f"{kind}, layer {layer}, head {head}, query {query}, key {key}"
+
+
+def has_no_table(model: str, noun: str, sentence: str) -> str:
+    return f"{model} has {noun}: nothing is added to its embeddings, and there is no table to show. {sentence}"
+
+
+def acts_on(model: str, acts: str) -> str:
+    return f"{model}: {acts}."
+
+
+def fewer_layers(stack: str, layers: int, layer: int) -> str:
+    return f"The {stack} has {layers} {'layer' if layers == 1 else 'layers'}: layer {layer} is shown."
+
+
+# A rotation
+def rotated_title(site: str, head: int, query: int, key: int) -> str:
+    return f"{site}, head {head}: query {query} times key {key}, as if they were at other distances"
+
+
+def by_distance(site: str, head: int, query: int, key: int) -> str:
+    return f"{site}, head {head}: query {query} times key {key}, by distance"
+
+
+def rotated_note(caption: str) -> str:
+    return f"{caption}. Not yet divided."
+
+
+def rotated_alt(query: int, key: int) -> str:
+    return f"Query {query} times key {key} by the distance between them"
+
+
+def rotated_curve(largest: str) -> str:
+    """largest: the largest difference of a product from the recorded one."""
+    return (
+        "The curve is the product of this one query and this one key, turned pair by pair to each distance: it depends"
+        " on the difference of the two positions, not on where they are. The dot is the run’s own pair. Over all keys"
+        f" of this query the products differ from the recorded ones by at most {largest}."
+    )
+
+
+def frequencies(count: int, named: str, base: str | None, apart: int) -> str:
+    """Where another model's frequencies are from, whose powers they are, and how far apart a pair's features are."""
+    what = "The frequency is that" if count == 1 else f"The {count} frequencies are those"
+    follows = "" if count == 1 else "; they are not powers of one base: some are scaled"
+    if base is not None:
+        follows = f", base^(−2i/{2 * count}) for pair i with base {base}"
+    pair = "two neighbouring features" if apart == 1 else f"a feature and the one {apart} places after it"
+    return (
+        f"{what} of this model’s own list {named}{follows}. A pair is {pair}. Checked on all recorded queries and keys"
+        " of this layer, in all heads."
+    )
+
+
+def unturned(first: int, last: int, size: int) -> str:
+    if first == last:
+        return f"Feature {first} of each head’s {size} is not turned: position does not change it."
+    return f"Features {first} to {last} of each head’s {size} are not turned: position does not change them."
+
+
+def multiplied(factor: str) -> str:
+    return f"After turning, all are multiplied by {factor}."
+
+
+def turned_here(largest: str) -> str:
+    return (
+        f"Turned here in float64, all queries and keys of this head differ from the recorded ones by at most {largest}."
+    )
+
+
+def pair_head(query: int, key: int) -> tuple[str, ...]:
+    return (
+        *("dimensions", "radians per position", WAVES_HEAD),
+        *(f"angle at {query}", f"query {query}, before", "turned"),
+        *(f"angle at {key}", f"key {key}, before", "turned"),
+    )
+
+
+# What is added to the scores
+SLOPES, SLOPES_OF_ALL, BIASES = "Slopes", "Slopes of all heads", "Bias by distance"
+LAST_COLUMN = "The last column is the distance, in positions, at which the bias alone halves a weight."
+SLOPES_HEAD = ("head", "slope", "halves in")
+PLACE_SLOPES_HEAD = ("head", "per position")
+BIASES_HEAD = ("distance", "bias")
+NOT_LINEAR = "not linear"
+OF_KEYS = {
+    "encoder": "The paper does not cover encoders; here the distance counts in both directions.",
+    "decoder": "Keys after the query are masked in a decoder; their bias is 0.",
+}
+QUERY_ROW, KEY_COLUMN = "query", "key"
+
+
+def queries(side: str) -> str:
+    return f"queries: {side}"
+
+
+def keys(side: str) -> str:
+    return f"keys: {side}"
+
+
+def bias_title(site: str, head: int) -> str:
+    return f"{site}, head {head}: what is added to each score"
+
+
+def bias_of(site: str, head: int) -> str:
+    return f"{site}, head {head}: bias"
+
+
+def bias_note(caption: str) -> str:
+    return f"{caption}. One row per query, one column per key."
+
+
+def bias_alt(site: str, head: int) -> str:
+    return f"The bias of {site}, head {head}: rows are queries, columns are keys"
+
+
+def slope_of(head: int, slope: str, stack: str, largest: str) -> str:
+    """largest: the largest difference of a recorded bias from slope times distance."""
+    return (
+        f"score = q · k / divisor + bias, bias = -{slope} × distance in head {head}. {OF_KEYS[stack]} The recorded bias"
+        f" differs from that by at most {largest}."
+    )
+
+
+def follows_nothing(head: int) -> str:
+    return f"The biases of head {head} follow neither the distance nor the position of the key."
+
+
+def follows_key(head: int, step: str | None) -> str:
+    """step: by how much the bias grows from a key to the next; None: that is not the same everywhere."""
+    said = f"score = q · k / divisor + bias. In head {head} the bias depends only on the position of the key"
+    if step is None:
+        return f"{said}."
+    return (
+        f"{said}, {step} more for each position: within a row that is a multiple of the distance plus a constant, which"
+        " changes no weight."
+    )
+
+
+def follows_distance(head: int, numbers: int, first: int, last: int, shared: int) -> str:
+    """numbers: how many biases there are; shared: how many of them several distances have."""
+    return (
+        f"score = q · k / divisor + bias. In head {head} the bias depends only on the distance, query minus key:"
+        f" {numbers} {'number' if numbers == 1 else 'numbers'} over the distances of this text, {first} to {last}."
+        f"{_buckets(shared)}"
+    )
+
+
+def _buckets(shared: int) -> str:
+    if not shared:
+        return ""
+    if shared == 1:
+        return " One of these numbers covers several distances: it is a bucket."
+    return f" {shared} of these numbers each cover several distances: they are buckets."
