@@ -184,6 +184,35 @@ def test_a_long_table_says_how_many_rows_are_left_out(app_server: str, browser: 
         page.emulate_media(media="null")
 
 
+@pytest.mark.parametrize("scheme", ["dark", "light"])
+def test_a_table_that_was_only_just_drawn_is_printed_light_and_as_wide_as_the_sheet(
+    app_server: str, browser: Browser, scheme: str
+) -> None:
+    turned = "(canvas) => getComputedStyle(canvas).filter"
+    with opened(browser, app_server, "/input", scheme=scheme, **VIEW) as page:
+        ready(page, "Input")
+        page.set_viewport_size(PORTRAIT)
+        page.locator(".stDataFrame canvas").first.evaluate("(canvas) => canvas.replaceChildren()")  # as just after
+        page.emulate_media(media="print", color_scheme=scheme)
+        table = page.locator(".stDataFrame.vt-sheet-picture")
+        expect(table).to_be_visible()
+        assert ("invert" in table.locator("canvas").first.evaluate(turned)) == (scheme == "dark")
+        assert table.evaluate("(table) => table.getBoundingClientRect().width") <= PORTRAIT["width"] + 1
+        expect(page.locator(".vt-sheet-picture + .vt-sheet-note")).to_have_text(wording("a_table_as_it_was_drawn"))
+        page.emulate_media(media="null", color_scheme=scheme)
+        expect(page.locator(".vt-sheet-picture, .vt-sheet-turned, .vt-sheet-note")).to_have_count(0)
+
+
+def test_nothing_on_paper_says_where_to_point(app_server: str, browser: Browser) -> None:
+    with opened(browser, app_server, "/decoding", **VIEW) as page:
+        ready(page, "Decoding")
+        hint = page.locator(".scrubber .hint")
+        expect(hint.filter(visible=True)).to_have_count(1)
+        assert squeezed(hint.first.text_content() or "") not in squeezed(
+            "".join(sheet.extract_text() for sheet in printed(page, format="A4").pages)
+        )
+
+
 def test_a_long_address_is_in_full_once_and_its_beginning_on_each_sheet(app_server: str, browser: Browser) -> None:
     text = "ein mann liest " * 30
     with opened(browser, app_server, "/attention", checkpoint="multi30k-de-en", text=text) as page:

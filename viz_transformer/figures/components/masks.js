@@ -4,6 +4,7 @@ import { announcer, element, tooltip } from "./parts/elements.js"
 import { exports } from "./parts/exports.js"
 import { openWhy } from "./parts/leads.js"
 import { hatch, ring } from "./parts/marks.js"
+import { roomOf } from "./parts/printing.js"
 import { fieldOf, placeIn, placeOn, positionAt, selection } from "./parts/selection.js"
 import { mount, pointIn, prepare, rootIn, sharpness, tallness, zoom } from "./parts/stage.js"
 import { isolated, mono, quoted, sans, shorten, wrapped } from "./parts/text.js"
@@ -256,7 +257,7 @@ function makeMasks(root) {
         context.lineWidth = 2
         context.strokeRect(bx + w / 2 - 4 * z, by + h / 2 - 4 * z, 8 * z, 8 * z)
       },
-      width > 720 * z ? CHANGED : "changed by a click",
+      width > 720 * z && !roomOf(root) ? CHANGED : "changed by a click", // on paper nothing is clicked
     )
   }
 

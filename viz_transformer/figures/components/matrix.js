@@ -24,6 +24,7 @@ import { brief, dotsNote, ramp, unitAndNotes } from "./parts/legend.js"
 import { marksOf, paintRow, picture, steps, WITH_DOTS, WITH_LINES } from "./parts/maps.js"
 import { HATCH_EVERY, hatch, paintCell, ring } from "./parts/marks.js"
 import { notFinite, number, share, valued } from "./parts/numbers.js"
+import { roomOf } from "./parts/printing.js"
 import { fieldOf, placeIn, placeOn, positionAt, selection } from "./parts/selection.js"
 import { mount, pointIn, prepare, sharpness, tallness, zoom } from "./parts/stage.js"
 import { isolated, mono, quoted, sans, shorten } from "./parts/text.js"
@@ -460,7 +461,8 @@ function makeMatrix(root) {
     x += context.measureText(end).width + 16 * z
     context.font = sans(13 * z)
     const notes = []
-    if (pooled(sharpness(root))) notes.push("max-pooled: a pixel shows its largest cell, drag to zoom")
+    if (pooled(sharpness(root)))
+      notes.push(`max-pooled: a pixel shows its largest cell${roomOf(root) ? "" : ", drag to zoom"}`)
     if (written() < rows) notes.push("empty rows: not written yet")
     if (seen.r1 - seen.r0 < area.r1 - area.r0) notes.push(`rows ${seen.r0}–${seen.r1 - 1} of ${rows}`)
     if (seen.c1 - seen.c0 < area.c1 - area.c0) notes.push(`keys ${seen.c0}–${seen.c1 - 1} of ${columns}`)

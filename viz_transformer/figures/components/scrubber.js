@@ -89,6 +89,8 @@ function makeScrubber(root) {
     name: () => (writes(at()) ? `${head.name}-step-${at() + 1}` : head.name),
   })
   const axisTitle = element("span", "", "probability over the whole vocabulary")
+  const hint = element("span", "hint", "; point at another token to take it instead")
+  axisTitle.append(hint)
   last.append(axisTitle, saving)
   for (const [sign, words] of SIGNS) legend.append(element("span", `sign ${sign}`), element("span", "", words))
   root.append(says, controls.box, stage, legend, last)
@@ -625,7 +627,7 @@ function makeScrubber(root) {
       root.classList.toggle("takes", head.ids !== undefined || head.room === true)
       legend.hidden = !head.strategy
       legend.title = head.strategy?.name ?? ""
-      axisTitle.textContent = `probability over the whole vocabulary${head.ids ? "; point at another token to take it instead" : ""}`
+      hint.hidden = !head.ids
       stage.setAttribute("role", head.ids ? "grid" : "listbox")
       const parts = [most, head.strategy !== undefined, head.ids !== undefined].join()
       if (built !== parts) makeBars()

@@ -14,7 +14,7 @@ import { rootIn } from "./parts/stage.js"
 
 const LONGEST = 500 // letters of an address at the foot of each sheet; a longer one stands at the end alone
 const LINES = 24 // of a listing
-const WIDE = '[data-testid="stMain"] :is(.stHtml table, .vt-sheet-table, .katex-display > .katex)'
+const WIDE = '[data-testid="stMain"] :is(.stHtml table, .vt-sheet-table, .vt-sheet-picture, .katex-display > .katex)'
 const RGBA = /^rgba\((\d+), ?(\d+), ?(\d+), ?([\d.]+)\)$/
 
 /** @param {Component} component */
@@ -28,7 +28,7 @@ export default function ({ parentElement, data }) {
   let made = []
   const stop = onPrint(
     () => {
-      made = [...charts(root.given), ...tables(), ...listings(), ...edges(root.given)]
+      made = [...charts(root.given), ...tables(root.given), ...listings(), ...edges(root.given)]
       widths()
     },
     () => clear(made),
@@ -110,11 +110,15 @@ function charts({ light }) {
 /** @param {string} text */
 const note = (text) => element("p", "vt-note vt-sheet-note", text)
 
-/** The tables that can be sorted, whose rows in view are all that the page has of them. */
-function tables() {
+/**
+ * The tables that can be sorted, whose rows in view are all that the page has of them.
+ * @param {SheetData} given
+ */
+function tables({ light }) {
   return [...document.querySelectorAll('[data-testid="stMain"] .stDataFrame')].flatMap((frame) => {
+    if (!frame.checkVisibility()) return []
     const grid = frame.querySelector("canvas table")
-    if (!grid || !frame.checkVisibility()) return []
+    if (!grid) return pictured(frame, light)
     const rows = [...grid.querySelectorAll("tr")].map((row) => [...row.children].map((cell) => cell.textContent ?? ""))
     const columns = rows[0].map((_, n) => written(rows.map((row) => row[n] ?? "")))
     const table = element("table", "vt-sheet-table")
@@ -131,6 +135,22 @@ function tables() {
     table.after(rest)
     return [table, rest]
   })
+}
+
+/**
+ * For a moment after it is drawn a table is its picture alone, with nothing to read in it: that is printed, and light.
+ * @param {Element} frame
+ * @param {Record<string, string>} light
+ */
+function pictured(frame, light) {
+  const canvas = frame.querySelector("canvas")
+  if (!canvas) return []
+  const paper = getComputedStyle(canvas).getPropertyValue("--gdg-bg-cell").trim()
+  frame.classList.add("vt-sheet-picture")
+  frame.classList.toggle("vt-sheet-turned", asLight(paper, light) !== paper)
+  const said = note("As it was on the screen just after it was drawn; print again for all of its columns.")
+  frame.after(said)
+  return [said]
 }
 
 /** Says of what may be wider than a sheet how wide it is at least. */
@@ -154,7 +174,7 @@ function clear(made) {
   for (const each of made) each.remove()
   for (const { name } of SHEETS)
     for (const part of ["head", "foot"]) wholeApp()?.style.removeProperty(`--vt-sheet-${part}-${name}`)
-  for (const name of ["vt-sheet-wide", "vt-sheet-fits", "vt-sheet-long"])
+  for (const name of ["vt-sheet-wide", "vt-sheet-fits", "vt-sheet-long", "vt-sheet-picture", "vt-sheet-turned"])
     for (const each of /** @type {NodeListOf<HTMLElement>} */ (document.querySelectorAll(`.${name}`))) {
       each.classList.remove(name)
       each.style.removeProperty("--vt-sheet-wide")
