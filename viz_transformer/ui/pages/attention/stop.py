@@ -9,6 +9,16 @@ from viz_transformer.model.kinds import KINDS, KindName
 from viz_transformer.numerals import percent
 from viz_transformer.ui.frame.maps import Picture
 from viz_transformer.ui.frame.questions import EVEN, open_cells, place_of, there, token_at, where
+from viz_transformer.ui.pages.attention.words import (
+    LEFT_OUT,
+    a_head,
+    looked,
+    looked_at_one,
+    looked_evenly,
+    next_came,
+    reading,
+    writing,
+)
 from viz_transformer.ui.session.runs import Shown
 
 
@@ -19,7 +29,7 @@ def words(
     page's question and its answer."""
     row = place_of(picture.rows, position)
     if row is None:
-        return ("The chosen token is left out of this map.",)
+        return (LEFT_OUT,)
     values = picture.values[row].astype(np.float64)
     free = open_cells(picture, row)
     strange = there(picture, row) & ~np.isfinite(values)
@@ -28,19 +38,16 @@ def words(
         found = where(shown, picture, position, heads)
         return () if found is None else (f"{found.asks} {found.answer}",)
     step = position - step_row(shown.run, 0)
-    when = f"While reading {token_at(picture.rows.tokens, row)}"
+    when = reading(token_at(picture.rows.tokens, row))
     if picture.writes is not None and 0 <= step < len(shown.run.steps) and not shown.run.steps[step].forced:
-        when = f"While writing {token_at(picture.writes, row)}"
-    who = f"head {heads[0]} of {KINDS[kind].stack} layer {layer}"
+        when = writing(token_at(picture.writes, row))
+    who = a_head(heads[0], KINDS[kind].stack, layer)
     best, *others = np.argsort(np.where(free, -values, np.inf), kind="stable")[: max(1, int(free.sum()))]
     key, share = token_at(picture.columns.tokens, int(best)), float(values[best])
     if not others:
-        return (f"{when}, {who} could look at {key} alone, so that got {percent(share)} of its attention.",)
-    said = f"{when}, {who} put {percent(share)} of its attention on {key}."
+        return (looked_at_one(when, who, key, percent(share)),)
+    said = looked(when, who, key, percent(share))
     if free.sum() > 2 and share < EVEN / free.sum():
-        said = (
-            f"{when}, {who} spread its attention almost evenly over all {int(free.sum()):,} tokens:"
-            f" most, {percent(share)}, went to {key}."
-        )
+        said = looked_evenly(when, who, int(free.sum()), key, percent(share))
     following = int(others[0])
-    return said, f"Next came {token_at(picture.columns.tokens, following)} with {percent(float(values[following]))}."
+    return said, next_came(token_at(picture.columns.tokens, following), percent(float(values[following])))

@@ -68,7 +68,7 @@ def head_grid(shown: Shown, of: str = "") -> None:
         return
     asked = pictures.table(
         lambda: score_table(_scores(shown, kind)),
-        note=f"{_caption(shown, 'head scores', kind)}. {words.TABLE_OF_SCORES}",
+        note=f"{_caption(shown, words.HEAD_SCORES, kind)}. {words.TABLE_OF_SCORES}",
         name=labels.file_name(shown.summary.name, "scores", kind),
         key="attention_grid",
     )
@@ -127,11 +127,11 @@ def _grid(shown: Shown, kind: KindName, of: str) -> bytes:
         found.weights,
         kind=kind,
         mask=np.stack(found.mask),
-        unit="size of weight" if signed else "attention weight",
+        unit=words.SIZE_OF_WEIGHT if signed else words.ATTENTION_WEIGHT,
         there=np.stack(found.there),
         scores=[GridScore(score.name, score.values, score.baseline, score.n, score.formula) for score in found.scores],
         title=words.all_heads(KINDS[kind].words, of),
-        caption=_caption(shown, "all heads", kind),
+        caption=_caption(shown, words.ALL_HEADS, kind),
         name=labels.file_name(shown.summary.name, "heads", kind),
         compact=True,
         key_heads=_key_heads([own.attentions[site] for site in seen]),
@@ -186,18 +186,18 @@ def _as_many_heads(layers: Sequence[_Small]) -> list[_Small]:
 
 
 def _caption(shown: Shown, what: str, kind: KindName) -> str:
-    return shown.caption(f"{what}, {KINDS[kind].words}", rows=KINDS[kind].writes)
+    return shown.caption(words.of_kind(what, KINDS[kind].words), rows=KINDS[kind].writes)
 
 
 def score_table(scored: Sequence[Score]) -> pd.DataFrame:
     """The scores of all heads, with what an even head has and the rows behind each."""
     layers, heads = scored[0].values.shape
-    places = pd.MultiIndex.from_product([range(layers), range(heads)], names=["layer", "head"])
+    places = pd.MultiIndex.from_product([range(layers), range(heads)], names=[words.LAYER, words.HEAD])
     columns: dict[str, Any] = {}
     for score in scored:
         columns[score.name] = score.values.ravel()
-        columns[f"{score.name}, even"] = score.baseline.ravel()
-        columns[f"{score.name}, rows"] = score.n.ravel()
+        columns[words.column_if_even(score.name)] = score.baseline.ravel()
+        columns[words.column_of_rows(score.name)] = score.n.ravel()
     return pd.DataFrame(columns, index=places)
 
 
@@ -238,7 +238,7 @@ def panel(both: Runs, picture: Picture) -> None:
     elif FIELDS.now().panel == "lines":
         lines(picture.lines(), key="attention_lines")
     else:
-        shading(picture.shading("Text"), key="attention_text")
+        shading(picture.shading(words.TEXT), key="attention_text")
 
 
 def _other_map(both: Runs) -> None:
@@ -253,11 +253,10 @@ def _other_map(both: Runs) -> None:
     except ValueError as error:
         text.paragraph(f"{error}.", tone="bad")
         return
-    title = words.CONTRIBUTION if maps.CONTRIBUTION in switched else "Weight"
+    title = words.CONTRIBUTION if maps.CONTRIBUTION in switched else words.WEIGHT
     signed, derived = other.scale == "diverging", other.scale == "derived"
-    other = replace(  # in words that a narrow picture has room for
-        other, title=f"{'A − B: ' * signed}{title}", unit=f"{other.quantity}{', derived' * derived}"
-    )
+    # in words that a narrow picture has room for
+    other = replace(other, title=words.map_title(title, signed), unit=words.map_unit(other.quantity, derived))
     pictures.matrix_of(other, key="attention_beside")
 
 

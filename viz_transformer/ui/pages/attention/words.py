@@ -1,9 +1,8 @@
-"""What the Attention page says."""
+"""What people read on the Attention page: its labels and sentences, in one place."""
 
 from __future__ import annotations
 
 from viz_transformer.sentences import capitalised
-from viz_transformer.ui.frame import maps
 
 HOW = (
     "A weight is the share of a key in what this head hands on to a query: the head mixes the values of the keys by"
@@ -23,41 +22,25 @@ NOT = (
     " something here: compare its share of the weight with its share of what is added. One sentence does not prove"
     " what a head is for."
 )
+A_SCORE = "the name of a score"
+
+# What is shown
+OPTIONS = "Options"
 SWITCHES = {
-    maps.WORDS: (
+    "words": (
         "Words",
         "Merge the tokens of a word: sum over keys, average over queries. (Contributions are added as vectors before"
         " their length is taken.)",
     ),
-    maps.HIDDEN: (
+    "hidden": (
         "Hide special tokens",
         "Drop special tokens and rescale each row to 1 (faint where they held over 90 %)",
     ),
-    maps.CONTRIBUTION: (
+    "contribution": (
         "Contribution",
         "Instead of the weight, the length of what each key adds: ‖weight · value · W_O‖",
     ),
 }
-OPTIONS = "Options"
-BESIDE_THE_MAP = "Below the map"
-NEGATIVE_WEIGHTS = "Lines and text show weights from 0 up, and some of these weights are below 0."
-NO_DIFFERENCE = "Lines and text show weights: choose A or B to see them."
-NO_CONTRIBUTIONS = "Lines and text show weights: switch Contribution off in Options to see them."
-ROLLOUT_HAS_NONE = "Rollout joins all layers and has no contributions: choose a head, the mean or the maximum."
-CONTRIBUTION = "Contribution, ‖weight · value · W_O‖"
-SCORE_HEAD = ("", "score", "if uniform", "rows")
-SCORES_NEED_A_HEAD = "Scores belong to single heads: choose one above."
-NO_SCORE = "–"
-ABOUT_SCORES = (
-    "Score: the mean over so many rows of this text. If uniform: what a head would have that looks evenly. Monotonicity"
-    " is Kendall’s tau of the rows’ order. One text proves little."
-)
-TABLE_OF_SCORES = "Beside each score is that of a head that looks evenly."
-KEY_HEAD = ("", "weight", "contribution", "rows")
-ABOUT_KEYS = (
-    "Shares of the weight, and of the contributions (lengths, added up). Much weight with little contribution means"
-    " that a head adds little there; Contribution, below the map, shows both key by key."
-)
 
 
 def options(switched: int) -> str:
@@ -65,9 +48,74 @@ def options(switched: int) -> str:
     return f"{OPTIONS} ({switched})" if switched else OPTIONS
 
 
+def computed_from(what: str, runs: list[str]) -> str:
+    """Where the weights come from, where the run did not record them; `runs`: whose, where there are two."""
+    whose = f" of {' and '.join(runs)}" if runs else ""
+    return f"The text is long: weights{whose} are computed from {what}."
+
+
+# The stop of the tour
+LEFT_OUT = "The chosen token is left out of this map."
+
+
+def reading(token: str) -> str:
+    return f"While reading {token}"
+
+
+def writing(token: str) -> str:
+    return f"While writing {token}"
+
+
+def a_head(head: int, stack: str, layer: int) -> str:
+    return f"head {head} of {stack} layer {layer}"
+
+
+def looked_at_one(when: str, who: str, key: str, weight: str) -> str:
+    """Of a row with one open key."""
+    return f"{when}, {who} could look at {key} alone, so that got {weight} of its attention."
+
+
+def looked(when: str, who: str, key: str, weight: str) -> str:
+    return f"{when}, {who} put {weight} of its attention on {key}."
+
+
+def looked_evenly(when: str, who: str, keys: int, key: str, weight: str) -> str:
+    return f"{when}, {who} spread its attention almost evenly over all {keys:,} tokens: most, {weight}, went to {key}."
+
+
+def next_came(key: str, weight: str) -> str:
+    return f"Next came {key} with {weight}."
+
+
+# Below the map
+BESIDE_THE_MAP = "Below the map"
+TEXT, WEIGHT = "Text", "Weight"
+CONTRIBUTION = "Contribution, ‖weight · value · W_O‖"
+NEGATIVE_WEIGHTS = "Lines and text show weights from 0 up, and some of these weights are below 0."
+NO_DIFFERENCE = "Lines and text show weights: choose A or B to see them."
+NO_CONTRIBUTIONS = "Lines and text show weights: switch Contribution off in Options to see them."
+ROLLOUT_HAS_NONE = "Rollout joins all layers and has no contributions: choose a head, the mean or the maximum."
+
+
 def panels(shows_contribution: bool) -> dict[str, str]:
     """The pictures below the map; beside contributions, weights."""
-    return {"lines": "Lines", "text": "Text", "contribution": "Weight" if shows_contribution else "Contribution"}
+    return {"lines": "Lines", "text": TEXT, "contribution": WEIGHT if shows_contribution else "Contribution"}
+
+
+def map_title(title: str, signed: bool) -> str:
+    """The title of the other map; signed: it is a difference of two."""
+    return f"{'A − B: ' * signed}{title}"
+
+
+def map_unit(quantity: str, derived: bool) -> str:
+    return f"{quantity}{', derived' * derived}"
+
+
+# All heads
+ALL_HEADS, HEAD_SCORES = "all heads", "head scores"
+ATTENTION_WEIGHT, SIZE_OF_WEIGHT = "attention weight", "size of weight"
+LAYER, HEAD = "layer", "head"
+TABLE_OF_SCORES = "Beside each score is that of a head that looks evenly."
 
 
 def all_heads(kind: str, of: str) -> str:
@@ -75,20 +123,16 @@ def all_heads(kind: str, of: str) -> str:
     return f"All heads{f' of {of}' if of else ''}, {kind}"
 
 
-def scores_of(layer: int, head: int, of: str) -> str:
-    """The title of a head's scores."""
-    return f"Scores of {f'{of}, ' if of else ''}layer {layer}, head {head}"
+def of_kind(what: str, kind: str) -> str:
+    return f"{what}, {kind}"
 
 
-def key_shares_of(names: list[str]) -> str:
-    """The title of what special tokens have of the weight and of the contributions."""
-    return f"Weight and contribution of the {' and the '.join(names)}"
+def column_if_even(score: str) -> str:
+    return f"{score}, even"
 
 
-def computed_from(what: str, runs: list[str]) -> str:
-    """Where the weights come from, where the run did not record them; `runs`: whose, where there are two."""
-    whose = f" of {' and '.join(runs)}" if runs else ""
-    return f"The text is long: weights{whose} are computed from {what}."
+def column_of_rows(score: str) -> str:
+    return f"{score}, rows"
 
 
 def key_heads(sharing: str, keys: int, size: int) -> str:
@@ -99,6 +143,31 @@ def key_heads(sharing: str, keys: int, size: int) -> str:
 def beside_each_other(heads: str) -> str:
     """The button that shows the heads that share keys."""
     return f"{capitalised(heads)} beside each other"
+
+
+# Scores of the chosen head
+SCORE_HEAD = ("", "score", "if uniform", "rows")
+SCORES_NEED_A_HEAD = "Scores belong to single heads: choose one above."
+NO_SCORE = "–"
+ABOUT_SCORES = (
+    "Score: the mean over so many rows of this text. If uniform: what a head would have that looks evenly. Monotonicity"
+    " is Kendall’s tau of the rows’ order. One text proves little."
+)
+KEY_HEAD = ("", "weight", "contribution", "rows")
+ABOUT_KEYS = (
+    "Shares of the weight, and of the contributions (lengths, added up). Much weight with little contribution means"
+    " that a head adds little there; Contribution, below the map, shows both key by key."
+)
+
+
+def scores_of(layer: int, head: int, of: str) -> str:
+    """The title of a head's scores."""
+    return f"Scores of {f'{of}, ' if of else ''}layer {layer}, head {head}"
+
+
+def key_shares_of(names: list[str]) -> str:
+    """The title of what special tokens have of the weight and of the contributions."""
+    return f"Weight and contribution of the {' and the '.join(names)}"
 
 
 def not_numbers(lost: int, rows: int) -> str:
