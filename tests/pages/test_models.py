@@ -216,7 +216,7 @@ INTERVAL = {"exact_match": 0.25, "exact_match_low": 0.2, "exact_match_high": 0.3
 def test_a_translator_is_judged_by_bleu_with_how_it_was_measured():
     beam = values_and_lines(split="flickr", pairs=1000, command="evaluate x --beam 4", **BLEU)
     assert beam == ["41.0", "BLEU, sacrebleu tok:none, beam 4", "chrF 61.0", "1,000 pairs of flickr"]
-    assert values_and_lines(bleu=3, command="evaluate x") == ["3.0", "BLEU, greedy", "a split not stated"]
+    assert values_and_lines(bleu=3, command="evaluate x") == ["3.0", "BLEU, greedy", "an unnamed split"]
 
 
 def test_equal_expressions_stand_under_exact_matches():
@@ -299,7 +299,7 @@ def test_a_model_that_writes_on_has_no_right_answers_and_is_not_run(at_the_zoo, 
 
 def test_the_pairs_of_a_model_with_slips_are_run_and_its_slips_named(at_the_zoo):
     said = markup(opened(at_the_zoo, checkpoint="en-it-slips", model_tab="errors"))
-    assert "model to 1 test pair: " in said
+    assert "model on 1 test pair: " in said
     at_the_zoo.button_group(key="models_tab").set_value("card").run()
     said = markup(at_the_zoo)
     for name, value in (("merge", "raw-reshape"), ("mask fill", "added-1e9"), ("pad to", "20")):
@@ -506,7 +506,7 @@ def test_answers_are_counted_in_the_ways_of_other_texts_too(app, bundled, monkey
 def test_targets_that_the_model_cannot_read_are_not_counted_and_the_answers_stay(app, monkeypatch):
     monkeypatch.setattr(contents.Summary, "examples", lambda _: (("84.33", "two"), ("1.20", " ".join(["one"] * 40))))
     said = markup(opened(app, model_tab="errors"))
-    assert "model to 2 test pairs: " in said and wording("target_of_a_pair_is_too_long", 2, 41, 12) in said
+    assert "model on 2 test pairs: " in said and wording("target_of_a_pair_is_too_long", 2, 41, 12) in said
 
 
 def test_the_doctor_says_what_it_found(app):
@@ -670,7 +670,7 @@ def test_a_new_model_has_no_history_and_its_pairs_are_the_bases(app):
     said = markup(opened(app, model_tab="curves", checkpoint=NEW))
     assert wording("no_history_was_kept_with_this_model") in said
     app.button_group(key="models_tab").set_value("errors").run()
-    assert "model to 3 test pairs: " in markup(app)
+    assert "model on 3 test pairs: " in markup(app)
     app.button_group(key="models_tab").set_value("doctor").run()
     assert not app.exception
     assert "made in memory" in markup(app) and wording("no_row_was_ever_trained") in markup(app)

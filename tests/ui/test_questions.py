@@ -459,7 +459,7 @@ def test_a_new_model_is_held_against_its_base(shown: Shown) -> None:
 @pytest.mark.parametrize(
     ("right", "said"),
     [
-        ({}, "It is right at none of 4 snapshots."),
+        ({}, "It is not right at any of 4 snapshots."),
         ({1000, 2000, 3000}, "It has been right since step 1,000."),
         ({1000, 3000}, "It was first right at step 1,000, and has been right since step 3,000."),
         ({1000, 2000}, "It was first right at step 1,000, but not at the last snapshot."),

@@ -161,7 +161,7 @@ def too_long_lines(card: Mapping[str, Any]) -> list[str]:
 
 
 def _measured_on(entry: Mapping[str, Any]) -> str:
-    return words.measured_on(describe.counted_texts(entry), str(entry.get("split", words.SPLIT_NOT_STATED)))
+    return words.texts_of_split(describe.counted_texts(entry), str(entry.get("split", words.SPLIT_NOT_STATED)))
 
 
 def _bleu_lines(entry: Mapping[str, Any]) -> list[str]:

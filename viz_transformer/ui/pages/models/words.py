@@ -60,7 +60,7 @@ NOT = {
     "train": "A validation loss that rises while the training loss falls means that the model memorises; the weights"
     " that are kept are the best on the validation data. Fifty pairs say little: the card has the share of all test"
     " pairs, with its interval.",
-    "new": "What it writes and where it looks is chance: it has learned nothing.",
+    "new": "What it writes and where it looks are random: it has learned nothing.",
     "training": "One sentence at all snapshots shows how this sentence was learned, not how the task was.",
 }
 LOADING = "Loading the model ..."
@@ -102,7 +102,7 @@ WITHOUT_PAIRS = "No test pairs were saved with it."
 SIZES_DO_NOT_FIT = "Its sizes do not fit together."
 WITHOUT_SNAPSHOTS = "It came without snapshots of its training."
 NONE_OPENED = "None yet: give the path of a weights file, or drop one below."
-NONE_TRAINED = "None yet: give the path of a file of pairs or of text, or drop one."
+NONE_TRAINED = "None yet: give the path of a file of pairs or of text, or drop one below."
 CANNOT_TRAIN = "None: something that training needs is missing."
 NOT_YET_READY = "Not yet: what is missing is listed below."
 NOTHING_GUESSED = "Yes: nothing about it has to be guessed."
@@ -163,12 +163,12 @@ def passed(fine: int, checks: int) -> str:
 
 
 def new_size(parameters: int, times: str | None, base: str) -> str:
-    """times: how many times those of the base it has; None where both have as many."""
+    """times: how many times as many parameters as the base it has; None where it has exactly as many."""
     return f"{parameters:,} parameters, {'' if times is None else f'{times} times '}as many as {base}."
 
 
 def never_right(snapshots: int) -> str:
-    return f"It is right at none of {snapshots} snapshots."
+    return f"It is not right at any of {snapshots} snapshots."
 
 
 def right_since(first: int, since: int | None) -> str:
@@ -189,7 +189,7 @@ def more(count: int) -> str:
 
 
 # A model as a card
-TASK_NOT_STATED, SPLIT_NOT_STATED = "task not stated", "a split not stated"
+TASK_NOT_STATED, SPLIT_NOT_STATED = "task not stated", "an unnamed split"
 IN_MEMORY = "in memory"
 FILES_VERIFIED = "Files verified"
 NEVER_TRAINED, A_RECORDING = "New: never trained", "A recording of one call"
@@ -223,7 +223,7 @@ def skipped(too_long: int, pairs: int, wrong: str) -> str:
     return f"{too_long:,} of {pairs:,} pairs skipped as too long ({wrong} if counted as wrong)"
 
 
-def measured_on(count: str, split: str) -> str:
+def texts_of_split(count: str, split: str) -> str:
     return f"{count} of {split}" if count else split
 
 
@@ -260,6 +260,7 @@ def loss_and_perplexity(perplexity: str | None) -> str:
 
 
 # Configuration
+CONFIGURATION = "Configuration"
 KIND, CLASS, LAYERS, D_MODEL, HEADS, D_FF = "kind", "class", "layers", "d_model", "heads", "d_ff"
 NORM, POSITIONS, EMBEDDING_SCALE, DROPOUT = "norm", "positions", "embedding scale", "dropout in training"
 OUTPUT_LAYER, LABELS = "output layer", "labels"
@@ -296,9 +297,6 @@ def self_attention(acts: str) -> str:
 def vocabulary(size: int, most: int, tokenizer: str = "") -> str:
     """How many tokens a side knows, and how many a text of it may have."""
     return f"{size:,} tokens in the vocabulary{f' ({tokenizer})' if tokenizer else ''}, at most {most:,} in a text"
-
-
-CONFIGURATION = "Configuration"
 
 
 # Where it comes from
@@ -381,8 +379,8 @@ def in_weights_files(stored: int, unused: int | None, same: bool) -> str:
     if same:
         return f"The weights’ files hold the same number: {stored:,}{apart}."
     return (
-        f"The weights’ files hold {stored:,} numbers: masks and tables that the model makes anew, and tensors that it"
-        f" shares, are counted on one side only{apart}."
+        f"The weights’ files hold {stored:,} numbers: masks and tables that the model builds itself, and tensors that"
+        f" it shares, are counted on one side only{apart}."
     )
 
 
@@ -495,7 +493,7 @@ EMPTY = "(nothing)"
 def answered(pairs: int, right: int, *, lower: bool | None) -> str:
     """How many answers are right. lower: of a translator, whether it writes in lower case; None for other models."""
     wrong = pairs - right
-    ran = f"Greedy answers of the loaded model to {counted(pairs, 'test pair')}"
+    ran = f"Greedy answers of the loaded model on {counted(pairs, 'test pair')}"
     if lower is None:
         return f"{ran}: {right} right, {wrong} wrong."
     matches, differ = ("matches", "match")[right != 1], ("differs", "differ")[wrong != 1]
@@ -546,7 +544,7 @@ def by_chance(p: str) -> str:
     """p: "0.5" or "<0.001"."""
     return (
         "If the two were equally good, a difference at least this large would come about by chance with"
-        f" p {p if p[0] == '<' else f'= {p}'} (McNemar’s exact test)."
+        f" p {f'< {p[1:]}' if p[0] == '<' else f'= {p}'} (McNemar’s exact test)."
     )
 
 
