@@ -31,7 +31,7 @@ def training(summary: Summary) -> Question:
         return question.without_snapshots(summary.name)
     place = frame.place("training")
     status = place.empty()
-    with waiting(words.LOADING_MODEL, status):
+    with waiting(words.LOADING, status):
         ckpt = cached.checkpoint(summary)
     chosen = state.SHARED.now()
     with waiting(words.running_sentence(len(summary.snapshots())), status):

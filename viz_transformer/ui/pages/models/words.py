@@ -965,7 +965,6 @@ def open_beside(model: str) -> str:
 
 
 # The training replayed at its snapshots
-LOADING_MODEL = "Loading the model ..."
 AT_EVERY_SNAPSHOT, MAPS_AT_A_SNAPSHOT = "at every snapshot", "maps at a snapshot"
 NO_SNAPSHOTS_HERE = "No model here has them."
 TARGETS = {
