@@ -30,7 +30,7 @@ def test_a_training_draws_itself_until_it_is_done(server, browser, tmp_path):
             box = page.locator(f".st-key-train_{name} input")
             box.fill(str(value))
             box.press("Enter")
-            expect(page.get_by_text("As proposed")).to_be_visible()
+            expect(page.get_by_text(wording("undo_all_changes"))).to_be_visible()
         expect(page.get_by_text("1+1 layers, d_model 16")).to_be_visible()
         expect(page.get_by_text("200 epochs")).to_be_visible()
         page.locator(".st-key-train_button button").click()

@@ -237,7 +237,7 @@ def test_texts_answer_the_questions_and_their_table_and_badge_are_shown(
     assert box(app, "Activation").value == "relu" and "relu (usual)" in box(app, "Activation").options
     said = words(app)
     assert "4: measured" in said and "undecided: relu or gelu" in said and "Measured on 12 texts" in said
-    assert "Not proved" in said and "It reads your texts at <0.01 nats per token (uniform guess" in said
+    assert wording("the_grade_is_not_proved") in said and wording("it_reads_your_texts_at", "<0.01") in said
     assert "To be sure" in said and sum("numpy.savez" in each.value for each in app.code) == 2
     app.button(key="open_button").click().run()
     assert not app.exception

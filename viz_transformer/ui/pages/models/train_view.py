@@ -191,7 +191,7 @@ def _settings(values: dict[str, Any], told: dict[str, Any]) -> None:
                 help=words.NUMBER_HINTS.get(name),
             )
     if told:
-        st.button(words.AS_PROPOSED, key="train_as_proposed", on_click=told.clear, type="tertiary")
+        st.button(words.UNDO_CHANGES, key="train_as_proposed", on_click=told.clear, type="tertiary")
 
 
 def _columns(told: dict[str, Any]) -> None:

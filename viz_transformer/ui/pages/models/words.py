@@ -723,10 +723,10 @@ REPORTED_LOSS = "Loss reported by its training, nats per token"
 REPORTED_HINT = "such as 2.45"
 TEXTS_SHOW = "What your texts show"
 GRADE, OF_TEXTS, TO_BE_SURE = "Grade: ", "Texts: ", "To be sure: "
-NOT_PROVED = "Not proved"
+NOT_PROVED = "not proved"
 GIVE_A_SAMPLE = (
-    "Give a sample: ids, and the logits that your own program computes for them. These lines write one where the model"
-    " was trained."
+    "give a sample of ids with the logits that your own program computes for them. These lines write one where the"
+    " model was trained."
 )
 LOSS_COLUMN = "loss, nats per token"
 
@@ -740,7 +740,7 @@ def as_stated(loss: str) -> str:
 
 
 def it_reads(reading: str) -> str:
-    return f"It {reading}."
+    return f"it {reading}."
 
 
 def nothing_decided(doubt: str) -> str:
@@ -792,7 +792,7 @@ HOW_LONG = (
 )
 PAIRS, PAIRS_HINT = "Pairs, or a text", "path, or drop a file below"
 READING_FILE = "Reading the file ..."
-PROPOSED, AS_PROPOSED = "Proposed settings", "As proposed"
+PROPOSED, UNDO_CHANGES = "Proposed settings", "Undo all changes"
 TOKENS = "Tokens"
 TOKEN_KINDS = {"chars": "characters", "words": "words", "bpe": "word pieces"}
 NUMBERS = {
