@@ -41,3 +41,13 @@ def test_one_of_something_is_not_said_in_the_plural():
     )
     assert "A has 1 token and B 2: " in words.different_tokens(1, 2)
     assert words.branches_are(["“x” from step 1"]) == "One branch: “x” from step 1."
+
+
+def test_a_first_step_reuses_nothing_and_says_so():
+    start, end = "Self-attention: keys and values of ", ", in each of 3 decoder layers."
+    said = [words.self_cached(*counts, 3) for counts in ((1, 0, 1), (4, 0, 4), (1, 2, 3))]
+    assert said == [
+        f"{start}the one position were computed in this step, none reused{end}",
+        f"{start}all 4 positions were computed in this step, none reused{end}",
+        f"{start}1 of 3 positions were computed in this step, those of 2 reused{end}",
+    ]

@@ -251,7 +251,7 @@ def most_banned(most: int) -> str:
 SHADED = {"cross": "The source, by cross-attention", "decoder": "The answer so far, by self-attention"}
 CANDIDATES = "candidates"
 CANDIDATES_NOTE = "Probabilities are over the whole vocabulary."
-DOUBTS = "Texts where the model is unsure"
+DOUBTS = "Try a close call"
 
 
 def run_named(name: str, called: str, read: str) -> str:
@@ -533,10 +533,11 @@ def step_heading(index: int, token: str) -> str:
 
 def self_cached(computed: int, reused: int, positions: int, layers: int) -> str:
     each = "the one decoder layer" if layers == 1 else f"each of {layers} decoder layers"
-    return (
-        f"Self-attention: keys and values of {computed} of {counted(positions, 'position')} were computed in this step,"
-        f" those of {reused} reused, in {each}."
-    )
+    of = f"{computed} of {counted(positions, 'position')}"
+    if not reused:
+        of = "the one position" if positions == 1 else f"all {positions:,} positions"
+    old = f"those of {reused} reused" if reused else "none reused"
+    return f"Self-attention: keys and values of {of} were computed in this step, {old}, in {each}."
 
 
 def cross_computed(positions: int) -> str:
@@ -552,7 +553,7 @@ def _of_source(positions: int) -> str:
 
 
 def holds(held: str, allocated: str, room: int) -> str:
-    return f"The cache holds {held} and has room for {room:,} positions ({allocated} in float32)."
+    return f"The cache holds {held} and has room for {room:,} positions; {allocated} is allocated, in float32."
 
 
 def of_one_hypothesis(width: int) -> str:
@@ -617,7 +618,7 @@ def _recorded(in_one_pass: bool) -> str:
 # Score my text
 SCORE_LABEL, SCORE_PLACEHOLDER = "A text to score", "Your own answer to this text"
 SCORED = "scored"
-SCORE_NOTE = "Natural logarithms, over the whole vocabulary; rank 0 is the most probable."
+SCORE_NOTE = "Natural logarithms, over the whole vocabulary; in this table ranks count from 0 (the most probable)."
 SCORE_HEAD = (TOKEN, PROBABILITY, LOG_PROBABILITY, "rank", "model’s choice")
 SAME, AS_PROBABLE = "the same", "equally probable"
 SCORE_COLUMNS = (
