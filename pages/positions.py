@@ -27,14 +27,14 @@ def ask(both: frame.Runs) -> None:
     questions.show(asked, question.question(both.main.trace, stack, position))
 
 
-def show(both: frame.Runs) -> tuple[list[str], str | None]:
-    """The table, or what attention makes of positions; what is to be explained, and what the picture is in words."""
+def show(both: frame.Runs) -> tuple[tuple[str, str], str | None]:
+    """The table, or what attention makes of positions; how to read it, what not to conclude, and it in words."""
     if attention_view.is_needed(both.main):
         if both.compared:
             text.paragraph(words.A_ALONE)
         at, sentences = attention_view.draw(both.main)
         ask(both)
-        return sentences, at.words
+        return (" ".join(filter(None, sentences)), words.NOT_IN_ATTENTION), at.words
     table = view.controls(both.main)
     if FIELDS.now().pos_topic == "steps":
         ask(both)
@@ -62,17 +62,17 @@ def show(both: frame.Runs) -> tuple[list[str], str | None]:
         ask(both)
     if position_topics.SWITCHED in st.session_state:
         bring_into_view("pos_topics", st.session_state[position_topics.SWITCHED])
-    return view.sentences(table), table.words
+    return (" ".join((*view.sentences(table), words.HOW)), words.NOT), table.words
 
 
-sentences: list[str] = []
+explained = (words.HOW, words.NOT)
 seen: str | None = None
 if both is not None:
     with strip:
         frame.strip(both)
     with frame.told(words.PLACES):
-        sentences, seen = show(both)
+        explained, seen = show(both)
     frame.say(status, *state.remarks())
     frame.stage(both, ("pos_picture", "pos_curves", "pos_below"), seen)
-text.explained(" ".join((*sentences, words.HOW)), words.NOT)
+text.explained(*explained)
 del both  # these functions and what they may read are a circle: the run would stay until garbage is collected

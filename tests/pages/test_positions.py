@@ -74,6 +74,7 @@ def test_the_picture_is_the_models_own_table(app, bundled, stack):
     assert names_of(curves) == ["0 sin 6.283", "1 cos 6.283", "2 sin 19.87", "4 sin 62.83", "8 sin 628.3"]
     assert wording("adds_a_fixed_table_of_sines_and_cosines", "numbers") in words(app)
     assert f"Its {stack}’s table has {len(own)} × 16 numbers" in words(app)
+    assert wording("what_is_added_to_embeddings") in words(app)
 
 
 def test_step_5_is_said_to_be_the_models_table_and_the_runs(app):

@@ -46,6 +46,7 @@ def test_positions_shows_the_rotation_beside_the_record(stack, among):
     assert wording("title_of_a_product_at_other_distances", stack, 2, 0, 0) in titles(among)
     assert wording("positions_in_one_turn_by_pair") in titles(among)
     assert wording("this_page_cannot_leave_that_out") in said and "adds no positions" not in said
+    assert wording("how_to_read_a_rotation") in said and wording("what_is_added_to_embeddings") not in said
 
 
 @pytest.mark.parametrize("word", ["rotary", "alibi"])
@@ -62,6 +63,7 @@ def test_positions_shows_slopes_and_the_recorded_bias(stack, among):
     said = words(among)
     assert wording("has_alibi_nothing_is_added_to_its_embeddings_and_there_is_no_table") in said
     assert wording("title_of_what_is_added_to_each_score", stack, 2) in titles(among)
+    assert wording("how_to_read_a_bias") in said and wording("what_is_added_to_embeddings") not in said
     assert (
         "bias = -0.015625 × distance in head 2" in said
         and wording("the_recorded_bias_differs_from_that_by_at_most", 0) in said

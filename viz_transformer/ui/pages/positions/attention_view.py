@@ -110,8 +110,8 @@ def _bias_rule(shown: Shown, site: str, head: int) -> BiasRule:
 
 
 def draw(shown: Shown) -> tuple[Place, list[str]]:
-    """Controls, pictures and what stands below them; returns what is shown, and what applies to this model, in
-    sentences."""
+    """Controls, pictures and what is below them; returns what is shown, and what applies to this model and how to read
+    it, in sentences."""
     if recorded := _recorded(shown):
         return _draw_recorded(shown, recorded)
     encoding = shown.trace.config.encoding
@@ -125,7 +125,8 @@ def draw(shown: Shown) -> tuple[Place, list[str]]:
     with st.container(key="pos_orders"):
         text.section(words.TOPICS["orders"])
         orders_view.orders(shown)
-    return at, [words.has_no_table(shown.summary.name, encoding.noun, encoding.sentence)]
+    has = words.has_no_table(shown.summary.name, encoding.noun, encoding.sentence)
+    return at, [has, words.HOW_IN_ATTENTION.get(encoding.picture, "")]
 
 
 def _draw_recorded(shown: Shown, what: str) -> tuple[Place, list[str]]:
@@ -143,7 +144,7 @@ def _draw_recorded(shown: Shown, what: str) -> tuple[Place, list[str]]:
     for sentence in reach(shown.trace, at.site):
         text.paragraph(sentence)
     acts = shown.trace.anatomy.missing.get(f"{stack}.embed.position")
-    return at, [words.acts_on(shown.summary.name, acts)] if acts else []
+    return at, [words.acts_on(shown.summary.name, acts) if acts else "", words.HOW_IN_ATTENTION[what]]
 
 
 def _nothing(at: Place) -> None:

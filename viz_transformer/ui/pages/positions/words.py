@@ -16,6 +16,24 @@ NOT = (
     " order matters to this model, which was trained with positions. It takes the model off its training data, and says"
     " nothing about a model that was trained without them."
 )
+_ADDED = (
+    "Each cell is the number that is added to the score of a query (row) and a key (column) before the softmax: the"
+    " lower it is, the less weight is left for that key."
+)
+HOW_IN_ATTENTION: Mapping[str, str] = {
+    "rotation": (
+        "The curve is one query times one key, each turned by the angles of its position: their product depends on the"
+        " distance between the two positions. Pairs of features with a short wavelength tell neighbours apart, pairs"
+        " with a long one tell far positions apart."
+    ),
+    "slopes": _ADDED,
+    "bias": _ADDED,
+}
+"""How to read what self-attention does with positions, by what is drawn of it."""
+NOT_IN_ATTENTION = (
+    "Positions change scores, they do not decide them: queries and keys come from W_Q and W_K. What one head makes of a"
+    " distance says nothing about another head."
+)
 
 # What a recording or a model lacks
 OF_RECORDING = "It has no parameters, and what it does with positions was not recorded."
@@ -590,9 +608,9 @@ def turned_here(largest: str) -> str:
 
 def pair_head(query: int, key: int) -> tuple[str, ...]:
     return (
-        *("dimensions", "radians per position", WAVES_HEAD),
-        *(f"angle at {query}", f"query {query}, before", "turned"),
-        *(f"angle at {key}", f"key {key}, before", "turned"),
+        *("dimensions", "radians per position", "positions per turn"),
+        *(f"angle at {query}", f"query {query}", "turned"),
+        *(f"angle at {key}", f"key {key}", "turned"),
     )
 
 
