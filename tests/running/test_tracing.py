@@ -69,8 +69,8 @@ def test_unknown_text_is_kept_beside_the_unknown_token() -> None:
     [
         ("", "u", "the text is empty: type at least one character"),
         ("a", None, "needs a target"),
-        ("a" * 10_000, "u", "source has 10,002 tokens, the model reads at most 20: shorten it"),
-        ("a", "u" * 30, "target has 31 tokens, the model reads at most 24: shorten it"),
+        ("a" * 10_000, "u", "source has 10,002 tokens, the model reads at most 20: shorten it or choose another model"),
+        ("a", "u" * 30, "target has 31 tokens, the model reads at most 24: shorten it or choose another model"),
         ([99], "u", "id 99 is outside the vocabulary"),
         ([], "u", "the list of ids is empty"),
     ],

@@ -18,7 +18,7 @@ class TooLong(ValueError):
 
     def __init__(self, what: str, length: int, most: int) -> None:
         super().__init__(
-            f"{what} has {length:,} tokens, the model reads at most {most:,}: shorten it or choose another checkpoint"
+            f"{what} has {length:,} tokens, the model reads at most {most:,}: shorten it or choose another model"
         )
         self.what, self.most = what, most
 

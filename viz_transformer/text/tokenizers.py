@@ -34,7 +34,7 @@ MOST_KNOWN = 50_000
 """Words whose pieces a tokenizer remembers."""
 LONGEST_JOINED = 1_000_000
 """Characters that joining may add to those of the tokens: the rules may be anybody's, and grow a text without end."""
-_TOO_LONG = "the checkpoint's rules for joining tokens make a text of millions of characters: choose another checkpoint"
+_TOO_LONG = "this model's rules for joining tokens make a text of millions of characters: choose another model"
 
 
 @dataclass(frozen=True)
@@ -131,7 +131,7 @@ class RegexTokens(Tokenizer):
         except (TimeoutError, MemoryError):
             raise ValueError(
                 f"the tokenizer's pattern {quoted(self.pattern)} takes too long to split this text: shorten the text, "
-                "or choose another checkpoint"
+                "or choose another model"
             ) from None
 
     def detokenize(self, tokens: Sequence[str]) -> str:
