@@ -329,6 +329,21 @@ def test_the_selection_survives_a_change_of_page_and_one_step_back_undoes_one_ch
         answer(page, "zero point zero seven")
 
 
+def test_one_step_back_brings_a_typed_text_back_that_the_example_took_the_place_of(app_server, browser):
+    typed = "9 " * state.LONGEST_LINKED_TEXT  # the address has no room for it
+    with opened(browser, app_server, text="7" * 60) as page:
+        expect(page.locator(".st-key-question .vt-bad")).to_be_visible()
+        type_text(page, typed)
+        page.get_by_role("button", name="Use the example").click()
+        answer(page, ANSWER)
+        expect(page.locator(BOX)).to_have_value(NUMBER)
+        page.go_back()
+        expect(page.locator(".st-key-question .vt-bad")).to_be_visible()
+        expect(page.locator(BOX)).to_have_value(typed)
+        page.go_forward()
+        answer(page, ANSWER)
+
+
 # ---- how it looks
 
 
