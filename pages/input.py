@@ -38,7 +38,7 @@ def show(both: frame.Runs | None, ckpt: Checkpoint, wait: DeltaGenerator) -> Sid
     if both is not None:
         position = state.selection()[SIDES[side].field]
         questions.show(asked, question.question(both.main, side, position))
-        tour.tell(lambda: first_stop.words(both.main, side, position), *RINGED)
+        tour.tell(lambda: first_stop.sentences(both.main, side, position), *RINGED)
         with left:
             drawn, numbers = st.container(key="input_sum"), st.container(key="input_spread")
         with drawn, frame.told(words.NEEDS_EMBEDDINGS):

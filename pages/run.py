@@ -338,7 +338,7 @@ def tell(shown: Shown) -> None:
     """What is read, where the tour begins here by itself; and its last stop, of a model that writes nothing."""
     side: SideName = "source" if shown.trace.anatomy.has_encoder else "target"
     position = state.selection()[SIDES[side].field]
-    tour.tell(lambda: first_stop.words(shown, side, position), ".st-key-run_strip >>> .row:first-child .chip", at=1)
+    tour.tell(lambda: first_stop.sentences(shown, side, position), ".st-key-run_strip >>> .row:first-child .chip", at=1)
     if not shown.trace.anatomy.writes:
         tour.tell(lambda: stop.made_of_text(shown), *stop.ringed(shown), at=len(tour.STOPS))
 

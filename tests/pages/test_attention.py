@@ -483,7 +483,7 @@ def test_runs_of_different_sizes_have_no_difference_and_the_page_says_so_and_ask
 def test_what_only_one_of_two_models_has_is_said_of_the_other(at_the_zoo):
     pin = {"pin_checkpoint": "shakespeare", "pin_text": "ROT:", "shown": "A-B"}
     opened(at_the_zoo, checkpoint="own", text="bad", kind="cross", **pin)
-    sentence = wording("b_cannot_be_shown_so_a_decoder_only")
+    sentence = wording("b_cannot_be_shown_this_way_a_decoder_only")
     assert sentence in words(at_the_zoo)
     at_the_zoo.button_group(key="pin_shown").set_value("B").run()
     assert sent(at_the_zoo, "matrix")[0]["scale"] == "decoder"
@@ -500,7 +500,7 @@ def test_what_only_one_of_two_models_has_is_said_of_the_other(at_the_zoo):
 )
 def test_a_pinned_run_that_cannot_be_made_is_said_and_let_go(app, bundled, pin, reason):
     opened(app, shown="B", **pin)
-    assert wording("the_pinned_run_is_not_there", reason) in words(app)
+    assert wording("the_pinned_run_cannot_be_shown", reason) in words(app)
     assert same_bits(sent(app, "matrix")[1]["values"], recorded(the_run(bundled), "cross", 1, 0)[0])
     assert state.PIN.items() <= app.session_state["selection"].items()
     assert "pin_checkpoint" not in address(app)

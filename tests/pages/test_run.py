@@ -567,7 +567,7 @@ def test_of_two_answers_each_has_its_mark_and_the_headline_says_what_is_wrong_wi
 
 def test_a_map_that_one_of_two_models_lacks_is_a_sentence_in_its_place(at_the_zoo):
     opened(at_the_zoo, checkpoint="own", text="bad", pin_checkpoint="shakespeare", pin_text="ROT:", shown="A|B")
-    assert len(all_sent(at_the_zoo, "matrix")) == 1 and "B cannot be shown so: " in words(at_the_zoo)
+    assert len(all_sent(at_the_zoo, "matrix")) == 1 and "B cannot be shown this way: " in words(at_the_zoo)
 
 
 def offered_pairs(app):

@@ -73,7 +73,7 @@ def test_what_no_step_had_is_empty_in_map_table_and_csv(growing, kind):
     assert "masked" not in own.note
     first = frame.to_csv(index=False).splitlines()[1].split(",")
     assert [value == "" for value in first[:5]] == (~there[0]).tolist()
-    assert (wording("an_empty_cell_is_not_there") in own.note) and wording("each_row_of_its_own_step") in own.note
+    assert (wording("an_empty_cell_has_no_number") in own.note) and wording("each_row_of_its_own_step") in own.note
 
 
 def test_a_number_that_is_none_is_not_taken_for_one_that_is_not_there():

@@ -117,9 +117,9 @@ def test_unknown_text_is_said_in_one_sentence(ckpt):
     ("typed", "said"),
     [
         (11, None),  # 13 tokens with start and end; nine tenths of 15 are 13.5
-        (12, wording("nearly_as_long_as_the_longest_of_training_it_has_tokens", 14, 15)),
-        (13, wording("as_long_as_the_longest_of_training_it_has_tokens", 15)),
-        (14, wording("longer_than_the_longest_of_training_it_has_tokens", 16)),
+        (12, wording("nearly_as_long_as_the_longest_in_training_it_has_tokens", 14, 15)),
+        (13, wording("as_long_as_the_longest_in_training_it_has_tokens", 15)),
+        (14, wording("longer_than_the_longest_in_training_it_has_tokens", 16)),
     ],
 )
 def test_a_text_nearly_as_long_as_the_longest_of_training_says_so(ckpt, typed, said):

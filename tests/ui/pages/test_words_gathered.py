@@ -1,21 +1,23 @@
-"""What people read on a page stands in its `words.py`: no other module of the page has a sentence of its own."""
+"""What people read stands in the `words.py` of its page, or of the frame around all pages, and nowhere else."""
 
 from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 import pytest
 
 ROOT = Path(__file__).parents[3]
 PAGES = ROOT / "viz_transformer" / "ui" / "pages"
+FRAME = ROOT / "viz_transformer" / "ui" / "frame"
+OF_THE_FRAME = ("words.py", "glossary.py")
 
 NOT_YET: tuple[str, ...] = ()
 """Pages that still say something outside of their `words.py`; a page that no longer does must leave this list."""
 GATHERED = tuple(sorted(path.name for path in PAGES.iterdir() if path.is_dir() and path.name not in NOT_YET))
-MARKUP = re.compile(r"</?[a-z]|\[role=|(?:^|\s)\.?(?:vt|st)-")
+MARKUP = re.compile(r"</?[a-z]|\[role=|:has\(|:is\(|--vt-|(?:^|\s)\.?(?:vt|st)-")
 WORD = re.compile(r"[^\W\d_]\w*|\{\}")
 
 
@@ -26,9 +28,11 @@ def modules(page: str) -> list[Path]:
 
 
 def literals(node: ast.AST) -> Iterator[ast.Constant | ast.JoinedStr]:
-    """The texts below a node, an f-string as one; not docstrings, nor what an exception says."""
+    """The texts below a node, an f-string as one; not docstrings, nor what an exception or an assertion says."""
     for child in ast.iter_child_nodes(node):
-        if isinstance(child, ast.Raise) or (isinstance(child, ast.Expr) and isinstance(child.value, ast.Constant)):
+        if isinstance(child, ast.Raise | ast.Assert) or (
+            isinstance(child, ast.Expr) and isinstance(child.value, ast.Constant)
+        ):
             continue
         if isinstance(child, ast.JoinedStr) or (isinstance(child, ast.Constant) and isinstance(child.value, str)):
             yield child
@@ -58,9 +62,13 @@ def is_sentence(text: str) -> bool:
 
 
 def of_page(page: str) -> list[str]:
+    return of_modules(modules(page))
+
+
+def of_modules(paths: Iterable[Path]) -> list[str]:
     return [
         f"{path.relative_to(ROOT)}:{line}: {text[:80]}"
-        for path in modules(page)
+        for path in paths
         for line, text in sentences(path.read_text(encoding="utf-8"))
     ]
 
@@ -77,6 +85,11 @@ def test_a_page_whose_words_are_gathered_is_no_longer_listed(page: str) -> None:
     assert of_page(page), f"take {page} out of NOT_YET"
 
 
+def test_what_every_page_says_stands_in_the_words_of_the_frame() -> None:
+    found = of_modules(path for path in sorted(FRAME.glob("*.py")) if path.name not in OF_THE_FRAME)
+    assert not found, "say it in words.py:\n" + "\n".join(found)
+
+
 def test_three_pages_at_least_are_gathered() -> None:
     assert {"input", "playground", "tensors"} <= set(GATHERED)
 
@@ -89,6 +102,8 @@ def test_three_pages_at_least_are_gathered() -> None:
         ("say(f\"{name}: {few('four words in there')}\")", ["four words in there"]),
         ('''def f():\n    """Returns what it is."""\n    return "two words"''', []),
         ('raise ValueError("this is not a number")', []),
+        ('assert found, f"{name} does not say it"', []),
+        ('st.html(f":is({others}) {{ display: none !important; }}")', []),
         ('say("a_key_of_many_words", "vt-facts vt-numbers vt-more")', []),
         ("say(f'<div class=\"vt-wide\">{table} and {more}</div>')", []),
     ],

@@ -5,7 +5,7 @@ from __future__ import annotations
 import streamlit as st
 
 from viz_transformer.analysis.models.untrained import UntrainedSummary
-from viz_transformer.ui.frame import text
+from viz_transformer.ui.frame import text, words
 from viz_transformer.ui.session import cached, state
 from viz_transformer.ui.session.pairs import pairs
 from viz_transformer.ui.session.runs import Shown
@@ -15,7 +15,7 @@ def what_b_is(a: Shown, b: Shown) -> str:
     """The model, the text and the way of writing of B as far as A has others; all of B if none differ."""
     same_words = (a.text, a.target) == (b.text, b.target)
     parts = [
-        ("untrained" if isinstance(b.summary, UntrainedSummary) else b.called) * (a.summary.name != b.summary.name),
+        (words.UNTRAINED if isinstance(b.summary, UntrainedSummary) else b.called) * (a.summary.name != b.summary.name),
         b.written_words * (same_words and a.how != b.how),
         "" if same_words else b.words(),
     ]
@@ -24,14 +24,14 @@ def what_b_is(a: Shown, b: Shown) -> str:
 
 def offer(shown: Shown) -> None:
     """The pairs of this run as buttons, in what opens when it is asked for; or why there is none."""
-    opened = st.popover("Compare", key="pairs", on_change="rerun", type="tertiary")
+    opened = st.popover(words.COMPARE, key="pairs", on_change="rerun", type="tertiary")
     if not opened.open:
         return
     with opened:
-        text.paragraph("Compare this run with:")
+        text.paragraph(words.COMPARE_WITH)
         for pair in pairs(shown, cached.summaries()):
             if pair.fields is None:
-                text.paragraph(f"{pair.label}. {pair.why}")
+                text.paragraph(words.no_pair(pair.label, pair.why))
             else:
                 st.button(
                     text.literal(pair.label),

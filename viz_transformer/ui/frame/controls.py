@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import streamlit as st
 
 from viz_transformer.model.kinds import KINDS, KindName
+from viz_transformer.ui.frame import words as said
 from viz_transformer.ui.session import state
 from viz_transformer.ui.session.passes import has_own_rows
 
@@ -16,9 +17,8 @@ if TYPE_CHECKING:
 
 FEW = 6
 """Layers or heads that are offered as buttons."""
-TOGETHER = {"mean": "mean", "max": "maximum", "rollout": "rollout"}
+TOGETHER = said.TOGETHER
 """What is made of all heads of a layer."""
-ROWS = {"last": "the last pass", "own": "each step"}
 
 
 def text_box(label: str, **given: Any) -> str:
@@ -71,7 +71,7 @@ def switch(
 
 def kind(kinds: Sequence[KindName], *, key: str) -> None:
     """The kind of attention, of those that the model has."""
-    buttons("Kind", {each: KINDS[each].label for each in kinds}, "kind", key=key, hidden=True)
+    buttons(said.KIND, {each: KINDS[each].label for each in kinds}, "kind", key=key, hidden=True)
 
 
 def layer_and_head(
@@ -94,7 +94,7 @@ def layer_and_head(
 
 def layer(count: int, *, page: str, shown: int | None = None) -> None:
     """One of the layers; `shown` as above."""
-    _numbered("Layer", count, (), **state.bind("layer", key=f"{page}_layer", value=shown))
+    _numbered(said.LAYER, count, (), **state.bind("layer", key=f"{page}_layer", value=shown))
 
 
 def head(count: int, *, page: str, words: tuple[str, ...] = (), shown: int | None = None) -> None:
@@ -109,7 +109,7 @@ def head(count: int, *, page: str, words: tuple[str, ...] = (), shown: int | Non
         value=value if shown is None else shown,
         taken=lambda new: new if isinstance(new, str) else (new,),
     )
-    _numbered("Head", count, words, **bound)
+    _numbered(said.HEAD, count, words, **bound)
 
 
 def rows(both: Runs, *, key: str) -> bool:
@@ -118,13 +118,12 @@ def rows(both: Runs, *, key: str) -> bool:
     if not any(has_own_rows(shown) for shown in (both.a, both.b) if shown is not None):
         return False
     buttons(
-        "Rows of",
-        ROWS,
+        said.ROWS_OF,
+        said.ROWS,
         "rows",
         key=key,
         disabled=not KINDS[state.SHARED.now().kind].writes,
-        help="Every step was a pass of its own: all rows as the last pass had them, or each as it was in the step that"
-        " wrote its token. The encoder's rows are the same in every pass",
+        help=said.ROWS_HELP,
     )
     return True
 

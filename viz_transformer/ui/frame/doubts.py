@@ -8,10 +8,10 @@ from typing import Any
 
 from viz_transformer.checkpoint.contents import Summary
 from viz_transformer.figures import labels
-from viz_transformer.sentences import listed
 from viz_transformer.text.languages import NAMES, other_language, words_of
 from viz_transformer.text.notation import Notation, read_notation
 from viz_transformer.text.notation.nearest import nearest_number
+from viz_transformer.ui.frame import words
 from viz_transformer.ui.session import cached
 
 LANGUAGE_KEY = "language"
@@ -50,11 +50,11 @@ def notation_ways(summary: Summary, text: str) -> tuple[Way, ...]:
 def ways_of(doubt: Doubt) -> tuple[Way, ...]:
     """Buttons that keep what was typed, or put the same into the model's notation."""
     tries = [
-        (f"Try {text}" if len(text) <= LONGEST_TRY else "Try it as the model learned it", {"text": text})
+        (words.try_text(text) if len(text) <= LONGEST_TRY else words.TRY_AS_LEARNED, {"text": text})
         for text in doubt.tries
     ]
     reader = None if doubt.language is None else _reader_of(doubt.language)
-    return (*tries, *([] if reader is None else [(f"Open in {reader}", {"checkpoint": reader})]))
+    return (*tries, *([] if reader is None else [(words.open_in(reader), {"checkpoint": reader})]))
 
 
 def _reader_of(language: str) -> str | None:
@@ -73,26 +73,26 @@ def notation_doubt(notation: Notation, text: str) -> Doubt | None:
         return None
     if reading.read:
         offered = [] if reading.offered is None else [reading.offered]
-        said = _clause(reading.said) if reading.said else f"this model learned it as {_short(offered[0])}"
+        said = _clause(reading.said) if reading.said else words.learned_as(_short(offered[0]))
         return Doubt(said, tuple(offered))
     meant = nearest_number(text) if notation.noun == "numbers" else None
     tries = () if meant is None else (notation.read(meant).offered or meant,)
     if strange := notation.strange(text):
-        return Doubt(f"{_named(strange)} never in the training {notation.noun}", tries)
-    return Doubt(f"no training {notation.noun.removesuffix('s')} was written like this", tries)
+        return Doubt(words.never_in_training(_listed(strange), len(strange), notation.noun), tries)
+    return Doubt(words.none_written_so(notation.noun), tries)
 
 
 def language_doubt(card: Mapping[str, Any], text: str, hidden: Sequence[tuple[str, str]]) -> Doubt | None:
     """That a text is in another language than the model reads, where its commonest words and the share of words that
     the model does not know agree on it. hidden: of `hidden_texts`."""
     own = card.get(LANGUAGE_KEY)
-    words = words_of(text)
-    if not isinstance(own, str) or not words or len(hidden) < UNKNOWN_SHARE * len(words):
+    typed = words_of(text)
+    if not isinstance(own, str) or not typed or len(hidden) < UNKNOWN_SHARE * len(typed):
         return None
     other = other_language(text, own)
     if other is None:
         return None
-    return Doubt(f"this model reads {NAMES[own]}, and this looks like {NAMES[other]}", language=other)
+    return Doubt(words.another_language(NAMES[own], NAMES[other]), language=other)
 
 
 def unknown_doubt(hidden: Sequence[tuple[str, str]]) -> Doubt | None:
@@ -100,17 +100,14 @@ def unknown_doubt(hidden: Sequence[tuple[str, str]]) -> Doubt | None:
     different = tuple(dict.fromkeys(text for _, text in hidden))
     if not different:
         return None
-    are = "is" if len(different) == 1 else "are"
-    return Doubt(
-        f"{_listed(different)} {are} unknown to this model, which reads {labels.visible(hidden[0][0])} instead"
-    )
+    return Doubt(words.unknown(_listed(different), len(different), labels.visible(hidden[0][0])))
 
 
 def length_doubt(read: int, longest: int) -> Doubt | None:
     """That a text has more tokens than the longest of training, if that is known (else 0)."""
     if not longest or read <= longest:
         return None
-    return Doubt(f"the text has {read:,} tokens, and the longest in training had {longest:,}", of_length=True)
+    return Doubt(words.longer_than_training(read, longest), of_length=True)
 
 
 def _clause(sentence: str) -> str:
@@ -125,9 +122,4 @@ def _short(text: str) -> str:
 def _listed(names: Sequence[str]) -> str:
     """The first names between quotation marks, and how many more there are."""
     shown = [f"“{labels.isolated(labels.shorten(labels.visible(name), LONGEST_NAME))}”" for name in names[:MOST_NAMED]]
-    more = len(names) - len(shown)
-    return listed([*shown, f"{more:,} more"]) if more else listed(shown)
-
-
-def _named(names: Sequence[str]) -> str:
-    return f"{_listed(names)} {'was' if len(names) == 1 else 'were'}"
+    return words.first_named(shown, len(names) - len(shown))

@@ -13,7 +13,7 @@ import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 from streamlit.runtime.pages_manager import PagesManager
 
-from viz_transformer import __version__, analysis
+from viz_transformer import analysis
 from viz_transformer.analysis.decoding.doubt import most_doubtful
 from viz_transformer.checkpoint.contents import Summary, Unreadable
 from viz_transformer.checkpoint.grading import standing_of
@@ -33,7 +33,7 @@ from viz_transformer.ui.components.keys import keys
 from viz_transformer.ui.components.pictures import Asked, chip_rows, locator
 from viz_transformer.ui.components.selection import hear_picks, tell_chosen
 from viz_transformer.ui.components.sheet import sheet
-from viz_transformer.ui.frame import controls, links, opening, problems, projector, text
+from viz_transformer.ui.frame import controls, links, opening, problems, projector, text, words
 from viz_transformer.ui.session import cached, examples, passes, state
 from viz_transformer.ui.session.branches import how_of
 from viz_transformer.ui.session.fields import ShownName
@@ -71,7 +71,6 @@ LOOKS: Mapping[str, Looks] = {
 LOOKS_OF_RECORDING: Mapping[str, Looks] = {"Attention": "kind", "Layers": "layer", "Tensors": "point"}
 """The same of a recording, which the other pages do not show."""
 A_MOMENT = 0.1  # seconds: some frames of the browser
-NO_MODELS = "There is no trained model here yet: train one with “viz-transformer train numbers”, then reload this page."
 
 
 def begin(files: Mapping[str, Path] = links.NOWHERE, title: str = "") -> None:
@@ -114,7 +113,7 @@ def sidebar(title: str) -> None:
     with st.sidebar:
         hear_picks(state.pick, state.keep_after_loss)
         if names:
-            st.selectbox("Model", names, **state.bind("checkpoint", key="sidebar_model"))
+            st.selectbox(words.MODEL, names, **state.bind("checkpoint", key="sidebar_model"))
             if isinstance(summary, HuggingFaceSummary):
                 st.session_state[_UNUSED] = st.empty()
                 _say_unused(summary)
@@ -126,7 +125,7 @@ def sidebar(title: str) -> None:
         projected = state.bind(
             "projector", key="sidebar_projector", value=projector.is_on(), taken=lambda on: "on" if on else "off"
         )
-        st.toggle("Projector", **projected)
+        st.toggle(words.PROJECTOR, **projected)
         keep_back_button()
 
 
@@ -134,14 +133,14 @@ def _say_unused(summary: Summary) -> None:
     """Beside the model's name, what of its files takes no part in a run; nothing before the model is loaded."""
     if (found := cached.unused(summary)) is not None:
         with st.session_state[_UNUSED]:
-            text.paragraph(f"{found[0]}.", tone="warning", detail=found[1])
+            text.paragraph(words.unused(found[0]), tone="warning", detail=found[1])
 
 
 def _standing(summary: Summary) -> None:
     """How well it is known that an imported model is read as it was trained, below its name."""
     if (standing := standing_of(summary.card)) is not None:
-        words, style = capitalised(standing.words), "vt-note vt-standing"
-        text.paragraph(words, style=style, tone=standing.tone, detail=standing.sentence)
+        said, style = capitalised(standing.words), "vt-note vt-standing"
+        text.paragraph(said, style=style, tone=standing.tone, detail=standing.sentence)
 
 
 def end() -> None:
@@ -161,7 +160,7 @@ def end() -> None:
 
 def _named(what: str, *more: str) -> str:
     """A caption: what is seen, and the program that made it."""
-    return f"{', '.join(filter(None, (what, *more)))} (Viz Transformer {__version__})"
+    return words.by_this_program((what, *more))
 
 
 def stage(both: Runs, scenes: Sequence[str], words: str | None = None, *, rows: tuple[int, int] | None = None) -> None:
@@ -200,10 +199,9 @@ def _in_words(shown: Shown, first_row: int | None = None) -> str:
     """The selection as a projector's caption says it; first_row: as `of_run` has it."""
     chosen = of_run(shown, first_row)
     heads = chosen["heads"]
-    which = heads if isinstance(heads, str) else f"head{'s' if len(heads) > 1 else ''} {', '.join(map(str, heads))}"
+    which = heads if isinstance(heads, str) else words.of_heads(heads)
     kind = KINDS[chosen["kind"]]
-    position = f"{kind.queries.name} position {chosen[kind.queries.field]}"
-    return f"{kind.words}, layer {chosen['layer']}, {which}, {position}"
+    return words.selection(kind.words, chosen["layer"], which, kind.queries.name, chosen[kind.queries.field])
 
 
 def theme() -> Theme:
@@ -241,7 +239,7 @@ def selected() -> Summary | str:
     """The selected model's folder, or a sentence that says why there is none."""
     summary = models().get(state.SHARED.now().checkpoint)
     if summary is None:
-        return NO_MODELS
+        return words.NO_MODELS
     return summary.error if isinstance(summary, Unreadable) else summary
 
 
@@ -317,10 +315,10 @@ def runs(
     both = in_bounds(both, rows=rows, by_step=by_step, status=status)
     for shown in (both.a, both.b) if both.compared else (both.main,):
         if shown is not None and (said := _longer_than_proved(shown)):
-            state.remark(said if both.b is None else f"{shown.name}: {said}")
+            state.remark(said if both.b is None else words.of_run(shown.name, said))
     if rows != "none":
         remark_on_passes(*((both.a, both.b) if both.compared else (both.main,)), elsewhere=rows == "last")
-    st.session_state[_RUN] = f"{both.main.called}, {both.main.words()}"
+    st.session_state[_RUN] = words.run_and_text(both.main.called, both.main.words())
     return both
 
 
@@ -360,26 +358,26 @@ def is_recording() -> bool:
 
 def recorded(summary: RecordingSummary, why: str) -> str:
     """What a page says that has nothing to show of a recording."""
-    return f"{summary.name} is a recording of one call of a module. {why} Attention, Layers and Tensors show it."
+    return words.is_recording(summary.name, why)
 
 
 def only_reads(summary: Summary) -> str:
     """What a page says that has nothing to show of a model that writes nothing."""
-    return f"{summary.name} reads a text and writes nothing, so it has no steps. Run shows what it makes of a text."
+    return words.only_reads(summary.name)
 
 
 def _keep_to(summary: RecordingSummary) -> None:
     """The text of a recording in the place of any other, and no way to write an answer."""
     now = state.SHARED.now()
     if now.text != summary.text or now.target is not None:
-        state.remark(f"{summary.name} is a recording: it cannot read another text, and has its own.")
+        state.remark(words.has_its_own_text(summary.name))
     state.correct(text=summary.text, target=None, branches=(), branch=0, branch_b=None)
 
 
 def _only_reads(summary: Summary) -> None:
     """No way to write an answer, for a model that writes none."""
     if state.SHARED.now().target is not None:
-        state.remark(f"{summary.name} writes nothing, so no answer can be given to it.")
+        state.remark(words.takes_no_answer(summary.name))
     state.correct(target=None, branches=(), branch=0, branch_b=None)
 
 
@@ -392,7 +390,7 @@ def remark_on_passes(*shown: Shown | None, elsewhere: bool = True) -> None:
     alike = len({*found.values()}) == 1
     for name, sentence in [*found.items()][: 1 if alike else None]:
         if sentence is not None:
-            state.remark(sentence if alike else f"{name}: {sentence}")
+            state.remark(sentence if alike else words.of_run(name, sentence))
 
 
 def _selected_how(summary: Summary, status: DeltaGenerator) -> How:
@@ -402,12 +400,12 @@ def _selected_how(summary: Summary, status: DeltaGenerator) -> How:
         return how_of(summary, state.selection(), 0)
     for name, number, instead in (("branch", chosen.branch, 0), ("branch_b", chosen.branch_b, None)):
         if (number or 0) > len(chosen.branches):
-            state.remark(f"There is no branch {number}: the answer is shown.")
+            state.remark(words.no_branch(number))
             state.correct(**{name: instead})
     branch = state.SHARED.now().branch
     if branch == 0:
         return state.how()
-    with waiting("Running the model ...", status), Watched() as progress:
+    with waiting(words.RUNNING, status), Watched() as progress:
         return how_of(summary, state.selection(), branch, progress=progress)
 
 
@@ -417,10 +415,10 @@ def _with_pinned(both: Runs, status: DeltaGenerator, recording: str | None, *, s
     name = chosen.pin_checkpoint or ""
     summary = models().get(name)
     if isinstance(summary, RecordingSummary) and recording is not None:
-        state.remark(f"B: {recorded(summary, recording)}")
+        state.remark(words.of_run("B", recorded(summary, recording)))
         return both
     if isinstance(summary, Summary) and steps and not summary.anatomy.writes:
-        state.remark(f"B: {only_reads(summary)}")
+        state.remark(words.of_run("B", only_reads(summary)))
         return both
     try:
         if summary is None or isinstance(summary, Unreadable):
@@ -428,7 +426,7 @@ def _with_pinned(both: Runs, status: DeltaGenerator, recording: str | None, *, s
         pinned = load("B", summary, chosen.pin_text or "", chosen.pin_target, chosen.pin_how or cached.GREEDILY, status)
         return Runs(both.a, pinned, chosen.shown or "A|B")
     except ValueError as error:
-        state.remark(f"The pinned run is not there: {error}.")
+        state.remark(words.not_pinned(error))
         state.correct(**state.PIN)
         return both
 
@@ -437,8 +435,8 @@ def _roll_out(shown: Shown, status: DeltaGenerator) -> None:
     """Make the rollout that is selected, which is kept: of a long text it takes seconds. Why there is none is said
     where it would stand."""
     chosen = state.SHARED.now()
-    said = f"Multiplying the layers’ attention for the rollout{f' of {shown.name}' * (shown.name == 'B')} ..."
-    watched = Watched(stoppable=False, words="{done:,} of {most:,} layers")
+    said = words.multiplying(shown.name if shown.name == "B" else "")
+    watched = Watched(stoppable=False, words=words.LAYERS_DONE)
     with waiting(said, status), watched as progress, suppress(ValueError):
         analysis.rollout_view(shown.trace, chosen.kind, chosen.layer, progress=progress)
 
@@ -538,29 +536,29 @@ def strip(both: Runs, *, by_step: bool = False, plays: bool = False) -> None:
     with right.container(key="pin"):
         if both.b is None:
             st.button(
-                "Pin as B",
+                words.PIN,
                 key="pin_set",
                 on_click=state.pin,
                 args=(both.a.how,),
-                help="Keep this run, to compare others with it",
+                help=words.PIN_HELP,
                 type="tertiary",
             )
             comparing.offer(both.a)
             return
-        names = ". ".join(f"{each.name}: {each.called}, {each.words()}" for each in (both.a, both.b))
+        names = words.both_called([words.called(each.name, each.called, each.words()) for each in (both.a, both.b)])
         controls.buttons(
-            "Shown run",
-            {"A|B": "A | B", "A": "A", "B": "B", "A-B": "A − B"},
+            words.SHOWN_RUN,
+            words.SHOWN,
             "shown",
             key="pin_shown",
             value=both.looked_at,
             hidden=True,
-            help=text.literal(f"{names}."),
+            help=text.literal(names),
         )
         with st.container(horizontal=True, vertical_alignment="center", key="pin_what"):
-            what = f"B: {comparing.what_b_is(both.a, both.b)}"
+            what = words.of_run("B", comparing.what_b_is(both.a, both.b))
             text.paragraph(what, style="vt-note vt-pinned", detail=what)  # which may be cut
-            st.button("Unpin", key="pin_off", on_click=state.unpin, type="tertiary")
+            st.button(words.UNPIN, key="pin_off", on_click=state.unpin, type="tertiary")
 
 
 @contextmanager
@@ -569,7 +567,7 @@ def told(what: str) -> Iterator[None]:
     try:
         yield
     except NotTold as error:
-        text.paragraph(f"This model does not tell {what}: {error}.")
+        text.paragraph(words.not_told(what, error))
 
 
 @contextmanager
@@ -579,7 +577,7 @@ def proved() -> Iterator[None]:
     try:
         yield
     except RecordedAnew as error:
-        text.paragraph(f"{capitalised(error)}.", tone="bad")
+        text.paragraph(words.sentence(error), tone="bad")
 
 
 def say(place: DeltaGenerator, *sentences: str, error: str | None = None) -> None:

@@ -11,8 +11,8 @@ from viz_transformer.analysis.positions.table import trained_rows
 from viz_transformer.analysis.run.checking import Checked, checked
 from viz_transformer.figures import labels
 from viz_transformer.figures.components.chips import RowMark
-from viz_transformer.sentences import capitalised
 from viz_transformer.text.notation import CARD_KEY, read_notation
+from viz_transformer.ui.frame import words
 from viz_transformer.ui.frame.doubts import (
     Doubt,
     Way,
@@ -59,7 +59,7 @@ def judgement(shown: Shown) -> Judgement:
     if not any(doubt.of_length for doubt in doubts):
         notes += nearly
     first = doubts[0] if doubts else None
-    notes = [*(f"{capitalised(doubt.reason)}." for doubt in doubts[1:]), *notes]
+    notes = [*(words.sentence(doubt.reason) for doubt in doubts[1:]), *notes]
     rule = CHECKED_BY.get(examples.family(shown.ckpt.card.get("task")) or "")
     check = checked(rule, shown.text, shown.run.text) if rule else None
     if check is not None and check.kind == "unread":
@@ -94,7 +94,7 @@ def _doubts(shown: Shown, hidden: Sequence[tuple[str, str]]) -> tuple[list[Doubt
         notation = read_notation(card)
         found.append(None if notation is None else notation_doubt(notation, shown.text))
     except ValueError as error:
-        notes.append(f"{capitalised(error)}.")
+        notes.append(words.sentence(error))
     if not any(found):
         found += [language_doubt(card, shown.text, hidden), unknown_doubt(hidden)]
     if shown.ckpt.anatomy.has_encoder and CARD_KEY not in card:
@@ -107,13 +107,8 @@ def _headline(doubt: Doubt | None, check: Checked | None) -> str:
     """What there is to say against an answer; "" for nothing."""
     reason = "" if doubt is None else doubt.reason
     if check is not None and check.kind == "wrong":
-        return f"{check.sentence} {capitalised(reason)}.".removesuffix(" .")
-    lead = (
-        "Right this time, but not to be relied on"
-        if check is not None and check.kind == "right"
-        else "Not to be trusted"
-    )
-    return f"{lead}: {reason}." if reason else ""
+        return words.wrong(check.sentence, reason)
+    return words.doubted(reason, right=check is not None and check.kind == "right") if reason else ""
 
 
 def _mark(sentence: str, check: Checked | None) -> RowMark | None:

@@ -10,7 +10,7 @@ from urllib.parse import urlencode
 
 import streamlit as st
 
-from viz_transformer.ui.frame import text
+from viz_transformer.ui.frame import text, words
 from viz_transformer.ui.session import state
 
 NOWHERE: Mapping[str, Path] = MappingProxyType({})
@@ -50,7 +50,7 @@ def to_next(title: str) -> None:
     if title in titles:
         following = titles[(titles.index(title) + 1) % len(titles)]
         with st.container(key="next"):
-            to(following, f"Next: {asks(st.session_state[_FILES][following])}")
+            to(following, words.next_page(asks(st.session_state[_FILES][following])))
 
 
 @cache
@@ -74,7 +74,7 @@ def from_cell(*, decoding: bool = True, level: str = "run") -> None:
     is (`decoding` False); under a deeper `level` of the whole run first the page that is about it."""
     with st.container(horizontal=True, key="from_cell"):
         if page := _LEVELS[level]:
-            to(page, f"Open this {level} as a page")
-        to("One weight", "Why this weight?")
+            to(page, words.open_as_page(level))
+        to("One weight", words.WHY_THIS_WEIGHT)
         if decoding:
-            to("Decoding", "What else could it have written?")
+            to("Decoding", words.WHAT_ELSE)

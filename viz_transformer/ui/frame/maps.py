@@ -32,6 +32,7 @@ from viz_transformer.figures.components.shading import shading_payload
 from viz_transformer.figures.components.tokens import token_data
 from viz_transformer.model.kinds import KINDS, SIDES, KindName, SideName
 from viz_transformer.sentences import capitalised
+from viz_transformer.ui.frame import words
 from viz_transformer.ui.session.runs import Shown
 
 WORDS, HIDDEN, CONTRIBUTION = "words", "hidden", "contribution"
@@ -113,7 +114,7 @@ class Picture:
             self.rows,
             self.columns,
             heads=self.head_names if several else (self.title,),
-            title="Lines",
+            title=words.LINES,
             name=f"{self.name}-lines",
             hidden=self.heads_hidden if several else None if self.hidden is None else self.hidden[None],
             **self._shared,
@@ -133,18 +134,13 @@ class Picture:
     @property
     def note(self) -> str:
         """What stands over the table."""
-        said = f"{self.caption}. A number is the {self.quantity}."
-        if (none := int(self._not_a_number.sum())) == 1:
-            said += f" 1 of {self.values.size:,} values is not a number."
-        elif none:
-            said += f" {none:,} of {self.values.size:,} values are not a number."
-        if self.there is not None:
-            said += " An empty cell is not there: its row has no step, or its key came after that step."
-        if not self.masked.any():
-            return said
-        return (
-            f"{said} Masked cells keep their {self.quantity}: after the numbers, a column “…, masked” for each key"
-            " says where they are."
+        return words.map_note(
+            self.caption,
+            self.quantity,
+            int(self._not_a_number.sum()),
+            self.values.size,
+            gaps=self.there is not None,
+            masked=bool(self.masked.any()),
         )
 
     @property
@@ -166,10 +162,10 @@ class Picture:
         index, columns = pd.Index(named(self.rows), name=self.rows.title), named(self.columns)
         frame = pd.DataFrame(self.values, index=index, columns=columns)
         if self._not_a_number.any():
-            frame = frame.astype(object).mask(self._not_a_number, "not a number")
+            frame = frame.astype(object).mask(self._not_a_number, words.NOT_A_NUMBER)
         if not self.masked.any():
             return frame
-        marks = pd.DataFrame(self.masked, index=index, columns=[f"{name}, masked" for name in columns])
+        marks = pd.DataFrame(self.masked, index=index, columns=[words.masked(name) for name in columns])
         return pd.concat([frame, marks], axis=1)
 
 
@@ -204,7 +200,7 @@ def _made(shown: Shown, chosen: Mapping[str, Any]) -> Picture:
     made = _of_view(shown, view)
     if not isinstance(heads, str) and len(heads) > 1:
         views = [head_view(shown.trace, kind, layer, head) for head in heads]
-        names = tuple(f"head {head}" for head in heads)
+        names = tuple(words.head(head) for head in heads)
         weights = np.stack([each.weights for each in views])
         made = replace(made, heads=_or_zero(weights, made.there), head_names=names)
     return _with_options(shown, made, kind, options)
@@ -219,11 +215,11 @@ def difference(a: Picture, b: Picture) -> Picture:
         a,
         values=a.values - b.values,
         mask=a.mask | b.mask,
-        title=f"A − B: {a.title}",
-        caption=f"A: {a.caption}; B: {b.caption}",
+        title=words.difference_title(a.title),
+        caption=words.difference_caption(a.caption, b.caption),
         name=f"a-minus-b-{a.name}",
         scale="diverging",
-        unit=f"{a.quantity} in A less {b.quantity} in B",
+        unit=words.difference_unit(a.quantity, b.quantity),
         quantity="difference",
         fill="",
         bounded=False,
@@ -272,7 +268,7 @@ def _of_view(
         quantity="weight",
         bounded=view.spread == "shares",
         adds_up=not view.rows,
-        remarks=(capitalised(f"{view.rows}."),) if view.rows else (),
+        remarks=(words.sentence(view.rows),) if view.rows else (),
         fill="" if own is None else FILLS.get(own.mask_fill, ""),  # what another model puts there it does not tell
         there=there,
         lost=lost_rows(shown.trace, view),
@@ -307,12 +303,12 @@ def _without_specials(shown: Shown, made: Picture, kind: KindName) -> Picture:
     special = _specials(shown, made.columns.side)
     hidden = [position in special for position in range(made.values.shape[1])]
     if all(hidden) or not any(hidden):
-        which = "All keys here are special tokens" if all(hidden) else "No key here is a special token"
-        return replace(made, remarks=(*made.remarks, f"{which}: none is hidden."))
+        which = words.ALL_SPECIAL if all(hidden) else words.NONE_SPECIAL
+        return replace(made, remarks=(*made.remarks, words.none_hidden(which)))
     kept = [position for position, is_hidden in enumerate(hidden) if not is_hidden]
     weighs = made.quantity == "weight"
     found = hidden_keys(made.values, hidden, renormalise=weighs)
-    remark = "Special keys are hidden."
+    remark = words.SPECIALS_HIDDEN
     if weighs:
         remark = _hidden_in_words(found, added_padding(sides(shown.trace, kind)[0]))
     tokens = [made.columns.tokens[position] for position in kept]
@@ -326,7 +322,7 @@ def _without_specials(shown: Shown, made: Picture, kind: KindName) -> Picture:
         mask=made.mask[:, kept],
         there=None if made.there is None else made.there[:, kept],
         columns=replace(made.columns, tokens=tokens, starts=tuple(kept), ends=tuple(p + 1 for p in kept)),
-        unit=f"{made.unit} without special keys{', renormalised' if weighs else ''}",
+        unit=words.without_specials(made.unit, renormalised=weighs),
         hidden=found.hidden_share if weighs else None,
         heads=heads,
         heads_hidden=heads_hidden,
@@ -339,16 +335,11 @@ def _hidden_in_words(found: HiddenKeys, padding: NDArray[np.bool_]) -> str:
     counted = ~padding & (found.hidden_mass + found.weights.sum(axis=-1, dtype=np.float64) > 0)
     share, rows = found.hidden_share[counted], int(counted.sum())
     if not rows:
-        return "Special keys are hidden; no row has weight."
-    said = f"Special keys are hidden: they hold {numerals.percent(float(share.mean()))} of the weight on average"
-    if most := int((share > MOSTLY_HIDDEN).sum()):
-        said += f", and more than {100 * MOSTLY_HIDDEN:.0f} % of it in {most} of {rows} rows; such rows are faint"
-    if alone := int((found.weights[counted] == 0).all(axis=-1).sum()):
-        said += (
-            f". {alone} of them read{'s' if alone == 1 else ''} special keys alone: nothing is left to rescale to a"
-            " sum of 1, and the other keys keep their weight of 0"
-        )
-    return f"{said}.{' Rows of padding are not counted.' if padding.any() else ''}"
+        return words.SPECIALS_HIDDEN_NO_WEIGHT
+    mostly = int((share > MOSTLY_HIDDEN).sum()), f"{100 * MOSTLY_HIDDEN:.0f} %"
+    alone = int((found.weights[counted] == 0).all(axis=-1).sum())
+    held = numerals.percent(float(share.mean()))
+    return words.specials_hidden(held, mostly, rows, alone, padding=bool(padding.any()))
 
 
 def _by_word(
@@ -361,7 +352,7 @@ def _by_word(
     """
     rows, columns = (_words(shown, axis) for axis in (made.rows, made.columns))
     if len(rows) == made.values.shape[0] and len(columns) == made.values.shape[1]:
-        return replace(made, remarks=(*made.remarks, "Each word is one token here: nothing is added up or averaged."))
+        return replace(made, remarks=(*made.remarks, words.ONE_TOKEN_A_WORD))
     merged = word_map(made.values, made.mask, rows, columns)
     values = merged.weights
     if together is not None:
@@ -389,7 +380,7 @@ def _by_word(
         lost=None,
         writes=writes,
         scale=made.scale if made.scale == "diverging" else "derived",
-        unit=f"{made.unit} by word (derived)",
+        unit=words.by_word(made.unit),
         heads=heads,
         hidden=hidden,
         heads_hidden=heads_hidden,
@@ -426,11 +417,11 @@ def _words(shown: Shown, axis: Axis) -> Words:
     )
 
 
-def _word_axis(axis: Axis, words: Words) -> Axis:
+def _word_axis(axis: Axis, found: Words) -> Axis:
     at = axis.starts or tuple(range(len(axis.tokens)))
-    special = [index for index, places in enumerate(words.positions) if axis.tokens[places[0]].get("special")]
-    starts, ends = zip(*((at[places[0]], at[places[-1]] + 1) for places in words.positions), strict=True)
-    return replace(axis, tokens=token_data(words.labels, special=special), starts=starts, ends=ends)
+    special = [index for index, places in enumerate(found.positions) if axis.tokens[places[0]].get("special")]
+    starts, ends = zip(*((at[places[0]], at[places[-1]] + 1) for places in found.positions), strict=True)
+    return replace(axis, tokens=token_data(found.labels, special=special), starts=starts, ends=ends)
 
 
 def _writes(shown: Shown, view: HeadView) -> list[dict[str, Any]] | None:

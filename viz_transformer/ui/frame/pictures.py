@@ -14,7 +14,7 @@ import streamlit as st
 
 from viz_transformer.figures.components.matrix import HEIGHT
 from viz_transformer.ui.components.pictures import Asked, matrix
-from viz_transformer.ui.frame import projector, text
+from viz_transformer.ui.frame import projector, text, words
 from viz_transformer.ui.frame.frame import TABLE_ASKED, TABLE_OPEN
 from viz_transformer.ui.frame.number_columns import number_columns
 from viz_transformer.ui.session import state
@@ -51,7 +51,7 @@ def selected_picture(
         try:
             pictures.append(maps.picture(shown, chosen))
         except ValueError as error:
-            raise ValueError(f"{shown.name} cannot be shown so: {error}") from None
+            raise ValueError(words.cannot_be_shown(shown.name, error)) from None
     return maps.difference(*pictures)
 
 
@@ -68,7 +68,7 @@ def selected_map(both: Runs, *, key: str, grows: bool = False) -> Picture | None
 
 def refused(both: Runs, error: ValueError) -> None:
     """Why what is selected cannot be shown, and where both runs can."""
-    text.paragraph(f"{error}.{' A | B shows both.' if both.difference else ''}", tone="bad")
+    text.paragraph(words.refused(error, difference=both.difference), tone="bad")
 
 
 def asked_about(both: Runs) -> Picture | None:
@@ -91,9 +91,9 @@ def side_by_side(both: Runs) -> tuple[Picture | str, ...]:
         assert shown is not None
         try:
             picture = maps.picture(shown, chosen)
-            found.append(replace(picture, title=f"{shown.name}: {picture.title}"))
+            found.append(replace(picture, title=words.of_run(shown.name, picture.title)))
         except ValueError as error:
-            found.append(f"{shown.name} cannot be shown so: {error}.")
+            found.append(f"{words.cannot_be_shown(shown.name, error)}.")
     drawn = [each for each in found if not isinstance(each, str)]
     most = max((float(np.nanmax(np.abs(each.values), initial=0)) for each in drawn), default=0.0)
     return tuple(each if isinstance(each, str) else replace(each, most=most or None) for each in found)
@@ -118,7 +118,7 @@ def heads_apart(both: Runs, heads: tuple[int, ...], *, key: str) -> None:
     made = [selected_picture(both, heads=(head,)) for head in heads]
     if len(made) > 2:  # the bar says the kind
         layer = state.SHARED.now().layer
-        made = [replace(each, title=f"Layer {layer}, head {head}") for each, head in zip(made, heads, strict=True)]
+        made = [replace(each, title=words.layer_and_head(layer, head)) for each, head in zip(made, heads, strict=True)]
     made[1:] = [replace(each, remarks=()) for each in made[1:]]  # they hold for all
     if not made[0].bounded:  # shares have one scale already
         most = max(float(np.nanmax(np.abs(each.values), initial=0)) for each in made)
@@ -186,7 +186,7 @@ def table(
     if st.session_state.get(TABLE_ASKED) == key:
         st.session_state[TABLE_OPEN] = True
         closed = partial(st.session_state.pop, TABLE_ASKED, None)
-        st.dialog("Table", width="large", on_dismiss=closed)(_opened)(numbers(), note, name, csv)
+        st.dialog(words.TABLE, width="large", on_dismiss=closed)(_opened)(numbers(), note, name, csv)
     return lambda: st.session_state.update({TABLE_ASKED: key})
 
 
@@ -194,7 +194,7 @@ def table_button(numbers: Callable[[], pd.DataFrame], *, note: str, name: str, k
     """A button that opens a table that is of no picture, as `table` does; a projector has no room for it."""
     asked = table(numbers, note=note, name=name, key=key)
     if not projector.is_on():
-        st.button("Table and CSV", type="tertiary", key=f"{key}_button", on_click=asked)
+        st.button(words.TABLE_AND_CSV, type="tertiary", key=f"{key}_button", on_click=asked)
 
 
 def _opened(frame: pd.DataFrame, note: str, name: str, csv: Callable[[], bytes] | None) -> None:
@@ -202,9 +202,9 @@ def _opened(frame: pd.DataFrame, note: str, name: str, csv: Callable[[], bytes] 
     if frame.shape[0] <= MOST_ROWS and frame.shape[1] <= MOST_COLUMNS:
         st.dataframe(frame, height=400, width="stretch", column_config=number_columns(frame))
     else:
-        text.paragraph(f"{frame.shape[0]:,} rows and {frame.shape[1]:,} columns are too many to show here.")
+        text.paragraph(words.too_large(*frame.shape))
     st.download_button(
-        "Save as CSV",
+        words.SAVE_CSV,
         data=csv or (lambda: frame.to_csv().encode("utf-8")),
         file_name=f"{name}.csv",
         mime="text/csv",

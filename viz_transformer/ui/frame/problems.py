@@ -7,10 +7,9 @@ from typing import TYPE_CHECKING, Any
 
 import streamlit as st
 
-from viz_transformer.sentences import capitalised
 from viz_transformer.text.readable import readable
 from viz_transformer.text.shortening import TooLong, beginning
-from viz_transformer.ui.frame import style, text
+from viz_transformer.ui.frame import style, text, words
 from viz_transformer.ui.frame.doubts import notation_ways
 from viz_transformer.ui.session import cached, examples, state
 from viz_transformer.ui.session.branches import how_of
@@ -62,17 +61,17 @@ def instead(summary: Summary, error: ValueError, status: DeltaGenerator) -> Show
             shown = load("A", summary, good["text"], good["target"], how, status)
             same = all(good[name] == chosen[name] for name in ASKED)
             back = {name: value for name, value in good.items() if name not in ASKED or not same}
-            way_back = "Back to the last run"
+            way_back = words.BACK
         elif (first := _first_text(summary)) is not None:
             shown = load("A", summary, first, None, cached.GREEDILY, status)
-            back, same, way_back = {"text": first, "target": None, "masked": ()}, False, "Use the example"
+            back, same, way_back = {"text": first, "target": None, "masked": ()}, False, words.EXAMPLE
         else:
             return None
     except ValueError:
         return None
-    whose = "the last answer that could be written" if same else f"the run of {shown.words()}"
+    whose = words.LAST_ANSWER if same else words.run_of(shown.words())
     problem = Problem(
-        f"{capitalised(error)}. Greyed out below: {whose}.",
+        words.greyed_out(error, whose),
         (*notation_ways(summary, chosen["text"]), *_shorter(shown, error), (way_back, back)),
     )
     st.session_state[_PROBLEM] = problem
@@ -99,7 +98,7 @@ def _shorter(shown: Shown, error: ValueError) -> tuple[tuple[str, Mapping[str, A
     field = "text" if error.what == "source" else "target"
     codec = shown.ckpt.codec("source" if field == "text" and shown.ckpt.anatomy.has_encoder else "target")
     cut = beginning(codec, state.selection()[field], error.most)
-    return ((f"Use the first {error.most:,} tokens", {field: cut}),) if cut else ()
+    return ((words.use_first(error.most), {field: cut}),) if cut else ()
 
 
 def show(problem: Problem) -> None:

@@ -13,8 +13,7 @@ from streamlit.delta_generator import DeltaGenerator
 from viz_transformer import analysis
 from viz_transformer.figures import labels
 from viz_transformer.numerals import number, percent, significant
-from viz_transformer.sentences import capitalised
-from viz_transformer.ui.frame import frame, glossary, problems, text
+from viz_transformer.ui.frame import frame, glossary, problems, text, words
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -35,8 +34,6 @@ EVEN = 1.5
 """A row whose largest weight is less than this many times an even share has no key that stands out."""
 NAMED = 3
 """Of more heads than these the sentence names no more."""
-MINUS_INFINITY = "−∞"
-_DERIVED = {"mean": "the mean of the heads", "max": "the maximum of the heads", "rollout": "rollout"}
 
 
 @dataclass(frozen=True)
@@ -121,13 +118,11 @@ def looks(picture: Picture, row: int, values: NDArray[np.float32] | None = None)
     if strange.any() and not free.any():
         return no_number(picture, row, strange & np.isnan(numbers))
     if not free.any():
-        return "nowhere: every key is closed to it"
+        return words.CLOSED
     found = _looks(picture, numbers, free)
     if not strange.any():
         return found
-    count = int(strange.sum())
-    what = "is not a finite number" if count == 1 else "are not finite numbers"
-    return f"{found}; {count} of {len(numbers)} weights {what}"
+    return words.not_finite(found, int(strange.sum()), len(numbers))
 
 
 def there(picture: Picture, row: int) -> NDArray[np.bool_]:
@@ -138,16 +133,16 @@ def there(picture: Picture, row: int) -> NDArray[np.bool_]:
 def no_number(picture: Picture, row: int, unknown: NDArray[np.bool_]) -> str:
     """That no value of the row that could be looked at is a number, and why that is, where it is known."""
     if not unknown.any():
-        return "not a number: the values are infinite"
+        return words.INFINITE
     if picture.scale == "diverging":
-        return "not a number: the row is not a number in A or in B"
+        return words.NO_NUMBER_IN_ONE
     if not picture.mask[row].any():
-        return f"not a number: every key is masked with {MINUS_INFINITY}, so the softmax divides 0 by 0"
+        return words.ALL_MASKED
     if picture.lost is not None and picture.lost[row]:
-        return "not a number: its softmax read something that was not a number already"
+        return words.READ_NO_NUMBER
     if picture.scale == "derived":
-        return "not a number: a weight that it is made of is not a number"
-    return f"not a number: most likely every key is masked with {MINUS_INFINITY}, so that the softmax divides 0 by 0"
+        return words.MADE_OF_NO_NUMBER
+    return words.PROBABLY_MASKED
 
 
 def _looks(picture: Picture, numbers: NDArray[np.float64], free: NDArray[np.bool_]) -> str:
@@ -155,16 +150,16 @@ def _looks(picture: Picture, numbers: NDArray[np.float64], free: NDArray[np.bool
     at = int(np.where(free, np.abs(numbers), -1).argmax())
     key, value = token_at(picture.columns.tokens, at), float(numbers[at])
     if picture.quantity != "weight" and picture.scale == "diverging":
-        return f"at {key}, {number(value, 4, '+')}" if value else "nowhere"
+        return words.at(key, number(value, 4, "+")) if value else words.NOWHERE
     if value == 0:
-        return "nowhere: no key has weight"
+        return words.NO_WEIGHT
     if picture.quantity == "weight" and not (picture.bounded and picture.adds_up):
-        return f"at {key}, a weight of {significant(value, 4)}"
+        return words.at_weight(key, significant(value, 4))
     if not picture.bounded:
-        return f"{key}, a vector of length {significant(value, 4)}"
+        return words.at_length(key, significant(value, 4))
     if free.sum() > 2 and value < EVEN / free.sum():
-        return f"almost evenly over all {int(free.sum())} tokens; most on {key} ({percent(value)})"
-    return f"at {key}, {percent(value)}"
+        return words.almost_evenly(int(free.sum()), key, percent(value))
+    return words.at(key, percent(value))
 
 
 def where(shown: Shown, picture: Picture, position: int, heads: tuple[int, ...] | str) -> Question | None:
@@ -173,32 +168,29 @@ def where(shown: Shown, picture: Picture, position: int, heads: tuple[int, ...] 
     if row is None:
         return None
     reads = token_at(picture.rows.tokens, row)
-    when = f"from {reads}" if picture.writes is None else f"when it read {reads}"
+    when = words.reading_from(reads) if picture.writes is None else words.when_it_read(reads)
     step = position - analysis.step_row(shown.run, 0)
     if picture.writes is not None and 0 <= step < len(shown.run.steps):
-        did = "was given" if shown.run.steps[step].forced else "wrote"
-        when = f"when it {did} {token_at(picture.writes, row)}"
-    who = _DERIVED[heads] if isinstance(heads, str) else f"head {heads[0]}"
+        when = words.when_it_wrote(token_at(picture.writes, row), given=shown.run.steps[step].forced)
+    who = words.COMBINED[heads] if isinstance(heads, str) else words.head(heads[0])
     if heads in ("mean", "max") and all(each.query == 1 for each in shown.trace.anatomy.attentions.values()):
-        who = "head 0"
-    answer = capitalised(f"{looks(picture, row)}.")
+        who = words.head(0)
+    answer = words.looks(looks(picture, row))
     if picture.quantity != "weight" and picture.scale == "diverging":
-        return Question(f"Where do A and B differ most {when}?", answer)
+        return Question(words.where_they_differ(when), answer)
     if picture.quantity != "weight" and not picture.bounded:
-        return Question(f"What did {who} add most of {when}?", answer)
+        return Question(words.what_was_added(who, when), answer)
     if picture.heads is not None and not isinstance(heads, str) and len(heads) > 1:
         each = [
-            f"{name} {looks(picture, row, values)}"
+            words.head_looks(name, looks(picture, row, values))
             for name, values in zip(picture.head_names[:NAMED], picture.heads[:NAMED], strict=True)
         ]
-        more = len(picture.heads) - NAMED
-        others = f"; {more} more below" if more > 0 else ""
-        return Question(f"Where did the heads look {when}?", capitalised(f"{'; '.join(each)}{others}."))
-    return Question(f"Where did {who} look {when}?", answer)
+        return Question(words.where_heads_looked(when), words.heads_look(each, len(picture.heads) - NAMED))
+    return Question(words.where_it_looked(who, when), answer)
 
 
 def of_one(both: Runs, picture: Picture, question: Question | None) -> Question | None:
     """A question that says that it is asked of A alone, where A less B is looked at and the two have no difference."""
     if question is None or not both.difference or picture.scale == "diverging":
         return question
-    return replace(question, asks=f"{both.main.name}: {question.asks}")
+    return replace(question, asks=words.of_run(both.main.name, question.asks))

@@ -10,6 +10,7 @@ from viz_transformer.figures import labels
 from viz_transformer.figures.components.scrubber import StepData, scrubber_payload, steps_of
 from viz_transformer.figures.components.tokens import token_data
 from viz_transformer.running.strategies import Greedy
+from viz_transformer.ui.frame import words
 from viz_transformer.ui.session.kept import kept
 from viz_transformer.ui.session.runs import Shown
 
@@ -34,7 +35,7 @@ def scrubber_data(
         first_row=first if first_row is None else first_row,
         vocabulary=anatomy.target_vocab_size,
         reads=token_data(tokens, typed, special=special),
-        caption=shown.caption("candidates"),
+        caption=shown.caption(words.CANDIDATES),
         name=labels.file_name(shown.summary.name, "candidates"),
         special=codec.special_ids,
         strategy=strategy_words(shown) if strategy else None,
@@ -52,8 +53,8 @@ def _steps(shown: Shown, strategy: bool) -> tuple[StepData, ...]:
 def strategy_words(shown: Shown) -> str:
     """How the tokens of a run were chosen, with what was banned, and what the model's own rules keep out."""
     how = shown.run.steps[0].choosing
-    chosen = ["given target" if how.strategy is None else str(how.strategy)]
-    chosen += [f"{len(how.banned)} {'token' if len(how.banned) == 1 else 'tokens'} banned"] if how.banned else []
+    chosen = [words.GIVEN_TARGET if how.strategy is None else str(how.strategy)]
+    chosen += [words.banned(len(how.banned))] if how.banned else []
     return ", ".join([*chosen, *map(str, how.rules)])
 
 
@@ -66,18 +67,18 @@ def candidate_table(shown: Shown) -> pd.DataFrame:
     chooses = how.banned or how.rules or not isinstance(how.strategy, Greedy | None)
     rows = [
         {
-            "step": numerals.nth(s),
-            "rank": rank if candidate.rank is None else candidate.rank,
-            "token": candidate.token,
-            "probability": numerals.exponential(candidate.log_prob),
-            "log-probability": candidate.log_prob,
-            "written": candidate.token_id == step.written.token_id,
+            words.STEP: numerals.nth(s),
+            words.RANK: rank if candidate.rank is None else candidate.rank,
+            words.TOKEN: candidate.token,
+            words.PROBABILITY: numerals.exponential(candidate.log_prob),
+            words.LOG_PROBABILITY: candidate.log_prob,
+            words.WRITTEN: candidate.token_id == step.written.token_id,
         }
         | (
             {
-                "strategy probability": numerals.exponential(candidate.strategy_log_prob),
-                "strategy log-probability": candidate.strategy_log_prob,
-                "removed because": candidate.removed or "",
+                words.STRATEGY_PROBABILITY: numerals.exponential(candidate.strategy_log_prob),
+                words.STRATEGY_LOG_PROBABILITY: candidate.strategy_log_prob,
+                words.REMOVED_BECAUSE: candidate.removed or "",
             }
             if candidate.strategy_log_prob is not None
             else {}
@@ -85,4 +86,4 @@ def candidate_table(shown: Shown) -> pd.DataFrame:
         for s, step in enumerate(_steps(shown, bool(chooses)))
         for rank, candidate in enumerate(step.candidates)
     ]
-    return pd.DataFrame(rows).set_index(["step", "rank"])
+    return pd.DataFrame(rows).set_index([words.STEP, words.RANK])

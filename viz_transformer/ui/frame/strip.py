@@ -20,6 +20,7 @@ from viz_transformer.running.labels import holding
 from viz_transformer.running.step import Step
 from viz_transformer.text.codec import TextCodec
 from viz_transformer.text.notation import CARD_KEY
+from viz_transformer.ui.frame import words
 
 
 def chip_data(
@@ -39,17 +40,19 @@ def chip_data(
     second = None if source is None else source.second(run.trace.src_ids)
     rows = [
         ChipRow(
-            label="reads" if second is None else "reads 1",
+            label=words.READS if second is None else words.READS_FIRST,
             chips=chips[:second],
             side=SOURCE.name if encoder else TARGET.name,
             field="i" if encoder else "t",
             letters=_letters(source if encoder else answer),
-            edit=None if text is None else Editing(field="text", text=text, said="Edit the text"),
+            edit=None if text is None else Editing(field="text", text=text, said=words.EDIT_TEXT),
         ),
     ]
     if second is not None:
         rows.append(
-            ChipRow(label="reads 2", chips=chips[second:], side=SOURCE.name, at=second, field="i", first=second)
+            ChipRow(
+                label=words.READS_SECOND, chips=chips[second:], side=SOURCE.name, at=second, field="i", first=second
+            )
         )
     if ckpt.anatomy.writes:
         rows.append(
@@ -61,15 +64,15 @@ def chip_data(
                 field="t",
                 first=step_row(run, 0),
                 letters=_letters(answer),
-                edit=None if target is None else Editing(field="target", text=target, said="Edit the given answer"),
+                edit=None if target is None else Editing(field="target", text=target, said=words.EDIT_ANSWER),
                 mark=mark,
             )
         )
     elif answers := label_chips(ckpt, run):
         field: Literal["i"] | None = None if answers[0].position is None else "i"
-        rows.append(ChipRow(label="answers", chips=answers, side=TARGET.name, field=field, mark=mark))
+        rows.append(ChipRow(label=words.ANSWERS, chips=answers, side=TARGET.name, field=field, mark=mark))
     elif fills := filled_chips(ckpt, run):
-        rows.append(ChipRow(label="fills in", chips=fills, side=TARGET.name, mark=mark))
+        rows.append(ChipRow(label=words.FILLS_IN, chips=fills, side=TARGET.name, mark=mark))
     return [row.data() for row in rows]
 
 
@@ -78,7 +81,7 @@ def recorded_data(run: Run) -> list[dict[str, Any]]:
     sides = [(side, side.of(run.trace.src, run.trace.tgt)) for side in (SOURCE, TARGET)]
     rows = [
         ChipRow(
-            label=f"{side.name}" if len(run.trace.src) and len(run.trace.tgt) else "reads",
+            label=f"{side.name}" if len(run.trace.src) and len(run.trace.tgt) else words.READS,
             chips=[
                 Chip(token=token, original=token, side=side.name, position=position)
                 for position, token in enumerate(tokens.tokens)
@@ -118,14 +121,14 @@ def compared_data(
         side = TARGET if writes or not ckpt.anatomy.has_encoder else SOURCE
         rows.append(
             ChipRow(
-                label=f"{name} {writing(run) if writes else 'reads'}",
+                label=words.row_of(name, writing(run) if writes else words.READS),
                 chips=[replace(chip, differs=differs) for chip, differs in zip(chips, marks, strict=True)],
                 side=side.name,
                 at=step_row(run, 0) + 1 if writes else 0,
                 field=side.field,
                 first=step_row(a[1] if by_step else run, 0) if writes else 0,
                 letters=_letters(ckpt.codecs.get(side.name)),
-                edit=Editing(field="text", text=text, said="Edit the text of A") if name == "A" else None,
+                edit=Editing(field="text", text=text, said=words.EDIT_TEXT_OF_A) if name == "A" else None,
                 apart=name == "B",
                 mark=mark if writes else None,
             )
@@ -139,7 +142,7 @@ def _letters(codec: TextCodec | None) -> bool:
 
 def writing(run: Run) -> str:
     """The word for what the model does with its target."""
-    return "given" if run.steps and all(step.forced for step in run.steps) else "writes"
+    return words.GIVEN if run.steps and all(step.forced for step in run.steps) else words.WRITES
 
 
 def answer_text(ckpt: Checkpoint, run: Run) -> tuple[str, str]:
@@ -178,7 +181,7 @@ def read_chips(ckpt: Checkpoint, run: Run) -> list[Chip]:
         )
     ]
     if padding:
-        together = f"{read.tokens[-1]}×{padding}"
+        together = words.padding(read.tokens[-1], padding)
         chips.append(Chip(token=together, original=together, side="source", position=given, special=True))
     return chips
 
@@ -258,8 +261,8 @@ def round_trip_sentence(ckpt: Checkpoint, text: str) -> str | None:
         return None
     if found is None:
         return None
-    what = f"the text without {' and '.join(found.lost)}" if found.lost else "not the text as it was typed"
-    return f"The model reads “{labels.isolated(labels.sentence(found.excerpt))}”: that is {what}."
+    what = words.without(found.lost) if found.lost else words.NOT_AS_TYPED
+    return words.reads_another_text(labels.isolated(labels.sentence(found.excerpt)), what)
 
 
 def length_sentence(ckpt: Checkpoint, run: Run) -> str | None:
@@ -273,5 +276,4 @@ def length_sentence(ckpt: Checkpoint, run: Run) -> str | None:
     read = sum(typed != "" for typed in run.trace.src.originals)  # "" is padding
     if 10 * read <= 9 * longest:
         return None
-    beside = "longer than" if read > longest else "as long as" if read == longest else "nearly as long as"
-    return f"The text is {beside} the longest of training: it has {read:,} tokens, the longest there had {longest:,}."
+    return words.nearly_too_long(read, longest)

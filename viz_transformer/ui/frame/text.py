@@ -10,7 +10,7 @@ from typing import Literal
 
 import streamlit as st
 
-from viz_transformer.ui.frame import glossary
+from viz_transformer.ui.frame import glossary, words
 
 Tone = Literal["plain", "bad", "warning", "ok"]
 ICONS = {"plain": "", "bad": "✕", "warning": "!", "ok": "✓"}
@@ -38,8 +38,8 @@ def explained(how: str, not_to_conclude: str, *, terms: str = "") -> None:
     words are explained."""
     below = f"<p>{glossary.marked(terms)}</p>" if terms else ""
     st.html(
-        f'<div class="vt-explained"><h2>How to read it</h2><p>{glossary.marked(how)}</p>{below}'
-        f"<h2>What not to conclude</h2><p>{html.escape(not_to_conclude)}</p></div>"
+        f'<div class="vt-explained"><h2>{words.HOW_TO_READ}</h2><p>{glossary.marked(how)}</p>{below}'
+        f"<h2>{words.NOT_TO_CONCLUDE}</h2><p>{html.escape(not_to_conclude)}</p></div>"
     )
 
 

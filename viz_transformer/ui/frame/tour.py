@@ -10,7 +10,7 @@ import streamlit as st
 from viz_transformer.checkpoint.recordings import RecordingSummary
 from viz_transformer.model.instrument import NotTold
 from viz_transformer.ui.components.tour import tour_panel
-from viz_transformer.ui.frame import frame, links, projector
+from viz_transformer.ui.frame import frame, links, projector, words
 from viz_transformer.ui.session import state
 
 
@@ -24,17 +24,15 @@ class Stop:
 
 BEGINS_ON = "Run"
 STOPS = (
-    Stop("Input", "what it reads"),
-    Stop("Attention", "where it looks"),
-    Stop("One weight", "how a weight is made"),
-    Stop("Layers", "what each layer adds"),
-    Stop("Decoding", "what it writes"),
+    Stop("Input", words.INPUT),
+    Stop("Attention", words.ATTENTION),
+    Stop("One weight", words.ONE_WEIGHT),
+    Stop("Layers", words.LAYERS),
+    Stop("Decoding", words.DECODING),
 )
 """In the order of the forward pass."""
-OF_A_READER = Stop("Run", "what it makes of the text")
+OF_A_READER = Stop("Run", words.OF_A_READER)
 """The last stop of a model that writes nothing."""
-OFFER = "This run in five stops"
-NOTHING_HERE = "There is nothing to show here for this run: the page says why."
 
 _OFFER, _FRESH, _TOLD = "tour_offer", "tour_fresh", "tour_told"
 
@@ -66,8 +64,8 @@ def offer() -> None:
     if not walked or not links.leads_to(walked[0].page) or st.session_state.setdefault(_OFFER, "open") == "closed":
         return
     with st.container(horizontal=True, vertical_alignment="center", key="tour"):
-        links.to(walked[0].page, OFFER, stop="1")
-        st.button("Hide", key="tour_over", on_click=_close_offer, type="tertiary")
+        links.to(walked[0].page, words.OFFER, stop="1")
+        st.button(words.HIDE, key="tour_over", on_click=_close_offer, type="tertiary")
 
 
 def _close_offer() -> None:
@@ -80,16 +78,16 @@ def number() -> int:
     return state.SHARED.now().stop or int(st.session_state.get(_FRESH, False))
 
 
-def tell(words: Callable[[], Sequence[str]], *ring: str, at: int | None = None) -> None:
-    """What a page says at its stop; called by the page, and asked for the words only there.
+def tell(sentences: Callable[[], Sequence[str]], *ring: str, at: int | None = None) -> None:
+    """What a page says at its stop; called by the page, and asked for the sentences only there.
 
-    ring: what the words are about, as selectors; " >>> " leads into a component. The first that is on the page, and
+    ring: what the sentences are about, as selectors; " >>> " leads into a component. The first that is on the page, and
     has room beside the panel, gets the ring. at: the stop, on a page that is not the same one for all models.
     """
     if not (here := number()) or at not in (None, here):
         return
     try:
-        said = tuple(sentence.replace(" %", "\N{NO-BREAK SPACE}%") for sentence in words())
+        said = tuple(sentence.replace(" %", "\N{NO-BREAK SPACE}%") for sentence in sentences())
     except NotTold as error:
         said = untold(error)
     st.session_state[_TOLD] = said, ring
@@ -97,7 +95,7 @@ def tell(words: Callable[[], Sequence[str]], *ring: str, at: int | None = None) 
 
 def untold(error: NotTold) -> tuple[str, ...]:
     """What is said at a stop that a model cannot tell of."""
-    return (f"This model does not tell that: {error}.",)
+    return (words.tells_nothing(error),)
 
 
 def show() -> None:
@@ -111,17 +109,17 @@ def show() -> None:
     scene = {"scene": "0"} if projector.is_on() else {}
     if here > 1:
         with st.container(key="stop_back"):
-            links.to(walked[here - 2].page, "Back", stop=str(here - 1), **scene)
+            links.to(walked[here - 2].page, words.STOP_BACK, stop=str(here - 1), **scene)
     with st.container(key="stop_next"):
         if onward is None:
-            label, page, after = f"Back to {BEGINS_ON}", BEGINS_ON, 0
+            label, page, after = words.back_to(BEGINS_ON), BEGINS_ON, 0
         else:
-            label, page, after = f"Next ({here + 1} of {len(walked)}): {onward.does}", onward.page, here + 1
+            label, page, after = words.next_stop(here + 1, len(walked), onward.does), onward.page, here + 1
         links.to(page, label, stop=str(after), **scene)
     tour_panel(
         number=here,
         titles=[each.does for each in walked],
-        sentences=said or (NOTHING_HERE,),
+        sentences=said or (words.NOTHING_HERE,),
         ring=ring or (".st-key-question",),
         onward=label,
         invited=invited,
