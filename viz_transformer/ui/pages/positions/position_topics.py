@@ -297,6 +297,7 @@ def waves(table: Table) -> Question:
             length,
             shown=words.TABLES[strong],
             title=words.WAVELENGTHS,
+            whose=words.THE_TABLE,
             theme=frame.theme(),
             height=height(420),
         )
@@ -307,7 +308,7 @@ def waves(table: Table) -> Question:
         )
     with right:
         figure = tables_beside(
-            {words.TABLES[name]: each.encoding for name, each in both.items()},
+            {words.SHORT_TABLES[name]: each.encoding for name, each in both.items()},
             title=words.both_title(length, width),
             theme=frame.theme(),
             height=height(420),

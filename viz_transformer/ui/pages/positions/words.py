@@ -31,7 +31,7 @@ HOW_IN_ATTENTION: Mapping[str, str] = {
 }
 """How to read what self-attention does with positions, by what is drawn of it."""
 NOT_IN_ATTENTION = (
-    "Positions change scores, they do not decide them: queries and keys come from W_Q and W_K. What one head makes of a"
+    "Positions change scores but do not decide them: queries and keys come from W_Q and W_K. What one head makes of a"
     " distance says nothing about another head."
 )
 
@@ -395,7 +395,7 @@ def one_matrix(width: int, by: int, rows: int, largest: str, rounding: str) -> s
 
 # Wavelengths
 ASKS_WAVES = "How fast do the dimensions turn?"
-WAVES_HEAD = "wavelength, in positions"
+WAVES_HEAD, THE_TABLE = "wavelength, in positions", "the table’s"
 NO_WAVELENGTHS = "This model’s positions have no wavelengths; these are the formula’s, for as many dimensions."
 NO_WAVELENGTHS_WITHOUT_POSITIONS = (
     "This model adds no positions; these are the formula’s wavelengths, for as many dimensions."
