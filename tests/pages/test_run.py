@@ -555,14 +555,15 @@ def test_of_two_answers_each_has_its_mark_and_the_headline_says_what_is_wrong_wi
     opened(app, text="7", pin_checkpoint="numbers", pin_text="8", shown="A|B")
     wrong = [{"kind": "wrong", "said": each} for each in (seven, eight)]
     assert [row["mark"] for row in told(app, "chips")["rows"]] == wrong
-    assert f"A: {seven} B: {eight}" in words(app)
+    of_a, of_b = (f"is {said[:1].lower()}{said[1:]}" for said in (seven, eight))
+    assert f"A {of_a} B {of_b}" in words(app)
     opened(app, pin_text="7")
     assert [row["mark"] for row in told(app, "chips")["rows"]] == [wrong[0], wrong[0]]
-    assert f"A and B: {seven}" in words(app) and "A: Wrong" not in words(app)
+    assert f"A and B are {of_a.removeprefix('is ')}" in words(app) and "A is" not in words(app)
     app.button_group(key="pin_shown").set_value("B").run()
-    assert seven in words(app) and "A and B" not in words(app)
+    assert seven in words(app) and "A and B are" not in words(app)
     opened(app, run_view="whole", projector="on", pin_text="8", shown="A|B")  # a scene of A
-    assert seven in words(app) and "A: " not in words(app) and eight not in words(app)
+    assert seven in words(app) and of_a not in words(app) and of_b not in words(app)
 
 
 def test_a_map_that_one_of_two_models_lacks_is_a_sentence_in_its_place(at_the_zoo):

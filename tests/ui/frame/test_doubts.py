@@ -112,11 +112,11 @@ def test_a_wrong_answer_says_what_it_should_be():
 
 def test_of_two_answers_only_what_is_wrong_with_one_is_said_and_of_which():
     right, wrong = shown("numbers", "-79.42"), shown("numbers", "-0.28")
-    of_one = judgement(wrong).sentence
-    for a, b, said in ((right, wrong, f"B: {of_one}"), (wrong, right, f"A: {of_one}"), (right, right, "")):
+    of_one = judgement(wrong).sentence.removeprefix("W")
+    for a, b, said in ((right, wrong, f"B is w{of_one}"), (wrong, right, f"A is w{of_one}"), (right, right, "")):
         found = judgement_of_all(Runs(a, b, "A|B"))
         assert (found.sentence, found.tone) == (said, "bad" if said else "warning")
-    assert judgement_of_all(Runs(wrong, right, "A-B")).sentence == f"A: {of_one}"
+    assert judgement_of_all(Runs(wrong, right, "A-B")).sentence == f"A is w{of_one}"
     assert judgement_of_all(Runs(wrong, right, "B")) == judgement(right)
 
 
