@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
+from itertools import cycle
 from typing import Any
 
 import pytest
@@ -14,6 +15,8 @@ from playwright.sync_api import Browser, Locator, Page, expect
 from served import ROOT, serving
 from tabs import FIRST_VISIT, SECONDS, tab
 from wording import wording
+
+from viz_transformer.checkpoint.contents import list_checkpoints
 
 PAGES = ("input", "attention", "weight", "layers", "decoding")
 PARTS = """() => {
@@ -60,13 +63,13 @@ def reader_server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
         yield found
 
 
-def walk_by_clicker(page: Page, *ends: str) -> None:
-    """From the first stop to the end, and once back."""
-    for number, path in enumerate((*PAGES[:-1], *ends), start=1):
+def walk_by_clicker(page: Page, last: str, *, back: bool = False) -> None:
+    """From the first stop to the end; back: on the way once back to the second."""
+    for number, path in enumerate((*PAGES[:-1], last), start=1):
         page.wait_for_url(f"**/{path}?**", timeout=SECONDS)
         expect_stop(page, number)
         page.keyboard.press("PageDown")
-        if number == 2:
+        if back and number == 2:
             expect_stop(page, 3)
             page.keyboard.press("PageUp")
             expect_stop(page, 2)
@@ -76,21 +79,26 @@ def walk_by_clicker(page: Page, *ends: str) -> None:
     expect_address(page, stop=None)
 
 
-@pytest.mark.parametrize(
-    ("size", "fields"),
-    [
-        ((1280, 720), {"checkpoint": "numbers-any", "text": "42"}),
-        ((1280, 720), {"checkpoint": "numbers-any", "text": "42", "projector": "on"}),
-        ((900, 700), {"checkpoint": "shakespeare"}),
-        ((390, 844), {"checkpoint": "numbers-any", "text": "42"}),
-    ],
-    ids=["numbers", "projected", "shakespeare", "phone"],
-)
-def test_five_stops_are_walked_by_clicker_and_the_panel_covers_no_ring(app_server, browser, size, fields):
-    with opened(browser, app_server, "/input", stop="1", **fields) as page:
-        page.set_viewport_size({"width": size[0], "height": size[1]})
-        walk_by_clicker(page, "decoding")
-        assert address(page).get("projector") == fields.get("projector")
+BUNDLED = tuple(each.name for each in list_checkpoints())
+WINDOWS = {
+    "laptop": ((1280, 720), "light", {}),
+    "projector": ((1280, 720), "light", {"projector": "on"}),
+    "narrow": ((900, 700), "dark", {}),
+    "phone": ((390, 844), "light", {}),
+    "large": ((1920, 1080), "dark", {}),
+}
+"""Every model is walked in one of them, and every one is walked in with models of several kinds."""
+
+
+@pytest.mark.parametrize(("name", "window"), list(zip(BUNDLED, cycle(WINDOWS), strict=False)))
+def test_five_stops_of_every_model_are_walked_by_clicker_and_the_panel_covers_no_ring(
+    app_server: str, browser: Browser, name: str, window: str
+) -> None:
+    (wide, high), scheme, fields = WINDOWS[window]
+    with opened(browser, app_server, "/input", scheme=scheme, checkpoint=name, stop="1", **fields) as page:
+        page.set_viewport_size({"width": wide, "height": high})
+        walk_by_clicker(page, "decoding", back=BUNDLED.index(name) < len(WINDOWS))
+        expect_address(page, checkpoint=name, projector=fields.get("projector"))
 
 
 def test_an_encoder_alone_is_walked_to_what_it_makes_of_the_text(reader_server, browser):
