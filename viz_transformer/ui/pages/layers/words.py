@@ -20,9 +20,9 @@ HOW = (
     " logit lens applies the output layer to the residual stream after every layer."
 )
 NOT = (
-    "A row of the logit lens is the answer if the model stopped there, which it was never trained to do. A long vector"
-    " is not an important one: two sub-layers may cancel, and the next norm divides lengths away. Single features have"
-    " no names; a hidden unit that is silent in one text may be active in another."
+    "A cell of the logit lens is what the model would answer if it stopped there, which it was never trained to do. A"
+    " long vector need not be an important one: two sub-layers may cancel each other out, and the next norm removes the"
+    " length. Single features have no names; a hidden unit that is silent in one text may be active in another."
 )
 NEEDS_NORMS = "the gain and offset of its norms"
 NEEDS_OUTPUT = "how its stream is read out"
@@ -272,7 +272,7 @@ def stream_note(caption: str) -> str:
 
 def other_sub_layers(stack: str) -> str:
     """Why the curves are those of A alone."""
-    return f"A and B do not have the same sub-layers in the {stack}: everything here is of A."
+    return f"A and B do not have the same sub-layers in the {stack}: all numbers here are A’s."
 
 
 # The logit lens
@@ -368,8 +368,8 @@ def norm_column(moment: str, stage: str) -> str:
 def whole_text_norm(mean: str, divisor: str) -> str:
     """A norm over the whole text has one mean and one divisor."""
     return (
-        f"One mean, {mean}, and one divisor, {divisor}, for all positions of the text, padding included: each token’s"
-        " own mean and variance remain."
+        f"One mean, {mean}, and one divisor, {divisor}, for all positions of the text, padding included: each"
+        " token still has a mean and a variance of its own."
     )
 
 
@@ -397,8 +397,8 @@ def only_whole_layers(why: str) -> str:
 
 def no_layers(stack: str) -> str:
     return (
-        f"What layers read and returned was not recorded: no layer of this {stack} is an entry of a list of modules"
-        " that is called once and returns one vector for each token."
+        f"What layers read and returned was not recorded: no layer of this {stack} is an entry of a list of modules,"
+        " called once and returning one vector for each token."
     )
 
 

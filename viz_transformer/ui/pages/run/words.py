@@ -197,7 +197,7 @@ def gives_at(read: str, token: str, probability: str) -> str:
 NOTHING = "(nothing but special tokens)"
 GIVEN = "given: "
 FORCE, LET_IT_WRITE = "Force an answer", "Let it write"
-FORCED = "Teacher forcing: put another answer in the place of the model's own, and see its probabilities"
+FORCED = "Teacher forcing: put another answer in place of the model's own, and see its probabilities"
 ONE_MAP, WHOLE_RUN = "One map", "Whole run"
 REWIND = "Rewind the training"
 LABELS_IN_STRIP = "The label of each token is in the row “answers”: click one to choose it."
@@ -246,7 +246,7 @@ def given(log_prob: str, steps: int) -> str:
 
 
 def written_by(how: str) -> str:
-    return f"Written by: {how}. Decoding chooses that."
+    return f"Written by: {how}. To change that, go to Decoding."
 
 
 def kept_out(rules: Sequence[object]) -> str:
