@@ -80,9 +80,9 @@ def judgement_of_all(both: Runs) -> Judgement:
     if both.b is None or not both.compared:
         return judgement(both.main)
     a, b = judgement(both.a), judgement(both.b)
-    said = [_of(name, each.sentence) for name, each in (("A is", a), ("B is", b)) if each.sentence]
+    said = [words.judged(words.IS[name], each.sentence) for name, each in (("A", a), ("B", b)) if each.sentence]
     if a.sentence and a.sentence == b.sentence:
-        said = [_of("A and B are", a.sentence)]
+        said = [words.judged(words.BOTH_ARE, a.sentence)]
     bad = any(each.sentence and each.tone == "bad" for each in (a, b))
     return Judgement(" ".join(said), "bad" if bad else "warning", a.ways, a.notes)
 
@@ -109,11 +109,6 @@ def _headline(doubt: Doubt | None, check: Checked | None) -> str:
     if check is not None and check.kind == "wrong":
         return words.wrong(check.sentence, reason)
     return words.doubted(reason, right=check is not None and check.kind == "right") if reason else ""
-
-
-def _of(which: str, sentence: str) -> str:
-    """Of which run a sentence of `Judgement` is said, within it: "A is wrong: ..."."""
-    return f"{which} {sentence[:1].lower()}{sentence[1:]}"
 
 
 def _mark(sentence: str, check: Checked | None) -> RowMark | None:

@@ -23,8 +23,6 @@ if TYPE_CHECKING:
 
     from viz_transformer.checkpoint.contents import Summary
 
-YOUR_TEXT_STAYS = "Your text is kept: go back in the browser, or choose it under “More” on Run"
-
 _PROBLEM, _PLACE = "run_problem", "run_problem_place"
 
 
@@ -116,7 +114,7 @@ def show_ways(ways: Sequence[tuple[str, Mapping[str, Any]]], *, key: str) -> Non
         st.button(
             text.literal(label),
             key=f"{key}_{number}",
-            help=YOUR_TEXT_STAYS if replaces else None,
+            help=words.YOUR_TEXT_STAYS if replaces else None,
             on_click=_take,
             args=(dict(fields),),
         )

@@ -109,6 +109,8 @@ def almost_evenly(tokens: int, token: str, share: str) -> str:
 TRY_AS_LEARNED = "Try it as the model learned it"
 RIGHT_THIS_TIME = "Right this time, but not to be relied on"
 NOT_TO_BE_TRUSTED = "Not to be trusted"
+IS, BOTH_ARE = {"A": "A is", "B": "B is"}, "A and B are"
+YOUR_TEXT_STAYS = "Your text is kept: go back in the browser, or choose it under “More” on Run"
 
 
 def try_text(text: str) -> str:
@@ -155,6 +157,11 @@ def doubted(reason: str, *, right: bool) -> str:
 
 def wrong(sentence: str, reason: str) -> str:
     return f"{sentence} {capitalised(reason)}." if reason else sentence
+
+
+def judged(which: str, sentence: str) -> str:
+    """A sentence about an answer, with the run whose answer it is: "A is wrong: ..."."""
+    return f"{which} {sentence[:1].lower()}{sentence[1:]}"
 
 
 def sentence(clause: object) -> str:
