@@ -460,7 +460,7 @@ def test_the_mask_of_a_long_text_is_drawn_and_not_changed(
     mask = decode(load(written("mistral")), "one two three four").trace["decoder.1.self.mask"][0, 0].numpy()
     even = sent(app, "matrix")[1]["values"]
     assert np.array_equal(even > 0, mask) and np.allclose(even, mask / mask.sum(axis=1, keepdims=True))
-    assert wording("cells_are_changed_of_texts_of_fewer_tokens") in words(app) and not all_sent(app, "masks")
+    assert wording("cells_can_be_changed_in_texts_of_fewer_tokens") in words(app) and not all_sent(app, "masks")
     assert "Changed:" not in words(app)
 
 
@@ -504,7 +504,7 @@ def test_cells_of_a_recorded_mask_are_opened_and_closed(
     said = words(app)
     assert wording("query_may_not_read_key", *closed) in said
     assert opens is None or wording("query_may_read_key", *opens) in said
-    other_way = wording("a_cell_among_them_is_turned_the_other_way")
+    other_way = wording("a_cell_is_changed_the_other_way")
     assert (other_way in said) == (name == "gemma3_text")
     moved = (before["logits"][0].double() - after["logits"][0].double()).abs()
     assert wording("the_largest_change_of_a_logit_is") + f" {labels.number(float(moved.max()))}" in said
@@ -583,7 +583,7 @@ def test_a_row_that_may_see_nothing_is_what_this_models_own_fill_makes_of_it(
 ) -> None:
     app = opened(name, "masks", layer="0", mask_kind="decoder", text="one two three four", mask_cells="d0")
     assert wording("in_this_model_with_its_own_fill", said) in words(app)
-    assert wording("query_may_see_nothing_its_weights_are", 0, said) in words(app)
+    assert wording("query_has_no_open_key_its_weights_are", 0, said) in words(app)
     assert "zeros here" not in words(app)
 
 

@@ -129,7 +129,7 @@ def test_key_or_query_closes_the_rows_of_padding_as_well(app):
     header, arrays = sent(app, "masks")
     pads = [token["text"] == "<pad>" for token in header["rows"]["tokens"]]
     assert any(pads) and (arrays["padding"].any(axis=1) == ~np.array(pads)).all()
-    assert "may see nothing" in words(app) and address(app)["mask_padding"] == "key-or-query"
+    assert "no open key" in words(app) and address(app)["mask_padding"] == "key-or-query"
     app.button_group(key="masks_mask_padding").set_value("key")
     again(app)
     assert "mask_padding" not in address(app)  # the model's own
@@ -153,7 +153,7 @@ def test_a_plain_size_has_one_over_n(app):
     assert (before["values"] == np.float32(0.2)).all()
     expected = np.vstack([np.tri(4, 5) / np.arange(1, 5)[:, None], np.full(5, 0.2)])
     np.testing.assert_allclose(after["values"], expected, atol=1e-7)
-    assert drawn["scale"] == "derived" and "Query 4 may see nothing." in words(app)
+    assert drawn["scale"] == "derived" and "Query 4 has no open key." in words(app)
     assert "no logits to watch" in words(app)
     app.number_input(key="masks_size").set_value(20)
     again(app)
@@ -232,7 +232,7 @@ def test_what_a_click_tells_becomes_the_selection(app):
     app.button(key="masks_row").click()
     again(app)
     assert address(app)["mask_cells"] == "d1"  # a closed row takes its turned cells with it
-    assert app.button(key="masks_row").label.startswith("Open query 1")
+    assert app.button(key="masks_row").label.startswith("Open all keys to query 1")
     app.button(key="masks_row").click()
     again(app)
     assert "mask_cells" not in address(app)
@@ -276,11 +276,11 @@ def test_the_effect_is_that_of_the_run_row_by_row(app, bundled):
 
 def test_each_fill_says_what_it_makes_of_a_row_that_may_see_nothing(app):
     said = words(opened(app, mask_batch="", mask_kind="decoder", mask_cells="d2", t="2"))
-    assert wording("every_key_is_closed_already") in said
+    assert wording("every_key_is_already_closed") in said
     for row in (
         wording("zeros_the_head_adds_nothing_here"),
-        wording("nan_not_a_number_and_so_is_all_that_reads_this_row"),
-        "even: 0.",
+        wording("nan_not_a_number_and_it_spreads"),
+        "uniform: 0.",
         "closed ones too",
     ):
         assert row in said
@@ -305,7 +305,7 @@ def test_what_becomes_of_a_row_that_may_see_nothing_is_said_of_this_models_own_f
     for chosen, made in (("", said), ("-inf", wording("a_row_is_nan"))):
         opened(app, **given, mask_fill=chosen)
         assert wording("in_this_model_with_its_own_fill", said) in words(app)  # another fill is not its own
-        assert wording("query_may_see_nothing_its_weights_are", 0, made) in words(app)
+        assert wording("query_has_no_open_key_its_weights_are", 0, made) in words(app)
 
 
 @pytest.mark.parametrize(
@@ -465,11 +465,11 @@ def test_masks_and_weights_of_two_runs_stand_beside_each_other(app, bundled):
         ({"pin_text": "7", "mask_of": "size"}, wording("a_plain_size_has_no_runs", "A − B")),
         (
             {"pin_text": "7", "mask_batch": "1", "mask_text": "1"},
-            wording("a_b_is_that_of_the_two_runs_choose_text", 0),
+            wording("a_b_compares_the_two_runs_choose_text", 0),
         ),
         (
             {"pin_text": "7", "pin_checkpoint": "numbers-tiny", "mask_kind": "decoder", "layer": "2"},
-            wording("b_cannot_be_shown_so_there_is_no_layer", 2),
+            wording("b_cannot_be_shown_this_way_there_is_no_layer", 2),
         ),
         ({"pin_text": "4.30", "heads": "rollout"}, wording("rollout_joins_all_layers_and_is_not_one_heads")),
     ],
@@ -485,7 +485,7 @@ def test_where_there_is_no_a_minus_b_of_weights_one_sentence_says_so(app, given,
 def test_a_model_without_that_kind_of_attention_has_no_a_minus_b(at_the_zoo):
     pin = {"pin_checkpoint": "shakespeare", "pin_text": "ROT:", "shown": "A-B", "mask_batch": ""}
     opened(at_the_zoo, checkpoint="own", text="bad", mask_kind="cross", **pin)
-    assert "B cannot be shown so: " in words(at_the_zoo)
+    assert "B cannot be shown this way: " in words(at_the_zoo)
     assert masks_of(at_the_zoo)
 
 

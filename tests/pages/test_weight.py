@@ -266,7 +266,7 @@ def test_a_token_is_text(app):
     [
         ("mean", wording("a_mean_of_heads_has_no_query_and_no_key_head", 0)),
         ("rollout", wording("a_rollout_of_heads_has_no_query_and_no_key_head", 0)),
-        ("2,3", wording("one_head_at_a_time_has_a_weight_head_is_shown", 2)),
+        ("2,3", wording("a_weight_belongs_to_one_head_head_is_shown", 2)),
     ],
 )
 def test_what_is_no_single_head_is_said_and_kept(app, heads, sentence):
@@ -301,7 +301,7 @@ def test_a_minus_b_of_the_row_is_that_of_both_traces(app, bundled, given):
     said = words(app)
     assert wording("weights_of_a_key_in_a_and_in_b", cell.key, f"{a[cell.key]!s}", f"{b[cell.key]!s}") in said
     assert f"A − B is {(a - b)[cell.key]!s}." in said
-    assert wording("other_tokens_stand_in_b_at_key", 2) in said and "These are two models" not in said
+    assert wording("different_tokens_are_in_b_at_key", 2) in said and "These are two models" not in said
     assert (wording("the_query_reads_in_a_and_in_b", "9", "8") in said) == (cell.kind == "encoder")
     table = open_table(app, "weight_difference")
     assert table["weight, A − B"].to_numpy().tobytes() == (a - b).tobytes()

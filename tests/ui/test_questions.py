@@ -313,7 +313,7 @@ def test_a_score_far_above_all_others_gets_a_power_of_ten_times_as_much(shown: S
 def test_a_masked_weight_is_closed_by_the_mask(shown: Shown) -> None:
     cell = Cell(kind="decoder", layer=0, head=0, query=1, key=3)
     found = ladder(shown.trace, parameters(shown.ckpt.model, "decoder", 0), cell)
-    assert of_weight.question(shown, found).answer == "Because the mask closes it to this query."
+    assert of_weight.question(shown, found).answer == "Because it is masked for this query."
     alone = Cell(kind="decoder", layer=0, head=0, query=0, key=0)
     found = ladder(shown.trace, parameters(shown.ckpt.model, "decoder", 0), alone)
     assert of_weight.question(shown, found).answer == "Because it is the only key that this query may read."

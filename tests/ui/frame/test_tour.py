@@ -238,10 +238,10 @@ def test_a_row_with_one_key_an_even_one_and_a_mean_are_said_as_they_are() -> Non
     shown = shown_of(tiny_checkpoint("decoder-only"), "uvw", max_steps=3)
     picture = maps.picture(shown, {"kind": "decoder", "layer": 0, "heads": (0,), "options": ()})
     alone = of_attention.words(shown, picture, "decoder", 0, (0,), 0)
-    assert len(alone) == 1 and "could look at" in alone[0] and alone[0].endswith("got 100 % of its attention.")
+    assert len(alone) == 1 and "could look only at" in alone[0] and alone[0].endswith("got 100 % of its attention.")
     even = replace(picture, values=np.full_like(picture.values, 1 / 4))
     said = of_attention.words(shown, even, "decoder", 0, (0,), 3)
-    assert "almost evenly over all 4 tokens: most, 25.0 %, went to " in said[0]
+    assert "almost evenly over all 4 tokens; the most, 25.0 %, went to " in said[0]
     mean = maps.picture(shown, {"kind": "decoder", "layer": 0, "heads": "mean", "options": ()})
     asked = questions.where(shown, mean, 3, "mean")
     assert asked is not None

@@ -138,20 +138,20 @@ FILLS: Mapping[str, Fill] = {
         "np.where(mask, scores, -1e9)",
         ": masked scores are -1e9; a row that may attend to nothing is even.",
         r"s \to -10^9",
-        "A masked score becomes -1e9; a row that may attend to nothing is even over all keys.",
+        "A masked score becomes -1e9; a row that may attend to nothing is uniform over all keys.",
     ),
     "-1e10": Fill(
         "np.where(mask, scores, -1e10)",
         ": masked scores are -1e10; a row that may attend to nothing is even.",
         r"s \to -10^{10}",
-        "A masked score becomes -1e10; a row that may attend to nothing is even over all keys.",
+        "A masked score becomes -1e10; a row that may attend to nothing is uniform over all keys.",
     ),
     "added-1e9": Fill(
         "np.where(mask, scores, (scores.astype(np.float32) + np.float32(-1e9)).astype(np.float64))",
         ": -1e9 is added to masked scores, in float32 as the model does it, in steps of 64.",
         r"s \to s + (-10^9)",
-        "-1e9 is added to a masked score in float32, whose steps are 64 there: a multiple of 64 is left of the score."
-        " A row that may attend to nothing is even only where these are equal.",
+        "-1e9 is added to a masked score in float32, whose steps are 64 there, so only a multiple of 64 is left of the"
+        " score. A row that may attend to nothing is uniform only where these are equal.",
     ),
 }
 

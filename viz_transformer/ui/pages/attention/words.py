@@ -5,9 +5,9 @@ from __future__ import annotations
 from viz_transformer.sentences import capitalised
 
 HOW = (
-    "A weight is the share of a key in what this head hands on to a query: the head mixes the values of the keys by"
-    " these shares. If a head looked evenly, each weight would be 1 divided by the number of keys that the query may"
-    " attend to. A decoder row reads the token on its left and writes the one on its right. Above layer 0 a key is no"
+    "A weight is the share of a key in what this head passes on to a query: the head mixes the values of the keys by"
+    " these shares. In a uniform head each weight would be 1 divided by the number of keys that the query may attend"
+    " to. A decoder row reads the token on its left and writes the one on its right. Above layer 0 a key is no"
     " longer its token alone: its vector has already taken in its neighbours. A coloured map is one head; a grey one is"
     " averaged or derived. Contribution is the length of what a key adds to the output of the sub-layer: weight times"
     " value times W_O (with the value's bias, without the output's). The score contribution / weight is the length that"
@@ -72,7 +72,7 @@ def a_head(head: int, stack: str, layer: int) -> str:
 
 def looked_at_one(when: str, who: str, key: str, weight: str) -> str:
     """Of a row with one open key."""
-    return f"{when}, {who} could look at {key} alone, so that got {weight} of its attention."
+    return f"{when}, {who} could look only at {key}, which got {weight} of its attention."
 
 
 def looked(when: str, who: str, key: str, weight: str) -> str:
@@ -80,7 +80,9 @@ def looked(when: str, who: str, key: str, weight: str) -> str:
 
 
 def looked_evenly(when: str, who: str, keys: int, key: str, weight: str) -> str:
-    return f"{when}, {who} spread its attention almost evenly over all {keys:,} tokens: most, {weight}, went to {key}."
+    return (
+        f"{when}, {who} spread its attention almost evenly over all {keys:,} tokens; the most, {weight}, went to {key}."
+    )
 
 
 def next_came(key: str, weight: str) -> str:
@@ -115,7 +117,7 @@ def map_unit(quantity: str, derived: bool) -> str:
 ALL_HEADS, HEAD_SCORES = "all heads", "head scores"
 ATTENTION_WEIGHT, SIZE_OF_WEIGHT = "attention weight", "size of weight"
 LAYER, HEAD = "layer", "head"
-TABLE_OF_SCORES = "Beside each score is that of a head that looks evenly."
+TABLE_OF_SCORES = "Next to each score: that of a uniform head (“even”), and over how many rows it is the mean."
 
 
 def all_heads(kind: str, of: str) -> str:
@@ -150,7 +152,7 @@ SCORE_HEAD = ("", "score", "if uniform", "rows")
 SCORES_NEED_A_HEAD = "Scores belong to single heads: choose one above."
 NO_SCORE = "–"
 ABOUT_SCORES = (
-    "Score: the mean over so many rows of this text. If uniform: what a head would have that looks evenly. Monotonicity"
+    "Score: the mean over that many rows of this text. If uniform: the score of a head that looks evenly. Monotonicity"
     " is Kendall’s tau of the rows’ order. One text proves little."
 )
 KEY_HEAD = ("", "weight", "contribution", "rows")

@@ -293,16 +293,16 @@ def pinned(both: Runs, looked: Looked, place: DeltaGenerator) -> Looked:
     assert both.b is not None
     sign = "A − B" if both.difference else "A | B"
     if looked.compared is None:
-        raise ValueError(f"A plain size has no runs: {sign} is there for texts")
+        raise ValueError(f"A plain size has no runs: {sign} is for texts")
     if FIELDS.now().mask_text > 0:
-        raise ValueError(f"{sign} is that of the two runs: choose text 0 of the batch to see it")
+        raise ValueError(f"{sign} compares the two runs: choose text 0 of the batch to see it")
     trace = looked.compared.before.trace
     try:
         with waiting(words.RUNNING_B, place):
             parts, compared = _two_passes(both.b, looked.kind, (len(trace.src), len(trace.tgt)))
             return _made(both.b, looked.kind, parts, replace(compared, elsewhere=looked.compared.elsewhere))
     except ValueError as error:
-        raise ValueError(f"B cannot be shown so: {error}") from None
+        raise ValueError(words.cannot_be_shown("B", error)) from None
 
 
 def _changes() -> tuple[Change, ...]:

@@ -109,9 +109,9 @@ def _before_and_after(looked: Looked, rule: Rule) -> None:
             cells=FIELDS.now().mask_cells,
             token=heard_token(),
             notes=(
-                words.BLOCKS_NOTHING if parts.padding.all() else words.UNREAD_KEYS,
+                words.CLOSES_NOTHING if parts.padding.all() else words.UNREAD_KEYS,
                 note,
-                words.BOTH_ALLOW,
+                words.BOTH_OPEN,
                 words.TO_THE_SOFTMAX,
             ),
             parts=(words.KEYS, title),
@@ -127,7 +127,7 @@ def _before_and_after(looked: Looked, rule: Rule) -> None:
 def _of_a_query(rule: Rule, *, closes: bool) -> tuple[str, str, str]:
     """What the mask that differs from query to query is called, what it closes, and by what a cell is closed."""
     if not closes:
-        return words.PER_QUERY, words.BLOCKS_NOTHING, ""
+        return words.PER_QUERY, words.CLOSES_NOTHING, ""
     if not rule.named:
         return words.PER_QUERY, words.NO_NAME, words.BY_QUERY
     if rule.window is not None:

@@ -53,9 +53,9 @@ def before_and_after(looked: Looked, own: str = "") -> None:
             cells=FIELDS.now().mask_cells,
             token=heard_token(),
             notes=(
-                words.BLOCKS_NOTHING if parts.padding.all() else words.RULE_NOTES[looked.rule],
+                words.CLOSES_NOTHING if parts.padding.all() else words.RULE_NOTES[looked.rule],
                 words.LATER_KEYS if KINDS[looked.kind].causal else words.ALL_OF_THE_SOURCE,
-                words.BOTH_ALLOW,
+                words.BOTH_OPEN,
                 words.TO_THE_SOFTMAX,
             ),
             caption=looked.caption,
@@ -95,7 +95,7 @@ def row_controls(looked: Looked, where: str = words.EVERYWHERE) -> None:
 
 
 def changes_in_words(looked: Looked, where: str) -> str:
-    """What was changed of this kind's mask, where, and which rows may see nothing."""
+    """What was changed of this kind's mask, where, and which rows have no open key."""
     parts = looked.parts
     said = []
     for change in parts.changes[:4]:
@@ -158,7 +158,7 @@ def weights_beside(looked: Looked, other: Looked) -> None:
         try:
             before, after = _pictures_of(each, each.compared)
         except ValueError as error:
-            raise ValueError(f"{name} cannot be shown so: {error}") from None
+            raise ValueError(words.cannot_be_shown(name, error)) from None
         if each.compared.own:
             shown.append([replace(after, title=words.own_masks(name))])
         else:
@@ -207,7 +207,7 @@ def _difference_pictures(looked: Looked, own: Compared, other: Compared) -> tupl
     try:
         theirs = _pictures_of(looked, other)
     except ValueError as error:
-        raise ValueError(f"B cannot be shown so: {error}") from None
+        raise ValueError(words.cannot_be_shown("B", error)) from None
     before, after = (maps.difference(a, b) for a, b in zip(ours, theirs, strict=True))
     most = max(float(np.nan_to_num(np.abs(each.values)).max(initial=0.0)) for each in (before, after))
     return replace(before, most=most or None), replace(after, most=most or None)

@@ -10,12 +10,12 @@ if TYPE_CHECKING:
     from viz_transformer.analysis.masks.parts import ClosedIs
 
 HOW = (
-    "Hatched cells are blocked, coloured ones are allowed: the query of the row may attend to the key of the column."
-    " Padding blocks tokens that only fill a batch up to equal length, causality blocks later tokens in the decoder,"
-    " and what both allow is passed to the softmax. Click a cell of the mask after to open or close it in every layer"
-    " and head; the run below is then one pass over the same tokens with that mask. In the influence matrix a column"
-    " is a token that was swapped for others, a row the logits at a position, and a number the largest change of one"
-    " of them. A triangle means no peeking: zero there is exact."
+    "Coloured cells are open: the query of the row may attend to the key of the column. Hatched cells are closed."
+    " Padding closes tokens that only fill a batch up to equal length, causality closes later tokens in the decoder,"
+    " and what both leave open is passed to the softmax. Click a cell of the mask “After” to open or close it in every"
+    " layer and head; the run below is then one pass over the same tokens with that mask. In the influence matrix a"
+    " column is a token that was swapped for others, a row the logits at a position, and a number the largest change of"
+    " one of them. A triangle means no peeking: zero there is exact."
 )
 NOT = (
     "A changed output is not yet a leak: a decoder may react to every earlier token. A leak is a change of the logits"
@@ -54,7 +54,7 @@ RULES = {
     "key-or-query-swapped-cross": "key or query, swapped",
 }
 MASKS_OF, TEXTS_OR_SIZE = "Masks of", {"texts": "Texts", "size": "Plain size"}
-FILL = "Fill of closed cells"
+FILL = "Fill for closed cells"
 FILL_NAMES = {
     "zero-rows": "zeros",
     "-inf": "−inf",
@@ -62,19 +62,19 @@ FILL_NAMES = {
     "-1e10": "−1e10",
     "added-1e9": "−1e9 added",
 }
-OTHER_TEXTS = "Other texts of the batch, one on each line"
+OTHER_TEXTS = "Other texts in the batch, one per line"
 TEXT_SHOWN = "Text shown"
-TOKENS, OF_THEM_PADDING = "Tokens", "of them padding, at the end"
+TOKENS, OF_THEM_PADDING = "Tokens", "of which padding, at the end"
 PAD = "pad"
 QUERIES = "queries"
-RUNNING_BATCH = "Running the texts of the batch ..."
+RUNNING_BATCH = "Running the texts in the batch ..."
 RUNNING_MODEL = "Running the model with these masks ..."
 RUNNING_B = "Running B with these masks ..."
 OF_RECORDING = "It cannot be run again with another mask."
 ITS_MASKS = "its masks"
 MASKS_OF_A = "These are the masks of A."
 INFLUENCE_OF_A = "Influence and fills are those of A."
-DIFFERENCE = "The two maps are A − B on one scale. Masks, fills, influence and the rows written are A’s."
+DIFFERENCE = "The two maps are A − B on one scale. Masks, fills, influence and what is written are those of A."
 
 
 def own(name: str) -> str:
@@ -92,18 +92,18 @@ def no_such_kind(kind: str, model: str, instead: str) -> str:
 
 
 def no_such_rule(model: str) -> str:
-    return f"{model} cannot mask padding by that rule: its own is shown."
+    return f"{model} cannot mask padding by that rule, so its own is shown."
 
 
 def no_padding_token(model: str) -> str:
     return (
         f"{model} has no padding token: texts of different lengths cannot form one batch, and nothing is closed by"
-        " padding. This text is alone."
+        " padding. This text is on its own."
     )
 
 
 def too_many_texts(most: int) -> str:
-    return f"A batch has at most {most} other texts here: the first {most} lines are read."
+    return f"A batch here has at most {most} other texts: the first {most} lines are used."
 
 
 def outside(cells: Sequence[str], text: str) -> str:
@@ -136,7 +136,7 @@ def masks_of_layer(kind: str, layer: int) -> str:
 
 
 def masks_of_size(kind: str, tokens: int, padding: int) -> str:
-    return f"masks of {kind} for {tokens} tokens, {padding} of them padding"
+    return f"masks of {kind} for {tokens} tokens, of which {padding} are padding"
 
 
 def scene(kind: str, layer: int, heads: str, side: str, row: int) -> str:
@@ -181,15 +181,15 @@ def _open(open_: int, keys: int) -> str:
 
 
 # The masks
-BLOCKS_NOTHING = "blocks nothing here"
+CLOSES_NOTHING = "closes nothing here"
 RULE_NOTES = {
     "key": "padded keys are closed",
     "key-or-query": "closed for padded keys and queries",
     "key-or-query-swapped-cross": "as key or query; in cross-attention both sides swapped",
 }
 LATER_KEYS = "later keys are closed"
-ALL_OF_THE_SOURCE = "none: all of the source is there"
-BOTH_ALLOW = "allowed where both allow"
+ALL_OF_THE_SOURCE = "closes nothing: the whole source is there"
+BOTH_OPEN = "open where both are open"
 TO_THE_SOFTMAX = "passed to the softmax"
 
 # Changes of them
@@ -199,7 +199,7 @@ UNDO = "Undo all changes"
 
 
 def turn_row(query: str, is_closed: bool) -> str:
-    return f"{'Open' if is_closed else 'Close'} {query} for all keys"
+    return f"{'Open' if is_closed else 'Close'} all keys to {query}"
 
 
 def reads_nothing(query: int) -> str:
@@ -219,11 +219,11 @@ def changed(changes: Sequence[str], where: str) -> str:
 
 
 def closed_rows(rows: Sequence[int], most: int, closed: ClosedIs | None) -> str:
-    """The first queries that may see nothing, `most` at most, and what their weights are, if that is known."""
+    """The first queries without an open key, `most` at most, and what their weights are, if that is known."""
     several = len(rows) > 1
     which = ", ".join(map(str, rows[:most])) + (", ..." if len(rows) > most else "")
     weights = "" if closed is None else f": {'their' if several else 'its'} weights are {BECOMES[closed]}"
-    return f"{'Queries' if several else 'Query'} {which} may see nothing{weights}."
+    return f"{'Queries' if several else 'Query'} {which} {'have' if several else 'has'} no open key{weights}."
 
 
 # Weights before and after
@@ -235,8 +235,8 @@ NO_ROLLOUT = "Rollout joins all layers and is not one head's map: choose a head,
 BEFORE = "Before: the model's own masks"
 AFTER, AFTER_NOTHING = "After: the chosen masks", "After: nothing is changed yet"
 BEFORE_EQUAL = "Before: equal scores, no mask"
-EQUAL_SCORES = "weight of equal scores"
-EQUAL_SCORES_UNIT = "weight of equal scores, derived"
+EQUAL_SCORES = "weight for equal scores"
+EQUAL_SCORES_UNIT = "weight for equal scores, derived"
 
 
 def after_equal(fill: str) -> str:
@@ -252,12 +252,16 @@ def of_one(letter: str, when: str) -> str:
     return f"{letter}: {when}"
 
 
+def cannot_be_shown(run: str, error: object) -> str:
+    return f"{run} cannot be shown this way: {error}"
+
+
 def with_change(caption: str, when: str) -> str:
-    return f"{caption}, {when} the change of masks"
+    return f"{caption}, {when} the masks were changed"
 
 
 # What the change does
-PLAIN_SIZE = "A plain size has no scores: they are taken as equal, and each of n open keys has weight 1/n."
+PLAIN_SIZE = "A plain size has no scores: they are taken to be equal, so each of n open keys has weight 1/n."
 OWN_MASKS = "These are the model's own masks: open or close a cell, or choose another fill or padding rule."
 NO_LOGIT_CHANGED = "No logit changed, not by a single bit."
 EFFECT_COLUMNS = (
@@ -290,7 +294,7 @@ OUTPUTS = {
     "masked token": Rows(
         "would now fill in another token",
         "Every row would still fill in the same token.",
-        "Each row of the encoder with the most probable token of its place before and after.",
+        "Each row of the encoder with the most probable token at its place before and after.",
     ),
     "token class": Rows(
         "would now have another label",
@@ -320,8 +324,8 @@ def others(count: int, of: int, rows: Rows, position: int, after: str, before: s
 def largest_label(before: str, after: str) -> str:
     """Which label of the whole text has the largest logit."""
     if before == after:
-        return f"“{after}” still has the largest."
-    return f"“{after}” now has the largest, instead of “{before}”."
+        return f"“{after}” still has the largest logit."
+    return f"“{after}” now has the largest logit, instead of “{before}”."
 
 
 def table_note(caption: str, rows: Rows) -> str:
@@ -331,7 +335,7 @@ def table_note(caption: str, rows: Rows) -> str:
 # Influence
 INFLUENCE = "Influence: which token moves which logits"
 NO_LOGITS = "A plain size has no logits to watch: choose Texts to see who reads the future."
-SWAP, SIDES = "Swapped are", {"target": "target tokens", "source": "source tokens"}
+SWAP, SIDES = "Swap", {"target": "target tokens", "source": "source tokens"}
 COMPUTE = "Compute it"
 INFLUENCE_TITLE = "Influence on the logits"
 LOGITS_AT, SWAPPED_TOKEN, POSITION = "logits at", "swapped token", "position"
@@ -341,10 +345,10 @@ HATCHED = "Hatched: a later token, which a decoder must not read. A hatched cell
 HOW_FOUND = "How it was found"
 PADDING_NOT_SWAPPED = "Padding is neither swapped nor watched."
 OTHERS_DEPEND = (
-    "The check when the model was loaded, which also writes padding into the text, found rows that depend on later"
-    " tokens: on this text they do not."
+    "When the model was loaded, a check that also puts padding into the text found rows that depend on later tokens;"
+    " on this text they do not."
 )
-SWAPPED, EACH_FOR, PASSES, LARGEST_LOGIT = "swapped", "each for", "passes", "largest logit"
+SWAPPED, EACH_FOR, PASSES, LARGEST_LOGIT = "swapped", "each swapped for", "passes", "largest logit"
 
 
 def running(trials: int) -> str:
@@ -357,7 +361,7 @@ def takes(trials: int, length: int) -> str:
 
 
 def influence_note(caption: str, quantity: str) -> str:
-    return f"{caption}. A number is the {quantity}; 0 is exact: not one bit changed."
+    return f"{caption}. Each number is the {quantity}; 0 is exact: not one bit changed."
 
 
 def influence_of(side: str) -> str:
@@ -379,7 +383,7 @@ def drawn(others: int) -> str:
 
 
 def token_for(position: int) -> str:
-    return f"token {position} for"
+    return f"token {position} swapped for"
 
 
 def named(tokens: Sequence[str]) -> str:
@@ -388,20 +392,20 @@ def named(tokens: Sequence[str]) -> str:
 
 # Fills
 FILLS = "What the fill makes of a row"
-FILL_TABLE = ("fill", "what is done", "this row, with its mask", "the same row with every key closed")
+FILL_TABLE = ("fill", "what it does", "this row, with its mask", "the same row with every key closed")
 FILL_MEANINGS = {
-    "zero-rows": "closed keys are left out of the softmax; a row without any key is all zeros",
+    "zero-rows": "closed keys are left out of the softmax; a row without an open key is all zeros",
     "-inf": "closed scores become −inf",
     "-1e9": "closed scores become −1e9",
     "-1e10": "closed scores become −1e10",
-    "added-1e9": "−1e9 is added to closed scores, which float32 rounds to multiples of 64 there: small ones are lost",
+    "added-1e9": "−1e9 is added to closed scores, where float32 has steps of 64: smaller differences are lost",
 }
 WITH_EQUAL_SCORES = "with equal scores"
-ALL_CLOSED = "every key is closed already"
+ALL_CLOSED = "every key is already closed"
 NONE_CLOSED = "nothing is closed: the fill does nothing"
 NOT_A_NUMBER = "not a number"
 ZEROS = "zeros: the head adds nothing here"
-NAN = "NaN: not a number, and so is all that reads this row"
+NAN = "NaN: not a number, and it spreads to all that reads this row"
 
 
 def with_scores(layer: int, head: int) -> str:
@@ -413,7 +417,7 @@ def filled(query: str, scores: str) -> str:
 
 
 def closed_zero(closed: int, total: str) -> str:
-    return f"0 on {closed} closed keys, sum {total}"
+    return f"0 on {closed} closed {'key' if closed == 1 else 'keys'}, sum {total}"
 
 
 def closed_up_to(weight: str) -> str:
@@ -421,15 +425,15 @@ def closed_up_to(weight: str) -> str:
 
 
 def even(weight: str, keys: int) -> str:
-    return f"even: {weight} on each of {keys} keys, closed ones too"
+    return f"uniform: {weight} on each of {keys} keys, closed ones too"
 
 
 def uneven(least: str, most: str) -> str:
-    return f"uneven: {least} to {most}"
+    return f"not uniform: {least} to {most}"
 
 
 # Masks that a run recorded
-NOT_TOLD = "This model does not tell how it masks: these are the masks of its run, of which cells can be changed."
+NOT_TOLD = "This model does not tell how it masks: these are the masks of its run, and you can change their cells."
 TURNED = "In every layer and head."
 UNREAD_KEYS = "keys that no query reads are closed"
 KEYS, PER_QUERY, WINDOW, PREFIX, CAUSAL = "Keys", "Per query", "Window", "Prefix", "Causal"
@@ -440,17 +444,18 @@ GIVES_NO_LOGITS = "This model gives no logits: the weights show what the change 
 
 
 def too_long(fewer_than: int) -> str:
-    return f"Cells are changed of texts of fewer than {fewer_than} tokens: shorten it to open or close one."
+    return f"Cells can be changed in texts of fewer than {fewer_than} tokens: shorten this one to open or close a cell."
 
 
 def turned_otherwise(layers: str, several: bool) -> str:
     """The layers in which a changed cell is not as it is in the layer shown."""
     which = f"{'layers' if several else 'layer'} {layers}"
-    return f"{TURNED} In {which}, whose own mask is another, a cell among them is turned the other way."
+    masks = "masks differ" if several else "mask differs"
+    return f"{TURNED} In {which}, whose own {masks}, at least one of these cells is changed the other way."
 
 
 def window(keys: int, both: bool) -> str:
-    return f"{keys} keys {'to each side' if both else 'up to its own'} are open"
+    return f"{keys} keys {'on each side' if both else 'up to its own'} are open"
 
 
 def prefix(first: int) -> str:

@@ -45,14 +45,14 @@ def joined_heads(word: str) -> str:
 
 def several_heads(first: int) -> str:
     """What is shown where several heads are chosen."""
-    return f"One head at a time has a weight: head {first} is shown."
+    return f"A weight belongs to one head: head {first} is shown."
 
 
 # The question
 EVERY_KEY_MASKED = "Every key is masked: each score is −∞, so the softmax divides 0 by 0."
 SO_IS_THE_SUM = "Because a score of the row is not a number, and so is the sum over all keys."
 A_SCORE_IS_NOT_A_NUMBER = "Because a score of the row is not a number."
-MASKED = "Because the mask closes it to this query."
+MASKED = "Because it is masked for this query."
 ONLY_KEY = "Because it is the only key that this query may read."
 
 
@@ -137,7 +137,7 @@ def exactly(weight: str) -> str:
 # A − B of the row
 A_MINUS_B, MINUS = "A − B of this row", "A − B"
 SAME_UNITS = "A − B, the same units"
-BELOW_LARGEST = "score below the row's largest"
+BELOW_LARGEST = "score relative to the row's largest"
 SAME_ROWS = "Both rows of weights are the same, number by number."
 
 
@@ -164,7 +164,7 @@ def of_letter(column: str, letter: str) -> str:
 
 
 def difference_note(captions: str) -> str:
-    return f"{captions}. Scores are taken from the largest open one of their row."
+    return f"{captions}. Scores are relative to the largest open one of their row."
 
 
 def difference_alt(what: str) -> str:
@@ -186,8 +186,8 @@ def weights_of_key(key: int, in_a: str, in_b: str, difference: str) -> str:
 
 def total_variation(distance: str) -> str:
     return (
-        f"Half the sum of all absolute differences, the total variation, is {distance}: 0 is the same shares, 1 none"
-        " in common."
+        f"The total variation, half the sum of all absolute differences, is {distance}: 0 means equal rows, 1 that no"
+        " key has weight in both."
     )
 
 
@@ -196,7 +196,7 @@ def queries_read(in_a: str, in_b: str) -> str:
 
 
 def other_tokens(keys: str, several: bool) -> str:
-    return f"B has other tokens at {'keys' if several else 'key'} {keys}."
+    return f"B has different tokens at {'keys' if several else 'key'} {keys}."
 
 
 def two_models(head: int) -> str:
@@ -220,7 +220,7 @@ def agree(checks: int) -> str:
 LINE = "Line"
 BY_KEY = "by key"
 PRODUCT_OF_ONE, PRODUCTS_AND_SUM = "q × k", "bars: products by dimension; line: their sum so far"
-WEIGHT_AND_EVEN = "weight; dotted: even over the allowed keys"
+WEIGHT_AND_EVEN = "weight; dotted: uniform over the allowed keys"
 SOFTMAX_OF_A_KEY = ("below the largest", "exponential", "weight")
 DIFFERENCE = "difference"
 LINE_COLUMNS = ("what", "index", "computed", "recorded", DIFFERENCE)
@@ -238,7 +238,7 @@ def line_title(cell: str, line: str) -> str:
 
 
 def in_float64(caption: str) -> str:
-    return f"{caption}. In float64, beside what was recorded where it was."
+    return f"{caption}. In float64, next to what was recorded, where it was."
 
 
 def of_run(name: str, reads: str, cell: str) -> str:
@@ -306,12 +306,12 @@ def nothing_to_compare(reason: str) -> str:
 
 def output_does_not_compare(reason: str) -> str:
     """Why only weights are compared with a torch layer."""
-    return f"The output does not compare with nn.MultiheadAttention: {reason}."
+    return f"The output cannot be compared with nn.MultiheadAttention: {reason}."
 
 
 def largest(difference: str, *, everywhere: bool) -> str:
     """The largest difference; not everywhere: some rows may attend to nothing."""
-    return f"{difference}{'' if everywhere else ', where a row may attend to anything'}"
+    return f"{difference}{'' if everywhere else ' (over rows with an open key)'}"
 
 
 def torch_differs(weights: str, output: str | None) -> str:
@@ -325,7 +325,7 @@ def torch_differs(weights: str, output: str | None) -> str:
 
 def table_differs(largest: str) -> str:
     """The largest difference in the table of a torch layer."""
-    return f"Largest difference in this table: {largest}. Both are float32 arithmetic, in another order."
+    return f"Largest difference in this table: {largest}. Both are float32 arithmetic, done in a different order."
 
 
 # The lines of the ladder
@@ -460,7 +460,9 @@ def _shapes(line: Line, cell: Cell, config: ModelConfig) -> LineWords:
         " done here, for all positions and heads. B batch, H heads, E head_dim, D d_model."
     )
     more = (
-        ("In cross-attention key and value can be made together; the query is made of another text.",) if cross else ()
+        ("In cross-attention key and value can be made together; the query is made from another text.",)
+        if cross
+        else ()
     )
     return LineWords(
         title="Shapes, and the fused projection",
@@ -581,7 +583,7 @@ def _no_number(largest: float, total: float) -> tuple[str, ...]:
 
 def _weight(line: Line, cell: Cell, config: ModelConfig) -> LineWords:
     w, even = line.scalars["w"], line.scalars["even"]
-    rank = "" if w != w else f"Number {int(line.scalars['rank'])} of its row."
+    rank = "" if w != w else f"Rank {int(line.scalars['rank'])} in its row."
     beside = "The row may read no key."
     if w != w:
         beside = "It is not a number: the softmax of the row says why."
@@ -657,8 +659,8 @@ def _output(line: Line, cell: Cell, config: ModelConfig) -> LineWords:
         equation=rf"\lVert W_O\,w\,v \rVert = {_plain(part)},\quad \lVert W_O\,o \rVert = {_plain(head)}"
         rf",\quad \lVert y \rVert = {_plain(norm)}",
         sentences=(
-            f"The output of row {int(line.scalars['row'])}: what this key adds, what this head adds, and the whole with"
-            " all heads.",
+            f"The output of row {int(line.scalars['row'])}: what this key adds, what this head adds, and all heads"
+            " together.",
         ),
     )
 
@@ -666,14 +668,14 @@ def _output(line: Line, cell: Cell, config: ModelConfig) -> LineWords:
 def _residual(line: Line, cell: Cell, config: ModelConfig) -> LineWords:
     x, y, total = (line.scalars[name] for name in ("x_norm", "y_norm", "sum_norm"))
     post = config.norm == "post"
-    behind = "Post-norm: the sum then goes through the norm." if post else "The next sub-layer reads this stream."
+    then = "Post-norm: the sum then goes through the norm." if post else "The next sub-layer reads this stream."
     return LineWords(
         title="Into the stream",
         formula=r"\mathrm{norm}(x + y)" if post else "x + y",
         result=f"‖x+y‖ {significant(total)}",
         equation=rf"\lVert x \rVert = {_plain(x)},\quad \lVert y \rVert = {_plain(y)}"
         rf",\quad \lVert x+y \rVert = {_plain(total)}",
-        sentences=(f"The sub-layer's output is added to row {int(line.scalars['row'])} of the stream. {behind}",),
+        sentences=(f"The sub-layer's output is added to row {int(line.scalars['row'])} of the stream. {then}",),
     )
 
 
