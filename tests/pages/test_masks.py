@@ -254,7 +254,7 @@ def test_a_click_in_the_browser_is_taken_over_and_nonsense_is_not(monkeypatch):
 
 def test_cells_outside_the_text_are_said_and_change_nothing(app):
     opened(app, mask_batch="", mask_kind="decoder", mask_cells="d40.2")
-    assert wording("the_changed_cells_d40_lie_outside_the_masks_of", "4.20") in words(app)
+    assert wording("the_changed_cell_d40_lies_outside_the_masks_of", "4.20") in words(app)
     assert wording("these_are_the_models_own_masks") in words(app)
 
 

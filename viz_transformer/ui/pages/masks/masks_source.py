@@ -323,9 +323,7 @@ def _plain(shown: Shown, kind: KindName) -> Looked:
     state.correct(mask_size=size, mask_padded=padded)
     with st.container(horizontal=True, vertical_alignment="bottom"):
         st.number_input(words.TOKENS, 1, LARGEST_SIZE, step=1, width=140, **state.bind("mask_size", key="masks_size"))
-        st.number_input(
-            words.OF_THEM_PADDING, 0, size, step=1, width=200, **state.bind("mask_padded", key="masks_padded")
-        )
+        st.number_input(words.PADDED, 0, size, step=1, width=200, **state.bind("mask_padded", key="masks_padded"))
     fill = FIELDS.now().mask_fill or own.mask_fill
     rule = FIELDS.now().mask_padding or own.padding_mask
     keep = np.arange(size) < size - padded

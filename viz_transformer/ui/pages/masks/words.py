@@ -64,7 +64,7 @@ FILL_NAMES = {
 }
 OTHER_TEXTS = "Other texts in the batch, one per line"
 TEXT_SHOWN = "Text shown"
-TOKENS, OF_THEM_PADDING = "Tokens", "of which padding, at the end"
+TOKENS, PADDED = "Tokens", "of which padding, at the end"
 PAD = "pad"
 QUERIES = "queries"
 RUNNING_BATCH = "Running the texts in the batch ..."
@@ -108,7 +108,9 @@ def too_many_texts(most: int) -> str:
 
 def outside(cells: Sequence[str], text: str) -> str:
     """The changed cells that this text's masks do not have."""
-    return f"The changed cells {', '.join(cells)} lie outside the masks of “{text}” and change nothing here."
+    which = f"The changed {'cell' if len(cells) == 1 else 'cells'} {', '.join(cells)}"
+    lies, changes = ("lies", "changes") if len(cells) == 1 else ("lie", "change")
+    return f"{which} {lies} outside the masks of “{text}” and {changes} nothing here."
 
 
 def of_run(letter: str, model: str, run: str) -> str:
@@ -136,7 +138,7 @@ def masks_of_layer(kind: str, layer: int) -> str:
 
 
 def masks_of_size(kind: str, tokens: int, padding: int) -> str:
-    return f"masks of {kind} for {tokens} tokens, of which {padding} are padding"
+    return f"masks of {kind} for {tokens} token{_s(tokens)}, {padding} of them padding"
 
 
 def scene(kind: str, layer: int, heads: str, side: str, row: int) -> str:
@@ -177,7 +179,14 @@ def may_read_after(open_: int, keys: int, *, closed: int = 0, opened: int = 0) -
 
 
 def _open(open_: int, keys: int) -> str:
-    return f"All {keys} keys" if open_ == keys else f"{open_ or 'None'} of {keys} keys"
+    if open_ == keys:
+        return "The only key" if keys == 1 else f"All {keys} keys"
+    return f"{open_ or 'None'} of {keys} key{_s(keys)}"
+
+
+def _s(count: int) -> str:
+    """The ending of a plural."""
+    return "" if count == 1 else "s"
 
 
 # The masks
@@ -352,7 +361,7 @@ SWAPPED, EACH_FOR, PASSES, LARGEST_LOGIT = "swapped", "each swapped for", "passe
 
 
 def running(trials: int) -> str:
-    return f"Running {trials:,} texts with one token swapped ..."
+    return f"Running {trials:,} text{_s(trials)} with one token swapped ..."
 
 
 def takes(trials: int, length: int) -> str:
@@ -374,12 +383,12 @@ def swapped_side(side: str) -> str:
 
 def positions(swapped: int, of: int, side: str) -> str:
     if swapped == of:
-        return f"all {of} {side} tokens"
+        return f"all {of} {side} tokens" if of > 1 else f"the only {side} token"
     return f"{swapped} of {of} {side} tokens, evenly spaced"
 
 
 def drawn(others: int) -> str:
-    return f"{others} other tokens, drawn once from the vocabulary"
+    return f"{others} other token{_s(others)}, drawn once from the vocabulary"
 
 
 def token_for(position: int) -> str:
@@ -417,7 +426,7 @@ def filled(query: str, scores: str) -> str:
 
 
 def closed_zero(closed: int, total: str) -> str:
-    return f"0 on {closed} closed {'key' if closed == 1 else 'keys'}, sum {total}"
+    return f"0 on {closed} closed key{_s(closed)}, sum {total}"
 
 
 def closed_up_to(weight: str) -> str:
@@ -455,7 +464,7 @@ def turned_otherwise(layers: str, several: bool) -> str:
 
 
 def window(keys: int, both: bool) -> str:
-    return f"{keys} keys {'on each side' if both else 'up to its own'} are open"
+    return f"{keys} key{_s(keys)} {'on each side' if both else 'up to its own'} {'is' if keys == 1 else 'are'} open"
 
 
 def prefix(first: int) -> str:
