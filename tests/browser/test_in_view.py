@@ -498,3 +498,62 @@ def test_what_a_topic_of_positions_changes_is_in_view_once_it_is_chosen(app_serv
         bar, drawn = box(page, ".st-key-pos_topics"), box(page, ".st-key-pos_turned .js-plotly-plot")
         assert 0 <= bar["y"] < drawn["y"] and drawn["y"] + drawn["height"] <= 720
         expect(page.locator(".st-key-question")).to_contain_text("Can one matrix move every row by one position? Yes")
+
+
+WHOLE_CHIPS = """() => [...document.querySelectorAll(".st-key-run_strip *")]
+  .flatMap((each) => (each.shadowRoot ? [...each.shadowRoot.querySelectorAll(".chips")] : []))
+  .map((row) => row.scrollWidth <= row.clientWidth)"""
+
+
+def test_the_tokens_of_the_opening_view_are_whole_on_a_laptop(app_server, browser):
+    with opened(browser, app_server, "/input", checkpoint="numbers-any", text="29,284.30") as page:
+        page.set_viewport_size({"width": 1280, "height": 720})
+        finished(page)
+        page.wait_for_function(f"() => ({WHOLE_CHIPS})().length === 2")
+        assert page.evaluate(WHOLE_CHIPS) == [True, True]
+
+
+@pytest.mark.parametrize("width", [1100, 1280, 1920])
+def test_a_remark_and_what_the_model_is_are_whole_beside_the_heading(app_server, browser, width):
+    whole = "(part) => part.scrollHeight <= part.clientHeight && part.scrollWidth <= part.clientWidth"
+    with opened(browser, app_server, checkpoint="shakespeare", run_view="whole") as page:
+        page.set_viewport_size({"width": width, "height": 720})
+        finished(page)
+        expect(page.locator(".st-key-status .vt-note")).to_contain_text("123 steps")
+        for part in (".st-key-status", ".vt-what"):
+            assert page.locator(part).evaluate(whole), part
+        heading, question = box(page, ".vt-what span"), box(page, ".vt-question")
+        assert heading["y"] + heading["height"] <= question["y"] + 4
+
+
+def test_a_question_of_two_lines_keeps_off_the_heading(app_server, browser):
+    with opened(browser, app_server, "/masks", checkpoint="numbers-any", text="29,284.30") as page:
+        page.set_viewport_size({"width": 900, "height": 700})
+        finished(page)
+        heading, question = box(page, "h1"), box(page, ".vt-question")
+        assert question["height"] > ONE_LINE and question["y"] >= heading["y"] + 36  # the height of a line of headings
+
+
+@pytest.mark.parametrize("width", [1280, 1920])
+def test_what_the_boxes_of_a_strategy_are_called_is_one_line(app_server, browser, width):
+    with opened(browser, app_server, "/decoding", checkpoint="numbers-any", text="42") as page:
+        page.set_viewport_size({"width": width, "height": 1080})
+        finished(page)
+        names = page.locator(".st-key-strategy_more [data-testid=stWidgetLabel] p")
+        expect(names).to_have_count(2)
+        assert [name.bounding_box()["height"] <= 24 for name in names.all()] == [True, True]
+
+
+def test_the_list_of_tensors_begins_with_a_whole_line(app_server, browser):
+    cut = """(list) => {
+      const top = list.getBoundingClientRect().top
+      const boxes = [...list.querySelectorAll("label")].map((each) => each.getBoundingClientRect())
+      return boxes.filter((each) => each.top < top - 1 && each.bottom > top + 4).length
+    }"""
+    with opened(browser, app_server, "/tensors", checkpoint="numbers-any", text="29,284.30") as page:
+        page.set_viewport_size({"width": 1280, "height": 720})
+        finished(page)
+        tree = page.locator(".st-key-tensors_tree")
+        page.wait_for_function("() => document.querySelector('.st-key-tensors_tree').scrollTop > 0")
+        page.evaluate(AT_REST)
+        assert tree.evaluate(cut) == 0

@@ -34,6 +34,8 @@ def test_all_of_run_can_be_used_on_a_telephone(app_server, browser, width, heigh
         for part in (box, *examples, slider, *tools, why, page.get_by_role("button", name="Head 3")):
             assert whole(page, part), part
         assert box.evaluate("(box) => box.scrollWidth - box.clientWidth") == 0
+        room = page.locator(".st-key-status").bounding_box()
+        assert room is not None and room["width"] >= 60 and room["x"] + room["width"] <= width  # "Live" is whole there
         page.get_by_test_id("stExpandSidebarButton").click()
         expect(page.locator(".st-key-sidebar_model")).to_be_in_viewport(ratio=1)
 
