@@ -258,6 +258,9 @@ def test_rail_and_table_of_a_deeper_model_end_inside_the_window_and_say_where_th
         expect(rail).to_contain_class("more")
         rail.evaluate("(rail) => rail.scrollTo(0, rail.scrollHeight)")
         expect(rail).not_to_contain_class("more")
+        expect(rail).to_contain_class("above")
+        rail.evaluate("(rail) => rail.scrollTo(0, 0)")
+        expect(rail).not_to_contain_class("above")
 
 
 @pytest.mark.parametrize("width", [900, 1280])

@@ -7,6 +7,7 @@ from browser.boxes import LETTERS, NOTES, PICTURES
 from browser.driving import drawn, expect_address, expect_tooltip, opened, survey
 from browser.test_pages import PAGES
 from playwright.sync_api import Page, expect
+from tabs import SECONDS
 
 from viz_transformer.ui.pages.models.fields import TABS
 from viz_transformer.ui.pages.playground.fields import PLAY
@@ -234,8 +235,20 @@ def test_the_cards_of_the_bundled_models_end_above_the_caption(app_server, brows
     with opened(browser, app_server, "/models", checkpoint="taylor", projector="on") as page:
         page.set_viewport_size({"width": 1280, "height": 720})
         scene(page, 0)
-        ends = [card["y"] + card["height"] for card in (each.bounding_box() for each in page.locator(".vt-card").all())]
+        cards = page.locator(".st-key-cards [class*=st-key-card_]").all()
+        ends = [card["y"] + card["height"] for card in (each.bounding_box() for each in cards)]
         assert len(ends) == 11 and max(ends) <= page.evaluate(_EDGES)["caption"]
+
+
+def test_what_goes_on_below_the_caption_fades_above_it(app_server, browser):
+    fades = """(caption) => getComputedStyle(caption.closest(".stElementContainer"), "::before").content !== "none" """
+    with opened(browser, app_server, "/layers", checkpoint="numbers-any", text="29,284.30", projector="on") as page:
+        page.set_viewport_size({"width": 1280, "height": 720})
+        scene(page, 0)
+        caption = page.locator(".vt-caption")
+        assert caption.evaluate(fades)
+        page.get_by_test_id("stMain").evaluate("(main) => main.scrollTo(0, main.scrollHeight)")
+        page.wait_for_function(f"() => !({fades})(document.querySelector('.vt-caption'))", timeout=SECONDS)
 
 
 def test_all_heads_fill_their_scene_and_the_scores_have_one_of_their_own(app_server, browser):

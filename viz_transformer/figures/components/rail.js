@@ -133,10 +133,13 @@ const reveal = (root, made) => {
 }
 
 /**
- * Fade out at the lower edge where there is more below it.
+ * Fade out at the lower edge where there is more below it, and at the upper one where there is more above.
  * @param {HTMLElement} root
  */
-const fade = (root) => root.classList.toggle("more", root.scrollHeight - root.clientHeight - root.scrollTop > 4)
+const fade = (root) => {
+  root.classList.toggle("more", root.scrollHeight - root.clientHeight - root.scrollTop > 4)
+  root.classList.toggle("above", root.scrollTop > 4)
+}
 
 /** @param {Component} component */
 export default function ({ data, parentElement }) {
