@@ -234,3 +234,36 @@ def test_a_text_that_cannot_be_read_is_printed_with_the_reason(app_server: str, 
         expect(page.locator("[data-test-script-state=running], [data-testid=stSkeleton]")).to_have_count(0)
         said = squeezed(problem.text_content() or "")
         assert said and said in squeezed(printed(page, format="A4").pages[0].extract_text())
+
+
+@pytest.mark.parametrize(
+    ("path", "paper", "heading", "rows"),
+    [
+        ("masks", "A4 landscape", "How it was found", ("swapped", "each for", "passes", "largest logit")),
+        ("playground", "A4 portrait", "Values: edit a cell", ("v0", "v1", "v2", "v3")),
+    ],
+)
+def test_a_small_table_is_on_one_sheet_with_what_it_is_called(
+    app_server: str, browser: Browser, path: str, paper: str, heading: str, rows: tuple[str, ...]
+) -> None:
+    title = next(name for name, (of, _) in PAGES.items() if of == path)
+    with opened(browser, app_server, f"/{path}", **VIEW) as page:
+        ready(page, title)
+        sheets = [squeezed(sheet.extract_text()) for sheet in printed(page, **PAPERS[paper]).pages]
+        (sheet,) = [each for each in sheets if squeezed(heading) in each]
+        assert [row for row in rows if squeezed(row) not in sheet] == []
+
+
+def test_printed_cards_have_air_and_no_label_without_its_controls(app_server: str, browser: Browser) -> None:
+    with opened(browser, app_server, "/models", **VIEW) as page:
+        ready(page, "Models")
+        page.emulate_media(media="print")
+        expect(page.locator(".st-key-model_add")).to_be_hidden()
+        inside = page.locator(".st-key-cards [class*=st-key-card_]").evaluate_all(
+            """(cards) => cards.map((card) => {
+              const [box, words] = [card, card.querySelector(".vt-card-name")].map((of) => of.getBoundingClientRect())
+              return words.left - box.left >= 8 && words.top - box.top >= 4
+            })"""
+        )
+        assert inside == [True] * 11
+        page.emulate_media(media="null")
