@@ -449,7 +449,7 @@ def next_stop(number: int, of: int, does: str) -> str:
 
 # Its first stop: what the model reads at one position
 NORMALISES = "normalises the sum"
-ADDS_SEGMENT = "adds one for the text it belongs to"
+ADDS_SEGMENT = "adds a vector for the text it belongs to"
 NO_POSITION = "Nothing tells the model its position."
 
 
@@ -487,7 +487,7 @@ def maps(numbers: int) -> str:
 
 
 def adds_position(position: int) -> str:
-    return f"adds one for its position, {position}"
+    return f"adds a vector for its position, {position}"
 
 
 def position_later(acts: str) -> str:
