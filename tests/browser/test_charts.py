@@ -137,7 +137,7 @@ def test_the_keyboard_reaches_the_menu_and_saves(app_server, browser, tmp_path):
         page.keyboard.press("ArrowDown")
         with page.expect_download() as saving:
             page.keyboard.press("Enter")
-    assert saving.value.suggested_filename == "numbers-tiny-loss-while-it-was-trained.svg"
+    assert saving.value.suggested_filename == "numbers-tiny-loss-during-training.svg"
 
 
 def test_what_the_pointer_finds_is_not_saved(app_server, browser, tmp_path):

@@ -516,19 +516,6 @@ def test_the_tokens_of_the_opening_view_are_whole_on_a_laptop(app_server, browse
         assert page.evaluate(WHOLE_CHIPS) == [True, True]
 
 
-@pytest.mark.parametrize("width", [1100, 1280, 1920])
-def test_a_remark_and_what_the_model_is_are_whole_beside_the_heading(app_server, browser, width):
-    whole = "(part) => part.scrollHeight <= part.clientHeight && part.scrollWidth <= part.clientWidth"
-    with opened(browser, app_server, checkpoint="shakespeare", run_view="whole") as page:
-        page.set_viewport_size({"width": width, "height": 720})
-        finished(page)
-        expect(page.locator(".st-key-status .vt-note")).to_contain_text("123 steps")
-        for part in (".st-key-status", ".vt-what"):
-            assert page.locator(part).evaluate(whole), part
-        heading, question = box(page, ".vt-what span"), box(page, ".vt-question")
-        assert heading["y"] + heading["height"] <= question["y"] + 4
-
-
 def test_a_question_of_two_lines_keeps_off_the_heading(app_server, browser):
     with opened(browser, app_server, "/masks", checkpoint="numbers-any", text="29,284.30") as page:
         page.set_viewport_size({"width": 900, "height": 700})

@@ -239,7 +239,7 @@ def test_a_text_that_cannot_be_read_is_printed_with_the_reason(app_server: str, 
 @pytest.mark.parametrize(
     ("path", "paper", "heading", "rows"),
     [
-        ("masks", "A4 landscape", "How it was found", ("swapped", "each for", "passes", "largest logit")),
+        ("masks", "A4 landscape", "How it was found", ("swapped", "each swapped for", "passes", "largest logit")),
         ("playground", "A4 portrait", "Values: edit a cell", ("v0", "v1", "v2", "v3")),
     ],
 )

@@ -161,6 +161,7 @@ LATE = """() => {
 def test_a_step_before_the_way_on_has_come_is_taken_when_it_is_there(app_server, browser):
     with opened(browser, app_server, "/attention", stop="2", checkpoint="numbers-any", text="42") as page:
         expect_stop(page, 2)
+        page.locator(".st-key-stop_next a").wait_for(state="attached")
         page.evaluate(LATE)
         page.keyboard.press("PageDown")
         expect(panel(page)).to_contain_text(wording("the_next_stop_is_on_its_way"))

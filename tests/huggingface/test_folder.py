@@ -119,7 +119,7 @@ def test_a_token_that_a_tokenizers_class_adds_hinders_no_text(tmp_path: Path) ->
     codec = ckpt.codec("target")
     assert max(codec.encode("the <|endoftext|> cat").ids) < len(codec.names)  # it is read in pieces
     assert all(id < len(codec.names) for id in codec.special_ids)
-    with pytest.raises(ValueError, match="of which this model has no embedding"):
+    with pytest.raises(ValueError, match="for which this model has no embedding"):
         ckpt.read_as(special_tokens=True).codec("target").encode("the <|endoftext|> cat")
     assert decode(ckpt, "the cat", max_steps=3).steps
 

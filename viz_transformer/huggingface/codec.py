@@ -445,7 +445,7 @@ class HuggingFaceCodec:
         if (id := next((id for id in ids if id >= len(self.names)), None)) is not None:
             token = quoted(str(self.tokenizer.convert_ids_to_tokens(id)))
             raise ValueError(
-                f"the text has the token {token} (id {id:,}), of which this model has no embedding: leave it out, or"
+                f"the text has the token {token} (id {id:,}), for which this model has no embedding: leave it out, or"
                 f" {_GIVE_ROWS}"
             )
 
