@@ -50,7 +50,7 @@ def endless_checkpoint(**changes: int) -> Checkpoint:
     return Checkpoint(
         name="endless",
         path=None,
-        instrument=model,
+        hooked_model=model,
         source_codec=source,
         target_codec=target,
         card={},

@@ -13,7 +13,7 @@ from viz_transformer.analysis.inputs.embeddings import embedding_table, neighbou
 from viz_transformer.analysis.inputs.vocabulary import find_entries
 from viz_transformer.analysis.layers.lens import lens, rows_at_a_glance
 from viz_transformer.checkpoint import Checkpoint
-from viz_transformer.model.instrument import Rows
+from viz_transformer.model.hooked_model import Rows
 from viz_transformer.model.tap import OFF, Recorder, Tap
 from viz_transformer.running.decoding import Run, decode
 from viz_transformer.running.tracing import trace as record
@@ -169,17 +169,17 @@ def _model(name: str, settings: dict[str, Any], attention: str) -> Any:
 def _both(name: str, settings: dict[str, Any]) -> tuple[Any, Any]:
     """Theirs with its own eager attention, and the same weights as an instrument, proved as at opening."""
     from viz_transformer.huggingface import capture
-    from viz_transformer.huggingface.anatomy import anatomy_of_config
     from viz_transformer.huggingface.families import FAMILIES
-    from viz_transformer.huggingface.instrument import HuggingFaceModel
+    from viz_transformer.huggingface.hooked_model import HuggingFaceModel
     from viz_transformer.huggingface.probe import proved
+    from viz_transformer.huggingface.spec import spec_of_config
 
     capture.register()
     theirs, mine = (_model(name, settings, attention) for attention in ("eager", capture.NAME))
     mine.load_state_dict(theirs.state_dict())
     family = FAMILIES[name]
     output = next(kind for end, kind in family.heads.items() if CLASSES[name].endswith(end))
-    ours = HuggingFaceModel(mine, family, anatomy_of_config(mine.config.to_dict(), family, output, name))
+    ours = HuggingFaceModel(mine, family, spec_of_config(mine.config.to_dict(), family, output, name))
     ours.tell(proved(ours))
     theirs.requires_grad_(False)
     return theirs, ours
@@ -189,9 +189,9 @@ def _texts(ours: Any, length: int) -> tuple[tuple[Rows | None, Rows | None], dic
     """The same text for ours, as source and target, and for theirs."""
     ids = torch.randint(1, VOCABULARY, (1, length), generator=torch.Generator().manual_seed(length))
     rows = ids.tolist()
-    if ours.anatomy.kind == "encoder-decoder":
+    if ours.spec.kind == "encoder-decoder":
         return (rows, rows), {"input_ids": ids, "decoder_input_ids": ids, "use_cache": False}
-    if ours.anatomy.has_encoder:
+    if ours.spec.has_encoder:
         return (rows, None), {"input_ids": ids}
     return (None, rows), {"input_ids": ids, "use_cache": False}
 

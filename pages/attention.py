@@ -47,7 +47,7 @@ def show(both: frame.Runs) -> None:
         else:
             pictures.matrix_of(picture, key="attention_matrix", follows=True)
         view.origin(both)
-        links.from_cell(decoding=both.main.summary.anatomy.writes)
+        links.from_cell(decoding=both.main.summary.spec.writes)
     with left, st.container(key="panel"):
         view.panel(both, picture)
     with right:
@@ -85,7 +85,7 @@ def beside(both: frame.Runs) -> None:
     with st.container(key="picture"):
         picture = pictures.maps_beside(both, st.columns(2, gap="medium"), key="attention_matrix")
         view.origin(both)
-        links.from_cell(decoding=both.main.summary.anatomy.writes)
+        links.from_cell(decoding=both.main.summary.spec.writes)
     ask(both, picture)
     left, right = st.columns([3, 2], gap="medium")
     with left:

@@ -68,14 +68,14 @@ def what_it_read(both: frame.Runs) -> None:
     links.from_cell(decoding=False)
 
 
-if both is None or both.main.summary.anatomy.writes:
+if both is None or both.main.summary.spec.writes:
     with bar, st.container(horizontal=True, key="decoding_row", vertical_alignment="center"):
         view.tabs()
         strategy_bar.choice()
 if both is None:
     strategy_bar.formula(None)
     strategy_bar.settings(None)
-elif not both.main.ckpt.anatomy.writes:
+elif not both.main.ckpt.spec.writes:
     with strip:
         frame.strip(both)
     frame.say(status, *state.remarks(), frame.only_reads(both.main.summary))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import streamlit as st
 
-from viz_transformer.model.instrument import NotTold
+from viz_transformer.model.hooked_model import Unavailable
 from viz_transformer.model.kinds import SIDE_OF
 from viz_transformer.ui.frame import frame, questions, text, tour
 from viz_transformer.ui.frame.questions import Question
@@ -81,7 +81,7 @@ def ask(shown: Shown) -> Question | None:
         return settled
     try:
         return question.changed_most(shown, view.flows_of(shown, stack), position)
-    except NotTold:  # the page says it where the numbers would stand
+    except Unavailable:  # the page says it where the numbers would stand
         return None
 
 

@@ -93,7 +93,7 @@ if both is not None:
         frame.strip(both)
     kind = masks_source.kind_of(both.main)
     try:
-        if both.main.trace.anatomy.config is None:
+        if both.main.trace.spec.config is None:
             recorded_view.choices(both.main, kind)
             if both.compared:
                 text.paragraph(words.MASKS_OF_A)

@@ -13,7 +13,7 @@ from viz_transformer.checkpoint import describe
 from viz_transformer.checkpoint.contents import Summary
 from viz_transformer.checkpoint.recordings import RecordingSummary
 from viz_transformer.figures import labels
-from viz_transformer.model.instrument import Anatomy
+from viz_transformer.model.hooked_model import ModelSpec
 from viz_transformer.model.kinds import KINDS, SIDES, SideName
 from viz_transformer.sentences import shortened
 from viz_transformer.text.codec import AS_USUAL, both_of, joined
@@ -52,7 +52,7 @@ def inputs(summary: Summary | None) -> tuple[DeltaGenerator | None, DeltaGenerat
                 disabled=True,
             )
         return None, middle
-    pairs = summary is not None and summary.anatomy.reads_pairs
+    pairs = summary is not None and summary.spec.reads_pairs
     with left:
         label = examples.label(task)
         text_box(label, key="run_text", **({"place": 0} if pairs else {}))
@@ -167,7 +167,7 @@ def has_answer_line(summary: Summary | RecordingSummary | str) -> bool:
     that there only formulas have a line of their own, and what can be masked."""
     if not whole:
         return True
-    if not isinstance(summary, str | RecordingSummary) and not summary.anatomy.writes:
+    if not isinstance(summary, str | RecordingSummary) and not summary.spec.writes:
         return True
     return isinstance(summary, Summary) and examples.family(summary.card.get("task")) == "taylor"
 
@@ -184,12 +184,12 @@ def take_view(view: str) -> None:
     st.session_state[SWITCHED] = st.session_state.get(SWITCHED, 0) + 1
 
 
-def site_controls(anatomy: Anatomy) -> None:
+def site_controls(spec: ModelSpec) -> None:
     """Which head's picture is shown."""
     kind = state.SHARED.now().kind
-    layers = KINDS[kind].layers(anatomy)
+    layers = KINDS[kind].layers(spec)
     with st.container(horizontal=True, key="site"):
-        heads = anatomy.heads(kind, state.SHARED.now().layer).query
+        heads = spec.heads(kind, state.SHARED.now().layer).query
         controls.layer_and_head(layers, heads, page="run", words=("mean",))
 
 
@@ -224,8 +224,8 @@ def remarks(shown: Shown) -> list[str]:
     sentences += state.remarks()
     if read := shown.how.read.words():
         sentences.append(words.read_so(read))
-    if not ckpt.anatomy.writes:
-        return [*sentences, *reading_view.remarks(ckpt.anatomy)]
+    if not ckpt.spec.writes:
+        return [*sentences, *reading_view.remarks(ckpt.spec)]
     if shown.target is not None:
         sentences.append(words.given(labels.number(run.log_prob, 2), len(run.steps)))
     elif how := replace(shown, how=replace(shown.how, read=AS_USUAL)).written_words:
@@ -233,7 +233,7 @@ def remarks(shown: Shown) -> list[str]:
     if shown.target is None and (rules := ckpt.codec("target").rules):
         sentences.append(words.kept_out(rules))
     if shown.target is None and run.stopped == "maximum length":
-        limit = None if ckpt.codec("target").ends else ckpt.anatomy.max_target
+        limit = None if ckpt.codec("target").ends else ckpt.spec.max_target
         sentences.append(words.stopped(len(run.steps), limit))
     return sentences
 
@@ -251,7 +251,7 @@ def show_recording(summary: Summary, recording: Recording) -> None:
         with answer:
             in_large(recording.answer)
         with panel:
-            site_controls(summary.anatomy)
+            site_controls(summary.spec)
             scrubber(recording.scrubber, key="run_scrubber")
         with picture:
             matrix(recording.matrix, key="run_matrix")
@@ -266,7 +266,7 @@ def show_recording(summary: Summary, recording: Recording) -> None:
 def ask(both: frame.Runs, drawn: Picture | None, first_row: int | None = None) -> None:
     """The page's question about this map; none where there is none. first_row: as `frame.of_run` has it."""
     shown = both.main
-    found = None if shown.ckpt.anatomy.writes else reading_view.question(shown)
+    found = None if shown.ckpt.spec.writes else reading_view.question(shown)
     if found is None and drawn is not None:
         found = questions.of_one(both, drawn, question.chosen_question(shown, drawn, first_row))
     one_of_them = whole and projector.is_on()  # each whole run is a scene of its own
@@ -279,15 +279,15 @@ def show_whole(both: frame.Runs) -> None:
         if not whole_view.show(both):
             pictures.selected_map(both, key="run_matrix")
     with below:
-        links.from_cell(level=FIELDS.now().level, decoding=both.main.summary.anatomy.writes)
+        links.from_cell(level=FIELDS.now().level, decoding=both.main.summary.spec.writes)
         view_switch()
-        if both.a.ckpt.anatomy.writes:
+        if both.a.ckpt.spec.writes:
             with st.container(width="content", key="given"):
                 target_switch(both.a)
         if both.main.summary.snapshots():
             links.to("Models", words.REWIND, model_tab="training")
     text.explained(
-        (words.WHOLE if both.main.ckpt.anatomy.writes else words.WHOLE_READ) + words.FROM_ZERO,
+        (words.WHOLE if both.main.ckpt.spec.writes else words.WHOLE_READ) + words.FROM_ZERO,
         words.NOT,
         terms=words.TERMS,
     )
@@ -313,22 +313,22 @@ def show_steps(shown: Shown) -> None:
 def show_map(both: frame.Runs) -> None:
     """The map that is selected, or both, and beside it the candidates of the step."""
     with panel:
-        site_controls(both.main.trace.anatomy)
+        site_controls(both.main.trace.spec)
         controls.rows(both, key="run_rows")
-        if both.main.ckpt.anatomy.writes:
+        if both.main.ckpt.spec.writes:
             show_steps(both.main)
         else:
             reading_view.fillings(both.main)
         if both.main.summary.snapshots():
             links.to("Models", words.REWIND, model_tab="training")
-        how = words.HOW if both.main.ckpt.anatomy.writes else reading_view.how(both.main.ckpt.anatomy)
+        how = words.HOW if both.main.ckpt.spec.writes else reading_view.how(both.main.ckpt.spec)
         text.explained(how + words.FROM_ZERO, words.NOT, terms=words.TERMS)
     with picture:
         if both.beside:
             drawn = pictures.maps_beside(both, st.columns(2, gap="small"), key="run_matrix")
         else:
             drawn = pictures.selected_map(both, key="run_matrix")
-        links.from_cell(decoding=both.main.summary.anatomy.writes)
+        links.from_cell(decoding=both.main.summary.spec.writes)
     ask(both, drawn if drawn is not None else pictures.asked_about(both))
     say_remarks(both.main)
     frame.stage(both, ("picture", "panel"))
@@ -336,10 +336,10 @@ def show_map(both: frame.Runs) -> None:
 
 def tell(shown: Shown) -> None:
     """What is read, where the tour begins here by itself; and its last stop, of a model that writes nothing."""
-    side: SideName = "source" if shown.trace.anatomy.has_encoder else "target"
+    side: SideName = "source" if shown.trace.spec.has_encoder else "target"
     position = state.selection()[SIDES[side].field]
     tour.tell(lambda: first_stop.sentences(shown, side, position), ".st-key-run_strip >>> .row:first-child .chip", at=1)
-    if not shown.trace.anatomy.writes:
+    if not shown.trace.spec.writes:
         tour.tell(lambda: stop.made_of_text(shown), *stop.ringed(shown), at=len(tour.STOPS))
 
 
@@ -397,7 +397,7 @@ if both is None and not isinstance(summary, str | RecordingSummary):
     frame.fit_model(summary)
     if not whole:
         with panel:
-            site_controls(summary.anatomy)
+            site_controls(summary.spec)
 if both is not None:
     from viz_transformer.ui.frame import first_stop, steps
     from viz_transformer.ui.frame.judging import judgement, judgement_of_all
@@ -418,12 +418,12 @@ if both is not None:
 
     if answer is not None:
         with answer:
-            (show_answer if both.main.ckpt.anatomy.writes else reading_view.masks)(both.main)
+            (show_answer if both.main.ckpt.spec.writes else reading_view.masks)(both.main)
     with strip:
         plays = not whole and projector.is_on()  # the map is a scene without the bars and their button
         frame.strip(both, by_step=whole, plays=plays)
     tell(both.main)
-    if given is not None and both.a.ckpt.anatomy.writes:
+    if given is not None and both.a.ckpt.spec.writes:
         with given:
             target_switch(both.a)
     if whole:

@@ -6,7 +6,7 @@ from functools import partial
 
 import streamlit as st
 
-from viz_transformer.model.instrument import NotTold
+from viz_transformer.model.hooked_model import Unavailable
 from viz_transformer.ui.frame import frame, questions, text, tour
 from viz_transformer.ui.pages.weight import words
 from viz_transformer.ui.session import state
@@ -31,7 +31,7 @@ def show(both: frame.Runs) -> None:
     view.choices(both)
     try:
         found = view.ladder_of(both)
-    except NotTold as error:
+    except Unavailable as error:
         tour.tell(partial(tour.untold, error), *RINGED)
         raise
     except ValueError as error:

@@ -49,7 +49,7 @@ def tiny_checkpoint(kind: str = "encoder-decoder", seed: int = 0, **changes: Any
     return Checkpoint(
         name="tiny",
         path=None,
-        instrument=tiny_model(config, seed),
+        hooked_model=tiny_model(config, seed),
         source_codec=Codec(Characters(), Vocabulary(SOURCE, SPECIALS)) if config.has_encoder else None,
         target_codec=Codec(Characters(), Vocabulary(TARGET, SPECIALS)) if config.has_decoder else None,
         card={},

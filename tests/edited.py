@@ -18,8 +18,8 @@ from viz_transformer.running.tracing import trace
 
 def edit_of_weights(rng: random.Random, ckpt: Checkpoint, steps: int) -> Edit:
     """An edit of a mask or of weights of a run of so many steps."""
-    sites = [site for site in ckpt.anatomy.attentions if site.startswith("decoder.")]
-    site, heads = rng.choice(sites), ckpt.anatomy.attentions[sites[0]].query
+    sites = [site for site in ckpt.spec.attentions if site.startswith("decoder.")]
+    site, heads = rng.choice(sites), ckpt.spec.attentions[sites[0]].query
     place = lambda: rng.choice([None, *range(steps - 1)])  # noqa: E731
     keys = place() if site.endswith("self") else rng.choice([None, 0, 1])
     head = rng.choice([None, *range(heads)])
@@ -37,8 +37,8 @@ def edit_of_weights(rng: random.Random, ckpt: Checkpoint, steps: int) -> Edit:
 
 def any_edit(rng: random.Random, ckpt: Checkpoint, source: str, steps: int) -> Edit:
     """An edit of any class and any point of a run that reads this text and takes so many steps; it may not fit."""
-    anatomy = ckpt.anatomy
-    point = rng.choice([each.name for each in anatomy.recorded])
+    spec = ckpt.spec
+    point = rng.choice([each.name for each in spec.recorded])
     at = rng.choice(
         [(), (None, rng.randrange(steps)), (rng.randrange(3),), (rng.randrange(3), rng.randrange(steps), 0)]
     )
@@ -46,7 +46,7 @@ def any_edit(rng: random.Random, ckpt: Checkpoint, source: str, steps: int) -> E
 
     def patch() -> Edit:
         """What another run has there, of an encoder for the same text read in another order."""
-        other = trace(ckpt, source[::-1], written * steps if anatomy.has_encoder else None)
+        other = trace(ckpt, source[::-1], written * steps if spec.has_encoder else None)
         return Replace(point, other[point])
 
     kinds = [
@@ -61,11 +61,11 @@ def any_edit(rng: random.Random, ckpt: Checkpoint, source: str, steps: int) -> E
 
 def check_that_looking_changes_nothing(ckpt: Checkpoint, src: Sequence[int], tgt: Sequence[int]) -> None:
     """With the tap off, recording, and with an edit that multiplies by 1, the logits are the same bit by bit."""
-    given = [src] if ckpt.anatomy.has_encoder else None
-    point = next(each.name for each in ckpt.anatomy.recorded if each.name.endswith(".weights"))
+    given = [src] if ckpt.spec.has_encoder else None
+    point = next(each.name for each in ckpt.spec.recorded if each.name.endswith(".weights"))
     with torch.no_grad():
         off, *others = (
-            ckpt.instrument.whole(given, [tgt], tap=tap) for tap in (OFF, Recorder(()), Recorder([Scale(point, 1.0)]))
+            ckpt.hooked_model.whole(given, [tgt], tap=tap) for tap in (OFF, Recorder(()), Recorder([Scale(point, 1.0)]))
         )
     assert all(torch.equal(off, other) or off.isnan().any() for other in others)
 
@@ -83,8 +83,8 @@ def check_that_every_way_agrees(ckpt: Checkpoint, source: str | list[int], edits
         """Logits [T, V] of one pass over the first tokens, in which the edits are left out that it has no place for."""
         recorder = Recorder(edits)
         with torch.no_grad():
-            src = [run.trace.src_ids] if ckpt.anatomy.has_encoder else None
-            return ckpt.instrument.whole(src, [read[:length]], tap=recorder)[0]
+            src = [run.trace.src_ids] if ckpt.spec.has_encoder else None
+            return ckpt.hooked_model.whole(src, [read[:length]], tap=recorder)[0]
 
     once = whole(len(read))
     for step, same in zip(run.steps, again.steps, strict=True):

@@ -18,7 +18,7 @@ from torch.nn.functional import silu
 
 from viz_transformer.checkpoint import Checkpoint
 from viz_transformer.checkpoint.contents import Summary
-from viz_transformer.model.instrument import Anatomy, AttentionParameters, Heads, NotTold, Rows, TableName
+from viz_transformer.model.hooked_model import AttentionParameters, Heads, ModelSpec, Rows, TableName, Unavailable
 from viz_transformer.model.kinds import StackName
 from viz_transformer.model.point import Growth, Point
 from viz_transformer.model.tap import OFF, Tap
@@ -57,7 +57,7 @@ def points() -> tuple[Point, ...]:
     return (*found, of("out", "T", "D"), Point("logits", ("B", "T", "V"), "one number for each token", "rows"))
 
 
-ANATOMY = Anatomy(
+SPEC = ModelSpec(
     kind="decoder-only",
     encoder_layers=0,
     decoder_layers=len(LAYERS),
@@ -105,12 +105,12 @@ class Foreign:
         ]
 
     @property
-    def anatomy(self) -> Anatomy:
-        return ANATOMY
+    def spec(self) -> ModelSpec:
+        return SPEC
 
     @property
     def parameter_count(self) -> int:
-        raise NotTold(UNTOLD)
+        raise Unavailable(UNTOLD)
 
     def begin(self, sources: Rows | None, *, cached: bool = True, tap: Tap = OFF) -> Written:
         assert sources is None
@@ -124,10 +124,10 @@ class Foreign:
         return _norm(stream) @ self._head.T
 
     def parameters_of(self, site: str) -> AttentionParameters:
-        raise NotTold(UNTOLD)
+        raise Unavailable(UNTOLD)
 
     def table(self, what: TableName, stack: StackName) -> Tensor:
-        raise NotTold(UNTOLD)
+        raise Unavailable(UNTOLD)
 
     def frequencies(self) -> dict[str, Tensor]:
         return {}
@@ -256,7 +256,7 @@ def foreign_checkpoint(seed: int = 0) -> Checkpoint:
     return Checkpoint(
         name="foreign",
         path=None,
-        instrument=Foreign(seed),
+        hooked_model=Foreign(seed),
         source_codec=None,
         target_codec=ForeignCodec(),
         card={},
@@ -265,7 +265,7 @@ def foreign_checkpoint(seed: int = 0) -> Checkpoint:
 
 
 def foreign_summary(folder: Path) -> Summary:
-    return Summary("foreign", folder, ANATOMY, {"source": None, "target": None}, {})
+    return Summary("foreign", folder, SPEC, {"source": None, "target": None}, {})
 
 
 def _norm(x: Tensor) -> Tensor:

@@ -43,7 +43,7 @@ def agree(draw: Random) -> None:
         ckpt, text = bundled(name), BUNDLED[name]
     else:
         ckpt = tiny(*(draw.choice(values) for values in TINY.values()))
-        text = "abcde" if ckpt.anatomy.has_encoder else "u"
+        text = "abcde" if ckpt.spec.has_encoder else "u"
     edits = [any_edit(draw, ckpt, text, STEPS) for _ in range(draw.choice((1, 1, 2)))]
     check_that_every_way_agrees(ckpt, text, edits, STEPS)
     run = follow(ckpt, text, [4 + draw.randrange(4) for _ in range(STEPS)])

@@ -95,14 +95,14 @@ def _open_and_use(folder: Path, given: list[str]) -> None:
     ckpt = load(folder)
     for text in given:
         attempt(lambda text=text: _check_codec(ckpt, text), size=GROWN, seconds=SECONDS)  # type: ignore[misc]
-    if ckpt.anatomy.writes:
+    if ckpt.spec.writes:
         reading.check_run(decode(ckpt, "the cat", max_steps=2))
     else:
         reading.check_run(read(ckpt, "the cat"))
 
 
 def _check_codec(ckpt: Checkpoint, text: str) -> None:
-    codec = ckpt.codec("source" if ckpt.anatomy.has_encoder else "target")
+    codec = ckpt.codec("source" if ckpt.spec.has_encoder else "target")
     encoded = codec.encode(text)
     check(len(encoded.ids) == len(encoded.tokens) == len(encoded.originals), "ids, tokens, originals of unequal length")
     check_unicode(codec.decode(encoded.ids))

@@ -174,7 +174,7 @@ def test_the_table_of_a_folder_has_the_numbers_of_its_trace(
     server: str, browser: Browser, where: Path, tmp_path: Path, name: str
 ) -> None:
     ckpt, kind = load(where / "models" / name), KINDS[name]
-    run = decode(ckpt, TEXTS[name]) if ckpt.anatomy.writes else read(ckpt, TEXTS[name])
+    run = decode(ckpt, TEXTS[name]) if ckpt.spec.writes else read(ckpt, TEXTS[name])
     weights, mask = weights_of(run, kind, 1)[2], mask_of(run, kind, 1)
     fields = {"checkpoint": name, "text": TEXTS[name], "kind": kind, "layer": "1", "heads": "2"}
     with opened(browser, server, "/attention", **fields) as page:
@@ -235,7 +235,7 @@ def test_a_folder_of_a_further_family_takes_every_gesture(
     server: str, browser: Browser, where: Path, tmp_path: Path, name: str
 ) -> None:
     ckpt, kind, text = load(where / "elsewhere" / name), FURTHER[name], "the cat ran"
-    run = decode(ckpt, text) if ckpt.anatomy.writes else read(ckpt, text)
+    run = decode(ckpt, text) if ckpt.spec.writes else read(ckpt, text)
     weights, mask = weights_of(run, kind, 0)[1], mask_of(run, kind, 0)
     fields = {
         "checkpoint": name,
@@ -265,7 +265,7 @@ def test_a_folder_of_a_further_family_takes_every_gesture(
         lines = saved_table(page, tmp_path)
         for row, line in enumerate(lines):
             assert np.array_equal(np.array(line[1 : 1 + mask.shape[1]], np.float32), weights[row])
-        if ckpt.anatomy.heads(kind, 0).shared > 1:
+        if ckpt.spec.heads(kind, 0).shared > 1:
             page.locator(".st-key-attention_shared button").click()
             expect_address(page, heads="0,1")
             expect(page.locator(MATRIX)).to_have_count(2)
@@ -274,7 +274,7 @@ def test_a_folder_of_a_further_family_takes_every_gesture(
             go_to(page, title)
         expect(page.get_by_test_id("stMain")).to_contain_text(said)
         closed_and_opened(page, ckpt, run)
-        if ckpt.anatomy.writes:
+        if ckpt.spec.writes:
             taken_and_edited(page, ckpt, text)
         else:
             go_to(page, "Run")
@@ -289,13 +289,13 @@ def test_a_folder_of_a_further_family_takes_every_gesture(
 def closed_and_opened(page: Page, ckpt: Checkpoint, run: Run) -> None:
     """On Masks a key is closed to a query by a click, and a later one opened where there is one that is closed; what
     the rows write or fill in then is what they do in Python, and a second click on each undoes it."""
-    read, stack = (run.trace.tgt_ids, "decoder") if ckpt.anatomy.has_decoder else (run.trace.src_ids, "encoder")
+    read, stack = (run.trace.tgt_ids, "decoder") if ckpt.spec.has_decoder else (run.trace.src_ids, "encoder")
     kind = ATTENTIONS[cast(KindName, stack)]
-    closed = "closed by " + ("causality" if ckpt.anatomy.heads(kind.name, 0).window is None else "the window")
+    closed = "closed by " + ("causality" if ckpt.spec.heads(kind.name, 0).window is None else "the window")
     clicks = [(2, 1, "”open")] + ([(1, 2, f"”{closed}")] if stack == "decoder" else [])
     if page.locator("h1").inner_text() != "Masks":
         go_to(page, "Masks")
-    given = [run.trace.src_ids, read] if ckpt.anatomy.has_encoder and stack == "decoder" else [read]
+    given = [run.trace.src_ids, read] if ckpt.spec.has_encoder and stack == "decoder" else [read]
     before, after = (
         trace(ckpt, *given, edits=edits)["logits"][0].double() for edits in ([], edits_of(ckpt, kind, clicks))
     )
@@ -318,7 +318,7 @@ def closed_and_opened(page: Page, ckpt: Checkpoint, run: Run) -> None:
 
 
 def edits_of(ckpt: Checkpoint, kind: Kind, clicks: list[tuple[int, int, str]]) -> list[SetMask]:
-    sites = [kind.site(layer) for layer in range(kind.layers(ckpt.anatomy))]
+    sites = [kind.site(layer) for layer in range(kind.layers(ckpt.spec))]
     return [SetMask(site, query, key, allowed=said != "”open") for site in sites for query, key, said in clicks]
 
 

@@ -67,7 +67,7 @@ def test_a_frame_in_a_notebook_is_as_tall_as_its_picture_and_keeps_its_style(bro
 def test_a_saved_whole_run_looks_into_the_strongest_weight_of_the_row_until_another_is_chosen(browser, run, tmp_path):
     file = tmp_path / "run.html"
     vt.figures.run(run).save(file)
-    kind = kinds_of(run.trace.anatomy)[0]
+    kind = kinds_of(run.trace.spec)[0]
     weights = run.trace[f"{KINDS[kind].stack}.0.{KINDS[kind].attention}.weights"][0, 0]
     first = step_row(run, 0)
     with saved(browser, file) as page:

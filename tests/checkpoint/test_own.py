@@ -88,7 +88,7 @@ def test_a_saved_watched_trace_stands_among_the_models_and_other_files_do_not(tm
     found = {each.name: each for each in own_checkpoints()}
     assert [*found] == ["named.safetensors", "mine.safetensors"]
     mine = found["mine.safetensors"]
-    assert isinstance(mine, RecordingSummary) and mine.anatomy.kind == "encoder-decoder"
+    assert isinstance(mine, RecordingSummary) and mine.spec.kind == "encoder-decoder"
     assert (mine.text, mine.examples()) == ("the cat sat <b> (empty)", [("the cat sat <b> (empty)", "")])
     with pytest.raises(ValueError, match="no model that could be run"):
         str(mine.parameter_count)
@@ -108,14 +108,14 @@ def test_a_watched_trace_that_cannot_be_shown_says_why(tmp_path: Path) -> None:
     file = tmp_path / "here" / "runs" / "mine.safetensors"
     file.parent.mkdir()
     whole, gone = watched_trace(), "decoder.1.cross"
-    anatomy = replace(
-        whole.anatomy,
-        attentions={site: heads for site, heads in whole.anatomy.attentions.items() if site != gone},
-        recorded=tuple(point for point in whole.anatomy.recorded if not point.name.startswith(gone)),
-        modules={site: path for site, path in whole.anatomy.modules.items() if site != gone},
+    spec = replace(
+        whole.spec,
+        attentions={site: heads for site, heads in whole.spec.attentions.items() if site != gone},
+        recorded=tuple(point for point in whole.spec.recorded if not point.name.startswith(gone)),
+        modules={site: path for site, path in whole.spec.modules.items() if site != gone},
     )
     values = {name: value for name, value in whole.values.items() if not name.startswith(gone)}
-    replace(whole, anatomy=anatomy, values=values).save(file)
+    replace(whole, spec=spec, values=values).save(file)
     (found,) = own_checkpoints()
     assert isinstance(found, Unreadable) and "it has no attention decoder.1.cross" in found.error
 

@@ -52,7 +52,7 @@ def check_run(run):
     first = step_row(run, 0)
     data = whole_payload(whole_run(recorded, head=0), steps_of(run), first_row=first, vocabulary=0, **words)
     header, arrays = unpacked(data)
-    features = list(spread(recorded.anatomy.d_model, 24))
+    features = list(spread(recorded.spec.d_model, 24))
     for each in header["stacks"]:
         stack = each["name"]
         for name in ("token", "position"):
@@ -61,7 +61,7 @@ def check_run(run):
             else:
                 assert f"{stack}.embed.{name}" not in recorded
         points = ["embed.out", *(f"{layer}.residual_out" for layer in range(each["layers"]))]
-        points += ["out"] if recorded.anatomy.final_norm else []
+        points += ["out"] if recorded.spec.final_norm else []
         found, lengths = arrays.pop(f"stream.{stack}"), arrays.pop(f"length.{stack}")
         assert len(found) == len(lengths) == len(points)
         for values, long, point in zip(found, lengths, points, strict=True):
@@ -72,8 +72,8 @@ def check_run(run):
         for what in ("came", "added", "share"):
             expected = np.stack([getattr(flow, what) for flow in of_stack]).astype(np.float32)
             np.testing.assert_array_equal(arrays.pop(f"{what}.{stack}"), expected)
-    for kind in kinds_of(recorded.anatomy):
-        layers = range(KINDS[kind].layers(recorded.anatomy))
+    for kind in kinds_of(recorded.spec):
+        layers = range(KINDS[kind].layers(recorded.spec))
         first = [recorded[f"{KINDS[kind].site(layer)}.weights"][0, 0].numpy() for layer in layers]
         check_strongest(arrays, kind, np.stack(first))
     for row, step in zip(arrays.pop("log_probs"), run.steps, strict=True):
@@ -87,8 +87,8 @@ def check_layer(recorded, data):
     header, arrays = unpacked(data)
     stack, layer = header["stack"], header["layer"]
     assert header["of"] == run_id(recorded)
-    features = list(spread(recorded.anatomy.d_model, 48))
-    assert (header["samples"], header["size"]) == (features, recorded.anatomy.d_model)
+    features = list(spread(recorded.spec.d_model, 48))
+    assert (header["samples"], header["size"]) == (features, recorded.spec.d_model)
     of_layer = [flow for flow in flows(recorded, stack) if flow.place.layer == layer]
     assert [part["part"] for part in header["parts"]] == [flow.place.part for flow in of_layer]
     for flow, part in zip(of_layer, header["parts"], strict=True):
@@ -135,7 +135,7 @@ def check_attention(recorded, data):
     """Each array of a head against the trace, and the weight computed from it; none is left over."""
     header, arrays = unpacked(data)
     site, head = KINDS[header["kind"]].site(header["layer"]), header["head"]
-    heads = recorded.anatomy.attentions[site]
+    heads = recorded.spec.attentions[site]
     assert header["of"] == run_id(recorded)
     assert header["heads"] == heads.query
     assert header["key_head"] == head * heads.key // heads.query
@@ -184,9 +184,9 @@ def check(recorded):
     found = details_of(recorded)
     for data in found:
         (check_layer if payload.unpack(data)[0]["level"] == "layer" else check_attention)(recorded, data)
-    anatomy = recorded.anatomy
-    heads = sum(each.query for each in anatomy.attentions.values())
-    assert len(found) == anatomy.encoder_layers + anatomy.decoder_layers + heads
+    spec = recorded.spec
+    heads = sum(each.query for each in spec.attentions.values())
+    assert len(found) == spec.encoder_layers + spec.decoder_layers + heads
     return [payload.unpack(data)[0] for data in found]
 
 
@@ -251,7 +251,7 @@ def test_what_is_usual_has_no_remark():
 
 def test_slips_are_told_where_they_are():
     recorded = decode(model("en-it-slips"), "a dog", max_steps=3).trace
-    last = recorded.anatomy.decoder_layers - 1
+    last = recorded.spec.decoder_layers - 1
     layers = [of_layer(recorded, "decoder", each) for each in range(last + 1)]
     assert all(said(each, "merges its heads by a raw reshape") for each in layers)
     assert all(said(each, "one mean and one scale over all positions") for each in layers)
@@ -260,7 +260,7 @@ def test_slips_are_told_where_they_are():
     assert said(cross, "its two sides swapped")
     assert not said(own, "its two sides swapped")
     assert payload.unpack(own)[0]["merge"] == "raw"
-    queries, heads = len(recorded.tgt), recorded.anatomy.heads("decoder", 0).query
+    queries, heads = len(recorded.tgt), recorded.spec.heads("decoder", 0).query
     row, slot = landing_place(3, queries - 1, n_heads=heads, length=queries)
     assert said(own, f"({3 * queries} + t) // {heads}")
     assert said(own, f"query {queries - 1} in row {row}, slot {slot}.")
@@ -330,7 +330,7 @@ def test_points_that_a_run_lacks_are_absent_with_the_reason():
     lacking = ("decoder.1.cross.query", "decoder.1.cross.head_out", "decoder.1.ffn.hidden", "decoder.1.ffn.out")
     values = {name: value for name, value in recorded.values.items() if name not in lacking}
     missing = {"decoder.1.cross.query": "the model keeps it to itself"}
-    partial = replace(recorded, values=values, anatomy=replace(recorded.anatomy, missing=missing))
+    partial = replace(recorded, values=values, spec=replace(recorded.spec, missing=missing))
     data = of_attention(partial, "cross", 1, 0)
     assert not {"query", "scores", "head_out"} & set(payload.unpack(data)[1])
     assert remarks(data) == [
@@ -346,7 +346,7 @@ def test_a_watched_module_has_its_weights_alone():
     attention = torch.nn.MultiheadAttention(8, 2, batch_first=True)
     x = torch.randn(1, 3, 8)
     recorded = watch(attention, lambda: attention(x, x, x), tokens=["a", "b", "c"])
-    kind = "encoder" if recorded.anatomy.has_encoder else "decoder"
+    kind = "encoder" if recorded.spec.has_encoder else "decoder"
     data = of_attention(recorded, kind, 0, 1)
     header, arrays = unpacked(data)
     assert header["divisor"] is None

@@ -13,10 +13,10 @@ import torch
 from pretrained import KINDS
 
 from viz_transformer.checkpoint import Checkpoint
-from viz_transformer.huggingface.anatomy import MOST_BYTES, anatomy_of_config
 from viz_transformer.huggingface.families import FAMILIES
-from viz_transformer.model import attention, instrument
-from viz_transformer.model.instrument import RecordedAnew
+from viz_transformer.huggingface.spec import MOST_BYTES, spec_of_config
+from viz_transformer.model import attention, hooked_model
+from viz_transformer.model.hooked_model import RecordedAnew
 from viz_transformer.model.points import keeping_rank
 from viz_transformer.model.tap import layer_of
 from viz_transformer.running.anew import Anew
@@ -33,11 +33,11 @@ TEXT = "the cat sat on the mat and a dog ran"
 
 
 def recorded(ckpt: Checkpoint, *edits: Edit) -> Trace:
-    return trace(ckpt, SOURCE, TARGET if ckpt.anatomy.kind == "encoder-decoder" else None, edits=edits)
+    return trace(ckpt, SOURCE, TARGET if ckpt.spec.kind == "encoder-decoder" else None, edits=edits)
 
 
 def kept_of(large: Trace) -> frozenset[str]:
-    return large.anatomy.kept(source=len(large.src), target=len(large.tgt))
+    return large.spec.kept(source=len(large.src), target=len(large.tgt))
 
 
 def same_bits(large: Trace, whole: Trace) -> None:
@@ -65,8 +65,8 @@ def same_run(large: Run, whole: Run) -> None:
 def test_a_pass_is_what_its_whole_recording_is(opened: Opened, name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     ckpt = opened(name)
     whole = recorded(ckpt)
-    monkeypatch.setattr(instrument, "WHOLE_BYTES", 0)
-    monkeypatch.setattr(instrument, "ANEW_BYTES", 0)  # a layer at a time
+    monkeypatch.setattr(hooked_model, "WHOLE_BYTES", 0)
+    monkeypatch.setattr(hooked_model, "ANEW_BYTES", 0)  # a layer at a time
     same_bits(recorded(ckpt), whole)
 
 
@@ -82,9 +82,9 @@ def test_a_text_is_written_with_the_same_numbers(
     how = {"max_steps": 20, "ban": sorted(ckpt.codec("target").ends)}
     whole = decode(ckpt, TEXT, **how)
     prompt = len(whole.trace.tgt) - len(whole.steps) + 1
-    first = ckpt.anatomy.whole_bytes(source=len(whole.trace.src), target=prompt)
+    first = ckpt.spec.whole_bytes(source=len(whole.trace.src), target=prompt)
     for room in (0, first):  # too large from the beginning, and while it is written
-        monkeypatch.setattr(instrument, "WHOLE_BYTES", room)
+        monkeypatch.setattr(hooked_model, "WHOLE_BYTES", room)
         same_run(decode(ckpt, TEXT, **how), whole)
 
 
@@ -95,7 +95,7 @@ def test_edits_are_made_again_too(opened: Opened, name: str, how: str, monkeypat
     ckpt = opened(name)
     edit = AblateHead("decoder.1.self", 1, how)  # type: ignore[arg-type]
     whole, written = recorded(ckpt, edit), decode(ckpt, TEXT, max_steps=4, edits=[edit])
-    monkeypatch.setattr(instrument, "WHOLE_BYTES", 0)
+    monkeypatch.setattr(hooked_model, "WHOLE_BYTES", 0)
     same_bits(recorded(ckpt, edit), whole)
     same_run(decode(ckpt, TEXT, max_steps=4, edits=[edit]), written)
 
@@ -104,7 +104,7 @@ def test_edits_are_made_again_too(opened: Opened, name: str, how: str, monkeypat
 def test_a_beam_has_the_same_numbers(opened: Opened, name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     ckpt = opened(name)
     whole = decode(ckpt, TEXT, strategy=Beam(3), max_steps=4)
-    monkeypatch.setattr(instrument, "WHOLE_BYTES", 0)
+    monkeypatch.setattr(hooked_model, "WHOLE_BYTES", 0)
     same_run(decode(ckpt, TEXT, strategy=Beam(3), max_steps=4), whole)
 
 
@@ -114,9 +114,9 @@ def test_what_is_saved_of_one_is_all_of_it(
 ) -> None:
     ckpt = opened("llama")
     whole = decode(ckpt, TEXT, max_steps=4).trace if decoded else recorded(ckpt)
-    monkeypatch.setattr(instrument, "WHOLE_BYTES", 0)
+    monkeypatch.setattr(hooked_model, "WHOLE_BYTES", 0)
     large = decode(ckpt, TEXT, max_steps=4).trace if decoded else recorded(ckpt)
-    monkeypatch.setattr(instrument, "ANEW_BYTES", 0)
+    monkeypatch.setattr(hooked_model, "ANEW_BYTES", 0)
     large.save(tmp_path / "large.safetensors")
     found = Trace.load(tmp_path / "large.safetensors")
     assert found.points() == whole.points()
@@ -128,16 +128,16 @@ def test_points_of_one_layer_and_one_point_of_all_layers_take_few_passes(
     opened: Opened, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     ckpt = opened("bart")
-    monkeypatch.setattr(instrument, "WHOLE_BYTES", 0)
+    monkeypatch.setattr(hooked_model, "WHOLE_BYTES", 0)
     large = recorded(ckpt)
     passes = list[Any]()
-    whole = type(ckpt.instrument).whole
+    whole = type(ckpt.hooked_model).whole
 
     def counted(*args: Any, **named: Any) -> Any:
         passes.append(named)
         return whole(*args, **named)
 
-    monkeypatch.setattr(type(ckpt.instrument), "whole", counted)
+    monkeypatch.setattr(type(ckpt.hooked_model), "whole", counted)
     for name in kept_of(large):
         assert large[name].numel()
     assert not passes
@@ -145,7 +145,7 @@ def test_points_of_one_layer_and_one_point_of_all_layers_take_few_passes(
         assert large[name].numel()
     assert len(passes) == 1  # there is room for all
 
-    monkeypatch.setattr(instrument, "ANEW_BYTES", 0)
+    monkeypatch.setattr(hooked_model, "ANEW_BYTES", 0)
     large = recorded(ckpt)
     passes.clear()
     for name in large.points():
@@ -155,7 +155,7 @@ def test_points_of_one_layer_and_one_point_of_all_layers_take_few_passes(
 
 def test_no_more_is_kept_than_there_is_room_for(opened: Opened, monkeypatch: pytest.MonkeyPatch) -> None:
     ckpt = opened("bart")
-    monkeypatch.setattr(instrument, "WHOLE_BYTES", 0)
+    monkeypatch.setattr(hooked_model, "WHOLE_BYTES", 0)
     large = recorded(ckpt)
     values = large.values
     assert isinstance(values, Anew)
@@ -164,7 +164,7 @@ def test_no_more_is_kept_than_there_is_room_for(opened: Opened, monkeypatch: pyt
     sizes = {name: large[name].numel() * 4 for name in anew}
     layers = [sum(size for name, size in sizes.items() if layer_of(name) == layer) for layer in map(layer_of, anew)]
     room = int(max(layers) * 1.5)
-    monkeypatch.setattr(instrument, "ANEW_BYTES", room)
+    monkeypatch.setattr(hooked_model, "ANEW_BYTES", room)
     large = recorded(ckpt)
     for name in (*anew, *reversed(anew), *anew[::3]):
         assert large[name].numel()
@@ -174,8 +174,8 @@ def test_no_more_is_kept_than_there_is_room_for(opened: Opened, monkeypatch: pyt
 
 def test_a_pass_that_gives_other_numbers_is_not_shown(opened: Opened, monkeypatch: pytest.MonkeyPatch) -> None:
     ckpt = opened("gpt2")
-    monkeypatch.setattr(instrument, "WHOLE_BYTES", 0)
-    monkeypatch.setattr(instrument, "ANEW_BYTES", 0)
+    monkeypatch.setattr(hooked_model, "WHOLE_BYTES", 0)
+    monkeypatch.setattr(hooked_model, "ANEW_BYTES", 0)
     large = recorded(ckpt)
     kept = large["decoder.1.residual_out"]
     kept[0, 3, 5] = torch.nextafter(kept[0, 3, 5], torch.tensor(torch.inf))  # one bit
@@ -189,8 +189,8 @@ def test_a_pass_that_gives_other_numbers_is_not_shown(opened: Opened, monkeypatc
 def test_threads_that_look_at_once_get_the_same(opened: Opened, monkeypatch: pytest.MonkeyPatch) -> None:
     ckpt = opened("llama")
     whole = recorded(ckpt)
-    monkeypatch.setattr(instrument, "WHOLE_BYTES", 0)
-    monkeypatch.setattr(instrument, "ANEW_BYTES", 0)
+    monkeypatch.setattr(hooked_model, "WHOLE_BYTES", 0)
+    monkeypatch.setattr(hooked_model, "ANEW_BYTES", 0)
     large = recorded(ckpt)
     names = [name for name in large.points() if name not in kept_of(large)] * 3
     with ThreadPoolExecutor(4) as pool:
@@ -216,7 +216,7 @@ def test_longer_texts_are_read_than_could_be_kept_whole(
     family: str, config: dict[str, Any], most: int, rank: int
 ) -> None:
     """The limit holds for every shorter text too: below 512 tokens attention makes weights."""
-    found = anatomy_of_config({"model_type": family, **config}, FAMILIES[family], "next token", "here")
+    found = spec_of_config({"model_type": family, **config}, FAMILIES[family], "next token", "here")
     assert found.max_target == most
     assert found.whole_bytes(source=most, target=most) > 2 * MOST_BYTES
     assert all(found.recorded_bytes(source=n, target=n) <= MOST_BYTES for n in (1, 256, 511, 512, most))
@@ -225,7 +225,7 @@ def test_longer_texts_are_read_than_could_be_kept_whole(
 
 
 def test_as_much_is_kept_as_there_is_room_for() -> None:
-    found = anatomy_of_config({"model_type": "gpt2", **GPT2_XL}, FAMILIES["gpt2"], "next token", "here")
+    found = spec_of_config({"model_type": "gpt2", **GPT2_XL}, FAMILIES["gpt2"], "next token", "here")
     ranks = {}
     for length in (100, 180, 220, 300, 1024):
         kept = found.kept(source=length, target=length)

@@ -42,7 +42,7 @@ def test_ids_are_those_of_the_tokenizer(opened: Opened) -> None:
     for name, tokenizer in (("gpt2", byte_pieces()), ("bert", word_pieces()), ("t5", likely_pieces())):
         for text in ("the cat sat", "naïve  café", "x\ny"):
             ckpt = opened(name)
-            codec = ckpt.codec("source" if ckpt.anatomy.has_encoder else "target")
+            codec = ckpt.codec("source" if ckpt.spec.has_encoder else "target")
             assert list(codec.encode(text).ids) == tokenizer(text)["input_ids"]
 
 
@@ -67,7 +67,7 @@ def test_bytes_and_blanks_can_be_read_and_each_name_stands_once(one_end: Opened)
 )
 def test_pieces_make_up_the_words_of_a_text(one_end: Opened, name: str, text: str, expected: list[str]) -> None:
     ckpt = one_end(name)
-    codec = ckpt.codec("source" if ckpt.anatomy.has_encoder else "target")
+    codec = ckpt.codec("source" if ckpt.spec.has_encoder else "target")
     read = codec.encode(text)
     marks = [i in codec.special_ids for i in read.ids]
     added = [codec.continuation(i) for i in read.ids]
@@ -108,7 +108,7 @@ def test_a_typed_special_token_stays_text_but_for_a_mask_that_is_filled_in(one_e
 @pytest.mark.parametrize("typed", ["</s>", "<pad>", "[MASK]", "[SEP] [CLS]", "a</s></s> b", "<s>", "<unk>", "[PAD]"])
 def test_typed_special_tokens_are_text_until_they_are_chosen(opened: Opened, name: str, typed: str) -> None:
     ckpt = opened(name)
-    side: SideName = "source" if ckpt.anatomy.has_encoder else "target"
+    side: SideName = "source" if ckpt.spec.has_encoder else "target"
     tokenizer, text = ckpt.codec(side).tokenizer, f"the {typed} cat"  # type: ignore[attr-defined]
     around = tokenizer("")["input_ids"]
     specials = {*tokenizer.all_special_ids}

@@ -54,8 +54,8 @@ def test_inspect_says_what_it_is(
 ) -> None:
     assert main(["inspect", str(written(name))]) == 0
     out, err = capsys.readouterr()
-    anatomy = opened(name).anatomy
-    taken = anatomy.recorded_bytes(source=64, target=64, written=anatomy.writes)
+    spec = opened(name).spec
+    taken = spec.recorded_bytes(source=64, target=64, written=spec.writes)
     assert f"up to {binary_size(taken)} of 64 tokens" in out
     for each in (*said, f"{opened(name).parameter_count:,}", opened(name).weights_sha256):
         assert each in out
@@ -136,7 +136,7 @@ def test_translate_and_read_say_which_of_them_a_model_takes(
 def test_a_run_of_theirs_is_saved_and_opened_again(written: Written, tmp_path: Path) -> None:
     assert main(["trace", str(written("gpt2")), "two", "-o", str(tmp_path / "run.safetensors")]) == 0
     found = Trace.load(tmp_path / "run.safetensors")
-    assert found.anatomy.config is None
+    assert found.spec.config is None
     assert found["decoder.1.self.weights"].shape == (1, 4, len(found.tgt), len(found.tgt))
 
 

@@ -154,8 +154,8 @@ def test_whether_rows_read_ahead_is_tried_on_the_processor(tmp_path: Path, monke
         done.clear()
         ckpt = load(folder(tmp_path / name, name), device="cuda")
         assert done[-len(steps) :] == steps
-        if ckpt.anatomy.has_decoder:
-            assert causality.is_causal(ckpt.instrument) and done[-len(steps) :] == steps  # not tried again
+        if ckpt.spec.has_decoder:
+            assert causality.is_causal(ckpt.hooked_model) and done[-len(steps) :] == steps  # not tried again
 
 
 def test_what_a_step_holds_is_fetched_from_the_device(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

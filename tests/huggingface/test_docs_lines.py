@@ -40,7 +40,7 @@ def test_the_lines_about_special_tokens_run_with_a_folder(
 @pytest.mark.parametrize("name", ["bert", "gpt2", "llama", "marian"])
 def test_every_kind_of_folder_has_scores_of_its_heads(opened: Opened, name: str) -> None:
     ckpt = opened(name)
-    read = vt.decode if ckpt.anatomy.has_decoder else vt.read
+    read = vt.decode if ckpt.spec.has_decoder else vt.read
     trace = read(ckpt, "two hundred 東").trace
     sides = {"source": (trace.src, ckpt.source_codec), "target": (trace.tgt, ckpt.target_codec)}
     special = {f"{side}_special": vt.analysis.special_positions(*given) for side, given in sides.items()}
@@ -48,6 +48,6 @@ def test_every_kind_of_folder_has_scores_of_its_heads(opened: Opened, name: str)
         ids = set() if codec is None else codec.special_ids - {codec.unknown, codec.mask}
         assert special[f"{side}_special"] == tuple(token_id in ids for token_id in tokens.ids)
     assert not any(special["source_special"]) or special["source_special"][-1]  # </s> or [SEP]
-    for kind in kinds_of(trace.anatomy):
+    for kind in kinds_of(trace.spec):
         entropy = vt.analysis.head_scores(trace, kind, **special)[0]
         assert entropy.name == "entropy" and np.isfinite(entropy.values).all()

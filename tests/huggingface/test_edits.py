@@ -12,7 +12,7 @@ from edited import check_that_every_way_agrees
 from pretrained import KINDS, WRITING
 
 from viz_transformer.checkpoint import Checkpoint
-from viz_transformer.huggingface.instrument import HuggingFaceModel
+from viz_transformer.huggingface.hooked_model import HuggingFaceModel
 from viz_transformer.huggingface.loading import load
 from viz_transformer.model.tap import Recorder
 from viz_transformer.running.decoding import decode
@@ -25,11 +25,11 @@ SOURCE, TARGET = [5, 9, 13, 7, 20, 21, 22, 6], [1, 30, 12, 33, 34, 5]
 
 
 def recorded(ckpt: Checkpoint, *edits: Edit, source: list[int] = SOURCE) -> Trace:
-    return trace(ckpt, source, TARGET if ckpt.anatomy.kind == "encoder-decoder" else None, edits=edits)
+    return trace(ckpt, source, TARGET if ckpt.spec.kind == "encoder-decoder" else None, edits=edits)
 
 
 def stack_of(ckpt: Checkpoint) -> str:
-    return "decoder" if ckpt.anatomy.has_decoder else "encoder"
+    return "decoder" if ckpt.spec.has_decoder else "encoder"
 
 
 @pytest.mark.parametrize("name", KINDS)
@@ -51,7 +51,7 @@ def test_an_edit_inside_each_sub_layer_moves_the_logits(opened: Opened, name: st
         "experts",
         "unrotated",
     )
-    points = [each.name for each in ckpt.anatomy.recorded if each.name.endswith(inside)]
+    points = [each.name for each in ckpt.spec.recorded if each.name.endswith(inside)]
     assert len(points) > 10
     for point in points:
         site, _, what = point.rpartition(".")
@@ -64,7 +64,7 @@ def test_a_changed_stream_is_what_all_parts_behind_it_read(opened: Opened, name:
     ckpt = opened(name)
     layer = f"{stack_of(ckpt)}.0"
     point = f"{layer}.residual_after_self"
-    if point not in ckpt.anatomy.point:
+    if point not in ckpt.spec.point:
         assert name in ("gpt_neox", "phi", "cohere", "gptj", "falcon", "falcon/grouped")
         return
     before, after = recorded(ckpt), recorded(ckpt, Scale(point, 0.25, at=(2, None)))
@@ -72,11 +72,11 @@ def test_a_changed_stream_is_what_all_parts_behind_it_read(opened: Opened, name:
     stream = after[point]
     if f"{layer}.cross.out" in after:
         stream = stream + after[f"{layer}.cross.out"]
-        if ckpt.anatomy.norm == "post":
+        if ckpt.spec.norm == "post":
             assert torch.equal(stream, after[f"{layer}.residual_after_cross_sum"])
             return
         assert torch.equal(stream, after[f"{layer}.residual_after_cross"])
-    behind = f"{layer}.residual_out_sum" if ckpt.anatomy.norm == "post" else f"{layer}.residual_out"
+    behind = f"{layer}.residual_out_sum" if ckpt.spec.norm == "post" else f"{layer}.residual_out"
     assert torch.equal(stream + after[f"{layer}.ffn.out"], after[behind])
 
 
@@ -87,7 +87,7 @@ def test_a_changed_embedding_is_what_the_first_layer_reads(opened: Opened, name:
     before, after = recorded(ckpt), recorded(ckpt, Scale(point, 0.0))
     expected = before[f"{stack}.embed.position"]
     if name == "bert":  # a norm of zeros is its offset
-        expected = ckpt.instrument.base.embeddings.LayerNorm.bias.expand(expected.shape)
+        expected = ckpt.hooked_model.base.embeddings.LayerNorm.bias.expand(expected.shape)
     assert torch.equal(after[f"{stack}.embed.out"], expected)
 
 
@@ -100,8 +100,8 @@ def test_edits_are_the_same_cached_and_whole(opened: Opened, name: str) -> None:
         Scale("decoder.0.self.value", 2.0),
         SetMask("decoder.0.self", 3, 0, False),
     ]
-    target = "the cat sat on" if ckpt.anatomy.has_encoder else None  # long enough for each edit to run
-    steps = None if ckpt.anatomy.has_encoder else 5
+    target = "the cat sat on" if ckpt.spec.has_encoder else None  # long enough for each edit to run
+    steps = None if ckpt.spec.has_encoder else 5
     run = decode(ckpt, "two hundred and four", edits=edits, target=target, max_steps=steps)
     ids = run.trace.tgt_ids
     whole = trace(ckpt, run.trace.src_ids or ids, ids if run.trace.src_ids else None, edits=edits)
@@ -115,7 +115,7 @@ def test_edits_are_the_same_cached_and_whole(opened: Opened, name: str) -> None:
 @pytest.mark.parametrize("name", WRITING)
 def test_a_row_that_may_read_nothing_is_even_over_later_keys_and_the_run_says_so(opened: Opened, name: str) -> None:
     ckpt, site = opened(name), "decoder.0.self"
-    source: str | list[int] = "two hundred and four" if ckpt.anatomy.has_encoder else [5]
+    source: str | list[int] = "two hundred and four" if ckpt.spec.has_encoder else [5]
     for closed in (SetMask(site, None, 0, False), SetMask(site, 2, None, False, head=1)):
         check_that_every_way_agrees(ckpt, source, [closed], steps=4)
         info = decode(ckpt, source, max_steps=4, edits=[closed], ban=ckpt.codec("target").ends).trace.info
@@ -136,8 +136,8 @@ def test_edited_keys_and_values_stay_where_each_step_makes_them_anew(opened: Ope
     """Its cache keeps narrow vectors. The rows of hypotheses change places on the way, as in a beam."""
     ckpt = opened(name)
     edits = [Scale("decoder.0.self.key", -2.0, at=(None, 1, None)), Scale("decoder.1.self.value", 3.0)]
-    recorder = Recorder(edits, grows=ckpt.anatomy.grows)
-    decoding = ckpt.instrument.begin(None, tap=recorder)
+    recorder = Recorder(edits, grows=ckpt.spec.grows)
+    decoding = ckpt.hooked_model.begin(None, tap=recorder)
     decoding.step([[5, 9, 13], [5, 20, 21]])
     decoding.select([1, 0, 1])
     for new in ([[7], [8], [22]], [[6], [6], [30]]):
@@ -154,12 +154,12 @@ def test_threads_that_record_edit_and_do_neither_do_not_meet(opened: Opened, nam
     ckpt = opened(name)
     sources = [[3 + (7 * row + place) % 40 for place in range(8)] for row in range(6)]
     edit = Scale(f"{stack_of(ckpt)}.0.self.value", 3.0)
-    pair = ckpt.anatomy.kind == "encoder-decoder"
+    pair = ckpt.spec.kind == "encoder-decoder"
 
     def one(row: int) -> torch.Tensor:
         if row % 3 == 0:
             given = ([sources[row]], [TARGET]) if pair else (None, [sources[row]])
-            return ckpt.instrument.whole(*given)
+            return ckpt.hooked_model.whole(*given)
         return recorded(ckpt, *([edit] if row % 3 == 1 else []), source=sources[row])["logits"]
 
     alone = [one(row) for row in range(6)]
@@ -170,7 +170,7 @@ def test_threads_that_record_edit_and_do_neither_do_not_meet(opened: Opened, nam
 
 
 def test_a_model_that_nobody_listens_to_any_more_runs_its_own_code(written: Callable[[str], Path]) -> None:
-    model = load(written("gpt2")).instrument
+    model = load(written("gpt2")).hooked_model
     assert isinstance(model, HuggingFaceModel)
     before = model.whole(None, [SOURCE])
     assert any("forward" in module.__dict__ for module in model.model.modules())

@@ -44,8 +44,8 @@ def ended_once(where: Path, name: str, **changes: Any) -> Path:
 
 def short(ckpt: Checkpoint) -> Checkpoint:
     """The same, which writes 24 tokens at most: T5 has no last position."""
-    instrument: Any = ckpt.instrument
-    instrument.tell(replace(ckpt.anatomy, max_target=min(24, ckpt.anatomy.max_target)))
+    hooked_model: Any = ckpt.hooked_model
+    hooked_model.tell(replace(ckpt.spec, max_target=min(24, ckpt.spec.max_target)))
     return ckpt
 
 
@@ -72,7 +72,7 @@ def test_pairs_are_measured_as_by_plain_transformers(tmp_path: Path, name: str) 
         assert labels[0, -1] == END
         with torch.no_grad():
             out = model(input_ids=given, labels=labels)
-            most = ckpt.anatomy.max_target
+            most = ckpt.spec.max_target
             written = model.generate(given, max_new_tokens=most, do_sample=False, num_beams=1)
         total += float(out.loss) * labels.numel()
         right += int((out.logits.argmax(dim=-1) == labels).sum())
@@ -132,7 +132,7 @@ def test_a_text_is_measured_in_windows_as_with_its_own_labels(tmp_path: Path, na
     text = "\n".join(LINES * 3)
     file = tmp_path / "text.txt"
     file.write_text(text)
-    ids, window = tokenizer(text).input_ids, ckpt.anatomy.max_target
+    ids, window = tokenizer(text).input_ids, ckpt.spec.max_target
     assert len(ids) > 2 * window
     total = 0.0
     for start in range(0, len(ids) - 1, window):

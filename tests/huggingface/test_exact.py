@@ -16,11 +16,11 @@ from wording import wording
 from viz_transformer.analysis.inputs.embeddings import embedding_table, input_sum
 from viz_transformer.analysis.layers.lens import lens
 from viz_transformer.checkpoint import Checkpoint
-from viz_transformer.huggingface.anatomy import anatomy_of_config
 from viz_transformer.huggingface.loading import load
 from viz_transformer.huggingface.probe import _not_turned, proved, trial_texts
+from viz_transformer.huggingface.spec import spec_of_config
 from viz_transformer.model import positions
-from viz_transformer.model.instrument import NotTold
+from viz_transformer.model.hooked_model import Unavailable
 from viz_transformer.model.tap import Recorder
 from viz_transformer.running.decoding import Run, decode
 from viz_transformer.running.record import Trace
@@ -37,13 +37,13 @@ SOURCE, TARGET = [5, 9, 13, 7, 20, 21, 22, 6, 8, 30], [2, 30, 12, 33, 34, 5, 36,
 
 
 def recorded(ckpt: Checkpoint) -> Trace:
-    return trace(ckpt, SOURCE, TARGET if ckpt.anatomy.kind == "encoder-decoder" else None)
+    return trace(ckpt, SOURCE, TARGET if ckpt.spec.kind == "encoder-decoder" else None)
 
 
 @torch.no_grad()
 def their_pass(model: Any, ckpt: Checkpoint) -> Any:
     ids = {"input_ids": torch.tensor([SOURCE])}
-    if ckpt.anatomy.kind == "encoder-decoder":
+    if ckpt.spec.kind == "encoder-decoder":
         ids["decoder_input_ids"] = torch.tensor([TARGET])
     if model.config.model_type == "xlnet":  # its tokenizers name segments for every text
         ids["token_type_ids"] = torch.zeros_like(ids["input_ids"])
@@ -60,33 +60,33 @@ def test_weights_and_logits_are_theirs_bit_by_bit(opened: Opened, theirs: Theirs
         | {"decoder.{}.cross": "cross_attentions"},
         "encoder-only": {"encoder.{}.self": "attentions"},
         "decoder-only": {"decoder.{}.self": "attentions"},
-    }[ckpt.anatomy.kind]
+    }[ckpt.spec.kind]
     seen = 0
     for site, field in attentions.items():
         for layer, weights in enumerate(getattr(expected, field)):
             assert torch.equal(found[f"{site.format(layer)}.weights"], weights)
             assert weights.amax() > 0.35  # not flat
             seen += 1
-    assert seen == len(ckpt.anatomy.attentions)
+    assert seen == len(ckpt.spec.attentions)
 
 
 @pytest.mark.parametrize("name", KINDS)
 def test_recording_changes_no_bit(opened: Opened, name: str) -> None:
     ckpt = opened(name)
-    pair = ckpt.anatomy.kind == "encoder-decoder"
-    texts = ([SOURCE], [TARGET]) if pair else ([SOURCE], None) if ckpt.anatomy.has_encoder else (None, [SOURCE])
-    assert torch.equal(ckpt.instrument.whole(*texts), recorded(ckpt)["logits"])
+    pair = ckpt.spec.kind == "encoder-decoder"
+    texts = ([SOURCE], [TARGET]) if pair else ([SOURCE], None) if ckpt.spec.has_encoder else (None, [SOURCE])
+    assert torch.equal(ckpt.hooked_model.whole(*texts), recorded(ckpt)["logits"])
 
 
 @pytest.mark.parametrize("name", KINDS)
-def test_all_points_of_the_anatomy_are_recorded_in_their_shapes(opened: Opened, name: str) -> None:
+def test_all_points_of_the_spec_are_recorded_in_their_shapes(opened: Opened, name: str) -> None:
     ckpt = opened(name)
-    found, anatomy = recorded(ckpt), ckpt.anatomy
-    assert found.points() == tuple(point.name for point in anatomy.recorded)
+    found, spec = recorded(ckpt), ckpt.spec
+    assert found.points() == tuple(point.name for point in spec.recorded)
     for point in found.points(derived=True):
-        sizes = anatomy.sizes(point, batch=1, source=len(found.src), target=len(found.tgt))
+        sizes = spec.sizes(point, batch=1, source=len(found.src), target=len(found.tgt))
         assert found[point].shape == sizes, point
-    assert not [why for why in anatomy.missing.values() if "trial pass" in why]
+    assert not [why for why in spec.missing.values() if "trial pass" in why]
 
 
 @pytest.mark.parametrize("name", KINDS)
@@ -94,8 +94,8 @@ def test_streams_are_the_sums_of_their_parts_and_theirs(opened: Opened, theirs: 
     ckpt = opened(name)
     found, expected = recorded(ckpt), their_pass(theirs(name), ckpt)
     states = {"encoder": "encoder_hidden_states", "decoder": "decoder_hidden_states"}
-    for stack in {site.partition(".")[0] for site in ckpt.anatomy.attentions}:
-        field = states[stack] if ckpt.anatomy.kind == "encoder-decoder" else "hidden_states"
+    for stack in {site.partition(".")[0] for site in ckpt.spec.attentions}:
+        field = states[stack] if ckpt.spec.kind == "encoder-decoder" else "hidden_states"
         for layer, stream in enumerate(getattr(expected, field)[:-1]):
             assert torch.equal(found[f"{stack}.{layer}.residual_in"], stream)
 
@@ -142,17 +142,17 @@ def test_narrow_embeddings_are_added_up_and_a_map_makes_the_stream_of_them(
 
 def test_a_map_between_embeddings_and_stream_that_is_not_known_is_said(tmp_path: Path) -> None:
     ckpt = load(folder(tmp_path / "deberta", "deberta", embedding_size=16))
-    with pytest.raises(NotTold, match=wording("embeddings_have_fewer_features", 16, 32)):
+    with pytest.raises(Unavailable, match=wording("embeddings_have_fewer_features", 16, 32)):
         input_sum(recorded(ckpt), embedding_table(ckpt, "source"), "source")
 
 
 def test_a_map_that_a_trial_pass_does_not_show_is_a_sentence(tmp_path: Path) -> None:
     """A family that is believed to go through another map than it does."""
-    model: Any = load(folder(tmp_path / "electra", "electra")).instrument
+    model: Any = load(folder(tmp_path / "electra", "electra")).hooked_model
     places = replace(model.family.stacks["encoder"], widened="encoder.layer.0.attention.self.query")
     model.family = replace(model.family, stacks={"encoder": places})
     config = model.model.config.to_dict()
-    model.tell(anatomy_of_config(config, model.family, "masked token", "here"))
+    model.tell(spec_of_config(config, model.family, "masked token", "here"))
     found = proved(model)
     assert "encoder.embed.token" not in found.point and "encoder.embed.out" in found.point
     assert "trial pass" in found.missing["encoder.embed.normed"]
@@ -162,11 +162,11 @@ def test_a_map_that_a_trial_pass_does_not_show_is_a_sentence(tmp_path: Path) -> 
 def test_contributions_of_the_heads_and_the_bias_are_the_output(opened: Opened, name: str) -> None:
     ckpt = opened(name)
     found = recorded(ckpt)
-    for site in ckpt.anatomy.attentions:
+    for site in ckpt.spec.attentions:
         if f"{site}.contribution" not in found:
             assert name in ("gemma2", "gemma3_text")
             continue
-        bias = ckpt.instrument.parameters_of(site).out.bias
+        bias = ckpt.hooked_model.parameters_of(site).out.bias
         parts = found[f"{site}.contribution"].sum(dim=1) + (0 if bias is None else bias)
         torch.testing.assert_close(parts, found[f"{site}.out"], atol=1e-5, rtol=1e-5)
 
@@ -176,8 +176,8 @@ def test_query_key_and_value_follow_from_the_maps(opened: Opened, name: str) -> 
     """Values are turned by nothing, so they tell whether maps, heads and shared heads are read right."""
     ckpt = opened(name)
     found = recorded(ckpt)
-    for site, heads in ckpt.anatomy.attentions.items():
-        value = ckpt.instrument.parameters_of(site).value
+    for site, heads in ckpt.spec.attentions.items():
+        value = ckpt.hooked_model.parameters_of(site).value
         if value is None:
             assert name.startswith("deepseek")
             continue
@@ -195,8 +195,8 @@ def test_queries_and_keys_are_those_before_turned_by_their_positions(opened: Ope
     """Of each the pair of features i and i + half (or 2i and 2i + 1) keeps its length; position 0 is not turned."""
     ckpt = opened(name)
     found = recorded(ckpt)
-    for site, heads in ckpt.anatomy.attentions.items():
-        maps = ckpt.instrument.parameters_of(site)
+    for site, heads in ckpt.spec.attentions.items():
+        maps = ckpt.hooked_model.parameters_of(site)
         for part, count in (("query", heads.query), ("key", heads.key)):
             before, after = found[f"{site}.{part}_unrotated"], found[f"{site}.{part}"]
             assert not torch.equal(before[:, :, 1:], after[:, :, 1:])
@@ -217,29 +217,29 @@ def test_a_row_of_zeros_for_padding_takes_nothing_from_what_a_folder_tells(
     """As `nn.Embedding(padding_idx=...)` leaves it: at the first place of a model without biases its queries and keys
     are zeros in every layer."""
     made = random_model(name, len(tokenizer_of(name)) + 3)
-    first = next(rows[0][0] for rows in trial_texts(opened(name).anatomy) if rows is not None)
+    first = next(rows[0][0] for rows in trial_texts(opened(name).spec) if rows is not None)
     made.get_input_embeddings().weight.data[first] = 0.0
     made.save_pretrained(tmp_path)
     tokenizer_of(name).save_pretrained(tmp_path)
     ckpt = load(tmp_path)
-    assert set(ckpt.anatomy.missing) == set(opened(name).anatomy.missing)
-    assert ckpt.anatomy.point == opened(name).anatomy.point
+    assert set(ckpt.spec.missing) == set(opened(name).spec.missing)
+    assert ckpt.spec.point == opened(name).spec.point
 
 
 def test_queries_of_another_length_are_not_those_that_positions_turn(opened: Opened) -> None:
     ckpt = opened("llama")
     recorder = Recorder()
-    ckpt.instrument.whole(None, [SOURCE], tap=recorder)
+    ckpt.hooked_model.whole(None, [SOURCE], tap=recorder)
     values, name = dict(recorder.values), "decoder.0.self.query"
     values[f"{name}_unrotated"] = values[f"{name}_unrotated"].clone()
-    assert not [*_not_turned(ckpt.instrument, values)]
+    assert not [*_not_turned(ckpt.hooked_model, values)]
     values[f"{name}_unrotated"][0, 1, 2] = 0.0  # zeros become zeros, and nothing else
-    assert [*_not_turned(ckpt.instrument, values)] == [f"{name}_unrotated"]
+    assert [*_not_turned(ckpt.hooked_model, values)] == [f"{name}_unrotated"]
     values[f"{name}_unrotated"] = values[name] * torch.linspace(1, 2, len(SOURCE))[:, None]
-    assert [*_not_turned(ckpt.instrument, values)] == [f"{name}_unrotated"]
+    assert [*_not_turned(ckpt.hooked_model, values)] == [f"{name}_unrotated"]
     for end in ("", "_unrotated"):
         values[f"{name}{end}"] = torch.zeros_like(values[name])
-    assert not [*_not_turned(ckpt.instrument, values)]
+    assert not [*_not_turned(ckpt.hooked_model, values)]
 
 
 TEXTS = ("two hundred and four", "the cat ran over", "naïve dog", "five six", "one", "a green hill and a mat")
@@ -297,14 +297,14 @@ def test_beams_are_those_of_generate(opened: Opened, theirs: Theirs, name: str) 
 @pytest.mark.parametrize("name", KINDS)
 def test_the_lens_ends_with_the_runs_own_logits(opened: Opened, name: str) -> None:
     ckpt = opened(name)
-    assert "read_out" not in ckpt.anatomy.missing
-    stack = "decoder" if ckpt.anatomy.has_decoder else "encoder"
+    assert "read_out" not in ckpt.spec.missing
+    stack = "decoder" if ckpt.spec.has_decoder else "encoder"
     found = recorded(ckpt)
-    last = max(ckpt.anatomy.encoder_layers, ckpt.anatomy.decoder_layers) - 1
-    again = ckpt.instrument.read_out(found[f"{stack}.{last}.residual_out"], stack)
+    last = max(ckpt.spec.encoder_layers, ckpt.spec.decoder_layers) - 1
+    again = ckpt.hooked_model.read_out(found[f"{stack}.{last}.residual_out"], stack)
     assert torch.equal(again, found["logits"])
-    if ckpt.anatomy.has_decoder:
-        assert lens(found, ckpt.instrument).gap < 1e-4
+    if ckpt.spec.has_decoder:
+        assert lens(found, ckpt.hooked_model).gap < 1e-4
 
 
 def test_the_families_that_read_two_texts_are_all_here() -> None:
@@ -323,5 +323,5 @@ def test_sines_are_found_out_without_a_row_for_each_token_before_a_padding_at_th
         return table(length, *given, **more)
 
     monkeypatch.setattr(positions, "sinusoid_table", counted)
-    assert load(where).anatomy.positions == "sinusoidal-halves"
+    assert load(where).spec.positions == "sinusoidal-halves"
     assert max(made) == 32 < end

@@ -23,7 +23,7 @@ SOURCE, TARGET = [5, 9, 13, 7, 20, 21, 22, 6, 8, 30], [2, 30, 12, 33, 34, 5]
 
 def recorded(ckpt: Checkpoint, *edits: Any) -> Mapping[str, torch.Tensor]:
     recorder = Recorder(edits)
-    ckpt.instrument.whole(*([SOURCE], [TARGET]) if ckpt.anatomy.has_encoder else (None, [SOURCE]), tap=recorder)
+    ckpt.hooked_model.whole(*([SOURCE], [TARGET]) if ckpt.spec.has_encoder else (None, [SOURCE]), tap=recorder)
     return recorder.values
 
 
@@ -44,7 +44,7 @@ def theirs_of(model: Any, kind: str, *, reads: bool) -> list[Any]:
 def test_the_routers_numbers_and_the_shares_are_theirs(opened: Opened, theirs: Callable[[str], Any], name: str) -> None:
     found = recorded(opened(name))
     routed = theirs_of(theirs(name), "Router", reads=False)
-    points = [point.name for point in opened(name).anatomy.recorded if point.name.endswith(".ffn.router")]
+    points = [point.name for point in opened(name).spec.recorded if point.name.endswith(".ffn.router")]
     assert (
         len(points)
         == len(routed)
@@ -79,10 +79,10 @@ class Rolled:
 def test_other_shares_let_other_experts_work(opened: Opened, name: str, times: tuple[float, ...]) -> None:
     """Also more of them for a token than the model itself lets work, each by its share."""
     ckpt = opened(name)
-    layer = "encoder.1" if ckpt.anatomy.has_encoder else "decoder.1"
+    layer = "encoder.1" if ckpt.spec.has_encoder else "decoder.1"
     found = recorded(ckpt, Rolled(f"{layer}.ffn.experts", times))
-    model: Any = ckpt.instrument.model  # type: ignore[attr-defined]
-    module = model.encoder.block[1].layer[1].mlp if ckpt.anatomy.has_encoder else model.model.layers[1].mlp
+    model: Any = ckpt.hooked_model.model  # type: ignore[attr-defined]
+    module = model.encoder.block[1].layer[1].mlp if ckpt.spec.has_encoder else model.model.layers[1].mlp
     rows, shares = found[f"{layer}.ffn.in"][0], found[f"{layer}.ffn.experts"][0]
     expected = torch.zeros_like(rows)
     for expert in range(shares.size(-1)):
@@ -102,7 +102,7 @@ def test_weights_beside_a_sink_leave_its_share(opened: Opened) -> None:
     ckpt = opened("gpt_oss")
     found = recorded(ckpt)
     site = "decoder.1.self"
-    sinks = ckpt.instrument.model.model.layers[1].self_attn.sinks  # type: ignore[attr-defined]
+    sinks = ckpt.hooked_model.model.model.layers[1].self_attn.sinks  # type: ignore[attr-defined]
     assert torch.equal(found[f"{site}.sink"][0, :, 3, 0], sinks)
     query, key, mask = (found[f"{site}.{part}"][0].double() for part in ("query", "key", "mask"))
     scores = query @ key.repeat_interleave(2, dim=0).transpose(1, 2) / 8**0.5

@@ -21,7 +21,7 @@ from viz_transformer.analysis.layers.lens import undefined_lens
 from viz_transformer.checkpoint import CheckpointError, list_checkpoints
 from viz_transformer.checkpoint.contents import Unreadable
 from viz_transformer.huggingface.folder import HuggingFaceSummary, is_huggingface, read_folder, recognised
-from viz_transformer.huggingface.instrument import HuggingFaceModel
+from viz_transformer.huggingface.hooked_model import HuggingFaceModel
 from viz_transformer.huggingface.loading import load
 from viz_transformer.running.decoding import decode
 from viz_transformer.running.tracing import trace
@@ -161,7 +161,7 @@ def test_what_a_model_was_wrapped_in_is_taken_off_the_names(
     copied: Written, written: Written, name: str, wrapper: str
 ) -> None:
     """As DataParallel and torch.compile put it there; the numbers are the same, bit by bit."""
-    wrapped, plain = (load(where).instrument for where in (renamed(copied(name), wrapper), written(name)))
+    wrapped, plain = (load(where).hooked_model for where in (renamed(copied(name), wrapper), written(name)))
     assert isinstance(wrapped, HuggingFaceModel) and isinstance(plain, HuggingFaceModel)
     held, wanted = wrapped.model.state_dict(), plain.model.state_dict()
     assert held.keys() == wanted.keys() and all(torch.equal(held[each], wanted[each]) for each in wanted)
@@ -187,12 +187,12 @@ def sharded(where: Path) -> Path:
 
 def test_weights_in_two_files_are_those_in_one(copied: Written, opened: Callable[[str], Any]) -> None:
     ckpt, ids = load(sharded(copied("gpt2"))), [[3, 4, 5]]
-    assert torch.equal(ckpt.instrument.whole(None, ids), opened("gpt2").instrument.whole(None, ids))
+    assert torch.equal(ckpt.hooked_model.whole(None, ids), opened("gpt2").hooked_model.whole(None, ids))
 
 
 def same_weights(where: Path, expected: Any) -> None:
     """Each number of the model that is opened is the other's, bit by bit."""
-    found, wanted = load(where).instrument.model.state_dict(), expected.instrument.model.state_dict()
+    found, wanted = load(where).hooked_model.model.state_dict(), expected.hooked_model.model.state_dict()
     assert found.keys() == wanted.keys() and len(found) > 20
     for name, tensor in found.items():
         assert torch.equal(tensor, wanted[name]), name
@@ -308,7 +308,7 @@ def test_parts_that_no_class_of_this_kind_has_do_no_harm(copied: Written, opened
     further = {"transformer.h.0.attn.bias": torch.ones(1, 1, 64, 64), "multiple_choice_head.weight": torch.ones(3)}
     save_file(tensors | further, where / "model.safetensors", metadata={"format": "pt"})
     ckpt, ids = load(where), [[3, 4, 5]]
-    assert torch.equal(ckpt.instrument.whole(None, ids), opened("gpt2").instrument.whole(None, ids))
+    assert torch.equal(ckpt.hooked_model.whole(None, ids), opened("gpt2").hooked_model.whole(None, ids))
 
 
 def test_one_missing_tensor(copied: Written) -> None:
@@ -335,7 +335,7 @@ def test_a_clone_without_its_large_files(copied: Written, name: str) -> None:
 def test_pointers_beside_what_is_read_do_no_harm(copied: Written) -> None:
     where = copied("gpt2")
     (where / "pytorch_model.bin").write_text("version https://git-lfs.github.com/spec/v1\noid sha256:0a\nsize 9\n")
-    assert load(where).anatomy.decoder_layers == 2
+    assert load(where).spec.decoder_layers == 2
 
 
 @pytest.mark.parametrize(
@@ -383,8 +383,8 @@ def test_settings_of_other_families_change_nothing(copied: Written, family: str,
     where = copied(family)
 
     def said() -> tuple[Any, ...]:
-        anatomy = read_folder(where).anatomy
-        return anatomy.kind, anatomy.norm, anatomy.final_norm, [point.name for point in anatomy.recorded]
+        spec = read_folder(where).spec
+        return spec.kind, spec.norm, spec.final_norm, [point.name for point in spec.recorded]
 
     before = said()
     change(where / "config.json", **settings)
@@ -473,14 +473,14 @@ def test_a_decoder_without_an_end_token_says_where_its_answers_end(copied: Writt
     ckpt = load(where)
     assert any("No end token is named" in note for note in ckpt.card["notes"])
     run = decode(ckpt, "two")
-    assert run.steps and len(run.trace.tgt) == ckpt.anatomy.max_target
+    assert run.steps and len(run.trace.tgt) == ckpt.spec.max_target
 
 
 def test_a_model_that_writes_nothing_needs_no_end_token(tmp_path: Path) -> None:
     """Its config has that of another vocabulary, by default."""
     ckpt = load(folder(tmp_path / "model", "gpt2", cls="GPT2Model", eos_token_id=50256))
-    assert not ckpt.anatomy.writes and "logits" not in trace(ckpt, "two")
-    assert "no output layer" in (undefined_lens(ckpt.anatomy, "decoder") or "")
+    assert not ckpt.spec.writes and "logits" not in trace(ckpt, "two")
+    assert "no output layer" in (undefined_lens(ckpt.spec, "decoder") or "")
 
 
 def test_an_end_token_beyond_the_vocabulary(copied: Written) -> None:
@@ -528,7 +528,7 @@ def test_opening_asks_no_network(written: Written, monkeypatch: pytest.MonkeyPat
 
     monkeypatch.setattr(socket.socket, "connect", refuse)
     monkeypatch.setattr(socket, "getaddrinfo", refuse)
-    assert load(written("t5")).anatomy.kind == "encoder-decoder"
+    assert load(written("t5")).spec.kind == "encoder-decoder"
 
 
 def test_a_setting_that_leaves_out_a_part(tmp_path: Path) -> None:
@@ -545,7 +545,7 @@ def test_layers_of_several_layers(copied: Written) -> None:
 
 def test_layers_that_are_gone_through_several_times_are_counted_once(opened: Callable[[str], Any]) -> None:
     ckpt = opened("albert/groups")
-    first, second, third = (ckpt.instrument.parameters_of(f"encoder.{layer}.self").out.weight for layer in range(3))
+    first, second, third = (ckpt.hooked_model.parameters_of(f"encoder.{layer}.self").out.weight for layer in range(3))
     assert first is second and third is not first
     stored = sum(tensor.numel() for tensor in load_file(ckpt.path / "model.safetensors").values())
     assert ckpt.parameter_count == stored
@@ -565,9 +565,9 @@ def test_a_folder_is_described_before_its_weights_are_read(
     written: Written, opened: Callable[[str], Any], name: str
 ) -> None:
     summary, ckpt = read_folder(written(name)), opened(name)
-    assert summary.anatomy == ckpt.anatomy or {
-        field: getattr(summary.anatomy, field) for field in ("attentions", "recorded", "derived", "missing", "output")
-    } == {field: getattr(ckpt.anatomy, field) for field in ("attentions", "recorded", "derived", "missing", "output")}
+    assert summary.spec == ckpt.spec or {
+        field: getattr(summary.spec, field) for field in ("attentions", "recorded", "derived", "missing", "output")
+    } == {field: getattr(ckpt.spec, field) for field in ("attentions", "recorded", "derived", "missing", "output")}
     assert summary.architecture in KINDS[name][0] and summary.parameter_count > 0
 
 
@@ -577,6 +577,6 @@ def test_folders_stand_in_the_list_beside_ours(written: Written, tmp_path: Path)
     change(tmp_path / "spoilt" / "config.json", model_type="mamba")
     (tmp_path / "nothing").mkdir()
     good, nothing, spoilt = recognised(list_checkpoints(tmp_path))
-    assert isinstance(good, HuggingFaceSummary) and good.anatomy.decoder_layers == 2
+    assert isinstance(good, HuggingFaceSummary) and good.spec.decoder_layers == 2
     assert isinstance(spoilt, Unreadable) and "no attention" in spoilt.error
     assert isinstance(nothing, Unreadable)

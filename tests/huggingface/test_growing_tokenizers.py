@@ -82,7 +82,7 @@ def test_a_fault_of_the_library_is_a_sentence(changed: Callable[..., Path]) -> N
 @pytest.mark.parametrize("name", ["gpt2", "llama", "bert", "t5", "mbart", "deberta"])
 def test_texts_of_any_length_that_a_model_reads_are_read(opened: Callable[[str], Checkpoint], name: str) -> None:
     ckpt = opened(name)
-    codec = ckpt.codec("source" if ckpt.anatomy.has_encoder else "target")
+    codec = ckpt.codec("source" if ckpt.spec.has_encoder else "target")
     for text in ("the cat " * 2500, "straße " * 2500, "漢字" * 8000):
         assert codec.encode(text).ids
 

@@ -16,7 +16,7 @@ from tokenizers import processors
 from viz_transformer import read
 from viz_transformer.checkpoint import Checkpoint, CheckpointError
 from viz_transformer.huggingface.loading import load
-from viz_transformer.model.instrument import NotTold
+from viz_transformer.model.hooked_model import Unavailable
 from viz_transformer.running.edits import AblateHead, Edit, FixRow, Scale, SetMask
 from viz_transformer.running.record import Trace
 from viz_transformer.running.tracing import trace
@@ -31,7 +31,7 @@ def recorded(ckpt: Checkpoint, *edits: Edit) -> Trace:
 
 
 def first(ckpt: Checkpoint) -> str:
-    return next(iter(ckpt.anatomy.attentions))
+    return next(iter(ckpt.spec.attentions))
 
 
 @pytest.mark.parametrize("name", HEARD)
@@ -54,8 +54,8 @@ def test_edited_weights_give_what_the_untouched_model_makes_with_such_a_softmax(
     with torch.no_grad():
         segments = {"token_type_ids": torch.zeros(1, len(IDS), dtype=torch.long)} if name == "xlnet" else {}
         expected = theirs(name)(input_ids=torch.tensor([IDS]), output_attentions=True, **segments)
-    assert calls == len(opened(name).anatomy.attentions)
-    for site, weights in zip(opened(name).anatomy.attentions, expected.attentions, strict=True):
+    assert calls == len(opened(name).spec.attentions)
+    for site, weights in zip(opened(name).spec.attentions, expected.attentions, strict=True):
         assert torch.equal(found[f"{site}.weights"], weights)
     assert torch.equal(found["logits"], expected.logits)
 
@@ -64,11 +64,11 @@ def test_edited_weights_give_what_the_untouched_model_makes_with_such_a_softmax(
 def test_a_changed_mask_closes_and_opens_cells(opened: Opened, name: str) -> None:
     """As the softmax over the cells that are open then, worked out from the scores."""
     ckpt = opened(name)
-    site = [*ckpt.anatomy.attentions][1]  # of GPT-Neo the one with a window
+    site = [*ckpt.spec.attentions][1]  # of GPT-Neo the one with a window
     closed, opened_cell = SetMask(site, 5, 4, False), SetMask(site, 4, 7, True, head=2)
     found = recorded(ckpt, closed, opened_cell)
     mask = found[f"{site}.mask"]
-    assert mask.shape == (1, ckpt.anatomy.attentions[site].query, len(IDS), len(IDS))
+    assert mask.shape == (1, ckpt.spec.attentions[site].query, len(IDS), len(IDS))
     assert not mask[0, :, 5, 4].any() and mask[0, 2, 4, 7]
     weights = found[f"{site}.weights"]
     assert torch.equal(weights[0, :, 5, 4], torch.zeros(len(weights[0]))) and weights[0, 2, 4, 7] > 0
@@ -85,18 +85,18 @@ def test_an_edit_of_values_and_heads_is_what_the_output_is_made_of(opened: Opene
     found = recorded(ckpt, Scale(f"{site}.value", 3.0, at=(0, 2, None)), AblateHead(site, 1))
     value = found[f"{site}.value"]
     assert torch.equal(value[:, 0, 2], recorded(ckpt)[f"{site}.value"][:, 0, 2] * 3)
-    heads = ckpt.anatomy.attentions[site]
+    heads = ckpt.spec.attentions[site]
     made = found[f"{site}.weights"].double() @ value.double().repeat_interleave(heads.query // heads.key, dim=1)
     made[:, 1] = 0
     torch.testing.assert_close(found[f"{site}.head_out"].double(), made, atol=1e-5, rtol=1e-5)
-    out = ckpt.instrument.parameters_of(site).out
+    out = ckpt.hooked_model.parameters_of(site).out
     merged = torch.nn.functional.linear(found[f"{site}.head_out"].transpose(1, 2).flatten(2), out.weight, out.bias)
     torch.testing.assert_close(merged, found[f"{site}.out"], atol=1e-5, rtol=1e-5)
 
 
 def test_a_window_closes_cells_and_is_known_before(opened: Opened) -> None:
     ckpt = opened("gpt_neo")
-    assert [heads.window for heads in ckpt.anatomy.attentions.values()] == [None, 3]
+    assert [heads.window for heads in ckpt.spec.attentions.values()] == [None, 3]
     mask = recorded(ckpt)["decoder.1.self.mask"][0, 0]
     far = torch.arange(len(IDS))[:, None] - torch.arange(len(IDS))
     assert torch.equal(mask, (far >= 0) & (far < 3))
@@ -124,7 +124,7 @@ def test_scores_with_terms_for_distances_are_a_sentence(opened: Opened, name: st
     found = recorded(opened(name))
     with pytest.raises(KeyError, match="terms for distances"):
         found["encoder.0.self.scores"]
-    assert "for how far a key is from the query" in opened(name).anatomy.missing["encoder.embed.position"]
+    assert "for how far a key is from the query" in opened(name).spec.missing["encoder.embed.position"]
 
 
 def changed(where: Path, name: str, **settings: Any) -> Path:
@@ -165,7 +165,7 @@ def test_falcons_slopes_are_added_twice_by_the_pinned_transformers() -> None:
 def test_a_convolution_between_two_layers_is_said(tmp_path: Path) -> None:
     """Of DeBERTa v2's large models: what the first layer gives out is not what the second reads."""
     ckpt = load(folder(tmp_path / "model", "deberta-v2", conv_kernel_size=3))
-    assert "the next layer read other vectors" in ckpt.anatomy.missing["encoder.0.residual_out"]
+    assert "the next layer read other vectors" in ckpt.spec.missing["encoder.0.residual_out"]
     found = recorded(ckpt)
     assert "encoder.0.residual_out" not in found and "encoder.1.residual_out" in found
 
@@ -175,10 +175,10 @@ def test_xlnets_predictions_are_left_out_and_its_vectors_are_theirs(tmp_path: Pa
     where = folder(tmp_path / "model", "xlnet", cls="XLNetLMHeadModel")
     ckpt = load(where)
     found = recorded(ckpt)
-    assert ckpt.anatomy.output == "none" and "logits" not in found
-    assert "second stream" in ckpt.anatomy.missing["logits"]
-    with pytest.raises(NotTold, match="second stream"):
-        ckpt.instrument.read_out(found["encoder.out"], "encoder")
+    assert ckpt.spec.output == "none" and "logits" not in found
+    assert "second stream" in ckpt.spec.missing["logits"]
+    with pytest.raises(Unavailable, match="second stream"):
+        ckpt.hooked_model.read_out(found["encoder.out"], "encoder")
     model = transformers.XLNetModel.from_pretrained(where)
     with torch.no_grad():
         expected = model(torch.tensor([IDS]), token_type_ids=torch.zeros(1, len(IDS), dtype=torch.long))

@@ -118,7 +118,7 @@ def test_only_weights_settings_and_tokenizer_are_fetched(asked: list[Any]) -> No
 
 def test_a_model_of_the_cache_is_opened_without_a_network_and_called_as_it_is_there(cached: Path) -> None:
     ckpt = load("someone/tiny", allow_download=True)
-    assert ckpt.name == "tiny" and ckpt.path == cached and ckpt.anatomy.decoder_layers == 2
+    assert ckpt.name == "tiny" and ckpt.path == cached and ckpt.spec.decoder_layers == 2
     with pytest.raises(CheckpointError, match="someone/other is not in the cache here, and the Hugging Face hub does"):
         load("someone/other", allow_download=True)
 

@@ -39,13 +39,13 @@ def test_logits_and_weights_are_theirs_bit_by_bit(opened: Opened, theirs: Callab
     assert torch.equal(trace["logits"], expected.logits)
     for layer, weights in enumerate(expected.attentions):
         assert torch.equal(trace[f"encoder.{layer}.self.weights"], weights)
-    assert not [why for why in opened(name).anatomy.missing.values() if "trial pass" in why]
+    assert not [why for why in opened(name).spec.missing.values() if "trial pass" in why]
 
 
 @pytest.mark.parametrize("name", LABELLED)
 def test_labels_are_the_softmax_of_their_logits_by_name(opened: Opened, name: str) -> None:
     run = read(opened(name), TEXT)
-    names = opened(name).anatomy.labels
+    names = opened(name).spec.labels
     rows = run.trace["logits"][0].double().reshape(-1, len(names)).softmax(dim=-1).numpy()
     assert len(run.labels) == len(rows) == (len(run.trace.src) if name.endswith("tags") else 1)
     for place, (found, row) in enumerate(zip(run.labels, rows, strict=True)):
@@ -86,7 +86,7 @@ def test_labels_that_hold_stand_before_those_that_do_not_and_each_is_named_or_co
 def test_a_tagger_makes_the_best_label_of_each_token_and_the_others_when_they_are_asked_for(opened: Opened) -> None:
     for found in read(opened("bert/tags"), TEXT).labels:
         assert holding(found, "one") == (found.best,) and "scores" not in vars(found)
-        assert found.best == found.scores[0] and len(found.scores) == len(opened("bert/tags").anatomy.labels)
+        assert found.best == found.scores[0] and len(found.scores) == len(opened("bert/tags").spec.labels)
 
 
 def test_a_regression_gives_numbers_and_no_probabilities(tmp_path: Path) -> None:
@@ -98,7 +98,7 @@ def test_a_regression_gives_numbers_and_no_probabilities(tmp_path: Path) -> None
 def test_a_config_without_names_has_two_labels_by_number(tmp_path: Path) -> None:
     where = folder(tmp_path / "two", "bert/labels", num_labels=2, id2label=None)
     assert "id2label" not in json.loads((where / "config.json").read_text())
-    assert read_folder(where).anatomy.labels == load(where).anatomy.labels == ("LABEL_0", "LABEL_1")
+    assert read_folder(where).spec.labels == load(where).spec.labels == ("LABEL_0", "LABEL_1")
 
 
 @pytest.mark.parametrize("wrong", [{"0": "a", "2": "b", "3": "c"}, {"0": 1, "1": "b", "2": "c"}, ["a", "b", "c"], {}])
@@ -114,10 +114,10 @@ def test_fewer_names_than_the_weights_have_are_a_sentence(tmp_path: Path) -> Non
 
 def test_the_lens_reads_labels_of_tokens_and_says_why_not_of_texts(opened: Opened) -> None:
     tags, ckpt = read(opened("bert/tags"), TEXT), opened("bert/tags")
-    found = lens(tags.trace, ckpt.instrument)
+    found = lens(tags.trace, ckpt.hooked_model)
     assert found.top_ids[:, -1, 0].tolist() == tags.trace["logits"][0].argmax(dim=-1).tolist()
     assert found.gap <= 1e-5 * float(tags.trace["logits"].abs().max())
-    assert "computed from the whole text" in (undefined_lens(opened("bert/labels").anatomy, "encoder") or "")
+    assert "computed from the whole text" in (undefined_lens(opened("bert/labels").spec, "encoder") or "")
 
 
 def test_nothing_is_written_and_nothing_masked(opened: Opened) -> None:
@@ -139,7 +139,7 @@ def test_a_discriminator_says_of_each_token_whether_it_was_replaced(
     assert torch.equal(run.trace["logits"][..., 0], expected.logits)
     assert torch.equal(run.trace["encoder.1.self.weights"], expected.attentions[1])
     numbers = expected.logits[0].double().numpy()
-    assert ckpt.anatomy.labels == ("original", "replaced") and len(run.labels) == len(numbers)
+    assert ckpt.spec.labels == ("original", "replaced") and len(run.labels) == len(numbers)
     assert {label.best.name for label in run.labels} == {"original", "replaced"}
     for found, number in zip(run.labels, numbers, strict=True):
         by_name = {label.name: label for label in found.scores}
@@ -148,6 +148,6 @@ def test_a_discriminator_says_of_each_token_whether_it_was_replaced(
         assert (by_name["replaced"].logit, by_name["original"].logit) == (number, -number)
         assert found.best == found.scores[0] == by_name["replaced" if number > 0 else "original"]
         assert holding(found, "either") == (found.best,)
-    assert "one for both" in (undefined_lens(ckpt.anatomy, "encoder") or "")
+    assert "one for both" in (undefined_lens(ckpt.spec, "encoder") or "")
     run.trace.save(tmp_path / "run.safetensors")
-    assert Trace.load(tmp_path / "run.safetensors").anatomy.scoring == "either"
+    assert Trace.load(tmp_path / "run.safetensors").spec.scoring == "either"

@@ -11,7 +11,7 @@ from pretrained import HEARD, KINDS
 from viz_transformer.analysis.attention.maps import computed_from, head_view, layer_weights
 from viz_transformer.analysis.tensors import points
 from viz_transformer.checkpoint import Checkpoint
-from viz_transformer.model import attention, instrument
+from viz_transformer.model import attention, hooked_model
 from viz_transformer.model.kinds import kinds_of
 from viz_transformer.running.decoding import decode
 from viz_transformer.running.edits import AblateHead
@@ -24,7 +24,7 @@ FROM = 5  # tokens, in the place of 512
 
 
 def recorded(ckpt: Checkpoint, *edits: AblateHead) -> Trace:
-    return trace(ckpt, SOURCE, TARGET if ckpt.anatomy.kind == "encoder-decoder" else None, edits=edits)
+    return trace(ckpt, SOURCE, TARGET if ckpt.spec.kind == "encoder-decoder" else None, edits=edits)
 
 
 @pytest.mark.parametrize("name", KINDS)
@@ -36,12 +36,12 @@ def test_what_is_computed_is_what_the_models_own_attention_makes(
     short = recorded(ckpt)
     monkeypatch.setattr(attention, "FUSED_FROM", FROM)
     long = recorded(ckpt)
-    follows = [site for site in ckpt.anatomy.attentions if ckpt.anatomy.weights_follow(site)]
-    assert len(follows) == (0 if name in ("gemma2", "gpt_oss", *HEARD) else len(ckpt.anatomy.attentions))
-    for site in ckpt.anatomy.attentions:
+    follows = [site for site in ckpt.spec.attentions if ckpt.spec.weights_follow(site)]
+    assert len(follows) == (0 if name in ("gemma2", "gpt_oss", *HEARD) else len(ckpt.spec.attentions))
+    for site in ckpt.spec.attentions:
         assert (f"{site}.weights" in long.values) == (site not in follows)
         assert (long[f"{site}.weights"] - short[f"{site}.weights"]).abs().max() <= 1e-5
-        for head in range(ckpt.anatomy.attentions[site].query):
+        for head in range(ckpt.spec.attentions[site].query):
             assert torch.equal(long.of_head(f"{site}.weights", head), long[f"{site}.weights"][:, head])
     for point, gap in long.diff(short).items():
         assert gap <= 1e-5 * max(float(short[point].float().abs().max()), 10), point
@@ -53,11 +53,11 @@ def test_a_recording_takes_no_more_memory_than_was_said_before(
     opened: Opened, name: str, fused_from: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     ckpt = opened(name)
-    for module in (attention, instrument):
+    for module in (attention, hooked_model):
         monkeypatch.setattr(module, "FUSED_FROM", fused_from)
     found = recorded(ckpt)
     taken = {(each.data_ptr(), each.shape): each.numel() * each.element_size() for each in found.values.values()}
-    said = ckpt.anatomy.recorded_bytes(source=len(found.src), target=len(found.tgt))
+    said = ckpt.spec.recorded_bytes(source=len(found.src), target=len(found.tgt))
     assert 0.5 * said < sum(taken.values()) <= said
 
 
@@ -65,15 +65,15 @@ def test_a_recording_takes_no_more_memory_than_was_said_before(
 def test_recording_a_long_text_changes_no_bit(opened: Opened, name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     ckpt = opened(name)
     monkeypatch.setattr(attention, "FUSED_FROM", FROM)
-    pair = ckpt.anatomy.kind == "encoder-decoder"
-    texts = ([SOURCE], [TARGET]) if pair else ([SOURCE], None) if ckpt.anatomy.has_encoder else (None, [SOURCE])
-    assert torch.equal(ckpt.instrument.whole(*texts), recorded(ckpt)["logits"])
+    pair = ckpt.spec.kind == "encoder-decoder"
+    texts = ([SOURCE], [TARGET]) if pair else ([SOURCE], None) if ckpt.spec.has_encoder else (None, [SOURCE])
+    assert torch.equal(ckpt.hooked_model.whole(*texts), recorded(ckpt)["logits"])
 
 
 @pytest.mark.parametrize("name", ["gpt2", "llama", "bert", "t5"])
 def test_edited_weights_of_a_long_text_are_made(opened: Opened, name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     ckpt = opened(name)
-    site = next(iter(ckpt.anatomy.attentions))
+    site = next(iter(ckpt.spec.attentions))
     edit = AblateHead(site, 1, "uniform")
     short = recorded(ckpt, edit)
     monkeypatch.setattr(attention, "FUSED_FROM", FROM)
@@ -92,7 +92,7 @@ def test_a_long_text_is_written_on(opened: Opened, name: str, monkeypatch: pytes
     monkeypatch.setattr(attention, "FUSED_FROM", FROM)
     long = decode(ckpt, given, max_steps=4)
     assert long.tokens == short.tokens
-    for site in ckpt.anatomy.attentions:
+    for site in ckpt.spec.attentions:
         assert (long.trace[f"{site}.weights"] - short.trace[f"{site}.weights"]).abs().max() <= 1e-5
     for mine, theirs in zip(long.steps, short.steps, strict=True):
         assert mine.rows.keys() == theirs.rows.keys()
@@ -105,7 +105,7 @@ def test_a_page_says_what_weights_are_computed_from(opened: Opened, monkeypatch:
     short = recorded(ckpt)
     monkeypatch.setattr(attention, "FUSED_FROM", FROM)
     long = recorded(ckpt)
-    (kind,) = kinds_of(ckpt.anatomy)
+    (kind,) = kinds_of(ckpt.spec)
     assert computed_from(short, kind) is None
     assert computed_from(long, kind) == "the recorded queries and keys"
     weights, mask = layer_weights(long, kind, 1)

@@ -131,5 +131,5 @@ def test_each_number_of_the_librarys_configs_has_its_range() -> None:
 def test_usual_numbers_are_read(opened: Callable[[str], Checkpoint], name: str) -> None:
     ckpt = opened(name)
     check_numbers(json.loads((ckpt.path / "config.json").read_text()), ckpt.path)
-    if ckpt.anatomy.writes:
+    if ckpt.spec.writes:
         assert decode(ckpt, "two", max_steps=2).steps

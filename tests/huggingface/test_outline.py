@@ -16,7 +16,7 @@ from pretrained import folder as save_folder
 from viz_transformer import huggingface
 from viz_transformer.figures.architecture import drawing_of
 from viz_transformer.huggingface.loading import load
-from viz_transformer.model.instrument import NotTold
+from viz_transformer.model.hooked_model import Unavailable
 from viz_transformer.model.outline import Outline
 
 FOLDERS = [*KINDS, *LABELLED, *VERDICTS]
@@ -27,7 +27,7 @@ def outlined(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], tuple[
     """The model of a family, and its outline."""
 
     def made(name: str) -> tuple[Any, Outline]:
-        model = load(save_folder(tmp_path_factory.mktemp("theirs") / name.replace("/", "-"), name)).instrument
+        model = load(save_folder(tmp_path_factory.mktemp("theirs") / name.replace("/", "-"), name)).hooked_model
         return model, huggingface.outline_of(model)
 
     return cache(made)
@@ -150,9 +150,9 @@ def test_the_output_is_what_the_class_gives(
 
 def test_a_norm_that_a_trial_pass_does_not_show_is_not_drawn(tmp_path: Path) -> None:
     """A family that is believed to read another norm than it does."""
-    model: Any = load(save_folder(tmp_path / "gpt2", "gpt2")).instrument
+    model: Any = load(save_folder(tmp_path / "gpt2", "gpt2")).hooked_model
     stack = model.family.stacks["decoder"]
     wrong = replace(stack.layer, attention=replace(stack.layer.attention, norm="ln_2"))
     model.family = replace(model.family, stacks={"decoder": replace(stack, layer=wrong)})
-    with pytest.raises(NotTold, match=r"decoder\.0\.self did not read what its norm gives out"):
+    with pytest.raises(Unavailable, match=r"decoder\.0\.self did not read what its norm gives out"):
         huggingface.outline_of(model)

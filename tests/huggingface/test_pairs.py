@@ -34,7 +34,7 @@ def test_segments_are_those_of_the_tokenizer_and_logits_theirs_bit_by_bit(tmp_pa
     assert run.trace.src_ids == tuple(given["input_ids"][0].tolist())
     second = ckpt.codec("source").second(run.trace.src_ids)
     assert second == given["token_type_ids"][0].tolist().index(1)
-    cls = type(ckpt.instrument.model)  # type: ignore[attr-defined]
+    cls = type(ckpt.hooked_model.model)  # type: ignore[attr-defined]
     theirs = cls.from_pretrained(where, attn_implementation="eager", dtype="float32").eval()
     with torch.no_grad():
         assert torch.equal(run.trace["logits"], theirs(**given).logits)
@@ -53,7 +53,7 @@ def test_the_segment_of_the_second_text_is_a_part_of_the_input(opened: Opened) -
     ckpt = opened("bert")
     alone, both = read(ckpt, FIRST), read(ckpt, f"{FIRST}\t{SECOND}")
     segments = both.trace["encoder.embed.segment"][0]
-    table = ckpt.instrument.base.embeddings.token_type_embeddings.weight  # type: ignore[attr-defined]
+    table = ckpt.hooked_model.base.embeddings.token_type_embeddings.weight  # type: ignore[attr-defined]
     second = ckpt.codec("source").second(both.trace.src_ids)
     assert second == len(alone.trace.src) and ckpt.codec("source").second(alone.trace.src_ids) is None
     assert torch.equal(segments[:second], table[0].expand(second, -1))
@@ -64,8 +64,8 @@ def test_the_segment_of_the_second_text_is_a_part_of_the_input(opened: Opened) -
 def test_rows_of_a_batch_have_their_own_segments(opened: Opened) -> None:
     ckpt = opened("bert/labels")
     rows = [read(ckpt, text).trace.src_ids for text in (FIRST, f"{FIRST}\t{SECOND}")]
-    for row, logits in zip(rows, ckpt.instrument.whole(rows, None), strict=True):
-        torch.testing.assert_close(logits, ckpt.instrument.whole([row], None)[0], atol=1e-5, rtol=1e-5)
+    for row, logits in zip(rows, ckpt.hooked_model.whole(rows, None), strict=True):
+        torch.testing.assert_close(logits, ckpt.hooked_model.whole([row], None)[0], atol=1e-5, rtol=1e-5)
 
 
 def test_a_second_text_that_is_empty_is_none(opened: Opened) -> None:
@@ -82,7 +82,7 @@ def test_a_typed_separator_is_no_separator(opened: Opened) -> None:
 
 
 def test_only_a_model_that_reads_two_texts_takes_them(opened: Opened) -> None:
-    assert not opened("gpt2").anatomy.reads_pairs and not opened("bart").anatomy.reads_pairs
+    assert not opened("gpt2").spec.reads_pairs and not opened("bart").spec.reads_pairs
     with pytest.raises(ValueError, match="this model reads one text"):
         read(opened("gpt2"), FIRST, pair=SECOND)
     assert len(opened("gpt2").codec("target").encode("a\tb")) > 2  # a tab is text there

@@ -55,14 +55,14 @@ def their_model(where: Path, name: str) -> Any:
 
 
 def recorded(ckpt: Checkpoint, *edits: Edit) -> Trace:
-    return trace(ckpt, SOURCE, TARGET if ckpt.anatomy.kind == "encoder-decoder" else None, edits=edits)
+    return trace(ckpt, SOURCE, TARGET if ckpt.spec.kind == "encoder-decoder" else None, edits=edits)
 
 
 @pytest.mark.parametrize("name", RUN)
 def test_a_recording_takes_no_more_memory_than_was_said_before(rounded: Opened, name: str) -> None:
     found = recorded(rounded(name))
     taken = {each.data_ptr(): each.untyped_storage().nbytes() for each in found.values.values()}
-    said = found.anatomy.recorded_bytes(source=len(found.src), target=len(found.tgt))
+    said = found.spec.recorded_bytes(source=len(found.src), target=len(found.tgt))
     assert 0.5 * said < sum(taken.values()) <= said
 
 
@@ -74,8 +74,8 @@ def test_a_step_says_how_many_bytes_its_cache_holds(rounded: Opened, opened: Ope
     if not run.trace.info["cached"]:
         assert all(step.cache is None for step in run.steps)
         return
-    source = [run.trace.src_ids] if ckpt.anatomy.has_encoder else None
-    state, first = DecoderState(ckpt.instrument, source, edits=None), len(run.trace.tgt_ids) - len(run.steps) + 1
+    source = [run.trace.src_ids] if ckpt.spec.has_encoder else None
+    state, first = DecoderState(ckpt.hooked_model, source, edits=None), len(run.trace.tgt_ids) - len(run.steps) + 1
     read = [run.trace.tgt_ids[:first], *([token_id] for token_id in run.trace.tgt_ids[first:])]
     for step, new in zip(run.steps, read, strict=True):
         with torch.no_grad():
@@ -90,7 +90,7 @@ def test_a_step_says_how_many_bytes_its_cache_holds(rounded: Opened, opened: Ope
 def test_weights_and_logits_are_theirs_bit_by_bit(rounded: Opened, opened: Opened, written: Written, name: str) -> None:
     ckpt, model = rounded(name), their_model(written(name), name)
     ids = {"input_ids": torch.tensor([SOURCE])}
-    if ckpt.anatomy.kind == "encoder-decoder":
+    if ckpt.spec.kind == "encoder-decoder":
         ids["decoder_input_ids"] = torch.tensor([TARGET])
     with torch.no_grad():
         expected = model(**ids, output_attentions=True)
@@ -99,16 +99,16 @@ def test_weights_and_logits_are_theirs_bit_by_bit(rounded: Opened, opened: Opene
     assert torch.equal(found["logits"], expected.logits.float())
     fields = {"encoder.{}.self": "encoder_attentions", "decoder.{}.self": "decoder_attentions"}
     fields["decoder.{}.cross"] = "cross_attentions"
-    if ckpt.anatomy.kind != "encoder-decoder":
-        fields = {f"{ckpt.anatomy.kind.partition('-')[0]}.{{}}.self": "attentions"}
+    if ckpt.spec.kind != "encoder-decoder":
+        fields = {f"{ckpt.spec.kind.partition('-')[0]}.{{}}.self": "attentions"}
     seen = 0
     for site, field in fields.items():
         for layer, weights in enumerate(getattr(expected, field)):
             assert torch.equal(found[f"{site.format(layer)}.weights"], weights.float())
             seen += 1
-    assert seen == len(ckpt.anatomy.attentions)
+    assert seen == len(ckpt.spec.attentions)
     # and the trial pass proves as much as in float32
-    assert set(ckpt.anatomy.missing) == set(opened(name).anatomy.missing)
+    assert set(ckpt.spec.missing) == set(opened(name).spec.missing)
 
 
 @pytest.mark.parametrize("name", REFUSED)
@@ -120,7 +120,7 @@ def test_what_does_not_run_in_it_is_a_sentence(written: Written, name: str) -> N
 @pytest.mark.parametrize("name", [name for name in RUN if name != "gpt_oss"])  # whose sink takes a share
 def test_rows_sum_to_1_but_for_the_rounding(rounded: Opened, name: str) -> None:
     found = recorded(rounded(name))
-    off = max(float((found[f"{site}.weights"].sum(dim=-1) - 1).abs().max()) for site in found.anatomy.attentions)
+    off = max(float((found[f"{site}.weights"].sum(dim=-1) - 1).abs().max()) for site in found.spec.attentions)
     assert 1e-5 < off <= ROUNDING
 
 
@@ -173,7 +173,7 @@ def test_a_trace_keeps_its_type_in_its_file_and_is_told_apart(rounded: Opened, o
     found, exact = recorded(rounded("gpt2")), recorded(opened("gpt2"))
     found.save(tmp_path / "rounded.safetensors")
     again = Trace.load(tmp_path / "rounded.safetensors")
-    assert again.anatomy.precision == "bfloat16" and exact.anatomy.precision == "float32"
+    assert again.spec.precision == "bfloat16" and exact.spec.precision == "float32"
     assert again.id == found.id != exact.id
     assert not any(found.diff(again).values()) and found.diff(exact)["logits"] > 0
     for point in found.points(derived=True):  # made again, of maps that lie otherwise in memory
@@ -191,8 +191,8 @@ def test_what_is_kept_of_one_type_is_not_taken_for_the_other(
     devices.compute_folders("cpu", "bfloat16")
     assert of_summary(summary) != before
     cached.store().clear()
-    assert cached.checkpoint(summary).anatomy.precision == "bfloat16"
-    assert cached.checkpoint(own).anatomy.precision == "float32"
+    assert cached.checkpoint(summary).spec.precision == "bfloat16"
+    assert cached.checkpoint(own).spec.precision == "float32"
     cached.store().clear()
 
 
@@ -200,7 +200,7 @@ def test_what_is_kept_of_one_type_is_not_taken_for_the_other(
 def test_edits_are_made_in_it(rounded: Opened, name: str) -> None:
     ckpt = rounded(name)
     plain = recorded(ckpt)
-    site = f"{'decoder' if ckpt.anatomy.has_decoder else 'encoder'}.0.self"
+    site = f"{'decoder' if ckpt.spec.has_decoder else 'encoder'}.0.self"
     size = plain[f"{site}.head_out"].size(-1)
     edits: list[Edit] = [
         *(AblateHead(site, 1, how) for how in ("zero", "mean", "uniform")),
@@ -226,8 +226,8 @@ def test_inputs_are_the_sums_of_the_embeddings_in_it(rounded: Opened, name: str)
 @pytest.mark.parametrize("name", ["llama", "gemma3_text", "phi", "gpt_neox", "modernbert"])
 def test_the_frequencies_that_turn_are_found_in_it(rounded: Opened, opened: Opened, name: str) -> None:
     ckpt, exact = rounded(name), opened(name)
-    for site in ckpt.anatomy.attentions:
-        found, expected = (turning(recorded(each), site, each.instrument.frequencies()) for each in (ckpt, exact))
+    for site in ckpt.spec.attentions:
+        found, expected = (turning(recorded(each), site, each.hooked_model.frequencies()) for each in (ckpt, exact))
         assert found is not None and expected is not None
         assert found.named == expected.named and found.pairs.tolist() == expected.pairs.tolist()
 
@@ -235,7 +235,7 @@ def test_the_frequencies_that_turn_are_found_in_it(rounded: Opened, opened: Open
 @pytest.mark.parametrize("name", ["mixtral", "qwen2_moe", "olmoe", "deepseek_v2", "deepseek_v3"])
 def test_the_rule_of_a_router_is_found_in_it(rounded: Opened, opened: Opened, name: str) -> None:
     seen = 0
-    for place in places(rounded(name).anatomy, "decoder"):
+    for place in places(rounded(name).spec, "decoder"):
         found, expected = (routing(recorded(each), place) for each in (rounded(name), opened(name)))
         if expected is None:
             continue
@@ -248,7 +248,7 @@ def test_the_rule_of_a_router_is_found_in_it(rounded: Opened, opened: Opened, na
 @pytest.mark.parametrize("name", ["gpt2", "llama", "gemma2", "bloom"])
 def test_the_lens_ends_with_the_runs_own_logits(rounded: Opened, name: str) -> None:
     found = recorded(rounded(name))
-    assert lens(found, rounded(name).instrument).gap == 0
+    assert lens(found, rounded(name).hooked_model).gap == 0
 
 
 def test_weights_of_a_long_text_follow_from_queries_and_keys(tmp_path: Path) -> None:

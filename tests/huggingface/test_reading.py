@@ -78,5 +78,5 @@ def test_a_position_that_is_not_there_is_said(opened: Opened) -> None:
 
 
 def test_only_a_model_with_logits_for_masks_fills_them_in(opened: Opened) -> None:
-    assert fills_masks(opened("bert").anatomy) and not fills_masks(opened("gpt2").anatomy)
+    assert fills_masks(opened("bert").spec) and not fills_masks(opened("gpt2").spec)
     assert opened("gpt2").codec("target").mask is None

@@ -28,7 +28,7 @@ SOURCE, TARGET = [5, 9, 13, 7, 20, 21, 22, 6], [2, 30, 12, 33, 34, 5]
 
 
 def recorded(ckpt: Checkpoint, *edits: AblateHead) -> Trace:
-    return trace(ckpt, SOURCE, TARGET if ckpt.anatomy.kind == "encoder-decoder" else None, edits=edits)
+    return trace(ckpt, SOURCE, TARGET if ckpt.spec.kind == "encoder-decoder" else None, edits=edits)
 
 
 def same(found: Trace, expected: Trace) -> None:
@@ -37,17 +37,17 @@ def same(found: Trace, expected: Trace) -> None:
         assert torch.equal(found[name], expected[name]), name
     assert (found.id, found.info, found.edits) == (expected.id, expected.info, expected.edits)
     assert (found.src, found.tgt, found.next_tokens) == (expected.src, expected.tgt, expected.next_tokens)
-    assert found.anatomy.missing == expected.anatomy.missing and found.anatomy.point == expected.anatomy.point
-    assert found.anatomy.attentions == expected.anatomy.attentions and found.anatomy.labels == expected.anatomy.labels
+    assert found.spec.missing == expected.spec.missing and found.spec.point == expected.spec.point
+    assert found.spec.attentions == expected.spec.attentions and found.spec.labels == expected.spec.labels
 
 
 @pytest.mark.parametrize("name", KINDS)
 def test_a_trace_survives_its_file_bit_by_bit(opened: Opened, name: str, tmp_path: Path) -> None:
-    expected = recorded(opened(name), AblateHead(next(iter(opened(name).anatomy.attentions)), 1, "uniform"))
+    expected = recorded(opened(name), AblateHead(next(iter(opened(name).spec.attentions)), 1, "uniform"))
     expected.save(tmp_path / "run.safetensors")
     found = Trace.load(tmp_path / "run.safetensors")
     same(found, expected)
-    kind = kinds_of(found.anatomy)[0]
+    kind = kinds_of(found.spec)[0]
     assert (head_view(found, kind, 1, 2).weights == head_view(expected, kind, 1, 2).weights).all()
     found.save(tmp_path / "again.safetensors")
     same(Trace.load(tmp_path / "again.safetensors"), expected)
@@ -60,7 +60,7 @@ def test_a_run_that_was_written_and_was_long_survives(
     ckpt = opened(name)
     monkeypatch.setattr(attention, "FUSED_FROM", 5)
     expected = decode(ckpt, "the cat sat on the mat and a dog ran", max_steps=4).trace
-    assert f"{next(iter(ckpt.anatomy.attentions))}.weights" not in expected.values
+    assert f"{next(iter(ckpt.spec.attentions))}.weights" not in expected.values
     expected.save(tmp_path / "run.safetensors")
     same(Trace.load(tmp_path / "run.safetensors"), expected)
 
@@ -85,7 +85,7 @@ def test_a_file_from_before_narrow_embeddings_were_told_is_read(opened: Opened, 
     for each in LATER:
         del about["model"][each]
     behind = [f".embed.{part}" for part in ("token", "segment", "position", "sum", "mapped", "normed")]
-    lacking = [each for each in tensors if each.endswith(tuple(behind)) and expected.anatomy.d_embed is not None]
+    lacking = [each for each in tensors if each.endswith(tuple(behind)) and expected.spec.d_embed is not None]
     assert bool(lacking) == (name in ("albert", "electra", "opt/post"))
     for each in lacking:
         _without(each)(about, tensors)
@@ -93,7 +93,7 @@ def test_a_file_from_before_narrow_embeddings_were_told_is_read(opened: Opened, 
     about["model"]["recorded"] = [point for point in about["model"]["recorded"] if point[0] not in lacking]
     save_file(tensors, file, metadata={"viz_transformer": json.dumps(about)})
     found = Trace.load(file)
-    assert (found.anatomy.d_embed, found.anatomy.fuses, found.anatomy.precision) == (None, True, "float32")
+    assert (found.spec.d_embed, found.spec.fuses, found.spec.precision) == (None, True, "float32")
     assert found.points(derived=True) == tuple(each for each in expected.points(derived=True) if each not in lacking)
     for each in found.points(derived=True):
         assert torch.equal(found[each], expected[each]), each

@@ -73,9 +73,9 @@ def refusal(where: Path, **how: list[str]) -> str:
 
 
 def logits(ckpt: Checkpoint) -> Tensor:
-    sources = [[3, 4, 5]] if ckpt.anatomy.has_encoder else None
-    targets = [[3, 4, 5]] if ckpt.anatomy.has_decoder else None
-    return ckpt.instrument.whole(sources, targets)
+    sources = [[3, 4, 5]] if ckpt.spec.has_encoder else None
+    targets = [[3, 4, 5]] if ckpt.spec.has_decoder else None
+    return ckpt.hooked_model.whole(sources, targets)
 
 
 @pytest.mark.parametrize("name", {**KINDS, **LABELLED, **VERDICTS})

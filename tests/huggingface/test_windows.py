@@ -26,23 +26,23 @@ WINDOWS: Mapping[str, list[int | None]] = {
 
 @pytest.mark.parametrize("name", WINDOWS)
 def test_the_window_of_each_layer_is_the_one_that_its_mask_has(opened: Opened, name: str) -> None:
-    anatomy = opened(name).anatomy
-    assert [heads.window for heads in anatomy.attentions.values()] == WINDOWS[name]
-    assert not [each for each in anatomy.missing if each.endswith(".window")]
+    spec = opened(name).spec
+    assert [heads.window for heads in spec.attentions.values()] == WINDOWS[name]
+    assert not [each for each in spec.missing if each.endswith(".window")]
 
 
 @pytest.mark.parametrize("name", ["mistral", "gpt_neo", "modernbert"])
 @pytest.mark.parametrize("other", [2, 5, 4096, None])
 def test_another_window_than_that_of_the_mask_is_not_proved(opened: Opened, name: str, other: int | None) -> None:
-    model: Any = opened(name).instrument
-    seen, own = Ruled(), model.anatomy
+    model: Any = opened(name).hooked_model
+    seen, own = Ruled(), model.spec
     model.whole(*trial_texts(own), tap=seen)
     attentions = {site: replace(heads, window=other) for site, heads in own.attentions.items()}
     try:
-        model.anatomy = replace(own, attentions=attentions)
+        model.spec = replace(own, attentions=attentions)
         found = dict(unproved_windows(model, seen))
     finally:
-        model.anatomy = own
+        model.spec = own
     same = (other, None) if name == "gpt_neo" and other == 4096 else (other,)  # its table ends before 4,096
     wrong = [site for site, heads in own.attentions.items() if heads.window not in same]
     assert found == dict.fromkeys(

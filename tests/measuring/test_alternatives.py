@@ -60,7 +60,7 @@ def without_config(name: str, **more: object) -> Opened:
 def own_texts(name: str, count: int = 12) -> Texts:
     """Test pairs of the model, or lines, with blanks between tokens that are no characters."""
     ckpt = vt.load(BUNDLED / name)
-    if ckpt.anatomy.kind == "decoder-only":
+    if ckpt.spec.kind == "decoder-only":
         return [source for source, _ in ckpt.examples()[:count]]
 
     def parted(side: str, text: str) -> str:

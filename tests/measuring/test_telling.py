@@ -51,7 +51,7 @@ def test_it_is_named_in_which_attention_a_sample_tells_nothing(tmp_path: Path) -
 def test_a_long_sample_proves_texts_of_up_to_its_length(kind: str, positions: str, tmp_path: Path) -> None:
     ids = [1, *(4 + (5 * place) % 16 for place in range(15))]
     ckpt = tiny_checkpoint(kind, positions=positions)
-    source = [id % 12 or 1 for id in ids] if ckpt.anatomy.has_encoder else None
+    source = [id % 12 or 1 for id in ids] if ckpt.spec.has_encoder else None
     found = verified(ckpt, source, ids, tmp_path)
     assert found.grade == "proved", found.sentence
     assert found.sentence.endswith("; that proves it for texts of up to 16 tokens")

@@ -340,4 +340,4 @@ def test_a_model_of_one_stack_takes_either_name_for_its_ids(tmp_path: Path) -> N
     logits = vt.trace(ckpt, [1, 9, 8])["logits"].numpy()
     for side in ("source", "target"):
         assert verify(ckpt, npz(tmp_path / "s.npz", logits=logits, **{side: [1, 9, 8]})).grade == "proved"
-    assert proof(ckpt, read_sample(tmp_path / "s.npz").texts(ckpt.anatomy)).passed
+    assert proof(ckpt, read_sample(tmp_path / "s.npz").texts(ckpt.spec)).passed

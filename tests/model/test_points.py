@@ -10,7 +10,7 @@ import torch
 from builders import SOURCE, TARGET, random_ids, tiny_config, tiny_model
 
 from viz_transformer.model.config import ModelConfig
-from viz_transformer.model.instrument import anatomy_of
+from viz_transformer.model.hooked_model import spec_of
 from viz_transformer.model.points import attention_sites, points_table, recorded_points, unknown_point
 from viz_transformer.model.tap import Recorder
 
@@ -44,7 +44,7 @@ def test_names_and_shapes_of_the_table_are_those_of_a_run(
     config = tiny_config(kind, norm=norm, positions=positions, final_norm=final_norm)
     recorder = Recorder()
     tiny_model(config)(*inputs(config), tap=recorder)
-    table = {p.name: anatomy_of(config).sizes(p.name, batch=2, source=7, target=5) for p in recorded_points(config)}
+    table = {p.name: spec_of(config).sizes(p.name, batch=2, source=7, target=5) for p in recorded_points(config)}
     assert {name: tuple(value.shape) for name, value in recorder.values.items()} == table
     assert all((value.dtype == torch.bool) == name.endswith(".mask") for name, value in recorder.values.items())
 
@@ -76,7 +76,7 @@ def test_names_and_shapes_of_the_table_are_those_of_a_variant(variant: dict[str,
     config = tiny_config(**variant)
     recorder, model = Recorder(), tiny_model(config)
     logits = model(*inputs(config), tap=recorder)
-    table = {p.name: anatomy_of(config).sizes(p.name, batch=2, source=7, target=5) for p in recorded_points(config)}
+    table = {p.name: spec_of(config).sizes(p.name, batch=2, source=7, target=5) for p in recorded_points(config)}
     assert {name: tuple(value.shape) for name, value in recorder.values.items()} == table
     assert torch.equal(model(*inputs(config)), logits)  # recording changes no bit
 

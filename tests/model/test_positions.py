@@ -17,7 +17,7 @@ from viz_transformer.model import attention as attention_module
 from viz_transformer.model.attention import Attention, NoPlaces, attention_scores
 from viz_transformer.model.cache import AttentionCache, DecoderCache
 from viz_transformer.model.config import ModelConfig
-from viz_transformer.model.instrument import anatomy_of
+from viz_transformer.model.hooked_model import spec_of
 from viz_transformer.model.masks import causal_mask
 from viz_transformer.model.positions import ENCODINGS, alibi_slopes
 from viz_transformer.model.tap import OFF, Recorder
@@ -337,11 +337,11 @@ def test_models_with_a_table_or_without_positions_are_bit_for_bit_what_they_were
 def test_what_is_not_there_is_said(positions: str) -> None:
     config = tiny_config(positions=positions)
     with pytest.raises(ValueError, match="adds no positions to its embeddings; its self-attention"):
-        check_edits([RemovePositions("encoder")], anatomy_of(config))
+        check_edits([RemovePositions("encoder")], spec_of(config))
     with pytest.raises(KeyError, match="adds no positions to its embeddings"):
         trace(tiny_checkpoint(positions=positions), "abc", "uv")["decoder.embed.position"]
     with pytest.raises(ValueError, match="no point named"):
-        check_edits([Scale("decoder.0.cross.query_unrotated", 2.0)], anatomy_of(config))
+        check_edits([Scale("decoder.0.cross.query_unrotated", 2.0)], spec_of(config))
 
 
 def test_rotary_positions_need_pairs_of_features() -> None:

@@ -19,7 +19,7 @@ from pretrained import folder as save_folder
 
 from viz_transformer.analysis.tensors.trace_files import TOO_LARGE
 from viz_transformer.checkpoint import folders
-from viz_transformer.model import instrument
+from viz_transformer.model import hooked_model
 from viz_transformer.running import anew
 from viz_transformer.running.anew import Anew
 from viz_transformer.ui.session import state
@@ -63,8 +63,8 @@ def test_a_page_shows_the_same_numbers(
     address = {"run_view": "whole"} if page == "run" else {"layer": "1"}
     app = opened(name, page, **address)
     whole, said = shown(app), words(app)
-    monkeypatch.setattr(instrument, "WHOLE_BYTES", 0)
-    monkeypatch.setattr(instrument, "ANEW_BYTES", 0)
+    monkeypatch.setattr(hooked_model, "WHOLE_BYTES", 0)
+    monkeypatch.setattr(hooked_model, "ANEW_BYTES", 0)
     made, record = list[str](), Anew._record
     monkeypatch.setattr(Anew, "_record", lambda self, name: (made.append(name), record(self, name)))
     app = opened(name, page, **address)
@@ -86,7 +86,7 @@ def test_a_trace_that_is_not_kept_whole_is_not_saved_from_a_page(
     st.cache_resource.clear()
     assert saves(app := alone(page)) and TOO_LARGE not in words(app)
     st.cache_resource.clear()
-    monkeypatch.setattr(instrument, "WHOLE_BYTES", 0)
+    monkeypatch.setattr(hooked_model, "WHOLE_BYTES", 0)
     assert not saves(app := alone(page)) and TOO_LARGE in words(app)
 
 
@@ -94,7 +94,7 @@ def test_a_page_says_where_a_pass_gives_other_numbers(
     opened: Callable[..., AppTest], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """What leads to the next page is there all the same."""
-    monkeypatch.setattr(instrument, "WHOLE_BYTES", 0)
+    monkeypatch.setattr(hooked_model, "WHOLE_BYTES", 0)
     opened("llama", "layers")  # which sets the model and its text
     monkeypatch.setattr(anew, "_same", lambda first, second: False)
     st.cache_resource.clear()

@@ -7,12 +7,12 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from foreign import ANATOMY, LAYERS, UNTOLD, foreign_checkpoint, foreign_summary
+from foreign import LAYERS, SPEC, UNTOLD, foreign_checkpoint, foreign_summary
 from page_driver import sent, words
 from streamlit.testing.v1 import AppTest
 from wording import wording
 
-from viz_transformer.model.instrument import OF_ANOTHER
+from viz_transformer.model.hooked_model import OF_ANOTHER
 from viz_transformer.running.decoding import decode
 from viz_transformer.ui.session import cached, state
 
@@ -113,6 +113,6 @@ def test_the_map_is_that_of_the_run(opened: Callable[..., AppTest], page: str) -
 
 def test_a_head_that_only_one_layer_has(opened: Callable[..., AppTest]) -> None:
     lacking = wording("there_is_no_head_so_another_is_shown", 5, "foreign", 0, 3, 3)
-    assert [ANATOMY.heads("decoder", layer).query for layer in range(len(LAYERS))] == [4, 6]
+    assert [SPEC.heads("decoder", layer).query for layer in range(len(LAYERS))] == [4, 6]
     assert lacking in said(opened("attention", layer="0", heads="5"))
     assert "There is no head" not in said(opened("attention", layer="1", heads="5"))

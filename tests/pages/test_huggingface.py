@@ -173,7 +173,7 @@ def test_the_architecture_of_a_folder_is_drawn_with_its_own_parts(
     opened: Callable[..., AppTest], written: Callable[[str], Path], name: str
 ) -> None:
     app = opened(name, "models", model_tab="architecture")
-    found = huggingface.outline_of(load(written(name)).instrument)
+    found = huggingface.outline_of(load(written(name)).hooked_model)
     drawn, *norms = (header for header, _ in all_sent(app, "architecture"))
     wanted = drawing_of(found)
     assert [box["label"] for box in drawn["boxes"]] == [box.label for box in wanted.boxes]
@@ -204,7 +204,7 @@ def test_embeddings_that_are_narrower_than_the_stream_are_strips_of_their_own_wi
 ) -> None:
     app, ckpt = opened(name, "input", i="2", t="2"), load(written(name))
     side = "decoder" if name == "opt/post" else "encoder"
-    run = decode(ckpt, text_of(name)).trace if ckpt.anatomy.writes else trace(ckpt, text_of(name))
+    run = decode(ckpt, text_of(name)).trace if ckpt.spec.writes else trace(ckpt, text_of(name))
     strips = figures(app)[0]["data"]
     widths = [16, 32, 32, 32] if name == "opt/post" else [16, 16, 16, 16, 16, 32]
     assert [len(numbers(strip["x"])) for strip in strips] == widths
@@ -361,9 +361,9 @@ def test_a_learned_table_of_positions_is_drawn_from_the_rows_that_are_added(
 ) -> None:
     app = opened(name, "positions")
     ckpt = load(written(name))
-    stack = "encoder" if ckpt.anatomy.has_encoder else "decoder"
+    stack = "encoder" if ckpt.spec.has_encoder else "decoder"
     table = numbers(figures(app)[0]["data"][0]["z"])
-    run = decode(ckpt, text_of(name)) if ckpt.anatomy.writes else read(ckpt, text_of(name))
+    run = decode(ckpt, text_of(name)) if ckpt.spec.writes else read(ckpt, text_of(name))
     added = run.trace[f"{stack}.embed.position"][0].numpy()
     assert np.array_equal(table[: len(added)], added) and len(table) > len(added)
     assert wording("has_a_learned_row_of_numbers", name, 32) in words(app)
@@ -445,7 +445,7 @@ def test_the_recorded_masks_are_drawn_and_named(
     stack = "encoder" if name in ("modernbert", "albert") else "decoder"
     app = opened(name, "masks", layer="1", mask_kind=stack, text="one two three four")
     ckpt = load(written(name))
-    run = (decode if ckpt.anatomy.writes else read)(ckpt, "one two three four").trace
+    run = (decode if ckpt.spec.writes else read)(ckpt, "one two three four").trace
     mask = run[f"{stack}.1.self.mask"][0, 0].numpy()
     header, arrays = sent(app, "masks")
     assert np.array_equal(arrays["padding"] & arrays["causal"], mask) and header["cells"] == []
@@ -490,7 +490,7 @@ def test_cells_of_a_recorded_mask_are_opened_and_closed(
     changed = ",".join(f"{letter}{query}.{key}" for query, key in cells)
     fields = {"layer": "0", "heads": "1", "mask_kind": kind, "text": text, "mask_cells": changed}
     app = opened(name, "masks", **fields)
-    run = (decode if ckpt.anatomy.writes else read)(ckpt, text).trace
+    run = (decode if ckpt.spec.writes else read)(ckpt, text).trace
     sites = [KINDS_OF_ATTENTION[kind].site(layer) for layer in (0, 1)]
     own = {site: run[f"{site}.mask"][0, 0].numpy() for site in sites}
     queries, keys = KINDS_OF_ATTENTION[kind].sides(len(run.src), len(run.tgt))
@@ -511,11 +511,11 @@ def test_cells_of_a_recorded_mask_are_opened_and_closed(
     assert float(moved.max()) > 0
     best = [(run["logits"][0] if name != "bert/labels" else run["logits"]).argmax(-1) for run in (before, after)]
     differ = int((best[0] != best[1]).sum())
-    verb = {"decoder-only": "write another token", "encoder-decoder": "write another token"}.get(ckpt.anatomy.kind)
-    verb = verb or {"masked token": "fill in another token"}.get(ckpt.anatomy.output, "have another label")
+    verb = {"decoder-only": "write another token", "encoder-decoder": "write another token"}.get(ckpt.spec.kind)
+    verb = verb or {"masked token": "fill in another token"}.get(ckpt.spec.output, "have another label")
     assert (f"{differ} of {len(best[0])} rows would now {verb}" in said) == (differ > 0 and name != "bert/labels")
     if name == "bert/labels":
-        assert f"“{ckpt.anatomy.labels[int(best[1][0])]}” " in said
+        assert f"“{ckpt.spec.labels[int(best[1][0])]}” " in said
     app = opened(name, "masks", mask_view="weights", **fields)
     for (_, shown), expected in zip(all_sent(app, "matrix"), (before, after), strict=True):
         assert np.array_equal(shown["values"], expected[f"{sites[0]}.weights"][0, 1].numpy())
@@ -742,10 +742,10 @@ def test_a_router_has_its_recorded_numbers_and_marks_the_experts_that_were_chose
 def test_the_lens_reads_each_layer_with_the_models_own_norm(written: Callable[[str], Path]) -> None:
     ckpt = load(written("llama"))
     run = decode(ckpt, "two hundred").trace
-    model: Any = ckpt.instrument.model  # type: ignore[attr-defined]
+    model: Any = ckpt.hooked_model.model  # type: ignore[attr-defined]
     with torch.no_grad():
         theirs = model.lm_head(model.model.norm(run["decoder.0.residual_out"]))[0].double().softmax(-1)
-    found = lens(run, ckpt.instrument)
+    found = lens(run, ckpt.hooked_model)
     assert found.stations[1].name == "layer 0" and found.gap < 1e-5
     best = theirs.topk(5, dim=-1)
     assert np.array_equal(found.top_ids[:, 1], best.indices.numpy())
@@ -777,7 +777,7 @@ def test_what_a_sink_takes_is_said_of_an_attention(written: Callable[[str], Path
     run = decode(load(written("gpt_oss")), "two hundred").trace
     assert any(each.endswith("a row sums to less than 1.") for each in of_attention(run, "decoder", 0))
     assert float(run["decoder.0.self.weights"].sum(-1).min()) < 0.99
-    assert "decoder.0.self.scores" not in run and "no key" in run.anatomy.missing["decoder.0.self.scores"]
+    assert "decoder.0.self.scores" not in run and "no key" in run.spec.missing["decoder.0.self.scores"]
     assert not list(of_attention(decode(load(written("gpt2")), "two").trace, "decoder", 0))
 
 

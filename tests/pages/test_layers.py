@@ -252,7 +252,7 @@ def test_of_a_large_vocabulary_the_lens_has_the_tokens_near_the_chosen_one_and_t
     app, bundled, downloads, monkeypatch
 ):
     ckpt, run = the_run(bundled)
-    cost = 4 * len(ckpt.target_codec.names) * (ckpt.anatomy.own.d_model + lens_module.PER_LOGIT)
+    cost = 4 * len(ckpt.target_codec.names) * (ckpt.spec.own.d_model + lens_module.PER_LOGIT)
     monkeypatch.setattr(lens_module, "AT_A_GLANCE", 2 * cost)
     opened(app, t="3")
     _, *body = rows(app, 1)

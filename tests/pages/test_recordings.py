@@ -158,7 +158,7 @@ def test_numbers_that_no_softmax_makes_are_a_sentence(
     trace.save(tmp_path / "odd.safetensors")
     for page in ("attention", "layers", "tensors"):
         said = words(alone(page, checkpoint="odd.safetensors"))
-        infinite = wording("has_weights_that_are_infinite", f"{next(iter(trace.anatomy.attentions))}.weights")
+        infinite = wording("has_weights_that_are_infinite", f"{next(iter(trace.spec.attentions))}.weights")
         assert (infinite not in said) == shown
     nothing = wording("is_nothing_to_draw") in words(alone("layers", checkpoint="odd.safetensors"))
     assert nothing == (value != value)

@@ -854,7 +854,7 @@ def test_the_page_opens_with_what_the_model_is_by_its_card(app, carded):
     assert wording("what_to_try_first") in words(app)
 
 
-def test_the_page_opens_with_what_the_model_is_by_its_anatomy(app):
+def test_the_page_opens_with_what_the_model_is_by_its_spec(app):
     assert wording("an_encoder_and_a_decoder_of_layers", 1, 3) in words(opened(app))
 
 

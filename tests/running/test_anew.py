@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 from builders import tiny_checkpoint
 
-from viz_transformer.model import instrument
+from viz_transformer.model import hooked_model
 from viz_transformer.running.anew import Anew
 from viz_transformer.running.decoding import Run, decode
 from viz_transformer.running.edits import AblateHead, SetMask
@@ -57,10 +57,10 @@ def test_a_text_is_written_with_the_same_numbers(
     """With a cache, and step by step in whole passes, with padding too; edits are made again."""
     ckpt, edits = tiny_checkpoint(**changes), [] if edit is None else [edit]
     whole = decode(ckpt, "abc", max_steps=5, ban=["</s>"], edits=edits)
-    first = ckpt.anatomy.whole_bytes(source=len(whole.trace.src), target=2)
+    first = ckpt.spec.whole_bytes(source=len(whole.trace.src), target=2)
     for room in (0, first):
-        monkeypatch.setattr(instrument, "WHOLE_BYTES", room)
-        monkeypatch.setattr(instrument, "ANEW_BYTES", room)
+        monkeypatch.setattr(hooked_model, "WHOLE_BYTES", room)
+        monkeypatch.setattr(hooked_model, "ANEW_BYTES", room)
         same_run(decode(ckpt, "abc", max_steps=5, ban=["</s>"], edits=edits), whole)
 
 
@@ -69,7 +69,7 @@ def test_a_pass_has_the_same_numbers(kind: str, monkeypatch: pytest.MonkeyPatch)
     ckpt = tiny_checkpoint(kind)
     given = ("abc", "uv") if kind == "encoder-decoder" else ("uvw" if kind == "decoder-only" else "abc", None)
     whole = trace(ckpt, *given)
-    monkeypatch.setattr(instrument, "WHOLE_BYTES", 0)
+    monkeypatch.setattr(hooked_model, "WHOLE_BYTES", 0)
     large = trace(ckpt, *given)
     same(large, whole)
     assert large.id == whole.id
@@ -78,10 +78,10 @@ def test_a_pass_has_the_same_numbers(kind: str, monkeypatch: pytest.MonkeyPatch)
 def test_a_run_that_may_be_kept_is_kept(monkeypatch: pytest.MonkeyPatch) -> None:
     run = decode(tiny_checkpoint(), "abc", max_steps=3)
     assert run.trace.is_kept_whole
-    taken = run.trace.anatomy.whole_bytes(source=len(run.trace.src), target=len(run.trace.tgt))
-    monkeypatch.setattr(instrument, "WHOLE_BYTES", taken)
+    taken = run.trace.spec.whole_bytes(source=len(run.trace.src), target=len(run.trace.tgt))
+    monkeypatch.setattr(hooked_model, "WHOLE_BYTES", taken)
     assert trace(tiny_checkpoint(), "abc", [*run.trace.tgt_ids]).is_kept_whole
-    monkeypatch.setattr(instrument, "WHOLE_BYTES", taken - 1)
+    monkeypatch.setattr(hooked_model, "WHOLE_BYTES", taken - 1)
     assert not trace(tiny_checkpoint(), "abc", [*run.trace.tgt_ids]).is_kept_whole
 
 
@@ -98,7 +98,7 @@ torch.set_num_threads(1)
 sizes = {"d_model": 256, "n_heads": 8, "d_ff": 1024, "decoder_layers": 12, "max_target": 512}
 ckpt = tiny_checkpoint("decoder-only", **sizes)
 ids = [5 + n % 6 for n in range(400)]
-whole = ckpt.anatomy.whole_bytes(source=0, target=400)
+whole = ckpt.spec.whole_bytes(source=0, target=400)
 trace(ckpt, ids[:9])
 with torch.no_grad():
     ckpt.instrument.whole(None, [ids])  # unrecorded: what a pass itself takes

@@ -113,7 +113,7 @@ def test_a_score_is_the_sum_of_its_steps_however_masks_and_weights_are_edited(
     ckpt, rng = tiny_checkpoint(**changes), random.Random(seed)
     for _ in range(3):
         edits = [edit_of_weights(rng, ckpt, steps=6) for _ in range(rng.randint(1, 2))]
-        check_that_every_way_agrees(ckpt, "abcde" if ckpt.anatomy.has_encoder else "u", edits, steps=6)
+        check_that_every_way_agrees(ckpt, "abcde" if ckpt.spec.has_encoder else "u", edits, steps=6)
 
 
 def test_following_ids_has_the_steps_of_the_decode_that_wrote_them() -> None:

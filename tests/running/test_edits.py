@@ -10,7 +10,7 @@ import pytest
 import torch
 from builders import assert_same, tiny_checkpoint, tiny_config
 
-from viz_transformer.model.instrument import anatomy_of
+from viz_transformer.model.hooked_model import spec_of
 from viz_transformer.running.decoding import decode
 from viz_transformer.running.edits import (
     AblateHead,
@@ -120,7 +120,7 @@ def test_an_edited_decode_equals_an_edited_pass_over_what_it_wrote(edit: Edit) -
 def test_an_edit_that_names_nothing_is_an_error(edit: Edit, sentence: str) -> None:
     config = tiny_config(positions="none")
     with pytest.raises(ValueError) as error:
-        check_edits([edit], anatomy_of(config))
+        check_edits([edit], spec_of(config))
     assert sentence in str(error.value)
 
 
@@ -210,7 +210,7 @@ def test_an_edit_from_data_checks_the_types_of_its_fields(described: Any) -> Non
 def test_an_edit_of_a_point_with_an_endless_name_is_refused_in_a_short_sentence(name: str) -> None:
     for edit in (Scale(name, 2.0), AblateHead(name, 0), SetMask(name, 0, 0, True)):
         with pytest.raises(ValueError) as caught:
-            check_edits([edit], tiny_checkpoint().anatomy)
+            check_edits([edit], tiny_checkpoint().spec)
         assert len(str(caught.value)) < 600
 
 

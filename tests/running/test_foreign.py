@@ -8,10 +8,10 @@ from pathlib import Path
 
 import pytest
 import torch
-from foreign import ANATOMY, LAYERS, UNTOLD, Foreign, foreign_checkpoint
+from foreign import LAYERS, SPEC, UNTOLD, Foreign, foreign_checkpoint
 
 from viz_transformer.analysis.layers.lens import lens
-from viz_transformer.model.instrument import Anatomy, NotTold, OutputKind
+from viz_transformer.model.hooked_model import ModelSpec, OutputKind, Unavailable
 from viz_transformer.running.decoding import decode, follow
 from viz_transformer.running.edits import AblateHead, Scale, SetMask
 from viz_transformer.running.record import Trace
@@ -22,13 +22,13 @@ CKPT = foreign_checkpoint()
 TEXT = "uvw0"
 
 
-def test_a_run_records_what_the_anatomy_says_in_its_shapes() -> None:
+def test_a_run_records_what_the_spec_says_in_its_shapes() -> None:
     run = decode(CKPT, TEXT, max_steps=6)
-    assert run.trace.points() == tuple(point.name for point in ANATOMY.recorded)
+    assert run.trace.points() == tuple(point.name for point in SPEC.recorded)
     length = len(run.trace.tgt)
     assert length > len(LAYERS) + 4  # beyond the window
     for name in run.trace.points(derived=True):
-        assert run.trace[name].shape == ANATOMY.sizes(name, batch=1, source=0, target=length), name
+        assert run.trace[name].shape == SPEC.sizes(name, batch=1, source=0, target=length), name
 
 
 def test_cached_steps_are_the_rows_of_one_pass() -> None:
@@ -49,10 +49,10 @@ def test_cached_steps_are_the_rows_of_one_pass() -> None:
 def test_a_decoder_that_gives_no_next_token_writes_nothing(output: OutputKind, gives: str) -> None:
     class Other(Foreign):
         @property
-        def anatomy(self) -> Anatomy:
-            return replace(ANATOMY, output=output)
+        def spec(self) -> ModelSpec:
+            return replace(SPEC, output=output)
 
-    other = replace(CKPT, instrument=Other())
+    other = replace(CKPT, hooked_model=Other())
     with pytest.raises(ValueError, match=f"this model gives {gives}, not a next token: record it with trace"):
         decode(other, TEXT)
     assert torch.equal(trace(other, TEXT)["logits"], trace(CKPT, TEXT)["logits"])
@@ -134,18 +134,18 @@ def test_heads_that_one_layer_has_and_another_lacks() -> None:
 
 def test_the_lens_ends_with_the_runs_own_logits() -> None:
     run = decode(CKPT, TEXT, max_steps=5)
-    assert lens(run.trace, CKPT.instrument).gap < 1e-4
+    assert lens(run.trace, CKPT.hooked_model).gap < 1e-4
 
 
 def test_what_it_does_not_tell_is_a_sentence() -> None:
     found = trace(CKPT, TEXT)
     for name in ("decoder.embed.position", "decoder.1.self.contribution"):
-        with pytest.raises(KeyError, match=ANATOMY.missing[name]):
+        with pytest.raises(KeyError, match=SPEC.missing[name]):
             found[name]
-    with pytest.raises(NotTold, match=UNTOLD):
-        CKPT.instrument.parameters_of("decoder.0.self")
+    with pytest.raises(Unavailable, match=UNTOLD):
+        CKPT.hooked_model.parameters_of("decoder.0.self")
     for asked in (lambda: found.config, lambda: CKPT.config, lambda: CKPT.model):
-        with pytest.raises(NotTold, match="own"):
+        with pytest.raises(Unavailable, match="own"):
             asked()
 
 
@@ -153,6 +153,6 @@ def test_its_trace_survives_its_file_with_heads_that_differ_by_layer(tmp_path: P
     expected = trace(CKPT, TEXT)
     expected.save(tmp_path / "run.safetensors")
     found = Trace.load(tmp_path / "run.safetensors")
-    assert found.anatomy.attentions == ANATOMY.attentions
+    assert found.spec.attentions == SPEC.attentions
     for name in expected.points(derived=True):
         assert torch.equal(found[name], expected[name]), name

@@ -33,14 +33,14 @@ def test_a_watched_trace_survives_its_file_bit_by_bit(kind: str, tmp_path: Path)
     for field in ("src", "tgt", "next_ids", "next_tokens", "edits", "checkpoint", "weights_sha256", "id", "info"):
         assert getattr(after, field) == getattr(before, field)
     for field in ("kind", "encoder_layers", "decoder_layers", "d_model", "attentions", "recorded", "missing"):
-        assert getattr(after.anatomy, field) == getattr(before.anatomy, field)
-    assert (after.anatomy.max_source, after.anatomy.max_target) == (
-        before.anatomy.max_source,
-        before.anatomy.max_target,
+        assert getattr(after.spec, field) == getattr(before.spec, field)
+    assert (after.spec.max_source, after.spec.max_target) == (
+        before.spec.max_source,
+        before.spec.max_target,
     )
     assert is_watched(after)
     with pytest.raises(KeyError, match="a watched module tells its attention weights"):
-        after[f"{next(iter(after.anatomy.attentions))}.query"]
+        after[f"{next(iter(after.spec.attentions))}.query"]
     assert opened(saved(before), "mine").diff(after) == dict.fromkeys(after.points(), 0.0)
 
 
@@ -114,13 +114,13 @@ def test_a_file_from_before_modules_were_named_is_read(tmp_path: Path) -> None:
     del about["watched"]["modules"], about["watched"]["unseen"]
     save_file(values, file, metadata={"viz_transformer": json.dumps(about)})
     before = vt.Trace.load(file)
-    assert before.points() == trace.points() and not before.anatomy.modules
+    assert before.points() == trace.points() and not before.spec.modules
     assert before.notes[0] == "encoder.0.self: 4 heads, softmax over the keys, in encoder.layers.0.self_attn"
 
 
 def test_a_trace_that_could_not_be_read_again_is_not_written(tmp_path: Path) -> None:
     long = watched_trace("decoder-only")
-    long.anatomy.attentions["decoder.300.self"] = long.anatomy.attentions["decoder.0.self"]  # type: ignore[index]
+    long.spec.attentions["decoder.300.self"] = long.spec.attentions["decoder.0.self"]  # type: ignore[index]
     with pytest.raises(ValueError, match=r"cannot be saved: 'decoder.300.self' is not an attention of the first 256"):
         long.save(tmp_path / "x.safetensors")
     assert not [*tmp_path.iterdir()]
@@ -128,6 +128,6 @@ def test_a_trace_that_could_not_be_read_again_is_not_written(tmp_path: Path) -> 
 
 def test_layers_that_are_not_alike_are_named() -> None:
     trace = watched_trace()
-    assert uneven_layers(trace.anatomy) is None
-    del trace.anatomy.attentions["decoder.1.cross"]  # type: ignore[attr-defined]
-    assert "it has no attention decoder.1.cross" in (uneven_layers(trace.anatomy) or "")
+    assert uneven_layers(trace.spec) is None
+    del trace.spec.attentions["decoder.1.cross"]  # type: ignore[attr-defined]
+    assert "it has no attention decoder.1.cross" in (uneven_layers(trace.spec) or "")

@@ -139,7 +139,7 @@ def test_the_weights_are_those_that_the_values_were_multiplied_with_bit_by_bit(k
     weigh, how = KINDS[kind]
     model, x = One(weigh), drawn(1, N, D)
     trace = watched(model, x)
-    (site,) = trace.anatomy.attentions
+    (site,) = trace.spec.attentions
     weights = trace[f"{site}.weights"]
     assert torch.equal(weights[0].nan_to_num(9.0), model.kept.nan_to_num(9.0))
     (line,) = trace.notes
@@ -183,7 +183,7 @@ def test_cells_that_a_mask_closed_are_told_from_weights_that_were_set_to_zero() 
         ("mask behind the softmax", torch.zeros_like(HOLE)),
     ):
         trace = watched(One(KINDS[kind][0]), x)
-        (site,) = trace.anatomy.attentions
+        (site,) = trace.spec.attentions
         assert torch.equal(trace[f"{site}.mask"][0, 0], ~closed), kind
     by_exp = watched(One(lambda s: by_hand(s.masked_fill(~LOW, -math.inf))), x)
     assert torch.equal(by_exp["decoder.0.self.mask"][0, 0], LOW)
@@ -214,9 +214,9 @@ def test_a_layer_that_is_not_seen_keeps_its_place_and_is_named(kind: str, place:
     site, module = f"encoder.{place}.self", f"blocks.{place}.attn"
     with pytest.warns(UserWarning, match=rf"^attention {site} \({module}\) was not seen: .+ weights @ values$"):
         trace = watched(model, x)
-    assert trace.anatomy.encoder_layers == 3
+    assert trace.spec.encoder_layers == 3
     others = [layer for layer in range(3) if layer != place]
-    assert [*trace.anatomy.attentions] == [f"encoder.{layer}.self" for layer in others]
+    assert [*trace.spec.attentions] == [f"encoder.{layer}.self" for layer in others]
     for layer in others:
         attention = layers[layer]
         assert isinstance(attention, One)
@@ -231,10 +231,10 @@ def test_a_layer_that_is_not_seen_keeps_its_place_and_is_named(kind: str, place:
         watched(model, x, edits=[vt.edits.AblateHead(site, 0, "uniform")])
     trace.save(tmp_path / "x.safetensors")
     again = vt.Trace.load(tmp_path / "x.safetensors")
-    assert (again.notes, again.anatomy.modules, again.anatomy.unseen, repr(again)) == (
+    assert (again.notes, again.spec.modules, again.spec.unseen, repr(again)) == (
         trace.notes,
-        trace.anatomy.modules,
-        trace.anatomy.unseen,
+        trace.spec.modules,
+        trace.spec.unseen,
         repr(trace),
     )
 
@@ -253,7 +253,7 @@ class _Seen(One):
 def test_each_wrong_layer_between_right_ones_is_seen_in_its_place() -> None:
     for kind, (weigh, how) in KINDS.items():
         trace = watched(Layers(One(softmax), One(weigh), One(softmax)), drawn(1, N, D))
-        assert len(trace.notes) == 3 and not trace.anatomy.unseen, kind
+        assert len(trace.notes) == 3 and not trace.spec.unseen, kind
         assert f".1.self (blocks.1.attn): 1 head, {how}" in trace.notes[1], kind
         assert ".2.self (blocks.2.attn): 1 head" in trace.notes[2], kind
 
@@ -321,7 +321,7 @@ WAYS = [head_by_head, keys_last_but_heads, values_first, into_a_buffer, stacked,
 def test_heads_are_kept_in_their_order_however_they_are_laid_out(mix: Callable[..., Tensor]) -> None:
     model, x = Heads(mix), drawn(1, N, D)
     trace = watched(model, x)
-    assert [*trace.anatomy.attentions] == ["encoder.0.self"]
+    assert [*trace.spec.attentions] == ["encoder.0.self"]
     with torch.no_grad():
         query, key, _ = model.parts(x)
         expected = scored(query, key).softmax(-1)
@@ -479,7 +479,7 @@ def test_rows_are_told_by_what_they_add_up_to() -> None:
 def test_the_picture_of_each_is_drawn_and_says_which_module_it_is_and_what_its_rows_add_up_to() -> None:
     for kind, (weigh, _) in KINDS.items():
         trace = watched(Layers(One(weigh)), drawn(1, N, D))
-        (site,) = trace.anatomy.attentions
+        (site,) = trace.spec.attentions
         header, arrays = unpack(vt.show(trace, site, head=0).data)
         assert header["title"].endswith("layer 0, head 0, self-attention (blocks.0.attn)"), kind
         assert np.array_equal(arrays["values"], trace[f"{site}.weights"][0, 0].numpy(), equal_nan=True)

@@ -108,8 +108,8 @@ def weights_by_hand(attention: nn.Module, x: Tensor) -> Tensor:
 def test_each_attention_of_a_decoder_is_found_and_has_the_weights_of_the_run(attention: type[nn.Module]) -> None:
     model, x = Model(attention).eval(), drawn(1, len(WORDS), D)
     found = alone(model, x)
-    assert found.anatomy.kind == "decoder-only"
-    assert [*found.anatomy.attentions] == ["decoder.0.self", "decoder.1.self"]
+    assert found.spec.kind == "decoder-only"
+    assert [*found.spec.attentions] == ["decoder.0.self", "decoder.1.self"]
     assert (found.tgt_tokens, found.src_tokens) == (tuple(WORDS), ())
     stream = x
     with torch.no_grad():
@@ -133,7 +133,7 @@ def test_torch_s_own_encoder_is_seen_through_its_fast_path(text_first: bool) -> 
     fast = torch.backends.mha.get_fastpath_enabled()
     found = alone(model, x if text_first else x.transpose(0, 1))
     assert torch.backends.mha.get_fastpath_enabled() is fast
-    assert found.anatomy.kind == "encoder-only"
+    assert found.spec.kind == "encoder-only"
     assert found.src_tokens == tuple(WORDS)
     with torch.no_grad():
         read = found["encoder.1.residual_in"]
@@ -150,8 +150,8 @@ def test_source_target_and_both_are_told_apart(others: list[str]) -> None:
     source, target = drawn(1, len(WORDS), D), drawn(1, len(others), D) + 1
     mask = nn.Transformer.generate_square_subsequent_mask(len(others))
     found = watch(model, lambda: model(source, target, tgt_mask=mask), tokens=(WORDS, others))
-    assert found.anatomy.kind == "encoder-decoder"
-    shapes = {site: tuple(found[f"{site}.weights"].shape[2:]) for site in found.anatomy.attentions}
+    assert found.spec.kind == "encoder-decoder"
+    shapes = {site: tuple(found[f"{site}.weights"].shape[2:]) for site in found.spec.attentions}
     n, m = len(WORDS), len(others)
     wanted = {"encoder.0.self": (n, n), "encoder.1.self": (n, n), "decoder.0.self": (m, m), "decoder.0.cross": (m, n)}
     assert shapes == wanted
@@ -204,7 +204,7 @@ def test_a_layer_that_is_called_again_has_no_numbers_of_its_first_call() -> None
     model, x = Fused().eval(), drawn(1, len(WORDS), D)
     layers = nn.ModuleList([model])
     found = watch(layers, lambda: layers[0](layers[0](x)), tokens=WORDS)
-    assert [*found.anatomy.attentions] == ["decoder.0.self", "decoder.1.self"]
+    assert [*found.spec.attentions] == ["decoder.0.self", "decoder.1.self"]
     assert torch.allclose(found["decoder.0.residual_out"], model(x), atol=1e-6)
     assert "decoder.0.residual_in" in found and "decoder.1.residual_in" not in found
     assert "decoder.1.residual_out" not in found

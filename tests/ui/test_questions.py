@@ -197,7 +197,7 @@ def test_decoding_and_layers_say_which_tokens_are_as_probable() -> None:
     v7, v8, v12 = (ckpt.codec("target").names[i] for i in (7, 8, 12))
     answer = of_decoding.question(shown, 0).answer
     assert answer == f"“{v7}” has {share}, as probable as “{v8}”, “{v12}” and 1 more."
-    asked = of_layers.settled(shown, lens(shown.trace, ckpt.instrument), 0)
+    asked = of_layers.settled(shown, lens(shown.trace, ckpt.hooked_model), 0)
     assert asked is not None and f"{share} at the end, as probable as “{v8}”, “{v12}” and others." in asked.answer
     with torch.no_grad():
         ckpt.model.output.bias[[12, 17]] = 0.0
@@ -320,7 +320,7 @@ def test_a_masked_weight_is_closed_by_the_mask(shown: Shown) -> None:
 
 
 def test_layers_says_from_where_on_the_written_token_leads(shown: Shown) -> None:
-    found = lens(shown.trace, shown.ckpt.instrument)
+    found = lens(shown.trace, shown.ckpt.hooked_model)
     for position, token_id in enumerate(shown.trace.next_ids):
         leads = (found.top_ids[position, :, 0] == token_id).tolist()
         asked = of_layers.settled(shown, found, position)

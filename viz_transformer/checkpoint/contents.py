@@ -21,7 +21,7 @@ from viz_transformer.checkpoint.files import COPY_AGAIN, CheckpointError
 from viz_transformer.checkpoint.importers.refusals import other_kind
 from viz_transformer.given import PATH, optional, takes
 from viz_transformer.model.config import ModelConfig
-from viz_transformer.model.instrument import Anatomy, anatomy_of
+from viz_transformer.model.hooked_model import ModelSpec, spec_of
 
 HISTORY_COLUMNS = ("step", "train_loss", "validation_loss", "learning_rate", "gradient_norm")
 SECONDS = "seconds"
@@ -32,24 +32,24 @@ SECONDS = "seconds"
 class Summary:
     """A checkpoint folder before its weights are read.
 
-    `described` is the config of our own Transformer, or the anatomy of another model. `codecs` has the entries "source"
+    `described` is the config of our own Transformer, or the spec of another model. `codecs` has the entries "source"
     and "target", as config.json describes them (None: ids only).
     """
 
     name: str
     path: Path
-    described: ModelConfig | Anatomy
+    described: ModelConfig | ModelSpec
     codecs: dict[str, Any]
     card: dict[str, Any]
 
     @property
-    def anatomy(self) -> Anatomy:
+    def spec(self) -> ModelSpec:
         """What the model is made of, and what a run of it records."""
-        return anatomy_of(self.described) if isinstance(self.described, ModelConfig) else self.described
+        return spec_of(self.described) if isinstance(self.described, ModelConfig) else self.described
 
     @property
     def config(self) -> ModelConfig:
-        """That of our own Transformer. Raises NotTold for another model."""
+        """That of our own Transformer. Raises Unavailable for another model."""
         return self.described if isinstance(self.described, ModelConfig) else self.described.own
 
     @property

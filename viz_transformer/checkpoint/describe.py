@@ -15,7 +15,7 @@ from viz_transformer.text.codec import Codec
 if TYPE_CHECKING:
     from viz_transformer.checkpoint import Checkpoint
     from viz_transformer.model.config import ModelConfig
-    from viz_transformer.model.instrument import Anatomy, Heads
+    from viz_transformer.model.hooked_model import Heads, ModelSpec
     from viz_transformer.text.codec import TextCodec
 
 
@@ -37,13 +37,13 @@ def checkpoint_rows(model: Checkpoint) -> list[tuple[str, str]]:
     rows = [("name", model.name), ("folder", str(model.path))]
     rows += [(name, str(card[name])) for name in ("title", "task") if name in card]
     rows += [
-        ("architecture", architecture_of(model.anatomy)),
+        ("architecture", architecture_of(model.spec)),
         ("parameters", f"{model.parameter_count:,}"),
         *([] if (left := unused(card)) is None else [("not used", left[0])]),
         ("source vocabulary", vocabulary(model.codecs.get("source"))),
         ("target vocabulary", vocabulary(model.codecs.get("target"))),
         ("snapshots", snapshots(model.snapshots())),
-        ("memory of a run", memory(model.anatomy)),
+        ("memory of a run", memory(model.spec)),
     ]
     if IMPORTED in card or "verified" in card:
         rows.append(("verified", ": ".join(verified(card) or ("no", NOT_VERIFIED))))
@@ -54,7 +54,7 @@ def checkpoint_rows(model: Checkpoint) -> list[tuple[str, str]]:
         rows.append(("curves", losses))
     stated = ("data", "data_licence", "weights_terms", "date", "seed", "training_command")
     rows += [(name.replace("_", " "), str(card[name])) for name in stated if name in card]
-    if model.anatomy.config is None or IMPORTED in card:
+    if model.spec.config is None or IMPORTED in card:
         rows += [("note", str(note)) for note in card.get("notes") or ()]
     rows.append(("weights' sha256", model.weights_sha256))
     return rows
@@ -66,15 +66,15 @@ def unused(card: Mapping[str, Any]) -> tuple[str, str] | None:
     return (str(stated["short"]), str(stated["sentence"])) if isinstance(stated, dict) else None
 
 
-def memory(anatomy: Anatomy) -> str:
+def memory(spec: ModelSpec) -> str:
     """What the recording of a run takes at most, of a short text and of the longest."""
 
     def taken(length: int) -> str:
-        source, target = min(length, anatomy.max_source), min(length, anatomy.max_target)
-        size = anatomy.recorded_bytes(source=source, target=target, written=anatomy.writes)
+        source, target = min(length, spec.max_source), min(length, spec.max_target)
+        size = spec.recorded_bytes(source=source, target=target, written=spec.writes)
         return numerals.binary_size(size)
 
-    longest = max(anatomy.max_source if anatomy.has_encoder else 0, anatomy.max_target if anatomy.has_decoder else 0)
+    longest = max(spec.max_source if spec.has_encoder else 0, spec.max_target if spec.has_decoder else 0)
     short = min(SHORT, longest)
     more = f", {taken(longest)} of {longest:,}" if longest > short else ""
     return f"up to {taken(short)} of {short} tokens{more}"
@@ -135,22 +135,22 @@ def left_out_in_words(names: Sequence[str]) -> str:
     return f"{len(names):,} trained {were} left out by choice: {listed}{more}"
 
 
-def architecture_of(anatomy: Anatomy) -> str:
-    """The same as `architecture` of any model, as far as its anatomy says."""
-    if anatomy.config is not None:
-        return architecture(anatomy.config)
-    layers = {"encoder": anatomy.encoder_layers, "decoder": anatomy.decoder_layers}
-    heads = dict.fromkeys(heads_words(each, site) for site, each in anatomy.attentions.items())
-    reads = {"source": anatomy.has_encoder and anatomy.max_source, "target": anatomy.has_decoder and anatomy.max_target}
+def architecture_of(spec: ModelSpec) -> str:
+    """The same as `architecture` of any model, as far as its spec says."""
+    if spec.config is not None:
+        return architecture(spec.config)
+    layers = {"encoder": spec.encoder_layers, "decoder": spec.decoder_layers}
+    heads = dict.fromkeys(heads_words(each, site) for site, each in spec.attentions.items())
+    reads = {"source": spec.has_encoder and spec.max_source, "target": spec.has_decoder and spec.max_target}
     return ", ".join(
         [
-            anatomy.kind,
+            spec.kind,
             " + ".join(counted(count, f"{stack} layer") for stack, count in layers.items() if count),
-            f"d_model {anatomy.d_model}",
+            f"d_model {spec.d_model}",
             " or ".join(heads),
-            *([] if anatomy.d_ff is None else [f"d_ff {anatomy.d_ff}"]),
-            *([f"{len(anatomy.labels):,} labels"] if anatomy.labels else []),
-            f"{anatomy.norm}-norm",
+            *([] if spec.d_ff is None else [f"d_ff {spec.d_ff}"]),
+            *([f"{len(spec.labels):,} labels"] if spec.labels else []),
+            f"{spec.norm}-norm",
             "at most " + " and ".join(f"{most} {side}" for side, most in reads.items() if most) + " tokens",
         ]
     )

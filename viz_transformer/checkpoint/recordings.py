@@ -11,7 +11,7 @@ import orjson
 
 from viz_transformer.checkpoint.contents import Summary, Unreadable
 from viz_transformer.checkpoint.untrusted import LONGEST_HEADER, METADATA, MOST_VALUES, check_header, json_values
-from viz_transformer.model.instrument import NotTold
+from viz_transformer.model.hooked_model import Unavailable
 from viz_transformer.model.watched import WATCHED, uneven_layers, watched_from_dict
 from viz_transformer.sentences import in_one_line
 
@@ -26,8 +26,8 @@ class RecordingSummary(Summary):
 
     @property
     def parameter_count(self) -> int:
-        """Raises NotTold: a recording has none."""
-        raise NotTold(NO_MODEL)
+        """Raises Unavailable: a recording has none."""
+        raise Unavailable(NO_MODEL)
 
     def snapshots(self) -> tuple[int, ...]:
         return ()
@@ -58,13 +58,13 @@ def _read(path: Path, _state: tuple[int, ...]) -> RecordingSummary | Unreadable 
     try:
         check_header(path)
         source, target = (_names(about[side]) for side in ("src", "tgt"))
-        anatomy = watched_from_dict(about[WATCHED], source=len(source), target=len(target))
-        if uneven := uneven_layers(anatomy):
+        spec = watched_from_dict(about[WATCHED], source=len(source), target=len(target))
+        if uneven := uneven_layers(spec):
             raise ValueError(uneven)
     except (ValueError, LookupError, TypeError) as error:
         why = in_one_line(str(error), 200)
         return Unreadable(path.name, path, f"{path} is not a trace that can be shown here: {why}")
-    return RecordingSummary(path.name, path, anatomy, {"source": None, "target": None}, {}, " ".join(source or target))
+    return RecordingSummary(path.name, path, spec, {"source": None, "target": None}, {}, " ".join(source or target))
 
 
 def is_trace(path: Path) -> bool:

@@ -34,7 +34,7 @@ from viz_transformer.checkpoint.weights import Shapes, all_finite, check_safeten
 from viz_transformer.checkpoint.writing import OutputError, reason, write_file
 from viz_transformer.given import FLAG, MAPPING, PAIRS, PATH, TEXT, instance, optional, takes
 from viz_transformer.model.config import MAX_LAYERS, ModelConfig
-from viz_transformer.model.instrument import OF_ANOTHER, Anatomy, Instrument, NotTold
+from viz_transformer.model.hooked_model import OF_ANOTHER, HookedModel, ModelSpec, Unavailable
 from viz_transformer.model.kinds import SideName
 from viz_transformer.model.transformer import Transformer
 from viz_transformer.text import Codec, Vocabulary
@@ -58,33 +58,33 @@ class Checkpoint:
 
     name: str
     path: Path | None
-    instrument: Instrument
+    hooked_model: HookedModel
     source_codec: TextCodec | None
     target_codec: TextCodec | None
     card: dict[str, Any]
     weights_sha256: str
 
     @property
-    def anatomy(self) -> Anatomy:
+    def spec(self) -> ModelSpec:
         """What the model is made of, and what a run of it records."""
-        return self.instrument.anatomy
+        return self.hooked_model.spec
 
     @property
     def config(self) -> ModelConfig:
-        """That of our own Transformer. Raises NotTold for another model."""
-        return self.anatomy.own
+        """That of our own Transformer. Raises Unavailable for another model."""
+        return self.spec.own
 
     @property
     def model(self) -> Transformer:
-        """Our own Transformer. Raises NotTold for another model."""
-        if self.anatomy.config is None:
-            raise NotTold(OF_ANOTHER)
-        return cast(Transformer, self.instrument)
+        """Our own Transformer. Raises Unavailable for another model."""
+        if self.spec.config is None:
+            raise Unavailable(OF_ANOTHER)
+        return cast(Transformer, self.hooked_model)
 
     @property
     def parameter_count(self) -> int:
         """Trained numbers, shared ones counted once."""
-        return self.instrument.parameter_count
+        return self.hooked_model.parameter_count
 
     @property
     def codecs(self) -> dict[SideName, TextCodec]:
@@ -99,10 +99,10 @@ class Checkpoint:
         return self.codecs[side]
 
     def own_codec(self, side: SideName) -> Codec:
-        """The same, of a tokenizer and a vocabulary of this program. Raises NotTold for a codec of another."""
+        """The same, of a tokenizer and a vocabulary of this program. Raises Unavailable for a codec of another."""
         codec = self.codec(side)
         if not isinstance(codec, Codec):
-            raise NotTold(OF_ANOTHER)
+            raise Unavailable(OF_ANOTHER)
         return codec
 
     @takes(language=TEXT, source_language=TEXT, special_tokens=FLAG, chat=FLAG)
@@ -135,7 +135,7 @@ class Checkpoint:
             raise CheckpointError(f"{self.name} has no snapshot of step {step}: choose one that it has ({kept})")
         model, digest = _read_model(self.path, snapshot_file(step), self.config, self.card)
         model.labels = self.model.labels
-        return replace(self, name=f"{self.path.absolute().name}@{step}", instrument=model, weights_sha256=digest)
+        return replace(self, name=f"{self.path.absolute().name}@{step}", hooked_model=model, weights_sha256=digest)
 
     def history(self) -> list[dict[str, float]]:
         """The rows of history.csv by column, NaN for blank cells; no rows if none was kept."""

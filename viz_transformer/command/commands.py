@@ -206,7 +206,7 @@ def inspect(
     rows = [*checkpoint_rows(model), ("device", device)]
     if dtype != devices.FLOAT32:
         found = huggingface.away(model, vt.load(ckpt, **how))
-        given = "logits" if "logits" in model.anatomy.point else "outputs"
+        given = "logits" if "logits" in model.spec.point else "outputs"
         rows.append(
             (
                 "against float32",

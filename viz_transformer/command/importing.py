@@ -31,7 +31,7 @@ from viz_transformer.measuring.alternatives import measured, read_texts
 from viz_transformer.measuring.by_sample import told_by_sample
 from viz_transformer.measuring.sample import read_sample
 from viz_transformer.measuring.verifying import verify_folder
-from viz_transformer.model.instrument import anatomy_of
+from viz_transformer.model.hooked_model import spec_of
 
 
 def run_import(
@@ -82,7 +82,7 @@ def run_import(
     if write_map is not None:
         write_file(write_map, mapping_json(opened.plan).encode())
     if proof is not None and not opened.plan.problems:
-        proof.texts(anatomy_of(codecs_of(opened)[0]))  # raises for one that is of another model
+        proof.texts(spec_of(codecs_of(opened)[0]))  # raises for one that is of another model
     if opened.plan.problems and instead is not None:
         raise CheckpointError(instead)
     folder = write_import(opened, out, None if measurement is None else measurement.to_dict(), _reading)

@@ -71,7 +71,7 @@ def evaluate(
         count_too_long=count_too_long,
         errors=errors,
         data_folder=folder,
-        progress=report_progress("windows" if model.anatomy.kind == "decoder-only" else "pairs"),
+        progress=report_progress("windows" if model.spec.kind == "decoder-only" else "pairs"),
     )
     if errors is not None:
         wrong = measured["pairs"] - round(measured["pairs"] * measured["exact_match"])

@@ -110,7 +110,7 @@ def translate(
         special_tokens=special_tokens,
         chat=chat,
     )
-    if not model.anatomy.writes:
+    if not model.spec.writes:
         raise ValueError(f"{model.name} writes nothing: 'viz-transformer read' prints what it makes of a text")
     run = vt.decode(model, text, strategy=strategy, prefix=prefix)
     _say_beyond(model, run.trace)
@@ -210,7 +210,7 @@ def read_command(
 ) -> None:
     """Print what an encoder makes of a text: its labels, or its predictions for masks."""
     model = opened(ckpt, device, dtype, allow_download, ignore, special_tokens=special_tokens)
-    if model.anatomy.writes:
+    if model.spec.writes:
         raise ValueError(f"{model.name} writes: its answer is printed by 'viz-transformer translate'")
     run = vt.read(model, text)
     facts = analysis.read_facts(model, run, every_label=json)
@@ -248,7 +248,7 @@ def trace(
         special_tokens=special_tokens,
         chat=chat,
     )
-    decodes = target is None and model.anatomy.output == "next token"
+    decodes = target is None and model.spec.output == "next token"
     run = vt.decode(model, text) if decodes else None
     recorded = vt.trace(model, text, target) if run is None else run.trace
     _say_beyond(model, recorded)

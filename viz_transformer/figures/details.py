@@ -25,7 +25,7 @@ HERE_ALONE = "Only this place is in this picture: all layers and heads of the ru
 
 def run_id(trace: Trace) -> str:
     """Names the run in the picture and in its details: the same model, tokens, edits and kind of run have the same."""
-    config = trace.anatomy.config
+    config = trace.spec.config
     parts = [trace.id, trace.checkpoint, trace.info.get("kind"), config and config.to_dict()]
     return hashlib.sha256(orjson.dumps(parts)).hexdigest()[:16]
 
@@ -63,7 +63,7 @@ def details_of(
             break
     else:
         return found
-    kind = kind or kinds_of(trace.anatomy)[0]
+    kind = kind or kinds_of(trace.spec)[0]
     of_this = of_layer(trace, KINDS[kind].stack, layer, remark=HERE_ALONE)
     return [of_this, of_attention(trace, kind, layer, head or 0, remark=HERE_ALONE)]
 
@@ -89,10 +89,10 @@ def _asked(traces: Mapping[str, Trace], place: Mapping[str, Any]) -> bytes | Non
     trace, layer, head = traces.get(str(place.get("of"))), place.get("layer"), place.get("head")
     if trace is None or type(layer) is not int:
         return None
-    for stack in stacks_of(trace.anatomy):
+    for stack in stacks_of(trace.spec):
         if place.get("stack") == stack:
             return of_layer(trace, stack, layer)
-    for kind in kinds_of(trace.anatomy):
+    for kind in kinds_of(trace.spec):
         if place.get("kind") == kind and type(head) is int:
             return of_attention(trace, kind, layer, head)
     return None
@@ -115,11 +115,11 @@ def with_details(data: bytes, details: Sequence[bytes]) -> bytes:
 
 def _all(trace: Trace) -> Iterator[bytes]:
     """The details of all layers, in the order of the forward pass, then those of all heads."""
-    anatomy = trace.anatomy
-    for stack in stacks_of(anatomy):
-        for layer in range(SIDE_OF[stack].layers(anatomy)):
+    spec = trace.spec
+    for stack in stacks_of(spec):
+        for layer in range(SIDE_OF[stack].layers(spec)):
             yield of_layer(trace, stack, layer)
-    for kind in kinds_of(anatomy):
-        for layer in range(KINDS[kind].layers(anatomy)):
-            for head in range(anatomy.heads(kind, layer).query):
+    for kind in kinds_of(spec):
+        for layer in range(KINDS[kind].layers(spec)):
+            for head in range(spec.heads(kind, layer).query):
                 yield of_attention(trace, kind, layer, head)

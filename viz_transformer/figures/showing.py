@@ -67,9 +67,9 @@ def show(
 def _drawn(
     run: Run | Trace, trace: Trace, what: str, head: int | Sequence[int] | HeadsCombined | None, form: Form
 ) -> HtmlFigure:
-    kinds = {str(kind): KINDS[kind] for kind in kinds_of(trace.anatomy)}
+    kinds = {str(kind): KINDS[kind] for kind in kinds_of(trace.spec)}
     sites = {
-        kind.site(layer): (kind.name, layer) for kind in kinds.values() for layer in range(kind.layers(trace.anatomy))
+        kind.site(layer): (kind.name, layer) for kind in kinds.values() for layer in range(kind.layers(trace.spec))
     }
     others, name = [*kinds, "run", *(("steps", "tree") if isinstance(run, Run) else ())], what.removesuffix(".weights")
     if name not in (*sites, *others):
@@ -111,7 +111,7 @@ def _attention(
         "derived": view.derived,
         "spread": view.spread,
         "scale_name": f"{view.scale_name}; {view.rows}" if view.rows else view.scale_name,
-        "fill": FILLS.get(own.mask_fill, "") if (own := trace.anatomy.config) is not None else "",
+        "fill": FILLS.get(own.mask_fill, "") if (own := trace.spec.config) is not None else "",
     }
     if len(views) > 1:
         weights = np.stack([each.weights for each in views])

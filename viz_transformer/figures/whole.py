@@ -48,7 +48,7 @@ def run(run: Run | Trace, *, head: int | None = None) -> HtmlFigure:
         caption=f"{trace.called}, whole run (Viz Transformer {__version__})",
         name=file_name(trace.checkpoint, "whole run"),
     )
-    kind, layer = kinds_of(trace.anatomy)[0], 0
+    kind, layer = kinds_of(trace.spec)[0], 0
     data = with_details(data, details_of(trace, kind=kind, layer=layer, head=head))
     chosen = {"kind": kind, "layer": layer, "heads": "mean" if head is None else [head]}
     return HtmlFigure("whole", data, title, {**chosen, "t": first} if steps else chosen)

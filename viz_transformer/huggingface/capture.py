@@ -25,7 +25,7 @@ from viz_transformer.huggingface.families import AttentionPlace, LayerPlaces, St
 from viz_transformer.huggingface.heard import Heard, with_mask
 from viz_transformer.huggingface.rows import repeated, say_rows
 from viz_transformer.model.attention import is_fused
-from viz_transformer.model.instrument import Heads
+from viz_transformer.model.hooked_model import Heads
 from viz_transformer.model.kinds import StackName
 from viz_transformer.model.tap import OFF, Recorder, Tap
 

@@ -22,7 +22,7 @@ from viz_transformer.checkpoint.files import CheckpointError, read_bytes, read_j
 from viz_transformer.checkpoint.importers.pieces import pieces_charsmap
 from viz_transformer.huggingface.chat import chat_ids
 from viz_transformer.huggingface.folder import GENERATION, PIECES, TOKENIZER, TOKENIZER_CONFIG, HuggingFaceSummary
-from viz_transformer.huggingface.instrument import HuggingFaceModel, second_text
+from viz_transformer.huggingface.hooked_model import HuggingFaceModel, second_text
 from viz_transformer.sentences import in_one_line, listed, quoted, shortened
 from viz_transformer.text.codec import AS_USUAL, PAIR, Encoded, HowRead, check_choices, is_of_a_word
 from viz_transformer.text.growth import Growth, charsmap_growth, growth_of, joining_growth, read_description
@@ -77,8 +77,8 @@ def read_tokenizer(folder: Path, summary: HuggingFaceSummary, config: PreTrained
         raise CheckpointError(_PROBLEM.format(folder=folder, why=in_one_line(str(error), 200))) from None
     if not own:
         raise CheckpointError(f"{folder} has a tokenizer with an empty vocabulary: {_AGAIN}")
-    anatomy = summary.anatomy
-    rows = min(size for size in (anatomy.source_vocab_size, anatomy.target_vocab_size) if size is not None)
+    spec = summary.spec
+    rows = min(size for size in (spec.source_vocab_size, spec.target_vocab_size) if size is not None)
     rowless = _rowless(found, rows)
     if rowless.keys() - found.added_tokens_decoder:
         raise CheckpointError(
@@ -200,11 +200,11 @@ def codecs_of(
 def _codecs(
     tokenizer: PreTrainedTokenizerBase, model: HuggingFaceModel, summary: HuggingFaceSummary
 ) -> tuple[HuggingFaceCodec | None, HuggingFaceCodec | None, list[str]]:
-    anatomy = model.anatomy
+    spec = model.spec
     generation: Any = getattr(model.model, "generation_config", None) or GenerationConfig.from_dict({})
-    names = _names(tokenizer, max(filter(None, (anatomy.source_vocab_size, anatomy.target_vocab_size))))
+    names = _names(tokenizer, max(filter(None, (spec.source_vocab_size, spec.target_vocab_size))))
     ends = _ids(generation.eos_token_id) or _ids(getattr(model.model.config, "eos_token_id", None))
-    if not anatomy.writes:
+    if not spec.writes:
         ends = ()
     lock = Lock()
     specials = frozenset(id for id in tokenizer.all_special_ids if id < len(names))
@@ -216,24 +216,24 @@ def _codecs(
         specials |= {*languages.values()}
         shared |= {"languages": languages, "usual_language": getattr(tokenizer, "src_lang")}  # noqa: B009 (of few)
     shared["marks_continuations"] = type(getattr(_backend(tokenizer), "model", None)).__name__ == "WordPiece"
-    template = None if anatomy.has_encoder else _template(tokenizer)
+    template = None if spec.has_encoder else _template(tokenizer)
     source = target = None
     for each in (*ends, *_ids(generation.forced_bos_token_id), *_ids(generation.decoder_start_token_id)):
-        if anatomy.has_decoder and not 0 <= each < (anatomy.target_vocab_size or 0):
+        if spec.has_decoder and not 0 <= each < (spec.target_vocab_size or 0):
             raise CheckpointError(
                 f"{summary.path} names the token {each:,} as one that begins or ends an answer, which is beyond its"
                 " vocabulary: correct it in generation_config.json"
             )
-    if anatomy.has_encoder:
+    if spec.has_encoder:
         source = HuggingFaceCodec(
-            names=names[: anatomy.source_vocab_size],
+            names=names[: spec.source_vocab_size],
             special_ids=specials,
             padding=tokenizer.pad_token_id,
-            mask=tokenizer.mask_token_id if anatomy.output == "masked token" else None,
-            reads_specials=anatomy.output == "masked token",
+            mask=tokenizer.mask_token_id if spec.output == "masked token" else None,
+            reads_specials=spec.output == "masked token",
             choices=("special_tokens", *(["source_language"] if languages else [])),
-            reads_pairs=anatomy.reads_pairs,
-            separator=tokenizer.sep_token_id if anatomy.reads_pairs else None,
+            reads_pairs=spec.reads_pairs,
+            separator=tokenizer.sep_token_id if spec.reads_pairs else None,
             closing=tokenizer.cls_token_id if summary.family.closing_segment else None,
             **shared,
         )
@@ -242,10 +242,10 @@ def _codecs(
             model.separator = source.separator
         if summary.family.closing_segment:
             model.separator, model.closing = source.separator, source.closing
-    if anatomy.has_decoder:
+    if spec.has_decoder:
         start: int | None = None
         forced: tuple[int, ...] = ()
-        if anatomy.has_encoder:
+        if spec.has_encoder:
             start = generation.decoder_start_token_id
             if start is None:
                 raise CheckpointError(
@@ -259,7 +259,7 @@ def _codecs(
                 )
             forced = _ids(generation.forced_bos_token_id)
         target = HuggingFaceCodec(
-            names=names[: anatomy.target_vocab_size],
+            names=names[: spec.target_vocab_size],
             special_ids=specials | set(ends) | ({start} if start is not None else set()),
             start=start,
             forced_start=forced,
@@ -268,12 +268,12 @@ def _codecs(
                 generation,
                 frozenset(ends),
                 len(forced),
-                anatomy.target_vocab_size or 0,
+                spec.target_vocab_size or 0,
                 str(summary.path / GENERATION),
             ),
-            beam_settings=_beam_settings(generation, str(summary.path / GENERATION)) if anatomy.writes else None,
-            is_target=anatomy.has_encoder,
-            choices=("language",) * bool(languages) if anatomy.has_encoder else _of_decoder(template),
+            beam_settings=_beam_settings(generation, str(summary.path / GENERATION)) if spec.writes else None,
+            is_target=spec.has_encoder,
+            choices=("language",) * bool(languages) if spec.has_encoder else _of_decoder(template),
             template=template,
             **shared,
         )
@@ -284,7 +284,7 @@ def _codecs(
             f"The tokenizer has {_tokens(len(rowless))} without a row in the model's embeddings, {named}; a text with"
             f" one is not read. To give them rows, {_GIVE_ROWS}."
         )
-    if anatomy.writes and not ends:
+    if spec.writes and not ends:
         notes.append("No end token is named (eos_token_id): an answer ends where the model can read no more.")
     return source, target, notes
 

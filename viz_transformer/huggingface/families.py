@@ -12,7 +12,7 @@ from types import MappingProxyType
 from typing import Literal
 
 from viz_transformer.model.config import ModelKind
-from viz_transformer.model.instrument import OutputKind
+from viz_transformer.model.hooked_model import OutputKind
 from viz_transformer.model.kinds import StackName
 
 Fusing = Literal["stacked", "by head"]

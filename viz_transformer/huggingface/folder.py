@@ -21,7 +21,6 @@ from viz_transformer.checkpoint import files
 from viz_transformer.checkpoint.contents import Summary, Unreadable
 from viz_transformer.checkpoint.files import COPY_AGAIN, CheckpointError
 from viz_transformer.checkpoint.importers.refusals import GGUF, check_kind, is_read, of_type
-from viz_transformer.huggingface.anatomy import anatomy_of_config
 from viz_transformer.huggingface.code_choices import (
     refuse_arguments,
     refuse_code,
@@ -31,7 +30,8 @@ from viz_transformer.huggingface.code_choices import (
 from viz_transformer.huggingface.families import FAMILIES, REFUSED, Family
 from viz_transformer.huggingface.numbers import check_numbers
 from viz_transformer.huggingface.set_up import as_set_up, not_read
-from viz_transformer.model.instrument import OutputKind
+from viz_transformer.huggingface.spec import spec_of_config
+from viz_transformer.model.hooked_model import OutputKind
 from viz_transformer.sentences import quoted
 
 INDEX = "model.safetensors.index.json"
@@ -190,17 +190,17 @@ def check_settings(folder: Path) -> HuggingFaceSummary:
         )
     family = family_of(config, where)
     architecture, output = _architecture(config, family, where)
-    anatomy = anatomy_of_config(config, family, output, str(where), verdict=family.verdicts.get(architecture))
+    spec = spec_of_config(config, family, output, str(where), verdict=family.verdicts.get(architecture))
     if not any((folder / name).is_file() for name in TOKENIZERS):
         raise CheckpointError(
             f"{folder} has no tokenizer, so no text can be given to the model: add it with tokenizer.save_pretrained"
         )
     sides: dict[str, Any] = {
-        "source": {} if anatomy.has_encoder else None,
-        "target": {} if anatomy.has_decoder else None,
+        "source": {} if spec.has_encoder else None,
+        "target": {} if spec.has_decoder else None,
     }
     card = {"task": f"{family.title} ({architecture}), from transformers"}
-    return HuggingFaceSummary(folder.absolute().name, folder, anatomy, sides, card, architecture, family, config)
+    return HuggingFaceSummary(folder.absolute().name, folder, spec, sides, card, architecture, family, config)
 
 
 def _refuse_pointer(path: Path) -> None:

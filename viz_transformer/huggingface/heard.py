@@ -15,7 +15,7 @@ from torch.overrides import TorchFunctionMode
 
 from viz_transformer.huggingface.families import AttentionPlace
 from viz_transformer.huggingface.rows import repeated, say_rows
-from viz_transformer.model.instrument import Heads
+from viz_transformer.model.hooked_model import Heads
 from viz_transformer.model.tap import Recorder, Tap
 
 _PRODUCTS = frozenset({"matmul", "__matmul__", "bmm", "baddbmm"})

@@ -21,7 +21,7 @@ from viz_transformer.huggingface.folder import is_huggingface, read_folder
 from viz_transformer.huggingface.misplaced import instead_of
 from viz_transformer.huggingface.names import is_name, not_allowed
 from viz_transformer.model.causality import is_causal
-from viz_transformer.model.instrument import Precision
+from viz_transformer.model.hooked_model import Precision
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -79,10 +79,10 @@ def _opened(where: str | Path, wishes: _Wishes) -> Checkpoint:
     check_dtype(wishes.dtype)
     ckpt = _loaded(where, wishes)
     if wishes.device != PROCESSOR:
-        module = getattr(ckpt.instrument, "model", ckpt.instrument)  # what transformers made, or ours itself
+        module = getattr(ckpt.hooked_model, "model", ckpt.hooked_model)  # what transformers made, or ours itself
         assert isinstance(module, torch.nn.Module)
-        if ckpt.anatomy.has_decoder:
-            is_causal(ckpt.instrument)  # tried here: a GPU may add in another order where a text has another token
+        if ckpt.spec.has_decoder:
+            is_causal(ckpt.hooked_model)  # tried here: a GPU may add in another order where a text has another token
         try:
             module.to(wishes.device)
         except torch.OutOfMemoryError:

@@ -24,10 +24,10 @@ from viz_transformer.huggingface import capture
 from viz_transformer.huggingface.code_choices import without_code
 from viz_transformer.huggingface.codec import codecs_of, read_tokenizer
 from viz_transformer.huggingface.folder import HuggingFaceSummary, Stored, stored_tensors
-from viz_transformer.huggingface.instrument import HuggingFaceModel
+from viz_transformer.huggingface.hooked_model import HuggingFaceModel
 from viz_transformer.huggingface.probe import proved
 from viz_transformer.huggingface.unused import LORA, MERGE, WRAPPED, quantised, unused_tensors
-from viz_transformer.model.instrument import Precision
+from viz_transformer.model.hooked_model import Precision
 from viz_transformer.sentences import in_one_line, quoted
 
 ONE_AT_A_TIME = Lock()
@@ -65,7 +65,7 @@ def open_folder(summary: HuggingFaceSummary, dtype: Precision = "float32", ignor
         except CheckpointError as error:
             raise CheckpointError(f"{folder} {error}") from None
         try:
-            model = HuggingFaceModel(built, summary.family, replace(summary.anatomy, precision=dtype))
+            model = HuggingFaceModel(built, summary.family, replace(summary.spec, precision=dtype))
         except AttributeError as error:  # of get_submodule
             raise CheckpointError(
                 f"{folder} has other parts than are known here of {summary.family.title} ({_said(error)}): a setting of"
@@ -144,16 +144,16 @@ def _check_size(
     summary: HuggingFaceSummary, cls: type[PreTrainedModel], config: PreTrainedConfig, stored: Stored
 ) -> None:
     """Raise CheckpointError for a model that is larger than its files, before memory is taken for it."""
-    anatomy, where = summary.anatomy, summary.path
-    layers = anatomy.encoder_layers + anatomy.decoder_layers
+    spec, where = summary.spec, summary.path
+    layers = spec.encoder_layers + spec.decoder_layers
     groups = getattr(config, "num_hidden_groups", 1)
     if type(groups) is not int or not 1 <= groups <= layers:
         raise CheckpointError(
             f"{where} has num_hidden_groups {quoted(groups)}, it has to be a whole number from 1 to its {layers}"
             f" layers: {COPY_AGAIN}"
         )
-    least = layers * anatomy.d_model**2 + max(anatomy.source_vocab_size or 0, anatomy.target_vocab_size or 0)
-    least += 2 * anatomy.d_model * (anatomy.experts or 0)  # of one layer; each may be a module of its own
+    least = layers * spec.d_model**2 + max(spec.source_vocab_size or 0, spec.target_vocab_size or 0)
+    least += 2 * spec.d_model * (spec.experts or 0)  # of one layer; each may be a module of its own
     if layers > len(stored.shapes) or least > stored.numbers:
         raise CheckpointError(_LARGER.format(where=where, numbers=f"more than {least:,}", stored=f"{stored.numbers:,}"))
     with torch.device("meta"):

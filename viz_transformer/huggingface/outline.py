@@ -16,9 +16,9 @@ from transformers.activations import ACT2FN
 
 from viz_transformer.huggingface.capture import Ruled
 from viz_transformer.huggingface.families import BUCKETS, DISTANCES, ROTARY, SLOPES, AttentionPlace, StackPlaces
-from viz_transformer.huggingface.instrument import HuggingFaceModel, linear_of, part_at
+from viz_transformer.huggingface.hooked_model import HuggingFaceModel, linear_of, part_at
 from viz_transformer.huggingface.probe import trial_texts
-from viz_transformer.model.instrument import Instrument, NotTold
+from viz_transformer.model.hooked_model import HookedModel, Unavailable
 from viz_transformer.model.kinds import SIDE_OF, StackName, stacks_of
 from viz_transformer.model.outline import (
     Block,
@@ -38,31 +38,31 @@ LABELS = {"self": "Self-attention", "cross": "Cross-attention", "ffn": "Feed-for
 OTHER_NORM = "in a trial pass {name} did not read what its norm gives out, so its norms cannot be drawn"
 
 
-def outline_of(model: Instrument) -> Outline:
-    """The outline of an opened folder's model. Raises NotTold if a trial pass shows other norms than its family has."""
+def outline_of(model: HookedModel) -> Outline:
+    """The outline of an opened folder's model. Raises Unavailable if a trial pass shows other norms than its family has."""
     assert isinstance(model, HuggingFaceModel)
     recorder = Ruled()
-    model.whole(*trial_texts(model.anatomy), tap=recorder)
+    model.whole(*trial_texts(model.spec), tap=recorder)
     found, notes = list[StackOutline](), list[str]()
-    for stack in stacks_of(model.anatomy):
+    for stack in stacks_of(model.spec):
         layers = [_layer(model, stack, index, recorder.values) for index in range(_count(model, stack))]
         drawn = Counter(reversed(layers)).most_common(1)[0][0]  # of as many, the one further up
         found.append(_stack(model, stack, drawn, layers.index(drawn)))
         notes += [*_others(stack, layers, drawn), *_not_drawn(model, stack)]
-    anatomy = model.anatomy
+    spec = model.spec
     layers_said = " and ".join(counted(each.layers, f"{each.stack} layer") for each in found)
     return Outline(
         stacks=tuple(found),
         output=_output(model),
-        memory=anatomy.d_model if anatomy.kind == "encoder-decoder" else None,
+        memory=spec.d_model if spec.kind == "encoder-decoder" else None,
         blocks=_blocks(model),
-        spoken=f"Architecture: {layers_said}, {anatomy.norm}-norm, d_model {anatomy.d_model}",
+        spoken=f"Architecture: {layers_said}, {spec.norm}-norm, d_model {spec.d_model}",
         notes=(*notes, *_of_logits(model)),
     )
 
 
 def _count(model: HuggingFaceModel, stack: StackName) -> int:
-    return SIDE_OF[stack].layers(model.anatomy)
+    return SIDE_OF[stack].layers(model.spec)
 
 
 def _module(model: HuggingFaceModel, stack: StackName) -> nn.Module:
@@ -79,19 +79,19 @@ def _layers(model: HuggingFaceModel, stack: StackName) -> nn.ModuleList:
 
 
 def _stack(model: HuggingFaceModel, stack: StackName, sublayers: tuple[SubLayer, ...], index: int) -> StackOutline:
-    places, module, anatomy = model.family.stacks[stack], _module(model, stack), model.anatomy
+    places, module, spec = model.family.stacks[stack], _module(model, stack), model.spec
     side = SIDE_OF[stack]
     rows, width = model.table("tokens", stack).shape
-    has_norm = f"{stack}.embed.sum" in anatomy.point and places.input_norm is not None
-    wide = "" if _widening(module) is None else f" → {anatomy.d_model}"
+    has_norm = f"{stack}.embed.sum" in spec.point and places.input_norm is not None
+    wide = "" if _widening(module) is None else f" → {spec.d_model}"
     norm = _word(module.get_submodule(places.input_norm or ""), width) if has_norm else ""
-    if f"{stack}.embed.normed" in anatomy.point:  # the map stands behind the norm
+    if f"{stack}.embed.normed" in spec.point:  # the map stands behind the norm
         norm, wide = f"{norm}, {width:,}{wide}", ""
     final = None if places.final_norm is None else module.get_submodule(places.final_norm)
     back = None if places.final_map is None else getattr(module, places.final_map)
     return StackOutline(
         stack=stack,
-        reads=f"{side.name} ids, at most {side.most(anatomy):,}",
+        reads=f"{side.name} ids, at most {side.most(spec):,}",
         embedding=f"{rows:,} × {width:,}{wide}{_scale(model, stack)}",
         sums=_sums(model, stack),
         norm=norm,
@@ -100,32 +100,32 @@ def _stack(model: HuggingFaceModel, stack: StackName, sublayers: tuple[SubLayer,
         sublayers=sublayers,
         parallel=places.layer.parallel,
         one_norm=places.layer.parallel and places.layer.attention.norm == places.layer.ffn.norm,
-        final_norm="" if final is None else _word(final, anatomy.d_model),
-        final_map="" if back is None else f"{anatomy.d_model} → {width}",
+        final_norm="" if final is None else _word(final, spec.d_model),
+        final_map="" if back is None else f"{spec.d_model} → {width}",
     )
 
 
 def _scale(model: HuggingFaceModel, stack: StackName) -> str:
-    scale, root = model.scalars()[f"{stack}.embed.scale"], model.anatomy.d_model**0.5
+    scale, root = model.scalars()[f"{stack}.embed.scale"], model.spec.d_model**0.5
     if scale == 1:
         return ""
-    return f", times √{model.anatomy.d_model}" if abs(scale / root - 1) < 1e-2 else f", times {significant(scale)}"
+    return f", times √{model.spec.d_model}" if abs(scale / root - 1) < 1e-2 else f", times {significant(scale)}"
 
 
 def _sums(model: HuggingFaceModel, stack: StackName) -> tuple[str, ...]:
     """What is added to the vectors of tokens, in words."""
-    anatomy = model.anatomy
+    spec = model.spec
     lines: tuple[str, ...] = ()
-    if f"{stack}.embed.position" in anatomy.point:
-        lines = ("positions",) if anatomy.positions is None else ENCODINGS[anatomy.positions].box
-    if f"{stack}.embed.segment" in anatomy.point:
+    if f"{stack}.embed.position" in spec.point:
+        lines = ("positions",) if spec.positions is None else ENCODINGS[spec.positions].box
+    if f"{stack}.embed.segment" in spec.point:
         lines = (*lines, "and segments" if lines else "segments")
     return lines
 
 
 def _not_drawn(model: HuggingFaceModel, stack: StackName) -> Iterator[str]:
     """What of a stack could not be proved, or is not seen, as sentences."""
-    missing = model.anatomy.missing
+    missing = model.spec.missing
     parts = [name for name in ("token", "segment", "position") if f"{stack}.embed.{name}" in missing]
     whys = {missing[f"{stack}.embed.{name}"] for name in parts}
     if "token" in parts:
@@ -166,7 +166,7 @@ def _normed(
     values: Mapping[str, Tensor],
 ) -> SubLayer:
     """The sub-layer with its norms, of which that before it, or behind the sum, is held against the trial pass."""
-    layer, width, name = _layers(model, stack)[index], model.anatomy.d_model, f"{stack}.{index}.{part.part}"
+    layer, width, name = _layers(model, stack)[index], model.spec.d_model, f"{stack}.{index}.{part.part}"
     module = layer.get_submodule(norm)
     word = _word(module, width)
     holds = ", ".join(f"{each.numel():,}" for each in module.parameters())
@@ -182,12 +182,12 @@ def _normed(
 
 
 def _check(model: HuggingFaceModel, norm: nn.Module, given: Tensor | None, made: Tensor | None, name: str) -> None:
-    """Raise NotTold unless the norm makes the one of the other."""
+    """Raise Unavailable unless the norm makes the one of the other."""
     if given is not None and made is not None:
         with torch.no_grad():
-            again = norm(given.to(model.device, getattr(torch, model.anatomy.precision)))
+            again = norm(given.to(model.device, getattr(torch, model.spec.precision)))
         if not torch.equal(again.float().cpu(), made.float().cpu()):
-            raise NotTold(OTHER_NORM.format(name=name))
+            raise Unavailable(OTHER_NORM.format(name=name))
 
 
 def _word(norm: nn.Module, width: int) -> str:
@@ -207,7 +207,7 @@ def _word(norm: nn.Module, width: int) -> str:
 
 
 def _of_attention(model: HuggingFaceModel, site: str) -> tuple[str, ...]:
-    heads, acts = model.anatomy.attentions[site], ACTS.get(model.family.acts)
+    heads, acts = model.spec.attentions[site], ACTS.get(model.family.acts)
     details = [f"{counted(heads.query, 'head')} × {heads.size}"]
     if heads.size != heads.value_size:
         details.append(f"values {heads.value_size}")
@@ -215,7 +215,7 @@ def _of_attention(model: HuggingFaceModel, site: str) -> tuple[str, ...]:
         details.append(f"sharing {heads.key} keys, values")
     if acts is not None and not site.endswith("cross"):
         details.append(acts)
-    if f"{site}.sink" in model.anatomy.point:
+    if f"{site}.sink" in model.spec.point:
         details.append("sinks")
     if heads.window is not None:
         either = site.startswith("encoder.")
@@ -230,21 +230,21 @@ def _of_attention(model: HuggingFaceModel, site: str) -> tuple[str, ...]:
 
 
 def _of_feed_forward(model: HuggingFaceModel, stack: StackName, index: int) -> tuple[str, ...]:
-    anatomy, place, name = model.anatomy, model.family.stacks[stack].layer.ffn, f"{stack}.{index}.ffn"
+    spec, place, name = model.spec, model.family.stacks[stack].layer.ffn, f"{stack}.{index}.ffn"
     config: Any = model.model.config
     layer = _layers(model, stack)[index]
-    words = ["gated" if f"{name}.active" in anatomy.missing else "", _activation(config, layer)]
+    words = ["gated" if f"{name}.active" in spec.missing else "", _activation(config, layer)]
     activation = " ".join(filter(None, words))
     last = (activation,) if activation else ()
-    if f"{name}.experts" in anatomy.point:
+    if f"{name}.experts" in spec.point:
         each = next(
             (number for one in ("num_experts_per_tok", "moe_top_k") if (number := getattr(config, one, None))), 1
         )
         shared = any(hasattr(layer.get_submodule(place.module), one) for one in ("shared_expert", "shared_experts"))
-        return (f"{each} of {anatomy.experts} experts", *(["one for all"] if shared else []), *last)
+        return (f"{each} of {spec.experts} experts", *(["one for all"] if shared else []), *last)
     assert place.out is not None
     hidden = linear_of(part_at(layer, place.out)).weight.shape[1]
-    return (f"{anatomy.d_model:,} → {hidden:,} → {anatomy.d_model:,}", *last)
+    return (f"{spec.d_model:,} → {hidden:,} → {spec.d_model:,}", *last)
 
 
 def _activation(config: Any, layer: nn.Module) -> str:
@@ -277,20 +277,20 @@ def _others(stack: StackName, layers: list[tuple[SubLayer, ...]], drawn: tuple[S
 
 
 def _output(model: HuggingFaceModel) -> OutputOutline:
-    anatomy = model.anatomy
-    if anatomy.output == "none":
-        return OutputOutline(label="", gives=f"vectors, {anatomy.d_model} numbers a position")
-    if anatomy.output in ("class", "token class"):
-        of = "" if anatomy.output == "class" else " of each token"
-        turned = {"one": "Softmax", "each": "Sigmoid", "either": "Sigmoid", "number": ""}[anatomy.scoring]
-        count = 1 if anatomy.scoring == "either" else len(anatomy.labels)
+    spec = model.spec
+    if spec.output == "none":
+        return OutputOutline(label="", gives=f"vectors, {spec.d_model} numbers a position")
+    if spec.output in ("class", "token class"):
+        of = "" if spec.output == "class" else " of each token"
+        turned = {"one": "Softmax", "each": "Sigmoid", "either": "Sigmoid", "number": ""}[spec.scoring]
+        count = 1 if spec.scoring == "either" else len(spec.labels)
         one, several = ("probability", "probabilities") if turned else ("number", "numbers")
         gives = f"{count} {one if count == 1 else several}{of}"
-        sizes = f"{anatomy.d_model} → {count}"
+        sizes = f"{spec.d_model} → {count}"
         return OutputOutline(label="Output layer", sizes=sizes, turned=turned, over="labels", gives=gives)
-    size = anatomy.target_vocab_size or model.table("tokens", stacks_of(anatomy)[-1]).shape[0]
+    size = spec.target_vocab_size or model.table("tokens", stacks_of(spec)[-1]).shape[0]
     theirs: Any = model.model
-    own, last = theirs.get_output_embeddings(), model.table("tokens", stacks_of(anatomy)[-1])
+    own, last = theirs.get_output_embeddings(), model.table("tokens", stacks_of(spec)[-1])
     tied = own is not None and getattr(own, "weight", None) is not None and own.weight.data_ptr() == last.data_ptr()
     alone = len(model.family.head) == 1 and isinstance(getattr(model.model, model.family.head[0]), nn.Linear)
     label = "Linear" if alone else "Output layer"
@@ -301,8 +301,8 @@ def _output(model: HuggingFaceModel) -> OutputOutline:
 def _of_logits(model: HuggingFaceModel) -> Iterator[str]:
     """What is done to the vectors that the output layer reads, and to logits, as sentences."""
     config: Any = model.model.config
-    if getattr(config, model.family.divided, False) and "logits" in model.anatomy.point:
-        yield f"What the output layer reads is divided by √{model.anatomy.d_model}."
+    if getattr(config, model.family.divided, False) and "logits" in model.spec.point:
+        yield f"What the output layer reads is divided by √{model.spec.d_model}."
     if (scale := getattr(config, "logit_scale", None)) is not None:
         yield f"Logits are multiplied by {significant(scale)}."
     if (cap := getattr(config, "final_logit_softcapping", None)) is not None:
@@ -325,7 +325,7 @@ def _blocks(model: HuggingFaceModel) -> tuple[Block, ...]:
         return Block(name, tuple(found))
 
     blocks = []
-    for stack in stacks_of(model.anatomy):
+    for stack in stacks_of(model.spec):
         places, module = model.family.stacks[stack], _module(model, stack)
         at = [path for path in (places.tokens, places.positions, places.segments, places.input_norm) if path]
         embedding = [module.get_submodule(path) for path in at]

@@ -1,6 +1,6 @@
 """What one pass proves of a model: that its parts are where the table of families says, bit by bit.
 
-What is not proved is taken out of the anatomy, with its sentence; nothing is shown that was only supposed.
+What is not proved is taken out of the spec, with its sentence; nothing is shown that was only supposed.
 """
 
 from __future__ import annotations
@@ -16,10 +16,10 @@ from torch import Tensor
 from viz_transformer.checkpoint.files import TOO_LARGE, CheckpointError
 from viz_transformer.huggingface.capture import Ruled
 from viz_transformer.huggingface.families import LayerPlaces
-from viz_transformer.huggingface.instrument import HuggingFaceModel
+from viz_transformer.huggingface.hooked_model import HuggingFaceModel
 from viz_transformer.huggingface.windows import unproved_windows
 from viz_transformer.model.attention import attention_scores
-from viz_transformer.model.instrument import Anatomy, Rows
+from viz_transformer.model.hooked_model import ModelSpec, Rows
 from viz_transformer.model.kinds import StackName, stacks_of
 from viz_transformer.model.positions import ENCODINGS, FORMULAS
 from viz_transformer.model.tap import PointEdit, Recorder
@@ -38,19 +38,19 @@ NOT_READ_OUT = "in a trial pass the output layer made other logits of the last l
 
 def _slack(model: HuggingFaceModel, usual: float, roundings: int = 1) -> float:
     """How far what is worked out again may be from what the model made of it by so many roundings, as a share."""
-    return usual + roundings * model.anatomy.rounding
+    return usual + roundings * model.spec.rounding
 
 
-def proved(model: HuggingFaceModel) -> Anatomy:
-    """The anatomy of what a trial pass proves. Raises CheckpointError, a sentence that begins with the pass, if it does
+def proved(model: HuggingFaceModel) -> ModelSpec:
+    """The spec of what a trial pass proves. Raises CheckpointError, a sentence that begins with the pass, if it does
     not show the attention weights, or if its numbers are not finite: of such nothing can be proved."""
-    anatomy, texts = model.anatomy, trial_texts(model.anatomy)
+    spec, texts = model.spec, trial_texts(model.spec)
     recorder = Ruled()
     logits = model.whole(*texts, tap=recorder)
     values = recorder.values
     _check_finite({**values, "logits": logits})
-    lacking = dict(_unseen(anatomy, values, texts))
-    for site in anatomy.attentions:
+    lacking = dict(_unseen(spec, values, texts))
+    for site in spec.attentions:
         if f"{site}.weights" in lacking:
             raise CheckpointError(f"the attention {site} was not seen in a trial pass: {lacking[f'{site}.weights']}")
     lacking |= dict.fromkeys(_other_inputs(model, values), NOT_THE_SUM)
@@ -61,20 +61,20 @@ def proved(model: HuggingFaceModel) -> Anatomy:
     lacking |= dict.fromkeys(_other_heads(model, values), NOT_WEIGHED)
     lacking |= dict.fromkeys(_not_turned(model, values), NOT_TURNED)
     lacking |= dict.fromkeys(_other_shares(model, texts, values), NOT_SHARES)
-    if "logits" in anatomy.point and "read_out" not in anatomy.missing and not _reads_out(model, values, logits):
+    if "logits" in spec.point and "read_out" not in spec.missing and not _reads_out(model, values, logits):
         lacking["read_out"] = NOT_READ_OUT
     windows = dict(unproved_windows(model, recorder))
     attentions = {
         site: replace(heads, window=None) if f"{site}.window" in windows else heads
-        for site, heads in anatomy.attentions.items()
+        for site, heads in spec.attentions.items()
     }
     return replace(
-        anatomy,
+        spec,
         attentions=attentions,
-        positions=anatomy.positions or _formula(model, values),
-        recorded=tuple(point for point in anatomy.recorded if point.name not in lacking),
-        derived=tuple(point for point in anatomy.derived if point.name not in lacking),
-        missing={**anatomy.missing, **lacking, **windows},
+        positions=spec.positions or _formula(model, values),
+        recorded=tuple(point for point in spec.recorded if point.name not in lacking),
+        derived=tuple(point for point in spec.derived if point.name not in lacking),
+        missing={**spec.missing, **lacking, **windows},
     )
 
 
@@ -90,25 +90,25 @@ def _check_finite(values: Mapping[str, Tensor]) -> None:
             )
 
 
-def trial_texts(anatomy: Anatomy) -> tuple[Rows | None, Rows | None]:
+def trial_texts(spec: ModelSpec) -> tuple[Rows | None, Rows | None]:
     """Ids for each stack, without padding."""
 
     def ids(size: int | None, most: int) -> list[list[int]]:
-        some = [i for i in range(min(size or 1, 4 * LENGTH)) if i != anatomy.source_pad] or [0]
+        some = [i for i in range(min(size or 1, 4 * LENGTH)) if i != spec.source_pad] or [0]
         return [[some[(3 * place + 1) % len(some)] for place in range(min(LENGTH, most))]]
 
-    source = ids(anatomy.source_vocab_size, anatomy.max_source) if anatomy.has_encoder else None
-    return source, ids(anatomy.target_vocab_size, anatomy.max_target) if anatomy.has_decoder else None
+    source = ids(spec.source_vocab_size, spec.max_source) if spec.has_encoder else None
+    return source, ids(spec.target_vocab_size, spec.max_target) if spec.has_decoder else None
 
 
 def _unseen(
-    anatomy: Anatomy, values: Mapping[str, Tensor], texts: tuple[Rows | None, Rows | None]
+    spec: ModelSpec, values: Mapping[str, Tensor], texts: tuple[Rows | None, Rows | None]
 ) -> Iterator[tuple[str, str]]:
     source, target = (0 if rows is None else len(rows[0]) for rows in texts)
-    for point in anatomy.recorded:
+    for point in spec.recorded:
         if point.name not in values:
             yield point.name, NOT_SEEN
-        elif tuple(values[point.name].shape) != anatomy.sizes(point.name, batch=1, source=source, target=target):
+        elif tuple(values[point.name].shape) != spec.sizes(point.name, batch=1, source=source, target=target):
             yield point.name, "in a trial pass its numbers had another shape than this program knows"
 
 
@@ -116,11 +116,11 @@ def _formula(model: HuggingFaceModel, values: Mapping[str, Tensor]) -> str | Non
     """The word of a formula by which the tables of all stacks are made whose rows were added; None if there is none."""
     tables: list[Tensor] = []
     pad = model.model.config.pad_token_id
-    for stack in stacks_of(model.anatomy):
+    for stack in stacks_of(model.spec):
         added = values.get(f"{stack}.embed.position")
         if added is None:
             return None
-        table = model.table("positions", stack)[: model.anatomy.max_source].cpu().float()
+        table = model.table("positions", stack)[: model.spec.max_source].cpu().float()
         if not torch.equal(table[: added.size(1)], added[0].cpu().float()):
             return None
         if not any(torch.equal(table, other) for other in tables):
@@ -144,8 +144,8 @@ def _follows(table: Tensor, word: str, first: int, near: float) -> bool:
 
 
 def _layers(model: HuggingFaceModel) -> Iterator[tuple[str, LayerPlaces]]:
-    for stack in stacks_of(model.anatomy):
-        count = model.anatomy.encoder_layers if stack == "encoder" else model.anatomy.decoder_layers
+    for stack in stacks_of(model.spec):
+        count = model.spec.encoder_layers if stack == "encoder" else model.spec.decoder_layers
         for layer in range(count):
             yield f"{stack}.{layer}", model.family.stacks[stack].layer
 
@@ -160,7 +160,7 @@ def _steps(name: str, places: LayerPlaces) -> list[tuple[str, str]]:
 
 def _other_inputs(model: HuggingFaceModel, values: Mapping[str, Tensor]) -> Iterator[str]:
     """Vectors of positions and segments of stacks whose input is not the sum of the embeddings."""
-    for stack in stacks_of(model.anatomy):
+    for stack in stacks_of(model.spec):
         parts = {name: values.get(f"{stack}.embed.{name}") for name in _EMBEDDED}
         total, token = (parts["out"] if parts["sum"] is None else parts["sum"]), parts["token"]
         if token is None or total is None:
@@ -273,9 +273,9 @@ def _partial(
 def _other_scores(model: HuggingFaceModel, values: Mapping[str, Tensor]) -> Iterator[str]:
     """Derived scores from which the weights do not follow."""
     scalars = model.scalars()
-    for site in model.anatomy.attentions:
+    for site in model.spec.attentions:
         name = f"{site}.scores"
-        if name not in model.anatomy.point:
+        if name not in model.spec.point:
             continue
         divisor = scalars[f"{site}.divisor"]
         query, key = values[f"{site}.query"].float(), values[f"{site}.key"].float()
@@ -294,7 +294,7 @@ def _other_scores(model: HuggingFaceModel, values: Mapping[str, Tensor]) -> Iter
 
 def _other_heads(model: HuggingFaceModel, values: Mapping[str, Tensor]) -> Iterator[str]:
     """What heads give out, and the parts of it, where it is not the values by the weights."""
-    for site, heads in model.anatomy.attentions.items():
+    for site, heads in model.spec.attentions.items():
         value, head_out = values.get(f"{site}.value"), values.get(f"{site}.head_out")
         if value is None or head_out is None:
             continue
@@ -308,7 +308,7 @@ def _other_heads(model: HuggingFaceModel, values: Mapping[str, Tensor]) -> Itera
 def _not_turned(model: HuggingFaceModel, values: Mapping[str, Tensor]) -> Iterator[str]:
     """Queries and keys before they are turned whose lengths are not those of the turned ones, except for one factor
     that all share. A vector of zeros, such as that of a padding token, is turned into zeros, whatever the factor."""
-    for site in model.anatomy.attentions:
+    for site in model.spec.attentions:
         for part in ("query", "key"):
             name = f"{site}.{part}_unrotated"
             if (before := values.get(name)) is not None:
@@ -333,7 +333,7 @@ def _other_shares(
 ) -> Iterator[str]:
     """Shares of experts of which half does not add half of what the whole adds to the output, in the first layer that
     has some; the other layers are of the same class."""
-    names = [point.name for point in model.anatomy.recorded if point.name.endswith(".ffn.experts")]
+    names = [point.name for point in model.spec.recorded if point.name.endswith(".ffn.experts")]
     if not names or names[0] not in values:
         return
     outs = []
@@ -349,8 +349,8 @@ def _other_shares(
 
 
 def _reads_out(model: HuggingFaceModel, values: Mapping[str, Tensor], logits: Tensor) -> bool:
-    stack = stacks_of(model.anatomy)[-1]
-    count = model.anatomy.decoder_layers if stack == "decoder" else model.anatomy.encoder_layers
+    stack = stacks_of(model.spec)[-1]
+    count = model.spec.decoder_layers if stack == "decoder" else model.spec.encoder_layers
     last = values.get(f"{stack}.{count - 1}.residual_out")
     if last is None:
         return False

@@ -21,10 +21,10 @@ class Away:
 
 def away(rounded: Checkpoint, exact: Checkpoint) -> Away:
     """How far one is from the other; they are the same folder in two types."""
-    texts = trial_texts(rounded.anatomy)
+    texts = trial_texts(rounded.spec)
     first, second = Recorder(), Recorder()
-    outputs = [ckpt.instrument.whole(*texts, tap=tap).double() for ckpt, tap in ((rounded, first), (exact, second))]
-    names = [f"{site}.weights" for site in rounded.anatomy.attentions]
+    outputs = [ckpt.hooked_model.whole(*texts, tap=tap).double() for ckpt, tap in ((rounded, first), (exact, second))]
+    names = [f"{site}.weights" for site in rounded.spec.attentions]
     return Away(
         output=float((outputs[0] - outputs[1]).abs().max() / outputs[1].abs().max()),
         weight=max(float((first.values[name].double() - second.values[name].double()).abs().max()) for name in names),

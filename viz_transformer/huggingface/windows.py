@@ -10,7 +10,7 @@ import torch
 from torch import Tensor
 
 from viz_transformer.huggingface.capture import Ruled
-from viz_transformer.huggingface.instrument import HuggingFaceModel
+from viz_transformer.huggingface.hooked_model import HuggingFaceModel
 
 FAR = 2**20
 """A position behind which any window ends."""
@@ -19,8 +19,8 @@ CLOSES_MORE = "in a trial pass its mask closed keys by a rule that its config do
 
 
 def unproved_windows(model: HuggingFaceModel, seen: Ruled) -> Iterator[tuple[str, str]]:
-    """Self-attentions whose masks do not follow the window of the anatomy, or close more without one, and why."""
-    for site, heads in model.anatomy.attentions.items():
+    """Self-attentions whose masks do not follow the window of the spec, or close more without one, and why."""
+    for site, heads in model.spec.attentions.items():
         if not site.endswith(".self"):
             continue
         both = site.startswith("encoder.")

@@ -13,7 +13,7 @@ from torch import Tensor
 from viz_transformer.checkpoint import Checkpoint
 from viz_transformer.measuring.data import Pair, fits
 from viz_transformer.model.causality import padding_matters
-from viz_transformer.model.instrument import Instrument
+from viz_transformer.model.hooked_model import HookedModel
 from viz_transformer.model.kinds import SIDES
 from viz_transformer.model.stepping import padded
 from viz_transformer.model.transformer import Transformer
@@ -66,7 +66,7 @@ class Sides:
     language. ends: each ends an answer; end: the one behind a given target.
     """
 
-    model: Instrument
+    model: HookedModel
     source: TextCodec
     target: TextCodec
     start: tuple[int, ...]
@@ -81,8 +81,8 @@ class Sides:
 
 def sides(ckpt: Checkpoint) -> Sides:
     """The parts of a checkpoint that translates text. Raises ValueError for any other."""
-    if ckpt.anatomy.kind != "encoder-decoder":
-        raise ValueError(f"{ckpt.name} is {ckpt.anatomy.kind}: only an encoder-decoder can be evaluated on pairs")
+    if ckpt.spec.kind != "encoder-decoder":
+        raise ValueError(f"{ckpt.name} is {ckpt.spec.kind}: only an encoder-decoder can be evaluated on pairs")
     for side in SIDES:
         if side not in ckpt.codecs:
             raise ValueError(f"{ckpt.name} has no vocabulary of its {side} side: add it first")
@@ -97,7 +97,7 @@ def sides(ckpt: Checkpoint) -> Sides:
             " after a text: which one ends a target is not known"
         )
     start = (target.start, *target.forced_start)
-    return Sides(ckpt.instrument, source, target, start, frozenset(target.ends), min(target.ends))
+    return Sides(ckpt.hooked_model, source, target, start, frozenset(target.ends), min(target.ends))
 
 
 def source_ids(ckpt: Checkpoint, sources: Sequence[str]) -> list[tuple[int, ...]]:
@@ -138,7 +138,7 @@ def _written_for(side: Sides, sources: Sequence[tuple[int, ...]], beam: int | No
         side.start,
         Beam(beam or 1).filled(side.target.beam_settings),
         ends=side.ends,
-        most=side.model.anatomy.max_target - len(side.start) + 1,
+        most=side.model.spec.max_target - len(side.start) + 1,
         banned=side.target.banned,
         rules=side.target.rules,
         begun=len(side.start) - 1,
@@ -152,15 +152,15 @@ def readable(ckpt: Checkpoint, pairs: Sequence[Pair], longest: tuple[int, int] |
     longest: how many tokens of source and target, without start and end, are not too many; the model may read fewer.
     Raises ValueError for a model that is no encoder-decoder with text, and for a text that it has no tokens for.
     """
-    side, anatomy = sides(ckpt), ckpt.anatomy
+    side, spec = sides(ckpt), ckpt.spec
     tokenizers = None
     if longest is not None:
         tokenizers = ckpt.own_codec("source").tokenizer, ckpt.own_codec("target").tokenizer
     return [
         (source, target)
         for index, (source, target) in enumerate(pairs)
-        if len(_encoded(side.source, index, source)) <= anatomy.max_source
-        and len(_written(side, index, target)) - 1 <= anatomy.max_target
+        if len(_encoded(side.source, index, source)) <= spec.max_source
+        and len(_written(side, index, target)) - 1 <= spec.max_target
         and (longest is None or tokenizers is None or fits((source, target), tokenizers, longest))
     ]
 
@@ -181,7 +181,7 @@ def scores_of_each(ckpt: Checkpoint, pairs: Sequence[Pair]) -> list[TokenScores]
         _Item(index, _source_ids(side, index, source), _target_ids(side, index, target))
         for index, (source, target) in enumerate(pairs)
     ]
-    pad = side.end if ckpt.anatomy.target_pad is None else ckpt.anatomy.target_pad
+    pad = side.end if ckpt.spec.target_pad is None else ckpt.spec.target_pad
     found: dict[int, TokenScores] = {}
     for batch in _batches(items, side.model):
         scores = _token_scores(side.model, batch, pad, side.target, given=len(side.start))
@@ -210,7 +210,7 @@ def window_scores(
         if len(cut) > 1 and len(cut[-1]) < len(cut[0]):
             cut.pop()  # the short one is run alone, so that nothing needs padding
         items = [_Item(done, (), tgt) for tgt in cut]
-        scores = sum(_token_scores(ckpt.instrument, items, ckpt.anatomy.target_pad, codec), scores)
+        scores = sum(_token_scores(ckpt.hooked_model, items, ckpt.spec.target_pad, codec), scores)
         done += len(cut)
         if progress is not None:
             progress(done, len(starts))
@@ -232,13 +232,13 @@ class _Item:
 
 def _source_ids(side: Sides, index: int, text: str) -> tuple[int, ...]:
     ids = _encoded(side.source, index, text)
-    _check_length(index, "source", len(ids), side.model.anatomy.max_source)
+    _check_length(index, "source", len(ids), side.model.spec.max_source)
     return ids
 
 
 def _target_ids(side: Sides, index: int, text: str) -> tuple[int, ...]:
     ids = _written(side, index, text)
-    _check_length(index, "target", len(ids) - 1, side.model.anatomy.max_target)
+    _check_length(index, "target", len(ids) - 1, side.model.spec.max_target)
     return ids
 
 
@@ -271,15 +271,15 @@ def _answer(codec: TextCodec, ids: Sequence[int]) -> Answer:
     return Answer(codec.decode(ids), tokens, complete=vocabulary.unk not in ids, ids=tuple(ids))
 
 
-def _batches(items: Sequence[_Item], model: Instrument) -> Iterator[list[_Item]]:
+def _batches(items: Sequence[_Item], model: HookedModel) -> Iterator[list[_Item]]:
     """The items by length, in batches; of one source and one target length each where nothing may be padded, and in
     another program's model, whose numbers then are those of each text alone."""
     another = not isinstance(model, Transformer)
-    equal_lengths = another or model.anatomy.source_pad is None or padding_matters(model)
-    most = BATCH_LOGITS // (model.anatomy.target_vocab_size or 1) if another else BATCH_TOKENS
+    equal_lengths = another or model.spec.source_pad is None or padding_matters(model)
+    most = BATCH_LOGITS // (model.spec.target_vocab_size or 1) if another else BATCH_TOKENS
     batch: list[_Item] = []
     for item in sorted(items, key=lambda item: item.lengths):
-        longest = model.anatomy.pad_to or max(max(other.lengths) for other in [*batch, item])
+        longest = model.spec.pad_to or max(max(other.lengths) for other in [*batch, item])
         other_length = equal_lengths and bool(batch) and batch[0].lengths != item.lengths
         if batch and (len(batch) == BATCH or other_length or longest * (len(batch) + 1) > min(most, BATCH_TOKENS)):
             yield batch
@@ -290,21 +290,21 @@ def _batches(items: Sequence[_Item], model: Instrument) -> Iterator[list[_Item]]
 
 
 def _token_scores(
-    model: Instrument, batch: Sequence[_Item], pad: int | None, codec: TextCodec, *, given: int = 1
+    model: HookedModel, batch: Sequence[_Item], pad: int | None, codec: TextCodec, *, given: int = 1
 ) -> list[TokenScores]:
     """The scores of each text of a batch; given: tokens of it that are read first, and not written."""
-    anatomy = model.anatomy
+    spec = model.spec
     # The last token is written and not read, not even behind a shorter text, where a model might see it coming.
     read, wanted_rows = [item.tgt[:-1] for item in batch], [item.tgt[1:] for item in batch]
-    sources = [item.src for item in batch] if anatomy.has_encoder else None
+    sources = [item.src for item in batch] if spec.has_encoder else None
     with torch.no_grad():
         if isinstance(model, Transformer):
-            given_rows = [(read, pad)] if sources is None else [(sources, anatomy.source_pad), (read, pad)]
-            logits: Tensor = model(*(padded(*each, model.device, length=anatomy.pad_to) for each in given_rows))
+            given_rows = [(read, pad)] if sources is None else [(sources, spec.source_pad), (read, pad)]
+            logits: Tensor = model(*(padded(*each, model.device, length=spec.pad_to) for each in given_rows))
         else:
             logits = model.whole(sources, read)
         device = logits.device
-        wanted = padded(wanted_rows, pad, device, length=anatomy.pad_to)
+        wanted = padded(wanted_rows, pad, device, length=spec.pad_to)
         losses = F.cross_entropy(logits.double().flatten(0, 1), wanted.flatten(), reduction="none").view_as(wanted)
         best = logits.argmax(dim=-1)
     lengths = torch.tensor([len(item.tgt) - 1 for item in batch], device=device)

@@ -53,6 +53,6 @@ def _reproduces(opened: Opened, answers: dict[str, Fitted], sample: Sample) -> b
     model.load_state_dict(state_of(plan, config), assign=True)
     ckpt = Checkpoint("tried", None, model.eval(), codecs["source"], codecs["target"], {}, "")
     try:
-        return proof(ckpt, sample.texts(ckpt.anatomy)).passed is True
+        return proof(ckpt, sample.texts(ckpt.spec)).passed is True
     except ValueError:  # logits of each token are of no model that gives them to the text
         return False

@@ -171,13 +171,13 @@ def evaluate_text(
     Raises ValueError for a model that is not decoder-only with text, for windows that it cannot read, and for a text of
     fewer than two tokens.
     """
-    anatomy = ckpt.anatomy
-    if anatomy.kind != "decoder-only" or "target" not in ckpt.codecs or not anatomy.writes:
-        what = f"is {anatomy.kind}" if anatomy.kind != "decoder-only" else "has no vocabulary"
-        what = what if anatomy.writes or anatomy.kind != "decoder-only" else "gives no next token"
+    spec = ckpt.spec
+    if spec.kind != "decoder-only" or "target" not in ckpt.codecs or not spec.writes:
+        what = f"is {spec.kind}" if spec.kind != "decoder-only" else "has no vocabulary"
+        what = what if spec.writes or spec.kind != "decoder-only" else "gives no next token"
         raise ValueError(f"{ckpt.name} {what}: only a decoder-only model with a vocabulary can be evaluated on a text")
-    if not 1 <= window <= anatomy.max_target:
-        raise ValueError(f"windows of {window} tokens: {ckpt.name} reads from 1 to {anatomy.max_target} at a time")
+    if not 1 <= window <= spec.max_target:
+        raise ValueError(f"windows of {window} tokens: {ckpt.name} reads from 1 to {spec.max_target} at a time")
     if limit is not None and limit < 1:
         raise ValueError(f"limit={limit} must be at least 1")
     codec = ckpt.codec("target")
@@ -218,7 +218,7 @@ def evaluate_checkpoint(
     options that belong to answers.
     """
     settings = _settings(ckpt.card)
-    if ckpt.anatomy.kind == "decoder-only":
+    if ckpt.spec.kind == "decoder-only":
         given = {
             "beam": beam,
             "bleu": bleu,
@@ -233,7 +233,7 @@ def evaluate_checkpoint(
             limit = limit if limit is not None else settings.get("limit")
         else:
             path = _given_file(data_file, data_folder)
-        window = settings.get("window", ckpt.anatomy.max_target)
+        window = settings.get("window", ckpt.spec.max_target)
         text = read_text(path)
         tested = text if data_file is not None else text[settings.get("skip", 0) :]
         return evaluate_text(ckpt, tested, window, limit, progress=progress)

@@ -14,7 +14,7 @@ from viz_transformer.checkpoint import Checkpoint
 from viz_transformer.measuring.answering import BATCH, BATCH_LOGITS, BATCH_TOKENS, scores_of_each
 from viz_transformer.measuring.data import Pair
 from viz_transformer.measuring.yardsticks import Predicted
-from viz_transformer.model.instrument import Instrument
+from viz_transformer.model.hooked_model import HookedModel
 from viz_transformer.model.transformer import Transformer
 from viz_transformer.text.codec import Codec, Encoded
 
@@ -85,7 +85,7 @@ def _plain(codec: Codec, encoded: Encoded) -> tuple[int, ...]:
 
 def fits(ckpt: Checkpoint, text: str | Pair, read: DecoderText) -> bool:
     """Whether a text has something to count; an answer has to be read in one piece with its prompt."""
-    return read.count > 0 and (isinstance(text, str) or len(read.ids) - 1 <= ckpt.anatomy.max_target)
+    return read.count > 0 and (isinstance(text, str) or len(read.ids) - 1 <= ckpt.spec.max_target)
 
 
 def decoder_losses(ckpt: Checkpoint, texts: Sequence[DecoderText]) -> list[tuple[float, int]]:
@@ -96,14 +96,14 @@ def decoder_losses(ckpt: Checkpoint, texts: Sequence[DecoderText]) -> list[tuple
     nats, counts = [0.0] * len(texts), [0] * len(texts)
     pieces: list[_Piece] = []
     for index, text in enumerate(texts):
-        window = min(ckpt.anatomy.max_target, max(len(text.ids) - 1, 1))
+        window = min(ckpt.spec.max_target, max(len(text.ids) - 1, 1))
         for start in range(0, len(text.ids) - 1, window):
             cut = text.ids[start : start + window + 1]
             first = max(text.first - start, 1)
             if first < len(cut):
                 pieces.append((index, cut, first))
-    for batch in _batches(pieces, ckpt.instrument, len(ckpt.own_codec("target").names)):
-        losses = _losses(ckpt.instrument, [cut for _, cut, _ in batch])
+    for batch in _batches(pieces, ckpt.hooked_model, len(ckpt.own_codec("target").names)):
+        losses = _losses(ckpt.hooked_model, [cut for _, cut, _ in batch])
         for row, (index, cut, first) in zip(losses, batch, strict=True):
             nats[index] += float(row[first - 1 : len(cut) - 1].sum())
             counts[index] += len(cut) - first
@@ -128,7 +128,7 @@ def target_text(ckpt: Checkpoint, target: str) -> Predicted:
 _Piece = tuple[int, tuple[int, ...], int]
 
 
-def _batches(pieces: Sequence[_Piece], model: Instrument, size: int) -> Iterator[list[_Piece]]:
+def _batches(pieces: Sequence[_Piece], model: HookedModel, size: int) -> Iterator[list[_Piece]]:
     """Pieces that are run together: in a causal decoder what stands behind a text changes nothing of it, unless norms
     or heads mix positions; then, and in another program's model, only those of one length."""
     config = model.config if isinstance(model, Transformer) else None
@@ -145,7 +145,7 @@ def _batches(pieces: Sequence[_Piece], model: Instrument, size: int) -> Iterator
         yield batch
 
 
-def _losses(model: Instrument, rows: Sequence[Sequence[int]]) -> Tensor:
+def _losses(model: HookedModel, rows: Sequence[Sequence[int]]) -> Tensor:
     """The nats of each token behind those before it: [B, T - 1], beyond a row's end of no meaning."""
     longest = max(map(len, rows))
     filled = torch.tensor([[*row, *[row[0]] * (longest - len(row))] for row in rows])

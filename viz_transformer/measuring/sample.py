@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 
 from viz_transformer.checkpoint import files
 from viz_transformer.checkpoint.untrusted import regular_size
-from viz_transformer.model.instrument import Anatomy
+from viz_transformer.model.hooked_model import ModelSpec
 from viz_transformer.sentences import quoted
 
 Array = NDArray[Any]
@@ -59,36 +59,36 @@ class Sample:
     ids: Mapping[str, Array]
     logits: Array
 
-    def texts(self, anatomy: Anatomy) -> list[SampleText]:
+    def texts(self, spec: ModelSpec) -> list[SampleText]:
         """The texts as this model reads them. Raises SampleError for ids or logits that cannot be of such a model."""
-        sides = ["source"] * anatomy.has_encoder + ["target"] * anatomy.has_decoder
+        sides = ["source"] * spec.has_encoder + ["target"] * spec.has_decoder
         given = dict(self.ids)
         if len(sides) == len(given) == 1:
             given = {sides[0]: next(iter(given.values()))}
         if set(given) != set(sides):
             raise SampleError(
-                f"{self.path} holds ids of {' and '.join(self.ids)}, but a model of kind {anatomy.kind} reads "
+                f"{self.path} holds ids of {' and '.join(self.ids)}, but a model of kind {spec.kind} reads "
                 f"{' and '.join(sides)}: {SAVE_AGAIN}"
             )
         for side, ids in given.items():
-            self._check_ids(anatomy, side, ids)
-        vocabulary, found = anatomy.target_vocab_size, self.logits.shape
+            self._check_ids(spec, side, ids)
+        vocabulary, found = spec.target_vocab_size, self.logits.shape
         if vocabulary != found[2]:
             raise SampleError(
                 f"{self.path} has {found[2]:,} logits at each position, the model's vocabulary {vocabulary}"
             )
         length = given[sides[-1]].shape[1]
-        if anatomy.output == "class" and found[1] != 1:
+        if spec.output == "class" and found[1] != 1:
             raise SampleError(f"{self.path} has logits at {found[1]:,} positions, this model gives one row to a text")
-        if found[1] not in (1, length, anatomy.pad_to):
+        if found[1] not in (1, length, spec.pad_to):
             raise SampleError(f"{self.path} has logits at {found[1]:,} positions for {length:,} ids: save those of all")
         rows = {side: [tuple(map(int, row)) for row in ids] for side, ids in given.items()}
         nothing = [None] * len(self.logits)
         texts = zip(rows.get("source", nothing), rows.get("target", nothing), self.logits, strict=True)
         return [SampleText(source, target, logits) for source, target, logits in texts]
 
-    def _check_ids(self, anatomy: Anatomy, side: str, ids: Array) -> None:
-        size, most = getattr(anatomy, f"{side}_vocab_size"), getattr(anatomy, f"max_{side}")
+    def _check_ids(self, spec: ModelSpec, side: str, ids: Array) -> None:
+        size, most = getattr(spec, f"{side}_vocab_size"), getattr(spec, f"max_{side}")
         if ids.shape[1] > most:
             raise SampleError(f"{self.path} has {ids.shape[1]:,} ids of the {side}, the model reads at most {most:,}")
         if not (ids.min() >= 0 and ids.max() < size):

@@ -55,7 +55,7 @@ def told_by(model: Transformer, texts: Sequence[SampleText], *, tolerance: float
     """What these texts could tell of a model whose logits they have. tolerance: how far a logit may be off. log_probs:
     the sample has log-probabilities instead of logits, which a shift of all logits leaves as they are."""
     trial = _Trial(model, texts, tolerance, log_probs)
-    longest: dict[str, int] = {side: trial.longest(side) for side in SIDES if SIDES[side].layers(model.anatomy)}
+    longest: dict[str, int] = {side: trial.longest(side) for side in SIDES if SIDES[side].layers(model.spec)}
     tried: dict[str, dict[str, bool]] = {}
     for each in _deviations(model):
         told = tried.setdefault(each.what, {})
@@ -84,7 +84,7 @@ class _Trial:
     def longest(self, side: SideName) -> int:
         """Up to how many tokens of a side the texts prove anything: one more than the largest window that moves a
         logit, or 1 where none does."""
-        pad = SIDES[side].pad(self.model.anatomy)
+        pad = SIDES[side].pad(self.model.spec)
         given = [getattr(text, side) or () for text in self.texts]
         most = max(sum(id != pad for id in ids) for ids in given)
         low, high = 0, most  # a window of `low` moves a logit, or is none; one of `high` closes nothing
@@ -105,7 +105,7 @@ class _Trial:
         read, pad = (text.source, model.config.source_pad) if target is None else (text.target, model.config.target_pad)
         assert read is not None
         places = [place for place, id in enumerate(read) if id != pad] if len(text.logits) > 1 else [len(read) - 1]
-        found = logits[None] if model.anatomy.output == "class" else logits[places]
+        found = logits[None] if model.spec.output == "class" else logits[places]
         return (found.log_softmax(-1) if self.log_probs else found).numpy()
 
 
@@ -156,7 +156,7 @@ def _normalised(vectors: Tensor) -> Tensor:
 
 def _deviations(model: Transformer) -> Iterator[_Deviation]:
     """All wrong readings that are tried, those of attention for each kind of it."""
-    config, kinds = model.config, [KINDS[name] for name in kinds_of(model.anatomy)]
+    config, kinds = model.config, [KINDS[name] for name in kinds_of(model.spec)]
     for kind in kinds:
         yield _Deviation("exchanged queries and keys", kind.words, partial(_exchanged, model, kind))
         for factor in _factors(config):

@@ -33,7 +33,7 @@ from viz_transformer.measuring.telling import told_by
 from viz_transformer.measuring.walk import walk
 from viz_transformer.measuring.yardsticks import LOWER_NATS, LOWER_SHARE, Predicted, Yardsticks, yardsticks
 from viz_transformer.model.causality import is_causal
-from viz_transformer.model.instrument import OF_ANOTHER, Anatomy
+from viz_transformer.model.hooked_model import OF_ANOTHER, ModelSpec
 from viz_transformer.running.record import Trace
 from viz_transformer.running.tracing import CHECKPOINT, trace
 
@@ -146,12 +146,12 @@ def verify(
     if not (reported_loss is None or isinstance(reported_loss, Reported)):
         reported_loss = reported_from(str(reported_loss))
     given = read_sample(sample) if isinstance(sample, str | Path) else sample
-    held = [] if given is None else given.texts(ckpt.anatomy)
+    held = [] if given is None else given.texts(ckpt.spec)
     return Verification(
         proved=_NO_SAMPLE if given is None else weighed(ckpt, held, proof(ckpt, held)),
         texts=_NO_TEXTS if texts is None else cost_of(ckpt, texts, reported_loss),
         consistent=_consistent(ckpt, held[0] if held else None),
-        causal=is_causal(ckpt.instrument) if ckpt.anatomy.has_decoder else None,
+        causal=is_causal(ckpt.hooked_model) if ckpt.spec.has_decoder else None,
         left_out=without_tensors(ckpt.card),
     )
 
@@ -189,9 +189,9 @@ def proof(ckpt: Checkpoint, texts: Sequence[SampleText]) -> Finding:
     logs, scale = _are_log_probs(texts), _scale(texts)
     largest, count, first = 0.0, 0, ""
     for number, text in enumerate(texts):
-        places = _compared(ckpt.anatomy, text)
+        places = _compared(ckpt.spec, text)
         ours = _traced(ckpt, text.source, text.target)["logits"][0].numpy().astype(float)
-        ours = ours[None] if ckpt.anatomy.output == "class" else ours[places]
+        ours = ours[None] if ckpt.spec.output == "class" else ours[places]
         theirs = text.logits.astype(float)[places if len(text.logits) > 1 else slice(None)]
         if logs:
             ours = ours - np.logaddexp.reduce(ours, axis=-1, keepdims=True)
@@ -222,7 +222,7 @@ def proof(ckpt: Checkpoint, texts: Sequence[SampleText]) -> Finding:
 def weighed(ckpt: Checkpoint, texts: Sequence[SampleText], found: Finding) -> Finding:
     """What a sample that is reproduced is worth: up to how many tokens it proves a reading, or which wrong readings it
     could not have told. Only of our own model, whose settings may have been guessed."""
-    if not found.passed or ckpt.anatomy.config is None:
+    if not found.passed or ckpt.spec.config is None:
         return found
     tolerance = TOLERANCE * _scale(texts)
     told = told_by(ckpt.model, texts, tolerance=tolerance, log_probs=_are_log_probs(texts))
@@ -246,9 +246,9 @@ def _scale(texts: Sequence[SampleText]) -> float:
     return max(float(np.abs(text.logits).max()) for text in texts)
 
 
-def _compared(anatomy: Anatomy, text: SampleText) -> list[int]:
+def _compared(spec: ModelSpec, text: SampleText) -> list[int]:
     """The positions whose logits are compared: those of tokens, or the last one if the sample has no others."""
-    read, pad = (text.target, anatomy.target_pad) if anatomy.has_decoder else (text.source, anatomy.source_pad)
+    read, pad = (text.target, spec.target_pad) if spec.has_decoder else (text.source, spec.source_pad)
     assert read is not None
     places = list(range(len(read))) if len(text.logits) > 1 else [len(read) - 1]
     tokens = [place for place in places if read[place] != pad]
@@ -278,9 +278,9 @@ def cost_of(ckpt: Checkpoint, texts: Texts, reported: Reported | None = None) ->
     passed: whether the loss is clearly below counting tokens; otherwise the texts say nothing. Raises ValueError for
     texts that the model cannot be measured on, and for fewer than ten pairs or fifty tokens.
     """
-    if ckpt.anatomy.kind == "encoder-only":
+    if ckpt.spec.kind == "encoder-only":
         raise ValueError(f"{ckpt.name} is encoder-only: it predicts no text, so texts cannot speak for it")
-    by_pair = ckpt.anatomy.has_encoder
+    by_pair = ckpt.spec.has_encoder
     losses, predicted = _of_pairs(ckpt, texts) if by_pair else _of_texts(ckpt, texts)
     loss, by_counting = Loss.of(losses), yardsticks(predicted, ckpt.codec("target"))
     figures: dict[str, Any] = {
@@ -335,34 +335,34 @@ _GUESSES = "this repeats what was guessed about the model, and confirms none of 
 
 
 def _consistent(ckpt: Checkpoint, text: SampleText | None) -> Finding:
-    if ckpt.anatomy.config is None:
+    if ckpt.spec.config is None:
         return Finding(None, f"not tried: {OF_ANOTHER}")
-    sides = ["source"] * ckpt.anatomy.has_encoder + ["target"] * ckpt.anatomy.has_decoder
+    sides = ["source"] * ckpt.spec.has_encoder + ["target"] * ckpt.spec.has_decoder
     if lacking := [side for side in sides if side not in ckpt.codecs]:
         return Finding(None, f"not tried: {ckpt.name} has no {lacking[0]} vocabulary, so it cannot be run")
-    ids = {side: made_up_ids(ckpt.anatomy, side) for side in sides}
+    ids = {side: made_up_ids(ckpt.spec, side) for side in sides}
     if text is not None:
         ids = {side: list(getattr(text, side))[:MOST_WALKED] for side in sides}
     return consistency(ckpt, _traced(ckpt, ids.get("source"), ids.get("target")))
 
 
-def made_up_ids(anatomy: Anatomy, side: str) -> list[int]:
+def made_up_ids(spec: ModelSpec, side: str) -> list[int]:
     """Ids of no text, always the same; the source ends in padding if the model knows that, so that masks act."""
-    size, pad, most = (getattr(anatomy, name) for name in (f"{side}_vocab_size", f"{side}_pad", f"max_{side}"))
+    size, pad, most = (getattr(spec, name) for name in (f"{side}_vocab_size", f"{side}_pad", f"max_{side}"))
     drawn = np.random.default_rng(0).integers(size, size=min(MADE_UP, most)).tolist()
     ids = [int(id) if id != pad else (id + 1) % size for id in drawn]
-    return [*ids[:-1], pad] if side == "source" and anatomy.has_decoder and pad is not None and len(ids) > 1 else ids
+    return [*ids[:-1], pad] if side == "source" and spec.has_decoder and pad is not None and len(ids) > 1 else ids
 
 
 def consistency(ckpt: Checkpoint, run: Trace) -> Finding:
     """Whether a float64 walk from the checkpoint's numbers agrees with this run at every recorded point."""
     numbers = {name: tensor.numpy() for name, tensor in ckpt.model.state_dict().items()}
-    anatomy = ckpt.anatomy
+    spec = ckpt.spec
     walked = walk(
         numbers,
         ckpt.config.to_dict(),
-        run.src_ids if anatomy.has_encoder else None,
-        run.tgt_ids if anatomy.has_decoder else None,
+        run.src_ids if spec.has_encoder else None,
+        run.tgt_ids if spec.has_decoder else None,
     )
     recorded = run.points()
     largest = 0.0

@@ -15,15 +15,15 @@ from weakref import WeakKeyDictionary
 import torch
 from torch import Tensor, nn
 
-from viz_transformer.model.instrument import Anatomy, Instrument
+from viz_transformer.model.hooked_model import HookedModel, ModelSpec
 from viz_transformer.model.tap import PointEdit, Recorder
 
 _LENGTH = 12  # tokens of a trial
-_causal: WeakKeyDictionary[Instrument, bool] = WeakKeyDictionary()
-_padding: WeakKeyDictionary[Instrument, bool] = WeakKeyDictionary()
+_causal: WeakKeyDictionary[HookedModel, bool] = WeakKeyDictionary()
+_padding: WeakKeyDictionary[HookedModel, bool] = WeakKeyDictionary()
 
 
-def is_causal(model: Instrument) -> bool:
+def is_causal(model: HookedModel) -> bool:
     """True if in none of the trials a changed token changed a logit of an earlier row, not by one bit.
 
     Tokens are exchanged for others, with and without padding before them, and for padding. Tried once for each model,
@@ -35,7 +35,7 @@ def is_causal(model: Instrument) -> bool:
     return verdict
 
 
-def padding_matters(model: Instrument) -> bool:
+def padding_matters(model: HookedModel) -> bool:
     """True if padding behind a text changes what the model gives out for its tokens by more than rounding.
 
     Texts of several lengths may then not stand in one batch. Never true of a model with `pad_to`, which always has the
@@ -49,7 +49,7 @@ def padding_matters(model: Instrument) -> bool:
 
 @torch.no_grad()
 def reads_ahead_edited(
-    model: Instrument, source: Sequence[int], target: Sequence[int], edits: Sequence[PointEdit]
+    model: HookedModel, source: Sequence[int], target: Sequence[int], edits: Sequence[PointEdit]
 ) -> str | None:
     """Why rows of a causal decoder depend on later tokens once its masks or weights are edited, found in one pass over
     these tokens; None if no row does. Raises ValueError for an edit that does not fit its point.
@@ -58,10 +58,10 @@ def reads_ahead_edited(
     where a layer reads both in one pass.
     """
     recorder = Recorder(edits)
-    logits = model.whole([source] if model.anatomy.has_encoder else None, [target], tap=recorder)
+    logits = model.whole([source] if model.spec.has_encoder else None, [target], tap=recorder)
     values = recorder.values
-    for site in [site for site in model.anatomy.attentions if site.startswith("decoder.")]:
-        ahead = None if site.endswith(".cross") else _row_ahead(model.anatomy, site, values)
+    for site in [site for site in model.spec.attentions if site.startswith("decoder.")]:
+        ahead = None if site.endswith(".cross") else _row_ahead(model.spec, site, values)
         lost = _row_lost(values.get(f"{site}.weights"))
         if ahead is not None:
             return f"as edited, query {ahead} of {site} attends to later keys"
@@ -71,14 +71,14 @@ def reads_ahead_edited(
     return None
 
 
-def _row_ahead(anatomy: Anatomy, site: str, values: Mapping[str, Tensor]) -> int | None:
+def _row_ahead(spec: ModelSpec, site: str, values: Mapping[str, Tensor]) -> int | None:
     """The first query of an attention that puts weight on a later key."""
     weights = values.get(f"{site}.weights")
     if weights is not None:
         reads = (weights != 0) & ~weights.isnan()
     else:  # a long attention that ran fused: what is open is read, and all keys where none is, unless that gives zeros
         reads = values[f"{site}.mask"]
-        if anatomy.config is None:
+        if spec.config is None:
             reads = reads | ~reads.any(dim=-1, keepdim=True)
     return _first(reads.triu(1).any(dim=-1))
 
@@ -95,9 +95,9 @@ def _first(rows: Tensor) -> int | None:
 
 
 @torch.no_grad()
-def _leaks(model: Instrument) -> bool:
+def _leaks(model: HookedModel) -> bool:
     """True if a later token changes an earlier row of what the model gives out."""
-    last_side = "target" if model.anatomy.has_decoder else "source"
+    last_side = "target" if model.spec.has_decoder else "source"
     before, after, places = _trials(model, last_side)
     if not places:
         return False
@@ -108,8 +108,8 @@ def _leaks(model: Instrument) -> bool:
 
 
 @torch.no_grad()
-def _moves_under_padding(model: Instrument) -> bool:
-    config = model.anatomy
+def _moves_under_padding(model: HookedModel) -> bool:
+    config = model.spec
     side = "target" if config.has_decoder else "source"
     pad = getattr(config, f"{side}_pad")
     if config.pad_to is not None or pad is None:
@@ -125,22 +125,22 @@ def _moves_under_padding(model: Instrument) -> bool:
     return bool(moved > 1e-4 * alone.abs().nan_to_num().max())  # rounding moves it by less than a tenth of that
 
 
-def _evaluating(model: Instrument) -> Instrument:
+def _evaluating(model: HookedModel) -> HookedModel:
     """The model in evaluation mode: itself, or a copy of one that is being trained."""
     return copy.deepcopy(model).eval() if isinstance(model, nn.Module) and model.training else model
 
 
-def _rows(model: Instrument, source: list[int], tokens: list[list[int]]) -> Tensor:
+def _rows(model: HookedModel, source: list[int], tokens: list[list[int]]) -> Tensor:
     """What the model gives out for each of these rows, [B, T, V or D]; an encoder-decoder reads `source` with each."""
-    if not model.anatomy.has_decoder:
+    if not model.spec.has_decoder:
         return model.whole(tokens, None)
-    return model.whole([source] * len(tokens) if model.anatomy.has_encoder else None, tokens)
+    return model.whole([source] * len(tokens) if model.spec.has_encoder else None, tokens)
 
 
-def _trials(model: Instrument, side: str) -> tuple[list[list[int]], list[list[int]], list[int]]:
+def _trials(model: HookedModel, side: str) -> tuple[list[list[int]], list[list[int]], list[int]]:
     """Ids before the change, ids after it, and the position that changes, for each trial."""
     tokens = _tokens(model, side, _LENGTH)
-    pad = getattr(model.anatomy, f"{side}_pad")
+    pad = getattr(model.spec, f"{side}_pad")
     length = len(tokens)
     before, after, places = [], [], []
     for place in sorted({1, length // 4, length // 2, 3 * length // 4, length - 1} - {0}):
@@ -155,15 +155,15 @@ def _trials(model: Instrument, side: str) -> tuple[list[list[int]], list[list[in
     return before, after, places
 
 
-def begun(model: Instrument, start: Sequence[int], length: int) -> list[int]:
+def begun(model: HookedModel, start: Sequence[int], length: int) -> list[int]:
     """A text of the decoder of this length that begins as `start` does."""
-    length = model.anatomy.pad_to or min(length, model.anatomy.max_target)
+    length = model.spec.pad_to or min(length, model.spec.max_target)
     return [*start, *_tokens(model, "target", length)[len(start) :]][:length]
 
 
-def _tokens(model: Instrument, side: str, length: int) -> list[int]:
+def _tokens(model: HookedModel, side: str, length: int) -> list[int]:
     """Ids of one side without padding, neighbours different where the vocabulary has two tokens."""
-    config = model.anatomy
+    config = model.spec
     size = getattr(config, f"{side}_vocab_size") or 1
     length = config.pad_to or min(length, getattr(config, f"max_{side}"))
     some = [i for i in range(min(size, length + 1)) if i != getattr(config, f"{side}_pad")] or [0]

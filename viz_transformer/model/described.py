@@ -1,4 +1,4 @@
-"""The anatomy of another program's model, as it stands in the file of a trace, which may be anybody's."""
+"""The spec of another program's model, as it stands in the file of a trace, which may be anybody's."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from typing import Any, get_args
 
 from viz_transformer.model.config import MAX_LAYERS, ModelKind
-from viz_transformer.model.instrument import Anatomy, Heads, OutputKind, Precision, Scoring
+from viz_transformer.model.hooked_model import Heads, ModelSpec, OutputKind, Precision, Scoring
 from viz_transformer.model.point import QUERIES, WEIGHTS, Growth, Point
 from viz_transformer.model.points import ATTENTION, DERIVED, SINK
 from viz_transformer.model.positions import FORMULAS
@@ -41,26 +41,26 @@ _WORDS: Mapping[str, tuple[Any, ...]] = {
 }
 
 
-def anatomy_to_dict(anatomy: Anatomy) -> dict[str, Any]:
-    """The anatomy in JSON's types. Raises ValueError for one that could not be read again."""
-    written: dict[str, Any] = {name: getattr(anatomy, name) for name in (*_SIZES, *_SIZES_OR_NONE, *_SWITCHES, *_WORDS)}
-    written["labels"] = list(anatomy.labels)
+def spec_to_dict(spec: ModelSpec) -> dict[str, Any]:
+    """The spec in JSON's types. Raises ValueError for one that could not be read again."""
+    written: dict[str, Any] = {name: getattr(spec, name) for name in (*_SIZES, *_SIZES_OR_NONE, *_SWITCHES, *_WORDS)}
+    written["labels"] = list(spec.labels)
     written["attentions"] = {
         site: [heads.query, heads.key, heads.size, heads.value_size, heads.window]
-        for site, heads in anatomy.attentions.items()
+        for site, heads in spec.attentions.items()
     }
-    for name, points in (("recorded", anatomy.recorded), ("derived", anatomy.derived)):
+    for name, points in (("recorded", spec.recorded), ("derived", spec.derived)):
         written[name] = [[point.name, "".join(point.shape), point.meaning, point.grows] for point in points]
-    written["missing"] = dict(anatomy.missing)
+    written["missing"] = dict(spec.missing)
     try:
-        anatomy_from_dict(written)
+        spec_from_dict(written)
     except ValueError as error:
         raise ValueError(f"this trace cannot be saved: {error}") from None
     return written
 
 
-def anatomy_from_dict(content: Any) -> Anatomy:
-    """The anatomy that was written so. Raises ValueError with the reason for what cannot be one."""
+def spec_from_dict(content: Any) -> ModelSpec:
+    """The spec that was written so. Raises ValueError with the reason for what cannot be one."""
     fields = {*_SIZES, *_SIZES_OR_NONE, *_SWITCHES, *_WORDS, "labels", "attentions", "recorded", "derived", "missing"}
     if isinstance(content, dict):
         content = {**_BEFORE, **content}
@@ -89,7 +89,7 @@ def anatomy_from_dict(content: Any) -> Anatomy:
     names = [point.name for point in (*recorded, *derived)]
     if len(set(names)) < len(names):
         raise ValueError("it names a point twice")
-    anatomy = Anatomy(
+    spec = ModelSpec(
         **{name: content[name] for name in (*_SIZES, *_SIZES_OR_NONE, *_SWITCHES, *_WORDS)},
         labels=tuple(content["labels"]),
         attentions=_attentions(content["attentions"], layers),
@@ -97,8 +97,8 @@ def anatomy_from_dict(content: Any) -> Anatomy:
         derived=derived,
         missing=missing,
     )
-    _check_attentions(anatomy)
-    return anatomy
+    _check_attentions(spec)
+    return spec
 
 
 _LETTERS_OF_HEADS = frozenset("HEGU")
@@ -114,16 +114,16 @@ _SHAPES: Mapping[str, tuple[str, ...]] = {
 _DERIVED_SHAPES: Mapping[str, tuple[str, ...]] = {point.name: point.shape for point in DERIVED}
 
 
-def _check_attentions(anatomy: Anatomy) -> None:
+def _check_attentions(spec: ModelSpec) -> None:
     """Raises ValueError for points of an attention that could not be what their names say: from these, numbers are
     computed, and by their shapes it is known how many."""
-    for points, shapes in ((anatomy.recorded, _SHAPES), (anatomy.derived, _DERIVED_SHAPES)):
+    for points, shapes in ((spec.recorded, _SHAPES), (spec.derived, _DERIVED_SHAPES)):
         for point in points:
             site, _, what = point.name.rpartition(".")
-            heads = anatomy.attentions.get(site)
+            heads = spec.attentions.get(site)
             if heads is None and _LETTERS_OF_HEADS & {*point.shape}:
                 raise ValueError(f"the point {quoted(point.name)} has heads, and is in no attention")
-            if heads is None and points is anatomy.derived:
+            if heads is None and points is spec.derived:
                 raise ValueError(f"the point {quoted(point.name)} is computed, and is in no attention")
             if heads is None:
                 continue
@@ -132,8 +132,8 @@ def _check_attentions(anatomy: Anatomy) -> None:
                 shape, expected = _of_queries(shape), expected and _of_queries(expected)
             if shape != expected:
                 raise ValueError(f"no attention has a point {quoted(point.name)} of the shape {''.join(point.shape)}")
-    recorded = {point.name for point in anatomy.recorded}
-    if lacking := next((site for site in anatomy.attentions if f"{site}.weights" not in recorded), None):
+    recorded = {point.name for point in spec.recorded}
+    if lacking := next((site for site in spec.attentions if f"{site}.weights" not in recorded), None):
         raise ValueError(f"it does not describe the weights of the attention {lacking}")
 
 

@@ -20,7 +20,7 @@ T = TypeVar("T")
 
 
 class Counts(Protocol):
-    """What a kind and a side ask of a model: its `Anatomy` has it, and the config of our own."""
+    """What a kind and a side ask of a model: its `ModelSpec` has it, and the config of our own."""
 
     @property
     def encoder_layers(self) -> int: ...

@@ -61,7 +61,7 @@ class Recorder:
     """Stores every point of one run, by full name, after the edits registered there.
 
     A recorded tensor is the very tensor that the model goes on with. A Recorder belongs to one run; it is not shared.
-    `grows` says which points a decoding step has rows of, as `Anatomy.grows` does; a run of one pass needs it not.
+    `grows` says which points a decoding step has rows of, as `ModelSpec.grows` does; a run of one pass needs it not.
     A run of several passes calls `begin` before each: `values` is then a new dictionary, `start` the position of the
     pass's first decoder row (0 for a whole pass, the step for a cached step).
     With `thin`, which says what is left of a layer's points, memory is taken for that and one layer at most.

@@ -11,14 +11,14 @@ from torch import Tensor, nn
 from viz_transformer.model.attention import Attention
 from viz_transformer.model.cache import DecoderCache
 from viz_transformer.model.config import ModelConfig
-from viz_transformer.model.instrument import (
-    Anatomy,
+from viz_transformer.model.hooked_model import (
     AttentionParameters,
     Linear,
-    NotTold,
+    ModelSpec,
     Rows,
     TableName,
-    anatomy_of,
+    Unavailable,
+    spec_of,
 )
 from viz_transformer.model.kinds import StackName
 from viz_transformer.model.layers import DecoderLayer, Embedding, EncoderLayer
@@ -165,11 +165,11 @@ class Transformer(nn.Module):
         assert self.output is not None
         return tap("logits", self.output(self.decoder.finish(x, inner)))
 
-    # --- as an instrument (`viz_transformer.model.instrument`)
+    # --- as an instrument (`viz_transformer.model.hooked_model`)
 
     @property
-    def anatomy(self) -> Anatomy:
-        return anatomy_of(self.config, self.labels)
+    def spec(self) -> ModelSpec:
+        return spec_of(self.config, self.labels)
 
     @property
     def parameter_count(self) -> int:
@@ -193,9 +193,9 @@ class Transformer(nn.Module):
 
     def read_out(self, stream: Tensor, stack: StackName) -> Tensor:
         if self.output is None:
-            raise NotTold("this model has no output layer, so no vector of it has logits")
+            raise Unavailable("this model has no output layer, so no vector of it has logits")
         if self.config.pooling != "none":
-            raise NotTold(OF_THE_TEXT)
+            raise Unavailable(OF_THE_TEXT)
         logits: Tensor = self.output(self._stack(stack).finish(stream.to(self.device), OFF))
         return logits
 
@@ -209,7 +209,7 @@ class Transformer(nn.Module):
         if what == "tokens":
             return embedding.token.weight
         if embedding.position is None:
-            raise NotTold("this model adds no positions to its embeddings, so it has no table of them")
+            raise Unavailable("this model adds no positions to its embeddings, so it has no table of them")
         return embedding.position.table
 
     def frequencies(self) -> dict[str, Tensor]:
@@ -218,13 +218,13 @@ class Transformer(nn.Module):
     def scalars(self) -> dict[str, float]:
         stacks = [name for name in ("encoder", "decoder") if hasattr(self, name)]
         found = {f"{name}.embed.scale": getattr(self, name).embedding.scale for name in stacks}
-        found |= {f"{site}.divisor": self._attention(site).divisor for site in self.anatomy.attentions}
+        found |= {f"{site}.divisor": self._attention(site).divisor for site in self.spec.attentions}
         return {name: value.item() if isinstance(value, Tensor) else value for name, value in found.items()}
 
     def _stack(self, name: StackName) -> Stack:
         stack: Stack | None = getattr(self, name, None)
         if stack is None:
-            raise NotTold(f"a model of kind {self.config.kind} has no {name}")
+            raise Unavailable(f"a model of kind {self.config.kind} has no {name}")
         return stack
 
     def _attention(self, site: str) -> Attention:

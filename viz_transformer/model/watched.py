@@ -1,4 +1,4 @@
-"""The anatomy of a module that was only watched: what a call of it showed, and how that stands in a file."""
+"""The spec of a module that was only watched: what a call of it showed, and how that stands in a file."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from viz_transformer.model.config import MAX_LAYERS, ModelKind
-from viz_transformer.model.instrument import Anatomy, Heads
+from viz_transformer.model.hooked_model import Heads, ModelSpec
 from viz_transformer.model.kinds import KINDS, SIDE_OF, StackName, kinds_of
 from viz_transformer.model.point import WEIGHTS, Point
 from viz_transformer.model.points import ATTENTION, EMBED, FFN
@@ -56,7 +56,7 @@ def _is_decoder(site: str) -> bool:
     return site.startswith("decoder.") and site.endswith(".self")
 
 
-def watched_anatomy(
+def watched_spec(
     heads: Mapping[str, int],
     points: Iterable[Point],
     *,
@@ -65,14 +65,14 @@ def watched_anatomy(
     target: int,
     modules: Mapping[str, str],
     unseen: Mapping[str, str],
-) -> Anatomy:
+) -> ModelSpec:
     """What the module is made of, as far as a call over so many tokens showed it. heads: of each attention, in turn.
-    modules, unseen: as `Anatomy` has them."""
+    modules, unseen: as `ModelSpec` has them."""
     layers: dict[StackName, int] = {"encoder": 0, "decoder": 0}
     for site in (*heads, *unseen):
         stack, layer, _ = site.split(".")
         layers[cast(StackName, stack)] = max(layers[cast(StackName, stack)], int(layer) + 1)
-    return Anatomy(
+    return ModelSpec(
         kind=_KIND_OF[layers["encoder"] > 0, layers["decoder"] > 0],
         encoder_layers=layers["encoder"],
         decoder_layers=layers["decoder"],
@@ -110,19 +110,19 @@ def made_in(path: str) -> str:
     return f", in {path or 'the module'}"
 
 
-def sites_of(anatomy: Anatomy) -> tuple[str, ...]:
+def sites_of(spec: ModelSpec) -> tuple[str, ...]:
     """All attentions, seen or not, layer by layer."""
 
     def order(site: str) -> tuple[bool, int, bool]:
         stack, layer, attention = site.split(".")
         return stack == "decoder", int(layer), attention == "cross"
 
-    return tuple(sorted((*anatomy.attentions, *anatomy.unseen), key=order))
+    return tuple(sorted((*spec.attentions, *spec.unseen), key=order))
 
 
-def place_of(anatomy: Anatomy, site: str) -> str:
+def place_of(spec: ModelSpec, site: str) -> str:
     """The attention with the module that it is: "encoder.2.self (blocks.2.attn)"."""
-    return _named(site, anatomy.modules)
+    return _named(site, spec.modules)
 
 
 def _named(site: str, modules: Mapping[str, str]) -> str:
@@ -139,9 +139,9 @@ def _not_seen(modules: Mapping[str, str], unseen: Mapping[str, str]) -> dict[str
     return {f"{site}.{what}": said[site] for site in unseen for what in ("weights", "mask")}
 
 
-def unseen_sentences(anatomy: Anatomy) -> tuple[str, ...]:
+def unseen_sentences(spec: ModelSpec) -> tuple[str, ...]:
     """Of each attention whose weights were not recorded, which it is and why."""
-    return tuple(_unseen(site, anatomy.modules, why) for site, why in anatomy.unseen.items())
+    return tuple(_unseen(site, spec.modules, why) for site, why in spec.unseen.items())
 
 
 def rows_in_words(weights: ArrayLike) -> str:
@@ -173,25 +173,25 @@ def _from_to(sums: NDArray[np.float64]) -> str:
     return least if least == most else f"{least} to {most}"
 
 
-def uneven_layers(anatomy: Anatomy) -> str | None:
+def uneven_layers(spec: ModelSpec) -> str | None:
     """Why pages that go through all layers cannot show it; None if each layer of a stack has the same attentions."""
-    expected = [KINDS[kind].site(layer) for kind in kinds_of(anatomy) for layer in range(KINDS[kind].layers(anatomy))]
-    if lacking := [site for site in expected if site not in anatomy.attentions and site not in anatomy.unseen]:
+    expected = [KINDS[kind].site(layer) for kind in kinds_of(spec) for layer in range(KINDS[kind].layers(spec))]
+    if lacking := [site for site in expected if site not in spec.attentions and site not in spec.unseen]:
         return f"the layers of this module are not alike: it has no attention {lacking[0]}, so see it on Tensors alone"
     return None
 
 
-def watched_to_dict(anatomy: Anatomy) -> dict[str, Any]:
-    """The anatomy as it stands in a file, beside the tokens, which say its lengths.
+def watched_to_dict(spec: ModelSpec) -> dict[str, Any]:
+    """The spec as it stands in a file, beside the tokens, which say its lengths.
 
     Raises ValueError for one that could not be read again.
     """
     written = {
-        "d_model": anatomy.d_model,
-        "heads": {site: heads.query for site, heads in anatomy.attentions.items()},
-        "points": {point.name: point.meaning for point in anatomy.recorded},
-        "modules": dict(anatomy.modules),
-        "unseen": dict(anatomy.unseen),
+        "d_model": spec.d_model,
+        "heads": {site: heads.query for site, heads in spec.attentions.items()},
+        "points": {point.name: point.meaning for point in spec.recorded},
+        "modules": dict(spec.modules),
+        "unseen": dict(spec.unseen),
     }
     try:
         watched_from_dict(written, source=1, target=1)
@@ -200,8 +200,8 @@ def watched_to_dict(anatomy: Anatomy) -> dict[str, Any]:
     return written
 
 
-def watched_from_dict(content: Any, *, source: int, target: int) -> Anatomy:
-    """The anatomy that was written so. Raises ValueError with the reason for what cannot be one."""
+def watched_from_dict(content: Any, *, source: int, target: int) -> ModelSpec:
+    """The spec that was written so. Raises ValueError with the reason for what cannot be one."""
     older = {"d_model", "heads", "points"}  # from before a recording had the names of modules and places not seen
     if not isinstance(content, dict) or content.keys() not in (older, older | {"modules", "unseen"}):
         raise ValueError("what it says of the module is not its sizes, heads, points and names")
@@ -229,7 +229,7 @@ def watched_from_dict(content: Any, *, source: int, target: int) -> Anatomy:
     for name, meaning in points.items():
         if not isinstance(meaning, str) or len(meaning) > LONGEST_MEANING or len(name) > LONGEST_NAME:
             raise ValueError(f"the point {quoted(name)} is not described in at most {LONGEST_MEANING:,} characters")
-    anatomy = watched_anatomy(
+    spec = watched_spec(
         heads,
         [watched_point(name, meaning) for name, meaning in points.items()],
         d_model=d_model,
@@ -242,21 +242,21 @@ def watched_from_dict(content: Any, *, source: int, target: int) -> Anatomy:
         if name not in points:
             raise ValueError(f"it lacks its point {name}")
     for name in points:
-        if (found := _STREAM.fullmatch(name)) and int(found[2]) >= SIDE_OF[cast(StackName, found[1])].layers(anatomy):
+        if (found := _STREAM.fullmatch(name)) and int(found[2]) >= SIDE_OF[cast(StackName, found[1])].layers(spec):
             raise ValueError(f"it has a point {name} of a layer without attention")
-    return anatomy
+    return spec
 
 
 def _is_text(value: Any, longest: int) -> bool:
     return isinstance(value, str) and 0 < len(value) <= longest and value.isprintable()
 
 
-def shape_problem(anatomy: Anatomy, name: str, shape: tuple[int, ...], *, source: int, target: int) -> str | None:
+def shape_problem(spec: ModelSpec, name: str, shape: tuple[int, ...], *, source: int, target: int) -> str | None:
     """What is wrong with the shape of a recorded point of a run over so many tokens; None if nothing is."""
-    letters = anatomy.point[name].shape
-    sizes = anatomy.sizes(name, batch=1, source=source, target=target) if name.endswith((".weights", ".mask")) else ()
+    letters = spec.point[name].shape
+    sizes = spec.sizes(name, batch=1, source=source, target=target) if name.endswith((".weights", ".mask")) else ()
     if sizes:
-        by_head = (1, anatomy.attentions[name.rpartition(".")[0]].query, *sizes[2:])
+        by_head = (1, spec.attentions[name.rpartition(".")[0]].query, *sizes[2:])
         fits = shape in ((sizes, by_head) if name.endswith(".mask") else (sizes,))
     else:
         own = [source, target] if name.startswith(MODULES) else [source if name.startswith("encoder.") else target]

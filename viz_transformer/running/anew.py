@@ -1,6 +1,6 @@
 """A run too large to be kept whole: what is looked at beyond what it kept is recorded anew, bit by bit the same.
 
-Kept is as much as there is room for (`Anatomy.kept`), always masks and the stream that each layer ends in. All else is
+Kept is as much as there is room for (`ModelSpec.kept`), always masks and the stream that each layer ends in. All else is
 made by the same passes over the same tokens with the same edits, when it is asked for: the layer, and the point asked
 for of as many other layers as there is room for. A layer made anew has to end in the stream that the run kept, or
 nothing of it is shown.
@@ -16,8 +16,8 @@ from threading import RLock
 import torch
 from torch import Tensor
 
-from viz_transformer.model import instrument
-from viz_transformer.model.instrument import Anatomy, RecordedAnew
+from viz_transformer.model import hooked_model
+from viz_transformer.model.hooked_model import ModelSpec, RecordedAnew
 from viz_transformer.model.tap import Thin, layer_of
 
 Again = Callable[[frozenset[str]], Mapping[str, Tensor]]
@@ -38,7 +38,7 @@ class Anew(Mapping[str, Tensor]):
         kept: Mapping[str, Tensor],
         said: Sequence[str],
         again: Again,
-        anatomy: Anatomy,
+        spec: ModelSpec,
         *,
         source: int,
         target: int,
@@ -46,7 +46,7 @@ class Anew(Mapping[str, Tensor]):
         self.kept, self._names = kept, names
         self._said = dict.fromkeys(said)  # an ordered set
         self._again = again
-        self._anatomy = anatomy
+        self._spec = spec
         self._lengths = source, target
         self._lock = RLock()
         self._made: OrderedDict[str, Tensor] = OrderedDict()  # what was looked at last stands last
@@ -78,7 +78,7 @@ class Anew(Mapping[str, Tensor]):
         if name.endswith(".mask"):  # always kept; an edit may have made one for each head
             return (*self.kept[name].shape,)
         source, target = self._lengths
-        return self._anatomy.sizes(name, batch=1, source=source, target=target)
+        return self._spec.sizes(name, batch=1, source=source, target=target)
 
     def _record(self, name: str) -> None:
         layer = layer_of(name)
@@ -102,7 +102,7 @@ class Anew(Mapping[str, Tensor]):
         turned = anew[(at := anew.index(name)) :] + anew[:at]
         own = [each for each in anew if layer_of(each) == layer and each not in self._made]
         like = [each for each in turned if each.removeprefix(layer_of(each)) == what and layer_of(each) != layer]
-        room = instrument.ANEW_BYTES - sum(sizes[each] for each in own)
+        room = hooked_model.ANEW_BYTES - sum(sizes[each] for each in own)
         wanted = own + (more := _that_fit([each for each in like if each not in self._made], sizes, room))
         room -= sum(sizes[each] for each in more) + sum(sizes[each] for each in self._made)
         for old in sorted(self._made, key=set(like).__contains__):  # its like last

@@ -19,8 +19,8 @@ from torch import Tensor
 
 from viz_transformer.checkpoint import Checkpoint
 from viz_transformer.given import CALLABLE, IDS, MAPPING, TEXT_OR_IDS, TOKENS, WHOLE, instance, optional, takes
-from viz_transformer.model import instrument
-from viz_transformer.model.instrument import NUMBER_BYTES, Anatomy
+from viz_transformer.model import hooked_model
+from viz_transformer.model.hooked_model import NUMBER_BYTES, ModelSpec
 from viz_transformer.model.tap import Thin
 from viz_transformer.running.anew import Anew, only
 from viz_transformer.running.beam_tree import BeamTree
@@ -253,14 +253,14 @@ _GIVES = {
 
 def _job(ckpt: Checkpoint, source: TextOrIds, strategy: Strategy | None, edits: tuple[Edit, ...]) -> _Job:
     """A decode of this source without anything given. Raises ValueError for what the model cannot read."""
-    anatomy = ckpt.anatomy
-    if anatomy.output != "next token":
-        gives = f"this model gives {_GIVES[anatomy.output]}, not a next token"
-        why = gives if anatomy.has_decoder else "an encoder-only model writes nothing"
+    spec = ckpt.spec
+    if spec.output != "next token":
+        gives = f"this model gives {_GIVES[spec.output]}, not a next token"
+        why = gives if spec.has_decoder else "an encoder-only model writes nothing"
         raise ValueError(f"{why}: record it with trace()")
-    check_edits(edits, anatomy)
+    check_edits(edits, spec)
     codec = ckpt.codec("target")
-    if anatomy.has_encoder:
+    if spec.has_encoder:
         src = encode_source(ckpt, source)
         if codec.start is None:
             raise ValueError(
@@ -270,7 +270,7 @@ def _job(ckpt: Checkpoint, source: TextOrIds, strategy: Strategy | None, edits: 
         start = _tokens_of(ckpt, [codec.start, *codec.forced_start])
     else:
         src, (start, _) = Tokens(), decoder_input(ckpt, source)
-    return _Job(ckpt, src, start, anatomy.max_target - len(start) + 1, edits, strategy)
+    return _Job(ckpt, src, start, spec.max_target - len(start) + 1, edits, strategy)
 
 
 class DecodeStream:
@@ -330,7 +330,7 @@ class _Job:
         """Its decoder at the beginning, recording."""
         src = [self.src.ids] if len(self.src) else None
         cached = self.whole_passes is None
-        return DecoderState(self.ckpt.instrument, src, cached=cached, edits=self.edits, thin=thin)
+        return DecoderState(self.ckpt.hooked_model, src, cached=cached, edits=self.edits, thin=thin)
 
     @property
     def rules(self) -> tuple[Rule, ...]:
@@ -348,11 +348,11 @@ class _Job:
     @cached_property
     def whole_passes(self) -> str | None:
         """Why every step is a whole pass; None if the steps are cached."""
-        return whole_passes_because(self.ckpt.instrument, self.start.ids, self.edits, self.src.ids)
+        return whole_passes_because(self.ckpt.hooked_model, self.start.ids, self.edits, self.src.ids)
 
     @cached_property
     def scalars(self) -> Mapping[str, float]:
-        return self.ckpt.instrument.scalars()
+        return self.ckpt.hooked_model.scalars()
 
     def stopped(self, ids: Sequence[int]) -> Stopped:
         return "end token" if ids and ids[-1] in self.ends else "maximum length"
@@ -367,8 +367,8 @@ class _Job:
         return Run(self.ckpt.codec("target").decode(ids), tuple(steps), trace, self.stopped(ids), *beam)
 
     def choosing(self, read: Sequence[int]) -> Choosing:
-        anatomy, caches, first, source = self.ckpt.anatomy, self.whole_passes is None, len(self.start), len(self.src)
-        held = partial(_held, anatomy, first, source) if caches else _holds_nothing  # a run does not keep its model
+        spec, caches, first, source = self.ckpt.spec, self.whole_passes is None, len(self.start), len(self.src)
+        held = partial(_held, spec, first, source) if caches else _holds_nothing  # a run does not keep its model
         return Choosing(self.strategy, self.banned, read, first, self.vocabulary, held, self.scalars, self.rules)
 
     def info(self, ids: Sequence[int]) -> dict[str, Any]:
@@ -390,17 +390,17 @@ class _Job:
         return padded_tokens(self.ckpt, self.start + replace(names, originals=originals), "target")
 
     def next_ids(self, ids: Sequence[int]) -> tuple[int | None, ...]:
-        return padded_next_ids(self.ckpt.anatomy, (*self.start.ids[1:], *ids))
+        return padded_next_ids(self.ckpt.spec, (*self.start.ids[1:], *ids))
 
 
-def _held(anatomy: Anatomy, first: int, source: int, step: int) -> Held:
+def _held(spec: ModelSpec, first: int, source: int, step: int) -> Held:
     """What the cache holds behind a step, in the model's own type; first: how many tokens its first step reads."""
     held = {"self": first + step, "cross": source}
     values = 0
-    for site, heads in anatomy.attentions.items():
+    for site, heads in spec.attentions.items():
         if site.startswith("decoder."):
             values += held[site.rpartition(".")[2]] * heads.numbers_cached
-    return Held(held["self"], held["cross"], NUMBER_BYTES[anatomy.precision] * values)
+    return Held(held["self"], held["cross"], NUMBER_BYTES[spec.precision] * values)
 
 
 def _holds_nothing(step: int) -> None:
@@ -448,11 +448,11 @@ def _decode_stepwise(job: _Job, answer: Sequence[int] = (), found: Found | None 
         read.append(token)
     ids = [step.token_id for step in steps]
     check_edits_ran(job.edits, state.recorder.ran)
-    values: Mapping[str, Tensor] = JoinedSteps(state.values, passes, grows=job.ckpt.anatomy.grows)
+    values: Mapping[str, Tensor] = JoinedSteps(state.values, passes, grows=job.ckpt.spec.grows)
     if keeping.kept is not None:
         again = partial(_again, replace(job, progress=None), ids)
         lengths = {"source": len(job.src), "target": len(job.read(ids))}
-        values = Anew(keeping.kept, values, said, again, job.ckpt.anatomy, **lengths)
+        values = Anew(keeping.kept, values, said, again, job.ckpt.spec, **lengths)
     trace = make_trace(job.ckpt, values, job.src, job.read(ids), job.next_ids(ids), edits=job.edits, info=job.info(ids))
     yield job.run(steps, trace, found)
 
@@ -462,16 +462,16 @@ class _Keeping:
 
     def __init__(self, job: _Job, read: Sequence[int]) -> None:
         self._job, self._read = job, read
-        self._may_be_large = job.ckpt.anatomy.most_bytes > instrument.WHOLE_BYTES
+        self._may_be_large = job.ckpt.spec.most_bytes > hooked_model.WHOLE_BYTES
         self._done = self._bytes = 0
         self.kept: frozenset[str] | None = None
         if self._may_be_large and (
-            job.ckpt.anatomy.whole_bytes(source=len(job.src), target=len(read)) > instrument.WHOLE_BYTES
+            job.ckpt.spec.whole_bytes(source=len(job.src), target=len(read)) > hooked_model.WHOLE_BYTES
         ):
             self._be_thin()
 
     def _be_thin(self) -> None:
-        self.kept = self._job.ckpt.anatomy.kept(source=len(self._job.src), target=len(self._read))
+        self.kept = self._job.ckpt.spec.kept(source=len(self._job.src), target=len(self._read))
 
     def _row(self) -> int:
         """Which row of a pass writes the next token."""
@@ -492,7 +492,7 @@ class _Keeping:
             return
         one = len(passes) == 1
         self._bytes = (_bytes(before) if one else self._bytes) + _bytes(passes[-1])
-        if self.kept is None and self._bytes > instrument.WHOLE_BYTES:
+        if self.kept is None and self._bytes > hooked_model.WHOLE_BYTES:
             self._be_thin()
         if (thin := self.thin) is None:
             return
@@ -515,7 +515,7 @@ def _again(job: _Job, ids: Sequence[int], names: frozenset[str]) -> dict[str, Te
             passes = [state.step([new])[1] for new in (job.start.ids, *([each] for each in ids[:-1]))]
         else:
             passes = [state.step([[*job.start.ids, *ids[:-1]]])[1]]
-    joined = JoinedSteps(state.values, passes, grows=job.ckpt.anatomy.grows)
+    joined = JoinedSteps(state.values, passes, grows=job.ckpt.spec.grows)
     return {name: joined[name] for name in names}
 
 
@@ -532,7 +532,7 @@ def _choose(job: _Job, logits: Tensor, read: Sequence[int], step: int) -> int:
 
 def _decode_beam(job: _Job, beam: Beam) -> Iterator[Step | Run]:
     (found,) = beam_search(
-        job.ckpt.instrument,
+        job.ckpt.hooked_model,
         [job.src.ids] if len(job.src) else None,
         job.start.ids,
         beam,

@@ -20,7 +20,7 @@ from torch import Tensor
 
 from viz_transformer import numerals
 from viz_transformer.given import Kind, shown
-from viz_transformer.model.instrument import Anatomy
+from viz_transformer.model.hooked_model import ModelSpec
 from viz_transformer.model.kinds import SIDE_OF, StackName
 from viz_transformer.model.points import unknown_point
 from viz_transformer.numerals import significant
@@ -342,13 +342,13 @@ def edit_from_dict(values: Mapping[str, Any]) -> Edit:
     return kind(**given)
 
 
-def check_edits(edits: Sequence[Edit], anatomy: Anatomy) -> None:
-    """Raise ValueError for an edit of a site, a head or a point that a model of this anatomy does not have."""
+def check_edits(edits: Sequence[Edit], spec: ModelSpec) -> None:
+    """Raise ValueError for an edit of a site, a head or a point that a model of this spec does not have."""
     if not edits:
         return
-    recorded = {point.name for point in anatomy.recorded}
-    derived = {point.name for point in anatomy.derived}
-    sites = anatomy.attentions
+    recorded = {point.name for point in spec.recorded}
+    derived = {point.name for point in spec.derived}
+    sites = spec.attentions
     for edit in edits:
         site = getattr(edit, "site", None)
         if site is not None and site not in sites:
@@ -358,7 +358,7 @@ def check_edits(edits: Sequence[Edit], anatomy: Anatomy) -> None:
                 f"{quoted(edit.point)} is derived: nothing in the run is made from it, so it cannot be edited"
             )
         if edit.point not in recorded:
-            raise ValueError(anatomy.missing.get(edit.point) or unknown_point(edit.point, recorded))
+            raise ValueError(spec.missing.get(edit.point) or unknown_point(edit.point, recorded))
         head = getattr(edit, "head", None)
         if head is not None:
             _checked(head, sites[edit.point.rpartition(".")[0]].query, "head")

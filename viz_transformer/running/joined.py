@@ -16,7 +16,7 @@ class JoinedSteps(Mapping[str, Tensor]):
     """Rows of all steps below each other, put together when a point is first looked at. Several threads may read it.
 
     before: what was recorded once, ahead of the steps (the encoder); steps: the points of each step; grows: what a
-    step adds to a point, as `Anatomy.grows` says. The rows of a causal attention get ever longer: keys that a row did
+    step adds to a point, as `ModelSpec.grows` says. The rows of a causal attention get ever longer: keys that a row did
     not have yet are 0 in weights and in a bias, False in masks.
     """
 

@@ -9,7 +9,7 @@ import torch
 from torch import Tensor
 
 from viz_transformer import numerals
-from viz_transformer.model.instrument import Scoring
+from viz_transformer.model.hooked_model import Scoring
 from viz_transformer.running.record import Trace
 from viz_transformer.running.strategies import log_softmax
 
@@ -92,10 +92,10 @@ def holding(found: Labels, scoring: Scoring) -> tuple[Label, ...]:
 
 def labels_of(trace: Trace) -> tuple[Labels, ...]:
     """The labels of a run, by its logits: of the text, or of each token. None of a model that gives no labels."""
-    names = trace.anatomy.labels
+    names = trace.spec.labels
     if not names or "logits" not in trace:
         return ()
-    logits, scoring = trace["logits"][0], trace.anatomy.scoring  # [C] or [S, C]
+    logits, scoring = trace["logits"][0], trace.spec.scoring  # [C] or [S, C]
     if logits.dim() == 1:
         return (Labels(None, names, logits, scoring),)
     return tuple(Labels(position, names, row, scoring) for position, row in enumerate(logits))

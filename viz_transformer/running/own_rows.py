@@ -16,7 +16,7 @@ def own_rows(trace: Trace, steps: Sequence[Step]) -> Trace:
     """What `Run.own_rows` says, of the run with this trace and these steps."""
     if trace.reads_ahead is None or not steps:
         return trace
-    values = {name: trace[name] for name in trace.points() if trace.anatomy.grows(name) == "never"}
+    values = {name: trace[name] for name in trace.points() if trace.spec.grows(name) == "never"}
     found = [attention_rows(step.recorded, step.row, step.choosing.scalars) for step in steps]  # each [B, H, 1, K]
     for name in found[-1]:
         rows = [rows[name] for rows in found]

@@ -33,11 +33,11 @@ def read(
     """
     if pair is not None:
         source = _both(ckpt, source, pair)
-    if not ckpt.anatomy.has_encoder:
+    if not ckpt.spec.has_encoder:
         if masked:
             raise ValueError(_NO_MASK)
         return Run("", (), trace(ckpt, source, edits=edits), "end token")
-    if ckpt.anatomy.has_decoder:
+    if ckpt.spec.has_decoder:
         raise ValueError("an encoder-decoder reads two texts: use decode(), or trace() with a target")
     whole = encode_source(ckpt, source)
     hidden = sorted(set(masked))
@@ -48,7 +48,7 @@ def read(
 
 def _both(ckpt: Checkpoint, source: TextOrIds, pair: str) -> str:
     """Two texts as one."""
-    if not ckpt.anatomy.reads_pairs:
+    if not ckpt.spec.reads_pairs:
         raise ValueError("this model reads one text: leave the second out")
     if not isinstance(source, str):
         raise ValueError("ids are read as they are: append those of the second text to the first")

@@ -33,8 +33,8 @@ from viz_transformer.checkpoint.writing import replace_file
 from viz_transformer.given import PATH, shown, takes
 from viz_transformer.model.attention import DIVISORS, attention_scores, split_heads
 from viz_transformer.model.config import MAX_LAYERS, ModelConfig
-from viz_transformer.model.described import DESCRIBED, LONGEST_TEXT, anatomy_from_dict, anatomy_to_dict
-from viz_transformer.model.instrument import Anatomy, Instrument, NotTold, anatomy_of
+from viz_transformer.model.described import DESCRIBED, LONGEST_TEXT, spec_from_dict, spec_to_dict
+from viz_transformer.model.hooked_model import HookedModel, ModelSpec, Unavailable, spec_of
 from viz_transformer.model.kinds import stacks_of
 from viz_transformer.model.layers import EMBEDDING_SCALES
 from viz_transformer.model.masks import LOWEST_ADDED, MASK_FILLS
@@ -100,7 +100,7 @@ class Trace:
     """
 
     values: Mapping[str, Tensor] = field(repr=False)
-    anatomy: Anatomy = field(repr=False)
+    spec: ModelSpec = field(repr=False)
     checkpoint: str
     weights_sha256: str
     src: Tokens
@@ -114,8 +114,8 @@ class Trace:
 
     @property
     def config(self) -> ModelConfig:
-        """That of our own Transformer. Raises NotTold for a run of another model."""
-        return self.anatomy.own
+        """That of our own Transformer. Raises Unavailable for a run of another model."""
+        return self.spec.own
 
     @property
     def src_ids(self) -> tuple[int, ...]:
@@ -145,15 +145,15 @@ class Trace:
     def notes(self) -> tuple[str, ...]:
         """A line for each attention of a watched module: which module it is, its heads, and what its rows add up to
         where that is not 1; or why it was not seen. Nothing of any other run."""
-        return tuple(map(self._note, sites_of(self.anatomy))) if is_watched(self) else ()
+        return tuple(map(self._note, sites_of(self.spec))) if is_watched(self) else ()
 
     def _note(self, site: str) -> str:
-        if site in self.anatomy.unseen:
-            return f"{place_of(self.anatomy, site)}: not seen, {self.anatomy.unseen[site]}"
-        heads = self.anatomy.attentions[site].query
-        meaning = self.anatomy.point[f"{site}.weights"].meaning
-        how = meaning.removesuffix(made_in(self.anatomy.modules.get(site, "")))
-        said = f"{place_of(self.anatomy, site)}: {heads} head{'s' if heads > 1 else ''}, {how}"
+        if site in self.spec.unseen:
+            return f"{place_of(self.spec, site)}: not seen, {self.spec.unseen[site]}"
+        heads = self.spec.attentions[site].query
+        meaning = self.spec.point[f"{site}.weights"].meaning
+        how = meaning.removesuffix(made_in(self.spec.modules.get(site, "")))
+        said = f"{place_of(self.spec, site)}: {heads} head{'s' if heads > 1 else ''}, {how}"
         rows = rows_in_words(self[f"{site}.weights"].numpy())
         return f"{said}; {rows}" if rows else said
 
@@ -210,9 +210,9 @@ class Trace:
             return self.values[name]
         if name in self._derived:
             return self._derive(name)
-        if self.of_steps and name in self.anatomy.point:
+        if self.of_steps and name in self.spec.point:
             raise KeyError(f"{name!r} of each step was not kept, only attention weights and logits: see the last pass")
-        raise KeyError(self.anatomy.missing.get(name) or unknown_point(name, self.points(derived=True)))
+        raise KeyError(self.spec.missing.get(name) or unknown_point(name, self.points(derived=True)))
 
     def __contains__(self, name: object) -> bool:
         return name in self.values or name in self._derived
@@ -233,16 +233,16 @@ class Trace:
         edits = [edit.to_dict() for edit in self.edits]
         parts = [self.weights_sha256, self.src_ids, self.tgt_ids, edits, self.info.get("seed")]
         parts += [OF_STEPS] if self.of_steps else []
-        parts += [self.anatomy.precision] if self.anatomy.rounding else []
-        config = self.anatomy.config
+        parts += [self.spec.precision] if self.spec.rounding else []
+        config = self.spec.config
         if config is not None and config.encoding.in_attention:  # which adds no parameter that would tell them apart
             parts.append(config.positions)
         return hashlib.sha256(orjson.dumps(parts)).hexdigest()[:16]
 
     @cached_property
     def _derived(self) -> tuple[str, ...]:
-        names, derived = [], [point.name for point in self.anatomy.derived]
-        for site in self.anatomy.attentions:
+        names, derived = [], [point.name for point in self.spec.derived]
+        for site in self.spec.attentions:
             if f"{site}.query" not in self.values:
                 continue
             if f"{site}.weights" not in self.values:  # a long attention ran fused
@@ -268,7 +268,7 @@ class Trace:
         scores = attention_scores(query[:, heads], key, divisor, _of_heads(bias, heads))
         if what == "scores":
             return scores
-        fill = MASK_FILLS[self.anatomy.config.mask_fill] if self.anatomy.config is not None else LOWEST_ADDED
+        fill = MASK_FILLS[self.spec.config.mask_fill] if self.spec.config is not None else LOWEST_ADDED
         return fill(scores, _of_heads(self.values[f"{site}.mask"], heads))
 
     def _head_by_head(self, name: str, heads: slice) -> Tensor:
@@ -286,7 +286,7 @@ class Trace:
         made. Raises KeyError as `[]` does, IndexError for a head that is not there."""
         if name in self.values or name not in self._derived:
             return self[name][:, head]
-        count = self.anatomy.attentions[name.rpartition(".")[0]].query
+        count = self.spec.attentions[name.rpartition(".")[0]].query
         head = range(count)[head]
         return self._derive(name, slice(head, head + 1))[:, 0]
 
@@ -312,14 +312,14 @@ class Trace:
         """
         model: dict[str, Any] = {}
         if is_watched(self):
-            model = {WATCHED: watched_to_dict(self.anatomy)}
-        elif self.anatomy.config is None:
-            model = {DESCRIBED: anatomy_to_dict(self.anatomy)}
-        elif self.anatomy.labels != anatomy_of(self.anatomy.config).labels:  # which calls them by their numbers
-            model = {_LABELS: list(self.anatomy.labels)}
+            model = {WATCHED: watched_to_dict(self.spec)}
+        elif self.spec.config is None:
+            model = {DESCRIBED: spec_to_dict(self.spec)}
+        elif self.spec.labels != spec_of(self.spec.config).labels:  # which calls them by their numbers
+            model = {_LABELS: list(self.spec.labels)}
         about = {
             "format_version": FORMAT_VERSION,
-            "config": None if self.anatomy.config is None else self.anatomy.config.to_dict(),
+            "config": None if self.spec.config is None else self.spec.config.to_dict(),
             **model,
             "checkpoint": self.checkpoint,
             "weights_sha256": self.weights_sha256,
@@ -372,14 +372,14 @@ class Trace:
                         f" {FORMAT_VERSION}: open it with the version of Viz Transformer that wrote it"
                     )
                 src, tgt = _tokens(about["src"]), _tokens(about["tgt"])
-                anatomy = _anatomy(about, len(src), len(tgt))
+                spec = _spec(about, len(src), len(tgt))
                 if len(set(about["points"])) < len(about["points"]):
                     raise _NoTrace(f"{path} is not a whole trace: it names a point twice")
                 stored = set(file.keys())
-                maps = {site: name for site in anatomy.attentions if (name := _OUTPUT_MAP.format(site)) in stored}
+                maps = {site: name for site in spec.attentions if (name := _OUTPUT_MAP.format(site)) in stored}
                 empty = cls(
                     values={name: _shape_of(file.get_slice(name)) for name in about["points"]},
-                    anatomy=anatomy,
+                    spec=spec,
                     checkpoint=about["checkpoint"],
                     weights_sha256=about["weights_sha256"],
                     src=src,
@@ -389,9 +389,9 @@ class Trace:
                     edits=tuple(edit_from_dict(edit) for edit in about["edits"]),
                     info=about["info"],
                     output_maps={site: _shape_of(file.get_slice(name)) for site, name in maps.items()},
-                    scalars=about.get("scalars") or _constant_scalars(anatomy),
+                    scalars=about.get("scalars") or _constant_scalars(spec),
                 )
-                check_edits(empty.edits, anatomy)
+                check_edits(empty.edits, spec)
                 if problem := _problem(empty, watched=about["config"] is None and DESCRIBED not in about):
                     raise _NoTrace(f"{path} is not a whole trace: {problem}")
                 # in memory of their own, which begins where a processor likes it: the same products, bit by bit
@@ -431,7 +431,7 @@ def _save(tensors: dict[str, Tensor], path: Path, metadata: dict[str, str]) -> N
 
 def is_watched(trace: Trace) -> bool:
     """Whether it is of a module that was only watched (`vt.watch`)."""
-    return trace.anatomy.config is None and trace.info.get("kind") == WATCHED
+    return trace.spec.config is None and trace.info.get("kind") == WATCHED
 
 
 def trace_value(value: Tensor) -> Tensor:
@@ -458,11 +458,11 @@ def each_once(values: Mapping[str, Tensor], make: Callable[[Tensor], Tensor]) ->
     return found
 
 
-def output_maps(model: Instrument) -> dict[str, Tensor]:
+def output_maps(model: HookedModel) -> dict[str, Tensor]:
     """W_O [D, D] of each attention that tells it, by site, on the CPU; there the model's own tensors, not copies."""
     maps = {}
-    for site in model.anatomy.attentions:
-        with suppress(NotTold):
+    for site in model.spec.attentions:
+        with suppress(Unavailable):
             maps[site] = model.parameters_of(site).out.weight.detach().cpu()
     return maps
 
@@ -472,10 +472,10 @@ def _of_heads(value: Any, heads: slice) -> Any:
     return value if value is None or value.size(1) == 1 else value[:, heads]
 
 
-def _anatomy(about: Mapping[str, Any], source: int, target: int) -> Anatomy:
+def _spec(about: Mapping[str, Any], source: int, target: int) -> ModelSpec:
     """That of the model whose run a file describes. Raises ValueError with the reason."""
     if about["config"] is None and DESCRIBED in about:
-        return anatomy_from_dict(about[DESCRIBED])
+        return spec_from_dict(about[DESCRIBED])
     if about["config"] is None:
         return watched_from_dict(about[WATCHED], source=source, target=target)
     config = ModelConfig.from_dict(about["config"])
@@ -485,21 +485,21 @@ def _anatomy(about: Mapping[str, Any], source: int, target: int) -> Anatomy:
     named = isinstance(labels, list) and all(isinstance(each, str) for each in labels)
     if not named or (labels and (config.has_decoder or len(labels) != config.target_vocab_size)):
         raise ValueError("its labels are not names of what its model gives out")
-    return anatomy_of(config, tuple(labels))
+    return spec_of(config, tuple(labels))
 
 
 _LABELS = "labels"
 """The entry of a trace of our own encoder that names its labels."""
 
 
-def _constant_scalars(anatomy: Anatomy) -> dict[str, float]:
+def _constant_scalars(spec: ModelSpec) -> dict[str, float]:
     """Those of a trace from before there were learned ones."""
-    config = anatomy.config
+    config = spec.config
     if config is None:
         return {}
     scale, divisor = EMBEDDING_SCALES[config.embedding_scale](config), DIVISORS[config.divisor](config)
     scalars = {f"{stack}.embed.scale": float(scale) for stack in stacks_of(config)}
-    return scalars | {f"{site}.divisor": float(divisor) for site in anatomy.attentions}
+    return scalars | {f"{site}.divisor": float(divisor) for site in spec.attentions}
 
 
 def _tokens(columns: Sequence[Sequence[Any]]) -> Tokens:
@@ -528,23 +528,23 @@ def _problem(trace: Trace, *, watched: bool) -> str | None:
         return "it says that its model was only watched, and describes more"
     if not _tokens_fit(trace):
         return "its tokens do not fit its model"
-    known = {point.name for point in trace.anatomy.recorded}
+    known = {point.name for point in trace.spec.recorded}
     for name, value in trace.values.items():
         if name not in known:
             return f"it has a point {name!r:.80}, which a model of its config does not"
-        shape = trace.anatomy.sizes(name, batch=1, source=len(trace.src), target=len(trace.tgt))
+        shape = trace.spec.sizes(name, batch=1, source=len(trace.src), target=len(trace.tgt))
         shapes = [shape]
         if name.endswith(".mask"):  # one per head
-            shapes.append((1, trace.anatomy.attentions[name.removesuffix(".mask")].query, *shape[2:]))
+            shapes.append((1, trace.spec.attentions[name.removesuffix(".mask")].query, *shape[2:]))
         kind = torch.bool if name.endswith(".mask") else torch.float32
         if tuple(value.shape) not in shapes or value.dtype != kind:
             return f"its point {name} is {value.dtype} {list(value.shape)}, and not {kind} {list(shape)}"
-    return next((f"{site} lacks what it is made of" for site in trace.anatomy.attentions if _lacks(trace, site)), None)
+    return next((f"{site} lacks what it is made of" for site in trace.spec.attentions if _lacks(trace, site)), None)
 
 
 def _problem_of_watched(trace: Trace) -> str | None:
     """The same of a module that was watched: nothing of it may be more than watching makes."""
-    sides, has = (trace.src, trace.tgt), (trace.anatomy.has_encoder, trace.anatomy.has_decoder)
+    sides, has = (trace.src, trace.tgt), (trace.spec.has_encoder, trace.spec.has_decoder)
     named = all(_all(str, s.tokens) and "" not in s.tokens and s == tokens_of_names(s.tokens) for s in sides)
     if not named or any(needs and not len(side) for side, needs in zip(sides, has, strict=True)):
         return "its tokens do not fit its attentions"
@@ -553,15 +553,13 @@ def _problem_of_watched(trace: Trace) -> str | None:
     difference = trace.info.get("difference")
     if not is_watched(trace) or trace.info.keys() - {"kind", "difference"} or type(difference) not in (float, NoneType):
         return "what it says about its run is not what watching says"
-    if set(trace.values) != {point.name for point in trace.anatomy.recorded} or trace.scalars:
+    if set(trace.values) != {point.name for point in trace.spec.recorded} or trace.scalars:
         return "its points are not those that it describes"
     for name, value in trace.values.items():
         kind = torch.bool if name.endswith(".mask") and not name.startswith(MODULES) else torch.float32
         if value.dtype != kind:
             return f"its point {quoted(name)} is {value.dtype}, and not {kind}"
-        if problem := shape_problem(
-            trace.anatomy, name, tuple(value.shape), source=len(trace.src), target=len(trace.tgt)
-        ):
+        if problem := shape_problem(trace.spec, name, tuple(value.shape), source=len(trace.src), target=len(trace.tgt)):
             return problem
     return None
 
@@ -570,34 +568,34 @@ def _lacks(trace: Trace, site: str) -> bool:
     """Whether derived points of this attention, which the trace names, could not be made."""
     if f"{site}.query" not in trace.values:
         return False
-    heads, derived = trace.anatomy.attentions[site], trace.anatomy.point
+    heads, derived = trace.spec.attentions[site], trace.spec.point
     needs = {"mask"}  # of weights that the run did not make
     if f"{site}.scores" in derived or f"{site}.weights" not in trace.values:
-        needs |= {"key", *(("bias",) if _is_biased(trace.anatomy, site) else ())}
+        needs |= {"key", *(("bias",) if _is_biased(trace.spec, site) else ())}
         divisor = trace.scalars.get(f"{site}.divisor") if isinstance(trace.scalars, dict) else None
         if not isinstance(divisor, float):
             return True
     if f"{site}.contribution" in derived:
         needs.add("head_out")
         weight = trace.output_maps.get(site)
-        mapped = (trace.anatomy.d_model, heads.query * heads.value_size)
+        mapped = (trace.spec.d_model, heads.query * heads.value_size)
         if weight is None or tuple(weight.shape) != mapped or not weight.is_floating_point():
             return True
     return not all(f"{site}.{part}" in trace.values for part in needs)
 
 
-def _is_biased(anatomy: Anatomy, site: str) -> bool:
+def _is_biased(spec: ModelSpec, site: str) -> bool:
     """Whether something is added to the scores of this attention."""
-    if anatomy.config is not None:
-        return anatomy.config.encoding.biased and site.endswith(".self")
-    return f"{site}.bias" in anatomy.point
+    if spec.config is not None:
+        return spec.config.encoding.biased and site.endswith(".self")
+    return f"{site}.bias" in spec.point
 
 
 def _tokens_fit(trace: Trace) -> bool:
     """Whether each side that the model has, and no other, has tokens with ids, names and originals."""
-    if trace.anatomy.config is None and max(len(trace.src), len(trace.tgt)) > LONGEST_TEXT:
+    if trace.spec.config is None and max(len(trace.src), len(trace.tgt)) > LONGEST_TEXT:
         return False
-    has = (trace.anatomy.has_encoder, trace.anatomy.has_decoder)
+    has = (trace.spec.has_encoder, trace.spec.has_decoder)
     for side, expected in zip((trace.src, trace.tgt), has, strict=True):
         columns = ((int, side.ids), (str, side.tokens), (str, side.originals))
         if bool(len(side)) != expected or not all(_all(kind, c) and len(c) == len(side) for kind, c in columns):

@@ -11,7 +11,7 @@ from torch import Tensor
 
 from viz_transformer.checkpoint import Checkpoint, files
 from viz_transformer.checkpoint.recordings import NO_MODEL
-from viz_transformer.model.instrument import Anatomy, NotTold
+from viz_transformer.model.hooked_model import ModelSpec, Unavailable
 from viz_transformer.running.decoding import Run
 from viz_transformer.running.record import Tokens, Trace, is_watched
 from viz_transformer.text.codec import AS_USUAL, Encoded, HowRead, check_choices
@@ -29,7 +29,7 @@ def open_recording(path: Path) -> tuple[Checkpoint, Run]:
     trace = Trace.load(path)
     if not is_watched(trace):
         raise ValueError(f"{path} is a run of a model, not a watched module: open it on Tensors")
-    for name in (f"{site}.weights" for site in trace.anatomy.attentions):
+    for name in (f"{site}.weights" for site in trace.spec.attentions):
         if bool(trace[name].isinf().any()):
             raise ValueError(
                 f"{path} cannot be shown: some weights in {name} are infinite, which no map has a colour for"
@@ -40,26 +40,26 @@ def open_recording(path: Path) -> tuple[Checkpoint, Run]:
 
 
 def stand_in(name: str, run: Run) -> Checkpoint:
-    """What stands for the model of a recording: its anatomy and its texts, without weights."""
+    """What stands for the model of a recording: its spec and its texts, without weights."""
     source, target = (RecordedText(side) if len(side) else None for side in (run.trace.src, run.trace.tgt))
-    return Checkpoint(name, None, Recorded(run.trace.anatomy), source, target, {}, run.trace.weights_sha256)
+    return Checkpoint(name, None, Recorded(run.trace.spec), source, target, {}, run.trace.weights_sha256)
 
 
 @dataclass(frozen=True)
 class Recorded:
     """An instrument that says what it is made of, and cannot be run."""
 
-    anatomy: Anatomy
+    spec: ModelSpec
 
     def _untold(self, *_: object, **__: object) -> NoReturn:
-        raise NotTold(NO_MODEL)
+        raise Unavailable(NO_MODEL)
 
     begin = whole = read_out = parameters_of = table = _untold
 
     @property
     def parameter_count(self) -> int:
-        """Raises NotTold: a recording has none."""
-        raise NotTold(NO_MODEL)
+        """Raises Unavailable: a recording has none."""
+        raise Unavailable(NO_MODEL)
 
     def scalars(self) -> Mapping[str, float]:
         """None was recorded."""

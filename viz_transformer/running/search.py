@@ -11,7 +11,7 @@ import torch
 from torch import Tensor
 
 from viz_transformer.model.causality import begun, is_causal, padding_matters, reads_ahead_edited
-from viz_transformer.model.instrument import Instrument, Rows
+from viz_transformer.model.hooked_model import HookedModel, Rows
 from viz_transformer.model.tap import OFF, Recorder, Thin
 from viz_transformer.running.beam_tree import BeamTree, TreeRecorder
 from viz_transformer.running.edits import Edit, Replace
@@ -20,12 +20,12 @@ from viz_transformer.text.rules import Rule, removals
 
 
 def whole_passes_because(
-    model: Instrument, start: Sequence[int], edits: Sequence[Edit] = (), src: Sequence[int] = ()
+    model: HookedModel, start: Sequence[int], edits: Sequence[Edit] = (), src: Sequence[int] = ()
 ) -> str | None:
     """Why every step has to read all tokens anew; None if a cache gives the same numbers. `start` is read first; edits
     are tried with the source `src`."""
-    if model.anatomy.pad_to is not None:
-        return f"the model reads {model.anatomy.pad_to} tokens at a time, padding included"
+    if model.spec.pad_to is not None:
+        return f"the model reads {model.spec.pad_to} tokens at a time, padding included"
     if because := reads_ahead_because(model, start) or _needs_all_rows(edits):
         return because
     tried = _tried(edits)  # what is to be written is not known yet: other tokens stand there
@@ -33,19 +33,19 @@ def whole_passes_because(
 
 
 def reads_ahead_because(
-    model: Instrument, start: Sequence[int], edits: Sequence[Edit] = (), src: Sequence[int] = ()
+    model: HookedModel, start: Sequence[int], edits: Sequence[Edit] = (), src: Sequence[int] = ()
 ) -> str | None:
     """Why a decoder row may depend on tokens behind it, so that each pass has rows of its own; None if none does."""
     if not is_causal(model):
         return "later tokens change earlier rows of this model"
-    config = model.anatomy.config
-    if start[0] == model.anatomy.target_pad and config is not None and config.mask_fill != "zero-rows":
+    config = model.spec.config
+    if start[0] == model.spec.target_pad and config is not None and config.mask_fill != "zero-rows":
         return "the text begins with padding, which attends to later tokens in this model"
-    if because := _needs_all_rows([edit for edit in edits if model.anatomy.grows(edit.point) != "never"]):
+    if because := _needs_all_rows([edit for edit in edits if model.spec.grows(edit.point) != "never"]):
         return because
     if not (tried := _tried(edits)):
         return None
-    return reads_ahead_edited(model, src, start if model.anatomy.pad_to else start[: _length(tried)], tried)
+    return reads_ahead_edited(model, src, start if model.spec.pad_to else start[: _length(tried)], tried)
 
 
 def _tried(edits: Sequence[Edit]) -> list[Edit]:
@@ -78,7 +78,7 @@ class DecoderState:
 
     def __init__(
         self,
-        model: Instrument,
+        model: HookedModel,
         src: Rows | None,
         *,
         cached: bool = True,
@@ -86,7 +86,7 @@ class DecoderState:
         thin: Thin | None = None,
     ) -> None:
         self.cached = cached
-        self.recorder = Recorder(edits or (), grows=model.anatomy.grows, thin=thin)
+        self.recorder = Recorder(edits or (), grows=model.spec.grows, thin=thin)
         self.decoding = model.begin(src, cached=cached, tap=OFF if edits is None else self.recorder)
         self.values, self.said = self.recorder.values, self.recorder.said  # the encoder's points, and their names
 
@@ -221,7 +221,7 @@ class Found:
 
 
 def beam_search(
-    model: Instrument,
+    model: HookedModel,
     src: Sequence[Sequence[int]] | None,
     start: Sequence[int],
     beam: Beam,
@@ -292,7 +292,7 @@ def _found(search: _Search, vocabulary: Sequence[str], start: Sequence[int]) -> 
 
 
 def decode_batch(
-    model: Instrument,
+    model: HookedModel,
     src_ids: Sequence[Sequence[int]],
     *,
     bos: int,
@@ -307,7 +307,7 @@ def decode_batch(
 
     src_ids: ids as the encoder reads them. Greedy unless `beam` is a width. Sort by length to waste little on padding.
     """
-    most = min(max_steps or model.anatomy.max_target, model.anatomy.max_target)
+    most = min(max_steps or model.spec.max_target, model.spec.max_target)
     with torch.no_grad():
         answers: list[list[int]] = [[] for _ in src_ids]
         for places in _batches(model, src_ids):
@@ -323,7 +323,7 @@ def decode_batch(
         return answers
 
 
-def _batches(model: Instrument, src_ids: Sequence[Sequence[int]]) -> list[list[int]]:
+def _batches(model: HookedModel, src_ids: Sequence[Sequence[int]]) -> list[list[int]]:
     """The places of the sources that may stand in one batch: all, or those of one length if padding changes numbers."""
     if not padding_matters(model):
         return [list(range(len(src_ids)))]
@@ -334,7 +334,7 @@ def _batches(model: Instrument, src_ids: Sequence[Sequence[int]]) -> list[list[i
 
 
 def _greedy_batch(
-    model: Instrument, src_ids: Sequence[Sequence[int]], *, bos: int, eos: int, most: int
+    model: HookedModel, src_ids: Sequence[Sequence[int]], *, bos: int, eos: int, most: int
 ) -> list[list[int]]:
     state = DecoderState(model, src_ids, cached=not whole_passes_because(model, [bos]), edits=None)
     answers: list[list[int]] = [[] for _ in src_ids]

@@ -12,9 +12,9 @@ from torch import Tensor
 from viz_transformer.checkpoint import Checkpoint
 from viz_transformer.checkpoint.grading import standing_of
 from viz_transformer.given import TEXT_OR_IDS, instance, optional, takes
-from viz_transformer.model import instrument
+from viz_transformer.model import hooked_model
 from viz_transformer.model.causality import is_causal
-from viz_transformer.model.instrument import Anatomy
+from viz_transformer.model.hooked_model import ModelSpec
 from viz_transformer.model.kinds import SIDES, SideName
 from viz_transformer.model.tap import Recorder, Thin
 from viz_transformer.running.anew import Anew, only
@@ -39,19 +39,19 @@ def trace(ckpt: Checkpoint, source: TextOrIds, target: TextOrIds | None = None, 
     step that writes by itself does; decode() with the same target has such steps.
     Raises ValueError for empty or too long input, a missing or needless target, and an edit that fits nothing.
     """
-    anatomy = ckpt.anatomy
-    if anatomy.kind == "encoder-decoder" and target is None:
+    spec = ckpt.spec
+    if spec.kind == "encoder-decoder" and target is None:
         raise ValueError("an encoder-decoder needs a target: give one, or let the model write it with decode()")
-    if anatomy.kind != "encoder-decoder" and target is not None:
-        raise ValueError(f"a model of kind {anatomy.kind} reads one text: leave the target out")
+    if spec.kind != "encoder-decoder" and target is not None:
+        raise ValueError(f"a model of kind {spec.kind} reads one text: leave the target out")
     src, tgt = Tokens(), Tokens()
     next_ids: tuple[int | None, ...] = ()
-    if anatomy.has_encoder:
+    if spec.has_encoder:
         src = encode_source(ckpt, source)
-    if anatomy.has_decoder:
+    if spec.has_decoder:
         given = target if target is not None else source
         tgt, next_ids = decoder_input(ckpt, given)
-        tgt, next_ids = padded_tokens(ckpt, tgt, "target"), padded_next_ids(anatomy, next_ids)
+        tgt, next_ids = padded_tokens(ckpt, tgt, "target"), padded_next_ids(spec, next_ids)
     return record(ckpt, src, tgt, next_ids, edits=edits, info={"kind": "teacher-forced"})
 
 
@@ -61,24 +61,24 @@ def encode_source(ckpt: Checkpoint, source: TextOrIds) -> Tokens:
     Raises ValueError if it is empty, too long or outside the vocabulary.
     """
     tokens = _encode(ckpt.codec("source"), source, "source")
-    check_length(len(tokens), ckpt.anatomy.max_source, "source")
+    check_length(len(tokens), ckpt.spec.max_source, "source")
     return padded_tokens(ckpt, tokens, "source")
 
 
 def padded_tokens(ckpt: Checkpoint, tokens: Tokens, side: SideName) -> Tokens:
     """The tokens, and padding up to `pad_to` for a model that reads a fixed number of them."""
-    missing = (ckpt.anatomy.pad_to or 0) - len(tokens)
+    missing = (ckpt.spec.pad_to or 0) - len(tokens)
     if missing <= 0:
         return tokens
-    pad = SIDES[side].pad(ckpt.anatomy)
+    pad = SIDES[side].pad(ckpt.spec)
     assert pad is not None  # a config with pad_to has it
     name = ckpt.codec(side).names[pad]
     return tokens + Tokens((pad,) * missing, (name,) * missing, ("",) * missing)
 
 
-def padded_next_ids(anatomy: Anatomy, next_ids: tuple[int | None, ...]) -> tuple[int | None, ...]:
+def padded_next_ids(spec: ModelSpec, next_ids: tuple[int | None, ...]) -> tuple[int | None, ...]:
     """None for each row of padding: what it writes is nobody's next token."""
-    return next_ids + (None,) * ((anatomy.pad_to or 0) - len(next_ids))
+    return next_ids + (None,) * ((spec.pad_to or 0) - len(next_ids))
 
 
 def decoder_input(ckpt: Checkpoint, given: TextOrIds) -> tuple[Tokens, tuple[int | None, ...]]:
@@ -87,12 +87,12 @@ def decoder_input(ckpt: Checkpoint, given: TextOrIds) -> tuple[Tokens, tuple[int
     Text: the end token, which is written and not read, is left out. Ids: as given.
     """
     codec = ckpt.codec("target")
-    what = "target" if ckpt.anatomy.has_encoder else "source"
+    what = "target" if ckpt.spec.has_encoder else "source"
     tokens = _encode(codec, given, what)
     ends = isinstance(given, str) and codec.adds_end
     next_ids: tuple[int | None, ...] = tokens.ids[1:] if ends else (*tokens.ids[1:], None)
     read = tokens.without_last() if ends else tokens
-    check_length(len(read), ckpt.anatomy.max_target, what)
+    check_length(len(read), ckpt.spec.max_target, what)
     return read, next_ids
 
 
@@ -113,24 +113,24 @@ def record(
 ) -> Trace:
     """The trace of one whole pass over these tokens. Raises ValueError for an edit that fits nothing or never ran."""
     edits = tuple(edits)
-    check_edits(edits, ckpt.anatomy)
+    check_edits(edits, ckpt.spec)
 
     def recorded(thin: Thin | None) -> Recorder:
         recorder = Recorder(edits, thin=thin)
         with torch.no_grad():
-            ckpt.instrument.whole(*([side.ids] if len(side) else None for side in (src, tgt)), tap=recorder)
+            ckpt.hooked_model.whole(*([side.ids] if len(side) else None for side in (src, tgt)), tap=recorder)
         return recorder
 
     kept = None
-    may_be_large = ckpt.anatomy.most_bytes > instrument.WHOLE_BYTES
-    if may_be_large and ckpt.anatomy.whole_bytes(source=len(src), target=len(tgt)) > instrument.WHOLE_BYTES:
-        kept = ckpt.anatomy.kept(source=len(src), target=len(tgt))
+    may_be_large = ckpt.spec.most_bytes > hooked_model.WHOLE_BYTES
+    if may_be_large and ckpt.spec.whole_bytes(source=len(src), target=len(tgt)) > hooked_model.WHOLE_BYTES:
+        kept = ckpt.spec.kept(source=len(src), target=len(tgt))
     recorder = recorded(None if kept is None else only(kept))
     check_edits_ran(edits, recorder.ran)
     values: Mapping[str, Tensor] = trace_values(recorder.values)
     if kept is not None:
         again = partial(_again, recorded)
-        values = Anew(kept, values, recorder.said, again, ckpt.anatomy, source=len(src), target=len(tgt))
+        values = Anew(kept, values, recorder.said, again, ckpt.spec, source=len(src), target=len(tgt))
     return make_trace(ckpt, values, src, tgt, next_ids, edits=edits, info=info)
 
 
@@ -160,13 +160,13 @@ def make_trace(
     names = codec.names if codec is not None else ()
     if (standing := standing_of(ckpt.card)) is not None:
         info = {**info, "standing": standing.to_dict()}
-    if ckpt.anatomy.has_decoder:
-        info = {**info, "causal": is_causal(ckpt.instrument)}
-        if because := reads_ahead_because(ckpt.instrument, tgt.ids, edits, src.ids):
+    if ckpt.spec.has_decoder:
+        info = {**info, "causal": is_causal(ckpt.hooked_model)}
+        if because := reads_ahead_because(ckpt.hooked_model, tgt.ids, edits, src.ids):
             info["reads_ahead"] = because  # why these rows depend on the tokens after them
     return Trace(
         values=values,
-        anatomy=ckpt.anatomy,
+        spec=ckpt.spec,
         checkpoint=ckpt.name,
         weights_sha256=ckpt.weights_sha256,
         src=src,
@@ -175,8 +175,8 @@ def make_trace(
         next_tokens=tuple(None if i is None else names[i] for i in next_ids),
         edits=tuple(edits),
         info=info,
-        output_maps=output_maps(ckpt.instrument),
-        scalars=ckpt.instrument.scalars(),
+        output_maps=output_maps(ckpt.hooked_model),
+        scalars=ckpt.hooked_model.scalars(),
     )
 
 

@@ -39,7 +39,7 @@ def training_trace(ckpt: Checkpoint, source: TextOrIds, target: TextOrIds | None
         raise ValueError(f"seed {seed} is not a whole number from 0 to {LARGEST_SEED}")
     config = ckpt.config
     _check_explicit(ckpt, source, target)
-    in_training = replace(ckpt, instrument=_with_dropout(ckpt.model, seed))
+    in_training = replace(ckpt, hooked_model=_with_dropout(ckpt.model, seed))
     recorded = trace(in_training, source, target)
     info = {**recorded.info, "kind": "training mode", "seed": seed, "dropout": config.dropout}
     return replace(recorded, info=info)

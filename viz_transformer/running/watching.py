@@ -11,7 +11,7 @@ import torch
 from torch import Tensor, nn
 
 from viz_transformer.given import TEXT, Kind, instance, optional, takes
-from viz_transformer.model.instrument import Anatomy
+from viz_transformer.model.hooked_model import ModelSpec
 from viz_transformer.model.kinds import KINDS
 from viz_transformer.model.point import Point
 from viz_transformer.model.points import unknown_point
@@ -21,8 +21,8 @@ from viz_transformer.model.watched import (
     WATCHED,
     made_in,
     unseen_sentences,
-    watched_anatomy,
     watched_point,
+    watched_spec,
 )
 from viz_transformer.running.edits import EDITS, Edit, check_edits
 from viz_transformer.running.record import Trace, next_of, tokens_of_names, trace_value
@@ -60,11 +60,11 @@ def watch(
     and the source is told apart by their lengths; where these are equal, by the names of modules.
 
     The trace has `{site}.weights` [1, H, Q, K] and `{site}.mask` of each attention, layer by layer in the order of the
-    run: what the values were multiplied with, whether a softmax over the keys made it or not. `anatomy.modules` has the
-    module of each attention, `anatomy.unseen` why the weights of one were not recorded: it keeps its place among the
+    run: what the values were multiplied with, whether a softmax over the keys made it or not. `spec.modules` has the
+    module of each attention, `spec.unseen` why the weights of one were not recorded: it keeps its place among the
     layers, and a warning names it. `trace.attentions()` has a line for each, with what its rows add up to.
     `{stack}.{layer}.residual_in` and `residual_out` [1, T, D] are there where a layer is one of a list of modules,
-    `modules.{path}` for what else gives out vectors of each token. `missing` of its anatomy says why there is no more.
+    `modules.{path}` for what else gives out vectors of each token. `missing` of its spec says why there is no more.
     Ids are the tokens' places in the text. `info["difference"]` is the largest between the outputs of the call
     unwatched and watched; each call draws the same random numbers. An edit changes weights, where its point is
     `{site}.weights`, right before the values are multiplied. A cell is masked where its weight is exactly 0 and its
@@ -84,22 +84,22 @@ def watch(
         seen, after = see(module, call, sizes)
     sites = watched_sites(seen, sides, module)
     sides = _read(sites, sides)
-    anatomy, values = _told(module, seen, sites, sides)
+    spec, values = _told(module, seen, sites, sides)
     if edits:
-        _check(edits, anatomy, sites, seen.maps)
+        _check(edits, spec, sites, seen.maps)
         ran: set[int] = set()
         with torch.no_grad():
             _draw_from(drawing)
             seen, after = see(module, call, sizes, _changes(sites, seen.maps, edits, values, ran))
         check_edits_ran(edits, ran)
-        anatomy, values = _told(module, seen, sites, sides)
-    for sentence in unseen_sentences(anatomy):
+        spec, values = _told(module, seen, sites, sides)
+    for sentence in unseen_sentences(spec):
         warnings.warn(sentence, stacklevel=2)
     src, tgt = map(tokens_of_names, sides)
     next_ids, next_tokens = next_of(tgt)
     return Trace(
         values=values,
-        anatomy=anatomy,
+        spec=spec,
         checkpoint=type(module).__name__ if name is None else name,
         weights_sha256=_digest(module, values),
         src=src,
@@ -146,7 +146,7 @@ def _all_text(names: Sequence[object]) -> bool:
 
 def _told(
     module: nn.Module, seen: SeenCall, sites: Sequence[WatchedSite], sides: tuple[Names, Names]
-) -> tuple[Anatomy, dict[str, Tensor]]:
+) -> tuple[ModelSpec, dict[str, Tensor]]:
     """What the model is made of, as far as the call showed it, and the points."""
     values: dict[str, Tensor] = {}
     points: list[Point] = []
@@ -178,7 +178,7 @@ def _told(
     for path, value in seen.gave.items():
         if path and path not in inside and value.size(1) in lengths:
             put(f"{MODULES}{path}", f"what {path} gives out", value)
-    anatomy = watched_anatomy(
+    spec = watched_spec(
         {site.name: values[f"{site.name}.weights"].size(1) for site in sites if not site.unseen},
         points,
         modules={site.name: site.path for site in sites if site.path},
@@ -187,7 +187,7 @@ def _told(
         source=lengths[0],
         target=lengths[1],
     )
-    return anatomy, values
+    return spec, values
 
 
 def _weights(maps: Sequence[SeenMap], site: WatchedSite) -> tuple[Tensor, Tensor]:
@@ -237,11 +237,11 @@ def _draw_from(state: tuple[Tensor, list[Tensor]]) -> None:
 # ---- edits
 
 
-def _check(edits: Sequence[Edit], anatomy: Anatomy, sites: Sequence[WatchedSite], maps: Sequence[SeenMap]) -> None:
+def _check(edits: Sequence[Edit], spec: ModelSpec, sites: Sequence[WatchedSite], maps: Sequence[SeenMap]) -> None:
     weights = {f"{site.name}.weights": site for site in sites if not site.unseen}
     for edit in edits:
         if edit.point not in weights:
-            why = anatomy.missing.get(edit.point) or unknown_point(edit.point, [*weights])
+            why = spec.missing.get(edit.point) or unknown_point(edit.point, [*weights])
             raise ValueError(
                 f"of a watched module only attention weights can be edited, not {quoted(edit.point)}: {why}"
             )
@@ -250,7 +250,7 @@ def _check(edits: Sequence[Edit], anatomy: Anatomy, sites: Sequence[WatchedSite]
                 f"{edit.point} go into more than one product, and an edit would reach only one of them: change the"
                 " weights in the module itself"
             )
-    check_edits(edits, anatomy)
+    check_edits(edits, spec)
 
 
 def _changes(

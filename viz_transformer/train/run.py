@@ -344,7 +344,7 @@ def _right(material: Material, weights: Mapping[str, Tensor], pairs: Sequence[Pa
     ckpt = Checkpoint(
         name="candidate",
         path=None,
-        instrument=model.eval(),
+        hooked_model=model.eval(),
         source_codec=material.codecs[0],
         target_codec=material.codecs[1],
         card={},

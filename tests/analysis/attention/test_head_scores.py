@@ -9,7 +9,7 @@ from builders import tiny_checkpoint, tiny_config
 from viz_transformer.analysis.attention.head_scores import head_scores, kendall_tau, key_shares
 from viz_transformer.analysis.attention.maps import attention_kinds, head_view
 from viz_transformer.analysis.attention.specials import special_positions
-from viz_transformer.model.instrument import anatomy_of
+from viz_transformer.model.hooked_model import spec_of
 from viz_transformer.running.decoding import decode
 from viz_transformer.running.edits import AblateHead, FixRow, SetMask
 from viz_transformer.running.record import Tokens, Trace
@@ -28,9 +28,7 @@ def handmade(kind, weights, mask=None, *, source=2, target=2):
     src, tgt = (Tokens(tuple(range(n)), ("a",) * n, ("a",) * n) for n in (source, target))
     return Trace(
         values={f"{site}.weights": weights, f"{site}.mask": mask},
-        anatomy=anatomy_of(
-            tiny_config(encoder_layers=1, decoder_layers=1, n_heads=1, source_pad=None, target_pad=None)
-        ),
+        spec=spec_of(tiny_config(encoder_layers=1, decoder_layers=1, n_heads=1, source_pad=None, target_pad=None)),
         checkpoint="handmade",
         weights_sha256="",
         src=src,
@@ -99,7 +97,7 @@ def with_values(recorded, values):
     """The handmade trace with values and a W_O that hands them on."""
     values = {**recorded.values, "decoder.0.cross.value": torch.tensor(values)[None, None]}
     config = tiny_config(encoder_layers=1, decoder_layers=1, n_heads=1, d_model=2, source_pad=None, target_pad=None)
-    return replace(recorded, values=values, anatomy=anatomy_of(config), output_maps={"decoder.0.cross": torch.eye(2)})
+    return replace(recorded, values=values, spec=spec_of(config), output_maps={"decoder.0.cross": torch.eye(2)})
 
 
 def test_contribution_by_weight_by_hand():

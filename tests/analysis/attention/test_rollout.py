@@ -6,7 +6,7 @@ import torch
 from builders import tiny_checkpoint, tiny_config
 
 from viz_transformer.analysis.attention.rollout import rollout, rollout_view
-from viz_transformer.model.instrument import anatomy_of
+from viz_transformer.model.hooked_model import spec_of
 from viz_transformer.running.decoding import decode
 from viz_transformer.running.edits import FixRow, SetMask
 from viz_transformer.running.record import Tokens, Trace
@@ -22,7 +22,7 @@ def handmade(weights, **changes):
     two = Tokens((4, 5), ("a", "b"), ("a", "b"))
     return Trace(
         values=values,
-        anatomy=anatomy_of(tiny_config(**{"n_heads": 1, **changes})),
+        spec=spec_of(tiny_config(**{"n_heads": 1, **changes})),
         checkpoint="handmade",
         weights_sha256="",
         src=two,
@@ -284,7 +284,7 @@ def long_text(masks):
         values[f"decoder.{layer}.self.mask"] = torch.from_numpy(mask)[None, None]
     text, nothing = Tokens((4,) * length, ("a",) * length, ("a",) * length), (None,) * length
     scalars = {f"decoder.{layer}.self.divisor": 2.0 for layer in range(layers)}
-    model = anatomy_of(config)
+    model = spec_of(config)
     return Trace(values, model, "long", "", Tokens(), text, nothing, nothing, scalars=scalars)
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from viz_transformer.analysis.attention.sharing import asking, beside, in_words, sharing
-from viz_transformer.model.instrument import Heads
+from viz_transformer.model.hooked_model import Heads
 
 
 def heads(query: int, key: int) -> Heads:

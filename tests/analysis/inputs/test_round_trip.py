@@ -44,7 +44,7 @@ def test_what_a_tokenizer_of_a_folder_takes_away_is_told(
     from viz_transformer.huggingface.loading import load as load_folder
 
     ckpt = load_folder(folder(tmp_path / "model", name))
-    codec = ckpt.codec("source" if ckpt.anatomy.has_encoder else "target")
+    codec = ckpt.codec("source" if ckpt.spec.has_encoder else "target")
     found = round_trip(codec, text)
     assert (None if found is None else found.lost) == lost
     if name == "bert":

@@ -18,7 +18,7 @@ def found(shares: list[list[float]]) -> Routing:
     place: Any = SimpleNamespace(site="decoder.0.ffn")
     values = {"router": LN, "experts": shares}
     named = {f"decoder.0.ffn.{name}": torch.tensor(np.float32([value])) for name, value in values.items()}
-    trace: Any = type("T", (dict,), {"anatomy": SimpleNamespace(rounding=0.0)})(named)
+    trace: Any = type("T", (dict,), {"spec": SimpleNamespace(rounding=0.0)})(named)
     made = routing(trace, place)
     assert made is not None
     return made

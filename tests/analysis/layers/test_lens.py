@@ -197,8 +197,8 @@ def test_a_vocabulary_of_three_has_three_candidates():
 
 def test_the_encoder_of_an_encoder_decoder_has_no_lens_and_says_why():
     ckpt = tiny_checkpoint()
-    assert undefined_lens(ckpt.anatomy, "decoder") is None
-    assert "becomes the memory, which the output layer never reads" in undefined_lens(ckpt.anatomy, "encoder")
+    assert undefined_lens(ckpt.spec, "decoder") is None
+    assert "becomes the memory, which the output layer never reads" in undefined_lens(ckpt.spec, "encoder")
     with pytest.raises(ValueError, match="not defined for the encoder"):
         lens(trace(ckpt, "abc", "uvw"), ckpt.model, "encoder")
 
@@ -214,20 +214,20 @@ def test_an_encoder_alone_has_a_lens_if_it_has_an_output_layer():
     ]
     assert found.gap == 0 and np.all(found.rank == -1)
     silent = tiny_checkpoint("encoder-only", target_vocab_size=None)
-    assert "no output layer" in undefined_lens(silent.anatomy, "encoder")
+    assert "no output layer" in undefined_lens(silent.spec, "encoder")
     with pytest.raises(ValueError, match="no output layer"):
         lens(trace(silent, "abc"), silent.model)
 
 
 def test_a_station_that_is_missing_says_why_there_is_no_lens():
-    anatomy = tiny_checkpoint("decoder-only").anatomy
-    lacking = replace(anatomy, missing={"decoder.0.residual_out": "the next layer reads other vectors"})
+    spec = tiny_checkpoint("decoder-only").spec
+    lacking = replace(spec, missing={"decoder.0.residual_out": "the next layer reads other vectors"})
     assert undefined_lens(lacking, "decoder").endswith("not defined here: the next layer reads other vectors.")
 
 
 def test_a_decoder_alone_has_no_encoder_to_ask_for():
     with pytest.raises(ValueError, match="a decoder-only model has no encoder"):
-        undefined_lens(tiny_checkpoint("decoder-only").anatomy, "encoder")
+        undefined_lens(tiny_checkpoint("decoder-only").spec, "encoder")
 
 
 @pytest.mark.parametrize(
@@ -243,14 +243,14 @@ def test_a_decoder_alone_has_no_encoder_to_ask_for():
     ],
 )
 def test_what_the_lens_assumes_is_said_where_it_does_not_hold(changes, says, says_not):
-    said = " ".join(lens_remarks(tiny_checkpoint(**changes).anatomy))
+    said = " ".join(lens_remarks(tiny_checkpoint(**changes).spec))
     assert says in said and says_not not in said
 
 
 def test_a_decoder_alone_has_no_source_to_know_nothing_of():
-    anatomy = tiny_checkpoint("decoder-only").anatomy
-    assert "source" not in " ".join(lens_remarks(anatomy))
-    assert [station.name for station in stations(anatomy, "decoder")] == ["embedding", "layer 0", "layer 1", "layer 2"]
+    spec = tiny_checkpoint("decoder-only").spec
+    assert "source" not in " ".join(lens_remarks(spec))
+    assert [station.name for station in stations(spec, "decoder")] == ["embedding", "layer 0", "layer 1", "layer 2"]
 
 
 def test_the_same_run_gives_the_same_lens_and_leaves_the_trace_as_it_was(made):

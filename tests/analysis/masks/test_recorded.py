@@ -48,7 +48,7 @@ def test_the_rule_makes_exactly_the_mask(mask: np.ndarray, window: int | None, b
 def test_a_key_that_no_query_reads_is_called_padding_only_if_it_is() -> None:
     """A text whose last token is padding, and another key that an edit closed."""
     ckpt = tiny_checkpoint()
-    pad = ckpt.anatomy.source_pad
+    pad = ckpt.spec.source_pad
     assert pad is not None
     run = trace(ckpt, [4, 5, 6, pad], [1, 4], edits=[SetMask("encoder.1.self", None, 2, allowed=False)])
     padded, both = rules(run, "encoder")

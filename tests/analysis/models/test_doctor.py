@@ -60,7 +60,7 @@ def test_numbers_that_are_not_finite_are_counted_and_named(ckpt):
 
 
 def test_a_model_of_other_sizes_than_its_config_is_bad(ckpt):
-    other = replace(ckpt, instrument=copy.deepcopy(ckpt.model))
+    other = replace(ckpt, hooked_model=copy.deepcopy(ckpt.model))
     other.model.config = replace(ckpt.config, attention_bias=False)
     (check,) = doctor._sizes(other)
     assert check.verdict == "bad" and "self_attention.to_key.bias" in check.sentence

@@ -70,7 +70,7 @@ def biased(bias, mask):
     """A trace of one head with these biases [Q, K] and this mask."""
     values = {"bias": torch.as_tensor(bias)[None, None], "mask": torch.as_tensor(mask)[None, None]}
     heads = SimpleNamespace(attentions={SITES[1]: SimpleNamespace(query=1)}, rounding=0.0)
-    return type("T", (dict,), {"anatomy": heads})({f"{SITES[1]}.{name}": value for name, value in values.items()})
+    return type("T", (dict,), {"spec": heads})({f"{SITES[1]}.{name}": value for name, value in values.items()})
 
 
 def test_of_biases_those_that_the_mask_closes_do_not_count_and_neighbours_of_one_number_are_a_step():

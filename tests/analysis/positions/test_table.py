@@ -22,7 +22,7 @@ from viz_transformer.analysis.positions.table import (
     wavelengths,
 )
 from viz_transformer.model.config import tutorial
-from viz_transformer.model.instrument import anatomy_of
+from viz_transformer.model.hooked_model import spec_of
 from viz_transformer.model.transformer import Transformer
 from viz_transformer.running.tracing import trace
 
@@ -107,9 +107,9 @@ def test_sizes_that_no_table_has(length, d_model):
 def test_what_models_add():
     sizes = {"d_model": 8, "n_heads": 2, "d_ff": 8}
     sides = {"source_vocab_size": 9, "target_vocab_size": 9}
-    added = {name: scheme(anatomy_of(tutorial(name, **sizes, **sides))) for name in ("en-it", "tutorial6", "upc-lab")}
+    added = {name: scheme(spec_of(tutorial(name, **sizes, **sides))) for name in ("en-it", "tutorial6", "upc-lab")}
     assert added == {"en-it": "doubled", "tutorial6": "learned", "upc-lab": "standard"}
-    assert scheme(anatomy_of(tutorial("upc-lab", positions="none", **sizes, **sides))) == "none"
+    assert scheme(spec_of(tutorial("upc-lab", positions="none", **sizes, **sides))) == "none"
 
 
 def test_a_learned_table_is_the_models_parameter():

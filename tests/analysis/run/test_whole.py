@@ -32,7 +32,7 @@ def same(found, point, features):
 def test_every_number_is_one_of_the_trace(name, text, head):
     run = decode(load(name), text, max_steps=12)
     whole = whole_run(run.trace, head=head)
-    assert {each.stack for each in whole.stacks} == {site.split(".")[0] for site in run.trace.anatomy.attentions}
+    assert {each.stack for each in whole.stacks} == {site.split(".")[0] for site in run.trace.spec.attentions}
     for each in whole.stacks:
         same(each.token, run.trace[f"{each.stack}.embed.token"], each.features)
         if each.position is not None:

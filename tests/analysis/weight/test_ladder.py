@@ -205,7 +205,7 @@ def two_tokens() -> Transformer:
 
 def test_two_tokens_by_hand():
     model = two_tokens()
-    ckpt = replace(tiny_checkpoint("encoder-only"), instrument=model)
+    ckpt = replace(tiny_checkpoint("encoder-only"), hooked_model=model)
     run = trace(ckpt, [0, 1])
     found = ladder(run, parameters(model, "encoder", 0), Cell(kind="encoder", layer=0, head=0, query=1, key=1))
     # q1 = (0, 2): q1.k0 = 0, q1.k1 = 4, divided by the root of 2: 0 and 2.8284; weights 1 / (1 + e^2.8284) and the rest

@@ -68,7 +68,7 @@ def test_the_labels_of_an_encoder_are_those_of_its_own_program_by_their_names(po
     assert [each.best.name for each in run.labels] == [NAMES[i] for i in best.reshape(-1).tolist()]
     assert run.labels[0].position == (0 if pooling == "none" else None)
     run.trace.save(tmp_path / "t.safetensors")
-    assert Trace.load(tmp_path / "t.safetensors").anatomy.labels == tuple(NAMES)
+    assert Trace.load(tmp_path / "t.safetensors").spec.labels == tuple(NAMES)
 
 
 def test_the_command_imports_by_the_sample_and_prints_the_labels(command: Callable[..., Any], tmp_path: Path) -> None:

@@ -7,13 +7,13 @@ from mounted import mounted
 from watched import watched_trace
 
 from viz_transformer.figures.components.locator import locator_data
-from viz_transformer.model.instrument import anatomy_of
+from viz_transformer.model.hooked_model import spec_of
 
 CHOSEN = {"kind": "cross", "layer": 1, "part": "attention", "point": "", "heads": (0,), "text": "abc"}
 
 
 def data(kind="encoder-decoder", looks="kind", **changes):
-    return locator_data(anatomy_of(tiny_config(kind, **changes)), looks, CHOSEN)
+    return locator_data(spec_of(tiny_config(kind, **changes)), looks, CHOSEN)
 
 
 def parts(stack):
@@ -51,10 +51,10 @@ def test_the_last_stack_has_an_output_where_the_model_has_one_and_all_have_a_fin
 
 
 def test_a_recording_has_the_attentions_that_were_recorded_and_another_program_s_model_its_layers():
-    encoder, decoder = locator_data(watched_trace(name="mine").anatomy, "kind", CHOSEN)["stacks"]
+    encoder, decoder = locator_data(watched_trace(name="mine").spec, "kind", CHOSEN)["stacks"]
     assert (parts(encoder), parts(decoder)) == (["self"], ["self", "cross"])
     assert not any(stack["final"] or stack["output"] for stack in (encoder, decoder))
-    (stack,) = locator_data(foreign.ANATOMY, "kind", CHOSEN)["stacks"]
+    (stack,) = locator_data(foreign.SPEC, "kind", CHOSEN)["stacks"]
     assert (stack["layers"], parts(stack), stack["final"], stack["output"]) == (2, ["self", "ffn"], True, True)
 
 

@@ -34,7 +34,7 @@ from viz_transformer.figures.components.slider import slider_data
 from viz_transformer.figures.components.snapshots import MapsOfKind, SnapshotData, snapshots_payload
 from viz_transformer.figures.components.tokens import token_data
 from viz_transformer.figures.components.whole import whole_payload
-from viz_transformer.model.instrument import anatomy_of
+from viz_transformer.model.hooked_model import spec_of
 from viz_transformer.model.points import attention_sites
 from viz_transformer.running.decoding import decode
 from viz_transformer.running.strategies import Beam, Sampling
@@ -176,7 +176,7 @@ def _rail() -> Iterator[Any]:
 def _locator() -> Iterator[Any]:
     chosen = {"kind": "cross", "layer": 1, "part": "ffn", "input_side": "source", "pos_stack": "", "point": "logits"}
     for looks in get_args(Looks):
-        yield locator_data(anatomy_of(tiny_config()), looks, {**chosen, "mask_kind": None})
+        yield locator_data(spec_of(tiny_config()), looks, {**chosen, "mask_kind": None})
 
 
 def _keys() -> Iterator[Any]:

@@ -73,7 +73,7 @@ def run_of(name: str) -> tuple[str, Run]:
 
 def reads(run: Run, side: Any, at: int) -> str:
     tokens = SIDES[side].of(run.trace.src, run.trace.tgt)
-    size = SIDES[side].vocab_size(run.trace.anatomy)
+    size = SIDES[side].vocab_size(run.trace.spec)
     return f"“{visible(tokens.tokens[at])}” is token {tokens.ids[at]:,} of {size:,} in the vocabulary"
 
 
@@ -88,9 +88,9 @@ def test_each_stop_has_the_numbers_of_its_run(name: str) -> None:
         assert (found["number"], found["titles"], found["invited"]) == (number, MOVES, True)
         said[page] = found["said"]
     at: Mapping[str, Any] = chosen(app)
-    side = "source" if trace.anatomy.has_encoder else "target"
+    side = "source" if trace.spec.has_encoder else "target"
     assert reads(run, side, at[SIDES[side].field]) in said["input"]
-    assert f"its vector of {trace.anatomy.d_model:,} numbers" in said["input"]
+    assert f"its vector of {trace.spec.d_model:,} numbers" in said["input"]
     assert (f"its position, {at[SIDES[side].field]}." in said["input"]) == (
         f"{SIDES[side].stack}.embed.position" in trace
     )
@@ -114,8 +114,8 @@ def test_each_stop_has_the_numbers_of_its_run(name: str) -> None:
     most = max(flows(trace, stack), key=lambda flow: float(flow.share[place]))
     assert f"in layer {most.place.layer} adds most" in said["layers"]
     assert percentage(float(most.share[place])) in said["layers"]
-    if undefined_lens(trace.anatomy, stack) is None:
-        found_lens = lens(trace, load(name).instrument, own=run.own_rows, rows=range(place, place + 1))
+    if undefined_lens(trace.spec, stack) is None:
+        found_lens = lens(trace, load(name).hooked_model, own=run.own_rows, rows=range(place, place + 1))
         end = [station for station in found_lens.stations if station != OWN_STEP]
         assert percentage(float(found_lens.top_probs[0, len(end) - 1, 0])) in said["layers"]
     step = run.steps[0]
@@ -123,7 +123,7 @@ def test_each_stop_has_the_numbers_of_its_run(name: str) -> None:
     for sign, word in (("<", "below "), (">", "above ")):
         own = own.replace(sign, word)
     assert f"“{visible(step.token)}”" in said["decoding"] and own in said["decoding"]
-    assert f"of {trace.anatomy.target_vocab_size:,} tokens" in said["decoding"]
+    assert f"of {trace.spec.target_vocab_size:,} tokens" in said["decoding"]
 
 
 # ---- other models
@@ -154,11 +154,11 @@ def library(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 def test_an_encoder_alone_ends_on_run_with_what_it_makes_of_the_text(library: Path) -> None:
     ckpt = saved(tiny_checkpoint("encoder-only"), library / "mine")
-    text, anatomy = "abc", load(ckpt).anatomy
+    text, spec = "abc", load(ckpt).spec
     *_, last = walk("mine", text, kind="encoder", layer="0")
     assert last["number"] == 5 and last["titles"][-1] == "what it makes of the text"
     count = len(read(load(ckpt), text).trace.src)
-    assert f"{count} vectors of {anatomy.d_model} numbers" in last["said"] or anatomy.output != "none"
+    assert f"{count} vectors of {spec.d_model} numbers" in last["said"] or spec.output != "none"
 
 
 @pytest.mark.parametrize("pooling", ["mean", "none"])

@@ -116,17 +116,17 @@ def test_the_bound_is_an_eighth_of_the_machine_at_most_two_gib(monkeypatch: pyte
 
 def bytes_of(run: Run) -> int:
     source, target = len(run.trace.src), len(run.trace.tgt)
-    return run.trace.anatomy.recorded_bytes(source=source, target=target, written=bool(run.steps))
+    return run.trace.spec.recorded_bytes(source=source, target=target, written=bool(run.steps))
 
 
 def test_what_a_recording_takes_is_said_before_a_run_where_it_is_much(monkeypatch: pytest.MonkeyPatch) -> None:
     ckpt = tiny_checkpoint()
     assert runs.running(ckpt, "abc", None) == runs.RUNNING
     monkeypatch.setattr(runs, "MUCH", 1)
-    longest = ckpt.anatomy.max_target
+    longest = ckpt.spec.max_target
     for target, read in ((None, longest), ("uv", len(ckpt.codec("target").encode("uv")))):
         source = len(ckpt.codec("source").encode("abc"))
-        taken = ckpt.anatomy.recorded_bytes(source=source, target=read, written=True)
+        taken = ckpt.spec.recorded_bytes(source=source, target=read, written=True)
         run = decode(ckpt, "abc", target=target)
         assert taken >= sum(value.numel() * 4 for value in run.trace.values.values())
         assert f"takes up to {binary_size(taken)} ..." in runs.running(ckpt, "abc", target)

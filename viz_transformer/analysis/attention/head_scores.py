@@ -86,7 +86,7 @@ def head_scores(
     """
     layers = layer_count(trace, kind)
     unseen = unseen_layers(trace, kind)
-    heads = max(trace.anatomy.heads(kind, layer).query for layer in range(layers) if layer not in unseen)
+    heads = max(trace.spec.heads(kind, layer).query for layer in range(layers) if layer not in unseen)
     layout = _layout(trace, kind, source_special, target_special)
     lengths = [_lengths(trace, kind, layer) for layer in range(layers)]
     measures = _measures(layout, max((float(each.max()) for each in lengths if each is not None), default=0.0))
@@ -369,7 +369,7 @@ def _layout(
         distance=distance,
         query_words=~(query_special | added_padding(queries)),
         key_words=~(key_special | added_padding(keys)),
-        end=_end_position(keys, key_special, facts.keys.pad(trace.anatomy)),
+        end=_end_position(keys, key_special, facts.keys.pad(trace.spec)),
         farthest=farthest,
     )
 

@@ -111,15 +111,15 @@ class Contribution:
 
 def attention_kinds(trace: Trace) -> tuple[KindName, ...]:
     """The kinds of attention that the trace's model has, the one that joins two texts first."""
-    return kinds_of(trace.anatomy)
+    return kinds_of(trace.spec)
 
 
 def layer_count(trace: Trace, kind: KindName) -> int:
     """How many layers have this kind of attention. Raises ValueError for a kind that the trace's model lacks."""
-    anatomy, kinds = trace.anatomy, attention_kinds(trace)
+    spec, kinds = trace.spec, attention_kinds(trace)
     if kind not in kinds:
-        raise ValueError(f"a {anatomy.kind} model has no {kind!r} attention: choose {' or '.join(map(repr, kinds))}")
-    return KINDS[kind].layers(anatomy)
+        raise ValueError(f"a {spec.kind} model has no {kind!r} attention: choose {' or '.join(map(repr, kinds))}")
+    return KINDS[kind].layers(spec)
 
 
 def layer_weights(trace: Trace, kind: KindName, layer: int) -> tuple[NDArray[np.float32], NDArray[np.bool_]]:
@@ -201,13 +201,13 @@ def value_lengths(trace: Trace, kind: KindName, layer: int) -> NDArray[np.float6
 def _moved(trace: Trace, kind: KindName, layer: int) -> torch.Tensor:
     """v_j W_O of each head, [H, K, D] float64."""
     site = _site(trace, kind, layer)
-    if undefined := trace.anatomy.missing.get(f"{site}.contribution"):
+    if undefined := trace.spec.missing.get(f"{site}.contribution"):
         raise ValueError(undefined)
     if site not in trace.output_maps:
         raise ValueError(f"this trace holds no output map W_O of {site!r}: record the run again to see contributions")
     if f"{site}.value" not in trace:
         raise ValueError("of each step only weights were kept, no values of self-attention: look at the last pass")
-    heads = trace.anatomy.attentions[site]
+    heads = trace.spec.attentions[site]
     by_head = split_heads(trace.output_maps[site][None], heads.query)[0].double()  # [H, D, E]
     value = trace[f"{site}.value"][0].double().repeat_interleave(heads.query // heads.key, dim=0)  # shared by heads
     return value @ by_head.transpose(-2, -1)
@@ -246,7 +246,7 @@ def kept_cells(trace: Trace, kind: KindName) -> NDArray[np.bool_] | None:
     cells = np.broadcast_to(has_step[:, None], (len(queries), len(keys)))
     if kind == "decoder":
         had = keys <= queries[:, None]
-        if trace.anatomy.pad_to is not None:
+        if trace.spec.pad_to is not None:
             for layer in range(layer_count(trace, kind)):
                 had |= (layer_weights(trace, kind, layer)[0] != 0).any(axis=0)
         cells = cells & had
@@ -293,9 +293,9 @@ def view_of(
         kind=kind,
         layer=layer,
         head=head,
-        n_heads=trace.anatomy.heads(kind, layer).query,
+        n_heads=trace.spec.heads(kind, layer).query,
         combined=combined,
-        module=trace.anatomy.modules.get(site, ""),
+        module=trace.spec.modules.get(site, ""),
         rows=rows_in_words(weights) if of_weights else "",
         spread=spread(trace, site),
     )
@@ -312,8 +312,8 @@ def spread(trace: Trace, site: str) -> Spread:
 def unseen_layers(trace: Trace, kind: KindName) -> dict[int, str]:
     """Of each layer whose attention of this kind was not seen, the sentence that says why."""
     sites = {layer: KINDS[kind].site(layer) for layer in range(layer_count(trace, kind))}
-    missing = trace.anatomy.missing
-    return {layer: missing[f"{site}.weights"] for layer, site in sites.items() if site in trace.anatomy.unseen}
+    missing = trace.spec.missing
+    return {layer: missing[f"{site}.weights"] for layer, site in sites.items() if site in trace.spec.unseen}
 
 
 def _head_view(
@@ -336,7 +336,7 @@ def _head_view(
         together = weights.max(axis=0) if combined == "max" else weights.mean(axis=0)
         return view_of(trace, kind, layer, together, np.asarray(mask.any(axis=0)), combined=combined)
     site = _site(trace, kind, layer)
-    count = trace.anatomy.attentions[site].query
+    count = trace.spec.attentions[site].query
     if not 0 <= head < count:
         raise ValueError(f"there is no head {head}: heads go from 0 to {count - 1}")
     own = _array(trace.of_head(f"{site}.weights", head)[0]) if whole is None else whole[0][head]
@@ -356,8 +356,8 @@ def _site(trace: Trace, kind: KindName, layer: int) -> str:
     if not 0 <= layer < layers:
         raise ValueError(f"there is no layer {layer}: layers go from 0 to {layers - 1}")
     site = KINDS[kind].site(layer)
-    if site in trace.anatomy.unseen:
-        raise ValueError(trace.anatomy.missing[f"{site}.weights"])
+    if site in trace.spec.unseen:
+        raise ValueError(trace.spec.missing[f"{site}.weights"])
     return site
 
 

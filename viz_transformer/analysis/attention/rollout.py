@@ -100,7 +100,7 @@ def rollout_view(
 
 def _mean(trace: Trace, site: str) -> Matrix:
     """[Q, K]: the mean over the heads, of which one at a time is made where they are computed."""
-    heads = trace.anatomy.attentions[site].query
+    heads = trace.spec.attentions[site].query
     total = trace.of_head(f"{site}.weights", 0)[0].numpy().astype(np.float64)
     for head in range(1, heads):
         total += trace.of_head(f"{site}.weights", head)[0].numpy()
@@ -130,7 +130,7 @@ def _joined(
 ) -> tuple[int, tuple[_Part, _Part, _Part]]:
     """The layer that is meant, and what encoder, target and source are after it, with A [Q, K] = attention(trace, site)
     and `mixed` for what each attention does."""
-    config = trace.anatomy.config
+    config = trace.spec.config
     layers = layer_count(trace, kind)
     last = layers - 1 if layer is None else layer
     if not 0 <= last < layers:
@@ -145,23 +145,21 @@ def _joined(
 
     def a(kind: KindName, layer: int) -> NDArray[Any]:
         site = KINDS[kind].site(layer)
-        if site in trace.anatomy.unseen:
-            raise ValueError(
-                f"rollout joins all layers, and one is missing: {trace.anatomy.missing[f'{site}.weights']}"
-            )
+        if site in trace.spec.unseen:
+            raise ValueError(f"rollout joins all layers, and one is missing: {trace.spec.missing[f'{site}.weights']}")
         if spread(trace, site) == "signed":
-            place = place_of(trace.anatomy, site)
+            place = place_of(trace.spec, site)
             raise ValueError(f"rollout follows shares of what is read, and {place} has weights below 0")
         return attention(trace, site)
 
-    read = last + 1 if kind == "encoder" else trace.anatomy.encoder_layers
+    read = last + 1 if kind == "encoder" else trace.spec.encoder_layers
 
     def told(done: int) -> None:
         if progress is not None:
             progress(done, read if kind == "encoder" else read + last + 1)
 
     encoder = None
-    if trace.anatomy.has_encoder:
+    if trace.spec.has_encoder:
         encoder = np.eye(len(trace.src), dtype=dtype)
         for i in range(read):
             encoder = mixed(encoder, a("encoder", i), encoder)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from viz_transformer.model.instrument import Heads
+from viz_transformer.model.hooked_model import Heads
 
 MOST_LISTED = 4
 """Groups of heads that a sentence names one by one."""

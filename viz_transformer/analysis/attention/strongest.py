@@ -17,7 +17,7 @@ def strongest_key(trace: Trace, kind: KindName, layer: int, head: int | str, que
     and where the map is undefined in this model or was not seen. Raises ValueError for a kind, layer or head that the
     model lacks.
     """
-    if KINDS[kind].site(layer) in trace.anatomy.unseen:
+    if KINDS[kind].site(layer) in trace.spec.unseen:
         return None
     if head == "rollout":
         try:

@@ -143,7 +143,7 @@ def uncached_difference(ckpt: Checkpoint, run: Run) -> UncachedDifference:
             f"the run was made by {run.trace.checkpoint}, not by the given {ckpt.name}: give its checkpoint"
         )
     src = [list(run.trace.src_ids)] if len(run.trace.src) else None
-    state = DecoderState(ckpt.instrument, src, cached=False, edits=run.trace.edits or None)
+    state = DecoderState(ckpt.hooked_model, src, cached=False, edits=run.trace.edits or None)
     first = step_row(run, 0)
     fed, gaps, logits = list(run.trace.tgt_ids[: first + 1]), [], []
     for step in run.steps:

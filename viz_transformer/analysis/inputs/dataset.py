@@ -130,7 +130,7 @@ def parts(ckpt: Checkpoint) -> tuple[str, ...]:
             ("train", "validation", "test", *examples) if isinstance(task, PairTask) else ("train", "test", *examples)
         )
     evaluation = ckpt.card.get("evaluation")
-    named = isinstance(evaluation, dict) and evaluation.get("data") and ckpt.anatomy.kind == "encoder-decoder"
+    named = isinstance(evaluation, dict) and evaluation.get("data") and ckpt.spec.kind == "encoder-decoder"
     return ("test", *examples) if named else examples
 
 
@@ -200,9 +200,9 @@ def sources(ckpt: Checkpoint, folder: str | Path | None = None) -> tuple[Source,
 
 def item_codecs(ckpt: Checkpoint) -> Codecs:
     """What reads the two columns of an item: source and target codec, or that of a model of one stack for the first."""
-    if ckpt.anatomy.kind == "encoder-decoder":
+    if ckpt.spec.kind == "encoder-decoder":
         return _own(ckpt, "source"), _own(ckpt, "target")
-    return _own(ckpt, "source" if ckpt.anatomy.has_encoder else "target"), None
+    return _own(ckpt, "source" if ckpt.spec.has_encoder else "target"), None
 
 
 def _own(ckpt: Checkpoint, side: SideName) -> Codec | None:
@@ -256,7 +256,7 @@ def shuffled_batch(ckpt: Checkpoint, data: Data, size: int, seed: int) -> Padded
     indices = tuple(torch.randperm(len(data.items), generator=generator)[:size].tolist())
     items = [data.items[index] for index in indices]
     source, target = _own(ckpt, "source"), _own(ckpt, "target")
-    if target is None or (ckpt.anatomy.has_encoder and source is None):
+    if target is None or (ckpt.spec.has_encoder and source is None):
         raise ValueError(f"{ckpt.name} has no vocabulary of both sides: its batches are ids alone")
     if source is None:
         rows = [target.encode(text).ids for text, _ in items]
@@ -268,13 +268,11 @@ def shuffled_batch(ckpt: Checkpoint, data: Data, size: int, seed: int) -> Padded
         ids = np.array([[*row, *[target.padding or 0] * (longest - len(row))] for row in rows], np.int64)
         lengths = np.array([len(row) for row in rows])
         return PaddedBatch(indices, {"target": ids}, {"target": np.arange(longest) >= lengths[:, None]})
-    anatomy = ckpt.anatomy
+    spec = ckpt.spec
     if source.padding is None or target.padding is None:
         raise ValueError(f"{ckpt.name} has no padding token: its texts are taken one by one")
     # Besides the encoded pairs their true lengths: those of a model with `pad_to` count its padding.
-    encoded = EncodedPairs(
-        items, (source, target), (anatomy.max_source, anatomy.max_target), "batch", pad_to=anatomy.pad_to
-    )
+    encoded = EncodedPairs(items, (source, target), (spec.max_source, spec.max_target), "batch", pad_to=spec.pad_to)
     sides: tuple[SideName, ...] = ("source", "target")
     batch = dict(zip(sides, encoded.batch(torch.arange(len(items))), strict=True))
     ids_of, padding = {}, {}

@@ -11,7 +11,7 @@ import torch
 from numpy.typing import ArrayLike, NDArray
 
 from viz_transformer.checkpoint import Checkpoint
-from viz_transformer.model.instrument import NotTold, Precision
+from viz_transformer.model.hooked_model import Precision, Unavailable
 from viz_transformer.model.kinds import SIDES, SideName
 from viz_transformer.running.record import Trace
 
@@ -120,12 +120,12 @@ class Neighbours:
 def embedding_table(ckpt: Checkpoint, side: SideName) -> NDArray[np.float32]:
     """The embeddings of one side, [V, D], a row for each id: the model's own memory, so read it only.
 
-    Raises ValueError if the model has no such side, NotTold if it keeps its embeddings to itself.
+    Raises ValueError if the model has no such side, Unavailable if it keeps its embeddings to itself.
     """
     stack = SIDES[side].stack
-    if not SIDES[side].layers(ckpt.anatomy):
+    if not SIDES[side].layers(ckpt.spec):
         raise ValueError(f"{ckpt.name} has no {stack}: it embeds no {side}")
-    table: NDArray[np.float32] = ckpt.instrument.table("tokens", stack).detach().cpu().float().numpy()
+    table: NDArray[np.float32] = ckpt.hooked_model.table("tokens", stack).detach().cpu().float().numpy()
     return table
 
 
@@ -139,7 +139,7 @@ def input_sum(trace: Trace, table: ArrayLike, side: SideName, row: int | None = 
     """Embedding, scale, position and input of one side of a run: of one position, or with `row=None` of all.
 
     table: [V, D], the embeddings as `embedding_table` has them. Raises ValueError if the run has no such side or
-    position, NotTold if its model does not tell its embeddings. Source: Vaswani et al. (2017), sections 3.4 and 3.5.
+    position, Unavailable if its model does not tell its embeddings. Source: Vaswani et al. (2017), sections 3.4 and 3.5.
     """
     stack = SIDES[side].stack
     tokens = SIDES[side].of(trace.src, trace.tgt)
@@ -148,7 +148,7 @@ def input_sum(trace: Trace, table: ArrayLike, side: SideName, row: int | None = 
     if row is not None and not 0 <= row < len(tokens):
         raise ValueError(f"there is no {side} position {row}: the run has {len(tokens)}")
     if f"{stack}.embed.token" not in trace:
-        raise NotTold(trace.anatomy.missing.get(f"{stack}.embed.token", "they were not recorded"))
+        raise Unavailable(trace.spec.missing.get(f"{stack}.embed.token", "they were not recorded"))
     rows = tuple(range(len(tokens))) if row is None else (row,)
     at = list(rows)
 
@@ -161,7 +161,7 @@ def input_sum(trace: Trace, table: ArrayLike, side: SideName, row: int | None = 
     segment, position, before_norm = part("segment"), part("position"), part("sum")
     mapped = part("mapped")
     first = scaled if mapped is None else mapped
-    kind = getattr(torch, trace.anatomy.precision)
+    kind = getattr(torch, trace.spec.precision)
     sums = [_sum(kind, first, *parts) for parts in ((segment, position), (position, segment))]
     scales = [scale] if kind == torch.float32 else [scale, float(torch.tensor(scale, dtype=kind))]
     return InputSum(
@@ -177,7 +177,7 @@ def input_sum(trace: Trace, table: ArrayLike, side: SideName, row: int | None = 
         before_norm=_numbers(before_norm),
         mapped=_numbers(mapped),
         normed=_numbers(part("normed")),
-        precision=trace.anatomy.precision,
+        precision=trace.spec.precision,
     )
 
 

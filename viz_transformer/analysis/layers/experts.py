@@ -66,7 +66,7 @@ def routing(trace: Trace, place: Place) -> Routing | None:
         "sigmoid": torch.sigmoid(numbers.double()).numpy(),
     }
     found = Routing(numbers.numpy(), shares.numpy(), (shares != 0).numpy(), None, measured["softmax"])
-    rule = _rule(found, measured, TOLERANCE + trace.anatomy.rounding)
+    rule = _rule(found, measured, TOLERANCE + trace.spec.rounding)
     return found if rule is None else replace(found, rule=rule, measured=measured[rule.measure])
 
 

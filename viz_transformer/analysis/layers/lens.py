@@ -14,7 +14,7 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from viz_transformer.model.instrument import Anatomy, Instrument
+from viz_transformer.model.hooked_model import HookedModel, ModelSpec
 from viz_transformer.model.kinds import SIDE_OF, StackName, stacks_of
 from viz_transformer.running.record import Trace
 from viz_transformer.running.strategies import greatest, log_softmax
@@ -68,46 +68,46 @@ class Lens:
     gap: float
 
 
-def undefined_lens(anatomy: Anatomy, stack: StackName) -> str | None:
+def undefined_lens(spec: ModelSpec, stack: StackName) -> str | None:
     """The sentence why a stack's stream has no logit lens; None where it has one.
 
     Raises ValueError if the model lacks the stack.
     """
-    if stack not in stacks_of(anatomy):
-        raise ValueError(f"a {anatomy.kind} model has no {stack}: choose {' or '.join(stacks_of(anatomy))}")
-    if stack == "encoder" and anatomy.has_decoder:
+    if stack not in stacks_of(spec):
+        raise ValueError(f"a {spec.kind} model has no {stack}: choose {' or '.join(stacks_of(spec))}")
+    if stack == "encoder" and spec.has_decoder:
         return (
             "The logit lens is not defined for the encoder: its stream becomes the memory, which the output layer"
             " never reads."
         )
-    if anatomy.labels and (why := anatomy.missing.get("read_out")) is not None:
+    if spec.labels and (why := spec.missing.get("read_out")) is not None:
         return f"The logit lens is not defined here: {why}."
-    if anatomy.output == "none":
+    if spec.output == "none":
         return "The logit lens is not defined here: this model has no output layer, so no vector of it has logits."
-    for station in stations(anatomy, stack):
-        if (why := anatomy.missing.get(station.point)) is not None:
+    for station in stations(spec, stack):
+        if (why := spec.missing.get(station.point)) is not None:
             return f"The logit lens is not defined here: {why}."
     return None
 
 
-def lens_remarks(anatomy: Anatomy) -> tuple[str, ...]:
+def lens_remarks(spec: ModelSpec) -> tuple[str, ...]:
     """How the lens reads the stream of such a model, and where that means little; a sentence each."""
-    if anatomy.final_norm:
+    if spec.final_norm:
         said = ["Each column is the residual stream after a layer, read through the final norm and the output layer."]
     else:
         said = [
             "This model has no final norm: each column is the residual stream after a layer, read by the output layer."
         ]
-    if anatomy.norm == "post":
+    if spec.norm == "post":
         said.append(
             "The lens was made for pre-norm models with a final norm (nostalgebraist 2020). In this post-norm model"
             " each layer rescales the stream, so look at the divergence from the final distribution first."
         )
-    elif not anatomy.final_norm:
+    elif not spec.final_norm:
         said.append("The lens was made for pre-norm models with a final norm (nostalgebraist 2020).")
-    if anatomy.has_encoder and anatomy.has_decoder:
+    if spec.has_encoder and spec.has_decoder:
         said.append("The column of the embedding knows nothing of the source: it means little before cross-attention.")
-    own = anatomy.config
+    own = spec.config
     if own is not None and own.tied_output:
         said.append(
             "Output layer and embedding share one matrix: the first column tends to name the token that is read."
@@ -117,28 +117,28 @@ def lens_remarks(anatomy: Anatomy) -> tuple[str, ...]:
     return tuple(said)
 
 
-def stations(anatomy: Anatomy, stack: StackName) -> tuple[Station, ...]:
+def stations(spec: ModelSpec, stack: StackName) -> tuple[Station, ...]:
     """The embedding and each layer of a stack."""
-    layers = SIDE_OF[stack].layers(anatomy)
+    layers = SIDE_OF[stack].layers(spec)
     behind = (Station(f"layer {layer}", f"{stack}.{layer}.residual_out") for layer in range(layers))
     return Station("embedding", f"{stack}.embed.out"), *behind
 
 
-def lens_logits(trace: Trace, model: Instrument, stack: StackName) -> Iterator[tuple[Station, Tensor]]:
+def lens_logits(trace: Trace, model: HookedModel, stack: StackName) -> Iterator[tuple[Station, Tensor]]:
     """Each station with its logits, [T, V] float32: those of the last one are the trace's own, bit for bit.
 
     Raises ValueError with one sentence where the lens is not defined.
     """
-    if reason := undefined_lens(trace.anatomy, stack):
+    if reason := undefined_lens(trace.spec, stack):
         raise ValueError(reason)
-    all_stations = stations(trace.anatomy, stack)
+    all_stations = stations(trace.spec, stack)
     for station in all_stations[:-1]:
         yield station, read_out(trace[station.point], model, stack)
     yield all_stations[-1], trace["logits"][0]
 
 
 @torch.no_grad()
-def read_out(stream: Tensor, model: Instrument, stack: StackName) -> Tensor:
+def read_out(stream: Tensor, model: HookedModel, stack: StackName) -> Tensor:
     """The logits of a stream by the model's own final norm, if it has one, and output layer: [1, T, D] -> [T, V]."""
     return model.read_out(stream, stack)[0].float().cpu()
 
@@ -149,9 +149,9 @@ def rows_at_a_glance(trace: Trace, stack: StackName, row: int) -> range:
 
     Raises ValueError with one sentence where the lens is not defined.
     """
-    if reason := undefined_lens(trace.anatomy, stack):
+    if reason := undefined_lens(trace.spec, stack):
         raise ValueError(reason)
-    all_stations, (_, length, size) = stations(trace.anatomy, stack), trace["logits"].shape
+    all_stations, (_, length, size) = stations(trace.spec, stack), trace["logits"].shape
     width = trace[all_stations[-1].point].shape[-1]
     count = max(1, AT_A_GLANCE // (len(all_stations) * size * (width + PER_LOGIT)))
     first = row // count * count
@@ -160,7 +160,7 @@ def rows_at_a_glance(trace: Trace, stack: StackName, row: int) -> range:
 
 def lens(
     trace: Trace,
-    model: Instrument,
+    model: HookedModel,
     stack: StackName | None = None,
     *,
     own: Trace | None = None,
@@ -171,15 +171,15 @@ def lens(
     `model` is the model of the run, `own` its `Run.own_rows`: where these are others, they are one more station.
     Raises ValueError with one sentence where the lens is not defined.
     """
-    stack = stack or stacks_of(trace.anatomy)[-1]
-    if reason := undefined_lens(trace.anatomy, stack):
+    stack = stack or stacks_of(trace.spec)[-1]
+    if reason := undefined_lens(trace.spec, stack):
         raise ValueError(reason)
     rows = range(trace["logits"].shape[1]) if rows is None else rows
     at = slice(rows.start, rows.stop)
     logits, written = trace["logits"][0, at], _written(trace, stack)[at]  # [T, V]; [T], -1 where it is not known
     own_logits = own["logits"][0, at] if own is not None and own.of_steps else None
-    all_stations = stations(trace.anatomy, stack)
-    config = trace.anatomy.config
+    all_stations = stations(trace.spec, stack)
+    config = trace.spec.config
     joined = config is not None and config.norm_kind == "positions-and-features"
 
     def read(station: Station) -> Tensor:

@@ -32,7 +32,7 @@ class LayerFlow:
 def layer_flows(trace: Trace, stack: StackName) -> tuple[LayerFlow, ...]:
     """The layers of a stack of which both sides were recorded, in the order of the forward pass."""
     found = []
-    for layer in range(SIDE_OF[stack].layers(trace.anatomy)):
+    for layer in range(SIDE_OF[stack].layers(trace.spec)):
         names = [f"{stack}.{layer}.residual_{end}" for end in ("in", "out")]
         if all(name in trace.values for name in names):
             found.append(_flow(layer, *(trace[name][0].double().numpy() for name in names)))

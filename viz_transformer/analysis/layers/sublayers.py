@@ -14,7 +14,7 @@ from numpy.typing import ArrayLike, NDArray
 from torch import nn
 
 from viz_transformer.analysis.attention.maps import added_padding
-from viz_transformer.model.instrument import Anatomy, NotTold
+from viz_transformer.model.hooked_model import ModelSpec, Unavailable
 from viz_transformer.model.kinds import KINDS, SIDE_OF, KindName, StackName, attentions_of, stacks_of
 from viz_transformer.model.norms import BesselNorm, LayerNorm, PositionsAndFeaturesNorm
 from viz_transformer.model.transformer import Stack, Transformer
@@ -136,39 +136,39 @@ class Activity:
 # --- places
 
 
-def places(anatomy: Anatomy, stack: StackName) -> tuple[Place, ...]:
+def places(spec: ModelSpec, stack: StackName) -> tuple[Place, ...]:
     """The sub-layers of a stack in the order of the forward pass. Raises ValueError if the model lacks the stack."""
-    if stack not in stacks_of(anatomy):
-        raise ValueError(f"a {anatomy.kind} model has no {stack}: choose {' or '.join(stacks_of(anatomy))}")
-    layers = SIDE_OF[stack].layers(anatomy)
-    parts: tuple[Part, ...] = (*(kind.attention for kind in attentions_of(stack, anatomy)), "ffn")
+    if stack not in stacks_of(spec):
+        raise ValueError(f"a {spec.kind} model has no {stack}: choose {' or '.join(stacks_of(spec))}")
+    layers = SIDE_OF[stack].layers(spec)
+    parts: tuple[Part, ...] = (*(kind.attention for kind in attentions_of(stack, spec)), "ffn")
     found = []
     for layer in range(layers):
         before = "residual_in"
         for part in parts:
             after = "residual_out" if part == "ffn" else f"residual_after_{part}"
-            total = f"{after}_sum" if anatomy.norm == "post" else after
+            total = f"{after}_sum" if spec.norm == "post" else after
             points = (f"{stack}.{layer}.{name}" for name in (before, total, after))
             found.append(Place(stack, layer, part, *points))
             before = after
     return tuple(found)
 
 
-def came_in(anatomy: Anatomy, place: Place) -> str:
+def came_in(spec: ModelSpec, place: Place) -> str:
     """The point of the stream that a sub-layer adds to: `before`, or where the parts of a layer join the stream at once
     what came into the layer."""
-    return f"{place.stack}.{place.layer}.residual_in" if place.before in anatomy.missing else place.before
+    return f"{place.stack}.{place.layer}.residual_in" if place.before in spec.missing else place.before
 
 
-def place_of(anatomy: Anatomy, kind: KindName, layer: int, chosen: Chosen) -> Place | None:
+def place_of(spec: ModelSpec, kind: KindName, layer: int, chosen: Chosen) -> Place | None:
     """The sub-layer that a selection means: of the kind's stack and layer; None for its final norm.
 
     Raises ValueError for a kind or a layer that the model lacks, and for the final norm of a model without one.
     """
     stack = KINDS[kind].stack
-    known = places(anatomy, stack)
+    known = places(spec, stack)
     if chosen == "final":
-        if not anatomy.final_norm:
+        if not spec.final_norm:
             raise ValueError(f"this model has no norm after the last layer of its {stack}")
         return None
     part: Part = "ffn" if chosen == "ffn" else KINDS[kind].attention
@@ -190,17 +190,17 @@ def flows(trace: Trace, stack: StackName) -> tuple[Flow, ...]:
     """What each sub-layer of the stack did, in the order of the forward pass.
 
     `added` is the sub-layer's output as recorded: without an edit of the stream and outside of training mode, exactly
-    what the stream gains. Raises ValueError if the trace's model lacks the stack, NotTold where its parts join the
+    what the stream gains. Raises ValueError if the trace's model lacks the stack, Unavailable where its parts join the
     stream at once.
     """
     counted = ~added_padding(tokens_of(trace, stack))
-    return tuple(_flow(trace, place, counted) for place in places(trace.anatomy, stack))
+    return tuple(_flow(trace, place, counted) for place in places(trace.spec, stack))
 
 
 def _flow(trace: Trace, place: Place, counted: Booleans) -> Flow:
     for name in (place.before, place.after):
-        if (why := trace.anatomy.missing.get(name)) is not None:
-            raise NotTold(why)
+        if (why := trace.spec.missing.get(name)) is not None:
+            raise Unavailable(why)
     before, after = _rows(trace, place.before), _rows(trace, place.after)
     came, added = _lengths(before), _lengths(_rows(trace, f"{place.site}.out"))
     baseline, pairs = random_pair_cosine(before, after, counted)
@@ -277,7 +277,7 @@ def norm_view(trace: Trace, model: Transformer, place: Place) -> NormView:
     """The norm of a sub-layer: in front of it in a pre-norm model, after its sum in a post-norm model."""
     layer = _stack(model, place.stack).layers[place.layer]
     norm = getattr(layer, f"{place.part}_residual").norm
-    if trace.anatomy.norm == "pre":
+    if trace.spec.norm == "pre":
         where, reads, gives = "before", place.before, f"{place.site}.in"
     else:
         where, reads, gives = "after", place.total, place.after
@@ -287,7 +287,7 @@ def norm_view(trace: Trace, model: Transformer, place: Place) -> NormView:
 
 def final_norm_view(trace: Trace, model: Transformer, stack: StackName) -> NormView:
     """The norm after the stack's last layer. Raises ValueError for a model without one."""
-    last = places(trace.anatomy, stack)[-1]
+    last = places(trace.spec, stack)[-1]
     norm = _stack(model, stack).norm
     if norm is None:
         raise ValueError(f"this model has no norm after the last layer of its {stack}")
@@ -334,7 +334,7 @@ def activity(trace: Trace, place: Place) -> Activity | None:
     and of several experts. Raises ValueError for an attention, which has none."""
     if place.part != "ffn":
         raise ValueError(f"{place.title} has no hidden units: choose a feed-forward")
-    if f"{place.site}.hidden" not in trace or f"{place.site}.active" in trace.anatomy.missing:
+    if f"{place.site}.hidden" not in trace or f"{place.site}.active" in trace.spec.missing:
         return None
     active = trace[f"{place.site}.hidden"][0] > 0  # [T, F]
     share = active.double().mean(dim=-1).numpy()

@@ -154,7 +154,7 @@ def influence(
     rows = np.flatnonzero(~added_padding(trace.tgt))
     change = np.zeros((len(rows), len(plan.columns)), dtype=np.float32)
     run = _Batches(ckpt, trace, side)
-    size = max(1, min(len(trials), _NUMBERS_AT_ONCE // (len(trace.tgt) * (trace.anatomy.target_vocab_size or 1))))
+    size = max(1, min(len(trials), _NUMBERS_AT_ONCE // (len(trace.tgt) * (trace.spec.target_vocab_size or 1))))
     as_it_is = run([list(own)] * size)[:, rows]  # [B, R, V]
     for first in range(0, len(trials), size):
         part = trials[first : first + size]
@@ -241,7 +241,7 @@ class _Batches:
         """Logits [B, T, V] on the CPU, float32."""
         tap: Tap = Recorder(self.trace.edits) if self.trace.edits else OFF
         ids = torch.tensor(texts, device=self.device)
-        if not self.trace.anatomy.has_encoder:
+        if not self.trace.spec.has_encoder:
             return self.model.decode(ids, tap=tap).float().cpu()
         if self.side == "source":
             memory, keep = self.model.encode(ids, tap)
@@ -261,8 +261,8 @@ def _moved(before: Tensor, after: Tensor) -> Tensor:
 def _ordinary(ckpt: Checkpoint, side: SideName) -> list[int]:
     """The ids of the side's vocabulary without special tokens."""
     codec = ckpt.codecs.get(side)
-    size = SIDES[side].vocab_size(ckpt.anatomy) or 0
-    special = codec.special_ids if codec is not None else {SIDES[side].pad(ckpt.anatomy)}
+    size = SIDES[side].vocab_size(ckpt.spec) or 0
+    special = codec.special_ids if codec is not None else {SIDES[side].pad(ckpt.spec)}
     return [token_id for token_id in range(size) if token_id not in special]
 
 

@@ -17,7 +17,7 @@ from viz_transformer.analysis.attention.maps import added_padding, attention_kin
 from viz_transformer.checkpoint import Checkpoint
 from viz_transformer.model.attention import Attention
 from viz_transformer.model.config import ModelConfig
-from viz_transformer.model.instrument import Anatomy
+from viz_transformer.model.hooked_model import ModelSpec
 from viz_transformer.model.kinds import KINDS, KindName
 from viz_transformer.model.masks import MASK_FILLS, PADDING_MASKS, causal_mask
 from viz_transformer.model.tap import Recorder
@@ -72,9 +72,9 @@ class MaskParts:
         """Queries that may attend to nothing, after the changes."""
         return tuple(int(row) for row in np.flatnonzero(~self.changed.any(axis=1)))
 
-    def edits(self, anatomy: Anatomy) -> tuple[SetMask, ...]:
+    def edits(self, spec: ModelSpec) -> tuple[SetMask, ...]:
         """The changes as edits of a run, in every layer: a model makes the mask of a kind once, for all its layers."""
-        return tuple(edit for site in sites(anatomy, self.kind) for edit in self.edits_of(site))
+        return tuple(edit for site in sites(spec, self.kind) for edit in self.edits_of(site))
 
     def edits_of(self, site: str) -> tuple[SetMask, ...]:
         """The changes as edits of one attention."""
@@ -128,17 +128,17 @@ def joined_parts(kind: KindName, padding: Booleans, causal: Booleans, changes: S
     return MaskParts(kind, padding, causal, own, changed, kept)
 
 
-def sites(anatomy: Anatomy, kind: KindName) -> tuple[str, ...]:
+def sites(spec: ModelSpec, kind: KindName) -> tuple[str, ...]:
     """The attentions of this kind, one for each layer."""
-    return tuple(KINDS[kind].site(layer) for layer in range(KINDS[kind].layers(anatomy)))
+    return tuple(KINDS[kind].site(layer) for layer in range(KINDS[kind].layers(spec)))
 
 
 def kept_positions(trace: Trace, kind: KindName) -> tuple[Booleans, Booleans]:
     """Which queries and which keys of this kind are tokens and which are padding, as the model sees it: [Q], [K]."""
     if kind not in attention_kinds(trace):
-        raise ValueError(f"a {trace.anatomy.kind} model has no {kind!r} attention")
-    source = _kept(trace.src, trace.anatomy.source_pad)
-    target = _kept(trace.tgt, trace.anatomy.target_pad)
+        raise ValueError(f"a {trace.spec.kind} model has no {kind!r} attention")
+    source = _kept(trace.src, trace.spec.source_pad)
+    target = _kept(trace.tgt, trace.spec.target_pad)
     return KINDS[kind].sides(source, target)
 
 
@@ -191,13 +191,13 @@ def closed_row(ckpt: Checkpoint, trace: Trace, kind: KindName, layer: int) -> Cl
     """What this model makes of a row of an attention that may see nothing: tried on the first tokens of the trace, with
     the model's own mask fill. None where it does not tell its masks, or has one key only, over which all is even."""
     site = KINDS[kind].site(layer)
-    if f"{site}.mask" not in trace or f"{site}.weights" not in trace.anatomy.point:
+    if f"{site}.mask" not in trace or f"{site}.weights" not in trace.spec.point:
         return None
-    few = ckpt.anatomy.pad_to or 4
+    few = ckpt.spec.pad_to or 4
     src, tgt = ([list(ids[:few])] if ids else None for ids in (trace.src_ids, trace.tgt_ids))
     recorder = Recorder([SetMask(site, 0, None, False)])
     with torch.no_grad():
-        ckpt.instrument.whole(src, tgt, tap=recorder)
+        ckpt.hooked_model.whole(src, tgt, tap=recorder)
     rows = recorder.values[f"{site}.weights"][0, :, 0].cpu()  # [H, K]
     return _closed_is(np.asarray(rows.float().numpy())) if rows.size(-1) > 1 else None
 
@@ -248,13 +248,13 @@ def with_masks(ckpt: Checkpoint, *, fill: str | None = None, rule: str | None = 
         if isinstance(module, Attention):
             module.mask_fill = config.mask_fill
             module.masked_softmax = MASK_FILLS[config.mask_fill]
-    return replace(ckpt, instrument=model)
+    return replace(ckpt, hooked_model=model)
 
 
-def can_pad(anatomy: Anatomy) -> bool:
+def can_pad(spec: ModelSpec) -> bool:
     """Whether texts of different lengths can stand in one batch: every side of the model needs a padding token."""
-    source = anatomy.source_pad is not None or not anatomy.has_encoder
-    return source and (anatomy.target_pad is not None or not anatomy.has_decoder)
+    source = spec.source_pad is not None or not spec.has_encoder
+    return source and (spec.target_pad is not None or not spec.has_decoder)
 
 
 def in_batch(ckpt: Checkpoint, trace: Trace, lengths: tuple[int, int], *, edits: Sequence[SetMask] = ()) -> Trace:
@@ -307,7 +307,7 @@ def row_effects(before: Trace, after: Trace, vocabulary: Sequence[str]) -> tuple
         first, second = first[None], second[None]
     change = (first - second).abs().amax(dim=-1)
     tops = [(each.argmax(dim=-1), each.softmax(dim=-1)) for each in (first, second)]
-    read = before.tgt if before.anatomy.has_decoder else before.src
+    read = before.tgt if before.spec.has_decoder else before.src
     padding = added_padding(read)
     rows = []
     for t, reads in enumerate(read.tokens[: len(first)]):
@@ -330,7 +330,7 @@ def _padded(ckpt: Checkpoint, tokens: Tokens, side: str, length: int) -> Tokens:
     missing = length - len(tokens) if len(tokens) else 0
     if missing <= 0:
         return tokens
-    pad, codec = getattr(ckpt.anatomy, f"{side}_pad"), getattr(ckpt, f"{side}_codec")
+    pad, codec = getattr(ckpt.spec, f"{side}_pad"), getattr(ckpt, f"{side}_codec")
     if pad is None:
         raise ValueError(f"{ckpt.name} has no padding token: its texts cannot form one batch")
     name = codec.names[pad] if codec is not None else str(pad)

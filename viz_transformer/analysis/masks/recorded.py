@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from viz_transformer.analysis.masks.parts import Change, MaskParts, joined_parts, kept_positions, sites
-from viz_transformer.model.instrument import NotTold
+from viz_transformer.model.hooked_model import Unavailable
 from viz_transformer.model.kinds import KINDS, KindName
 from viz_transformer.running.edits import SetMask
 from viz_transformer.running.record import Trace
@@ -35,9 +35,9 @@ class Rule:
 
 
 def recorded_mask(trace: Trace, site: str, head: int = 0) -> Booleans:
-    """The mask of one head, [Q, K], True = may attend. Raises NotTold for one that was not recorded."""
+    """The mask of one head, [Q, K], True = may attend. Raises Unavailable for one that was not recorded."""
     if f"{site}.mask" not in trace:
-        raise NotTold(trace.anatomy.missing.get(f"{site}.mask", "they were not recorded"))
+        raise Unavailable(trace.spec.missing.get(f"{site}.mask", "they were not recorded"))
     mask = trace[f"{site}.mask"][0].numpy()
     found = mask[min(head, len(mask) - 1)]
     return np.asarray(np.broadcast_to(found, (found.shape[0], found.shape[1])), dtype=bool)
@@ -45,7 +45,7 @@ def recorded_mask(trace: Trace, site: str, head: int = 0) -> Booleans:
 
 def recorded_parts(trace: Trace, kind: KindName, layer: int, changes: Sequence[Change] = ()) -> MaskParts:
     """The mask of a layer as its run recorded it, and after the changes. Its two parts are the keys that any query
-    reads, and which of them each one reads. Raises NotTold for one that was not recorded."""
+    reads, and which of them each one reads. Raises Unavailable for one that was not recorded."""
     mask = recorded_mask(trace, KINDS[kind].site(layer))
     read = np.broadcast_to(mask.any(axis=0), mask.shape).copy()
     return joined_parts(kind, read, mask | ~read, changes)
@@ -54,7 +54,7 @@ def recorded_parts(trace: Trace, kind: KindName, layer: int, changes: Sequence[C
 def recorded_edits(trace: Trace, kind: KindName, changes: Sequence[Change]) -> tuple[SetMask, ...]:
     """The changes as edits of a run, in every layer: each turns round the cells of its own mask, so that what is opened
     in one layer may be closed in another. Attentions whose mask was not recorded are left as they are."""
-    told = [layer for layer, site in enumerate(sites(trace.anatomy, kind)) if f"{site}.mask" in trace]
+    told = [layer for layer, site in enumerate(sites(trace.spec, kind)) if f"{site}.mask" in trace]
     made = ((KINDS[kind].site(layer), recorded_parts(trace, kind, layer, changes)) for layer in told)
     return tuple(edit for site, parts in made for edit in parts.edits_of(site))
 
@@ -64,7 +64,7 @@ def turned_otherwise(trace: Trace, kind: KindName, layer: int, changes: Sequence
     here = recorded_parts(trace, kind, layer, changes)
     cells = [(change.query, change.key) for change in here.changes if change.key is not None]
     found = []
-    for other, site in enumerate(sites(trace.anatomy, kind)):
+    for other, site in enumerate(sites(trace.spec, kind)):
         if f"{site}.mask" in trace:
             there = recorded_parts(trace, kind, other, changes).changed
             if any(there[cell] != here.changed[cell] for cell in cells):
@@ -108,8 +108,8 @@ def rules(trace: Trace, kind: KindName) -> dict[Rule, list[int]]:
     """The layers of this kind of attention by the rule of their masks."""
     found: dict[Rule, list[int]] = {}
     _, kept = kept_positions(trace, kind)
-    for layer, site in enumerate(sites(trace.anatomy, kind)):
-        heads = trace.anatomy.attentions[site]
+    for layer, site in enumerate(sites(trace.spec, kind)):
+        heads = trace.spec.attentions[site]
         both = site.startswith("encoder.")
         rule = rule_of(recorded_mask(trace, site), heads.window, both=both, padding=~kept)
         found.setdefault(rule, []).append(layer)

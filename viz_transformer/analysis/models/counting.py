@@ -63,7 +63,7 @@ def equal_positions(ckpt: Checkpoint, answers: Sequence[PairAnswer]) -> float:
     pad = side.end if side.target.padding is None else side.target.padding
     wanted = [[*_inner(side.target.encode(answer.wanted).ids, side.bos, side.end)] for answer in answers]
     width = max(map(len, wanted)) + 2
-    most = ckpt.anatomy.max_target
+    most = ckpt.spec.max_target
     equal = 0
     for answer, ids in zip(answers, wanted, strict=True):
         ended = [side.end] if len(answer.ids) < most else []

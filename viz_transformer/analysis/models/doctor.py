@@ -60,7 +60,7 @@ def examine(
     `text` is read by the checks that need a run, `pairs` are example pairs. Raises ValueError if the model cannot
     decode `text`.
     """
-    if not ckpt.anatomy.writes:
+    if not ckpt.spec.writes:
         raise ValueError("the checks follow an answer while it is written, and this model only reads")
     run = decode(ckpt, text)
     checks: list[Callable[[], Iterator[Check]]] = [
@@ -151,7 +151,7 @@ def _tied(ckpt: Checkpoint) -> Iterator[Check]:
 
 def _tables(ckpt: Checkpoint) -> Iterator[tuple[str, Tensor, tuple[str, ...]]]:
     """Each embedding with the names of its rows; those of learned positions are their numbers."""
-    for stack in stacks_of(ckpt.anatomy):
+    for stack in stacks_of(ckpt.spec):
         embedding = getattr(ckpt.model, stack).embedding
         rows = embedding.token.weight.detach()
         codec = ckpt.codecs.get(SIDE_OF[stack].name)
@@ -195,7 +195,7 @@ def _trained_rows(ckpt: Checkpoint) -> Iterator[Check]:
         still = cosine > 1 - 1e-6  # stored as float16: rounding turns a row by about 1e-4, its cosine falls by 1e-8
         still |= (rows == start).all(dim=1)
         which = [names[i] for i in still.nonzero().flatten().tolist()]
-        is_output = ckpt.config.tied_output and name == f"{stacks_of(ckpt.anatomy)[-1]} embedding"
+        is_output = ckpt.config.tied_output and name == f"{stacks_of(ckpt.spec)[-1]} embedding"
         tied = " (tied, so the output layer trained the others)" if is_output else ""
         yield _either(
             f"{name}, rows never trained",
@@ -238,7 +238,7 @@ def _dropout(ckpt: Checkpoint, run: Run) -> Iterator[Check]:
 
 
 def _causal(ckpt: Checkpoint) -> Iterator[Check]:
-    if ckpt.anatomy.has_decoder:
+    if ckpt.spec.has_decoder:
         yield _either(
             "causality",
             is_causal(ckpt.model),
@@ -266,7 +266,7 @@ def _padding(ckpt: Checkpoint) -> Iterator[Check]:
     config = ckpt.config
     if config.pad_to is not None:
         yield Check("padding", "note", f"It always reads {config.pad_to} tokens: its padding is part of every run.")
-    elif SIDE_OF[stacks_of(ckpt.anatomy)[-1]].pad(ckpt.anatomy) is None:
+    elif SIDE_OF[stacks_of(ckpt.spec)[-1]].pad(ckpt.spec) is None:
         yield Check("padding", "note", "It has no padding token: texts of several lengths are run one by one.")
     else:
         said = "Padding after a text changes the logits of its tokens"
@@ -300,11 +300,11 @@ def _readable(ckpt: Checkpoint, pairs: Sequence[tuple[str, str]], most: int) -> 
         if len(found) == most:
             break
         sides = [
-            (ckpt.source_codec, source, ckpt.anatomy.max_source),
-            (ckpt.target_codec, target, ckpt.anatomy.max_target),
+            (ckpt.source_codec, source, ckpt.spec.max_source),
+            (ckpt.target_codec, target, ckpt.spec.max_target),
         ]
-        if ckpt.anatomy.kind != "encoder-decoder":
-            sides = [(ckpt.target_codec or ckpt.source_codec, source, ckpt.anatomy.max_target)]
+        if ckpt.spec.kind != "encoder-decoder":
+            sides = [(ckpt.target_codec or ckpt.source_codec, source, ckpt.spec.max_target)]
         if all(codec is not None and 0 < len(_ids(codec, text)) <= longest for codec, text, longest in sides):
             found.append((source, target))
     return found
@@ -317,7 +317,7 @@ def _units(ckpt: Checkpoint, pairs: Sequence[tuple[str, str]]) -> Iterator[Check
     fired: dict[str, Tensor] = {}
     positions = 0
     for source, target in pairs:
-        run = trace(ckpt, source, target if ckpt.anatomy.kind == "encoder-decoder" else None)
+        run = trace(ckpt, source, target if ckpt.spec.kind == "encoder-decoder" else None)
         positions += len(run.src) + len(run.tgt)
         for name in run.points():
             if name.endswith(".ffn.hidden"):
@@ -347,7 +347,7 @@ def _specials(ckpt: Checkpoint) -> Iterator[Check]:
     roles = {"bos": "start", "eos": "end", "pad": "padding", "unk": "unknown text"}
     for side, codec in _codecs(ckpt):
         lacking = [word for role, word in roles.items() if role not in codec.vocabulary.specials]
-        needed = ckpt.anatomy.kind == "encoder-decoder" and side == "target" and {"start", "end"} & {*lacking}
+        needed = ckpt.spec.kind == "encoder-decoder" and side == "target" and {"start", "end"} & {*lacking}
         fine = "There are tokens for start, end, padding and unknown text."
         wrong = f"There is no token for {', '.join(lacking)}."
         yield _either(f"{side} specials", not lacking, fine, wrong, "bad" if needed else "note")
@@ -373,7 +373,7 @@ def _seen(ckpt: Checkpoint, pairs: Sequence[tuple[str, str]]) -> Iterator[Check]
         return
     for side, codec in _codecs(ckpt):
         texts = [pair[0 if side == "source" else 1] for pair in pairs]
-        if ckpt.anatomy.kind == "decoder-only":
+        if ckpt.spec.kind == "decoder-only":
             texts = [text for pair in pairs for text in pair]
         used: set[int] = set()
         for text in filter(None, texts):
@@ -400,10 +400,10 @@ def _ids(codec: TextCodec, text: str) -> tuple[int, ...]:
 
 
 def _guessing(ckpt: Checkpoint, pairs: Sequence[tuple[str, str]]) -> Iterator[Check]:
-    size = ckpt.anatomy.target_vocab_size
+    size = ckpt.spec.target_vocab_size
     if not pairs or size is None:
         return
-    if ckpt.anatomy.kind == "encoder-decoder":
+    if ckpt.spec.kind == "encoder-decoder":
         scores = target_scores(ckpt, pairs)
         loss, tokens, what = -scores.log_prob / scores.tokens, scores.tokens, f"{len(pairs)} example pairs"
     else:
@@ -420,7 +420,7 @@ def _text_loss(ckpt: Checkpoint, texts: Sequence[str]) -> tuple[float, int]:
     codec = ckpt.codec("target" if ckpt.target_codec else "source")
     total, count = 0.0, 0
     for text in texts:
-        ids = _ids(codec, text)[: ckpt.anatomy.max_target]
+        ids = _ids(codec, text)[: ckpt.spec.max_target]
         if len(ids) < 2:
             continue
         with torch.no_grad():

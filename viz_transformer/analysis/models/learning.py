@@ -46,7 +46,7 @@ def at_step(beginning: Checkpoint, state: Path, step: int) -> Checkpoint:
             f"{path} cannot be read ({type(error).__name__}): it is being removed, or is damaged"
         ) from None
     digest = hashlib.sha256(content).hexdigest()
-    return replace(beginning, name=f"{state.stem}@{step}", instrument=model.eval(), weights_sha256=digest)
+    return replace(beginning, name=f"{state.stem}@{step}", hooked_model=model.eval(), weights_sha256=digest)
 
 
 def learning_run(beginning: Checkpoint, state: Path, step: int, pair: tuple[str, str]) -> SnapshotRun:

@@ -226,7 +226,7 @@ def untrained(recipe: Recipe, like: Checkpoint, *, name: str | None = None) -> C
         like,
         name=name or recipe.name,
         path=None,
-        instrument=model,
+        hooked_model=model,
         card=_card(recipe, like),
         weights_sha256=digest.hexdigest(),
     )

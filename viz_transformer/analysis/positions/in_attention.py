@@ -76,13 +76,13 @@ def turning(trace: Trace, site: str, lists: Mapping[str, ArrayLike]) -> Turning 
     Found out by trying, on all heads and positions, to TOLERANCE of the largest number. None of a text of one token:
     at position 0 nothing is turned, so that any list would do.
     """
-    heads = trace.anatomy.attentions[site]
+    heads = trace.spec.attentions[site]
     rows = [_rows(trace, f"{site}.{name}") for name in ("query", "query_unrotated", "key", "key_unrotated")]
     after, before = np.concatenate((rows[0], rows[2])), np.concatenate((rows[1], rows[3]))  # [H + G, T, E]
     places = np.arange(after.shape[1])
     if len(places) < 2:
         return None
-    largest, rounding = float(np.abs(after).max()), trace.anatomy.rounding
+    largest, rounding = float(np.abs(after).max()), trace.spec.rounding
     factor = float(np.linalg.norm(after) / np.linalg.norm(before))
     for name, given in lists.items():
         frequency = np.asarray(given, dtype=np.float64)
@@ -241,7 +241,7 @@ def bias_rule(trace: Trace, site: str, head: int) -> BiasRule:
     rules: tuple[tuple[Follows, NDArray[np.int64]], ...] = (("distance", query - key), ("place of the key", key))
     for follows, where in rules:
         at, low, high = _ends(where, seen)
-        rounding = trace.anatomy.rounding
+        rounding = trace.spec.rounding
         if (high - low).max(initial=0.0) <= (1e-6 + rounding) * largest:
             slopes = np.diff(low)
             near = (1e-5 + 2 * rounding) * max(largest, 1e-9)
@@ -277,7 +277,7 @@ def _rows(trace: Trace, name: str) -> Float64:
 
 def _head(trace: Trace, name: str, head: int) -> Float64:
     """One head of a point [1, H, ...] in float64; of keys that heads share, those that it asks."""
-    heads = trace.anatomy.attentions[name.rpartition(".")[0]]
+    heads = trace.spec.attentions[name.rpartition(".")[0]]
     if not 0 <= head < heads.query:
         raise ValueError(f"there is no head {head}: heads go from 0 to {heads.query - 1}")
     point = trace[name][0]

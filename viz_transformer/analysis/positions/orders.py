@@ -81,7 +81,7 @@ def two_orders(ckpt: Checkpoint, a: str, b: str, removed: Sequence[StackName]) -
     of a decoder alone in the last row, which is to write the next token. `without` is None where nothing is removed.
     Raises ValueError with one sentence for a text that the model cannot read, and for positions that it does not have.
     """
-    if not ckpt.anatomy.has_decoder:
+    if not ckpt.spec.has_decoder:
         raise ValueError("an encoder-only model writes no answer that could be compared")
     tokens = []
     for name, text in (("A", a), ("B", b)):
@@ -93,7 +93,7 @@ def two_orders(ckpt: Checkpoint, a: str, b: str, removed: Sequence[StackName]) -
     missing, added = (_names(ckpt, more - less) for more, less in (tokens, tokens[::-1]))
     target = answered[0].trace
     rows = [row for row, token_id in enumerate(target.next_ids) if token_id is not None]
-    compared = _Compared(ckpt, (a, b), target.tgt_ids if ckpt.anatomy.has_encoder else None, rows)
+    compared = _Compared(ckpt, (a, b), target.tgt_ids if ckpt.spec.has_encoder else None, rows)
     without = None
     if removed:
         edits = _edits(removed)
@@ -101,7 +101,7 @@ def two_orders(ckpt: Checkpoint, a: str, b: str, removed: Sequence[StackName]) -
         without = compared.change(removed, again)
     return TwoOrders(
         tuple(removed),
-        len(rows) if ckpt.anatomy.has_encoder else 1,
+        len(rows) if ckpt.spec.has_encoder else 1,
         compared.change((), answered),
         without,
         missing,
@@ -174,7 +174,7 @@ class _Compared:
         recorded = trace(self.ckpt, text, self.target, edits=_edits(removed))
         if self.target is not None:
             return recorded["logits"][0, self.rows]
-        pad = self.ckpt.anatomy.target_pad if self.ckpt.anatomy.pad_to is not None else None
+        pad = self.ckpt.spec.target_pad if self.ckpt.spec.pad_to is not None else None
         last = max(row for row, token_id in enumerate(recorded.tgt_ids) if token_id != pad)
         return recorded["logits"][0, [last]]
 
@@ -185,9 +185,9 @@ def _edits(removed: Sequence[StackName]) -> tuple[RemovePositions, ...]:
 
 def _ids(ckpt: Checkpoint, text: str) -> Counter[int]:
     """How often each token stands in what the model reads. Raises ValueError if it cannot read the text."""
-    return Counter((encode_source(ckpt, text) if ckpt.anatomy.has_encoder else decoder_input(ckpt, text)[0]).ids)
+    return Counter((encode_source(ckpt, text) if ckpt.spec.has_encoder else decoder_input(ckpt, text)[0]).ids)
 
 
 def _names(ckpt: Checkpoint, ids: Counter[int]) -> tuple[str, ...]:
-    codec = ckpt.codec("source" if ckpt.anatomy.has_encoder else "target")
+    codec = ckpt.codec("source" if ckpt.spec.has_encoder else "target")
     return tuple(codec.names[token_id] for token_id in ids.elements())

@@ -14,12 +14,12 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from viz_transformer.model.instrument import NotTold
+from viz_transformer.model.hooked_model import Unavailable
 from viz_transformer.model.kinds import SIDE_OF, StackName, stacks_of
 from viz_transformer.model.positions import ENCODINGS, Encoding
 
 if TYPE_CHECKING:
-    from viz_transformer.model.instrument import Anatomy, Instrument
+    from viz_transformer.model.hooked_model import HookedModel, ModelSpec
     from viz_transformer.running.record import Trace
 
 Scheme: TypeAlias = str
@@ -112,27 +112,27 @@ def agreement(first: Float32, second: Float32) -> Agreement:
 # --- what a model has
 
 
-def encoding_of(anatomy: Anatomy) -> Encoding:
-    """What tells the model its positions. Raises NotTold for a model that does not say."""
-    if anatomy.positions is None:
-        name = f"{stacks_of(anatomy)[0]}.embed.position"
-        raise NotTold(anatomy.missing.get(name, "neither a table nor a rule of its positions is stated"))
-    return ENCODINGS[anatomy.positions]
+def encoding_of(spec: ModelSpec) -> Encoding:
+    """What tells the model its positions. Raises Unavailable for a model that does not say."""
+    if spec.positions is None:
+        name = f"{stacks_of(spec)[0]}.embed.position"
+        raise Unavailable(spec.missing.get(name, "neither a table nor a rule of its positions is stated"))
+    return ENCODINGS[spec.positions]
 
 
-def scheme(anatomy: Anatomy) -> Scheme:
-    """What the model adds to its embeddings, or does in its self-attention instead. Raises NotTold as above."""
-    return encoding_of(anatomy).formula or anatomy.positions or ""
+def scheme(spec: ModelSpec) -> Scheme:
+    """What the model adds to its embeddings, or does in its self-attention instead. Raises Unavailable as above."""
+    return encoding_of(spec).formula or spec.positions or ""
 
 
-def own_table(model: Instrument, stack: StackName) -> Float32 | None:
+def own_table(model: HookedModel, stack: StackName) -> Float32 | None:
     """The table that the model itself holds for this stack, [N, D]; None if it adds no positions.
 
-    Raises ValueError for a stack that the model does not have, NotTold for a model that does not tell its positions.
+    Raises ValueError for a stack that the model does not have, Unavailable for a model that does not tell its positions.
     """
-    if not SIDE_OF[stack].layers(model.anatomy):
-        raise ValueError(f"a model of kind {model.anatomy.kind} has no {stack}")
-    if not encoding_of(model.anatomy).adds:
+    if not SIDE_OF[stack].layers(model.spec):
+        raise ValueError(f"a model of kind {model.spec.kind} has no {stack}")
+    if not encoding_of(model.spec).adds:
         return None
     table: Float32 = model.table("positions", stack).detach().cpu().float().numpy()
     return table

@@ -39,7 +39,7 @@ def read_facts(ckpt: Checkpoint, run: Run, *, every_label: bool = True) -> dict[
             if each.position is None or trace.src_ids[each.position] not in special
         ]
         return {**facts, **(found[0] if of_text else {"labels": found})}
-    if not fills_masks(ckpt.anatomy):
+    if not fills_masks(ckpt.spec):
         raise ValueError(
             f"{ckpt.name} has no output layer: it gives a vector for each token, which trace() has, in Python"
         )

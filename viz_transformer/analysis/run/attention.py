@@ -67,17 +67,17 @@ def attention_of(trace: Trace, kind: KindName, layer: int, head: int, *, most: i
     layers = layer_count(trace, kind)
     if not 0 <= layer < layers:
         raise ValueError(f"there is no layer {layer}: layers go from 0 to {layers - 1}")
-    anatomy, site = trace.anatomy, KINDS[kind].site(layer)
-    if site not in anatomy.attentions:
+    spec, site = trace.spec, KINDS[kind].site(layer)
+    if site not in spec.attentions:
         raise ValueError(f"the layers of this model are not alike: it has no attention {site}")
-    heads = anatomy.heads(kind, layer)
+    heads = spec.heads(kind, layer)
     if not 0 <= head < heads.query:
         raise ValueError(f"there is no head {head}: heads go from 0 to {heads.query - 1}")
     key_head = head // (heads.query // heads.key)
     longest = max(map(len, sides(trace, kind)))
     drawn = most is None or longest <= most
     arrays, mask, maps = _arrays(trace, kind, layer, head, key_head) if drawn else ({}, None, None)
-    config = anatomy.config
+    config = spec.config
     fill = "" if mask is None else _FILLED[config.mask_fill] if config is not None else NOT_TOLD
     said = [*_remarks(trace, kind, layer, head, fill)] if drawn else []
     if not drawn:
@@ -156,7 +156,7 @@ def _arrays(
 
 
 def _remarks(trace: Trace, kind: KindName, layer: int, head: int, fill: str) -> Iterator[str]:
-    config, site, heads = trace.anatomy.config, KINDS[kind].site(layer), trace.anatomy.heads(kind, layer)
+    config, site, heads = trace.spec.config, KINDS[kind].site(layer), trace.spec.heads(kind, layer)
     yield from remarks.of_attention(trace, kind, layer)
     if config is not None and config.merge == "raw-reshape":
         yield _landing(head, len(sides(trace, kind)[0]), heads.query)

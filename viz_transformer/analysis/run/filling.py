@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from viz_transformer.model.instrument import Anatomy
+from viz_transformer.model.hooked_model import ModelSpec
 from viz_transformer.running.record import Trace
 from viz_transformer.running.step import CANDIDATES, Candidate
 from viz_transformer.running.strategies import entropy_and_others, greatest, log_softmax
@@ -27,9 +27,9 @@ class Filling:
     rank: int | None = None
 
 
-def fills_masks(anatomy: Anatomy) -> bool:
+def fills_masks(spec: ModelSpec) -> bool:
     """Whether the model has logits for what stands in a masked place."""
-    return anatomy.output == "masked token" and "logits" in anatomy.point
+    return spec.output == "masked token" and "logits" in spec.point
 
 
 def masked_positions(trace: Trace, mask: int | None) -> tuple[int, ...]:

@@ -78,27 +78,27 @@ def layer_of(trace: Trace, stack: StackName, layer: int) -> LayerDetail:
     were recorded in steps."""
     if trace.of_steps:
         raise ValueError("of each step only weights were kept, not the stream: draw the run itself")
-    found = [place for place in places(trace.anatomy, stack) if place.layer == layer]
+    found = [place for place in places(trace.spec, stack) if place.layer == layer]
     if not found:
-        layers = SIDE_OF[stack].layers(trace.anatomy)
+        layers = SIDE_OF[stack].layers(trace.spec)
         raise ValueError(f"there is no layer {layer}: layers go from 0 to {layers - 1}")
-    kinds: dict[str, KindName] = {kind.attention: kind.name for kind in attentions_of(stack, trace.anatomy)}
-    features = spread(trace.anatomy.d_model, LAYER_SAMPLES)
-    config = trace.anatomy.config
+    kinds: dict[str, KindName] = {kind.attention: kind.name for kind in attentions_of(stack, trace.spec)}
+    features = spread(trace.spec.d_model, LAYER_SAMPLES)
+    config = trace.spec.config
     return LayerDetail(
         stack=stack,
         layer=layer,
-        pre_norm=trace.anatomy.norm == "pre",
+        pre_norm=trace.spec.norm == "pre",
         whole_text=config is not None and config.norm_kind == "positions-and-features",
         features=features,
-        size=trace.anatomy.d_model,
+        size=trace.spec.d_model,
         parts=tuple(_part(trace, place, kinds.get(place.part), features) for place in found),
         remarks=tuple(dict.fromkeys(_remarks(trace, stack, layer, found))),
     )
 
 
 def _part(trace: Trace, place: Place, kind: KindName | None, features: tuple[int, ...]) -> LayerPart:
-    points = {"before": came_in(trace.anatomy, place), "in": f"{place.site}.in", "out": f"{place.site}.out"}
+    points = {"before": came_in(trace.spec, place), "in": f"{place.site}.in", "out": f"{place.site}.out"}
     points["after"] = place.after
     if place.total != place.after:
         points["total"] = place.total
@@ -145,8 +145,8 @@ def _weights(trace: Trace, kind: KindName, layer: int) -> tuple[Float32 | None, 
 
 
 def _remarks(trace: Trace, stack: StackName, layer: int, found: list[Place]) -> Iterator[str]:
-    anatomy, config = trace.anatomy, trace.anatomy.config
-    for kind in attentions_of(stack, anatomy):
+    spec, config = trace.spec, trace.spec.config
+    for kind in attentions_of(stack, spec):
         yield from remarks.of_attention(trace, kind.name, layer)
     yield from remarks.of_edits(trace, f"{stack}.{layer}.ffn.")
     yield from remarks.of_edits(trace, f"{stack}.{layer}.residual")
@@ -155,13 +155,13 @@ def _remarks(trace: Trace, stack: StackName, layer: int, found: list[Place]) -> 
         yield "Each norm takes one mean and one scale over all positions and features of the text, padding included."
     if config is not None and config.norm_kind == "bessel":
         yield "Each norm divides by the standard deviation plus epsilon, with the variance over d_model − 1."
-    if not anatomy.final_norm and layer == SIDE_OF[stack].layers(anatomy) - 1:
+    if not spec.final_norm and layer == SIDE_OF[stack].layers(spec) - 1:
         behind = "what this last layer leaves goes on as it is"
-        if anatomy.norm == "post":
+        if spec.norm == "post":
             behind = "the norm after the feed-forward of this last layer is the final one"
         yield f"This model has no final norm: {behind}."
     for place in found:
-        if (why := anatomy.missing.get(place.before)) is not None:
+        if (why := spec.missing.get(place.before)) is not None:
             yield f"{capitalised(why)}."
         points = ("in", "out", "norm_mean", "norm_scale")
         names = (*points, "hidden") if place.part == "ffn" else (*points, "weights")
@@ -177,7 +177,7 @@ def _adds_up(trace: Trace, place: Place) -> bool:
         return True
     before, out, total = (_array(trace, name).astype(np.float64) for name in names)
     largest = max(float(np.nanmax(np.abs(each), initial=0)) for each in (before, out, total))
-    near = 1e-6 * max(1.0, largest) + trace.anatomy.rounding * largest
+    near = 1e-6 * max(1.0, largest) + trace.spec.rounding * largest
     return bool(np.allclose(before + out, total, rtol=0, atol=near, equal_nan=True))
 
 

@@ -21,7 +21,7 @@ _WORDS = {
 
 def of_attention(trace: Trace, kind: KindName, layer: int) -> Iterator[str]:
     """What is unusual in all heads of an attention: how they are merged, and what they may read."""
-    config, site = trace.anatomy.config, KINDS[kind].site(layer)
+    config, site = trace.spec.config, KINDS[kind].site(layer)
     if config is not None and config.merge == "raw-reshape":
         yield (
             "This model merges its heads by a raw reshape: a row of the output is made of several queries of one head,"
@@ -29,11 +29,11 @@ def of_attention(trace: Trace, kind: KindName, layer: int) -> Iterator[str]:
         )
     if config is not None and kind == "cross" and config.padding_mask == "key-or-query-swapped-cross":
         yield SWAPPED
-    heads = trace.anatomy.attentions.get(site)
+    heads = trace.spec.attentions.get(site)
     if heads is not None and (said := sharing(heads)) is not None:
         yield said
     yield from reach(trace, site)
-    if f"{site}.sink" in trace.anatomy.point:
+    if f"{site}.sink" in trace.spec.point:
         yield (
             "The softmax has one more number beside the scores in each head, which belongs to no key: what it takes is"
             " missing in the weights, so that a row sums to less than 1."
@@ -44,16 +44,16 @@ def of_attention(trace: Trace, kind: KindName, layer: int) -> Iterator[str]:
 
 def of_rounding(trace: Trace) -> Iterator[str]:
     """In which type this run was computed, if not in float32, and what follows for a row of weights."""
-    if trace.anatomy.rounding:
+    if trace.spec.rounding:
         yield (
-            f"Computed in {trace.anatomy.precision}: each weight is rounded to 8 bits, so that a row sums to 1 up to"
+            f"Computed in {trace.spec.precision}: each weight is rounded to 8 bits, so that a row sums to 1 up to"
             " 0.004."
         )
 
 
 def reach(trace: Trace, site: str) -> Iterator[str]:
     """How far back a query of this attention reads, where there is a limit."""
-    heads = trace.anatomy.attentions.get(site)
+    heads = trace.spec.attentions.get(site)
     if heads is not None and heads.window:
         if site.startswith("encoder."):
             yield f"A query reads keys at most {heads.window} positions before or after it."
@@ -78,7 +78,7 @@ def of_missing(trace: Trace, place: str, names: Iterable[str], of: str) -> Itera
     by_reason: dict[str, list[str]] = {}
     for name in names:
         if (point := f"{place}.{name}") not in trace:
-            by_reason.setdefault(trace.anatomy.missing.get(point, ""), []).append(name)
+            by_reason.setdefault(trace.spec.missing.get(point, ""), []).append(name)
     for reason, lacking in by_reason.items():
         said = _listed([_WORDS.get(name, name) for name in lacking])
         yield f"The run has no {said} of {of}{reason and f': {reason}'}."

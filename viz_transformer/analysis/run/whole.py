@@ -77,12 +77,11 @@ def whole_run(trace: Trace, *, head: int | None = None, samples: int = SAMPLES) 
         raise ValueError(f"samples={samples}: a vector is drawn by at least two of its features")
     if trace.of_steps:
         raise ValueError("of each step only weights were kept, not the stream: draw the run itself")
-    weights = {kind: _weights(trace, kind, head) for kind in kinds_of(trace.anatomy)}
+    weights = {kind: _weights(trace, kind, head) for kind in kinds_of(trace.spec)}
     heads = {
-        kind: tuple(trace.anatomy.heads(kind, layer).query for layer in range(len(maps)))
-        for kind, maps in weights.items()
+        kind: tuple(trace.spec.heads(kind, layer).query for layer in range(len(maps))) for kind, maps in weights.items()
     }
-    stacks = tuple(_stack(trace, stack, samples) for stack in stacks_of(trace.anatomy))
+    stacks = tuple(_stack(trace, stack, samples) for stack in stacks_of(trace.spec))
     if head is None and all(count == 1 for counts in heads.values() for count in counts):
         head = 0
     return WholeRun(stacks, weights, heads, head)
@@ -123,26 +122,26 @@ def spread(count: int, samples: int) -> tuple[int, ...]:
 
 
 def _stack(trace: Trace, stack: StackName, samples: int) -> WholeStack:
-    found = places(trace.anatomy, stack)
+    found = places(trace.spec, stack)
     ends = {place.layer: place.after for place in found}
-    points = (f"{stack}.embed.out", *ends.values(), *((f"{stack}.out",) if trace.anatomy.final_norm else ()))
-    features = spread(trace.anatomy.d_model, samples)
+    points = (f"{stack}.embed.out", *ends.values(), *((f"{stack}.out",) if trace.spec.final_norm else ()))
+    features = spread(trace.spec.d_model, samples)
     tokens = tokens_of(trace, stack)
 
     def sampled(point: str) -> NDArray[np.float32]:
         return np.asarray(_rows(trace, point)[..., list(features)], dtype=np.float32)
 
     def if_told(point: str) -> NDArray[np.float32] | None:
-        known = trace.anatomy.point.get(point)
+        known = trace.spec.point.get(point)
         return sampled(point) if known is not None and known.shape[-1] == "D" else None  # not of narrow embeddings
 
-    came = np.stack([_length(trace, came_in(trace.anatomy, place)) for place in found])
+    came = np.stack([_length(trace, came_in(trace.spec, place)) for place in found])
     added = np.stack([_length(trace, f"{place.site}.out") for place in found])
     return WholeStack(
         stack=stack,
         tokens=tokens,
         features=features,
-        size=trace.anatomy.d_model,
+        size=trace.spec.d_model,
         token=if_told(f"{stack}.embed.mapped" if f"{stack}.embed.mapped" in trace else f"{stack}.embed.token"),
         position=if_told(f"{stack}.embed.position"),
         points=points,
@@ -167,5 +166,5 @@ def _length(trace: Trace, point: str) -> NDArray[np.float64]:
 def _rows(trace: Trace, point: str) -> NDArray[Any]:
     """A point of the first text of the batch: [T, ...]. Raises ValueError if the trace lacks it."""
     if point not in trace:
-        raise ValueError(trace.anatomy.missing.get(point) or f"this trace has no point {point!r}")
+        raise ValueError(trace.spec.missing.get(point) or f"this trace has no point {point!r}")
     return np.asarray(trace[point][0].numpy())

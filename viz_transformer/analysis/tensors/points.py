@@ -265,7 +265,7 @@ def point_view(trace: Trace, name: str, *, vocabulary: Sequence[str] | None = No
     except KeyError as error:
         raise ValueError(error.args[0]) from None
     axes = _axes(trace, name, tuple(values.shape), vocabulary)
-    point = trace.anatomy.point.get(name)
+    point = trace.spec.point.get(name)
     meaning = "" if point is None else point.meaning
     return PointView(name, meaning, "derived" if derived else "recorded", values, axes)
 
@@ -411,7 +411,7 @@ def _sizes(axes: Iterable[Axis]) -> str:
 
 
 def _axes(trace: Trace, name: str, shape: tuple[int, ...], vocabulary: Sequence[str] | None) -> tuple[Axis, ...]:
-    point = trace.anatomy.point.get(name)
+    point = trace.spec.point.get(name)
     letters = point.shape if point is not None and len(point.shape) == len(shape) else ("",) * len(shape)
     return tuple(_axis(trace, name, letter, size, vocabulary) for letter, size in zip(letters, shape, strict=True))
 
@@ -423,14 +423,14 @@ def _axis(trace: Trace, name: str, letter: str, size: int, vocabulary: Sequence[
         fits = vocabulary is not None and len(vocabulary) == size
         return Axis(letter, size, labels=tuple(vocabulary) if vocabulary is not None and fits else None)
     if letter == "C":
-        return Axis(letter, size, labels=trace.anatomy.labels)
+        return Axis(letter, size, labels=trace.spec.labels)
     if letter not in ("T", "Q", "K"):
         return Axis(letter, size)
     if name.startswith(MODULES):  # of a module only the length says which text it reads
         sides = [side for side in SIDES.values() if len(side.of(trace.src, trace.tgt)) == size]
         side = sides[0] if len(sides) == 1 else None
         return Axis(letter, size) if side is None else _tokens_axis(trace, letter, size, side.name)
-    from_source = name.startswith("encoder.") or not trace.anatomy.has_decoder or (letter == "K" and ".cross." in name)
+    from_source = name.startswith("encoder.") or not trace.spec.has_decoder or (letter == "K" and ".cross." in name)
     return _tokens_axis(trace, letter, size, "source" if from_source else "target")
 
 
@@ -440,10 +440,10 @@ def _tokens_axis(trace: Trace, letter: str, size: int, side: SideName) -> Axis:
 
 
 def _check_derived_size(trace: Trace, name: str) -> None:
-    shape = trace.anatomy.sizes(name, batch=1, source=len(trace.src), target=len(trace.tgt))
+    shape = trace.spec.sizes(name, batch=1, source=len(trace.src), target=len(trace.tgt))
     numbers, more, words = math.prod(shape), 0, ""
     site, what = name.rsplit(".", 1)
-    heads = trace.anatomy.attentions.get(site)
+    heads = trace.spec.attentions.get(site)
     if what in ("scores", "weights") and heads is not None and heads.key < heads.query:
         more = shape[0] * heads.query * shape[-1] * heads.size  # a key that heads share is there for each of them
         words = f", and needs {more:,} more of keys that heads share"

@@ -31,7 +31,7 @@ def fused_checks(trace: Trace, cell: Cell, names: Mapping[str, Any]) -> tuple[Ch
     by_head = _made(rows, read).reshape(len(read), heads, len(fused), size).transpose(2, 1, 0, 3)
     made = [(part, part, found[part]) for part in maps]
     made += [(part, f"{part}, head by head", numbers) for part, numbers in zip(fused, by_head, strict=True)]
-    largest = float(np.abs(read).max()) * math.sqrt(trace.anatomy.d_model)
+    largest = float(np.abs(read).max()) * math.sqrt(trace.spec.d_model)
     unplaced = cell.unplaced(trace.config)
     points = {part: f"{cell.site}.{part}{unplaced if part != 'value' else ''}" for part in maps}
     return tuple(Check(name, each, point(points[part]), f"{points[part]}[0]", largest) for part, name, each in made)

@@ -4,7 +4,7 @@ tour begins by itself."""
 from __future__ import annotations
 
 from viz_transformer.analysis.inputs.embeddings import InputSum, embedding_table, input_sum
-from viz_transformer.model.instrument import NotTold
+from viz_transformer.model.hooked_model import Unavailable
 from viz_transformer.model.kinds import SIDES, SideName
 from viz_transformer.numerals import significant
 from viz_transformer.ui.frame import words
@@ -15,7 +15,7 @@ from viz_transformer.ui.session.runs import Shown
 def sentences(shown: Shown, side: SideName, position: int) -> tuple[str, ...]:
     """The token and its id, and how the vector is made that the first layer reads."""
     read = SIDES[side].of(shown.trace.src, shown.trace.tgt)
-    codec, size = shown.ckpt.codecs.get(side), SIDES[side].vocab_size(shown.trace.anatomy)
+    codec, size = shown.ckpt.codecs.get(side), SIDES[side].vocab_size(shown.trace.spec)
     token, typed, token_id = read.tokens[position], read.originals[position], read.ids[position]
     which = words.in_vocabulary(token_id, size)
     first = words.is_token(cited(token), which)
@@ -23,8 +23,8 @@ def sentences(shown: Shown, side: SideName, position: int) -> tuple[str, ...]:
         first = words.not_in_vocabulary(cited(typed), cited(token), which)
     try:
         made = input_sum(shown.trace, embedding_table(shown.ckpt, side), side, position)
-    except NotTold:
-        return first, words.becomes(shown.trace.anatomy.d_model)
+    except Unavailable:
+        return first, words.becomes(shown.trace.spec.d_model)
     return first, words.acts(_acts(made, position)), *_without_position(shown, side, made)
 
 
@@ -50,9 +50,9 @@ def _without_position(shown: Shown, side: SideName, made: InputSum) -> tuple[str
     """Where its position comes in, of a model that adds none to the embedding."""
     if made.position is not None:
         return ()
-    anatomy = shown.trace.anatomy
-    if anatomy.config is None:
-        missing = anatomy.missing.get(f"{SIDES[side].stack}.embed.position", "")
+    spec = shown.trace.spec
+    if spec.config is None:
+        missing = spec.missing.get(f"{SIDES[side].stack}.embed.position", "")
         return (words.sentence(missing),) if missing else ()
-    acts = anatomy.config.encoding.acts
+    acts = spec.config.encoding.acts
     return (words.position_later(acts),) if acts else (words.NO_POSITION,)

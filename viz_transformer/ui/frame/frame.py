@@ -23,7 +23,7 @@ from viz_transformer.figures.components.locator import Looks, locator_data
 from viz_transformer.figures.enlarged import enlarged
 from viz_transformer.figures.theme import Theme
 from viz_transformer.huggingface.folder import HuggingFaceSummary
-from viz_transformer.model.instrument import NotTold, RecordedAnew
+from viz_transformer.model.hooked_model import RecordedAnew, Unavailable
 from viz_transformer.model.kinds import KINDS, kinds_of
 from viz_transformer.sentences import capitalised, quoted
 from viz_transformer.ui import compat
@@ -121,7 +121,7 @@ def sidebar(title: str) -> None:
             _standing(summary)
             recorded = isinstance(summary, RecordingSummary)
             looks = (LOOKS_OF_RECORDING if recorded else LOOKS).get(title, "")
-            locator(locator_data(summary.anatomy, looks, state.selection()), key="locator")
+            locator(locator_data(summary.spec, looks, state.selection()), key="locator")
         projected = state.bind(
             "projector", key="sidebar_projector", value=projector.is_on(), taken=lambda on: "on" if on else "off"
         )
@@ -296,7 +296,7 @@ def runs(
             say(status, *state.remarks(), recorded(summary, recording))
             return None
         _keep_to(summary)
-    elif not summary.anatomy.writes:
+    elif not summary.spec.writes:
         _only_reads(summary)
     chosen = state.selection()
     try:
@@ -396,7 +396,7 @@ def remark_on_passes(*shown: Shown | None, elsewhere: bool = True) -> None:
 def _selected_how(summary: Summary, status: DeltaGenerator) -> How:
     """How the branch that is selected is written; a branch that is not there is said, and the answer shown."""
     chosen = state.SHARED.now()
-    if chosen.target is not None or not summary.anatomy.writes:
+    if chosen.target is not None or not summary.spec.writes:
         return how_of(summary, state.selection(), 0)
     for name, number, instead in (("branch", chosen.branch, 0), ("branch_b", chosen.branch_b, None)):
         if (number or 0) > len(chosen.branches):
@@ -417,7 +417,7 @@ def _with_pinned(both: Runs, status: DeltaGenerator, recording: str | None, *, s
     if isinstance(summary, RecordingSummary) and recording is not None:
         state.remark(words.of_run("B", recorded(summary, recording)))
         return both
-    if isinstance(summary, Summary) and steps and not summary.anatomy.writes:
+    if isinstance(summary, Summary) and steps and not summary.spec.writes:
         state.remark(words.of_run("B", only_reads(summary)))
         return both
     try:
@@ -443,11 +443,11 @@ def _roll_out(shown: Shown, status: DeltaGenerator) -> None:
 
 def fit_model(summary: Summary) -> None:
     """Bring kind, layer and heads into what this model has."""
-    anatomy, name = summary.anatomy, summary.name
-    state.fit_kind(kinds_of(anatomy), name)
+    spec, name = summary.spec, summary.name
+    state.fit_kind(kinds_of(spec), name)
     kind = KINDS[state.SHARED.now().kind]
-    state.fit("layer", kind.layers(anatomy), name)
-    if (heads := anatomy.attentions.get(kind.site(state.SHARED.now().layer))) is not None:  # else it was not seen
+    state.fit("layer", kind.layers(spec), name)
+    if (heads := spec.attentions.get(kind.site(state.SHARED.now().layer))) is not None:  # else it was not seen
         state.fit_heads(heads.query, name)
 
 
@@ -566,7 +566,7 @@ def told(what: str) -> Iterator[None]:
     """Around a part of a page that asks a model for `what`: one that does not tell it gets a sentence there instead."""
     try:
         yield
-    except NotTold as error:
+    except Unavailable as error:
         text.paragraph(words.not_told(what, error))
 
 

@@ -97,7 +97,7 @@ def _doubts(shown: Shown, hidden: Sequence[tuple[str, str]]) -> tuple[list[Doubt
         notes.append(words.sentence(error))
     if not any(found):
         found += [language_doubt(card, shown.text, hidden), unknown_doubt(hidden)]
-    if shown.ckpt.anatomy.has_encoder and CARD_KEY not in card:
+    if shown.ckpt.spec.has_encoder and CARD_KEY not in card:
         read = sum(typed != "" for typed in shown.run.trace.src.originals)  # "" is padding
         found.append(length_doubt(read, trained_rows(card, "encoder") or 0))
     return [doubt for doubt in found if doubt is not None], notes

@@ -251,7 +251,7 @@ def _of_view(
 ) -> Picture:
     rows, columns = axes(shown, view.kind)
     title = title or view.title
-    own = shown.trace.anatomy.config
+    own = shown.trace.spec.config
     there = kept_cells(shown.trace, view.kind)
     return Picture(
         values=_or_zero(view.weights if values is None else values, there),

@@ -94,7 +94,7 @@ def _shorter(shown: Shown, error: ValueError) -> tuple[tuple[str, Mapping[str, A
     if not isinstance(error, TooLong):
         return ()
     field = "text" if error.what == "source" else "target"
-    codec = shown.ckpt.codec("source" if field == "text" and shown.ckpt.anatomy.has_encoder else "target")
+    codec = shown.ckpt.codec("source" if field == "text" and shown.ckpt.spec.has_encoder else "target")
     cut = beginning(codec, state.selection()[field], error.most)
     return ((words.use_first(error.most), {field: cut}),) if cut else ()
 

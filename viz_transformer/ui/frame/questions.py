@@ -173,7 +173,7 @@ def where(shown: Shown, picture: Picture, position: int, heads: tuple[int, ...] 
     if picture.writes is not None and 0 <= step < len(shown.run.steps):
         when = words.when_it_wrote(token_at(picture.writes, row), given=shown.run.steps[step].forced)
     who = words.COMBINED[heads] if isinstance(heads, str) else words.head(heads[0])
-    if heads in ("mean", "max") and all(each.query == 1 for each in shown.trace.anatomy.attentions.values()):
+    if heads in ("mean", "max") and all(each.query == 1 for each in shown.trace.spec.attentions.values()):
         who = words.head(0)
     answer = words.looks(looks(picture, row))
     if picture.quantity != "weight" and picture.scale == "diverging":

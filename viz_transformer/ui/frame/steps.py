@@ -23,8 +23,8 @@ def scrubber_data(
     strategy: with what the strategy made of them; takes: another candidate can be taken there; room: is kept
     for that, as the scrubber beside it does. first_row: the row that chooses step 0, where it is another run's.
     """
-    anatomy, codec = shown.trace.anatomy, shown.ckpt.codec("target")
-    assert anatomy.target_vocab_size is not None
+    spec, codec = shown.trace.spec, shown.ckpt.codec("target")
+    assert spec.target_vocab_size is not None
     first = step_row(shown.run, 0)
     read = slice(first, first + len(shown.run.steps))
     tokens, originals = shown.trace.tgt.tokens[read], shown.trace.tgt.originals[read]
@@ -33,7 +33,7 @@ def scrubber_data(
     return scrubber_payload(
         _steps(shown, strategy),
         first_row=first if first_row is None else first_row,
-        vocabulary=anatomy.target_vocab_size,
+        vocabulary=spec.target_vocab_size,
         reads=token_data(tokens, typed, special=special),
         caption=shown.caption(words.CANDIDATES),
         name=labels.file_name(shown.summary.name, "candidates"),

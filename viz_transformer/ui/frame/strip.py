@@ -34,7 +34,7 @@ def chip_data(
     Of a model that writes nothing the second row is what it would put in the place of masks, if there are any, or the
     labels that it gives.
     """
-    encoder = ckpt.anatomy.has_encoder
+    encoder = ckpt.spec.has_encoder
     source, answer = ckpt.codecs.get("source"), ckpt.codecs.get("target")
     chips = read_chips(ckpt, run)
     second = None if source is None else source.second(run.trace.src_ids)
@@ -54,7 +54,7 @@ def chip_data(
                 label=words.READS_SECOND, chips=chips[second:], side=SOURCE.name, at=second, field="i", first=second
             )
         )
-    if ckpt.anatomy.writes:
+    if ckpt.spec.writes:
         rows.append(
             ChipRow(
                 label=writing(run),
@@ -109,7 +109,7 @@ def compared_data(
     by_step: of B the token of the same step is the chosen one, where A's row has another step in B. known: what is
     known of either answer.
     """
-    written = [(written_chips if each[0].anatomy.writes else read_chips)(*each) for each in (a, b)]
+    written = [(written_chips if each[0].spec.writes else read_chips)(*each) for each in (a, b)]
     tokens = [[chip.token for chip in chips] for chips in written]
     different: tuple[list[bool], list[bool]] = ([], [])
     for piece in aligned_difference(*tokens):
@@ -117,8 +117,8 @@ def compared_data(
         different[1].extend([not piece.same] * len(piece.written))
     rows = []
     for name, (ckpt, run), chips, marks, mark in zip("AB", (a, b), written, different, known, strict=True):
-        writes = ckpt.anatomy.writes
-        side = TARGET if writes or not ckpt.anatomy.has_encoder else SOURCE
+        writes = ckpt.spec.writes
+        side = TARGET if writes or not ckpt.spec.has_encoder else SOURCE
         rows.append(
             ChipRow(
                 label=words.row_of(name, writing(run) if writes else words.READS),
@@ -147,7 +147,7 @@ def writing(run: Run) -> str:
 
 def answer_text(ckpt: Checkpoint, run: Run) -> tuple[str, str]:
     """The beginning that a decoder alone was given ("" for other models), and what was written after it."""
-    if run.trace.anatomy.has_encoder:
+    if run.trace.spec.has_encoder:
         return "", run.text
     codec = ckpt.codec("target")
     begin = run.trace.tgt.ids[: step_row(run, 0) + 1]
@@ -161,11 +161,11 @@ def read_chips(ckpt: Checkpoint, run: Run) -> list[Chip]:
     Unknown text keeps what was typed, and so does what is masked. Padding, for a model that reads it, is one chip.
     """
     trace = run.trace
-    encoder = trace.anatomy.has_encoder
+    encoder = trace.spec.has_encoder
     side = SOURCE if encoder else TARGET
     codec, read = ckpt.codec(side.name), side.of(trace.src, trace.tgt)
     padding = sum(typed == "" for typed in read.originals) if encoder else 0
-    given = len(read) - padding if encoder or not ckpt.anatomy.writes else step_row(run, 0) + 1
+    given = len(read) - padding if encoder or not ckpt.spec.writes else step_row(run, 0) + 1
     chips = [
         Chip(
             token=token,
@@ -210,7 +210,7 @@ def written_chips(ckpt: Checkpoint, run: Run) -> list[Chip]:
 
 def filled_chips(ckpt: Checkpoint, run: Run) -> list[Chip]:
     """The most probable token for each mask in the text; none of a model that fills in nothing."""
-    if not fills_masks(ckpt.anatomy):
+    if not fills_masks(ckpt.spec):
         return []
     codec = ckpt.codec("source")
     chips = []
@@ -233,7 +233,7 @@ def label_chips(ckpt: Checkpoint, run: Run) -> list[Chip]:
     """The label that is given to the text, all that hold where each does by itself, or the best label of each token;
     none of a model that gives no labels."""
     special = ckpt.codec("source").special_ids - {ckpt.codec("source").unknown} if run.labels else frozenset()
-    src, scoring = run.trace.src, run.trace.anatomy.scoring
+    src, scoring = run.trace.src, run.trace.spec.scoring
     chips = []
     for found in run.labels:
         place = found.position
@@ -256,7 +256,7 @@ def label_chips(ckpt: Checkpoint, run: Run) -> list[Chip]:
 def round_trip_sentence(ckpt: Checkpoint, text: str) -> str | None:
     """What the tokens of the text stand for, where that is not the text; None where it is, but for unknown tokens."""
     try:
-        found = round_trip(ckpt.codec("source" if ckpt.anatomy.has_encoder else "target"), text)
+        found = round_trip(ckpt.codec("source" if ckpt.spec.has_encoder else "target"), text)
     except ValueError:  # a run of another text stands in its place, with a sentence
         return None
     if found is None:
@@ -271,7 +271,7 @@ def length_sentence(ckpt: Checkpoint, run: Run) -> str | None:
     None for a model whose card states a notation: that has its own sentence on what is too long.
     """
     longest = trained_rows(ckpt.card, "encoder")
-    if not longest or not run.trace.anatomy.has_encoder or CARD_KEY in ckpt.card:
+    if not longest or not run.trace.spec.has_encoder or CARD_KEY in ckpt.card:
         return None
     read = sum(typed != "" for typed in run.trace.src.originals)  # "" is padding
     if 10 * read <= 9 * longest:

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import streamlit as st
 
 from viz_transformer.checkpoint.recordings import RecordingSummary
-from viz_transformer.model.instrument import NotTold
+from viz_transformer.model.hooked_model import Unavailable
 from viz_transformer.ui.components.tour import tour_panel
 from viz_transformer.ui.frame import frame, links, projector, words
 from viz_transformer.ui.session import state
@@ -42,7 +42,7 @@ def stops() -> tuple[Stop, ...]:
     summary = frame.selected()
     if isinstance(summary, str | RecordingSummary):
         return ()
-    return STOPS if summary.anatomy.writes else (*STOPS[:-1], OF_A_READER)
+    return STOPS if summary.spec.writes else (*STOPS[:-1], OF_A_READER)
 
 
 def begin(title: str) -> None:
@@ -88,12 +88,12 @@ def tell(sentences: Callable[[], Sequence[str]], *ring: str, at: int | None = No
         return
     try:
         said = tuple(sentence.replace(" %", "\N{NO-BREAK SPACE}%") for sentence in sentences())
-    except NotTold as error:
+    except Unavailable as error:
         said = untold(error)
     st.session_state[_TOLD] = said, ring
 
 
-def untold(error: NotTold) -> tuple[str, ...]:
+def untold(error: Unavailable) -> tuple[str, ...]:
     """What is said at a stop that a model cannot tell of."""
     return (words.tells_nothing(error),)
 

@@ -25,7 +25,7 @@ def how_of(summary: Summary, fields: Mapping[str, Any], number: int, *, progress
     there; so is a branch that leaves the beginning that was given. Raises ValueError for a branch that its parent is
     too short for, and for what cannot be decoded. A model that writes nothing has no branches: it reads.
     """
-    if not summary.anatomy.writes:
+    if not summary.spec.writes:
         return How(masked=fields["masked"], read=fields["read_as"])
     base = state.how(fields)
     if number == 0:

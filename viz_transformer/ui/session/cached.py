@@ -128,7 +128,7 @@ def run(
     if (found := store().run(key)) is None:
         ckpt = read_as(summary, how)
         edits = tuple(vt.edits.RemovePositions(stack) for stack in how.off)
-        if not ckpt.anatomy.writes:
+        if not ckpt.spec.writes:
             found = vt.read(ckpt, text, masked=how.masked, edits=edits)
         elif target is not None:
             found = vt.decode(ckpt, text, target=target, edits=edits, progress=progress)
@@ -150,7 +150,7 @@ def run(
 def made_of(found: Run, by: tuple[Hashable, ...], make: Callable[[], Run]) -> Run:
     """A run that is made of this one, kept among all runs; `by` is all else that it depends on."""
     trace = found.trace
-    key = ("made of", trace.id, trace.checkpoint, trace.weights_sha256, trace.anatomy.precision, *by)
+    key = ("made of", trace.id, trace.checkpoint, trace.weights_sha256, trace.spec.precision, *by)
     if (other := store().run(key)) is None:
         other = make()
         store().put_run(key, other)

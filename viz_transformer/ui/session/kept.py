@@ -55,7 +55,7 @@ def of_summary(summary: Summary) -> tuple[str | float, ...]:
 
 
 def _of_model(ckpt: Checkpoint) -> tuple[str, ...]:
-    return ckpt.name, ckpt.weights_sha256, ckpt.anatomy.precision, repr(ckpt.anatomy.config)
+    return ckpt.name, ckpt.weights_sha256, ckpt.spec.precision, repr(ckpt.spec.config)
 
 
 def _of_trace(trace: Trace) -> tuple[str, ...]:

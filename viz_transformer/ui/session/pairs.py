@@ -11,7 +11,7 @@ from viz_transformer.analysis.positions.orders import removable, reordered
 from viz_transformer.checkpoint.contents import Summary, Unreadable
 from viz_transformer.checkpoint.store import read_codec
 from viz_transformer.figures import labels
-from viz_transformer.model.instrument import NotTold
+from viz_transformer.model.hooked_model import Unavailable
 from viz_transformer.model.kinds import SideName
 from viz_transformer.text.codec import Codec
 from viz_transformer.ui.session.how import How
@@ -43,7 +43,7 @@ def pairs(shown: Shown, summaries: Sequence[Summary | Unreadable]) -> tuple[Pair
 def _models(shown: Shown, summaries: Sequence[Summary | Unreadable]) -> tuple[Pair, ...]:
     """The other models that divide a text as this one does and know as much of it; of folders of other programs,
     which are not asked unopened, none."""
-    side: SideName = "source" if shown.ckpt.anatomy.has_encoder else "target"
+    side: SideName = "source" if shown.ckpt.spec.has_encoder else "target"
     own = shown.ckpt.codec(side)
     if not isinstance(own, Codec):
         return ()
@@ -64,8 +64,8 @@ def _models(shown: Shown, summaries: Sequence[Summary | Unreadable]) -> tuple[Pa
 
 def _reads(summary: Summary, side: SideName, text: str, own: Codec) -> bool:
     """Whether a model reads the text with no more unknown tokens than `own`, and whole."""
-    anatomy = summary.anatomy
-    if anatomy.has_encoder != (side == "source"):
+    spec = summary.spec
+    if spec.has_encoder != (side == "source"):
         return False
     try:
         codec = read_codec(summary, side)
@@ -74,7 +74,7 @@ def _reads(summary: Summary, side: SideName, text: str, own: Codec) -> bool:
         return False
     if encoded is None:
         return False
-    most = anatomy.max_source if side == "source" else anatomy.max_target
+    most = spec.max_source if side == "source" else spec.max_target
     return len(encoded.ids) <= most and len(encoded.unknown) <= len(own.encode(text).unknown)
 
 
@@ -86,17 +86,17 @@ def _training(shown: Shown) -> Pair:
     try:
         recipe = recipe_like(shown.summary)
         recipe.config(shown.summary.config)
-    except (NotTold, ValueError) as error:
+    except (Unavailable, ValueError) as error:
         return Pair("training", label, why=f"There is none: {error}.")
     return Pair("training", label, _pinned(shown, pin_checkpoint=recipe.name))
 
 
 def _order(shown: Shown) -> Pair:
-    encoder = shown.ckpt.anatomy.has_encoder
+    encoder = shown.ckpt.spec.has_encoder
     label = "With the text reversed"
     try:
         other = reordered(shown.text, shown.ckpt.own_codec("source" if encoder else "target"), keep_last=not encoder)
-    except NotTold as error:
+    except Unavailable as error:
         return Pair("order", label, why=f"There is none: {error}.")
     if other is None:
         return Pair("order", label, why="All parts of this text are equal: there is no other order.")
@@ -108,7 +108,7 @@ def _positions(shown: Shown) -> Pair:
     label = "Without positions"
     try:
         config = shown.trace.config
-    except NotTold as error:
+    except Unavailable as error:
         return Pair("positions", label, why=f"There is no such run: {error}.")
     stacks = removable(config)
     if not stacks:

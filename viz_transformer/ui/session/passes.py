@@ -53,7 +53,7 @@ def said_of(shown: Shown, *, elsewhere: bool) -> str | None:
 def has_own_rows(shown: Shown) -> bool:
     """Whether steps had rows of their own and kept the weights of all of them."""
     own = shown.run.own_rows
-    sites = own.anatomy.attentions
+    sites = own.spec.attentions
     return own.of_steps and all(f"{site}.weights" in own for site in sites if site.startswith("decoder."))
 
 

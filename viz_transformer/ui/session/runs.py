@@ -123,7 +123,7 @@ def load(name: Name, summary: Summary, text: str, target: str | None, how: How, 
     """
     if isinstance(summary, RecordingSummary):
         text, target, how = summary.text, None, cached.GREEDILY
-    elif not summary.anatomy.writes:
+    elif not summary.spec.writes:
         target, how = None, How(masked=how.masked, read=how.read)
     with waiting("Loading the model ...", place):
         ckpt = cached.read_as(summary, how)
@@ -137,7 +137,7 @@ def load(name: Name, summary: Summary, text: str, target: str | None, how: How, 
 
 def _kept_in_part(name: Name, trace: Trace) -> str:
     """What is said of a run that is too large to be kept whole."""
-    whole = binary_size(trace.anatomy.whole_bytes(source=len(trace.src), target=len(trace.tgt)))
+    whole = binary_size(trace.spec.whole_bytes(source=len(trace.src), target=len(trace.tgt)))
     return (
         f"{'' if name == 'A' else 'B: '}The recording of this run is up to {whole}: what does not fit is"
         " recorded again when you open it, which takes as long as a pass."
@@ -146,17 +146,17 @@ def _kept_in_part(name: Name, trace: Trace) -> str:
 
 def running(ckpt: Checkpoint, text: str, target: str | None) -> str:
     """What is said before a run: how much memory its recording takes at most, if that is much."""
-    anatomy = ckpt.anatomy
-    if anatomy.recorded_bytes(source=anatomy.max_source, target=anatomy.max_target, written=True) < MUCH:
+    spec = ckpt.spec
+    if spec.recorded_bytes(source=spec.max_source, target=spec.max_target, written=True) < MUCH:
         return RUNNING
     try:
-        read = len(ckpt.codec("source" if anatomy.has_encoder else "target").encode(text))
-        given = anatomy.max_target if target is None else len(ckpt.codec("target").encode(target))
+        read = len(ckpt.codec("source" if spec.has_encoder else "target").encode(text))
+        given = spec.max_target if target is None else len(ckpt.codec("target").encode(target))
     except ValueError:  # the run itself says why
         return RUNNING
-    source, most = (read, given) if anatomy.has_encoder else (0, given if anatomy.writes else read)
-    taken = anatomy.recorded_bytes(
-        source=min(source, anatomy.max_source), target=min(most, anatomy.max_target), written=anatomy.writes
+    source, most = (read, given) if spec.has_encoder else (0, given if spec.writes else read)
+    taken = spec.recorded_bytes(
+        source=min(source, spec.max_source), target=min(most, spec.max_target), written=spec.writes
     )
     return RUNNING if taken < MUCH else f"Running the model; its recording takes up to {binary_size(taken)} ..."
 

@@ -12,7 +12,7 @@ from threading import Lock
 from typing import TYPE_CHECKING, Protocol, cast, runtime_checkable
 from weakref import WeakValueDictionary
 
-from viz_transformer.model.instrument import NUMBER_BYTES
+from viz_transformer.model.hooked_model import NUMBER_BYTES
 
 if TYPE_CHECKING:
     from viz_transformer.checkpoint import Checkpoint
@@ -137,11 +137,11 @@ class Store:
 
 
 def _trace_bytes(trace: Trace, *, written: bool) -> int:
-    return trace.anatomy.recorded_bytes(source=len(trace.src), target=len(trace.tgt), written=written)
+    return trace.spec.recorded_bytes(source=len(trace.src), target=len(trace.tgt), written=written)
 
 
 def _model_bytes(ckpt: Checkpoint) -> int:
-    return ckpt.parameter_count * NUMBER_BYTES[ckpt.anatomy.precision]
+    return ckpt.parameter_count * NUMBER_BYTES[ckpt.spec.precision]
 
 
 def default_max_bytes() -> int:

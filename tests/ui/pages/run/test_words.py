@@ -5,21 +5,21 @@ import pytest
 
 from viz_transformer import list_checkpoints
 from viz_transformer.model.config import ModelConfig
-from viz_transformer.model.instrument import anatomy_of
+from viz_transformer.model.hooked_model import spec_of
 from viz_transformer.ui.pages.run import words
 
-DECODER = anatomy_of(ModelConfig(target_vocab_size=9, decoder_layers=4, d_model=8, n_heads=2, d_ff=8, max_target=8))
-ENCODER = anatomy_of(ModelConfig(source_vocab_size=9, encoder_layers=1, d_model=8, n_heads=2, d_ff=8, max_source=8))
+DECODER = spec_of(ModelConfig(target_vocab_size=9, decoder_layers=4, d_model=8, n_heads=2, d_ff=8, max_target=8))
+ENCODER = spec_of(ModelConfig(source_vocab_size=9, encoder_layers=1, d_model=8, n_heads=2, d_ff=8, max_source=8))
 
 
 @pytest.mark.parametrize("summary", list_checkpoints(), ids=lambda summary: summary.name)
 def test_the_card_of_each_bundled_model_says_what_the_model_does(summary):
-    said = words.what_it_is(summary.card, summary.anatomy)
+    said = words.what_it_is(summary.card, summary.spec)
     assert said == f"This network {summary.card['does']}." and len(said) <= 100
 
 
 @pytest.mark.parametrize(
-    ("anatomy", "said"),
+    ("spec", "said"),
     [
         (DECODER, "A decoder with 4 layers that continues text."),
         (ENCODER, "An encoder with 1 layer that reads a text and gives a vector for each token."),
@@ -33,8 +33,8 @@ def test_the_card_of_each_bundled_model_says_what_the_model_does(summary):
     ],
 )
 @pytest.mark.parametrize("card", [{}, {"does": ""}, {"does": 3}])
-def test_where_no_card_says_it_the_anatomy_does(anatomy, card, said):
-    assert words.what_it_is(card, anatomy) == said
+def test_where_no_card_says_it_the_spec_does(spec, card, said):
+    assert words.what_it_is(card, spec) == said
 
 
 def test_a_card_may_say_anything_and_stays_one_short_line():

@@ -28,7 +28,7 @@ from viz_transformer.analysis.attention.specials import special_positions
 from viz_transformer.figures import labels
 from viz_transformer.figures.components.grid import GridScore, grid_payload, open_thumbnails, thumbnails
 from viz_transformer.figures.theme import MOST_HEADS
-from viz_transformer.model.instrument import Heads
+from viz_transformer.model.hooked_model import Heads
 from viz_transformer.model.kinds import KINDS, KindName
 from viz_transformer.sentences import capitalised
 from viz_transformer.ui.components.pictures import grid, lines, shading
@@ -45,13 +45,13 @@ from viz_transformer.ui.session.runs import Shown
 
 def choices(both: Runs) -> None:
     """Which kind of attention, which layer and head, and how the map is shown."""
-    chosen, anatomy = state.SHARED.now(), both.main.trace.anatomy
+    chosen, spec = state.SHARED.now(), both.main.trace.spec
     with st.container(horizontal=True, key="choices", vertical_alignment="bottom"):
         controls.kind(attention_kinds(both.main.trace), key="attention_kind")
         kind = KINDS[chosen.kind]
-        here = anatomy.attentions.get(kind.site(chosen.layer))  # None where that layer was not seen
-        heads = max(each.query for each in anatomy.attentions.values()) if here is None else here.query
-        controls.layer_and_head(kind.layers(anatomy), heads, page="attention", words=(*controls.TOGETHER,))
+        here = spec.attentions.get(kind.site(chosen.layer))  # None where that layer was not seen
+        heads = max(each.query for each in spec.attentions.values()) if here is None else here.query
+        controls.layer_and_head(kind.layers(spec), heads, page="attention", words=(*controls.TOGETHER,))
         with st.popover(words.options(len(chosen.options)), key="switches_box"):
             for option, (label, explained) in words.SWITCHES.items():
                 controls.switch(label, option, "options", OPTIONS, key=f"attention_{option}", help=explained)
@@ -120,7 +120,7 @@ def _grid(shown: Shown, kind: KindName, of: str) -> bytes:
     """The payload of the grid."""
     found = _heads(shown, kind)
     queries, keys = sides(shown.trace, kind)
-    unseen, own = unseen_layers(shown.trace, kind), shown.trace.anatomy
+    unseen, own = unseen_layers(shown.trace, kind), shown.trace.spec
     seen = [KINDS[kind].site(layer) for layer in range(len(found.weights)) if layer not in unseen]
     signed = any(spread(shown.trace, site) == "signed" for site in seen)
     return grid_payload(
@@ -149,7 +149,7 @@ def shared_keys(shown: Shown) -> None:
     """Which heads of the layer ask the same keys and values, where several do; those of the chosen one are a click
     away."""
     chosen = state.SHARED.now()
-    heads = shown.trace.anatomy.attentions.get(KINDS[chosen.kind].site(chosen.layer))
+    heads = shown.trace.spec.attentions.get(KINDS[chosen.kind].site(chosen.layer))
     said = None if heads is None else sharing(heads)
     if heads is None or said is None:
         return

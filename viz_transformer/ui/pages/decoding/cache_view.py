@@ -84,14 +84,14 @@ def selected_step(run: Run) -> int:
 
 def step_sentences(step: CacheStep, shown: Shown) -> list[str]:
     """Positions and bytes at a step."""
-    layers = shown.trace.anatomy.decoder_layers
+    layers = shown.trace.spec.decoder_layers
     sentences = [words.self_cached(step.self_computed, step.self_reused, step.positions, layers)]
     source = step.cross_computed + step.cross_reused
     if source and step.cross_computed:
         sentences.append(words.cross_computed(source))
     elif source:
         sentences.append(words.cross_reused(source))
-    room = shown.trace.anatomy.max_target
+    room = shown.trace.spec.max_target
     sentences.append(words.holds(size(step.bytes_held), size(step.bytes_allocated), room))
     if shown.run.tree is not None:
         sentences.append(words.of_one_hypothesis(shown.run.tree.beam.width))
@@ -111,11 +111,11 @@ def size(count: int) -> str:
 
 def positions_html(step: CacheStep, shown: Shown, positions: int) -> str:
     """Layers x positions of self-attention and, below, of cross-attention; form and word say what was done."""
-    layers = shown.trace.anatomy.decoder_layers
+    layers = shown.trace.spec.decoder_layers
     tokens = shown.trace.tgt_tokens[:positions]
     marks = ["old"] * step.self_reused + ["now"] * step.self_computed
     parts = [_grid("target", tokens, marks, layers)]
-    if shown.trace.anatomy.has_encoder:
+    if shown.trace.spec.has_encoder:
         marks = ["old"] * step.cross_reused + ["now"] * step.cross_computed
         parts.append(_grid("source", shown.trace.src_tokens, marks, layers))
     legend = "".join(

@@ -9,7 +9,7 @@ from viz_transformer.analysis.decoding.caching import cache_of_run
 from viz_transformer.analysis.decoding.doubt import most_doubtful
 from viz_transformer.analysis.decoding.scoring import TargetScore, run_score
 from viz_transformer.figures import labels
-from viz_transformer.model.instrument import NotTold
+from viz_transformer.model.hooked_model import Unavailable
 from viz_transformer.numerals import exponential, percent, significant
 from viz_transformer.running.step import Candidate
 from viz_transformer.ui.frame.questions import Question, cited
@@ -46,7 +46,7 @@ def of_tab(tab: str, shown: Shown, position: int) -> Question | None:
         return tree(shown)
     try:
         return cache(shown) if tab == "cache" else question(shown, position)
-    except NotTold:
+    except Unavailable:
         return None
 
 
@@ -108,7 +108,7 @@ def tree(shown: Shown) -> Question:
 
 
 def cache(shown: Shown) -> Question:
-    """How much of the decoder's work the cache saved. Raises NotTold for a model that does not state its sizes."""
+    """How much of the decoder's work the cache saved. Raises Unavailable for a model that does not state its sizes."""
     if not shown.trace.info.get("cached"):
         return Question(words.ASKS_CACHE, words.NO_CACHE)
     steps = cache_of_run(shown.run)

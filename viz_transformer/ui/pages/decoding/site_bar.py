@@ -13,9 +13,9 @@ from viz_transformer.ui.session import state
 
 def show(both: Runs) -> None:
     """Kind, layer and head, and of which pass the rows are."""
-    anatomy, kind = both.main.trace.anatomy, state.SHARED.now().kind
+    spec, kind = both.main.trace.spec, state.SHARED.now().kind
     with st.container(horizontal=True, key="decoding_site", vertical_alignment="bottom"):
         controls.kind(attention_kinds(both.main.trace), key="decoding_kind")
-        heads = anatomy.heads(kind, state.SHARED.now().layer).query
-        controls.layer_and_head(KINDS[kind].layers(anatomy), heads, page="decoding", words=("mean",))
+        heads = spec.heads(kind, state.SHARED.now().layer).query
+        controls.layer_and_head(KINDS[kind].layers(spec), heads, page="decoding", words=("mean",))
         controls.rows(both, key="decoding_rows")

@@ -89,7 +89,7 @@ def looked(both: Runs) -> None:
 
 def _looked(shown: Shown, which: str, own: str = "") -> None:
     chosen = state.selection()
-    kinds = (["cross"] if shown.trace.anatomy.has_encoder else []) + ["decoder"]
+    kinds = (["cross"] if shown.trace.spec.has_encoder else []) + ["decoder"]
     for kind in kinds:
         try:
             picture = maps.picture(shown, {**chosen, "kind": kind, "options": ()})

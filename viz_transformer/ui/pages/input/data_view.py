@@ -157,12 +157,12 @@ def _item(ckpt: Checkpoint, data: Data) -> None:
             words.AT_RANDOM, key="input_random", on_click=lambda: state.select(input_item=random.randrange(count))
         )
     source, target = data.items[number]
-    sides: list[tuple[SideName, str]] = [("source" if ckpt.anatomy.has_encoder else "target", source)]
-    if target and ckpt.anatomy.kind == "encoder-decoder":
+    sides: list[tuple[SideName, str]] = [("source" if ckpt.spec.has_encoder else "target", source)]
+    if target and ckpt.spec.kind == "encoder-decoder":
         sides.append(("target", target))
     for side, said in sides:
         _item_text(ckpt.own_codec(side) if side in ckpt.codecs else None, said, side)
-    if target and ckpt.anatomy.kind == "decoder-only":
+    if target and ckpt.spec.kind == "decoder-only":
         text.paragraph(target, lead=words.GOES_ON)
     with st.container(horizontal=True, key="input_open"):
         if len(sides) > 1:
@@ -230,9 +230,9 @@ def _where_from(ckpt: Checkpoint, folder: str) -> tuple[Source, ...]:
 
 def _sides(data: Data, ckpt: Checkpoint) -> tuple[SideName, ...]:
     """The sides of an item that have lengths."""
-    if ckpt.anatomy.kind == "encoder-decoder" and not data.whole_text:
+    if ckpt.spec.kind == "encoder-decoder" and not data.whole_text:
         return ("source", "target")
-    return ("source",) if ckpt.anatomy.has_encoder else ("target",)
+    return ("source",) if ckpt.spec.has_encoder else ("target",)
 
 
 def _filter(ckpt: Checkpoint, data: Data, measured: Measured) -> Mapping[SideName, int]:
@@ -296,7 +296,7 @@ def _batch(ckpt: Checkpoint, data: Data) -> None:
     if not made.padding_share:
         text.paragraph(words.NO_PADDING)
         return
-    text.paragraph(words.padding(made.padding_share, ckpt.anatomy.pad_to))
+    text.paragraph(words.padding(made.padding_share, ckpt.spec.pad_to))
 
 
 def _batch_table(codec: Codec, made: PaddedBatch, side: SideName, noun: str) -> str:
@@ -383,7 +383,7 @@ def _named(order: str, roles: Mapping[str, str]) -> dict[str, str]:
 
 def _sentences(ckpt: Checkpoint, side: SideName) -> str:
     """Some texts of the model's examples to start from; blank where it has none."""
-    column = 1 if side == "target" and ckpt.anatomy.has_encoder else 0
+    column = 1 if side == "target" and ckpt.spec.has_encoder else 0
     said = list(dict.fromkeys(pair[column] for pair in ckpt.examples()))
     short = [sentence for sentence in said if len(sentence) <= LONGEST_SENTENCE]
     return "\n".join((short or said)[:SENTENCES])
@@ -396,7 +396,7 @@ def words_and_grammar(shown: Shown, side: SideName) -> None:
     """Counts and marks by spaCy's rules, and part of speech and dependencies where a pipeline is installed."""
     codec = shown.ckpt.own_codec(side) if side in shown.ckpt.codecs else None
     language: str = getattr(codec.tokenizer, "language", USUAL) if codec is not None else USUAL
-    said = shown.text if side == "source" or not shown.trace.anatomy.has_encoder else (shown.target or shown.run.text)
+    said = shown.text if side == "source" or not shown.trace.spec.has_encoder else (shown.target or shown.run.text)
     try:
         facts, found, name = _rules(language, said)
     except ValueError as error:

@@ -86,12 +86,12 @@ def _one_run(shown: Shown, side: SideName, row: int | None, numbers: DeltaGenera
         st.html(_spread_table(_spread_rows(made)))
         _verdict(made)
     if made.position is None:
-        anatomy = shown.trace.anatomy
-        if anatomy.config is None:
-            why = anatomy.missing.get(f"{SIDES[side].stack}.embed.position", words.UNKNOWN_POSITIONS)
+        spec = shown.trace.spec
+        if spec.config is None:
+            why = spec.missing.get(f"{SIDES[side].stack}.embed.position", words.UNKNOWN_POSITIONS)
             text.paragraph(words.no_known_positions(why))
             return
-        acts = anatomy.config.encoding.acts
+        acts = spec.config.encoding.acts
         text.paragraph(words.no_positions(acts))
 
 

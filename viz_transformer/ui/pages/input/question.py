@@ -13,10 +13,10 @@ def question(shown: Shown, side: SideName, position: int) -> Question | None:
     read = SIDES[side].of(shown.trace.src, shown.trace.tgt)
     if not 0 <= position < len(read):
         return None
-    codec, size = shown.ckpt.codecs.get(side), SIDES[side].vocab_size(shown.trace.anatomy)
+    codec, size = shown.ckpt.codecs.get(side), SIDES[side].vocab_size(shown.trace.spec)
     token, typed, token_id = read.tokens[position], read.originals[position], read.ids[position]
     what = cited(token)
     if codec is not None and token_id == codec.unknown and typed != token:
         what = words.in_place_of(what, cited(typed))
-    answer = words.becomes(what, token_id, size, shown.trace.anatomy.d_model)
+    answer = words.becomes(what, token_id, size, shown.trace.spec.d_model)
     return Question(words.asks(SIDES[side].stack, position), answer)

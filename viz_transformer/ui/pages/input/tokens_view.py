@@ -34,7 +34,7 @@ def tokens(both: Runs, side: SideName) -> None:
         text.section(words.ENCODER_READS)
     else:
         given = words.READ_ITSELF if shown.target is None else words.READ_TARGET
-        read = given if shown.trace.anatomy.has_encoder else words.READ_ALL
+        read = given if shown.trace.spec.has_encoder else words.READ_ALL
         text.section(words.decoder_reads(read))
     if not both.compared or both.b is None:
         _cells(shown, side)
@@ -54,7 +54,7 @@ def _cells(shown: Shown, side: SideName) -> None:
     st.html(token_cells(codec, read, selected=state.selection()[SIDES[side].field]))
     if remark := _unknown_remark(codec, read):
         text.paragraph(remark)
-    typed = side == ("source" if shown.ckpt.anatomy.has_encoder else "target") and not shown.recorded
+    typed = side == ("source" if shown.ckpt.spec.has_encoder else "target") and not shown.recorded
     if typed and (other := round_trip_sentence(shown.ckpt, shown.text)) is not None:
         text.paragraph(other)
     if (second := codec.second(read.ids)) is not None:
@@ -119,7 +119,7 @@ def padded_row(shown: Shown, side: SideName) -> None:
             words.FIXED_LENGTH,
             1,
             LONGEST,
-            ckpt.anatomy.pad_to or max(USUAL_LENGTH, -(-len(ids) // 10) * 10),
+            ckpt.spec.pad_to or max(USUAL_LENGTH, -(-len(ids) // 10) * 10),
             key=f"input_length_{own}",
             width=160,
         )

@@ -58,7 +58,7 @@ def counts(ckpt: Checkpoint, side: SideName, place: DeltaGenerator) -> Counts | 
 
 @kept(8)
 def _counts(ckpt: Checkpoint, side: SideName, folder: str) -> Counts:
-    column = 1 if side == "target" and ckpt.anatomy.has_encoder else 0
+    column = 1 if side == "target" and ckpt.spec.has_encoder else 0
     return count_tokens(ckpt.own_codec(side), (item[column] for item in part(ckpt, "train").items))
 
 

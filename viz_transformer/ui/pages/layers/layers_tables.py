@@ -110,7 +110,7 @@ def flow_table(shown: Shown, stack: StackName, columns: Sequence[tuple[str, Any]
 
 def stream_table(shown: Shown, stack: StackName, found: Sequence[Flow]) -> pd.DataFrame:
     """Every number of the stream: a row for each token and sub-layer."""
-    columns = words.STREAM if shown.trace.anatomy.norm == "pre" else {**words.STREAM, "read": words.READ}
+    columns = words.STREAM if shown.trace.spec.norm == "pre" else {**words.STREAM, "read": words.READ}
     parts = []
     for flow in found:
         part = pd.DataFrame(

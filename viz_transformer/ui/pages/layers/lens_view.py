@@ -40,12 +40,12 @@ from viz_transformer.ui.session.runs import Shown
 
 @kept(8)
 def _lens(shown: Shown, first: int, end: int) -> Lens:
-    return lens(shown.trace, shown.ckpt.instrument, own=shown.run.own_rows, rows=range(first, end))
+    return lens(shown.trace, shown.ckpt.hooked_model, own=shown.run.own_rows, rows=range(first, end))
 
 
 def lens_of(shown: Shown, stack: StackName) -> Lens | None:
     """The lens of a stack at the chosen token and as many others as take no time; None where there is none."""
-    if undefined_lens(shown.trace.anatomy, stack):
+    if undefined_lens(shown.trace.spec, stack):
         return None
     rows = rows_at_a_glance(shown.trace, stack, chosen_token(stack))
     return _lens(shown, rows.start, rows.stop)
@@ -59,18 +59,18 @@ def _whole(shown: Shown, stack: StackName) -> Lens:
 def lens_panel(both: Runs) -> None:
     """What the output layer would say of the stream after each layer, or the sentence why there is no lens."""
     shown = both.main
-    anatomy = shown.trace.anatomy
+    spec = shown.trace.spec
     text.section(heading(words.LENS, both))
-    for stack in stacks_of(anatomy):
-        if reason := undefined_lens(anatomy, stack):
+    for stack in stacks_of(spec):
+        if reason := undefined_lens(spec, stack):
             text.paragraph(reason)
-    read = stacks_of(anatomy)[-1]
-    if undefined_lens(anatomy, read):
+    read = stacks_of(spec)[-1]
+    if undefined_lens(spec, read):
         return
     near = lens_of(shown, read)
     assert near is not None
     found = near if FIELDS.now().lens_rows == "near" else _whole(shown, read)
-    text.paragraph(" ".join(lens_remarks(anatomy)))
+    text.paragraph(" ".join(lens_remarks(spec)))
     _lens_html(shown, read, found)
     _which_rows(shown, read, near)
     pictures.table_button(
@@ -176,12 +176,12 @@ def _short(probability: float) -> str:
 
 def names_of(shown: Shown) -> Callable[[int], str]:
     """Names of ids as the page shows them; numbers, where an encoder's output has no vocabulary of its own."""
-    anatomy = shown.trace.anatomy
-    codec = shown.ckpt.codecs.get("source" if anatomy.output == "masked token" else "target")
-    if anatomy.labels:
-        tokens = anatomy.labels
+    spec = shown.trace.spec
+    codec = shown.ckpt.codecs.get("source" if spec.output == "masked token" else "target")
+    if spec.labels:
+        tokens = spec.labels
     else:
-        tokens = tuple(map(str, range(anatomy.target_vocab_size or 0))) if codec is None else codec.names
+        tokens = tuple(map(str, range(spec.target_vocab_size or 0))) if codec is None else codec.names
     return lambda token_id: labels.visible(tokens[token_id]) if token_id >= 0 else ""
 
 

@@ -37,7 +37,7 @@ def settled(shown: Shown, found: Lens, position: int) -> Question | None:
     behind = np.flatnonzero(ranks[:last] != 0)
     first = 0 if not behind.size else int(behind[-1]) + 1
     end = percent(float(found.written[at, last - 1]))
-    name = shown.ckpt.codec("target" if shown.trace.anatomy.has_decoder else "source").names
+    name = shown.ckpt.codec("target" if shown.trace.spec.has_decoder else "source").names
     tops = found.top_ids[at, last - 1]
     if first == last:
         return Question(asks, words.never_settles(end, cited(name[int(tops[0])])))

@@ -46,7 +46,7 @@ def whole_layers(shown: Shown, why: str) -> None:
     with st.container(key="layers_top"):
         with st.container(horizontal=True, key="layers_recorded"):
             controls.kind(attention_kinds(shown.trace), key="layers_kind")
-            controls.layer(KINDS[chosen.kind].layers(shown.trace.anatomy), page="layers")
+            controls.layer(KINDS[chosen.kind].layers(shown.trace.spec), page="layers")
         text.paragraph(why)
         here = next((flow for flow in found if flow.layer == chosen.layer), None)
         if here is None:

@@ -48,7 +48,7 @@ def ringed(shown: Shown, stack: StackName, position: int) -> tuple[str, ...]:
 
 
 def _is_memory(shown: Shown, most: Flow) -> bool:
-    return most.place.stack == "encoder" and shown.trace.anatomy.has_decoder
+    return most.place.stack == "encoder" and shown.trace.spec.has_decoder
 
 
 def _read(shown: Shown, found: Lens, row: int, column: int) -> str:

@@ -12,7 +12,7 @@ from viz_transformer.analysis.layers import sublayers
 from viz_transformer.figures import labels
 from viz_transformer.figures.components.rail import rail_data
 from viz_transformer.figures.layers import Panel, gain_chart, stream_chart
-from viz_transformer.model.instrument import NotTold
+from viz_transformer.model.hooked_model import Unavailable
 from viz_transformer.model.kinds import KINDS, StackName, stacks_of
 from viz_transformer.numerals import significant
 from viz_transformer.ui.components.pictures import rail
@@ -50,11 +50,11 @@ def chosen_stack() -> StackName:
 def chosen_place(shown: Shown) -> sublayers.Place | None:
     """The selected sub-layer, or None for the stack's final norm; where there is none, a remark and another."""
     chosen = state.SHARED.now()
-    anatomy = shown.trace.anatomy
-    if FIELDS.now().part == "final" and not anatomy.final_norm:
+    spec = shown.trace.spec
+    if FIELDS.now().part == "final" and not spec.final_norm:
         state.remark(words.no_final_norm(shown.summary.name))
         state.correct(part="attention")
-    return sublayers.place_of(anatomy, chosen.kind, chosen.layer, FIELDS.now().part)
+    return sublayers.place_of(spec, chosen.kind, chosen.layer, FIELDS.now().part)
 
 
 # --- numbers of a run, kept
@@ -69,9 +69,9 @@ def flows_of(shown: Shown, stack: StackName) -> tuple[sublayers.Flow, ...]:
 def not_told(shown: Shown) -> str | None:
     """Why the model does not tell what each sub-layer did, if it does not."""
     try:
-        for stack in stacks_of(shown.trace.anatomy):
+        for stack in stacks_of(shown.trace.spec):
             flows_of(shown, stack)
-    except NotTold as error:
+    except Unavailable as error:
         return str(error)
     return None
 
@@ -81,9 +81,9 @@ def not_told(shown: Shown) -> str | None:
 
 def model_rail(shown: Shown) -> None:
     """The sub-layers of the model; one can be picked."""
-    anatomy = shown.trace.anatomy
-    found = [flow for stack in stacks_of(anatomy) for flow in flows_of(shown, stack)]
-    rail(rail_data(anatomy, {flow.place.site: mean(flow, flow.share) for flow in found}), key="layers_rail")
+    spec = shown.trace.spec
+    found = [flow for stack in stacks_of(spec) for flow in flows_of(shown, stack)]
+    rail(rail_data(spec, {flow.place.site: mean(flow, flow.share) for flow in found}), key="layers_rail")
     text.paragraph(words.GREY_BAR)
 
 
@@ -107,9 +107,9 @@ def sublayer(both: Runs, place: sublayers.Place) -> None:
     flow = next(each for each in flows_of(shown, place.stack) if each.place == place)
     active = sublayers.activity(shown.trace, place) if place.part == "ffn" else None
     text.section(heading(place.title, both))
-    pre_norm = shown.trace.anatomy.norm == "pre"
+    pre_norm = shown.trace.spec.norm == "pre"
     text.paragraph(words.joins(sublayers.PART_NAMES[place.part], pre_norm=pre_norm, reads_memory=place.part == "cross"))
-    columns = _flow_columns(flow, active, post=shown.trace.anatomy.norm == "post")
+    columns = _flow_columns(flow, active, post=shown.trace.spec.norm == "post")
     foot = [(words.MEAN, [labels.number(mean(flow, values), digits) for _, values, digits in columns])]
     if flow.pairs:
         blank = [labels.number(flow.baseline, 3) if name == words.COSINE else "" for name, _, _ in columns]
@@ -228,8 +228,8 @@ def along_the_stream(both: Runs, place: sublayers.Place | None) -> None:
     )
     rows = shown.whose_rows if stack == "decoder" else ""
     frame.chart(figure, key="layers_stream", alt=words.stream_alt(stack), rows=rows, on_table=asked)
-    if shown.trace.anatomy.norm == "post":
-        own = shown.trace.anatomy.config
+    if shown.trace.spec.norm == "post":
+        own = shown.trace.spec.config
         over_positions = own is not None and own.norm_kind == "positions-and-features"
         text.paragraph(words.POST_NORM_OVER_POSITIONS if over_positions else words.POST_NORM)
 
@@ -238,7 +238,7 @@ def _other_flows(both: Runs, found: Sequence[sublayers.Flow], stack: StackName) 
     """The flows of B where both are looked at and both models have the same sub-layers; else a remark says why not."""
     if not both.compared or both.b is None:
         return None
-    if stack in stacks_of(both.b.trace.anatomy) and not both.b.recorded:
+    if stack in stacks_of(both.b.trace.spec) and not both.b.recorded:
         other = flows_of(both.b, stack)
         if [flow.place.site for flow in other] == [flow.place.site for flow in found]:
             text.paragraph(words.BOTH_MEANS)

@@ -54,5 +54,5 @@ def why(shown: Shown, looked: Looked) -> None:
     with st.container(horizontal=True, key="from_cell"):
         asks = words.ASKS_HERE if is_here and not fields else words.ASKS
         links.to("One weight", asks, kind=looked.kind, **row, **key)
-        if kind.writes and shown.trace.anatomy.writes:
+        if kind.writes and shown.trace.spec.writes:
             links.to("Decoding", words.WHAT_ELSE, **row)

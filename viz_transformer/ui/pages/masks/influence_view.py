@@ -39,7 +39,7 @@ def influence(looked: Looked, place: DeltaGenerator) -> None:
         text.paragraph(words.NO_LOGITS)
         return
     side = FIELDS.now().mask_swap
-    if not compared.after.trace.anatomy.has_encoder:
+    if not compared.after.trace.spec.has_encoder:
         side = "target"
     else:
         with st.container(key="masks_beside_swap"):

@@ -101,7 +101,7 @@ def kind_of(shown: Shown) -> KindName:
     elif chosen not in kinds and chosen != "decoder":
         state.remark(words.no_such_kind(chosen, shown.summary.name, kinds[0]))
     kind = chosen if chosen in kinds else kinds[0]
-    layers = KINDS[kind].layers(shown.trace.anatomy)
+    layers = KINDS[kind].layers(shown.trace.spec)
     state.fit("layer", layers, shown.summary.name)
     return kind
 
@@ -162,7 +162,7 @@ def looked_at(shown: Shown, kind: KindName, place: DeltaGenerator) -> Looked:
 
 def _offered(shown: Shown) -> tuple[str, ...]:
     """The first examples that the model can read, other than its text; none if a person typed the batch."""
-    if FIELDS.now().mask_batch is not None or not can_pad(shown.trace.anatomy):
+    if FIELDS.now().mask_batch is not None or not can_pad(shown.trace.spec):
         return ()
     found: list[str] = []
     for each in examples.offered(shown.summary):
@@ -178,7 +178,7 @@ def _offered(shown: Shown) -> tuple[str, ...]:
 
 def _texts(shown: Shown, offered: Sequence[str]) -> tuple[str, ...]:
     """The other texts of the batch, and the box in which they stand; nobody having typed any, those offered."""
-    if not can_pad(shown.trace.anatomy):
+    if not can_pad(shown.trace.spec):
         text.paragraph(words.no_padding_token(shown.summary.name))
         return ()
     typed = FIELDS.now().mask_batch
@@ -252,7 +252,7 @@ def _two_passes(looked: Shown, kind: KindName, lengths: tuple[int, int]) -> tupl
     kinds = [each for each in attention_kinds(before) if each != kind]
     others = [parts_of(before, each, rule=rule, changes=changes) for each in kinds]
     every = (parts, *others)
-    edits = tuple(edit for each in every for edit in each.edits(looked.ckpt.anatomy))
+    edits = tuple(edit for each in every for edit in each.edits(looked.ckpt.spec))
     cells = tuple(change.word for each in every for change in each.changes)
     same = not cells and (fill, rule) == (own.mask_fill, own.padding_mask)
     after = before if same else _pass(ckpt, looked.trace, lengths, edits)
@@ -262,7 +262,7 @@ def _two_passes(looked: Shown, kind: KindName, lengths: tuple[int, int]) -> tupl
 
 def recorded_passes(shown: Shown, kind: KindName, layer: int, place: DeltaGenerator) -> tuple[MaskParts, Compared]:
     """The mask that a layer's run recorded, the chosen cells in it, and the run beside one with these changes; both are
-    whole passes over its tokens, the run itself where nothing was changed. Raises NotTold where no mask is recorded."""
+    whole passes over its tokens, the run itself where nothing was changed. Raises Unavailable where no mask is recorded."""
     trace, changes = shown.trace, _changes()
     parts = recorded_parts(trace, kind, layer, changes)
     told = [each for each in attention_kinds(trace) if f"{KINDS[each].site(0)}.mask" in trace]

@@ -36,9 +36,9 @@ def choices(shown: Shown, kind: KindName) -> None:
             controls.buttons(words.SHOWN, words.VIEWS, "mask_view", key="masks_view", hidden=True)
         kinds = {each: KINDS[each].label for each in attention_kinds(shown.trace)}
         controls.buttons(words.KIND, kinds, "mask_kind", key="masks_kind", value=kind, hidden=True)
-        controls.layer(KINDS[kind].layers(shown.trace.anatomy), page="masks")
+        controls.layer(KINDS[kind].layers(shown.trace.spec), page="masks")
         if changes_cells(shown, kind) and FIELDS.now().mask_view == "weights":
-            count = shown.trace.anatomy.heads(kind, state.SHARED.now().layer).query
+            count = shown.trace.spec.heads(kind, state.SHARED.now().layer).query
             controls.head(count, page="masks", words=("mean", "max"))
 
 
@@ -139,18 +139,18 @@ def _of_a_query(rule: Rule, *, closes: bool) -> tuple[str, str, str]:
 
 def _effect(looked: Looked, compared: Compared) -> None:
     """What the change of masks did to what the model gives."""
-    anatomy, ckpt = compared.before.trace.anatomy, compared.ckpt
+    spec, ckpt = compared.before.trace.spec, compared.ckpt
     if "logits" not in compared.after.trace:
         text.paragraph(words.GIVES_NO_LOGITS)
         return
-    if anatomy.output not in words.OUTPUTS:
-        effects = row_effects(compared.before.trace, compared.after.trace, anatomy.labels)
-        text.paragraph(_of_label(effects[0].before, effects[0].after, effects[0].change, scored=anatomy.scoring))
+    if spec.output not in words.OUTPUTS:
+        effects = row_effects(compared.before.trace, compared.after.trace, spec.labels)
+        text.paragraph(_of_label(effects[0].before, effects[0].after, effects[0].change, scored=spec.scoring))
         return
-    codec = ckpt.codec("target" if anatomy.has_decoder else "source")
-    names = anatomy.labels if anatomy.output == "token class" else codec.names
+    codec = ckpt.codec("target" if spec.has_decoder else "source")
+    names = spec.labels if spec.output == "token class" else codec.names
     effects = row_effects(compared.before.trace, compared.after.trace, names)
-    rows = words.OUTPUTS[anatomy.output]
+    rows = words.OUTPUTS[spec.output]
     text.paragraph(view.effect_in_words(effects, rows))
     view.effect_button(looked, effects, rows)
 

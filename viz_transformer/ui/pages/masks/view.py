@@ -337,7 +337,7 @@ def filled_row(looked: Looked) -> tuple[FilledRow, ...]:
     scores: Any = np.zeros(len(looked.columns.tokens), dtype=np.float32)
     if looked.compared is not None:
         trace = looked.compared.before.trace
-        site = sites(trace.anatomy, looked.kind)[state.SHARED.now().layer]
+        site = sites(trace.spec, looked.kind)[state.SHARED.now().layer]
         scores = trace[f"{site}.scores"][0, _score_head(), row].numpy()
     return filled_rows(scores, looked.parts.changed[row])
 

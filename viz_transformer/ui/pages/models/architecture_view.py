@@ -75,7 +75,7 @@ def _of_folder(summary: HuggingFaceSummary) -> Question:
                 scenes.insert(1, "model_norms")
                 with st.container(key="model_norms"):
                     text.section(words.NORM_PLACES)
-                    places = norm_places_of(summary.anatomy.norm, norms.pop())
+                    places = norm_places_of(summary.spec.norm, norms.pop())
                     _draw(places, words.norm_places_of(summary.name), summary.name, "norm_places")
         with right:
             settings(summary)
@@ -98,7 +98,7 @@ def _held_against(stored: int, total: int, unused: Mapping[str, Any] | None) -> 
 
 @kept(8)
 def _outline(summary: HuggingFaceSummary) -> Outline:
-    return huggingface.outline_of(cached.checkpoint(summary).instrument)
+    return huggingface.outline_of(cached.checkpoint(summary).hooked_model)
 
 
 def settings(summary: Summary) -> None:

@@ -126,8 +126,8 @@ def notes_of_folder(summary: HuggingFaceSummary) -> None:
 def not_measured(summary: HuggingFaceSummary) -> None:
     """How a folder of transformers is measured, which has no card that says how good it is."""
     files = {"encoder-decoder": "pairs.tsv", "decoder-only": "text.txt"}
-    kind = summary.anatomy.kind
-    if kind not in files or not summary.anatomy.writes:
+    kind = summary.spec.kind
+    if kind not in files or not summary.spec.writes:
         text.paragraph(words.WRITES_NO_TEXT)
         return
     text.paragraph(words.not_measured(kind))
@@ -217,7 +217,7 @@ def curves(summary: Summary) -> None:
         causal = card.get("causal")
         if causal is False:
             text.paragraph(words.READS_THE_ANSWER, tone="warning")
-        elif causal is not True and summary.anatomy.has_decoder:
+        elif causal is not True and summary.spec.has_decoder:
             text.paragraph(words.MAY_READ_THE_ANSWER)
 
 
@@ -292,7 +292,7 @@ def errors(summary: Summary) -> Question:
 
     place = frame.place("examples")
     status = place.empty()
-    if summary.anatomy.kind == "decoder-only":
+    if summary.spec.kind == "decoder-only":
         frame.say(status, words.WRITES_ON)
         return question.without_errors(summary.name, words.ANY_TEXT)
     available = min(len(summary.examples()), EXAMPLES)
@@ -338,7 +338,7 @@ def _beside(summary: Summary, count: int, answers: Callable[..., Both]) -> None:
         for each in cached.summaries()
         if not isinstance(each, Unreadable | RecordingSummary)
         and each.name != summary.name
-        and each.anatomy.kind == "encoder-decoder"
+        and each.spec.kind == "encoder-decoder"
     }
     if not others:
         return

@@ -100,7 +100,7 @@ def _open_beside(recipe: Recipe) -> None:
     typed = state.SHARED.now().text
     base = next((each for each in cached.summaries() if each.name == recipe.base), None)
     answer = None
-    if isinstance(base, Summary) and base.anatomy.kind == "encoder-decoder":
+    if isinstance(base, Summary) and base.spec.kind == "encoder-decoder":
         with suppress(ValueError):  # then the pages say what is wrong with the text
             answer = cached.run(base, typed).text
     pinned = {"pin_checkpoint": recipe.base, "pin_text": typed, "pin_target": None, "pin_how": None, "shown": "A"}

@@ -52,7 +52,7 @@ from viz_transformer.measuring.by_sample import told_by_sample
 from viz_transformer.measuring.sample import Sample, read_sample
 from viz_transformer.measuring.sample_script import SCRIPT
 from viz_transformer.measuring.verifying import verify_folder
-from viz_transformer.model.instrument import anatomy_of
+from viz_transformer.model.hooked_model import spec_of
 from viz_transformer.sentences import capitalised, in_one_line, listed
 from viz_transformer.text.readable import is_read, readable
 from viz_transformer.text.vocabulary import ROLES
@@ -515,7 +515,7 @@ def _name_and_button(opened: Opened, sample: Path | None) -> None:
         try:
             proof = None if sample is None else read_sample(sample)
             if proof is not None:
-                proof.texts(anatomy_of(codecs_of(opened)[0]))  # raises for one that is of another model
+                proof.texts(spec_of(codecs_of(opened)[0]))  # raises for one that is of another model
             if proof is not None and opened.plan.unanswered:
                 opened = told_by_sample(opened, proof)
             with st.spinner(words.READING_WEIGHTS):
@@ -547,7 +547,7 @@ def _name_and_button(opened: Opened, sample: Path | None) -> None:
 def _verified(folder: Path, proof: Sample | None, found: _Found | None, reported: Reported | None) -> None:
     """Note in the folder's card what a sample and texts say of it; an encoder predicts no text."""
     ckpt = load(folder)
-    texts = None if found is None or ckpt.anatomy.kind == "encoder-only" else found.texts
+    texts = None if found is None or ckpt.spec.kind == "encoder-only" else found.texts
     if proof is not None or texts is not None:
         verify_folder(folder, ckpt, proof, texts, reported)
 
@@ -596,7 +596,7 @@ def _transformers(folder: Path, called: Path | None = None) -> bool:
 
 
 def _rows_of(found: HuggingFaceSummary) -> list[tuple[str, str]]:
-    values = (found.architecture, describe.architecture_of(found.anatomy), f"{found.parameter_count:,}")
+    values = (found.architecture, describe.architecture_of(found.spec), f"{found.parameter_count:,}")
     return list(zip(words.OF_TRANSFORMERS, values, strict=True))
 
 

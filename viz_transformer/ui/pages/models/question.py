@@ -34,7 +34,7 @@ def at_once(tab: str, summary: Summary) -> Question | None:
         if tab == "card":
             return card(summary.name, summary.card)
         if tab == "architecture":
-            own = summary.anatomy.config is not None
+            own = summary.spec.config is not None
             return architecture(summary.name, parameter_blocks(summary.config)) if own else None
         if tab == "curves":
             return curves(summary.name, summary.history())

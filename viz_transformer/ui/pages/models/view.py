@@ -235,24 +235,24 @@ def config_rows(
 
 def folder_rows(summary: HuggingFaceSummary) -> list[tuple[str, str]]:
     """The same of a folder of transformers, as far as its config says."""
-    anatomy, family = summary.anatomy, summary.family
-    heads = dict.fromkeys(describe.heads_words(each, site) for site, each in anatomy.attentions.items())
-    added = family.stacks[stacks_of(anatomy)[0]].positions is not None
+    spec, family = summary.spec, summary.family
+    heads = dict.fromkeys(describe.heads_words(each, site) for site, each in spec.attentions.items())
+    added = family.stacks[stacks_of(spec)[0]].positions is not None
     positions = words.ADDED_POSITIONS if added else words.NO_POSITIONS
     rows = [
-        (words.KIND, anatomy.kind),
+        (words.KIND, spec.kind),
         (words.CLASS, summary.architecture),
-        (words.LAYERS, words.layers_of([(SIDE_OF[stack].layers(anatomy), stack) for stack in stacks_of(anatomy)])),
-        (words.D_MODEL, str(anatomy.d_model)),
+        (words.LAYERS, words.layers_of([(SIDE_OF[stack].layers(spec), stack) for stack in stacks_of(spec)])),
+        (words.D_MODEL, str(spec.d_model)),
         (words.HEADS, words.one_of([*heads])),
-        (words.NORM, words.norm(anatomy.norm, anatomy.final_norm)),
+        (words.NORM, words.norm(spec.norm, spec.final_norm)),
         (words.POSITIONS, words.self_attention(family.acts) if family.acts else positions),
     ]
-    for stack in stacks_of(anatomy):
+    for stack in stacks_of(spec):
         side = SIDE_OF[stack]
-        if (size := side.vocab_size(anatomy)) is not None:
-            rows.append((side.name, words.vocabulary(size, side.most(anatomy))))
-    return [*rows, *([(words.LABELS, f"{len(anatomy.labels):,}")] if anatomy.labels else [])]
+        if (size := side.vocab_size(spec)) is not None:
+            rows.append((side.name, words.vocabulary(size, side.most(spec))))
+    return [*rows, *([(words.LABELS, f"{len(spec.labels):,}")] if spec.labels else [])]
 
 
 def origin_rows(card: Mapping[str, Any]) -> list[tuple[str, str]]:

@@ -28,7 +28,7 @@ from viz_transformer.analysis.run.remarks import reach
 from viz_transformer.figures import labels
 from viz_transformer.figures.distances import rotated_products, wavelength_curves
 from viz_transformer.figures.tensors import AxisLabels, tensor_heatmap
-from viz_transformer.model.instrument import NotTold
+from viz_transformer.model.hooked_model import Unavailable
 from viz_transformer.model.kinds import KINDS, SIDE_OF, StackName
 from viz_transformer.numerals import scientific, significant
 from viz_transformer.ui.frame import controls, frame, pictures, text
@@ -62,44 +62,46 @@ class Place:
 
 def is_needed(shown: Shown) -> bool:
     """Whether this model's positions act in its self-attention, and there is no table."""
-    return bool(_recorded(shown)) or encoding_of(shown.trace.anatomy).in_attention
+    return bool(_recorded(shown)) or encoding_of(shown.trace.spec).in_attention
 
 
 def _recorded(shown: Shown) -> str:
     """What a run of another model than ours recorded of positions in self-attention: "rotation", "bias", or ""."""
-    anatomy = shown.trace.anatomy
-    if anatomy.config is not None:
+    spec = shown.trace.spec
+    if spec.config is not None:
         return ""
-    site = next((site for site in anatomy.attentions if site.endswith(".self")), "")
+    site = next((site for site in spec.attentions if site.endswith(".self")), "")
     if f"{site}.query_unrotated" in shown.trace and f"{site}.key_unrotated" in shown.trace:
         return "rotation"
     return "bias" if f"{site}.bias" in shown.trace else ""
 
 
 def _turning(shown: Shown, site: str) -> Turning:
-    """How this attention turns its queries and keys. Raises NotTold where no list of the model's frequencies does."""
-    if shown.trace.anatomy.config is not None:
-        return by_rule(shown.trace.anatomy.attentions[site].size)
+    """How this attention turns its queries and keys. Raises Unavailable where no list of the model's frequencies does."""
+    if shown.trace.spec.config is not None:
+        return by_rule(shown.trace.spec.attentions[site].size)
     if shown.trace[f"{site}.query"].size(-2) < 2:
-        raise NotTold("this text is one token, and at position 0 nothing is turned: a longer text shows it")
+        raise Unavailable("this text is one token, and at position 0 nothing is turned: a longer text shows it")
     if not any(bool(shown.trace[f"{site}.{part}_unrotated"].any()) for part in ("query", "key")):
-        raise NotTold("all queries and keys of this text are zeros, which no turning changes: another text shows it")
+        raise Unavailable(
+            "all queries and keys of this text are zeros, which no turning changes: another text shows it"
+        )
     found = _turning_tried(shown, site)
     if found is None:
-        raise NotTold("no list of frequencies that it holds makes the recorded queries and keys of those before")
+        raise Unavailable("no list of frequencies that it holds makes the recorded queries and keys of those before")
     return found
 
 
 @kept(32)
 def _turning_tried(shown: Shown, site: str) -> Turning | None:
     """The turning of a model that is not ours, found out on all of a run's queries and keys; None is kept too."""
-    lists = {name: numbers.numpy() for name, numbers in shown.ckpt.instrument.frequencies().items()}
+    lists = {name: numbers.numpy() for name, numbers in shown.ckpt.hooked_model.frequencies().items()}
     return turning(shown.trace, site, lists)
 
 
 @kept(64)
 def _rotated(shown: Shown, site: str, head: int, query: int, key: int) -> Rotated:
-    """The rotation of a query and a key. Raises NotTold as `_turning` does."""
+    """The rotation of a query and a key. Raises Unavailable as `_turning` does."""
     return rotated(shown.trace, site, head, query, key, _turning(shown, site))
 
 
@@ -143,7 +145,7 @@ def _draw_recorded(shown: Shown, what: str) -> tuple[Place, list[str]]:
         _bias_and_rule(at)
     for sentence in reach(shown.trace, at.site):
         text.paragraph(sentence)
-    acts = shown.trace.anatomy.missing.get(f"{stack}.embed.position")
+    acts = shown.trace.spec.missing.get(f"{stack}.embed.position")
     return at, [words.acts_on(shown.summary.name, acts) if acts else "", words.HOW_IN_ATTENTION[what]]
 
 
@@ -153,13 +155,13 @@ def _nothing(at: Place) -> None:
 
 
 def _layer_and_head(shown: Shown, stack: StackName) -> tuple[int, int]:
-    anatomy, chosen = shown.trace.anatomy, state.SHARED.now()
-    layers = SIDE_OF[stack].layers(anatomy)
+    spec, chosen = shown.trace.spec, state.SHARED.now()
+    layers = SIDE_OF[stack].layers(spec)
     layer = min(chosen.layer, layers - 1)
     if layer != chosen.layer:
         state.remark(words.fewer_layers(stack, layers, layer))
     heads = chosen.heads
-    count = anatomy.attentions[f"{stack}.{layer}.self"].query
+    count = spec.attentions[f"{stack}.{layer}.self"].query
     head = 0 if isinstance(heads, str) else min(heads[0], count - 1)
     controls.layer_and_head(layers, count, page="pos", shown=(layer, head))
     return layer, head
@@ -349,7 +351,7 @@ def _bias_and_rule(at: Place) -> None:
 
 
 def _heads(at: Place) -> range:
-    return range(at.shown.trace.anatomy.attentions[at.site].query)
+    return range(at.shown.trace.spec.attentions[at.site].query)
 
 
 def bias_in_words(found: BiasRule, head: int) -> str:

@@ -15,7 +15,7 @@ from viz_transformer.ui.pages.positions import words
 def question(trace: Trace, stack: StackName, position: int) -> Question | None:
     """The vector that was added at this position, or what self-attention does with positions.
 
-    Raises NotTold for a model that does not state its positions.
+    Raises Unavailable for a model that does not state its positions.
     """
     read = SIDE_OF[stack].of(trace.src_tokens, trace.tgt_tokens)
     if not 0 <= position < len(read):
@@ -24,8 +24,8 @@ def question(trace: Trace, stack: StackName, position: int) -> Question | None:
     if f"{stack}.embed.position" in trace:
         added, token = (_length(trace, f"{stack}.embed.{part}", position) for part in ("position", "token"))
         return Question(asks, words.lengths(significant(added), significant(token)))
-    if trace.anatomy.config is None:
-        acts = trace.anatomy.missing.get(f"{stack}.embed.position", "").rpartition("; ")[2]
+    if trace.spec.config is None:
+        acts = trace.spec.missing.get(f"{stack}.embed.position", "").rpartition("; ")[2]
         return Question(asks, f"{capitalised(acts)}.") if acts else None
     if trace.config.encoding.in_attention:
         return Question(asks, words.in_attention(trace.config.encoding.acts))

@@ -31,7 +31,7 @@ from viz_transformer.analysis.positions.table import (
 from viz_transformer.figures import labels
 from viz_transformer.figures.enlarged import enlarged
 from viz_transformer.figures.positions import Marks, dimension_curves, position_heatmap
-from viz_transformer.model.instrument import NotTold
+from viz_transformer.model.hooked_model import Unavailable
 from viz_transformer.model.kinds import SIDE_OF, StackName, stacks_of
 from viz_transformer.numerals import significant
 from viz_transformer.ui.components.pictures import Asked
@@ -76,7 +76,7 @@ class Table:
     @property
     def is_trained(self) -> bool:
         """Whether what is shown was trained."""
-        return self.is_own and encoding_of(self.shown.trace.anatomy).trained
+        return self.is_own and encoding_of(self.shown.trace.spec).trained
 
     @property
     def title(self) -> str:
@@ -106,15 +106,15 @@ class Table:
 
 def controls(shown: Shown) -> Table:
     """The controls of the table, and the table that they ask for, brought into its bounds."""
-    anatomy = shown.trace.anatomy
-    own_scheme = scheme(anatomy)
+    spec = shown.trace.spec
+    own_scheme = scheme(spec)
     with st.container(horizontal=True, key="pos_tools", vertical_alignment="center"):
         stack = stack_choice(shown)
         chosen = _scheme(shown, own_scheme)
-        own = own_table(shown.ckpt.instrument, stack)
-        reads_at_most = SIDE_OF[stack].most(anatomy)
+        own = own_table(shown.ckpt.hooked_model, stack)
+        reads_at_most = SIDE_OF[stack].most(spec)
         with st.popover(words.SIZE, key="pos_size"):
-            width = _width(anatomy.d_model if own is None else own.shape[1], chosen)
+            width = _width(spec.d_model if own is None else own.shape[1], chosen)
             length = _length(reads_at_most, chosen)
         position = _position(shown, stack, length)
     return _table(shown, stack, chosen, (length, width), position, own)
@@ -131,7 +131,7 @@ def _table(
 ) -> Table:
     """wanted: the dimensions that are picked where the address does not say which."""
     length, width = size
-    own_scheme = scheme(shown.trace.anatomy)
+    own_scheme = scheme(shown.trace.spec)
     if chosen not in words.SHORT_TABLES:
         assert own is not None
         derived, values = None, own[:length]
@@ -152,7 +152,7 @@ def _table(
 
 def stack_choice(shown: Shown) -> StackName:
     """Whose positions: those of the stack that is chosen, if the model has it, else of the one that reads the text."""
-    stacks, stack, chosen = stacks_of(shown.trace.anatomy), chosen_stack(shown), FIELDS.now().pos_stack
+    stacks, stack, chosen = stacks_of(shown.trace.spec), chosen_stack(shown), FIELDS.now().pos_stack
     if chosen and chosen != stack:
         state.remark(words.no_stack(shown.summary.name, chosen, stack))
     if len(stacks) > 1:
@@ -162,13 +162,13 @@ def stack_choice(shown: Shown) -> StackName:
 
 def chosen_stack(shown: Shown) -> StackName:
     """The stack that is chosen, if the model has it, else the one that reads the text."""
-    stacks = stacks_of(shown.trace.anatomy)
+    stacks = stacks_of(shown.trace.spec)
     return next((stack for stack in stacks if stack == FIELDS.now().pos_stack), stacks[0])
 
 
 def _scheme(shown: Shown, own: Scheme) -> Scheme:
     """Which kind of table: the model's own, or a formula beside it."""
-    has = encoding_of(shown.trace.anatomy).adds
+    has = encoding_of(shown.trace.spec).adds
     options: list[Scheme] = (
         [*words.SHORT_TABLES] if own in words.SHORT_TABLES or not has else [own, *words.SHORT_TABLES]
     )
@@ -242,7 +242,7 @@ def _picked(width: int, frequency: Float64 | None, length: int) -> tuple[int, ..
 def sentences(table: Table) -> list[str]:
     """What applies to this model, and what the picture is."""
     shown, stack = table.shown, table.stack
-    name, read, encoding = shown.summary.name, table.marks.read, encoding_of(shown.trace.anatomy)
+    name, read, encoding = shown.summary.name, table.marks.read, encoding_of(shown.trace.spec)
     said = []
     if not encoding.adds:
         said.append(words.adds_none(name, stack))
@@ -303,22 +303,22 @@ def heatmap(table: Table, *, called: str = "", largest: float = 0.0, own: str = 
 
 def of_b(table: Table, b: Shown) -> Table | str:
     """B's own table, for the stack of A's, or the sentence that stands in its place: there is none, or it is A's."""
-    anatomy, stack = b.trace.anatomy, table.stack
-    if stack not in stacks_of(anatomy):
+    spec, stack = b.trace.spec, table.stack
+    if stack not in stacks_of(spec):
         return words.b_has_no(stack)
     try:
-        encoding = encoding_of(anatomy)
-    except NotTold as error:
+        encoding = encoding_of(spec)
+    except Unavailable as error:
         return words.b_cannot(error)
     if encoding.in_attention:
         return words.b_in_attention(encoding.noun)
-    own = own_table(b.ckpt.instrument, stack)
+    own = own_table(b.ckpt.hooked_model, stack)
     if own is None:
         return words.NO_TABLE_OF_B
     rows = min(len(own), USUAL_LENGTH)
     read = min(len(SIDE_OF[stack].of(b.trace.src, b.trace.tgt)), rows)
     position = min(table.marks.position, rows - 1)
-    found = _table(b, stack, scheme(anatomy), (rows, own.shape[1]), position, own, table.picked)
+    found = _table(b, stack, scheme(spec), (rows, own.shape[1]), position, own, table.picked)
     if not table.is_own or table.own is None:
         return found
     alike = min(len(own), len(table.own))

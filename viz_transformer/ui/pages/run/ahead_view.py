@@ -28,7 +28,7 @@ def can(both: Runs) -> bool:
     branches off, or where it stands for one that cannot be made."""
     chosen = state.SHARED.now()
     alone = both.b is None and not problems.is_there()
-    return alone and both.a.ckpt.anatomy.writes and chosen.target is None and chosen.branch == 0
+    return alone and both.a.ckpt.spec.writes and chosen.target is None and chosen.branch == 0
 
 
 @st.fragment(key=passing.FRAGMENT)

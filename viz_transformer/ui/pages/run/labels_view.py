@@ -6,7 +6,7 @@ import pandas as pd
 import streamlit as st
 
 from viz_transformer.figures import labels
-from viz_transformer.model.instrument import Scoring
+from viz_transformer.model.hooked_model import Scoring
 from viz_transformer.numerals import percent
 from viz_transformer.running.labels import Label, Labels, holding
 from viz_transformer.sentences import shortened
@@ -22,12 +22,12 @@ LONGEST, MOST_BARS, BESIDE = 40, 12, 3
 
 def answer(shown: Shown) -> None:
     """The label of the text in large, and those that follow; of a tagger what it does, for the strip has its labels."""
-    anatomy = shown.trace.anatomy
-    if anatomy.output != "class":
+    spec = shown.trace.spec
+    if spec.output != "class":
         text.paragraph(words.LABELS_IN_STRIP)
         return
     (found,) = shown.run.labels
-    best, others, more = _named_of(found, anatomy.scoring)
+    best, others, more = _named_of(found, spec.scoring)
     with st.container(horizontal=True, vertical_alignment="center"):
         with st.container(width="content"):
             text.paragraph(", ".join(map(_named, best)), style="vt-answer")
@@ -53,16 +53,16 @@ def _sure(label: Label) -> str:
 
 def bars(shown: Shown) -> None:
     """The probabilities of the labels, of the text or at the chosen position; of a regression its numbers."""
-    found, anatomy = chosen(shown), shown.trace.anatomy
-    title, key = words.labels_title(anatomy.scoring == "number", found.position), "run_labels"
-    if anatomy.scoring == "number":
+    found, spec = chosen(shown), shown.trace.spec
+    title, key = words.labels_title(spec.scoring == "number", found.position), "run_labels"
+    if spec.scoring == "number":
         text.section(title)
         text.definitions([(label.name, labels.number(label.logit, 6)) for label in found.scores[:MOST_BARS]])
         _say_left_out(len(found.scores) - MOST_BARS)
         return
     drawn = found.scores[:MOST_BARS]
     left = found.scores[MOST_BARS:]
-    together = anatomy.scoring in ("one", "either")
+    together = spec.scoring in ("one", "either")
     bars_view.bars(
         shown,
         [label.name for label in drawn],
@@ -107,8 +107,8 @@ def chosen(shown: Shown) -> Labels:
 
 def question(shown: Shown) -> Question:
     """What the model makes of the text, or of the chosen token."""
-    found, anatomy = chosen(shown), shown.trace.anatomy
-    best = holding(found, anatomy.scoring)[: BESIDE + 1]
+    found, spec = chosen(shown), shown.trace.spec
+    best = holding(found, spec.scoring)[: BESIDE + 1]
     answered = words.answers_labels([words.label_and_share(cited(label.name), _sure(label)) for label in best])
     if found.position is None:
         return Question(words.asks_of_text(shortened(labels.sentence(shown.text), LONGEST)), answered)

@@ -10,7 +10,7 @@ import streamlit as st
 from viz_transformer import numerals
 from viz_transformer.analysis.run.filling import Filling, filling, fills_masks, masked_positions
 from viz_transformer.figures import labels
-from viz_transformer.model.instrument import Anatomy
+from viz_transformer.model.hooked_model import ModelSpec
 from viz_transformer.model.kinds import SOURCE
 from viz_transformer.numerals import percent
 from viz_transformer.sentences import shortened
@@ -29,9 +29,9 @@ def masks(shown: Shown) -> None:
     if shown.run.labels:
         labels_view.answer(shown)
         return
-    if not fills_masks(shown.trace.anatomy):
-        why = shown.trace.anatomy.missing.get("logits")
-        said = words.GIVES[shown.trace.anatomy.output] if why is None else words.writes_nothing(why)
+    if not fills_masks(shown.trace.spec):
+        why = shown.trace.spec.missing.get("logits")
+        said = words.GIVES[shown.trace.spec.output] if why is None else words.writes_nothing(why)
         text.paragraph(said)
         return
     now, read = state.SHARED.now(), shown.trace.src
@@ -103,7 +103,7 @@ def fillings(shown: Shown) -> None:
     if shown.run.labels:
         labels_view.bars(shown)
         return
-    if not fills_masks(shown.trace.anatomy):
+    if not fills_masks(shown.trace.spec):
         return
     found, masked = chosen(shown)
     tokens = [*found.candidates]
@@ -158,7 +158,7 @@ def question(shown: Shown) -> Question | None:
     a model that gives nothing of both."""
     if shown.run.labels:
         return labels_view.question(shown)
-    if not fills_masks(shown.trace.anatomy):
+    if not fills_masks(shown.trace.spec):
         return None
     found, masked = chosen(shown)
     if not masked:
@@ -171,13 +171,13 @@ def question(shown: Shown) -> Question | None:
     )
 
 
-def remarks(anatomy: Anatomy) -> list[str]:
+def remarks(spec: ModelSpec) -> list[str]:
     """What there is to say of a model that only reads, where it does not stand above the texts already."""
-    if anatomy.labels:
-        return [words.gives_labels(anatomy)]
-    return [words.GIVES[anatomy.output]] if fills_masks(anatomy) else []
+    if spec.labels:
+        return [words.gives_labels(spec)]
+    return [words.GIVES[spec.output]] if fills_masks(spec) else []
 
 
-def how(anatomy: Anatomy) -> str:
+def how(spec: ModelSpec) -> str:
     """How the map and what stands beside it are read."""
-    return words.how_labels(anatomy) if anatomy.labels else words.HOW_READ
+    return words.how_labels(spec) if spec.labels else words.HOW_READ

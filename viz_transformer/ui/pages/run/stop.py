@@ -12,16 +12,16 @@ from viz_transformer.ui.session.runs import Shown
 
 def made_of_text(shown: Shown) -> tuple[str, ...]:
     """The labels of the text or of the chosen token, what fills the chosen mask, or how many vectors there are."""
-    anatomy = shown.trace.anatomy
+    spec = shown.trace.spec
     if shown.run.labels:
         at = labels_view.chosen(shown).position
         what = words.THIS_TEXT if at is None else cited(shown.trace.src_originals[at])
-        return words.gives_labels(anatomy), words.for_text(what, labels_view.question(shown).answer)
-    if fills_masks(anatomy):
-        return words.GIVES[anatomy.output], _filled(shown)
-    why = anatomy.missing.get("logits")
-    first = words.GIVES[anatomy.output] if why is None else words.writes_nothing(why)
-    return first, words.becomes(len(shown.trace.src), anatomy.d_model)
+        return words.gives_labels(spec), words.for_text(what, labels_view.question(shown).answer)
+    if fills_masks(spec):
+        return words.GIVES[spec.output], _filled(shown)
+    why = spec.missing.get("logits")
+    first = words.GIVES[spec.output] if why is None else words.writes_nothing(why)
+    return first, words.becomes(len(shown.trace.src), spec.d_model)
 
 
 def _filled(shown: Shown) -> str:

@@ -17,8 +17,8 @@ LARGE = 70
 def show(summary: Summary, *, whole: bool) -> None:
     """The sentence in one line; where there is no room, what to try first is left out."""
     recording = isinstance(summary, RecordingSummary)
-    does = words.what_it_is(summary.card, summary.anatomy, recording=recording)
-    first = "" if recording else words.what_to_do(summary.anatomy, whole=whole)
+    does = words.what_it_is(summary.card, summary.spec, recording=recording)
+    first = "" if recording else words.what_to_do(summary.spec, whole=whole)
     both = html.escape(f"{does} {first}".rstrip())
     st.html(f'<p class="vt-what" title="{both}"><span>{html.escape(does)}</span> <span>{html.escape(first)}</span></p>')
 

@@ -80,7 +80,7 @@ def together(both: Runs) -> Along | None:
     return Along(
         step_row(both.a.run, 0),
         max(len(each.run.steps) for each in pair),
-        any(each.trace.anatomy.has_encoder for each in pair),
+        any(each.trace.spec.has_encoder for each in pair),
     )
 
 
@@ -135,9 +135,9 @@ def _place(shown: Shown, along: Along | None = None) -> _Place:
     """What is chosen. Of no head or several the first head is the one to look into; a text of B may be shorter, and if
     B lacks this attention, it is looked at as a whole."""
     chosen, kind = of_run(shown, along), KINDS[state.SHARED.now().kind]
-    heads, layer, anatomy = chosen["heads"], chosen["layer"], shown.run.trace.anatomy
+    heads, layer, spec = chosen["heads"], chosen["layer"], shown.run.trace.spec
     head = 0 if isinstance(heads, str) or len(heads) > 1 else heads[0]
-    there = layer < kind.layers(anatomy) and head < anatomy.heads(kind.name, layer).query
+    there = layer < kind.layers(spec) and head < spec.heads(kind.name, layer).query
     query, key = (chosen[field] for field in kind.fields)
     return _Place(FIELDS.now().level if there else "run", there, kind.name, layer, head, query, key)
 
@@ -164,7 +164,7 @@ def drawn(shown: Shown, head: int | None, title: str, along: Along | None = None
         whole_run(run.trace, head=head),
         steps_of(run),
         first_row=step_row(run, 0),
-        vocabulary=run.trace.anatomy.target_vocab_size or 0,
+        vocabulary=run.trace.spec.target_vocab_size or 0,
         text=shown.text,
         answer=run.text,
         of=details.run_id(run.trace),
@@ -180,9 +180,9 @@ def _inside(shown: Shown, place: _Place) -> list[bytes]:
     level needs, if it needs any. Nothing of a run that is only passed on the way to another."""
     if place.level == "run" and state.passes_through():
         return []
-    anatomy = shown.run.trace.anatomy
+    spec = shown.run.trace.spec
     longest = max(map(len, sides(shown.run.trace, place.kind)))
-    if longest * sum(SIDE_OF[stack].layers(anatomy) for stack in stacks_of(anatomy)) <= EAGER:
+    if longest * sum(SIDE_OF[stack].layers(spec) for stack in stacks_of(spec)) <= EAGER:
         return [_heads(shown, place.kind, place.layer), _layers(shown)]
     if longest <= AHEAD:
         return [_at(shown, place.kind, place.layer, None), _heads(shown, place.kind, place.layer)]
@@ -195,7 +195,7 @@ def _inside(shown: Shown, place: _Place) -> list[bytes]:
 def _heads(shown: Shown, kind: KindName, layer: int) -> bytes:
     """The details of all heads of an attention."""
     trace = shown.run.trace
-    heads = range(trace.anatomy.heads(kind, layer).query)
+    heads = range(trace.spec.heads(kind, layer).query)
     return details.together([details.of_attention(trace, kind, layer, head) for head in heads])
 
 
@@ -203,9 +203,7 @@ def _heads(shown: Shown, kind: KindName, layer: int) -> bytes:
 def _layers(shown: Shown) -> bytes:
     """The details of all layers."""
     trace = shown.run.trace
-    places = [
-        (stack, layer) for stack in stacks_of(trace.anatomy) for layer in range(SIDE_OF[stack].layers(trace.anatomy))
-    ]
+    places = [(stack, layer) for stack in stacks_of(trace.spec) for layer in range(SIDE_OF[stack].layers(trace.spec))]
     return details.together([details.of_layer(trace, stack, layer) for stack, layer in places])
 
 
@@ -223,7 +221,7 @@ def head_of(shown: Shown, chosen: Mapping[str, Any]) -> int | None:
     heads = chosen["heads"]
     if isinstance(heads, str) or len(heads) > 1:
         return None
-    fewest = min(each.query for each in shown.trace.anatomy.attentions.values())
+    fewest = min(each.query for each in shown.trace.spec.attentions.values())
     return heads[0] if heads[0] < fewest else None
 
 
@@ -252,7 +250,7 @@ def _table(shown: Shown, place: _Place, head: int | None, row: int) -> tuple[Cal
     trace, kind = shown.run.trace, KINDS[place.kind]
     queries, keys = sides(trace, place.kind)
     if place.level == "run":
-        several = any(each.query > 1 for each in trace.anatomy.attentions.values())
+        several = any(each.query > 1 for each in trace.spec.attentions.values())
         whose = words.MEAN_OF_HEADS if head is None and several else words.head(head or 0)
         return (
             lambda: level_tables.of_run(whole_run(trace, head=head), row),

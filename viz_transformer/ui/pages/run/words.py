@@ -6,7 +6,7 @@ import math
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from viz_transformer.model.instrument import Anatomy, Scoring
+from viz_transformer.model.hooked_model import ModelSpec, Scoring
 from viz_transformer.sentences import capitalised, counted, in_one_line
 
 if TYPE_CHECKING:
@@ -50,10 +50,10 @@ TERMS = "Words here: token, step, layer, head, query, key, memory, logits."
 FROM_ZERO = " Layers, heads and positions are counted from 0, as in code."
 
 
-def how_labels(anatomy: Anatomy) -> str:
+def how_labels(spec: ModelSpec) -> str:
     """How the map and the bars beside it are read, of a model that gives labels."""
-    of = "" if anatomy.output == "class" else ", at the chosen position"
-    return f"{_MAP_READ} {_LABEL_BARS[anatomy.scoring]}{of}."
+    of = "" if spec.output == "class" else ", at the chosen position"
+    return f"{_MAP_READ} {_LABEL_BARS[spec.scoring]}{of}."
 
 
 # What the model is, and what to try first
@@ -79,36 +79,36 @@ GIVES = {
 }
 
 
-def what_it_is(card: Mapping[str, Any], anatomy: Anatomy, *, recording: bool = False) -> str:
-    """What the model does, in a sentence: as its card says it, else as its anatomy tells."""
+def what_it_is(card: Mapping[str, Any], spec: ModelSpec, *, recording: bool = False) -> str:
+    """What the model does, in a sentence: as its card says it, else as its spec tells."""
     if recording:
         return RECORDED
     does = card.get(DOES_KEY)
     if isinstance(does, str) and does.strip():
         return f"This network {in_one_line(does, LONGEST_DOES).rstrip('.')}."
-    if anatomy.has_encoder and anatomy.has_decoder:
-        layers = f"{anatomy.encoder_layers} + {anatomy.decoder_layers} layers"
-        if anatomy.writes:
+    if spec.has_encoder and spec.has_decoder:
+        layers = f"{spec.encoder_layers} + {spec.decoder_layers} layers"
+        if spec.writes:
             return f"An encoder and a decoder ({layers}): one reads a text, the other writes the answer."
         return f"An encoder and a decoder ({layers}) that read two texts and write nothing."
-    name = "An encoder" if anatomy.has_encoder else "A decoder"
-    layers = counted(anatomy.encoder_layers or anatomy.decoder_layers, "layer")
-    return f"{name} with {layers} that {'continues text' if anatomy.writes else _READS[anatomy.output]}."
+    name = "An encoder" if spec.has_encoder else "A decoder"
+    layers = counted(spec.encoder_layers or spec.decoder_layers, "layer")
+    return f"{name} with {layers} that {'continues text' if spec.writes else _READS[spec.output]}."
 
 
-def what_to_do(anatomy: Anatomy, *, whole: bool) -> str:
+def what_to_do(spec: ModelSpec, *, whole: bool) -> str:
     """What to try first, of the picture of the whole run or of a map."""
-    return CLICK if not whole else PLAY if anatomy.writes else LOOK_INSIDE
+    return CLICK if not whole else PLAY if spec.writes else LOOK_INSIDE
 
 
-def gives_labels(anatomy: Anatomy) -> str:
+def gives_labels(spec: ModelSpec) -> str:
     """What a model that gives labels or numbers does."""
-    count = len(anatomy.labels)
-    if anatomy.scoring == "number":
+    count = len(spec.labels)
+    if spec.scoring == "number":
         return f"This model reads a text and gives {counted(count, 'number')}: it writes nothing."
-    if anatomy.output == "token class":
+    if spec.output == "token class":
         return f"This model gives each token of a text one of {count:,} labels, and writes nothing."
-    if anatomy.scoring == "each":
+    if spec.scoring == "each":
         return f"This model reads a text and says of each of {count:,} labels whether it fits: it writes nothing."
     return f"This model reads a text and gives it one of {count:,} labels: it writes nothing."
 

@@ -86,7 +86,7 @@ class Looked:
     def rows_of(self, name: str) -> str:
         """Of which pass the rows of a point are, where that has to be said."""
         found = dict.fromkeys(trace.whose_rows for trace in self.traces)
-        return " − ".join(filter(None, found)) if self.trace.anatomy.grows(name) != "never" else ""
+        return " − ".join(filter(None, found)) if self.trace.spec.grows(name) != "never" else ""
 
     @property
     def passes(self) -> tuple[str, ...]:
@@ -160,7 +160,7 @@ def _training(shown: Shown, seed: int) -> Trace:
     store, key = cached.store(), ("training mode", shown.trace.id, shown.trace.weights_sha256, seed)
     if (found := store.trace(key)) is None:
         read = shown.trace.tgt_ids
-        if shown.trace.anatomy.kind == "encoder-decoder":
+        if shown.trace.spec.kind == "encoder-decoder":
             found = training_trace(shown.ckpt, shown.text, read, seed)
         else:
             found = training_trace(shown.ckpt, read, None, seed)

@@ -64,7 +64,7 @@ def selected_point(looked: Looked, listed: Sequence[points.Entry]) -> str:
         instead = next((entry.name for entry in listed if entry.short.endswith(".weights")), listed[0].name)
         if FIELDS.now().point:
             lacking = words.HERE if looked.second is None else words.of_one_shape(looked.name, looked.second_name)
-            missing = looked.trace.anatomy.missing.get(wanted)
+            missing = looked.trace.spec.missing.get(wanted)
             why = "" if missing is None else capitalised(missing)
             state.remark(words.no_point(wanted[:80], lacking, instead, why))
         wanted = instead
@@ -200,7 +200,7 @@ class Drawn:
 def _second(other: Looked, name: str, at: Sequence[int]) -> Drawn | str:
     """The same slice of the same point of the run beside, or the sentence that says why there is none."""
     if name not in other.trace:
-        return words.has_none(other.name, name, other.trace.anatomy.missing.get(name))
+        return words.has_none(other.name, name, other.trace.spec.missing.get(name))
     try:
         view, whole = viewed(other, name)
     except ValueError as error:

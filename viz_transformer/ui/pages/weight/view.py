@@ -53,7 +53,7 @@ def choices(both: Runs) -> None:
     trace, chosen = both.main.trace, state.SHARED.now()
     with st.container(horizontal=True, key="choices", vertical_alignment="bottom"):
         controls.kind(attention_kinds(trace), key="weight_kind")
-        count = trace.anatomy.heads(chosen.kind, chosen.layer).query
+        count = trace.spec.heads(chosen.kind, chosen.layer).query
         controls.layer_and_head(layer_count(trace, chosen.kind), count, page="weight")
 
 

@@ -14,7 +14,15 @@ from transformers.modeling_outputs import BaseModelOutput, MoEModelOutput
 
 from viz_transformer.huggingface.capture import PASS, Pass, install
 from viz_transformer.huggingface.families import AttentionPlace, Family
-from viz_transformer.model.instrument import Anatomy, AttentionParameters, Heads, Linear, NotTold, Rows, TableName
+from viz_transformer.model.hooked_model import (
+    AttentionParameters,
+    Heads,
+    Linear,
+    ModelSpec,
+    Rows,
+    TableName,
+    Unavailable,
+)
 from viz_transformer.model.kinds import StackName
 from viz_transformer.model.stepping import padded
 from viz_transformer.model.tap import OFF, Tap
@@ -35,8 +43,8 @@ NO_HEAD = "this model has no output layer, so no vector of it has logits"
 class HuggingFaceModel:
     """The instrument. Evaluation mode, float32; read only, so that many threads may ask it at once."""
 
-    def __init__(self, model: PreTrainedModel, family: Family, anatomy: Anatomy) -> None:
-        self.model, self.family, self.anatomy = model, family, anatomy
+    def __init__(self, model: PreTrainedModel, family: Family, spec: ModelSpec) -> None:
+        self.model, self.family, self.spec = model, family, spec
         self.model.train(False)
         self.model.requires_grad_(False)
         self.base: nn.Module = model.base_model
@@ -46,14 +54,14 @@ class HuggingFaceModel:
         for places in family.stacks.values():
             if places.shared:
                 _go_through_each_once(self.base.get_submodule(places.module), places.layers, model.config)
-        self._listening = install(self.base, family.stacks, anatomy.point, anatomy.attentions)
+        self._listening = install(self.base, family.stacks, spec.point, spec.attentions)
 
-    def tell(self, anatomy: Anatomy) -> None:
+    def tell(self, spec: ModelSpec) -> None:
         """Tell this of itself from now on, and say the points that it names; before anyone else asks it."""
         for each in self._listening:
             each.remove()
-        self.anatomy = anatomy
-        self._listening = install(self.base, self.family.stacks, anatomy.point, anatomy.attentions)
+        self.spec = spec
+        self._listening = install(self.base, self.family.stacks, spec.point, spec.attentions)
 
     @property
     def device(self) -> torch.device:
@@ -70,7 +78,7 @@ class HuggingFaceModel:
     def whole(self, sources: Rows | None, targets: Rows | None, *, tap: Tap = OFF) -> Tensor:
         ids: dict[str, Tensor] = {}
         if sources is not None:
-            ids["input_ids"] = self.batch(sources, self.anatomy.source_pad)
+            ids["input_ids"] = self.batch(sources, self.spec.source_pad)
             if self._has_padding(sources):  # without, nothing is said of it, as whoever calls the model would
                 ids["attention_mask"] = self.kept(sources, ids["input_ids"])
             if self.separator is not None:
@@ -86,19 +94,19 @@ class HuggingFaceModel:
 
     def _has_padding(self, rows: Rows) -> bool:
         """Whether padding stands in one of these, or is put behind a shorter one."""
-        pad = self.anatomy.source_pad
+        pad = self.spec.source_pad
         return pad is not None and (len({len(row) for row in rows}) > 1 or any(pad in row for row in rows))
 
     def kept(self, rows: Rows, ids: Tensor) -> Tensor:
         """1 where a token stands, 0 for padding: [B, T]."""
-        pad = self.anatomy.source_pad
+        pad = self.spec.source_pad
         return torch.ones_like(ids) if pad is None else (ids != pad).long()
 
     def segments(self, rows: Rows, ids: Tensor) -> Tensor:
         """0 for tokens of the first text, 1 for those of the second, 2 for one with a segment of its own: [B, T]."""
         found = torch.zeros_like(ids)
         for row, given in enumerate(rows):
-            if (second := second_text(given, self.separator, self.anatomy.source_pad, self.closing)) is not None:
+            if (second := second_text(given, self.separator, self.spec.source_pad, self.closing)) is not None:
                 found[row, second : len(given)] = 1
         return found if self.closing is None else found.masked_fill(ids == self.closing, 2)
 
@@ -110,15 +118,15 @@ class HuggingFaceModel:
                 output = self.model(**given, return_dict=True)
         finally:
             PASS.reset(token)
-        if self.anatomy.output == "none":
+        if self.spec.output == "none":
             out: Tensor = output.last_hidden_state
             return out.float()
         logits: Tensor = output.logits
-        return tap("logits", logits[..., None] if self.anatomy.scoring == "either" else logits).float()
+        return tap("logits", logits[..., None] if self.spec.scoring == "either" else logits).float()
 
     def encode(self, sources: Rows, tap: Tap) -> tuple[Tensor, Tensor]:
         """The memory [B, S, D] of sources, and where tokens stand [B, S]."""
-        ids = self.batch(sources, self.anatomy.source_pad)
+        ids = self.batch(sources, self.spec.source_pad)
         kept = self.kept(sources, ids)
         token = PASS.set(Pass(tap, len(sources)))
         try:
@@ -129,12 +137,12 @@ class HuggingFaceModel:
         return output.last_hidden_state, kept
 
     def read_out(self, stream: Tensor, stack: StackName) -> Tensor:
-        if "logits" not in self.anatomy.point:
-            raise NotTold(self.anatomy.missing.get("logits", NO_HEAD))
-        if (why := self.anatomy.missing.get("read_out")) is not None:
-            raise NotTold(why)
+        if "logits" not in self.spec.point:
+            raise Unavailable(self.spec.missing.get("logits", NO_HEAD))
+        if (why := self.spec.missing.get("read_out")) is not None:
+            raise Unavailable(why)
         with torch.no_grad():
-            return self.logits_of(stream.to(self.device, getattr(torch, self.anatomy.precision)), stack)
+            return self.logits_of(stream.to(self.device, getattr(torch, self.spec.precision)), stack)
 
     def logits_of(self, stream: Tensor, stack: StackName) -> Tensor:
         """What the final norm and the output layer make of a stream [B, T, D]."""
@@ -145,7 +153,7 @@ class HuggingFaceModel:
             stream = again(stream)
         if getattr(config, self.family.divided, False):
             stream = stream * config.d_model**-0.5
-        for name in self.family.tagger if self.anatomy.output == "token class" else self.family.head:
+        for name in self.family.tagger if self.spec.output == "token class" else self.family.head:
             part: nn.Module = getattr(self.model, name)
             if name == "lm_predictions":  # of DeBERTa, which multiplies with the embeddings
                 stream = part(stream, self._stack(stack).get_submodule(places.tokens))
@@ -166,7 +174,7 @@ class HuggingFaceModel:
             return AttentionParameters(None, None, None, linear_of(part_at(layer, place.out)))
         maps = [linear_of(part_at(attention, name), to_heads=True) for name in place.maps]
         if len(maps) == 1:
-            maps = _split(maps[0], self.anatomy.attentions[site], by_head=place.fused == "by head")
+            maps = _split(maps[0], self.spec.attentions[site], by_head=place.fused == "by head")
         query, key, value = maps
         if isinstance(bias := getattr(attention, "q_bias", None), Tensor):  # of DeBERTa, beside the map of all three
             query, value = query._replace(bias=bias), value._replace(bias=getattr(attention, "v_bias"))  # noqa: B009
@@ -176,7 +184,7 @@ class HuggingFaceModel:
         places = self.family.stacks[stack]
         path = places.tokens if what == "tokens" else places.positions
         if path is None:
-            raise NotTold("this model adds no positions to its embeddings, so it has no table of them")
+            raise Unavailable("this model adds no positions to its embeddings, so it has no table of them")
         module = self._stack(stack).get_submodule(path)
         weight = getattr(module, "weight", None)
         table: Tensor = getattr(module, "weights") if weight is None else weight  # noqa: B009 (not of every module)
@@ -193,10 +201,10 @@ class HuggingFaceModel:
             if places.scale is not None:
                 scale = getattr(module, places.scale)
             found[f"{stack}.embed.scale"] = float(scale)
-        for site in self.anatomy.attentions:
+        for site in self.spec.attentions:
             place, layer = self.place(site)
             scaling: Any = getattr(
-                layer.get_submodule(place.module), "scaling", self.anatomy.attentions[site].size ** -0.5
+                layer.get_submodule(place.module), "scaling", self.spec.attentions[site].size ** -0.5
             )
             if place.heard is not None and place.heard.scores:
                 continue  # several terms, each divided by itself
@@ -227,7 +235,7 @@ class HuggingFaceModel:
 
     def _stack(self, name: StackName) -> nn.Module:
         if name not in self.family.stacks:
-            raise NotTold(f"a model of kind {self.anatomy.kind} has no {name}")
+            raise Unavailable(f"a model of kind {self.spec.kind} has no {name}")
         return self.base.get_submodule(self.family.stacks[name].module)
 
     def place(self, site: str) -> tuple[AttentionPlace, nn.Module]:
@@ -266,7 +274,7 @@ class Written:
         given: dict[str, Any] = {"input_ids": ids}
         if self._memory is not None:
             memory, kept = self._memory
-            kept_as = BaseModelOutput if self._model.anatomy.experts is None else MoEModelOutput
+            kept_as = BaseModelOutput if self._model.spec.experts is None else MoEModelOutput
             outputs = kept_as(last_hidden_state=memory)
             given = {"decoder_input_ids": ids, "encoder_outputs": outputs, "attention_mask": kept}
         given |= {"past_key_values": self._cache, "use_cache": self._cache is not None}

@@ -1,7 +1,7 @@
 """What the rest of the program knows of a model: what it is made of, and what it can be asked.
 
-Decoding, tracing, analysis and pages read an `Anatomy` and ask an `Instrument`. Our `Transformer` is one; a model of
-another program becomes one by saying the same of itself. What it cannot say is a sentence (`NotTold`), never a guess.
+Decoding, tracing, analysis and pages read an `ModelSpec` and ask an `HookedModel`. Our `Transformer` is one; a model of
+another program becomes one by saying the same of itself. What it cannot say is a sentence (`Unavailable`), never a guess.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ WHOLE_BYTES, ANEW_BYTES = 2**30, 2**29
 OF_ANOTHER = "only this program's own models tell this, and this one is of another"
 
 
-class NotTold(ValueError):
+class Unavailable(ValueError):
     """A model does not tell this of itself: one sentence, to be shown where the picture would stand."""
 
 
@@ -79,7 +79,7 @@ class Heads:
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
-class Anatomy:
+class ModelSpec:
     """What a model is made of and what a run of it records.
 
     attentions: by site, in the order of the forward pass. recorded, derived: every point by its full name. missing: why
@@ -148,9 +148,9 @@ class Anatomy:
 
     @property
     def own(self) -> ModelConfig:
-        """The config of our own Transformer. Raises NotTold for a model that is none."""
+        """The config of our own Transformer. Raises Unavailable for a model that is none."""
         if self.config is None:
-            raise NotTold(OF_ANOTHER)
+            raise Unavailable(OF_ANOTHER)
         return self.config
 
     @cached_property
@@ -281,11 +281,11 @@ class AttentionParameters:
     out: Linear
 
 
-class Instrument(Protocol):
-    """A model that can be run and looked at. What it is asked for and does not have raises `NotTold`."""
+class HookedModel(Protocol):
+    """A model that can be run and looked at. What it is asked for and does not have raises `Unavailable`."""
 
     @property
-    def anatomy(self) -> Anatomy: ...
+    def spec(self) -> ModelSpec: ...
 
     @property
     def parameter_count(self) -> int:
@@ -330,8 +330,8 @@ class Instrument(Protocol):
 
 
 @lru_cache(maxsize=256)
-def anatomy_of(config: ModelConfig, labels: tuple[str, ...] = ()) -> Anatomy:
-    """The anatomy of our own Transformer with this config. labels: what the rows of an encoder's output are called;
+def spec_of(config: ModelConfig, labels: tuple[str, ...] = ()) -> ModelSpec:
+    """The spec of our own Transformer with this config. labels: what the rows of an encoder's output are called;
     without names they are called by their numbers."""
     heads = Heads(config.n_heads, config.n_heads, config.head_dim, config.head_dim)
     output: OutputKind = "next token"
@@ -339,7 +339,7 @@ def anatomy_of(config: ModelConfig, labels: tuple[str, ...] = ()) -> Anatomy:
         pooled: OutputKind = "class" if config.pooling != "none" else "token class"
         output = "none" if config.target_vocab_size is None else pooled
         labels = labels or tuple(map(str, range(config.target_vocab_size or 0)))
-    return Anatomy(
+    return ModelSpec(
         kind=config.kind,
         encoder_layers=config.encoder_layers,
         decoder_layers=config.decoder_layers,

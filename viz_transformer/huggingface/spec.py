@@ -11,7 +11,7 @@ from viz_transformer.checkpoint.files import COPY_AGAIN, CheckpointError
 from viz_transformer.huggingface.families import ROTARY, Family, FeedForwardPlace, LayerPlaces, StackPlaces
 from viz_transformer.huggingface.numbers import check_size
 from viz_transformer.model.config import MAX_LAYERS
-from viz_transformer.model.instrument import Anatomy, Heads, OutputKind, Scoring
+from viz_transformer.model.hooked_model import Heads, ModelSpec, OutputKind, Scoring
 from viz_transformer.model.kinds import StackName
 from viz_transformer.model.point import FUSED_FROM, WEIGHTS, Growth, Point
 from viz_transformer.model.points import ATTENTION, EMBED, EXPERTS, FFN, LOGITS, OF_THE_TEXT, RESIDUAL, SINK, STACK_OUT
@@ -55,15 +55,15 @@ TURNED = {
 NO_NORM = "its norms compute in one piece, so their mean and scale are not seen"
 
 
-def anatomy_of_config(
+def spec_of_config(
     config: Mapping[str, Any],
     family: Family,
     output: OutputKind,
     where: str,
     *,
     verdict: tuple[str, str] | None = None,
-) -> Anatomy:
-    """The anatomy. verdict: two labels, of which each token has one by the sign of a number.
+) -> ModelSpec:
+    """The spec. verdict: two labels, of which each token has one by the sign of a number.
 
     Raises CheckpointError, a sentence about `where`, for a config that lacks what has to be known.
     """
@@ -122,7 +122,7 @@ def anatomy_of_config(
     written = (read.optional(("decoder_vocab_size",)) or vocabulary) if has_words else None
     first = next(iter(family.stacks.values()))
     pad = config.get("pad_token_id")
-    anatomy = Anatomy(
+    spec = ModelSpec(
         kind=family.kind,
         encoder_layers=layers.get("encoder", 0),
         decoder_layers=layers.get("decoder", 0),
@@ -148,7 +148,7 @@ def anatomy_of_config(
         scoring=scoring,
         fuses=not family.heard,
     )
-    return _of_lengths_that_fit(anatomy)
+    return _of_lengths_that_fit(spec)
 
 
 def _adds_trained_rows(config: Mapping[str, Any], recorded: list[Point]) -> bool:
@@ -271,18 +271,18 @@ def _longest(read: _Settings, family: Family) -> int:
     return max(1, min(longest, MOST_TOKENS))
 
 
-def _of_lengths_that_fit(anatomy: Anatomy) -> Anatomy:
+def _of_lengths_that_fit(spec: ModelSpec) -> ModelSpec:
     """The same for texts whose recording is not larger than MOST_BYTES, nor that of a shorter one: one below FUSED_FROM
     makes weights."""
-    longest = anatomy.max_source
+    longest = spec.max_source
 
     def fits(length: int) -> bool:
         tried = {length, min(length, FUSED_FROM - 1)}
-        return all(anatomy.recorded_bytes(source=n, target=n) <= MOST_BYTES for n in tried)
+        return all(spec.recorded_bytes(source=n, target=n) <= MOST_BYTES for n in tried)
 
     tried = [1, *range(64, longest, 64), longest]
     most = tried[max(bisect_left(tried, True, key=lambda length: not fits(length)) - 1, 0)]
-    return replace(anatomy, max_source=most, max_target=most)
+    return replace(spec, max_source=most, max_target=most)
 
 
 def _grows(stack: StackName) -> Growth:
