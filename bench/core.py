@@ -10,7 +10,7 @@ import torch
 from bench.ratios import Result, compare
 from viz_transformer.checkpoint import Checkpoint
 from viz_transformer.model.config import ModelConfig, base
-from viz_transformer.model.tap import Recorder
+from viz_transformer.model.hook import Recorder
 from viz_transformer.model.transformer import Transformer
 from viz_transformer.running.decoding import Run, decode
 from viz_transformer.running.search import decode_batch

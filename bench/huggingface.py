@@ -13,8 +13,8 @@ from viz_transformer.analysis.inputs.embeddings import embedding_table, neighbou
 from viz_transformer.analysis.inputs.vocabulary import find_entries
 from viz_transformer.analysis.layers.lens import lens, rows_at_a_glance
 from viz_transformer.checkpoint import Checkpoint
+from viz_transformer.model.hook import OFF, Hook, Recorder
 from viz_transformer.model.hooked_model import Rows
-from viz_transformer.model.tap import OFF, Recorder, Tap
 from viz_transformer.running.decoding import Run, decode
 from viz_transformer.running.tracing import trace as record
 from viz_transformer.text.codec import Codec
@@ -196,8 +196,10 @@ def _texts(ours: Any, length: int) -> tuple[tuple[Rows | None, Rows | None], dic
     return (None, rows), {"input_ids": ids, "use_cache": False}
 
 
-def _pass(ours: Any, texts: tuple[Rows | None, Rows | None], tap: Callable[[], Tap] = lambda: OFF) -> Callable[[], Any]:
-    return lambda: ours.whole(*texts, tap=tap())
+def _pass(
+    ours: Any, texts: tuple[Rows | None, Rows | None], hook: Callable[[], Hook] = lambda: OFF
+) -> Callable[[], Any]:
+    return lambda: ours.whole(*texts, hook=hook())
 
 
 def _check(ours: torch.Tensor, theirs: torch.Tensor, name: str) -> None:

@@ -9,7 +9,7 @@ import pytest
 import torch
 
 from viz_transformer.checkpoint import Checkpoint
-from viz_transformer.model.tap import OFF, Recorder
+from viz_transformer.model.hook import OFF, Recorder
 from viz_transformer.running.decoding import decode, follow
 from viz_transformer.running.edits import AblateHead, Edit, FixRow, RemovePositions, Replace, Scale, SetMask
 from viz_transformer.running.strategies import Beam
@@ -65,7 +65,8 @@ def check_that_looking_changes_nothing(ckpt: Checkpoint, src: Sequence[int], tgt
     point = next(each.name for each in ckpt.spec.recorded if each.name.endswith(".weights"))
     with torch.no_grad():
         off, *others = (
-            ckpt.hooked_model.whole(given, [tgt], tap=tap) for tap in (OFF, Recorder(()), Recorder([Scale(point, 1.0)]))
+            ckpt.hooked_model.whole(given, [tgt], hook=hook)
+            for hook in (OFF, Recorder(()), Recorder([Scale(point, 1.0)]))
         )
     assert all(torch.equal(off, other) or off.isnan().any() for other in others)
 
@@ -84,7 +85,7 @@ def check_that_every_way_agrees(ckpt: Checkpoint, source: str | list[int], edits
         recorder = Recorder(edits)
         with torch.no_grad():
             src = [run.trace.src_ids] if ckpt.spec.has_encoder else None
-            return ckpt.hooked_model.whole(src, [read[:length]], tap=recorder)[0]
+            return ckpt.hooked_model.whole(src, [read[:length]], hook=recorder)[0]
 
     once = whole(len(read))
     for step, same in zip(run.steps, again.steps, strict=True):

@@ -15,13 +15,13 @@ import torch
 from builders import TARGET
 from torch import Tensor
 from torch.nn.functional import silu
+from viz_transformer.model.point import Growth, HookPoint
 
 from viz_transformer.checkpoint import Checkpoint
 from viz_transformer.checkpoint.contents import Summary
+from viz_transformer.model.hook import OFF, Hook
 from viz_transformer.model.hooked_model import AttentionParameters, Heads, ModelSpec, Rows, TableName, Unavailable
 from viz_transformer.model.kinds import StackName
-from viz_transformer.model.point import Growth, Point
-from viz_transformer.model.tap import OFF, Tap
 from viz_transformer.text.codec import AS_USUAL, Encoded, HowRead, check_choices
 from viz_transformer.text.rules import BeamSettings, Rule
 
@@ -30,9 +30,9 @@ LAYERS = (Heads(4, 2, 3, 5), Heads(6, 3, 2, 2, window=4))
 UNTOLD = "this model keeps its parameters to itself"
 
 
-def points() -> tuple[Point, ...]:
-    def of(name: str, *shape: str, grows: Growth = "rows") -> Point:
-        return Point(f"decoder.{name}", ("B", *shape), f"as the other program names it: {name}", grows)
+def points() -> tuple[HookPoint, ...]:
+    def of(name: str, *shape: str, grows: Growth = "rows") -> HookPoint:
+        return HookPoint(f"decoder.{name}", ("B", *shape), f"as the other program names it: {name}", grows)
 
     found = [of("embed.token", "T", "D"), of("embed.out", "T", "D")]
     for layer in range(len(LAYERS)):
@@ -54,7 +54,7 @@ def points() -> tuple[Point, ...]:
             of(f"{f}.out", "T", "D"),
             of(f"{layer}.residual_out", "T", "D"),
         ]
-    return (*found, of("out", "T", "D"), Point("logits", ("B", "T", "V"), "one number for each token", "rows"))
+    return (*found, of("out", "T", "D"), HookPoint("logits", ("B", "T", "V"), "one number for each token", "rows"))
 
 
 SPEC = ModelSpec(
@@ -66,7 +66,8 @@ SPEC = ModelSpec(
     attentions={f"decoder.{layer}.self": heads for layer, heads in enumerate(LAYERS)},
     recorded=points(),
     derived=tuple(
-        Point(f"decoder.{i}.self.scores", ("B", "H", "Q", "K"), "before the mask", "rows and keys") for i in range(2)
+        HookPoint(f"decoder.{i}.self.scores", ("B", "H", "Q", "K"), "before the mask", "rows and keys")
+        for i in range(2)
     ),
     missing={
         "decoder.embed.position": "this model adds no positions to its embeddings",
@@ -112,13 +113,13 @@ class Foreign:
     def parameter_count(self) -> int:
         raise Unavailable(UNTOLD)
 
-    def begin(self, sources: Rows | None, *, cached: bool = True, tap: Tap = OFF) -> Written:
+    def begin(self, sources: Rows | None, *, cached: bool = True, hook: Hook = OFF) -> Written:
         assert sources is None
-        return Written(self, tap, [] if cached else None)
+        return Written(self, hook, [] if cached else None)
 
-    def whole(self, sources: Rows | None, targets: Rows | None, *, tap: Tap = OFF) -> Tensor:
+    def whole(self, sources: Rows | None, targets: Rows | None, *, hook: Hook = OFF) -> Tensor:
         assert sources is None and targets is not None
-        return self.read(torch.tensor([list(row) for row in targets]), tap, None)
+        return self.read(torch.tensor([list(row) for row in targets]), hook, None)
 
     def read_out(self, stream: Tensor, stack: StackName) -> Tensor:
         return _norm(stream) @ self._head.T
@@ -135,30 +136,36 @@ class Foreign:
     def scalars(self) -> dict[str, float]:
         return {f"decoder.{layer}.self.divisor": math.sqrt(heads.size) for layer, heads in enumerate(LAYERS)}
 
-    def read(self, ids: Tensor, tap: Tap, cache: list[tuple[Tensor, Tensor]] | None) -> Tensor:
+    def read(self, ids: Tensor, hook: Hook, cache: list[tuple[Tensor, Tensor]] | None) -> Tensor:
         """ids: [B, T] -> logits [B, T, V]; keys and values of each layer are kept in the cache."""
-        tap_d = tap.inside("decoder")
-        x = tap_d.inside("embed")("out", tap_d.inside("embed")("token", self._embedding[ids]))
+        hook_d = hook.scope("decoder")
+        x = hook_d.scope("embed")("out", hook_d.scope("embed")("token", self._embedding[ids]))
         held = list(cache or [])
         for layer, (heads, maps) in enumerate(zip(LAYERS, self._layers, strict=True)):
-            at = tap_d.inside(str(layer))
+            at = hook_d.scope(str(layer))
             x = at("residual_in", x)
-            x = at("residual_after_self", x + self._attend(x, heads, maps, at.inside("self"), held, layer))
-            ffn = at.inside("ffn")
+            x = at("residual_after_self", x + self._attend(x, heads, maps, at.scope("self"), held, layer))
+            ffn = at.scope("ffn")
             read = ffn("in", _norm(x))
             hidden = ffn("hidden", silu(read @ maps["gate"].T) * (read @ maps["up"].T))
             x = at("residual_out", x + ffn("out", hidden @ maps["down"].T))
         if cache is not None:
             cache[:] = held
-        return tap("logits", tap_d("out", _norm(x)) @ self._head.T)
+        return hook("logits", hook_d("out", _norm(x)) @ self._head.T)
 
     def _attend(
-        self, x: Tensor, heads: Heads, maps: dict[str, Tensor], tap: Tap, held: list[tuple[Tensor, Tensor]], layer: int
+        self,
+        x: Tensor,
+        heads: Heads,
+        maps: dict[str, Tensor],
+        hook: Hook,
+        held: list[tuple[Tensor, Tensor]],
+        layer: int,
     ) -> Tensor:
-        read = tap("in", _norm(x))
-        query = tap("query", _split(read @ maps["query"].T, heads.query))
-        key = tap("key", _split(read @ maps["key"].T, heads.key))
-        value = tap("value", _split(read @ maps["value"].T, heads.key))
+        read = hook("in", _norm(x))
+        query = hook("query", _split(read @ maps["query"].T, heads.query))
+        key = hook("key", _split(read @ maps["key"].T, heads.key))
+        value = hook("value", _split(read @ maps["value"].T, heads.key))
         if layer < len(held):
             key, value = (torch.cat(both, dim=2) for both in zip(held[layer], (key, value), strict=True))
             held[layer] = key, value
@@ -166,19 +173,19 @@ class Foreign:
             held.append((key, value))
         new, all_keys = query.size(2), key.size(2)
         behind = torch.arange(all_keys - new, all_keys)[:, None] - torch.arange(all_keys)
-        mask = tap("mask", ((behind >= 0) & (behind < (heads.window or all_keys)))[None, None])
+        mask = hook("mask", ((behind >= 0) & (behind < (heads.window or all_keys)))[None, None])
         shared = heads.query // heads.key
         scores = query @ key.repeat_interleave(shared, dim=1).transpose(2, 3) / math.sqrt(heads.size)
-        weights = tap("weights", scores.masked_fill(~mask, -torch.inf).softmax(dim=-1))
-        mixed = tap("head_out", weights @ value.repeat_interleave(shared, dim=1))
-        return tap("out", mixed.transpose(1, 2).flatten(2) @ maps["out"].T)
+        weights = hook("weights", scores.masked_fill(~mask, -torch.inf).softmax(dim=-1))
+        mixed = hook("head_out", weights @ value.repeat_interleave(shared, dim=1))
+        return hook("out", mixed.transpose(1, 2).flatten(2) @ maps["out"].T)
 
 
 class Written:
     """Its decoder in the middle of an answer."""
 
-    def __init__(self, model: Foreign, tap: Tap, cache: list[tuple[Tensor, Tensor]] | None) -> None:
-        self._model, self._tap, self._cache = model, tap, cache
+    def __init__(self, model: Foreign, hook: Hook, cache: list[tuple[Tensor, Tensor]] | None) -> None:
+        self._model, self._hook, self._cache = model, hook, cache
         self._read: list[list[int]] = []
 
     @property
@@ -189,7 +196,7 @@ class Written:
         if self._cache is None:
             self._read = [[*old, *row] for old, row in zip(self._read or [[] for _ in new], new, strict=True)]
             new = self._read
-        return self._model.read(torch.tensor([list(row) for row in new]), self._tap, self._cache)[:, -1]
+        return self._model.read(torch.tensor([list(row) for row in new]), self._hook, self._cache)[:, -1]
 
     def select(self, rows: Sequence[int]) -> None:
         if self._cache is None:

@@ -9,7 +9,7 @@ from torch import Tensor, nn
 
 from viz_transformer.checkpoint.layouts import join_heads, split_interleaved, split_stacked
 from viz_transformer.model.attention import Attention, split_heads
-from viz_transformer.model.tap import Recorder
+from viz_transformer.model.hook import Recorder
 
 B, T, D, H = 2, 5, 16, 4
 E = D // H

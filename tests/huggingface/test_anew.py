@@ -16,9 +16,9 @@ from viz_transformer.checkpoint import Checkpoint
 from viz_transformer.huggingface.families import FAMILIES
 from viz_transformer.huggingface.spec import MOST_BYTES, spec_of_config
 from viz_transformer.model import attention, hooked_model
+from viz_transformer.model.hook import layer_of
 from viz_transformer.model.hooked_model import RecordedAnew
 from viz_transformer.model.points import keeping_rank
-from viz_transformer.model.tap import layer_of
 from viz_transformer.running.anew import Anew
 from viz_transformer.running.decoding import Run, decode
 from viz_transformer.running.edits import AblateHead, Edit

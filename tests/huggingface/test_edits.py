@@ -14,7 +14,7 @@ from pretrained import KINDS, WRITING
 from viz_transformer.checkpoint import Checkpoint
 from viz_transformer.huggingface.hooked_model import HuggingFaceModel
 from viz_transformer.huggingface.loading import load
-from viz_transformer.model.tap import Recorder
+from viz_transformer.model.hook import Recorder
 from viz_transformer.running.decoding import decode
 from viz_transformer.running.edits import AblateHead, Edit, Scale, SetMask
 from viz_transformer.running.record import Trace
@@ -137,7 +137,7 @@ def test_edited_keys_and_values_stay_where_each_step_makes_them_anew(opened: Ope
     ckpt = opened(name)
     edits = [Scale("decoder.0.self.key", -2.0, at=(None, 1, None)), Scale("decoder.1.self.value", 3.0)]
     recorder = Recorder(edits, grows=ckpt.spec.grows)
-    decoding = ckpt.hooked_model.begin(None, tap=recorder)
+    decoding = ckpt.hooked_model.begin(None, hook=recorder)
     decoding.step([[5, 9, 13], [5, 20, 21]])
     decoding.select([1, 0, 1])
     for new in ([[7], [8], [22]], [[6], [6], [30]]):

@@ -20,8 +20,8 @@ from viz_transformer.huggingface.loading import load
 from viz_transformer.huggingface.probe import _not_turned, proved, trial_texts
 from viz_transformer.huggingface.spec import spec_of_config
 from viz_transformer.model import positions
+from viz_transformer.model.hook import Recorder
 from viz_transformer.model.hooked_model import Unavailable
-from viz_transformer.model.tap import Recorder
 from viz_transformer.running.decoding import Run, decode
 from viz_transformer.running.record import Trace
 from viz_transformer.running.strategies import Beam
@@ -229,7 +229,7 @@ def test_a_row_of_zeros_for_padding_takes_nothing_from_what_a_folder_tells(
 def test_queries_of_another_length_are_not_those_that_positions_turn(opened: Opened) -> None:
     ckpt = opened("llama")
     recorder = Recorder()
-    ckpt.hooked_model.whole(None, [SOURCE], tap=recorder)
+    ckpt.hooked_model.whole(None, [SOURCE], hook=recorder)
     values, name = dict(recorder.values), "decoder.0.self.query"
     values[f"{name}_unrotated"] = values[f"{name}_unrotated"].clone()
     assert not [*_not_turned(ckpt.hooked_model, values)]

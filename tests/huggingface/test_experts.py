@@ -10,7 +10,7 @@ import torch
 from pretrained import KINDS
 
 from viz_transformer.checkpoint import Checkpoint
-from viz_transformer.model.tap import Recorder
+from viz_transformer.model.hook import Recorder
 
 Opened = Callable[[str], Checkpoint]
 EXPERTS = [
@@ -23,7 +23,7 @@ SOURCE, TARGET = [5, 9, 13, 7, 20, 21, 22, 6, 8, 30], [2, 30, 12, 33, 34, 5]
 
 def recorded(ckpt: Checkpoint, *edits: Any) -> Mapping[str, torch.Tensor]:
     recorder = Recorder(edits)
-    ckpt.hooked_model.whole(*([SOURCE], [TARGET]) if ckpt.spec.has_encoder else (None, [SOURCE]), tap=recorder)
+    ckpt.hooked_model.whole(*([SOURCE], [TARGET]) if ckpt.spec.has_encoder else (None, [SOURCE]), hook=recorder)
     return recorder.values
 
 

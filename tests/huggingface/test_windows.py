@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from viz_transformer.checkpoint import Checkpoint
-from viz_transformer.huggingface.capture import Ruled
+from viz_transformer.huggingface.capture import MaskRuleRecorder
 from viz_transformer.huggingface.probe import trial_texts
 from viz_transformer.huggingface.windows import CLOSES_MORE, NOT_ITS_WINDOW, unproved_windows
 
@@ -35,8 +35,8 @@ def test_the_window_of_each_layer_is_the_one_that_its_mask_has(opened: Opened, n
 @pytest.mark.parametrize("other", [2, 5, 4096, None])
 def test_another_window_than_that_of_the_mask_is_not_proved(opened: Opened, name: str, other: int | None) -> None:
     model: Any = opened(name).hooked_model
-    seen, own = Ruled(), model.spec
-    model.whole(*trial_texts(own), tap=seen)
+    seen, own = MaskRuleRecorder(), model.spec
+    model.whole(*trial_texts(own), hook=seen)
     attentions = {site: replace(heads, window=other) for site, heads in own.attentions.items()}
     try:
         model.spec = replace(own, attentions=attentions)

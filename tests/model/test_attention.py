@@ -13,8 +13,8 @@ from torch import nn
 
 from viz_transformer.model import attention as attention_module
 from viz_transformer.model.attention import Attention, concatenate_heads, landing_place, raw_reshape, split_heads
+from viz_transformer.model.hook import OFF, Recorder
 from viz_transformer.model.masks import causal_mask, key_mask, softmax_or_zeros
-from viz_transformer.model.tap import OFF, Recorder
 
 
 def make(seed: int = 0, **changes: Any) -> Attention:

@@ -10,8 +10,8 @@ import torch
 from builders import SOURCE, TARGET, random_ids, tiny_config, tiny_model
 
 from viz_transformer.model.dropout import Dropout
+from viz_transformer.model.hook import OFF, Recorder
 from viz_transformer.model.layers import FeedForward
-from viz_transformer.model.tap import OFF, Recorder
 
 DROPPED = 0.5
 

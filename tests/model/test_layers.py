@@ -10,11 +10,11 @@ import torch
 from builders import tiny_config, tiny_model
 from torch import nn
 
+from viz_transformer.model.hook import OFF, Recorder
 from viz_transformer.model.layers import DecoderLayer, EncoderLayer
 from viz_transformer.model.masks import causal_mask, key_mask
 from viz_transformer.model.norms import BesselNorm, LayerNorm, PositionsAndFeaturesNorm
 from viz_transformer.model.positions import SinusoidalDoubled, sinusoid_table
-from viz_transformer.model.tap import OFF, Recorder
 from viz_transformer.model.transformer import Transformer
 
 TORCH_ACTIVATIONS = {"relu": "relu", "gelu": "gelu", "gelu-tanh": nn.GELU(approximate="tanh")}

@@ -11,8 +11,8 @@ from builders import SOURCE, TARGET, random_ids, tiny_config, tiny_model
 
 from viz_transformer.model import attention as attention_module
 from viz_transformer.model.config import ModelConfig
+from viz_transformer.model.hook import Recorder
 from viz_transformer.model.masks import MASK_FILLS, PADDING_MASKS
-from viz_transformer.model.tap import Recorder
 from viz_transformer.running.edits import SetMask
 
 FILLS = {"-inf": -math.inf, "-1e9": -1e9, "-1e10": -1e10, "added-1e9": -1e9}
@@ -97,7 +97,7 @@ def test_minus_infinity_gives_nan_for_padded_queries_and_all_that_reads_them() -
     src = random_ids(len(SOURCE), 2, 6)
     src[1, 4:] = 0
     recorder = Recorder()
-    model(src, tap=recorder)
+    model(src, hook=recorder)
     first, last = recorder.values["encoder.0.residual_out"], recorder.values["logits"]
     assert not first[0].isnan().any() and not last[0].isnan().any()
     assert first[1].isnan().any(-1).tolist() == [False] * 4 + [True] * 2
@@ -110,7 +110,7 @@ def test_only_zero_rows_run_fused(monkeypatch: pytest.MonkeyPatch) -> None:
     ids = random_ids(len(TARGET), 1, 6)
     for fill in MASK_FILLS:
         recorder = Recorder()
-        tiny_model(tiny_config("decoder-only", mask_fill=fill))(ids, tap=recorder)
+        tiny_model(tiny_config("decoder-only", mask_fill=fill))(ids, hook=recorder)
         assert ("decoder.0.self.weights" in recorder.values) is (fill != "zero-rows")
 
 
@@ -119,5 +119,5 @@ def test_a_mask_edit_that_closes_a_row_gets_the_fill_of_the_model() -> None:
     ids = random_ids(len(TARGET), 1, 6)
     recorder = Recorder([SetMask("decoder.0.self", 3, None, False)])
     config: ModelConfig = tiny_config("decoder-only", mask_fill="-1e9")
-    tiny_model(config)(ids, tap=recorder)
+    tiny_model(config)(ids, hook=recorder)
     assert torch.equal(recorder.values["decoder.0.self.weights"][0, :, 3], torch.full((4, 6), 1 / 6))

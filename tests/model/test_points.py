@@ -10,9 +10,9 @@ import torch
 from builders import SOURCE, TARGET, random_ids, tiny_config, tiny_model
 
 from viz_transformer.model.config import ModelConfig
+from viz_transformer.model.hook import Recorder
 from viz_transformer.model.hooked_model import spec_of
 from viz_transformer.model.points import attention_sites, points_table, recorded_points, unknown_point
-from viz_transformer.model.tap import Recorder
 
 KINDS = ["encoder-decoder", "encoder-only", "decoder-only"]
 VARIANTS: list[dict[str, object]] = [
@@ -43,7 +43,7 @@ def test_names_and_shapes_of_the_table_are_those_of_a_run(
 ) -> None:
     config = tiny_config(kind, norm=norm, positions=positions, final_norm=final_norm)
     recorder = Recorder()
-    tiny_model(config)(*inputs(config), tap=recorder)
+    tiny_model(config)(*inputs(config), hook=recorder)
     table = {p.name: spec_of(config).sizes(p.name, batch=2, source=7, target=5) for p in recorded_points(config)}
     assert {name: tuple(value.shape) for name, value in recorder.values.items()} == table
     assert all((value.dtype == torch.bool) == name.endswith(".mask") for name, value in recorder.values.items())
@@ -62,11 +62,11 @@ def test_no_name_is_said_twice_in_a_pass(kind: str) -> None:
             said.append(self.prefix + name)
             return value
 
-        def inside(self, part: str) -> Listener:
+        def scope(self, part: str) -> Listener:
             return Listener(f"{self.prefix}{part}.")
 
     config = tiny_config(kind)
-    tiny_model(config)(*inputs(config), tap=Listener())
+    tiny_model(config)(*inputs(config), hook=Listener())
     assert len(said) == len(set(said)) > 40
 
 
@@ -75,7 +75,7 @@ def test_no_name_is_said_twice_in_a_pass(kind: str) -> None:
 def test_names_and_shapes_of_the_table_are_those_of_a_variant(variant: dict[str, object]) -> None:
     config = tiny_config(**variant)
     recorder, model = Recorder(), tiny_model(config)
-    logits = model(*inputs(config), tap=recorder)
+    logits = model(*inputs(config), hook=recorder)
     table = {p.name: spec_of(config).sizes(p.name, batch=2, source=7, target=5) for p in recorded_points(config)}
     assert {name: tuple(value.shape) for name, value in recorder.values.items()} == table
     assert torch.equal(model(*inputs(config)), logits)  # recording changes no bit
@@ -107,7 +107,7 @@ CAUSAL_CASES = [(config, point.name) for config in CAUSAL_CONFIGS for point in r
 def test_each_recorded_point_is_causal(config: ModelConfig, name: str) -> None:
     model = tiny_model(config)
     recorder = Recorder([Nudge(name)])
-    before, after = model(*inputs(config)), model(*inputs(config), tap=recorder)
+    before, after = model(*inputs(config)), model(*inputs(config), hook=recorder)
     assert recorder.ran == {0}
     assert not torch.equal(before, after)
 

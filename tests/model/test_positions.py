@@ -17,10 +17,10 @@ from viz_transformer.model import attention as attention_module
 from viz_transformer.model.attention import Attention, NoPlaces, attention_scores
 from viz_transformer.model.cache import AttentionCache, DecoderCache
 from viz_transformer.model.config import ModelConfig
+from viz_transformer.model.hook import OFF, Recorder
 from viz_transformer.model.hooked_model import spec_of
 from viz_transformer.model.masks import causal_mask
 from viz_transformer.model.positions import ENCODINGS, alibi_slopes
-from viz_transformer.model.tap import OFF, Recorder
 from viz_transformer.model.transformer import Transformer
 from viz_transformer.running.decoding import Beam, Greedy, decode
 from viz_transformer.running.edits import RemovePositions, Replace, Scale, check_edits
@@ -109,7 +109,7 @@ def walk(recorder: Recorder, model: Any, site: str, batch: int) -> dict[str, NDA
 def test_every_point_of_every_attention_equals_a_float64_walk(positions: str, kind: str, sizes: dict[str, Any]) -> None:
     model = tiny_model(tiny_config(kind, positions=positions, **sizes))
     recorder = Recorder()
-    model(*in_kind(kind), tap=recorder)
+    model(*in_kind(kind), hook=recorder)
     sites = {name.rsplit(".", 1)[0] for name in recorder.values if name.endswith(".weights")}
     assert any(site.endswith(".cross") for site in sites) == (kind == "encoder-decoder")
     for site, batch in product(sorted(sites), range(2)):
@@ -129,7 +129,7 @@ def test_recording_changes_no_bit(positions: str) -> None:
     for kind in KINDS:
         model = tiny_model(tiny_config(kind, positions=positions))
         recorder = Recorder()
-        assert torch.equal(model(*in_kind(kind)), model(*in_kind(kind), tap=recorder))
+        assert torch.equal(model(*in_kind(kind)), model(*in_kind(kind), hook=recorder))
 
 
 @torch.no_grad()
@@ -153,7 +153,7 @@ def test_rotation_equals_that_of_transformers_in_both_pairings() -> None:
 
     model = tiny_model(tiny_config("decoder-only", positions="rotary"))
     recorder = Recorder()
-    model(*in_kind("decoder-only"), tap=recorder)
+    model(*in_kind("decoder-only"), hook=recorder)
     before, after = (
         [recorder.values[f"decoder.1.self.{name}{suffix}"] for name in ("query", "key")]
         for suffix in ("_unrotated", "")
@@ -319,7 +319,7 @@ def _nested(rows: torch.Tensor) -> tuple[tuple[float, ...], ...]:
 def test_models_with_a_table_or_without_positions_are_bit_for_bit_what_they_were(positions: str) -> None:
     model = tiny_model(tiny_config(positions=positions))
     recorder = Recorder()
-    model(*in_kind("encoder-decoder"), tap=recorder)
+    model(*in_kind("encoder-decoder"), hook=recorder)
     for stack, layer in (("encoder", 1), ("decoder", 2)):
         attention = getattr(model, stack).layers[layer].self_attention
         assert type(attention.positions) is NoPlaces and "positions" not in dict(attention.named_children())

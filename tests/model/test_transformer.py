@@ -1,4 +1,4 @@
-"""The whole model: the tap changes nothing, the future changes nothing, padding changes nothing, nothing is kept."""
+"""The whole model: the hook changes nothing, the future changes nothing, padding changes nothing, nothing is kept."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from builders import SOURCE, TARGET, random_ids, tiny_config, tiny_model
 
 from viz_transformer.model.cache import DecoderCache
 from viz_transformer.model.config import ModelConfig
-from viz_transformer.model.tap import Recorder
+from viz_transformer.model.hook import Recorder
 from viz_transformer.model.transformer import Transformer, parameter_count
 
 KINDS = ["encoder-decoder", "encoder-only", "decoder-only"]
@@ -29,7 +29,7 @@ def test_recording_changes_no_bit(kind: str, norm: str, tied: bool) -> None:
     model = tiny_model(tiny_config(kind, norm=norm, tied_output=tied, **size))
     ids = inputs(model.config)
     recorder = Recorder()
-    assert torch.equal(model(*ids), model(*ids, tap=recorder))
+    assert torch.equal(model(*ids), model(*ids, hook=recorder))
     assert torch.equal(recorder.values["logits"], model(*ids))
 
 
@@ -120,7 +120,7 @@ def test_no_module_keeps_anything_of_a_run() -> None:
         return names
 
     before, weights = state(), {k: v.clone() for k, v in model.state_dict().items()}
-    model(*inputs(model.config), tap=Recorder())
+    model(*inputs(model.config), hook=Recorder())
     assert state() == before
     assert all(torch.equal(v, weights[k]) for k, v in model.state_dict().items())
 
@@ -131,14 +131,14 @@ def test_two_threads_on_one_model_do_not_see_each_other() -> None:
     with torch.no_grad():
         alone = [Recorder() for _ in runs]
         for ids, recorder in zip(runs, alone, strict=True):
-            model(*ids, tap=recorder)
+            model(*ids, hook=recorder)
     different: list[str] = []
 
     def work(which: int) -> None:
         with torch.no_grad():
             for _ in range(25):
                 recorder = Recorder()
-                model(*runs[which], tap=recorder)
+                model(*runs[which], hook=recorder)
                 for name, value in alone[which].values.items():
                     if not torch.equal(value, recorder.values[name]):
                         different.append(name)

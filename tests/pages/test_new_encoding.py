@@ -13,6 +13,7 @@ import torch
 from builders import assert_same, tiny_checkpoint, tiny_config, tiny_model
 from streamlit.testing.v1 import AppTest
 from torch import Tensor
+from viz_transformer.model.point import QUERIES, WEIGHTS, HookPoint
 
 from viz_transformer.analysis.models.parameters import both_totals
 from viz_transformer.analysis.models.untrained import Recipe, untrained
@@ -21,11 +22,10 @@ from viz_transformer.analysis.weight.weight_numbers import Cell, parameters
 from viz_transformer.checkpoint import contents, load, save_checkpoint
 from viz_transformer.figures.architecture import architecture
 from viz_transformer.model.config import ModelConfig
+from viz_transformer.model.hook import Hook
 from viz_transformer.model.kinds import KINDS, KindName, StackName
-from viz_transformer.model.point import QUERIES, WEIGHTS, Point
 from viz_transformer.model.points import points_table, recorded_points
 from viz_transformer.model.positions import ENCODINGS, Encoding, Table, ToldBias
-from viz_transformer.model.tap import Tap
 from viz_transformer.running.decoding import decode
 from viz_transformer.running.record import Trace
 from viz_transformer.running.tracing import trace
@@ -61,8 +61,8 @@ class Elsewhere(Encoding):
     does = "lower the scores of other tokens"
     sentence = "Each self-attention lowers the scores of other tokens."
     points = (
-        Point("bias", WEIGHTS, "0 at the query's own token"),
-        Point("weights", WEIGHTS, "masked softmax of the scores with their bias"),
+        HookPoint("bias", WEIGHTS, "0 at the query's own token"),
+        HookPoint("weights", WEIGHTS, "masked softmax of the scores with their bias"),
     )
 
     def tensors(self, config: ModelConfig, stack: StackName) -> Mapping[str, Tensor]:
@@ -87,17 +87,17 @@ class Turns(Encoding):
     noun = "alternating queries"
     in_attention = True
     points = (
-        Point("query_before", QUERIES, "as W_Q makes them"),
-        Point("query", QUERIES, "every second one the other way"),
-        Point("key_before", ("B", "H", "K", "E"), "as W_K makes them"),
-        Point("key", ("B", "H", "K", "E"), "the same"),
+        HookPoint("query_before", QUERIES, "as W_Q makes them"),
+        HookPoint("query", QUERIES, "every second one the other way"),
+        HookPoint("key_before", ("B", "H", "K", "E"), "as W_K makes them"),
+        HookPoint("key", ("B", "H", "K", "E"), "the same"),
     )
     unplaced = "_before"
 
-    def placed(self, name: str, vectors: Tensor, start: int, held: Mapping[str, Tensor], tap: Tap) -> Tensor:
-        vectors = tap(f"{name}_before", vectors)
+    def placed(self, name: str, vectors: Tensor, start: int, held: Mapping[str, Tensor], hook: Hook) -> Tensor:
+        vectors = hook(f"{name}_before", vectors)
         sign = 1 - 2 * (torch.arange(start, start + vectors.size(-2)) % 2)[:, None]
-        return tap(name, vectors * sign if name == "query" else vectors * 1)
+        return hook(name, vectors * sign if name == "query" else vectors * 1)
 
 
 WORDS = {"ramp": Ramp(), "elsewhere": Elsewhere(), "turns": Turns()}

@@ -13,7 +13,7 @@ from builders import tiny_checkpoint
 
 from viz_transformer.checkpoint import Checkpoint
 from viz_transformer.model.dropout import Dropout
-from viz_transformer.model.tap import Recorder
+from viz_transformer.model.hook import Recorder
 from viz_transformer.running.record import Trace
 from viz_transformer.running.tracing import trace
 from viz_transformer.running.training_mode import training_trace
@@ -32,7 +32,7 @@ def by_hand(ckpt: Checkpoint, recorded: Trace, seed: int) -> dict[str, torch.Ten
     ids = [torch.tensor([side.ids]) for side in (recorded.src, recorded.tgt) if len(side)]
     torch.manual_seed(seed)
     with torch.no_grad():
-        model(*ids, tap=recorder)
+        model(*ids, hook=recorder)
     return recorder.values
 
 

@@ -18,7 +18,7 @@ from viz_transformer.model.outline import Block, Outline, OutputOutline, StackOu
 Fill = Literal["encoder", "decoder", "cross", "plain", "norm"]
 Ink = Literal["text", "muted", "source-ink", "target-ink", "cross-ink"]
 Align = Literal["left", "center", "right"]
-Point = tuple[float, float]
+HookPoint = tuple[float, float]
 
 WIDTH = 648
 COLUMNS = {"encoder": 172.0, "decoder": 470.0}
@@ -48,7 +48,7 @@ class Box:
 class Line:
     """A line through points, with an arrow at its end or without."""
 
-    points: tuple[Point, ...]
+    points: tuple[HookPoint, ...]
     arrow: bool = True
 
 
@@ -182,7 +182,7 @@ class _Pen:
         self.line((x, y), (x, middle + SIGN))
         return middle
 
-    def line(self, *points: Point, arrow: bool = True) -> None:
+    def line(self, *points: HookPoint, arrow: bool = True) -> None:
         self.lines.append(Line(points, arrow))
 
     def text(

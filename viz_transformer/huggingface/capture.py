@@ -1,7 +1,7 @@
-"""How a transformers model says its points to a tap: one attention function, one mask function, and an ear at modules.
+"""How a transformers model says its points to a hook: one attention function, one mask function, and an ear at modules.
 
 All are there from the beginning and stay: each reads which pass it is in from a context variable, so that one model
-serves many threads, some of which record and some not. The same function runs with the tap and without.
+serves many threads, some of which record and some not. The same function runs with the hook and without.
 """
 
 from __future__ import annotations
@@ -22,28 +22,28 @@ from transformers.masking_utils import causal_mask_function, sdpa_mask
 
 from viz_transformer.huggingface.experts import FirstLinear, chosen_by, shares_of
 from viz_transformer.huggingface.families import AttentionPlace, LayerPlaces, StackPlaces
-from viz_transformer.huggingface.heard import Heard, with_mask
-from viz_transformer.huggingface.rows import repeated, say_rows
+from viz_transformer.huggingface.heard import FunctionalHookMode, with_mask
+from viz_transformer.huggingface.rows import record_rows, repeated
 from viz_transformer.model.attention import is_fused
+from viz_transformer.model.hook import OFF, Hook, Recorder
 from viz_transformer.model.hooked_model import Heads
 from viz_transformer.model.kinds import StackName
-from viz_transformer.model.tap import OFF, Recorder, Tap
 
 NAME = "viz_transformer"
 """Of the attention function and the mask function, as a config names them."""
 
 
 class Pass:
-    """One pass of a model: its tap, how many texts, and how many positions the cache held before it. kept: edited keys
+    """One pass of a model: its hook, how many texts, and how many positions the cache held before it. kept: edited keys
     and values of the passes before it, of a model that makes them anew in each."""
 
-    __slots__ = ("_added", "_open", "batch", "kept", "mask", "rules", "site", "stack", "start", "tap")
+    __slots__ = ("_added", "_open", "batch", "kept", "mask", "rules", "site", "stack", "start", "hook")
 
-    def __init__(self, tap: Tap, batch: int, start: int = 0, kept: dict[str, Tensor] | None = None) -> None:
-        self.tap, self.batch, self.start = tap, batch, start
+    def __init__(self, hook: Hook, batch: int, start: int = 0, kept: dict[str, Tensor] | None = None) -> None:
+        self.hook, self.batch, self.start = hook, batch, start
         self.kept = {} if kept is None else kept
         self.stack: StackName | None = None
-        self.site: _Site | None = None  # whose queries and keys are turned next
+        self.site: _AttentionNames | None = None  # whose queries and keys are turned next
         self.mask: Tensor | None = None  # that of the attention which runs by itself
         self.rules: dict[int, tuple[Tensor, Any]] = {}  # that each mask was made by, which is kept, and so its id
         self._added: dict[int, tuple[Tensor, Added]] = {}
@@ -85,7 +85,7 @@ class Added:
         return queries == keys and torch.equal(self._mask, torch.ones_like(self._mask).tril())
 
 
-class Ruled(Recorder):
+class MaskRuleRecorder(Recorder):
     """A recorder that is told by which rule each mask was made, by the name of its point: a function of text, head,
     query and key."""
 
@@ -99,7 +99,7 @@ _SITE = "viz_transformer_site"
 """What a module that asks for the attention function is called by, among its own attributes."""
 
 
-class _Site:
+class _AttentionNames:
     """One attention, and the full names of its points. follows: its weights follow from its queries and keys, so those
     of a long one need not be made. keys: how many heads hold keys. latent: as its place says."""
 
@@ -115,7 +115,7 @@ class _Site:
 # --- attention
 
 
-def attend(
+def attention_forward(
     module: nn.Module,
     query: Tensor,
     key: Tensor,
@@ -132,34 +132,34 @@ def attend(
     The same operations in the same order as each family's own eager function: the numbers are equal bit by bit. A mask
     adds the lowest number to closed scores, so a row that may attend to nothing gets even weights; one that closes
     nothing adds nothing. A long attention (`is_fused`) whose weights follow from its queries and keys runs in one
-    kernel, with the tap and without, unless its weights are edited.
+    kernel, with the hook and without, unless its weights are edited.
     """
     now = PASS.get()
     if (
         attention_mask is not None and attention_mask.dtype != torch.bool
     ):  # one of the model's own making, of two numbers
         attention_mask = attention_mask == 0
-    site: _Site | None = module.__dict__.get(_SITE)
-    tap = OFF if now is None or site is None else now.tap
-    if now is not None and site is not None and tap is not OFF:
-        query = tap(site.query, query)
+    site: _AttentionNames | None = module.__dict__.get(_SITE)
+    hook = OFF if now is None or site is None else now.hook
+    if now is not None and site is not None and hook is not OFF:
+        query = hook(site.query, query)
         if now.start == 0 or not site.is_cross:  # the memory's keys are made once
             new = key.size(-2) - now.start if site.is_self else key.size(-2)
             for name, rows in ((site.key, key), (site.value, value)):
-                again = site.latent and isinstance(tap, Recorder) and tap.changes(name)
+                again = site.latent and isinstance(hook, Recorder) and hook.changes(name)
                 if again and name in now.kept:
                     rows[..., :-new, :].copy_(now.kept[name])
-                say_rows(tap, name, rows, new)
+                record_rows(hook, name, rows, new)
                 if again:
                     now.kept[name] = rows.clone()
         mask = now.open_mask(query, key) if attention_mask is None else attention_mask
         if mask.size(0) != query.size(0) or mask.size(2) != query.size(2):
             mask = mask.expand(query.size(0), -1, query.size(2), -1)
-        if isinstance(tap, Ruled) and (made := now.rules.get(id(attention_mask))) is not None:
-            tap.rules[site.mask] = made[1]
-        attention_mask = tap(site.mask, mask)
+        if isinstance(hook, MaskRuleRecorder) and (made := now.rules.get(id(attention_mask))) is not None:
+            hook.rules[site.mask] = made[1]
+        attention_mask = hook(site.mask, mask)
         if position_bias is not None and site.is_self:
-            position_bias = tap(site.bias, position_bias.expand(query.size(0), -1, -1, -1))
+            position_bias = hook(site.bias, position_bias.expand(query.size(0), -1, -1, -1))
     shared = query.size(1) // key.size(1)
     key, value = repeated(key, shared), repeated(value, shared)
     scaling = query.size(-1) ** -0.5 if scaling is None else scaling
@@ -172,17 +172,17 @@ def attend(
         and is_fused(query.size(-2), key.size(-2))
         and site is not None
         and site.follows
-        and not (isinstance(tap, Recorder) and tap.changes(site.weights))
+        and not (isinstance(hook, Recorder) and hook.changes(site.weights))
     ):
         head_out = _fused(query, key, value, added, position_bias, scaling)
     else:
         sink = None if s_aux is None else s_aux.view(1, -1, 1, 1).expand(query.size(0), -1, query.size(-2), -1)
         if site is not None and sink is not None:
-            sink = tap(site.sink, sink)
+            sink = hook(site.sink, sink)
         weights = _weights(query, key, added, position_bias, scaling, softcap, sink)
-        weights = weights if site is None else tap(site.weights, weights)
+        weights = weights if site is None else hook(site.weights, weights)
         head_out = weights @ value
-    head_out = head_out if site is None else tap(site.head_out, head_out)
+    head_out = head_out if site is None else hook(site.head_out, head_out)
     return head_out.transpose(1, 2).contiguous(), weights
 
 
@@ -228,7 +228,7 @@ def boolean_mask(*args: Any, **kwargs: Any) -> Tensor | None:
     """The mask as transformers describes it, always Boolean; None where it closes nothing and transformers would leave
     it out, so that `Pass.open_mask` stands for it, unless its rule is asked for."""
     now = PASS.get()
-    ruled = now is not None and isinstance(now.tap, Ruled)
+    ruled = now is not None and isinstance(now.hook, MaskRuleRecorder)
     made = {"allow_is_causal_skip": False} | ({"allow_is_bidirectional_skip": False} if ruled else {})
     mask: Tensor | None = sdpa_mask(*args, **{**kwargs, **made})
     if mask is not None and now is not None and ruled:
@@ -238,7 +238,7 @@ def boolean_mask(*args: Any, **kwargs: Any) -> Tensor | None:
 
 def register() -> None:
     """Make both functions known to transformers under their name."""
-    AttentionInterface.register(NAME, attend)
+    AttentionInterface.register(NAME, attention_forward)
     AttentionMaskInterface.register(NAME, boolean_mask)
 
 
@@ -278,7 +278,7 @@ def _forward(
     @wraps(own)
     def forward(*args: Any, **kwargs: Any) -> Any:
         now = PASS.get()
-        if now is None or now.tap is OFF:
+        if now is None or now.hook is OFF:
             return own(module(), *args, **kwargs)
         for hear in before:
             args, kwargs = hear(now, args, kwargs)
@@ -332,7 +332,7 @@ def _install_layer(ears: _Ears, layer: nn.Module, places: LayerPlaces, name: str
     for (kind, place), next_norm in zip(attentions.items(), following, strict=True):
         site, stream = f"{name}.{kind}", f"{name}.residual_after_{kind}"
         follows = f"{site}.scores" in ears.points and f"{site}.sink" not in ears.points
-        named = _Site(site, follows=follows, keys=ears.attentions[site].key, latent=place.latent)
+        named = _AttentionNames(site, follows=follows, keys=ears.attentions[site].key, latent=place.latent)
         layer.get_submodule(place.module).__dict__[_SITE] = named
         if place.sliced:
             ears.makes_heads(layer.get_submodule(place.module), place, named)
@@ -374,8 +374,8 @@ def _listen_to_turning(attention: nn.Module) -> None:
         now = PASS.get()
         if now is not None and now.site is not None:
             asked, held = now.site.unturned
-            query, shared = now.tap(asked, query), key.size(1) // now.site.keys
-            changed = now.tap(held, own_heads := key[:, ::shared])
+            query, shared = now.hook(asked, query), key.size(1) // now.site.keys
+            changed = now.hook(held, own_heads := key[:, ::shared])
             key = key if changed is own_heads else repeated(changed, shared)
         return own(query, key, *args, **kwargs)
 
@@ -391,9 +391,9 @@ def _heads_heard(name: str, size: int) -> After:
 
     def heard(now: Pass, output: Any) -> Any:
         if output.dim() == 4:
-            return now.tap(name, output)
+            return now.hook(name, output)
         said = output.view(*output.shape[:-1], -1, size).transpose(1, 2)
-        changed = now.tap(name, said)
+        changed = now.hook(name, said)
         return output if changed is said else changed.transpose(1, 2).flatten(2)
 
     return heard
@@ -408,15 +408,15 @@ def _has(layer: nn.Module, path: str) -> bool:
 
 
 def _said(now: Pass, name: str, value: Tensor, *, tokens_first: bool = False) -> Tensor:
-    """The value after the tap. Where a layer puts the rows of all texts below each other they are said text by text,
+    """The value after the hook. Where a layer puts the rows of all texts below each other they are said text by text,
     and so where it has tokens first."""
     if tokens_first:
-        changed = now.tap(name, turned := value.transpose(0, 1))
+        changed = now.hook(name, turned := value.transpose(0, 1))
         return value if changed is turned else changed.transpose(0, 1)
     if value.dim() != 2:
-        return now.tap(name, value)
+        return now.hook(name, value)
     texts = value.view(now.batch, -1, value.size(-1))
-    changed = now.tap(name, texts)
+    changed = now.hook(name, texts)
     return value if changed is texts else changed.flatten(0, 1)
 
 
@@ -463,13 +463,13 @@ class _Ears:
                 return said.clone() if rewritten else said
             if isinstance(output, tuple):
                 return (_said(now, name, output[0], tokens_first=tokens_first), *output[1:])
-            output.last_hidden_state = now.tap(name, output.last_hidden_state)
+            output.last_hidden_state = now.hook(name, output.last_hidden_state)
             return output
 
         if name in self.points:
             self._at(module).after.append(heard)
 
-    def turns(self, attention: nn.Module, site: _Site) -> None:
+    def turns(self, attention: nn.Module, site: _AttentionNames) -> None:
         """Say queries and keys before positions turn them."""
 
         def hear(now: Pass, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[tuple[Any, ...], dict[str, Any]]:
@@ -493,13 +493,13 @@ class _Ears:
             now.mask, args, kwargs = with_mask(place, args, kwargs)
             return args, kwargs
 
-        def around(now: Pass) -> Heard:
-            return Heard(now.tap, site, attention, place, heads, mask=now.mask, start=now.start)
+        def around(now: Pass) -> FunctionalHookMode:
+            return FunctionalHookMode(now.hook, site, attention, place, heads, mask=now.mask, start=now.start)
 
         self._at(attention).before.append(hear)
         self._at(attention).around.append(around)
 
-    def makes_heads(self, attention: nn.Module, place: AttentionPlace, site: _Site) -> None:
+    def makes_heads(self, attention: nn.Module, place: AttentionPlace, site: _AttentionNames) -> None:
         """Say queries and keys before positions turn a part of them, where the attention makes them: by their maps, or
         by norms of each head behind these."""
         for path, norm, name in zip(place.maps[:2], place.normed, site.unturned, strict=True):
@@ -554,8 +554,8 @@ class _Ears:
                 return _said(now, name, output, tokens_first=True)
             said = output.expand(now.batch, *output.shape[-2:])
             if scale == 1:
-                return now.tap(name, said)
-            changed = now.tap(name, scaled := said * scale)
+                return now.hook(name, said)
+            changed = now.hook(name, scaled := said * scale)
             return output if changed is scaled else changed / scale
 
         if name in self.points:

@@ -19,7 +19,7 @@ Fusing = Literal["stacked", "by head"]
 
 
 @dataclass(frozen=True, kw_only=True)
-class HeardPlace:
+class FunctionalHook:
     """How an attention is heard that calls torch's functions by itself, while its module runs.
 
     mask, argument: what its module calls the mask, and where it stands among the arguments; given: whether that is
@@ -60,7 +60,7 @@ class AttentionPlace:
     fused: Fusing = "stacked"
     divided: bool = False
     latent: bool = False
-    heard: HeardPlace | None = None
+    heard: FunctionalHook | None = None
     sliced: bool = False
     normed: tuple[str, str] = ("q_layernorm", "k_layernorm")
 
@@ -301,12 +301,12 @@ _NEO_LAYER = LayerPlaces(
         out="attn.attention.out_proj",
         norm="ln_1",
         maps=("q_proj", "k_proj", "v_proj"),
-        heard=HeardPlace(window="bias", divisor=1.0),
+        heard=FunctionalHook(window="bias", divisor=1.0),
     ),
     ffn=FeedForwardPlace(module="mlp", out="mlp.c_proj", norm="ln_2"),
 )
 _GPTJ_LAYER = LayerPlaces(
-    attention=AttentionPlace(module="attn", out="attn.out_proj", norm="ln_1", heard=HeardPlace(), sliced=True),
+    attention=AttentionPlace(module="attn", out="attn.out_proj", norm="ln_1", heard=FunctionalHook(), sliced=True),
     ffn=FeedForwardPlace(module="mlp", out="mlp.fc_out", norm="ln_1"),
     parallel=True,
 )
@@ -317,7 +317,7 @@ _BLOOM_LAYER = LayerPlaces(
         norm="input_layernorm",
         maps=("query_key_value",),
         fused="by head",
-        heard=HeardPlace(),
+        heard=FunctionalHook(),
     ),
     ffn=FeedForwardPlace(module="mlp", out="mlp.dense_4h_to_h", norm="post_attention_layernorm"),
 )
@@ -418,7 +418,7 @@ _DEBERTA_V2_LAYER = replace(
     attention=replace(
         _BERT_LAYER.attention,
         maps=("query_proj", "key_proj", "value_proj"),
-        heard=HeardPlace(argument=1, given="kept", apart=True, scores=_APART),
+        heard=FunctionalHook(argument=1, given="kept", apart=True, scores=_APART),
     ),
 )
 _DEBERTA_LAYER = replace(
@@ -428,7 +428,7 @@ _DEBERTA_LAYER = replace(
         maps=("in_proj",),
         fused="by head",
         divided=True,
-        heard=HeardPlace(argument=1, given="kept", scores=_APART),
+        heard=FunctionalHook(argument=1, given="kept", scores=_APART),
     ),
 )
 _DEBERTA = replace(_BERT, title="DeBERTa", stacks={"encoder": replace(_BERT_STACK, layer=_DEBERTA_LAYER)}, instead={})
@@ -438,7 +438,7 @@ _XLNET_LAYER = LayerPlaces(
         out="rel_attn.o",
         norm="rel_attn.layer_norm",
         maps=("q", "k", "v"),
-        heard=HeardPlace(mask="attn_mask_h", argument=2, given="closed", apart=True, scores=_APART),
+        heard=FunctionalHook(mask="attn_mask_h", argument=2, given="closed", apart=True, scores=_APART),
     ),
     ffn=FeedForwardPlace(module="ff", out="ff.layer_2", norm="ff.layer_norm"),
     norm="post",

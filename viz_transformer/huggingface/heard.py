@@ -14,9 +14,9 @@ from torch import Tensor, nn
 from torch.overrides import TorchFunctionMode
 
 from viz_transformer.huggingface.families import AttentionPlace
-from viz_transformer.huggingface.rows import repeated, say_rows
+from viz_transformer.huggingface.rows import record_rows, repeated
+from viz_transformer.model.hook import Hook, Recorder
 from viz_transformer.model.hooked_model import Heads
-from viz_transformer.model.tap import Recorder, Tap
 
 _PRODUCTS = frozenset({"matmul", "__matmul__", "bmm", "baddbmm"})
 
@@ -40,13 +40,13 @@ def with_mask(
     return found, args, kwargs
 
 
-class Heard(TorchFunctionMode):
+class FunctionalHookMode(TorchFunctionMode):
     """One run of an attention's module, which is called by `site` and given this mask; `start` keys are of earlier
     passes."""
 
     def __init__(
         self,
-        tap: Tap,
+        hook: Hook,
         site: str,
         module: nn.Module,
         place: AttentionPlace,
@@ -57,7 +57,7 @@ class Heard(TorchFunctionMode):
     ) -> None:
         super().__init__()
         assert place.heard is not None
-        self._tap, self._site, self._module, self._how, self._heads = tap, site, module, place.heard, heads
+        self._hook, self._site, self._module, self._how, self._heads = hook, site, module, place.heard, heads
         self._given, self._start = mask, start
         self._dtype = next(module.parameters()).dtype  # in which weights are multiplied with values
         self._goes_on: Tensor | None = None  # with this instead of the mask
@@ -86,7 +86,7 @@ class Heard(TorchFunctionMode):
         made = func(*args, **kwargs)
         if name == "softmax" and self._next in ("scores", "weights"):
             self._next = "head_out"
-            return self._tap(f"{self._site}.weights", made.to(self._dtype))
+            return self._hook(f"{self._site}.weights", made.to(self._dtype))
         return made
 
     def _scores(self, func: Any, args: Any, kwargs: Any) -> Any:
@@ -96,14 +96,14 @@ class Heard(TorchFunctionMode):
             return func(*args, **kwargs)
         self._next = "weights"
         asked = self._by_head(query)
-        changed = self._tap(f"{self._site}.query", asked)
+        changed = self._hook(f"{self._site}.query", asked)
         if changed is not asked:
             asked.copy_(changed)  # where it may be read again
         self._say_keys("key", self._by_head(key.transpose(-1, -2)))
         if added is None:
             return func(*args, **kwargs)
         bias = self._by_head(added).expand(-1, -1, query.size(-2), -1)
-        changed = self._tap(f"{self._site}.bias", bias)
+        changed = self._hook(f"{self._site}.bias", bias)
         return func(added if changed is bias else changed.flatten(0, 1), **kwargs)
 
     def _head_out(self, func: Any, args: Any, kwargs: Any) -> Any:
@@ -114,7 +114,7 @@ class Heard(TorchFunctionMode):
         made: Tensor = func(*args, **kwargs)
         tokens_first = func.__name__ == "einsum"
         said = made.permute(1, 2, 0, 3) if tokens_first else self._by_head(made)
-        changed = self._tap(f"{self._site}.head_out", said)
+        changed = self._hook(f"{self._site}.head_out", said)
         if changed is said:
             return made
         return changed.permute(2, 0, 1, 3) if tokens_first else changed.reshape(made.shape)
@@ -123,12 +123,12 @@ class Heard(TorchFunctionMode):
         """What one of the maps of an attention made: of all heads beside each other, or [T, B, H, E], or [T, B, D]."""
         name = f"{self._site}.{what}"
         if what == "out":
-            changed = self._tap(name, said := made.transpose(0, 1))
+            changed = self._hook(name, said := made.transpose(0, 1))
             return made if changed is said else changed.transpose(0, 1)
         if made.dim() == 4:
-            changed = self._tap(name, said := made.permute(1, 2, 0, 3))
+            changed = self._hook(name, said := made.permute(1, 2, 0, 3))
             return made if changed is said else changed.permute(2, 0, 1, 3)
-        changed = self._tap(name, said := made.view(*made.shape[:-1], -1, self._heads.size).transpose(1, 2))
+        changed = self._hook(name, said := made.view(*made.shape[:-1], -1, self._heads.size).transpose(1, 2))
         return made if changed is said else changed.transpose(1, 2).flatten(2)
 
     def _by_head(self, numbers: Tensor) -> Tensor:
@@ -139,15 +139,15 @@ class Heard(TorchFunctionMode):
         """Say the new keys or values, each once, also where the model has them once for each head that asks them."""
         name, shared = f"{self._site}.{what}", heads.size(1) // self._heads.key
         own = heads[:, ::shared]
-        say_rows(self._tap, name, own, heads.size(-2) - self._start)
-        if shared > 1 and isinstance(self._tap, Recorder) and self._tap.changes(name):
+        record_rows(self._hook, name, own, heads.size(-2) - self._start)
+        if shared > 1 and isinstance(self._hook, Recorder) and self._hook.changes(name):
             heads.copy_(repeated(own.clone(), shared))
 
     def _mask(self, given: Tensor) -> Tensor:
         """What the module goes on with where it reads its mask."""
         if self._goes_on is None:
             allowed = self._allowed(given)
-            changed = self._tap(f"{self._site}.mask", allowed)
+            changed = self._hook(f"{self._site}.mask", allowed)
             self._changed = None if changed is allowed else changed
             self._goes_on = given if self._changed is None else self._as_given(self._changed, given)
         return self._goes_on

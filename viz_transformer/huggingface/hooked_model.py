@@ -14,6 +14,7 @@ from transformers.modeling_outputs import BaseModelOutput, MoEModelOutput
 
 from viz_transformer.huggingface.capture import PASS, Pass, install
 from viz_transformer.huggingface.families import AttentionPlace, Family
+from viz_transformer.model.hook import OFF, Hook
 from viz_transformer.model.hooked_model import (
     AttentionParameters,
     Heads,
@@ -25,7 +26,6 @@ from viz_transformer.model.hooked_model import (
 )
 from viz_transformer.model.kinds import StackName
 from viz_transformer.model.stepping import padded
-from viz_transformer.model.tap import OFF, Tap
 
 
 def second_text(ids: Sequence[int], separator: int | None, *around: int | None) -> int | None:
@@ -72,10 +72,10 @@ class HuggingFaceModel:
         """Trained numbers, shared ones counted once."""
         return sum(parameter.numel() for parameter in self.model.parameters())
 
-    def begin(self, sources: Rows | None, *, cached: bool = True, tap: Tap = OFF) -> Written:
-        return Written(self, sources, cached=cached, tap=tap)
+    def begin(self, sources: Rows | None, *, cached: bool = True, hook: Hook = OFF) -> Written:
+        return Written(self, sources, cached=cached, hook=hook)
 
-    def whole(self, sources: Rows | None, targets: Rows | None, *, tap: Tap = OFF) -> Tensor:
+    def whole(self, sources: Rows | None, targets: Rows | None, *, hook: Hook = OFF) -> Tensor:
         ids: dict[str, Tensor] = {}
         if sources is not None:
             ids["input_ids"] = self.batch(sources, self.spec.source_pad)
@@ -86,7 +86,7 @@ class HuggingFaceModel:
         if targets is not None:
             ids["input_ids" if sources is None else "decoder_input_ids"] = self.batch(targets, None)
         given: dict[str, Any] = {**ids, "use_cache": False} if targets is not None else {**ids}
-        return self.run(tap, len(sources or targets or ()), **given)
+        return self.run(hook, len(sources or targets or ()), **given)
 
     def batch(self, rows: Rows, pad: int | None) -> Tensor:
         """Rows of ids as one tensor, [B, T]. Raises ValueError without a needed pad id."""
@@ -110,9 +110,11 @@ class HuggingFaceModel:
                 found[row, second : len(given)] = 1
         return found if self.closing is None else found.masked_fill(ids == self.closing, 2)
 
-    def run(self, tap: Tap, batch: int, start: int = 0, kept: dict[str, Tensor] | None = None, **given: Any) -> Tensor:
+    def run(
+        self, hook: Hook, batch: int, start: int = 0, kept: dict[str, Tensor] | None = None, **given: Any
+    ) -> Tensor:
         """One pass of the whole model: its logits, or what a model without logits gives out. kept: as of `Pass`."""
-        token = PASS.set(Pass(tap, batch, start, kept))
+        token = PASS.set(Pass(hook, batch, start, kept))
         try:
             with torch.no_grad():
                 output = self.model(**given, return_dict=True)
@@ -122,13 +124,13 @@ class HuggingFaceModel:
             out: Tensor = output.last_hidden_state
             return out.float()
         logits: Tensor = output.logits
-        return tap("logits", logits[..., None] if self.spec.scoring == "either" else logits).float()
+        return hook("logits", logits[..., None] if self.spec.scoring == "either" else logits).float()
 
-    def encode(self, sources: Rows, tap: Tap) -> tuple[Tensor, Tensor]:
+    def encode(self, sources: Rows, hook: Hook) -> tuple[Tensor, Tensor]:
         """The memory [B, S, D] of sources, and where tokens stand [B, S]."""
         ids = self.batch(sources, self.spec.source_pad)
         kept = self.kept(sources, ids)
-        token = PASS.set(Pass(tap, len(sources)))
+        token = PASS.set(Pass(hook, len(sources)))
         try:
             with torch.no_grad():
                 output = self._stack("encoder")(input_ids=ids, attention_mask=kept, return_dict=True)
@@ -252,9 +254,9 @@ class Written:
     """Its decoder in the middle of an answer. The cache keeps all keys, also where a layer reaches back to some only:
     the mask says which."""
 
-    def __init__(self, model: HuggingFaceModel, sources: Rows | None, *, cached: bool, tap: Tap) -> None:
-        self._model, self._tap = model, tap
-        self._memory = model.encode(sources, tap) if sources is not None else None
+    def __init__(self, model: HuggingFaceModel, sources: Rows | None, *, cached: bool, hook: Hook) -> None:
+        self._model, self._hook = model, hook
+        self._memory = model.encode(sources, hook) if sources is not None else None
         self._cache: Cache | None = None
         if cached:
             own = DynamicCache()
@@ -278,7 +280,7 @@ class Written:
             outputs = kept_as(last_hidden_state=memory)
             given = {"decoder_input_ids": ids, "encoder_outputs": outputs, "attention_mask": kept}
         given |= {"past_key_values": self._cache, "use_cache": self._cache is not None}
-        return self._model.run(self._tap, len(new), self.length, self._kept, **given)[:, -1]
+        return self._model.run(self._hook, len(new), self.length, self._kept, **given)[:, -1]
 
     def select(self, rows: Sequence[int]) -> None:
         index = torch.tensor(rows, dtype=torch.long, device=self._model.device)

@@ -14,7 +14,7 @@ import torch
 from torch import Tensor, nn
 from transformers.activations import ACT2FN
 
-from viz_transformer.huggingface.capture import Ruled
+from viz_transformer.huggingface.capture import MaskRuleRecorder
 from viz_transformer.huggingface.families import BUCKETS, DISTANCES, ROTARY, SLOPES, AttentionPlace, StackPlaces
 from viz_transformer.huggingface.hooked_model import HuggingFaceModel, linear_of, part_at
 from viz_transformer.huggingface.probe import trial_texts
@@ -41,8 +41,8 @@ OTHER_NORM = "in a trial pass {name} did not read what its norm gives out, so it
 def outline_of(model: HookedModel) -> Outline:
     """The outline of an opened folder's model. Raises Unavailable if a trial pass shows other norms than its family has."""
     assert isinstance(model, HuggingFaceModel)
-    recorder = Ruled()
-    model.whole(*trial_texts(model.spec), tap=recorder)
+    recorder = MaskRuleRecorder()
+    model.whole(*trial_texts(model.spec), hook=recorder)
     found, notes = list[StackOutline](), list[str]()
     for stack in stacks_of(model.spec):
         layers = [_layer(model, stack, index, recorder.values) for index in range(_count(model, stack))]

@@ -14,15 +14,15 @@ import torch
 from torch import Tensor
 
 from viz_transformer.checkpoint.files import TOO_LARGE, CheckpointError
-from viz_transformer.huggingface.capture import Ruled
+from viz_transformer.huggingface.capture import MaskRuleRecorder
 from viz_transformer.huggingface.families import LayerPlaces
 from viz_transformer.huggingface.hooked_model import HuggingFaceModel
 from viz_transformer.huggingface.windows import unproved_windows
 from viz_transformer.model.attention import attention_scores
+from viz_transformer.model.hook import PointEdit, Recorder
 from viz_transformer.model.hooked_model import ModelSpec, Rows
 from viz_transformer.model.kinds import StackName, stacks_of
 from viz_transformer.model.positions import ENCODINGS, FORMULAS
-from viz_transformer.model.tap import PointEdit, Recorder
 
 LENGTH = 9
 NOT_SEEN = "in a trial pass nothing stood at this place of the model"
@@ -45,8 +45,8 @@ def proved(model: HuggingFaceModel) -> ModelSpec:
     """The spec of what a trial pass proves. Raises CheckpointError, a sentence that begins with the pass, if it does
     not show the attention weights, or if its numbers are not finite: of such nothing can be proved."""
     spec, texts = model.spec, trial_texts(model.spec)
-    recorder = Ruled()
-    logits = model.whole(*texts, tap=recorder)
+    recorder = MaskRuleRecorder()
+    logits = model.whole(*texts, hook=recorder)
     values = recorder.values
     _check_finite({**values, "logits": logits})
     lacking = dict(_unseen(spec, values, texts))
@@ -262,7 +262,7 @@ def _partial(
     ]
     edits: list[PointEdit] = [_Halved(after) for after, _, _ in steps]
     recorder = Recorder(edits)
-    model.whole(*texts, tap=recorder)
+    model.whole(*texts, hook=recorder)
     halved = {after for after, _, _ in steps}
     for after, added, behind in steps:
         whole = recorder.values[after] + recorder.values[added]
@@ -339,7 +339,7 @@ def _other_shares(
     outs = []
     for factor in (0.0, 0.5):
         recorder = Recorder([_Times(names[0], factor)])
-        model.whole(*texts, tap=recorder)
+        model.whole(*texts, hook=recorder)
         outs.append(recorder.values[f"{names[0].removesuffix('experts')}out"])
     nothing, half = outs
     whole = values[f"{names[0].removesuffix('experts')}out"]

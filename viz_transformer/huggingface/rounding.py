@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from viz_transformer.checkpoint.store import Checkpoint
 from viz_transformer.huggingface.probe import trial_texts
-from viz_transformer.model.tap import Recorder
+from viz_transformer.model.hook import Recorder
 
 
 @dataclass(frozen=True)
@@ -23,7 +23,9 @@ def away(rounded: Checkpoint, exact: Checkpoint) -> Away:
     """How far one is from the other; they are the same folder in two types."""
     texts = trial_texts(rounded.spec)
     first, second = Recorder(), Recorder()
-    outputs = [ckpt.hooked_model.whole(*texts, tap=tap).double() for ckpt, tap in ((rounded, first), (exact, second))]
+    outputs = [
+        ckpt.hooked_model.whole(*texts, hook=hook).double() for ckpt, hook in ((rounded, first), (exact, second))
+    ]
     names = [f"{site}.weights" for site in rounded.spec.attentions]
     return Away(
         output=float((outputs[0] - outputs[1]).abs().max() / outputs[1].abs().max()),

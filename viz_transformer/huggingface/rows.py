@@ -4,18 +4,18 @@ from __future__ import annotations
 
 from torch import Tensor
 
-from viz_transformer.model.tap import Tap
+from viz_transformer.model.hook import Hook
 
 
-def say_rows(tap: Tap, name: str, rows: Tensor, new: int) -> None:
+def record_rows(hook: Hook, name: str, rows: Tensor, new: int) -> None:
     """Say the last rows, which are new; what an edit makes of them is written where they are, in the cache as well."""
     if new == rows.size(-2):
-        changed = tap(name, rows)
+        changed = hook(name, rows)
         if changed is not rows:
             rows.copy_(changed)
         return
     mine = rows[..., rows.size(-2) - new :, :]
-    changed = tap(name, said := mine.clone())
+    changed = hook(name, said := mine.clone())
     if changed is not said:
         mine.copy_(changed)
 

@@ -13,7 +13,7 @@ from viz_transformer.huggingface.numbers import check_size
 from viz_transformer.model.config import MAX_LAYERS
 from viz_transformer.model.hooked_model import Heads, ModelSpec, OutputKind, Scoring
 from viz_transformer.model.kinds import StackName
-from viz_transformer.model.point import FUSED_FROM, WEIGHTS, Growth, Point
+from viz_transformer.model.point import FUSED_FROM, WEIGHTS, Growth, HookPoint
 from viz_transformer.model.points import ATTENTION, EMBED, EXPERTS, FFN, LOGITS, OF_THE_TEXT, RESIDUAL, SINK, STACK_OUT
 from viz_transformer.sentences import quoted
 
@@ -71,8 +71,8 @@ def spec_of_config(
     layers = {stack: read.layers(stack) for stack in family.stacks}
     width = read.number(_WIDTH)
     attentions: dict[str, Heads] = {}
-    recorded: list[Point] = []
-    derived: list[Point] = []
+    recorded: list[HookPoint] = []
+    derived: list[HookPoint] = []
     missing: dict[str, str] = {}
     narrow_embeddings: int | None = None
     for stack, places in family.stacks.items():
@@ -98,7 +98,7 @@ def spec_of_config(
         if narrow and places.final_map is not None:
             missing[f"{stack}.out"] = "this model's output layer reads fewer features than its stream has"
         else:
-            recorded.append(Point(f"{stack}.out", _ROW, STACK_OUT[stack], _grows(stack)))
+            recorded.append(HookPoint(f"{stack}.out", _ROW, STACK_OUT[stack], _grows(stack)))
     labels, scoring = read.labels(output)
     if verdict is not None:
         labels, scoring = verdict, "either"
@@ -108,13 +108,15 @@ def spec_of_config(
         last: StackName = "decoder" if "decoder" in family.stacks else "encoder"
         recorded.append(replace(LOGITS, grows=_grows(last)))
     elif output == "class":
-        recorded.append(Point("logits", ("B", "C"), "one number for each label of the text"))
+        recorded.append(HookPoint("logits", ("B", "C"), "one number for each label of the text"))
         missing["read_out"] = OF_THE_TEXT
     elif verdict is not None:
-        recorded.append(Point("logits", ("B", "T", "1"), f"one number for each token, above 0 if it was {verdict[1]}"))
+        recorded.append(
+            HookPoint("logits", ("B", "T", "1"), f"one number for each token, above 0 if it was {verdict[1]}")
+        )
         missing["read_out"] = "the lens needs a logit for each label, and this model has one for both"
     elif output == "token class":
-        recorded.append(Point("logits", ("B", "T", "C"), "one number for each label, of each token"))
+        recorded.append(HookPoint("logits", ("B", "T", "C"), "one number for each label, of each token"))
     most = _longest(read, family)
     vocabulary = read.number(("vocab_size",))
     is_encoder, is_decoder = "encoder" in family.stacks, "decoder" in family.stacks
@@ -151,7 +153,7 @@ def spec_of_config(
     return _of_lengths_that_fit(spec)
 
 
-def _adds_trained_rows(config: Mapping[str, Any], recorded: list[Point]) -> bool:
+def _adds_trained_rows(config: Mapping[str, Any], recorded: list[HookPoint]) -> bool:
     """Whether rows of the table are added as they are, and none is computed."""
     return config.get("sinusoidal_pos_embds") is not True and any("embed.position" in each.name for each in recorded)
 
@@ -297,7 +299,7 @@ def _embed_points(
     embedded: tuple[str, ...],
     *,
     mapped: bool,
-) -> Iterator[Point]:
+) -> Iterator[HookPoint]:
     """why: the reason that the input cannot be told from the embeddings. embedded: the shape of these; mapped: a map
     stands behind them."""
     after_norm = places.input_norm is not None
@@ -311,30 +313,32 @@ def _embed_points(
     for name, path in parts.items():
         if path is not None and why is None:
             shape = _ROW if name == "position" and mapped and not after_norm else embedded
-            yield Point(f"{stack}.embed.{name}", shape, meanings[name], _grows(stack))
+            yield HookPoint(f"{stack}.embed.{name}", shape, meanings[name], _grows(stack))
         elif path is not None and why is not None:
             missing[f"{stack}.embed.{name}"] = why
     if mapped and not after_norm and why is None:
         meaning = "the tokens' embeddings after the projection to the stream's features"
-        yield Point(f"{stack}.embed.mapped", _ROW, meaning, _grows(stack))
+        yield HookPoint(f"{stack}.embed.mapped", _ROW, meaning, _grows(stack))
     if after_norm and why is None:
-        yield Point(f"{stack}.embed.sum", embedded, "the sum that the norm after the embeddings reads", _grows(stack))
+        yield HookPoint(
+            f"{stack}.embed.sum", embedded, "the sum that the norm after the embeddings reads", _grows(stack)
+        )
         if mapped:
             meaning = "what that norm makes of the sum, and a map makes the input of"
-            yield Point(f"{stack}.embed.normed", embedded, meaning, _grows(stack))
-    yield Point(f"{stack}.embed.out", _ROW, meanings["out"], _grows(stack))
+            yield HookPoint(f"{stack}.embed.normed", embedded, meaning, _grows(stack))
+    yield HookPoint(f"{stack}.embed.out", _ROW, meanings["out"], _grows(stack))
 
 
 def _layer_points(
     places: LayerPlaces, family: Family, layer: str, kinds: tuple[str, ...], missing: dict[str, str], read: _Settings
-) -> Iterator[Point]:
+) -> Iterator[HookPoint]:
     stack: StackName = "encoder" if layer.startswith("encoder") else "decoder"
 
-    def stream(name: str) -> Iterator[Point]:
+    def stream(name: str) -> Iterator[HookPoint]:
         if places.norm == "post" and name != "residual_in":
             meaning = f"the sum that the norm after {name} reads"
-            yield Point(f"{layer}.{name}_sum", _ROW, meaning, _grows(stack))
-        yield Point(f"{layer}.{name}", _ROW, RESIDUAL[name], _grows(stack))
+            yield HookPoint(f"{layer}.{name}_sum", _ROW, meaning, _grows(stack))
+        yield HookPoint(f"{layer}.{name}", _ROW, RESIDUAL[name], _grows(stack))
 
     yield from stream("residual_in")
     for kind in kinds:
@@ -378,14 +382,14 @@ def _layer_points(
                 "each token has the hidden layers of its own experts, which are not recorded"
             )
             for each in EXPERTS:
-                yield Point(f"{layer}.ffn.{each.name}", each.shape, each.meaning, _grows(stack))
+                yield HookPoint(f"{layer}.ffn.{each.name}", each.shape, each.meaning, _grows(stack))
             continue
         times = ", times its gate" if point.name == "hidden" and gated else ""
-        yield Point(f"{layer}.ffn.{point.name}", point.shape, f"{point.meaning}{times}", _grows(stack))
+        yield HookPoint(f"{layer}.ffn.{point.name}", point.shape, f"{point.meaning}{times}", _grows(stack))
     yield from stream("residual_out")
 
 
-def _in_turn(places: LayerPlaces) -> tuple[Point, ...]:
+def _in_turn(places: LayerPlaces) -> tuple[HookPoint, ...]:
     """The points of an attention in the order in which it makes them: values are heard where they are multiplied."""
     heard, point = places.attention.heard, {each.name: each for each in ATTENTION}
     if heard is None or heard.apart:
@@ -393,12 +397,12 @@ def _in_turn(places: LayerPlaces) -> tuple[Point, ...]:
     return tuple(point[name] for name in ("in", "query", "key", "mask", "weights", "value", "head_out", "out"))
 
 
-def _attention_point(name: str, shape: tuple[str, ...], meaning: str) -> Point:
+def _attention_point(name: str, shape: tuple[str, ...], meaning: str) -> HookPoint:
     """As `points.py` places it: what the encoder makes, and keys and values of the memory, are made once."""
     cross = ".cross." in name
     once = name.startswith("encoder.") or (cross and "K" in shape[:-1])
     grows: Growth = "never" if once else "rows and keys" if shape[-1] == "K" and not cross else "rows"
-    return Point(name, shape, meaning, grows)
+    return HookPoint(name, shape, meaning, grows)
 
 
 def _derived(
@@ -408,7 +412,7 @@ def _derived(
     missing: dict[str, str],
     read: _Settings,
     places: LayerPlaces,
-) -> Iterator[Point]:
+) -> Iterator[HookPoint]:
     for kind in kinds:
         scores, parts = f"{layer}.{kind}.scores", f"{layer}.{kind}.contribution"
         if family.sinks and kind == "self":

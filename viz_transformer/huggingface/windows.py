@@ -9,7 +9,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from viz_transformer.huggingface.capture import Ruled
+from viz_transformer.huggingface.capture import MaskRuleRecorder
 from viz_transformer.huggingface.hooked_model import HuggingFaceModel
 
 FAR = 2**20
@@ -18,7 +18,7 @@ NOT_ITS_WINDOW = "in a trial pass its mask did not close what the window of its 
 CLOSES_MORE = "in a trial pass its mask closed keys by a rule that its config does not name"
 
 
-def unproved_windows(model: HuggingFaceModel, seen: Ruled) -> Iterator[tuple[str, str]]:
+def unproved_windows(model: HuggingFaceModel, seen: MaskRuleRecorder) -> Iterator[tuple[str, str]]:
     """Self-attentions whose masks do not follow the window of the spec, or close more without one, and why."""
     for site, heads in model.spec.attentions.items():
         if not site.endswith(".self"):

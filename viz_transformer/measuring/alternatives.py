@@ -43,10 +43,10 @@ from viz_transformer.measuring.verifying import FEWEST_TOKENS, reading_of
 from viz_transformer.measuring.yardsticks import Yardsticks, yardsticks
 from viz_transformer.model.attention import Attention
 from viz_transformer.model.config import ModelConfig
+from viz_transformer.model.hook import Hook
 from viz_transformer.model.kinds import SideName
 from viz_transformer.model.layers import DecoderLayer, Embedding, FeedForward
 from viz_transformer.model.norms import LayerNorm
-from viz_transformer.model.tap import Tap
 from viz_transformer.model.transformer import Transformer
 from viz_transformer.text.vocabulary import ROLES
 
@@ -676,7 +676,7 @@ class _RootMeanSquare(nn.Module):
         super().__init__()
         self.gain, self.offset, self.epsilon = norm.gain, norm.offset, norm.epsilon
 
-    def forward(self, x: torch.Tensor, tap: Tap) -> torch.Tensor:
+    def forward(self, x: torch.Tensor, hook: Hook) -> torch.Tensor:
         scaled: torch.Tensor = x / (x.square().mean(-1, keepdim=True) + self.epsilon).sqrt() * self.gain + self.offset
         return scaled
 
@@ -704,9 +704,9 @@ def _divided_by(divisor: float) -> Callable[[Transformer], None]:
 
 
 def _side_by_side(model: Transformer) -> None:
-    def beside(layer: DecoderLayer, x: torch.Tensor, mask: torch.Tensor, tap: Tap, **_: Any) -> torch.Tensor:
-        read = layer.self_residual.norm(x, tap), layer.ffn_residual.norm(x, tap)
-        sum_of: torch.Tensor = x + layer.self_attention(read[0], mask, tap) + layer.feed_forward(read[1], tap)
+    def beside(layer: DecoderLayer, x: torch.Tensor, mask: torch.Tensor, hook: Hook, **_: Any) -> torch.Tensor:
+        read = layer.self_residual.norm(x, hook), layer.ffn_residual.norm(x, hook)
+        sum_of: torch.Tensor = x + layer.self_attention(read[0], mask, hook) + layer.feed_forward(read[1], hook)
         return sum_of
 
     for layer in model.modules():

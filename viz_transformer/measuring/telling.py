@@ -21,9 +21,9 @@ from torch import Tensor
 
 from viz_transformer.measuring.sample import SampleText
 from viz_transformer.model.config import ModelConfig
+from viz_transformer.model.hook import OFF, Hook
 from viz_transformer.model.kinds import KINDS, SIDES, Kind, SideName, kinds_of
 from viz_transformer.model.positions import ENCODINGS
-from viz_transformer.model.tap import OFF, Tap
 from viz_transformer.model.transformer import Transformer
 
 Change = Callable[[str, Tensor], Tensor]
@@ -48,7 +48,7 @@ class _Deviation:
     what: str
     where: str
     made: Callable[[], Transformer]
-    tap: Tap = OFF
+    hook: Hook = OFF
 
 
 def told_by(model: Transformer, texts: Sequence[SampleText], *, tolerance: float, log_probs: bool) -> Told:
@@ -59,7 +59,7 @@ def told_by(model: Transformer, texts: Sequence[SampleText], *, tolerance: float
     tried: dict[str, dict[str, bool]] = {}
     for each in _deviations(model):
         told = tried.setdefault(each.what, {})
-        told[each.where] = told.get(each.where, True) and trial.moves(each.made(), each.tap)
+        told[each.where] = told.get(each.where, True) and trial.moves(each.made(), each.hook)
     untold = []
     for what, told in tried.items():
         where = [kind for kind, moved in told.items() if not moved]
@@ -76,10 +76,10 @@ class _Trial:
         self.texts = sorted(texts, key=lambda text: -max(len(text.source or ()), len(text.target or ())))
         self.logits = [self._logits(model, text, OFF) for text in self.texts]
 
-    def moves(self, model: Transformer, tap: Tap) -> bool:
+    def moves(self, model: Transformer, hook: Hook) -> bool:
         """Whether one of the sample's logits is another than the model's own, by more than the tolerance."""
         found = zip(self.texts, self.logits, strict=True)
-        return any(not _near(self._logits(model, text, tap), own, self.tolerance) for text, own in found)
+        return any(not _near(self._logits(model, text, hook), own, self.tolerance) for text, own in found)
 
     def longest(self, side: SideName) -> int:
         """Up to how many tokens of a side the texts prove anything: one more than the largest window that moves a
@@ -98,10 +98,10 @@ class _Trial:
         return low + 1
 
     @torch.no_grad()
-    def _logits(self, model: Transformer, text: SampleText, tap: Tap) -> NDArray[np.float32]:
+    def _logits(self, model: Transformer, text: SampleText, hook: Hook) -> NDArray[np.float32]:
         """Those that the sample has too, [R, V]."""
         source, target = (None if ids is None else [ids] for ids in (text.source, text.target))
-        logits = model.whole(source, target, tap=tap)[0]
+        logits = model.whole(source, target, hook=hook)[0]
         read, pad = (text.source, model.config.source_pad) if target is None else (text.target, model.config.target_pad)
         assert read is not None
         places = [place for place, id in enumerate(read) if id != pad] if len(text.logits) > 1 else [len(read) - 1]
@@ -115,7 +115,7 @@ def _near(found: NDArray[np.float32], own: NDArray[np.float32], tolerance: float
 
 
 class _Changing:
-    """A tap that changes points of the model where they are made."""
+    """A hook that changes points of the model where they are made."""
 
     def __init__(self, change: Change, inside: str = "") -> None:
         self._change, self._inside = change, inside
@@ -123,7 +123,7 @@ class _Changing:
     def __call__(self, name: str, value: Tensor) -> Tensor:
         return self._change(f"{self._inside}{name}", value)
 
-    def inside(self, part: str) -> _Changing:
+    def scope(self, part: str) -> _Changing:
         return _Changing(self._change, f"{self._inside}{part}.")
 
 
@@ -160,10 +160,10 @@ def _deviations(model: Transformer) -> Iterator[_Deviation]:
     for kind in kinds:
         yield _Deviation("exchanged queries and keys", kind.words, partial(_exchanged, model, kind))
         for factor in _factors(config):
-            tap = _of_kind(kind, ("query",), partial(torch.mul, torch.tensor(factor)))
-            yield _Deviation("another divisor", kind.words, lambda: model, tap)
-        tap = _of_kind(kind, ("query", "key"), _normalised)
-        yield _Deviation("a norm on queries and keys", kind.words, lambda: model, tap)
+            hook = _of_kind(kind, ("query",), partial(torch.mul, torch.tensor(factor)))
+            yield _Deviation("another divisor", kind.words, lambda: model, hook)
+        hook = _of_kind(kind, ("query", "key"), _normalised)
+        yield _Deviation("a norm on queries and keys", kind.words, lambda: model, hook)
     heads = (config.n_heads // 2, config.n_heads * 2)
     others: list[tuple[str, dict[str, Any]]] = [("another number of heads", {"n_heads": each}) for each in heads]
     others += [("other positions", {"positions": word, "position_offset": 0}) for word in _positions(config)]

@@ -17,10 +17,10 @@ from torch import Tensor, nn
 from viz_transformer.model.cache import AttentionCache
 from viz_transformer.model.config import ModelConfig
 from viz_transformer.model.dropout import Dropout
+from viz_transformer.model.hook import Hook
 from viz_transformer.model.kinds import StackName
 from viz_transformer.model.masks import MASK_FILLS
 from viz_transformer.model.point import FUSED_FROM
-from viz_transformer.model.tap import Tap
 
 
 def split_heads(x: Tensor, n_heads: int) -> Tensor:
@@ -92,11 +92,11 @@ def is_fused(queries: int, keys: int, mask_fill: str = "zero-rows") -> bool:
 class NoPlaces:
     """What an attention does with positions: nothing."""
 
-    def placed(self, name: str, vectors: Tensor, start: int, tap: Tap) -> Tensor:
+    def placed(self, name: str, vectors: Tensor, start: int, hook: Hook) -> Tensor:
         """The point `name`, query or key, as the dot product takes it: [B, H, T, E], the first at position `start`."""
-        return tap(name, vectors)
+        return hook(name, vectors)
 
-    def bias(self, like: Tensor, keys: int, start: int, tap: Tap) -> Tensor | None:
+    def bias(self, like: Tensor, keys: int, start: int, hook: Hook) -> Tensor | None:
         """What is added to the scores: [B, H, Q, K], or None. like: the queries [B, H, Q, E], the first at `start`."""
         return None
 
@@ -116,17 +116,17 @@ class Places(NoPlaces, nn.Module):
         """The tensors, where the model is."""
         return {name: getattr(self, name) for name in self.names}
 
-    def placed(self, name: str, vectors: Tensor, start: int, tap: Tap) -> Tensor:
-        return self.encoding.placed(name, vectors, start, self.held(), tap)
+    def placed(self, name: str, vectors: Tensor, start: int, hook: Hook) -> Tensor:
+        return self.encoding.placed(name, vectors, start, self.held(), hook)
 
-    def bias(self, like: Tensor, keys: int, start: int, tap: Tap) -> Tensor | None:
+    def bias(self, like: Tensor, keys: int, start: int, hook: Hook) -> Tensor | None:
         """The point `bias`, the same for every text of the batch."""
         if not self.encoding.biased:
             return None
         query = torch.arange(start, start + like.size(-2), device=like.device)
         back = query[:, None] - torch.arange(keys, device=like.device)  # [Q, K], from the query to the key
         bias = self.encoding.bias(back, self.held(), self.stack)
-        return tap("bias", bias.expand(like.size(0), like.size(1), -1, -1))
+        return hook("bias", bias.expand(like.size(0), like.size(1), -1, -1))
 
 
 class Attention(nn.Module):
@@ -151,34 +151,36 @@ class Attention(nn.Module):
         self.dropout = Dropout(config.dropout if config.attention_dropout else 0.0)
 
     def forward(
-        self, x: Tensor, mask: Tensor, tap: Tap, *, memory: Tensor | None = None, cache: AttentionCache | None = None
+        self, x: Tensor, mask: Tensor, hook: Hook, *, memory: Tensor | None = None, cache: AttentionCache | None = None
     ) -> Tensor:
         """x: [B, Q, D] reads, mask: [B, 1, Q, K] True = may attend -> [B, Q, D].
 
         Keys and values come from `memory` [B, K, D], else from x. With a cache, x holds the new positions only: the
         points key and value are then the new rows, weights and mask the new rows over all keys so far.
         """
-        x = tap("in", x)
+        x = hook("in", x)
         start = cache.length if cache is not None else 0  # the position of the first new row
-        query = self.positions.placed("query", split_heads(self.to_query(x), self.n_heads), start, tap)  # [B, H, Q, E]
+        query = self.positions.placed("query", split_heads(self.to_query(x), self.n_heads), start, hook)  # [B, H, Q, E]
         if cache is not None and cache.complete:
             key, value = cache.key, cache.value  # the memory does not change between steps
         else:
             read = x if memory is None else memory
-            key = self.positions.placed("key", split_heads(self.to_key(read), self.n_heads), start, tap)  # [B, H, K, E]
-            value = tap("value", split_heads(self.to_value(read), self.n_heads))
+            key = self.positions.placed(
+                "key", split_heads(self.to_key(read), self.n_heads), start, hook
+            )  # [B, H, K, E]
+            value = hook("value", split_heads(self.to_value(read), self.n_heads))
             if cache is not None:
                 key, value = cache.extend(key, value)
-        mask = tap("mask", mask)
-        bias = self.positions.bias(query, key.size(-2), start, tap)
+        mask = hook("mask", mask)
+        bias = self.positions.bias(query, key.size(-2), start, hook)
         if is_fused(query.size(-2), key.size(-2), self.mask_fill):
-            head_out = tap("head_out", self._fused(query, key, value, mask, bias))
+            head_out = hook("head_out", self._fused(query, key, value, mask, bias))
         else:
             scores = attention_scores(query, key, self.divisor, bias)  # [B, H, Q, K]
-            weights = tap("weights", self.dropout(self.masked_softmax(scores, mask)))
-            head_out = tap("head_out", weights @ value)  # [B, H, Q, E]
+            weights = hook("weights", self.dropout(self.masked_softmax(scores, mask)))
+            head_out = hook("head_out", weights @ value)  # [B, H, Q, E]
         out: Tensor = self.to_out(self.merge_heads(head_out))
-        return tap("out", out)
+        return hook("out", out)
 
     def _fused(self, query: Tensor, key: Tensor, value: Tensor, mask: Tensor, bias: Tensor | None) -> Tensor:
         """head_out without its weights in memory; the one mask fill that the kernel knows is a row of zeros."""

@@ -15,8 +15,8 @@ from weakref import WeakKeyDictionary
 import torch
 from torch import Tensor, nn
 
+from viz_transformer.model.hook import PointEdit, Recorder
 from viz_transformer.model.hooked_model import HookedModel, ModelSpec
-from viz_transformer.model.tap import PointEdit, Recorder
 
 _LENGTH = 12  # tokens of a trial
 _causal: WeakKeyDictionary[HookedModel, bool] = WeakKeyDictionary()
@@ -58,7 +58,7 @@ def reads_ahead_edited(
     where a layer reads both in one pass.
     """
     recorder = Recorder(edits)
-    logits = model.whole([source] if model.spec.has_encoder else None, [target], tap=recorder)
+    logits = model.whole([source] if model.spec.has_encoder else None, [target], hook=recorder)
     values = recorder.values
     for site in [site for site in model.spec.attentions if site.startswith("decoder.")]:
         ahead = None if site.endswith(".cross") else _row_ahead(model.spec, site, values)

@@ -8,7 +8,7 @@ from typing import Any, get_args
 
 from viz_transformer.model.config import MAX_LAYERS, ModelKind
 from viz_transformer.model.hooked_model import Heads, ModelSpec, OutputKind, Precision, Scoring
-from viz_transformer.model.point import QUERIES, WEIGHTS, Growth, Point
+from viz_transformer.model.point import QUERIES, WEIGHTS, Growth, HookPoint
 from viz_transformer.model.points import ATTENTION, DERIVED, SINK
 from viz_transformer.model.positions import FORMULAS
 from viz_transformer.sentences import quoted
@@ -164,7 +164,7 @@ def _attentions(given: Any, layers: tuple[int, int]) -> dict[str, Heads]:
     return found
 
 
-def _points(given: Any) -> tuple[Point, ...]:
+def _points(given: Any) -> tuple[HookPoint, ...]:
     if not isinstance(given, list) or len(given) > MOST_POINTS:
         raise ValueError(f"its points are not a list of at most {MOST_POINTS:,}")
     points = []
@@ -178,7 +178,7 @@ def _points(given: Any) -> tuple[Point, ...]:
             raise ValueError(f"the point {quoted(name)} has the shape {quoted(shape)}")
         if grows not in get_args(Growth):
             raise ValueError(f"the point {quoted(name)} grows by {quoted(grows)}")
-        points.append(Point(name, tuple(shape), meaning, grows))
+        points.append(HookPoint(name, tuple(shape), meaning, grows))
     return tuple(points)
 
 

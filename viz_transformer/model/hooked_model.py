@@ -14,8 +14,9 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Literal, NamedTuple, Protocol
 
 from viz_transformer.model.config import ModelConfig, ModelKind
+from viz_transformer.model.hook import OFF, Hook, layer_of
 from viz_transformer.model.kinds import KINDS, KindName, StackName
-from viz_transformer.model.point import FUSED_FROM, Growth, Point
+from viz_transformer.model.point import FUSED_FROM, Growth, HookPoint
 from viz_transformer.model.points import (
     attention_sites,
     derived_points,
@@ -23,7 +24,6 @@ from viz_transformer.model.points import (
     recorded_points,
     undefined_points,
 )
-from viz_transformer.model.tap import OFF, Tap, layer_of
 
 if TYPE_CHECKING:
     from torch import Tensor
@@ -104,8 +104,8 @@ class ModelSpec:
     d_embed: int | None = None
     experts: int | None = None
     attentions: Mapping[str, Heads]
-    recorded: tuple[Point, ...]
-    derived: tuple[Point, ...] = ()
+    recorded: tuple[HookPoint, ...]
+    derived: tuple[HookPoint, ...] = ()
     missing: Mapping[str, str] = field(default_factory=dict)
     modules: Mapping[str, str] = field(default_factory=dict)
     unseen: Mapping[str, str] = field(default_factory=dict)
@@ -154,7 +154,7 @@ class ModelSpec:
         return self.config
 
     @cached_property
-    def point(self) -> Mapping[str, Point]:
+    def point(self) -> Mapping[str, HookPoint]:
         """Every point, recorded and derived, by its name."""
         return MappingProxyType({each.name: each for each in (*self.recorded, *self.derived)})
 
@@ -292,14 +292,14 @@ class HookedModel(Protocol):
         """Trained numbers, shared ones counted once."""
         ...
 
-    def begin(self, sources: Sequence[Sequence[int]] | None, *, cached: bool = True, tap: Tap = OFF) -> Decoding:
-        """Read the sources, one for each row (None: a decoder alone), ready to write. Each pass says its points to tap.
+    def begin(self, sources: Sequence[Sequence[int]] | None, *, cached: bool = True, hook: Hook = OFF) -> Decoding:
+        """Read the sources, one for each row (None: a decoder alone), ready to write. Each pass says its points to hook.
 
         cached: a step reads the new tokens only; else all of them anew.
         """
         ...
 
-    def whole(self, sources: Rows | None, targets: Rows | None, *, tap: Tap = OFF) -> Tensor:
+    def whole(self, sources: Rows | None, targets: Rows | None, *, hook: Hook = OFF) -> Tensor:
         """One pass over rows of ids: logits [B, T, V] at all positions, or what a model without logits gives out.
 
         Raises ValueError where rows of different lengths need padding and the model has none.

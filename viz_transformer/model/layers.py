@@ -13,8 +13,8 @@ from viz_transformer.model.attention import Attention
 from viz_transformer.model.cache import AttentionCache
 from viz_transformer.model.config import ModelConfig
 from viz_transformer.model.dropout import Dropout
+from viz_transformer.model.hook import Hook
 from viz_transformer.model.norms import NORMS
-from viz_transformer.model.tap import Tap
 
 
 def gelu_tanh(x: Tensor) -> Tensor:
@@ -115,14 +115,14 @@ class Embedding(nn.Module):
         self.position = PositionTable(config, max_length) if config.encoding.adds else None
         self.dropout = Dropout(config.dropout if config.embedding_dropout else 0.0)
 
-    def forward(self, ids: Tensor, tap: Tap, *, start: int = 0) -> Tensor:
+    def forward(self, ids: Tensor, hook: Hook, *, start: int = 0) -> Tensor:
         """ids: [B, T], the first at position `start` -> [B, T, D]."""
-        x = tap("token", self.token(ids) * self.scale)
+        x = hook("token", self.token(ids) * self.scale)
         if self.position is not None:
             position = self.position(start, ids.size(1)).expand_as(x)
-            x = x + tap("position", position)
+            x = x + hook("position", position)
         out: Tensor = self.dropout(x)
-        return tap("out", out)
+        return hook("out", out)
 
 
 class FeedForward(nn.Module):
@@ -136,12 +136,12 @@ class FeedForward(nn.Module):
         self.activate = FFN_DROPOUTS[config.ffn_dropout]
         self.dropout = Dropout(config.dropout)
 
-    def forward(self, x: Tensor, tap: Tap) -> Tensor:
+    def forward(self, x: Tensor, hook: Hook) -> Tensor:
         """[B, T, D] -> [B, T, D]; the point hidden is [B, T, d_ff], after the activation."""
-        x = tap("in", x)
-        hidden = tap("hidden", self.activate(self.to_hidden(x), self.activation, self.dropout))
+        x = hook("in", x)
+        hidden = hook("hidden", self.activate(self.to_hidden(x), self.activation, self.dropout))
         out: Tensor = self.to_out(hidden)
-        return tap("out", out)
+        return hook("out", out)
 
 
 class Residual(nn.Module):
@@ -154,15 +154,15 @@ class Residual(nn.Module):
         self.add = RESIDUAL_DROPOUTS[dropped]
         self.dropout = Dropout(config.dropout)
 
-    def forward(self, x: Tensor, sublayer: Callable[[Tensor], Tensor], tap: Tap, *, part: str, after: str) -> Tensor:
+    def forward(self, x: Tensor, sublayer: Callable[[Tensor], Tensor], hook: Hook, *, part: str, after: str) -> Tensor:
         """x: [B, T, D] the stream; `part` names the sub-layer's norm, `after` the stream behind it."""
-        norm_tap = tap.inside(part)
+        norm_hook = hook.scope(part)
         if self.norm_first:
-            x = self.add(x, sublayer(self.norm(x, norm_tap)), self.dropout)
+            x = self.add(x, sublayer(self.norm(x, norm_hook)), self.dropout)
         else:
-            total = tap(f"{after}_sum", self.add(x, sublayer(x), self.dropout))
-            x = self.norm(total, norm_tap)
-        return tap(after, x)
+            total = hook(f"{after}_sum", self.add(x, sublayer(x), self.dropout))
+            x = self.norm(total, norm_hook)
+        return hook(after, x)
 
 
 class EncoderLayer(nn.Module):
@@ -175,20 +175,20 @@ class EncoderLayer(nn.Module):
         self.self_residual = Residual(config)
         self.ffn_residual = Residual(config)
 
-    def forward(self, x: Tensor, mask: Tensor, tap: Tap) -> Tensor:
+    def forward(self, x: Tensor, mask: Tensor, hook: Hook) -> Tensor:
         """x: [B, S, D], mask: [B, 1, S, S] -> [B, S, D]."""
 
         def attend(x: Tensor) -> Tensor:
-            out: Tensor = self.self_attention(x, mask, tap.inside("self"))
+            out: Tensor = self.self_attention(x, mask, hook.scope("self"))
             return out
 
         def feed_forward(x: Tensor) -> Tensor:
-            out: Tensor = self.feed_forward(x, tap.inside("ffn"))
+            out: Tensor = self.feed_forward(x, hook.scope("ffn"))
             return out
 
-        x = tap("residual_in", x)
-        x = self.self_residual(x, attend, tap, part="self", after="residual_after_self")
-        x = self.ffn_residual(x, feed_forward, tap, part="ffn", after="residual_out")
+        x = hook("residual_in", x)
+        x = self.self_residual(x, attend, hook, part="self", after="residual_after_self")
+        x = self.ffn_residual(x, feed_forward, hook, part="ffn", after="residual_out")
         return x
 
 
@@ -209,7 +209,7 @@ class DecoderLayer(nn.Module):
         self,
         x: Tensor,
         mask: Tensor,
-        tap: Tap,
+        hook: Hook,
         *,
         memory: Tensor | None = None,
         memory_mask: Tensor | None = None,
@@ -219,20 +219,20 @@ class DecoderLayer(nn.Module):
         """x: [B, T, D], mask: [B, 1, T, T], memory: [B, S, D], memory_mask: [B, 1, T, S] -> [B, T, D]."""
 
         def attend_self(x: Tensor) -> Tensor:
-            out: Tensor = self.self_attention(x, mask, tap.inside("self"), cache=self_cache)
+            out: Tensor = self.self_attention(x, mask, hook.scope("self"), cache=self_cache)
             return out
 
         def attend_memory(x: Tensor) -> Tensor:
-            out: Tensor = self.cross_attention(x, memory_mask, tap.inside("cross"), memory=memory, cache=cross_cache)
+            out: Tensor = self.cross_attention(x, memory_mask, hook.scope("cross"), memory=memory, cache=cross_cache)
             return out
 
         def feed_forward(x: Tensor) -> Tensor:
-            out: Tensor = self.feed_forward(x, tap.inside("ffn"))
+            out: Tensor = self.feed_forward(x, hook.scope("ffn"))
             return out
 
-        x = tap("residual_in", x)
-        x = self.self_residual(x, attend_self, tap, part="self", after="residual_after_self")
+        x = hook("residual_in", x)
+        x = self.self_residual(x, attend_self, hook, part="self", after="residual_after_self")
         if memory is not None:
-            x = self.cross_residual(x, attend_memory, tap, part="cross", after="residual_after_cross")
-        x = self.ffn_residual(x, feed_forward, tap, part="ffn", after="residual_out")
+            x = self.cross_residual(x, attend_memory, hook, part="cross", after="residual_after_cross")
+        x = self.ffn_residual(x, feed_forward, hook, part="ffn", after="residual_out")
         return x

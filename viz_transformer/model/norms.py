@@ -9,7 +9,7 @@ import torch
 from torch import Tensor, nn
 
 from viz_transformer.model.config import ModelConfig
-from viz_transformer.model.tap import Tap
+from viz_transformer.model.hook import Hook
 
 
 class LayerNorm(nn.Module):
@@ -25,10 +25,10 @@ class LayerNorm(nn.Module):
         self.offset = nn.Parameter(torch.zeros(config.d_model))
         self.epsilon = config.norm_epsilon
 
-    def forward(self, x: Tensor, tap: Tap) -> Tensor:
+    def forward(self, x: Tensor, hook: Hook) -> Tensor:
         """x: [B, T, D] -> [B, T, D]; norm_mean and norm_scale are what `mean_and_scale` gives."""
         mean, scale = self.mean_and_scale(x)
-        mean, scale = tap("norm_mean", mean), tap("norm_scale", scale)
+        mean, scale = hook("norm_mean", mean), hook("norm_scale", scale)
         return torch.addcmul(self.offset, (x - mean) / scale, self.gain)
 
     def mean_and_scale(self, x: Tensor) -> tuple[Tensor, Tensor]:

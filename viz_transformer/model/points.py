@@ -10,48 +10,48 @@ from collections.abc import Collection, Iterator
 from dataclasses import replace
 
 from viz_transformer.model.config import ModelConfig
-from viz_transformer.model.point import KEYS, QUERIES, WEIGHTS, Growth, Point
+from viz_transformer.model.point import KEYS, QUERIES, WEIGHTS, Growth, HookPoint
 from viz_transformer.model.positions import ENCODINGS
 from viz_transformer.sentences import quoted
 
 _ROW = ("B", "T", "D")
 
 EMBED = (
-    Point("token", _ROW, "the tokens' embeddings, already scaled"),
-    Point("position", _ROW, "the positions' vectors"),
-    Point("out", _ROW, "token plus position: what the first layer reads"),
+    HookPoint("token", _ROW, "the tokens' embeddings, already scaled"),
+    HookPoint("position", _ROW, "the positions' vectors"),
+    HookPoint("out", _ROW, "token plus position: what the first layer reads"),
 )
 ATTENTION = (
-    Point("in", ("B", "Q", "D"), "what the sub-layer reads; after the norm in a pre-norm model"),
-    Point("query", QUERIES, "queries by head, unscaled"),
-    Point("key", KEYS, "keys by head"),
-    Point("value", KEYS, "values by head"),
-    Point("mask", ("B", "1", "Q", "K"), "Boolean, True = may attend; recorded also when nothing is masked"),
-    Point("weights", WEIGHTS, "masked softmax over the keys of query @ key^T / divisor"),
-    Point("head_out", QUERIES, "weights @ value by head"),
-    Point("out", ("B", "Q", "D"), "the heads merged, after W_O"),
+    HookPoint("in", ("B", "Q", "D"), "what the sub-layer reads; after the norm in a pre-norm model"),
+    HookPoint("query", QUERIES, "queries by head, unscaled"),
+    HookPoint("key", KEYS, "keys by head"),
+    HookPoint("value", KEYS, "values by head"),
+    HookPoint("mask", ("B", "1", "Q", "K"), "Boolean, True = may attend; recorded also when nothing is masked"),
+    HookPoint("weights", WEIGHTS, "masked softmax over the keys of query @ key^T / divisor"),
+    HookPoint("head_out", QUERIES, "weights @ value by head"),
+    HookPoint("out", ("B", "Q", "D"), "the heads merged, after W_O"),
 )
 FFN = (
-    Point("in", _ROW, "what the feed-forward reads; after the norm in a pre-norm model"),
-    Point("hidden", ("B", "T", "F"), "the hidden layer, after the activation"),
-    Point("out", _ROW, "the feed-forward's output"),
+    HookPoint("in", _ROW, "what the feed-forward reads; after the norm in a pre-norm model"),
+    HookPoint("hidden", ("B", "T", "F"), "the hidden layer, after the activation"),
+    HookPoint("out", _ROW, "the feed-forward's output"),
 )
 EXPERTS = (
-    Point("router", ("B", "T", "X"), "a number for each expert, by which some are chosen"),
-    Point(
+    HookPoint("router", ("B", "T", "X"), "a number for each expert, by which some are chosen"),
+    HookPoint(
         "experts", ("B", "T", "X"), "what each expert's output is multiplied by in the sum; 0 of one that is not chosen"
     ),
 )
-SINK = Point(
+SINK = HookPoint(
     "sink", ("B", "H", "Q", "1"), "what the softmax has beside the scores, of no key: weights sum to less than 1"
 )
 NORM = (
-    Point("norm_mean", ("B", "T", "1"), "mean over the features of what this norm reads"),
-    Point("norm_scale", ("B", "T", "1"), "what this norm divides by, epsilon included"),
+    HookPoint("norm_mean", ("B", "T", "1"), "mean over the features of what this norm reads"),
+    HookPoint("norm_scale", ("B", "T", "1"), "what this norm divides by, epsilon included"),
 )
 NORM_OVER_POSITIONS = (
-    Point("norm_mean", ("B", "1", "1"), "of a norm over positions and features: one mean for the whole text"),
-    Point("norm_scale", ("B", "1", "1"), "of a norm over positions and features: one number, epsilon included"),
+    HookPoint("norm_mean", ("B", "1", "1"), "of a norm over positions and features: one mean for the whole text"),
+    HookPoint("norm_scale", ("B", "1", "1"), "of a norm over positions and features: one number, epsilon included"),
 )
 RESIDUAL = {
     "residual_in": "the stream that enters the layer",
@@ -60,16 +60,16 @@ RESIDUAL = {
     "residual_out": "the stream that leaves the layer",
 }
 STACK_OUT = {"encoder": "the memory: what cross-attention reads", "decoder": "what the output layer reads"}
-LOGITS = Point("logits", ("B", "T", "V"), "one number for each entry of the vocabulary, before the softmax")
-LOGITS_OF_TEXT = Point("logits", ("B", "V"), "of an encoder that pools: one number for each label of the text")
+LOGITS = HookPoint("logits", ("B", "T", "V"), "one number for each entry of the vocabulary, before the softmax")
+LOGITS_OF_TEXT = HookPoint("logits", ("B", "V"), "of an encoder that pools: one number for each label of the text")
 
 OF_THE_TEXT = "its labels are computed from the whole text after the last layer, so no other vector has any"
 """Why a model that gives labels to a text has no logit lens."""
 
-SCORES_WITH_BIAS = Point("scores", WEIGHTS, "query @ key^T / divisor + bias, before the mask")
+SCORES_WITH_BIAS = HookPoint("scores", WEIGHTS, "query @ key^T / divisor + bias, before the mask")
 DERIVED = (
-    Point("scores", WEIGHTS, "query @ key^T / divisor, before the mask"),
-    Point(
+    HookPoint("scores", WEIGHTS, "query @ key^T / divisor, before the mask"),
+    HookPoint(
         "contribution", ("B", "H", "Q", "D"), "head_out @ W_O by head, sum: out less W_O's bias; not for a raw reshape"
     ),
 )
@@ -97,7 +97,7 @@ def keeping_rank(name: str) -> int | None:
     return next((rank for rank, names in enumerate(_KEPT_FIRST) if last in names), None)
 
 
-def recorded_points(config: ModelConfig) -> Iterator[Point]:
+def recorded_points(config: ModelConfig) -> Iterator[HookPoint]:
     """Every point that a run of such a model records, with its full name, in the order of the table.
 
     Runs with at least 512 queries and keys in an attention derive its weights instead of recording them.
@@ -114,7 +114,7 @@ def recorded_points(config: ModelConfig) -> Iterator[Point]:
         if config.final_norm:
             alone = stack == "encoder" and config.encoder_final_norm == "torch"
             yield from (_under(stack, point) for point in (NORM if alone else _norm_points(config)))
-        yield _under("", Point(f"{stack}.out", _ROW, STACK_OUT[stack]))
+        yield _under("", HookPoint(f"{stack}.out", _ROW, STACK_OUT[stack]))
     if config.target_vocab_size is not None:
         yield LOGITS_OF_TEXT if config.pooling != "none" else replace(LOGITS, grows=_growth(config))
 
@@ -123,7 +123,7 @@ def _growth(config: ModelConfig) -> Growth:
     return "rows" if config.has_decoder else "never"
 
 
-def derived_points(config: ModelConfig) -> Iterator[Point]:
+def derived_points(config: ModelConfig) -> Iterator[HookPoint]:
     """Every point that is computed from recorded ones when asked for, with its full name."""
     for site in attention_sites(config):
         biased = config.encoding.biased and site.endswith(".self")
@@ -171,13 +171,13 @@ def unknown_point(name: str, known: Collection[str]) -> str:
 def points_table() -> str:
     """The table as Markdown: the text of docs/points.md below its title."""
     attention, own = "{encoder|decoder}.{layer}.{self|cross}", "{encoder|decoder}.{layer}.self"
-    residual = (Point(name, _ROW, meaning) for name, meaning in RESIDUAL.items())
+    residual = (HookPoint(name, _ROW, meaning) for name, meaning in RESIDUAL.items())
     sums = (
-        Point(f"{name}_sum", _ROW, f"post-norm only: the sum that the norm after {name} reads")
+        HookPoint(f"{name}_sum", _ROW, f"post-norm only: the sum that the norm after {name} reads")
         for name in list(RESIDUAL)[1:]
     )
     norms = (*NORM, *NORM_OVER_POSITIONS)
-    sections: list[tuple[str, str, Iterator[Point]]] = [
+    sections: list[tuple[str, str, Iterator[HookPoint]]] = [
         ("Embedding", "{encoder|decoder}.embed", iter(EMBED)),
         ("Attention", attention, iter(ATTENTION)),
         *(
@@ -190,7 +190,11 @@ def points_table() -> str:
         ("Feed-forward of several experts (models of transformers)", "{encoder|decoder}.{layer}.ffn", iter(EXPERTS)),
         ("Residual stream", "{encoder|decoder}.{layer}", iter((*residual, *sums))),
         ("Norms", "{encoder|decoder}.{layer}.{self|cross|ffn}, and {encoder|decoder} for a final norm", iter(norms)),
-        ("Outputs", "", iter([Point(f"{s}.out", _ROW, m) for s, m in STACK_OUT.items()] + [LOGITS, LOGITS_OF_TEXT])),
+        (
+            "Outputs",
+            "",
+            iter([HookPoint(f"{s}.out", _ROW, m) for s, m in STACK_OUT.items()] + [LOGITS, LOGITS_OF_TEXT]),
+        ),
         ("Derived when asked for", attention, iter(DERIVED)),
     ]
     lines: list[str] = []
@@ -204,11 +208,11 @@ def points_table() -> str:
     return "\n".join(lines)
 
 
-def _layer_points(config: ModelConfig, stack: str, layer: str) -> Iterator[Point]:
-    def residual(name: str) -> Iterator[Point]:
+def _layer_points(config: ModelConfig, stack: str, layer: str) -> Iterator[HookPoint]:
+    def residual(name: str) -> Iterator[HookPoint]:
         if config.norm == "post" and name != "residual_in":
-            yield _under(layer, Point(f"{name}_sum", _ROW, f"the sum that the norm after {name} reads"))
-        yield _under(layer, Point(name, _ROW, RESIDUAL[name]))
+            yield _under(layer, HookPoint(f"{name}_sum", _ROW, f"the sum that the norm after {name} reads"))
+        yield _under(layer, HookPoint(name, _ROW, RESIDUAL[name]))
 
     yield from residual("residual_in")
     for kind in _kinds(config, stack):
@@ -220,11 +224,11 @@ def _layer_points(config: ModelConfig, stack: str, layer: str) -> Iterator[Point
     yield from residual("residual_out")
 
 
-def _attention_points(config: ModelConfig, kind: str) -> Iterator[Point]:
+def _attention_points(config: ModelConfig, kind: str) -> Iterator[HookPoint]:
     """In the order in which they are made; cross-attention knows no positions."""
     usual = {point.name: point for point in ATTENTION}
-    instead: dict[str, list[Point]] = {}
-    new: list[Point] = []
+    instead: dict[str, list[HookPoint]] = {}
+    new: list[HookPoint] = []
     for point in config.encoding.points if kind == "self" else ():
         new.append(point)
         if point.name in usual:
@@ -233,7 +237,7 @@ def _attention_points(config: ModelConfig, kind: str) -> Iterator[Point]:
         yield from instead.get(point.name, [point])
 
 
-def _norm_points(config: ModelConfig) -> tuple[Point, ...]:
+def _norm_points(config: ModelConfig) -> tuple[HookPoint, ...]:
     return NORM_OVER_POSITIONS if config.norm_kind == "positions-and-features" else NORM
 
 
@@ -241,7 +245,7 @@ def _kinds(config: ModelConfig, stack: str) -> tuple[str, ...]:
     return ("self", "cross") if stack == "decoder" and config.has_encoder else ("self",)
 
 
-def _under(prefix: str, point: Point) -> Point:
+def _under(prefix: str, point: HookPoint) -> HookPoint:
     """The point at this place. What the encoder makes, and keys and values of the memory, are made once."""
     name = f"{prefix}.{point.name}".lstrip(".")
     once = name.startswith("encoder.") or (prefix.endswith(".cross") and "K" in point.shape[:-1])

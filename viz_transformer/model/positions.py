@@ -12,14 +12,14 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, ClassVar, Literal
 
-from viz_transformer.model.point import KEYS, QUERIES, WEIGHTS, Point
+from viz_transformer.model.point import KEYS, QUERIES, WEIGHTS, HookPoint
 
 if TYPE_CHECKING:
     from torch import Tensor
 
     from viz_transformer.model.config import ModelConfig
+    from viz_transformer.model.hook import Hook
     from viz_transformer.model.kinds import StackName
-    from viz_transformer.model.tap import Tap
 
     Held = Mapping[str, Tensor]
 
@@ -90,7 +90,7 @@ class Encoding:
     """The same of positions, in short: "turn queries and keys"."""
     sentence: ClassVar[str] = ""
     """What *Positions* says of it."""
-    points: ClassVar[tuple[Point, ...]] = ()
+    points: ClassVar[tuple[HookPoint, ...]] = ()
     """Points of its self-attention: new ones, each before one that other models have too and that means more here."""
     unplaced: ClassVar[str] = ""
     """What follows `query` and `key` in the names of the points that W_Q and W_K make, if positions change these."""
@@ -106,9 +106,9 @@ class Encoding:
         """What each self-attention of the stack holds for it, by name: it is made anew, and never saved."""
         return {}
 
-    def placed(self, name: str, vectors: Tensor, start: int, held: Held, tap: Tap) -> Tensor:
+    def placed(self, name: str, vectors: Tensor, start: int, held: Held, hook: Hook) -> Tensor:
         """The point `name`, query or key, as the dot product takes it: [B, H, T, E], the first at position `start`."""
-        return tap(name, vectors)
+        return hook(name, vectors)
 
     def bias(self, back: Tensor, held: Held, stack: StackName) -> Tensor:
         """What is added to the scores, the point `bias`: [H, Q, K]. back: [Q, K], how far a key is behind the query.
@@ -263,10 +263,10 @@ class Rotary(Encoding):
         " frequency; values are not turned, and cross-attention knows no positions."
     )
     points = (
-        Point("query_unrotated", QUERIES, "queries by head, unscaled, as W_Q makes them"),
-        Point("query", QUERIES, "the same, turned by their positions: what the scores are made of"),
-        Point("key_unrotated", KEYS, "keys by head, as W_K makes them"),
-        Point("key", KEYS, "the same, turned by their positions: what the scores are made of"),
+        HookPoint("query_unrotated", QUERIES, "queries by head, unscaled, as W_Q makes them"),
+        HookPoint("query", QUERIES, "the same, turned by their positions: what the scores are made of"),
+        HookPoint("key_unrotated", KEYS, "keys by head, as W_K makes them"),
+        HookPoint("key", KEYS, "the same, turned by their positions: what the scores are made of"),
     )
     unplaced = "_unrotated"
 
@@ -282,11 +282,11 @@ class Rotary(Encoding):
         angle = rotary_angles(config.max_source if stack == "encoder" else config.max_target, config.head_dim)
         return {"cos": angle.cos().float(), "sin": angle.sin().float()}
 
-    def placed(self, name: str, vectors: Tensor, start: int, held: Held, tap: Tap) -> Tensor:
+    def placed(self, name: str, vectors: Tensor, start: int, held: Held, hook: Hook) -> Tensor:
         """The point as it was made, `{name}_unrotated`, and the point `name`, turned."""
-        vectors = tap(f"{name}{self.unplaced}", vectors)
+        vectors = hook(f"{name}{self.unplaced}", vectors)
         rows = slice(start, start + vectors.size(-2))
-        return tap(name, turned(vectors, held["cos"][rows], held["sin"][rows]).to(vectors.dtype))
+        return hook(name, turned(vectors, held["cos"][rows], held["sin"][rows]).to(vectors.dtype))
 
     def numbers(self, config: ModelConfig) -> int:
         return (config.encoder_layers + config.decoder_layers) * config.head_dim
@@ -356,8 +356,8 @@ class Alibi(Encoding):
     does = "lower the scores"
     sentence = "Each self-attention adds minus slope times distance to its scores; cross-attention knows no positions."
     points = (
-        Point("bias", WEIGHTS, "what is added to the scores; 0 at keys after a decoder's query"),
-        Point("weights", WEIGHTS, "masked softmax over the keys of query @ key^T / divisor + bias"),
+        HookPoint("bias", WEIGHTS, "what is added to the scores; 0 at keys after a decoder's query"),
+        HookPoint("weights", WEIGHTS, "masked softmax over the keys of query @ key^T / divisor + bias"),
     )
 
     def tensors(self, config: ModelConfig, stack: StackName) -> Held:

@@ -9,7 +9,7 @@ import torch
 from torch import Tensor
 
 from viz_transformer.model.cache import DecoderCache
-from viz_transformer.model.tap import Tap
+from viz_transformer.model.hook import Hook
 
 if TYPE_CHECKING:
     from viz_transformer.model.transformer import Transformer
@@ -18,13 +18,15 @@ if TYPE_CHECKING:
 class Stepping:
     """For a batch: with a cache each step reads the new tokens only, without one all of them anew."""
 
-    def __init__(self, model: Transformer, sources: Sequence[Sequence[int]] | None, *, cached: bool, tap: Tap) -> None:
+    def __init__(
+        self, model: Transformer, sources: Sequence[Sequence[int]] | None, *, cached: bool, hook: Hook
+    ) -> None:
         config = model.config
-        self._model, self._tap = model, tap
+        self._model, self._hook = model, hook
         self._memory: Tensor | None = None
         self._keep: Tensor | None = None
         if sources is not None:
-            self._memory, self._keep = model.encode(model.batch(sources, config.source_pad), tap)
+            self._memory, self._keep = model.encode(model.batch(sources, config.source_pad), hook)
         self.cache = DecoderCache(config.decoder_layers, config.max_target) if cached else None
         self._read: list[list[int]] = []
         self._source_of = list(range(len(sources or [()])))  # which of the sources each row of the batch reads
@@ -40,7 +42,7 @@ class Stepping:
             self._read = [old + list(row) for old, row in zip(self._read or [[] for _ in new], new, strict=True)]
             new = self._read
         tgt = self._model.batch(new, self._model.config.target_pad)
-        logits = self._model.decode(tgt, self._memory, self._keep, cache=self.cache, tap=self._tap)
+        logits = self._model.decode(tgt, self._memory, self._keep, cache=self.cache, hook=self._hook)
         return logits[:, len(new[0]) - 1]
 
     def select(self, rows: Sequence[int]) -> None:

@@ -11,6 +11,7 @@ from torch import Tensor, nn
 from viz_transformer.model.attention import Attention
 from viz_transformer.model.cache import DecoderCache
 from viz_transformer.model.config import ModelConfig
+from viz_transformer.model.hook import OFF, Hook
 from viz_transformer.model.hooked_model import (
     AttentionParameters,
     Linear,
@@ -26,7 +27,6 @@ from viz_transformer.model.masks import PADDING_MASKS, causal_mask
 from viz_transformer.model.norms import NORMS, encoder_final_norm
 from viz_transformer.model.points import OF_THE_TEXT
 from viz_transformer.model.stepping import Stepping, padded
-from viz_transformer.model.tap import OFF, Tap
 
 
 class Output(nn.Module):
@@ -53,11 +53,11 @@ class Stack(nn.Module):
         self.layers = nn.ModuleList(layers)
         self.norm = norm
 
-    def finish(self, x: Tensor, tap: Tap) -> Tensor:
+    def finish(self, x: Tensor, hook: Hook) -> Tensor:
         """The stream after the last layer -> what the stack gives out, [B, T, D]."""
         if self.norm is not None:
-            x = self.norm(x, tap)
-        return tap("out", x)
+            x = self.norm(x, hook)
+        return hook("out", x)
 
 
 class Transformer(nn.Module):
@@ -100,38 +100,38 @@ class Transformer(nn.Module):
             elif isinstance(module, Output) and module.weight is not None:
                 nn.init.xavier_uniform_(module.weight)
 
-    def forward(self, first: Tensor, second: Tensor | None = None, tap: Tap = OFF) -> Tensor:
+    def forward(self, first: Tensor, second: Tensor | None = None, hook: Hook = OFF) -> Tensor:
         """Logits [B, T, V] for all positions, [B, V] for texts if they are pooled; encoder-only without a vocabulary to
         predict: the memory [B, S, D].
 
         first: [B, S] source ids, second: [B, T] target ids. A decoder-only model takes its ids as `first`.
         """
         if self.config.kind == "decoder-only":
-            return self.decode(first, tap=tap)
-        memory, keep = self.encode(first, tap)
+            return self.decode(first, hook=hook)
+        memory, keep = self.encode(first, hook)
         if self.config.kind == "encoder-only":
             if self.output is None:
                 return memory
             read = memory if self.config.pooling == "none" else pooled(memory, keep, self.config.pooling)
-            return tap("logits", self.output(read))
+            return hook("logits", self.output(read))
         if second is None:
             raise ValueError("an encoder-decoder needs source and target ids")
-        return self.decode(second, memory, keep, tap=tap)
+        return self.decode(second, memory, keep, hook=hook)
 
     def _check_length(self, ids: Tensor) -> None:
         if self.config.pad_to is not None and ids.size(1) != self.config.pad_to:
             raise ValueError(f"this model reads {self.config.pad_to} tokens, padding included, not {ids.size(1)}")
 
-    def encode(self, src: Tensor, tap: Tap = OFF) -> tuple[Tensor, Tensor]:
+    def encode(self, src: Tensor, hook: Hook = OFF) -> tuple[Tensor, Tensor]:
         """src: [B, S] -> memory [B, S, D] and which positions are tokens, not padding: [B, S]."""
-        tap = tap.inside("encoder")
+        hook = hook.scope("encoder")
         self._check_length(src)
         keep = _kept(src, self.config.source_pad)
         mask = self.padding_masks.self_attention(keep, keep)
-        x = self.encoder.embedding(src, tap.inside("embed"))
+        x = self.encoder.embedding(src, hook.scope("embed"))
         for index, layer in enumerate(self.encoder.layers):
-            x = layer(x, mask, tap.inside(str(index)))
-        return self.encoder.finish(x, tap), keep
+            x = layer(x, mask, hook.scope(str(index)))
+        return self.encoder.finish(x, hook), keep
 
     def decode(
         self,
@@ -140,10 +140,10 @@ class Transformer(nn.Module):
         memory_keep: Tensor | None = None,
         *,
         cache: DecoderCache | None = None,
-        tap: Tap = OFF,
+        hook: Hook = OFF,
     ) -> Tensor:
         """tgt: [B, T] -> logits [B, T, V]. With a cache, tgt holds the positions after those cached already."""
-        inner = tap.inside("decoder")
+        inner = hook.scope("decoder")
         self._check_length(tgt)
         start = cache.length if cache is not None else 0
         new = tgt.size(1)
@@ -151,19 +151,19 @@ class Transformer(nn.Module):
         mask = self.padding_masks.self_attention(keep, cache.kept(keep) if cache is not None else keep)
         mask = mask & causal_mask(new, start + new, start=start, device=tgt.device)
         memory_mask = self.padding_masks.cross_attention(keep, memory_keep) if memory_keep is not None else None
-        x = self.decoder.embedding(tgt, inner.inside("embed"), start=start)
+        x = self.decoder.embedding(tgt, inner.scope("embed"), start=start)
         for index, layer in enumerate(self.decoder.layers):
             x = layer(
                 x,
                 mask,
-                inner.inside(str(index)),
+                inner.scope(str(index)),
                 memory=memory,
                 memory_mask=memory_mask,
                 self_cache=cache.self_attention[index] if cache is not None else None,
                 cross_cache=cache.cross_attention[index] if cache is not None else None,
             )
         assert self.output is not None
-        return tap("logits", self.output(self.decoder.finish(x, inner)))
+        return hook("logits", self.output(self.decoder.finish(x, inner)))
 
     # --- as an instrument (`viz_transformer.model.hooked_model`)
 
@@ -183,12 +183,12 @@ class Transformer(nn.Module):
         """Rows of ids as the model reads them, [B, T] on its device. Raises ValueError without a needed pad id."""
         return padded(rows, pad, self.device, length=self.config.pad_to)
 
-    def begin(self, sources: Rows | None, *, cached: bool = True, tap: Tap = OFF) -> Stepping:
-        return Stepping(self, sources, cached=cached, tap=tap)
+    def begin(self, sources: Rows | None, *, cached: bool = True, hook: Hook = OFF) -> Stepping:
+        return Stepping(self, sources, cached=cached, hook=hook)
 
-    def whole(self, sources: Rows | None, targets: Rows | None, *, tap: Tap = OFF) -> Tensor:
+    def whole(self, sources: Rows | None, targets: Rows | None, *, hook: Hook = OFF) -> Tensor:
         given = ((sources, self.config.source_pad), (targets, self.config.target_pad))
-        logits: Tensor = self(*(self.batch(rows, pad) for rows, pad in given if rows is not None), tap=tap)
+        logits: Tensor = self(*(self.batch(rows, pad) for rows, pad in given if rows is not None), hook=hook)
         return logits
 
     def read_out(self, stream: Tensor, stack: StackName) -> Tensor:

@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 from viz_transformer.model.config import MAX_LAYERS, ModelKind
 from viz_transformer.model.hooked_model import Heads, ModelSpec
 from viz_transformer.model.kinds import KINDS, SIDE_OF, StackName, kinds_of
-from viz_transformer.model.point import WEIGHTS, Point
+from viz_transformer.model.point import WEIGHTS, HookPoint
 from viz_transformer.model.points import ATTENTION, EMBED, FFN
 from viz_transformer.numerals import significant
 from viz_transformer.sentences import quoted
@@ -36,7 +36,7 @@ _KIND_OF: dict[tuple[bool, bool], ModelKind] = {
 }
 
 
-def watched_point(name: str, meaning: str) -> Point:
+def watched_point(name: str, meaning: str) -> HookPoint:
     """The point of this name: weights or mask of an attention, what a layer reads or gives out, or what a module gave.
 
     Raises ValueError for a name that is none of these.
@@ -44,11 +44,11 @@ def watched_point(name: str, meaning: str) -> Point:
     site, _, what = name.rpartition(".")
     if _SITE.fullmatch(site) and what in ("weights", "mask"):
         shape = WEIGHTS if what == "weights" else ("B", "1", "Q", "K")
-        return Point(name, shape, meaning, "rows and keys" if _is_decoder(site) else "rows")
+        return HookPoint(name, shape, meaning, "rows and keys" if _is_decoder(site) else "rows")
     if _STREAM.fullmatch(name):
-        return Point(name, ("B", "T", "D"), meaning, "rows")
+        return HookPoint(name, ("B", "T", "D"), meaning, "rows")
     if name.startswith(MODULES):
-        return Point(name, ("B", "T", "F"), meaning, "rows")
+        return HookPoint(name, ("B", "T", "F"), meaning, "rows")
     raise ValueError(f"no watched module has a point {quoted(name)}")
 
 
@@ -58,7 +58,7 @@ def _is_decoder(site: str) -> bool:
 
 def watched_spec(
     heads: Mapping[str, int],
-    points: Iterable[Point],
+    points: Iterable[HookPoint],
     *,
     d_model: int,
     source: int,

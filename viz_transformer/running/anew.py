@@ -17,8 +17,8 @@ import torch
 from torch import Tensor
 
 from viz_transformer.model import hooked_model
+from viz_transformer.model.hook import Thin, layer_of
 from viz_transformer.model.hooked_model import ModelSpec, RecordedAnew
-from viz_transformer.model.tap import Thin, layer_of
 
 Again = Callable[[frozenset[str]], Mapping[str, Tensor]]
 """The run once more, of which only the points of these names are recorded."""

@@ -20,8 +20,8 @@ from torch import Tensor
 from viz_transformer.checkpoint import Checkpoint
 from viz_transformer.given import CALLABLE, IDS, MAPPING, TEXT_OR_IDS, TOKENS, WHOLE, instance, optional, takes
 from viz_transformer.model import hooked_model
+from viz_transformer.model.hook import Thin
 from viz_transformer.model.hooked_model import NUMBER_BYTES, ModelSpec
-from viz_transformer.model.tap import Thin
 from viz_transformer.running.anew import Anew, only
 from viz_transformer.running.beam_tree import BeamTree
 from viz_transformer.running.edits import EDITS, Edit, check_edits

@@ -11,8 +11,8 @@ import torch
 from torch import Tensor
 
 from viz_transformer.model.causality import begun, is_causal, padding_matters, reads_ahead_edited
+from viz_transformer.model.hook import OFF, Recorder, Thin
 from viz_transformer.model.hooked_model import HookedModel, Rows
-from viz_transformer.model.tap import OFF, Recorder, Thin
 from viz_transformer.running.beam_tree import BeamTree, TreeRecorder
 from viz_transformer.running.edits import Edit, Replace
 from viz_transformer.running.strategies import Beam, greatest, log_softmax
@@ -87,7 +87,7 @@ class DecoderState:
     ) -> None:
         self.cached = cached
         self.recorder = Recorder(edits or (), grows=model.spec.grows, thin=thin)
-        self.decoding = model.begin(src, cached=cached, tap=OFF if edits is None else self.recorder)
+        self.decoding = model.begin(src, cached=cached, hook=OFF if edits is None else self.recorder)
         self.values, self.said = self.recorder.values, self.recorder.said  # the encoder's points, and their names
 
     def step(self, new: Sequence[Sequence[int]]) -> tuple[Tensor, dict[str, Tensor]]:

@@ -14,9 +14,9 @@ from viz_transformer.checkpoint.grading import standing_of
 from viz_transformer.given import TEXT_OR_IDS, instance, optional, takes
 from viz_transformer.model import hooked_model
 from viz_transformer.model.causality import is_causal
+from viz_transformer.model.hook import Recorder, Thin
 from viz_transformer.model.hooked_model import ModelSpec
 from viz_transformer.model.kinds import SIDES, SideName
-from viz_transformer.model.tap import Recorder, Thin
 from viz_transformer.running.anew import Anew, only
 from viz_transformer.running.edits import EDITS, Edit, check_edits
 from viz_transformer.running.record import Tokens, Trace, output_maps, trace_values
@@ -118,7 +118,7 @@ def record(
     def recorded(thin: Thin | None) -> Recorder:
         recorder = Recorder(edits, thin=thin)
         with torch.no_grad():
-            ckpt.hooked_model.whole(*([side.ids] if len(side) else None for side in (src, tgt)), tap=recorder)
+            ckpt.hooked_model.whole(*([side.ids] if len(side) else None for side in (src, tgt)), hook=recorder)
         return recorder
 
     kept = None

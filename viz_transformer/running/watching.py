@@ -13,7 +13,7 @@ from torch import Tensor, nn
 from viz_transformer.given import TEXT, Kind, instance, optional, takes
 from viz_transformer.model.hooked_model import ModelSpec
 from viz_transformer.model.kinds import KINDS
-from viz_transformer.model.point import Point
+from viz_transformer.model.point import HookPoint
 from viz_transformer.model.points import unknown_point
 from viz_transformer.model.watched import (
     LONGEST_MEANING,
@@ -149,7 +149,7 @@ def _told(
 ) -> tuple[ModelSpec, dict[str, Tensor]]:
     """What the model is made of, as far as the call showed it, and the points."""
     values: dict[str, Tensor] = {}
-    points: list[Point] = []
+    points: list[HookPoint] = []
     lengths = len(sides[0]), len(sides[1])
 
     def put(name: str, meaning: str, value: Tensor) -> None:

@@ -35,9 +35,9 @@ from viz_transformer.analysis.playground.by_hand import (
 )
 from viz_transformer.model.attention import attention_scores
 from viz_transformer.model.config import ModelConfig
+from viz_transformer.model.hook import OFF
 from viz_transformer.model.masks import softmax_or_zeros
 from viz_transformer.model.norms import LayerNorm, PositionsAndFeaturesNorm
-from viz_transformer.model.tap import OFF
 
 ALL = np.ones((2, 2), dtype=bool)
 HAND = Vectors(np.array([[1.0, 0.0], [0.0, 2.0]]), np.array([[1.0, 1.0], [0.0, 1.0]]), np.array([[4.0], [8.0]]))

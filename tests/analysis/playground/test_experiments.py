@@ -10,7 +10,7 @@ from torch import nn
 from viz_transformer.analysis.playground.background import Training
 from viz_transformer.analysis.playground.by_hand import drawn
 from viz_transformer.analysis.playground.experiments import Copying, CopySettings, OpenMask, Rebuild, RebuildSettings
-from viz_transformer.model.tap import Recorder
+from viz_transformer.model.hook import Recorder
 
 
 @pytest.fixture(autouse=True)
@@ -181,9 +181,9 @@ def test_only_the_one_without_the_mask_reads_later_tokens():
     other = given.clone()
     other[0, -1] = (other[0, -1] + 1) % 4
     moved = []
-    for model, tap in zip(work._models, work._taps, strict=True):
+    for model, hook in zip(work._models, work._hooks, strict=True):
         with torch.no_grad():
-            moved.append((model(given, tap=tap) - model(other, tap=tap))[0, :-1].abs().max().item())
+            moved.append((model(given, hook=hook) - model(other, hook=hook))[0, :-1].abs().max().item())
     assert moved[0] == 0 and moved[1] > 0
     assert work.before[0].ahead == 0 and 0.3 < work.before[1].ahead < 0.7
 
@@ -191,16 +191,16 @@ def test_only_the_one_without_the_mask_reads_later_tokens():
 def test_the_open_mask_changes_masks_alone():
     value = torch.zeros(2, 2)
     assert OpenMask()("weights", value) is value
-    assert OpenMask().inside("x")("mask", value.bool()).all()
+    assert OpenMask().scope("x")("mask", value.bool()).all()
 
 
 def test_answers_are_what_the_model_writes_letter_by_letter():
     work = run(Copying(CopySettings(**SMALL)))
-    for place, (model, tap) in enumerate(zip(work._models, work._taps, strict=True)):
+    for place, (model, hook) in enumerate(zip(work._models, work._hooks, strict=True)):
         text = work.texts[2, :4].tolist()
         for _ in range(3):
             with torch.no_grad():
-                text.append(int(model(torch.tensor([text]), tap=tap)[0, -1].argmax()))
+                text.append(int(model(torch.tensor([text]), hook=hook)[0, -1].argmax()))
         assert tuple(text[4:]) == work.now[place].answers[2]
 
 
@@ -208,7 +208,7 @@ def test_recorded_weights_are_those_of_the_first_text():
     work = run(Copying(CopySettings(**SMALL)))
     recorder = Recorder()
     with torch.no_grad():
-        work._models[0](work.texts[:1, :-1], tap=recorder)
+        work._models[0](work.texts[:1, :-1], hook=recorder)
     recorded = recorder.values["decoder.0.self.weights"][0].numpy()
     assert np.array_equal(work.now[0].weights, recorded)
     assert not np.triu(work.now[0].weights, 1).any() and np.triu(work.now[1].weights, 1).any()

@@ -17,7 +17,7 @@ import torch
 from builders import tiny_checkpoint
 
 from viz_transformer.checkpoint import Checkpoint
-from viz_transformer.model.tap import Recorder
+from viz_transformer.model.hook import Recorder
 from viz_transformer.running.decoding import Run, decode, decode_stream, follow
 from viz_transformer.running.edits import AblateHead
 from viz_transformer.running.forks import fork

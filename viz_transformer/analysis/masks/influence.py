@@ -17,8 +17,8 @@ from torch import Tensor
 from viz_transformer import numerals
 from viz_transformer.analysis.attention.maps import added_padding
 from viz_transformer.checkpoint import Checkpoint
+from viz_transformer.model.hook import OFF, Hook, Recorder
 from viz_transformer.model.kinds import SIDES, SideName
-from viz_transformer.model.tap import OFF, Recorder, Tap
 from viz_transformer.running.record import Trace
 from viz_transformer.text.codec import TextCodec
 
@@ -239,17 +239,17 @@ class _Batches:
 
     def __call__(self, texts: Sequence[Sequence[int]]) -> Tensor:
         """Logits [B, T, V] on the CPU, float32."""
-        tap: Tap = Recorder(self.trace.edits) if self.trace.edits else OFF
+        hook: Hook = Recorder(self.trace.edits) if self.trace.edits else OFF
         ids = torch.tensor(texts, device=self.device)
         if not self.trace.spec.has_encoder:
-            return self.model.decode(ids, tap=tap).float().cpu()
+            return self.model.decode(ids, hook=hook).float().cpu()
         if self.side == "source":
-            memory, keep = self.model.encode(ids, tap)
+            memory, keep = self.model.encode(ids, hook)
             ids = torch.tensor([self.trace.tgt_ids], device=self.device).expand(len(texts), -1)
         else:
-            memory, keep = self.model.encode(torch.tensor([self.trace.src_ids], device=self.device), tap)
+            memory, keep = self.model.encode(torch.tensor([self.trace.src_ids], device=self.device), hook)
             memory, keep = memory.expand(len(texts), -1, -1), keep.expand(len(texts), -1)
-        return self.model.decode(ids, memory, keep, tap=tap).float().cpu()
+        return self.model.decode(ids, memory, keep, hook=hook).float().cpu()
 
 
 def _moved(before: Tensor, after: Tensor) -> Tensor:

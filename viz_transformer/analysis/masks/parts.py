@@ -17,10 +17,10 @@ from viz_transformer.analysis.attention.maps import added_padding, attention_kin
 from viz_transformer.checkpoint import Checkpoint
 from viz_transformer.model.attention import Attention
 from viz_transformer.model.config import ModelConfig
+from viz_transformer.model.hook import Recorder
 from viz_transformer.model.hooked_model import ModelSpec
 from viz_transformer.model.kinds import KINDS, KindName
 from viz_transformer.model.masks import MASK_FILLS, PADDING_MASKS, causal_mask
-from viz_transformer.model.tap import Recorder
 from viz_transformer.running.edits import SetMask
 from viz_transformer.running.record import Tokens, Trace
 from viz_transformer.running.tracing import record
@@ -197,7 +197,7 @@ def closed_row(ckpt: Checkpoint, trace: Trace, kind: KindName, layer: int) -> Cl
     src, tgt = ([list(ids[:few])] if ids else None for ids in (trace.src_ids, trace.tgt_ids))
     recorder = Recorder([SetMask(site, 0, None, False)])
     with torch.no_grad():
-        ckpt.hooked_model.whole(src, tgt, tap=recorder)
+        ckpt.hooked_model.whole(src, tgt, hook=recorder)
     rows = recorder.values[f"{site}.weights"][0, :, 0].cpu()  # [H, K]
     return _closed_is(np.asarray(rows.float().numpy())) if rows.size(-1) > 1 else None
 

@@ -19,8 +19,8 @@ from viz_transformer.checkpoint import Checkpoint, describe
 from viz_transformer.checkpoint.files import CARD, WEIGHTS, sha256
 from viz_transformer.measuring.answering import target_scores
 from viz_transformer.model.causality import is_causal, padding_matters
+from viz_transformer.model.hook import OFF, Hook, Recorder
 from viz_transformer.model.kinds import SIDE_OF, SideName, stacks_of
-from viz_transformer.model.tap import OFF, Recorder, Tap
 from viz_transformer.numerals import scientific, significant
 from viz_transformer.running.decoding import Run, decode
 from viz_transformer.running.tracing import trace
@@ -209,10 +209,10 @@ def _trained_rows(ckpt: Checkpoint) -> Iterator[Check]:
 # ---- the forward pass
 
 
-def _logits(ckpt: Checkpoint, run: Run, tap: Tap) -> Tensor:
+def _logits(ckpt: Checkpoint, run: Run, hook: Hook) -> Tensor:
     inputs = [torch.tensor([side.ids]) for side in (run.trace.src, run.trace.tgt) if len(side)]
     with torch.no_grad():
-        logits: Tensor = ckpt.model(*inputs, tap=tap)
+        logits: Tensor = ckpt.model(*inputs, hook=hook)
     return logits
 
 

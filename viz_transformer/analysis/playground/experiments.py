@@ -19,8 +19,8 @@ from torch import Tensor, nn
 
 from viz_transformer.model.attention import Attention, attention_scores
 from viz_transformer.model.config import ModelConfig
+from viz_transformer.model.hook import OFF, Hook, Recorder
 from viz_transformer.model.norms import LayerNorm
-from viz_transformer.model.tap import OFF, Recorder, Tap
 from viz_transformer.model.transformer import Output, Transformer
 
 M = TypeVar("M", bound=nn.Module)
@@ -107,8 +107,8 @@ class Rebuild:
         """Bring `now` up to the last step."""
         self.now = self._look()
 
-    def _output(self, model: OneHead | Attention, tap: Tap = OFF) -> Tensor:
-        out: Tensor = model(self.x[None], self._mask, tap)[0]
+    def _output(self, model: OneHead | Attention, hook: Hook = OFF) -> Tensor:
+        out: Tensor = model(self.x[None], self._mask, hook)[0]
         return out
 
     @torch.no_grad()
@@ -139,10 +139,10 @@ class OneHead(nn.Module):
         self.to_value = nn.Linear(d_model, d_model)
         self.divisor = math.sqrt(d_model)
 
-    def forward(self, x: Tensor, mask: Tensor, tap: Tap) -> Tensor:
+    def forward(self, x: Tensor, mask: Tensor, hook: Hook) -> Tensor:
         """[1, T, D] -> [1, T, D]; nothing is masked."""
         query, key, value = self.to_query(x), self.to_key(x), self.to_value(x)
-        weights = tap("weights", attention_scores(query, key, self.divisor).softmax(dim=-1)[:, None])[:, 0]
+        weights = hook("weights", attention_scores(query, key, self.divisor).softmax(dim=-1)[:, None])[:, 0]
         output: Tensor = weights @ value
         return output
 
@@ -204,8 +204,8 @@ class Copying:
             dropout=0.0,
             max_target=2 * settings.length + 1,
         )
-        self._taps: tuple[Tap, ...] = (OFF, OpenMask())
-        self._models = [_made(lambda: Transformer(config), settings.seed) for _ in self._taps]
+        self._hooks: tuple[Hook, ...] = (OFF, OpenMask())
+        self._models = [_made(lambda: Transformer(config), settings.seed) for _ in self._hooks]
         self._optimisers = [torch.optim.Adam(model.parameters(), settings.learning_rate) for model in self._models]
         self._batches = torch.Generator().manual_seed(settings.seed)
         tests = torch.Generator().manual_seed(settings.seed + 1_000_003)  # no stream of batches begins so
@@ -223,8 +223,8 @@ class Copying:
         length = self.settings.length
         texts = self._draw(self.settings.batch, self._batches)
         given, wanted = texts[:, :-1], texts[:, 1:]
-        for place, (model, optimiser, tap) in enumerate(zip(self._models, self._optimisers, self._taps, strict=True)):
-            losses = F.cross_entropy(model(given, tap=tap).transpose(1, 2), wanted, reduction="none")  # [B, T]
+        for place, (model, optimiser, hook) in enumerate(zip(self._models, self._optimisers, self._hooks, strict=True)):
+            losses = F.cross_entropy(model(given, hook=hook).transpose(1, 2), wanted, reduction="none")  # [B, T]
             loss = losses.mean()
             optimiser.zero_grad()
             loss.backward()  # type: ignore[no-untyped-call]  # torch has no types for it
@@ -244,20 +244,20 @@ class Copying:
         return torch.cat([bar, letters, letters, bar], dim=1)
 
     def _look(self) -> tuple[Copied, ...]:
-        return tuple(self._tested(model, tap) for model, tap in zip(self._models, self._taps, strict=True))
+        return tuple(self._tested(model, hook) for model, hook in zip(self._models, self._hooks, strict=True))
 
     @torch.no_grad()
-    def _tested(self, model: Transformer, tap: Tap) -> Copied:
+    def _tested(self, model: Transformer, hook: Hook) -> Copied:
         length = self.settings.length
         wanted = self.texts[:, 1 : length + 1]
-        read = model(self.texts[:, :-1], tap=tap)[:, length:-1].argmax(dim=-1)
+        read = model(self.texts[:, :-1], hook=hook)[:, length:-1].argmax(dim=-1)
         written = self.texts[:, : length + 1]
         for _ in range(length):
-            following = model(written, tap=tap)[:, -1].argmax(dim=-1, keepdim=True)
+            following = model(written, hook=hook)[:, -1].argmax(dim=-1, keepdim=True)
             written = torch.cat([written, following], dim=1)
         answers = written[:, -length:]
         recorder = Recorder()
-        model(self.texts[:1, :-1], tap=_Both(recorder, tap))
+        model(self.texts[:1, :-1], hook=_Both(recorder, hook))
         weights = recorder.values["decoder.0.self.weights"][0]
         return Copied(
             self.done,
@@ -277,26 +277,26 @@ def new_copying(settings: CopySettings) -> Copying:
 
 
 class OpenMask:
-    """A tap that lets every query attend to every key; all else comes back as it is."""
+    """A hook that lets every query attend to every key; all else comes back as it is."""
 
     def __call__(self, name: str, value: Tensor) -> Tensor:
         return torch.ones_like(value) if name == "mask" else value
 
-    def inside(self, part: str) -> Tap:
+    def scope(self, part: str) -> Hook:
         return self
 
 
 class _Both:
-    """Changes a value as the second tap does, and then has the first store it."""
+    """Changes a value as the second hook does, and then has the first store it."""
 
-    def __init__(self, store: Tap, change: Tap) -> None:
+    def __init__(self, store: Hook, change: Hook) -> None:
         self._store, self._change = store, change
 
     def __call__(self, name: str, value: Tensor) -> Tensor:
         return self._store(name, self._change(name, value))
 
-    def inside(self, part: str) -> Tap:
-        return _Both(self._store.inside(part), self._change.inside(part))
+    def scope(self, part: str) -> Hook:
+        return _Both(self._store.scope(part), self._change.scope(part))
 
 
 def _made(make: Callable[[], M], seed: int, *, usual: bool = False) -> M:

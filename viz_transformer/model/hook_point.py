@@ -8,11 +8,11 @@ from typing import Literal
 Growth = Literal["never", "rows", "rows and keys"]
 
 FUSED_FROM = 512
-"""Tokens on both sides from which an attention runs fused; a shorter one is explicit, with the tap and without."""
+"""Tokens on both sides from which an attention runs fused; a shorter one is explicit, with the hook and without."""
 
 
 @dataclass(frozen=True)
-class Point:
+class HookPoint:
     """One recorded value. Shape letters: B batch, T positions of this stack, H heads, E head_dim, D d_model,
     F d_ff, V vocabulary, Q queries and K keys of this attention, 1 an axis of length one; of other programs' models
     also G heads that hold keys, shared by several that ask, U features of a head's values, X experts, N features of

@@ -1,6 +1,6 @@
-"""The tap: the model names a value where it is made and uses what comes back.
+"""The hook: the model names a value where it is made and uses what comes back.
 
-    weights = tap("weights", masked_softmax(scores, mask))
+    weights = hook("weights", masked_softmax(scores, mask))
 
 `OFF` gives back the same tensor. A `Recorder` stores it, after applying the edits that are registered for its name.
 """
@@ -14,13 +14,13 @@ if TYPE_CHECKING:
     from torch import Tensor
 
 
-class Tap(Protocol):
+class Hook(Protocol):
     """Called with a point's local name and its value; the model goes on with what it returns."""
 
     def __call__(self, name: str, value: Tensor) -> Tensor: ...
 
-    def inside(self, part: str) -> Tap:
-        """The tap for one part of the model: names said to it get `part.` in front."""
+    def scope(self, part: str) -> Hook:
+        """The hook for one part of the model: names said to it get `part.` in front."""
         ...
 
 
@@ -30,7 +30,7 @@ class _Off:
     def __call__(self, name: str, value: Tensor) -> Tensor:
         return value
 
-    def inside(self, part: str) -> _Off:
+    def scope(self, part: str) -> _Off:
         return self
 
 
@@ -101,8 +101,8 @@ class Recorder:
         store.values[name] = value
         return value
 
-    def inside(self, part: str) -> Tap:
-        return self._whole.inside(part)
+    def scope(self, part: str) -> Hook:
+        return self._whole.scope(part)
 
     def changes(self, name: str) -> bool:
         """Whether an edit waits for the point of this name, so that the point has to be made."""
@@ -218,7 +218,7 @@ class _Part:
         self._store.values[self._names[name]] = value
         return value
 
-    def inside(self, part: str) -> Tap:
+    def scope(self, part: str) -> Hook:
         found = self._parts.get(part)
         if found is None:
             found = self._parts[part] = type(self)(self._store, f"{self._names.prefix}{part}.")
