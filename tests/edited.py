@@ -91,7 +91,7 @@ def check_that_every_way_agrees(ckpt: Checkpoint, source: str | list[int], edits
     for step, same in zip(run.steps, again.steps, strict=True):
         row = len(read) - steps + step.index
         own = whole(row + 1)[-1]  # the pass of this step alone
-        others = [same.logits, own] + ([once[row]] if run.trace.reads_ahead is None else [])
+        others = [same.logits, own] + ([once[row]] if run.trace.non_causal_reason is None else [])
         for other in others:
             close = 1e-4 * max(1.0, float(own.nan_to_num().abs().max()))
             torch.testing.assert_close(step.logits, other, atol=close, rtol=0, equal_nan=True, msg=str(edits))

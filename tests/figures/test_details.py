@@ -387,8 +387,8 @@ def test_rows_of_many_passes_have_no_details():
     stepped = decode(model("en-it-slips"), "a dog", max_steps=3)
     assert isinstance(stepped, Run)
     for make in (
-        lambda: of_layer(stepped.own_rows, "decoder", 0),
-        lambda: of_attention(stepped.own_rows, "cross", 0, 0),
+        lambda: of_layer(stepped.per_step_rows, "decoder", 0),
+        lambda: of_attention(stepped.per_step_rows, "cross", 0, 0),
     ):
         with pytest.raises(ValueError, match="of each step only weights were kept"):
             make()

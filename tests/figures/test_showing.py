@@ -72,13 +72,13 @@ def test_a_model_of_one_stack_shows_its_own_kind_alone(kind):
 def test_rows_of_steps_leave_empty_what_no_step_had():
     slips = {"norm": "post", "final_norm": False, "norm_kind": "positions-and-features"}  # rows depend on later tokens
     run = vt.decode(tiny_checkpoint(**slips), "abcd", max_steps=4, prefix="u", ban=["</s>"])
-    header, arrays = unpack(vt.show(run.own_rows, "decoder.0.self", head=0).data)
+    header, arrays = unpack(vt.show(run.per_step_rows, "decoder.0.self", head=0).data)
     assert (
         np.array_equal(arrays["there"], np.tri(len(run.trace.tgt), dtype=bool))
         and "each row of its own step" in header["caption"]
     )
     assert "rows of the last pass" in unpack(vt.show(run, "decoder.0.self", head=0).data)[0]["caption"]
-    assert np.array_equal(unpack(vt.show(run.own_rows, "decoder").data)[1]["missing"], ~arrays["there"])
+    assert np.array_equal(unpack(vt.show(run.per_step_rows, "decoder").data)[1]["missing"], ~arrays["there"])
 
 
 @pytest.mark.parametrize(

@@ -17,11 +17,11 @@ from viz_transformer.huggingface.families import FAMILIES
 from viz_transformer.huggingface.spec import MOST_BYTES, spec_of_config
 from viz_transformer.model import attention, hooked_model
 from viz_transformer.model.hook import layer_of
-from viz_transformer.model.hooked_model import RecordedAnew
+from viz_transformer.model.hooked_model import ReplayMismatch
 from viz_transformer.model.points import keeping_rank
-from viz_transformer.running.anew import Anew
 from viz_transformer.running.decoding import Run, decode
 from viz_transformer.running.edits import AblateHead, Edit
+from viz_transformer.running.lazy_activations import LazyActivations
 from viz_transformer.running.record import Trace
 from viz_transformer.running.strategies import Beam
 from viz_transformer.running.tracing import trace
@@ -41,8 +41,8 @@ def kept_of(large: Trace) -> frozenset[str]:
 
 
 def same_bits(large: Trace, whole: Trace) -> None:
-    assert isinstance(large.values, Anew)
-    assert not isinstance(whole.values, Anew)
+    assert isinstance(large.values, LazyActivations)
+    assert not isinstance(whole.values, LazyActivations)
     assert large.points(derived=True) == whole.points(derived=True)
     for name in whole.points():
         assert large[name].equal(whole[name]), name
@@ -158,7 +158,7 @@ def test_no_more_is_kept_than_there_is_room_for(opened: Opened, monkeypatch: pyt
     monkeypatch.setattr(hooked_model, "WHOLE_BYTES", 0)
     large = recorded(ckpt)
     values = large.values
-    assert isinstance(values, Anew)
+    assert isinstance(values, LazyActivations)
     kept = kept_of(large)
     anew = [name for name in large.points() if name not in kept]
     sizes = {name: large[name].numel() * 4 for name in anew}
@@ -181,7 +181,7 @@ def test_a_pass_that_gives_other_numbers_is_not_shown(opened: Opened, monkeypatc
     kept[0, 3, 5] = torch.nextafter(kept[0, 3, 5], torch.tensor(torch.inf))  # one bit
     assert large["decoder.0.ffn.hidden"].numel()
     with pytest.raises(
-        RecordedAnew, match=r"decoder, layer 1 cannot be shown: recorded anew, its decoder\.1\.residual_out was not"
+        ReplayMismatch, match=r"decoder, layer 1 cannot be shown: recorded anew, its decoder\.1\.residual_out was not"
     ):
         large["decoder.1.ffn.hidden"]
 

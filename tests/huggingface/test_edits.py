@@ -128,7 +128,7 @@ def test_a_row_that_may_read_nothing_is_even_over_later_keys_and_the_run_says_so
             assert info["reason"] == f"{says}attends to later keys"
     harmless = [SetMask(site, 2, 0, False), AblateHead(site, 1, "uniform"), Scale(f"{site}.weights", 0.5)]
     run = decode(ckpt, source, max_steps=4, edits=harmless, ban=ckpt.codec("target").ends)
-    assert run.trace.reads_ahead is None and run.trace.info["cached"]
+    assert run.trace.non_causal_reason is None and run.trace.info["cached"]
 
 
 @pytest.mark.parametrize("name", ["deepseek_v2", "deepseek_v3"])

@@ -20,8 +20,8 @@ from pretrained import folder as save_folder
 from viz_transformer.analysis.tensors.trace_files import TOO_LARGE
 from viz_transformer.checkpoint import folders
 from viz_transformer.model import hooked_model
-from viz_transformer.running import anew
-from viz_transformer.running.anew import Anew
+from viz_transformer.running import lazy_activations
+from viz_transformer.running.lazy_activations import LazyActivations
 from viz_transformer.ui.session import state
 
 transformers.logging.set_verbosity_error()
@@ -65,8 +65,8 @@ def test_a_page_shows_the_same_numbers(
     whole, said = shown(app), words(app)
     monkeypatch.setattr(hooked_model, "WHOLE_BYTES", 0)
     monkeypatch.setattr(hooked_model, "ANEW_BYTES", 0)
-    made, record = list[str](), Anew._record
-    monkeypatch.setattr(Anew, "_record", lambda self, name: (made.append(name), record(self, name)))
+    made, record = list[str](), LazyActivations._record
+    monkeypatch.setattr(LazyActivations, "_record", lambda self, name: (made.append(name), record(self, name)))
     app = opened(name, page, **address)
     assert made
     assert shown(app) == whole
@@ -96,7 +96,7 @@ def test_a_page_says_where_a_pass_gives_other_numbers(
     """What leads to the next page is there all the same."""
     monkeypatch.setattr(hooked_model, "WHOLE_BYTES", 0)
     opened("llama", "layers")  # which sets the model and its text
-    monkeypatch.setattr(anew, "_same", lambda first, second: False)
+    monkeypatch.setattr(lazy_activations, "_same", lambda first, second: False)
     st.cache_resource.clear()
     app = goes_to(script("app.py").switch_page("pages/layers.py"))
     assert "cannot be shown: recorded anew, its" in words(app)

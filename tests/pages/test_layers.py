@@ -216,7 +216,7 @@ def test_the_lens_is_that_of_the_run_and_its_last_column_the_answer(app, bundled
 def test_the_lens_calls_its_columns_what_they_are_where_each_step_was_a_pass_of_its_own(at_the_zoo, zoo, downloads):
     ckpt = load(zoo / "en-it-slips")
     run = decode(ckpt, "bad")
-    found = lens(run.trace, ckpt.model, own=run.own_rows)
+    found = lens(run.trace, ckpt.model, own=run.per_step_rows)
     opened(at_the_zoo, checkpoint="en-it-slips", text="bad")
     head, *body = rows(at_the_zoo, 1)
     assert [name.partition("mean KL")[0] for name in head][-2:] == ["layer 2 = last pass", "own step"]

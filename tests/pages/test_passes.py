@@ -11,7 +11,7 @@ from builders import saved
 from page_driver import all_sent, components, opened, sent, words
 from wording import wording
 
-from viz_transformer.analysis.attention.maps import kept_cells
+from viz_transformer.analysis.attention.maps import valid_mask
 from viz_transformer.checkpoint import load
 from viz_transformer.figures.components import payload
 from viz_transformer.running.decoding import decode
@@ -46,7 +46,7 @@ def test_each_steps_own_rows_can_be_chosen_and_a_link_restores_them(at_the_zoo, 
     run = decode(load(zoo / "en-it-slips"), "abc")
     view = {"run_view": "map"} if page == "run" else {}
     app = opened(at_the_zoo, page, **SLIPS, **view, kind="cross", layer="1", heads="0", t="1")
-    own, last = (each["decoder.1.cross.weights"][0, 0].numpy() for each in (run.own_rows, run.trace))
+    own, last = (each["decoder.1.cross.weights"][0, 0].numpy() for each in (run.per_step_rows, run.trace))
 
     def drawn() -> Any:
         arrays = all_sent(app, component)[0][1]
@@ -70,7 +70,7 @@ def test_each_steps_own_rows_can_be_chosen_and_a_link_restores_them(at_the_zoo, 
 def test_thumbnails_leave_blank_what_no_step_had(at_the_zoo, zoo):
     app = opened(at_the_zoo, "attention", **SLIPS, kind="decoder", rows="own")
     _, arrays = sent(app, "grid")
-    gone = ~kept_cells(decode(load(zoo / "en-it-slips"), "abc").own_rows, "decoder")
+    gone = ~valid_mask(decode(load(zoo / "en-it-slips"), "abc").per_step_rows, "decoder")
     assert gone.any() and (arrays["missing"] == gone).all()
     assert not ("masked" in arrays and (arrays["masked"] & gone).any())
 
@@ -92,7 +92,7 @@ def test_pages_without_the_choice_keep_to_the_last_pass_and_say_where_the_choice
 def test_one_weight_says_what_it_was_in_the_querys_own_step(at_the_zoo, zoo):
     run = decode(load(zoo / "en-it-slips"), "abc")
     app = opened(at_the_zoo, "weight", **SLIPS, kind="cross", layer="1", heads="2", t="1", i="3")
-    own, last = (str(each["decoder.1.cross.weights"][0, 2, 1, 3].numpy()) for each in (run.own_rows, run.trace))
+    own, last = (str(each["decoder.1.cross.weights"][0, 2, 1, 3].numpy()) for each in (run.per_step_rows, run.trace))
     assert f"the weight {last}." in words(app) and wording("in_the_querys_own_step_it_was", own) in words(app)
     opened(app, "weight", kind="decoder", u="3")
     assert wording("in_the_querys_own_step_the_key_was_not_there_yet") in words(app)
@@ -141,7 +141,7 @@ def test_a_trace_without_steps_says_that_no_step_was_run(at_the_zoo, zoo, tmp_pa
     app = opened(at_the_zoo, "tensors", **SLIPS, seed="3")  # in training mode the run is one pass
     assert wording("no_step_was_run_so_none_has_rows_of_its_own") in words(app) and "last pass" not in words(app)
     once = trace(load(zoo / "en-it-slips"), "abc", "uvw")
-    assert "No step was run" in str(passes.sentence(once)) and once.whose_rows == wording(
+    assert "No step was run" in str(passes.sentence(once)) and once.row_source == wording(
         "rows_of_one_pass_over_the_whole_text"
     )
 

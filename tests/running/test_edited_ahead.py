@@ -31,10 +31,10 @@ def test_a_row_without_keys_reads_ahead_where_the_fill_makes_it_even(fill: str) 
     ckpt, edits = tiny_checkpoint(mask_fill=fill), [SetMask(SITE, None, 0, False)]
     run = decode(ckpt, "abcde", strategy=Beam(3, length_penalty=0.0), max_steps=6, edits=edits)
     ahead = None if fill == "zero-rows" else CLOSES
-    assert (run.trace.reads_ahead, run.trace.info.get("reason")) == (ahead, ahead)
+    assert (run.trace.non_causal_reason, run.trace.info.get("reason")) == (ahead, ahead)
     assert run.trace.info["cached"] == (ahead is None)
     assert run.score == pytest.approx(run.log_prob, abs=1e-4)
-    assert trace(ckpt, "abcde", "uvwx", edits=edits).reads_ahead == ahead
+    assert trace(ckpt, "abcde", "uvwx", edits=edits).non_causal_reason == ahead
 
 
 @pytest.mark.parametrize(
@@ -63,7 +63,7 @@ def test_a_row_without_keys_reads_ahead_where_the_fill_makes_it_even(fill: str) 
 )
 def test_every_edit_of_a_mask_or_weights_is_tried(edit: Edit, ahead: str | None) -> None:
     once = trace(tiny_checkpoint(mask_fill="-1e9"), "abcde", [1, 4, 5, 6, 7, 8], edits=[edit])
-    assert (once.reads_ahead or "").removeprefix("as edited, ") == (ahead or "").removeprefix("as edited, ")
+    assert (once.non_causal_reason or "").removeprefix("as edited, ") == (ahead or "").removeprefix("as edited, ")
 
 
 def test_a_row_that_is_not_a_number_makes_earlier_rows_so_in_one_pass() -> None:
@@ -77,28 +77,28 @@ def test_a_row_that_is_not_a_number_makes_earlier_rows_so_in_one_pass() -> None:
 
 def test_edits_that_close_a_row_only_together_are_tried_together() -> None:
     ckpt, edits = tiny_checkpoint(mask_fill="-1e9"), [SetMask(SITE, 1, key, False) for key in (0, 1)]
-    assert trace(ckpt, "ab", "uvwx", edits=edits).reads_ahead
-    assert not any(trace(ckpt, "ab", "uvwx", edits=[edit]).reads_ahead for edit in edits)
+    assert trace(ckpt, "ab", "uvwx", edits=edits).non_causal_reason
+    assert not any(trace(ckpt, "ab", "uvwx", edits=[edit]).non_causal_reason for edit in edits)
 
 
 def test_the_last_row_of_a_text_has_nothing_to_read_ahead() -> None:
     ckpt, edits = tiny_checkpoint(mask_fill="-1e9"), [SetMask(SITE, 3, None, False)]
-    assert trace(ckpt, "ab", [1, 4, 5, 6], edits=edits).reads_ahead is None
-    assert trace(ckpt, "ab", [1, 4, 5, 6, 7], edits=edits).reads_ahead
+    assert trace(ckpt, "ab", [1, 4, 5, 6], edits=edits).non_causal_reason is None
+    assert trace(ckpt, "ab", [1, 4, 5, 6, 7], edits=edits).non_causal_reason
 
 
 def test_padding_in_the_text_counts_as_closed() -> None:
     ckpt, edits = tiny_checkpoint(mask_fill="-1e9"), [SetMask(SITE, 1, 0, False)]
-    assert trace(ckpt, "ab", [1, 4, 5, 6], edits=edits).reads_ahead is None
-    assert trace(ckpt, "ab", [1, 0, 5, 6], edits=edits).reads_ahead
+    assert trace(ckpt, "ab", [1, 4, 5, 6], edits=edits).non_causal_reason is None
+    assert trace(ckpt, "ab", [1, 0, 5, 6], edits=edits).non_causal_reason
 
 
 def test_a_long_attention_that_runs_fused_is_tried_by_its_mask() -> None:
     ckpt = tiny_checkpoint("decoder-only", max_target=560)
     ids = [4 + place % 5 for place in range(540)]
-    assert trace(ckpt, ids, edits=[SetMask(SITE, 520, None, False)]).reads_ahead is None  # zeros
+    assert trace(ckpt, ids, edits=[SetMask(SITE, 520, None, False)]).non_causal_reason is None  # zeros
     opened = trace(ckpt, ids, edits=[SetMask(SITE, 515, 530, True)])
-    assert opened.reads_ahead == "as edited, query 515 of decoder.0.self attends to later keys"
+    assert opened.non_causal_reason == "as edited, query 515 of decoder.0.self attends to later keys"
 
 
 MODELS: list[dict[str, Any]] = [{"mask_fill": fill} for fill in [*FILLS, "-inf"]]

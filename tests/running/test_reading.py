@@ -11,7 +11,7 @@ from viz_transformer.running.edits import AblateHead
 def test_what_is_read_is_the_whole_pass_and_nothing_is_written():
     ckpt = tiny_checkpoint("encoder-only")
     run, whole = read(ckpt, "abc"), trace(ckpt, "abc")
-    assert not run.steps and run.text == "" and run.own_rows is run.trace
+    assert not run.steps and run.text == "" and run.per_step_rows is run.trace
     assert run.trace.diff(whole) == dict.fromkeys(whole.points(), 0.0)
 
 

@@ -209,11 +209,11 @@ def test_a_file_that_is_longer_than_its_tensors_is_not_mapped(tmp_path: Path, mo
 
 
 def test_the_rows_of_the_steps_survive_their_file(tmp_path: Path) -> None:
-    rows = decode(tiny_checkpoint(norm_kind="positions-and-features"), "abz", max_steps=4).own_rows
-    assert rows.of_steps
+    rows = decode(tiny_checkpoint(norm_kind="positions-and-features"), "abz", max_steps=4).per_step_rows
+    assert rows.is_per_step
     rows.save(tmp_path / "rows.safetensors")
     after = Trace.load(tmp_path / "rows.safetensors")
-    assert after.points() == rows.points() and after.of_steps
+    assert after.points() == rows.points() and after.is_per_step
     assert torch.equal(after["logits"].nan_to_num(), rows["logits"].nan_to_num())
 
 

@@ -256,6 +256,8 @@ def trace(
     sides = {"source": recorded.src_tokens, "target": recorded.tgt_tokens}
     tokens = " and ".join(f"{len(read)} {side}" for side, read in sides.items() if read)
     print(f"{out}: {len(recorded.points())} points of {model.name}, {tokens} tokens")
-    if decodes and recorded.reads_ahead:
-        print(f"{recorded.reads_ahead}: each step was a pass of its own, and the rows saved are those of the last one")
+    if decodes and recorded.non_causal_reason:
+        print(
+            f"{recorded.non_causal_reason}: each step was a pass of its own, and the rows saved are those of the last one"
+        )
     say_unknown(model, recorded, () if run is None else run.steps)

@@ -13,12 +13,12 @@ from viz_transformer import __version__
 from viz_transformer.analysis.attention.maps import (
     HeadsCombined,
     head_views,
-    kept_cells,
     layer_count,
     layer_weights,
     spread,
     step_row,
     unseen_layers,
+    valid_mask,
 )
 from viz_transformer.figures import labels, whole
 from viz_transformer.figures.attention import attention_heatmap, attention_lines, attention_text, head_grid
@@ -96,7 +96,7 @@ def _attention(
     views = head_views(trace, kind, layer, heads)
     if not views:
         raise ValueError("no head was given: leave head out for the mean of all")
-    view, there = views[0], kept_cells(trace, kind)
+    view, there = views[0], valid_mask(trace, kind)
     module = f" ({view.module})" if view.module else ""
     place = f"{KINDS[kind].stack} layer {layer}, {KINDS[kind].attention}-attention{module}"
     words: dict[str, Any] = {
@@ -131,7 +131,7 @@ def _heads(trace: Trace, kind: KindName) -> HtmlFigure:
     }
     spare = next(iter(seen.values()))
     weights, mask = zip(*(seen.get(layer, spare) for layer in range(layer_count(trace, kind))), strict=True)
-    there = kept_cells(trace, kind)
+    there = valid_mask(trace, kind)
     kept = [
         np.broadcast_to((layer in seen) & (np.True_ if there is None else there), mask[0].shape)
         for layer in range(len(weights))
@@ -182,5 +182,5 @@ def _saved(trace: Trace, what: str, kind: KindName) -> dict[str, Any]:
 
 def _caption(trace: Trace, what: str, kind: KindName | None = None) -> str:
     """What a saved picture says below itself: model, selection, whose rows, version."""
-    rows = trace.whose_rows if kind is not None and KINDS[kind].writes else ""
+    rows = trace.row_source if kind is not None and KINDS[kind].writes else ""
     return f"{', '.join(filter(None, (trace.called, what, rows)))} (Viz Transformer {__version__})"

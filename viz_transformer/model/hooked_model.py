@@ -49,7 +49,7 @@ class Unavailable(ValueError):
     """A model does not tell this of itself: one sentence, to be shown where the picture would stand."""
 
 
-class RecordedAnew(ValueError):
+class ReplayMismatch(ValueError):
     """A pass of a run that was made again gave other numbers: one sentence, to be shown where they would stand."""
 
 

@@ -2,7 +2,7 @@
 
 A step reads the tokens so far and writes one token. A greedy run is recorded while it decodes; a beam search decodes
 unrecorded, and its best hypothesis is then recorded in one pass. A model that is not causal has no cache: each of its
-steps is a whole pass with rows of its own (`Run.own_rows`), and the trace (the last pass) says so in `info`: cached
+steps is a whole pass with rows of its own (`Run.per_step_rows`), and the trace (the last pass) says so in `info`: cached
 False, and a reason.
 """
 
@@ -22,14 +22,14 @@ from viz_transformer.given import CALLABLE, IDS, MAPPING, TEXT_OR_IDS, TOKENS, W
 from viz_transformer.model import hooked_model
 from viz_transformer.model.hook import Thin
 from viz_transformer.model.hooked_model import NUMBER_BYTES, ModelSpec
-from viz_transformer.running.anew import Anew, only
 from viz_transformer.running.beam_tree import BeamTree
 from viz_transformer.running.edits import EDITS, Edit, check_edits
-from viz_transformer.running.joined import JoinedSteps
 from viz_transformer.running.labels import Labels, labels_of
-from viz_transformer.running.own_rows import own_rows
+from viz_transformer.running.lazy_activations import LazyActivations, only
+from viz_transformer.running.per_step_rows import per_step_rows
 from viz_transformer.running.record import Tokens, Trace, each_once
 from viz_transformer.running.search import DecoderState, Found, Progress, beam_search, whole_passes_because
+from viz_transformer.running.stacked_steps import StackedSteps
 from viz_transformer.running.step import Choosing, Held, Step, attention_rows, read_for_rows
 from viz_transformer.running.strategies import Beam, Greedy, Sampling, Strategy, chosen, distribution, first_greatest
 from viz_transformer.running.tracing import (
@@ -71,7 +71,7 @@ class Run:
         return tuple(step.token for step in self.steps)
 
     @cached_property
-    def own_rows(self) -> Trace:
+    def per_step_rows(self) -> Trace:
         """The run as its steps saw it: row t has what the pass had that wrote next_tokens[t], bit for bit.
 
         Where no row depends on tokens behind it, that is `trace` itself. Elsewhere (`trace.reads_ahead` says why)
@@ -81,7 +81,7 @@ class Run:
         (of a given beginning, of padding) and keys that a step did not have yet are NaN, and False in the mask. Any
         other point was not kept: KeyError.
         """
-        return own_rows(self.trace, self.steps)
+        return per_step_rows(self.trace, self.steps)
 
     @cached_property
     def labels(self) -> tuple[Labels, ...]:
@@ -430,7 +430,7 @@ def _decode_stepwise(job: _Job, answer: Sequence[int] = (), found: Found | None 
             recorded = each_once(recorded, lambda value: value.cpu())
         if state.cached:
             passes.append(recorded)
-            recorded = read_for_rows(recorded)  # the step keeps no more, so that `JoinedSteps` can let go of the rest
+            recorded = read_for_rows(recorded)  # the step keeps no more, so that `StackedSteps` can let go of the rest
         else:  # the step keeps copies of its rows: whole passes of all steps would take the square of the length
             rows = attention_rows(recorded, len(read) - 1, job.scalars)
             passes, recorded = [recorded], {name: row.clone() for name, row in rows.items()}
@@ -448,11 +448,11 @@ def _decode_stepwise(job: _Job, answer: Sequence[int] = (), found: Found | None 
         read.append(token)
     ids = [step.token_id for step in steps]
     check_edits_ran(job.edits, state.recorder.ran)
-    values: Mapping[str, Tensor] = JoinedSteps(state.values, passes, grows=job.ckpt.spec.grows)
+    values: Mapping[str, Tensor] = StackedSteps(state.values, passes, grows=job.ckpt.spec.grows)
     if keeping.kept is not None:
         again = partial(_again, replace(job, progress=None), ids)
         lengths = {"source": len(job.src), "target": len(job.read(ids))}
-        values = Anew(keeping.kept, values, said, again, job.ckpt.spec, **lengths)
+        values = LazyActivations(keeping.kept, values, said, again, job.ckpt.spec, **lengths)
     trace = make_trace(job.ckpt, values, job.src, job.read(ids), job.next_ids(ids), edits=job.edits, info=job.info(ids))
     yield job.run(steps, trace, found)
 
@@ -515,7 +515,7 @@ def _again(job: _Job, ids: Sequence[int], names: frozenset[str]) -> dict[str, Te
             passes = [state.step([new])[1] for new in (job.start.ids, *([each] for each in ids[:-1]))]
         else:
             passes = [state.step([[*job.start.ids, *ids[:-1]]])[1]]
-    joined = JoinedSteps(state.values, passes, grows=job.ckpt.spec.grows)
+    joined = StackedSteps(state.values, passes, grows=job.ckpt.spec.grows)
     return {name: joined[name] for name in names}
 
 

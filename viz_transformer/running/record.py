@@ -50,8 +50,8 @@ from viz_transformer.model.watched import (
     watched_from_dict,
     watched_to_dict,
 )
-from viz_transformer.running.anew import Anew
 from viz_transformer.running.edits import Edit, check_edits, edit_from_dict
+from viz_transformer.running.lazy_activations import LazyActivations
 from viz_transformer.sentences import in_one_line, quoted, shortened
 
 FORMAT_VERSION = 1
@@ -96,7 +96,7 @@ class Trace:
 
     Row t of the decoder reads tgt_tokens[t] and writes next_tokens[t]; the last row of a list of ids given as the
     target writes nothing that is known, its entry is None. Where `reads_ahead` has a reason, rows depend on the tokens
-    behind them: those of a decode are then the last pass's, and `Run.own_rows` has those that wrote the tokens.
+    behind them: those of a decode are then the last pass's, and `Run.per_step_rows` has those that wrote the tokens.
     """
 
     values: Mapping[str, Tensor] = field(repr=False)
@@ -166,10 +166,10 @@ class Trace:
     @property
     def is_kept_whole(self) -> bool:
         """Whether all that was recorded is there; of a run too large for that, what is looked at is recorded anew."""
-        return not isinstance(self.values, Anew)
+        return not isinstance(self.values, LazyActivations)
 
     @property
-    def reads_ahead(self) -> str | None:
+    def non_causal_reason(self) -> str | None:
         """Why a decoder row depends on tokens behind it, in words; None where no row does."""
         because = self.info.get("reads_ahead")
         if not isinstance(because, str):  # a trace from before this was written down
@@ -177,8 +177,8 @@ class Trace:
         return because
 
     @property
-    def of_steps(self) -> bool:
-        """True if each row is of the pass that wrote its token, as in `Run.own_rows`; False if all are of one pass."""
+    def is_per_step(self) -> bool:
+        """True if each row is of the pass that wrote its token, as in `Run.per_step_rows`; False if all are of one pass."""
         return self.info.get("rows") == OF_STEPS
 
     @property
@@ -194,13 +194,13 @@ class Trace:
         return self.checkpoint if self.standing is None else f"{self.checkpoint}, {self.standing.words}"
 
     @property
-    def whose_rows(self) -> str:
+    def row_source(self) -> str:
         """What a caption says of decoder rows; "" where there is nothing to tell apart."""
-        if self.reads_ahead is None:
+        if self.non_causal_reason is None:
             return ""
         if "written" not in self.info:
             return "rows of one pass over the whole text"
-        return "each row of its own step" if self.of_steps else "rows of the last pass"
+        return "each row of its own step" if self.is_per_step else "rows of the last pass"
 
     def __getitem__(self, name: str) -> Tensor:
         """A recorded or derived point. Raises KeyError with near matches, or the reason why this model lacks it."""
@@ -210,7 +210,7 @@ class Trace:
             return self.values[name]
         if name in self._derived:
             return self._derive(name)
-        if self.of_steps and name in self.spec.point:
+        if self.is_per_step and name in self.spec.point:
             raise KeyError(f"{name!r} of each step was not kept, only attention weights and logits: see the last pass")
         raise KeyError(self.spec.missing.get(name) or unknown_point(name, self.points(derived=True)))
 
@@ -224,7 +224,9 @@ class Trace:
     def shape(self, name: str) -> tuple[int, ...]:
         """That of a point; of one that would be recorded anew, it is not for this. Raises KeyError as `[]` does."""
         return (
-            self.values.shape(name) if isinstance(self.values, Anew) and name in self.values else (*self[name].shape,)
+            self.values.shape(name)
+            if isinstance(self.values, LazyActivations) and name in self.values
+            else (*self[name].shape,)
         )
 
     @cached_property
@@ -232,7 +234,7 @@ class Trace:
         """Names the run: the same weights, tokens, edits and dropout seed give the same id, rows of steps another."""
         edits = [edit.to_dict() for edit in self.edits]
         parts = [self.weights_sha256, self.src_ids, self.tgt_ids, edits, self.info.get("seed")]
-        parts += [OF_STEPS] if self.of_steps else []
+        parts += [OF_STEPS] if self.is_per_step else []
         parts += [self.spec.precision] if self.spec.rounding else []
         config = self.spec.config
         if config is not None and config.encoding.in_attention:  # which adds no parameter that would tell them apart
@@ -337,7 +339,7 @@ class Trace:
             raise ValueError("this trace has more tokens, or edits with more numbers, than a file of one may have")
         metadata = {_METADATA_KEY: described.decode()}
         maps = {_OUTPUT_MAP.format(site): weight for site, weight in self.output_maps.items()}
-        if isinstance(self.values, Anew):
+        if isinstance(self.values, LazyActivations):
             mask = {name: torch.bool if name.endswith(".mask") else torch.float32 for name in self.values}
             kinds = {name: (mask[name], self.shape(name)) for name in self.values}
             kinds |= {name: (weight.dtype, tuple(weight.shape)) for name, weight in maps.items()}

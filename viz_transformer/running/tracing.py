@@ -17,8 +17,8 @@ from viz_transformer.model.causality import is_causal
 from viz_transformer.model.hook import Recorder, Thin
 from viz_transformer.model.hooked_model import ModelSpec
 from viz_transformer.model.kinds import SIDES, SideName
-from viz_transformer.running.anew import Anew, only
 from viz_transformer.running.edits import EDITS, Edit, check_edits
+from viz_transformer.running.lazy_activations import LazyActivations, only
 from viz_transformer.running.record import Tokens, Trace, output_maps, trace_values
 from viz_transformer.running.search import reads_ahead_because
 from viz_transformer.text.codec import TextCodec
@@ -130,7 +130,7 @@ def record(
     values: Mapping[str, Tensor] = trace_values(recorder.values)
     if kept is not None:
         again = partial(_again, recorded)
-        values = Anew(kept, values, recorder.said, again, ckpt.spec, source=len(src), target=len(tgt))
+        values = LazyActivations(kept, values, recorder.said, again, ckpt.spec, source=len(src), target=len(tgt))
     return make_trace(ckpt, values, src, tgt, next_ids, edits=edits, info=info)
 
 

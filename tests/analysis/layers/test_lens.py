@@ -268,7 +268,7 @@ def test_the_same_run_gives_the_same_lens_and_leaves_the_trace_as_it_was(made):
 def test_the_logits_that_wrote_the_tokens_are_a_station_of_their_own_where_the_last_pass_has_others():
     ckpt = load("en-it-slips")
     run = decode(ckpt, "I don't like the theater, but I go nevertheless because you like it.")
-    found = lens(run.trace, ckpt.model, own=run.own_rows)
+    found = lens(run.trace, ckpt.model, own=run.per_step_rows)
     assert [station.name for station in found.stations] == ["embedding", "layer 0", "layer 1", "own step"]
     written = [step.token_id for step in run.steps]
     assert found.top_ids[: len(written), -1, 0].tolist() == written
@@ -286,7 +286,7 @@ def test_the_logits_that_wrote_the_tokens_are_a_station_of_their_own_where_the_l
 def test_a_row_without_a_step_has_no_numbers_of_its_own():
     ckpt = tiny_checkpoint("decoder-only", merge="raw-reshape")
     run = decode(ckpt, "uvw", max_steps=3, ban=["</s>"])
-    found = lens(run.trace, ckpt.model, own=run.own_rows)
+    found = lens(run.trace, ckpt.model, own=run.per_step_rows)
     assert np.all(found.top_ids[:3, -1] == -1) and np.all(found.rank[:3, -1] == -1)
     for values in (found.top_probs, found.divergence, found.written):
         assert np.isnan(values[:3, -1]).all() and not np.isnan(values[:, :-1]).any() and not np.isnan(values[3:]).any()
@@ -295,4 +295,4 @@ def test_a_row_without_a_step_has_no_numbers_of_its_own():
 def test_a_causal_run_has_one_final_station():
     ckpt = tiny_checkpoint()
     run = decode(ckpt, "abc", max_steps=3)
-    assert len(lens(run.trace, ckpt.model, own=run.own_rows).stations) == 4
+    assert len(lens(run.trace, ckpt.model, own=run.per_step_rows).stations) == 4

@@ -97,7 +97,7 @@ def test_what_cannot_be_drawn_is_said():
         whole_run(run.trace, samples=1)
     stepped = decode(load("en-it-slips"), "a dog", max_steps=3)  # its later tokens change earlier rows
     with pytest.raises(ValueError, match="only weights were kept"):
-        whole_run(stepped.own_rows)
+        whole_run(stepped.per_step_rows)
 
 
 def test_a_trace_of_an_encoder_alone_has_one_stack():

@@ -115,7 +115,7 @@ def test_each_stop_has_the_numbers_of_its_run(name: str) -> None:
     assert f"in layer {most.place.layer} adds most" in said["layers"]
     assert percentage(float(most.share[place])) in said["layers"]
     if undefined_lens(trace.spec, stack) is None:
-        found_lens = lens(trace, load(name).hooked_model, own=run.own_rows, rows=range(place, place + 1))
+        found_lens = lens(trace, load(name).hooked_model, own=run.per_step_rows, rows=range(place, place + 1))
         end = [station for station in found_lens.stations if station != OWN_STEP]
         assert percentage(float(found_lens.top_probs[0, len(end) - 1, 0])) in said["layers"]
     step = run.steps[0]

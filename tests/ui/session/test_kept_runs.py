@@ -18,8 +18,8 @@ from builders import tiny_checkpoint
 
 from viz_transformer.checkpoint import Checkpoint
 from viz_transformer.numerals import binary_size
-from viz_transformer.running.anew import Anew
 from viz_transformer.running.decoding import Run, decode
+from viz_transformer.running.lazy_activations import LazyActivations
 from viz_transformer.text.codec import HowRead
 from viz_transformer.ui.session import cached, runs, store
 from viz_transformer.ui.session.how import How
@@ -68,7 +68,7 @@ def test_no_more_models_and_runs_are_kept_than_is_said() -> None:
 def test_a_run_that_needs_its_model_leaves_with_it() -> None:
     ckpt, kept = tiny_checkpoint(), Store(2**40)
     whole, large = decode(ckpt, "abc", max_steps=1), decode(ckpt, "ab", max_steps=1)
-    values = Mock(wraps=large.trace.values, spec=Anew)
+    values = Mock(wraps=large.trace.values, spec=LazyActivations)
     large = replace(large, trace=replace(large.trace, values=values))
     assert whole.trace.is_kept_whole and not large.trace.is_kept_whole
     kept.model("m", lambda: ckpt)

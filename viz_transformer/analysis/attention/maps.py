@@ -232,13 +232,13 @@ def step_row(run: Run, step: int) -> int:
     return rows - len(run.steps) + step
 
 
-def kept_cells(trace: Trace, kind: KindName) -> NDArray[np.bool_] | None:
+def valid_mask(trace: Trace, kind: KindName) -> NDArray[np.bool_] | None:
     """[Q, K], True where the trace has a number of this kind of attention; None for all.
 
-    Only `Run.own_rows` lacks any: rows that no step had, and keys that came after their step. What a model that pads
+    Only `Run.per_step_rows` lacks any: rows that no step had, and keys that came after their step. What a model that pads
     read in their place was padding: it is there only if some head gave it weight.
     """
-    if not trace.of_steps or not KINDS[kind].writes:
+    if not trace.is_per_step or not KINDS[kind].writes:
         return None
     queries, keys = (np.arange(len(side)) for side in sides(trace, kind))
     end = sum(token is not None for token in trace.next_ids)

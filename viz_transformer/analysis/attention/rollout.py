@@ -71,7 +71,7 @@ def rollout(trace: Trace, kind: KindName, layer: int | None = None, *, progress:
     for any text. In causal stacks the first token piles up, whatever the weights.
     `progress` hears of each layer, of an encoder's too where one is read; what it raises ends the work.
     Raises ValueError for a kind or a layer that the model lacks, for one that merges its heads by a raw reshape (what
-    a row attends to is then not what its position gets), for a decoder's rows of several passes (`Run.own_rows`), and
+    a row attends to is then not what its position gets), for a decoder's rows of several passes (`Run.per_step_rows`), and
     for an attention that was not seen, or has weights below 0.
     Source: Abnar and Zuidema (2020), for encoders.
     """
@@ -140,7 +140,7 @@ def _joined(
             "rollout is undefined: this model merges its heads by a raw reshape, so what a row attends to lands in"
             " the rows of other positions"
         )
-    if trace.of_steps and KINDS[kind].writes:
+    if trace.is_per_step and KINDS[kind].writes:
         raise ValueError("rollout joins the layers of one pass, and these rows are of many: look at the last pass")
 
     def a(kind: KindName, layer: int) -> NDArray[Any]:

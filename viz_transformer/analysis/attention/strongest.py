@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from viz_transformer.analysis.attention.maps import head_view, kept_cells
+from viz_transformer.analysis.attention.maps import head_view, valid_mask
 from viz_transformer.analysis.attention.rollout import rollout_view
 from viz_transformer.model.kinds import KINDS, KindName
 from viz_transformer.running.record import Trace
@@ -27,7 +27,7 @@ def strongest_key(trace: Trace, kind: KindName, layer: int, head: int | str, que
     else:
         view = head_view(trace, kind, layer, head)  # type: ignore[arg-type]
     free = view.mask[query] & np.isfinite(view.weights[query])
-    there = kept_cells(trace, kind)
+    there = valid_mask(trace, kind)
     if there is not None:
         free = free & there[query]
     weights = np.where(free, view.weights[query], 0)

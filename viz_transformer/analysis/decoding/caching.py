@@ -12,8 +12,8 @@ from viz_transformer.analysis.attention.maps import step_row
 from viz_transformer.checkpoint import Checkpoint
 from viz_transformer.model.config import ModelConfig
 from viz_transformer.running.decoding import Run
-from viz_transformer.running.joined import is_of_cached_steps
 from viz_transformer.running.search import DecoderState
+from viz_transformer.running.stacked_steps import is_of_cached_steps
 
 Floats = NDArray[np.float64]
 FLOAT = 4  # bytes of a float32

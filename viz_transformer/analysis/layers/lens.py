@@ -168,7 +168,7 @@ def lens(
 ) -> Lens:
     """The logit lens of the stack that the output layer reads, or of the given one, at all rows or those given.
 
-    `model` is the model of the run, `own` its `Run.own_rows`: where these are others, they are one more station.
+    `model` is the model of the run, `own` its `Run.per_step_rows`: where these are others, they are one more station.
     Raises ValueError with one sentence where the lens is not defined.
     """
     stack = stack or stacks_of(trace.spec)[-1]
@@ -177,7 +177,7 @@ def lens(
     rows = range(trace["logits"].shape[1]) if rows is None else rows
     at = slice(rows.start, rows.stop)
     logits, written = trace["logits"][0, at], _written(trace, stack)[at]  # [T, V]; [T], -1 where it is not known
-    own_logits = own["logits"][0, at] if own is not None and own.of_steps else None
+    own_logits = own["logits"][0, at] if own is not None and own.is_per_step else None
     all_stations = stations(trace.spec, stack)
     config = trace.spec.config
     joined = config is not None and config.norm_kind == "positions-and-features"

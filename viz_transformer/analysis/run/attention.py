@@ -62,7 +62,7 @@ def attention_of(trace: Trace, kind: KindName, layer: int, head: int, *, most: i
 
     Raises ValueError for a kind, layer or head that the trace's model lacks, and for rows that were recorded in steps.
     """
-    if trace.of_steps:
+    if trace.is_per_step:
         raise ValueError("of each step only weights were kept, not what they are made of: draw the run itself")
     layers = layer_count(trace, kind)
     if not 0 <= layer < layers:

@@ -76,7 +76,7 @@ class LayerDetail:
 def layer_of(trace: Trace, stack: StackName, layer: int) -> LayerDetail:
     """This layer of the run. Raises ValueError for a stack or a layer that the trace's model lacks, and for rows that
     were recorded in steps."""
-    if trace.of_steps:
+    if trace.is_per_step:
         raise ValueError("of each step only weights were kept, not the stream: draw the run itself")
     found = [place for place in places(trace.spec, stack) if place.layer == layer]
     if not found:

@@ -75,7 +75,7 @@ def whole_run(trace: Trace, *, head: int | None = None, samples: int = SAMPLES) 
     samples, and for a trace that lacks a point of the stream, such as rows that were recorded in steps."""
     if samples < 2:
         raise ValueError(f"samples={samples}: a vector is drawn by at least two of its features")
-    if trace.of_steps:
+    if trace.is_per_step:
         raise ValueError("of each step only weights were kept, not the stream: draw the run itself")
     weights = {kind: _weights(trace, kind, head) for kind in kinds_of(trace.spec)}
     heads = {

@@ -10,7 +10,7 @@ import streamlit as st
 from viz_transformer.model.kinds import KINDS, KindName
 from viz_transformer.ui.frame import words as said
 from viz_transformer.ui.session import state
-from viz_transformer.ui.session.passes import has_own_rows
+from viz_transformer.ui.session.passes import has_per_step_rows
 
 if TYPE_CHECKING:
     from viz_transformer.ui.frame.frame import Runs
@@ -115,7 +115,7 @@ def head(count: int, *, page: str, words: tuple[str, ...] = (), shown: int | Non
 def rows(both: Runs, *, key: str) -> bool:
     """Of which pass the decoder's rows are: a choice only where the steps of a run had rows of their own; whether it is
     there."""
-    if not any(has_own_rows(shown) for shown in (both.a, both.b) if shown is not None):
+    if not any(has_per_step_rows(shown) for shown in (both.a, both.b) if shown is not None):
         return False
     buttons(
         said.ROWS_OF,

@@ -23,7 +23,7 @@ from viz_transformer.figures.components.locator import Looks, locator_data
 from viz_transformer.figures.enlarged import enlarged
 from viz_transformer.figures.theme import Theme
 from viz_transformer.huggingface.folder import HuggingFaceSummary
-from viz_transformer.model.hooked_model import RecordedAnew, Unavailable
+from viz_transformer.model.hooked_model import ReplayMismatch, Unavailable
 from viz_transformer.model.kinds import KINDS, kinds_of
 from viz_transformer.sentences import capitalised, quoted
 from viz_transformer.ui import compat
@@ -341,8 +341,8 @@ def in_bounds(both: Runs, *, rows: Rows, by_step: bool = False, status: DeltaGen
         fit_step(both.main, other)
     fit(both.main, other)
     if rows == "chosen" and state.SHARED.now().rows == "own":
-        b = None if both.b is None else passes.with_own_rows(both.b)
-        both = replace(both, a=passes.with_own_rows(both.a), b=b)
+        b = None if both.b is None else passes.with_per_step_rows(both.b)
+        both = replace(both, a=passes.with_per_step_rows(both.a), b=b)
     if status is not None and state.SHARED.now().heads == "rollout":
         for shown in (both.a, both.b) if both.compared else (both.main,):
             assert shown is not None
@@ -576,7 +576,7 @@ def proved() -> Iterator[None]:
     the rest."""
     try:
         yield
-    except RecordedAnew as error:
+    except ReplayMismatch as error:
         text.paragraph(words.sentence(error), tone="bad")
 
 

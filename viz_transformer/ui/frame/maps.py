@@ -18,9 +18,9 @@ from viz_transformer.analysis.attention.maps import (
     added_padding,
     contribution_norms,
     head_view,
-    kept_cells,
     lost_rows,
     sides,
+    valid_mask,
 )
 from viz_transformer.analysis.attention.rollout import rollout_view
 from viz_transformer.analysis.attention.words import Words, word_groups, word_map
@@ -252,7 +252,7 @@ def _of_view(
     rows, columns = axes(shown, view.kind)
     title = title or view.title
     own = shown.trace.spec.config
-    there = kept_cells(shown.trace, view.kind)
+    there = valid_mask(shown.trace, view.kind)
     return Picture(
         values=_or_zero(view.weights if values is None else values, there),
         mask=view.mask,

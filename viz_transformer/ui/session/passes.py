@@ -26,14 +26,14 @@ LONGEST = 200
 
 def sentence(trace: Trace) -> str | None:
     """Whose rows these are; None where no row depends on tokens behind it, so that there are no others."""
-    if trace.reads_ahead is None:
+    if trace.non_causal_reason is None:
         return None
-    because = capitalised(labels.shorten(labels.sentence(trace.reads_ahead), LONGEST))
+    because = capitalised(labels.shorten(labels.sentence(trace.non_causal_reason), LONGEST))
     if "written" not in trace.info:
         return f"{because}: every row is of one pass over the whole text. No step was run, so none has rows of its own."
     wrote = "was given" if trace.info.get("kind") == "teacher-forced" else "wrote"
     begins = f"{because}: every step was a whole pass over the tokens so far, with rows and probabilities of its own."
-    if trace.of_steps:
+    if trace.is_per_step:
         return (
             f"{begins} Each decoder row here is that of the step that {wrote} its token; a row without a step, and a"
             " key that came later, is not there."
@@ -47,16 +47,16 @@ def sentence(trace: Trace) -> str | None:
 def said_of(shown: Shown, *, elsewhere: bool) -> str | None:
     """The sentence for a run on a page; `elsewhere` adds which pages show each step's own rows, where there are any."""
     said = sentence(shown.trace)
-    return f"{said} {ELSEWHERE}" if said and elsewhere and has_own_rows(shown) else said
+    return f"{said} {ELSEWHERE}" if said and elsewhere and has_per_step_rows(shown) else said
 
 
-def has_own_rows(shown: Shown) -> bool:
+def has_per_step_rows(shown: Shown) -> bool:
     """Whether steps had rows of their own and kept the weights of all of them."""
-    own = shown.run.own_rows
+    own = shown.run.per_step_rows
     sites = own.spec.attentions
-    return own.of_steps and all(f"{site}.weights" in own for site in sites if site.startswith("decoder."))
+    return own.is_per_step and all(f"{site}.weights" in own for site in sites if site.startswith("decoder."))
 
 
-def with_own_rows(shown: Shown) -> Shown:
+def with_per_step_rows(shown: Shown) -> Shown:
     """The run with each step's own rows, if they were kept."""
-    return replace(shown, own=True) if has_own_rows(shown) else shown
+    return replace(shown, own=True) if has_per_step_rows(shown) else shown

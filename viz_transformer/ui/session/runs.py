@@ -37,7 +37,7 @@ RUNNING, MUCH = "Running the model ...", 2**26
 class Shown:
     """A finished run of a loaded model. `name` is A for the selected run, B for the pinned one.
 
-    `own`: its decoder rows are each step's own (`Run.own_rows`), not those of the last pass.
+    `own`: its decoder rows are each step's own (`Run.per_step_rows`), not those of the last pass.
     `target` is the answer that was given to the model; None if it wrote its own, as `how` says.
     """
 
@@ -57,7 +57,7 @@ class Shown:
 
     @property
     def trace(self) -> Trace:
-        return self.run.own_rows if self.own else self.run.trace
+        return self.run.per_step_rows if self.own else self.run.trace
 
     @property
     def source_special(self) -> frozenset[int]:
@@ -84,13 +84,13 @@ class Shown:
 
     def caption(self, what: str, *, rows: bool = False) -> str:
         """What a saved picture says below itself: model, text, selection, version; of decoder `rows` also whose."""
-        parts = (self.called, self.words(), what, self.whose_rows if rows else "")
+        parts = (self.called, self.words(), what, self.row_source if rows else "")
         return f"{', '.join(filter(None, parts))} (Viz Transformer {__version__})"
 
     @property
-    def whose_rows(self) -> str:
+    def row_source(self) -> str:
         """Of which pass its decoder rows are, where that has to be said."""
-        return self.trace.whose_rows
+        return self.trace.row_source
 
     def words(self) -> str:
         """The text between quotation marks, and the target if it was given, or how the answer was written."""

@@ -16,12 +16,12 @@ from viz_transformer.analysis.attention.maps import (
     attention_kinds,
     computed_from,
     head_view,
-    kept_cells,
     layer_count,
     layer_weights,
     sides,
     spread,
     unseen_layers,
+    valid_mask,
 )
 from viz_transformer.analysis.attention.sharing import beside, in_words, sharing
 from viz_transformer.analysis.attention.specials import special_positions
@@ -89,7 +89,7 @@ class _Heads:
 @kept(64)
 def _heads(shown: Shown, kind: KindName) -> _Heads:
     """One layer at a time: weights of a long text, which are computed, take as much room as one needs."""
-    there = kept_cells(shown.trace, kind)
+    there = valid_mask(shown.trace, kind)
     small: list[_Small] = []
     some = np.True_ if there is None else open_thumbnails(there)
 
@@ -279,7 +279,7 @@ def scores(shown: Shown, of: str = "") -> None:
     st.html(text.table(rows, head=words.SCORE_HEAD, style="vt-facts vt-numbers"))
     text.paragraph(words.ABOUT_SCORES)
     unknown = np.isnan(head_view(shown.trace, chosen.kind, layer, head).weights)
-    there = kept_cells(shown.trace, chosen.kind)
+    there = valid_mask(shown.trace, chosen.kind)
     if lost := int((unknown if there is None else unknown & there).any(axis=-1).sum()):
         text.paragraph(words.not_numbers(lost, len(unknown)))
     _special_tokens(shown, chosen.kind, layer, head)

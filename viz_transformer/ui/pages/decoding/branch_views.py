@@ -175,7 +175,7 @@ def attention_sentences(found: Comparison, a: Shown) -> list[str]:
         names = words.ALL_HEADS if len(heads) == len(chosen.values) else words.heads(heads)
         most, mean = number(float(values.max())), number(float(values.mean()))
         sentences.append(words.selected(_site(chosen), names, most, mean))
-    if a.trace.reads_ahead is not None:
+    if a.trace.non_causal_reason is not None:
         sentences.append(words.OF_LAST_PASS)
     elif largest.value <= ROUNDING:
         sentences.append(words.AS_IT_MUST_BE if largest.value == 0 else words.ONLY_ROUNDING)
@@ -198,7 +198,7 @@ def _heatmap(found: Comparison, chosen: Variation, a: Shown, asked: Asked | None
         height=160 + 34 * heads,
     )
     alt = words.VARIATION_ALT
-    frame.chart(figure, key="branch_variation", alt=alt, rows=a.whose_rows, grows=1.4, on_table=asked)
+    frame.chart(figure, key="branch_variation", alt=alt, rows=a.row_source, grows=1.4, on_table=asked)
 
 
 def variation_table(found: Comparison, a: Shown) -> pd.DataFrame:

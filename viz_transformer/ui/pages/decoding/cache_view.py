@@ -23,7 +23,7 @@ from viz_transformer.figures import labels
 from viz_transformer.figures.caching import work_curves
 from viz_transformer.numerals import nth
 from viz_transformer.running.decoding import Run
-from viz_transformer.running.joined import is_of_cached_steps
+from viz_transformer.running.stacked_steps import is_of_cached_steps
 from viz_transformer.ui.components.pictures import Asked
 from viz_transformer.ui.frame import frame, pictures, projector, text
 from viz_transformer.ui.pages.decoding import words

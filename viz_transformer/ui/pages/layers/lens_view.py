@@ -40,7 +40,7 @@ from viz_transformer.ui.session.runs import Shown
 
 @kept(8)
 def _lens(shown: Shown, first: int, end: int) -> Lens:
-    return lens(shown.trace, shown.ckpt.hooked_model, own=shown.run.own_rows, rows=range(first, end))
+    return lens(shown.trace, shown.ckpt.hooked_model, own=shown.run.per_step_rows, rows=range(first, end))
 
 
 def lens_of(shown: Shown, stack: StackName) -> Lens | None:

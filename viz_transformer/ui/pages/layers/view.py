@@ -226,7 +226,7 @@ def along_the_stream(both: Runs, place: sublayers.Place | None) -> None:
         name=labels.file_name(shown.summary.name, stack, "stream"),
         key="layers_stream",
     )
-    rows = shown.whose_rows if stack == "decoder" else ""
+    rows = shown.row_source if stack == "decoder" else ""
     frame.chart(figure, key="layers_stream", alt=words.stream_alt(stack), rows=rows, on_table=asked)
     if shown.trace.spec.norm == "post":
         own = shown.trace.spec.config

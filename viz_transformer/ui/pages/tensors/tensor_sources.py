@@ -85,7 +85,7 @@ class Looked:
 
     def rows_of(self, name: str) -> str:
         """Of which pass the rows of a point are, where that has to be said."""
-        found = dict.fromkeys(trace.whose_rows for trace in self.traces)
+        found = dict.fromkeys(trace.row_source for trace in self.traces)
         return " − ".join(filter(None, found)) if self.trace.spec.grows(name) != "never" else ""
 
     @property

@@ -12,7 +12,7 @@ import pandas as pd
 import streamlit as st
 from plotly.graph_objects import Figure
 
-from viz_transformer.analysis.attention.maps import attention_kinds, kept_cells, layer_count, layer_weights
+from viz_transformer.analysis.attention.maps import attention_kinds, layer_count, layer_weights, valid_mask
 from viz_transformer.analysis.tensors.trace_files import TOO_LARGE, saved
 from viz_transformer.analysis.weight import LINES
 from viz_transformer.analysis.weight.ladder import Ladder
@@ -39,7 +39,7 @@ from viz_transformer.ui.pages.weight.fields import FIELDS
 from viz_transformer.ui.pages.weight.weight_difference import keys_of
 from viz_transformer.ui.session import state
 from viz_transformer.ui.session.kept import kept
-from viz_transformer.ui.session.passes import has_own_rows
+from viz_transformer.ui.session.passes import has_per_step_rows
 from viz_transformer.ui.session.runs import Shown
 
 MAX_UNSCROLLED_ROWS = 14
@@ -152,9 +152,9 @@ def own_weights(shown: Shown, cell: Cell) -> list[np.float32 | None] | None:
 
     None where the step had no other row than the ladder's, kept none, or is missing.
     """
-    own = shown.run.own_rows
-    there = kept_cells(own, cell.kind)
-    if there is None or not there[cell.query].any() or not has_own_rows(shown):
+    own = shown.run.per_step_rows
+    there = valid_mask(own, cell.kind)
+    if there is None or not there[cell.query].any() or not has_per_step_rows(shown):
         return None
     weights = layer_weights(own, cell.kind, cell.layer)[0][cell.head, cell.query]
     return [weight if is_there else None for weight, is_there in zip(weights, there[cell.query], strict=True)]
@@ -207,7 +207,7 @@ def line_panel(shown: Shown, found: Ladder) -> None:
     if figure is not None:
         alt = f"{said.title}: {', '.join(v.name for v in line.vectors)}"
         caption = words.of_run(shown.called, shown.words(), _cell_words(found.cell))
-        rows = shown.whose_rows if KINDS[found.cell.kind].writes else ""
+        rows = shown.row_source if KINDS[found.cell.kind].writes else ""
         frame.chart(figure, key="weight_picture", alt=alt, caption=caption, rows=rows, on_table=asked, room=250)
     if line.shapes:
         shapes = [(each.name, each.letters, each.sizes) for each in line.shapes]

@@ -10,7 +10,7 @@ from showing import shown_of
 from wording import wording
 
 from viz_transformer.analysis.attention.head_scores import head_scores
-from viz_transformer.analysis.attention.maps import contribution_norms, kept_cells
+from viz_transformer.analysis.attention.maps import contribution_norms, valid_mask
 from viz_transformer.analysis.attention.rollout import rollout
 from viz_transformer.checkpoint import load
 from viz_transformer.figures.components import payload
@@ -102,7 +102,7 @@ def test_a_word_is_summed_over_the_pieces_that_its_steps_had(growing):
     assert words.values[0, 0] == pytest.approx(sums[0], abs=1e-6) and np.isnan(words.values[0, 1])
 
 
-def test_specials_can_be_hidden_in_each_steps_own_rows(growing):
+def test_specials_can_be_hidden_in_each_steps_per_step_rows(growing):
     alone, hidden = picture(growing, "cross"), picture(growing, "cross", options=("hidden",))
     kept = list(hidden.columns.starts)
     share = alone.values[:, kept].astype(np.float64)
@@ -110,7 +110,7 @@ def test_specials_can_be_hidden_in_each_steps_own_rows(growing):
 
 
 def test_head_scores_count_only_rows_that_a_step_had(slips):
-    own, special = slips.run.own_rows, [False] * 30
+    own, special = slips.run.per_step_rows, [False] * 30
     for score in head_scores(own, "cross", source_special=special, target_special=special):
         assert score.n.max() <= 3 and not np.isnan(score.values[score.n > 1]).any()
 
@@ -121,7 +121,7 @@ def test_padding_that_got_weight_in_a_step_keeps_it():
     shown = own_shown(tiny_checkpoint(**POSITIONS | changes), "abc", force={0: "<pad>", 1: "u"}, max_steps=3)
     own = picture(shown, "decoder")
     assert own.there[1].all() and own.values[1] == pytest.approx(np.full(20, 0.05))
-    assert own.there[0].sum() >= 1 and np.array_equal(own.there, kept_cells(shown.trace, "decoder"))
+    assert own.there[0].sum() >= 1 and np.array_equal(own.there, valid_mask(shown.trace, "decoder"))
 
 
 def test_what_would_join_rows_of_several_passes_is_refused(growing):
@@ -137,18 +137,18 @@ def test_what_would_join_rows_of_several_passes_is_refused(growing):
 
 def test_without_rows_of_their_own_nothing_is_offered_and_nothing_said():
     causal = shown_of(tiny_checkpoint(), "abc", max_steps=3)
-    assert not passes.has_own_rows(causal) and passes.said_of(causal, elsewhere=True) is None
-    assert passes.with_own_rows(causal) is causal and causal.caption("x", rows=True) == causal.caption("x")
+    assert not passes.has_per_step_rows(causal) and passes.said_of(causal, elsewhere=True) is None
+    assert passes.with_per_step_rows(causal) is causal and causal.caption("x", rows=True) == causal.caption("x")
 
 
 def test_weights_that_a_step_did_not_keep_are_not_offered(growing):
     """Of an attention so long that it runs fused no weights are recorded."""
-    own = growing.run.own_rows
+    own = growing.run.per_step_rows
     less = {name: value for name, value in own.values.items() if name != "decoder.1.self.weights"}
     run = replace(growing.run)
-    run.__dict__["own_rows"] = replace(own, values=less)
-    assert run.own_rows.info["rows"] == OF_STEPS
-    assert not passes.has_own_rows(replace(growing, run=run))
+    run.__dict__["per_step_rows"] = replace(own, values=less)
+    assert run.per_step_rows.info["rows"] == OF_STEPS
+    assert not passes.has_per_step_rows(replace(growing, run=run))
 
 
 def test_one_weight_states_the_weight_of_the_querys_own_step(slips):

@@ -8,11 +8,11 @@ import torch
 from torch import Tensor
 
 from viz_transformer.model.point import Growth
-from viz_transformer.running.anew import Anew
+from viz_transformer.running.lazy_activations import LazyActivations
 from viz_transformer.running.record import Trace, trace_value
 
 
-class JoinedSteps(Mapping[str, Tensor]):
+class StackedSteps(Mapping[str, Tensor]):
     """Rows of all steps below each other, put together when a point is first looked at. Several threads may read it.
 
     before: what was recorded once, ahead of the steps (the encoder); steps: the points of each step; grows: what a
@@ -84,7 +84,7 @@ class JoinedSteps(Mapping[str, Tensor]):
 
 def is_of_cached_steps(trace: Trace) -> bool:
     """Whether its rows were recorded step by step, each with the tokens before it in a cache."""
-    return isinstance(trace.values.kept if isinstance(trace.values, Anew) else trace.values, JoinedSteps)
+    return isinstance(trace.values.kept if isinstance(trace.values, LazyActivations) else trace.values, StackedSteps)
 
 
 def _triangle(parts: Sequence[Tensor]) -> Tensor:

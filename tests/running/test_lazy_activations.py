@@ -12,11 +12,11 @@ import pytest
 from builders import tiny_checkpoint
 
 from viz_transformer.model import hooked_model
-from viz_transformer.running.anew import Anew
 from viz_transformer.running.decoding import Run, decode
 from viz_transformer.running.edits import AblateHead, SetMask
-from viz_transformer.running.joined import is_of_cached_steps
+from viz_transformer.running.lazy_activations import LazyActivations
 from viz_transformer.running.record import Trace
+from viz_transformer.running.stacked_steps import is_of_cached_steps
 from viz_transformer.running.tracing import trace
 
 SLIPS: dict[str, Any] = {"norm": "post", "final_norm": False, "norm_kind": "positions-and-features"}
@@ -28,7 +28,7 @@ EDITS = [
 
 
 def same(large: Trace, whole: Trace) -> None:
-    assert isinstance(large.values, Anew) and not large.is_kept_whole and whole.is_kept_whole
+    assert isinstance(large.values, LazyActivations) and not large.is_kept_whole and whole.is_kept_whole
     assert large.points(derived=True) == whole.points(derived=True)
     for name in whole.points(derived=True):
         assert large[name].equal(whole[name]), name
@@ -41,7 +41,7 @@ def same_run(large: Run, whole: Run) -> None:
     for mine, theirs in zip(large.steps, whole.steps, strict=True):
         assert mine.logits.equal(theirs.logits) and mine.rows.keys() == theirs.rows.keys()
         assert all(mine.rows[name].equal(row) for name, row in theirs.rows.items())
-    own, theirs_own = large.own_rows, whole.own_rows
+    own, theirs_own = large.per_step_rows, whole.per_step_rows
     for name in theirs_own.points():
         assert own[name].nan_to_num(nan=-1).equal(theirs_own[name].nan_to_num(nan=-1)), name
 

@@ -1,4 +1,4 @@
-"""Where every step is a whole pass, `Run.own_rows` has the rows of the pass that wrote each token, and no others."""
+"""Where every step is a whole pass, `Run.per_step_rows` has the rows of the pass that wrote each token, and no others."""
 
 from __future__ import annotations
 
@@ -32,14 +32,14 @@ def slips() -> Run:
 def test_the_own_row_that_writes_non_is_the_one_that_its_step_recorded_bit_by_bit(slips: Run) -> None:
     step, site = slips.steps[0], "decoder.1.cross.weights"
     assert (step.token, slips.trace.next_tokens[step.position]) == ("non", "non")
-    own, last = slips.own_rows[site][0, :, step.position], slips.trace[site][0, :, step.position]
+    own, last = slips.per_step_rows[site][0, :, step.position], slips.trace[site][0, :, step.position]
     assert torch.equal(own, step.rows[site][0, :, 0])
     head, key = divmod(int((own - last).abs().argmax()), own.size(-1))
     assert own[head, key] > 0.9999 and last[head, key] < 0.0002  # the step looked there alone, the last pass does not
 
 
 def test_every_own_row_of_a_bundled_model_is_that_of_its_step_and_nothing_else_has_a_number(slips: Run) -> None:
-    own = slips.own_rows
+    own = slips.per_step_rows
     for step in slips.steps:
         assert torch.equal(own["logits"][0, step.position], step.logits)
         for name, row in step.rows.items():
@@ -59,8 +59,12 @@ def test_own_rows_are_those_of_a_pass_over_the_tokens_so_far(
 ) -> None:
     ckpt = tiny_checkpoint(**changes, **padded)
     run = decode(ckpt, "abc", strategy=strategy, prefix="u", max_steps=5)
-    own, last = run.own_rows, run.trace
-    assert last.reads_ahead == "later tokens change earlier rows of this model" and own.of_steps and not last.of_steps
+    own, last = run.per_step_rows, run.trace
+    assert (
+        last.non_causal_reason == "later tokens change earlier rows of this model"
+        and own.is_per_step
+        and not last.is_per_step
+    )
     for step in run.steps:
         so_far = trace(ckpt, "abc", [1, *(each.token_id for each in run.steps[: step.index])])
         assert torch.equal(own["logits"][0, step.position], so_far["logits"][0, step.position])
@@ -80,7 +84,7 @@ def test_own_rows_are_those_of_a_pass_over_the_tokens_so_far(
 def test_rows_that_no_step_wrote_have_no_numbers() -> None:
     """Of a decoder alone the given beginning, all but its last token, is read and written by no step."""
     run = decode(tiny_checkpoint("decoder-only", merge="raw-reshape"), "uvw", max_steps=3, ban=["</s>"])
-    own = run.own_rows
+    own = run.per_step_rows
     assert [step.position for step in run.steps] == [3, 4, 5]
     for name in ("logits", "decoder.2.self.weights"):
         assert own[name][..., :3, :].isnan().all()
@@ -93,15 +97,17 @@ def test_a_given_target_has_steps_and_so_rows_of_their_own() -> None:
     run, other = decode(ckpt, "abc", target="uvwx"), decode(ckpt, "abc", target="uvyz")
     site = "decoder.2.cross.weights"
     assert not torch.equal(run.trace[site][:, :, :3], other.trace[site][:, :, :3])
-    assert torch.equal(run.own_rows[site][:, :, :3], other.own_rows[site][:, :, :3])  # what comes later is no matter
+    assert torch.equal(
+        run.per_step_rows[site][:, :, :3], other.per_step_rows[site][:, :, :3]
+    )  # what comes later is no matter
     once = trace(ckpt, "abc", "uvwx")
-    assert once.reads_ahead and not once.of_steps and "written" not in once.info
+    assert once.non_causal_reason and not once.is_per_step and "written" not in once.info
 
 
 @pytest.mark.parametrize("changes", [{}, {"pad_to": 20, "max_target": 20}])
 def test_a_causal_run_has_no_other_rows_than_its_trace(changes: dict[str, Any]) -> None:
     run = decode(tiny_checkpoint(**changes), "abc", max_steps=4)
-    assert run.own_rows is run.trace and run.trace.reads_ahead is None
+    assert run.per_step_rows is run.trace and run.trace.non_causal_reason is None
     for step in run.steps:  # also where every step was a whole pass: not a bit is another
         assert all(
             torch.equal(run.trace[name][:, :, step.position, None, : row.size(-1)], row)
@@ -114,12 +120,12 @@ def test_an_edit_that_needs_all_rows_gives_each_step_rows_of_its_own(site: str, 
     ckpt, edits = tiny_checkpoint(), [AblateHead(site, 1, "mean")]
     run = decode(ckpt, "abc", max_steps=4, edits=edits)
     assert run.trace.info["cached"] is False
-    assert run.trace.reads_ahead == (f"the edit '{edits[0].caption()}' needs all rows at once" if ahead else None)
-    assert trace(ckpt, "abc", "uv", edits=edits).reads_ahead == run.trace.reads_ahead
+    assert run.trace.non_causal_reason == (f"the edit '{edits[0].caption()}' needs all rows at once" if ahead else None)
+    assert trace(ckpt, "abc", "uv", edits=edits).non_causal_reason == run.trace.non_causal_reason
     point = "decoder.2.self.weights"
     for step in run.steps:
         so_far = trace(ckpt, "abc", [1, *(each.token_id for each in run.steps[: step.index])], edits=edits)[point]
-        row = run.own_rows[point][:, :, step.position, : so_far.size(-1)]
+        row = run.per_step_rows[point][:, :, step.position, : so_far.size(-1)]
         if ahead:
             assert torch.equal(row, so_far[:, :, step.position])
         else:  # the rows of the last pass are the same but for rounding
@@ -129,26 +135,26 @@ def test_an_edit_that_needs_all_rows_gives_each_step_rows_of_its_own(site: str, 
 def test_a_text_that_begins_with_padding_may_read_ahead() -> None:
     for fill, ahead in (("zero-rows", False), ("-1e10", True)):
         run = decode(tiny_checkpoint("decoder-only", mask_fill=fill), [0, 5, 6], max_steps=4)
-        assert (run.trace.reads_ahead is not None) == run.own_rows.of_steps == ahead
+        assert (run.trace.non_causal_reason is not None) == run.per_step_rows.is_per_step == ahead
 
 
 def test_what_no_step_kept_is_said_to_be_missing_and_a_wrong_name_is_still_a_wrong_name(slips: Run) -> None:
     for name in ("decoder.1.self.value", "decoder.1.cross.query", "decoder.0.residual_out", "decoder.1.self.scores"):
         with pytest.raises(KeyError, match="of each step was not kept"):
-            slips.own_rows[name]
+            slips.per_step_rows[name]
     with pytest.raises(KeyError, match="Did you mean"):
-        slips.own_rows["decoder.1.cross.weight"]
+        slips.per_step_rows["decoder.1.cross.weight"]
 
 
 def test_own_rows_are_saved_and_loaded_as_what_they_are(slips: Run, tmp_path: Path) -> None:
-    slips.own_rows.save(tmp_path / "own.safetensors")
+    slips.per_step_rows.save(tmp_path / "own.safetensors")
     found = Trace.load(tmp_path / "own.safetensors")
-    assert found.of_steps and found.id == slips.own_rows.id and found.points() == slips.own_rows.points()
-    assert torch.equal(found["logits"].nan_to_num(-1.0), slips.own_rows["logits"].nan_to_num(-1.0))
+    assert found.is_per_step and found.id == slips.per_step_rows.id and found.points() == slips.per_step_rows.points()
+    assert torch.equal(found["logits"].nan_to_num(-1.0), slips.per_step_rows["logits"].nan_to_num(-1.0))
 
 
 def test_a_trace_from_before_this_was_written_down_is_known_by_its_model() -> None:
     once = trace(tiny_checkpoint(**SLIPS), "abc", "uv")
     for info in ({"causal": False}, {"causal": False, "reads_ahead": ["x"]}):
-        assert replace(once, info=info).reads_ahead == once.reads_ahead
-    assert replace(once, info={}).reads_ahead is None
+        assert replace(once, info=info).non_causal_reason == once.non_causal_reason
+    assert replace(once, info={}).non_causal_reason is None

@@ -9,7 +9,7 @@ import torch
 from builders import tiny_checkpoint
 
 from viz_transformer.running.decoding import decode, decode_stream
-from viz_transformer.running.joined import JoinedSteps
+from viz_transformer.running.stacked_steps import StackedSteps
 
 
 @pytest.mark.parametrize(
@@ -19,7 +19,7 @@ def test_points_put_together_are_the_same_and_leave_no_tensor_of_a_step(settings
     ckpt = tiny_checkpoint(**settings)
     run, same = decode(ckpt, text), decode(ckpt, text)
     values = run.trace.values
-    assert isinstance(values, JoinedSteps)
+    assert isinstance(values, StackedSteps)
     values.join_all()
     values.join_all()  # once more changes nothing
     assert values._parts == ({}, ())

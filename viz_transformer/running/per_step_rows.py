@@ -12,9 +12,9 @@ from viz_transformer.running.record import OF_STEPS, Trace, trace_value
 from viz_transformer.running.step import Step, attention_rows
 
 
-def own_rows(trace: Trace, steps: Sequence[Step]) -> Trace:
-    """What `Run.own_rows` says, of the run with this trace and these steps."""
-    if trace.reads_ahead is None or not steps:
+def per_step_rows(trace: Trace, steps: Sequence[Step]) -> Trace:
+    """What `Run.per_step_rows` says, of the run with this trace and these steps."""
+    if trace.non_causal_reason is None or not steps:
         return trace
     values = {name: trace[name] for name in trace.points() if trace.spec.grows(name) == "never"}
     found = [attention_rows(step.recorded, step.row, step.choosing.scalars) for step in steps]  # each [B, H, 1, K]

@@ -18,18 +18,18 @@ from torch import Tensor
 
 from viz_transformer.model import hooked_model
 from viz_transformer.model.hook import Thin, layer_of
-from viz_transformer.model.hooked_model import ModelSpec, RecordedAnew
+from viz_transformer.model.hooked_model import ModelSpec, ReplayMismatch
 
 Again = Callable[[frozenset[str]], Mapping[str, Tensor]]
 """The run once more, of which only the points of these names are recorded."""
 
 
-class Anew(Mapping[str, Tensor]):
+class LazyActivations(Mapping[str, Tensor]):
     """The points of such a run by name, in the order in which they were made. It may be read by several threads.
 
     names: of those that the run kept; kept: these, and maybe others; said: all that it said; source, target:
     how many tokens it read.
-    Reading one that was not kept raises RecordedAnew if the model does not give the numbers of the run again.
+    Reading one that was not kept raises ReplayMismatch if the model does not give the numbers of the run again.
     """
 
     def __init__(
@@ -87,7 +87,7 @@ class Anew(Mapping[str, Tensor]):
         names = frozenset(wanted) if proof is None else frozenset({*wanted, proof})
         made = self._again(names)
         if proof is not None and not _same(made[proof], self.kept[proof]):
-            raise RecordedAnew(
+            raise ReplayMismatch(
                 f"{layer.replace('.', ', layer ')} cannot be shown: recorded anew, its {proof} was not bit by bit that"
                 " of the run"
             )
