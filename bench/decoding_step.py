@@ -17,7 +17,7 @@ from viz_transformer.checkpoint.contents import Summary
 from viz_transformer.running.strategies import Sampling
 from viz_transformer.ui.frame import maps, steps
 from viz_transformer.ui.session import state
-from viz_transformer.ui.session.runs import Shown
+from viz_transformer.ui.session.runs import RunView
 
 LAYERS, HEADS, STEPS = 6, 8, 64
 SOURCE = "29,284.30"
@@ -32,14 +32,14 @@ def step_results() -> Iterator[Result]:
         times.close()
 
 
-def _shown() -> Shown:
+def _shown() -> RunView:
     """A sampled run of random weights that never ends by itself."""
     ckpt = endless_checkpoint(encoder_layers=LAYERS, decoder_layers=LAYERS, n_heads=HEADS)
     run = decode(ckpt, SOURCE, strategy=Sampling(top_p=0.9, repetition_penalty=1.2), max_steps=STEPS)
-    return Shown("A", Summary(ckpt.name, Path(ckpt.name), ckpt.config, {}, {}), SOURCE, ckpt, run)
+    return RunView("A", Summary(ckpt.name, Path(ckpt.name), ckpt.config, {}, {}), SOURCE, ckpt, run)
 
 
-def _pictures(shown: Shown) -> Pictures:
+def _pictures(shown: RunView) -> Pictures:
     """What the page shows of a step: candidates, both shaded texts, the map that grows."""
     cross, own = (
         maps.picture(shown, {**state.DEFAULTS, "kind": kind, "layer": LAYERS - 1, "heads": (HEADS - 1,)})

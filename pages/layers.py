@@ -9,7 +9,7 @@ from viz_transformer.model.kinds import SIDE_OF
 from viz_transformer.ui.frame import frame, questions, text, tour
 from viz_transformer.ui.frame.questions import Question
 from viz_transformer.ui.session import state
-from viz_transformer.ui.session.runs import Shown
+from viz_transformer.ui.session.runs import RunView
 
 frame.title("Layers")
 asked = questions.place()
@@ -61,7 +61,7 @@ def show(both: frame.Runs) -> tuple[str, ...]:
     return (*below, "layers_norm")
 
 
-def tell(shown: Shown) -> None:
+def tell(shown: RunView) -> None:
     """Which sub-layer added most at the chosen token, with a ring around it."""
     stack, position = view.chosen_stack(), state.selection()[SIDE_OF[view.chosen_stack()].field]
 
@@ -71,7 +71,7 @@ def tell(shown: Shown) -> None:
     tour.tell(said, *stop.ringed(shown, stack, position))
 
 
-def ask(shown: Shown) -> Question | None:
+def ask(shown: RunView) -> Question | None:
     """From which layer on the token is settled; of a stack without a lens, what changed it most."""
     stack = view.chosen_stack()
     position = state.selection()[SIDE_OF[stack].field]

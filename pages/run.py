@@ -26,7 +26,7 @@ from viz_transformer.ui.pages.run import passing, recorded, what_view, words
 from viz_transformer.ui.pages.run.fields import FIELDS
 from viz_transformer.ui.pages.run.recorded import Recording
 from viz_transformer.ui.session import cached, examples, state
-from viz_transformer.ui.session.runs import Shown
+from viz_transformer.ui.session.runs import RunView
 
 if TYPE_CHECKING:
     from viz_transformer.ui.frame.maps import Picture
@@ -97,14 +97,14 @@ def example_pills(offered: Sequence[str], longest: int, *, key: str) -> None:
 
 def text_box(label: str, *, key: str, place: int | None = None) -> None:
     """The box of a text, or of the first or second of two that are read together."""
-    bound = state.bind("text", key=key)
+    bound = state.widget_args("text", key=key)
     if place is not None:
         both = both_of(state.SHARED.now().text)
 
         def taken(new: str) -> str:
             return joined(*(new if each == place else both[each] for each in range(2)))
 
-        bound = state.bind("text", key=key, value=both[place], taken=taken)
+        bound = state.widget_args("text", key=key, value=both[place], taken=taken)
     controls.text_box(label, label_visibility="collapsed", placeholder=label, **bound)
 
 
@@ -144,11 +144,11 @@ def take_example(key: str) -> None:
 def take_number(number: float, settled: bool) -> None:
     state.select(text=examples.number_text(number))
     if not settled:
-        state.pass_through()
+        state.set_transient()
         passing.show_ahead()
 
 
-def target_switch(shown: Shown) -> None:
+def target_switch(shown: RunView) -> None:
     """Gives the model an answer instead of letting it write one, and takes it back."""
     if state.SHARED.now().target is None:
         st.button(
@@ -193,7 +193,7 @@ def site_controls(spec: ModelSpec) -> None:
         controls.layer_and_head(layers, heads, page="run", words=("mean",))
 
 
-def show_answer(shown: Shown) -> None:
+def show_answer(shown: RunView) -> None:
     """The text in large; of an expression as a formula, with the verdict of computer algebra."""
     if examples.family(shown.summary.card.get("task")) == "taylor":
         formula.show(shown.text, shown.run.text)
@@ -209,7 +209,7 @@ def in_large(answer: str, lead: str = "") -> None:
     text.paragraph(answer, style=what_view.answer_style(answer, lead), lead=lead)
 
 
-def remarks(shown: Shown) -> list[str]:
+def remarks(shown: RunView) -> list[str]:
     """What there is to say beside the headline: first about the text that was typed, as only two lines are in view at
     once."""
     ckpt, run = shown.ckpt, shown.run
@@ -299,7 +299,7 @@ def show_whole(both: frame.Runs) -> None:
     frame.stage(seen, scenes, rows=None if along is None else along.rows)
 
 
-def show_steps(shown: Shown) -> None:
+def show_steps(shown: RunView) -> None:
     """The candidates of the step."""
     candidates = pictures.table(
         lambda: steps.candidate_table(shown),
@@ -334,7 +334,7 @@ def show_map(both: frame.Runs) -> None:
     frame.stage(both, ("picture", "panel"))
 
 
-def tell(shown: Shown) -> None:
+def tell(shown: RunView) -> None:
     """What is read, where the tour begins here by itself; and its last stop, of a model that writes nothing."""
     side: SideName = "source" if shown.trace.spec.has_encoder else "target"
     position = state.selection()[SIDES[side].field]
@@ -343,7 +343,7 @@ def tell(shown: Shown) -> None:
         tour.tell(lambda: stop.made_of_text(shown), *stop.ringed(shown), at=len(tour.STOPS))
 
 
-def say_remarks(shown: Shown) -> None:
+def say_remarks(shown: RunView) -> None:
     """In the line of the heading: that the run is live, beside the recorded one, by comparing all that is drawn; then
     what there is to remark."""
     found = recorded.recording_of(shown.summary, state.selection())

@@ -22,7 +22,7 @@ from viz_transformer.checkpoint.contents import Summary
 from viz_transformer.model.hook import OFF, Hook
 from viz_transformer.model.hooked_model import AttentionParameters, Heads, ModelSpec, Rows, TableName, Unavailable
 from viz_transformer.model.kinds import StackName
-from viz_transformer.text.codec import AS_USUAL, Encoded, HowRead, check_choices
+from viz_transformer.text.codec import AS_USUAL, Encoded, TokenizerOptions, check_choices
 from viz_transformer.text.rules import BeamSettings, Rule
 
 D, F, V = 12, 20, len(TARGET)
@@ -229,7 +229,7 @@ class ForeignCodec:
     def languages(self) -> Mapping[str, int]:
         return {}
 
-    def read_as(self, how: HowRead) -> ForeignCodec:
+    def read_as(self, how: TokenizerOptions) -> ForeignCodec:
         check_choices(how, ())
         return self
 

@@ -109,7 +109,7 @@ class Mounted:
         return self.page.locator(".tooltip:visible > div").all_text_contents()
 
 
-Shown = TypeVar("Shown", bound=Mounted)
+RunView = TypeVar("Shown", bound=Mounted)
 
 
 @contextmanager
@@ -121,8 +121,8 @@ def mounted(browser: Browser, name: str, data: bytes | dict[str, Any], **context
 
 @contextmanager
 def mounting(
-    browser: Browser, name: str, how: Callable[..., Shown] = Mounted, **context: Any
-) -> Iterator[Callable[[bytes | dict[str, Any]], Shown]]:
+    browser: Browser, name: str, how: Callable[..., RunView] = Mounted, **context: Any
+) -> Iterator[Callable[[bytes | dict[str, Any]], RunView]]:
     """Puts the component on a page of its own for each data it is given; an error in the browser fails the test."""
     problems: list[str] = []
     of = "components" if context.keys() <= LOOKS.keys() else ""

@@ -8,15 +8,15 @@ from typing import Any
 from viz_transformer.checkpoint import Checkpoint
 from viz_transformer.checkpoint.contents import Summary
 from viz_transformer.running.decoding import Run, decode
-from viz_transformer.ui.session.how import How
-from viz_transformer.ui.session.runs import Shown
+from viz_transformer.ui.session.generation_config import How
+from viz_transformer.ui.session.runs import RunView
 
 
-def shown_of(ckpt: Checkpoint, text: str, target: str | None = None, *, branch: str = "", **how: Any) -> Shown:
+def shown_of(ckpt: Checkpoint, text: str, target: str | None = None, *, branch: str = "", **how: Any) -> RunView:
     """A decode of the text, or the run that is given the target; `how` is what `decode` takes."""
     return shown_run(ckpt, text, decode(ckpt, text, target=target, **how), target, how=How(branch=branch))
 
 
-def shown_run(ckpt: Checkpoint, text: str, run: Run, target: str | None = None, **more: Any) -> Shown:
-    """This run of the text; `more` is what `Shown` takes."""
-    return Shown("A", Summary(ckpt.name, Path(ckpt.name), ckpt.config, {}, {}), text, ckpt, run, target, **more)
+def shown_run(ckpt: Checkpoint, text: str, run: Run, target: str | None = None, **more: Any) -> RunView:
+    """This run of the text; `more` is what `RunView` takes."""
+    return RunView("A", Summary(ckpt.name, Path(ckpt.name), ckpt.config, {}, {}), text, ckpt, run, target, **more)

@@ -17,7 +17,14 @@ from viz_transformer.running.decoding import decode
 from viz_transformer.running.edits import AblateHead, FixRow, RemovePositions, Replace, Scale, SetMask, edit_from_dict
 from viz_transformer.running.strategies import STOP_RULES, Beam, Greedy, Sampling, Strategy
 from viz_transformer.running.tracing import trace
-from viz_transformer.ui.session.how import parse_how, read_beam, read_branches, read_ids, read_sampling, write_branches
+from viz_transformer.ui.session.generation_config import (
+    parse_how,
+    read_beam,
+    read_branches,
+    read_ids,
+    read_sampling,
+    write_branches,
+)
 
 SETTINGS: dict[type[Beam | Sampling], dict[str, tuple[Any, ...]]] = {
     Beam: {

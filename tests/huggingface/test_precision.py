@@ -29,7 +29,7 @@ from viz_transformer.running.record import Trace
 from viz_transformer.running.search import DecoderState
 from viz_transformer.running.tracing import trace
 from viz_transformer.ui.session import cached
-from viz_transformer.ui.session.kept import _of_model, of_summary
+from viz_transformer.ui.session.memoize import _of_model, of_summary
 
 Written = Callable[[str], Path]
 Opened = Callable[[str], Checkpoint]

@@ -216,7 +216,7 @@ def test_a_rollout_is_made_once_while_the_page_says_what_is_waited_for(app, bund
     cached.store().clear()
     opened(app, **({"pin_checkpoint": "numbers", "pin_text": "8", "shown": shown} if shown else {}))
     monkeypatch.setattr(frame, "waiting", waited)
-    monkeypatch.setattr(runs.Watched, "__call__", told)
+    monkeypatch.setattr(runs.ProgressBar, "__call__", told)
     made = []
     whole = rollout_module.rollout
     monkeypatch.setattr(rollout_module, "rollout", lambda *given, **more: made.append(given) or whole(*given, **more))

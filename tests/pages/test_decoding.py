@@ -210,7 +210,7 @@ def test_the_bars_of_a_branch_are_sent_before_the_maps_are_made(app, monkeypatch
 
 def test_writing_the_other_branches_can_be_ended_at_every_step(app, bundled, monkeypatch):
     calls = []
-    monkeypatch.setattr(runs.Watched, "__call__", lambda self, done, most: calls.append((self._stoppable, done)))
+    monkeypatch.setattr(runs.ProgressBar, "__call__", lambda self, done, most: calls.append((self._stoppable, done)))
     cached.store().clear()
     opened(app, branches="0.2.6.other;0.4.9.third", branch="0", dec_tab="branches")
     written_by = [decode(load(bundled / "numbers"), TEXT, force=force) for force in ({}, {2: 6}, {4: 9})]

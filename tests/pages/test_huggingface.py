@@ -64,7 +64,7 @@ from viz_transformer.running.edits import SetMask
 from viz_transformer.running.reading import read
 from viz_transformer.running.strategies import Beam
 from viz_transformer.running.tracing import trace
-from viz_transformer.text.codec import HowRead
+from viz_transformer.text.codec import TokenizerOptions
 from viz_transformer.ui.pages.masks import masks_source, recorded_view
 from viz_transformer.ui.pages.positions import attention_view
 from viz_transformer.ui.session import cached, state
@@ -945,7 +945,7 @@ def test_run_reads_and_writes_in_the_languages_that_are_chosen(
     app = alone("run", checkpoint="many", text="two hundred", kind="cross")
     app.selectbox(key="run_language").set_value("de_DE").run()
     app.selectbox(key="run_source_language").set_value("it_IT").run()
-    assert app.session_state["selection"]["read_as"] == HowRead("de_DE", "it_IT")
+    assert app.session_state["selection"]["read_as"] == TokenizerOptions("de_DE", "it_IT")
     ckpt = load(where).read_as(language="de_DE", source_language="it_IT")
     reads, writes = told(app, "chips")["rows"]
     assert reads["chips"][0]["text"] == "it_IT"
@@ -963,7 +963,7 @@ def test_run_reads_special_tokens_as_such_where_that_is_chosen(opened: Callable[
     app = opened("bert", "run", text="the [SEP] cat")
     assert [chip["text"] for chip in told(app, "chips")["rows"][0]["chips"]][2] == "[UNK]"
     app.toggle(key="run_special_tokens").set_value(True).run()
-    assert app.session_state["selection"]["read_as"] == HowRead(special_tokens=True)
+    assert app.session_state["selection"]["read_as"] == TokenizerOptions(special_tokens=True)
     assert [chip["text"] for chip in told(app, "chips")["rows"][0]["chips"]][2] == "[SEP]"
 
 

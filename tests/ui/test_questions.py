@@ -42,34 +42,34 @@ from viz_transformer.ui.pages.run import question as of_run
 from viz_transformer.ui.pages.run.recorded import FILE, Recording
 from viz_transformer.ui.pages.tensors import question as of_tensors
 from viz_transformer.ui.pages.weight import question as of_weight
-from viz_transformer.ui.session.how import Branch
-from viz_transformer.ui.session.runs import Shown
+from viz_transformer.ui.session.generation_config import Branch
+from viz_transformer.ui.session.runs import RunView
 
 CHOSEN = {"kind": "cross", "layer": 1, "heads": (2,), "options": ()}
 
 
 @pytest.fixture(scope="module")
-def shown() -> Shown:
+def shown() -> RunView:
     summary = next(each for each in list_checkpoints() if each.name == "numbers-any")
     ckpt = load("numbers-any")
-    return Shown("A", summary, "29,284.30", ckpt, decode(ckpt, "29,284.30"))
+    return RunView("A", summary, "29,284.30", ckpt, decode(ckpt, "29,284.30"))
 
 
-def shown_of(ckpt, text: str, **how) -> Shown:
+def shown_of(ckpt, text: str, **how) -> RunView:
     summary = next(each for each in list_checkpoints() if each.name == "numbers-any")
-    return Shown("A", summary, text, ckpt, decode(ckpt, text, **how))
+    return RunView("A", summary, text, ckpt, decode(ckpt, text, **how))
 
 
 def percentage(value: float) -> str:
     return "100 %" if value == 1 else ">99.9 %" if value > 0.9995 else f"{100 * value:.1f} %"
 
 
-def where(shown: Shown, position: int, **changes):
+def where(shown: RunView, position: int, **changes):
     chosen = {**CHOSEN, **changes}
     return questions.where(shown, maps.picture(shown, chosen), position, chosen["heads"])
 
 
-def test_where_a_head_looks_is_the_largest_weight_of_its_row(shown: Shown) -> None:
+def test_where_a_head_looks_is_the_largest_weight_of_its_row(shown: RunView) -> None:
     weights = shown.trace["decoder.1.cross.weights"][0, 2]
     for position in range(len(shown.trace.tgt)):
         most = int(weights[position].argmax())
@@ -78,7 +78,7 @@ def test_where_a_head_looks_is_the_largest_weight_of_its_row(shown: Shown) -> No
         assert f"“{shown.trace.src_tokens[most]}”, {percentage(float(weights[position, most]))}." in asked.answer
 
 
-def test_a_row_without_a_peak_is_said_to_be_even(shown: Shown) -> None:
+def test_a_row_without_a_peak_is_said_to_be_even(shown: RunView) -> None:
     picture = maps.picture(shown, CHOSEN)
     keys = picture.values.shape[1]
     even = replace(picture, values=np.full_like(picture.values, 1 / keys))
@@ -87,7 +87,7 @@ def test_a_row_without_a_peak_is_said_to_be_even(shown: Shown) -> None:
     assert questions.where(shown, closed, 0, (2,)).answer == "Nowhere: every key is closed to it."
 
 
-def test_a_row_of_which_a_part_is_not_a_number_says_how_much(shown: Shown) -> None:
+def test_a_row_of_which_a_part_is_not_a_number_says_how_much(shown: RunView) -> None:
     picture = maps.picture(shown, CHOSEN)
     keys = picture.values.shape[1]
     for count, said in ((1, "1 of {} weights is not a finite number"), (2, "2 of {} weights are not finite numbers")):
@@ -98,7 +98,7 @@ def test_a_row_of_which_a_part_is_not_a_number_says_how_much(shown: Shown) -> No
         assert f"“{shown.trace.src_tokens[best]}”" in answer and answer.endswith(f"; {said.format(keys)}.")
 
 
-def test_a_row_whose_numbers_were_not_there_is_not_called_not_a_number(shown: Shown) -> None:
+def test_a_row_whose_numbers_were_not_there_is_not_called_not_a_number(shown: RunView) -> None:
     picture = maps.picture(shown, CHOSEN)
     values, there = picture.values.copy(), np.ones_like(picture.mask)
     values[0], there[0] = np.nan, False  # as a row without a step
@@ -107,7 +107,7 @@ def test_a_row_whose_numbers_were_not_there_is_not_called_not_a_number(shown: Sh
     assert "ot a number" in questions.where(shown, replace(picture, values=values), 0, (2,)).answer
 
 
-def test_the_largest_open_key_counts_where_a_mask_closes_a_larger_one(shown: Shown) -> None:
+def test_the_largest_open_key_counts_where_a_mask_closes_a_larger_one(shown: RunView) -> None:
     picture = maps.picture(shown, CHOSEN)
     most = int(picture.values[0].argmax())
     mask = picture.mask.copy()
@@ -117,7 +117,7 @@ def test_the_largest_open_key_counts_where_a_mask_closes_a_larger_one(shown: Sho
     assert f"“{shown.trace.src_tokens[second]}”" in answer
 
 
-def test_an_encoder_row_a_mean_and_a_length_are_named_as_they_are(shown: Shown) -> None:
+def test_an_encoder_row_a_mean_and_a_length_are_named_as_they_are(shown: RunView) -> None:
     assert where(shown, 2, kind="encoder").asks == f"Where did head 2 look from “{shown.trace.src_tokens[2]}”?"
     assert "the mean of the heads" in where(shown, 0, heads="mean").asks
     added = where(shown, 0, options=("contribution",))
@@ -127,7 +127,7 @@ def test_an_encoder_row_a_mean_and_a_length_are_named_as_they_are(shown: Shown) 
     assert both.answer.startswith("Head 1 at ") and "; head 2 at " in both.answer
 
 
-def test_a_difference_says_where_a_and_b_differ_most(shown: Shown) -> None:
+def test_a_difference_says_where_a_and_b_differ_most(shown: RunView) -> None:
     one, two = (maps.picture(shown, {**CHOSEN, "heads": (head,)}) for head in (0, 2))
     gaps = one.values - two.values
     at = int(np.abs(gaps[1]).argmax())
@@ -136,7 +136,7 @@ def test_a_difference_says_where_a_and_b_differ_most(shown: Shown) -> None:
     assert asked.answer == f"At “{shown.trace.src_tokens[at]}”, {gaps[1, at]:+.4f}."
 
 
-def test_a_word_stands_for_its_positions_and_a_hidden_key_is_not_named(shown: Shown) -> None:
+def test_a_word_stands_for_its_positions_and_a_hidden_key_is_not_named(shown: RunView) -> None:
     assert where(shown, 0, options=("hidden",)).answer != ""
     picture = maps.picture(shown, {**CHOSEN, "options": ("hidden",)})
     assert all(f"“{token}”" not in questions.looks(picture, 0) for token in ("<s>", "</s>", "<bos>", "<eos>"))
@@ -156,7 +156,7 @@ def test_a_given_token_was_given_and_a_prefix_is_read() -> None:
     )
 
 
-def test_run_adds_how_sure_the_model_was_and_the_recording_says_the_same(shown: Shown) -> None:
+def test_run_adds_how_sure_the_model_was_and_the_recording_says_the_same(shown: RunView) -> None:
     recording, picture = Recording.load(FILE), maps.picture(shown, CHOSEN)
     for position, step in enumerate(shown.run.steps):
         asked = of_run.question(shown, picture, position, (2,))
@@ -165,7 +165,7 @@ def test_run_adds_how_sure_the_model_was_and_the_recording_says_the_same(shown: 
     assert recording.question(len(shown.trace.tgt)) is None
 
 
-def test_decoding_names_the_next_best_tokens(shown: Shown) -> None:
+def test_decoding_names_the_next_best_tokens(shown: RunView) -> None:
     probabilities = torch.softmax(shown.trace["logits"][0, 0].double(), -1)
     best = probabilities.topk(3).indices.tolist()
     names = shown.ckpt.target_codec.names
@@ -255,7 +255,7 @@ def test_decoding_asks_how_probable_a_typed_text_is_beside_the_models_own() -> N
     )
 
 
-def test_input_names_token_id_and_size(shown: Shown) -> None:
+def test_input_names_token_id_and_size(shown: RunView) -> None:
     asked = of_input.question(shown, "source", 1)
     token_id = shown.trace.src.ids[1]
     size = len(shown.ckpt.source_codec.names)
@@ -268,7 +268,7 @@ def test_input_names_token_id_and_size(shown: Shown) -> None:
     assert "in place of “<”, which it does not know" in of_input.question(unknown, "source", 2).answer
 
 
-def test_positions_gives_the_lengths_of_what_is_added(shown: Shown) -> None:
+def test_positions_gives_the_lengths_of_what_is_added(shown: RunView) -> None:
     asked = of_positions.question(shown.trace, "encoder", 3)
     added, token = (float(shown.trace[f"encoder.embed.{part}"][0, 3].norm()) for part in ("position", "token"))
     assert f"length {added:.4g}, added to an embedding of length {token:.4g}" in asked.answer
@@ -282,7 +282,7 @@ def test_positions_without_a_table_are_told_from_what_was_recorded(positions: st
     assert words in of_positions.question(found.trace, "encoder", 1).answer
 
 
-def test_one_weight_compares_with_the_largest_other_score(shown: Shown) -> None:
+def test_one_weight_compares_with_the_largest_other_score(shown: RunView) -> None:
     for key in range(len(shown.trace.src)):
         cell = Cell(kind="cross", layer=1, head=2, query=1, key=key)
         found = ladder(shown.trace, parameters(shown.ckpt.model, "cross", 1), cell)
@@ -301,7 +301,7 @@ def test_one_weight_compares_with_the_largest_other_score(shown: Shown) -> None:
         assert ("above" in answer) == bool(weights[key] > weights[best])
 
 
-def test_a_score_far_above_all_others_gets_a_power_of_ten_times_as_much(shown: Shown) -> None:
+def test_a_score_far_above_all_others_gets_a_power_of_ten_times_as_much(shown: RunView) -> None:
     cell = Cell(kind="cross", layer=1, head=2, query=1, key=0)
     found = ladder(shown.trace, parameters(shown.ckpt.model, "cross", 1), cell)
     scores = np.zeros_like(found.row.scores)
@@ -310,7 +310,7 @@ def test_a_score_far_above_all_others_gets_a_power_of_ten_times_as_much(shown: S
     assert answer.endswith("so it gets e^1000 = 10^434 times as much.")
 
 
-def test_a_masked_weight_is_closed_by_the_mask(shown: Shown) -> None:
+def test_a_masked_weight_is_closed_by_the_mask(shown: RunView) -> None:
     cell = Cell(kind="decoder", layer=0, head=0, query=1, key=3)
     found = ladder(shown.trace, parameters(shown.ckpt.model, "decoder", 0), cell)
     assert of_weight.question(shown, found).answer == "Because it is masked for this query."
@@ -319,7 +319,7 @@ def test_a_masked_weight_is_closed_by_the_mask(shown: Shown) -> None:
     assert of_weight.question(shown, found).answer == "Because it is the only key that this query may read."
 
 
-def test_layers_says_from_where_on_the_written_token_leads(shown: Shown) -> None:
+def test_layers_says_from_where_on_the_written_token_leads(shown: RunView) -> None:
     found = lens(shown.trace, shown.ckpt.hooked_model)
     for position, token_id in enumerate(shown.trace.next_ids):
         leads = (found.top_ids[position, :, 0] == token_id).tolist()
@@ -329,7 +329,7 @@ def test_layers_says_from_where_on_the_written_token_leads(shown: Shown) -> None
         assert f"rom {'the ' if first == 0 else ''}{found.stations[first].name} on" in asked.answer
 
 
-def test_layers_without_a_lens_names_the_largest_share(shown: Shown) -> None:
+def test_layers_without_a_lens_names_the_largest_share(shown: RunView) -> None:
     made = flows(shown.trace, "encoder")
     most = max(made, key=lambda flow: flow.added[2] / (flow.came[2] + flow.added[2]))
     answer = of_layers.changed_most(shown, made, 2).answer
@@ -337,7 +337,7 @@ def test_layers_without_a_lens_names_the_largest_share(shown: Shown) -> None:
     assert f"{most.added[2] / (most.came[2] + most.added[2]):.2f}" in answer
 
 
-def test_tensors_counts_the_numbers_of_a_point(shown: Shown) -> None:
+def test_tensors_counts_the_numbers_of_a_point(shown: RunView) -> None:
     values = shown.trace["decoder.1.cross.weights"]
     view = point_view(shown.trace, "decoder.1.cross.weights")
     answer = of_tensors.question(view, statistics(view.values), "the run").answer
@@ -352,7 +352,7 @@ def test_tensors_counts_the_numbers_of_a_point(shown: Shown) -> None:
     )
 
 
-def test_masks_counts_what_a_row_may_read_and_why_not_the_rest(shown: Shown) -> None:
+def test_masks_counts_what_a_row_may_read_and_why_not_the_rest(shown: RunView) -> None:
     length = len(shown.trace.tgt)
     parts = parts_of(shown.trace, "decoder")
     assert of_masks.question(parts, 2, "query 2").answer == (
@@ -365,7 +365,7 @@ def test_masks_counts_what_a_row_may_read_and_why_not_the_rest(shown: Shown) -> 
     assert of_masks.question(closed, 2, "query 2").answer.startswith("None of ")
 
 
-def test_models_states_the_first_number_of_the_card(shown: Shown) -> None:
+def test_models_states_the_first_number_of_the_card(shown: RunView) -> None:
     exact = shown.summary.card["metrics"][0]["exact_match"]
     asked = of_models.card("numbers-any", shown.summary.card)
     assert asked.asks == "How good is numbers-any?"
@@ -373,7 +373,7 @@ def test_models_states_the_first_number_of_the_card(shown: Shown) -> None:
     assert of_models.card("x", {}).answer == "It has not been measured."
 
 
-def test_each_tab_of_models_asks_for_itself_on_one_line(shown: Shown) -> None:
+def test_each_tab_of_models_asks_for_itself_on_one_line(shown: RunView) -> None:
     for summary in list_checkpoints():
         answered = {tab: of_models.at_once(tab, summary) for tab in words.TABS}
         of_files = [each for each in answered.values() if each is not None]
@@ -385,7 +385,7 @@ def test_each_tab_of_models_asks_for_itself_on_one_line(shown: Shown) -> None:
         assert len({*asks}) == len(words.TABS)
 
 
-def test_architecture_has_the_shares_of_the_model_s_own_parameters(shown: Shown) -> None:
+def test_architecture_has_the_shares_of_the_model_s_own_parameters(shown: RunView) -> None:
     counts = {name: each.numel() for name, each in shown.ckpt.model.named_parameters()}
     total = sum(counts.values())
     answer = of_models.architecture("x", parameter_blocks(shown.ckpt.config)).answer
@@ -398,7 +398,7 @@ def test_architecture_has_the_shares_of_the_model_s_own_parameters(shown: Shown)
         assert f"{part} {percentage(share)}" in answer
 
 
-def test_curves_names_the_step_of_the_lowest_loss(shown: Shown) -> None:
+def test_curves_names_the_step_of_the_lowest_loss(shown: RunView) -> None:
     rows = shown.summary.history()
     best = min(rows, key=lambda row: math.inf if math.isnan(row["validation_loss"]) else row["validation_loss"])
     answer = of_models.curves("x", rows).answer
@@ -410,7 +410,7 @@ def test_curves_names_the_step_of_the_lowest_loss(shown: Shown) -> None:
     assert of_models.curves("x", []).answer == "It has no training history."
 
 
-def test_data_says_how_much_of_the_test_was_trained_on(shown: Shown) -> None:
+def test_data_says_how_much_of_the_test_was_trained_on(shown: RunView) -> None:
     assert of_models.data("x", shown.summary.card).answer == (
         "Yes: none of its 24,000 test sources is in the training data."
     )
@@ -445,7 +445,7 @@ def test_the_doctor_says_how_many_checks_are_fine_and_which_are_bad() -> None:
     assert of_models.doctor("x", [fine, remark, bad]).answer == "Not in 1 of 3 checks: “<c>”."
 
 
-def test_a_new_model_is_held_against_its_base(shown: Shown) -> None:
+def test_a_new_model_is_held_against_its_base(shown: RunView) -> None:
     config = replace(shown.ckpt.config, d_ff=shown.ckpt.config.d_ff // 2)
     count, base = (sum(map(math.prod, expected_shapes(each).values())) for each in (config, shown.ckpt.config))
     assert of_models.new(config, "numbers-any", shown.ckpt.config).answer == (
@@ -467,7 +467,7 @@ def test_a_new_model_is_held_against_its_base(shown: Shown) -> None:
     ],
 )
 def test_training_says_from_which_snapshot_on_the_answer_is_the_target(
-    shown: Shown, right: set[int], said: str
+    shown: RunView, right: set[int], said: str
 ) -> None:
     runs = tuple(SnapshotRun(step, "", True, step in right, 1.0, shown.run) for step in (0, 1000, 2000, 3000))
     asked = of_models.training("x", SnapshotSeries("29,284.30", "twenty", "given", runs))

@@ -38,7 +38,7 @@ from viz_transformer.model.hooked_model import OF_ANOTHER, HookedModel, ModelSpe
 from viz_transformer.model.kinds import SideName
 from viz_transformer.model.transformer import Transformer
 from viz_transformer.text import Codec, Vocabulary
-from viz_transformer.text.codec import HowRead, TextCodec, check_choices
+from viz_transformer.text.codec import TextCodec, TokenizerOptions, check_choices
 
 MAX_PADDED = 4096
 """Tokens that a model may pad each text to: every run has them squared."""
@@ -109,13 +109,13 @@ class Checkpoint:
     def read_as(
         self, *, language: str = "", source_language: str = "", special_tokens: bool = False, chat: bool = False
     ) -> Checkpoint:
-        """The same model, whose texts are read so (`HowRead`), whatever was chosen before.
+        """The same model, whose texts are read so (`TokenizerOptions`), whatever was chosen before.
 
         language: what answers are in, source_language: what texts are in, by the model's own codes. special_tokens: a
         special token that is typed is one, instead of text. chat: a text is what a person says, within the model's chat
         template. Raises ValueError for a choice that this model does not offer, and for a language that it has not.
         """
-        how = HowRead(language, source_language, special_tokens, chat)
+        how = TokenizerOptions(language, source_language, special_tokens, chat)
         check_choices(how, {name for codec in self.codecs.values() for name in codec.choices})
         read = {f"{side}_codec": codec.read_as(how.only(codec.choices)) for side, codec in self.codecs.items()}
         return replace(self, **read)  # type: ignore[arg-type]

@@ -24,7 +24,7 @@ from viz_transformer.huggingface.chat import chat_ids
 from viz_transformer.huggingface.folder import GENERATION, PIECES, TOKENIZER, TOKENIZER_CONFIG, HuggingFaceSummary
 from viz_transformer.huggingface.hooked_model import HuggingFaceModel, second_text
 from viz_transformer.sentences import in_one_line, listed, quoted, shortened
-from viz_transformer.text.codec import AS_USUAL, PAIR, Encoded, HowRead, check_choices, is_of_a_word
+from viz_transformer.text.codec import AS_USUAL, PAIR, Encoded, TokenizerOptions, check_choices, is_of_a_word
 from viz_transformer.text.growth import Growth, charsmap_growth, growth_of, joining_growth, read_description
 from viz_transformer.text.rules import BadWords, BeamSettings, NoRepeatedGram, NotTooShort, Rule, Suppressed
 from viz_transformer.text.tokenizers import panics_said
@@ -344,10 +344,10 @@ class HuggingFaceCodec:
     languages: Mapping[str, int] = field(default_factory=dict, repr=False)
     usual_language: str = ""
     template: str | None = field(default=None, repr=False)
-    how_read: HowRead = AS_USUAL
+    how_read: TokenizerOptions = AS_USUAL
     usual: HuggingFaceCodec | None = field(default=None, repr=False)
 
-    def read_as(self, how: HowRead) -> HuggingFaceCodec:
+    def read_as(self, how: TokenizerOptions) -> HuggingFaceCodec:
         """The same codec with other choices. An answer begins with the token of the language that is chosen for it: in
         the place of the start token where that is one of a language, else behind it."""
         check_choices(how, self.choices)

@@ -14,7 +14,7 @@ from viz_transformer.checkpoint.recordings import NO_MODEL
 from viz_transformer.model.hooked_model import ModelSpec, Unavailable
 from viz_transformer.running.decoding import Run
 from viz_transformer.running.record import Tokens, Trace, is_watched
-from viz_transformer.text.codec import AS_USUAL, Encoded, HowRead, check_choices
+from viz_transformer.text.codec import AS_USUAL, Encoded, TokenizerOptions, check_choices
 from viz_transformer.text.rules import BeamSettings, Rule
 
 OTHER_TEXT = "a recording of one call cannot read another text"
@@ -95,7 +95,7 @@ class RecordedText:
         """None."""
         return {}
 
-    def read_as(self, how: HowRead) -> RecordedText:
+    def read_as(self, how: TokenizerOptions) -> RecordedText:
         """Itself. Raises ValueError for any choice: there is none."""
         check_choices(how, ())
         return self

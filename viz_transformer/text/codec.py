@@ -32,7 +32,7 @@ def joined(first: str, second: str) -> str:
 
 
 @dataclass(frozen=True)
-class HowRead:
+class TokenizerOptions:
     """How a model's texts are read where it leaves a choice; without one, as its folder has it.
 
     language: what answers are in, source_language: what the text is in, by the model's own codes. special_tokens: a
@@ -50,9 +50,9 @@ class HowRead:
         """The names of the choices that are made."""
         return tuple(name for name, value in asdict(self).items() if value)
 
-    def only(self, names: Collection[str]) -> HowRead:
+    def only(self, names: Collection[str]) -> TokenizerOptions:
         """These choices alone."""
-        return HowRead(**{name: value for name, value in asdict(self).items() if name in names})
+        return TokenizerOptions(**{name: value for name, value in asdict(self).items() if name in names})
 
     def words(self) -> list[str]:
         """What a caption says of it."""
@@ -64,17 +64,17 @@ class HowRead:
         ]
 
 
-AS_USUAL = HowRead()
+AS_USUAL = TokenizerOptions()
 NO_CHOICE = {
     "language": "this model has no tokens of languages, so none can be chosen",
     "source_language": "this model has no tokens of languages, so none can be chosen",
     "special_tokens": "text of this model never turns into a special token",
     "chat": "this model has no chat template",
 }
-"""Why a choice of `HowRead` cannot be made, by its name."""
+"""Why a choice of `TokenizerOptions` cannot be made, by its name."""
 
 
-def check_choices(how: HowRead, offered: Collection[str]) -> None:
+def check_choices(how: TokenizerOptions, offered: Collection[str]) -> None:
     """Raise ValueError for a choice that is not among those `offered`."""
     for name in how.chosen:
         if name not in offered:
@@ -169,7 +169,7 @@ class TextCodec(Protocol):
 
     @property
     def choices(self) -> Collection[str]:
-        """What can be chosen of how texts are read: names of fields of `HowRead`."""
+        """What can be chosen of how texts are read: names of fields of `TokenizerOptions`."""
         ...
 
     @property
@@ -178,11 +178,11 @@ class TextCodec(Protocol):
         ...
 
     @property
-    def how_read(self) -> HowRead:
+    def how_read(self) -> TokenizerOptions:
         """How texts are read, as far as it was chosen."""
         ...
 
-    def read_as(self, how: HowRead) -> TextCodec:
+    def read_as(self, how: TokenizerOptions) -> TextCodec:
         """The same codec, whose texts are read so. Raises ValueError for what it does not offer."""
         ...
 
@@ -276,11 +276,11 @@ class Codec:
         return {}
 
     @property
-    def how_read(self) -> HowRead:
+    def how_read(self) -> TokenizerOptions:
         """As always."""
         return AS_USUAL
 
-    def read_as(self, how: HowRead) -> Codec:
+    def read_as(self, how: TokenizerOptions) -> Codec:
         """Itself. Raises ValueError for any choice: there is none."""
         check_choices(how, ())
         return self

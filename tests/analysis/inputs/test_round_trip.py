@@ -9,7 +9,7 @@ from builders import tiny_checkpoint
 
 from viz_transformer.analysis.inputs.round_trip import LONGEST, round_trip
 from viz_transformer.checkpoint import load
-from viz_transformer.text.codec import HowRead
+from viz_transformer.text.codec import TokenizerOptions
 
 
 def test_a_text_of_known_letters_comes_back() -> None:
@@ -48,7 +48,7 @@ def test_what_a_tokenizer_of_a_folder_takes_away_is_told(
     found = round_trip(codec, text)
     assert (None if found is None else found.lost) == lost
     if name == "bert":
-        assert round_trip(codec.read_as(HowRead(special_tokens=True)), text) is None
+        assert round_trip(codec.read_as(TokenizerOptions(special_tokens=True)), text) is None
 
 
 def test_of_a_long_text_the_part_that_differs_is_cited() -> None:

@@ -115,7 +115,7 @@ def test_no_two_lines_of_the_tree_cross_and_the_answer_is_the_top_line(width, te
 # ---- in a browser
 
 
-class Shown(Mounted):
+class RunView(Mounted):
     """The tree alone on a page."""
 
     def __init__(self, page, name, data):
@@ -154,7 +154,7 @@ class Shown(Mounted):
 
 @pytest.fixture
 def shown(browser):
-    with mounting(browser, "beam_tree", Shown, viewport={"width": 992, "height": 760}, color_scheme="light") as mount:
+    with mounting(browser, "beam_tree", RunView, viewport={"width": 992, "height": 760}, color_scheme="light") as mount:
         yield mount
 
 
@@ -338,7 +338,7 @@ def test_an_unknown_choice_marks_nothing(shown):
 @pytest.mark.parametrize("scheme", theme.THEMES)
 def test_the_answers_line_is_drawn_in_the_colour_of_text_and_no_other_line_is(browser, scheme, tmp_path):
     tree = tree_of(4, steps=10)
-    with mounting(browser, "beam_tree", Shown, viewport={"width": 992, "height": 760}, color_scheme=scheme) as mount:
+    with mounting(browser, "beam_tree", RunView, viewport={"width": 992, "height": 760}, color_scheme=scheme) as mount:
         view = mount(sent(tree))
         with view.page.expect_download() as saved:
             view.pick_entry("SVG")

@@ -129,7 +129,7 @@ def test_what_does_not_fit_is_refused(weights, changes, said):
 # ---- what is shown
 
 
-class Shown(Mounted):
+class RunView(Mounted):
     """The lines alone on a page."""
 
     def __init__(self, page, name, data):
@@ -171,7 +171,7 @@ class Shown(Mounted):
 
 @pytest.fixture
 def shown(browser):
-    with mounting(browser, "lines", Shown, viewport={"width": 600, "height": 720}, color_scheme="light") as mount:
+    with mounting(browser, "lines", RunView, viewport={"width": 600, "height": 720}, color_scheme="light") as mount:
         yield mount
 
 

@@ -272,7 +272,7 @@ ROWS = """([rows, text]) => [...document.querySelector("#host").shadowRoot.query
                  parseFloat(row.querySelector(".part").style.width)])"""
 
 
-class Shown(Mounted):
+class RunView(Mounted):
     """The scrubber alone on a page."""
 
     def __init__(self, page, name, data):
@@ -304,7 +304,7 @@ class Shown(Mounted):
 
 @pytest.fixture
 def shown(browser):
-    with mounting(browser, "scrubber", Shown, viewport={"width": 380, "height": 720}) as mount:
+    with mounting(browser, "scrubber", RunView, viewport={"width": 380, "height": 720}) as mount:
         yield mount
 
 
@@ -729,7 +729,7 @@ def test_what_is_written_or_banned_cannot_be_taken(shown):
 
 
 def test_on_a_touch_screen_the_buttons_are_always_seen(browser):
-    with mounting(browser, "scrubber", Shown, has_touch=True, is_mobile=True) as mount:
+    with mounting(browser, "scrubber", RunView, has_touch=True, is_mobile=True) as mount:
         view = mount(sampled())
         take = view.page.locator(".candidate").nth(1).get_by_role("button")
         assert take.evaluate("(one) => getComputedStyle(one).opacity") == "1"

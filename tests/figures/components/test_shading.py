@@ -120,7 +120,7 @@ def test_what_does_not_fit_is_refused(weights, changes, said):
 # ---- what is shown
 
 
-class Shown(Mounted):
+class RunView(Mounted):
     """The shaded text alone on a page."""
 
     def __init__(self, page, name, data):
@@ -169,7 +169,7 @@ class Shown(Mounted):
 
 @pytest.fixture
 def shown(browser):
-    with mounting(browser, "shading", Shown, viewport={"width": 360, "height": 720}, color_scheme="light") as mount:
+    with mounting(browser, "shading", RunView, viewport={"width": 360, "height": 720}, color_scheme="light") as mount:
         yield mount
 
 

@@ -35,7 +35,7 @@ from viz_transformer.ui.frame.tour import STOPS
 from viz_transformer.ui.pages.attention import stop as of_attention
 from viz_transformer.ui.pages.decoding import stop as of_decoding
 from viz_transformer.ui.session import cached, examples
-from viz_transformer.ui.session.runs import Shown
+from viz_transformer.ui.session.runs import RunView
 
 PAGES = ("input", "attention", "weight", "layers", "decoding")
 BUNDLED = [each.name for each in list_checkpoints()]
@@ -211,9 +211,9 @@ def test_a_model_that_tells_little_has_five_stops_all_the_same(tmp_path: Path, m
 # ---- single sentences
 
 
-def shown_of(ckpt: Checkpoint, text: str, **how: Any) -> Shown:
+def shown_of(ckpt: Checkpoint, text: str, **how: Any) -> RunView:
     summary = next(each for each in list_checkpoints() if each.name == "numbers-any")
-    return Shown("A", summary, text, ckpt, decode(ckpt, text, **how))
+    return RunView("A", summary, text, ckpt, decode(ckpt, text, **how))
 
 
 def test_a_token_that_was_given_or_not_the_likeliest_is_said_to_be() -> None:

@@ -11,7 +11,7 @@ from wording import wording
 from viz_transformer.checkpoint.contents import Summary
 from viz_transformer.running.decoding import decode
 from viz_transformer.ui.session import branches, cached, state
-from viz_transformer.ui.session.how import MOST_BRANCHES, SEARCHED, Branch, How
+from viz_transformer.ui.session.generation_config import MOST_BRANCHES, SEARCHED, Branch, GenerationConfig
 
 CKPT = tiny_checkpoint(seed=1)
 SUMMARY = Summary("tiny", Path("tiny"), CKPT.config, {}, {})
@@ -33,14 +33,14 @@ def fields(monkeypatch: pytest.MonkeyPatch) -> dict:
     return chosen
 
 
-def ids_of(how: How) -> list[int]:
+def ids_of(how: GenerationConfig) -> list[int]:
     return [step.token_id for step in cached.run(SUMMARY, "abc", how=how).steps]
 
 
 def test_the_trunk_is_what_the_strategy_writes(fields):
     fields.update(strategy="sampling", sampling=(2.0, 0, 1.0, 0.0, 1.0, 3), ban=(7,), prefix="uv")
     how = branches.how_of(SUMMARY, fields, 0)
-    assert how == How("sampling", (2.0, 0, 1.0, 0.0, 1.0, 3), (7,), "uv")
+    assert how == GenerationConfig("sampling", (2.0, 0, 1.0, 0.0, 1.0, 3), (7,), "uv")
 
 
 @pytest.mark.parametrize("strategy", ["greedy", "sampling", "beam"])
@@ -61,7 +61,7 @@ def test_only_tokens_that_were_taken_are_forced_where_the_strategy_writes_the_re
     fields["prefix"] = "uv"
     assert branches.how_of(SUMMARY, fields, 2).prefix == "uv"
     fields["branches"] = (Branch(0, 0, (9,), "anew"),)
-    assert branches.how_of(SUMMARY, fields, 1) == How(force=((0, 9),), branch="anew")
+    assert branches.how_of(SUMMARY, fields, 1) == GenerationConfig(force=((0, 9),), branch="anew")
 
 
 def test_a_branch_behind_the_end_of_its_parent_is_refused_with_a_sentence(fields):

@@ -7,14 +7,14 @@ import pytest
 from wording import wording
 
 from viz_transformer.running.strategies import Beam, Greedy, Sampling
-from viz_transformer.text.codec import HowRead
+from viz_transformer.text.codec import TokenizerOptions
 from viz_transformer.text.rules import BeamSettings
-from viz_transformer.ui.session.how import (
+from viz_transformer.ui.session.generation_config import (
     MOST_BRANCHES,
     SAMPLED,
     SEARCHED,
     Branch,
-    How,
+    GenerationConfig,
     name_of,
     parse_how,
     read_beam,
@@ -26,23 +26,25 @@ from viz_transformer.ui.session.how import (
 )
 
 HOWS = [
-    How(),
-    How("sampling", (0.7, 40, 0.95, 0.02, 1.3, 7), (3, 5), "ein | Hund", ((2, 17), (5, 4)), "über 2"),
-    How("beam", (8, 1.0, "power", "no-end", "first-finished"), branch="pin"),
-    How("beam", branch="pin"),
-    How("beam", (3, -0.5, "power", "end", "early_stopping=never")),
-    How(prefix="a,b;c"),
-    How(off=("encoder",)),
-    How("beam", SEARCHED, off=("encoder", "decoder")),
-    How(masked=(2, 5)),
-    How(off=("encoder",), masked=(0,)),
-    How(read=HowRead(language="de_DE")),
-    How("beam", SEARCHED, masked=(0,), read=HowRead("deu_Latn", "en", special_tokens=True, chat=True)),
+    GenerationConfig(),
+    GenerationConfig("sampling", (0.7, 40, 0.95, 0.02, 1.3, 7), (3, 5), "ein | Hund", ((2, 17), (5, 4)), "über 2"),
+    GenerationConfig("beam", (8, 1.0, "power", "no-end", "first-finished"), branch="pin"),
+    GenerationConfig("beam", branch="pin"),
+    GenerationConfig("beam", (3, -0.5, "power", "end", "early_stopping=never")),
+    GenerationConfig(prefix="a,b;c"),
+    GenerationConfig(off=("encoder",)),
+    GenerationConfig("beam", SEARCHED, off=("encoder", "decoder")),
+    GenerationConfig(masked=(2, 5)),
+    GenerationConfig(off=("encoder",), masked=(0,)),
+    GenerationConfig(read=TokenizerOptions(language="de_DE")),
+    GenerationConfig(
+        "beam", SEARCHED, masked=(0,), read=TokenizerOptions("deu_Latn", "en", special_tokens=True, chat=True)
+    ),
 ]
 
 
 @pytest.mark.parametrize("how", HOWS)
-def test_a_how_is_read_back_as_it_was_written(how: How):
+def test_a_how_is_read_back_as_it_was_written(how: GenerationConfig):
     assert parse_how(how.text()) == how
 
 
@@ -73,29 +75,33 @@ def test_a_line_that_is_no_how_is_refused(line: str):
 
 
 def test_settings_become_the_strategies_that_they_name():
-    assert How().value() == Greedy()
-    assert How("sampling", (0.7, 0, 0.95, 0.02, 1.3, 7)).value() == Sampling(
+    assert GenerationConfig().value() == Greedy()
+    assert GenerationConfig("sampling", (0.7, 0, 0.95, 0.02, 1.3, 7)).value() == Sampling(
         temperature=0.7, top_p=0.95, min_p=0.02, repetition_penalty=1.3, seed=7
     )
-    assert How("sampling", (1.0, 5, 1.0, 0.0, 1.0, 0)).value() == Sampling(top_k=5)
-    assert How("beam", (8, 1.0, "power", "no-end", "first-finished")).value() == Beam(
+    assert GenerationConfig("sampling", (1.0, 5, 1.0, 0.0, 1.0, 0)).value() == Sampling(top_k=5)
+    assert GenerationConfig("beam", (8, 1.0, "power", "no-end", "first-finished")).value() == Beam(
         8, length_penalty=1.0, penalty="power", count_end=False, stop="first-finished"
     )
-    assert How("beam", SEARCHED).value() == How("beam").value() == Beam(4).filled()
+    assert GenerationConfig("beam", SEARCHED).value() == GenerationConfig("beam").value() == Beam(4).filled()
     own = BeamSettings(6, 2.0, early_stopping=True)
-    assert How("beam").value(own) == Beam(6).filled(own)
-    assert How("beam", SEARCHED).value(own) == Beam(4).filled()
-    assert How("beam").value(BeamSettings(1000)) == Beam(100).filled(BeamSettings())
+    assert GenerationConfig("beam").value(own) == Beam(6).filled(own)
+    assert GenerationConfig("beam", SEARCHED).value(own) == Beam(4).filled()
+    assert GenerationConfig("beam").value(BeamSettings(1000)) == Beam(100).filled(BeamSettings())
 
 
 def test_a_beginning_of_two_lines_is_quoted_on_one():
-    assert How(prefix="so\nit goes\n").words() == "begun with “so↵it goes↵”"
+    assert GenerationConfig(prefix="so\nit goes\n").words() == "begun with “so↵it goes↵”"
 
 
 def test_a_caption_says_what_is_not_greedy():
-    assert How().words() == ""
-    assert How(off=("encoder", "decoder")).words() == "without the positions of the encoder and the decoder"
-    assert How("beam", SEARCHED, (1,), branch="pin").words() == wording("how_a_beam_was_run", 4, "0.6", 1, "pin")
+    assert GenerationConfig().words() == ""
+    assert (
+        GenerationConfig(off=("encoder", "decoder")).words() == "without the positions of the encoder and the decoder"
+    )
+    assert GenerationConfig("beam", SEARCHED, (1,), branch="pin").words() == wording(
+        "how_a_beam_was_run", 4, "0.6", 1, "pin"
+    )
 
 
 @pytest.mark.parametrize("given", ["0.8,0,1.0,0.0,1.0,0", "0,40,0.5,1,10,1000000000"])

@@ -20,9 +20,9 @@ from viz_transformer.checkpoint import Checkpoint
 from viz_transformer.numerals import binary_size
 from viz_transformer.running.decoding import Run, decode
 from viz_transformer.running.lazy_activations import LazyActivations
-from viz_transformer.text.codec import HowRead
+from viz_transformer.text.codec import TokenizerOptions
 from viz_transformer.ui.session import cached, runs, store
-from viz_transformer.ui.session.how import How
+from viz_transformer.ui.session.generation_config import GenerationConfig
 from viz_transformer.ui.session.store import MAX_MODELS, MAX_RUNS, Store, default_max_bytes, machine_bytes
 
 
@@ -133,9 +133,9 @@ def test_what_a_recording_takes_is_said_before_a_run_where_it_is_much(monkeypatc
     assert runs.running(ckpt, "", None) == runs.RUNNING
 
 
-@pytest.mark.parametrize(("read", "made"), [(HowRead(chat=True), 2), (HowRead(), 1)])
+@pytest.mark.parametrize(("read", "made"), [(TokenizerOptions(chat=True), 2), (TokenizerOptions(), 1)])
 def test_a_chat_is_run_anew_on_another_day_because_its_template_may_write_the_date(
-    read: HowRead, made: int, monkeypatch: pytest.MonkeyPatch
+    read: TokenizerOptions, made: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     kept, days, ckpt = Store(2**30), [date(2026, 3, 1)] * 2 + [date(2026, 3, 2)] * 2, tiny_checkpoint()
     decoded, summary = [], SimpleNamespace()
@@ -150,5 +150,5 @@ def test_a_chat_is_run_anew_on_another_day_because_its_template_may_write_the_da
     monkeypatch.setattr(cached.vt, "decode", once)
     for day in days:
         monkeypatch.setattr(cached, "date", SimpleNamespace(today=lambda day=day: day))
-        cached.run(summary, "abc", how=How(read=read))  # type: ignore[arg-type]
+        cached.run(summary, "abc", how=GenerationConfig(read=read))  # type: ignore[arg-type]
     assert len(decoded) == made

@@ -8,9 +8,9 @@ from wording import wording
 from viz_transformer.checkpoint import load
 from viz_transformer.checkpoint.contents import list_checkpoints
 from viz_transformer.running.decoding import decode
-from viz_transformer.ui.session.how import How
+from viz_transformer.ui.session.generation_config import GenerationConfig
 from viz_transformer.ui.session.pairs import pairs
-from viz_transformer.ui.session.runs import Shown
+from viz_transformer.ui.session.runs import RunView
 
 SUMMARIES = list_checkpoints()
 NAMES = {summary.name for summary in SUMMARIES}
@@ -25,7 +25,7 @@ def offered(name, text, summaries=SUMMARIES, how=None):
     ckpt = loaded(name)
     summary = next(each for each in SUMMARIES if each.name == name)
     given = {} if how is None else {"how": how}
-    return pairs(Shown("A", summary, text, ckpt, decode(ckpt, text), **given), summaries)
+    return pairs(RunView("A", summary, text, ckpt, decode(ckpt, text), **given), summaries)
 
 
 def models_of(found):
@@ -84,7 +84,7 @@ def test_the_reversed_text_is_quoted():
 
 
 def test_tokens_that_are_banned_here_are_not_banned_in_another_vocabulary():
-    found = offered("numbers-any", "42", how=How(ban=("nine",)))
+    found = offered("numbers-any", "42", how=GenerationConfig(ban=("nine",)))
     assert all(pair.fields["pin_how"] is None for pair in found if pair.key.startswith("model_"))
     (reverse,) = [pair for pair in found if pair.key == "order"]
     assert reverse.fields["pin_how"].ban == ("nine",)

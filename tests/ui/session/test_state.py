@@ -12,8 +12,8 @@ from wording import wording
 
 from viz_transformer.ui import pages  # all fields are known
 from viz_transformer.ui.session import state
-from viz_transformer.ui.session.declaring import NUMBER, declared
 from viz_transformer.ui.session.fields import Shared
+from viz_transformer.ui.session.url_fields import NUMBER, url_field
 
 
 def page():
@@ -22,17 +22,19 @@ def page():
 
     from viz_transformer.ui.session import state
 
-    state.begin(["numbers-any", "numbers-tiny"])
-    st.text_input("text", **state.bind("text", key="text"))
-    st.number_input("layer", min_value=0, **state.bind("layer", key="layer"))
-    st.number_input("t", min_value=0, **state.bind("t", key="t"))
+    state.start(["numbers-any", "numbers-tiny"])
+    st.text_input("text", **state.widget_args("text", key="text"))
+    st.number_input("layer", min_value=0, **state.widget_args("layer", key="layer"))
+    st.number_input("t", min_value=0, **state.widget_args("t", key="t"))
     first = heads if isinstance(heads := state.selection()["heads"], str) else heads[0]
-    one = state.bind("heads", key="head", value=first, taken=lambda head: head if isinstance(head, str) else (head,))
+    one = state.widget_args(
+        "heads", key="head", value=first, taken=lambda head: head if isinstance(head, str) else (head,)
+    )
     st.selectbox("head", [0, 1, 2, "mean"], **one)
 
     def pass_through(text):
         state.select(text=text)
-        state.pass_through()
+        state.set_transient()
 
     st.button("on the way", key="on the way", on_click=pass_through, args=("1.00",))
     st.button("after a loss", key="after a loss", on_click=state.keep_after_loss)
@@ -41,7 +43,7 @@ def page():
         st.text(sentence)
     if st.session_state["interrupted"]:
         st.stop()  # as another request does
-    state.end()
+    state.finish()
 
 
 opened = partial(drawn, page)
@@ -294,11 +296,11 @@ def choosing():
 
     offers = {"numbers-any": ["29,284.30", "0.07"], "numbers-tiny": ["29,284.30", "0.07"], "copy": ["badge", "abc"]}
     names = ["numbers-any", "numbers-tiny", "copy", "unknown"]
-    state.begin(names, lambda name: offers.get(name, []))
-    st.selectbox("model", names, **state.bind("checkpoint", key="model"))
-    st.text_input("text", **state.bind("text", key="text"))
+    state.start(names, lambda name: offers.get(name, []))
+    st.selectbox("model", names, **state.widget_args("checkpoint", key="model"))
+    st.text_input("text", **state.widget_args("text", key="text"))
     st.button("select", key="select", on_click=state.select, kwargs={"checkpoint": "copy"})
-    state.end()
+    state.finish()
 
 
 choose = partial(drawn, choosing)
@@ -325,11 +327,11 @@ def test_a_text_that_the_browser_still_has_is_not_typed_before_the_run_that_wrot
 
         from viz_transformer.ui.session import state
 
-        state.begin(["numbers-any"])
+        state.start(["numbers-any"])
         st.button("select", on_click=state.select, kwargs={"text": "2"})
-        st.text_input("text", **state.bind("text", key="text"))
+        st.text_input("text", **state.widget_args("text", key="text"))
         if ends:
-            state.end()
+            state.finish()
 
     for ends, text in ((False, "2"), (True, "1")):
         app = drawn(page_of, ends, text="1")
@@ -349,11 +351,11 @@ def test_the_back_button_is_believed_behind_what_was_shown_ahead_of_the_page():
 
         if st.session_state.pop("ahead", False):  # a run of a fragment alone
             state.select(text="2")
-            state.pass_through()
-            state.shown_ahead()
+            state.set_transient()
+            state.preview()
         else:
-            state.begin(["numbers-any"])
-            state.end()
+            state.start(["numbers-any"])
+            state.finish()
 
     app = drawn(page_ahead, text="1")
     app.session_state["ahead"] = True
@@ -418,14 +420,14 @@ def clipped():
 
     from viz_transformer.ui.session import state
 
-    state.begin(["numbers-any"])
-    st.text(f"{state.fit_kind(['decoder', 'encoder'], 'numbers')} {state.fit('layer', 3, 'numbers')}")
+    state.start(["numbers-any"])
+    st.text(f"{state.fit_kind(['decoder', 'encoder'], 'numbers')} {state.clamp_index('layer', 3, 'numbers')}")
     st.text(state.fit_heads(4, "numbers-any"))
     state.fit_positions(5, 3, first_row=1)
     st.text(" ".join(f"{name}={state.selection()[name]}" for name in "ijtu"))
     for sentence in state.remarks():
         st.text(sentence)
-    state.end()
+    state.finish()
 
 
 def test_what_the_model_does_not_have_is_clipped_and_said():
@@ -459,9 +461,9 @@ def picking():
 
     from viz_transformer.ui.session import state
 
-    state.begin(["numbers-any"])
+    state.start(["numbers-any"])
     st.button("pick", key="pick", on_click=lambda: state.pick(st.session_state["sent"]))
-    state.end()
+    state.finish()
 
 
 def test_of_what_a_component_sends_only_what_can_be_used_is_taken():
@@ -504,12 +506,12 @@ def reading():
     from viz_transformer.ui import pages
     from viz_transformer.ui.session import state
 
-    state.begin(["numbers-any"])
+    state.start(["numbers-any"])
     own = pages.tensors.fields.FIELDS
     before, shared = state.selection(), state.SHARED.now()
-    state.correct(chart="histogram")
+    state.clamp(chart="histogram")
     st.session_state["read"] = (before, shared, state.SHARED.now(), own.now(), state.selection())
-    state.end()
+    state.finish()
 
 
 def test_what_is_read_is_the_value_that_is_kept_and_a_selection_that_was_taken_stays_as_it_was():
@@ -579,7 +581,7 @@ def test_a_session_outlives_a_change_of_the_code():
 
 @dataclass(frozen=True, kw_only=True)
 class Again:
-    play_seed: int = declared(1, NUMBER)
+    play_seed: int = url_field(1, NUMBER)
 
 
 def test_a_field_is_declared_once_and_each_page_s_are_known():
@@ -621,15 +623,15 @@ def keys_of():
 
     from viz_transformer.ui.session import state
 
-    state.begin(["numbers", "copy"])
+    state.start(["numbers", "copy"])
     state.fit_positions(6, 6, 0)
-    if "i" in state.followed():
-        state.correct(i=(state.selection()["t"] or 0) + 1)
+    if "i" in state.auto_fields():
+        state.clamp(i=(state.selection()["t"] or 0) + 1)
     st.button("t", key="t", on_click=lambda: state.select(t=3))
     st.button("i", key="i", on_click=lambda: state.select(i=2))
     st.button("text", key="text", on_click=lambda: state.select(text="other"))
-    st.text(f"{state.selection()['i']} {sorted(state.followed())}")
-    state.end()
+    st.text(f"{state.selection()['i']} {sorted(state.auto_fields())}")
+    state.finish()
 
 
 def test_a_key_that_nobody_chose_follows_and_stands_in_no_address():
@@ -668,8 +670,8 @@ def test_a_key_that_follows_never_lies_outside_of_the_run():
 def page_that_opens_with(opens):
     from viz_transformer.ui.session import state
 
-    state.begin(["numbers-any", "copy"], opens=opens)
-    state.end()
+    state.start(["numbers-any", "copy"], opens=opens)
+    state.finish()
 
 
 EXAMPLE = {"checkpoint": "copy", "text": "abc", "heads": (1,)}

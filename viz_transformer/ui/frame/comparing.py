@@ -8,10 +8,10 @@ from viz_transformer.analysis.models.untrained import UntrainedSummary
 from viz_transformer.ui.frame import text, words
 from viz_transformer.ui.session import cached, state
 from viz_transformer.ui.session.pairs import pairs
-from viz_transformer.ui.session.runs import Shown
+from viz_transformer.ui.session.runs import RunView
 
 
-def what_b_is(a: Shown, b: Shown) -> str:
+def what_b_is(a: RunView, b: RunView) -> str:
     """The model, the text and the way of writing of B as far as A has others; all of B if none differ."""
     same_words = (a.text, a.target) == (b.text, b.target)
     parts = [
@@ -22,7 +22,7 @@ def what_b_is(a: Shown, b: Shown) -> str:
     return ", ".join(filter(None, parts)) or b.words()
 
 
-def offer(shown: Shown) -> None:
+def offer(shown: RunView) -> None:
     """The pairs of this run as buttons, in what opens when it is asked for; or why there is none."""
     opened = st.popover(words.COMPARE, key="pairs", on_change="rerun", type="tertiary")
     if not opened.open:

@@ -52,7 +52,7 @@ def buttons(
         format_func=names.__getitem__,
         label_visibility="collapsed" if hidden else "visible",
         **more,
-        **state.bind(field, key=key, value=value, taken=taken),
+        **state.widget_args(field, key=key, value=value, taken=taken),
     )
 
 
@@ -66,7 +66,7 @@ def switch(
         return tuple(each for each in options if each in chosen)
 
     ticked = (option in state.selection()[field]) != turned
-    st.checkbox(label, **more, **state.bind(field, key=key, value=ticked, taken=taken))
+    st.checkbox(label, **more, **state.widget_args(field, key=key, value=ticked, taken=taken))
 
 
 def kind(kinds: Sequence[KindName], *, key: str) -> None:
@@ -94,7 +94,7 @@ def layer_and_head(
 
 def layer(count: int, *, page: str, shown: int | None = None) -> None:
     """One of the layers; `shown` as above."""
-    _numbered(said.LAYER, count, (), **state.bind("layer", key=f"{page}_layer", value=shown))
+    _numbered(said.LAYER, count, (), **state.widget_args("layer", key=f"{page}_layer", value=shown))
 
 
 def head(count: int, *, page: str, words: tuple[str, ...] = (), shown: int | None = None) -> None:
@@ -103,7 +103,7 @@ def head(count: int, *, page: str, words: tuple[str, ...] = (), shown: int | Non
     value: int | str = selected if isinstance(selected, str) else selected[0]
     if isinstance(value, str) and value not in words:
         words, value = ((*words, value), value) if words else ((), 0)
-    bound = state.bind(
+    bound = state.widget_args(
         "heads",
         key=f"{page}_head",
         value=value if shown is None else shown,

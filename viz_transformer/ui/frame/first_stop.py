@@ -9,10 +9,10 @@ from viz_transformer.model.kinds import SIDES, SideName
 from viz_transformer.numerals import significant
 from viz_transformer.ui.frame import words
 from viz_transformer.ui.frame.questions import cited
-from viz_transformer.ui.session.runs import Shown
+from viz_transformer.ui.session.runs import RunView
 
 
-def sentences(shown: Shown, side: SideName, position: int) -> tuple[str, ...]:
+def sentences(shown: RunView, side: SideName, position: int) -> tuple[str, ...]:
     """The token and its id, and how the vector is made that the first layer reads."""
     read = SIDES[side].of(shown.trace.src, shown.trace.tgt)
     codec, size = shown.ckpt.codecs.get(side), SIDES[side].vocab_size(shown.trace.spec)
@@ -46,7 +46,7 @@ def _acts(made: InputSum, position: int) -> list[str]:
     return acts
 
 
-def _without_position(shown: Shown, side: SideName, made: InputSum) -> tuple[str, ...]:
+def _without_position(shown: RunView, side: SideName, made: InputSum) -> tuple[str, ...]:
     """Where its position comes in, of a model that adds none to the embedding."""
     if made.position is not None:
         return ()

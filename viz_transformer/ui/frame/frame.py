@@ -37,9 +37,9 @@ from viz_transformer.ui.frame import controls, links, opening, problems, project
 from viz_transformer.ui.session import cached, examples, passes, state
 from viz_transformer.ui.session.branches import how_of
 from viz_transformer.ui.session.fields import ShownName
-from viz_transformer.ui.session.how import How
+from viz_transformer.ui.session.generation_config import GenerationConfig
 from viz_transformer.ui.session.memory import collect_at_rest
-from viz_transformer.ui.session.runs import Watched, load
+from viz_transformer.ui.session.runs import ProgressBar, load
 from viz_transformer.ui.session.waiting import waiting
 
 if TYPE_CHECKING:
@@ -47,7 +47,7 @@ if TYPE_CHECKING:
 
     from plotly.graph_objects import Figure
 
-    from viz_transformer.ui.session.runs import Shown
+    from viz_transformer.ui.session.runs import RunView
 
 Rows = Literal["none", "last", "chosen"]
 """Which decoder rows a page shows."""
@@ -89,7 +89,7 @@ def begin(files: Mapping[str, Path] = links.NOWHERE, title: str = "") -> None:
     st.session_state.pop(_UNUSED, None)
     found = {summary.name: summary for summary in cached.summaries()}
     opens = examples.OPENINGS.get(title, {})
-    state.begin([*found], lambda name: examples.offered(found[name]) if name in found else (), opens)
+    state.start([*found], lambda name: examples.offered(found[name]) if name in found else (), opens)
 
 
 def title(name: str) -> None:
@@ -113,7 +113,7 @@ def sidebar(title: str) -> None:
     with st.sidebar:
         hear_picks(state.pick, state.keep_after_loss)
         if names:
-            st.selectbox(words.MODEL, names, **state.bind("checkpoint", key="sidebar_model"))
+            st.selectbox(words.MODEL, names, **state.widget_args("checkpoint", key="sidebar_model"))
             if isinstance(summary, HuggingFaceSummary):
                 st.session_state[_UNUSED] = st.empty()
                 _say_unused(summary)
@@ -122,7 +122,7 @@ def sidebar(title: str) -> None:
             recorded = isinstance(summary, RecordingSummary)
             looks = (LOOKS_OF_RECORDING if recorded else LOOKS).get(title, "")
             locator(locator_data(summary.spec, looks, state.selection()), key="locator")
-        projected = state.bind(
+        projected = state.widget_args(
             "projector", key="sidebar_projector", value=projector.is_on(), taken=lambda on: "on" if on else "off"
         )
         st.toggle(words.PROJECTOR, **projected)
@@ -152,7 +152,7 @@ def end() -> None:
         keys(projector=projector.is_on(), scene=projector.scene(scenes), scenes=len(scenes), rows=rows)
         tell_chosen(state.picked())
         sheet(st.session_state.get(_CAPTION) or _named(st.session_state.get(_RUN, "")))
-    state.end()
+    state.finish()
     if TABLE_OPEN not in st.session_state:
         st.session_state.pop(TABLE_ASKED, None)
     collect_at_rest(cached.store().join_steps)
@@ -195,7 +195,7 @@ def take_scenes() -> tuple[tuple[str, ...], tuple[int, int] | None]:
     return stated
 
 
-def _in_words(shown: Shown, first_row: int | None = None) -> str:
+def _in_words(shown: RunView, first_row: int | None = None) -> str:
     """The selection as a projector's caption says it; first_row: as `of_run` has it."""
     chosen = of_run(shown, first_row)
     heads = chosen["heads"]
@@ -247,12 +247,12 @@ def selected() -> Summary | str:
 class Runs:
     """The selected run A, the pinned run B if there is one, and which of them is looked at."""
 
-    a: Shown
-    b: Shown | None = None
+    a: RunView
+    b: RunView | None = None
     looked_at: ShownName = "A"
 
     @property
-    def main(self) -> Shown:
+    def main(self) -> RunView:
         """The run whose tokens stand on the axes."""
         return self.b if self.b is not None and self.looked_at == "B" else self.a
 
@@ -322,7 +322,7 @@ def runs(
     return both
 
 
-def _longer_than_proved(shown: Shown) -> str:
+def _longer_than_proved(shown: RunView) -> str:
     """What is said of a text that is longer than those for which the model's sample proves how it is read."""
     standing = standing_of(shown.summary.card)
     lengths = {"source": len(shown.trace.src), "target": len(shown.trace.tgt)}
@@ -371,17 +371,17 @@ def _keep_to(summary: RecordingSummary) -> None:
     now = state.SHARED.now()
     if now.text != summary.text or now.target is not None:
         state.remark(words.has_its_own_text(summary.name))
-    state.correct(text=summary.text, target=None, branches=(), branch=0, branch_b=None)
+    state.clamp(text=summary.text, target=None, branches=(), branch=0, branch_b=None)
 
 
 def _only_reads(summary: Summary) -> None:
     """No way to write an answer, for a model that writes none."""
     if state.SHARED.now().target is not None:
         state.remark(words.takes_no_answer(summary.name))
-    state.correct(target=None, branches=(), branch=0, branch_b=None)
+    state.clamp(target=None, branches=(), branch=0, branch_b=None)
 
 
-def remark_on_passes(*shown: Shown | None, elsewhere: bool = True) -> None:
+def remark_on_passes(*shown: RunView | None, elsewhere: bool = True) -> None:
     """Say of which pass the decoder rows on the page are; of two runs, of which of them it is said.
 
     elsewhere: the page does not show each step's own rows, so it says which pages do.
@@ -393,7 +393,7 @@ def remark_on_passes(*shown: Shown | None, elsewhere: bool = True) -> None:
             state.remark(sentence if alike else words.of_run(name, sentence))
 
 
-def _selected_how(summary: Summary, status: DeltaGenerator) -> How:
+def _selected_how(summary: Summary, status: DeltaGenerator) -> GenerationConfig:
     """How the branch that is selected is written; a branch that is not there is said, and the answer shown."""
     chosen = state.SHARED.now()
     if chosen.target is not None or not summary.spec.writes:
@@ -401,11 +401,11 @@ def _selected_how(summary: Summary, status: DeltaGenerator) -> How:
     for name, number, instead in (("branch", chosen.branch, 0), ("branch_b", chosen.branch_b, None)):
         if (number or 0) > len(chosen.branches):
             state.remark(words.no_branch(number))
-            state.correct(**{name: instead})
+            state.clamp(**{name: instead})
     branch = state.SHARED.now().branch
     if branch == 0:
         return state.how()
-    with waiting(words.RUNNING, status), Watched() as progress:
+    with waiting(words.RUNNING, status), ProgressBar() as progress:
         return how_of(summary, state.selection(), branch, progress=progress)
 
 
@@ -427,16 +427,16 @@ def _with_pinned(both: Runs, status: DeltaGenerator, recording: str | None, *, s
         return Runs(both.a, pinned, chosen.shown or "A|B")
     except ValueError as error:
         state.remark(words.not_pinned(error))
-        state.correct(**state.PIN)
+        state.clamp(**state.PIN)
         return both
 
 
-def _roll_out(shown: Shown, status: DeltaGenerator) -> None:
+def _roll_out(shown: RunView, status: DeltaGenerator) -> None:
     """Make the rollout that is selected, which is kept: of a long text it takes seconds. Why there is none is said
     where it would stand."""
     chosen = state.SHARED.now()
     said = words.multiplying(shown.name if shown.name == "B" else "")
-    watched = Watched(stoppable=False, words=words.LAYERS_DONE)
+    watched = ProgressBar(stoppable=False, words=words.LAYERS_DONE)
     with waiting(said, status), watched as progress, suppress(ValueError):
         analysis.rollout_view(shown.trace, chosen.kind, chosen.layer, progress=progress)
 
@@ -446,12 +446,12 @@ def fit_model(summary: Summary) -> None:
     spec, name = summary.spec, summary.name
     state.fit_kind(kinds_of(spec), name)
     kind = KINDS[state.SHARED.now().kind]
-    state.fit("layer", kind.layers(spec), name)
+    state.clamp_index("layer", kind.layers(spec), name)
     if (heads := spec.attentions.get(kind.site(state.SHARED.now().layer))) is not None:  # else it was not seen
         state.fit_heads(heads.query, name)
 
 
-def fit(shown: Shown, other: Shown | None = None) -> None:
+def fit(shown: RunView, other: RunView | None = None) -> None:
     """Bring kind, layer and heads into what this run has, and positions into what it has or the other one."""
     fit_model(shown.summary)
     first, source, target = analysis.step_row(shown.run, 0), len(shown.trace.src), len(shown.trace.tgt)
@@ -461,14 +461,14 @@ def fit(shown: Shown, other: Shown | None = None) -> None:
     state.fit_positions(source, target, first)
 
 
-def fit_step(shown: Shown, other: Shown | None = None) -> None:
+def fit_step(shown: RunView, other: RunView | None = None) -> None:
     """Bring t to a row with a step, of this run or of the longer of two: padding and what is only read have none."""
     steps = max(len(each.run.steps) for each in (shown, other) if each is not None)
     if steps:
-        state.fit_step(analysis.step_row(shown.run, 0), steps)
+        state.clamp_step(analysis.step_row(shown.run, 0), steps)
 
 
-def of_run(shown: Shown, first_row: int | None = None) -> dict[str, Any]:
+def of_run(shown: RunView, first_row: int | None = None) -> dict[str, Any]:
     """The selection with positions that this run has: behind its end the last one, so of a later step its last step.
 
     first_row: the row of the first step of the run by whose rows t is chosen, where that is another one.
@@ -486,9 +486,9 @@ def status() -> DeltaGenerator:
     return place("status").empty()
 
 
-def follow(shown: Shown) -> None:
+def follow(shown: RunView) -> None:
     """Where nobody chose a key, choose the one with most weight in the row that is looked at."""
-    chosen, following = of_run(shown), state.followed()
+    chosen, following = of_run(shown), state.auto_fields()
     query, key = KINDS[chosen["kind"]].fields
     at = chosen[query]
     if query in following and query == "i" and at == 0:
@@ -497,7 +497,7 @@ def follow(shown: Shown) -> None:
     head = heads if isinstance(heads, str) else heads[0]
     strongest = analysis.strongest_key(shown.trace, chosen["kind"], chosen["layer"], head, at)
     found = {query: at, key: strongest}
-    state.correct(**{name: value for name, value in found.items() if name in following and value is not None})
+    state.clamp(**{name: value for name, value in found.items() if name in following and value is not None})
 
 
 def strip_columns(*, pinned: bool = False) -> list[DeltaGenerator]:

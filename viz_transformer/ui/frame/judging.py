@@ -28,7 +28,7 @@ from viz_transformer.ui.session import examples
 
 if TYPE_CHECKING:
     from viz_transformer.ui.frame.frame import Runs
-    from viz_transformer.ui.session.runs import Shown
+    from viz_transformer.ui.session.runs import RunView
 
 CHECKED_BY = {"numbers-any": "numbers", "numbers": "numbers", "copy": "copy"}
 """By which rule the answers of a family of tasks are checked."""
@@ -46,7 +46,7 @@ class Judgement:
     mark: RowMark | None = None
 
 
-def judgement(shown: Shown) -> Judgement:
+def judgement(shown: RunView) -> Judgement:
     """Of a run whether its answer is right, by a rule, and why it is not to be trusted. An answer that was given is not
     judged: of that run it is only said what the model does not know."""
     if shown.recorded:
@@ -87,7 +87,7 @@ def judgement_of_all(both: Runs) -> Judgement:
     return Judgement(" ".join(said), "bad" if bad else "warning", a.ways, a.notes)
 
 
-def _doubts(shown: Shown, hidden: Sequence[tuple[str, str]]) -> tuple[list[Doubt], list[str | None]]:
+def _doubts(shown: RunView, hidden: Sequence[tuple[str, str]]) -> tuple[list[Doubt], list[str | None]]:
     """The reasons, the weightiest first, and what there is to say beside them."""
     card, notes, found = shown.ckpt.card, list[str | None](), list[Doubt | None]()
     try:

@@ -33,7 +33,7 @@ from viz_transformer.figures.components.tokens import token_data
 from viz_transformer.model.kinds import KINDS, SIDES, KindName, SideName
 from viz_transformer.sentences import capitalised
 from viz_transformer.ui.frame import words
-from viz_transformer.ui.session.runs import Shown
+from viz_transformer.ui.session.runs import RunView
 
 WORDS, HIDDEN, CONTRIBUTION = "words", "hidden", "contribution"
 
@@ -169,7 +169,7 @@ class Picture:
         return pd.concat([frame, marks], axis=1)
 
 
-def picture(shown: Shown, chosen: Mapping[str, Any]) -> Picture:
+def picture(shown: RunView, chosen: Mapping[str, Any]) -> Picture:
     """The map of what is selected: kind, layer, heads, and the options.
 
     Raises ValueError with one sentence for what is undefined in this model.
@@ -182,7 +182,7 @@ def picture(shown: Shown, chosen: Mapping[str, Any]) -> Picture:
     return replace(made, values=values, heads=heads)
 
 
-def _made(shown: Shown, chosen: Mapping[str, Any]) -> Picture:
+def _made(shown: RunView, chosen: Mapping[str, Any]) -> Picture:
     """The map, with 0 where the run has no number, so that sums over what is there can be made."""
     kind, layer, heads, options = chosen["kind"], chosen["layer"], chosen["heads"], chosen["options"]
     if heads == "rollout":
@@ -236,14 +236,14 @@ def _both(a: NDArray[np.bool_] | None, b: NDArray[np.bool_] | None) -> NDArray[n
     return b if a is None else a if b is None else a & b
 
 
-def axes(shown: Shown, kind: KindName) -> tuple[Axis, Axis]:
+def axes(shown: RunView, kind: KindName) -> tuple[Axis, Axis]:
     """Queries and keys of a kind of attention of this run."""
     known = KINDS[kind]
     return attention_axes(kind, _tokens(shown, known.queries.name), _tokens(shown, known.keys.name))
 
 
 def _of_view(
-    shown: Shown,
+    shown: RunView,
     view: HeadView,
     values: NDArray[np.float32] | None = None,
     title: str | None = None,
@@ -280,7 +280,7 @@ def _or_zero(values: NDArray[np.float32], there: NDArray[np.bool_] | None) -> ND
 
 
 def _with_options(
-    shown: Shown,
+    shown: RunView,
     made: Picture,
     kind: KindName,
     options: Sequence[str],
@@ -294,11 +294,11 @@ def _with_options(
     return made
 
 
-def _specials(shown: Shown, side: SideName) -> frozenset[int]:
+def _specials(shown: RunView, side: SideName) -> frozenset[int]:
     return SIDES[side].of(shown.source_special, shown.target_special)
 
 
-def _without_specials(shown: Shown, made: Picture, kind: KindName) -> Picture:
+def _without_specials(shown: RunView, made: Picture, kind: KindName) -> Picture:
     """Special keys left out, and what is left of a row of weights rescaled to sum to 1; how much that hid is said."""
     special = _specials(shown, made.columns.side)
     hidden = [position in special for position in range(made.values.shape[1])]
@@ -343,7 +343,7 @@ def _hidden_in_words(found: HiddenKeys, padding: NDArray[np.bool_]) -> str:
 
 
 def _by_word(
-    shown: Shown, made: Picture, together: Callable[[Sequence[Sequence[int]]], NDArray[np.float32]] | None
+    shown: RunView, made: Picture, together: Callable[[Sequence[Sequence[int]]], NDArray[np.float32]] | None
 ) -> Picture:
     """Summed over the tokens of the word read, averaged over those of the word that reads.
 
@@ -400,7 +400,7 @@ def _by_row(shares: NDArray[np.float64] | None, rows: Words) -> NDArray[np.float
     return np.stack([shares[..., list(places)].mean(axis=-1) for places in rows.positions], axis=-1)
 
 
-def _words(shown: Shown, axis: Axis) -> Words:
+def _words(shown: RunView, axis: Axis) -> Words:
     """The words of the tokens that stand on an axis."""
     side = SIDES[axis.side].of(shown.trace.src, shown.trace.tgt)
     codec = shown.ckpt.codecs.get(axis.side)
@@ -424,7 +424,7 @@ def _word_axis(axis: Axis, found: Words) -> Axis:
     return replace(axis, tokens=token_data(found.labels, special=special), starts=starts, ends=ends)
 
 
-def _writes(shown: Shown, view: HeadView) -> list[dict[str, Any]] | None:
+def _writes(shown: RunView, view: HeadView) -> list[dict[str, Any]] | None:
     """What each decoder row writes."""
     if view.query_writes is None:
         return None
@@ -434,7 +434,7 @@ def _writes(shown: Shown, view: HeadView) -> list[dict[str, Any]] | None:
     return token_data(view.query_writes, special=[row for row, token_id in enumerate(ids) if token_id in special])
 
 
-def _tokens(shown: Shown, side: SideName) -> Sequence[dict[str, Any]]:
+def _tokens(shown: RunView, side: SideName) -> Sequence[dict[str, Any]]:
     tokens = SIDES[side].of(shown.trace.src, shown.trace.tgt)
     originals = [typed or token for typed, token in zip(tokens.originals, tokens.tokens, strict=True)]
     return token_data(tokens.tokens, originals, special=_specials(shown, side))

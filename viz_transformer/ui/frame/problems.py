@@ -14,7 +14,7 @@ from viz_transformer.ui.frame.doubts import notation_ways
 from viz_transformer.ui.session import cached, examples, state
 from viz_transformer.ui.session.branches import how_of
 from viz_transformer.ui.session.fields import ASKED
-from viz_transformer.ui.session.runs import Shown, load
+from viz_transformer.ui.session.runs import RunView, load
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -49,7 +49,7 @@ def is_there() -> bool:
     return _PROBLEM in st.session_state
 
 
-def instead(summary: Summary, error: ValueError, status: DeltaGenerator) -> Shown | None:
+def instead(summary: Summary, error: ValueError, status: DeltaGenerator) -> RunView | None:
     """The run to show where the one that is selected cannot be made: the last good one of this model, or else that of
     its first example, or of the first tokens of its vocabulary; None if there is none either."""
     chosen, good = state.selection(), state.last_good()
@@ -89,7 +89,7 @@ def _first_text(summary: Summary) -> str | None:
     return None if codec is None else readable(codec)
 
 
-def _shorter(shown: Shown, error: ValueError) -> tuple[tuple[str, Mapping[str, Any]], ...]:
+def _shorter(shown: RunView, error: ValueError) -> tuple[tuple[str, Mapping[str, Any]], ...]:
     """The beginning of the text that the model would read."""
     if not isinstance(error, TooLong):
         return ()

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from viz_transformer.ui.frame.frame import Runs
     from viz_transformer.ui.frame.judging import Judgement
     from viz_transformer.ui.frame.maps import Picture
-    from viz_transformer.ui.session.runs import Shown
+    from viz_transformer.ui.session.runs import RunView
 
 LONGEST_TOKEN = 24
 ONE_LINE = 108
@@ -162,7 +162,7 @@ def _looks(picture: Picture, numbers: NDArray[np.float64], free: NDArray[np.bool
     return words.at(key, percent(value))
 
 
-def where(shown: Shown, picture: Picture, position: int, heads: tuple[int, ...] | str) -> Question | None:
+def where(shown: RunView, picture: Picture, position: int, heads: tuple[int, ...] | str) -> Question | None:
     """Where the chosen heads look from a position of the run; None where its row is left out of the map."""
     row = place_of(picture.rows, position)
     if row is None:

@@ -11,12 +11,12 @@ from viz_transformer.figures.components.scrubber import StepData, scrubber_paylo
 from viz_transformer.figures.components.tokens import token_data
 from viz_transformer.running.strategies import Greedy
 from viz_transformer.ui.frame import words
-from viz_transformer.ui.session.kept import kept
-from viz_transformer.ui.session.runs import Shown
+from viz_transformer.ui.session.memoize import memoize
+from viz_transformer.ui.session.runs import RunView
 
 
 def scrubber_data(
-    shown: Shown, *, strategy: bool = False, takes: bool = False, room: bool = False, first_row: int | None = None
+    shown: RunView, *, strategy: bool = False, takes: bool = False, room: bool = False, first_row: int | None = None
 ) -> bytes:
     """The payload of the scrubber: all steps with their candidates.
 
@@ -44,13 +44,13 @@ def scrubber_data(
     )
 
 
-@kept(16)
-def _steps(shown: Shown, strategy: bool) -> tuple[StepData, ...]:
+@memoize(16)
+def _steps(shown: RunView, strategy: bool) -> tuple[StepData, ...]:
     """The steps of a run, each of which goes through the whole vocabulary."""
     return steps_of(shown.run, strategy=strategy)
 
 
-def strategy_words(shown: Shown) -> str:
+def strategy_words(shown: RunView) -> str:
     """How the tokens of a run were chosen, with what was banned, and what the model's own rules keep out."""
     how = shown.run.steps[0].choosing
     chosen = [words.GIVEN_TARGET if how.strategy is None else str(how.strategy)]
@@ -58,7 +58,7 @@ def strategy_words(shown: Shown) -> str:
     return ", ".join([*chosen, *map(str, how.rules)])
 
 
-def candidate_table(shown: Shown) -> pd.DataFrame:
+def candidate_table(shown: RunView) -> pd.DataFrame:
     """The same numbers: a row for each candidate of each step, best first.
 
     Where tokens were not just chosen greedily: with the strategy's probability, and why it removed a token.

@@ -51,7 +51,7 @@ def begin(title: str) -> None:
     memory.pop(_TOLD, None)
     number, walked = state.SHARED.now().stop, stops()
     if number and (number > len(walked) or walked[number - 1].page != title):
-        state.correct(stop=0)
+        state.clamp(stop=0)
     first = _FRESH not in memory
     memory[_FRESH] = title == BEGINS_ON and not number and (not st.query_params if first else memory[_FRESH])
     if title != BEGINS_ON and memory.get(_OFFER) == "open":

@@ -8,7 +8,14 @@ from typing import TYPE_CHECKING, Any
 
 from viz_transformer.numerals import nth
 from viz_transformer.ui.session import cached, state
-from viz_transformer.ui.session.how import MOST_BRANCHES, MOST_IDS, Branch, How, name_of, without
+from viz_transformer.ui.session.generation_config import (
+    MOST_BRANCHES,
+    MOST_IDS,
+    Branch,
+    GenerationConfig,
+    name_of,
+    without,
+)
 
 if TYPE_CHECKING:
     from viz_transformer.checkpoint.contents import Summary
@@ -17,7 +24,9 @@ if TYPE_CHECKING:
 TRUNK_NAME = "answer"
 
 
-def how_of(summary: Summary, fields: Mapping[str, Any], number: int, *, progress: Progress | None = None) -> How:
+def how_of(
+    summary: Summary, fields: Mapping[str, Any], number: int, *, progress: Progress | None = None
+) -> GenerationConfig:
     """How branch `number` of these fields of a selection is written; 0 is the strategy's own answer.
 
     A branch is what the strategy writes when single steps are forced: those of its own, and of its ancestors those
@@ -26,7 +35,7 @@ def how_of(summary: Summary, fields: Mapping[str, Any], number: int, *, progress
     too short for, and for what cannot be decoded. A model that writes nothing has no branches: it reads.
     """
     if not summary.spec.writes:
-        return How(masked=fields["masked"], read=fields["read_as"])
+        return GenerationConfig(masked=fields["masked"], read=fields["read_as"])
     base = state.how(fields)
     if number == 0:
         return base

@@ -22,8 +22,8 @@ from viz_transformer.checkpoint.recordings import RecordingSummary
 from viz_transformer.huggingface.folder import HuggingFaceSummary, recognised
 from viz_transformer.text.codec import AS_USUAL
 from viz_transformer.ui.session import new_models
-from viz_transformer.ui.session.how import How
-from viz_transformer.ui.session.kept import kept, of_summary
+from viz_transformer.ui.session.generation_config import GenerationConfig
+from viz_transformer.ui.session.memoize import memoize, of_summary
 from viz_transformer.ui.session.memory import freeze_imports
 from viz_transformer.ui.session.store import Store, default_max_bytes
 
@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from viz_transformer.running.decoding import Run
     from viz_transformer.running.search import Progress
 
-GREEDILY = How()
+GREEDILY = GenerationConfig()
 
 
 def summaries() -> tuple[Summary | Unreadable, ...]:
@@ -92,7 +92,7 @@ def _load(summary: Summary) -> Checkpoint:
     return vt.load(summary.path)
 
 
-def read_as(summary: Summary, how: How) -> Checkpoint:
+def read_as(summary: Summary, how: GenerationConfig) -> Checkpoint:
     """The model, whose texts are read so. Raises CheckpointError as `checkpoint`, ValueError for a choice that it does
     not offer."""
     ckpt = checkpoint(summary)
@@ -113,7 +113,7 @@ def run(
     summary: Summary,
     text: str,
     target: str | None = None,
-    how: How = GREEDILY,
+    how: GenerationConfig = GREEDILY,
     progress: Progress | None = None,
 ) -> Run:
     """The model's run on a text, written so, or the one in which it is given the target; of a recording its only one.
@@ -157,13 +157,13 @@ def made_of(found: Run, by: tuple[Hashable, ...], make: Callable[[], Run]) -> Ru
     return other
 
 
-@kept(16)
+@memoize(16)
 def example_answers(summary: Summary, count: int) -> tuple[PairAnswer, ...]:
     """What the model writes for the first `count` of its example pairs."""
     return analysis.greedy_answers(checkpoint(summary), summary.examples()[:count])
 
 
-@kept(16)
+@memoize(16)
 def example_counts(summary: Summary, count: int) -> TokenCounts:
     """The same answers counted in several ways. Raises ValueError for targets that the model cannot read."""
     from viz_transformer.analysis.models.counting import token_counts

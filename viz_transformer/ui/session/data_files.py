@@ -7,7 +7,7 @@ import os
 from viz_transformer.analysis.inputs.dataset import Data, needed_files, read_part
 from viz_transformer.checkpoint import Checkpoint
 from viz_transformer.measuring.data import DATA_VARIABLE
-from viz_transformer.ui.session.kept import kept
+from viz_transformer.ui.session.memoize import memoize
 
 
 def data_key() -> str:
@@ -20,7 +20,7 @@ def part(ckpt: Checkpoint, name: str) -> Data:
     return _part(ckpt, name, data_key())
 
 
-@kept(4)
+@memoize(4)
 def _part(ckpt: Checkpoint, name: str, folder: str) -> Data:
     return read_part(ckpt, name)
 

@@ -14,8 +14,8 @@ from viz_transformer.figures import labels
 from viz_transformer.model.hooked_model import Unavailable
 from viz_transformer.model.kinds import SideName
 from viz_transformer.text.codec import Codec
-from viz_transformer.ui.session.how import How
-from viz_transformer.ui.session.runs import QUOTED, Shown
+from viz_transformer.ui.session.generation_config import GenerationConfig
+from viz_transformer.ui.session.runs import QUOTED, RunView
 
 TWINS = ("tatoeba-en-it", "en-it-slips")
 """Two models of the same sentences, the second with the bugs of a notebook."""
@@ -33,14 +33,14 @@ class Pair:
     why: str = ""
 
 
-def pairs(shown: Shown, summaries: Sequence[Summary | Unreadable]) -> tuple[Pair, ...]:
+def pairs(shown: RunView, summaries: Sequence[Summary | Unreadable]) -> tuple[Pair, ...]:
     """The pairs of a run: other models that read its text, training, order of the words, positions. summaries: the
     models that there are."""
     others = (*_twin(shown, {each.name for each in summaries}), *_models(shown, summaries))
     return *others, _order(shown), _positions(shown), _training(shown)
 
 
-def _models(shown: Shown, summaries: Sequence[Summary | Unreadable]) -> tuple[Pair, ...]:
+def _models(shown: RunView, summaries: Sequence[Summary | Unreadable]) -> tuple[Pair, ...]:
     """The other models that divide a text as this one does and know as much of it; of folders of other programs,
     which are not asked unopened, none."""
     side: SideName = "source" if shown.ckpt.spec.has_encoder else "target"
@@ -78,7 +78,7 @@ def _reads(summary: Summary, side: SideName, text: str, own: Codec) -> bool:
     return len(encoded.ids) <= most and len(encoded.unknown) <= len(own.encode(text).unknown)
 
 
-def _training(shown: Shown) -> Pair:
+def _training(shown: RunView) -> Pair:
     if isinstance(shown.summary, UntrainedSummary):
         base = shown.summary.recipe.base
         return Pair("training", f"Trained: {base}", _pinned(shown, pin_checkpoint=base))
@@ -91,7 +91,7 @@ def _training(shown: Shown) -> Pair:
     return Pair("training", label, _pinned(shown, pin_checkpoint=recipe.name))
 
 
-def _order(shown: Shown) -> Pair:
+def _order(shown: RunView) -> Pair:
     encoder = shown.ckpt.spec.has_encoder
     label = "With the text reversed"
     try:
@@ -104,7 +104,7 @@ def _order(shown: Shown) -> Pair:
     return Pair("order", f"{label}: “{cut}”", _pinned(shown, pin_text=other))
 
 
-def _positions(shown: Shown) -> Pair:
+def _positions(shown: RunView) -> Pair:
     label = "Without positions"
     try:
         config = shown.trace.config
@@ -119,12 +119,12 @@ def _positions(shown: Shown) -> Pair:
     return Pair("positions", f"Without the positions of the {off[0]}", _pinned(shown, pin_how=how))
 
 
-def _twins(shown: Shown) -> tuple[str, ...]:
+def _twins(shown: RunView) -> tuple[str, ...]:
     """The name of the model that was trained on the same sentences with the bugs or without them, if it has one."""
     return tuple(each for each in TWINS if each != shown.summary.name) if shown.summary.name in TWINS else ()
 
 
-def _twin(shown: Shown, names: Collection[str]) -> tuple[Pair, ...]:
+def _twin(shown: RunView, names: Collection[str]) -> tuple[Pair, ...]:
     clean, slips = TWINS
     how = replace(_how(shown), ban=())  # ids of another vocabulary
     return tuple(
@@ -138,12 +138,12 @@ def _twin(shown: Shown, names: Collection[str]) -> tuple[Pair, ...]:
     )
 
 
-def _how(shown: Shown) -> How:
+def _how(shown: RunView) -> GenerationConfig:
     """As the run is written, a branch's forced tokens left out: they are those of this very text and model."""
     return replace(shown.how, force=(), branch="")
 
 
-def _pinned(shown: Shown, **changes: Any) -> Mapping[str, Any]:
+def _pinned(shown: RunView, **changes: Any) -> Mapping[str, Any]:
     fields = {
         "pin_checkpoint": shown.summary.name,
         "pin_text": shown.text,
@@ -152,4 +152,4 @@ def _pinned(shown: Shown, **changes: Any) -> Mapping[str, Any]:
         "shown": "A|B",
         **changes,
     }
-    return {**fields, "pin_how": None if fields["pin_how"] == How() else fields["pin_how"]}
+    return {**fields, "pin_how": None if fields["pin_how"] == GenerationConfig() else fields["pin_how"]}

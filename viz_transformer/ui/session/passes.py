@@ -14,7 +14,7 @@ from viz_transformer.sentences import capitalised
 
 if TYPE_CHECKING:
     from viz_transformer.running.record import Trace
-    from viz_transformer.ui.session.runs import Shown
+    from viz_transformer.ui.session.runs import RunView
 
 ELSEWHERE = (
     "Of its row each step kept attention weights and logits: Run (as one map), Decoding and Attention can show the"
@@ -44,19 +44,19 @@ def sentence(trace: Trace) -> str | None:
     )
 
 
-def said_of(shown: Shown, *, elsewhere: bool) -> str | None:
+def said_of(shown: RunView, *, elsewhere: bool) -> str | None:
     """The sentence for a run on a page; `elsewhere` adds which pages show each step's own rows, where there are any."""
     said = sentence(shown.trace)
     return f"{said} {ELSEWHERE}" if said and elsewhere and has_per_step_rows(shown) else said
 
 
-def has_per_step_rows(shown: Shown) -> bool:
+def has_per_step_rows(shown: RunView) -> bool:
     """Whether steps had rows of their own and kept the weights of all of them."""
     own = shown.run.per_step_rows
     sites = own.spec.attentions
     return own.is_per_step and all(f"{site}.weights" in own for site in sites if site.startswith("decoder."))
 
 
-def with_per_step_rows(shown: Shown) -> Shown:
+def with_per_step_rows(shown: RunView) -> RunView:
     """The run with each step's own rows, if they were kept."""
     return replace(shown, own=True) if has_per_step_rows(shown) else shown

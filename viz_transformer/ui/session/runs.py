@@ -16,7 +16,7 @@ from viz_transformer.checkpoint.recordings import RecordingSummary
 from viz_transformer.figures import labels
 from viz_transformer.numerals import binary_size
 from viz_transformer.ui.session import cached, state
-from viz_transformer.ui.session.how import How
+from viz_transformer.ui.session.generation_config import GenerationConfig
 from viz_transformer.ui.session.waiting import waiting
 
 if TYPE_CHECKING:
@@ -34,7 +34,7 @@ RUNNING, MUCH = "Running the model ...", 2**26
 
 
 @dataclass(frozen=True, eq=False)
-class Shown:
+class RunView:
     """A finished run of a loaded model. `name` is A for the selected run, B for the pinned one.
 
     `own`: its decoder rows are each step's own (`Run.per_step_rows`), not those of the last pass.
@@ -47,7 +47,7 @@ class Shown:
     ckpt: Checkpoint
     run: Run
     target: str | None = None
-    how: How = cached.GREEDILY
+    how: GenerationConfig = cached.GREEDILY
     own: bool = False
 
     @property
@@ -113,7 +113,9 @@ def _places(marks: Iterable[bool]) -> frozenset[int]:
     return frozenset(place for place, marked in enumerate(marks) if marked)
 
 
-def load(name: Name, summary: Summary, text: str, target: str | None, how: How, place: DeltaGenerator) -> Shown:
+def load(
+    name: Name, summary: Summary, text: str, target: str | None, how: GenerationConfig, place: DeltaGenerator
+) -> RunView:
     """The model's run of the text, written so, or with the target if one is given; a recording has a text of its own,
     and a model that writes nothing reads.
 
@@ -124,15 +126,15 @@ def load(name: Name, summary: Summary, text: str, target: str | None, how: How, 
     if isinstance(summary, RecordingSummary):
         text, target, how = summary.text, None, cached.GREEDILY
     elif not summary.spec.writes:
-        target, how = None, How(masked=how.masked, read=how.read)
+        target, how = None, GenerationConfig(masked=how.masked, read=how.read)
     with waiting("Loading the model ...", place):
         ckpt = cached.read_as(summary, how)
     said = RUNNING if isinstance(summary, RecordingSummary) else running(ckpt, text, target)
-    with waiting(said, place), Watched() as progress:
+    with waiting(said, place), ProgressBar() as progress:
         run = cached.run(summary, text, target, how, progress)
     if not run.trace.is_kept_whole:
         state.remark(_kept_in_part(name, run.trace))
-    return Shown(name, summary, text, ckpt, run, target, how)
+    return RunView(name, summary, text, ckpt, run, target, how)
 
 
 def _kept_in_part(name: Name, trace: Trace) -> str:
@@ -161,7 +163,7 @@ def running(ckpt: Checkpoint, text: str, target: str | None) -> str:
     return RUNNING if taken < MUCH else f"Running the model; its recording takes up to {binary_size(taken)} ..."
 
 
-class Watched:
+class ProgressBar:
     """Shows the progress of a decode that takes long, with a button that stops it unless it is not `stoppable`, or of
     other work, in words of its own.
 
@@ -176,7 +178,7 @@ class Watched:
         self._bar: DeltaGenerator | None = None
         self._stop: DeltaGenerator | None = None
 
-    def __enter__(self) -> Watched:
+    def __enter__(self) -> ProgressBar:
         return self
 
     def __exit__(self, *raised: object) -> None:

@@ -24,9 +24,9 @@ import streamlit as st
 
 from viz_transformer.figures import labels
 from viz_transformer.model.kinds import KindName
-from viz_transformer.ui.session.declaring import Field, fields_of, joined
 from viz_transformer.ui.session.fields import ASKED, POSITIONS, Shared
-from viz_transformer.ui.session.how import How
+from viz_transformer.ui.session.generation_config import GenerationConfig
+from viz_transformer.ui.session.url_fields import Field, fields_of, joined
 
 LONGEST_LINKED_TEXT = 1500
 
@@ -147,7 +147,7 @@ Offers = Callable[[str], Sequence[str]]
 )
 
 
-def begin(
+def start(
     checkpoints: Sequence[str], offers: Offers = lambda name: (), opens: Mapping[str, Any] = MappingProxyType({})
 ) -> None:
     """Bring the selection up to date with the address; called once at the start of each run.
@@ -164,14 +164,14 @@ def begin(
     if memory.pop(_TOUCHED, False):
         memory[_BEHIND] = address
     elif address and address not in (memory.get(_WRITTEN), memory.get(_BEHIND)):
-        memory[_LEFT] = None if first else (memory[_SELECTION], memory[_MODEL], followed())
+        memory[_LEFT] = None if first else (memory[_SELECTION], memory[_MODEL], auto_fields())
         given = {**_left_out_of(address), **_understood(address)}
         if first and "text" in given:
             keep_typed(given["text"])
         named = "checkpoint" in given
         linked = {name: field.in_a_link for name, field in _fields.items() if field.in_a_link is not None}
         _change({**(VIEW if named else {}), **(linked if named and first else {}), **given})
-        memory[_FOLLOWED] = (_all_that_follow() if named else followed()) - given.keys()
+        memory[_FOLLOWED] = (_all_that_follow() if named else auto_fields()) - given.keys()
     if first and not address and opens.get("checkpoint") in checkpoints:
         _change(opens)
     asked = SHARED.now().checkpoint
@@ -192,7 +192,7 @@ def begin(
         _write()  # already now: what follows may take long, and a reload should find the selection
 
 
-def end() -> None:
+def finish() -> None:
     """Write the selection into the address; called once at the end of each run."""
     _write()
     st.session_state[_BEGUN] = st.session_state[_PASSING] = False
@@ -214,7 +214,7 @@ def selection() -> Selection:
     return chosen
 
 
-def followed() -> frozenset[str]:
+def auto_fields() -> frozenset[str]:
     """The fields that nobody chose, neither a person nor a link: they follow what is computed in each run."""
     names: frozenset[str] = st.session_state.get(_FOLLOWED, _all_that_follow())
     return names
@@ -232,7 +232,7 @@ def text_fits_address(name: str = "text") -> bool:
 def select(**changes: Any) -> None:
     """Change the selection because of something that a person did, in a callback."""
     selected, given = selection(), changes.keys()
-    following = followed() - given
+    following = auto_fields() - given
     changed = {name for name, value in changes.items() if value != selected[name]}
     while changed:
         forgotten = {
@@ -248,12 +248,12 @@ def select(**changes: Any) -> None:
     st.session_state[_TOUCHED], st.session_state[_PASSING] = True, False
 
 
-def pass_through() -> None:
+def set_transient() -> None:
     """What was selected now is only passed on the way to something else: the address leaves out the next run."""
     st.session_state[_PASSING] = True
 
 
-def shown_ahead() -> None:
+def preview() -> None:
     """What was selected is shown ahead of the page, which is not run for it: the address stays as it is, and another
     one is believed in the next run."""
     st.session_state[_TOUCHED] = st.session_state[_PASSING] = False
@@ -264,7 +264,7 @@ def passes_through() -> bool:
     return bool(st.session_state.get(_PASSING))
 
 
-def correct(**values: Any) -> None:
+def clamp(**values: Any) -> None:
     """Put something that is there in the place of what is not, while a page is drawn: nobody has done anything."""
     _change(values)
 
@@ -282,7 +282,7 @@ def pick(given: Mapping[str, Any]) -> None:
 def picked() -> dict[str, Any]:
     """The fields that components know: what is chosen inside a run, and under `followed` which of them nobody chose."""
     fields = {name: value for name, value in selection().items() if _fields[name].picked}
-    return {**fields, "followed": sorted(followed())}
+    return {**fields, "followed": sorted(auto_fields())}
 
 
 def keep_typed(text: str) -> None:
@@ -297,10 +297,10 @@ def typed_text() -> str | None:
     return text
 
 
-def pin(how: How) -> None:
+def pin(how: GenerationConfig) -> None:
     """Keep the run that is selected now, written so, as B, to compare others with."""
     now = SHARED.now()
-    written = None if how == How() else how
+    written = None if how == GenerationConfig() else how
     select(
         pin_checkpoint=now.checkpoint,
         pin_text=now.text,
@@ -310,13 +310,13 @@ def pin(how: How) -> None:
     )
 
 
-def how(given: Mapping[str, Any] | None = None) -> How:
+def how(given: Mapping[str, Any] | None = None) -> GenerationConfig:
     """How the strategy of these fields writes an answer by itself; a given target leaves it nothing to write."""
     now = selection() if given is None else given
     if now["target"] is not None:
-        return How(read=now["read_as"])
+        return GenerationConfig(read=now["read_as"])
     settings = {"sampling": now["sampling"], "beam": now["beam"]}.get(now["strategy"], ())
-    return How(now["strategy"], settings, now["ban"], now["prefix"], read=now["read_as"])
+    return GenerationConfig(now["strategy"], settings, now["ban"], now["prefix"], read=now["read_as"])
 
 
 def last_good() -> Mapping[str, Any] | None:
@@ -358,7 +358,9 @@ def unpin() -> None:
     select(**PIN)
 
 
-def bind(name: str, *, key: str, value: Any = None, taken: Callable[[Any], Any] = lambda new: new) -> dict[str, Any]:
+def widget_args(
+    name: str, *, key: str, value: Any = None, taken: Callable[[Any], Any] = lambda new: new
+) -> dict[str, Any]:
     """The arguments that tie a widget to a field: it shows the field's value (or `value`), and its change is kept.
 
     `taken` turns what the widget says into the field's value. A box that is written here still has its old text in the
@@ -381,10 +383,10 @@ def bind(name: str, *, key: str, value: Any = None, taken: Callable[[Any], Any] 
     return {"key": key, "on_change": changed}
 
 
-def fit(name: str, count: int, owner: str) -> int:
+def clamp_index(name: str, count: int, owner: str) -> int:
     """The field's number, brought into 0 to count - 1; a change is said."""
     value: int = selection()[name]
-    if value >= count and name in followed():
+    if value >= count and name in auto_fields():
         _change({name: 0})
         return 0
     if value >= count:
@@ -430,7 +432,7 @@ def start_at(first_row: int) -> None:
         _change({"t": first_row})
 
 
-def fit_step(first_row: int, count: int) -> None:
+def clamp_step(first_row: int, count: int) -> None:
     """t, brought to the row of one of `count` steps, if there is one; without one it stays so."""
     t, last = SHARED.now().t, first_row + count - 1
     if t is None or first_row <= t <= last:
@@ -446,7 +448,7 @@ def fit_positions(source: int, target: int, first_row: int) -> None:
     start_at(first_row)
     for name, count in (("i", source), ("j", source), ("t", target), ("u", target)):
         if count:
-            fit(name, count, "the run")
+            clamp_index(name, count, "the run")
         else:
             _change({name: 0})
 
@@ -492,7 +494,7 @@ def _follow_model(before: str | None, offers: Offers, given: Mapping[str, Any]) 
 def _write() -> None:
     if passes_through():
         return
-    following = followed()
+    following = auto_fields()
     stated = {
         name: value
         for name, value in selection().items()

@@ -129,7 +129,7 @@ def page(text, changes):
     from viz_transformer.ui.session import state
 
     frame.begin()
-    state.correct(layer=1)
+    state.clamp(layer=1)
     ckpt = tiny_checkpoint(**changes)
     comparison(shown_of(ckpt, text, target="uvwxyz"), shown_of(ckpt, "abc", target="uvwyz"))
     st.session_state["drawn"] = True

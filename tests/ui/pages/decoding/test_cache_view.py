@@ -133,7 +133,7 @@ def page(kind):
     from viz_transformer.ui.session import state
 
     frame.begin()
-    state.correct(t=2)
+    state.clamp(t=2)
     changes = {"merge": "raw-reshape"} if kind == "leaky" else {}
     cache_view.show(shown_of(tiny_checkpoint(**changes), "abc", max_steps=5))
 

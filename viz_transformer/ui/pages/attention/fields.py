@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from viz_transformer.ui.pages.attention import words
 from viz_transformer.ui.session import state
-from viz_transformer.ui.session.declaring import declared, matching, one_of
+from viz_transformer.ui.session.url_fields import matching, one_of, url_field
 
 PANELS = ("lines", "text", "contribution")
 
@@ -15,8 +15,8 @@ PANELS = ("lines", "text", "contribution")
 class Attention:
     """sort: a head score, "" for in place; panel: which picture stands beside the map."""
 
-    sort: str = declared("", matching("[a-z ]{0,24}", words.A_SCORE), picked=True)
-    panel: str = declared("lines", one_of(PANELS))
+    sort: str = url_field("", matching("[a-z ]{0,24}", words.A_SCORE), picked=True)
+    panel: str = url_field("lines", one_of(PANELS))
 
 
 FIELDS = state.declare(Attention)

@@ -19,11 +19,11 @@ from viz_transformer.ui.pages.attention.words import (
     reading,
     writing,
 )
-from viz_transformer.ui.session.runs import Shown
+from viz_transformer.ui.session.runs import RunView
 
 
 def words(
-    shown: Shown, picture: Picture, kind: KindName, layer: int, heads: tuple[int, ...] | str, position: int
+    shown: RunView, picture: Picture, kind: KindName, layer: int, heads: tuple[int, ...] | str, position: int
 ) -> tuple[str, ...]:
     """The key with most of the chosen row's weight, and the next one; of a map that is not one head's weights, the
     page's question and its answer."""

@@ -39,8 +39,8 @@ from viz_transformer.ui.pages.attention import words
 from viz_transformer.ui.pages.attention.fields import FIELDS
 from viz_transformer.ui.session import state
 from viz_transformer.ui.session.fields import OPTIONS
-from viz_transformer.ui.session.kept import kept
-from viz_transformer.ui.session.runs import Shown
+from viz_transformer.ui.session.memoize import memoize
+from viz_transformer.ui.session.runs import RunView
 
 
 def choices(both: Runs) -> None:
@@ -58,7 +58,7 @@ def choices(both: Runs) -> None:
             controls.rows(both, key="attention_rows")
 
 
-def head_grid(shown: Shown, of: str = "") -> None:
+def head_grid(shown: RunView, of: str = "") -> None:
     """All heads of the kind as thumbnails, with the scores that they can be sorted by, and the table of these.
 
     `of` is the run's letter, where there are two. Nothing where none of them was seen, which `not_seen` says.
@@ -86,8 +86,8 @@ class _Heads:
     there: tuple[NDArray[np.bool_], ...]
 
 
-@kept(64)
-def _heads(shown: Shown, kind: KindName) -> _Heads:
+@memoize(64)
+def _heads(shown: RunView, kind: KindName) -> _Heads:
     """One layer at a time: weights of a long text, which are computed, take as much room as one needs."""
     there = valid_mask(shown.trace, kind)
     small: list[_Small] = []
@@ -115,8 +115,8 @@ def _heads(shown: Shown, kind: KindName) -> _Heads:
     return _Heads(scores, *zip(*_as_many_heads(small), strict=True))
 
 
-@kept(32)
-def _grid(shown: Shown, kind: KindName, of: str) -> bytes:
+@memoize(32)
+def _grid(shown: RunView, kind: KindName, of: str) -> bytes:
     """The payload of the grid."""
     found = _heads(shown, kind)
     queries, keys = sides(shown.trace, kind)
@@ -145,7 +145,7 @@ def _key_heads(layers: Sequence[Heads]) -> int | None:
     return layers[0].key if len(found) == 1 else None
 
 
-def shared_keys(shown: Shown) -> None:
+def shared_keys(shown: RunView) -> None:
     """Which heads of the layer ask the same keys and values, where several do; those of the chosen one are a click
     away."""
     chosen = state.SHARED.now()
@@ -162,7 +162,7 @@ def shared_keys(shown: Shown) -> None:
             st.button(label, type="tertiary", key="attention_shared", on_click=state.select, kwargs={"heads": group})
 
 
-def not_seen(shown: Shown) -> None:
+def not_seen(shown: RunView) -> None:
     """Of each other layer of the kind whose attention was not seen, why its row is blank; of the chosen one the place
     of its map says so."""
     chosen = state.SHARED.now()
@@ -185,7 +185,7 @@ def _as_many_heads(layers: Sequence[_Small]) -> list[_Small]:
     return found
 
 
-def _caption(shown: Shown, what: str, kind: KindName) -> str:
+def _caption(shown: RunView, what: str, kind: KindName) -> str:
     return shown.caption(words.of_kind(what, KINDS[kind].words), rows=KINDS[kind].writes)
 
 
@@ -201,12 +201,12 @@ def score_table(scored: Sequence[Score]) -> pd.DataFrame:
     return pd.DataFrame(columns, index=places)
 
 
-def _scores(shown: Shown, kind: KindName) -> tuple[Score, ...]:
+def _scores(shown: RunView, kind: KindName) -> tuple[Score, ...]:
     """The scores of all heads of a kind in this run."""
     return _heads(shown, kind).scores
 
 
-def _specials(shown: Shown) -> dict[str, tuple[bool, ...]]:
+def _specials(shown: RunView) -> dict[str, tuple[bool, ...]]:
     """Where special tokens stand, as the scores need it."""
     return {
         "source_special": special_positions(shown.trace.src, shown.ckpt.source_codec),
@@ -260,7 +260,7 @@ def _other_map(both: Runs) -> None:
     pictures.matrix_of(other, key="attention_beside")
 
 
-def scores(shown: Shown, of: str = "") -> None:
+def scores(shown: RunView, of: str = "") -> None:
     """The selected head's scores, each beside what an even head would have, and the rows behind it; `of` as above."""
     chosen = state.SHARED.now()
     heads, layer = chosen.heads, chosen.layer
@@ -285,7 +285,7 @@ def scores(shown: Shown, of: str = "") -> None:
     _special_tokens(shown, chosen.kind, layer, head)
 
 
-def _special_tokens(shown: Shown, kind: KindName, layer: int, head: int) -> None:
+def _special_tokens(shown: RunView, kind: KindName, layer: int, head: int) -> None:
     """Where the first or the end token has more than an even share of the weight, what it has of what the head adds."""
     try:
         found = key_shares(shown.trace, kind, layer, head, **_specials(shown))

@@ -19,14 +19,14 @@ from viz_transformer.ui.frame import maps, pictures, text
 from viz_transformer.ui.pages.decoding import words
 from viz_transformer.ui.pages.decoding.fields import FIELDS
 from viz_transformer.ui.session import state
-from viz_transformer.ui.session.kept import kept
-from viz_transformer.ui.session.runs import Shown
+from viz_transformer.ui.session.memoize import memoize
+from viz_transformer.ui.session.runs import RunView
 
 MOST_LISTED, MOST_PARTS, LONGEST = 10, 24, 300
 SHARED, LISTED = 40, 120
 
 
-def show(shown: Shown, on_continue: Callable[[int], None], site: Callable[[], None] = lambda: None) -> None:
+def show(shown: RunView, on_continue: Callable[[int], None], site: Callable[[], None] = lambda: None) -> None:
     """The tree of the run, its best hypotheses, and the one that is picked with its attention.
 
     on_continue: what the button at a hypothesis does with its index. site: draws the controls of the attention.
@@ -58,7 +58,7 @@ def show(shown: Shown, on_continue: Callable[[int], None], site: Callable[[], No
         _attention(shown, tree, picked)
 
 
-def table(shown: Shown, tree: BeamTree) -> pd.DataFrame:
+def table(shown: RunView, tree: BeamTree) -> pd.DataFrame:
     """A row for each hypothesis, in the order of the tree."""
     rows = [
         (
@@ -89,13 +89,13 @@ def _picked(tree: BeamTree) -> int:
         return tree.answer
     if picked >= len(tree.nodes):
         state.remark(words.no_hypothesis(picked, len(tree.nodes) - 1))
-        state.correct(dec_node=None)
+        state.clamp(dec_node=None)
         return tree.answer
     return int(picked)
 
 
-@kept(8)
-def _payload(shown: Shown) -> bytes:
+@memoize(8)
+def _payload(shown: RunView) -> bytes:
     """What the browser gets."""
     tree = shown.run.tree
     assert tree is not None
@@ -116,12 +116,12 @@ def _score_in_parts(tree: BeamTree, node: Hypothesis) -> str:
     return words.score_in_parts(total, divisor, penalty, words.log_probability(node.score, 4))
 
 
-def _text(shown: Shown, tree: BeamTree, node: Hypothesis) -> str:
+def _text(shown: RunView, tree: BeamTree, node: Hypothesis) -> str:
     codec = shown.ckpt.codec("target")
     return labels.sentence(codec.decode(tree.ids(node.index)))
 
 
-def _hypothesis(shown: Shown, tree: BeamTree, node: Hypothesis, on_continue: Callable[[int], None]) -> None:
+def _hypothesis(shown: RunView, tree: BeamTree, node: Hypothesis, on_continue: Callable[[int], None]) -> None:
     """What the picked hypothesis has written, its score in parts, why it ended, and the button that goes on from it."""
     what = words.THE_ANSWER if node.index == tree.answer else node.fate
     text.section(words.hypothesis_heading(node.index, node.step, what))
@@ -160,7 +160,7 @@ def _sum(path: Sequence[Hypothesis]) -> str:
     return words.sum_of(parts, words.log_probability(path[-1].total, 4))
 
 
-def _best(shown: Shown, tree: BeamTree, picked: Hypothesis) -> None:
+def _best(shown: RunView, tree: BeamTree, picked: Hypothesis) -> None:
     """The finished hypotheses, best first, or those still going if none has finished; a button picks one."""
     counted = any(node.fate == "cut off" for node in tree.finished)
     finished = words.COUNTED_FINISHED if counted else words.FINISHED
@@ -196,7 +196,7 @@ def _apart(texts: Sequence[str]) -> list[str]:
     return [f"…{each[cut:]}" if cut else each for each in texts]
 
 
-def _attention(shown: Shown, tree: BeamTree, node: Hypothesis) -> None:
+def _attention(shown: RunView, tree: BeamTree, node: Hypothesis) -> None:
     """The selected map of a run that writes the picked hypothesis."""
     run = shown.run
     try:
@@ -218,8 +218,8 @@ def _attention(shown: Shown, tree: BeamTree, node: Hypothesis) -> None:
     )
 
 
-@kept(16)
-def _followed(shown: Shown, ids: tuple[int, ...]) -> Run:
+@memoize(16)
+def _followed(shown: RunView, ids: tuple[int, ...]) -> Run:
     """The run that writes these ids instead, recorded in one pass."""
     assert shown.run.tree is not None
     return follow(shown.ckpt, shown.text, ids, strategy=shown.run.tree.beam, edits=shown.trace.edits)

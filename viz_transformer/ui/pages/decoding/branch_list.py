@@ -15,14 +15,14 @@ from viz_transformer.ui.frame import text
 from viz_transformer.ui.pages.decoding import words
 from viz_transformer.ui.pages.decoding.branch_views import comparison
 from viz_transformer.ui.session import branches, cached, state
-from viz_transformer.ui.session.how import LONGEST_NAME, Branch
-from viz_transformer.ui.session.runs import Shown, Watched
+from viz_transformer.ui.session.generation_config import LONGEST_NAME, Branch
+from viz_transformer.ui.session.runs import ProgressBar, RunView
 from viz_transformer.ui.session.waiting import waiting
 
 SHORT = 90
 
 
-def show(shown: Shown, site: Callable[[], None] = lambda: None) -> None:
+def show(shown: RunView, site: Callable[[], None] = lambda: None) -> None:
     """The tree, below it what makes a branch, and the comparison of the branch that is looked at with another.
 
     site: draws the controls of the attention that is compared.
@@ -44,13 +44,13 @@ def show(shown: Shown, site: Callable[[], None] = lambda: None) -> None:
         text.paragraph(words.COMPARE_TWO)
         return
     a, b = (found[number] for number in (chosen.branch, other))
-    if isinstance(a, Shown) and isinstance(b, Shown):
+    if isinstance(a, RunView) and isinstance(b, RunView):
         names = [branches.name(grown, number) for number in (chosen.branch, other)]
         text.section(words.side_by_side(*names))
         comparison(a, b, site)
 
 
-def here(shown: Shown) -> None:
+def here(shown: RunView) -> None:
     """The branch that is looked at, beside its steps: what it says, its comparison, and the way back."""
     chosen = state.SHARED.now()
     if not chosen.branch:
@@ -70,7 +70,7 @@ def here(shown: Shown) -> None:
         st.button(words.CLOSE, key="branch_here_close", on_click=branches.close, args=(chosen.branch,))
 
 
-def _fork(shown: Shown) -> None:
+def _fork(shown: RunView) -> None:
     """A branch at the first step where the model is unsure, with its second choice."""
     with st.container(horizontal=True, key="branch_fork", vertical_alignment="bottom"):
         below = st.number_input(
@@ -94,18 +94,18 @@ def _fork(shown: Shown) -> None:
         text.paragraph(words.fork_shares(share, written, instead))
 
 
-def _run(shown: Shown, number: int) -> Shown | str:
+def _run(shown: RunView, number: int) -> RunView | str:
     """The run of a branch, or a sentence why there is none.
 
     There is no button that stops it: what is shown is there, and anything that is chosen on the page ends the wait.
     """
-    watched = Watched(stoppable=False)
+    watched = ProgressBar(stoppable=False)
     try:
         how = branches.how_of(shown.summary, state.selection(), number, progress=watched)
         run = cached.run(shown.summary, shown.text, how=how, progress=watched)
     except ValueError as error:
         return str(error)
-    return Shown(shown.name, shown.summary, shown.text, shown.ckpt, run, how=how)
+    return RunView(shown.name, shown.summary, shown.text, shown.ckpt, run, how=how)
 
 
 def _in_order(grown: tuple[Branch, ...]) -> list[int]:
@@ -122,7 +122,7 @@ def _depth(grown: tuple[Branch, ...], number: int) -> int:
     return 0 if number == 0 else 1 + _depth(grown, grown[number - 1].parent)
 
 
-def _row(number: int, found: Shown | str, grown: tuple[Branch, ...]) -> None:
+def _row(number: int, found: RunView | str, grown: tuple[Branch, ...]) -> None:
     """One branch: where it left its parent, what it says, and what can be done with it."""
     chosen = state.SHARED.now()
     called, depth = branches.name(grown, number), _depth(grown, number)

@@ -29,13 +29,13 @@ from viz_transformer.ui.components.pictures import Asked
 from viz_transformer.ui.frame import frame, pictures, text
 from viz_transformer.ui.pages.decoding import words
 from viz_transformer.ui.session import state
-from viz_transformer.ui.session.runs import Shown
+from viz_transformer.ui.session.runs import RunView
 
 Letter = Literal["A", "B"]
 LONGEST = 24
 
 
-def comparison(a: Shown, b: Shown, site: Callable[[], None] = lambda: None) -> None:
+def comparison(a: RunView, b: RunView, site: Callable[[], None] = lambda: None) -> None:
     """The first run as A, the second as B; a sentence where the two cannot be compared."""
     try:
         found = compare_runs(a.run, b.run)
@@ -51,7 +51,7 @@ def comparison(a: Shown, b: Shown, site: Callable[[], None] = lambda: None) -> N
         _attention(found, a, b)
 
 
-def words_of(shown: Shown, letter: Letter) -> str:
+def words_of(shown: RunView, letter: Letter) -> str:
     """What a branch is called beside the other: "A, answer"."""
     return f"{letter}, {shown.how.branch or words.ANSWER}"
 
@@ -59,7 +59,7 @@ def words_of(shown: Shown, letter: Letter) -> str:
 # --- the answers
 
 
-def answers_html(found: Comparison, a: Shown, b: Shown) -> str:
+def answers_html(found: Comparison, a: RunView, b: RunView) -> str:
     """Both token by token with their totals; what stands in one of them only is underlined."""
     rows = []
     for letter, shown in (("A", a), ("B", b)):
@@ -83,7 +83,7 @@ def _tokens(found: Comparison, letter: str) -> list[str]:
     return tokens
 
 
-def comparison_sentences(found: Comparison, a: Shown, b: Shown) -> list[str]:
+def comparison_sentences(found: Comparison, a: RunView, b: RunView) -> list[str]:
     """Where the two part, and what their totals are not."""
     counts = len(a.run.steps), len(b.run.steps)
     at = found.first_difference
@@ -93,7 +93,7 @@ def comparison_sentences(found: Comparison, a: Shown, b: Shown) -> list[str]:
     return sentences
 
 
-def _writes(shown: Shown, index: int) -> str:
+def _writes(shown: RunView, index: int) -> str:
     if index >= len(shown.run.steps):
         return words.HAS_ENDED
     step = shown.run.steps[index]
@@ -104,7 +104,7 @@ def _writes(shown: Shown, index: int) -> str:
 # --- the curves
 
 
-def _curves(found: Comparison, a: Shown, b: Shown) -> None:
+def _curves(found: Comparison, a: RunView, b: RunView) -> None:
     figure = branch_curves(
         (a.run.tokens, found.log_probs[0].tolist()),
         (b.run.tokens, found.log_probs[1].tolist()),
@@ -122,7 +122,7 @@ def _curves(found: Comparison, a: Shown, b: Shown) -> None:
     frame.chart(figure, key="branch_curves", alt=words.CURVES_ALT, grows=1.4, on_table=asked)
 
 
-def curve_table(found: Comparison, a: Shown, b: Shown) -> pd.DataFrame:
+def curve_table(found: Comparison, a: RunView, b: RunView) -> pd.DataFrame:
     """A row for each step of each run."""
     rows: list[tuple[Any, ...]] = []
     for letter, shown, log_probs, sums in zip("AB", (a, b), found.log_probs, found.cumulative, strict=True):
@@ -144,7 +144,7 @@ def curve_table(found: Comparison, a: Shown, b: Shown) -> pd.DataFrame:
 # --- attention
 
 
-def _attention(found: Comparison, a: Shown, b: Shown) -> None:
+def _attention(found: Comparison, a: RunView, b: RunView) -> None:
     """Total variation of the selected attention's heads, and the largest of all with its place."""
     text.paragraph(DEFINITION)
     text.paragraph(" ".join(attention_sentences(found, a)))
@@ -160,7 +160,7 @@ def _attention(found: Comparison, a: Shown, b: Shown) -> None:
         _heatmap(found, chosen, a, asked)
 
 
-def attention_sentences(found: Comparison, a: Shown) -> list[str]:
+def attention_sentences(found: Comparison, a: RunView) -> list[str]:
     """The largest of all, the selected one, and why they are what they are."""
     last = found.rows - 1
     largest, chosen = found.largest, _selected(found)
@@ -184,7 +184,7 @@ def attention_sentences(found: Comparison, a: Shown) -> list[str]:
     return sentences
 
 
-def _heatmap(found: Comparison, chosen: Variation, a: Shown, asked: Asked | None) -> None:
+def _heatmap(found: Comparison, chosen: Variation, a: RunView, asked: Asked | None) -> None:
     heads, rows = chosen.values.shape
     figure = tensor_heatmap(
         chosen.values,
@@ -201,7 +201,7 @@ def _heatmap(found: Comparison, chosen: Variation, a: Shown, asked: Asked | None
     frame.chart(figure, key="branch_variation", alt=alt, rows=a.row_source, grows=1.4, on_table=asked)
 
 
-def variation_table(found: Comparison, a: Shown) -> pd.DataFrame:
+def variation_table(found: Comparison, a: RunView) -> pd.DataFrame:
     """A row for each head of each attention, a column for each row that is compared."""
     columns = [f"{row} {labels.visible(token)}" for row, token in enumerate(a.trace.tgt_tokens[: found.rows])]
     parts = []
@@ -239,6 +239,6 @@ def number(value: float) -> str:
     return numerals.share(value) if value == 0 or value >= 1e-4 else f"{value:.1e}"
 
 
-def _caption(a: Shown, b: Shown, what: str, *, rows: bool = False) -> str:
+def _caption(a: RunView, b: RunView, what: str, *, rows: bool = False) -> str:
     """What a table says of itself: both runs."""
     return words.of_both(a.caption(what, rows=rows), b.caption(what, rows=rows))

@@ -28,8 +28,8 @@ from viz_transformer.ui.components.pictures import Asked
 from viz_transformer.ui.frame import frame, pictures, projector, text
 from viz_transformer.ui.pages.decoding import words
 from viz_transformer.ui.session import state
-from viz_transformer.ui.session.kept import kept
-from viz_transformer.ui.session.runs import Shown
+from viz_transformer.ui.session.memoize import memoize
+from viz_transformer.ui.session.runs import RunView
 from viz_transformer.ui.session.waiting import waiting
 
 MOST_CELLS = 256
@@ -37,7 +37,7 @@ _NAMED = 24  # positions whose tokens stand over the picture; with more only som
 _COMPARED = "cache_compared"
 
 
-def show(shown: Shown) -> None:
+def show(shown: RunView) -> None:
     """The selected step with the cache, or the reason why this model has none."""
     if not shown.trace.info.get("cached"):
         text.paragraph(no_cache(shown.run))
@@ -47,7 +47,7 @@ def show(shown: Shown) -> None:
         _without(shown)
 
 
-def _step(steps: Sequence[CacheStep], index: int, shown: Shown) -> None:
+def _step(steps: Sequence[CacheStep], index: int, shown: RunView) -> None:
     """What was computed in a step and what was reused, and the work of all steps."""
     counted = convention(shown.trace.config)
     token = labels.isolated(labels.visible(shown.run.steps[index].token))
@@ -82,7 +82,7 @@ def selected_step(run: Run) -> int:
 # --- in words
 
 
-def step_sentences(step: CacheStep, shown: Shown) -> list[str]:
+def step_sentences(step: CacheStep, shown: RunView) -> list[str]:
     """Positions and bytes at a step."""
     layers = shown.trace.spec.decoder_layers
     sentences = [words.self_cached(step.self_computed, step.self_reused, step.positions, layers)]
@@ -109,7 +109,7 @@ def size(count: int) -> str:
 # --- positions
 
 
-def positions_html(step: CacheStep, shown: Shown, positions: int) -> str:
+def positions_html(step: CacheStep, shown: RunView, positions: int) -> str:
     """Layers x positions of self-attention and, below, of cross-attention; form and word say what was done."""
     layers = shown.trace.spec.decoder_layers
     tokens = shown.trace.tgt_tokens[:positions]
@@ -213,7 +213,7 @@ def cache_table(steps: Sequence[CacheStep], run: Run) -> pd.DataFrame:
 # --- without the cache
 
 
-def _without(shown: Shown) -> None:
+def _without(shown: RunView) -> None:
     """How far the logits of whole passes are from the recorded ones: computed when it is asked for."""
     name = _name(shown.run)
     compared = st.session_state.get(_COMPARED) == name
@@ -265,6 +265,6 @@ def _name(run: Run) -> str:
     return " ".join((run.trace.id, how, *(str(step.token_id) for step in run.steps)))
 
 
-@kept(16)
-def _difference(name: str, _shown: Shown) -> UncachedDifference:
+@memoize(16)
+def _difference(name: str, _shown: RunView) -> UncachedDifference:
     return uncached_difference(_shown.ckpt, _shown.run)

@@ -6,8 +6,8 @@ from dataclasses import dataclass
 
 from viz_transformer.ui.pages.decoding import words
 from viz_transformer.ui.session import state
-from viz_transformer.ui.session.declaring import NUMBER, TEXT, declared, one_of
 from viz_transformer.ui.session.fields import WRITING
+from viz_transformer.ui.session.url_fields import NUMBER, TEXT, one_of, url_field
 
 TABS = ("step", "branches", "tree", "cache", "score")
 
@@ -19,8 +19,8 @@ class Decoding:
     dec_text: a text to be scored, None for none.
     """
 
-    dec_tab: str = declared("step", one_of(TABS))
-    dec_node: int | None = declared(
+    dec_tab: str = url_field("step", one_of(TABS))
+    dec_node: int | None = url_field(
         None,
         NUMBER,
         picked=True,
@@ -28,7 +28,9 @@ class Decoding:
         brought_back=True,
         noun="hypothesis",
     )
-    dec_text: str | None = declared(None, TEXT, forgotten_with=("checkpoint", "text"), typed=words.TOO_LONG_FOR_ADDRESS)
+    dec_text: str | None = url_field(
+        None, TEXT, forgotten_with=("checkpoint", "text"), typed=words.TOO_LONG_FOR_ADDRESS
+    )
 
 
 FIELDS = state.declare(Decoding)

@@ -15,14 +15,14 @@ from viz_transformer.running.step import Candidate
 from viz_transformer.ui.frame.questions import Question, cited
 from viz_transformer.ui.pages.decoding import words
 from viz_transformer.ui.session import state
-from viz_transformer.ui.session.how import Branch
-from viz_transformer.ui.session.runs import Shown
+from viz_transformer.ui.session.generation_config import Branch
+from viz_transformer.ui.session.runs import RunView
 
 OTHERS = 2
 LONGEST_ANSWER = 48
 
 
-def compared(a: Shown, b: Shown, position: int) -> Question | None:
+def compared(a: RunView, b: RunView, position: int) -> Question | None:
     """What both runs wrote at the step that this row of A wrote."""
     at = max(0, position - step_row(a.run, 0))
     if not a.run.steps:
@@ -31,14 +31,14 @@ def compared(a: Shown, b: Shown, position: int) -> Question | None:
     return Question(words.asks_both(at), words.both_wrote([_wrote(a, at), _wrote(b, at)]))
 
 
-def _wrote(shown: Shown, at: int) -> str:
+def _wrote(shown: RunView, at: int) -> str:
     steps = shown.run.steps
     if at >= len(steps):
         return words.had_ended(shown.name, len(steps))
     return words.wrote(shown.name, cited(steps[at].token), percent(exponential(steps[at].log_prob)))
 
 
-def of_tab(tab: str, shown: Shown, position: int) -> Question | None:
+def of_tab(tab: str, shown: RunView, position: int) -> Question | None:
     """The question of a tab; of the step where it has none. None where the tab has to say why there is no answer."""
     if tab == "branches":
         return branches(shown, state.SHARED.now().branches)
@@ -50,7 +50,7 @@ def of_tab(tab: str, shown: Shown, position: int) -> Question | None:
         return None
 
 
-def question(shown: Shown, position: int) -> Question | None:
+def question(shown: RunView, position: int) -> Question | None:
     """The token of the step that this row wrote, and the ones that the model found most probable beside it."""
     steps, at = shown.run.steps, position - step_row(shown.run, 0)
     if not steps:
@@ -73,7 +73,7 @@ def question(shown: Shown, position: int) -> Question | None:
     return Question(asks, words.not_first(said, token, share) if step.rank else words.then(own, said))
 
 
-def branches(shown: Shown, grown: tuple[Branch, ...]) -> Question:
+def branches(shown: RunView, grown: tuple[Branch, ...]) -> Question:
     """Where other answers leave this one; without any, where the model is least sure of it."""
     if grown:
         named = [words.branch_from(cited(branch.name), branch.step) for branch in grown]
@@ -90,7 +90,7 @@ def _with_share(candidate: Candidate) -> str:
     return words.with_share(cited(candidate.token), percent(exponential(candidate.log_prob)))
 
 
-def tree(shown: Shown) -> Question:
+def tree(shown: RunView) -> Question:
     """Which hypothesis of a beam search won, and by how much."""
     found = shown.run.tree
     if found is None:
@@ -107,7 +107,7 @@ def tree(shown: Shown) -> Question:
     return Question(asks, words.winner(written, score, words.log_probability(others[0].score)))
 
 
-def cache(shown: Shown) -> Question:
+def cache(shown: RunView) -> Question:
     """How much of the decoder's work the cache saved. Raises Unavailable for a model that does not state its sizes."""
     if not shown.trace.info.get("cached"):
         return Question(words.ASKS_CACHE, words.NO_CACHE)
@@ -116,7 +116,7 @@ def cache(shown: Shown) -> Question:
     return Question(words.ASKS_CACHE, words.saved(percent(1 - ours / whole), _short(ours), _short(whole)))
 
 
-def score(shown: Shown, typed: Shown | None) -> Question:
+def score(shown: RunView, typed: RunView | None) -> Question:
     """How probable a text is to the model: a typed one beside the model's own answer, or that alone."""
     own = run_score(shown.run)
     if typed is None:

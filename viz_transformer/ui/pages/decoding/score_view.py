@@ -16,7 +16,7 @@ from viz_transformer.figures import labels
 from viz_transformer.numerals import nth
 from viz_transformer.ui.frame import pictures, text
 from viz_transformer.ui.pages.decoding import words
-from viz_transformer.ui.session.runs import Shown
+from viz_transformer.ui.session.runs import RunView
 
 LONGEST = 24
 MOST_ROWS = 200
@@ -24,7 +24,7 @@ _STEP = "score_step"
 
 
 def show(
-    shown: Shown, scored: Shown | None, on_continue: Callable[[int], None], box: Callable[[], None] = lambda: None
+    shown: RunView, scored: RunView | None, on_continue: Callable[[int], None], box: Callable[[], None] = lambda: None
 ) -> None:
     """The tokens left, the box and what is said of them right.
 
@@ -62,7 +62,7 @@ def show(
 # --- tokens
 
 
-def tokens_html(found: TargetScore, scored: Shown) -> str:
+def tokens_html(found: TargetScore, scored: RunView) -> str:
     """A row for each token: its probability, also as a bar, its rank, and what the model would have written."""
     body = "".join(_row(token, _typed(token, scored)) for token in found.tokens[:MOST_ROWS])
     head = text.cells(words.SCORE_HEAD, "th")
@@ -90,7 +90,7 @@ def _row(token: ScoredToken, typed: str | None) -> str:
     )
 
 
-def _typed(token: ScoredToken, scored: Shown) -> str | None:
+def _typed(token: ScoredToken, scored: RunView) -> str | None:
     """What was typed where the model reads something else."""
     row = step_row(scored.run, token.index) + 1
     originals = scored.trace.tgt_originals
@@ -123,7 +123,7 @@ def score_table(found: TargetScore) -> pd.DataFrame:
 # --- totals
 
 
-def own_name(shown: Shown) -> str:
+def own_name(shown: RunView) -> str:
     """What the other column is called."""
     if shown.target is not None:
         return words.GIVEN_ANSWER
@@ -177,7 +177,7 @@ def _plain(token: str) -> str:
 # --- going on
 
 
-def _continue(found: TargetScore, scored: Shown, on_continue: Callable[[int], None]) -> None:
+def _continue(found: TargetScore, scored: RunView, on_continue: Callable[[int], None]) -> None:
     """A step to go on from, at first the one behind the first token that is not the model's choice, and a button."""
     steps = [token.index for token in found.tokens[1:]]
     if not steps:

@@ -18,10 +18,10 @@ from viz_transformer.ui.pages.decoding.words import (
     wrote_highest,
     wrote_other,
 )
-from viz_transformer.ui.session.runs import Shown
+from viz_transformer.ui.session.runs import RunView
 
 
-def words(shown: Shown, position: int) -> tuple[str, ...]:
+def words(shown: RunView, position: int) -> tuple[str, ...]:
     """The probability of the token that the chosen row's step wrote, and the likeliest other one."""
     steps, at = shown.run.steps, position - step_row(shown.run, 0)
     if not steps:

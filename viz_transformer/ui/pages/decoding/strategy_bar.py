@@ -13,7 +13,7 @@ from viz_transformer.ui.frame import controls, text
 from viz_transformer.ui.pages.decoding import words
 from viz_transformer.ui.pages.decoding.fields import FIELDS
 from viz_transformer.ui.session import state
-from viz_transformer.ui.session.how import BEAM_BOUNDS, BOUNDS, OWN, STRATEGIES, Searched, searched
+from viz_transformer.ui.session.generation_config import BEAM_BOUNDS, BOUNDS, OWN, STRATEGIES, Searched, searched
 
 MOST_BANNED = 40
 
@@ -86,7 +86,7 @@ def settings(codec: TextCodec | None, *, below_each_other: bool = False) -> None
                 words.BEGINS,
                 width=200,
                 help=words.BEGINS_HELP,
-                **state.bind("prefix", key="decoding_prefix"),
+                **state.widget_args("prefix", key="decoding_prefix"),
             )
             if codec is not None:
                 _banned(codec)
@@ -129,7 +129,7 @@ def _part(
             return state.selection()[name]
         return (*settings[:place], new, *settings[place + 1 :])
 
-    return state.bind(name, key=f"decoding_{name}_{place}", value=settings[place], taken=taken)
+    return state.widget_args(name, key=f"decoding_{name}_{place}", value=settings[place], taken=taken)
 
 
 def refusal(label: str, new: float, old: float, bounds: tuple[float, float]) -> str:

@@ -26,11 +26,11 @@ from viz_transformer.ui.pages.decoding import (
 )
 from viz_transformer.ui.pages.decoding.fields import FIELDS
 from viz_transformer.ui.session import branches, cached, examples, state
-from viz_transformer.ui.session.how import How
-from viz_transformer.ui.session.runs import Shown, Watched
+from viz_transformer.ui.session.generation_config import GenerationConfig
+from viz_transformer.ui.session.runs import ProgressBar, RunView
 
 
-def unread(shown: Shown) -> list[str]:
+def unread(shown: RunView) -> list[str]:
     """Which words of the source, and of what the answer begins with, the model does not know."""
     sentence = labels.unknown_sentence(hidden_texts(shown.ckpt, shown.run.trace))
     return [f"{sentence}."] if sentence else []
@@ -49,7 +49,7 @@ def step(both: Runs) -> None:
             _step(shown, takes=takes and shown is both.a, room=takes, first_row=first)
 
 
-def _step(shown: Shown, *, takes: bool, room: bool = False, first_row: int | None = None) -> None:
+def _step(shown: RunView, *, takes: bool, room: bool = False, first_row: int | None = None) -> None:
     key = "decoding_steps_b" if shown.name == "B" and first_row is not None else "decoding_steps"
     asked = pictures.table(
         lambda: steps.candidate_table(shown),
@@ -65,7 +65,7 @@ def _step(shown: Shown, *, takes: bool, room: bool = False, first_row: int | Non
     )
 
 
-def take(shown: Shown, step: int, token_id: int) -> None:
+def take(shown: RunView, step: int, token_id: int) -> None:
     """Another token instead of the one written at a step: a branch of its own, named after the token."""
     if step >= len(shown.run.steps):
         return
@@ -87,7 +87,7 @@ def looked(both: Runs) -> None:
             _looked(shown, f" ({shown.name})", own)
 
 
-def _looked(shown: Shown, which: str, own: str = "") -> None:
+def _looked(shown: RunView, which: str, own: str = "") -> None:
     chosen = state.selection()
     kinds = (["cross"] if shown.trace.spec.has_encoder else []) + ["decoder"]
     for kind in kinds:
@@ -179,7 +179,7 @@ def _tree(both: Runs) -> None:
         strategy_bar.settings(both.a.ckpt.target_codec)
 
 
-def _follow(shown: Shown, ids: Sequence[int], called: str, *, first_row: int) -> None:
+def _follow(shown: RunView, ids: Sequence[int], called: str, *, first_row: int) -> None:
     """A branch that begins with these ids; it leaves the answer where the two differ first."""
     written = [each.token_id for each in shown.run.steps]
     same = next((place for place, pair in enumerate(zip(ids, written, strict=False)) if pair[0] != pair[1]), None)
@@ -200,10 +200,10 @@ def _score(both: Runs, ask: Callable[[Question], None]) -> None:
     scored, problem = None, ""
     if typed:
         try:
-            with Watched() as progress:
-                how = How(read=shown.how.read)  # the text is read as it is on all pages
+            with ProgressBar() as progress:
+                how = GenerationConfig(read=shown.how.read)  # the text is read as it is on all pages
                 run = cached.run(shown.summary, shown.text, typed, how, progress)
-            scored = Shown(shown.name, shown.summary, shown.text, shown.ckpt, run, typed, how)
+            scored = RunView(shown.name, shown.summary, shown.text, shown.ckpt, run, typed, how)
         except ValueError as error:
             problem = f"{error}."
 
@@ -213,7 +213,7 @@ def _score(both: Runs, ask: Callable[[Question], None]) -> None:
         controls.text_box(
             words.SCORE_LABEL,
             placeholder=words.SCORE_PLACEHOLDER,
-            **state.bind("dec_text", key="decoding_score_text", value=FIELDS.now().dec_text or ""),
+            **state.widget_args("dec_text", key="decoding_score_text", value=FIELDS.now().dec_text or ""),
         )
         if problem:
             text.paragraph(problem, tone="bad")

@@ -39,11 +39,11 @@ from viz_transformer.ui.pages.input import tokens_view, words
 from viz_transformer.ui.pages.input.fields import FIELDS
 from viz_transformer.ui.pages.input.view import PROJECTED, is_missing
 from viz_transformer.ui.session import data_files, state
-from viz_transformer.ui.session.kept import drawn, kept
-from viz_transformer.ui.session.runs import Shown
+from viz_transformer.ui.session.memoize import memoize, memoize_figure
+from viz_transformer.ui.session.runs import RunView
 from viz_transformer.ui.session.waiting import waiting
 
-_length_histogram = drawn(length_histogram)
+_length_histogram = memoize_figure(length_histogram)
 
 FIRST = ("test", "train", "validation", "examples")
 BATCH = 8
@@ -98,7 +98,7 @@ def _chosen_part(ckpt: Checkpoint, names: Sequence[str], status: DeltaGenerator)
     asked: str = FIELDS.now().input_part
     name = asked if asked in names else next(each for each in FIRST if each in names)
     row = st.container(horizontal=True, vertical_alignment="center", key="input_parts")
-    kept, what = "examples" in names, words.read_from_files(name)
+    memoize, what = "examples" in names, words.read_from_files(name)
     said: list[str] = []
     files: str | None = None
     data: Data | None
@@ -108,15 +108,15 @@ def _chosen_part(ckpt: Checkpoint, names: Sequence[str], status: DeltaGenerator)
     except ValueError as error:
         status.empty()
         missing = data_files.missing_data(ckpt, name, error, what)
-        if kept and is_missing(ckpt, name, error):
+        if memoize and is_missing(ckpt, name, error):
             files = missing
             said = [words.not_here(what)]
         else:
             said = [missing]
-        data = data_files.part(ckpt, "examples") if kept else None
-        if kept and files is not None and asked != name:
+        data = data_files.part(ckpt, "examples") if memoize else None
+        if memoize and files is not None and asked != name:
             name, said = "examples", []
-        elif kept:
+        elif memoize:
             said.append(words.EXAMPLES_INSTEAD)
     with row:
         offered = {each: words.PART_NAMES[each] for each in sorted(names, key=lambda each: each != "examples")}
@@ -131,7 +131,7 @@ def _chosen_part(ckpt: Checkpoint, names: Sequence[str], status: DeltaGenerator)
     return data
 
 
-@kept(4)
+@memoize(4)
 def _measured(ckpt: Checkpoint, part: str, folder: str, _data: Data) -> Measured:
     return measure(_data.items, item_codecs(ckpt))
 
@@ -143,7 +143,7 @@ def _noun(data: Data) -> str:
 def _item(ckpt: Checkpoint, data: Data) -> None:
     """One item by its index: both texts as tokens with ids, and the buttons that open it."""
     count = len(data.items)
-    number = state.fit("input_item", count, words.the_part(data.part))
+    number = state.clamp_index("input_item", count, words.the_part(data.part))
     with st.container(horizontal=True, vertical_alignment="bottom", key="input_item_row"):
         st.number_input(
             words.item_box(_noun(data), count),
@@ -151,7 +151,7 @@ def _item(ckpt: Checkpoint, data: Data) -> None:
             count - 1,
             step=1,
             width=200,
-            **state.bind("input_item", key="input_item"),
+            **state.widget_args("input_item", key="input_item"),
         )
         st.button(
             words.AT_RANDOM, key="input_random", on_click=lambda: state.select(input_item=random.randrange(count))
@@ -223,7 +223,7 @@ def _sources(ckpt: Checkpoint) -> None:
             text.paragraph(words.varied(each.varied, each.alike))
 
 
-@kept(8)
+@memoize(8)
 def _where_from(ckpt: Checkpoint, folder: str) -> tuple[Source, ...]:
     return sources(ckpt)
 
@@ -283,7 +283,9 @@ def _batch(ckpt: Checkpoint, data: Data) -> None:
     """A shuffled batch of the part as ids, with the padding marked."""
     text.section(words.BATCH)
     with st.container(horizontal=True, vertical_alignment="bottom", key="input_batch_row"):
-        st.number_input(words.BATCH_SEED, 0, 999_999, step=1, width=200, **state.bind("input_batch", key="input_batch"))
+        st.number_input(
+            words.BATCH_SEED, 0, 999_999, step=1, width=200, **state.widget_args("input_batch", key="input_batch")
+        )
         size = st.number_input(words.TEXTS, 1, 64, BATCH, key="input_size", width=120)
     try:
         made = shuffled_batch(ckpt, data, int(size), min(FIELDS.now().input_batch, 999_999))
@@ -392,7 +394,7 @@ def _sentences(ckpt: Checkpoint, side: SideName) -> str:
 # --- what spaCy says
 
 
-def words_and_grammar(shown: Shown, side: SideName) -> None:
+def words_and_grammar(shown: RunView, side: SideName) -> None:
     """Counts and marks by spaCy's rules, and part of speech and dependencies where a pipeline is installed."""
     codec = shown.ckpt.own_codec(side) if side in shown.ckpt.codecs else None
     language: str = getattr(codec.tokenizer, "language", USUAL) if codec is not None else USUAL
@@ -440,7 +442,7 @@ def _columns(names: Sequence[str], rows: Sequence[tuple[Any, ...]]) -> dict[str,
     return {name: [row[place] for row in rows] for place, name in enumerate(names)}
 
 
-@kept(16)
+@memoize(16)
 def _rules(language: str, said: str) -> tuple[Any, Any, str]:
     return (
         linguistics.text_facts(language, said),

@@ -30,10 +30,10 @@ from viz_transformer.ui.pages.input import words
 from viz_transformer.ui.pages.input.fields import FIELDS
 from viz_transformer.ui.pages.input.view import PROJECTED, tokens_of
 from viz_transformer.ui.session import state
-from viz_transformer.ui.session.kept import drawn
-from viz_transformer.ui.session.runs import Shown
+from viz_transformer.ui.session.memoize import memoize_figure
+from viz_transformer.ui.session.runs import RunView
 
-_input_strips = drawn(input_strips)
+_input_strips = memoize_figure(input_strips)
 
 
 def strips(both: Runs, side: SideName, numbers: DeltaGenerator) -> None:
@@ -47,7 +47,7 @@ def strips(both: Runs, side: SideName, numbers: DeltaGenerator) -> None:
         _one_run(both.main, side, row, numbers)
 
 
-def _heading(shown: Shown, side: SideName) -> str:
+def _heading(shown: RunView, side: SideName) -> str:
     """The sum in words, with what this model's has more than that of the paper."""
     stack = SIDES[side].stack
     if f"{stack}.embed.token" not in shown.trace:
@@ -60,7 +60,7 @@ def _heading(shown: Shown, side: SideName) -> str:
     )
 
 
-def row_choice(shown: Shown, side: SideName) -> None:
+def row_choice(shown: RunView, side: SideName) -> None:
     """One position, and which, or all of them."""
     read = tokens_of(shown, side)
     controls.buttons(words.ROWS_LABEL, words.ROWS, "input_rows", key="input_rows", hidden=True)
@@ -71,11 +71,11 @@ def row_choice(shown: Shown, side: SideName) -> None:
             format_func=lambda position: f"{position}: {labels.shorten(labels.visible(read.tokens[position]), 24)}",
             label_visibility="collapsed",
             width=220,
-            **state.bind(SIDES[side].field, key="input_position"),
+            **state.widget_args(SIDES[side].field, key="input_position"),
         )
 
 
-def _one_run(shown: Shown, side: SideName, row: int | None, numbers: DeltaGenerator) -> None:
+def _one_run(shown: RunView, side: SideName, row: int | None, numbers: DeltaGenerator) -> None:
     """The strips of one run, and whether the recorded input is their sum."""
     made = _input_sum(shown, side, row)
     parts = _parts_of(made)
@@ -139,7 +139,7 @@ def _draw(
     frame.chart(figure, key=key, alt=alt, caption=compared, grows=PROJECTED, fills=True, on_table=asked, room=420)
 
 
-def _table(shown: Shown, side: SideName, row: int, numbers: Callable[[], pd.DataFrame], said: str = "") -> Asked:
+def _table(shown: RunView, side: SideName, row: int, numbers: Callable[[], pd.DataFrame], said: str = "") -> Asked:
     stack = SIDES[side].stack
     return pictures.table(
         numbers,
@@ -152,7 +152,9 @@ def _table(shown: Shown, side: SideName, row: int, numbers: Callable[[], pd.Data
 # --- two runs
 
 
-def _two_runs(a: Shown, b: Shown, side: SideName, row: int | None, numbers: DeltaGenerator, *, beside: bool) -> None:
+def _two_runs(
+    a: RunView, b: RunView, side: SideName, row: int | None, numbers: DeltaGenerator, *, beside: bool
+) -> None:
     """The same strips of A, of B and of A − B; of all positions those of A − B alone, on the scale of both. Where there
     is no A − B those of A and of B, if they are looked at beside each other."""
     first, second = _input_sum(a, side, row), None
@@ -173,28 +175,30 @@ def _two_runs(a: Shown, b: Shown, side: SideName, row: int | None, numbers: Delt
         (words.STRIPS["position"], (first.position, second.position, found.position)),
         (_input_name(first), (first.out, second.out, found.out)),
     ]
-    drawn = [(name, [each for each in three if each is not None]) for name, three in parts if three[2] is not None]
+    memoize_figure = [
+        (name, [each for each in three if each is not None]) for name, three in parts if three[2] is not None
+    ]
     tokens = [tokens_of(shown, side).tokens for shown in (a, b)]
     runs = "; ".join(words.run_of(each.name, each.called, each.words()) for each in (a, b))
     if row is not None:
-        strips_of_all = [(name, np.concatenate(three)) for name, three in drawn]
+        strips_of_all = [(name, np.concatenate(three)) for name, three in memoize_figure]
         names = [*(f"{name}:{each[row]}" for name, each in zip("AB", tokens, strict=True)), "A−B"]
         said = words.before_difference(b.caption(words.SAME_POSITION))
         asked = _table(a, side, row, lambda: _difference_table(found), said)
         _draw(strips_of_all, names, [row] * 3, side, row, asked, compared=runs)
     else:
-        differences = [(name, three[2]) for name, three in drawn]
+        differences = [(name, three[2]) for name, three in memoize_figure]
         names = [x if x == y else f"{x}|{y}" for x, y in zip(*tokens, strict=True)]
         scale = max(first.largest, second.largest)
         _draw(differences, names, found.a.rows, side, row, compared=runs, scale=scale)
-    rows = [(words.minus(name.lstrip("+= ")), three[2]) for name, three in drawn]
+    rows = [(words.minus(name.lstrip("+= ")), three[2]) for name, three in memoize_figure]
     with numbers:
         st.html(_spread_table([(words.INPUT_OF_A, first.out), (words.INPUT_OF_B, second.out), *rows]))
         for sentence in difference_in_words(found, a, b, side):
             text.paragraph(sentence)
 
 
-def _beside(a: Shown, b: Shown, side: SideName, row: int | None, first: InputSum, second: InputSum | None) -> None:
+def _beside(a: RunView, b: RunView, side: SideName, row: int | None, first: InputSum, second: InputSum | None) -> None:
     """The strips of A and those of B, if it has them, beside each other on one scale."""
     runs = [(shown, made) for shown, made in ((a, first), (b, second)) if made is not None]
     scale = max(made.largest for _, made in runs)
@@ -204,7 +208,7 @@ def _beside(a: Shown, b: Shown, side: SideName, row: int | None, first: InputSum
             _draw(_parts_of(made), names, made.rows, side, row, scale=scale, of=shown.name)
 
 
-def difference_in_words(found: InputDifference, a: Shown, b: Shown, side: SideName) -> list[str]:
+def difference_in_words(found: InputDifference, a: RunView, b: RunView, side: SideName) -> list[str]:
     """How far apart the two inputs are, and what keeps them from being compared feature by feature."""
     said = []
     tokens = [tokens_of(shown, side) for shown in (a, b)]
@@ -262,7 +266,7 @@ def _input_name(made: InputSum) -> str:
     return words.SUM_INPUT if made.before_norm is None else words.NORM_INPUT
 
 
-def _input_sum(shown: Shown, side: SideName, row: int | None) -> InputSum:
+def _input_sum(shown: RunView, side: SideName, row: int | None) -> InputSum:
     return input_sum(shown.trace, embedding_table(shown.ckpt, side), side, row)
 
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 from viz_transformer.model.kinds import SIDES, SideName
 from viz_transformer.ui.frame.questions import Question, cited
 from viz_transformer.ui.pages.input import words
-from viz_transformer.ui.session.runs import Shown
+from viz_transformer.ui.session.runs import RunView
 
 
-def question(shown: Shown, side: SideName, position: int) -> Question | None:
+def question(shown: RunView, side: SideName, position: int) -> Question | None:
     """The token of this position, its id, and how many numbers it becomes."""
     read = SIDES[side].of(shown.trace.src, shown.trace.tgt)
     if not 0 <= position < len(read):

@@ -22,7 +22,7 @@ from viz_transformer.ui.frame.strip import round_trip_sentence
 from viz_transformer.ui.pages.input import words
 from viz_transformer.ui.pages.input.view import tokens_of
 from viz_transformer.ui.session import state
-from viz_transformer.ui.session.runs import Shown
+from viz_transformer.ui.session.runs import RunView
 
 USUAL_LENGTH, LONGEST = 60, 1000
 
@@ -47,7 +47,7 @@ def tokens(both: Runs, side: SideName) -> None:
             _cells(each, side)
 
 
-def _cells(shown: Shown, side: SideName) -> None:
+def _cells(shown: RunView, side: SideName) -> None:
     """The tokens of one run, the selected position marked, and what an unknown one hides."""
     codec = shown.ckpt.codec(side)
     read = tokens_of(shown, side)
@@ -106,7 +106,7 @@ def _unknown_remark(codec: TextCodec, read: Tokens) -> str | None:
     return words.not_in_vocabulary(labels.shorten(labels.visible(hidden[0]), 40), name)
 
 
-def padded_row(shown: Shown, side: SideName) -> None:
+def padded_row(shown: RunView, side: SideName) -> None:
     """The ids of the text at a fixed length, with or without start and end token, as the tutorials print them."""
     ckpt, codec = shown.ckpt, shown.ckpt.own_codec(side)
     vocabulary, own, ids = codec.vocabulary, f"{ckpt.name}_{side}", _text_ids(shown, side)
@@ -141,7 +141,7 @@ def _listed(ids: Sequence[int]) -> None:
     st.code(f"[{', '.join(map(str, ids))}]", language=None, wrap_lines=True, height=height)
 
 
-def _text_ids(shown: Shown, side: SideName) -> list[int]:
+def _text_ids(shown: RunView, side: SideName) -> list[int]:
     """The ids of the whole text of one side; for the target with the last token that was written."""
     if side == "source":
         return [*shown.trace.src.ids]

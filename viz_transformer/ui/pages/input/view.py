@@ -10,7 +10,7 @@ from viz_transformer.ui.frame.frame import Runs
 from viz_transformer.ui.pages.input import words
 from viz_transformer.ui.pages.input.fields import FIELDS
 from viz_transformer.ui.session import cached, data_files, state
-from viz_transformer.ui.session.runs import Shown
+from viz_transformer.ui.session.runs import RunView
 
 PROJECTED = 1.6
 """By how much a chart grows on a projector."""
@@ -47,7 +47,7 @@ def side_choice(ckpt: Checkpoint) -> SideName | None:
     return side
 
 
-def tokens_of(shown: Shown, side: SideName) -> Tokens:
+def tokens_of(shown: RunView, side: SideName) -> Tokens:
     """What the encoder or the decoder reads in this run."""
     return SIDES[side].of(shown.trace.src, shown.trace.tgt)
 

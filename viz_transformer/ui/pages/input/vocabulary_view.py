@@ -24,7 +24,7 @@ from viz_transformer.ui.pages.input.fields import FIELDS
 from viz_transformer.ui.pages.input.view import is_missing
 from viz_transformer.ui.session import state
 from viz_transformer.ui.session.data_files import data_key, part
-from viz_transformer.ui.session.kept import kept
+from viz_transformer.ui.session.memoize import memoize
 from viz_transformer.ui.session.waiting import waiting
 
 MOST_LISTED = 500
@@ -56,7 +56,7 @@ def counts(ckpt: Checkpoint, side: SideName, place: DeltaGenerator) -> Counts | 
         return Missing(f"{error}.")
 
 
-@kept(8)
+@memoize(8)
 def _counts(ckpt: Checkpoint, side: SideName, folder: str) -> Counts:
     column = 1 if side == "target" and ckpt.spec.has_encoder else 0
     return count_tokens(ckpt.own_codec(side), (item[column] for item in part(ckpt, "train").items))
@@ -74,12 +74,12 @@ def selected_entry(ckpt: Checkpoint, side: SideName, token_id: int | None) -> in
     size = len(ckpt.codec(side).names)
     at = (ckpt.name, side, chosen["text"], chosen["target"], chosen[SIDES[side].field])
     if memory.get(_ENTRY_AT, at) != at:
-        state.correct(input_entry=None)
+        state.clamp(input_entry=None)
     memory[_ENTRY_AT] = at
     entry = FIELDS.now().input_entry
     if entry is not None and entry >= size:
         state.remark(words.no_entry(entry, size))
-        state.correct(input_entry=None)
+        state.clamp(input_entry=None)
         return token_id
     return token_id if entry is None else entry
 
@@ -208,6 +208,6 @@ def _nearest_in_large(codec: TextCodec, ids: Sequence[int], cosines: Sequence[fl
     st.html(text.table(rows[:MOST_ON_A_PROJECTOR], head=words.NEAREST_HEAD, style="vt-measured"))
 
 
-@kept(64)
+@memoize(64)
 def _neighbours(ckpt: Checkpoint, side: SideName, entry: int) -> Neighbours:
     return neighbours(embedding_table(ckpt, side), entry, NEAREST)

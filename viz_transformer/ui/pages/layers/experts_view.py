@@ -15,23 +15,23 @@ from viz_transformer.numerals import significant
 from viz_transformer.ui.frame import pictures, text
 from viz_transformer.ui.pages.layers import words
 from viz_transformer.ui.pages.layers.layers_tables import chosen_token, token_index, token_name
-from viz_transformer.ui.session.kept import kept
-from viz_transformer.ui.session.runs import Shown
+from viz_transformer.ui.session.memoize import memoize
+from viz_transformer.ui.session.runs import RunView
 
 MOST = 16
 
 
-@kept(16)
-def _routing(shown: Shown, place: Place) -> Routing | None:
+@memoize(16)
+def _routing(shown: RunView, place: Place) -> Routing | None:
     return routing(shown.trace, place)
 
 
-def has_experts(shown: Shown, place: Place) -> bool:
+def has_experts(shown: RunView, place: Place) -> bool:
     """Whether this sub-layer has a router that was recorded."""
     return _routing(shown, place) is not None
 
 
-def router(shown: Shown, place: Place) -> None:
+def router(shown: RunView, place: Place) -> None:
     """The experts of the chosen token: the router's number, its measure as a bar, and the share of the chosen."""
     found = _routing(shown, place)
     if found is None:
@@ -102,7 +102,7 @@ def _bars(found: Routing, token: int, drawn: list[int]) -> str:
     )
 
 
-def _table(shown: Shown, place: Place, found: Routing) -> pd.DataFrame:
+def _table(shown: RunView, place: Place, found: Routing) -> pd.DataFrame:
     """A row for each token and expert."""
     parts = []
     for expert in range(found.numbers.shape[1]):

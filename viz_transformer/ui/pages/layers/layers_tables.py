@@ -17,7 +17,7 @@ from viz_transformer.ui.frame import text
 from viz_transformer.ui.frame.frame import Runs
 from viz_transformer.ui.pages.layers import words
 from viz_transformer.ui.session import state
-from viz_transformer.ui.session.runs import Shown
+from viz_transformer.ui.session.runs import RunView
 
 MOST_ROWS = 200
 LONGEST = 24
@@ -36,7 +36,7 @@ def chosen_token(stack: StackName) -> int:
 
 
 def token_table(
-    shown: Shown,
+    shown: RunView,
     stack: StackName,
     columns: Sequence[tuple[str, Any, int]],
     *,
@@ -68,7 +68,7 @@ def _number_cell(name: str, value: float, digits: int, *, lost: bool) -> str:
     return f"{begin}{html.escape(labels.number(value, digits))}</td>"
 
 
-def row_head(shown: Shown, stack: StackName, row: int) -> str:
+def row_head(shown: RunView, stack: StackName, row: int) -> str:
     """A position and its token; for unknown text, what was typed and what the model reads in its place."""
     tokens = tokens_of(shown.trace, stack)
     token, typed = tokens.tokens[row], tokens.originals[row]
@@ -83,18 +83,18 @@ def token_html(token: str, stack: StackName = "decoder") -> str:
     return f'<bdi class="vt-ly-token vt-ly-{ink}">{html.escape(labels.shorten(labels.visible(token), LONGEST))}</bdi>'
 
 
-def token_name(shown: Shown, stack: StackName, row: int) -> str:
+def token_name(shown: RunView, stack: StackName, row: int) -> str:
     """What the model reads at a position."""
     return tokens_of(shown.trace, stack).tokens[row]
 
 
-def drawn_rows(shown: Shown, stack: StackName, among: range | None = None) -> list[int]:
+def drawn_rows(shown: RunView, stack: StackName, among: range | None = None) -> list[int]:
     """The positions, or those `among` them, that have a row: no padding, and the first 200 of a long text."""
     padding = added_padding(tokens_of(shown.trace, stack))
     return [row for row in among or range(len(padding)) if not padding[row]][:MOST_ROWS]
 
 
-def say_what_is_left_out(shown: Shown, stack: StackName, drawn: Sequence[int]) -> None:
+def say_what_is_left_out(shown: RunView, stack: StackName, drawn: Sequence[int]) -> None:
     padding = added_padding(tokens_of(shown.trace, stack))
     own = int((~padding).sum())
     if padding.any():
@@ -103,12 +103,12 @@ def say_what_is_left_out(shown: Shown, stack: StackName, drawn: Sequence[int]) -
         text.paragraph(words.first_tokens(len(drawn), own))
 
 
-def flow_table(shown: Shown, stack: StackName, columns: Sequence[tuple[str, Any]]) -> pd.DataFrame:
+def flow_table(shown: RunView, stack: StackName, columns: Sequence[tuple[str, Any]]) -> pd.DataFrame:
     """Columns of numbers by token, padding included."""
     return pd.DataFrame(dict(columns), index=token_index(shown, stack))
 
 
-def stream_table(shown: Shown, stack: StackName, found: Sequence[Flow]) -> pd.DataFrame:
+def stream_table(shown: RunView, stack: StackName, found: Sequence[Flow]) -> pd.DataFrame:
     """Every number of the stream: a row for each token and sub-layer."""
     columns = words.STREAM if shown.trace.spec.norm == "pre" else {**words.STREAM, "read": words.READ}
     parts = []
@@ -122,6 +122,6 @@ def stream_table(shown: Shown, stack: StackName, found: Sequence[Flow]) -> pd.Da
     return pd.concat(parts)
 
 
-def token_index(shown: Shown, stack: StackName) -> Any:
+def token_index(shown: RunView, stack: StackName) -> Any:
     tokens = tokens_of(shown.trace, stack).tokens
     return pd.Index([f"{row} {labels.visible(token)}" for row, token in enumerate(tokens)], name=words.TOKEN)

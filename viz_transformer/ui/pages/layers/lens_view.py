@@ -34,16 +34,16 @@ from viz_transformer.ui.pages.layers.layers_tables import (
     token_index,
 )
 from viz_transformer.ui.session import state
-from viz_transformer.ui.session.kept import kept
-from viz_transformer.ui.session.runs import Shown
+from viz_transformer.ui.session.memoize import memoize
+from viz_transformer.ui.session.runs import RunView
 
 
-@kept(8)
-def _lens(shown: Shown, first: int, end: int) -> Lens:
+@memoize(8)
+def _lens(shown: RunView, first: int, end: int) -> Lens:
     return lens(shown.trace, shown.ckpt.hooked_model, own=shown.run.per_step_rows, rows=range(first, end))
 
 
-def lens_of(shown: Shown, stack: StackName) -> Lens | None:
+def lens_of(shown: RunView, stack: StackName) -> Lens | None:
     """The lens of a stack at the chosen token and as many others as take no time; None where there is none."""
     if undefined_lens(shown.trace.spec, stack):
         return None
@@ -51,7 +51,7 @@ def lens_of(shown: Shown, stack: StackName) -> Lens | None:
     return _lens(shown, rows.start, rows.stop)
 
 
-def _whole(shown: Shown, stack: StackName) -> Lens:
+def _whole(shown: RunView, stack: StackName) -> Lens:
     """The lens at all tokens."""
     return _lens(shown, 0, len(tokens_of(shown.trace, stack)))
 
@@ -84,7 +84,7 @@ def lens_panel(both: Runs) -> None:
     text.paragraph(lens_words(shown, read, found))
 
 
-def _which_rows(shown: Shown, stack: StackName, near: Lens) -> None:
+def _which_rows(shown: RunView, stack: StackName, near: Lens) -> None:
     """Where a lens of all tokens takes time: which stand here, and a button for the others."""
     count = len(tokens_of(shown.trace, stack))
     if len(near.rows) == count:
@@ -99,7 +99,7 @@ def _which_rows(shown: Shown, stack: StackName, near: Lens) -> None:
     st.button(words.all_tokens(count), key="lens_all", type="tertiary", on_click=state.select, kwargs=more)
 
 
-def lens_words(shown: Shown, stack: StackName, found: Lens) -> str:
+def lens_words(shown: RunView, stack: StackName, found: Lens) -> str:
     """What stands in a cell, and whose logits the last columns are."""
     same = words.equal(f"{found.gap:.1e}" if found.gap else "")
     cell = words.lens_cell(_final(found), writes=stack == "decoder")
@@ -119,7 +119,7 @@ def _final(found: Lens) -> str:
     return words.LAST_PASS if _has_own(found) else words.FINAL
 
 
-def _lens_html(shown: Shown, stack: StackName, found: Lens) -> None:
+def _lens_html(shown: RunView, stack: StackName, found: Lens) -> None:
     """The lens as a table, token x layer."""
     trace, chosen = shown.trace, chosen_token(stack)
     drawn = drawn_rows(shown, stack, found.rows)
@@ -154,7 +154,7 @@ def _lens_html(shown: Shown, stack: StackName, found: Lens) -> None:
         say_what_is_left_out(shown, stack, drawn)
 
 
-def _lens_cell(shown: Shown, found: Lens, row: int, column: int, next_id: int | None) -> str:
+def _lens_cell(shown: RunView, found: Lens, row: int, column: int, next_id: int | None) -> str:
     row -= found.rows.start
     ids, probs = found.top_ids[row, column].tolist(), found.top_probs[row, column].tolist()
     if ids[0] < 0:
@@ -174,7 +174,7 @@ def _short(probability: float) -> str:
     return ">0.99" if 0.995 <= probability < 1 else labels.number(probability, 2)
 
 
-def names_of(shown: Shown) -> Callable[[int], str]:
+def names_of(shown: RunView) -> Callable[[int], str]:
     """Names of ids as the page shows them; numbers, where an encoder's output has no vocabulary of its own."""
     spec = shown.trace.spec
     codec = shown.ckpt.codecs.get("source" if spec.output == "masked token" else "target")
@@ -185,7 +185,7 @@ def names_of(shown: Shown) -> Callable[[int], str]:
     return lambda token_id: labels.visible(tokens[token_id]) if token_id >= 0 else ""
 
 
-def lens_table(shown: Shown, stack: StackName, found: Lens) -> pd.DataFrame:
+def lens_table(shown: RunView, stack: StackName, found: Lens) -> pd.DataFrame:
     """A row for each token and station: the best token, the divergence, and where the written token stands."""
     name = names_of(shown)
     index = token_index(shown, stack)

@@ -12,13 +12,13 @@ from viz_transformer.figures import labels
 from viz_transformer.numerals import percent
 from viz_transformer.ui.frame.questions import Question, cited
 from viz_transformer.ui.pages.layers import words
-from viz_transformer.ui.session.runs import Shown
+from viz_transformer.ui.session.runs import RunView
 
 MOST_TIED = 2
 """Of more tokens that are as probable the answer names no more."""
 
 
-def settled(shown: Shown, found: Lens, position: int) -> Question | None:
+def settled(shown: RunView, found: Lens, position: int) -> Question | None:
     """From which station of the lens on the token that this row wrote is the most probable one; None if it wrote
     none."""
     if not shown.trace.next_tokens:
@@ -56,7 +56,7 @@ def most_added(flows: Sequence[Flow], position: int) -> Flow | None:
     return max(known, key=lambda flow: float(flow.share[position]), default=None)
 
 
-def changed_most(shown: Shown, flows: Sequence[Flow], position: int) -> Question | None:
+def changed_most(shown: RunView, flows: Sequence[Flow], position: int) -> Question | None:
     """Which sub-layer of a stack added the largest share at this position."""
     if (most := most_added(flows, position)) is None:
         return None

@@ -25,20 +25,20 @@ from viz_transformer.ui.pages.layers.layers_tables import (
     token_table,
 )
 from viz_transformer.ui.session import state
-from viz_transformer.ui.session.kept import kept
-from viz_transformer.ui.session.runs import Shown
+from viz_transformer.ui.session.memoize import memoize
+from viz_transformer.ui.session.runs import RunView
 
 PROJECTED = 1.4
 """By how much letters grow on a projector."""
 
 
-@kept(16)
-def flows_of(shown: Shown, stack: StackName) -> tuple[LayerFlow, ...]:
+@memoize(16)
+def flows_of(shown: RunView, stack: StackName) -> tuple[LayerFlow, ...]:
     """What each layer of a stack did in this recording."""
     return layer_flows(shown.trace, stack)
 
 
-def whole_layers(shown: Shown, why: str) -> None:
+def whole_layers(shown: RunView, why: str) -> None:
     """The chosen layer by token, and below it all layers of the stack; `why` says why not more."""
     chosen = state.SHARED.now()
     stack = KINDS[chosen.kind].stack
@@ -58,7 +58,7 @@ def whole_layers(shown: Shown, why: str) -> None:
             _along(shown, stack, found, here)
 
 
-def ask(shown: Shown) -> Question | None:
+def ask(shown: RunView) -> Question | None:
     """Which layer turned the chosen token's vector most."""
     stack = KINDS[state.SHARED.now().kind].stack
     position = chosen_token(stack)
@@ -81,7 +81,7 @@ def _columns(flow: LayerFlow) -> list[tuple[str, Any, int]]:
     ]
 
 
-def _by_token(shown: Shown, stack: StackName, flow: LayerFlow) -> None:
+def _by_token(shown: RunView, stack: StackName, flow: LayerFlow) -> None:
     title = words.whole_layer(stack, flow.layer)
     text.section(title.capitalize())
     text.paragraph(words.COLUMNS_OF_A_LAYER)
@@ -98,7 +98,7 @@ def _by_token(shown: Shown, stack: StackName, flow: LayerFlow) -> None:
     )
 
 
-def _along(shown: Shown, stack: StackName, found: Sequence[LayerFlow], here: LayerFlow | None) -> None:
+def _along(shown: RunView, stack: StackName, found: Sequence[LayerFlow], here: LayerFlow | None) -> None:
     token = chosen_token(stack)
     titles = {
         "left": words.LENGTH_AFTER,
@@ -136,7 +136,7 @@ def _along(shown: Shown, stack: StackName, found: Sequence[LayerFlow], here: Lay
     frame.chart(figure, key="layers_stream", alt=alt, on_table=asked)
 
 
-def _table(shown: Shown, stack: StackName, found: Sequence[LayerFlow]) -> pd.DataFrame:
+def _table(shown: RunView, stack: StackName, found: Sequence[LayerFlow]) -> pd.DataFrame:
     parts = []
     for flow in found:
         part = pd.DataFrame({name: values for name, values, _ in _columns(flow)}, index=token_index(shown, stack))

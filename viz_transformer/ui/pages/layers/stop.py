@@ -13,10 +13,10 @@ from viz_transformer.numerals import percent
 from viz_transformer.ui.frame.questions import cited
 from viz_transformer.ui.pages.layers import lens_view, view, words
 from viz_transformer.ui.pages.layers.question import most_added
-from viz_transformer.ui.session.runs import Shown
+from viz_transformer.ui.session.runs import RunView
 
 
-def sentences(shown: Shown, flows: Sequence[Flow], found: Lens | None, position: int) -> tuple[str, ...]:
+def sentences(shown: RunView, flows: Sequence[Flow], found: Lens | None, position: int) -> tuple[str, ...]:
     """The sub-layer that added the largest share at the chosen position; what the lens reads behind its layer, and at
     the end."""
     most = most_added(flows, position)
@@ -40,18 +40,18 @@ def sentences(shown: Shown, flows: Sequence[Flow], found: Lens | None, position:
     return tuple(said)
 
 
-def ringed(shown: Shown, stack: StackName, position: int) -> tuple[str, ...]:
+def ringed(shown: RunView, stack: StackName, position: int) -> tuple[str, ...]:
     """Where the tour puts its ring: the sub-layer that added most, on the rail; else the rail."""
     most = None if view.not_told(shown) is not None else most_added(view.flows_of(shown, stack), position)
     part = () if most is None else (f'.st-key-layers_top >>> .rail [title^="{most.place.title}"]',)
     return (*part, ".st-key-layers_top >>> .rail", ".st-key-question")
 
 
-def _is_memory(shown: Shown, most: Flow) -> bool:
+def _is_memory(shown: RunView, most: Flow) -> bool:
     return most.place.stack == "encoder" and shown.trace.spec.has_decoder
 
 
-def _read(shown: Shown, found: Lens, row: int, column: int) -> str:
+def _read(shown: RunView, found: Lens, row: int, column: int) -> str:
     """The most probable token of the lens at a station; "" where there is none."""
     token, probability = int(found.top_ids[row, column, 0]), float(found.top_probs[row, column, 0])
     if token < 0 or not np.isfinite(probability):

@@ -29,11 +29,11 @@ from viz_transformer.ui.pages.layers.layers_tables import (
     token_table,
 )
 from viz_transformer.ui.session import state
-from viz_transformer.ui.session.kept import drawn, kept
-from viz_transformer.ui.session.runs import Shown
+from viz_transformer.ui.session.memoize import memoize, memoize_figure
+from viz_transformer.ui.session.runs import RunView
 
-_stream_chart = drawn(stream_chart)
-_gain_chart = drawn(gain_chart)
+_stream_chart = memoize_figure(stream_chart)
+_gain_chart = memoize_figure(gain_chart)
 
 PROJECTED = 1.4
 """By how much letters grow on a projector."""
@@ -47,26 +47,26 @@ def chosen_stack() -> StackName:
     return KINDS[state.SHARED.now().kind].stack
 
 
-def chosen_place(shown: Shown) -> sublayers.Place | None:
+def chosen_place(shown: RunView) -> sublayers.Place | None:
     """The selected sub-layer, or None for the stack's final norm; where there is none, a remark and another."""
     chosen = state.SHARED.now()
     spec = shown.trace.spec
     if FIELDS.now().part == "final" and not spec.final_norm:
         state.remark(words.no_final_norm(shown.summary.name))
-        state.correct(part="attention")
+        state.clamp(part="attention")
     return sublayers.place_of(spec, chosen.kind, chosen.layer, FIELDS.now().part)
 
 
 # --- numbers of a run, kept
 
 
-@kept(16)
-def flows_of(shown: Shown, stack: StackName) -> tuple[sublayers.Flow, ...]:
+@memoize(16)
+def flows_of(shown: RunView, stack: StackName) -> tuple[sublayers.Flow, ...]:
     """What each sub-layer of a stack did in this run."""
     return sublayers.flows(shown.trace, stack)
 
 
-def not_told(shown: Shown) -> str | None:
+def not_told(shown: RunView) -> str | None:
     """Why the model does not tell what each sub-layer did, if it does not."""
     try:
         for stack in stacks_of(shown.trace.spec):
@@ -79,7 +79,7 @@ def not_told(shown: Shown) -> str | None:
 # --- the rail
 
 
-def model_rail(shown: Shown) -> None:
+def model_rail(shown: RunView) -> None:
     """The sub-layers of the model; one can be picked."""
     spec = shown.trace.spec
     found = [flow for stack in stacks_of(spec) for flow in flows_of(shown, stack)]
@@ -191,16 +191,16 @@ def along_the_stream(both: Runs, place: sublayers.Place | None) -> None:
     found = flows_of(shown, stack)
     other = _other_flows(both, found, stack)
     counted, token = found[0].counted, chosen_token(stack)
-    kept = np.flatnonzero(counted | (np.arange(len(counted)) == token))  # no padding, but for the selected token
-    nothing = np.full(len(kept), np.nan), np.nan
+    memoize = np.flatnonzero(counted | (np.arange(len(counted)) == token))  # no padding, but for the selected token
+    nothing = np.full(len(memoize), np.nan), np.nan
 
     def panel(title: str, name: str, first: Any, least_most: tuple[int, int | None], baseline: Any = None) -> Panel:
         """first: what stands in front of the first sub-layer, of each token and as the mean of the other run."""
-        values = np.vstack([first[0], *(getattr(flow, name)[kept] for flow in found)])
+        values = np.vstack([first[0], *(getattr(flow, name)[memoize] for flow in found)])
         means = None if other is None else [first[1], *(mean(flow, getattr(flow, name)) for flow in other)]
         return Panel(title, values, least_most, baseline, means)
 
-    came = found[0].came[kept], np.nan if other is None else mean(other[0], other[0].came)
+    came = found[0].came[memoize], np.nan if other is None else mean(other[0], other[0].came)
     random = [np.nan, *(flow.baseline for flow in found)]
     panels = [
         panel(words.STREAM_LENGTH, "total", came, (0, None)),
@@ -212,7 +212,7 @@ def along_the_stream(both: Runs, place: sublayers.Place | None) -> None:
         panels,
         stations,
         title=words.stream_title(stack),
-        token=int(np.flatnonzero(kept == token)[0]),
+        token=int(np.flatnonzero(memoize == token)[0]),
         token_name=words.token_at(token, token_name(shown, stack, token)),
         chosen=None if place is None else 1 + [flow.place for flow in found].index(place),
         type_size=PROJECTED if projector.is_on() else 1,

@@ -16,8 +16,8 @@ from viz_transformer.ui.pages.masks import words
 from viz_transformer.ui.pages.masks.fields import FIELDS
 from viz_transformer.ui.pages.masks.masks_source import Looked
 from viz_transformer.ui.session import state
-from viz_transformer.ui.session.kept import kept
-from viz_transformer.ui.session.runs import Shown
+from viz_transformer.ui.session.memoize import memoize
+from viz_transformer.ui.session.runs import RunView
 
 
 def leads(looked: Looked) -> Why:
@@ -28,19 +28,19 @@ def leads(looked: Looked) -> Why:
     return KINDS[looked.kind].fields if compared.elsewhere else None
 
 
-def convention(shown: Shown | None) -> str:
+def convention(shown: RunView | None) -> str:
     """What becomes of a row that may see nothing: in this model, and elsewhere."""
     made = None if shown is None else _closed_row(shown.ckpt, shown.trace)
     return words.convention(made)
 
 
-@kept(8)
+@memoize(8)
 def _closed_row(ckpt: Checkpoint, trace: Trace) -> ClosedIs | None:
     found = (closed_row(ckpt, trace, kind, 0) for kind in reversed(attention_kinds(trace)))
     return next((made for made in found if made is not None), None)
 
 
-def why(shown: Shown, looked: Looked) -> None:
+def why(shown: RunView, looked: Looked) -> None:
     """Under the maps: which weight the chosen cell has in the run as it is, and what else its row could have written;
     nothing for a cell that is none of the run, which has no padding."""
     kind, fields = KINDS[looked.kind], leads(looked)

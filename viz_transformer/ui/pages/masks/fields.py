@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from viz_transformer.model.kinds import KINDS, KindName, SideName
 from viz_transformer.ui.pages.masks import words
 from viz_transformer.ui.session import state
-from viz_transformer.ui.session.declaring import NUMBER, Reading, declared, one_of, text_of_at_most
+from viz_transformer.ui.session.url_fields import NUMBER, Codec, one_of, text_of_at_most, url_field
 
 VIEWS = ("masks", "weights")
 SWAPPED: tuple[SideName, ...] = ("target", "source")
@@ -26,7 +26,7 @@ def cells(given: str) -> tuple[str, ...] | None:
     return found if known and len(found) <= MOST_CELLS else None
 
 
-_CELLS = Reading(cells, words.CHANGED_CELLS.format(MOST_CELLS))
+_CELLS = Codec(cells, words.CHANGED_CELLS.format(MOST_CELLS))
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -40,19 +40,19 @@ class Masks:
     the run; mask_swap: the side whose tokens are swapped.
     """
 
-    mask_view: str = declared("masks", one_of(VIEWS))
-    mask_of: str = declared("texts", one_of(MASKS_OF))
-    mask_kind: KindName | None = declared(None, one_of(tuple(KINDS)), picked=True)
-    mask_batch: str | None = declared(None, text_of_at_most(LONGEST_BATCH))
-    mask_text: int = declared(0, NUMBER)
-    mask_size: int = declared(8, NUMBER)
-    mask_padded: int = declared(2, NUMBER)
-    mask_padding: str = declared("", one_of(PADDING_RULES))
-    mask_fill: str = declared("", one_of(FILLS))
-    mask_cells: tuple[str, ...] = declared((), _CELLS)
-    mask_query: int = declared(0, NUMBER, picked=True)
-    mask_key: int = declared(0, NUMBER, picked=True)
-    mask_swap: SideName = declared("target", one_of(SWAPPED))
+    mask_view: str = url_field("masks", one_of(VIEWS))
+    mask_of: str = url_field("texts", one_of(MASKS_OF))
+    mask_kind: KindName | None = url_field(None, one_of(tuple(KINDS)), picked=True)
+    mask_batch: str | None = url_field(None, text_of_at_most(LONGEST_BATCH))
+    mask_text: int = url_field(0, NUMBER)
+    mask_size: int = url_field(8, NUMBER)
+    mask_padded: int = url_field(2, NUMBER)
+    mask_padding: str = url_field("", one_of(PADDING_RULES))
+    mask_fill: str = url_field("", one_of(FILLS))
+    mask_cells: tuple[str, ...] = url_field((), _CELLS)
+    mask_query: int = url_field(0, NUMBER, picked=True)
+    mask_key: int = url_field(0, NUMBER, picked=True)
+    mask_swap: SideName = url_field("target", one_of(SWAPPED))
 
 
 FIELDS = state.declare(Masks)

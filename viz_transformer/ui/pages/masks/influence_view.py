@@ -24,7 +24,7 @@ from viz_transformer.ui.pages.masks import words
 from viz_transformer.ui.pages.masks.fields import FIELDS
 from viz_transformer.ui.pages.masks.masks_source import Compared, Looked, of_no_run
 from viz_transformer.ui.session import state
-from viz_transformer.ui.session.kept import kept
+from viz_transformer.ui.session.memoize import memoize
 from viz_transformer.ui.session.waiting import waiting
 
 QUICK = 5_000_000_000
@@ -69,7 +69,7 @@ def _ask(key: tuple[Any, ...]) -> None:
     st.session_state["masks_asked"] = key
 
 
-@kept(16)
+@memoize(16)
 def _influence(ckpt: Checkpoint, trace: Trace, side: SideName) -> Influence:
     return influence_of(ckpt, trace, side=side)
 

@@ -36,8 +36,8 @@ from viz_transformer.ui.frame.frame import Runs
 from viz_transformer.ui.pages.masks import words
 from viz_transformer.ui.pages.masks.fields import FIELDS, LONGEST_BATCH
 from viz_transformer.ui.session import cached, examples, state
-from viz_transformer.ui.session.kept import kept
-from viz_transformer.ui.session.runs import Shown
+from viz_transformer.ui.session.memoize import memoize
+from viz_transformer.ui.session.runs import RunView
 from viz_transformer.ui.session.waiting import waiting
 
 LARGEST_SIZE = 64
@@ -53,8 +53,8 @@ class Compared:
     the run has not, so that its positions are no positions of the selection.
     """
 
-    before: Shown
-    after: Shown
+    before: RunView
+    after: RunView
     ckpt: Checkpoint
     key: tuple[Any, ...]
     own: bool
@@ -87,7 +87,7 @@ class Looked:
         return words.query_reads(row, labels.isolated(str(self.rows.tokens[row]["text"])))
 
 
-def kind_of(shown: Shown) -> KindName:
+def kind_of(shown: RunView) -> KindName:
     """The kind of attention of this page, which is its own: other pages keep theirs.
 
     A link that a session begins with, from before the page had its own, names it as `kind`. Without one, and from any
@@ -97,22 +97,22 @@ def kind_of(shown: Shown) -> KindName:
     if chosen is None:
         begins = opening.SHOWN not in st.session_state and "kind" in st.query_params
         chosen = state.SHARED.now().kind if begins else "decoder"
-        state.correct(mask_kind=chosen)
+        state.clamp(mask_kind=chosen)
     elif chosen not in kinds and chosen != "decoder":
         state.remark(words.no_such_kind(chosen, shown.summary.name, kinds[0]))
     kind = chosen if chosen in kinds else kinds[0]
     layers = KINDS[kind].layers(shown.trace.spec)
-    state.fit("layer", layers, shown.summary.name)
+    state.clamp_index("layer", layers, shown.summary.name)
     return kind
 
 
-def choices(shown: Shown, kind: KindName) -> None:
+def choices(shown: RunView, kind: KindName) -> None:
     """What is shown of which kind of attention, and by which padding rule or of which layer and head."""
     config = shown.trace.config
     rules = [*dict.fromkeys(["key", "key-or-query", config.padding_mask])]
     if FIELDS.now().mask_padding not in ("", *rules):
         state.remark(words.no_such_rule(shown.summary.name))
-        state.correct(mask_padding="")
+        state.clamp(mask_padding="")
     with st.container(horizontal=True, key="choices", vertical_alignment="bottom"):
         controls.buttons(words.SHOWN, words.VIEWS, "mask_view", key="masks_view", hidden=True)
         names = {each: KINDS[each].label for each in attention_kinds(shown.trace)}
@@ -136,7 +136,7 @@ def _own_or(label: str, options: Sequence[str], names: Mapping[str, str], field:
     )
 
 
-def looked_at(shown: Shown, kind: KindName, place: DeltaGenerator) -> Looked:
+def looked_at(shown: RunView, kind: KindName, place: DeltaGenerator) -> Looked:
     """The masks that are chosen, with the controls of texts or size, and of the fill. Raises ValueError with one
     sentence."""
     with st.container(key="masks_beside_controls"):
@@ -160,7 +160,7 @@ def looked_at(shown: Shown, kind: KindName, place: DeltaGenerator) -> Looked:
     return _of_text(shown, kind, batch, index)
 
 
-def _offered(shown: Shown) -> tuple[str, ...]:
+def _offered(shown: RunView) -> tuple[str, ...]:
     """The first examples that the model can read, other than its text; none if a person typed the batch."""
     if FIELDS.now().mask_batch is not None or not can_pad(shown.trace.spec):
         return ()
@@ -176,7 +176,7 @@ def _offered(shown: Shown) -> tuple[str, ...]:
     return tuple(found)
 
 
-def _texts(shown: Shown, offered: Sequence[str]) -> tuple[str, ...]:
+def _texts(shown: RunView, offered: Sequence[str]) -> tuple[str, ...]:
     """The other texts of the batch, and the box in which they stand; nobody having typed any, those offered."""
     if not can_pad(shown.trace.spec):
         text.paragraph(words.no_padding_token(shown.summary.name))
@@ -187,7 +187,7 @@ def _texts(shown: Shown, offered: Sequence[str]) -> tuple[str, ...]:
     controls.text_box(
         words.OTHER_TEXTS,
         max_chars=LONGEST_BATCH,
-        **state.bind("mask_batch", key="masks_batch", value=typed),
+        **state.widget_args("mask_batch", key="masks_batch", value=typed),
     )
     lines = [line for line in typed.split("\n") if line.strip()]
     if len(lines) > MOST_OTHERS:
@@ -195,7 +195,7 @@ def _texts(shown: Shown, offered: Sequence[str]) -> tuple[str, ...]:
     return tuple(lines[:MOST_OTHERS])
 
 
-def _another(shown: Shown, line: str) -> Shown:
+def _another(shown: RunView, line: str) -> RunView:
     """The model's run of another text of the batch."""
     try:
         run = cached.run(shown.summary, line)
@@ -204,10 +204,10 @@ def _another(shown: Shown, line: str) -> Shown:
     return replace(shown, text=line, run=run, target=None)
 
 
-def _text_control(batch: list[Shown]) -> int:
+def _text_control(batch: list[RunView]) -> int:
     """Which text of the batch is looked at."""
     index = min(int(FIELDS.now().mask_text), len(batch) - 1)
-    state.correct(mask_text=index)
+    state.clamp(mask_text=index)
     if len(batch) > 1:
         short = [labels.shorten(" ".join(each.text.split()), 24) for each in batch]
         names = {i: text.literal(words.numbered(i, each)) for i, each in enumerate(short)}
@@ -215,7 +215,7 @@ def _text_control(batch: list[Shown]) -> int:
     return index
 
 
-def _of_text(shown: Shown, kind: KindName, batch: list[Shown], index: int) -> Looked:
+def _of_text(shown: RunView, kind: KindName, batch: list[RunView], index: int) -> Looked:
     looked = batch[index]
     parts, compared = _two_passes(looked, kind, batch_lengths([each.trace for each in batch]))
     _say_left_out(compared.key[-1], looked)
@@ -224,7 +224,7 @@ def _of_text(shown: Shown, kind: KindName, batch: list[Shown], index: int) -> Lo
     return _made(looked, kind, parts, replace(compared, elsewhere=elsewhere))
 
 
-def _made(shown: Shown, kind: KindName, parts: MaskParts, compared: Compared) -> Looked:
+def _made(shown: RunView, kind: KindName, parts: MaskParts, compared: Compared) -> Looked:
     rows, columns = maps.axes(compared.before, kind)
     if compared.elsewhere:
         rows, columns = of_no_run(rows, columns)
@@ -241,7 +241,7 @@ def _made(shown: Shown, kind: KindName, parts: MaskParts, compared: Compared) ->
     )
 
 
-def _two_passes(looked: Shown, kind: KindName, lengths: tuple[int, int]) -> tuple[MaskParts, Compared]:
+def _two_passes(looked: RunView, kind: KindName, lengths: tuple[int, int]) -> tuple[MaskParts, Compared]:
     """A run, padded to these lengths, with its model's own masks and with the chosen ones; and those of the kind."""
     view, own = FIELDS.now(), looked.trace.config
     fill, rule = view.mask_fill or own.mask_fill, view.mask_padding or own.padding_mask
@@ -260,7 +260,7 @@ def _two_passes(looked: Shown, kind: KindName, lengths: tuple[int, int]) -> tupl
     return parts, Compared(first, second, ckpt, (before.id, fill, rule, cells), same, elsewhere=False)
 
 
-def recorded_passes(shown: Shown, kind: KindName, layer: int, place: DeltaGenerator) -> tuple[MaskParts, Compared]:
+def recorded_passes(shown: RunView, kind: KindName, layer: int, place: DeltaGenerator) -> tuple[MaskParts, Compared]:
     """The mask that a layer's run recorded, the chosen cells in it, and the run beside one with these changes; both are
     whole passes over its tokens, the run itself where nothing was changed. Raises Unavailable where no mask is recorded."""
     trace, changes = shown.trace, _changes()
@@ -272,7 +272,7 @@ def recorded_passes(shown: Shown, kind: KindName, layer: int, place: DeltaGenera
         return parts, Compared(shown, shown, shown.ckpt, (trace.id,), own=True, elsewhere=False)
     lengths = (len(trace.src), len(trace.tgt))
 
-    def run(edits: tuple[SetMask, ...]) -> Shown:
+    def run(edits: tuple[SetMask, ...]) -> RunView:
         """The run as one pass, kept among the runs: of a large model it may take a gigabyte."""
 
         def made() -> Run:
@@ -309,27 +309,31 @@ def _changes() -> tuple[Change, ...]:
     return tuple(change_of(word) for word in FIELDS.now().mask_cells)
 
 
-def _say_left_out(there: Sequence[str], looked: Shown) -> None:
+def _say_left_out(there: Sequence[str], looked: RunView) -> None:
     missing = [change.word for change in _changes() if change.word not in there]
     if missing:
         state.remark(words.outside(missing[:8], labels.visible(looked.text)[:40]))
 
 
-def _plain(shown: Shown, kind: KindName) -> Looked:
+def _plain(shown: RunView, kind: KindName) -> Looked:
     """Masks of a size without any text. Scores are taken as equal, so that a weight is 1/n."""
     own = shown.trace.config
     size = min(max(1, FIELDS.now().mask_size), LARGEST_SIZE)
     padded = min(FIELDS.now().mask_padded, size)
-    state.correct(mask_size=size, mask_padded=padded)
+    state.clamp(mask_size=size, mask_padded=padded)
     with st.container(horizontal=True, vertical_alignment="bottom"):
-        st.number_input(words.TOKENS, 1, LARGEST_SIZE, step=1, width=140, **state.bind("mask_size", key="masks_size"))
-        st.number_input(words.PADDED, 0, size, step=1, width=200, **state.bind("mask_padded", key="masks_padded"))
+        st.number_input(
+            words.TOKENS, 1, LARGEST_SIZE, step=1, width=140, **state.widget_args("mask_size", key="masks_size")
+        )
+        st.number_input(
+            words.PADDED, 0, size, step=1, width=200, **state.widget_args("mask_padded", key="masks_padded")
+        )
     fill = FIELDS.now().mask_fill or own.mask_fill
     rule = FIELDS.now().mask_padding or own.padding_mask
     keep = np.arange(size) < size - padded
     parts = mask_parts(kind, keep, keep, rule=rule, changes=_changes())
-    names = [str(position) if kept else words.PAD for position, kept in enumerate(keep)]
-    tokens = token_data(names, special=[position for position, kept in enumerate(keep) if not kept])
+    names = [str(position) if memoize else words.PAD for position, memoize in enumerate(keep)]
+    tokens = token_data(names, special=[position for position, memoize in enumerate(keep) if not memoize])
     rows, columns = maps.axes(shown, kind)
     rows, columns = of_no_run(replace(rows, tokens=tokens, title=words.QUERIES), replace(columns, tokens=tokens))
     return Looked(
@@ -350,13 +354,13 @@ def of_no_run(rows: Axis, columns: Axis) -> tuple[Axis, Axis]:
     return replace(rows, field=cast(Any, "mask_query")), replace(columns, field=cast(Any, "mask_key"))
 
 
-@kept(24)
+@memoize(24)
 def _pass(ckpt: Checkpoint, trace: Trace, lengths: tuple[int, int], edits: tuple[Any, ...]) -> Trace:
     """One pass over the run's tokens, padded as in the batch."""
     return in_batch(ckpt, trace, lengths, edits=edits)
 
 
-@kept(8)
+@memoize(8)
 def _variant(ckpt: Checkpoint, fill: str, rule: str) -> Checkpoint:
     """The model with another fill or rule; kept, because whether it is causal is found out once for each."""
     return with_masks(ckpt, fill=fill, rule=rule)

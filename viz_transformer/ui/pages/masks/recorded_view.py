@@ -26,10 +26,10 @@ from viz_transformer.ui.pages.masks import view, words
 from viz_transformer.ui.pages.masks.fields import FIELDS
 from viz_transformer.ui.pages.masks.masks_source import Compared, Looked, recorded_passes
 from viz_transformer.ui.session import state
-from viz_transformer.ui.session.runs import Shown
+from viz_transformer.ui.session.runs import RunView
 
 
-def choices(shown: Shown, kind: KindName) -> None:
+def choices(shown: RunView, kind: KindName) -> None:
     """What is shown of which kind of attention and which layer, of weights of which head."""
     with st.container(horizontal=True, key="choices", vertical_alignment="bottom"):
         if changes_cells(shown, kind):
@@ -42,12 +42,12 @@ def choices(shown: Shown, kind: KindName) -> None:
             controls.head(count, page="masks", words=("mean", "max"))
 
 
-def changes_cells(shown: Shown, kind: KindName) -> bool:
+def changes_cells(shown: RunView, kind: KindName) -> bool:
     """Whether the text is so short that its masks can be drawn beside each other, and changed."""
     return max(len(side) for side in KINDS[kind].sides(shown.trace.src, shown.trace.tgt)) < FUSED_FROM
 
 
-def recorded(shown: Shown, kind: KindName, place: DeltaGenerator) -> Question:
+def recorded(shown: RunView, kind: KindName, place: DeltaGenerator) -> Question:
     """The mask of the chosen layer before and after what was changed, or the weights, and what the masks of all layers
     close; returns what the page asks. `place` says what is waited for."""
     layer = state.SHARED.now().layer
@@ -86,7 +86,7 @@ def recorded(shown: Shown, kind: KindName, place: DeltaGenerator) -> Question:
     return _question(looked, layer)
 
 
-def _where(shown: Shown, kind: KindName, layer: int, parts: MaskParts) -> str:
+def _where(shown: RunView, kind: KindName, layer: int, parts: MaskParts) -> str:
     """In which layers the changes are made, and where that is another change than in this one."""
     others = turned_otherwise(shown.trace, kind, layer, parts.changes)
     if not others:
@@ -175,7 +175,7 @@ def _question(looked: Looked, layer: int) -> Question:
     return Question(words.asks_in_layer(row, layer), words.may_read_after(open_, keys, closed=closed, opened=opened))
 
 
-def _drawn_alone(shown: Shown, kind: KindName, layer: int) -> Question:
+def _drawn_alone(shown: RunView, kind: KindName, layer: int) -> Question:
     """The mask of a long text, without any change."""
     picture = _picture(shown, kind, layer)
     with st.container(key="masks_picture"):
@@ -190,7 +190,7 @@ def _drawn_alone(shown: Shown, kind: KindName, layer: int) -> Question:
     return Question(words.asks_in_layer(row, layer), words.may_read_after(open_, keys))
 
 
-def _picture(shown: Shown, kind: KindName, layer: int) -> Picture:
+def _picture(shown: RunView, kind: KindName, layer: int) -> Picture:
     """The weights that the mask leaves equal scores: hatched is closed."""
     mask = recorded_mask(shown.trace, KINDS[kind].site(layer))
     said = words.mask_of_layer(KINDS[kind].words, layer)

@@ -24,7 +24,7 @@ from viz_transformer.ui.frame import frame, text
 from viz_transformer.ui.frame.questions import Question
 from viz_transformer.ui.pages.models import question, view, words
 from viz_transformer.ui.session import cached
-from viz_transformer.ui.session.kept import kept
+from viz_transformer.ui.session.memoize import memoize
 from viz_transformer.ui.session.waiting import waiting
 
 if TYPE_CHECKING:
@@ -96,7 +96,7 @@ def _held_against(stored: int, total: int, unused: Mapping[str, Any] | None) -> 
         text.paragraph(str(unused["sentence"]), tone="warning")
 
 
-@kept(8)
+@memoize(8)
 def _outline(summary: HuggingFaceSummary) -> Outline:
     return huggingface.outline_of(cached.checkpoint(summary).hooked_model)
 

@@ -7,7 +7,7 @@ from typing import Literal, get_args
 
 from viz_transformer.ui.pages.models import words
 from viz_transformer.ui.session import state
-from viz_transformer.ui.session.declaring import NUMBER, declared, matching, one_of, text_of_at_most
+from viz_transformer.ui.session.url_fields import NUMBER, matching, one_of, text_of_at_most, url_field
 
 TABS = ("card", "architecture", "curves", "data", "errors", "doctor", "open", "train", "new", "training")
 Answers = Literal["all", "wrong", "right"]
@@ -23,12 +23,12 @@ class Models:
     last.
     """
 
-    model_tab: str = declared("card", one_of(TABS))
-    model_answers: Answers = declared("all", one_of(get_args(Answers)))
-    model_find: str = declared("", text_of_at_most(LONGEST_FIND))
-    model_other: str = declared("", text_of_at_most(LONGEST_NAME))
-    model_recipe: str = declared("", matching(r"(new:[^:]{1,100}:[a-z0-9:-]{1,80})?", words.NEW_MODEL_NAME))
-    model_snapshot: int | None = declared(None, NUMBER, picked=True)
+    model_tab: str = url_field("card", one_of(TABS))
+    model_answers: Answers = url_field("all", one_of(get_args(Answers)))
+    model_find: str = url_field("", text_of_at_most(LONGEST_FIND))
+    model_other: str = url_field("", text_of_at_most(LONGEST_NAME))
+    model_recipe: str = url_field("", matching(r"(new:[^:]{1,100}:[a-z0-9:-]{1,80})?", words.NEW_MODEL_NAME))
+    model_snapshot: int | None = url_field(None, NUMBER, picked=True)
 
 
 FIELDS = state.declare(Models)

@@ -26,8 +26,8 @@ from viz_transformer.ui.frame import frame, questions, text
 from viz_transformer.ui.frame.questions import Question
 from viz_transformer.ui.pages.models import snapshot_view, words
 from viz_transformer.ui.session import state
-from viz_transformer.ui.session.kept import kept
-from viz_transformer.ui.session.runs import Shown
+from viz_transformer.ui.session.memoize import memoize
+from viz_transformer.ui.session.runs import RunView
 
 if TYPE_CHECKING:
     from viz_transformer.checkpoint import Checkpoint
@@ -202,14 +202,14 @@ def _example(training: Training) -> None:
         return
     summary = read_summary(training.beginning)
     last = runs[-1].run
-    shown = Shown("A", summary, pair[0], ckpt, last, pair[1])
+    shown = RunView("A", summary, pair[0], ckpt, last, pair[1])
     with st.container(key="training_slider"):
         snapshots_view(snapshot_view.payload(shown, learning_series(runs, pair)), key="train_snapshots")
     target = labels.shorten(labels.sentence(pair[1]), 60)
     text.paragraph(words.about_example(len(runs), target))
 
 
-@kept(4)
+@memoize(4)
 def _beginning(path: str, written: float) -> Checkpoint:
     return vt.load(path)
 
@@ -219,6 +219,6 @@ def _run(training: Training, step: int, pair: tuple[str, str], ckpt: Checkpoint)
     return _run_at(str(training.state), step, path.stat().st_mtime, pair, ckpt)
 
 
-@kept(200)
+@memoize(200)
 def _run_at(state: str, step: int, written: float, pair: tuple[str, str], _beginning: Checkpoint) -> SnapshotRun:
     return learning_run(_beginning, Path(state), step, pair)

@@ -32,7 +32,7 @@ from viz_transformer.ui.pages.models.architecture_view import settings
 from viz_transformer.ui.pages.models.card_rows import data_rows, measurements
 from viz_transformer.ui.pages.models.fields import FIELDS, LONGEST_FIND
 from viz_transformer.ui.session import cached, state
-from viz_transformer.ui.session.kept import kept
+from viz_transformer.ui.session.memoize import memoize
 from viz_transformer.ui.session.waiting import waiting
 
 if TYPE_CHECKING:
@@ -65,7 +65,7 @@ _SIGNS = {"ok": "✓", "bad": "✕", "note": "–"}
 
 def group(label: str, names: Mapping[str, str], *, key: str) -> None:
     """A row of tabs; none of it is marked where the selected one is in another row."""
-    bound = state.bind("model_tab", key=key)
+    bound = state.widget_args("model_tab", key=key)
     if FIELDS.now().model_tab not in names:
         st.session_state[key] = None
     st.segmented_control(
@@ -325,7 +325,7 @@ def errors(summary: Summary) -> Question:
     return question.errors(summary.name, right_ones, len(done) - right_ones, most, translates=translates)
 
 
-@kept(8)
+@memoize(8)
 def _both(summary: Summary, other: Summary, count: int, _answers: Callable[..., Both]) -> Both:
     """What this model and another one write for the first `count` of its own example pairs."""
     return _answers(cached.checkpoint(summary), cached.checkpoint(other), summary.examples()[:count])
@@ -350,7 +350,7 @@ def _beside(summary: Summary, count: int, answers: Callable[..., Both]) -> None:
         [words.NO_OTHER, *others],
         width=340,
         label_visibility="collapsed",
-        **state.bind(
+        **state.widget_args(
             "model_other", key="models_other", value=chosen, taken=lambda new: "" if new == words.NO_OTHER else new
         ),
     )
@@ -407,7 +407,7 @@ def _filter(translates: bool) -> Any:
             placeholder=words.FILTER,
             width=340,
             autocomplete="off",
-            **state.bind("model_find", key="models_find"),
+            **state.widget_args("model_find", key="models_find"),
         )
     return FIELDS.now().model_answers
 
@@ -471,7 +471,7 @@ def doctor(summary: Summary) -> Question:
     return question.doctor(summary.name, found)
 
 
-@kept(8)
+@memoize(8)
 def _examined(ckpt: Checkpoint, chosen: str, _pairs: tuple[tuple[str, str], ...]) -> tuple[Check, ...]:
     from viz_transformer.analysis.models.doctor import examine
 

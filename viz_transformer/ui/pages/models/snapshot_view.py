@@ -19,8 +19,8 @@ from viz_transformer.ui.frame import frame, maps, pictures, text
 from viz_transformer.ui.frame.questions import Question
 from viz_transformer.ui.pages.models import question, words
 from viz_transformer.ui.session import cached, passes, state
-from viz_transformer.ui.session.kept import kept
-from viz_transformer.ui.session.runs import Shown
+from viz_transformer.ui.session.memoize import memoize
+from viz_transformer.ui.session.runs import RunView
 from viz_transformer.ui.session.waiting import waiting
 
 
@@ -37,7 +37,7 @@ def training(summary: Summary) -> Question:
     with waiting(words.running_sentence(len(summary.snapshots())), status):
         series = _series(ckpt, chosen.text, chosen.target)
     last = series.runs[-1]
-    shown = Shown("A", summary, series.source, ckpt, last.run, chosen.target)
+    shown = RunView("A", summary, series.source, ckpt, last.run, chosen.target)
     frame.fit(shown)
     frame.follow(shown)
     frame.stage(frame.Runs(shown), ("training_slider",))
@@ -69,13 +69,13 @@ def _those_with() -> str:
     return words.models_with(listed(names), len(names))
 
 
-@kept(4)
+@memoize(4)
 def _series(ckpt: Checkpoint, source: str, target: str | None) -> SnapshotSeries:
     return snapshot_series(ckpt, source, target)
 
 
-@kept(4)
-def payload(shown: Shown, _series: SnapshotSeries) -> bytes:
+@memoize(4)
+def payload(shown: RunView, _series: SnapshotSeries) -> bytes:
     """What the replay draws; `shown` is the run at its last snapshot."""
 
     def of(kind: Any) -> MapsOfKind:

@@ -23,7 +23,7 @@ from viz_transformer.ui.pages.models.given_file import Given, as_named, cut_file
 from viz_transformer.ui.pages.models.live_view import live
 from viz_transformer.ui.pages.models.view import file_size
 from viz_transformer.ui.session import cached
-from viz_transformer.ui.session.kept import kept
+from viz_transformer.ui.session.memoize import memoize
 
 KINDS = ["tsv", "txt", "csv", "jsonl", "gz"]
 MOST_READ = 4_000_000
@@ -127,7 +127,7 @@ def _proposed(path: Path, told: dict[str, Any]) -> Proposal:
     return _read(path, written, tuple(sorted(told.items())))
 
 
-@kept(4)
+@memoize(4)
 def _read(path: Path, written: tuple[float, int] | None, told: tuple[tuple[str, Any], ...]) -> Proposal:
     asked = _asked(path, dict(told))
     return own_task(asked.own, out=path.stem, epochs=asked.epochs)

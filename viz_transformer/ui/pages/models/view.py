@@ -22,7 +22,7 @@ from viz_transformer.model.kinds import SIDE_OF, stacks_of
 from viz_transformer.ui.frame import links, text
 from viz_transformer.ui.pages.models import words
 from viz_transformer.ui.session import cached, state
-from viz_transformer.ui.session.kept import kept
+from viz_transformer.ui.session.memoize import memoize
 
 if TYPE_CHECKING:
     from viz_transformer.analysis.models.answers import PairAnswer
@@ -127,7 +127,7 @@ def _times(summary: Summary) -> tuple[float, ...]:
     )
 
 
-@kept(64)
+@memoize(64)
 def _changed(path: str, times: tuple[float, ...], _summary: Summary) -> str:
     """The first file whose SHA-256 is not the one in the card, as a sentence; "" if all are."""
     names = [CONFIG, *(VOCABULARIES[side] for side in VOCABULARIES if _summary.codecs.get(side) is not None), WEIGHTS]

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from viz_transformer.ui.pages.playground import words
 from viz_transformer.ui.session import state
-from viz_transformer.ui.session.declaring import NUMBER, Reading, declared, number, one_number_of, one_of, some_of
+from viz_transformer.ui.session.url_fields import NUMBER, Codec, number, one_number_of, one_of, some_of, url_field
 
 PLAY = ("attention", "simplex", "scaling", "norms", "rebuild", "copy")
 OPTIONS = ("self", "unscaled")
@@ -27,8 +27,8 @@ def _numbers(given: str) -> str | None:
     return given if known and len(cells) <= MOST_NUMBERS else None
 
 
-_SIZES = Reading(_sizes, words.FOUR_SIZES.format(MOST_SIZE))
-_NUMBERS = Reading(_numbers, words.EDITED_CELLS.format(MOST_NUMBERS))
+_SIZES = Codec(_sizes, words.FOUR_SIZES.format(MOST_SIZE))
+_NUMBERS = Codec(_numbers, words.EDITED_CELLS.format(MOST_NUMBERS))
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -39,14 +39,14 @@ class Playground:
     of the simplex; play_heads: of the training that gives back its input.
     """
 
-    play: str = declared("attention", one_of(PLAY))
-    play_seed: int = declared(0, NUMBER)
-    play_sizes: tuple[int, ...] = declared((5, 4, 4, 3), _SIZES)
-    play_options: tuple[str, ...] = declared((), some_of(OPTIONS))
-    play_mask: str = declared("none", one_of(MASKS))
-    play_numbers: str = declared("", _NUMBERS)
-    play_keys: int = declared(3, one_number_of((2, 3), "2 or 3"))
-    play_heads: int = declared(2, one_number_of((2, 4, 8), "2, 4 or 8"))
+    play: str = url_field("attention", one_of(PLAY))
+    play_seed: int = url_field(0, NUMBER)
+    play_sizes: tuple[int, ...] = url_field((5, 4, 4, 3), _SIZES)
+    play_options: tuple[str, ...] = url_field((), some_of(OPTIONS))
+    play_mask: str = url_field("none", one_of(MASKS))
+    play_numbers: str = url_field("", _NUMBERS)
+    play_keys: int = url_field(3, one_number_of((2, 3), "2 or 3"))
+    play_heads: int = url_field(2, one_number_of((2, 4, 8), "2, 4 or 8"))
 
 
 FIELDS = state.declare(Playground)

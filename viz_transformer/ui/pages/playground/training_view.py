@@ -29,7 +29,7 @@ from viz_transformer.ui.frame import controls, frame, pictures, text
 from viz_transformer.ui.frame.questions import Question
 from viz_transformer.ui.pages.playground import question, view, words
 from viz_transformer.ui.pages.playground.fields import FIELDS
-from viz_transformer.ui.session.kept import kept
+from viz_transformer.ui.session.memoize import memoize
 
 EVERY = 1.0
 """Seconds between two pictures of a training that goes on."""
@@ -124,7 +124,7 @@ def _say_state(training: Training[Any] | None, before: str, steps: int) -> None:
 # --- give back the input
 
 
-_untrained_rebuild = kept(8)(Rebuild)
+_untrained_rebuild = memoize(8)(Rebuild)
 
 
 def rebuild() -> Question | None:
@@ -261,7 +261,7 @@ def _decades(values: Any) -> tuple[float, float]:
 # --- copy with and without the mask
 
 
-_untrained_copying = kept(8)(Copying)
+_untrained_copying = memoize(8)(Copying)
 
 
 def copying() -> Question:

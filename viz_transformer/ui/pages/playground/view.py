@@ -23,9 +23,9 @@ from viz_transformer.ui.frame.questions import Question
 from viz_transformer.ui.pages.playground import number_editor, question, words
 from viz_transformer.ui.pages.playground.fields import FIELDS, MOST_SIZE, OPTIONS
 from viz_transformer.ui.session import state
-from viz_transformer.ui.session.kept import drawn, kept
+from viz_transformer.ui.session.memoize import memoize, memoize_figure
 
-_attention_row = drawn(attention_row)
+_attention_row = memoize_figure(attention_row)
 
 PROJECTED, WIDER = 1.35, 1.25
 """By how much a picture grows on a projector: its letters and height, and its width with the numbers in its cells."""
@@ -44,7 +44,7 @@ def part_choice() -> str:
 
 def seed_box() -> None:
     """The seed of all numbers, the next one at a click, and the way back to the numbers as they were drawn."""
-    bound = state.bind("play_seed", key="play_seed_box", value=min(FIELDS.now().play_seed, LARGEST_SEED))
+    bound = state.widget_args("play_seed", key="play_seed_box", value=min(FIELDS.now().play_seed, LARGEST_SEED))
     st.number_input(words.SEED, 0, LARGEST_SEED, step=1, width=180, **bound)
     st.button(words.NEW, key="play_next", on_click=_next_seed, help=words.NEW_HELP)
     if FIELDS.now().play_numbers:
@@ -82,7 +82,7 @@ def _size(label: str, place: int, value: int) -> None:
         sizes: tuple[int, ...] = FIELDS.now().play_sizes
         return (*sizes[:place], int(new), *sizes[place + 1 :])
 
-    bound = state.bind("play_sizes", key=f"play_size_{place}", value=value, taken=taken)
+    bound = state.widget_args("play_sizes", key=f"play_size_{place}", value=value, taken=taken)
     st.number_input(label, 1, MOST_SIZE, step=1, width=180, **bound)
 
 
@@ -322,7 +322,7 @@ def facts(head: list[str], rows: list[list[str]]) -> None:
 # --- why scale
 
 
-_growth = kept(32)(by_hand.growth)
+_growth = memoize(32)(by_hand.growth)
 
 
 def scaling() -> Question:
@@ -446,8 +446,10 @@ def _norm_rest(found: list[by_hand.Normalised], seed: int) -> None:
     columns = [str(f) for f in range(features)]
     with left:
         names = [words.text_and_token(b, t) for b in range(x.shape[0]) for t in range(x.shape[1])]
-        drawn = by_hand.table_of(seed).reshape(rows, features)
-        number_editor.editor("x", drawn, label=words.edit(words.NUMBERS), rows=names, columns=columns, made_of=seed)
+        memoize_figure = by_hand.table_of(seed).reshape(rows, features)
+        number_editor.editor(
+            "x", memoize_figure, label=words.edit(words.NUMBERS), rows=names, columns=columns, made_of=seed
+        )
     with right:
         number_editor.editor(
             "g",

@@ -35,8 +35,8 @@ from viz_transformer.ui.frame import controls, frame, pictures, text
 from viz_transformer.ui.pages.positions import orders_view, words
 from viz_transformer.ui.pages.positions.view import chart, height, short, stack_choice
 from viz_transformer.ui.session import state
-from viz_transformer.ui.session.kept import kept
-from viz_transformer.ui.session.runs import Shown
+from viz_transformer.ui.session.memoize import memoize
+from viz_transformer.ui.session.runs import RunView
 
 ROUNDING = 1e-5
 """Of a product, as a share of the largest: float32 adding in another order."""
@@ -46,7 +46,7 @@ ROUNDING = 1e-5
 class Place:
     """What is shown: one head of a self-attention, with a query and a key."""
 
-    shown: Shown
+    shown: RunView
     stack: StackName
     site: str
     head: int
@@ -60,12 +60,12 @@ class Place:
         return words.attention_scene(KINDS[self.stack].words, layer, self.head, self.query, self.key)
 
 
-def is_needed(shown: Shown) -> bool:
+def is_needed(shown: RunView) -> bool:
     """Whether this model's positions act in its self-attention, and there is no table."""
     return bool(_recorded(shown)) or encoding_of(shown.trace.spec).in_attention
 
 
-def _recorded(shown: Shown) -> str:
+def _recorded(shown: RunView) -> str:
     """What a run of another model than ours recorded of positions in self-attention: "rotation", "bias", or ""."""
     spec = shown.trace.spec
     if spec.config is not None:
@@ -76,7 +76,7 @@ def _recorded(shown: Shown) -> str:
     return "bias" if f"{site}.bias" in shown.trace else ""
 
 
-def _turning(shown: Shown, site: str) -> Turning:
+def _turning(shown: RunView, site: str) -> Turning:
     """How this attention turns its queries and keys. Raises Unavailable where no list of the model's frequencies does."""
     if shown.trace.spec.config is not None:
         return by_rule(shown.trace.spec.attentions[site].size)
@@ -92,26 +92,26 @@ def _turning(shown: Shown, site: str) -> Turning:
     return found
 
 
-@kept(32)
-def _turning_tried(shown: Shown, site: str) -> Turning | None:
+@memoize(32)
+def _turning_tried(shown: RunView, site: str) -> Turning | None:
     """The turning of a model that is not ours, found out on all of a run's queries and keys; None is kept too."""
     lists = {name: numbers.numpy() for name, numbers in shown.ckpt.hooked_model.frequencies().items()}
     return turning(shown.trace, site, lists)
 
 
-@kept(64)
-def _rotated(shown: Shown, site: str, head: int, query: int, key: int) -> Rotated:
+@memoize(64)
+def _rotated(shown: RunView, site: str, head: int, query: int, key: int) -> Rotated:
     """The rotation of a query and a key. Raises Unavailable as `_turning` does."""
     return rotated(shown.trace, site, head, query, key, _turning(shown, site))
 
 
-@kept(128)
-def _bias_rule(shown: Shown, site: str, head: int) -> BiasRule:
+@memoize(128)
+def _bias_rule(shown: RunView, site: str, head: int) -> BiasRule:
     """What the biases of a head follow, found out on all pairs of a run's positions."""
     return bias_rule(shown.trace, site, head)
 
 
-def draw(shown: Shown) -> tuple[Place, list[str]]:
+def draw(shown: RunView) -> tuple[Place, list[str]]:
     """Controls, pictures and what is below them; returns what is shown, and what applies to this model and how to read
     it, in sentences."""
     if recorded := _recorded(shown):
@@ -131,7 +131,7 @@ def draw(shown: Shown) -> tuple[Place, list[str]]:
     return at, [has, words.HOW_IN_ATTENTION.get(encoding.picture, "")]
 
 
-def _draw_recorded(shown: Shown, what: str) -> tuple[Place, list[str]]:
+def _draw_recorded(shown: RunView, what: str) -> tuple[Place, list[str]]:
     """The same for a model that is not ours, from what its run recorded and the lists that it holds."""
     with st.container(horizontal=True, key="pos_tools", vertical_alignment="center"):
         stack = stack_choice(shown)
@@ -154,7 +154,7 @@ def _nothing(at: Place) -> None:
         text.paragraph(words.NO_PICTURE)
 
 
-def _layer_and_head(shown: Shown, stack: StackName) -> tuple[int, int]:
+def _layer_and_head(shown: RunView, stack: StackName) -> tuple[int, int]:
     spec, chosen = shown.trace.spec, state.SHARED.now()
     layers = SIDE_OF[stack].layers(spec)
     layer = min(chosen.layer, layers - 1)
@@ -167,7 +167,7 @@ def _layer_and_head(shown: Shown, stack: StackName) -> tuple[int, int]:
     return layer, head
 
 
-def _position(shown: Shown, stack: StackName, which: int) -> int:
+def _position(shown: RunView, stack: StackName, which: int) -> int:
     """The selected query (0) or key (1)."""
     field = KINDS[stack].fields[which]
     last = len(SIDE_OF[stack].of(shown.trace.src, shown.trace.tgt)) - 1
@@ -175,7 +175,12 @@ def _position(shown: Shown, stack: StackName, which: int) -> int:
     if last > 0:
         label = words.box((words.QUERY, words.KEY)[which], last)
         st.number_input(
-            label, 0, last, step=1, width=190, **state.bind(field, key=f"pos_{field}_in_attention", value=position)
+            label,
+            0,
+            last,
+            step=1,
+            width=190,
+            **state.widget_args(field, key=f"pos_{field}_in_attention", value=position),
         )
     return position
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from viz_transformer.ui.pages.positions import words
 from viz_transformer.ui.session import state
-from viz_transformer.ui.session.declaring import NUMBER, TEXT, declared, different_numbers, one_of
+from viz_transformer.ui.session.url_fields import NUMBER, TEXT, different_numbers, one_of, url_field
 
 STACKS = ("", "encoder", "decoder")
 TABLES = ("", "standard", "doubled", "learned")
@@ -24,15 +24,15 @@ class Positions:
     order, None for the words turned round; pos_off: whose positions are left out, "" for the most telling.
     """
 
-    pos_stack: str = declared("", one_of(STACKS), picked=True)
-    pos_table: str = declared("", one_of(TABLES))
-    pos_width: int | None = declared(None, NUMBER)
-    pos_length: int | None = declared(None, NUMBER)
-    pos_columns: tuple[int, ...] = declared((), different_numbers(MOST_COLUMNS))
-    pos_shift: int = declared(1, NUMBER)
-    pos_topic: str = declared("steps", one_of(TOPICS))
-    pos_order: str | None = declared(None, TEXT, forgotten_with=("checkpoint", "text"), typed=words.ORDER_TYPED)
-    pos_off: str = declared("", one_of(OFF))
+    pos_stack: str = url_field("", one_of(STACKS), picked=True)
+    pos_table: str = url_field("", one_of(TABLES))
+    pos_width: int | None = url_field(None, NUMBER)
+    pos_length: int | None = url_field(None, NUMBER)
+    pos_columns: tuple[int, ...] = url_field((), different_numbers(MOST_COLUMNS))
+    pos_shift: int = url_field(1, NUMBER)
+    pos_topic: str = url_field("steps", one_of(TOPICS))
+    pos_order: str | None = url_field(None, TEXT, forgotten_with=("checkpoint", "text"), typed=words.ORDER_TYPED)
+    pos_off: str = url_field("", one_of(OFF))
 
 
 FIELDS = state.declare(Positions)

@@ -26,14 +26,14 @@ from viz_transformer.ui.frame.questions import Question
 from viz_transformer.ui.pages.positions import words
 from viz_transformer.ui.pages.positions.fields import FIELDS
 from viz_transformer.ui.session import state
-from viz_transformer.ui.session.kept import kept
-from viz_transformer.ui.session.runs import Shown
+from viz_transformer.ui.session.memoize import memoize
+from viz_transformer.ui.session.runs import RunView
 from viz_transformer.ui.session.waiting import waiting
 
 _LISTED = 6
 
 
-def orders(shown: Shown) -> Question | None:
+def orders(shown: RunView) -> Question | None:
     """Both texts, whose positions are left out, both answers each time, and the largest change of a logit; returns the
     question of both, None where there is no other order."""
     config = shown.trace.config
@@ -43,8 +43,8 @@ def orders(shown: Shown) -> Question | None:
     with st.container(key="pos_texts"):
         left, right = st.columns(2, gap="medium")
         with left:
-            controls.text_box(words.ORDER_A, **state.bind("text", key="pos_a"))
-        bound = state.bind(
+            controls.text_box(words.ORDER_A, **state.widget_args("text", key="pos_a"))
+        bound = state.widget_args(
             "pos_order",
             key="pos_b",
             value=other or "" if given is None else given,
@@ -100,7 +100,7 @@ def _turn_round() -> None:
     state.select(pos_order=None)
 
 
-@kept(16)
+@memoize(16)
 def _two_orders(
     weights: str, name: str, a: str, b: str, removed: tuple[StackName, ...], _ckpt: Checkpoint
 ) -> TwoOrders:

@@ -230,7 +230,7 @@ def shift(table: Table) -> Question | None:
     asked: int = FIELDS.now().pos_shift
     by = min(max(1, asked), most)
     with st.container(key="pos_shift_tools"):
-        bound = state.bind("pos_shift", key="pos_shift", value=by)
+        bound = state.widget_args("pos_shift", key="pos_shift", value=by)
         st.number_input(words.box(words.SHIFT, most, first=1), 1, most, step=1, width=130, **bound)
     found = rotation(table.values, table.derived.frequency, by)
     pairs = [*dict.fromkeys(column // 2 for column in table.picked)]

@@ -41,11 +41,11 @@ from viz_transformer.ui.frame.controls import buttons
 from viz_transformer.ui.pages.positions import words
 from viz_transformer.ui.pages.positions.fields import FIELDS, MOST_COLUMNS
 from viz_transformer.ui.session import state
-from viz_transformer.ui.session.kept import drawn
-from viz_transformer.ui.session.runs import Shown
+from viz_transformer.ui.session.memoize import memoize_figure
+from viz_transformer.ui.session.runs import RunView
 
-_position_heatmap = drawn(position_heatmap)
-_dimension_curves = drawn(dimension_curves)
+_position_heatmap = memoize_figure(position_heatmap)
+_dimension_curves = memoize_figure(dimension_curves)
 
 USUAL_LENGTH, MOST_LENGTH, MOST_WIDTH = 128, 512, 512
 TALL, PICK = 400, 48  # the picture, and what picks the curves beside it
@@ -57,7 +57,7 @@ class Table:
     """The table that is shown, [L, D], and what it has to do with the model. `derived` is None for one without a
     formula, which only a model that has it can show."""
 
-    shown: Shown
+    shown: RunView
     stack: StackName
     scheme: Scheme
     values: Float32
@@ -104,7 +104,7 @@ class Table:
 # --- which table
 
 
-def controls(shown: Shown) -> Table:
+def controls(shown: RunView) -> Table:
     """The controls of the table, and the table that they ask for, brought into its bounds."""
     spec = shown.trace.spec
     own_scheme = scheme(spec)
@@ -121,7 +121,7 @@ def controls(shown: Shown) -> Table:
 
 
 def _table(
-    shown: Shown,
+    shown: RunView,
     stack: StackName,
     chosen: Scheme,
     size: tuple[int, int],
@@ -150,7 +150,7 @@ def _table(
     return Table(shown, stack, chosen, values, derived, own_scheme, own, added, picked, marks)
 
 
-def stack_choice(shown: Shown) -> StackName:
+def stack_choice(shown: RunView) -> StackName:
     """Whose positions: those of the stack that is chosen, if the model has it, else of the one that reads the text."""
     stacks, stack, chosen = stacks_of(shown.trace.spec), chosen_stack(shown), FIELDS.now().pos_stack
     if chosen and chosen != stack:
@@ -160,13 +160,13 @@ def stack_choice(shown: Shown) -> StackName:
     return stack
 
 
-def chosen_stack(shown: Shown) -> StackName:
+def chosen_stack(shown: RunView) -> StackName:
     """The stack that is chosen, if the model has it, else the one that reads the text."""
     stacks = stacks_of(shown.trace.spec)
     return next((stack for stack in stacks if stack == FIELDS.now().pos_stack), stacks[0])
 
 
-def _scheme(shown: Shown, own: Scheme) -> Scheme:
+def _scheme(shown: RunView, own: Scheme) -> Scheme:
     """Which kind of table: the model's own, or a formula beside it."""
     has = encoding_of(shown.trace.spec).adds
     options: list[Scheme] = (
@@ -195,7 +195,9 @@ def _width(own: int, chosen: Scheme) -> int:
     width = usual if asked is None else min(max(2, asked + asked % 2), most)
     if asked is not None and asked != width:
         state.remark(words.even_width(most, width, asked))
-    bound = state.bind("pos_width", key="pos_width", value=width, taken=lambda new: None if new == usual else new)
+    bound = state.widget_args(
+        "pos_width", key="pos_width", value=width, taken=lambda new: None if new == usual else new
+    )
     st.slider(words.D_MODEL, 2, most, step=2, width=220, **bound)
     return width
 
@@ -210,12 +212,14 @@ def _length(own: int, chosen: Scheme) -> int:
     length = usual if asked is None else min(max(2, asked), most)
     if asked is not None and asked != length:
         state.remark(words.table_length(most, length, asked))
-    bound = state.bind("pos_length", key="pos_length", value=length, taken=lambda new: None if new == usual else new)
+    bound = state.widget_args(
+        "pos_length", key="pos_length", value=length, taken=lambda new: None if new == usual else new
+    )
     st.slider(words.LENGTH, 2, most, width=220, **bound)
     return length
 
 
-def _position(shown: Shown, stack: StackName, length: int) -> int:
+def _position(shown: RunView, stack: StackName, length: int) -> int:
     """The selected position of the run, brought into the table."""
     field = SIDE_OF[stack].field
     last = min(len(SIDE_OF[stack].of(shown.trace.src, shown.trace.tgt)), length) - 1
@@ -224,7 +228,7 @@ def _position(shown: Shown, stack: StackName, length: int) -> int:
         state.remark(words.table_ends(chosen, last))
     position = min(chosen, last)
     if last > 0:
-        bound = state.bind(field, key=f"pos_{field}", value=position)
+        bound = state.widget_args(field, key=f"pos_{field}", value=position)
         st.number_input(words.box(words.POSITION, last), 0, last, step=1, width=230, **bound)
     return position
 
@@ -301,7 +305,7 @@ def heatmap(table: Table, *, called: str = "", largest: float = 0.0, own: str = 
     chart(figure, key=f"pos_heatmap{own}", alt=alt, caption=of, fills=True, on_table=asked)
 
 
-def of_b(table: Table, b: Shown) -> Table | str:
+def of_b(table: Table, b: RunView) -> Table | str:
     """B's own table, for the stack of A's, or the sentence that stands in its place: there is none, or it is A's."""
     spec, stack = b.trace.spec, table.stack
     if stack not in stacks_of(spec):
@@ -352,7 +356,7 @@ def _untrained_unmarked(marks: Marks) -> Marks:
 
 def curves(table: Table) -> None:
     """The picked dimensions over the positions."""
-    bound = state.bind("pos_columns", key="pos_columns", value=list(table.picked), taken=tuple)
+    bound = state.widget_args("pos_columns", key="pos_columns", value=list(table.picked), taken=tuple)
     with st.container(key="pos_pick"):
         st.multiselect(
             words.CURVES,

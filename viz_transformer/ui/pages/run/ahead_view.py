@@ -18,7 +18,7 @@ from viz_transformer.ui.pages.run.fields import FIELDS
 from viz_transformer.ui.pages.run.question import chosen_question
 from viz_transformer.ui.session import cached, state
 from viz_transformer.ui.session.memory import collect_at_rest
-from viz_transformer.ui.session.runs import Shown
+from viz_transformer.ui.session.runs import RunView
 
 QUESTION, ANSWER = ".st-key-question .vt-question", ".st-key-answer .vt-answer"
 
@@ -38,13 +38,13 @@ def place() -> None:
     if not passing.passes():
         caught_up(state.SHARED.now().text)
         return
-    state.shown_ahead()
+    state.preview()
     try:
         both = frame.in_bounds(Runs(_shown()), rows="last" if _whole() else "chosen", by_step=_whole())
         show_ahead(_ahead(both))
     except ValueError:
         state.select()
-        state.pass_through()
+        state.set_transient()
         st.rerun()
     collect_at_rest(cached.store().join_steps)
 
@@ -53,13 +53,13 @@ def _whole() -> bool:
     return FIELDS.now().run_view == "whole"
 
 
-def _shown() -> Shown:
+def _shown() -> RunView:
     """The run of what is selected. Raises ValueError where it cannot be made."""
     summary, text, how = frame.selected(), state.SHARED.now().text, state.how()
     if isinstance(summary, str):
         raise ValueError(summary)
     run = cached.run(summary, text, None, how, _may_end)
-    return Shown("A", summary, text, cached.checkpoint(summary), run, None, how)
+    return RunView("A", summary, text, cached.checkpoint(summary), run, None, how)
 
 
 def _may_end(done: int, most: int) -> None:

@@ -10,11 +10,11 @@ from viz_transformer.figures import labels
 from viz_transformer.figures.filling import filling_bars
 from viz_transformer.ui.frame import frame, pictures
 from viz_transformer.ui.pages.run import words
-from viz_transformer.ui.session.runs import Shown
+from viz_transformer.ui.session.runs import RunView
 
 
 def bars(
-    shown: Shown,
+    shown: RunView,
     names: Sequence[str],
     log_probs: Sequence[float],
     others: float,

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Literal, get_args
 
 from viz_transformer.ui.session import state
-from viz_transformer.ui.session.declaring import declared, one_of
+from viz_transformer.ui.session.url_fields import one_of, url_field
 
 VIEWS = ("whole", "map")
 Level = Literal["run", "layer", "attention", "weight"]
@@ -18,8 +18,8 @@ LEVELS: tuple[Level, ...] = get_args(Level)
 class RunPage:
     """run_view: the whole run in one picture, at its level, or one map and the candidates beside it."""
 
-    run_view: str = declared("whole", one_of(VIEWS))
-    level: Level = declared("run", one_of(LEVELS), picked=True)
+    run_view: str = url_field("whole", one_of(VIEWS))
+    level: Level = url_field("run", one_of(LEVELS), picked=True)
 
 
 FIELDS = state.declare(RunPage)

@@ -14,13 +14,13 @@ from viz_transformer.ui.frame import text
 from viz_transformer.ui.frame.questions import Question, cited
 from viz_transformer.ui.pages.run import bars_view, words
 from viz_transformer.ui.session import state
-from viz_transformer.ui.session.runs import Shown
+from viz_transformer.ui.session.runs import RunView
 
 LONGEST, MOST_BARS, BESIDE = 40, 12, 3
 """Signs of a label in large; bars; labels that are named behind the first."""
 
 
-def answer(shown: Shown) -> None:
+def answer(shown: RunView) -> None:
     """The label of the text in large, and those that follow; of a tagger what it does, for the strip has its labels."""
     spec = shown.trace.spec
     if spec.output != "class":
@@ -51,7 +51,7 @@ def _sure(label: Label) -> str:
     return labels.number(label.logit, 4) if label.probability is None else percent(label.probability)
 
 
-def bars(shown: Shown) -> None:
+def bars(shown: RunView) -> None:
     """The probabilities of the labels, of the text or at the chosen position; of a regression its numbers."""
     found, spec = chosen(shown), shown.trace.spec
     title, key = words.labels_title(spec.scoring == "number", found.position), "run_labels"
@@ -99,13 +99,13 @@ def table(found: Labels) -> pd.DataFrame:
     return pd.DataFrame(rows).rename_axis("rank")
 
 
-def chosen(shown: Shown) -> Labels:
+def chosen(shown: RunView) -> Labels:
     """The labels of the text, or of the token that is chosen."""
     found = shown.run.labels
     return found[0] if found[0].position is None else found[min(state.SHARED.now().i, len(found) - 1)]
 
 
-def question(shown: Shown) -> Question:
+def question(shown: RunView) -> Question:
     """What the model makes of the text, or of the chosen token."""
     found, spec = chosen(shown), shown.trace.spec
     best = holding(found, spec.scoring)[: BESIDE + 1]

@@ -11,10 +11,10 @@ from viz_transformer.ui.frame import frame
 from viz_transformer.ui.frame.maps import Picture
 from viz_transformer.ui.frame.questions import Question, cited, where
 from viz_transformer.ui.pages.run import words
-from viz_transformer.ui.session.runs import Shown
+from viz_transformer.ui.session.runs import RunView
 
 
-def question(shown: Shown, picture: Picture, position: int, heads: tuple[int, ...] | str) -> Question | None:
+def question(shown: RunView, picture: Picture, position: int, heads: tuple[int, ...] | str) -> Question | None:
     """Where the chosen heads look from this position, and the probability of the token that its step wrote."""
     asked = where(shown, picture, position, heads)
     step = position - step_row(shown.run, 0)
@@ -27,7 +27,7 @@ def question(shown: Shown, picture: Picture, position: int, heads: tuple[int, ..
     return Question(asked.asks, f"{asked.answer} {sure}")
 
 
-def chosen_question(shown: Shown, picture: Picture, first_row: int | None = None) -> Question | None:
+def chosen_question(shown: RunView, picture: Picture, first_row: int | None = None) -> Question | None:
     """The same of the row that is selected; first_row: as `frame.of_run` has it."""
     chosen = frame.of_run(shown, first_row)
     return question(shown, picture, chosen[KINDS[chosen["kind"]].queries.field], chosen["heads"])

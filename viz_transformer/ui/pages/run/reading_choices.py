@@ -26,13 +26,13 @@ def show(ckpt: Checkpoint) -> None:
                 known if now in known else [*known, now],
                 format_func=lambda code: code or words.USUAL,
                 width=170,
-                **state.bind("read_as", key=f"run_{name}", value=now, taken=_taken(name)),
+                **state.widget_args("read_as", key=f"run_{name}", value=now, taken=_taken(name)),
             )
     switches = (("special_tokens", words.SPECIAL_TOKENS, words.SPECIAL), ("chat", words.CHAT_TEMPLATE, words.CHAT))
     for name, label, help in switches:
         if name in offered:
             on = getattr(state.SHARED.now().read_as, name)
-            st.toggle(label, help=help, **state.bind("read_as", key=f"run_{name}", value=on, taken=_taken(name)))
+            st.toggle(label, help=help, **state.widget_args("read_as", key=f"run_{name}", value=on, taken=_taken(name)))
 
 
 def _taken(name: str) -> Any:

@@ -18,12 +18,12 @@ from viz_transformer.ui.frame import text
 from viz_transformer.ui.frame.questions import Question, cited
 from viz_transformer.ui.pages.run import bars_view, labels_view, words
 from viz_transformer.ui.session import state
-from viz_transformer.ui.session.runs import Shown
+from viz_transformer.ui.session.runs import RunView
 
 MOST_OFFERED, LONGEST = 64, 16
 
 
-def masks(shown: Shown) -> None:
+def masks(shown: RunView) -> None:
     """The tokens of the text, each of which a click masks, or lets the model read again; of a longer text the one that
     is chosen. Of a model that gives labels its answer, a sentence for one that gives nothing of both."""
     if shown.run.labels:
@@ -66,7 +66,7 @@ def _labels(tokens: list[str]) -> list[str]:
     return found
 
 
-def _mask_the_chosen(shown: Shown, offered: list[int]) -> None:
+def _mask_the_chosen(shown: RunView, offered: list[int]) -> None:
     now, place = state.SHARED.now(), state.SHARED.now().i
     if place not in offered:
         text.paragraph(words.CHOOSE_TO_MASK)
@@ -88,7 +88,7 @@ def _take(masked: tuple[int, ...]) -> None:
     state.select(masked=masked, **({"i": new[0]} if new else {}))
 
 
-def _can_be_masked(shown: Shown) -> list[int]:
+def _can_be_masked(shown: RunView) -> list[int]:
     """Positions of tokens of the text; a mask that was typed is one already."""
     codec, now = shown.ckpt.codec("source"), state.SHARED.now()
     return [
@@ -98,7 +98,7 @@ def _can_be_masked(shown: Shown) -> list[int]:
     ]
 
 
-def fillings(shown: Shown) -> None:
+def fillings(shown: RunView) -> None:
     """What the output layer gives at the chosen position, as bars; nothing for a model without such an output."""
     if shown.run.labels:
         labels_view.bars(shown)
@@ -127,13 +127,13 @@ def fillings(shown: Shown) -> None:
     text.paragraph(_sentence(shown, found, masked))
 
 
-def chosen(shown: Shown) -> tuple[Filling, bool]:
+def chosen(shown: RunView) -> tuple[Filling, bool]:
     """What is given out at the position that is chosen, and whether it is a mask."""
     codec, position = shown.ckpt.codec("source"), state.SHARED.now().i
     return filling(shown.trace, position, codec.names), position in masked_positions(shown.trace, codec.mask)
 
 
-def _sentence(shown: Shown, found: Filling, masked: bool) -> str:
+def _sentence(shown: RunView, found: Filling, masked: bool) -> str:
     if found.hidden is not None and found.rank is not None:
         typed, probability = shown.trace.src.originals[found.position], numerals.exponential(found.hidden.log_prob)
         return words.was_masked(cited(typed), percent(probability), found.rank)
@@ -153,7 +153,7 @@ def _table(found: Filling) -> pd.DataFrame:
     return pd.DataFrame(rows).rename_axis("rank")
 
 
-def question(shown: Shown) -> Question | None:
+def question(shown: RunView) -> Question | None:
     """What stands in the place of the mask that is chosen, or which labels there are; None for another position, and of
     a model that gives nothing of both."""
     if shown.run.labels:

@@ -112,8 +112,8 @@ def follow(recording: Recording) -> None:
     state.start_at(recording.first_row)
     kind = KINDS[state.SHARED.now().kind]
     strongest = recording.strongest_key(state.selection()[kind.queries.field])
-    if strongest is not None and kind.keys.field in state.followed():
-        state.correct(**{kind.keys.field: strongest})
+    if strongest is not None and kind.keys.field in state.auto_fields():
+        state.clamp(**{kind.keys.field: strongest})
 
 
 @cache

@@ -17,7 +17,7 @@ from viz_transformer.ui.pages.run import whole_view
 from viz_transformer.ui.pages.run.question import question
 from viz_transformer.ui.pages.run.recorded import FILE, Recording
 from viz_transformer.ui.session import state
-from viz_transformer.ui.session.runs import Shown
+from viz_transformer.ui.session.runs import RunView
 
 
 def record() -> Recording:
@@ -26,10 +26,10 @@ def record() -> Recording:
     summary = next(each for each in list_checkpoints() if each.name == chosen["checkpoint"])
     assert isinstance(summary, Summary)
     ckpt = load(summary.path)
-    return recorded(Shown("A", summary, chosen["text"], ckpt, decode(ckpt, chosen["text"])), chosen)
+    return recorded(RunView("A", summary, chosen["text"], ckpt, decode(ckpt, chosen["text"])), chosen)
 
 
-def recorded(shown: Shown, chosen: Mapping[str, Any]) -> Recording:
+def recorded(shown: RunView, chosen: Mapping[str, Any]) -> Recording:
     """What the components of the Run page get for a run and a selection."""
     picture = maps.picture(shown, chosen)
     asked = [question(shown, picture, position, chosen["heads"]) for position in range(len(shown.trace.tgt))]

@@ -7,10 +7,10 @@ from viz_transformer.analysis.run.filling import filling, fills_masks, masked_po
 from viz_transformer.numerals import exponential, percent
 from viz_transformer.ui.frame.questions import cited
 from viz_transformer.ui.pages.run import labels_view, reading_view, words
-from viz_transformer.ui.session.runs import Shown
+from viz_transformer.ui.session.runs import RunView
 
 
-def made_of_text(shown: Shown) -> tuple[str, ...]:
+def made_of_text(shown: RunView) -> tuple[str, ...]:
     """The labels of the text or of the chosen token, what fills the chosen mask, or how many vectors there are."""
     spec = shown.trace.spec
     if shown.run.labels:
@@ -24,7 +24,7 @@ def made_of_text(shown: Shown) -> tuple[str, ...]:
     return first, words.becomes(len(shown.trace.src), spec.d_model)
 
 
-def _filled(shown: Shown) -> str:
+def _filled(shown: RunView) -> str:
     """What is given at the chosen mask, else at the first; in a text without one, at the chosen token."""
     codec = shown.ckpt.codec("source")
     found, masked = reading_view.chosen(shown)
@@ -38,7 +38,7 @@ def _filled(shown: Shown) -> str:
     return words.gives_at(cited(shown.trace.src_originals[found.position]), *given)
 
 
-def ringed(shown: Shown) -> tuple[str, ...]:
+def ringed(shown: RunView) -> tuple[str, ...]:
     """Where the ring is: around the label of the text, or the tokens that labels, masks and vectors are of."""
     tokens = (".st-key-run_strip >>> .chips", ".st-key-question")
     if shown.run.labels and labels_view.chosen(shown).position is None:

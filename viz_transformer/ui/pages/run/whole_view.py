@@ -26,8 +26,8 @@ from viz_transformer.ui.frame.frame import Runs
 from viz_transformer.ui.pages.run import level_tables, words
 from viz_transformer.ui.pages.run.fields import FIELDS, Level
 from viz_transformer.ui.session import state
-from viz_transformer.ui.session.kept import kept
-from viz_transformer.ui.session.runs import Shown
+from viz_transformer.ui.session.memoize import memoize
+from viz_transformer.ui.session.runs import RunView
 
 AHEAD = 64
 """Up to so many tokens a side, what is chosen has its layer and all heads of its attention at every level."""
@@ -100,7 +100,7 @@ def answering(traces: Sequence[Trace]) -> Callable[[Sequence[Mapping[str, Any]]]
     return answer
 
 
-def ahead(shown: Shown) -> tuple[bytes, list[bytes]]:
+def ahead(shown: RunView) -> tuple[bytes, list[bytes]]:
     """The same picture ahead of the page, and what its level needs. Raises ValueError where it cannot be drawn."""
     place = _place(shown)
     return drawn(shown, head_of(shown, state.selection()), ""), [] if place.level == "run" else _inside(shown, place)
@@ -131,7 +131,7 @@ class _Place:
         return words.attention(self.stack, self.layer, PART_NAMES[KINDS[self.kind].attention], self.head)
 
 
-def _place(shown: Shown, along: Along | None = None) -> _Place:
+def _place(shown: RunView, along: Along | None = None) -> _Place:
     """What is chosen. Of no head or several the first head is the one to look into; a text of B may be shorter, and if
     B lacks this attention, it is looked at as a whole."""
     chosen, kind = of_run(shown, along), KINDS[state.SHARED.now().kind]
@@ -142,7 +142,7 @@ def _place(shown: Shown, along: Along | None = None) -> _Place:
     return _Place(FIELDS.now().level if there else "run", there, kind.name, layer, head, query, key)
 
 
-def _picture(shown: Shown, place: _Place, along: Along | None, *, key: str, title: str) -> None:
+def _picture(shown: RunView, place: _Place, along: Along | None, *, key: str, title: str) -> None:
     head = head_of(shown, state.selection())
     row = _row(shown, along)
     make, level, what = _table(shown, place, head, row)
@@ -155,8 +155,8 @@ def _picture(shown: Shown, place: _Place, along: Along | None, *, key: str, titl
     whole_picture(drawn(shown, head, title, along), key=key, on_table=asked)
 
 
-@kept(8)
-def drawn(shown: Shown, head: int | None, title: str, along: Along | None = None) -> bytes:
+@memoize(8)
+def drawn(shown: RunView, head: int | None, title: str, along: Along | None = None) -> bytes:
     """What the picture gets of a run: nothing in it depends on what is chosen inside the run, but for the head; along:
     the other run that it moves with."""
     run = shown.run
@@ -175,7 +175,7 @@ def drawn(shown: Shown, head: int | None, title: str, along: Along | None = None
     )
 
 
-def _inside(shown: Shown, place: _Place) -> list[bytes]:
+def _inside(shown: RunView, place: _Place) -> list[bytes]:
     """What the deeper levels need of what is chosen, and of all layers of a small run; of a longer text only what its
     level needs, if it needs any. Nothing of a run that is only passed on the way to another."""
     if place.level == "run" and state.passes_through():
@@ -191,24 +191,24 @@ def _inside(shown: Shown, place: _Place) -> list[bytes]:
     return [_at(shown, place.kind, place.layer, None if place.level == "layer" else place.head)]
 
 
-@kept(8)
-def _heads(shown: Shown, kind: KindName, layer: int) -> bytes:
+@memoize(8)
+def _heads(shown: RunView, kind: KindName, layer: int) -> bytes:
     """The details of all heads of an attention."""
     trace = shown.run.trace
     heads = range(trace.spec.heads(kind, layer).query)
     return details.together([details.of_attention(trace, kind, layer, head) for head in heads])
 
 
-@kept(8)
-def _layers(shown: Shown) -> bytes:
+@memoize(8)
+def _layers(shown: RunView) -> bytes:
     """The details of all layers."""
     trace = shown.run.trace
     places = [(stack, layer) for stack in stacks_of(trace.spec) for layer in range(SIDE_OF[stack].layers(trace.spec))]
     return details.together([details.of_layer(trace, stack, layer) for stack, layer in places])
 
 
-@kept(8)
-def _at(shown: Shown, kind: KindName, layer: int, head: int | None) -> bytes:
+@memoize(8)
+def _at(shown: RunView, kind: KindName, layer: int, head: int | None) -> bytes:
     """The detail of the layer, or of a head of an attention in it."""
     trace = shown.run.trace
     if head is None:
@@ -216,7 +216,7 @@ def _at(shown: Shown, kind: KindName, layer: int, head: int | None) -> bytes:
     return details.together([details.of_attention(trace, kind, layer, head)])
 
 
-def head_of(shown: Shown, chosen: Mapping[str, Any]) -> int | None:
+def head_of(shown: RunView, chosen: Mapping[str, Any]) -> int | None:
     """The head that is chosen, where every attention of this model has it; else the mean is drawn."""
     heads = chosen["heads"]
     if isinstance(heads, str) or len(heads) > 1:
@@ -225,12 +225,12 @@ def head_of(shown: Shown, chosen: Mapping[str, Any]) -> int | None:
     return heads[0] if heads[0] < fewest else None
 
 
-def of_run(shown: Shown, along: Along | None) -> dict[str, Any]:
+def of_run(shown: RunView, along: Along | None) -> dict[str, Any]:
     """What is selected, in the positions that this run has; of a step behind its last one the last."""
     return frame.of_run(shown, None if along is None else along.first_row)
 
 
-def _row(shown: Shown, along: Along | None) -> int:
+def _row(shown: RunView, along: Along | None) -> int:
     """The row of the last stack that the picture draws through."""
     first = step_row(shown.run, 0)
     chosen: int = of_run(shown, along)["t"]
@@ -244,7 +244,7 @@ def _position(place: _Place, row: int) -> str:
     return words.in_file_name(place.query, place.key if place.level == "weight" else None)
 
 
-def _table(shown: Shown, place: _Place, head: int | None, row: int) -> tuple[Callable[[], pd.DataFrame], str, str]:
+def _table(shown: RunView, place: _Place, head: int | None, row: int) -> tuple[Callable[[], pd.DataFrame], str, str]:
     """The table of the level: what makes it, what the level shows in words, and what it is a table of; row: the one
     that the whole run is drawn through."""
     trace, kind = shown.run.trace, KINDS[place.kind]

@@ -7,7 +7,7 @@ from typing import Literal, get_args
 
 from viz_transformer.ui.pages.tensors import words
 from viz_transformer.ui.session import state
-from viz_transformer.ui.session.declaring import NUMBER, declared, matching, one_of
+from viz_transformer.ui.session.url_fields import NUMBER, matching, one_of, url_field
 
 Chart = Literal["heatmap", "histogram", "points"]
 
@@ -19,9 +19,9 @@ class Tensors:
     seed: of the dropout of a run in training mode, None in evaluation mode.
     """
 
-    point: str = declared("", matching("[a-z0-9_.]{0,80}", words.POINT_NAME), picked=True)
-    chart: Chart = declared("heatmap", one_of(get_args(Chart)))
-    seed: int | None = declared(None, NUMBER)
+    point: str = url_field("", matching("[a-z0-9_.]{0,80}", words.POINT_NAME), picked=True)
+    chart: Chart = url_field("heatmap", one_of(get_args(Chart)))
+    seed: int | None = url_field(None, NUMBER)
 
 
 FIELDS = state.declare(Tensors)

@@ -28,7 +28,7 @@ from viz_transformer.ui.frame.frame import Runs
 from viz_transformer.ui.pages.tensors import words
 from viz_transformer.ui.pages.tensors.fields import FIELDS
 from viz_transformer.ui.session import cached, passes, state
-from viz_transformer.ui.session.runs import Shown
+from viz_transformer.ui.session.runs import RunView
 
 RUN, FILE, DIFFERENCE = "run", "file", "difference"
 LARGEST_SEED = 999_999_999
@@ -110,7 +110,7 @@ def training_controls() -> None:
     seed = FIELDS.now().seed
     st.session_state["tensors_training"] = seed is not None
     st.session_state.setdefault(_SEED, 0)
-    bound = state.bind("seed", key="tensors_seed", value=st.session_state[_SEED] if seed is None else seed)
+    bound = state.widget_args("seed", key="tensors_seed", value=st.session_state[_SEED] if seed is None else seed)
     with st.popover(words.training(seed), key="tensors_mode"):
         st.toggle(words.TRAINING, key="tensors_training", on_change=_take_training)
         st.number_input(words.DROPOUT_SEED, 0, LARGEST_SEED, step=1, disabled=seed is None, **bound)
@@ -147,7 +147,7 @@ def beside(both: Runs, looked: Looked) -> Looked | None:
     return Looked(trace, "B", key, _vocabulary(both, trace))
 
 
-def _of_run(shown: Shown, seed: int | None) -> tuple[Trace, str]:
+def _of_run(shown: RunView, seed: int | None) -> tuple[Trace, str]:
     """The trace of a run, in training mode if there is a seed; and a key for its numbers."""
     trace = shown.trace
     if seed is None:
@@ -155,7 +155,7 @@ def _of_run(shown: Shown, seed: int | None) -> tuple[Trace, str]:
     return _training(shown, seed), f"{trace.id}-{seed}"
 
 
-def _training(shown: Shown, seed: int) -> Trace:
+def _training(shown: RunView, seed: int) -> Trace:
     """The run again, token by token, in training mode."""
     store, key = cached.store(), ("training mode", shown.trace.id, shown.trace.weights_sha256, seed)
     if (found := store.trace(key)) is None:

@@ -31,10 +31,10 @@ from viz_transformer.ui.pages.tensors.fields import FIELDS
 from viz_transformer.ui.pages.tensors.question import left_out
 from viz_transformer.ui.pages.tensors.tensor_sources import Looked, file_is_shown, file_name
 from viz_transformer.ui.session import state
-from viz_transformer.ui.session.kept import drawn, kept
+from viz_transformer.ui.session.memoize import memoize, memoize_figure
 from viz_transformer.ui.session.waiting import waiting
 
-_tensor_heatmap = drawn(tensor_heatmap)
+_tensor_heatmap = memoize_figure(tensor_heatmap)
 
 MOST_LISTED = 200
 TREE_HEIGHT = 330
@@ -69,7 +69,7 @@ def selected_point(looked: Looked, listed: Sequence[points.Entry]) -> str:
             state.remark(words.no_point(wanted[:80], lacking, instead, why))
         wanted = instead
     elif not looked.is_file:
-        state.correct(**({"point": wanted} if FIELDS.now().point else {}), **_implied(wanted))
+        state.clamp(**({"point": wanted} if FIELDS.now().point else {}), **_implied(wanted))
     if not looked.is_file:
         now = state.SHARED.now()
         memory[_SITE] = (now.kind, now.layer)
@@ -172,7 +172,7 @@ def point_panel(looked: Looked, other: Looked | None, name: str, boxes: DeltaGen
     with boxes:
         shown = points.shown_slice(view, index_boxes(view, own_heads=looked.is_file))
         chart = chart_control()
-    drawn = Drawn(looked, view, shown, whole)
+    memoize_figure = Drawn(looked, view, shown, whole)
     second = None if other is None else _second(other, name, shown.at)
     with st.container(key="tensors_picture"):
         if chart == "points":
@@ -180,11 +180,11 @@ def point_panel(looked: Looked, other: Looked | None, name: str, boxes: DeltaGen
             if other is not None:
                 text.paragraph(words.POINTS_OF_A)
         elif second is None:
-            (heatmap if chart == "heatmap" else bars)(drawn)
+            (heatmap if chart == "heatmap" else bars)(memoize_figure)
         else:
-            _beside(drawn, second, chart)
+            _beside(memoize_figure, second, chart)
     with st.container(key="tensors_facts"):
-        point_facts(drawn, *(second,) if isinstance(second, Drawn) else ())
+        point_facts(memoize_figure, *(second,) if isinstance(second, Drawn) else ())
 
 
 @dataclass(frozen=True, eq=False)
@@ -232,7 +232,7 @@ def viewed(looked: Looked, name: str) -> tuple[points.PointView, points.Statisti
     return _viewed(looked.key, name, looked.vocabulary is not None, looked)
 
 
-@kept(2)
+@memoize(2)
 def _viewed(key: str, name: str, with_vocabulary: bool, _looked: Looked) -> tuple[points.PointView, points.Statistics]:
     """A point and its statistics; kept, since a derived point of a long text takes seconds and its heads are looked at
     one after the other."""
@@ -240,17 +240,17 @@ def _viewed(key: str, name: str, with_vocabulary: bool, _looked: Looked) -> tupl
     return view, points.statistics(view.values)
 
 
-def point_facts(*drawn: Drawn) -> None:
+def point_facts(*memoize_figure: Drawn) -> None:
     """Name, meaning, and a row of statistics for the whole point and for what is drawn of it; of two runs for both."""
-    view = drawn[0].view
-    origin = {"recorded": words.RECORDED, "derived": words.DERIVED, "difference": drawn[0].looked.minus}
+    view = memoize_figure[0].view
+    origin = {"recorded": words.RECORDED, "derived": words.DERIVED, "difference": memoize_figure[0].looked.minus}
     st.html(
         f'<h2 class="vt-point">{html.escape(view.name)} <span>{origin[view.origin]}</span></h2>'
         f'<p class="vt-note">{html.escape(view.meaning)}</p>'
     )
     rows = []
-    for each in drawn:
-        of = each.looked.name if len(drawn) > 1 else ""
+    for each in memoize_figure:
+        of = each.looked.name if len(memoize_figure) > 1 else ""
         part = points.statistics(each.shown.values)
         rows.append((words.with_run(words.WHOLE, of), each.view.letters, each.view.sizes, each.whole))
         if part.count < each.whole.count:
@@ -267,9 +267,9 @@ def point_facts(*drawn: Drawn) -> None:
     ]
     table = text.table(body, head=(*words.SHAPE_HEAD, *columns), style="vt-facts")
     st.html(f'<div class="vt-wide">{table}</div>')
-    for each in drawn:
+    for each in memoize_figure:
         if each.whole.finite < each.whole.count:
-            of = each.looked.name if len(drawn) > 1 else ""
+            of = each.looked.name if len(memoize_figure) > 1 else ""
             text.paragraph(words.leaves_out(words.with_run(left_out(each.whole), of)))
 
 
@@ -318,7 +318,7 @@ def index_boxes(view: points.PointView, *, own_heads: bool) -> tuple[int, ...]:
             continue
         heads = state.SHARED.now().heads
         head = min(0 if isinstance(heads, str) else heads[0], last)
-        bound = state.bind("heads", key="tensors_head", value=head, taken=lambda new: (new,))
+        bound = state.widget_args("heads", key="tensors_head", value=head, taken=lambda new: (new,))
         if own_heads or axis.letter != "H":
             bound = {"key": f"tensors_own_{letter}"}
             st.session_state[bound["key"]] = min(st.session_state.get(bound["key"], 0), last)
@@ -333,10 +333,10 @@ def chart_control() -> Literal["heatmap", "histogram", "points"]:
     return chosen
 
 
-def slice_asked(drawn: Drawn, key: str) -> Asked:
+def slice_asked(memoize_figure: Drawn, key: str) -> Asked:
     """What opens the slice that is drawn as a table."""
-    view, shown = drawn.view, drawn.shown
-    note = words.slice_note(drawn.looked.cited, _title(drawn), shown.rows.title, shown.columns.title)
+    view, shown = memoize_figure.view, memoize_figure.shown
+    note = words.slice_note(memoize_figure.looked.cited, _title(memoize_figure), shown.rows.title, shown.columns.title)
     return pictures.table(
         lambda: slice_table(shown),
         note=note,
@@ -356,38 +356,42 @@ def slice_table(shown: points.Slice) -> pd.DataFrame:
     return pd.DataFrame(shown.values, index=named(shown.rows), columns=named(shown.columns))
 
 
-def heatmap(drawn: Drawn, *, beside: Drawn | None = None) -> None:
+def heatmap(memoize_figure: Drawn, *, beside: Drawn | None = None) -> None:
     """The slice, on the scale of the whole point, so that its heads can be compared, and of both where two stand
     beside each other."""
-    looked, view, shown = drawn.looked, drawn.view, drawn.shown
+    looked, view, shown = memoize_figure.looked, memoize_figure.view, memoize_figure.shown
     figure = _tensor_heatmap(
         shown.values,
         _axis(shown, "rows"),
         _axis(shown, "columns"),
-        title=_title(drawn),
+        title=_title(memoize_figure),
         scale=view.scale,
-        scale_name=looked.minus if view.origin == "difference" else None if _alone(drawn) else SHORT.get(view.scale),
-        largest=max(each.whole.largest for each in (drawn, beside) if each is not None),
-        **({} if _alone(drawn) else {"width": HALF}),
+        scale_name=looked.minus
+        if view.origin == "difference"
+        else None
+        if _alone(memoize_figure)
+        else SHORT.get(view.scale),
+        largest=max(each.whole.largest for each in (memoize_figure, beside) if each is not None),
+        **({} if _alone(memoize_figure) else {"width": HALF}),
         kind=view.kind,
         derived=view.origin != "recorded",
         theme=frame.theme(),
         **({"height": LOW, "least_letters": LEAST_LETTERS} if projector.is_on() else {"height": TALL}),
     )
     alt = words.heatmap_alt(view.name, shown.rows.title, shown.columns.title)
-    _chart(drawn, figure, key="tensors_heatmap", alt=alt)
+    _chart(memoize_figure, figure, key="tensors_heatmap", alt=alt)
 
 
-def bars(drawn: Drawn, *, beside: Drawn | None = None) -> None:
+def bars(memoize_figure: Drawn, *, beside: Drawn | None = None) -> None:
     """How often which values occur in the slice; between the same ends as in the one beside it."""
-    view, shown = drawn.view, drawn.shown
+    view, shown = memoize_figure.view, memoize_figure.shown
     counted = points.histogram(shown.values)
     figure = value_histogram(
         counted.counts,
         counted.edges,
         left_out=counted.left_out,
         names=(words.FALSE, words.TRUE) if view.scale == "mask" else None,
-        title=_title(drawn),
+        title=_title(memoize_figure),
         kind=view.kind,
         derived=view.origin != "recorded",
         theme=frame.theme(),
@@ -398,21 +402,21 @@ def bars(drawn: Drawn, *, beside: Drawn | None = None) -> None:
         edges = [float(edge) for each in (counted, other) for edge in (each.edges[0], each.edges[-1])]
         most = max(int(each.counts.max(initial=0)) for each in (counted, other))
         figure.update_xaxes(range=[min(edges), max(edges)]).update_yaxes(range=[0, 1.05 * max(1, most)])
-    _chart(drawn, figure, key="tensors_histogram", alt=words.histogram_alt(view.name))
+    _chart(memoize_figure, figure, key="tensors_histogram", alt=words.histogram_alt(view.name))
 
 
-def _alone(drawn: Drawn) -> bool:
+def _alone(memoize_figure: Drawn) -> bool:
     """Whether it is not one of two that stand beside each other."""
-    return drawn.looked.name not in BESIDE or drawn.looked.second is not None
+    return memoize_figure.looked.name not in BESIDE or memoize_figure.looked.second is not None
 
 
-def _chart(drawn: Drawn, figure: Figure, *, key: str, alt: str) -> None:
+def _chart(memoize_figure: Drawn, figure: Figure, *, key: str, alt: str) -> None:
     """A figure in its place, enlarged on a projector."""
-    looked, name = drawn.looked, drawn.view.name
-    alone = _alone(drawn)
+    looked, name = memoize_figure.looked, memoize_figure.view.name
+    alone = _alone(memoize_figure)
     rows = ", ".join(filter(None, ("" if alone else name, looked.rows_of(name))))
     place = key if alone or looked.name == "A" else f"{key}_b"
-    asked = slice_asked(drawn, place)
+    asked = slice_asked(memoize_figure, place)
     frame.chart(
         figure,
         key=place,
@@ -426,13 +430,13 @@ def _chart(drawn: Drawn, figure: Figure, *, key: str, alt: str) -> None:
     )
 
 
-def _title(drawn: Drawn) -> str:
-    looked, name = drawn.looked, drawn.view.name
-    if drawn.view.origin == "difference":
+def _title(memoize_figure: Drawn) -> str:
+    looked, name = memoize_figure.looked, memoize_figure.view.name
+    if memoize_figure.view.origin == "difference":
         name = words.title_of_difference(looked.minus, name)
-    elif not _alone(drawn):
+    elif not _alone(memoize_figure):
         name = words.title_beside(looked.name, name.split(".", 2)[-1])
-    return f"{name}[{', '.join([*map(str, drawn.shown.at), ':', ':'])}]"
+    return f"{name}[{', '.join([*map(str, memoize_figure.shown.at), ':', ':'])}]"
 
 
 def _axis(shown: points.Slice, side: Literal["rows", "columns"]) -> AxisLabels:
@@ -485,7 +489,7 @@ def _table(columns: dict[str, list[Any]]) -> None:
     )
 
 
-@kept(8)
+@memoize(8)
 def _every_point(key: str, _trace: Trace) -> dict[str, list[Any]]:
     views = [points.point_view(_trace, name) for name in _trace.points()]
     found = [points.statistics(view.values) for view in views]
@@ -499,6 +503,6 @@ def _every_point(key: str, _trace: Trace) -> dict[str, list[Any]]:
     }
 
 
-@kept(8)
+@memoize(8)
 def _compared(key: str, _first: Trace, _second: Trace) -> points.Comparison:
     return points.compare(_first, _second)

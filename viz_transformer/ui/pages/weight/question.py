@@ -9,13 +9,13 @@ from viz_transformer.model.kinds import KINDS
 from viz_transformer.numerals import number, percent, scientific, significant
 from viz_transformer.ui.frame.questions import Question, cited
 from viz_transformer.ui.pages.weight import words
-from viz_transformer.ui.session.runs import Shown
+from viz_transformer.ui.session.runs import RunView
 
 LARGEST_POWER = 700.0
 """Above it e to that power is written as a power of ten: it soon is more than a float64 holds."""
 
 
-def question(shown: Shown, found: Ladder) -> Question:
+def question(shown: RunView, found: Ladder) -> Question:
     """Its score beside the largest other score of the row: the softmax turns their difference into a ratio."""
     cell, row = found.cell, found.row
     keys = KINDS[cell.kind].keys.of(shown.trace.src_tokens, shown.trace.tgt_tokens)

@@ -12,10 +12,10 @@ from viz_transformer.numerals import percent, significant
 from viz_transformer.ui.frame.questions import cited
 from viz_transformer.ui.pages.weight.question import question
 from viz_transformer.ui.pages.weight.words import becomes_score, becomes_weight
-from viz_transformer.ui.session.runs import Shown
+from viz_transformer.ui.session.runs import RunView
 
 
-def words(shown: Shown, found: Ladder) -> tuple[str, ...]:
+def words(shown: RunView, found: Ladder) -> tuple[str, ...]:
     """Product, divisor, score and softmax; of a weight that is masked or not a number, the page's question and its
     answer."""
     cell, row = found.cell, found.row

@@ -38,9 +38,9 @@ from viz_transformer.ui.pages.weight import words
 from viz_transformer.ui.pages.weight.fields import FIELDS
 from viz_transformer.ui.pages.weight.weight_difference import keys_of
 from viz_transformer.ui.session import state
-from viz_transformer.ui.session.kept import kept
+from viz_transformer.ui.session.memoize import memoize
 from viz_transformer.ui.session.passes import has_per_step_rows
-from viz_transformer.ui.session.runs import Shown
+from viz_transformer.ui.session.runs import RunView
 
 MAX_UNSCROLLED_ROWS = 14
 """A table of no more rows is shown whole, not scrolled for the last of them."""
@@ -77,12 +77,12 @@ def _cell() -> Cell:
     return Cell(kind=kind, layer=chosen["layer"], head=head, query=chosen[query], key=chosen[key])
 
 
-@kept(16)
-def _ladder(shown: Shown, cell: Cell) -> Ladder:
+@memoize(16)
+def _ladder(shown: RunView, cell: Cell) -> Ladder:
     return worked_out(shown.trace, parameters(shown.ckpt.model, cell.kind, cell.layer), cell)
 
 
-def row(shown: Shown, found: Ladder) -> None:
+def row(shown: RunView, found: Ladder) -> None:
     """One query against all keys, the cell picked; a click picks another."""
     cell, numbers = found.cell, found.row
     queries, keys = maps.axes(shown, cell.kind)
@@ -114,7 +114,7 @@ def row(shown: Shown, found: Ladder) -> None:
     draw(data, key="weight_row_strips", on_table=asked)
 
 
-def row_table(shown: Shown, found: Ladder) -> pd.DataFrame:
+def row_table(shown: RunView, found: Ladder) -> pd.DataFrame:
     """Each key of the row: token, undivided score, score, whether it may be read, and the recorded weight."""
     numbers = found.row
     tokens = [labels.visible(token) for token in keys_of(shown, found.cell)]
@@ -131,7 +131,7 @@ def row_table(shown: Shown, found: Ladder) -> pd.DataFrame:
     return pd.DataFrame({**columns, **products}, index=pd.RangeIndex(len(tokens), name=words.KEY))
 
 
-def cell_sentence(shown: Shown, found: Ladder) -> None:
+def cell_sentence(shown: RunView, found: Ladder) -> None:
     """The cell in words, with its weight as recorded; a small one has its digits under the pointer."""
     cell = found.cell
     queries, keys = KINDS[cell.kind].sides(shown.trace.src_tokens, shown.trace.tgt_tokens)
@@ -147,7 +147,7 @@ def cell_sentence(shown: Shown, found: Ladder) -> None:
     text.paragraph(said, style="vt-cell", detail="" if recorded == exact else words.exactly(exact))
 
 
-def own_weights(shown: Shown, cell: Cell) -> list[np.float32 | None] | None:
+def own_weights(shown: RunView, cell: Cell) -> list[np.float32 | None] | None:
     """The weights of the row in the step that wrote its token, None for a key that came later.
 
     None where the step had no other row than the ladder's, kept none, or is missing.
@@ -169,7 +169,7 @@ def verdict(found: Ladder) -> None:
     text.paragraph(words.agree(checks), tone="ok")
 
 
-def ladder(shown: Shown, found: Ladder) -> None:
+def ladder(shown: RunView, found: Ladder) -> None:
     """All lines as formulas with their results; a click, or an arrow key, makes another one active."""
     lines = {name: words.line_words(found, shown.trace.config, name) for name in LINES}
     said = {
@@ -181,11 +181,11 @@ def ladder(shown: Shown, found: Ladder) -> None:
         format_func=said.__getitem__,
         label_visibility="collapsed",
         width="stretch",
-        **state.bind("weight_line", key="weight_line"),
+        **state.widget_args("weight_line", key="weight_line"),
     )
 
 
-def line_panel(shown: Shown, found: Ladder) -> None:
+def line_panel(shown: RunView, found: Ladder) -> None:
     """The active line: what it does, its formula with the numbers, its picture, and the comparison with the record."""
     name = FIELDS.now().weight_line
     line, said = found.lines[name], words.line_words(found, shown.trace.config, name)
@@ -218,7 +218,7 @@ def line_panel(shown: Shown, found: Ladder) -> None:
         text.paragraph(words.NOT_RECORDED[name])
 
 
-def _picture(shown: Shown, found: Ladder, name: str) -> Figure | None:
+def _picture(shown: RunView, found: Ladder, name: str) -> Figure | None:
     """The active line as strips of its vectors, or as bars where its numbers add up or share a row."""
     cell, line = found.cell, found.lines[name]
     look: dict[str, Any] = {"theme": frame.theme(), "type_size": 1.5 if projector.is_on() else 1.0}
@@ -241,7 +241,7 @@ def _picture(shown: Shown, found: Ladder, name: str) -> Figure | None:
     return strips(line.vectors, **look)
 
 
-def _hover(shown: Shown, found: Ladder, what: str) -> list[str]:
+def _hover(shown: RunView, found: Ladder, what: str) -> list[str]:
     """Tooltips of the row's keys."""
     softmax = [vector.values for vector in found.lines["softmax"].vectors]
     names = words.SOFTMAX_OF_A_KEY if what == "weight" else ()
@@ -288,7 +288,7 @@ def _check_row(check: Check) -> tuple[str, ...]:
     return name, derived, recorded, _gap(check.difference), text.Html(f"<span class={style}>{word}</span>")
 
 
-def python_panel(shown: Shown, found: Ladder) -> None:
+def python_panel(shown: RunView, found: Ladder) -> None:
     """The program, the two files that it reads, and what it prints."""
     text.section(words.COPY)
     text.paragraph(words.PROGRAM)
@@ -319,7 +319,7 @@ def _whose_file(ckpt: Checkpoint) -> str:
     return words.model_file(str(ckpt.path / WEIGHTS))
 
 
-def torch_panel(shown: Shown, found: Ladder) -> None:
+def torch_panel(shown: RunView, found: Ladder) -> None:
     """The same attention by nn.MultiheadAttention with the same weights, element by element."""
     text.section(words.TORCH)
     cell = found.cell
@@ -373,7 +373,7 @@ def _largest_beside_torch(numbers: pd.DataFrame) -> None:
     st.html(text.table(rows, head=words.TORCH_HEAD, style="vt-measured"))
 
 
-def torch_table(shown: Shown, found: Ladder, comparison: TorchComparison, which: str) -> pd.DataFrame:
+def torch_table(shown: RunView, found: Ladder, comparison: TorchComparison, which: str) -> pd.DataFrame:
     """Ours as recorded, torch's, and ours less torch's: a row of weights by key, or the output by feature."""
     cell = found.cell
     pair = comparison.out if which == "out" else comparison.weights
@@ -392,8 +392,8 @@ def torch_table(shown: Shown, found: Ladder, comparison: TorchComparison, which:
     return pd.DataFrame(columns, index=pd.RangeIndex(len(ours), name=name))
 
 
-@kept(8)
-def _torch(shown: Shown, kind: KindName, layer: int) -> TorchComparison:
+@memoize(8)
+def _torch(shown: RunView, kind: KindName, layer: int) -> TorchComparison:
     return torch_attention(shown.trace, shown.ckpt.model, kind, layer)
 
 

@@ -18,10 +18,10 @@ from viz_transformer.sentences import capitalised
 from viz_transformer.ui.components.pictures import Asked
 from viz_transformer.ui.frame import frame, pictures, projector, text
 from viz_transformer.ui.pages.weight import words
-from viz_transformer.ui.session.runs import Shown
+from viz_transformer.ui.session.runs import RunView
 
 
-def two_rows(a: Shown, b: Shown, cell: Cell) -> None:
+def two_rows(a: RunView, b: RunView, cell: Cell) -> None:
     """Weights and scores of the row in A and in B and their difference, or one sentence that says why there is none."""
     text.section(words.A_MINUS_B)
     try:
@@ -45,7 +45,7 @@ def two_rows(a: Shown, b: Shown, cell: Cell) -> None:
     text.paragraph(" ".join(others))
 
 
-def _chart(found: RowDifference, a: Shown, b: Shown, cell: Cell, quantity: str, asked: Asked) -> None:
+def _chart(found: RowDifference, a: RunView, b: RunView, cell: Cell, quantity: str, asked: Asked) -> None:
     first, second = (row.weights if quantity == words.WEIGHT else below_largest(row) for row in (found.a, found.b))
     tokens = [keys_of(shown, cell) for shown in (a, b)]
     figure = draw(
@@ -83,7 +83,7 @@ def _hover(found: RowDifference, tokens: Sequence[Sequence[str]], quantity: str,
     return said
 
 
-def in_words(found: RowDifference, a: Shown, b: Shown, cell: Cell) -> list[str]:
+def in_words(found: RowDifference, a: RunView, b: RunView, cell: Cell) -> list[str]:
     """The cell in both, how far the rows are apart, and what is not the same in both."""
     in_a, in_b, difference = (str(row[cell.key]) for row in (found.a.weights, found.b.weights, found.weights))
     said = [words.weights_of_key(cell.key, in_a, in_b, difference)]
@@ -104,7 +104,7 @@ def in_words(found: RowDifference, a: Shown, b: Shown, cell: Cell) -> list[str]:
     return said
 
 
-def difference_table(found: RowDifference, a: Shown, b: Shown, cell: Cell) -> pd.DataFrame:
+def difference_table(found: RowDifference, a: RunView, b: RunView, cell: Cell) -> pd.DataFrame:
     """Each key in both runs: token, weight, whether it is masked, and score; a masked key's score is empty, for it is
     not measured from the largest open one."""
     columns: dict[str, Any] = {
@@ -122,6 +122,6 @@ def difference_table(found: RowDifference, a: Shown, b: Shown, cell: Cell) -> pd
     return pd.DataFrame(columns, index=pd.RangeIndex(len(found.weights), name=words.KEY))
 
 
-def keys_of(shown: Shown, cell: Cell) -> tuple[str, ...]:
+def keys_of(shown: RunView, cell: Cell) -> tuple[str, ...]:
     """What stands at each key."""
     return KINDS[cell.kind].keys.of(shown.trace.src_tokens, shown.trace.tgt_tokens)

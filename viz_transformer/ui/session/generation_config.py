@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, get_args
 import viz_transformer as vt
 from viz_transformer.figures import labels
 from viz_transformer.model.kinds import StackName
-from viz_transformer.text.codec import AS_USUAL, HowRead
+from viz_transformer.text.codec import AS_USUAL, TokenizerOptions
 
 if TYPE_CHECKING:
     from viz_transformer.running.strategies import Strategy
@@ -45,7 +45,7 @@ MOST_BRANCHES, MOST_IDS, LONGEST_NAME = 12, 800, 24
 
 
 @dataclass(frozen=True)
-class How:
+class GenerationConfig:
     """A strategy with its settings, banned ids, what the answer begins with, and the tokens that a branch has to write.
 
     settings: of a beam search `OWN` for those that the model itself has.
@@ -62,7 +62,7 @@ class How:
     branch: str = ""
     off: tuple[StackName, ...] = ()
     masked: tuple[int, ...] = ()
-    read: HowRead = AS_USUAL
+    read: TokenizerOptions = AS_USUAL
 
     def value(self, own: BeamSettings | None = None) -> Strategy:
         """The strategy, for a model with these settings of its own. Raises ValueError with one sentence for settings
@@ -95,7 +95,7 @@ class How:
         return "|".join([strategy, settings, ",".join(map(str, self.ban)), forced, self.branch, self.prefix])
 
 
-def parse_how(given: str) -> How | None:
+def parse_how(given: str) -> GenerationConfig | None:
     """The How of such a line; None for any other text."""
     parts = given.split("|", 5)
     before, _, how_read = parts[0].partition("-read-")
@@ -118,7 +118,7 @@ def parse_how(given: str) -> How | None:
         return None
     steps = tuple(zip(forced[::2], forced[1::2], strict=True))
     stacks = tuple(stack for stack in STACKS if stack in off)
-    return How(strategy, read, banned, prefix, steps, branch, stacks, masked, as_read)
+    return GenerationConfig(strategy, read, banned, prefix, steps, branch, stacks, masked, as_read)
 
 
 _READ = re.compile(
@@ -128,16 +128,16 @@ _READ = re.compile(
 )
 
 
-def read_how_read(given: str) -> HowRead | None:
+def read_how_read(given: str) -> TokenizerOptions | None:
     """How a text is read as an address has it, such as "from:en_XX,into:de_DE"; None for anything else."""
     found = _READ.fullmatch(given if not given or given.startswith("from:") else f",{given}")
     if found is None:
         return None
     words = {name: found[name] or "" for name in ("language", "source_language")}
-    return HowRead(**words, special_tokens=bool(found["special_tokens"]), chat=bool(found["chat"]))
+    return TokenizerOptions(**words, special_tokens=bool(found["special_tokens"]), chat=bool(found["chat"]))
 
 
-def write_how_read(how: HowRead) -> str:
+def write_how_read(how: TokenizerOptions) -> str:
     """The same as `read_how_read` reads it."""
     parts = [f"from:{how.source_language}"] if how.source_language else []
     parts += [f"into:{how.language}"] if how.language else []

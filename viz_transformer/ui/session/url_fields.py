@@ -24,7 +24,7 @@ def joined(value: Any) -> str:
 
 
 @dataclasses.dataclass(frozen=True)
-class Reading:
+class Codec:
     """How an address is read: `read` gives the value, or None for what cannot be used; `write` is the way back.
 
     wanted: what can be used, in words, for the sentence that refuses the rest; words: the values, if these are few.
@@ -53,7 +53,7 @@ class Field:
 
     name: str = ""
     start: Any
-    reading: Reading
+    reading: Codec
     always: bool = False
     in_a_link: Any = None
     picked: bool = False
@@ -64,9 +64,9 @@ class Field:
     typed: str = ""
 
 
-def declared(
+def url_field(
     start: T,
-    reading: Reading,
+    reading: Codec,
     *,
     always: bool = False,
     in_a_link: T | None = None,
@@ -106,41 +106,41 @@ def number(given: str) -> int | None:
     return int(given) if given.isascii() and given.isdigit() and len(given) < 10 else None
 
 
-def one_of(words: Sequence[str], wanted: str = "") -> Reading:
+def one_of(words: Sequence[str], wanted: str = "") -> Codec:
     """One of these words; "" among them means the usual one, and no sentence names it."""
     named = wanted or f"one of {', '.join(filter(None, words))}"
-    return Reading(lambda given: given if given in words else None, named, words=tuple(words))
+    return Codec(lambda given: given if given in words else None, named, words=tuple(words))
 
 
-def some_of(words: Sequence[str]) -> Reading:
+def some_of(words: Sequence[str]) -> Codec:
     """Some of these words with commas between them, in any order; read in theirs."""
 
     def read(given: str) -> tuple[str, ...] | None:
         chosen = set(given.split(",")) - {""}
         return tuple(word for word in words if word in chosen) if chosen <= set(words) else None
 
-    return Reading(read, f"some of {', '.join(words)}", words=tuple(words))
+    return Codec(read, f"some of {', '.join(words)}", words=tuple(words))
 
 
-def one_number_of(numbers: Sequence[int], wanted: str) -> Reading:
+def one_number_of(numbers: Sequence[int], wanted: str) -> Codec:
     """One of these numbers."""
     words = tuple(map(str, numbers))
-    return Reading(lambda given: int(given) if given in words else None, wanted, words=words)
+    return Codec(lambda given: int(given) if given in words else None, wanted, words=words)
 
 
-def text_of_at_most(characters: int) -> Reading:
+def text_of_at_most(characters: int) -> Codec:
     """Any text that is not longer."""
-    return Reading(
+    return Codec(
         lambda given: given if len(given) <= characters else None, f"a text of at most {characters} characters"
     )
 
 
-def matching(pattern: str, wanted: str) -> Reading:
+def matching(pattern: str, wanted: str) -> Codec:
     """A text that the whole of a regular expression fits."""
-    return Reading(lambda given: given if re.fullmatch(pattern, given) else None, wanted)
+    return Codec(lambda given: given if re.fullmatch(pattern, given) else None, wanted)
 
 
-def different_numbers(most: int) -> Reading:
+def different_numbers(most: int) -> Codec:
     """Some different whole numbers, in the order in which they are given."""
 
     def read(given: str) -> tuple[int, ...] | None:
@@ -148,8 +148,8 @@ def different_numbers(most: int) -> Reading:
         known = tuple(dict.fromkeys(each for each in numbers if each is not None))
         return known if len(known) == len(numbers) <= most else None
 
-    return Reading(read, f"at most {most} different whole numbers with commas between them")
+    return Codec(read, f"at most {most} different whole numbers with commas between them")
 
 
-NUMBER = Reading(number, "a whole number from 0 on")
-TEXT = Reading(str, "a text")
+NUMBER = Codec(number, "a whole number from 0 on")
+TEXT = Codec(str, "a text")

@@ -20,13 +20,13 @@ if TYPE_CHECKING:
     from viz_transformer.checkpoint import Checkpoint
     from viz_transformer.checkpoint.contents import Summary
     from viz_transformer.running.record import Trace
-    from viz_transformer.ui.session.runs import Shown
+    from viz_transformer.ui.session.runs import RunView
 
 P = ParamSpec("P")
 R = TypeVar("R")
 
 
-def kept(most: int) -> Callable[[Callable[P, R]], Callable[P, R]]:
+def memoize(most: int) -> Callable[[Callable[P, R]], Callable[P, R]]:
     """Keeps the last `most` results of a function; they are read, never changed.
 
     A model, a trace and a run among the arguments are told apart by what names them, not by their numbers, an array by
@@ -35,9 +35,9 @@ def kept(most: int) -> Callable[[Callable[P, R]], Callable[P, R]]:
     return st.cache_resource(max_entries=most, show_spinner=False, hash_funcs=_NAMES)
 
 
-def drawn(make: Callable[P, R]) -> Callable[P, R]:
+def memoize_figure(make: Callable[P, R]) -> Callable[P, R]:
     """Keeps the last figures that a function made: plotly takes longer to make one than to show it."""
-    return kept(12)(make)
+    return memoize(12)(make)
 
 
 def of_summary(summary: Summary) -> tuple[str | float, ...]:
@@ -67,7 +67,7 @@ def _of_array(array: np.ndarray[Any, Any]) -> tuple[Any, ...]:
     return array.shape, array.dtype.str, blake2b(np.ascontiguousarray(array).data, digest_size=16).digest()
 
 
-def _of_run(shown: Shown) -> tuple[Any, ...]:
+def _of_run(shown: RunView) -> tuple[Any, ...]:
     """What was run, and how, and by a model of which reading; whether it is A or B does not count."""
     written = (shown.called, shown.text, shown.target, shown.how.text(), shown.own)
     return _of_model(shown.ckpt), _of_trace(shown.trace), written
@@ -81,5 +81,5 @@ _NAMES: dict[str | type[Any], Callable[[Any], Any]] = {
     "viz_transformer.huggingface.folder.HuggingFaceSummary": of_summary,
     "viz_transformer.checkpoint.store.Checkpoint": _of_model,
     "viz_transformer.running.record.Trace": _of_trace,
-    "viz_transformer.ui.session.runs.Shown": _of_run,
+    "viz_transformer.ui.session.runs.RunView": _of_run,
 }

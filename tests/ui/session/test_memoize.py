@@ -12,13 +12,13 @@ from viz_transformer.analysis.masks.parts import with_masks
 from viz_transformer.checkpoint.contents import Summary
 from viz_transformer.figures.enlarged import enlarged
 from viz_transformer.running.decoding import decode
-from viz_transformer.ui.session.how import How
-from viz_transformer.ui.session.kept import drawn, kept
-from viz_transformer.ui.session.runs import Shown
+from viz_transformer.ui.session.generation_config import GenerationConfig
+from viz_transformer.ui.session.memoize import memoize, memoize_figure
+from viz_transformer.ui.session.runs import RunView
 
 
 def run_of(ckpt, text="abc", **how):
-    return Shown("A", Summary(ckpt.name, Path("tiny"), ckpt.config, {}, {}), text, ckpt, decode(ckpt, text), **how)
+    return RunView("A", Summary(ckpt.name, Path("tiny"), ckpt.config, {}, {}), text, ckpt, decode(ckpt, text), **how)
 
 
 @pytest.fixture
@@ -26,7 +26,7 @@ def made():
     """A function that is kept, and what it was asked for."""
     asked = []
 
-    @kept(9)
+    @memoize(9)
     def number(thing, _beside=None):
         asked.append(thing)
         return len(asked)
@@ -48,7 +48,7 @@ def test_the_same_run_is_worked_out_once_whether_it_is_a_or_b(made):
         lambda: run_of(tiny_checkpoint(), "abd"),
         lambda: run_of(tiny_checkpoint(seed=1)),
         lambda: run_of(tiny_checkpoint(), target="uv"),
-        lambda: run_of(tiny_checkpoint(), how=How("sampling", (1.0, 0, 1.0, 0.0, 1.0, 3))),
+        lambda: run_of(tiny_checkpoint(), how=GenerationConfig("sampling", (1.0, 0, 1.0, 0.0, 1.0, 3))),
         lambda: run_of(with_masks(tiny_checkpoint(), fill="-inf")),
         lambda: replace(run_of(tiny_checkpoint()), own=True),
     ],
@@ -74,7 +74,7 @@ def test_a_figure_is_made_anew_only_for_other_numbers():
         made.append(title)
         return go.Figure(layout={"title": {"text": title}})
 
-    drawing = drawn(chart)
+    drawing = memoize_figure(chart)
     values = np.zeros((1200, 1200), np.float32)  # of so many numbers Streamlit itself would look at some
     first = drawing(values, title="one")
     assert drawing(values.copy(), title="one") is first
