@@ -96,9 +96,9 @@ def beside(both: frame.Runs) -> None:
 
 if both is not None:
     with strip:
-        frame.strip(both, plays=True)
+        frame.token_strip(both, plays=True)
     show(both)
-    frame.say(status, *state.remarks())
-    frame.stage(both, ("picture", *(() if both.beside else ("panel",)), "heads", "scores"))
+    frame.show_messages(status, *state.remarks())
+    frame.set_scenes(both, ("picture", *(() if both.beside else ("panel",)), "heads", "scores"))
 text.explained(words.HOW, words.NOT)
 del both  # these functions and what they may read are a circle: the run would stay until garbage is collected

@@ -77,8 +77,8 @@ if both is None:
     strategy_bar.settings(None)
 elif not both.main.ckpt.spec.writes:
     with strip:
-        frame.strip(both)
-    frame.say(status, *state.remarks(), frame.only_reads(both.main.summary))
+        frame.token_strip(both)
+    frame.show_messages(status, *state.remarks(), frame.only_reads(both.main.summary))
 else:
     at = state.SHARED.now().t or 0
     tour.tell(partial(stop.words, both.main, at), *RINGED)
@@ -92,13 +92,15 @@ else:
     elif tab != "score":
         questions.show(asked, question.of_tab(tab, both.main, at))
     with strip:
-        frame.strip(both, by_step=True, plays=projector.is_on())  # a scene may be without the button beside the bars
+        frame.token_strip(
+            both, by_step=True, plays=projector.is_on()
+        )  # a scene may be without the button beside the bars
     if tab == "step" or projector.is_on():
         the_step(both)
     if tab != "step" or projector.is_on():
         view.below(both, lambda found: questions.show(asked, found) if tab == "score" else None)
     remarks = [*state.remarks(), *view.unread(both.main)]
-    frame.say(status, *remarks)
-    frame.stage(both, SCENES)
+    frame.show_messages(status, *remarks)
+    frame.set_scenes(both, SCENES)
 text.explained(words.HOW, words.NOT)
 del both  # these functions and what they may read are a circle: the run would stay until garbage is collected

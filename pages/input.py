@@ -41,7 +41,7 @@ def show(both: frame.Runs | None, ckpt: Checkpoint, wait: DeltaGenerator) -> Sid
         tour.tell(lambda: first_stop.sentences(both.main, side, position), *RINGED)
         with left:
             drawn, numbers = st.container(key="input_sum"), st.container(key="input_spread")
-        with drawn, frame.told(words.NEEDS_EMBEDDINGS):
+        with drawn, frame.optional_section(words.NEEDS_EMBEDDINGS):
             input_sum_view.strips(both, side, numbers)
         frame.paint_first("Input")
         with left, st.container(key="input_tokens"):
@@ -49,7 +49,7 @@ def show(both: frame.Runs | None, ckpt: Checkpoint, wait: DeltaGenerator) -> Sid
     entry = vocabulary_view.selected_entry(ckpt, side, view.selected_id(both, side))
     with st.container(key="input_lower"):
         below = data_view.below_choice()
-        with frame.told(words.NEEDS.get(below, words.NEEDS_SPLITTING)):
+        with frame.optional_section(words.NEEDS.get(below, words.NEEDS_SPLITTING)):
             if below == "build":
                 data_view.build(ckpt, side)
             elif below == "data":
@@ -62,7 +62,7 @@ def show(both: frame.Runs | None, ckpt: Checkpoint, wait: DeltaGenerator) -> Sid
     with right, st.container(key="input_vocabulary_panel"):
         with st.container(key="input_entries"):
             vocabulary_view.vocabulary(ckpt, side, counted)
-        with frame.told(words.NEEDS_NEIGHBOURS):
+        with frame.optional_section(words.NEEDS_NEIGHBOURS):
             vocabulary_view.nearest(ckpt, side, entry, counted)
     return side
 
@@ -70,11 +70,11 @@ def show(both: frame.Runs | None, ckpt: Checkpoint, wait: DeltaGenerator) -> Sid
 ckpt = None if frame.is_recording() else view.model(both)
 if both is not None:
     with strip:
-        frame.strip(both)
+        frame.token_strip(both)
 side = None if ckpt is None else show(both, ckpt, wait)
 if both is not None:
-    frame.say(status, *state.remarks())
+    frame.show_messages(status, *state.remarks())
     scenes = ("input_sum", "input_spread", "input_tokens", "input_vocabulary_panel", "input_lower")
-    frame.stage(both, scenes, None if side is None else view.in_words(side))
+    frame.set_scenes(both, scenes, None if side is None else view.in_words(side))
 text.explained(words.HOW, words.NOT)
 del both, ckpt  # these functions and what they may read are a circle: the run would stay until garbage is collected

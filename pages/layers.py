@@ -39,7 +39,7 @@ def show(both: frame.Runs) -> tuple[str, ...]:
                 view.model_rail(shown)
             with right:
                 if place is None:
-                    with frame.told(words.NEEDS_NORMS):
+                    with frame.optional_section(words.NEEDS_NORMS):
                         view.norm_panel(both, place, stack)
                 else:
                     view.sublayer(both, place)
@@ -52,11 +52,11 @@ def show(both: frame.Runs) -> tuple[str, ...]:
     if why is None:
         with st.container(key="layers_depth"):
             view.along_the_stream(both, place)
-    with st.container(key="layers_lens"), frame.told(words.NEEDS_OUTPUT):
+    with st.container(key="layers_lens"), frame.optional_section(words.NEEDS_OUTPUT):
         lens_view.lens_panel(both)
     if place is None:
         return ()
-    with st.container(key="layers_norm"), frame.told(words.NEEDS_NORMS):
+    with st.container(key="layers_norm"), frame.optional_section(words.NEEDS_NORMS):
         view.norm_panel(both, place, stack)
     return (*below, "layers_norm")
 
@@ -87,14 +87,14 @@ def ask(shown: RunView) -> Question | None:
 
 if both is not None:
     with strip:
-        frame.strip(both)
+        frame.token_strip(both)
     if both.main.recorded:
         recorded_view.whole_layers(both.main, words.ONLY_WHOLE)
         questions.show(asked, recorded_view.ask(both.main))
         parts: tuple[str, ...] = ("layers_top", "layers_depth")
     else:
         parts = ("layers_top", "layers_depth", "layers_lens", *show(both))
-    frame.say(status, *state.remarks())
-    frame.stage(both, parts)
+    frame.show_messages(status, *state.remarks())
+    frame.set_scenes(both, parts)
 text.explained(words.HOW, words.NOT)
 del both  # these functions and what they may read are a circle: the run would stay until garbage is collected

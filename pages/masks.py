@@ -90,21 +90,21 @@ def weights(both: frame.Runs, looked: Looked, status: DeltaGenerator) -> None:
 
 if both is not None:
     with strip:
-        frame.strip(both)
+        frame.token_strip(both)
     kind = masks_source.kind_of(both.main)
     try:
         if both.main.trace.spec.config is None:
             recorded_view.choices(both.main, kind)
             if both.compared:
                 text.paragraph(words.MASKS_OF_A)
-            with frame.told(words.ITS_MASKS):
+            with frame.optional_section(words.ITS_MASKS):
                 questions.show(asked, recorded_view.recorded(both.main, kind, status))
         else:
             show(both, kind, status)
     except ValueError as error:
-        frame.say(status, *state.remarks(), error=f"{error}.")
+        frame.show_messages(status, *state.remarks(), error=f"{error}.")
     else:
-        frame.say(status, *state.remarks())
-        frame.stage(both, ("masks_picture", "masks_weights", "masks_influence"), view.in_words(kind))
+        frame.show_messages(status, *state.remarks())
+        frame.set_scenes(both, ("masks_picture", "masks_weights", "masks_influence"), view.in_words(kind))
 text.explained(words.HOW, words.NOT.format(explained.convention(None if both is None else both.main)))
 del both  # these functions and what they may read are a circle: the run would stay until garbage is collected

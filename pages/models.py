@@ -47,7 +47,7 @@ def tab(shown: str, summary: Summary) -> None:
     of_files, worked_out = question.at_once(shown, summary), None
     questions.show(asked, of_files)
     try:
-        with frame.told(words.THIS_TAB):
+        with frame.optional_section(words.THIS_TAB):
             worked_out = TABS[shown](summary)
     except ValueError as error:
         text.paragraph(str(error), tone="bad")

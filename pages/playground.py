@@ -28,6 +28,6 @@ else:
     from viz_transformer.ui.pages.playground import training_view  # loads torch
 
     questions.show(asked, {"rebuild": training_view.rebuild, "copy": training_view.copying}[part]())
-frame.say(status, *state.remarks(), *filter(None, [number_editor.take_problem()]))
+frame.show_messages(status, *state.remarks(), *filter(None, [number_editor.take_problem()]))
 view.project()
 text.explained(words.HOW[part], words.NOT[part])

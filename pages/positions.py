@@ -69,10 +69,10 @@ explained = (words.HOW, words.NOT)
 seen: str | None = None
 if both is not None:
     with strip:
-        frame.strip(both)
-    with frame.told(words.PLACES):
+        frame.token_strip(both)
+    with frame.optional_section(words.PLACES):
         explained, seen = show(both)
-    frame.say(status, *state.remarks())
-    frame.stage(both, ("pos_picture", "pos_curves", "pos_below"), seen)
+    frame.show_messages(status, *state.remarks())
+    frame.set_scenes(both, ("pos_picture", "pos_curves", "pos_below"), seen)
 text.explained(*explained)
 del both  # these functions and what they may read are a circle: the run would stay until garbage is collected

@@ -258,7 +258,7 @@ def show_recording(summary: Summary, recording: Recording) -> None:
     slider()
     with status.container():
         text.paragraph(words.RECORDED_RUN, detail=words.SOON_LIVE)
-    frame.end()
+    frame.finish_page()
     cached.run(summary, recording.text)
     st.rerun()
 
@@ -296,7 +296,7 @@ def show_whole(both: frame.Runs) -> None:
     seen = replace(both, looked_at="B") if projector.is_on() and projector.scene(scenes) else both
     of = both if both.difference else seen
     ask(of, pictures.asked_about(of), None if along is None else along.first_row)
-    frame.stage(seen, scenes, rows=None if along is None else along.rows)
+    frame.set_scenes(seen, scenes, rows=None if along is None else along.rows)
 
 
 def show_steps(shown: RunView) -> None:
@@ -331,7 +331,7 @@ def show_map(both: frame.Runs) -> None:
         links.from_cell(decoding=both.main.summary.spec.writes)
     ask(both, drawn if drawn is not None else pictures.asked_about(both))
     say_remarks(both.main)
-    frame.stage(both, ("picture", "panel"))
+    frame.set_scenes(both, ("picture", "panel"))
 
 
 def tell(shown: RunView) -> None:
@@ -394,14 +394,14 @@ if not isinstance(summary, str) and not cached.is_warm():
         show_recording(summary, found)
 both = frame.runs(status, rows="last" if whole else "chosen", recording=words.OF_RECORDING, by_step=whole)
 if both is None and not isinstance(summary, str | RecordingSummary):
-    frame.fit_model(summary)
+    frame.clamp_model(summary)
     if not whole:
         with panel:
             site_controls(summary.spec)
 if both is not None:
     from viz_transformer.ui.frame import first_stop, steps
     from viz_transformer.ui.frame.judging import judgement, judgement_of_all
-    from viz_transformer.ui.frame.strip import answer_text, round_trip_sentence
+    from viz_transformer.ui.frame.token_strip import answer_text, round_trip_sentence
     from viz_transformer.ui.pages.run import (
         ahead_view,
         formula,
@@ -421,7 +421,7 @@ if both is not None:
             (show_answer if both.main.ckpt.spec.writes else reading_view.masks)(both.main)
     with strip:
         plays = not whole and projector.is_on()  # the map is a scene without the bars and their button
-        frame.strip(both, by_step=whole, plays=plays)
+        frame.token_strip(both, by_step=whole, plays=plays)
     tell(both.main)
     if given is not None and both.a.ckpt.spec.writes:
         with given:

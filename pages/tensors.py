@@ -62,7 +62,7 @@ def point(both: frame.Runs, looked: Looked, places: Places, status: DeltaGenerat
 
 if both is not None:
     with strip:
-        frame.strip(both)
+        frame.token_strip(both)
     with st.container(horizontal=True, vertical_alignment="center", key="tensors_tools"):
         boxes = st.container(horizontal=True, vertical_alignment="center", key="tensors_controls")
         st.space("stretch")
@@ -75,14 +75,14 @@ if both is not None:
     try:
         looked = tensor_sources.looked_at(both)
     except ValueError as error:
-        frame.say(status, *state.remarks(), error=str(error))
+        frame.show_messages(status, *state.remarks(), error=str(error))
     else:
         with save:
             tensor_sources.save_button(looked)
         selected = point(both, looked, places, status)
         text.explained(words.HOW, words.NOT)
         said = filter(None, (*state.remarks(), training_sentence(looked), *looked.passes))
-        frame.say(status, *said, error=wrong)
+        frame.show_messages(status, *said, error=wrong)
         if selected is not None:
-            frame.stage(both, view.SCENES, words.of_the_run(selected))
+            frame.set_scenes(both, view.SCENES, words.of_the_run(selected))
 del both  # these functions and what they may read are a circle: the run would stay until garbage is collected

@@ -63,11 +63,11 @@ def show(both: frame.Runs) -> None:
 
 if both is not None:
     with strip:
-        frame.strip(both)
-    with frame.told(words.MAPS_AND_NORMS):
+        frame.token_strip(both)
+    with frame.optional_section(words.MAPS_AND_NORMS):
         show(both)
-    frame.say(status, *state.remarks())
+    frame.show_messages(status, *state.remarks())
     difference = ("weight_difference",) if both.compared else ()
-    frame.stage(both, ("weight_row", *difference, "weight_ladder", "weight_panel", "weight_torch"))
+    frame.set_scenes(both, ("weight_row", *difference, "weight_ladder", "weight_panel", "weight_torch"))
 text.explained(words.HOW, words.NOT)
 del both  # these functions and what they may read are a circle: the run would stay until garbage is collected

@@ -194,7 +194,7 @@ def ahead_of(**address):
         from viz_transformer.ui.frame import frame
         from viz_transformer.ui.pages.run import ahead_view, passing
 
-        frame.begin()
+        frame.start_page()
         st.session_state[passing.PASSES] = True
         ahead_view.place()
 

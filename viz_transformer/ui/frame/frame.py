@@ -73,7 +73,7 @@ LOOKS_OF_RECORDING: Mapping[str, Looks] = {"Attention": "kind", "Layers": "layer
 A_MOMENT = 0.1  # seconds: some frames of the browser
 
 
-def begin(files: Mapping[str, Path] = links.NOWHERE, title: str = "") -> None:
+def start_page(files: Mapping[str, Path] = links.NOWHERE, title: str = "") -> None:
     """What comes after the heading in each run: the selection as the address has it, and the pages there are.
 
     title: of the page, which may have an example of its own for a session that begins there.
@@ -104,7 +104,7 @@ def title(name: str) -> None:
         PagesManager.uses_pages_directory = False
         st.rerun()
     opening.heading(name)
-    begin(title=name)
+    start_page(title=name)
 
 
 def sidebar(title: str) -> None:
@@ -143,7 +143,7 @@ def _standing(summary: Summary) -> None:
         text.paragraph(said, style=style, tone=standing.tone, detail=standing.sentence)
 
 
-def end() -> None:
+def finish_page() -> None:
     """What comes last in each run: the selection, as this run has brought it into the model's bounds, goes out."""
     if _UNUSED in st.session_state and not isinstance(summary := selected(), str):
         _say_unused(summary)  # which the page may have loaded
@@ -163,7 +163,9 @@ def _named(what: str, *more: str) -> str:
     return words.by_this_program((what, *more))
 
 
-def stage(both: Runs, scenes: Sequence[str], words: str | None = None, *, rows: tuple[int, int] | None = None) -> None:
+def set_scenes(
+    both: Runs, scenes: Sequence[str], words: str | None = None, *, rows: tuple[int, int] | None = None
+) -> None:
     """Say which containers of the page are scenes, for the projector and its keys; shows one of them if it is on.
 
     `words` are what the caption says of the selection; without them that is kind, layer, heads and position. rows:
@@ -289,11 +291,11 @@ def runs(
     """
     summary = selected()
     if isinstance(summary, str):
-        say(status, error=summary)
+        show_messages(status, error=summary)
         return None
     if isinstance(summary, RecordingSummary):
         if recording is not None:
-            say(status, *state.remarks(), recorded(summary, recording))
+            show_messages(status, *state.remarks(), recorded(summary, recording))
             return None
         _keep_to(summary)
     elif not summary.spec.writes:
@@ -305,7 +307,7 @@ def runs(
     except ValueError as error:
         instead = problems.instead(summary, error, status)
         if instead is None:
-            say(status, *state.remarks(), error=str(error))
+            show_messages(status, *state.remarks(), error=str(error))
             return None
         both = Runs(instead)
     if steps and both.a.run.steps:
@@ -338,8 +340,8 @@ def in_bounds(both: Runs, *, rows: Rows, by_step: bool = False, status: DeltaGen
     """
     other = both.b if by_step and both.compared else None
     if by_step:
-        fit_step(both.main, other)
-    fit(both.main, other)
+        clamp_step(both.main, other)
+    clamp_selection(both.main, other)
     if rows == "chosen" and state.SHARED.now().rows == "own":
         b = None if both.b is None else passes.with_per_step_rows(both.b)
         both = replace(both, a=passes.with_per_step_rows(both.a), b=b)
@@ -441,7 +443,7 @@ def _roll_out(shown: RunView, status: DeltaGenerator) -> None:
         analysis.rollout_view(shown.trace, chosen.kind, chosen.layer, progress=progress)
 
 
-def fit_model(summary: Summary) -> None:
+def clamp_model(summary: Summary) -> None:
     """Bring kind, layer and heads into what this model has."""
     spec, name = summary.spec, summary.name
     state.fit_kind(kinds_of(spec), name)
@@ -451,9 +453,9 @@ def fit_model(summary: Summary) -> None:
         state.fit_heads(heads.query, name)
 
 
-def fit(shown: RunView, other: RunView | None = None) -> None:
+def clamp_selection(shown: RunView, other: RunView | None = None) -> None:
     """Bring kind, layer and heads into what this run has, and positions into what it has or the other one."""
-    fit_model(shown.summary)
+    clamp_model(shown.summary)
     first, source, target = analysis.step_row(shown.run, 0), len(shown.trace.src), len(shown.trace.tgt)
     if other is not None:
         source = max(source, len(other.trace.src))
@@ -461,7 +463,7 @@ def fit(shown: RunView, other: RunView | None = None) -> None:
     state.fit_positions(source, target, first)
 
 
-def fit_step(shown: RunView, other: RunView | None = None) -> None:
+def clamp_step(shown: RunView, other: RunView | None = None) -> None:
     """Bring t to a row with a step, of this run or of the longer of two: padding and what is only read have none."""
     steps = max(len(each.run.steps) for each in (shown, other) if each is not None)
     if steps:
@@ -512,26 +514,28 @@ def take_text(field: str, text: str) -> None:
     state.select(**{field: text})
 
 
-def strip(both: Runs, *, by_step: bool = False, plays: bool = False) -> None:
+def token_strip(both: Runs, *, by_step: bool = False, plays: bool = False) -> None:
     """The run as chips, or of two the answers under each other, and the pin that keeps it as B.
 
     by_step: of B the token of A's step is marked, not that of A's row. plays: the strip has the button that plays the
     steps, on a page whose pictures move with them and have none.
     """
-    from viz_transformer.ui.frame import comparing, judging, strip
+    from viz_transformer.ui.frame import comparing, judging, token_strip
 
     left, right = strip_columns(pinned=both.b is not None)
     with left:
         chosen = state.selection()
         if both.main.recorded:
-            rows = strip.recorded_data(both.main.run)
+            rows = token_strip.recorded_data(both.main.run)
         elif both.b is not None and both.compared and not both.b.recorded:
             pair = (both.a.ckpt, both.a.run), (both.b.ckpt, both.b.run)
             known = judging.judgement(both.a).mark, judging.judgement(both.b).mark
-            rows = strip.compared_data(*pair, chosen["text"], by_step=by_step, known=known)
+            rows = token_strip.compared_data(*pair, chosen["text"], by_step=by_step, known=known)
         else:
             written = {"text": chosen["text"], "target": chosen["target"]} if both.main is both.a else {}
-            rows = strip.chip_data(both.main.ckpt, both.main.run, **written, mark=judging.judgement(both.main).mark)
+            rows = token_strip.chip_data(
+                both.main.ckpt, both.main.run, **written, mark=judging.judgement(both.main).mark
+            )
         chip_rows(rows, key="run_strip", on_text=take_text, plays=plays)
     with right.container(key="pin"):
         if both.b is None:
@@ -562,7 +566,7 @@ def strip(both: Runs, *, by_step: bool = False, plays: bool = False) -> None:
 
 
 @contextmanager
-def told(what: str) -> Iterator[None]:
+def optional_section(what: str) -> Iterator[None]:
     """Around a part of a page that asks a model for `what`: one that does not tell it gets a sentence there instead."""
     try:
         yield
@@ -571,7 +575,7 @@ def told(what: str) -> Iterator[None]:
 
 
 @contextmanager
-def proved() -> Iterator[None]:
+def guard_replay() -> Iterator[None]:
     """Around a page: where points of a run are not the same when they are recorded anew, that is said in the place of
     the rest."""
     try:
@@ -580,7 +584,7 @@ def proved() -> Iterator[None]:
         text.paragraph(words.sentence(error), tone="bad")
 
 
-def say(place: DeltaGenerator, *sentences: str, error: str | None = None) -> None:
+def show_messages(place: DeltaGenerator, *sentences: str, error: str | None = None) -> None:
     """What is wrong, if anything, and the sentences, in `place`, which is cleared first."""
     with place.container():
         if error is not None:

@@ -22,8 +22,8 @@ from viz_transformer.ui.frame.doubts import (
     unknown_doubt,
     ways_of,
 )
-from viz_transformer.ui.frame.strip import length_sentence
 from viz_transformer.ui.frame.text import Tone
+from viz_transformer.ui.frame.token_strip import length_sentence
 from viz_transformer.ui.session import examples
 
 if TYPE_CHECKING:

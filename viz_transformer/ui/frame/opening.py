@@ -46,14 +46,14 @@ def show(page: StreamlitPage, declare: Callable[[], None], files: Mapping[str, P
     declare()
     from viz_transformer.ui.frame import frame, links, tour
 
-    frame.begin(files, page.title)
+    frame.start_page(files, page.title)
     frame.sidebar(page.title)
     tour.begin(page.title)
     stop = st.container(key="stop")  # in front of the page, so that the panel is the same one on the next page
-    with frame.proved():
+    with frame.guard_replay():
         page.run()
     with stop:
         tour.show()
     links.to_next(page.title)
-    frame.end()
+    frame.finish_page()
     st.session_state[SHOWN] = page.title

@@ -33,7 +33,7 @@ def page(width, chosen):
     from viz_transformer.ui.pages.decoding import beam_tree_view
     from viz_transformer.ui.session import state
 
-    frame.begin()
+    frame.start_page()
     if "started" not in st.session_state:
         state.select(layer=1, kind="cross", **chosen)
         st.session_state["started"] = True

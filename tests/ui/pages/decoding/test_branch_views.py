@@ -128,7 +128,7 @@ def page(text, changes):
     from viz_transformer.ui.pages.decoding.branch_views import comparison
     from viz_transformer.ui.session import state
 
-    frame.begin()
+    frame.start_page()
     state.clamp(layer=1)
     ckpt = tiny_checkpoint(**changes)
     comparison(shown_of(ckpt, text, target="uvwxyz"), shown_of(ckpt, "abc", target="uvwyz"))

@@ -132,7 +132,7 @@ def page(kind):
     from viz_transformer.ui.pages.decoding import cache_view
     from viz_transformer.ui.session import state
 
-    frame.begin()
+    frame.start_page()
     state.clamp(t=2)
     changes = {"merge": "raw-reshape"} if kind == "leaky" else {}
     cache_view.show(shown_of(tiny_checkpoint(**changes), "abc", max_steps=5))

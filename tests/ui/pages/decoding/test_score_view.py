@@ -136,7 +136,7 @@ def page(target):
     from viz_transformer.ui.frame import frame
     from viz_transformer.ui.pages.decoding import score_view
 
-    frame.begin()
+    frame.start_page()
     ckpt = tiny_checkpoint()
     scored = shown_of(ckpt, "abc", target) if target is not None else None
 

@@ -189,7 +189,7 @@ def _follow(shown: RunView, ids: Sequence[int], called: str, *, first_row: int) 
 
 
 def _cache(both: Runs) -> None:
-    with frame.told(words.NO_SIZES):
+    with frame.optional_section(words.NO_SIZES):
         cache_view.show(both.main)
 
 

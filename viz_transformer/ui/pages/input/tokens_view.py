@@ -18,7 +18,7 @@ from viz_transformer.running.record import Tokens
 from viz_transformer.text.codec import TextCodec
 from viz_transformer.ui.frame import text
 from viz_transformer.ui.frame.frame import Runs
-from viz_transformer.ui.frame.strip import round_trip_sentence
+from viz_transformer.ui.frame.token_strip import round_trip_sentence
 from viz_transformer.ui.pages.input import words
 from viz_transformer.ui.pages.input.view import tokens_of
 from viz_transformer.ui.session import state

@@ -293,11 +293,11 @@ def errors(summary: Summary) -> Question:
     place = frame.place("examples")
     status = place.empty()
     if summary.spec.kind == "decoder-only":
-        frame.say(status, words.WRITES_ON)
+        frame.show_messages(status, words.WRITES_ON)
         return question.without_errors(summary.name, words.ANY_TEXT)
     available = min(len(summary.examples()), EXAMPLES)
     if not available:
-        frame.say(status, words.NO_PAIRS)
+        frame.show_messages(status, words.NO_PAIRS)
         return question.without_errors(summary.name, words.WITHOUT_PAIRS)
     with waiting(words.running(available), status):
         done = cached.example_answers(summary, available)

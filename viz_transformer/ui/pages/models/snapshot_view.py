@@ -38,9 +38,9 @@ def training(summary: Summary) -> Question:
         series = _series(ckpt, chosen.text, chosen.target)
     last = series.runs[-1]
     shown = RunView("A", summary, series.source, ckpt, last.run, chosen.target)
-    frame.fit(shown)
+    frame.clamp_selection(shown)
     frame.follow(shown)
-    frame.stage(frame.Runs(shown), ("training_slider",))
+    frame.set_scenes(frame.Runs(shown), ("training_slider",))
     with place:
         asked = pictures.table(
             lambda: table(series),

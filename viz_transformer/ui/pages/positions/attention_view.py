@@ -139,7 +139,7 @@ def _draw_recorded(shown: RunView, what: str) -> tuple[Place, list[str]]:
         query, key = (_position(shown, stack, which) for which in (0, 1))
     at = Place(shown, stack, f"{stack}.{layer}.self", head, query, key)
     if what == "rotation":
-        with frame.told(words.TURNS):
+        with frame.optional_section(words.TURNS):
             _rotation(at)
     else:
         _bias_and_rule(at)

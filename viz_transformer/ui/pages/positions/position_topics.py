@@ -66,7 +66,7 @@ def topic(table: Table, chosen: str) -> Question | None:
         "waves": waves,
         "orders": lambda table: orders_view.orders(table.shown),
     }
-    with frame.told(words.OTHER_ORDER):
+    with frame.optional_section(words.OTHER_ORDER):
         return drawn[chosen](table)
     return None
 

@@ -12,7 +12,7 @@ from viz_transformer.ui.components.pictures import slider_count
 from viz_transformer.ui.frame import frame, pictures, problems, questions, steps
 from viz_transformer.ui.frame.frame import Runs
 from viz_transformer.ui.frame.judging import judgement
-from viz_transformer.ui.frame.strip import answer_text, chip_data
+from viz_transformer.ui.frame.token_strip import answer_text, chip_data
 from viz_transformer.ui.pages.run import passing, what_view, whole_view, words
 from viz_transformer.ui.pages.run.fields import FIELDS
 from viz_transformer.ui.pages.run.question import chosen_question

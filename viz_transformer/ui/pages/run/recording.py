@@ -12,7 +12,7 @@ from viz_transformer.checkpoint.contents import Summary, list_checkpoints
 from viz_transformer.running.decoding import decode
 from viz_transformer.ui.frame import maps, steps
 from viz_transformer.ui.frame.judging import judgement
-from viz_transformer.ui.frame.strip import answer_text, chip_data
+from viz_transformer.ui.frame.token_strip import answer_text, chip_data
 from viz_transformer.ui.pages.run import whole_view
 from viz_transformer.ui.pages.run.question import question
 from viz_transformer.ui.pages.run.recorded import FILE, Recording
