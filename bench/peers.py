@@ -34,7 +34,7 @@ from bench.pictures import (
 )
 from bench.ratios import Result, compare, counted, own_clock
 
-MOST_LINES = 6  # heads that our lines show together
+MAX_LINES = 6  # heads that our lines show together
 CDN = "https://cdnjs.cloudflare.com/ajax/libs"
 PACKAGES = {  # from npm, which has no jQuery 2.0.0
     f"{CDN}/require.js/2.3.6/require.min.js": ("requirejs", "2.3.6", "require.js"),
@@ -82,7 +82,7 @@ def peer_results() -> Iterator[Result | str]:
         return
     weights = random_weights(LAYERS, HEADS, TOKENS, TOKENS)
     all_heads = [("grid", grid(weights))]
-    some_heads = [("lines", lines(weights[0, :MOST_LINES]))]
+    some_heads = [("lines", lines(weights[0, :MAX_LINES]))]
     one_layer = [("grid", grid(weights[:1])), ("matrix", matrix(weights[0, 0]))]
     with chromium() as browser:
         try:
@@ -91,7 +91,7 @@ def peer_results() -> Iterator[Result | str]:
             yield f"Not compared with bertviz: {error}"
         else:
             yield from _compared(browser, model_view(scripts), all_heads, f"grid, {LAYERS * HEADS} heads", 5, ">= 20")
-            yield from _compared(browser, head_view(scripts), some_heads, f"lines, {MOST_LINES} heads", 9, ">= 5")
+            yield from _compared(browser, head_view(scripts), some_heads, f"lines, {MAX_LINES} heads", 9, ">= 5")
         name = f"grid and matrix, {HEADS} heads"
         yield from _compared(browser, attention_heads(), one_layer, name, 5, ">= 20")
         yield _times(browser, attention_patterns(), one_layer, name, 3, ">= 20")
@@ -130,7 +130,7 @@ def head_view(scripts: Mapping[str, str]) -> Peer:
     """The first layer, with the heads that our lines show."""
     from bertviz import head_view as view
 
-    html = view(_layers(), words(TOKENS), layer=0, heads=[*range(MOST_LINES)], html_action="return").data
+    html = view(_layers(), words(TOKENS), layer=0, heads=[*range(MAX_LINES)], html_action="return").data
     return _bertviz("bertviz head_view", html, scripts, HEADS * TOKENS**2)
 
 

@@ -42,7 +42,7 @@ from viz_transformer.train.module import Together, adamw, rate_factor
 from viz_transformer.train.tasks import find_task
 from viz_transformer.train.tasks.task import Material, PairTask, Plan
 
-MOST_STEPS = 1_000_000
+MAX_STEPS = 1_000_000
 """Of the schedule, which goes by the share of the seconds that is over."""
 
 
@@ -379,8 +379,8 @@ class Training:
         for p in self.passed:
             p.grad = None
         torch.nn.utils.clip_grad_norm_(self.own, self.plan.clip)
-        warmup = max(1, round(self.recipe.warmup * MOST_STEPS))
-        rate = self.plan.peak_rate * rate_factor(round(share * MOST_STEPS), warmup=warmup, total=MOST_STEPS)
+        warmup = max(1, round(self.recipe.warmup * MAX_STEPS))
+        rate = self.plan.peak_rate * rate_factor(round(share * MAX_STEPS), warmup=warmup, total=MAX_STEPS)
         for group in self.optimiser.param_groups:
             group["lr"] = rate
         self.optimiser.step()

@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from viz_transformer.ui.frame.maps import Picture
 
 LONGEST_EXAMPLE, LONGEST_OFFERED, LONGEST_TYPED = 28, 120, 60
-LINE, MOST_LINES = 28, 8
+LINE, MAX_LINES = 28, 8
 """Of a box: the height of a line in pixels, and how many are seen, as page.css has them."""
 
 
@@ -61,7 +61,7 @@ def inputs(summary: Summary | None) -> tuple[DeltaGenerator | None, DeltaGenerat
             text_box(words.SECOND, key="run_second", place=1)
     lines = 1 + max(each.count("\n") for each in both_of(state.SHARED.now().text))
     if lines > 1:  # the picture gives way
-        st.html(f"<style>.stApp {{ --vt-lines: {LINE * (min(lines, MOST_LINES) - 1)}; }}</style>")
+        st.html(f"<style>.stApp {{ --vt-lines: {LINE * (min(lines, MAX_LINES) - 1)}; }}</style>")
     choices = (left if pairs else middle).container(horizontal=True, vertical_alignment="center", key="run_choices")
     typed = state.typed_text()
     if typed in (state.SHARED.now().text, *offered):

@@ -31,8 +31,8 @@ TYPED = "<b> & مرحبا 🙂 a zzz a 👩‍👩‍👧"
 """Eight tokens for signs: a repeated one, an unknown one, markup, right-to-left letters, joined emoji."""
 
 WORDS = RegexTokens(r"\S+")
-MOST_SIGNS = 12
-MOST_LETTERS = 2048
+MAX_SIGNS = 12
+MAX_LETTERS = 2048
 NEVER, AT_ONCE = -50.0, 50.0
 
 
@@ -55,7 +55,7 @@ def save_random_checkpoints(folder: Path) -> None:
         d_model=12,
         n_heads=3,
         mask_fill="-1e9",
-        max_source=MOST_SIGNS,
+        max_source=MAX_SIGNS,
         max_target=6,
     )
     save(
@@ -80,7 +80,7 @@ def save_random_checkpoints(folder: Path) -> None:
         decoder_layers=1,
         d_model=8,
         n_heads=2,
-        max_target=MOST_LETTERS,
+        max_target=MAX_LETTERS,
     )
 
 

@@ -7,7 +7,7 @@ import re
 import numpy as np
 import pytest
 from browser import expected
-from browser.checkpoints import MOST_LETTERS, MOST_SIGNS, TYPED
+from browser.checkpoints import MAX_LETTERS, MAX_SIGNS, TYPED
 from browser.driving import (
     BOX,
     BREAKABLE,
@@ -147,13 +147,13 @@ def score_of(option):
 def test_a_text_of_2048_tokens_is_drawn_pooled_and_is_exact_when_zoomed(
     random_server, browser, random_folder, tmp_path
 ):
-    text = "abcdefgh" * (MOST_LETTERS // 8)
+    text = "abcdefgh" * (MAX_LETTERS // 8)
     run = vt.decode(vt.load(random_folder / "letters"), text)
     weights = expected.weights_of(run, "decoder", 0)[0]
     with opened(browser, random_server, checkpoint="letters", text="abc") as page:
         drawn(page, MATRIX, "Decoder layer 0, head 0")
         type_text(page, text)
-        expect(page.get_by_role("group", name="reads").locator(".chip")).to_have_count(MOST_LETTERS)
+        expect(page.get_by_role("group", name="reads").locator(".chip")).to_have_count(MAX_LETTERS)
         expect(page.locator(".st-key-status")).to_contain_text("not put into the address")
         expect_address(page, text=None)
         go_to(page, "Attention")
@@ -180,7 +180,7 @@ def test_a_text_of_2048_tokens_is_drawn_pooled_and_is_exact_when_zoomed(
         assert "max-pooled" not in svg_of_matrix(page, tmp_path)
         expect(page.locator(".lines .instead")).to_contain_text("2,048 queries and 2,048 keys")
         choose(page, "attention_panel", "Text")
-        expect(page.locator(".shading .token")).to_have_count(MOST_LETTERS)
+        expect(page.locator(".shading .token")).to_have_count(MAX_LETTERS)
         entry(page.locator(".matrix"), "Table").click()
         expect(page.get_by_text("too many to show here")).to_be_visible()
 
@@ -221,7 +221,7 @@ def test_texts_of_one_token_of_repeats_and_of_the_maximum_are_shown_and_longer_o
     random_server, browser, random_folder
 ):
     model = vt.load(random_folder / "signs")
-    longest = " ".join(["a", "&", "<b>"] * (MOST_SIGNS // 3))
+    longest = " ".join(["a", "&", "<b>"] * (MAX_SIGNS // 3))
     with opened(browser, random_server, **{**VIEW, "text": "a", "kind": "encoder", "layer": 0}) as page:
         for text in ("a", "a a a a", longest):
             if text != "a":
@@ -240,7 +240,7 @@ def test_texts_of_one_token_of_repeats_and_of_the_maximum_are_shown_and_longer_o
         go_to(page, "Run")
         type_text(page, f"{longest} a")
         expect(page.locator(".st-key-problem")).to_contain_text(
-            f"Source has 13 tokens, the model reads at most {MOST_SIGNS}"
+            f"Source has 13 tokens, the model reads at most {MAX_SIGNS}"
         )
         expect(page.locator(BOX)).to_have_value(f"{longest} a")
 

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from viz_transformer.figures import theme
-from viz_transformer.figures.embeddings import MOST_CELLS, Strip, input_strips
+from viz_transformer.figures.embeddings import MAX_CELLS, Strip, input_strips
 
 
 def strips_of(rows, features, count=3, seed=0):
@@ -77,9 +77,9 @@ def test_labels_have_the_ink_of_their_side(mode, side):
 
 
 def test_more_cells_than_can_be_seen_are_pooled_and_the_legend_says_so():
-    strips = strips_of(1, 2 * MOST_CELLS)
+    strips = strips_of(1, 2 * MAX_CELLS)
     figure = draw(strips)
-    values = strips[0].values.reshape(1, MOST_CELLS, 2)
+    values = strips[0].values.reshape(1, MAX_CELLS, 2)
     farthest = np.take_along_axis(values, np.abs(values).argmax(axis=2)[..., None], 2)[..., 0]
     assert np.array_equal(figure.data[0].z, farthest)
     assert "max-pooled in blocks of 1 × 2" in words(figure)
@@ -95,9 +95,9 @@ def test_strips_of_two_widths_have_equally_wide_cells_and_say_how_many():
 
 
 def test_of_strips_of_two_widths_it_is_said_which_are_pooled():
-    figure = draw([*strips_of(1, 64, count=1), *strips_of(1, 2 * MOST_CELLS, count=1)])
-    assert figure.data[0].z.shape == (1, 64) and figure.data[1].z.shape == (1, MOST_CELLS)
-    assert f"strips of {2 * MOST_CELLS:,} features are max-pooled in blocks of 1 × 2" in words(figure)
+    figure = draw([*strips_of(1, 64, count=1), *strips_of(1, 2 * MAX_CELLS, count=1)])
+    assert figure.data[0].z.shape == (1, 64) and figure.data[1].z.shape == (1, MAX_CELLS)
+    assert f"strips of {2 * MAX_CELLS:,} features are max-pooled in blocks of 1 × 2" in words(figure)
 
 
 def test_zeros_alone_have_a_scale():

@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 
 from viz_transformer.figures import theme
-from viz_transformer.figures.lengths import MOST_BARS, length_histogram
+from viz_transformer.figures.lengths import MAX_BARS, length_histogram
 
 
 def test_a_line_counts_the_texts_of_each_length():
@@ -17,7 +17,7 @@ def test_a_line_counts_the_texts_of_each_length():
 
 
 def test_a_wide_range_puts_several_lengths_into_a_step_and_says_so():
-    lengths = np.arange(3 * MOST_BARS)
+    lengths = np.arange(3 * MAX_BARS)
     figure = length_histogram({"source": lengths}, title="lengths")
     assert figure.data[0].y.sum() == lengths.size and max(figure.data[0].y) == 3
     assert "3 lengths to a step" in figure.layout.xaxis.title.text

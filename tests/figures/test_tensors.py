@@ -5,7 +5,7 @@ import pytest
 import torch
 
 from viz_transformer.figures import theme
-from viz_transformer.figures.tensors import MOST_CELLS, AxisLabels, tensor_heatmap, value_histogram
+from viz_transformer.figures.tensors import MAX_CELLS, AxisLabels, tensor_heatmap, value_histogram
 from viz_transformer.model.kinds import KINDS
 
 
@@ -153,31 +153,31 @@ def test_a_single_column_is_no_wide_stripe():
 
 
 def test_a_large_tensor_is_pooled_and_says_so_in_title_legend_and_tooltip():
-    values = np.zeros((2, 3 * MOST_CELLS), np.float32)
+    values = np.zeros((2, 3 * MAX_CELLS), np.float32)
     values[1, 7] = -2
     values[1, 6] = 1
     figure = draw(values)
     cells = figure.data[0]
-    assert cells.z.shape == (2, MOST_CELLS)
+    assert cells.z.shape == (2, MAX_CELLS)
     assert cells.z[1, 2] == -2 and (cells.z != 0).sum() == 1
     assert list(cells.x[:3]) == [1, 4, 7]
     assert figure.layout.title.text == "a title, max-pooled in blocks of 1 × 3"
     assert "of a block its value farthest from 0" in words(figure)
     assert cells.customdata[1][2] == "query 1<br>features 6 to 8<br>-2"
-    assert figure.layout.xaxis.range[0] == -0.5 and figure.layout.xaxis.range[1] >= 3 * MOST_CELLS - 1
+    assert figure.layout.xaxis.range[0] == -0.5 and figure.layout.xaxis.range[1] >= 3 * MAX_CELLS - 1
     assert [label.strip() for label in figure.layout.xaxis.ticktext][1] == str(int(figure.layout.xaxis.tickvals[1]) - 1)
 
 
 def test_blocks_are_named_in_the_plural():
     keys, entries = AxisLabels("query", "queries"), AxisLabels("vocabulary entry", "vocabulary")
-    text = draw(np.ones((2 * MOST_CELLS, 2)), keys, entries).data[0].customdata
+    text = draw(np.ones((2 * MAX_CELLS, 2)), keys, entries).data[0].customdata
     assert text[1][1] == "queries 2 to 3<br>vocabulary entry 1<br>1"
 
 
 def test_the_last_block_ends_with_the_tensor():
-    figure = draw(np.ones((1, MOST_CELLS + 3), np.float32))
-    assert figure.data[0].z.shape == (1, MOST_CELLS // 2 + 2)
-    assert figure.data[0].customdata[0][-1].startswith(f"query 0<br>features {MOST_CELLS + 2} to {MOST_CELLS + 2}<br>")
+    figure = draw(np.ones((1, MAX_CELLS + 3), np.float32))
+    assert figure.data[0].z.shape == (1, MAX_CELLS // 2 + 2)
+    assert figure.data[0].customdata[0][-1].startswith(f"query 0<br>features {MAX_CELLS + 2} to {MAX_CELLS + 2}<br>")
 
 
 def test_many_cells_have_numbers_for_a_tooltip():
@@ -187,9 +187,9 @@ def test_many_cells_have_numbers_for_a_tooltip():
 
 
 def test_a_pooled_mask_says_what_a_block_is():
-    figure = draw(np.eye(MOST_CELLS + 1, dtype=bool), scale="mask")
+    figure = draw(np.eye(MAX_CELLS + 1, dtype=bool), scale="mask")
     assert "a block is True if any cell is" in words(figure)
-    assert (figure.data[0].z == 1).sum() == math.ceil((MOST_CELLS + 1) / 2)
+    assert (figure.data[0].z == 1).sum() == math.ceil((MAX_CELLS + 1) / 2)
 
 
 def test_the_title_is_text():

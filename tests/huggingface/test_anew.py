@@ -14,7 +14,7 @@ from pretrained import KINDS
 
 from viz_transformer.checkpoint import Checkpoint
 from viz_transformer.huggingface.families import FAMILIES
-from viz_transformer.huggingface.spec import MOST_BYTES, spec_of_config
+from viz_transformer.huggingface.spec import MAX_BYTES, spec_of_config
 from viz_transformer.model import attention, hooked_model
 from viz_transformer.model.hook import layer_of
 from viz_transformer.model.hooked_model import ReplayMismatch
@@ -218,10 +218,10 @@ def test_longer_texts_are_read_than_could_be_kept_whole(
     """The limit holds for every shorter text too: below 512 tokens attention makes weights."""
     found = spec_of_config({"model_type": family, **config}, FAMILIES[family], "next token", "here")
     assert found.max_target == most
-    assert found.whole_bytes(source=most, target=most) > 2 * MOST_BYTES
-    assert all(found.recorded_bytes(source=n, target=n) <= MOST_BYTES for n in (1, 256, 511, 512, most))
+    assert found.whole_bytes(source=most, target=most) > 2 * MAX_BYTES
+    assert all(found.recorded_bytes(source=n, target=n) <= MAX_BYTES for n in (1, 256, 511, 512, most))
     written = found.recorded_bytes(source=0, target=most, written=True)
-    assert MOST_BYTES / 2 < written < found.whole_bytes(source=0, target=most, written=True) / 2
+    assert MAX_BYTES / 2 < written < found.whole_bytes(source=0, target=most, written=True) / 2
 
 
 def test_as_much_is_kept_as_there_is_room_for() -> None:

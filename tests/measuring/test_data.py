@@ -13,7 +13,7 @@ import pytest
 
 from viz_transformer.measuring import data
 from viz_transformer.measuring.data import (
-    MOST_GENERATED,
+    MAX_GENERATED,
     Split,
     beginning,
     find_data_file,
@@ -281,7 +281,7 @@ def test_no_test_string_of_the_copy_task_is_trained_on():
     [
         ("generated:copy", 5, r"'generated:copy' is not made here: choose generated:copy/train or generated:copy/test"),
         ("generated:copy/test", None, "generated:copy/test has no end: say how many pairs"),
-        ("generated:copy/test", MOST_GENERATED + 1, "1,000,001 pairs of generated:copy/test are too many"),
+        ("generated:copy/test", MAX_GENERATED + 1, "1,000,001 pairs of generated:copy/test are too many"),
     ],
 )
 def test_sets_that_cannot_be_made_are_refused(name: str, n: int | None, sentence: str):
@@ -341,7 +341,7 @@ def test_texts_may_be_as_regular_as_texts_are(tmp_path: Path) -> None:
 
 
 def test_more_pairs_than_memory_holds_are_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(data, "MOST_PAIRS", 3)
+    monkeypatch.setattr(data, "MAX_PAIRS", 3)
     (tmp_path / "x.tsv").write_text("a\tb\n" * 4)
     with pytest.raises(ValueError, match="has more than 3 pairs: take fewer"):
         read_pairs(tmp_path / "x.tsv")

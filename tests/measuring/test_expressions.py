@@ -133,13 +133,13 @@ Form = Callable[[int], str]
 @pytest.mark.parametrize(
     ("limit", "form", "other"),
     [
-        ("MOST_CHARACTERS", lambda n: "x" + " " * (n - 3) + "+0", lambda n: "x"),
-        ("MOST_DIGITS", lambda n: "1" * n, lambda n: "1" * n + "+0"),
-        ("MOST_EXPONENT", lambda n: f"x**{n}", lambda n: f"x*x**{n - 1}"),
-        ("MOST_EXPONENT", lambda n: f"x**-{n}", lambda n: f"1/x/x**{n - 1}"),
-        ("MOST_EXPONENT", lambda n: f"1+O(x**{n})", lambda n: f"1+0+O(x**{n})"),
-        ("MOST_NESTING", lambda n: "(" * (n - 1) + "x" + ")" * (n - 1), lambda n: "x+0"),
-        ("MOST_NAMES", lambda n: "+".join(LETTERS[:n]), lambda n: "+".join(LETTERS[:n][::-1])),
+        ("MAX_CHARACTERS", lambda n: "x" + " " * (n - 3) + "+0", lambda n: "x"),
+        ("MAX_DIGITS", lambda n: "1" * n, lambda n: "1" * n + "+0"),
+        ("MAX_EXPONENT", lambda n: f"x**{n}", lambda n: f"x*x**{n - 1}"),
+        ("MAX_EXPONENT", lambda n: f"x**-{n}", lambda n: f"1/x/x**{n - 1}"),
+        ("MAX_EXPONENT", lambda n: f"1+O(x**{n})", lambda n: f"1+0+O(x**{n})"),
+        ("MAX_NESTING", lambda n: "(" * (n - 1) + "x" + ")" * (n - 1), lambda n: "x+0"),
+        ("MAX_NAMES", lambda n: "+".join(LETTERS[:n]), lambda n: "+".join(LETTERS[:n][::-1])),
     ],
 )
 def test_each_limit_is_where_it_says(limit: str, form: Form, other: Form):

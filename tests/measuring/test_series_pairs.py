@@ -9,10 +9,10 @@ from viz_transformer.measuring.data import Split, generated_pairs, generated_sou
 from viz_transformer.measuring.expressions import same_expression
 from viz_transformer.measuring.power_series import series_of
 from viz_transformer.measuring.series_pairs import (
+    MAX_DIGITS,
+    MAX_SOURCE,
+    MAX_TARGET,
     MOST,
-    MOST_DIGITS,
-    MOST_SOURCE,
-    MOST_TARGET,
     TEXTBOOK,
     key_of,
     renamed,
@@ -68,9 +68,9 @@ def test_pairs_fit_the_model_and_its_vocabularies(side: str) -> None:
     task = next(task for task in TASKS if task.name == "taylor")
     source, target = task.codecs(task.tokenizers, [])
     for text, series in SAMPLES[side]:
-        assert len(EXPRESSIONS.split(text)) <= MOST_SOURCE and len(EXPRESSIONS.split(series)) <= MOST_TARGET
+        assert len(EXPRESSIONS.split(text)) <= MAX_SOURCE and len(EXPRESSIONS.split(series)) <= MAX_TARGET
         assert not source.encode(text).unknown and not target.encode(series).unknown
-        assert all(len(number) <= MOST_DIGITS for number in re.findall("[0-9]+", series))
+        assert all(len(number) <= MAX_DIGITS for number in re.findall("[0-9]+", series))
         assert "x" in series.removesuffix("O(x**6)")
 
 

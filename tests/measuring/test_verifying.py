@@ -20,7 +20,7 @@ from strangers import CASES, SRC, stranger
 
 import viz_transformer as vt
 from viz_transformer.checkpoint.importers.importing import Answers, import_file
-from viz_transformer.measuring.sample import MOST_TEXTS, read_sample
+from viz_transformer.measuring.sample import MAX_TEXTS, read_sample
 from viz_transformer.measuring.verifying import TOLERANCE, Finding, Verification, proof, verify
 
 
@@ -291,7 +291,7 @@ HOSTILE: dict[str, tuple[Callable[[Path], None], str]] = {
     "another number of texts": (arrays(source=[[4], [5]]), "logits of 1 texts, but ids of 2"),
     "too many texts": (
         arrays(source=[[4]] * 65, target=[[1, 2]] * 65, logits=np.zeros((65, 2, 20))),
-        f"at most {MOST_TEXTS} are read",
+        f"at most {MAX_TEXTS} are read",
     ),
     "empty arrays": (arrays(logits=np.zeros((1, 0, 20))), "logits are not numbers"),
     "JSON of another kind": (text("[1, 2]"), "no JSON object"),

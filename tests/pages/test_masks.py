@@ -29,7 +29,7 @@ from viz_transformer.checkpoint import load
 from viz_transformer.running.decoding import decode
 from viz_transformer.running.tracing import record
 from viz_transformer.ui.pages.masks import influence_view, masks_source, view
-from viz_transformer.ui.pages.masks.fields import MOST_CELLS, cells
+from viz_transformer.ui.pages.masks.fields import MAX_CELLS, cells
 from viz_transformer.ui.session import state
 
 TEXT = "4.20"
@@ -248,7 +248,7 @@ def test_a_click_in_the_browser_is_taken_over_and_nonsense_is_not(monkeypatch):
     monkeypatch.setattr(state, "select", lambda **changes: taken.append(changes))
     view.turned(["d1.2", "e0"], {"t": 1, "u": 2})
     view.turned(["<script>"], {})
-    view.turned([f"d{i}.0" for i in range(MOST_CELLS + 1)], {})
+    view.turned([f"d{i}.0" for i in range(MAX_CELLS + 1)], {})
     assert taken == [{"t": 1, "u": 2}, {"mask_cells": ("d1.2", "e0")}, {}, {}]
 
 
@@ -531,7 +531,7 @@ def test_a_rule_that_the_model_cannot_have_and_rollout_are_said(app):
 
 def test_too_many_lines_are_cut_and_said(app):
     opened(app, mask_batch="\n".join("1234567"))
-    assert f"at most {masks_source.MOST_OTHERS} other texts" in words(app)
+    assert f"at most {masks_source.MAX_OTHERS} other texts" in words(app)
 
 
 def test_what_an_address_cannot_mean_is_said(app):

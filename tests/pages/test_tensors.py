@@ -242,7 +242,7 @@ def test_a_filter_that_finds_nothing_says_so(app, words_given):
 
 
 def test_a_long_list_is_cut_and_says_so(app, monkeypatch):
-    monkeypatch.setattr(view, "MOST_LISTED", 5)
+    monkeypatch.setattr(view, "MAX_LISTED", 5)
     opened(app)
     app.text_input(key="tensors_filter").set_value("r")
     again(app)

@@ -120,7 +120,7 @@ def test_without_the_libraries_it_says_which_command_adds_them(
 def test_of_a_large_file_the_beginning_is_read_kept_and_said(
     app: AppTest, runs: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, ending: str
 ) -> None:
-    monkeypatch.setattr(train_view, "MOST_READ", 3_000)
+    monkeypatch.setattr(train_view, "MAX_READ", 3_000)
     lines = [f"{n:05}\t{n:05}\n" for n in range(50_000)]
     content = "".join(lines).encode()
     (tmp_path / f"large.{ending}").write_bytes(content if ending == "tsv" else gzip.compress(content))

@@ -272,7 +272,7 @@ def test_a_bad_file_is_one_sentence_with_the_line(name: str, here: Path, capsys:
 def test_of_a_file_that_is_too_large_as_many_lines_are_taken_as_it_says(
     zipped: bool, here: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(own, "MOST_READ", 1_000_000)
+    monkeypatch.setattr(own, "MAX_READ", 1_000_000)
     path = write(Path("large.tsv"), [(f"{i:0499}", "0" * 499) for i in range(1100)])  # 1,000 bytes a line
     content = path.read_bytes()
     if zipped:
@@ -292,7 +292,7 @@ def test_of_a_file_that_is_too_large_as_many_lines_are_taken_as_it_says(
 
 
 def test_of_a_line_that_is_too_large_a_part_is_asked_for(here: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(own, "MOST_READ", 1_000_000)
+    monkeypatch.setattr(own, "MAX_READ", 1_000_000)
     Path("line.txt").write_text("to be " * 200_000)
     with pytest.raises(ValueError, match="give a part of its first line, which is longer"):
         own_task(OwnData(pairs="line.txt"), out="out")

@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from viz_transformer.checkpoint.untrusted import MOST_VALUES, TooMuch, check_header, json_values
+from viz_transformer.checkpoint.untrusted import MAX_VALUES, TooMuch, check_header, json_values
 
 FORMAT_VERSION = 1
 CONFIG, CARD, WEIGHTS = "config.json", "card.json", "model.safetensors"
@@ -83,7 +83,7 @@ def check_rows(path: Path, rows: int) -> None:
         raise CheckpointError(f"{path} has {rows:,} lines, at most {MAX_ROWS:,} are read: leave some out")
 
 
-def read_json(path: Path, most_bytes: int = MAX_TEXT_BYTES, most_values: int = MOST_VALUES) -> Any:
+def read_json(path: Path, most_bytes: int = MAX_TEXT_BYTES, most_values: int = MAX_VALUES) -> Any:
     """The file's JSON value. Raises CheckpointError as `read_text` does, for what is not JSON in valid Unicode, and
     before it is made for one that would take much more memory than the file."""
     text = read_text(path, most_bytes)

@@ -10,7 +10,7 @@ from typing import Any
 import orjson
 
 from viz_transformer.checkpoint.contents import Summary, Unreadable
-from viz_transformer.checkpoint.untrusted import LONGEST_HEADER, METADATA, MOST_VALUES, check_header, json_values
+from viz_transformer.checkpoint.untrusted import LONGEST_HEADER, MAX_VALUES, METADATA, check_header, json_values
 from viz_transformer.model.hooked_model import Unavailable
 from viz_transformer.model.watched import WATCHED, uneven_layers, watched_from_dict
 from viz_transformer.sentences import in_one_line
@@ -83,7 +83,7 @@ def _metadata(path: Path) -> dict[str, Any] | None:
     with path.open("rb") as file:
         length = int.from_bytes(file.read(8), "little")
         header = file.read(length) if length <= LONGEST_HEADER else b""
-    if json_values(header) > MOST_VALUES:
+    if json_values(header) > MAX_VALUES:
         return None
     try:
         about = orjson.loads(orjson.loads(header)[METADATA]["viz_transformer"])

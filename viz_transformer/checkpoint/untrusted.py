@@ -16,7 +16,7 @@ LONGEST_HEADER = 8 * 2**20
 """Bytes of what a safetensors file says about itself."""
 MAX_TENSORS = 20_000
 """Of one file: the weights of a model, with what a training keeps beside them, are some thousand."""
-MOST_VALUES = 500_000
+MAX_VALUES = 500_000
 """Of a description in JSON: an empty list has three bytes in the file and sixty in memory."""
 
 
@@ -52,8 +52,8 @@ def check_header(path: Path) -> None:
             raise TooMuch(f"its header has {length:,} bytes, at most {LONGEST_HEADER:,} are read")
         header = file.read(length)
     check_count(header.count(b'"data_offsets"'))
-    if (values := json_values(header)) > MOST_VALUES:
-        raise TooMuch(f"its header has {values:,} values, at most {MOST_VALUES:,} are read")
+    if (values := json_values(header)) > MAX_VALUES:
+        raise TooMuch(f"its header has {values:,} values, at most {MAX_VALUES:,} are read")
     try:
         described = orjson.loads(header)
         check_count(len(described) - (METADATA in described))  # however "data_offsets" is written

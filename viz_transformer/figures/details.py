@@ -18,7 +18,7 @@ from viz_transformer.model.kinds import KINDS, SIDE_OF, KindName, StackName, kin
 from viz_transformer.running.decoding import Run
 from viz_transformer.running.record import Trace
 
-MOST_BYTES = 8_000_000
+MAX_BYTES = 8_000_000
 """So many bytes of details at most stand in a picture of its own."""
 HERE_ALONE = "Only this place is in this picture: all layers and heads of the run would be more than 8 MB."
 
@@ -59,7 +59,7 @@ def details_of(
     for detail in _all(trace):
         found.append(detail)
         size += len(detail)
-        if size > (MOST_BYTES if most is None else most):
+        if size > (MAX_BYTES if most is None else most):
             break
     else:
         return found

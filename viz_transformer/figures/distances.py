@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike
 
 from viz_transformer import numerals
 from viz_transformer.figures import labels
-from viz_transformer.figures.positions import MOST_PICKED, chart
+from viz_transformer.figures.positions import MAX_PICKED, chart
 from viz_transformer.figures.template import LEGEND_ABOVE, ON_PAPER, SILENT, dressed
 from viz_transformer.figures.theme import Theme, palette
 
@@ -103,8 +103,8 @@ def turned_pairs(
     Cosine goes to the right and sine upwards, so that the angle is the argument. The full dot is `position`, the ring
     the position `shift` later. Raises ValueError for no pair, too many, and a position that is not there.
     """
-    if not 1 <= len(pairs) <= MOST_PICKED:
-        raise ValueError(f"{len(pairs)} pairs cannot be drawn: choose 1 to {MOST_PICKED}")
+    if not 1 <= len(pairs) <= MAX_PICKED:
+        raise ValueError(f"{len(pairs)} pairs cannot be drawn: choose 1 to {MAX_PICKED}")
     colors = palette(theme)
     figure = go.Figure()
     step = 1 / max(4, len(pairs))

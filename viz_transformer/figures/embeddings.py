@@ -18,7 +18,7 @@ from viz_transformer.figures.theme import Theme, palette
 from viz_transformer.model.kinds import SIDES, SideName
 from viz_transformer.numerals import significant
 
-MOST_CELLS = 512
+MAX_CELLS = 512
 """Features and tokens that are drawn at most; more are pooled."""
 _NAME, _GAP, _TOP = 26, 10, 36
 _ONE_ROW, _FEW_ROWS, _ROW, _MOST = 36.0, 22.0, 16.0, 260.0
@@ -52,7 +52,7 @@ def input_strips(
     The scale goes to `scale` at least, which brings two pictures onto one. beside: they are narrow, for they
     stand beside others, and their legend says less.
 
-    tokens, positions: what stands at each row, and where in the run. More than MOST_CELLS rows or features are pooled:
+    tokens, positions: what stands at each row, and where in the run. More than MAX_CELLS rows or features are pooled:
     a cell then shows the value farthest from 0 in its block, which the legend says. Raises ValueError if there is no
     strip, or if one is empty or does not fit the tokens.
     """
@@ -69,7 +69,7 @@ def input_strips(
     every = max(1, math.ceil(13 / row))
     for number, strip in enumerate(strips):
         top = number * (_NAME + panel + _GAP) + _NAME
-        pooled = max_pooled(strip.values, MOST_CELLS)
+        pooled = max_pooled(strip.values, MAX_CELLS)
         if pooled.rows * pooled.columns > 1:
             blocks = f"{pooled.rows} × {pooled.columns}"
             of = "" if equal else f"strips of {strip.values.shape[1]:,} features are "

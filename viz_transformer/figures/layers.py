@@ -20,7 +20,7 @@ _LEFT, _RIGHT = 58, 12
 _LEGEND = 26  # pixels from the upper edge: under the title, over the name of the first panel
 _LINE = 20  # pixels of a line of the legend
 _BASELINE = "baseline"
-_MOST_NAMED = 16  # stations that carry a word each; with more only the layers are named
+_MAX_NAMED = 16  # stations that carry a word each; with more only the layers are named
 
 
 @dataclass(frozen=True, eq=False)
@@ -199,7 +199,7 @@ def _axis(panel: Panel, grid: NDArray[np.float64], domain: tuple[float, float], 
 
 def _stations_axis(stations: Sequence[tuple[str, str]], panels: int) -> dict[str, Any]:
     """The sub-layer of each station and, under the first of a layer, the layer's name; of the layers alone if many."""
-    many = len(stations) > _MOST_NAMED
+    many = len(stations) > _MAX_NAMED
     texts = []
     for number, (layer, part) in enumerate(stations):
         starts = number == 0 or stations[number - 1][0] != layer

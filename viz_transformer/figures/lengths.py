@@ -12,7 +12,7 @@ from viz_transformer.figures.template import dressed
 from viz_transformer.figures.theme import Theme, palette
 from viz_transformer.model.kinds import SIDES, SideName
 
-MOST_BARS = 60
+MAX_BARS = 60
 
 
 def length_histogram(
@@ -24,7 +24,7 @@ def length_histogram(
 ) -> go.Figure:
     """How many texts have how many tokens: source in blue, target in orange, each a stepped outline.
 
-    limits: the longest that a filter keeps, drawn as a dashed line. Where the range is wider than MOST_BARS, several
+    limits: the longest that a filter keeps, drawn as a dashed line. Where the range is wider than MAX_BARS, several
     lengths share a step. Raises ValueError for no texts.
     """
     colors = palette(theme)
@@ -32,7 +32,7 @@ def length_histogram(
     if not arrays or any(not values.size for values in arrays.values()):
         raise ValueError("there are no texts to count the lengths of")
     longest = max(int(values.max()) for values in arrays.values())
-    width = -(-(longest + 1) // MOST_BARS)
+    width = -(-(longest + 1) // MAX_BARS)
     steps = np.arange(0, longest + width + 1, width)
     figure = go.Figure()
     for side, values in arrays.items():

@@ -18,7 +18,7 @@ from viz_transformer.figures.theme import MONO_STACK, SANS_STACK, Palette, Theme
 from viz_transformer.model.kinds import KindName
 from viz_transformer.numerals import significant
 
-MOST_NUMBERED = 8
+MAX_NUMBERED = 8
 """Cells of a strip that have room for their numbers."""
 BARS = 230
 _STRIP, _GAP, _TOP, _BOTTOM = 32, 10, 8, 12
@@ -234,7 +234,7 @@ def _cells(
         place = f"{labels.escape(each.name)}, " + (f"dimension {row}, " if rows > 1 else "") + each.axis
         hover.append([f"{place} {column}<br>{significant(value, 6)}" for column, value in enumerate(line)])
     numbered: dict[str, Any] = {}
-    if rows == 1 and columns <= MOST_NUMBERED:
+    if rows == 1 and columns <= MAX_NUMBERED:
         numbers = [[labels.escape(numerals.number(value, 2)) for value in line] for line in grid.tolist()]
         font = {"family": MONO_STACK, "size": 11 * type_size}
         numbered = {"text": numbers, "texttemplate": "%{text}", "textfont": font}

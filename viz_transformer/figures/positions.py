@@ -20,7 +20,7 @@ from viz_transformer.figures import labels, legend
 from viz_transformer.figures.template import ON_PAPER, SILENT, dressed
 from viz_transformer.figures.theme import MONO_STACK, Theme, palette
 
-MOST_PICKED = 6
+MAX_PICKED = 6
 _NAME = 165  # pixels from one name of a curve to the next
 _AXIS = {"showgrid": False, "tickformat": "d", "tickangle": 0, "tickfont": {"size": 13}}
 _NEVER = "never trained"
@@ -184,8 +184,8 @@ def _table(table: ArrayLike, position: int, picked: Sequence[int]) -> NDArray[np
         raise ValueError(f"a table has the shape [positions, dimensions], not {list(values.shape)}")
     if not 0 <= position < len(values):
         raise ValueError(f"there is no position {position}: the table has positions 0 to {len(values) - 1}")
-    if len(picked) > MOST_PICKED or any(not 0 <= column < values.shape[1] for column in picked):
-        raise ValueError(f"columns {list(picked)}: choose at most {MOST_PICKED} of 0 to {values.shape[1] - 1}")
+    if len(picked) > MAX_PICKED or any(not 0 <= column < values.shape[1] for column in picked):
+        raise ValueError(f"columns {list(picked)}: choose at most {MAX_PICKED} of 0 to {values.shape[1] - 1}")
     return values
 
 

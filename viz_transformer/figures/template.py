@@ -17,7 +17,7 @@ ON_PAPER = {"xref": "paper", "yref": "paper"}
 LEGEND_ABOVE = {"x": 0, "xanchor": "left", "y": 1, "yanchor": "bottom", "yref": "paper"}
 SILENT = {"hoverinfo": "skip", "hovertemplate": ""}
 """What the pointer does not find: a tooltip's text, of the template too, counts more than that there is to be none."""
-MOST_MARKED = 80
+MAX_MARKED = 80
 """Steps; with more of them lines carry no marks."""
 
 
@@ -45,7 +45,7 @@ def steps_axis(steps: int) -> dict[str, Any]:
 def run_line(second: bool, ink: str, steps: int) -> dict[str, Any]:
     """How the line of one of two runs is drawn: the first solid with dots, the second dashed with squares."""
     return {
-        "mode": "lines+markers" if steps <= MOST_MARKED else "lines",
+        "mode": "lines+markers" if steps <= MAX_MARKED else "lines",
         "line": {"color": ink, "width": 2 if second else 2.5, "dash": "dash" if second else "solid"},
         "marker": {"symbol": "square-open" if second else "circle", "size": 9 if second else 7, "color": ink},
     }

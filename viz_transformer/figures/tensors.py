@@ -19,7 +19,7 @@ from viz_transformer.figures.theme import Theme, palette, weight_colors
 from viz_transformer.model.kinds import SIDES, KindName, SideName
 from viz_transformer.numerals import significant
 
-MOST_CELLS = 512
+MAX_CELLS = 512
 """Rows and columns that are drawn at most; larger tensors are pooled."""
 Scale = Literal["signed", "weights", "mask"]
 
@@ -64,7 +64,7 @@ def tensor_heatmap(
     scale "signed": two colours that part at 0, from -largest to largest; "weights": from 0 to 1 or, where dropout made
     a weight larger, to `largest`, in the kind's colour or in grey if derived (with an edited weight below 0: "signed");
     "mask": Boolean, two tones. largest: what the colours reach to, by default the largest absolute value of the array.
-    NaN and infinity have a colour of their own, and the legend says so. More than MOST_CELLS rows or columns are
+    NaN and infinity have a colour of their own, and the legend says so. More than MAX_CELLS rows or columns are
     pooled: a cell then shows the value farthest from 0 in its block, which title, legend and tooltip say. width: about
     how wide it is drawn, by which labels lie or stand. least_letters: of rows, in pixels, where a
     page squeezes the figure: each has 1.2 times its height, or labels are left out.
@@ -74,7 +74,7 @@ def tensor_heatmap(
     _check(array, rows, columns)
     if scale == "mask" and array.dtype != bool:
         raise ValueError(f"a mask is Boolean, not {array.dtype}")
-    pooled = max_pooled(array, MOST_CELLS)
+    pooled = max_pooled(array, MAX_CELLS)
     steps = zip((rows, columns), array.shape, pooled.values.shape, (pooled.rows, pooled.columns), strict=True)
     down, across = (_Side.of(*side) for side in steps)
     sizes = _Sizes.of(down, across, height, width)

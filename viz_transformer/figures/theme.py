@@ -51,7 +51,7 @@ class Palette:
 
 
 _HEADS = ("#009E73", "#CC79A7", "#6B5FB5", "#0072B2", "#D55E00", "#7F7F7F")  # first those that no side has
-MOST_HEADS = len(_HEADS)
+MAX_HEADS = len(_HEADS)
 """As many as there are colours that tell heads apart."""
 
 LIGHT = Palette(

@@ -46,7 +46,7 @@ TORCH_BY_ANOTHER_NAME = (
     " trust it, and save it again with save_pretrained"
 )
 SAVE_AGAIN = "save the model again with save_pretrained"
-MOST_FILES = 1000
+MAX_FILES = 1000
 """Of weights, that one model may be kept in."""
 MAX_TENSORS = 100_000
 """In all files of a model together: one of 61 layers with 256 experts each has 46,000."""
@@ -323,7 +323,7 @@ def _weight_files(folder: Path) -> tuple[Path, ...]:
         if not isinstance(shards, dict) or not shards or not all(isinstance(name, str) for name in shards.values()):
             raise CheckpointError(f"{folder / INDEX} does not say in which file each tensor is: {COPY_AGAIN}")
         names = sorted(set(shards.values()))
-        if len(names) > MOST_FILES or any(Path(name).name != name for name in names):
+        if len(names) > MAX_FILES or any(Path(name).name != name for name in names):
             raise CheckpointError(f"{folder / INDEX} names files outside its folder, or too many: {COPY_AGAIN}")
         if lacking := [name for name in names if not (folder / name).is_file()]:
             raise CheckpointError(

@@ -16,7 +16,7 @@ from viz_transformer.checkpoint.untrusted import check_header
 from viz_transformer.huggingface.folder import INDEX, is_huggingface, is_only_weights, read_folder
 from viz_transformer.sentences import listed, quoted
 
-MOST_LOOKED_AT, NAMED = 2000, 3
+MAX_LOOKED_AT, NAMED = 2000, 3
 """Entries of a folder that are looked at, and folders that a sentence names."""
 
 
@@ -63,7 +63,7 @@ def _instead_of_several(folder: Path) -> str | None:
     if (folder / files.CONFIG).exists() or is_huggingface(folder):
         return None
     try:
-        entries = sorted(islice(folder.iterdir(), MOST_LOOKED_AT))
+        entries = sorted(islice(folder.iterdir(), MAX_LOOKED_AT))
     except OSError:
         return None
     names = [entry.name for entry in entries if (entry / files.CONFIG).is_file()]

@@ -17,9 +17,9 @@ from viz_transformer.model.point import FUSED_FROM, WEIGHTS, Growth, HookPoint
 from viz_transformer.model.points import ATTENTION, EMBED, EXPERTS, FFN, LOGITS, OF_THE_TEXT, RESIDUAL, SINK, STACK_OUT
 from viz_transformer.sentences import quoted
 
-MOST_TOKENS = 2048
+MAX_TOKENS = 2048
 """Of a text, whatever the config of the model allows."""
-MOST_BYTES = 2**31
+MAX_BYTES = 2**31
 """Of the recording of one text."""
 
 _ROW, _NARROW = ("B", "T", "D"), ("B", "T", "N")
@@ -47,7 +47,7 @@ _HIDDEN: Mapping[StackName, tuple[str, ...]] = {
 }
 _LONGEST = ("max_position_embeddings", "n_positions")
 
-MOST_LABELS = 2**16
+MAX_LABELS = 2**16
 TURNED = {
     "query": "queries by head, before positions turn them",
     "key": "keys by head, before positions turn them",
@@ -221,8 +221,8 @@ class _Settings:
         named = self.config.get("id2label")
         if named is None:  # as transformers has it: a config says so only where there are not two
             count = self.optional(("num_labels",)) or 2
-            named = {str(index): f"LABEL_{index}" for index in range(min(count, MOST_LABELS))}
-        if not isinstance(named, dict) or not 1 <= len(named) <= MOST_LABELS:
+            named = {str(index): f"LABEL_{index}" for index in range(min(count, MAX_LABELS))}
+        if not isinstance(named, dict) or not 1 <= len(named) <= MAX_LABELS:
             raise CheckpointError(f"{self.where}: id2label is {quoted(named)}, it has to name the labels by their ids")
         if set(named) != set(map(str, range(len(named)))) or not all(isinstance(each, str) for each in named.values()):
             raise CheckpointError(
@@ -265,22 +265,22 @@ class _Settings:
 
 def _longest(read: _Settings, family: Family) -> int:
     """Tokens of a text at most, by the model's positions."""
-    longest = read.optional(_LONGEST) or MOST_TOKENS
+    longest = read.optional(_LONGEST) or MAX_TOKENS
     stack = next(iter(family.stacks.values()))
     pad = read.config.get("pad_token_id")
     if stack.first_row == "after padding" and stack.layer.norm == "post" and type(pad) is int:  # within its table
         longest -= pad + 1
-    return max(1, min(longest, MOST_TOKENS))
+    return max(1, min(longest, MAX_TOKENS))
 
 
 def _of_lengths_that_fit(spec: ModelSpec) -> ModelSpec:
-    """The same for texts whose recording is not larger than MOST_BYTES, nor that of a shorter one: one below FUSED_FROM
+    """The same for texts whose recording is not larger than MAX_BYTES, nor that of a shorter one: one below FUSED_FROM
     makes weights."""
     longest = spec.max_source
 
     def fits(length: int) -> bool:
         tried = {length, min(length, FUSED_FROM - 1)}
-        return all(spec.recorded_bytes(source=n, target=n) <= MOST_BYTES for n in tried)
+        return all(spec.recorded_bytes(source=n, target=n) <= MAX_BYTES for n in tried)
 
     tried = [1, *range(64, longest, 64), longest]
     most = tried[max(bisect_left(tried, True, key=lambda length: not fits(length)) - 1, 0)]

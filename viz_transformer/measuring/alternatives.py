@@ -54,12 +54,12 @@ Texts = Sequence[str] | Sequence[Pair]
 Said = Callable[[int], None]
 """Called with the runs done."""
 
-FEWEST_TEXTS, MOST_TEXTS = 10, 64
-MOST_STATES = 6
+FEWEST_TEXTS, MAX_TEXTS = 10, 64
+MAX_STATES = 6
 """Copies of the weights, each cut in another way, that are held at once."""
 LONGEST = 512
 """Tokens that are read of a text of a decoder alone."""
-MOST_ROUNDS = 3
+MAX_ROUNDS = 3
 APART_NATS, APART_SHARE = 0.02, 0.02
 """How far the best must be below the next best: in nats per token, and as a share of the next best's loss."""
 CLEARLY_NATS, CLEARLY_SHARE = 0.05, 0.05
@@ -252,7 +252,7 @@ def _settled(trial: _Trial) -> Measurement:
     rounds, changed, better = 0, True, True
     for _ in range(PASSES):
         changed, swept = True, 0
-        while changed and swept < MOST_ROUNDS:
+        while changed and swept < MAX_ROUNDS:
             rounds, swept, changed = rounds + 1, swept + 1, False
             for name, options in trial.open.items():
                 found = _compared(name, options, trial)
@@ -454,7 +454,7 @@ class _Trial:
         self.deciding = [name for name in ORDER if name in self.open]
 
     def _check(self, texts: Texts) -> None:
-        """Keep those that the model can read, at most MOST_TEXTS. Raises ValueError for fewer than FEWEST_TEXTS, and
+        """Keep those that the model can read, at most MAX_TEXTS. Raises ValueError for fewer than FEWEST_TEXTS, and
         for lines of fewer than FEWEST_TOKENS."""
         alone = self.config.kind == "decoder-only"
         pairs = [] if alone else [text for text in texts if not isinstance(text, str)]
@@ -464,7 +464,7 @@ class _Trial:
             raise ValueError(f"{given} is encoder-only: it predicts no text, so texts tell nothing of it")
         if self.config.kind == "encoder-decoder" and lines:
             raise ValueError(f"{given} is encoder-decoder: give pairs of source and target, a tab between them")
-        pairs, lines = pairs[:MOST_TEXTS], lines[:MOST_TEXTS]
+        pairs, lines = pairs[:MAX_TEXTS], lines[:MAX_TEXTS]
         for name, options in self.open.items():
             if name.endswith("_unk") and self.usual[name] is None and self._lacking(name, pairs, lines):
                 self.usual[name] = self.values[name] = options[0]
@@ -560,7 +560,7 @@ class _Trial:
         key = config.n_heads if by_head else 0, order
         if key not in self._states:
             shapes = expected_shapes(config)
-            if len(self._states) >= MOST_STATES:
+            if len(self._states) >= MAX_STATES:
                 self._states.pop(next(iter(self._states)))
             mapping = plan.mapping if order is None else in_order(plan.mapping, order)
             self._states[key] = moved(mapping, plan.weights.tensors, config.n_heads) | {

@@ -15,7 +15,7 @@ from viz_transformer.measuring.sample import Sample
 from viz_transformer.measuring.verifying import proof
 from viz_transformer.model.transformer import Transformer
 
-MOST_TRIED = 64
+MAX_TRIED = 64
 """Combinations of answers."""
 
 
@@ -32,10 +32,10 @@ def told_by_sample(opened: Opened, sample: Sample) -> Opened:
 
 
 def _answers(opened: Opened) -> Iterator[dict[str, Fitted]]:
-    """Each combination of answers to what is open, at most MOST_TRIED."""
+    """Each combination of answers to what is open, at most MAX_TRIED."""
     asked = [each for each in opened.plan.settings if each.origin == "open"]
     for tried, values in enumerate(product(*(each.options for each in asked))):
-        if tried == MOST_TRIED:
+        if tried == MAX_TRIED:
             return
         yield {each.name: Fitted(value) for each, value in zip(asked, values, strict=True)}
 

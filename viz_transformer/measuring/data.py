@@ -31,11 +31,11 @@ Tokenizers = tuple[Tokenizer, Tokenizer]
 DATA_VARIABLE = "VIZ_TRANSFORMER_DATA"
 GENERATED = "generated:"
 LONGEST_LINE = 64 * 2**20
-MOST_UNPACKED = 100
+MAX_UNPACKED = 100
 """How many times its own size a gzip file may unpack to, beyond one line: texts have ten times, bombs a thousand."""
-MOST_PAIRS = 5_000_000
+MAX_PAIRS = 5_000_000
 LONGEST_SEPARATOR = 16
-MOST_GENERATED = 1_000_000
+MAX_GENERATED = 1_000_000
 """Pairs that are made at once: their number may come from anybody's card."""
 
 
@@ -87,9 +87,9 @@ def read_rows(
     check_separator(separator)
     numbered = ((number, _decoded(line, path, number)) for number, line in enumerate(_lines(path), start=1))
     found = _rows(numbered, path, separator) if columns is None else rows_by_columns(numbered, path, columns)
-    rows = list(islice(found, MOST_PAIRS + 1 if limit is None else limit))
-    if len(rows) > MOST_PAIRS:
-        raise ValueError(f"{path} has more than {MOST_PAIRS:,} pairs: take fewer")
+    rows = list(islice(found, MAX_PAIRS + 1 if limit is None else limit))
+    if len(rows) > MAX_PAIRS:
+        raise ValueError(f"{path} has more than {MAX_PAIRS:,} pairs: take fewer")
     if not rows:
         raise ValueError(f"{path} is empty: it must have one pair of texts per line")
     return rows
@@ -155,7 +155,7 @@ def check_separator(separator: str) -> None:
 
 def _lines(path: Path) -> Iterator[bytes]:
     """The raw lines of a plain or gzip file, told apart by their first two bytes; each is read with suspicion."""
-    most = MOST_UNPACKED * regular_size(path) + LONGEST_LINE
+    most = MAX_UNPACKED * regular_size(path) + LONGEST_LINE
     unpacked = 0
     try:
         with path.open("rb") as plain:
@@ -169,7 +169,7 @@ def _lines(path: Path) -> Iterator[bytes]:
                     most = LONGEST_LINE // 2**20
                     raise ValueError(f"{path}, line {number} has more than {most} MiB: split it into lines")
                 if unpacked > most:
-                    raise ValueError(f"{path} unpacks to more than {MOST_UNPACKED} times its size: give it unpacked")
+                    raise ValueError(f"{path} unpacks to more than {MAX_UNPACKED} times its size: give it unpacked")
                 yield line
     except FileNotFoundError:
         raise ValueError(f"there is no file {path}") from None
@@ -316,7 +316,7 @@ def generated_pairs(name: str, n: int | None) -> list[Pair]:
     ".../to-9999/NOTATION": numbers and their words, as `typed_numbers` and `words_of` have them.
     "generated:taylor/train", ".../test" and ".../textbook": expressions and their series, as `typed_expressions`,
     `textbook` and `series_of` have them.
-    Raises ValueError for another name, without n, and for an n above MOST_GENERATED.
+    Raises ValueError for another name, without n, and for an n above MAX_GENERATED.
     """
     words = _made(name)[1]
     return [(text, words(text)) for text in generated_sources(name, n)]
@@ -326,8 +326,8 @@ def generated_sources(name: str, n: int | None) -> list[str]:
     """The sources of `generated_pairs` alone, which are made sooner; raises the same."""
     if n is None:
         raise ValueError(f"{name} has no end: say how many pairs")
-    if n > MOST_GENERATED:
-        raise ValueError(f"{n:,} pairs of {name} are too many: take at most {MOST_GENERATED:,}")
+    if n > MAX_GENERATED:
+        raise ValueError(f"{n:,} pairs of {name} are too many: take at most {MAX_GENERATED:,}")
     source = random.Random(f"viz-transformer {name}")  # the generator is the same in all Python versions
     return _made(name)[0](source, n)
 

@@ -12,11 +12,11 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 FUNCTIONS = ("exp", "sin", "cos", "tan", "sinh", "cosh", "tanh")
-MOST_CHARACTERS = 2_000
-MOST_NAMES = 20
-MOST_DIGITS = 30
-MOST_NESTING = 40
-MOST_EXPONENT = 100
+MAX_CHARACTERS = 2_000
+MAX_NAMES = 20
+MAX_DIGITS = 30
+MAX_NESTING = 40
+MAX_EXPONENT = 100
 
 
 class ExpressionError(ValueError):
@@ -99,8 +99,8 @@ def parse(text: str) -> Expression:
     tokens = _tokens(text)
     words = [token for token in tokens if token.isalpha()]
     names = frozenset(words) - {"O", *FUNCTIONS}
-    if len(names) > MOST_NAMES:
-        raise ExpressionError(f"has more than {MOST_NAMES} names")
+    if len(names) > MAX_NAMES:
+        raise ExpressionError(f"has more than {MAX_NAMES} names")
     reader = _Reader(tokens)
     tree = reader.whole_text()
     return Expression(tree, names, tuple(word for word in words if word in FUNCTIONS), reader.order)
@@ -112,8 +112,8 @@ _TOKEN = re.compile(r"\s*(\*\*|[-+*/()]|[0-9]+|[A-Za-z]+)")
 def _tokens(text: str) -> list[str]:
     """Names, numbers and signs of a text."""
     text = text.strip()
-    if len(text) > MOST_CHARACTERS:
-        raise ExpressionError(f"has more than {MOST_CHARACTERS:,} characters")
+    if len(text) > MAX_CHARACTERS:
+        raise ExpressionError(f"has more than {MAX_CHARACTERS:,} characters")
     if not text:
         raise ExpressionError("is empty")
     tokens, end = [], 0
@@ -195,8 +195,8 @@ class _Reader:
 
     def _factor(self) -> Tree:
         self.depth += 1
-        if self.depth > MOST_NESTING:
-            raise ExpressionError(f"is nested more than {MOST_NESTING} deep")
+        if self.depth > MAX_NESTING:
+            raise ExpressionError(f"is nested more than {MAX_NESTING} deep")
         if (sign := self._next("+", "-")) is not None:
             tree = self._factor()
             tree = Sum(((True, tree),)) if sign == "-" else tree
@@ -212,17 +212,15 @@ class _Reader:
             exponent = _number(tree)
         except ArithmeticError:
             exponent = None
-        if exponent is None or exponent.denominator != 1 or abs(exponent) > MOST_EXPONENT:
-            raise ExpressionError(
-                f"has an exponent that is not a whole number from -{MOST_EXPONENT} to {MOST_EXPONENT}"
-            )
+        if exponent is None or exponent.denominator != 1 or abs(exponent) > MAX_EXPONENT:
+            raise ExpressionError(f"has an exponent that is not a whole number from -{MAX_EXPONENT} to {MAX_EXPONENT}")
         return int(exponent)
 
     def _atom(self) -> Tree:
         token = self.tokens[self.place] if self.place < len(self.tokens) else ""
         if token.isdigit():
-            if len(token) > MOST_DIGITS:
-                raise ExpressionError(f"has a number of more than {MOST_DIGITS} digits")
+            if len(token) > MAX_DIGITS:
+                raise ExpressionError(f"has a number of more than {MAX_DIGITS} digits")
             self.place += 1
             return Number(int(token))
         if (name := self._name()) is not None:
@@ -261,6 +259,6 @@ def _number(tree: Tree) -> Fraction:
                 found = found - number if negative else found + number
         case _:
             raise ArithmeticError
-    if max(abs(found.numerator), found.denominator) >= 10**MOST_DIGITS:
+    if max(abs(found.numerator), found.denominator) >= 10**MAX_DIGITS:
         raise ArithmeticError
     return found

@@ -36,8 +36,8 @@ def same_expression(answer: str, wanted: str) -> bool:
     return bool(min(m[place] for m in num.itermonoms()) - min(m[place] for m in den.itermonoms()) >= first.order.power)
 
 
-MOST_BITS = 4_000  # of a coefficient
-MOST_PRODUCTS = 20_000  # of two terms, in one comparison
+MAX_BITS = 4_000  # of a coefficient
+MAX_PRODUCTS = 20_000  # of two terms, in one comparison
 
 _Value = tuple[Any, Any]  # numerator and denominator, polynomials of sympy
 
@@ -55,11 +55,11 @@ class _Algebra:
 
         calls = sum(len(each.functions) for each in read)
         names = sorted({name for each in read for name in each.names})
-        _require(len(names) + calls <= trees.MOST_NAMES)
+        _require(len(names) + calls <= trees.MAX_NAMES)
         self.places = {name: place for place, name in enumerate(names)}
         self.ring, *self.generators = ring([*names, *(f"_{n}" for n in range(calls)), "_"], QQ)
         self.functions: dict[Any, int] = {}  # (name, argument) -> place of the name that stands for it
-        self.products_left = MOST_PRODUCTS
+        self.products_left = MAX_PRODUCTS
 
     def number(self, value: int) -> _Value:
         return self.ring(value), self.ring.one
@@ -122,7 +122,7 @@ class _Algebra:
 
     def _product(self, a: Any, b: Any) -> Any:
         self.products_left -= len(a) * len(b)
-        _require(self.products_left >= 0 and bits(a) + bits(b) <= MOST_BITS)
+        _require(self.products_left >= 0 and bits(a) + bits(b) <= MAX_BITS)
         return a * b
 
 

@@ -26,11 +26,11 @@ from viz_transformer.sentences import quoted
 
 Array = NDArray[Any]
 
-MOST_BYTES = 256 * 2**20
-MOST_JSON_BYTES, MOST_JSON_VALUES = 32 * 2**20, 2_000_000
+MAX_BYTES = 256 * 2**20
+MAX_JSON_BYTES, MAX_JSON_VALUES = 32 * 2**20, 2_000_000
 LONGEST_DIRECTORY = 2**16
 """Bytes of a zip file's list of its parts: the reader makes ten times as much of it in memory."""
-MOST_TEXTS = 64
+MAX_TEXTS = 64
 IDS = ("source", "target")
 SAVE_AGAIN = "write it again with the lines that `viz-transformer import --sample-script` prints"
 
@@ -100,8 +100,8 @@ def read_sample(path: str | Path) -> Sample:
     """The sample in a file. Raises ValueError, one sentence, for anything else."""
     path = Path(path)
     size = regular_size(path)
-    if size > MOST_BYTES:
-        raise SampleError(f"{path} has {size:,} bytes, samples are read up to {MOST_BYTES:,}: save fewer texts")
+    if size > MAX_BYTES:
+        raise SampleError(f"{path} has {size:,} bytes, samples are read up to {MAX_BYTES:,}: save fewer texts")
     zipped = files.read_bytes(path, 4) == b"PK\x03\x04"
     held = _read_npz(path, size) if zipped else _read_json(path)
     if "logits" not in held or not set(IDS) & set(held):
@@ -133,13 +133,13 @@ def _sample(path: Path, held: Mapping[str, Array]) -> Sample:
     counts = {len(logits), *map(len, ids.values())}
     if len(counts) != 1:
         raise SampleError(f"{path} holds logits of {len(logits):,} texts, but ids of {len(next(iter(ids.values()))):,}")
-    if len(logits) > MOST_TEXTS:
-        raise SampleError(f"{path} holds {len(logits):,} texts, at most {MOST_TEXTS} are read: save fewer")
+    if len(logits) > MAX_TEXTS:
+        raise SampleError(f"{path} holds {len(logits):,} texts, at most {MAX_TEXTS} are read: save fewer")
     return Sample(path, ids, logits)
 
 
 def _read_json(path: Path) -> dict[str, Array]:
-    content = files.read_json(path, MOST_JSON_BYTES, MOST_JSON_VALUES)
+    content = files.read_json(path, MAX_JSON_BYTES, MAX_JSON_VALUES)
     if not isinstance(content, dict):
         raise SampleError(f"{path} is no JSON object with source, target and logits: {SAVE_AGAIN}")
     found = {}

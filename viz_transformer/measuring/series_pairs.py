@@ -13,10 +13,10 @@ from viz_transformer.measuring.power_series import series_of, symbols_of
 
 SYMBOLS = "abcdfg"
 SIDES = ("train", "test")
-MOST_SOURCE, MOST_TARGET = 40, 100
+MAX_SOURCE, MAX_TARGET = 40, 100
 """Tokens."""
 MOST = 100_000
-MOST_DIGITS = 5
+MAX_DIGITS = 5
 """Of a number in a series."""
 TEXTBOOK = tuple(
     """
@@ -76,9 +76,9 @@ def side_of(text: str) -> str | None:
         return None
     if "x" not in series[: -len("+O(x**6)")] or series in _textbook_keys():
         return None
-    if any(len(number) > MOST_DIGITS for number in re.findall("[0-9]+", series)):
+    if any(len(number) > MAX_DIGITS for number in re.findall("[0-9]+", series)):
         return None
-    if _tokens(text) > MOST_SOURCE or _tokens(series) > MOST_TARGET:
+    if _tokens(text) > MAX_SOURCE or _tokens(series) > MAX_TARGET:
         return None
     return "train" if zlib.crc32(series.encode()) % 20 else "test"
 

@@ -13,7 +13,7 @@ Digits = tuple[str, str]
 SIDES = ("train", "validation", "test")
 LONGEST = 15
 """Digits before the point."""
-MOST_DECIMALS = 6
+MAX_DECIMALS = 6
 _LENGTHS = (10, 12, 12, 14, 8, 8, 8, 6, 5, 5, 4, 4, 3, 3, 3)
 """How often a number has 1, 2, ... digits before the point: short ones are typed more often."""
 
@@ -120,7 +120,7 @@ def _whole(source: random.Random) -> str:
 
 
 def _decimals(source: random.Random) -> str:
-    count = source.choices(range(1, MOST_DECIMALS + 1), (6, 6, 3, 2, 2, 3))[0]
+    count = source.choices(range(1, MAX_DECIMALS + 1), (6, 6, 3, 2, 2, 3))[0]
     if source.random() < 0.3:  # zeros before the last: 000001
         return "0" * (count - 1) + str(source.randint(1, 9))
     return _any_digits(source, count)

@@ -44,11 +44,11 @@ Grade = Literal["failed", "proved", "reproduced", "doubtful", "not proved", "not
 LOSS = Kind(lambda value: is_number(value) or isinstance(value, Reported), "a number, in nats per token")
 TOLERANCE = 1e-4
 """Of a difference, relative to the largest absolute number: rounding of float32 makes a twentieth of it."""
-FEWEST_PAIRS, MOST_PAIRS = 10, 500
-FEWEST_TOKENS, MOST_TOKENS = 50, 20_000
+FEWEST_PAIRS, MAX_PAIRS = 10, 500
+FEWEST_TOKENS, MAX_TOKENS = 50, 20_000
 MADE_UP = 9
 """Tokens of the text that is walked through where no sample is given, on each side."""
-MOST_WALKED = 64
+MAX_WALKED = 64
 
 
 @dataclass(frozen=True)
@@ -309,7 +309,7 @@ def _of_pairs(ckpt: Checkpoint, texts: Texts) -> tuple[list[tuple[float, int]], 
     pairs = [] if isinstance(texts, str) else [pair for pair in texts if not isinstance(pair, str)]
     if len(pairs) < len(texts) or any(len(pair) != 2 for pair in pairs):
         raise ValueError(f"{ckpt.name} is encoder-decoder: give pairs of source and target")
-    pairs = readable(ckpt, pairs[:MOST_PAIRS])
+    pairs = readable(ckpt, pairs[:MAX_PAIRS])
     if len(pairs) < FEWEST_PAIRS:
         raise ValueError(f"{len(pairs)} pairs are too few to say anything: give {FEWEST_PAIRS} or more")
     return pair_losses(ckpt, pairs), [target_text(ckpt, target) for _, target in pairs]
@@ -318,11 +318,11 @@ def _of_pairs(ckpt: Checkpoint, texts: Texts) -> tuple[list[tuple[float, int]], 
 def _of_texts(ckpt: Checkpoint, texts: Texts) -> tuple[list[tuple[float, int]], list[Predicted]]:
     held, tokens = [], 0
     for text in [texts] if isinstance(texts, str) else texts:
-        read = decoder_text(ckpt, text, MOST_TOKENS - tokens)
+        read = decoder_text(ckpt, text, MAX_TOKENS - tokens)
         if fits(ckpt, text, read):
             held.append(read)
             tokens += read.count
-        if tokens >= MOST_TOKENS:
+        if tokens >= MAX_TOKENS:
             break
     if tokens < FEWEST_TOKENS:
         raise ValueError(f"texts of {tokens} tokens to predict are too few: give {FEWEST_TOKENS} or more")
@@ -342,7 +342,7 @@ def _consistent(ckpt: Checkpoint, text: SampleText | None) -> Finding:
         return Finding(None, f"not tried: {ckpt.name} has no {lacking[0]} vocabulary, so it cannot be run")
     ids = {side: made_up_ids(ckpt.spec, side) for side in sides}
     if text is not None:
-        ids = {side: list(getattr(text, side))[:MOST_WALKED] for side in sides}
+        ids = {side: list(getattr(text, side))[:MAX_WALKED] for side in sides}
     return consistency(ckpt, _traced(ckpt, ids.get("source"), ids.get("target")))
 
 

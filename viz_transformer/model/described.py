@@ -17,7 +17,7 @@ DESCRIBED = "model"
 """The entry of a trace's description that has it."""
 LONGEST_TEXT = 8192
 """Tokens of a side: what is computed from queries and keys takes the square of it."""
-MOST_NUMBERS, MOST_POINTS, LONGEST_NAME, LONGEST_MEANING = 2**24, 50_000, 200, 1000
+MAX_NUMBERS, MAX_POINTS, LONGEST_NAME, LONGEST_MEANING = 2**24, 50_000, 200, 1000
 
 _SITE = re.compile(r"(encoder|decoder)\.(0|[1-9][0-9]{0,3})\.(self|cross)")
 _LETTERS = frozenset("BTHEDFVQK1GUCXN")
@@ -165,8 +165,8 @@ def _attentions(given: Any, layers: tuple[int, int]) -> dict[str, Heads]:
 
 
 def _points(given: Any) -> tuple[HookPoint, ...]:
-    if not isinstance(given, list) or len(given) > MOST_POINTS:
-        raise ValueError(f"its points are not a list of at most {MOST_POINTS:,}")
+    if not isinstance(given, list) or len(given) > MAX_POINTS:
+        raise ValueError(f"its points are not a list of at most {MAX_POINTS:,}")
     points = []
     for each in given:
         if not isinstance(each, list) or len(each) != 4:
@@ -183,7 +183,7 @@ def _points(given: Any) -> tuple[HookPoint, ...]:
 
 
 def _is_number(value: Any) -> bool:
-    return type(value) is int and 0 <= value <= MOST_NUMBERS
+    return type(value) is int and 0 <= value <= MAX_NUMBERS
 
 
 def _is_text(value: Any, longest: int) -> bool:

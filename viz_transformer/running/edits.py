@@ -29,7 +29,7 @@ from viz_transformer.sentences import quoted
 Values = Mapping[str, Tensor]
 Nested = float | tuple["Nested", ...]
 Numbers = Nested | Tensor | NDArray[np.generic]
-MOST_AXES = 8
+MAX_AXES = 8
 
 
 def _is_whole(value: object) -> bool:
@@ -44,7 +44,7 @@ def _is_row(accepts: Callable[[object], bool]) -> Callable[[object], bool]:
     return lambda value: isinstance(value, tuple) and all(map(accepts, value))
 
 
-def _shape(value: object, axes: int = MOST_AXES) -> tuple[int, ...] | None:
+def _shape(value: object, axes: int = MAX_AXES) -> tuple[int, ...] | None:
     """The shape of nested tuples of numbers; None if they have none, or too many axes."""
     if _is_number(value):
         return ()
@@ -427,7 +427,7 @@ def _as_tuples(given: Tensor | NDArray[np.generic]) -> Any:
         is_mask, fits = given.dtype == torch.bool, not given.is_complex()
     else:
         is_mask, fits = given.dtype == np.bool_, given.dtype.kind in "biuf"
-    if not fits or 0 in given.shape or len(given.shape) > MOST_AXES:
+    if not fits or 0 in given.shape or len(given.shape) > MAX_AXES:
         return given
     numbers = _frozen(given.tolist())
     return _with_numbers(numbers) if is_mask else numbers
@@ -438,6 +438,6 @@ def _with_numbers(truths: Any) -> Any:
     return tuple(map(_with_numbers, truths)) if isinstance(truths, tuple) else float(truths)
 
 
-def _frozen(value: Any, axes: int = MOST_AXES) -> Any:
+def _frozen(value: Any, axes: int = MAX_AXES) -> Any:
     """Lists as tuples, down to as many axes as a point could have."""
     return tuple(_frozen(item, axes - 1) for item in value) if axes and isinstance(value, list | tuple) else value

@@ -23,7 +23,7 @@ from viz_transformer.checkpoint import in_turn
 from viz_transformer.checkpoint.grading import Standing, stated_as
 from viz_transformer.checkpoint.untrusted import (
     LONGEST_HEADER,
-    MOST_VALUES,
+    MAX_VALUES,
     TooMuch,
     check_header,
     json_values,
@@ -335,7 +335,7 @@ class Trace:
             "scalars": dict(self.scalars),
         }
         described = orjson.dumps(about)
-        if len(described) > LONGEST_HEADER // 2 or json_values(described) > MOST_VALUES // 2:  # signs are escaped there
+        if len(described) > LONGEST_HEADER // 2 or json_values(described) > MAX_VALUES // 2:  # signs are escaped there
             raise ValueError("this trace has more tokens, or edits with more numbers, than a file of one may have")
         metadata = {_METADATA_KEY: described.decode()}
         maps = {_OUTPUT_MAP.format(site): weight for site, weight in self.output_maps.items()}

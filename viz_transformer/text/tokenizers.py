@@ -24,13 +24,13 @@ import regex
 from viz_transformer.sentences import quoted
 from viz_transformer.text.growth import Growth, growth_of, joining_growth, read_description
 
-LONGEST_PATTERN = MOST_REPLACEMENTS = 1000
+LONGEST_PATTERN = MAX_REPLACEMENTS = 1000
 LONGEST_RUN = 250
 """Characters without a blank that spaCy is given: a run of signs takes it time in proportion to the run's square."""
-MOST_MERGES = 50_000
-LONGEST_PACKED, MOST_DESCRIBED = 3 * 2**20, 64 * 2**20
+MAX_MERGES = 50_000
+LONGEST_PACKED, MAX_DESCRIBED = 3 * 2**20, 64 * 2**20
 """Characters of a compressed tokenizer.json, and bytes of what comes out of it."""
-MOST_KNOWN = 50_000
+MAX_KNOWN = 50_000
 """Words whose pieces a tokenizer remembers."""
 LONGEST_JOINED = 1_000_000
 """Characters that joining may add to those of the tokens: the rules may be anybody's, and grow a text without end."""
@@ -107,8 +107,8 @@ class RegexTokens(Tokenizer):
         pairs = tuple(_texts(self, "replacements", pair) for pair in _sequence(self, "replacements"))
         if any(len(pair) != 2 or not pair[0] for pair in pairs):
             raise ValueError("the tokenizer's 'replacements' have to be pairs: what (not empty), by what")
-        if len(pairs) > MOST_REPLACEMENTS:
-            raise ValueError(f"the tokenizer has {len(pairs):,} replacements: use at most {MOST_REPLACEMENTS:,}")
+        if len(pairs) > MAX_REPLACEMENTS:
+            raise ValueError(f"the tokenizer has {len(pairs):,} replacements: use at most {MAX_REPLACEMENTS:,}")
         object.__setattr__(self, "replacements", pairs)
 
     def split(self, text: str) -> list[str]:
@@ -293,8 +293,8 @@ class SubWords(Tokenizer):
         pairs = tuple(_texts(self, "merges", pair) for pair in _sequence(self, "merges"))
         if any(len(pair) != 2 or not all(pair) for pair in pairs):
             raise ValueError("the tokenizer's 'merges' have to be pairs of texts that are not empty")
-        if len(pairs) > MOST_MERGES:
-            raise ValueError(f"the tokenizer has {len(pairs):,} merges: use at most {MOST_MERGES:,}")
+        if len(pairs) > MAX_MERGES:
+            raise ValueError(f"the tokenizer has {len(pairs):,} merges: use at most {MAX_MERGES:,}")
         object.__setattr__(self, "merges", pairs)
         object.__setattr__(self, "_ranks", {pair: rank for rank, pair in reversed(list(enumerate(pairs)))})
         object.__setattr__(self, "_known", {})
@@ -315,7 +315,7 @@ class SubWords(Tokenizer):
 
     def _pieces(self, word: str) -> tuple[str, ...]:
         if (pieces := self._known.get(word)) is None:
-            if len(self._known) >= MOST_KNOWN:
+            if len(self._known) >= MAX_KNOWN:
                 self._known.clear()
             pieces = self._known[word] = self._merged(word)
         return pieces
@@ -413,7 +413,7 @@ def _library_tokenizer(packed: str) -> _Library:
         )
     unpacking = zlib.decompressobj()
     try:
-        described = unpacking.decompress(b64decode(packed, validate=True), MOST_DESCRIBED)
+        described = unpacking.decompress(b64decode(packed, validate=True), MAX_DESCRIBED)
         if unpacking.unconsumed_tail:
             raise ValueError("it is too long")
         content = read_description(described)

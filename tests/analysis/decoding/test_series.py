@@ -418,13 +418,13 @@ LETTERS = "bcdefghijklmnopqrstuvwyz"
 @pytest.mark.parametrize(
     ("limit", "form"),
     [
-        ("MOST_CHARACTERS", lambda n: "a" + " " * (n - 3) + "*x"),
-        ("MOST_DIGITS", lambda n: "1" * n + "*x"),
-        ("MOST_EXPONENT", lambda n: f"a**{n}*x"),
-        ("MOST_NESTING", lambda n: "(" * (n - 1) + "a*x" + ")" * (n - 1)),
-        ("MOST_NAMES", lambda n: "x*(" + "+".join(LETTERS[: n - 1]) + ")"),
-        ("MOST_POWERS", lambda n: f"x**{n - 1}/x**{n - 2}"),
-        ("MOST_TERMS", lambda n: f"{powers('a', 40)}*{powers('b', 25)}*x" + "+c*x" * (n - 1000)),
+        ("MAX_CHARACTERS", lambda n: "a" + " " * (n - 3) + "*x"),
+        ("MAX_DIGITS", lambda n: "1" * n + "*x"),
+        ("MAX_EXPONENT", lambda n: f"a**{n}*x"),
+        ("MAX_NESTING", lambda n: "(" * (n - 1) + "a*x" + ")" * (n - 1)),
+        ("MAX_NAMES", lambda n: "x*(" + "+".join(LETTERS[: n - 1]) + ")"),
+        ("MAX_POWERS", lambda n: f"x**{n - 1}/x**{n - 2}"),
+        ("MAX_TERMS", lambda n: f"{powers('a', 40)}*{powers('b', 25)}*x" + "+c*x" * (n - 1000)),
     ],
 )
 def test_the_largest_that_is_read_is_as_large_as_the_limit_says(limit: str, form: Callable[[int], str]):

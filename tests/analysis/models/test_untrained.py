@@ -7,7 +7,7 @@ import torch
 from builders import tiny_checkpoint
 
 from viz_transformer.analysis.models.untrained import (
-    MOST_PARAMETERS,
+    MAX_PARAMETERS,
     Recipe,
     UntrainedSummary,
     architectures,
@@ -109,7 +109,7 @@ def test_a_decoder_alone_has_no_encoder():
         ({"architecture": "rnn"}, "no architecture is named 'rnn'"),
         (
             {"d_model": 1024, "d_ff": 8192, "encoder_layers": 12, "decoder_layers": 12},
-            f"has at most {MOST_PARAMETERS:,}",
+            f"has at most {MAX_PARAMETERS:,}",
         ),
     ],
 )

@@ -2,7 +2,7 @@ import pytest
 import torch
 from builders import SOURCE, SPECIALS, tiny_checkpoint
 
-from viz_transformer.analysis.positions.orders import MOST_STEPS, removable, reordered, two_orders
+from viz_transformer.analysis.positions.orders import MAX_STEPS, removable, reordered, two_orders
 from viz_transformer.model.config import tutorial
 from viz_transformer.running.decoding import decode
 from viz_transformer.running.edits import RemovePositions
@@ -55,7 +55,7 @@ def test_a_causal_decoder_is_blind_with_one_layer_only(layers, matters):
 def test_the_change_is_the_largest_difference_of_logits_on_one_given_target():
     ckpt = tiny_checkpoint()
     found = two_orders(ckpt, "abc", "cab", ("encoder",))
-    answer = decode(ckpt, "abc", max_steps=MOST_STEPS)
+    answer = decode(ckpt, "abc", max_steps=MAX_STEPS)
     for change, edits in ((found.with_positions, ()), (found.without, (RemovePositions("encoder"),))):
         a, b = (trace(ckpt, text, answer.trace.tgt_ids, edits=edits)["logits"][0] for text in ("abc", "cab"))
         gap = (a.double() - b.double()).abs()
@@ -63,7 +63,7 @@ def test_the_change_is_the_largest_difference_of_logits_on_one_given_target():
         assert change.largest == torch.maximum(a.abs().max(), b.abs().max()).item()
         row, token_id = divmod(int(gap.argmax()), gap.size(1))
         assert (change.row, change.token) == (row, ckpt.target_codec.vocabulary.tokens[token_id])
-        texts = (decode(ckpt, text, max_steps=MOST_STEPS, edits=edits).text for text in ("abc", "cab"))
+        texts = (decode(ckpt, text, max_steps=MAX_STEPS, edits=edits).text for text in ("abc", "cab"))
         assert (change.a.text, change.b.text) == tuple(texts)
     assert found.rows == len(answer.steps)
 
@@ -108,8 +108,8 @@ def test_answers_that_do_not_end_are_cut():
     for change in (found.with_positions, found.without):
         for answer, text in ((change.a, "uvw"), (change.b, "vuw")):
             edits = (RemovePositions("decoder"),) if change is found.without else ()
-            whole = decode(ckpt, text, max_steps=MOST_STEPS + 1, edits=edits)
-            assert answer.cut == (len(whole.steps) > MOST_STEPS)
+            whole = decode(ckpt, text, max_steps=MAX_STEPS + 1, edits=edits)
+            assert answer.cut == (len(whole.steps) > MAX_STEPS)
 
 
 def test_a_text_that_ends_exactly_at_the_models_maximum_is_not_called_cut():

@@ -19,7 +19,7 @@ from torch import nn
 import viz_transformer as vt
 from viz_transformer.checkpoint.files import MAX_TEXT_BYTES
 from viz_transformer.checkpoint.importers.importing import Answers, import_file
-from viz_transformer.checkpoint.importers.pieces import LONGEST_PIECE, MOST_BYTES, MOST_OWN, piece_tokens, read_pieces
+from viz_transformer.checkpoint.importers.pieces import LONGEST_PIECE, MAX_BYTES, MAX_OWN, piece_tokens, read_pieces
 from viz_transformer.checkpoint.importers.vocabularies import read_tokens
 from viz_transformer.text import tokenizers
 from viz_transformer.text.codec import Codec
@@ -226,7 +226,7 @@ SMALL = UNK + piece("▁") + piece("a") + piece("▁a", -0.5)
         (SMALL + part(2, part(3, b"bpe")), "field 3 is of another kind"),
         (SMALL + part(2, 3), "a number where a part should be"),
         (SMALL + piece("x" * (LONGEST_PIECE + 1)), "up to 500,000 pieces are read"),
-        (UNK + b"".join(piece(f"{i:0900}") for i in range(MOST_BYTES // 900 + 1)), "up to 500,000 pieces are read"),
+        (UNK + b"".join(piece(f"{i:0900}") for i in range(MAX_BYTES // 900 + 1)), "up to 500,000 pieces are read"),
         (b"\x0b", "is of no known kind"),
         (b"\x00\x00", "field 0"),
     ],
@@ -260,7 +260,7 @@ def test_a_huge_file_is_not_read(tmp_path: Path) -> None:
         (SMALL + part(2, part(3, 3)), "of words joins unknown words"),
         (SMALL + piece("b", -1.0, 5) + part(2, part(3, 2)), "switched off"),
         (SMALL + piece("a b", 0.0, 4), "have blanks"),
-        (SMALL + b"".join(piece(f"<{i}>", 0.0, 4) for i in range(MOST_OWN + 1)), "own symbols is not read here"),
+        (SMALL + b"".join(piece(f"<{i}>", 0.0, 4) for i in range(MAX_OWN + 1)), "own symbols is not read here"),
         (SMALL + part(3, part(2, b"\x01")), "cannot read this tokenizer"),
     ],
 )

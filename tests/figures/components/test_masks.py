@@ -7,7 +7,7 @@ from playwright.sync_api import expect
 
 from viz_transformer.analysis.masks.parts import change_of, mask_parts
 from viz_transformer.figures.components import payload
-from viz_transformer.figures.components.masks import HEIGHT, MOST_CHANGES, masks_payload
+from viz_transformer.figures.components.masks import HEIGHT, MAX_CHANGES, masks_payload
 from viz_transformer.figures.components.matrix import Axis
 from viz_transformer.figures.components.tokens import token_data
 
@@ -35,7 +35,7 @@ def test_both_masks_arrive_bit_by_bit():
     header, arrays = payload.unpack(of(["d1.2", "e0"]))
     parts = mask_parts("decoder", KEEP, KEEP)
     assert (arrays["padding"] == parts.padding).all() and (arrays["causal"] == parts.causal).all()
-    assert header["cells"] == ["d1.2", "e0"] and header["most"] == MOST_CHANGES
+    assert header["cells"] == ["d1.2", "e0"] and header["most"] == MAX_CHANGES
     assert [panel["title"] for panel in header["panels"]] == ["Padding", "Causal", "Before", "After"]
     assert [panel["note"] for panel in header["panels"]] == ["one", "two", "three", "four"]
 
@@ -183,11 +183,11 @@ def test_arrows_choose_and_enter_turns_round(browser):
 
 
 def test_more_cells_than_an_address_takes_are_not_changed(browser):
-    full = [f"e{row}.0" for row in range(MOST_CHANGES)]
+    full = [f"e{row}.0" for row in range(MAX_CHANGES)]
     with mounted(browser, "masks", of(full)) as shown:
         click(shown, 2, 0, "open")
         assert states(shown)[2, 0] == "open" and shown.page.evaluate("window.triggers") == []
-        assert f"At most {MOST_CHANGES} cells" in shown.page.locator("[aria-live]").text_content()
+        assert f"At most {MAX_CHANGES} cells" in shown.page.locator("[aria-live]").text_content()
 
 
 def test_what_stands_under_the_titles_is_whole_in_as_many_lines_as_it_takes(browser):

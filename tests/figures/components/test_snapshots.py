@@ -75,7 +75,7 @@ def test_texts_are_visible_keep_their_blanks_and_have_an_end():
 
 
 def test_many_weights_are_sent_in_16_bits(monkeypatch):
-    monkeypatch.setattr("viz_transformer.figures.components.snapshots.MOST_EXACT", 10)
+    monkeypatch.setattr("viz_transformer.figures.components.snapshots.MAX_EXACT", 10)
     header, arrays = payload.unpack(sent())
     assert np.abs(arrays["maps_0"] - CROSS.weights).max() < 1.6e-5
     raw = sent()

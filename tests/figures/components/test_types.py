@@ -22,7 +22,7 @@ from viz_transformer.figures.components.architecture import architecture_payload
 from viz_transformer.figures.components.beam_tree import beam_tree_payload
 from viz_transformer.figures.components.chips import MANY, Chip, ChipRow, Editing, RowMark
 from viz_transformer.figures.components.grid import GridScore, grid_payload
-from viz_transformer.figures.components.lines import MOST_TOKENS, lines_payload
+from viz_transformer.figures.components.lines import MAX_TOKENS, lines_payload
 from viz_transformer.figures.components.locator import Looks, locator_data
 from viz_transformer.figures.components.masks import masks_payload
 from viz_transformer.figures.components.matrix import Axis, matrix_payload
@@ -77,8 +77,8 @@ def _matrix() -> Iterator[bytes]:
 
 def _lines() -> Iterator[bytes]:
     yield lines_payload([EVEN], ROWS, COLUMNS, heads=["head 0"], **MAP, writes=TOKENS, hidden=HIDDEN[None])
-    many = Axis("t", "query", "reads", "target", token_data(["a"] * (MOST_TOKENS + 1)))
-    yield lines_payload(np.zeros((1, MOST_TOKENS + 1, 3)), many, COLUMNS, heads=["head 0"], **MAP)
+    many = Axis("t", "query", "reads", "target", token_data(["a"] * (MAX_TOKENS + 1)))
+    yield lines_payload(np.zeros((1, MAX_TOKENS + 1, 3)), many, COLUMNS, heads=["head 0"], **MAP)
 
 
 def _grid() -> Iterator[bytes]:

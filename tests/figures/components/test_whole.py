@@ -107,7 +107,7 @@ def test_alone_it_has_its_deeper_levels_inside():
 
 def test_of_a_large_run_it_has_the_place_that_is_shown_first(monkeypatch):
     run = decode(tiny_checkpoint(), "abc", max_steps=3)
-    monkeypatch.setattr(details, "MOST_BYTES", 1000)
+    monkeypatch.setattr(details, "MAX_BYTES", 1000)
     _, arrays = payload.unpack(run_figure(run, head=1).data)
     found = [payload.unpack(arrays[f"detail.{number}"].tobytes())[0] for number in (0, 1)]
     assert "detail.2" not in arrays

@@ -4,12 +4,12 @@ import random
 
 import pytest
 
-from viz_transformer.measuring.spoken_numbers import LONGEST, MOST_DECIMALS, NOTATIONS, typed_numbers
+from viz_transformer.measuring.spoken_numbers import LONGEST, MAX_DECIMALS, NOTATIONS, typed_numbers
 from viz_transformer.text.notation.numbers import Numbers, TypedNumbers
 from viz_transformer.text.notation.reading import LEARNED, WRITTEN
 
 LAB = Numbers(decimals=2, largest=190_446_829_568)
-ANY = TypedNumbers(digits=LONGEST, decimals=MOST_DECIMALS)
+ANY = TypedNumbers(digits=LONGEST, decimals=MAX_DECIMALS)
 
 
 @pytest.mark.parametrize("text", ["29,284.30", "-79.42", "0.00", "-0.00", "190,446,829,568.00", " 1,984.00 ", ""])

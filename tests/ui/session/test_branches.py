@@ -11,7 +11,7 @@ from wording import wording
 from viz_transformer.checkpoint.contents import Summary
 from viz_transformer.running.decoding import decode
 from viz_transformer.ui.session import branches, cached, state
-from viz_transformer.ui.session.generation_config import MOST_BRANCHES, SEARCHED, Branch, GenerationConfig
+from viz_transformer.ui.session.generation_config import MAX_BRANCHES, SEARCHED, Branch, GenerationConfig
 
 CKPT = tiny_checkpoint(seed=1)
 SUMMARY = Summary("tiny", Path("tiny"), CKPT.config, {}, {})
@@ -83,11 +83,11 @@ def test_a_token_that_is_taken_grows_a_branch_which_is_then_looked_at(fields):
 
 
 def test_there_are_only_so_many_branches(fields):
-    for token in range(MOST_BRANCHES + 1):
+    for token in range(MAX_BRANCHES + 1):
         fields["branch"] = 0
         branches.grow(1, (token,), "x", first_row=0)
-    assert len(fields["branches"]) == MOST_BRANCHES
-    assert fields["said"] == wording("there_are_branches_already_close_one_first", MOST_BRANCHES)
+    assert len(fields["branches"]) == MAX_BRANCHES
+    assert fields["said"] == wording("there_are_branches_already_close_one_first", MAX_BRANCHES)
 
 
 def test_a_branch_is_renamed_to_what_a_name_can_have(fields):

@@ -10,7 +10,7 @@ from viz_transformer.running.strategies import Beam, Greedy, Sampling
 from viz_transformer.text.codec import TokenizerOptions
 from viz_transformer.text.rules import BeamSettings
 from viz_transformer.ui.session.generation_config import (
-    MOST_BRANCHES,
+    MAX_BRANCHES,
     SAMPLED,
     SEARCHED,
     Branch,
@@ -175,7 +175,7 @@ def test_branches_are_read_back_as_they_were_written():
         "0.0.3.a;",
         "0.x.3.a",
         "0.0.3. a",
-        ";".join(["0.0.1.a"] * (MOST_BRANCHES + 1)),
+        ";".join(["0.0.1.a"] * (MAX_BRANCHES + 1)),
     ],
 )
 def test_branches_that_cannot_be_are_refused(given: str):

@@ -22,7 +22,7 @@ Spread = Literal["shares", "from 0", "signed"]
 """What the weights of an attention are: from 0 to 1, or also above 1, or also below 0."""
 Combined = Literal["mean", "max", "rollout"]
 
-MOST_SHARE = 1.001
+MAX_SHARE = 1.001
 """A weight of 1, rounded."""
 _ROWS_AT_ONCE = 64  # queries for which the vectors of all heads are put together in one go
 _SCALE_NAMES = {
@@ -306,7 +306,7 @@ def spread(trace: Trace, site: str) -> Spread:
     if not is_watched(trace):
         return "shares"
     weights = trace[f"{site}.weights"].nan_to_num(nan=0.0)
-    return "signed" if bool((weights < 0).any()) else "from 0" if bool((weights > MOST_SHARE).any()) else "shares"
+    return "signed" if bool((weights < 0).any()) else "from 0" if bool((weights > MAX_SHARE).any()) else "shares"
 
 
 def unseen_layers(trace: Trace, kind: KindName) -> dict[int, str]:

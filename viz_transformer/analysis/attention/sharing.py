@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from viz_transformer.model.hooked_model import Heads
 
-MOST_LISTED = 4
+MAX_LISTED = 4
 """Groups of heads that a sentence names one by one."""
 
 
@@ -29,7 +29,7 @@ def sharing(heads: Heads) -> str | None:
         return None
     if heads.key == 1:
         return f"All {heads.query} heads ask the same keys and values, each with queries of its own."
-    named = [*range(min(heads.key, MOST_LISTED))]
+    named = [*range(min(heads.key, MAX_LISTED))]
     groups = [f"{in_words(asking(heads, key))}{' ask' * (key == 0)} key head {key}" for key in named]
     last = heads.key - 1
     rest = "" if len(named) == heads.key else f", and so on to {in_words(asking(heads, last))} and key head {last}"

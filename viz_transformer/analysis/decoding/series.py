@@ -12,14 +12,14 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 from viz_transformer.measuring import expression_trees as trees
-from viz_transformer.measuring.expressions import MOST_BITS, bits
+from viz_transformer.measuring.expressions import MAX_BITS, bits
 from viz_transformer.measuring.power_series import ORDER, coefficients
 
 # Besides the limits of reading, which are those of same_expression: these bound the time and the memory of a series.
-MOST_POWERS = 48  # of x, looked at before they cancel
-MOST_PRODUCTS = 50_000  # of two terms, in one verdict: five functions need 2,000
-MOST_TERMS = 1_000  # of a coefficient
-MOST_SHOWN = 300  # characters of a coefficient in a sentence
+MAX_POWERS = 48  # of x, looked at before they cancel
+MAX_PRODUCTS = 50_000  # of two terms, in one verdict: five functions need 2,000
+MAX_TERMS = 1_000  # of a coefficient
+MAX_SHOWN = 300  # characters of a coefficient in a sentence
 
 
 @dataclass(frozen=True)
@@ -113,24 +113,24 @@ class _Arithmetic:
         symbols = [*sorted(names - {"x"}), "_"]  # a ring has at least one name
         self.ring, *generators = ring(symbols, QQ)
         self.generators = dict(zip(symbols, generators, strict=True))
-        self.products_left = MOST_PRODUCTS
+        self.products_left = MAX_PRODUCTS
         self.end = ORDER
 
     def series(self, tree: trees.Tree) -> _Laurent:
         """The series up to O(x**6) at least; powers of x that quotients use up are looked at in addition."""
         self.end = ORDER
-        while self.end <= MOST_POWERS:
+        while self.end <= MAX_POWERS:
             try:
                 found = self._value(tree)
             except _MorePowersError:
                 self.end *= 2
                 continue
             if found.end >= ORDER:
-                if any(len(term) > MOST_TERMS for term in found.terms.values()):
-                    raise _SeriesError(f"has a coefficient of more than {MOST_TERMS:,} terms")
+                if any(len(term) > MAX_TERMS for term in found.terms.values()):
+                    raise _SeriesError(f"has a coefficient of more than {MAX_TERMS:,} terms")
                 return found
             self.end += ORDER - int(found.end)
-        raise _SeriesError(f"has no series that {MOST_POWERS} powers of x would show")
+        raise _SeriesError(f"has no series that {MAX_POWERS} powers of x would show")
 
     def difference(self, a: _Laurent, b: _Laurent) -> _Laurent:
         return self._plus(a, self._scaled(b, -1))
@@ -263,7 +263,7 @@ class _Arithmetic:
 
     def _product(self, a: Any, b: Any) -> Any:
         self.products_left -= len(a) * len(b)
-        if self.products_left < 0 or bits(a) + bits(b) > MOST_BITS:
+        if self.products_left < 0 or bits(a) + bits(b) > MAX_BITS:
             raise _SeriesError("is too large to be computed")
         return a * b
 
@@ -289,7 +289,7 @@ def _compared(arithmetic: _Arithmetic, wanted: _Laurent, written: _Laurent, orde
 
 
 def _sentence_part(coefficient: str) -> str:
-    if len(coefficient) <= MOST_SHOWN:
+    if len(coefficient) <= MAX_SHOWN:
         return coefficient
     return f"an expression of {len(coefficient):,} characters"
 

@@ -23,7 +23,7 @@ from viz_transformer.train.tasks import TASKS
 from viz_transformer.train.tasks.task import PairTask, TextTask, windows
 
 EXAMPLES = "examples"
-MOST_MADE, FIRST_MADE = 20_000, 2_000
+MAX_MADE, FIRST_MADE = 20_000, 2_000
 """Of a made set with more pairs than that so many are looked at: held-out numbers take a millisecond each to find."""
 Codecs = tuple[Codec | None, Codec | None]
 _Files = dict[Split, tuple[int, list[Pair]]]
@@ -168,7 +168,7 @@ def read_part(ckpt: Checkpoint, part: str, folder: str | Path | None = None) -> 
             return Data(part, task.trained_on(folder))
         splits = _splits(task, part)
         made = [split.limit or 0 for split in splits if split.file.startswith(GENERATED)]
-        if len(made) == len(splits) and sum(made) > MOST_MADE:
+        if len(made) == len(splits) and sum(made) > MAX_MADE:
             (first, *_) = splits
             return Data(part, replace(first, limit=FIRST_MADE).read(folder, task.tokenizers), of=sum(made))
         return Data(part, [pair for split in splits for pair in split.read(folder, task.tokenizers)])

@@ -24,7 +24,7 @@ TOP = 5
 AT_ONCE = 2**20
 """Logits of a station that are worked on in one go, so few that a processor keeps them near: rows of a large vocabulary
 follow each other."""
-MOST_KEPT = 2**26
+MAX_KEPT = 2**26
 """Final log-probabilities that are kept while stations are compared with them; of more, they are recomputed."""
 AT_A_GLANCE = 3 * 2**30
 """Multiplications by the output layer for which nobody has to wait."""
@@ -190,7 +190,7 @@ def lens(
     size = max(1, AT_ONCE // logits.shape[-1])
     blocks = [slice(start, start + size) for start in range(0, len(logits), size)]
 
-    @lru_cache(maxsize=MOST_KEPT // AT_ONCE)
+    @lru_cache(maxsize=MAX_KEPT // AT_ONCE)
     def final(block: int) -> tuple[Tensor, Tensor]:
         found = log_softmax(logits[blocks[block]])
         return found, found.exp()

@@ -24,7 +24,7 @@ from viz_transformer.text.codec import TextCodec
 
 SWAPS = 3
 """How many other tokens each one is swapped for."""
-MOST_COLUMNS = 32
+MAX_COLUMNS = 32
 """Of a longer text so many positions are tried, evenly spaced, the first and the last among them."""
 _NUMBERS_AT_ONCE = 4_000_000  # logits of the passes that run side by side
 
@@ -93,7 +93,7 @@ class Influence:
 
 
 def influence_plan(
-    ckpt: Checkpoint, trace: Trace, *, side: SideName = "target", swaps: int = SWAPS, most: int = MOST_COLUMNS
+    ckpt: Checkpoint, trace: Trace, *, side: SideName = "target", swaps: int = SWAPS, most: int = MAX_COLUMNS
 ) -> Plan:
     """What `influence` with the same arguments would do; runs nothing.
 
@@ -127,7 +127,7 @@ def influence(
     *,
     side: SideName = "target",
     swaps: int = SWAPS,
-    most: int = MOST_COLUMNS,
+    most: int = MAX_COLUMNS,
     seed: int = 0,
 ) -> Influence:
     """The influence matrix of the trace's text, with the trace's edits, in the model that recorded it.

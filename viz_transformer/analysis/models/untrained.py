@@ -27,9 +27,9 @@ if TYPE_CHECKING:
 PREFIX = "new:"
 OWN, PAPER = "own", "paper"
 TUTORIALS = ("annotated", "en-it", "fsu", "tutorial6", "upc-lab")
-MOST_LAYERS, MOST_HEADS, MOST_D_MODEL, MOST_D_FF = 12, 64, 1024, 8192
-MOST_SEED = 999_999_999
-MOST_PARAMETERS = 60_000_000
+MAX_LAYERS, MAX_HEADS, MAX_D_MODEL, MAX_D_FF = 12, 64, 1024, 8192
+MAX_SEED = 999_999_999
+MAX_PARAMETERS = 60_000_000
 """Numbers that are made at once, 240 MB of them: a server keeps several models."""
 
 _FIELDS = r"e(\d{1,2})-d(\d{1,2})-h(\d{1,2})-w(\d{1,4})-f(\d{1,4})-(pre|post)-s(\d{1,9})"
@@ -71,9 +71,9 @@ class Recipe:
         given |= {name: getattr(like, name) for name in texts}
         made = self._made(like, given)
         total = parameter_total(made)
-        if total > MOST_PARAMETERS:
+        if total > MAX_PARAMETERS:
             raise ValueError(
-                f"this model would have {total:,} parameters, a new one here has at most {MOST_PARAMETERS:,}:"
+                f"this model would have {total:,} parameters, a new one here has at most {MAX_PARAMETERS:,}:"
                 " choose smaller sizes"
             )
         return made
@@ -120,14 +120,14 @@ class Recipe:
             ("decoder", self.decoder_layers, like.has_decoder),
         ):
             if has != (layers > 0):
-                wanted = f"1 to {MOST_LAYERS}" if has else "0"
+                wanted = f"1 to {MAX_LAYERS}" if has else "0"
                 raise ValueError(
                     f"{layers} {stack} layers do not go with the vocabularies of {self.base}, which is a model of kind"
                     f" {like.kind}: choose {wanted}"
                 )
-            if layers > MOST_LAYERS:
-                raise ValueError(f"{layers} {stack} layers are too many: choose at most {MOST_LAYERS}")
-        for name, most in (("n_heads", MOST_HEADS), ("d_model", MOST_D_MODEL), ("d_ff", MOST_D_FF)):
+            if layers > MAX_LAYERS:
+                raise ValueError(f"{layers} {stack} layers are too many: choose at most {MAX_LAYERS}")
+        for name, most in (("n_heads", MAX_HEADS), ("d_model", MAX_D_MODEL), ("d_ff", MAX_D_FF)):
             if getattr(self, name) > most:
                 raise ValueError(f"{name}={getattr(self, name)} is too large: choose at most {most}")
 

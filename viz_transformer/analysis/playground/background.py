@@ -18,8 +18,8 @@ from weakref import WeakSet
 
 State = Literal["starting", "running", "stopped", "left", "done", "failed"]
 GOING: tuple[State, ...] = ("starting", "running")
-MOST_RUNNING = 2
-MOST_KEPT = 24
+MAX_RUNNING = 2
+MAX_KEPT = 24
 PATIENCE = 10.0
 """Seconds without a look after which a training stops."""
 _WORK, _REST = 1e-2, 1e-4
@@ -162,7 +162,7 @@ class Trainings:
     """The trainings of a server by their owners; the oldest that is not going makes room for a new one."""
 
     def __init__(
-        self, *, most_running: int = MOST_RUNNING, most_kept: int = MOST_KEPT, patience: float = PATIENCE
+        self, *, most_running: int = MAX_RUNNING, most_kept: int = MAX_KEPT, patience: float = PATIENCE
     ) -> None:
         self._most_running, self._most_kept, self._patience = most_running, most_kept, patience
         self._lock = threading.Lock()

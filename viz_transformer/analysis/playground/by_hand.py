@@ -14,7 +14,7 @@ from typing import Literal
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-MOST_VECTORS, MOST_FEATURES = 8, 8
+MAX_VECTORS, MAX_FEATURES = 8, 8
 TEXTS, TOKENS, FEATURES = 2, 3, 4
 """Sizes of the table of numbers that is normalised."""
 EPSILON = 1e-5
@@ -48,7 +48,7 @@ class Sizes:
     d_v: int = 3
 
     def __post_init__(self) -> None:
-        for name, most in (("queries", MOST_VECTORS), ("keys", MOST_VECTORS), ("d_k", 8), ("d_v", 8)):
+        for name, most in (("queries", MAX_VECTORS), ("keys", MAX_VECTORS), ("d_k", 8), ("d_v", 8)):
             if not 1 <= getattr(self, name) <= most:
                 raise ValueError(f"{name}={getattr(self, name)} must be from 1 to {most}")
 
@@ -84,7 +84,7 @@ def drawn(letter: Letter, seed: int, rows: int, columns: int) -> Numbers:
     The same seed gives the same numbers at the same places whatever the size.
     """
     rng = np.random.default_rng([seed, LETTERS.index(letter)])
-    whole: Numbers = np.round(rng.standard_normal((MOST_VECTORS, MOST_FEATURES)), 1) + 0.0  # no minus zero
+    whole: Numbers = np.round(rng.standard_normal((MAX_VECTORS, MAX_FEATURES)), 1) + 0.0  # no minus zero
     return whole[:rows, :columns]
 
 

@@ -18,7 +18,7 @@ from viz_transformer.running.edits import RemovePositions
 from viz_transformer.running.tracing import decoder_input, encode_source, trace
 from viz_transformer.text.codec import Codec
 
-MOST_STEPS = 64
+MAX_STEPS = 64
 """Tokens that are written at most for each of the answers."""
 ROUNDING = 1e-5
 """Changes up to this share of the largest logit are float32 adding up the same numbers in another order."""
@@ -28,7 +28,7 @@ _END = re.compile(r"(?<=\w)[.!?…]+$")
 
 @dataclass(frozen=True)
 class OrderAnswer:
-    """What the model writes by itself. cut: it was stopped after MOST_STEPS tokens."""
+    """What the model writes by itself. cut: it was stopped after MAX_STEPS tokens."""
 
     text: str
     cut: bool
@@ -89,7 +89,7 @@ def two_orders(ckpt: Checkpoint, a: str, b: str, removed: Sequence[StackName]) -
             tokens.append(_ids(ckpt, text))
         except ValueError as error:
             raise ValueError(f"{name}: {error}") from None
-    answered = [decode(ckpt, text, max_steps=MOST_STEPS) for text in (a, b)]
+    answered = [decode(ckpt, text, max_steps=MAX_STEPS) for text in (a, b)]
     missing, added = (_names(ckpt, more - less) for more, less in (tokens, tokens[::-1]))
     target = answered[0].trace
     rows = [row for row, token_id in enumerate(target.next_ids) if token_id is not None]
@@ -97,7 +97,7 @@ def two_orders(ckpt: Checkpoint, a: str, b: str, removed: Sequence[StackName]) -
     without = None
     if removed:
         edits = _edits(removed)
-        again = [decode(ckpt, text, max_steps=MOST_STEPS, edits=edits) for text in (a, b)]
+        again = [decode(ckpt, text, max_steps=MAX_STEPS, edits=edits) for text in (a, b)]
         without = compared.change(removed, again)
     return TwoOrders(
         tuple(removed),
@@ -158,7 +158,7 @@ class _Compared:
         gap = (a.double() - b.double()).abs()
         row, token_id = divmod(int(gap.argmax()), gap.size(1))
         answers = [
-            OrderAnswer(run.text, run.stopped != "end token" and len(run.steps) == MOST_STEPS) for run in answered
+            OrderAnswer(run.text, run.stopped != "end token" and len(run.steps) == MAX_STEPS) for run in answered
         ]
         return Change(
             a=answers[0],

@@ -21,7 +21,7 @@ _GROUPS = ("", *"thousand million billion trillion quadrillion quintillion sexti
 _NUMBER = re.compile(
     "(?P<sign>[-+\N{MINUS SIGN}]?)(?P<whole>[0-9]{1,3}(?:,[0-9]{3})+|[0-9]*)(?:\\.(?P<decimals>[0-9]*))?", re.ASCII
 )
-MOST_SHOWN = 120
+MAX_SHOWN = 120
 """Characters of a text in a sentence."""
 
 
@@ -39,7 +39,7 @@ def number_words(text: str) -> str:
     zeros at the end of the decimals never. Raises ValueError for what is not a number in digits."""
     found = _NUMBER.fullmatch(text.strip())
     if found is None or not (found["whole"] or found["decimals"]):
-        raise ValueError(f"“{shortened(text.strip(), MOST_SHOWN)}” is not a number in digits")
+        raise ValueError(f"“{shortened(text.strip(), MAX_SHOWN)}” is not a number in digits")
     whole = found["whole"].replace(",", "").lstrip("0")
     if len(whole) > 3 * len(_GROUPS):
         raise ValueError(f"the number has more than {3 * len(_GROUPS)} digits")
@@ -95,7 +95,7 @@ def checked(rule: str, text: str, answer: str) -> Checked:
         return Checked("unread", f"Not checked: {error}.")
     if _plain(wanted) == _plain(answer):
         return Checked("right", f"Right: {called}, by a rule that does not know the model.", wanted)
-    return Checked("wrong", f"Wrong: it should be “{shortened(wanted, MOST_SHOWN)}”.", wanted)
+    return Checked("wrong", f"Wrong: it should be “{shortened(wanted, MAX_SHOWN)}”.", wanted)
 
 
 def _plain(text: str) -> str:

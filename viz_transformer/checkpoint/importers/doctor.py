@@ -27,7 +27,7 @@ SHOWN = (
         *(f"{side}_{role}" for side in ("source", "target") for role in ROLES),
     ),
 )
-MOST_LEFT_OUT = 40
+MAX_LEFT_OUT = 40
 
 
 def report_rows(opened: Opened) -> list[tuple[str, str]]:
@@ -52,9 +52,9 @@ def report_rows(opened: Opened) -> list[tuple[str, str]]:
     if plan.config is not None and (lacking := without_start(opened)):
         rows.append(("start token", f"{lacking}: --set target_bos=TOKEN names it"))
     tensors = weights.tensors
-    rows += [("left out", f"{name} {list(tensors[name].shape)}, by choice") for name in plan.left_out[:MOST_LEFT_OUT]]
-    if len(plan.left_out) > MOST_LEFT_OUT:
-        rows.append(("left out", f"and {len(plan.left_out) - MOST_LEFT_OUT:,} more, by choice"))
+    rows += [("left out", f"{name} {list(tensors[name].shape)}, by choice") for name in plan.left_out[:MAX_LEFT_OUT]]
+    if len(plan.left_out) > MAX_LEFT_OUT:
+        rows.append(("left out", f"and {len(plan.left_out) - MAX_LEFT_OUT:,} more, by choice"))
     rows += [("left", f"{name}: {why}") for name, why in list(weights.left.items())[:4]]
     if len(weights.left) > 4:
         rows.append(("left", f"and {len(weights.left) - 4:,} more that are none of the model's weights"))

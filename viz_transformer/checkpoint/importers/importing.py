@@ -31,7 +31,7 @@ from viz_transformer.checkpoint.importers.reported import Reported, reported_fro
 from viz_transformer.checkpoint.importers.vocabularies import (
     COUNTED,
     FIRST_TOKENS,
-    MOST_SPECIALS,
+    MAX_SPECIALS,
     counted_tokens,
     filled,
     ids_codec,
@@ -328,7 +328,7 @@ def special_settings(opened: Opened) -> list[Setting]:
                 continue
             value = codec.vocabulary.specials.get(role)
             if name == "target_bos" and len(options) == 1 and opened.plan.config is not None and value is None:
-                options = (*tokens[:MOST_SPECIALS], None) if opened.plan.config.has_encoder else options
+                options = (*tokens[:MAX_SPECIALS], None) if opened.plan.config.has_encoder else options
             found.append(Setting(name, value, origin, options if value in options else (value, *options)))
     return found
 

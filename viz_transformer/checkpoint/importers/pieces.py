@@ -25,11 +25,11 @@ from viz_transformer.sentences import quoted
 from viz_transformer.text.tokenizers import LibraryTokens
 
 SUFFIXES = (".model", ".spm")
-MOST_PIECES, LONGEST_PIECE, MOST_BYTES = 500_000, 1_000, 4 * 2**20
+MAX_PIECES, LONGEST_PIECE, MAX_BYTES = 500_000, 1_000, 4 * 2**20
 """Of one model: its pieces, the bytes of one, and the bytes of all of them."""
 MAX_READ = 64 * 2**20
 """Bytes of a file that is only looked through."""
-MOST_OWN = 10_000
+MAX_OWN = 10_000
 """Symbols of one's own: to find them in a text takes time in proportion to their number."""
 NORMAL, UNKNOWN, CONTROL, USER_DEFINED, UNUSED, BYTE = range(1, 7)
 UNIGRAM, BPE, WORD, CHAR = range(1, 5)
@@ -198,10 +198,10 @@ def _model(content: bytes) -> Pieces:
             name, score, type = piece[1], piece[2], piece[3]
             size += (length := len(name.encode()))
             _check_piece(len(names), name, score, type)
-            if length > LONGEST_PIECE or size > MOST_BYTES or len(names) >= MOST_PIECES:
+            if length > LONGEST_PIECE or size > MAX_BYTES or len(names) >= MAX_PIECES:
                 raise ValueError(
-                    f"up to {MOST_PIECES:,} pieces are read, of {LONGEST_PIECE:,} bytes each and"
-                    f" {MOST_BYTES // 2**20} MiB together"
+                    f"up to {MAX_PIECES:,} pieces are read, of {LONGEST_PIECE:,} bytes each and"
+                    f" {MAX_BYTES // 2**20} MiB together"
                 )
             names.append(name)
             scores.append(score)
@@ -262,10 +262,8 @@ def described(model: Pieces) -> str:
     if model.kind == WORD:
         raise ValueError("a sentencepiece model of words joins unknown words, which is not read here")
     own = model.of_type(USER_DEFINED)
-    if len(own) > MOST_OWN:
-        raise ValueError(
-            f"a sentencepiece model with {len(own):,} own symbols is not read here, up to {MOST_OWN:,} are"
-        )
+    if len(own) > MAX_OWN:
+        raise ValueError(f"a sentencepiece model with {len(own):,} own symbols is not read here, up to {MAX_OWN:,} are")
     if any(" " in name for name in own):
         raise ValueError("a sentencepiece model whose own symbols have blanks is not read here")
     if model.kind == BPE and UNUSED in model.types:

@@ -27,7 +27,7 @@ from viz_transformer.checkpoint.recordings import is_trace, read_recording
 from viz_transformer.checkpoint.untrusted import LONGEST_HEADER, MAX_TENSORS, TooMuch, check_count
 from viz_transformer.sentences import quoted
 
-MOST_BYTES = 8 * 2**30
+MAX_BYTES = 8 * 2**30
 """Of all files of one model together."""
 MAX_SHARDS = 1000
 """Files that an index may name."""
@@ -174,8 +174,8 @@ def check_number(path: Path, tensors: int) -> None:
 
 def _read_one(path: Path) -> Found:
     kind = check_kind(path)
-    if path.stat().st_size > MOST_BYTES:
-        raise CheckpointError(f"{path} has {path.stat().st_size:,} bytes, at most {MOST_BYTES:,} are read")
+    if path.stat().st_size > MAX_BYTES:
+        raise CheckpointError(f"{path} has {path.stat().st_size:,} bytes, at most {MAX_BYTES:,} are read")
     return _read_torch(path) if kind == "torch" else _read_safetensors(path)
 
 

@@ -30,8 +30,8 @@ USUAL_SPECIALS: Mapping[str, tuple[str, ...]] = {
     "pad": ("<pad>", "<PAD>", "<PADDING>", "<blank>", "[PAD]"),
 }
 _SPECIAL = re.compile(r"<\|?[A-Za-z_ ]+\|?>|\[[A-Z]+\]|#[A-Z]+#")
-MOST_SPECIALS = 12
-MOST_IDS = 2_000_000
+MAX_SPECIALS = 12
+MAX_IDS = 2_000_000
 FAIRSEQ = ("<s>", "<pad>", "</s>", "<unk>")
 """What a fairseq dictionary begins with, though its file does not say so."""
 
@@ -120,8 +120,8 @@ def _of_library(path: Path, content: Mapping[str, Any]) -> tuple[str, ...]:
         if isinstance(each, dict) and isinstance(each.get("content"), str):
             ids[each["content"]] = each.get("id")
     most = max((id for id in ids.values() if type(id) is int), default=0)
-    if most >= MOST_IDS:
-        raise CheckpointError(f"{path} has the id {most:,}, vocabularies are read up to {MOST_IDS:,}")
+    if most >= MAX_IDS:
+        raise CheckpointError(f"{path} has the id {most:,}, vocabularies are read up to {MAX_IDS:,}")
     named = {id for id in ids.values() if type(id) is int}
     return _by_ids(path, ids | {unnamed(id): id for id in range(most) if id not in named})
 
@@ -212,15 +212,15 @@ def unnamed_ids(tokens: Sequence[str]) -> list[int]:
 
 
 def usual_specials(tokens: Sequence[str]) -> tuple[str, ...]:
-    """The tokens that look as if they stood for no text: named as usual, or in brackets; at most MOST_SPECIALS."""
+    """The tokens that look as if they stood for no text: named as usual, or in brackets; at most MAX_SPECIALS."""
     usual = {token for each in USUAL_SPECIALS.values() for token in each}
-    return tuple(token for token in tokens if token in usual or _SPECIAL.fullmatch(token))[:MOST_SPECIALS]
+    return tuple(token for token in tokens if token in usual or _SPECIAL.fullmatch(token))[:MAX_SPECIALS]
 
 
 def usual_ids(size: int) -> tuple[str, ...]:
-    """The ids that may be special ones where nothing names tokens: the first and the last; MOST_SPECIALS at most."""
-    first = tuple(str(id) for id in range(min(size, MOST_SPECIALS - 1)))
-    return first if size < MOST_SPECIALS else (*first, str(size - 1))
+    """The ids that may be special ones where nothing names tokens: the first and the last; MAX_SPECIALS at most."""
+    first = tuple(str(id) for id in range(min(size, MAX_SPECIALS - 1)))
+    return first if size < MAX_SPECIALS else (*first, str(size - 1))
 
 
 def specials_of(tokens: Sequence[str], given: Mapping[str, str | None]) -> dict[str, str]:

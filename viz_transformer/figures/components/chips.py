@@ -12,7 +12,7 @@ from viz_transformer.model.kinds import SideName
 
 SURE = 0.5
 LONGEST = 40
-MOST_MARKED = 0.15
+MAX_MARKED = 0.15
 """Where more of a row's tokens than this share are unsure, none is marked: a mark is for what is unusual."""
 MANY = 40
 """From so many letters on, a row of letters is drawn as one text."""
@@ -119,7 +119,7 @@ class ChipRow:
         chips = [chip.data() for chip in self.chips]
         data: dict[str, Any] = {"label": self.label, "chips": chips, "side": self.side, "at": self.at}
         unsure = [chip for chip in chips if chip.get("sure") is False]
-        if len(unsure) <= MOST_MARKED * len(self.chips) or len(unsure) == 1:
+        if len(unsure) <= MAX_MARKED * len(self.chips) or len(unsure) == 1:
             for chip in unsure:
                 chip["mark"] = True
         if self.field is not None:

@@ -13,7 +13,7 @@ from numpy.typing import ArrayLike, NDArray
 from viz_transformer.figures import labels
 from viz_transformer.figures.components import payload
 from viz_transformer.figures.components.matrix import HEIGHT
-from viz_transformer.figures.theme import MOST_HEADS
+from viz_transformer.figures.theme import MAX_HEADS
 from viz_transformer.model.kinds import KindName
 from viz_transformer.sentences import counted
 
@@ -120,7 +120,7 @@ def grid_payload(
         "full": full,
         "tokens": shape[2:] if tokens is None else tokens,
         "scores": [_score_data(score, shape[:2]) for score in scores],
-        "most_heads": MOST_HEADS,
+        "most_heads": MAX_HEADS,
         "compact": compact,
         "most": most,
         "sizes": _sizes(compact, grouped),

@@ -10,14 +10,14 @@ from numpy.typing import ArrayLike, NDArray
 
 from viz_transformer.figures.components import payload
 from viz_transformer.figures.components.matrix import Axis, check_writes
-from viz_transformer.figures.theme import MOST_HEADS
+from viz_transformer.figures.theme import MAX_HEADS
 from viz_transformer.model.kinds import KindName
 
 WeightScale = KindName | Literal["derived"]
 HEIGHT = 480
-MOST_TOKENS = 256
+MAX_TOKENS = 256
 """Above this many tokens a side there are no lines, only a sentence."""
-MOST_LINES = 20_000
+MAX_LINES = 20_000
 """The strongest lines are drawn, up to this many."""
 
 
@@ -56,8 +56,8 @@ def lines_payload(
             f"weights {maps.shape} do not fit {len(heads)} heads, "
             f"{len(queries.tokens)} queries and {len(keys.tokens)} keys"
         )
-    if len(heads) > MOST_HEADS:
-        raise ValueError(f"colours tell at most {MOST_HEADS} heads apart, {len(heads)} were given: choose fewer")
+    if len(heads) > MAX_HEADS:
+        raise ValueError(f"colours tell at most {MAX_HEADS} heads apart, {len(heads)} were given: choose fewer")
     if scale == "derived" and len(heads) > 1:
         raise ValueError(f"a derived map is drawn alone, in grey, but {len(heads)} were given: choose one")
     if np.any(maps < 0):
@@ -81,13 +81,13 @@ def lines_payload(
         "colours": [f"heads-{i}" for i in range(len(heads))] if len(heads) > 1 else [f"{scale}-5"],
         "unit": unit,
         "fill": fill,
-        "most_tokens": MOST_TOKENS,
-        "most_lines": MOST_LINES,
+        "most_tokens": MAX_TOKENS,
+        "most_lines": MAX_LINES,
         "height": height,
     }
     if hidden is not None:
         header["hidden"] = hidden.tolist()
-    if max(maps.shape[1:]) > MOST_TOKENS:
+    if max(maps.shape[1:]) > MAX_TOKENS:
         return payload.pack(
             {**header, "queries": _without_tokens(queries), "keys": _without_tokens(keys), "writes": None}
         )

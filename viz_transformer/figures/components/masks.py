@@ -12,7 +12,7 @@ from viz_transformer.figures.components.matrix import Axis, Why
 from viz_transformer.model.kinds import KindName
 
 HEIGHT = 640
-MOST_CHANGES = 64
+MAX_CHANGES = 64
 
 
 def masks_payload(
@@ -55,7 +55,7 @@ def masks_payload(
         "kind": kind,
         "letter": letter,
         "cells": cells,
-        "most": MOST_CHANGES,
+        "most": MAX_CHANGES,
         "token": token,
         "height": HEIGHT,
         "reasons": reasons,

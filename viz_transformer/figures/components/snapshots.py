@@ -14,7 +14,7 @@ from viz_transformer.figures.components import payload
 from viz_transformer.figures.components.matrix import Axis
 from viz_transformer.model.kinds import KindName
 
-MOST_EXACT = 2_000_000
+MAX_EXACT = 2_000_000
 """Weights that are sent bit by bit, 8 MB of them; more are sent in 16 bits each."""
 LONGEST = 400
 
@@ -97,5 +97,5 @@ def snapshots_payload(
 
 def _encoding(maps: Sequence[MapsOfKind]) -> Literal["float32", "sqrt-uint16"]:
     shares = all(float(each.weights.min()) >= 0 and float(each.weights.max()) <= 1 for each in maps)
-    many = sum(each.weights.size for each in maps) > MOST_EXACT
+    many = sum(each.weights.size for each in maps) > MAX_EXACT
     return "sqrt-uint16" if many and shares else "float32"

@@ -64,7 +64,7 @@ import { weightScene } from "./whole/weight.js"
 const SETTLE = 250
 const WIDE = 850 // from here on what happens is said in one line
 const HEARD = MOVE + 100 // milliseconds: Python hears of another level when the picture has come there
-const [MOST_BUTTONS, MOST_SLIM] = [12, 4] // more heads than these are chosen from a list; in a slim picture
+const [MAX_BUTTONS, MAX_SLIM] = [12, 4] // more heads than these are chosen from a list; in a slim picture
 const SLIM = 480 // pixels: narrower is slim
 const LOWEST = 180 // pixels of the picture: in a low window it gives way to what plays it
 const UNHEARD = 1e4 // of a step that is played, Python hears only when it rests
@@ -499,7 +499,7 @@ function makeWhole(root) {
   /** The heads to choose from; on the levels that show many of them also their mean. */
   function headChoices(count, only, deep) {
     const choose = (heads) => selection.pick({ heads })
-    if (count > (isSlim() ? MOST_SLIM : MOST_BUTTONS)) {
+    if (count > (isSlim() ? MAX_SLIM : MAX_BUTTONS)) {
       const list = element("select", "quiet")
       list.setAttribute("aria-label", "Head")
       list.dataset.name = "heads"

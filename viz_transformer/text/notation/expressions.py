@@ -22,7 +22,7 @@ from viz_transformer.text.notation.reading import (
 from viz_transformer.text.notation.rewriting import VARIABLE, UnclearError, rewritten
 
 _SYMBOLS = "".join(letter for letter in ascii_lowercase if letter not in (VARIABLE, "e"))
-_MOST_FUNCTIONS, _LONGEST_NAME = 40, 10
+_MAX_FUNCTIONS, _LONGEST_NAME = 40, 10
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -42,10 +42,10 @@ class Expressions(Settings):
 
     def __post_init__(self) -> None:
         names = self.functions
-        fits = isinstance(names, list | tuple) and 0 < len(names) <= _MOST_FUNCTIONS
+        fits = isinstance(names, list | tuple) and 0 < len(names) <= _MAX_FUNCTIONS
         if not fits or not all(_is_name(name) for name in names) or len({*names}) < len(names):
             raise ValueError(
-                f"the card's notation has functions={quoted(names)}: they have to be 1 to {_MOST_FUNCTIONS} different"
+                f"the card's notation has functions={quoted(names)}: they have to be 1 to {_MAX_FUNCTIONS} different"
                 f" names of 2 to {_LONGEST_NAME} lower-case letters"
             )
         object.__setattr__(self, "functions", tuple(names))

@@ -7,7 +7,7 @@ from fractions import Fraction
 
 LONGEST = 40
 """Characters of a text that are looked at."""
-MOST_DECIMALS = 6
+MAX_DECIMALS = 6
 _ROMAN = {"I": 1, "V": 5, "X": 10, "L": 50, "C": 100, "D": 500, "M": 1000}
 _ROMAN_NUMERAL = re.compile("M{0,3}(CM|CD|D?C{0,3})(XC|XL|L?X{0,3})(IX|IV|V?I{0,3})")
 _PLAIN = r"[0-9]+(?:\.[0-9]+)?|[0-9]{1,3}(?:,[0-9]{3})+(?:\.[0-9]+)?"
@@ -38,11 +38,11 @@ def nearest_number(text: str) -> str | None:
 
 def _decimal(value: Fraction, sign: str) -> str | None:
     """The value in digits; None if it has more decimals than are written out."""
-    scaled = value * 10**MOST_DECIMALS
+    scaled = value * 10**MAX_DECIMALS
     if scaled.denominator != 1:
         return None
-    whole, decimals = divmod(int(scaled), 10**MOST_DECIMALS)
-    written = f"{decimals:0{MOST_DECIMALS}}".rstrip("0")
+    whole, decimals = divmod(int(scaled), 10**MAX_DECIMALS)
+    written = f"{decimals:0{MAX_DECIMALS}}".rstrip("0")
     return f"{sign}{whole}{f'.{written}' if written else ''}"
 
 

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 
 VARIABLE = "x"
 EXPONENTIAL = "exp"
-MOST_NESTING = 40
+MAX_NESTING = 40
 
 _POWERS = ("^", "**")
 _TOKEN = re.compile(r"\*\*|[-+*/^()]|[0-9]+|[A-Za-z]+")
@@ -130,7 +130,7 @@ class _Writer:
 
     def _factor(self) -> list[str]:
         self.depth += 1
-        if self.depth > MOST_NESTING:
+        if self.depth > MAX_NESTING:
             raise UnclearError
         if (sign := self._take("-", "+")) is not None:
             found = ["-"] * (sign == "-") + self._factor()

@@ -7,7 +7,7 @@ from functools import partial
 from typing import Any
 
 from viz_transformer.measuring.data import Pair, Split, Tokenizers
-from viz_transformer.measuring.spoken_numbers import LONGEST, MOST_DECIMALS, NOTATIONS
+from viz_transformer.measuring.spoken_numbers import LONGEST, MAX_DECIMALS, NOTATIONS
 from viz_transformer.model.config import ModelConfig
 from viz_transformer.text.codec import Codec
 from viz_transformer.text.notation import Numbers, TypedNumbers
@@ -113,7 +113,7 @@ TASKS = (
         test=Split(file="generated:numbers-any/test", limit=24_000),
         tokenizers=(Characters(), numbers_target_tokenizer()),
         codecs=partial(numbers_codecs, symbols=ANY_SOURCE, words=ANY_TARGET),
-        notation=TypedNumbers(digits=LONGEST, decimals=MOST_DECIMALS),
+        notation=TypedNumbers(digits=LONGEST, decimals=MAX_DECIMALS),
         measures=(
             Measure(split="24,000 held-out numbers, 2,000 of each of 12 notations"),
             *(

@@ -32,13 +32,13 @@ LONGEST = 512
 """Tokens of a text, start and end included, unless its owner asks for more: memory grows with their square."""
 ROOM = 10
 """Tokens more than the longest text has, so that a longer one can be tried."""
-MOST_HELD_OUT = 1000
-MOST_CHARACTERS_HELD_OUT = 50_000
+MAX_HELD_OUT = 1000
+MAX_CHARACTERS_HELD_OUT = 50_000
 SOME_WORDS = 3000
 """From so many different words on, those that occur once are unknown: one meeting teaches nothing."""
-MOST_TOKENS = 30_000
-MOST_SUBWORDS = 8000
-MOST_READ = 50_000_000
+MAX_TOKENS = 30_000
+MAX_SUBWORDS = 8000
+MAX_READ = 50_000_000
 """Bytes of a file, unpacked: as characters of a plain text they take about 2 GB of memory, as words about 5, and four
 epochs of them are days."""
 WINDOW = 128
@@ -109,11 +109,11 @@ def own_task(own: OwnData, *, out: str | Path, epochs: int | None = None, steps:
 
 
 def _check_size(path: str) -> None:
-    """Raise ValueError for a file of more than MOST_READ bytes, with as many of its lines as are read. No more of it is
+    """Raise ValueError for a file of more than MAX_READ bytes, with as many of its lines as are read. No more of it is
     read for that."""
-    if (read := beginning(path, MOST_READ)) is None:
+    if (read := beginning(path, MAX_READ)) is None:
         return
-    lines, most = read.count(b"\n"), f"{MOST_READ // 1_000_000} MB"
+    lines, most = read.count(b"\n"), f"{MAX_READ // 1_000_000} MB"
     part = f"its first {lines:,} line{'s' * (lines > 1)}" if lines else "a part of its first line, which is longer"
     how = f", as `head -n {lines}` writes them" * bool(lines)
     raise ValueError(f"{path} has more than {most} of text, as much as is trained on: give {part}{how}")
@@ -199,7 +199,7 @@ def _splits(files: _Files, whole: dict[str, list[Pair]], columns: str | None) ->
             f" {'1' if len(whole['train']) == 1 else '1 to ' + str(len(whole['train']))}: give at least"
             f" {len(taken) + 1} different ones, for training, {' and '.join(reversed(taken))}"
         )
-    share = min(max(len(sources) // 20, 1), MOST_HELD_OUT)
+    share = min(max(len(sources) // 20, 1), MAX_HELD_OUT)
     file, start = files.names["train"], len(taken) * share
     splits = {part: Split(file=name, columns=columns) for part, name in files.names.items()}
     first = Split(file=file, columns=columns)
@@ -225,7 +225,7 @@ def _longest(files: _Files, rows: dict[str, list[Row]], codecs: tuple[Codec, Cod
 def _text_task(files: _Files, text: str, own: OwnData) -> tuple[Task, ModelConfig, list[Fact]]:
     tokens = own.tokens or TOKENS[0]
     file = files.given["train"]
-    held = min(len(text) // 10, MOST_CHARACTERS_HELD_OUT)
+    held = min(len(text) // 10, MAX_CHARACTERS_HELD_OUT)
     held_out = held if "validation" not in files.given else 0
     skip = len(text) - held if "test" not in files.given else 0
     parts = {"train": text[held_out : skip or None], "validation": text[:held_out], "test": text[skip:]}
@@ -304,12 +304,12 @@ def _codec(texts: Sequence[str], tokens: str, most: int | None, *, in_pairs: boo
     if tokens == "words":
         tokenizer = SpacyWords("xx").learn(texts)
     elif tokens == "bpe":
-        tokenizer = learned_subwords(texts, most or min(sum(map(len, texts)) // 100, MOST_SUBWORDS), strip=in_pairs)
+        tokenizer = learned_subwords(texts, most or min(sum(map(len, texts)) // 100, MAX_SUBWORDS), strip=in_pairs)
     counts = Counter(token for text in texts for token in tokenizer.tokenize(text))
     if isinstance(tokenizer, SubWords):  # what else can be left of other words
         counts.update(a + b for a, b in tokenizer.merges)
         counts.update({character for text in texts for character in text})
-    least, most = 2 if tokens == "words" and len(counts) > SOME_WORDS else 1, most or MOST_TOKENS
+    least, most = 2 if tokens == "words" and len(counts) > SOME_WORDS else 1, most or MAX_TOKENS
     if tokens != "bpe" and len(counts) > most:
         least = max(least, counts.most_common(most)[-1][1] + 1)
     known = [[token] * count for token, count in counts.items()]

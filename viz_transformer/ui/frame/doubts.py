@@ -16,7 +16,7 @@ from viz_transformer.ui.session import cached
 
 LANGUAGE_KEY = "language"
 """The entry of a card that says in which language the model's sources are, as a code of two letters."""
-MOST_NAMED, LONGEST_NAME = 3, 24
+MAX_NAMED, LONGEST_NAME = 3, 24
 UNKNOWN_SHARE = 0.25
 """In another language, so many of a text's words at least are unknown to the model."""
 
@@ -121,5 +121,5 @@ def _short(text: str) -> str:
 
 def _listed(names: Sequence[str]) -> str:
     """The first names between quotation marks, and how many more there are."""
-    shown = [f"“{labels.isolated(labels.shorten(labels.visible(name), LONGEST_NAME))}”" for name in names[:MOST_NAMED]]
+    shown = [f"“{labels.isolated(labels.shorten(labels.visible(name), LONGEST_NAME))}”" for name in names[:MAX_NAMED]]
     return words.first_named(shown, len(names) - len(shown))

@@ -10,7 +10,7 @@ import streamlit as st
 from numpy.typing import ArrayLike
 from streamlit.elements.lib.column_types import ColumnConfig
 
-MOST_DIGITS = 17  # all of a float64
+MAX_DIGITS = 17  # all of a float64
 
 
 def number_column(values: ArrayLike, digits: int = 6, **options: Any) -> ColumnConfig:
@@ -33,4 +33,4 @@ def enough(values: ArrayLike, digits: int) -> int:
     off = np.abs(np.abs(np.asarray(values, dtype=np.float64)) - 1)
     near = off[(off > 0) & (off < 0.1)]
     needed = 0 if not near.size else int(np.floor(-np.log10(near.min()))) + 2
-    return min(MOST_DIGITS, max(digits, needed))
+    return min(MAX_DIGITS, max(digits, needed))

@@ -29,7 +29,7 @@ ACROSS, SMALL = 4, 330
 """Maps of several heads in a row at most, and their height where there is more than one row."""
 LETTER, AROUND, LONGEST, SHORTEST = 8.4, 24, 101, 60
 """Pixels of a letter of a label, round it, and of the longest and the shortest label: as matrix.js has them."""
-MOST_ROWS, MOST_COLUMNS = 512, 1024  # of a map of 512 keys, each with the mark that says whether it is masked
+MAX_ROWS, MAX_COLUMNS = 512, 1024  # of a map of 512 keys, each with the mark that says whether it is masked
 
 
 def selected_picture(
@@ -199,7 +199,7 @@ def table_button(numbers: Callable[[], pd.DataFrame], *, note: str, name: str, k
 
 def _opened(frame: pd.DataFrame, note: str, name: str, csv: Callable[[], bytes] | None) -> None:
     text.paragraph(note)
-    if frame.shape[0] <= MOST_ROWS and frame.shape[1] <= MOST_COLUMNS:
+    if frame.shape[0] <= MAX_ROWS and frame.shape[1] <= MAX_COLUMNS:
         st.dataframe(frame, height=400, width="stretch", column_config=number_columns(frame))
     else:
         text.paragraph(words.too_large(*frame.shape))

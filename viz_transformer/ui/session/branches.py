@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any
 from viz_transformer.numerals import nth
 from viz_transformer.ui.session import cached, state
 from viz_transformer.ui.session.generation_config import (
-    MOST_BRANCHES,
-    MOST_IDS,
+    MAX_BRANCHES,
+    MAX_IDS,
     Branch,
     GenerationConfig,
     name_of,
@@ -69,11 +69,11 @@ def grow(step: int, ids: Sequence[int], called: str, *, first_row: int) -> None:
     """Add a branch to the one that is looked at, and look at it: from this step on with these ids."""
     chosen = state.selection()
     branches: tuple[Branch, ...] = chosen["branches"]
-    if len(branches) >= MOST_BRANCHES or len(ids) > MOST_IDS:
+    if len(branches) >= MAX_BRANCHES or len(ids) > MAX_IDS:
         state.say_next(
-            f"There are {MOST_BRANCHES} branches already: close one first."
-            if len(branches) >= MOST_BRANCHES
-            else f"A branch begins with at most {MOST_IDS} tokens of its own."
+            f"There are {MAX_BRANCHES} branches already: close one first."
+            if len(branches) >= MAX_BRANCHES
+            else f"A branch begins with at most {MAX_IDS} tokens of its own."
         )
         return
     new = Branch(chosen["branch"], step, tuple(ids), _free(name_of(called) or "branch", branches))
@@ -122,4 +122,4 @@ def _free(called: str, branches: Sequence[Branch]) -> str:
     names = {branch.name for branch in branches} | {TRUNK_NAME}
     if called not in names:
         return called
-    return next(f"{called[:20]} {n}" for n in range(2, MOST_BRANCHES + 3) if f"{called[:20]} {n}" not in names)
+    return next(f"{called[:20]} {n}" for n in range(2, MAX_BRANCHES + 3) if f"{called[:20]} {n}" not in names)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal, get_args
 
-from viz_transformer.figures.theme import MOST_HEADS
+from viz_transformer.figures.theme import MAX_HEADS
 from viz_transformer.model.kinds import KINDS, KindName
 from viz_transformer.text.codec import AS_USUAL, TokenizerOptions
 from viz_transformer.ui.session.generation_config import (
@@ -58,7 +58,7 @@ _NEW_POSITIONS = ("text", "target", *WRITING)
 
 def _heads() -> Codec:
     """Numbers of heads, sorted, or the word of a picture that is derived from all of them."""
-    several = different_numbers(MOST_HEADS)
+    several = different_numbers(MAX_HEADS)
 
     def read(given: str) -> tuple[int, ...] | str | None:
         if given in DERIVED:

@@ -41,7 +41,7 @@ BEAM_BOUNDS = {"width": (1, 100), "length penalty": (0.0, 10.0)}
 """The same of a beam search: what `strategies.Beam` takes."""
 SAMPLED: Sampled = (0.8, 0, 1.0, 0.0, 1.0, 0)
 SEARCHED: Searched = (4, 0.6, "gnmt", "end", "none-better")
-MOST_BRANCHES, MOST_IDS, LONGEST_NAME = 12, 800, 24
+MAX_BRANCHES, MAX_IDS, LONGEST_NAME = 12, 800, 24
 
 
 @dataclass(frozen=True)
@@ -211,7 +211,7 @@ def read_ids(given: str) -> tuple[int, ...] | None:
     """Ids with commas between them; None for anything else, or too many."""
     ids = [_whole(part) for part in given.split(",")] if given else []
     known = tuple(number for number in ids if number is not None)
-    return known if len(known) == len(ids) <= MOST_IDS else None
+    return known if len(known) == len(ids) <= MAX_IDS else None
 
 
 @dataclass(frozen=True)
@@ -233,10 +233,10 @@ def read_branches(given: str) -> tuple[Branch, ...] | None:
             return None
         parent, step, name = int(match[1]), int(match[2]), match[4]
         ids = tuple(map(int, match[3].split("-")))
-        if parent > len(found) or name_of(name) != name or len(ids) > MOST_IDS:
+        if parent > len(found) or name_of(name) != name or len(ids) > MAX_IDS:
             return None
         found.append(Branch(parent, step, ids, name))
-    return tuple(found) if len(found) <= MOST_BRANCHES else None
+    return tuple(found) if len(found) <= MAX_BRANCHES else None
 
 
 def write_branches(branches: Sequence[Branch]) -> str:

@@ -19,7 +19,7 @@ from viz_transformer.ui.session.runs import QUOTED, RunView
 
 TWINS = ("tatoeba-en-it", "en-it-slips")
 """Two models of the same sentences, the second with the bugs of a notebook."""
-MOST_MODELS = 4
+MAX_MODELS = 4
 """Other models that are offered at once."""
 
 
@@ -59,7 +59,7 @@ def _models(shown: RunView, summaries: Sequence[Summary | Unreadable]) -> tuple[
             how = replace(_how(shown), ban=())  # ids of another vocabulary
             fields = _pinned(shown, pin_checkpoint=summary.name, pin_how=how)
             found.append(Pair(f"model_{summary.name}", f"The same text in {summary.name}", fields))
-    return tuple(found[:MOST_MODELS])
+    return tuple(found[:MAX_MODELS])
 
 
 def _reads(summary: Summary, side: SideName, text: str, own: Codec) -> bool:

@@ -55,7 +55,7 @@ def test_a_decoder_alone_has_no_picture_of_a_source():
 
 
 def test_a_long_run_is_cut_and_says_so(monkeypatch, shown):
-    monkeypatch.setattr(cache_view, "MOST_CELLS", 4)
+    monkeypatch.setattr(cache_view, "MAX_CELLS", 4)
     steps = cache_of_run(shown.run)
     page = cache_view.positions_html(steps[4], shown, steps[-1].positions)
     assert "the last 4 of 6" in page

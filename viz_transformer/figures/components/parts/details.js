@@ -13,7 +13,7 @@ import { unpack } from "./payload.js"
 
 /** What a picture asks for. @typedef {{of: string} & (LayerPlace | HeadPlace)} Asked */
 
-const MOST_BYTES = 64 * 2 ** 20
+const MAX_BYTES = 64 * 2 ** 20
 
 /**
  * One weight is a cell of its head, and has no detail of its own.
@@ -31,7 +31,7 @@ function keyOf(of, level, place) {
  * At most so many bytes are kept; what was unused for longest goes first, and what came last stays.
  * @param {number} most
  */
-export function makeDetails(most = MOST_BYTES) {
+export function makeDetails(most = MAX_BYTES) {
   const changes = new EventTarget()
   /** @type {Map<string, {detail: Payload, bytes: number}>} */
   const kept = new Map()

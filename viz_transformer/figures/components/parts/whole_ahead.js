@@ -20,7 +20,7 @@ export const INPUTS = ["pointermove", "pointerdown", "pointerup", "pointercancel
 /** What is looked at and has not come by then, in milliseconds, is asked for once more. */
 export const AGAIN = 2000
 /** So often what is looked at is asked for, until something else is. */
-export const MOST_QUESTIONS = 2
+export const MAX_QUESTIONS = 2
 /** @type {Question} */
 export const NO_QUESTION = { of: "", times: 0, at: 0 }
 
@@ -34,7 +34,7 @@ export const NO_QUESTION = { of: "", times: 0, at: 0 }
 export function isDue(question, of, now) {
   if (question.of !== of) return "ask"
   if (now - question.at <= AGAIN) return "wait"
-  return question.times < MOST_QUESTIONS ? "ask" : "vain"
+  return question.times < MAX_QUESTIONS ? "ask" : "vain"
 }
 
 /**
@@ -123,7 +123,7 @@ export function askingAhead({ next, ask, isBusy, now = () => performance.now() }
     }
     looked = isBusy() ? "" : looked // then the next picture begins anew
     if (!looked) return
-    const place = next((each) => (times.get(JSON.stringify(each)) ?? 0) >= MOST_QUESTIONS)
+    const place = next((each) => (times.get(JSON.stringify(each)) ?? 0) >= MAX_QUESTIONS)
     if (!place) return
     const name = JSON.stringify(place)
     times.set(name, (times.get(name) ?? 0) + 1)

@@ -10,7 +10,7 @@ export const LEVELS = ["run", "layer", "attention", "weight"]
 /** How long a movement from one level to the next takes, in milliseconds. */
 export const MOVE = 300
 /** A box grows at most so many times: what it holds comes out of its middle then. */
-const MOST_GROWN = 7
+const MAX_GROWN = 7
 
 /** @param {Fields} chosen @returns {Level} */
 export const levelOf = ({ level }) => (LEVELS.includes(level) ? level : "run")
@@ -139,7 +139,7 @@ export function crumbs(head, chosen, { query, key }) {
  */
 export function zoomed(room, box, part) {
   const fitting = Math.min(room.width / Math.max(box.width, 1), room.height / Math.max(box.height, 1))
-  const scale = Math.min(Math.max(fitting, 1.05), MOST_GROWN)
+  const scale = Math.min(Math.max(fitting, 1.05), MAX_GROWN)
   const now = scale ** part
   const along = (/** @type {number} */ middle, /** @type {number} */ to) => {
     const fixed = (to - middle * scale) / (1 - scale)

@@ -39,7 +39,7 @@ const [BARS, HIGHEST, HEAD, MOST] = [168, 60, 42, 7] // MOST: six candidates, an
 const [FOOT, BACK, BACK_ALONE, ANSWER, TEXT, WAY] = [8, 20, 36, 34, 22, 24]
 const CLOSER = 1.5 // so many times as many lanes as can be read stand closer from the beginning
 
-const [FITS_WIDE, FITS_HIGH, MOST_FIT] = [1100, 560, 1.4] // in pixels: what is larger on all sides has larger type
+const [FITS_WIDE, FITS_HIGH, MAX_FIT] = [1100, 560, 1.4] // in pixels: what is larger on all sides has larger type
 
 /**
  * How many times as large everything is in a picture of `width` x `height` pixels: a large window has larger type too, and
@@ -47,7 +47,7 @@ const [FITS_WIDE, FITS_HIGH, MOST_FIT] = [1100, 560, 1.4] // in pixels: what is 
  * @param {number} width
  * @param {number} height
  */
-export const fitting = (width, height) => Math.max(1, Math.min(width / FITS_WIDE, height / FITS_HIGH, MOST_FIT))
+export const fitting = (width, height) => Math.max(1, Math.min(width / FITS_WIDE, height / FITS_HIGH, MAX_FIT))
 
 /**
  * The height of a picture that may have `room` pixels and asks for `asked`: all of the room, as long as it is not higher
@@ -237,11 +237,11 @@ function lanesBelow([first, second], { top, floor, z }) {
   const heads = 2 * (HEAD + GAP) * z
   const room = floor - top - heads
   const most = [first, second].map(({ count }) => HIGHEST * z * count)
-  const share = Math.min(Math.max(first.count / (first.count + second.count), LEAST_SHARE), MOST_SHARE) * room
+  const share = Math.min(Math.max(first.count / (first.count + second.count), LEAST_SHARE), MAX_SHARE) * room
   const upper = top + HEAD * z + Math.min(most[0], Math.max(share, room - most[1]))
   return [lanesIn(first, top, upper, z), lanesIn(second, upper + GAP * z, floor - GAP * z, z)]
 }
-const [LEAST_SHARE, MOST_SHARE] = [0.3, 0.6] // of the height
+const [LEAST_SHARE, MAX_SHARE] = [0.3, 0.6] // of the height
 
 /**
  * The lanes of so many tokens that are read by a stack which stands above `floor`.

@@ -27,7 +27,7 @@ from viz_transformer.analysis.attention.sharing import beside, in_words, sharing
 from viz_transformer.analysis.attention.specials import special_positions
 from viz_transformer.figures import labels
 from viz_transformer.figures.components.grid import GridScore, grid_payload, open_thumbnails, thumbnails
-from viz_transformer.figures.theme import MOST_HEADS
+from viz_transformer.figures.theme import MAX_HEADS
 from viz_transformer.model.hooked_model import Heads
 from viz_transformer.model.kinds import KINDS, KindName
 from viz_transformer.sentences import capitalised
@@ -156,7 +156,7 @@ def shared_keys(shown: RunView) -> None:
     keys = len(KINDS[chosen.kind].sides(shown.trace.src, shown.trace.tgt)[1])
     text.paragraph(words.key_heads(said, keys, heads.size))
     if not isinstance(chosen.heads, str):
-        group = beside(heads, chosen.heads[0], MOST_HEADS)
+        group = beside(heads, chosen.heads[0], MAX_HEADS)
         if group != chosen.heads and len(group) > 1:
             label = words.beside_each_other(in_words(range(group[0], group[-1] + 1)))
             st.button(label, type="tertiary", key="attention_shared", on_click=state.select, kwargs={"heads": group})

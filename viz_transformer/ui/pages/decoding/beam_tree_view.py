@@ -22,7 +22,7 @@ from viz_transformer.ui.session import state
 from viz_transformer.ui.session.memoize import memoize
 from viz_transformer.ui.session.runs import RunView
 
-MOST_LISTED, MOST_PARTS, LONGEST = 10, 24, 300
+MAX_LISTED, MAX_PARTS, LONGEST = 10, 24, 300
 SHARED, LISTED = 40, 120
 
 
@@ -154,9 +154,9 @@ def _sum(path: Sequence[Hypothesis]) -> str:
         words.part_of_sum(labels.isolated(labels.visible(node.token)), words.log_probability(node.log_prob))
         for node in path
     ]
-    if len(parts) > MOST_PARTS:
-        before = words.log_probability(path[-MOST_PARTS - 1].total)
-        parts = [words.tokens_before(len(parts) - MOST_PARTS, before), *parts[-MOST_PARTS:]]
+    if len(parts) > MAX_PARTS:
+        before = words.log_probability(path[-MAX_PARTS - 1].total)
+        parts = [words.tokens_before(len(parts) - MAX_PARTS, before), *parts[-MAX_PARTS:]]
     return words.sum_of(parts, words.log_probability(path[-1].total, 4))
 
 
@@ -169,7 +169,7 @@ def _best(shown: RunView, tree: BeamTree, picked: Hypothesis) -> None:
     found = tree.finished or sorted(going, key=lambda node: node.score, reverse=True)
     head = "".join(f"<span>{html.escape(name)}</span>" for name in (words.LOG_P, words.LENGTH, words.SCORE))
     st.html(f'<div class="vt-best vt-best-head">{head}</div>')
-    listed = found[:MOST_LISTED]
+    listed = found[:MAX_LISTED]
     for rank, (node, written) in enumerate(zip(listed, _apart([_text(shown, tree, n) for n in listed]), strict=True)):
         mark = "_picked" if node.index == picked.index else ""
         with st.container(key=f"beam_best{mark}_{rank}", horizontal=True, vertical_alignment="center", gap="small"):
@@ -183,8 +183,8 @@ def _best(shown: RunView, tree: BeamTree, picked: Hypothesis) -> None:
             numbers = (words.log_probability(node.total), str(node.length), words.log_probability(node.score, 4))
             cells = "".join(f"<span>{html.escape(number)}</span>" for number in numbers)
             st.html(f'<div class="vt-best">{cells}</div>', width="content")
-    if len(found) > MOST_LISTED:
-        text.paragraph(words.more_in_table(len(found) - MOST_LISTED))
+    if len(found) > MAX_LISTED:
+        text.paragraph(words.more_in_table(len(found) - MAX_LISTED))
 
 
 def _apart(texts: Sequence[str]) -> list[str]:

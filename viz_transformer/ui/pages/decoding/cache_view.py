@@ -32,7 +32,7 @@ from viz_transformer.ui.session.memoize import memoize
 from viz_transformer.ui.session.runs import RunView
 from viz_transformer.ui.session.waiting import waiting
 
-MOST_CELLS = 256
+MAX_CELLS = 256
 _NAMED = 24  # positions whose tokens stand over the picture; with more only some of their numbers do
 _COMPARED = "cache_compared"
 
@@ -126,7 +126,7 @@ def positions_html(step: CacheStep, shown: RunView, positions: int) -> str:
 
 def _grid(side: str, tokens: Sequence[str], marks: Sequence[str], layers: int) -> str:
     """One kind of attention. tokens: of all positions of the run; marks: of those that the step has."""
-    first = max(0, len(tokens) - MOST_CELLS)
+    first = max(0, len(tokens) - MAX_CELLS)
     states = [*marks, *["not"] * (len(tokens) - len(marks))][first:]
     shown = range(first, len(tokens))
     head = "".join(_heading(position, tokens[position], len(shown)) for position in shown)
@@ -137,7 +137,7 @@ def _grid(side: str, tokens: Sequence[str], marks: Sequence[str], layers: int) -
     )
     rows = "".join(f"<span>{words.layer(layer)}</span>{cells}" for layer in range(layers))
     counts = [(states.count(mark), said) for mark, said in words.CACHE_STATES.items() if mark in states]
-    title, note = words.CACHE_SITES[side], words.last_positions(MOST_CELLS, len(tokens)) if first else ""
+    title, note = words.CACHE_SITES[side], words.last_positions(MAX_CELLS, len(tokens)) if first else ""
     close = " vt-kv-close" if len(shown) > 2 * _NAMED else ""
     return (
         f'<figure class="vt-kv-{side}" role="img" aria-label="{words.grid_label(title, counts)}">'

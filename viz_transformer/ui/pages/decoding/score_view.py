@@ -19,7 +19,7 @@ from viz_transformer.ui.pages.decoding import words
 from viz_transformer.ui.session.runs import RunView
 
 LONGEST = 24
-MOST_ROWS = 200
+MAX_ROWS = 200
 _STEP = "score_step"
 
 
@@ -38,8 +38,8 @@ def show(
         left, right = st.columns([7, 5], gap="medium")
     with left:
         st.html(tokens_html(found, of))
-        if len(found.tokens) > MOST_ROWS:
-            text.paragraph(words.first_tokens(MOST_ROWS, len(found.tokens), in_table=scored is not None))
+        if len(found.tokens) > MAX_ROWS:
+            text.paragraph(words.first_tokens(MAX_ROWS, len(found.tokens), in_table=scored is not None))
         if scored is not None:
             pictures.table_button(
                 lambda: score_table(found),
@@ -64,7 +64,7 @@ def show(
 
 def tokens_html(found: TargetScore, scored: RunView) -> str:
     """A row for each token: its probability, also as a bar, its rank, and what the model would have written."""
-    body = "".join(_row(token, _typed(token, scored)) for token in found.tokens[:MOST_ROWS])
+    body = "".join(_row(token, _typed(token, scored)) for token in found.tokens[:MAX_ROWS])
     head = text.cells(words.SCORE_HEAD, "th")
     return (
         '<div class="vt-ly-scroll" tabindex="0"><table class="vt-layers vt-scored">'

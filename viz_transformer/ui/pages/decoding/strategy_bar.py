@@ -15,7 +15,7 @@ from viz_transformer.ui.pages.decoding.fields import FIELDS
 from viz_transformer.ui.session import state
 from viz_transformer.ui.session.generation_config import BEAM_BOUNDS, BOUNDS, OWN, STRATEGIES, Searched, searched
 
-MOST_BANNED = 40
+MAX_BANNED = 40
 
 
 def choice() -> None:
@@ -154,8 +154,8 @@ def _banned(codec: TextCodec) -> None:
         st.session_state[wrong] = ""
         if unknown:
             st.session_state[wrong] = words.cannot_be_banned(labels.shorten(unknown[0], 40))
-        elif len(typed) > MOST_BANNED:
-            st.session_state[wrong] = words.most_banned(MOST_BANNED)
+        elif len(typed) > MAX_BANNED:
+            st.session_state[wrong] = words.most_banned(MAX_BANNED)
         else:
             state.select(ban=tuple(dict.fromkeys(places[word] for word in typed)))
 

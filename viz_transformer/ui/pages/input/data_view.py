@@ -51,7 +51,7 @@ FILLED = 3
 """So many ids of padding in a row are drawn one by one; more are one cell."""
 SENTENCES = 4
 LONGEST_SENTENCE = 80
-MOST_RARE = 24
+MAX_RARE = 24
 PIPELINES = {"en": "en_core_web_sm", "de": "de_core_news_sm", "it": "it_core_news_sm"}
 USUAL = "en"
 
@@ -371,7 +371,7 @@ def build(ckpt: Checkpoint, side: SideName) -> None:
         )
         if made.left_out:
             rare = [(labels.visible(token), count) for token, count in made.left_out]
-            text.paragraph(words.left_out(rare, int(least), MOST_RARE))
+            text.paragraph(words.left_out(rare, int(least), MAX_RARE))
 
 
 def _named(order: str, roles: Mapping[str, str]) -> dict[str, str]:

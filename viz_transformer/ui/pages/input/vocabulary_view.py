@@ -27,9 +27,9 @@ from viz_transformer.ui.session.data_files import data_key, part
 from viz_transformer.ui.session.memoize import memoize
 from viz_transformer.ui.session.waiting import waiting
 
-MOST_LISTED = 500
+MAX_LISTED = 500
 NEAREST = 12
-MOST_ON_A_PROJECTOR = 8
+MAX_ON_A_PROJECTOR = 8
 _ENTRY_AT = "input_entry_at"
 
 
@@ -103,7 +103,7 @@ def vocabulary(ckpt: Checkpoint, side: SideName, counted: Counts | Missing) -> N
             unknown = codec.names[codec.unknown], codec.unknown
         text.paragraph(words.none_contains(wanted, unknown))
     else:
-        listed = ids[:MOST_LISTED]
+        listed = ids[:MAX_LISTED]
         _entry_table(ckpt, side, listed, counted, key=f"input_vocabulary_{ckpt.name}_{side}_{typed}")
         if len(ids) > len(listed):
             text.paragraph(words.first_listed(len(listed), len(ids)))
@@ -205,7 +205,7 @@ def _nearest_in_large(codec: TextCodec, ids: Sequence[int], cosines: Sequence[fl
         )
         for token_id, cosine in zip(ids, cosines, strict=True)
     ]
-    st.html(text.table(rows[:MOST_ON_A_PROJECTOR], head=words.NEAREST_HEAD, style="vt-measured"))
+    st.html(text.table(rows[:MAX_ON_A_PROJECTOR], head=words.NEAREST_HEAD, style="vt-measured"))
 
 
 @memoize(64)

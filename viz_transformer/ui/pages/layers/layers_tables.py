@@ -19,7 +19,7 @@ from viz_transformer.ui.pages.layers import words
 from viz_transformer.ui.session import state
 from viz_transformer.ui.session.runs import RunView
 
-MOST_ROWS = 200
+MAX_ROWS = 200
 LONGEST = 24
 RATIOS = (words.SHARE, words.CHANGED, words.COSINE)
 """Columns that have no number of a vector of zeros, or of two that have other features."""
@@ -91,7 +91,7 @@ def token_name(shown: RunView, stack: StackName, row: int) -> str:
 def drawn_rows(shown: RunView, stack: StackName, among: range | None = None) -> list[int]:
     """The positions, or those `among` them, that have a row: no padding, and the first 200 of a long text."""
     padding = added_padding(tokens_of(shown.trace, stack))
-    return [row for row in among or range(len(padding)) if not padding[row]][:MOST_ROWS]
+    return [row for row in among or range(len(padding)) if not padding[row]][:MAX_ROWS]
 
 
 def say_what_is_left_out(shown: RunView, stack: StackName, drawn: Sequence[int]) -> None:

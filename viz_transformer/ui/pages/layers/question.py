@@ -14,7 +14,7 @@ from viz_transformer.ui.frame.questions import Question, cited
 from viz_transformer.ui.pages.layers import words
 from viz_transformer.ui.session.runs import RunView
 
-MOST_TIED = 2
+MAX_TIED = 2
 """Of more tokens that are as probable the answer names no more."""
 
 
@@ -43,7 +43,7 @@ def settled(shown: RunView, found: Lens, position: int) -> Question | None:
         return Question(asks, words.never_settles(end, cited(name[int(tops[0])])))
     tied = tops[found.top_probs[at, last - 1] == found.written[at, last - 1]]
     others = [cited(name[int(other)]) for other in tied if other != shown.trace.next_ids[position]]
-    ties = words.tied(others, most=MOST_TIED)
+    ties = words.tied(others, most=MAX_TIED)
     if first == 0:
         return Question(asks, words.settled_from_the_start(stations[0], end, ties))
     before = percent(float(found.written[at, first - 1]))

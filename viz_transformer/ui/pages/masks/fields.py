@@ -15,7 +15,7 @@ SWAPPED: tuple[SideName, ...] = ("target", "source")
 MASKS_OF = ("texts", "size")
 PADDING_RULES = ("", "key", "key-or-query", "key-or-query-swapped-cross")
 FILLS = ("", "zero-rows", "-inf", "-1e9", "-1e10", "added-1e9")
-MOST_CELLS = 64
+MAX_CELLS = 64
 LONGEST_BATCH = 400
 
 
@@ -23,10 +23,10 @@ def cells(given: str) -> tuple[str, ...] | None:
     """Changed cells of masks, as the address writes them; None for what is none or too many."""
     found = tuple(dict.fromkeys(word for word in given.split(",") if word))
     known = all(re.fullmatch(r"[edc]\d{1,4}(\.\d{1,4})?", word) for word in found)
-    return found if known and len(found) <= MOST_CELLS else None
+    return found if known and len(found) <= MAX_CELLS else None
 
 
-_CELLS = Codec(cells, words.CHANGED_CELLS.format(MOST_CELLS))
+_CELLS = Codec(cells, words.CHANGED_CELLS.format(MAX_CELLS))
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -41,7 +41,7 @@ from viz_transformer.ui.session.runs import RunView
 from viz_transformer.ui.session.waiting import waiting
 
 LARGEST_SIZE = 64
-OTHER_TEXTS, MOST_OTHERS = 2, 5
+OTHER_TEXTS, MAX_OTHERS = 2, 5
 """How many examples stand beside the text if nobody typed any, and how many lines are read."""
 
 
@@ -190,9 +190,9 @@ def _texts(shown: RunView, offered: Sequence[str]) -> tuple[str, ...]:
         **state.widget_args("mask_batch", key="masks_batch", value=typed),
     )
     lines = [line for line in typed.split("\n") if line.strip()]
-    if len(lines) > MOST_OTHERS:
-        state.remark(words.too_many_texts(MOST_OTHERS))
-    return tuple(lines[:MOST_OTHERS])
+    if len(lines) > MAX_OTHERS:
+        state.remark(words.too_many_texts(MAX_OTHERS))
+    return tuple(lines[:MAX_OTHERS])
 
 
 def _another(shown: RunView, line: str) -> RunView:

@@ -31,7 +31,7 @@ from viz_transformer.ui.frame import maps, pictures, text
 from viz_transformer.ui.frame.maps import Picture
 from viz_transformer.ui.pages.masks import words
 from viz_transformer.ui.pages.masks.explained import leads
-from viz_transformer.ui.pages.masks.fields import FIELDS, MOST_CELLS, cells
+from viz_transformer.ui.pages.masks.fields import FIELDS, MAX_CELLS, cells
 from viz_transformer.ui.pages.masks.masks_source import Compared, Looked
 from viz_transformer.ui.session import state
 
@@ -129,7 +129,7 @@ def turned(words: Sequence[str], fields: Mapping[str, Any]) -> None:
 
 def _close_row(word: str, close: bool) -> None:
     kept = [each for each in FIELDS.now().mask_cells if each.split(".")[0] != word]
-    state.select(mask_cells=tuple([*kept, word] if close else kept)[:MOST_CELLS])
+    state.select(mask_cells=tuple([*kept, word] if close else kept)[:MAX_CELLS])
 
 
 # --- weights before and after

@@ -55,7 +55,7 @@ SCENES = {
 }
 """Containers of each tab, one of which stands alone on a projector; the training slider states its own."""
 EXAMPLES = 200
-MOST_COLUMNS = 4
+MAX_COLUMNS = 4
 """Measurements that have a column each; more have a row each, with their commands folded away."""
 SHOWN, LISTED, CONFUSED, MORE = 6, 60, 8, 200
 PROJECTED, LOW, WIDE, FITTING = 1.4, 305, 136, 375
@@ -85,7 +85,7 @@ def staged(summary: Summary) -> None:
 def card(summary: Summary) -> None:
     """Every measurement with its command, the configuration, and where data and weights come from."""
     found = measurements(summary.card)
-    many = len(found) > MOST_COLUMNS
+    many = len(found) > MAX_COLUMNS
     if broken := describe.broken(summary.card):
         text.paragraph(broken, tone="warning")
     with st.container(key="model_measured"):
@@ -140,7 +140,7 @@ def measured_table(found: Sequence[Measured]) -> str:
     names = [*dict.fromkeys(name for each in found for name, _ in each.numbers)]
     measured = [text.Html(f"{html.escape(each.split)}<i>{html.escape(each.how)}</i>") for each in found]
     numbers = [[dict(each.numbers).get(name, "–") for name in names] for each in found]
-    if len(found) > MOST_COLUMNS:
+    if len(found) > MAX_COLUMNS:
         wide = [(name, *each) for name, each in zip(measured, numbers, strict=True)]
         table = text.table(wide, head=("", *names), style="vt-measured vt-rows")
     else:

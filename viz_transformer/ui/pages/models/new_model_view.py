@@ -85,13 +85,13 @@ def _controls(recipe: Recipe, like: ModelConfig) -> None:
     )
     first, second = st.columns(2, gap="small")
     if like.has_encoder:
-        first.number_input(words.ENCODER_LAYERS, 1, new.MOST_LAYERS, step=1, **bound("encoder_layers"))
+        first.number_input(words.ENCODER_LAYERS, 1, new.MAX_LAYERS, step=1, **bound("encoder_layers"))
     if like.has_decoder:
-        second.number_input(words.DECODER_LAYERS, 1, new.MOST_LAYERS, step=1, **bound("decoder_layers"))
-    first.number_input(words.NEW_HEADS, 1, new.MOST_HEADS, step=1, **bound("n_heads"))
-    second.number_input(words.NEW_D_MODEL, 1, new.MOST_D_MODEL, step=8, **bound("d_model"))
-    first.number_input(words.NEW_D_FF, 1, new.MOST_D_FF, step=16, **bound("d_ff"))
-    second.number_input(words.NEW_SEED, 0, new.MOST_SEED, step=1, **bound("seed"))
+        second.number_input(words.DECODER_LAYERS, 1, new.MAX_LAYERS, step=1, **bound("decoder_layers"))
+    first.number_input(words.NEW_HEADS, 1, new.MAX_HEADS, step=1, **bound("n_heads"))
+    second.number_input(words.NEW_D_MODEL, 1, new.MAX_D_MODEL, step=8, **bound("d_model"))
+    first.number_input(words.NEW_D_FF, 1, new.MAX_D_FF, step=16, **bound("d_ff"))
+    second.number_input(words.NEW_SEED, 0, new.MAX_SEED, step=1, **bound("seed"))
     st.segmented_control(words.NEW_NORM, ["pre", "post"], required=True, format_func=words.norm_kind, **bound("norm"))
 
 

@@ -16,7 +16,7 @@ from viz_transformer.train import processes
 from viz_transformer.train.owned import OwnData
 from viz_transformer.train.processes import Asked, Training
 from viz_transformer.train.tasks.own import LONGEST, TOKENS, Proposal, own_task
-from viz_transformer.train.tasks.own import MOST_READ as MOST_IN_A_SHELL
+from viz_transformer.train.tasks.own import MAX_READ as MAX_IN_A_SHELL
 from viz_transformer.ui.frame import questions, text
 from viz_transformer.ui.pages.models import question, words
 from viz_transformer.ui.pages.models.given_file import Given, as_named, cut_file, given_file
@@ -26,7 +26,7 @@ from viz_transformer.ui.session import cached
 from viz_transformer.ui.session.memoize import memoize
 
 KINDS = ["tsv", "txt", "csv", "jsonl", "gz"]
-MOST_READ = 4_000_000
+MAX_READ = 4_000_000
 """Bytes of a file, unpacked: the proposal is made in the app, which has other things to do."""
 _LOOKED_AT, _TOLD, _GOOD, _START, _NAMED = "train_looked_at", "train_told", "train_good", "train_start", "train_named"
 
@@ -110,7 +110,7 @@ def _cut(whole: Given) -> Given:
     """The file, or the beginning of a large one; what cannot be read as it is, since reading it says why."""
     try:
         with st.spinner(words.READING_FILE):
-            return cut_file(whole, MOST_READ)
+            return cut_file(whole, MAX_READ)
     except (ValueError, OSError):
         return whole
 
@@ -118,7 +118,7 @@ def _cut(whole: Given) -> Given:
 def _beginning_of(whole: Path, cut: Path) -> str:
     """What is read of a large file, and how all of it is."""
     size, kept_size = (file_size(path.stat().st_size) for path in (whole, cut))
-    return words.first_part(whole.name, size, kept_size, file_size(MOST_IN_A_SHELL))
+    return words.first_part(whole.name, size, kept_size, file_size(MAX_IN_A_SHELL))
 
 
 def _proposed(path: Path, told: dict[str, Any]) -> Proposal:

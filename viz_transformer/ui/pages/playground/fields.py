@@ -12,23 +12,23 @@ from viz_transformer.ui.session.url_fields import NUMBER, Codec, number, one_num
 PLAY = ("attention", "simplex", "scaling", "norms", "rebuild", "copy")
 OPTIONS = ("self", "unscaled")
 MASKS = ("none", "causal", "padding", "own")
-MOST_SIZE, MOST_NUMBERS = 8, 60
+MAX_SIZE, MAX_NUMBERS = 8, 60
 
 
 def _sizes(given: str) -> tuple[int, ...] | None:
     sizes = [number(part) for part in given.split(",")]
-    known = tuple(size for size in sizes if size is not None and 1 <= size <= MOST_SIZE)
+    known = tuple(size for size in sizes if size is not None and 1 <= size <= MAX_SIZE)
     return known if len(known) == len(sizes) == 4 else None
 
 
 def _numbers(given: str) -> str | None:
     cells = given.split(",") if given else []
     known = all(re.fullmatch(r"[qkvmxg][0-7]\.[0-7]=-?\d{1,3}(\.\d{1,4})?", cell) for cell in cells)
-    return given if known and len(cells) <= MOST_NUMBERS else None
+    return given if known and len(cells) <= MAX_NUMBERS else None
 
 
-_SIZES = Codec(_sizes, words.FOUR_SIZES.format(MOST_SIZE))
-_NUMBERS = Codec(_numbers, words.EDITED_CELLS.format(MOST_NUMBERS))
+_SIZES = Codec(_sizes, words.FOUR_SIZES.format(MAX_SIZE))
+_NUMBERS = Codec(_numbers, words.EDITED_CELLS.format(MAX_NUMBERS))
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -17,10 +17,10 @@ from numpy.typing import NDArray
 
 from viz_transformer.analysis.playground.by_hand import LETTERS, Cell, Letter
 from viz_transformer.ui.pages.playground import words
-from viz_transformer.ui.pages.playground.fields import FIELDS, MOST_NUMBERS
+from viz_transformer.ui.pages.playground.fields import FIELDS, MAX_NUMBERS
 from viz_transformer.ui.session import state
 
-MOST, LARGEST = MOST_NUMBERS, 999.0
+MOST, LARGEST = MAX_NUMBERS, 999.0
 _MEMORY, _FULL = "play_editors", "play_editors_full"
 PICTURE_FIRST = 0.1
 """Seconds by which tables that are new in the browser come behind the picture above them: to build them keeps it busy

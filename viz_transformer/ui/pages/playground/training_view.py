@@ -33,7 +33,7 @@ from viz_transformer.ui.session.memoize import memoize
 
 EVERY = 1.0
 """Seconds between two pictures of a training that goes on."""
-MOST_POINTS = 500
+MAX_POINTS = 500
 ALPHABET = "abcdefghijklmnopqrstuvwxyz"
 _OWNER, _PROBLEM = "play_owner", "play_problem"
 
@@ -169,7 +169,7 @@ def _rebuilt(work: Rebuild, going: bool) -> None:
         with st.container(key="play_rest"):
             _weights_maps(work, work.before, words.MAPS_BEFORE, key="play_maps_before")
         return
-    step = max(1, done // MOST_POINTS)
+    step = max(1, done // MAX_POINTS)
     at = list(range(0, done, step))
     lines = [
         Curve(name, at, work.losses[place, at], ink=place, dash="solid" if place else "dash")

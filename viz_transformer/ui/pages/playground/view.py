@@ -21,7 +21,7 @@ from viz_transformer.ui.components.pictures import Asked
 from viz_transformer.ui.frame import controls, frame, pictures, projector, text
 from viz_transformer.ui.frame.questions import Question
 from viz_transformer.ui.pages.playground import number_editor, question, words
-from viz_transformer.ui.pages.playground.fields import FIELDS, MOST_SIZE, OPTIONS
+from viz_transformer.ui.pages.playground.fields import FIELDS, MAX_SIZE, OPTIONS
 from viz_transformer.ui.session import state
 from viz_transformer.ui.session.memoize import memoize, memoize_figure
 
@@ -83,7 +83,7 @@ def _size(label: str, place: int, value: int) -> None:
         return (*sizes[:place], int(new), *sizes[place + 1 :])
 
     bound = state.widget_args("play_sizes", key=f"play_size_{place}", value=value, taken=taken)
-    st.number_input(label, 1, MOST_SIZE, step=1, width=180, **bound)
+    st.number_input(label, 1, MAX_SIZE, step=1, width=180, **bound)
 
 
 def _self_switch() -> None:

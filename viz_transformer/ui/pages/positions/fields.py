@@ -12,7 +12,7 @@ STACKS = ("", "encoder", "decoder")
 TABLES = ("", "standard", "doubled", "learned")
 TOPICS = ("steps", "distance", "shift", "waves", "orders")
 OFF = ("", "encoder", "decoder", "both")
-MOST_COLUMNS = 6
+MAX_COLUMNS = 6
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -28,7 +28,7 @@ class Positions:
     pos_table: str = url_field("", one_of(TABLES))
     pos_width: int | None = url_field(None, NUMBER)
     pos_length: int | None = url_field(None, NUMBER)
-    pos_columns: tuple[int, ...] = url_field((), different_numbers(MOST_COLUMNS))
+    pos_columns: tuple[int, ...] = url_field((), different_numbers(MAX_COLUMNS))
     pos_shift: int = url_field(1, NUMBER)
     pos_topic: str = url_field("steps", one_of(TOPICS))
     pos_order: str | None = url_field(None, TEXT, forgotten_with=("checkpoint", "text"), typed=words.ORDER_TYPED)

@@ -9,7 +9,7 @@ import streamlit as st
 
 from viz_transformer import numerals
 from viz_transformer.analysis.positions.orders import (
-    MOST_STEPS,
+    MAX_STEPS,
     Change,
     OrderAnswer,
     TwoOrders,
@@ -145,7 +145,7 @@ def order_sentences(found: TwoOrders, config: ModelConfig) -> list[tuple[str, te
     largest = numerals.number(max(change.largest for change in changes), 1)
     sentences.append((words.compared(where, largest), "plain"))
     if any(answer.cut for change in changes for answer in (change.a, change.b)):
-        sentences.append((words.cut(MOST_STEPS), "plain"))
+        sentences.append((words.cut(MAX_STEPS), "plain"))
     return sentences
 
 

@@ -39,7 +39,7 @@ from viz_transformer.ui.components.twins import twins
 from viz_transformer.ui.frame import frame, pictures, projector, text
 from viz_transformer.ui.frame.controls import buttons
 from viz_transformer.ui.pages.positions import words
-from viz_transformer.ui.pages.positions.fields import FIELDS, MOST_COLUMNS
+from viz_transformer.ui.pages.positions.fields import FIELDS, MAX_COLUMNS
 from viz_transformer.ui.session import state
 from viz_transformer.ui.session.memoize import memoize_figure
 from viz_transformer.ui.session.runs import RunView
@@ -47,7 +47,7 @@ from viz_transformer.ui.session.runs import RunView
 _position_heatmap = memoize_figure(position_heatmap)
 _dimension_curves = memoize_figure(dimension_curves)
 
-USUAL_LENGTH, MOST_LENGTH, MOST_WIDTH = 128, 512, 512
+USUAL_LENGTH, MAX_LENGTH, MAX_WIDTH = 128, 512, 512
 TALL, PICK = 400, 48  # the picture, and what picks the curves beside it
 PROJECTED, LOW = 1.55, 348  # the smallest type, of 13 pixels, is then 20
 
@@ -190,7 +190,7 @@ def _width(own: int, chosen: Scheme) -> int:
         st.slider(words.D_MODEL, 0, own, own, disabled=True, key="pos_width_learned", width=220)
         return own
     usual = own + own % 2
-    most = max(MOST_WIDTH, usual)
+    most = max(MAX_WIDTH, usual)
     asked = FIELDS.now().pos_width
     width = usual if asked is None else min(max(2, asked + asked % 2), most)
     if asked is not None and asked != width:
@@ -204,7 +204,7 @@ def _width(own: int, chosen: Scheme) -> int:
 
 def _length(own: int, chosen: Scheme) -> int:
     """The slider of the table's positions."""
-    most = MOST_LENGTH if chosen in words.SHORT_TABLES else min(own, MOST_LENGTH)
+    most = MAX_LENGTH if chosen in words.SHORT_TABLES else min(own, MAX_LENGTH)
     usual = min(own, USUAL_LENGTH, most)
     if most < 3:
         return most
@@ -361,7 +361,7 @@ def curves(table: Table) -> None:
         st.multiselect(
             words.CURVES,
             [*range(table.values.shape[1])],
-            max_selections=MOST_COLUMNS,
+            max_selections=MAX_COLUMNS,
             placeholder=words.CHOOSE,
             label_visibility="collapsed",
             **bound,

@@ -16,7 +16,7 @@ from viz_transformer.ui.pages.run import bars_view, words
 from viz_transformer.ui.session import state
 from viz_transformer.ui.session.runs import RunView
 
-LONGEST, MOST_BARS, BESIDE = 40, 12, 3
+LONGEST, MAX_BARS, BESIDE = 40, 12, 3
 """Signs of a label in large; bars; labels that are named behind the first."""
 
 
@@ -57,11 +57,11 @@ def bars(shown: RunView) -> None:
     title, key = words.labels_title(spec.scoring == "number", found.position), "run_labels"
     if spec.scoring == "number":
         text.section(title)
-        text.definitions([(label.name, labels.number(label.logit, 6)) for label in found.scores[:MOST_BARS]])
-        _say_left_out(len(found.scores) - MOST_BARS)
+        text.definitions([(label.name, labels.number(label.logit, 6)) for label in found.scores[:MAX_BARS]])
+        _say_left_out(len(found.scores) - MAX_BARS)
         return
-    drawn = found.scores[:MOST_BARS]
-    left = found.scores[MOST_BARS:]
+    drawn = found.scores[:MAX_BARS]
+    left = found.scores[MAX_BARS:]
     together = spec.scoring in ("one", "either")
     bars_view.bars(
         shown,

@@ -19,7 +19,7 @@ _LENGTHS = {"before": "came", "in": "read", "out": "added", "after": "left"}
 def of_run(found: WholeRun, row: int) -> pd.DataFrame:
     """What each sub-layer of the last stack does at a row."""
     rows = [(told.title, told.key or "", told.weight, told.share) for told in story(found, row)]
-    return pd.DataFrame(rows, columns=[words.SUB_LAYER, words.MOST_ATTENDED, words.WEIGHT, words.SHARE_ADDED])
+    return pd.DataFrame(rows, columns=[words.SUB_LAYER, words.MAX_ATTENDED, words.WEIGHT, words.SHARE_ADDED])
 
 
 def of_layer(detail: LayerDetail, row: int) -> pd.DataFrame:

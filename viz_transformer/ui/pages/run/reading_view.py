@@ -20,7 +20,7 @@ from viz_transformer.ui.pages.run import bars_view, labels_view, words
 from viz_transformer.ui.session import state
 from viz_transformer.ui.session.runs import RunView
 
-MOST_OFFERED, LONGEST = 64, 16
+MAX_OFFERED, LONGEST = 64, 16
 
 
 def masks(shown: RunView) -> None:
@@ -36,7 +36,7 @@ def masks(shown: RunView) -> None:
         return
     now, read = state.SHARED.now(), shown.trace.src
     offered = _can_be_masked(shown)
-    if len(offered) > MOST_OFFERED:
+    if len(offered) > MAX_OFFERED:
         _mask_the_chosen(shown, offered)
         return
     key, shown_as = "run_masked", _labels([read.originals[place] for place in offered])

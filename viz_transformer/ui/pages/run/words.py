@@ -312,7 +312,7 @@ def candidates_note(caption: str) -> str:
 # The whole run, and its tables
 IN_WHOLE = "whole run"
 MEAN_OF_HEADS = "the mean of the heads"
-SUB_LAYER, MOST_ATTENDED, WEIGHT, SHARE_ADDED = "sub-layer", "attends most to", "weight", "share added"
+SUB_LAYER, MAX_ATTENDED, WEIGHT, SHARE_ADDED = "sub-layer", "attends most to", "weight", "share added"
 VECTOR, LENGTH = "vector", "length"
 VECTORS = {"before": "before", "in": "after norm", "out": "added", "total": "sum", "after": "after"}
 """The vectors of a sub-layer; in a post-norm model it reads the stream as it is, which is `READ`."""

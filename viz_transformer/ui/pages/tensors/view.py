@@ -36,7 +36,7 @@ from viz_transformer.ui.session.waiting import waiting
 
 _tensor_heatmap = memoize_figure(tensor_heatmap)
 
-MOST_LISTED = 200
+MAX_LISTED = 200
 TREE_HEIGHT = 330
 SCENES = ("tensors_picture", "tensors_facts")
 PROJECTED, TALL, HALF = 1.55, 410, 320  # on a projector letters of 13 pixels have 20
@@ -112,9 +112,9 @@ def point_tree(listed: Sequence[points.Entry], selected: str) -> None:
             wanted = " ".join(map(labels.visible, typed.split()))
             text.paragraph(words.none_contains(labels.shorten(wanted, 60)))
             return
-        if len(found) > MOST_LISTED:
-            text.paragraph(words.first_listed(MOST_LISTED, len(found)))
-        _points(found[:MOST_LISTED], selected, whole_names=True)
+        if len(found) > MAX_LISTED:
+            text.paragraph(words.first_listed(MAX_LISTED, len(found)))
+        _points(found[:MAX_LISTED], selected, whole_names=True)
         return
     parts = list(dict.fromkeys(entry.part for entry in listed))
     here = next(entry for entry in listed if entry.name == selected)

@@ -44,7 +44,7 @@ from viz_transformer.ui.session.runs import RunView
 
 MAX_UNSCROLLED_ROWS = 14
 """A table of no more rows is shown whole, not scrolled for the last of them."""
-MOST_ON_A_PROJECTOR = 6
+MAX_ON_A_PROJECTOR = 6
 """Rows of a table that a room reads at once."""
 
 
@@ -364,7 +364,7 @@ def torch_panel(shown: RunView, found: Ladder) -> None:
 
 def _largest_beside_torch(numbers: pd.DataFrame) -> None:
     """The largest weights of the row, ours and torch's: what a room reads of the table."""
-    largest = numbers.nlargest(MOST_ON_A_PROJECTOR, words.OURS).sort_index()
+    largest = numbers.nlargest(MAX_ON_A_PROJECTOR, words.OURS).sort_index()
     columns = (largest[name].tolist() for name in (words.TOKEN, *words.TORCH_HEAD[1:]))
     rows = [
         (f"{key}: {token}", number(ours, 7), number(theirs, 7), _gap(difference))
