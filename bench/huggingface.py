@@ -171,7 +171,7 @@ def _both(name: str, settings: dict[str, Any]) -> tuple[Any, Any]:
     from viz_transformer.huggingface import capture
     from viz_transformer.huggingface.families import FAMILIES
     from viz_transformer.huggingface.hooked_model import HuggingFaceModel
-    from viz_transformer.huggingface.probe import proved
+    from viz_transformer.huggingface.self_check import proved
     from viz_transformer.huggingface.spec import spec_of_config
 
     capture.register()

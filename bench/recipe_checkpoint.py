@@ -27,7 +27,7 @@ from viz_transformer.measuring.evaluation import evaluate_checkpoint
 from viz_transformer.model.causality import is_causal
 from viz_transformer.model.config import ModelConfig
 from viz_transformer.model.transformer import Transformer
-from viz_transformer.train.keeper import Row, history_csv
+from viz_transformer.train.checkpoint_callback import Row, history_csv
 
 NO_RATE = (
     "The learning rate rose over the first {warmup} of the time and fell along half a cosine, to 0 at its end. It"

@@ -59,7 +59,7 @@ NOT_QUICK = {  # but for these: they start a program, split by spaCy, or take mo
     "analysis/inputs/test_dataset.py",
     "analysis/layers/test_lens.py",
     "analysis/models/test_answers.py",
-    "analysis/models/test_doctor.py",
+    "analysis/models/test_diagnostics.py",
     "analysis/models/test_snapshots.py",
     "analysis/playground/test_background.py",
     "analysis/playground/test_experiments.py",

@@ -15,11 +15,11 @@ import torch
 from builders import TARGET
 from torch import Tensor
 from torch.nn.functional import silu
-from viz_transformer.model.point import Growth, HookPoint
 
 from viz_transformer.checkpoint import Checkpoint
 from viz_transformer.checkpoint.contents import Summary
 from viz_transformer.model.hook import OFF, Hook
+from viz_transformer.model.hook_point import Growth, HookPoint
 from viz_transformer.model.hooked_model import AttentionParameters, Heads, ModelSpec, Rows, TableName, Unavailable
 from viz_transformer.model.kinds import StackName
 from viz_transformer.text.codec import AS_USUAL, Encoded, TokenizerOptions, check_choices

@@ -17,9 +17,9 @@ from viz_transformer.checkpoint import bundled_folder, load
 from viz_transformer.checkpoint.contents import read_summary
 from viz_transformer.checkpoint.importers import mapping
 from viz_transformer.checkpoint.importers.importing import open_file
-from viz_transformer.checkpoint.importers.inert import MAX_STEPS
 from viz_transformer.checkpoint.importers.names import MAX_WRAPPERS, common_beginnings
 from viz_transformer.checkpoint.importers.reading import MAX_SHARDS, read_file
+from viz_transformer.checkpoint.importers.safe_pickle import MAX_STEPS
 from viz_transformer.checkpoint.untrusted import MAX_TENSORS
 from viz_transformer.huggingface import folder as foreign
 from viz_transformer.huggingface.folder import read_folder

@@ -18,7 +18,7 @@ from strangers import SRC, TGT, Gpt, Lab
 
 import viz_transformer as vt
 from viz_transformer.checkpoint import describe
-from viz_transformer.checkpoint.importers.doctor import report_rows
+from viz_transformer.checkpoint.importers.import_report import report_rows
 from viz_transformer.checkpoint.importers.importing import Answers, all_settings, codecs_of, open_file
 from viz_transformer.checkpoint.importers.vocabularies import usual_specials
 from viz_transformer.command.importing import _asked

@@ -17,7 +17,7 @@ from viz_transformer.analysis.inputs.embeddings import embedding_table, input_su
 from viz_transformer.analysis.layers.lens import lens
 from viz_transformer.checkpoint import Checkpoint
 from viz_transformer.huggingface.loading import load
-from viz_transformer.huggingface.probe import _not_turned, proved, trial_texts
+from viz_transformer.huggingface.self_check import _not_turned, proved, trial_texts
 from viz_transformer.huggingface.spec import spec_of_config
 from viz_transformer.model import positions
 from viz_transformer.model.hook import Recorder

@@ -10,7 +10,7 @@ import pytest
 
 from viz_transformer.checkpoint import Checkpoint
 from viz_transformer.huggingface.capture import MaskRuleRecorder
-from viz_transformer.huggingface.probe import trial_texts
+from viz_transformer.huggingface.self_check import trial_texts
 from viz_transformer.huggingface.windows import CLOSES_MORE, NOT_ITS_WINDOW, unproved_windows
 
 Opened = Callable[[str], Checkpoint]

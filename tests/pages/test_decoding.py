@@ -27,7 +27,7 @@ from viz_transformer.running.decoding import decode
 from viz_transformer.running.strategies import Beam, Sampling
 from viz_transformer.ui.frame import maps, steps, text
 from viz_transformer.ui.pages.decoding.fields import TABS
-from viz_transformer.ui.session import cached, examples, how, runs, state
+from viz_transformer.ui.session import cached, examples, generation_config, runs, state
 
 opened = opener("decoding")
 HOT = {"strategy": "sampling", "sampling": "3.0,6,0.95,0.01,1.2,4"}
@@ -53,8 +53,8 @@ def written(app):
         ({"prefix": "two hundred"}, {"prefix": "two hundred"}),
     ],
 )
-def test_the_steps_are_those_of_the_strategy(app, bundled, given, how):
-    run = the_run(bundled, **how)
+def test_the_steps_are_those_of_the_strategy(app, bundled, given, generation_config):
+    run = the_run(bundled, **generation_config)
     opened(app, **given)
     assert written(app) == list(run.tokens)
     header, arrays = sent(app, "scrubber")
@@ -347,14 +347,14 @@ def test_a_setting_out_of_bounds_is_said_and_stays(app, strategy, key, value, se
     app.number_input(key=key).set_value(value).run()
     assert not app.exception and sentence in words(app)
     assert app.session_state["selection"] == before
-    assert app.number_input(key=key).value == (before[strategy] or how.SEARCHED)[int(key[-1])]
+    assert app.number_input(key=key).value == (before[strategy] or generation_config.SEARCHED)[int(key[-1])]
     app.run()
     assert sentence not in words(app)
 
 
 @pytest.mark.parametrize(("width", "penalty"), [(0, 0.6), (101, 0.6), (4, -0.1), (4, 10.1)])
 def test_the_bounds_of_the_page_are_those_of_the_search(width, penalty):
-    (least, most), (low, high) = how.BEAM_BOUNDS["width"], how.BEAM_BOUNDS["length penalty"]
+    (least, most), (low, high) = generation_config.BEAM_BOUNDS["width"], generation_config.BEAM_BOUNDS["length penalty"]
     assert Beam(least, length_penalty=low) and Beam(most, length_penalty=high)
     with pytest.raises(ValueError):
         Beam(width, length_penalty=penalty)

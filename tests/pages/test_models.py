@@ -15,7 +15,7 @@ from wording import wording
 
 from viz_transformer.analysis.models.answers import PairAnswer, greedy_answers
 from viz_transformer.analysis.models.counting import token_counts
-from viz_transformer.analysis.models.doctor import Check
+from viz_transformer.analysis.models.diagnostics import Check
 from viz_transformer.analysis.models.parameters import parameter_total
 from viz_transformer.analysis.models.snapshots import snapshot_series
 from viz_transformer.analysis.models.untrained import recipe_of, untrained

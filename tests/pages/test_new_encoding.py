@@ -13,7 +13,6 @@ import torch
 from builders import assert_same, tiny_checkpoint, tiny_config, tiny_model
 from streamlit.testing.v1 import AppTest
 from torch import Tensor
-from viz_transformer.model.point import QUERIES, WEIGHTS, HookPoint
 
 from viz_transformer.analysis.models.parameters import both_totals
 from viz_transformer.analysis.models.untrained import Recipe, untrained
@@ -23,6 +22,7 @@ from viz_transformer.checkpoint import contents, load, save_checkpoint
 from viz_transformer.figures.architecture import architecture
 from viz_transformer.model.config import ModelConfig
 from viz_transformer.model.hook import Hook
+from viz_transformer.model.hook_point import QUERIES, WEIGHTS, HookPoint
 from viz_transformer.model.kinds import KINDS, KindName, StackName
 from viz_transformer.model.points import points_table, recorded_points
 from viz_transformer.model.positions import ENCODINGS, Encoding, Table, ToldBias

@@ -25,8 +25,8 @@ from backwards import LATE, backwards_task, write_data
 from lightning.pytorch import Callback
 
 from viz_transformer.command import main
-from viz_transformer.train import keeper, run
-from viz_transformer.train.keeper import last_path, last_step
+from viz_transformer.train import checkpoint_callback, run
+from viz_transformer.train.checkpoint_callback import last_path, last_step
 
 FOLDER = Path(sys.argv[1])
 STEPS = 12  # saved every 5
@@ -264,7 +264,7 @@ if __name__ == "__main__":
             "reading": before(type(task), "prepare", lambda *_: signal.raise_signal(INT)),
             "swallowed": before(type(task), "prepare", swallowed),
             "turned into another error": before(type(task), "prepare", turned_into_another_error),
-            "first measurement": before(keeper, "mean_loss", lambda *_: signal.raise_signal(TERM)),
+            "first measurement": before(checkpoint_callback, "mean_loss", lambda *_: signal.raise_signal(TERM)),
             "evaluation": before(run, "evaluate_checkpoint", lambda *_, **__: signal.raise_signal(INT)),
             "saving": before(os, "replace", when_saved(1, TERM)),
             "two signals while saving": before(os, "replace", when_saved(2, TERM, TERM)),

@@ -12,8 +12,8 @@ from backwards import backwards_codecs, backwards_model, backwards_pairs, backwa
 from builders import SOURCE, TARGET, random_ids, tiny_config, tiny_model
 
 from viz_transformer.model.transformer import Transformer
+from viz_transformer.train.checkpoint_callback import history_csv, mean_loss
 from viz_transformer.train.data import EncodedPairs, TrainingOrder
-from viz_transformer.train.keeper import history_csv, mean_loss
 from viz_transformer.train.module import FloatMuon, TrainingModule, rate_factor
 
 CODECS = backwards_codecs()

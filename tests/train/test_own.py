@@ -22,12 +22,12 @@ from viz_transformer.command import main
 from viz_transformer.measuring.data import LONGEST_LINE, read_text
 from viz_transformer.model.config import ModelConfig
 from viz_transformer.text import SubWords
-from viz_transformer.train.owned import OwnData
 from viz_transformer.train.run import train
 from viz_transformer.train.stopping import Stopped
 from viz_transformer.train.tasks import own
 from viz_transformer.train.tasks.own import learned_subwords, own_task
 from viz_transformer.train.tasks.task import PairTask, Plan, TextTask
+from viz_transformer.train.user_data import OwnData
 
 WORDS = "the a dog cat sees hears, small old (very)".split()
 

@@ -16,14 +16,14 @@ import pytest
 from viz_transformer.analysis.models.learning import at_step, learning_run, shown_pairs, taken
 from viz_transformer.checkpoint import load
 from viz_transformer.train import processes
-from viz_transformer.train.owned import OwnData
 from viz_transformer.train.processes import Asked, Training, go_on, remove, running, start, stop, trainings
 from viz_transformer.train.progress import MARKS, WARM, Reporter, read_progress
+from viz_transformer.train.user_data import OwnData
 
 SECONDS = 120
 STARTER = """
 import sys
-from viz_transformer.train.owned import OwnData
+from viz_transformer.train.user_data import OwnData
 from viz_transformer.train.processes import Asked, start
 start(Asked(own=OwnData(pairs=sys.argv[1], layers=1, heads=2, d_model=8, snapshots=4), steps=20_000), "orphan", set())
 """

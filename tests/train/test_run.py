@@ -22,9 +22,9 @@ from viz_transformer.measuring.answering import Answer
 from viz_transformer.measuring.evaluation import evaluate
 from viz_transformer.running.decoding import decode
 from viz_transformer.text import Characters
-from viz_transformer.train import keeper
+from viz_transformer.train import checkpoint_callback
 from viz_transformer.train import run as training
-from viz_transformer.train.keeper import last_path, mean_loss
+from viz_transformer.train.checkpoint_callback import last_path, mean_loss
 from viz_transformer.train.module import rate_factor
 from viz_transformer.train.run import train
 from viz_transformer.train.tasks.task import Plan, evenly
@@ -139,7 +139,7 @@ def test_the_seconds_of_a_training_are_those_in_which_it_ran(
                 raise Stopped
 
     clock = Clock()
-    monkeypatch.setattr(keeper, "time", SimpleNamespace(monotonic=lambda: clock.now))
+    monkeypatch.setattr(checkpoint_callback, "time", SimpleNamespace(monotonic=lambda: clock.now))
     options: dict[str, Any] = {"data": data, "out": tmp_path / "out", "steps": STEPS, "device": "cpu", "quiet": True}
     with pytest.raises(Stopped):
         train(backwards_task(), callbacks=[clock], **options)
@@ -277,7 +277,7 @@ def test_resume_refuses_what_it_cannot_continue(data: Path, tmp_path: Path):
 
 def test_weights_may_be_chosen_by_what_they_have_exactly_right(data: Path, tmp_path: Path, monkeypatch):
     """The lowest loss is pretended to be at step 1, where hardly anything is right yet."""
-    monkeypatch.setattr(keeper, "mean_loss", lambda *_: next(losses))
+    monkeypatch.setattr(checkpoint_callback, "mean_loss", lambda *_: next(losses))
     losses = iter([2.0, 2.0, 1.0, 1.0, *[3.0] * 99])  # of training and validation, in turn
     options: dict[str, Any] = {"data": data, "threads": 1, "device": "cpu", "quiet": True, "epochs": 12}
     train(

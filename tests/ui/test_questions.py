@@ -18,7 +18,7 @@ from viz_transformer.analysis.layers.lens import lens
 from viz_transformer.analysis.layers.sublayers import flows
 from viz_transformer.analysis.masks.parts import Change, parts_of
 from viz_transformer.analysis.models.answers import PairAnswer, confusions
-from viz_transformer.analysis.models.doctor import Check
+from viz_transformer.analysis.models.diagnostics import Check
 from viz_transformer.analysis.models.parameters import parameter_blocks
 from viz_transformer.analysis.models.snapshots import SnapshotRun, SnapshotSeries
 from viz_transformer.analysis.playground.by_hand import Sizes, attend, growth, mask_of, vectors

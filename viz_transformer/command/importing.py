@@ -12,7 +12,7 @@ from typing import Any
 from viz_transformer import numerals
 from viz_transformer.checkpoint import CheckpointError, load
 from viz_transformer.checkpoint.describe import table
-from viz_transformer.checkpoint.importers.doctor import report_rows
+from viz_transformer.checkpoint.importers.import_report import report_rows
 from viz_transformer.checkpoint.importers.importing import (
     Opened,
     all_settings,
@@ -26,7 +26,7 @@ from viz_transformer.checkpoint.importers.importing import (
 )
 from viz_transformer.checkpoint.importers.plan import Setting
 from viz_transformer.checkpoint.writing import check_output, write_file
-from viz_transformer.huggingface.misplaced import instead_of_importing
+from viz_transformer.huggingface.path_hints import instead_of_importing
 from viz_transformer.measuring.alternatives import measured, read_texts
 from viz_transformer.measuring.by_sample import told_by_sample
 from viz_transformer.measuring.sample import read_sample

@@ -8,8 +8,8 @@ from typing import Annotated, Any
 
 import typer
 
-from viz_transformer.train.owned import OwnData
 from viz_transformer.train.stopping import Stop
+from viz_transformer.train.user_data import OwnData
 
 
 def train(

@@ -22,7 +22,7 @@ from transformers.masking_utils import causal_mask_function, sdpa_mask
 
 from viz_transformer.huggingface.experts import FirstLinear, chosen_by, shares_of
 from viz_transformer.huggingface.families import AttentionPlace, LayerPlaces, StackPlaces
-from viz_transformer.huggingface.heard import FunctionalHookMode, with_mask
+from viz_transformer.huggingface.functional_hook import FunctionalHookMode, with_mask
 from viz_transformer.huggingface.rows import record_rows, repeated
 from viz_transformer.model.attention import is_fused
 from viz_transformer.model.hook import OFF, Hook, Recorder

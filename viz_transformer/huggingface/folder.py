@@ -27,9 +27,9 @@ from viz_transformer.huggingface.code_choices import (
     refuse_other_weights,
     refuse_unknown_specials,
 )
+from viz_transformer.huggingface.config_overrides import as_set_up, not_read
 from viz_transformer.huggingface.families import FAMILIES, REFUSED, Family
 from viz_transformer.huggingface.numbers import check_numbers
-from viz_transformer.huggingface.set_up import as_set_up, not_read
 from viz_transformer.huggingface.spec import spec_of_config
 from viz_transformer.model.hooked_model import OutputKind
 from viz_transformer.sentences import quoted

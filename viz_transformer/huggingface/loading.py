@@ -18,8 +18,8 @@ from viz_transformer.checkpoint.ignoring import matched, unmatched
 from viz_transformer.checkpoint.store import Checkpoint
 from viz_transformer.given import FLAG, PATH, PATTERNS, TEXT, Kind, takes
 from viz_transformer.huggingface.folder import is_huggingface, read_folder
-from viz_transformer.huggingface.misplaced import instead_of
 from viz_transformer.huggingface.names import is_name, not_allowed
+from viz_transformer.huggingface.path_hints import instead_of
 from viz_transformer.model.causality import is_causal
 from viz_transformer.model.hooked_model import Precision
 

@@ -25,7 +25,7 @@ from viz_transformer.huggingface.code_choices import without_code
 from viz_transformer.huggingface.codec import codecs_of, read_tokenizer
 from viz_transformer.huggingface.folder import HuggingFaceSummary, Stored, stored_tensors
 from viz_transformer.huggingface.hooked_model import HuggingFaceModel
-from viz_transformer.huggingface.probe import proved
+from viz_transformer.huggingface.self_check import proved
 from viz_transformer.huggingface.unused import LORA, MERGE, WRAPPED, quantised, unused_tensors
 from viz_transformer.model.hooked_model import Precision
 from viz_transformer.sentences import in_one_line, quoted

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from viz_transformer.checkpoint.store import Checkpoint
-from viz_transformer.huggingface.probe import trial_texts
+from viz_transformer.huggingface.self_check import trial_texts
 from viz_transformer.model.hook import Recorder
 
 

@@ -11,9 +11,9 @@ from viz_transformer.checkpoint.files import COPY_AGAIN, CheckpointError
 from viz_transformer.huggingface.families import ROTARY, Family, FeedForwardPlace, LayerPlaces, StackPlaces
 from viz_transformer.huggingface.numbers import check_size
 from viz_transformer.model.config import MAX_LAYERS
+from viz_transformer.model.hook_point import FUSED_FROM, WEIGHTS, Growth, HookPoint
 from viz_transformer.model.hooked_model import Heads, ModelSpec, OutputKind, Scoring
 from viz_transformer.model.kinds import StackName
-from viz_transformer.model.point import FUSED_FROM, WEIGHTS, Growth, HookPoint
 from viz_transformer.model.points import ATTENTION, EMBED, EXPERTS, FFN, LOGITS, OF_THE_TEXT, RESIDUAL, SINK, STACK_OUT
 from viz_transformer.sentences import quoted
 

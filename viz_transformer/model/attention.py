@@ -18,9 +18,9 @@ from viz_transformer.model.cache import AttentionCache
 from viz_transformer.model.config import ModelConfig
 from viz_transformer.model.dropout import Dropout
 from viz_transformer.model.hook import Hook
+from viz_transformer.model.hook_point import FUSED_FROM
 from viz_transformer.model.kinds import StackName
 from viz_transformer.model.masks import MASK_FILLS
-from viz_transformer.model.point import FUSED_FROM
 
 
 def split_heads(x: Tensor, n_heads: int) -> Tensor:

@@ -7,8 +7,8 @@ from collections.abc import Mapping
 from typing import Any, get_args
 
 from viz_transformer.model.config import MAX_LAYERS, ModelKind
+from viz_transformer.model.hook_point import QUERIES, WEIGHTS, Growth, HookPoint
 from viz_transformer.model.hooked_model import Heads, ModelSpec, OutputKind, Precision, Scoring
-from viz_transformer.model.point import QUERIES, WEIGHTS, Growth, HookPoint
 from viz_transformer.model.points import ATTENTION, DERIVED, SINK
 from viz_transformer.model.positions import FORMULAS
 from viz_transformer.sentences import quoted

@@ -15,8 +15,8 @@ from typing import TYPE_CHECKING, Literal, NamedTuple, Protocol
 
 from viz_transformer.model.config import ModelConfig, ModelKind
 from viz_transformer.model.hook import OFF, Hook, layer_of
+from viz_transformer.model.hook_point import FUSED_FROM, Growth, HookPoint
 from viz_transformer.model.kinds import KINDS, KindName, StackName
-from viz_transformer.model.point import FUSED_FROM, Growth, HookPoint
 from viz_transformer.model.points import (
     attention_sites,
     derived_points,

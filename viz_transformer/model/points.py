@@ -10,7 +10,7 @@ from collections.abc import Collection, Iterator
 from dataclasses import replace
 
 from viz_transformer.model.config import ModelConfig
-from viz_transformer.model.point import KEYS, QUERIES, WEIGHTS, Growth, HookPoint
+from viz_transformer.model.hook_point import KEYS, QUERIES, WEIGHTS, Growth, HookPoint
 from viz_transformer.model.positions import ENCODINGS
 from viz_transformer.sentences import quoted
 

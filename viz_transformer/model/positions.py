@@ -12,7 +12,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, ClassVar, Literal
 
-from viz_transformer.model.point import KEYS, QUERIES, WEIGHTS, HookPoint
+from viz_transformer.model.hook_point import KEYS, QUERIES, WEIGHTS, HookPoint
 
 if TYPE_CHECKING:
     from torch import Tensor

@@ -10,9 +10,9 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from viz_transformer.model.config import MAX_LAYERS, ModelKind
+from viz_transformer.model.hook_point import WEIGHTS, HookPoint
 from viz_transformer.model.hooked_model import Heads, ModelSpec
 from viz_transformer.model.kinds import KINDS, SIDE_OF, StackName, kinds_of
-from viz_transformer.model.point import WEIGHTS, HookPoint
 from viz_transformer.model.points import ATTENTION, EMBED, FFN
 from viz_transformer.numerals import significant
 from viz_transformer.sentences import quoted

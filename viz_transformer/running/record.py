@@ -19,7 +19,7 @@ from safetensors import SafetensorError, safe_open
 from safetensors.torch import save_file
 from torch import Tensor
 
-from viz_transformer.checkpoint import in_turn
+from viz_transformer.checkpoint import streaming_save
 from viz_transformer.checkpoint.grading import Standing, stated_as
 from viz_transformer.checkpoint.untrusted import (
     LONGEST_HEADER,
@@ -344,7 +344,7 @@ class Trace:
             kinds = {name: (mask[name], self.shape(name)) for name in self.values}
             kinds |= {name: (weight.dtype, tuple(weight.shape)) for name, weight in maps.items()}
             make = lambda name: maps[name] if name in maps else self.values[name]  # noqa: E731
-            replace_file(path, lambda new: in_turn.write(new, kinds, make, metadata))
+            replace_file(path, lambda new: streaming_save.write(new, kinds, make, metadata))
             return
         tensors = {
             name: value.detach().clone(memory_format=torch.contiguous_format)

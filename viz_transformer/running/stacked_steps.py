@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 import torch
 from torch import Tensor
 
-from viz_transformer.model.point import Growth
+from viz_transformer.model.hook_point import Growth
 from viz_transformer.running.lazy_activations import LazyActivations
 from viz_transformer.running.record import Trace, trace_value
 

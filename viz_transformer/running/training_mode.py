@@ -17,7 +17,7 @@ from viz_transformer.checkpoint import Checkpoint
 from viz_transformer.model.attention import is_fused
 from viz_transformer.model.config import ModelConfig
 from viz_transformer.model.dropout import STEPS, Dropout
-from viz_transformer.model.point import FUSED_FROM
+from viz_transformer.model.hook_point import FUSED_FROM
 from viz_transformer.model.transformer import Transformer
 from viz_transformer.running.record import Trace
 from viz_transformer.running.tracing import TextOrIds, decoder_input, encode_source, trace

@@ -11,9 +11,9 @@ import torch
 from torch import Tensor, nn
 
 from viz_transformer.given import TEXT, Kind, instance, optional, takes
+from viz_transformer.model.hook_point import HookPoint
 from viz_transformer.model.hooked_model import ModelSpec
 from viz_transformer.model.kinds import KINDS
-from viz_transformer.model.point import HookPoint
 from viz_transformer.model.points import unknown_point
 from viz_transformer.model.watched import (
     LONGEST_MEANING,

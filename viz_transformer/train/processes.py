@@ -24,8 +24,8 @@ from viz_transformer.checkpoint.folders import CHECKPOINTS_VARIABLE, RUNS
 from viz_transformer.checkpoint.library import check_name
 from viz_transformer.checkpoint.writing import write_file
 from viz_transformer.train.lock import is_training
-from viz_transformer.train.owned import OwnData
 from viz_transformer.train.progress import BEGINNING, EXPORTED, PROGRESS, Progress, read_progress, read_right
+from viz_transformer.train.user_data import OwnData
 
 ASKED, LOG, SAVED = "asked.json", "output.txt", "last.ckpt"
 ENDING = ".training"

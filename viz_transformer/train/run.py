@@ -34,8 +34,7 @@ from viz_transformer.measuring.evaluation import evaluate_checkpoint, exact_matc
 from viz_transformer.model.causality import is_causal
 from viz_transformer.model.config import ModelConfig
 from viz_transformer.model.transformer import Transformer
-from viz_transformer.train.data import TrainingOrder
-from viz_transformer.train.keeper import (
+from viz_transformer.train.checkpoint_callback import (
     Keeper,
     Row,
     WholeFiles,
@@ -45,15 +44,16 @@ from viz_transformer.train.keeper import (
     last_step,
     snapshot_path,
 )
+from viz_transformer.train.data import TrainingOrder
 from viz_transformer.train.lock import LOCK, only_training
 from viz_transformer.train.module import TrainingModule
-from viz_transformer.train.owned import OwnData
 from viz_transformer.train.processes import ASKED, LOG, Asked
 from viz_transformer.train.progress import BEGINNING, EXPORTED
 from viz_transformer.train.stopping import Stop
 from viz_transformer.train.tasks import find_task
 from viz_transformer.train.tasks.own import own_task
 from viz_transformer.train.tasks.task import Material, Plan, Task
+from viz_transformer.train.user_data import OwnData
 
 
 def train(

@@ -14,7 +14,7 @@ from strangers import CASES, MAPS, Gpt, Lab, stranger
 from torch import Tensor
 
 import viz_transformer as vt
-from viz_transformer.checkpoint.importers.doctor import report_rows
+from viz_transformer.checkpoint.importers.import_report import report_rows
 from viz_transformer.checkpoint.importers.importing import Answers, import_file, open_file, write_import
 from viz_transformer.running.record import Trace
 

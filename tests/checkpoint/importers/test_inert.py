@@ -23,8 +23,8 @@ from watched import watched_trace
 import viz_transformer as vt
 from viz_transformer.checkpoint import CheckpointError
 from viz_transformer.checkpoint.importers.importing import Answers, import_file, open_file
-from viz_transformer.checkpoint.importers.inert import Call, Name, read_pickle
 from viz_transformer.checkpoint.importers.reading import read_file
+from viz_transformer.checkpoint.importers.safe_pickle import Call, Name, read_pickle
 
 RAN: list[str] = []
 

@@ -14,7 +14,7 @@ from strangers import Lab, stranger, without_last_norm
 
 import viz_transformer as vt
 from viz_transformer.checkpoint import describe
-from viz_transformer.checkpoint.importers.doctor import report_rows
+from viz_transformer.checkpoint.importers.import_report import report_rows
 from viz_transformer.checkpoint.importers.importing import Answers, import_file, mapping_json, open_file, read_mapping
 
 LAST = ("ln_last.bias", "ln_last.weight")

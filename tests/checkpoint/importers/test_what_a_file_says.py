@@ -12,7 +12,7 @@ from changed_gpts import CHANGES, WIDTH, ChangedGPT
 
 import viz_transformer as vt
 from viz_transformer.checkpoint import CheckpointError
-from viz_transformer.checkpoint.importers.doctor import report_rows
+from viz_transformer.checkpoint.importers.import_report import report_rows
 from viz_transformer.checkpoint.importers.importing import Answers, Opened, answers_from, import_file, open_file
 from viz_transformer.checkpoint.importers.reported import reported_from
 

@@ -16,8 +16,8 @@ from typing import Any
 
 from viz_transformer.checkpoint import files
 from viz_transformer.checkpoint.files import CheckpointError
-from viz_transformer.checkpoint.importers.inert import Call, read_pickle
 from viz_transformer.checkpoint.importers.pieces import is_pieces, piece_tokens, read_pieces
+from viz_transformer.checkpoint.importers.safe_pickle import Call, read_pickle
 from viz_transformer.sentences import quoted
 from viz_transformer.text.codec import Codec
 from viz_transformer.text.tokenizers import Characters, LibraryTokens, RegexTokens, SpacyWords, Tokenizer

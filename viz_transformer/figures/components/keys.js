@@ -1,4 +1,4 @@
-import { early } from "./parts/early.js"
+import { early } from "./parts/preload.js"
 import { button, element } from "./parts/elements.js"
 import { playButton } from "./parts/playing.js"
 import { selection } from "./parts/selection.js"

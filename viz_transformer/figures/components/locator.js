@@ -1,5 +1,5 @@
 import { button, drawing, element } from "./parts/elements.js"
-import { openPage } from "./parts/leads.js"
+import { openPage } from "./parts/links.js"
 import { blockBeside, isAt, leadFrom, placeLocator, placeOf, wordsOf } from "./parts/locator.js"
 import { selection } from "./parts/selection.js"
 import { rootIn } from "./parts/stage.js"

@@ -2,13 +2,13 @@ import { cellBeside, cellIn, columnLabels, hasLabel, rowLabels, wholeArea } from
 import { colours } from "./parts/colours.js"
 import { announcer, element, tooltip } from "./parts/elements.js"
 import { exports } from "./parts/exports.js"
-import { openWhy } from "./parts/leads.js"
+import { openWhy } from "./parts/links.js"
 import { hatch, ring } from "./parts/marks.js"
 import { roomOf } from "./parts/printing.js"
 import { fieldOf, placeIn, placeOn, positionAt, selection } from "./parts/selection.js"
 import { mount, pointIn, prepare, rootIn, sharpness, tallness, zoom } from "./parts/stage.js"
 import { isolated, mono, quoted, sans, shorten, wrapped } from "./parts/text.js"
-import { masksOf, turned, wordOf } from "./parts/turned.js"
+import { masksOf, turned, wordOf } from "./parts/toggled_cells.js"
 
 /** @import { MasksHeader } from "./parts/types.js" */
 

@@ -1,6 +1,6 @@
 import { listenToBoxes } from "./parts/boxes.js"
 import { afterLosses } from "./parts/connection.js"
-import { early } from "./parts/early.js"
+import { early } from "./parts/preload.js"
 import { selection } from "./parts/selection.js"
 import { alone, typing, writesIn } from "./parts/typing.js"
 

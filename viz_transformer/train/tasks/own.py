@@ -24,8 +24,8 @@ from viz_transformer.sentences import counted, quoted
 from viz_transformer.text.codec import Codec
 from viz_transformer.text.tokenizers import Characters, SpacyWords, SubWords, Tokenizer
 from viz_transformer.text.vocabulary import SPECIALS, Vocabulary
-from viz_transformer.train.owned import OwnData
 from viz_transformer.train.tasks.task import Measure, PairTask, Plan, Task, TextTask, vocabulary_sizes
+from viz_transformer.train.user_data import OwnData
 
 TOKENS = ("chars", "words", "bpe")
 LONGEST = 512

@@ -15,8 +15,8 @@ from viz_transformer.analysis.masks.parts import MaskParts, even_weights, row_ef
 from viz_transformer.analysis.masks.recorded import Rule, in_words, recorded_mask, rules, turned_otherwise
 from viz_transformer.figures import labels
 from viz_transformer.figures.components.masks import masks_payload
+from viz_transformer.model.hook_point import FUSED_FROM
 from viz_transformer.model.kinds import KINDS, KindName
-from viz_transformer.model.point import FUSED_FROM
 from viz_transformer.sentences import capitalised, listed
 from viz_transformer.ui.components.pictures import heard_token, masks
 from viz_transformer.ui.frame import controls, links, maps, pictures, projector, text

@@ -37,7 +37,7 @@ from viz_transformer.ui.session.waiting import waiting
 
 if TYPE_CHECKING:
     from viz_transformer.analysis.models.answers import PairAnswer
-    from viz_transformer.analysis.models.doctor import Check
+    from viz_transformer.analysis.models.diagnostics import Check
     from viz_transformer.analysis.models.training import Best, Time
     from viz_transformer.checkpoint import Checkpoint
     from viz_transformer.checkpoint.contents import Summary
@@ -473,7 +473,7 @@ def doctor(summary: Summary) -> Question:
 
 @memoize(8)
 def _examined(ckpt: Checkpoint, chosen: str, _pairs: tuple[tuple[str, str], ...]) -> tuple[Check, ...]:
-    from viz_transformer.analysis.models.doctor import examine
+    from viz_transformer.analysis.models.diagnostics import examine
 
     return examine(ckpt, chosen, _pairs)
 

@@ -17,7 +17,7 @@ from viz_transformer import huggingface, numerals
 from viz_transformer.checkpoint import CheckpointError, describe, load
 from viz_transformer.checkpoint.contents import Unreadable
 from viz_transformer.checkpoint.folders import RECORDING
-from viz_transformer.checkpoint.importers.doctor import report_rows
+from viz_transformer.checkpoint.importers.import_report import report_rows
 from viz_transformer.checkpoint.importers.importing import (
     Answers,
     Opened,
@@ -45,8 +45,8 @@ from viz_transformer.checkpoint.recordings import RecordingSummary, read_recordi
 from viz_transformer.checkpoint.writing import OutputError
 from viz_transformer.figures import labels
 from viz_transformer.huggingface.folder import HuggingFaceSummary, is_huggingface, read_folder
-from viz_transformer.huggingface.misplaced import instead_of
 from viz_transformer.huggingface.names import allowed_in_the_app, is_name, not_allowed
+from viz_transformer.huggingface.path_hints import instead_of
 from viz_transformer.measuring.alternatives import Losses, Measurement, Texts, measured, read_texts
 from viz_transformer.measuring.by_sample import told_by_sample
 from viz_transformer.measuring.sample import Sample, read_sample

@@ -18,7 +18,7 @@ from viz_transformer.ui.pages.models.view import metric_lines
 
 if TYPE_CHECKING:
     from viz_transformer.analysis.models.answers import Confusion
-    from viz_transformer.analysis.models.doctor import Check
+    from viz_transformer.analysis.models.diagnostics import Check
     from viz_transformer.analysis.models.snapshots import SnapshotSeries
     from viz_transformer.checkpoint.contents import Summary
     from viz_transformer.model.config import ModelConfig

@@ -13,10 +13,10 @@ from streamlit.delta_generator import DeltaGenerator
 from viz_transformer.checkpoint.files import CheckpointError
 from viz_transformer.sentences import capitalised, in_one_line
 from viz_transformer.train import processes
-from viz_transformer.train.owned import OwnData
 from viz_transformer.train.processes import Asked, Training
 from viz_transformer.train.tasks.own import LONGEST, TOKENS, Proposal, own_task
 from viz_transformer.train.tasks.own import MAX_READ as MAX_IN_A_SHELL
+from viz_transformer.train.user_data import OwnData
 from viz_transformer.ui.frame import questions, text
 from viz_transformer.ui.pages.models import question, words
 from viz_transformer.ui.pages.models.given_file import Given, as_named, cut_file, given_file

@@ -14,7 +14,7 @@ from safetensors.torch import save_file
 from viz_transformer.checkpoint import CheckpointError
 from viz_transformer.command import main as program
 from viz_transformer.huggingface.loading import load
-from viz_transformer.huggingface.misplaced import instead_of
+from viz_transformer.huggingface.path_hints import instead_of
 
 Written = Callable[[str], Path]
 

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict"
 import { test } from "node:test"
-import { masksOf, turned, wordOf } from "../../viz_transformer/figures/components/parts/turned.js"
+import { masksOf, turned, wordOf } from "../../viz_transformer/figures/components/parts/toggled_cells.js"
 
 // Three tokens, the last one padding.
 const PADDING = [1, 1, 0, 1, 1, 0, 1, 1, 0]

@@ -7,7 +7,7 @@ import {
   placeSides,
   shiftOf,
   takeApart,
-} from "../../viz_transformer/figures/components/parts/sides.js"
+} from "../../viz_transformer/figures/components/parts/axes.js"
 
 // A title of one line takes 62 pixels, a legend of one 32: of 302, 208 are left for rows.
 const GIVEN = {

@@ -17,7 +17,7 @@ from transformers.activations import ACT2FN
 from viz_transformer.huggingface.capture import MaskRuleRecorder
 from viz_transformer.huggingface.families import BUCKETS, DISTANCES, ROTARY, SLOPES, AttentionPlace, StackPlaces
 from viz_transformer.huggingface.hooked_model import HuggingFaceModel, linear_of, part_at
-from viz_transformer.huggingface.probe import trial_texts
+from viz_transformer.huggingface.self_check import trial_texts
 from viz_transformer.model.hooked_model import HookedModel, Unavailable
 from viz_transformer.model.kinds import SIDE_OF, StackName, stacks_of
 from viz_transformer.model.outline import (

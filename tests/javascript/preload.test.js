@@ -1,6 +1,6 @@
 import assert from "node:assert/strict"
 import { test } from "node:test"
-import { makeEarly } from "../../viz_transformer/figures/components/parts/early.js"
+import { makeEarly } from "../../viz_transformer/figures/components/parts/preload.js"
 
 test("a key that came early is taken once, unless it was long ago", () => {
   const early = makeEarly()

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict"
 import { test } from "node:test"
-import { doneWhen } from "../../viz_transformer/figures/components/parts/done_when.js"
+import { doneWhen } from "../../viz_transformer/figures/components/parts/settle.js"
 
 test("what cannot be done yet waits, and is done in its order once and no more", () => {
   let possible = false
