@@ -60,7 +60,7 @@ def any_edit(rng: random.Random, ckpt: Checkpoint, source: str, steps: int) -> E
 
 
 def check_that_looking_changes_nothing(ckpt: Checkpoint, src: Sequence[int], tgt: Sequence[int]) -> None:
-    """With the tap off, recording, and with an edit that multiplies by 1, the logits are the same bit by bit."""
+    """With the hook off, recording, and with an edit that multiplies by 1, the logits are the same bit by bit."""
     given = [src] if ckpt.spec.has_encoder else None
     point = next(each.name for each in ckpt.spec.recorded if each.name.endswith(".weights"))
     with torch.no_grad():

@@ -1,4 +1,4 @@
-"""Where every step is a whole pass, `Run.per_step_rows` has the rows of the pass that wrote each token, and no others."""
+"""Where every step is a whole pass, `Run.per_step_rows` has the rows of the pass that wrote each token, no others."""
 
 from __future__ import annotations
 

@@ -37,6 +37,7 @@ from viz_transformer.model.config import MAX_LAYERS, ModelConfig
 from viz_transformer.model.hooked_model import OF_ANOTHER, HookedModel, ModelSpec, Unavailable
 from viz_transformer.model.kinds import SideName
 from viz_transformer.model.transformer import Transformer
+from viz_transformer.renamed import Renamed
 from viz_transformer.text import Codec, Vocabulary
 from viz_transformer.text.codec import TextCodec, TokenizerOptions, check_choices
 
@@ -68,6 +69,9 @@ class Checkpoint:
     def spec(self) -> ModelSpec:
         """What the model is made of, and what a run of it records."""
         return self.hooked_model.spec
+
+    anatomy = Renamed("spec")
+    instrument = Renamed("hooked_model")
 
     @property
     def config(self) -> ModelConfig:

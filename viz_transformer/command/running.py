@@ -257,7 +257,6 @@ def trace(
     tokens = " and ".join(f"{len(read)} {side}" for side, read in sides.items() if read)
     print(f"{out}: {len(recorded.points())} points of {model.name}, {tokens} tokens")
     if decodes and recorded.non_causal_reason:
-        print(
-            f"{recorded.non_causal_reason}: each step was a pass of its own, and the rows saved are those of the last one"
-        )
+        why = recorded.non_causal_reason
+        print(f"{why}: each step was a pass of its own, and the rows saved are those of the last one")
     say_unknown(model, recorded, () if run is None else run.steps)

@@ -37,7 +37,7 @@ class Pass:
     """One pass of a model: its hook, how many texts, and how many positions the cache held before it. kept: edited keys
     and values of the passes before it, of a model that makes them anew in each."""
 
-    __slots__ = ("_added", "_open", "batch", "kept", "mask", "rules", "site", "stack", "start", "hook")
+    __slots__ = ("_added", "_open", "batch", "hook", "kept", "mask", "rules", "site", "stack", "start")
 
     def __init__(self, hook: Hook, batch: int, start: int = 0, kept: dict[str, Tensor] | None = None) -> None:
         self.hook, self.batch, self.start = hook, batch, start

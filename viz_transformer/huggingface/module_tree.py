@@ -39,7 +39,7 @@ OTHER_NORM = "in a trial pass {name} did not read what its norm gives out, so it
 
 
 def outline_of(model: HookedModel) -> Outline:
-    """The outline of an opened folder's model. Raises Unavailable if a trial pass shows other norms than its family has."""
+    """The outline of a folder's model. Raises Unavailable if a trial pass shows other norms than its family has."""
     assert isinstance(model, HuggingFaceModel)
     recorder = MaskRuleRecorder()
     model.whole(*trial_texts(model.spec), hook=recorder)

@@ -1,7 +1,8 @@
 """What the rest of the program knows of a model: what it is made of, and what it can be asked.
 
-Decoding, tracing, analysis and pages read an `ModelSpec` and ask an `HookedModel`. Our `Transformer` is one; a model of
-another program becomes one by saying the same of itself. What it cannot say is a sentence (`Unavailable`), never a guess.
+Decoding, tracing, analysis and pages read a `ModelSpec` and ask a `HookedModel`. Our `Transformer` is one; a model of
+another program becomes one by saying the same of itself. What it cannot say is a sentence (`Unavailable`), never a
+guess.
 """
 
 from __future__ import annotations
@@ -293,7 +294,7 @@ class HookedModel(Protocol):
         ...
 
     def begin(self, sources: Sequence[Sequence[int]] | None, *, cached: bool = True, hook: Hook = OFF) -> Decoding:
-        """Read the sources, one for each row (None: a decoder alone), ready to write. Each pass says its points to hook.
+        """Read the sources, one for each row (None: a decoder alone), ready to write. Each pass calls the hook.
 
         cached: a step reads the new tokens only; else all of them anew.
         """

@@ -2,8 +2,8 @@
 
 A step reads the tokens so far and writes one token. A greedy run is recorded while it decodes; a beam search decodes
 unrecorded, and its best hypothesis is then recorded in one pass. A model that is not causal has no cache: each of its
-steps is a whole pass with rows of its own (`Run.per_step_rows`), and the trace (the last pass) says so in `info`: cached
-False, and a reason.
+steps is a whole pass with rows of its own (`Run.per_step_rows`), and the trace (the last pass) says so in `info`:
+cached False, and a reason.
 """
 
 from __future__ import annotations
@@ -22,6 +22,7 @@ from viz_transformer.given import CALLABLE, IDS, MAPPING, TEXT_OR_IDS, TOKENS, W
 from viz_transformer.model import hooked_model
 from viz_transformer.model.hook import Thin
 from viz_transformer.model.hooked_model import NUMBER_BYTES, ModelSpec
+from viz_transformer.renamed import Renamed
 from viz_transformer.running.beam_tree import BeamTree
 from viz_transformer.running.edits import EDITS, Edit, check_edits
 from viz_transformer.running.labels import Labels, labels_of
@@ -74,7 +75,7 @@ class Run:
     def per_step_rows(self) -> Trace:
         """The run as its steps saw it: row t has what the pass had that wrote next_tokens[t], bit for bit.
 
-        Where no row depends on tokens behind it, that is `trace` itself. Elsewhere (`trace.reads_ahead` says why)
+        Where no row depends on tokens behind it, that is `trace` itself. Elsewhere (`trace.non_causal_reason` says why)
         every step was a pass of its own, which kept the attention weights of its row and its logits: then this has
         `{site}.weights` [B, H, T, K] and `{site}.mask` of the decoder and `logits` [B, T, V], T and K as in `trace`,
         and what no step makes anew: the encoder's points, and key and value of cross-attention. Rows that no step had
@@ -82,6 +83,8 @@ class Run:
         other point was not kept: KeyError.
         """
         return per_step_rows(self.trace, self.steps)
+
+    own_rows = Renamed("per_step_rows")
 
     @cached_property
     def labels(self) -> tuple[Labels, ...]:

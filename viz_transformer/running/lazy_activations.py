@@ -1,8 +1,8 @@
 """A run too large to be kept whole: what is looked at beyond what it kept is recorded anew, bit by bit the same.
 
-Kept is as much as there is room for (`ModelSpec.kept`), always masks and the stream that each layer ends in. All else is
-made by the same passes over the same tokens with the same edits, when it is asked for: the layer, and the point asked
-for of as many other layers as there is room for. A layer made anew has to end in the stream that the run kept, or
+Kept is as much as there is room for (`ModelSpec.kept`), always masks and the stream that each layer ends in. All else
+is made by the same passes over the same tokens with the same edits, when it is asked for: the layer, and the point
+asked for of as many other layers as there is room for. A layer made anew has to end in the stream that the run kept, or
 nothing of it is shown.
 """
 

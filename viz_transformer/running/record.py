@@ -50,6 +50,7 @@ from viz_transformer.model.watched import (
     watched_from_dict,
     watched_to_dict,
 )
+from viz_transformer.renamed import Renamed
 from viz_transformer.running.edits import Edit, check_edits, edit_from_dict
 from viz_transformer.running.lazy_activations import LazyActivations
 from viz_transformer.sentences import in_one_line, quoted, shortened
@@ -95,8 +96,9 @@ class Trace:
     float32 (masks Boolean), batch first; it is the record itself, so read it and do not write into it.
 
     Row t of the decoder reads tgt_tokens[t] and writes next_tokens[t]; the last row of a list of ids given as the
-    target writes nothing that is known, its entry is None. Where `reads_ahead` has a reason, rows depend on the tokens
-    behind them: those of a decode are then the last pass's, and `Run.per_step_rows` has those that wrote the tokens.
+    target writes nothing that is known, its entry is None. Where there is a `non_causal_reason`, rows depend on the
+    tokens after them: those of a decode are then the last pass's, and `Run.per_step_rows` has those that wrote the
+    tokens.
     """
 
     values: Mapping[str, Tensor] = field(repr=False)
@@ -110,7 +112,7 @@ class Trace:
     edits: tuple[Edit, ...] = ()
     info: Mapping[str, Any] = field(default_factory=dict)
     output_maps: Mapping[str, Tensor] = field(default_factory=dict, repr=False)
-    scalars: Mapping[str, float] = field(default_factory=dict, repr=False)  # as `Instrument.scalars` names them
+    scalars: Mapping[str, float] = field(default_factory=dict, repr=False)  # as `HookedModel.scalars` names them
 
     @property
     def config(self) -> ModelConfig:
@@ -176,9 +178,12 @@ class Trace:
             return "later tokens change earlier rows of this model" if self.info.get("causal") is False else None
         return because
 
+    reads_ahead = Renamed("non_causal_reason")
+    anatomy = Renamed("spec")
+
     @property
     def is_per_step(self) -> bool:
-        """True if each row is of the pass that wrote its token, as in `Run.per_step_rows`; False if all are of one pass."""
+        """Whether each row is of the pass that wrote its token, as in `Run.per_step_rows`, not all of one pass."""
         return self.info.get("rows") == OF_STEPS
 
     @property

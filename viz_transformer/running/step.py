@@ -61,7 +61,7 @@ class Choosing:
     start: int  # how many of them stood there before the first step
     vocabulary: tuple[str, ...] = field(repr=False)
     held: Callable[[int], Held | None] = field(repr=False)  # what the cache holds behind a step
-    scalars: Mapping[str, float] = field(repr=False)  # as `Instrument.scalars` names them
+    scalars: Mapping[str, float] = field(repr=False)  # as `HookedModel.scalars` names them
     rules: tuple[Rule, ...] = ()
 
 

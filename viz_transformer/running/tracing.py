@@ -35,7 +35,7 @@ def trace(ckpt: Checkpoint, source: TextOrIds, target: TextOrIds | None = None, 
     Text gets the checkpoint's start and end tokens; the decoder reads all but the end token. A list of ids is used
     exactly as given; as target it is the decoder's input. A model of one stack takes `source` alone.
     A model with `pad_to` reads padding behind all of these, which is then part of the trace.
-    It is one pass: where `reads_ahead` of the trace has a reason, each row has also seen the tokens behind it, as no
+    It is one pass: where the trace has a `non_causal_reason`, each row has also seen the tokens behind it, as no
     step that writes by itself does; decode() with the same target has such steps.
     Raises ValueError for empty or too long input, a missing or needless target, and an edit that fits nothing.
     """

@@ -235,8 +235,8 @@ def step_row(run: Run, step: int) -> int:
 def valid_mask(trace: Trace, kind: KindName) -> NDArray[np.bool_] | None:
     """[Q, K], True where the trace has a number of this kind of attention; None for all.
 
-    Only `Run.per_step_rows` lacks any: rows that no step had, and keys that came after their step. What a model that pads
-    read in their place was padding: it is there only if some head gave it weight.
+    Only `Run.per_step_rows` lacks any: rows that no step had, and keys that came after their step. What a model that
+    pads read in their place was padding: it is there only if some head gave it weight.
     """
     if not trace.is_per_step or not KINDS[kind].writes:
         return None

@@ -71,8 +71,8 @@ def rollout(trace: Trace, kind: KindName, layer: int | None = None, *, progress:
     for any text. In causal stacks the first token piles up, whatever the weights.
     `progress` hears of each layer, of an encoder's too where one is read; what it raises ends the work.
     Raises ValueError for a kind or a layer that the model lacks, for one that merges its heads by a raw reshape (what
-    a row attends to is then not what its position gets), for a decoder's rows of several passes (`Run.per_step_rows`), and
-    for an attention that was not seen, or has weights below 0.
+    a row attends to is then not what its position gets), for a decoder's rows of several passes
+    (`Run.per_step_rows`), and for an attention that was not seen, or has weights below 0.
     Source: Abnar and Zuidema (2020), for encoders.
     """
     last, parts = _joined(trace, kind, layer, _mean, _mixed, np.float64, progress)

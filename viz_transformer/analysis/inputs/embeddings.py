@@ -139,7 +139,8 @@ def input_sum(trace: Trace, table: ArrayLike, side: SideName, row: int | None = 
     """Embedding, scale, position and input of one side of a run: of one position, or with `row=None` of all.
 
     table: [V, D], the embeddings as `embedding_table` has them. Raises ValueError if the run has no such side or
-    position, Unavailable if its model does not tell its embeddings. Source: Vaswani et al. (2017), sections 3.4 and 3.5.
+    position, Unavailable if its model does not tell its embeddings.
+    Source: Vaswani et al. (2017), sections 3.4 and 3.5.
     """
     stack = SIDES[side].stack
     tokens = SIDES[side].of(trace.src, trace.tgt)

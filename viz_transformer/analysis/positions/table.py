@@ -128,7 +128,7 @@ def scheme(spec: ModelSpec) -> Scheme:
 def own_table(model: HookedModel, stack: StackName) -> Float32 | None:
     """The table that the model itself holds for this stack, [N, D]; None if it adds no positions.
 
-    Raises ValueError for a stack that the model does not have, Unavailable for a model that does not tell its positions.
+    Raises ValueError for a stack that the model does not have, Unavailable where its positions are not known.
     """
     if not SIDE_OF[stack].layers(model.spec):
         raise ValueError(f"a model of kind {model.spec.kind} has no {stack}")

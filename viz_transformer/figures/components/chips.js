@@ -1,10 +1,10 @@
 import { ahead } from "./parts/ahead.js"
 import { leavesBox, runsBox } from "./parts/boxes.js"
 import { curvesTo } from "./parts/curves.js"
-import { early } from "./parts/preload.js"
 import { announcer, button, drawing, element, icon } from "./parts/elements.js"
 import { makePlayer } from "./parts/player.js"
 import { PAUSE, PLAY_STEPS, PLAYED, tellPlaying } from "./parts/playing.js"
+import { early } from "./parts/preload.js"
 import { selection } from "./parts/selection.js"
 import { ending, magnified, rootIn } from "./parts/stage.js"
 

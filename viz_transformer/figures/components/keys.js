@@ -1,6 +1,6 @@
-import { early } from "./parts/preload.js"
 import { button, element } from "./parts/elements.js"
 import { playButton } from "./parts/playing.js"
+import { early } from "./parts/preload.js"
 import { selection } from "./parts/selection.js"
 import { rootIn } from "./parts/stage.js"
 import { alone, focused, typing } from "./parts/typing.js"

@@ -1,3 +1,4 @@
+import { foundAt, middleOf, placeLegend, placeSides, shiftOf, takeApart } from "./parts/axes.js"
 import { rowLabels } from "./parts/cells.js"
 import { colours } from "./parts/colours.js"
 import { announcer, element, tooltip } from "./parts/elements.js"
@@ -6,7 +7,6 @@ import { FAINT, FAINT_ROWS, hiddenWords, isFaint, NOT_THERE, NOT_YET } from "./p
 import { dotted } from "./parts/marks.js"
 import { notFinite, percent, share, valued } from "./parts/numbers.js"
 import { fieldOf, placeOn, positionAt, selection } from "./parts/selection.js"
-import { foundAt, middleOf, placeLegend, placeSides, shiftOf, takeApart } from "./parts/axes.js"
 import { mount, pointIn, prepare, sharpness, tallness, zoom } from "./parts/stage.js"
 import { countFrom, firstThreshold, strongestFirst } from "./parts/strongest.js"
 import { isolated, mono, quoted, sans, shorten, wrappedTo } from "./parts/text.js"

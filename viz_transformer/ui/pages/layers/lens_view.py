@@ -178,10 +178,7 @@ def names_of(shown: RunView) -> Callable[[int], str]:
     """Names of ids as the page shows them; numbers, where an encoder's output has no vocabulary of its own."""
     spec = shown.trace.spec
     codec = shown.ckpt.codecs.get("source" if spec.output == "masked token" else "target")
-    if spec.labels:
-        tokens = spec.labels
-    else:
-        tokens = tuple(map(str, range(spec.target_vocab_size or 0))) if codec is None else codec.names
+    tokens = spec.labels or (tuple(map(str, range(spec.target_vocab_size or 0))) if codec is None else codec.names)
     return lambda token_id: labels.visible(tokens[token_id]) if token_id >= 0 else ""
 
 

@@ -262,7 +262,10 @@ def _two_passes(looked: RunView, kind: KindName, lengths: tuple[int, int]) -> tu
 
 def recorded_passes(shown: RunView, kind: KindName, layer: int, place: DeltaGenerator) -> tuple[MaskParts, Compared]:
     """The mask that a layer's run recorded, the chosen cells in it, and the run beside one with these changes; both are
-    whole passes over its tokens, the run itself where nothing was changed. Raises Unavailable where no mask is recorded."""
+    whole passes over its tokens, the run itself where nothing was changed.
+
+    Raises Unavailable where no mask is recorded.
+    """
     trace, changes = shown.trace, _changes()
     parts = recorded_parts(trace, kind, layer, changes)
     told = [each for each in attention_kinds(trace) if f"{KINDS[each].site(0)}.mask" in trace]

@@ -77,7 +77,7 @@ def _recorded(shown: RunView) -> str:
 
 
 def _turning(shown: RunView, site: str) -> Turning:
-    """How this attention turns its queries and keys. Raises Unavailable where no list of the model's frequencies does."""
+    """How this attention turns its queries and keys. Raises Unavailable without a list of the model's frequencies."""
     if shown.trace.spec.config is not None:
         return by_rule(shown.trace.spec.attentions[site].size)
     if shown.trace[f"{site}.query"].size(-2) < 2:
