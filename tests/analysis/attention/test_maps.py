@@ -392,3 +392,12 @@ def test_specials_are_start_end_and_padding_and_not_the_unknown_token():
     src = trace(ckpt, "az", "u").src
     assert src.tokens[:4] == ("<s>", "a", "<unk>", "</s>")
     assert special_positions(src, ckpt.source_codec) == (True, False, False, *[True] * 17)
+
+
+def test_the_old_call_with_a_vocabulary_works_and_says_what_to_give():
+    ckpt = tiny_checkpoint(pad_to=20, max_target=20)
+    src = trace(ckpt, "az", "u").src
+    with pytest.warns(DeprecationWarning, match=r"give ckpt\.source_codec instead") as warned:
+        old = special_positions(src, ckpt.source_codec.vocabulary)
+    assert old == special_positions(src, ckpt.source_codec)
+    assert warned[0].filename == __file__
