@@ -3,7 +3,8 @@
 # make javascript  checks the JavaScript: tests, types and style; only this and the next need node and npm
 # make firefox     tries the main gestures in Firefox (VIZ_FIREFOX says where it is, else /usr/bin/firefox-esr)
 # make lock   writes the lock files anew (ARGS=--upgrade takes the newest versions)
-# make attack tries hostile input of every kind for hours, prints what got through, and fails if there is any
+# make attack runs the slow tests, then tries hostile input of every kind for hours, prints what got through, and fails
+#                  if there is any; with ARGS, the kinds that these name and nothing else
 # Tests run in as many processes as there are processors, at most four; PROCESSES=0 runs them in one, as pytest does.
 # ARGS goes to the command (make app ARGS="--port 9000 --window"), PIP_ARGS to pip, PYTHON makes the environment.
 PYTHON ?= python3
@@ -19,9 +20,10 @@ app: .venv/installed
 	$(BIN)/viz-transformer app $(ARGS)
 
 test: .venv/installed-dev
-	$(BIN)/python -m pytest -n $(PROCESSES) --maxprocesses 4 --dist loadfile $(ARGS)
+	$(BIN)/python -m pytest -n $(PROCESSES) --maxprocesses 4 --dist worksteal $(ARGS)
 
 attack: .venv/installed-dev
+	$(if $(ARGS),,$(BIN)/python -m pytest -m slow)
 	PYTHONPATH=.:tests $(BIN)/python -m attack $(ARGS)
 
 bench: .venv/installed-dev

@@ -2,8 +2,8 @@
 
 Which browser: the Chrome, Chromium or Edge that is found; else Debian's package when root; else Playwright's own
 download, for at most 60 s. Without any, the browser tests are left out, and the last lines of the output say so;
-with VIZ_REQUIRE_BROWSER=1 that is a failure. `make test` runs files side by side in some processes (pytest-xdist):
-`scheduling.py` says which of them test by test.
+with VIZ_REQUIRE_BROWSER=1 that is a failure. `make test` runs them side by side in some processes (pytest-xdist), of
+which an idle one takes tests from another: `scheduling.py` says which it begins with.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ os.environ.pop("VIZ_TRANSFORMER_DATA", None)  # tests read no file outside the r
 os.environ["VIZ_TRANSFORMER_CHECKPOINTS"] = ""  # nor models of whoever runs them
 os.environ["VIZ_TRANSFORMER_LIBRARY"] = str(Path(tempfile.gettempdir()) / "viz-transformer-no-library")
 
-from scheduling import LongFilesSingly, place
+from scheduling import dealt
 from served import APP, ROOT, serving
 
 from viz_transformer.command import main
@@ -36,7 +36,6 @@ from viz_transformer.command.server import find_chrome
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser
-    from xdist.remote import Producer
 
 REQUIRED = os.environ.get("VIZ_REQUIRE_BROWSER", "") not in ("", "0")
 BROWSER_ARGS = [
@@ -193,12 +192,6 @@ def pytest_report_header() -> str:
     return f"attacks: VIZ_ATTACK_SEED={os.environ.get('VIZ_ATTACK_SEED', '0')}"
 
 
-@pytest.hookimpl(optionalhook=True)
-def pytest_xdist_make_scheduler(config: pytest.Config, log: Producer) -> LongFilesSingly | None:
-    """For `--dist loadfile`, as `make test` has it."""
-    return LongFilesSingly(config, log) if config.getoption("dist") == "loadfile" else None
-
-
 def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
     """With `-m quick`, files without a quick test are not even imported."""
     return True if config.option.markexpr == "quick" and not may_be_quick(collection_path) else None
@@ -217,13 +210,16 @@ def is_quick(item: pytest.Item) -> bool:
     return may_be_quick(item.path) and test not in NOT_QUICK and not needs_browser(item)
 
 
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Browser tests come last, and of them the long files: the quick ones fail first, and Playwright's event loop meets
-    no other test.
+@pytest.hookimpl(wrapper=True)
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> Iterator[None]:
+    """Browser tests come last: the quick ones fail first, and Playwright's event loop meets no other test. What is not
+    asked for is gone by then.
     """
     for item in filter(is_quick, items):
         item.add_marker("quick")
-    items.sort(key=lambda item: (needs_browser(item), place(item.nodeid)))
+    yield
+    processes = int(os.environ.get("PYTEST_XDIST_WORKER_COUNT", "1"))
+    items[:] = dealt(items, needs_browser, processes)
     for item in filter(needs_browser, items):
         item.keywords[BROWSER] = True
         browser_tests.add(item.nodeid)

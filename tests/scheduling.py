@@ -1,34 +1,27 @@
-"""Which tests go to one process together when they run side by side: those of a file, but for a few long files.
+"""The order of tests that run side by side in some processes with `--dist worksteal`.
 
-The files with the most tests are given out first, so what is given out test by test comes last, the longest tests
-before the others and behind every file of one test: no process is left alone with minutes of work.
+Each process begins with a part of the list, one after the other as long as each other, and takes from the end of
+another's when it has done its own.
 """
 
 from __future__ import annotations
 
-from xdist.scheduler import LoadFileScheduling
+from collections.abc import Callable, Iterable
+from typing import TypeVar
 
-SINGLY = (  # the file with the longest tests comes first
-    "tests/browser/test_every_page.py",
-    "tests/browser/test_in_view.py",
-    "tests/browser/test_pages.py",
-    "tests/browser/test_projector.py",
-)
-"""Files whose tests take long and share nothing but what lasts as long as a process: the app and the browser."""
+Test = TypeVar("Test")
 
 
-def unit(test: str) -> str:
-    """What this test, by its id, is given out with: its file, or nothing else."""
-    file = test.partition("::")[0]
-    return test if file in SINGLY else file
-
-
-def place(test: str) -> int:
-    """Where this test is to stand among those of other files: 0 for most, behind them those of SINGLY in its order."""
-    file = test.partition("::")[0]
-    return SINGLY.index(file) + 1 if file in SINGLY else 0
-
-
-class LongFilesSingly(LoadFileScheduling):
-    def _split_scope(self, nodeid: str) -> str:
-        return unit(nodeid)
+def dealt(tests: Iterable[Test], comes_last: Callable[[Test], bool], processes: int) -> list[Test]:
+    """The tests in an order in which each process has a part of those that come last, behind a part of the others."""
+    late: list[Test] = []
+    early: list[Test] = []
+    for test in tests:
+        (late if comes_last(test) else early).append(test)
+    order: list[Test] = []
+    for left in range(processes, 0, -1):  # as xdist deals them
+        count = (len(early) + len(late)) // left
+        first = len(early) // left
+        order += early[:first] + late[: count - first]
+        early, late = early[first:], late[count - first :]
+    return order

@@ -5,11 +5,14 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
 from attack.kinds import SEED
 
 TESTS = Path(__file__).resolve().parents[1]
 
 
+@pytest.mark.slow
 def test_a_training_a_saving_or_an_opening_that_is_killed_leaves_what_opens_and_goes_on(tmp_path: Path) -> None:
     command = [sys.executable, "-m", "attack.kills", "3", SEED, str(tmp_path)]
     environment = os.environ | {"PYTHONPATH": os.pathsep.join(filter(None, (str(TESTS), os.environ.get("PYTHONPATH"))))}

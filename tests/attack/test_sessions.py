@@ -23,11 +23,13 @@ def test_all_pages_can_be_opened_in_the_same_moment_while_the_server_is_cold() -
         sessions.all_pages_at_once(address, log)
 
 
+@pytest.mark.slow
 def test_a_session_of_150_texts_needs_no_more_memory_than_one_of_30(server: Server) -> None:
     """`make attack` asks more of them."""
     sessions.one_who_never_stops(*server, texts=150)
 
 
+@pytest.mark.slow
 def test_six_models_in_turn_need_no_more_memory_after_100_views_than_after_60(server: Server) -> None:
     sessions.models_in_turn(*server, views=100)
 

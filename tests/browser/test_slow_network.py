@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import pytest
 from browser.driving import opened
 from browser.gestures import MODEL, Gestures
 from slow_network import busy, slow_network
 from tabs import SECONDS
 
 
+@pytest.mark.slow
 def test_gestures_behind_a_slow_network_end_in_the_right_page(app_server, browser):
     """`make attack` does 500, and gives each ten seconds."""
     with (
