@@ -21,7 +21,8 @@ from bench.pictures import picture_results
 from bench.served import served_results
 from bench.vocabulary import vocabulary_results
 from bench.whole import whole_results
-from viz_transformer.ui.session.memory import freeze_imports, keep_freed_memory
+from viz_transformer.ui.compat import keep_freed_memory
+from viz_transformer.ui.session.memory import freeze_imports
 
 PARTS = {
     "forward": forward_ratios,

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import streamlit as st
-from streamlit.delta_generator import DeltaGenerator
 
 from viz_transformer.model.kinds import SIDES, SideName
+from viz_transformer.ui.compat import DeltaGenerator
 from viz_transformer.ui.frame import first_stop, frame, questions, text, tour
 from viz_transformer.ui.pages.input import words
 from viz_transformer.ui.session import state

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import streamlit as st
-from streamlit.delta_generator import DeltaGenerator
 
 from viz_transformer.model.kinds import KindName
+from viz_transformer.ui.compat import DeltaGenerator
 from viz_transformer.ui.frame import frame, projector, questions, text
 from viz_transformer.ui.pages.masks import words
 from viz_transformer.ui.session import state

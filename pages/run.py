@@ -7,7 +7,6 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import streamlit as st
-from streamlit.delta_generator import DeltaGenerator
 
 from viz_transformer.checkpoint import describe
 from viz_transformer.checkpoint.contents import Summary
@@ -17,6 +16,7 @@ from viz_transformer.model.hooked_model import ModelSpec
 from viz_transformer.model.kinds import KINDS, SIDES, SideName
 from viz_transformer.sentences import shortened
 from viz_transformer.text.codec import AS_USUAL, both_of, joined
+from viz_transformer.ui.compat import DeltaGenerator
 from viz_transformer.ui.components.pictures import chip_rows, matrix, scrubber
 from viz_transformer.ui.components.pictures import slider as number_slider
 from viz_transformer.ui.components.pictures import whole as whole_picture

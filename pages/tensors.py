@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import streamlit as st
-from streamlit.delta_generator import DeltaGenerator
 
 from viz_transformer.numerals import significant
+from viz_transformer.ui.compat import DeltaGenerator
 from viz_transformer.ui.frame import frame, questions, text
 from viz_transformer.ui.session import state
 

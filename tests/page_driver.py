@@ -15,8 +15,8 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-from streamlit.components.v2 import manifest_scanner
 from streamlit.testing.v1 import AppTest
+from streamlit_inside import manifest_scanner
 
 from viz_transformer.checkpoint import load
 from viz_transformer.figures.components import payload

@@ -1,10 +1,14 @@
-"""docs/architecture.md shows the tree that there is, in the order that the imports keep."""
+"""docs/architecture.md shows the tree that there is, in the order of the imports; one file knows Streamlit's inside."""
 
 from __future__ import annotations
 
+import ast
 import re
+from collections.abc import Iterator
+from inspect import ismodule
 from pathlib import Path
 
+import streamlit
 from test_imports import ORDER
 
 ROOT = Path(__file__).parents[1]
@@ -52,3 +56,39 @@ def test_the_files_that_it_names_exist() -> None:
         assert (ROOT / name).is_file() or (ROOT / "viz_transformer" / name).is_file(), name
     for link in re.findall(r"\]\(([^)]+)\)", PAGE):
         assert (ROOT / "docs" / link).is_file(), link
+
+
+# ---- Streamlit at arm's length
+
+PUBLIC = re.compile(r"streamlit\.(components(\.v2(\.component)?)?|column_config(\.\w+)?|testing(\.v1(\.\S+)?)?)")
+INSIDE = {"viz_transformer/ui/compat.py", "tests/streamlit_inside.py", "tests/ui/test_compat.py"}
+"""The files that may use more than that."""
+
+
+def private_names(path: Path) -> Iterator[str]:
+    """What a file uses of Streamlit that is not public: modules, and names with an underscore in front."""
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        if isinstance(node, ast.Import):
+            named = [each.name for each in node.names]
+        elif isinstance(node, ast.ImportFrom) and node.module:
+            named = [f"{node.module}.{each.name}" for each in node.names]
+        elif isinstance(node, ast.Attribute):
+            named = [re.sub(r"^st\.", "streamlit.", ast.unparse(node))]
+        else:
+            continue
+        yield from (name for name in named if name.startswith("streamlit.") and private(name))
+
+
+def private(name: str) -> bool:
+    """Whether Streamlit's documentation does not have this name: of a module or in one, or with an underscore."""
+    first, *_ = parts = name.split(".")[1:]
+    is_inside = not PUBLIC.fullmatch(name) and ismodule(getattr(streamlit, first, None))
+    return is_inside or any(re.match(r"_(?!_)", part) for part in parts)
+
+
+def test_one_file_knows_the_inside_of_streamlit() -> None:
+    folders = ("viz_transformer", "pages", "tests", "bench", "locks")
+    files = [ROOT / "app.py", *(path for folder in folders for path in (ROOT / folder).rglob("*.py"))]
+    found = {str(path.relative_to(ROOT)): [*private_names(path)] for path in files if "_app" not in path.parts}
+    assert {path: names for path, names in found.items() if names and path not in INSIDE} == {}
+    assert {path for path, names in found.items() if names} >= INSIDE  # what is looked for is found

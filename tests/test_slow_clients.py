@@ -15,8 +15,7 @@ from urllib.parse import urlparse
 import pytest
 from attack.visitor import Visitor
 from served import APP, ROOT, serving
-from streamlit.proto.BackMsg_pb2 import BackMsg
-from streamlit.proto.ForwardMsg_pb2 import ForwardMsg
+from streamlit_inside import BackMsg, ForwardMsg
 from websockets.sync.client import ClientConnection, connect
 
 SECONDS = 120

@@ -8,9 +8,7 @@ from contextlib import ExitStack
 from types import TracebackType
 from urllib.parse import urlencode
 
-from streamlit.proto.BackMsg_pb2 import BackMsg
-from streamlit.proto.Element_pb2 import Element
-from streamlit.proto.ForwardMsg_pb2 import ForwardMsg
+from streamlit_inside import BackMsg, Element, ForwardMsg
 from websockets.sync.client import connect
 
 from attack.trying import Broken

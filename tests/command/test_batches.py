@@ -14,7 +14,7 @@ from typing import Any
 
 import pytest
 from loops import in_a_loop
-from streamlit.proto.ForwardMsg_pb2 import ForwardMsg
+from streamlit_inside import ForwardMsg
 
 from viz_transformer.command import batches
 from viz_transformer.command.batches import Batched, Batches

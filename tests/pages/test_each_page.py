@@ -4,7 +4,7 @@ import shutil
 
 import pytest
 from page_driver import again, components, opened, words
-from streamlit.runtime.scriptrunner_utils.script_run_context import ScriptRunContext
+from streamlit_inside import ScriptRunContext
 from wording import wording
 
 from viz_transformer.ui.frame import frame

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import re
 from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
@@ -11,13 +12,15 @@ from typing import Any
 from unittest.mock import Mock
 
 import pytest
+import streamlit as st
 from loops import in_a_loop
-from streamlit import runtime
+from streamlit import config, runtime
 from streamlit.proto.ForwardMsg_pb2 import ForwardMsg
 from streamlit.proto.WidgetStates_pb2 import WidgetState, WidgetStates
 from streamlit.runtime.app_session import AppSession, AppSessionState
 from streamlit.runtime.media_file_manager import MediaFileManager
 from streamlit.runtime.memory_media_file_storage import MemoryMediaFileStorage
+from streamlit.runtime.pages_manager import PagesManager
 from streamlit.runtime.runtime import Runtime
 from streamlit.runtime.script_data import ScriptData
 from streamlit.runtime.scriptrunner import get_script_run_ctx
@@ -184,9 +187,7 @@ def test_a_link_is_there_as_long_as_the_page_shows_it(tmp_path: Path, monkeypatc
     seen: list[list[bool]] = []
 
     def there(links: list[str]) -> list[bool]:
-        return [
-            files.read_file(link.rpartition("/")[2]) is not None or link in files._deferred_callables for link in links
-        ]
+        return [Path(link).stem in {*files._file_metadata, *files._deferred_callables} for link in links]
 
     def visit() -> int:
         seen.append(there(shown))
@@ -339,3 +340,32 @@ def test_what_the_last_visitor_left_is_given_back_once_after_a_while(monkeypatch
         return counts
 
     assert in_a_loop(scenario()) == [0, 0, 1, 2]
+
+
+# ---- what Streamlit has no public way for
+
+
+def test_app_py_names_the_pages_from_the_first_run_on(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "pages").mkdir()
+    monkeypatch.setattr(PagesManager, "uses_pages_directory", None)
+    PagesManager(str(tmp_path / "app.py"))
+    assert PagesManager.uses_pages_directory
+    assert compat.give_up_pages_folder()
+    PagesManager(str(tmp_path / "app.py"))
+    assert not PagesManager.uses_pages_directory
+    assert not compat.give_up_pages_folder()
+
+
+def test_the_first_page_loads_what_draws_its_elements_at_once() -> None:
+    page = compat.index_page()
+    scripts = re.findall(r'<link rel="modulepreload" crossorigin href="./static/js/(\w+)\.', page)
+    assert [name for name in scripts if name in compat.DRAWN_FIRST] == [*compat.DRAWN_FIRST]
+    assert page.count("</head>") == page.count("<title>Streamlit</title>") == page.count("</body>") == 1
+
+
+def test_options_hold_whatever_files_and_the_environment_say(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("STREAMLIT_SERVER_PORT", "9")
+    monkeypatch.setattr(config, "_config_options", None)
+    compat.set_options({"server.port": 7, "client.allowedOrigins": []})
+    assert st.get_option("server.port") == 7 and st.get_option("client.allowedOrigins") == []
+    assert st.get_option("server.websocketPingInterval") == 120  # of .streamlit/config.toml

@@ -19,7 +19,8 @@ from time import monotonic
 from typing import Any, Final
 
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
-from streamlit.proto.ForwardMsg_pb2 import ForwardMsg
+
+from viz_transformer.ui.compat import ForwardMsg
 
 ASKED: Final = b"batches"
 """The query of the WebSocket's address by which a browser asks."""

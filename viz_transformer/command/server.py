@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import Final
 
 from viz_transformer.checkpoint.folders import name_folders
-from viz_transformer.ui.session.memory import keep_freed_memory, search_rarely
+from viz_transformer.ui.session.memory import search_rarely
 
 HOST: Final = "127.0.0.1"
 USUAL_PORT: Final = 8501
@@ -165,7 +165,6 @@ def run_app(
 def serve(script: Path, listening: socket.socket) -> None:
     """Run Streamlit on a bound socket until a signal ends it."""
     os.environ["OMP_NUM_THREADS"] = "1"  # one torch thread; read when torch is imported, which is later
-    keep_freed_memory()
     search_rarely()
     from viz_transformer.command import serving
 

@@ -11,16 +11,12 @@ from pathlib import Path
 from types import FrameType
 from typing import Final
 
-import streamlit
+import streamlit as st
 import uvicorn
 from starlette.middleware import Middleware
 from starlette.requests import Request
 from starlette.responses import HTMLResponse, PlainTextResponse, Response
 from starlette.types import ASGIApp, Receive, Scope, Send
-from streamlit import config
-from streamlit.runtime.pages_manager import PagesManager
-from streamlit.starlette import App
-from streamlit.web import bootstrap
 
 from viz_transformer.command import batches
 from viz_transformer.command.server import HOST
@@ -107,17 +103,10 @@ class AddressedPage:
 
     SCRIPT = "<script>window.__streamlit={BACKEND_BASE_URL:location.origin,MAIN_PAGE_BASE_URL:location.origin}</script>"
     MODULE = f'<script type="module">{batches.SCRIPT}</script>'
-    DRAWN_FIRST = ("Html", "BidiComponent", "ButtonGroup", "Selectbox", "Button", "PageLink", "TextArea", "Checkbox")
-    """What draws the elements that pages begin with, by Streamlit's names. It loads each when the first has come, and
-    shows a grey bar for it until then."""
 
     def __init__(self, app: ASGIApp) -> None:
         self.app = app
-        files = Path(streamlit.__file__).parent / "static"
-        page = (files / "index.html").read_text(encoding="utf-8")
-        modules = [found for name in self.DRAWN_FIRST for found in files.glob(f"static/js/{name}.*.js")]
-        soon = "".join(f'<link rel="modulepreload" crossorigin href="./static/js/{each.name}">' for each in modules)
-        page = page.replace("</head>", f"{soon}</head>", 1)
+        page = compat.index_page()
         page = page.replace("<title>Streamlit</title>", "<title>Viz Transformer</title>")
         page = page.replace("</body>", f"{style.at_first_paint()}</body>", 1)
         self.page = page.replace("<head>", f"<head>{self.SCRIPT}{self.MODULE}", 1)
@@ -136,18 +125,19 @@ class AddressedPage:
 
 def serve(script: Path, listening: socket.socket) -> None:
     """Run Streamlit on a bound socket until a signal ends it."""
-    PagesManager.uses_pages_directory = False  # app.py names the pages; else the first run takes pages/ for them
-    app = App(
+    compat.keep_freed_memory()
+    compat.give_up_pages_folder()
+    app = st.App(
         script,
         middleware=[Middleware(OwnPagesOnly), Middleware(AddressedPage), Middleware(batches.Batched)],
         on_script_error=say_failure,
         exception_handlers={OSError: not_found},
     )
-    bootstrap.load_config_options({**SERVER_OPTIONS, "server.port": listening.getsockname()[1]})
+    compat.set_options({**SERVER_OPTIONS, "server.port": listening.getsockname()[1]})
     compat.patch()
-    compat.when_everyone_has_left(lambda: give_back(streamlit.cache_resource.clear), LEFT_SECONDS)
+    compat.when_everyone_has_left(lambda: give_back(st.cache_resource.clear), LEFT_SECONDS)
 
-    pings = config.get_option("server.websocketPingInterval")
+    pings = st.get_option("server.websocketPingInterval")
 
     class Server(uvicorn.Server):
         def handle_exit(self, sig: int, frame: FrameType | None) -> None:
@@ -163,7 +153,7 @@ def serve(script: Path, listening: socket.socket) -> None:
             log_level="warning",
             timeout_graceful_shutdown=2,
             ws="websockets-sansio",  # this and the next four as `streamlit run` sets them
-            ws_max_size=config.get_option("server.maxMessageSize") * 1_000_000,
+            ws_max_size=st.get_option("server.maxMessageSize") * 1_000_000,
             ws_per_message_deflate=False,
             ws_ping_interval=pings,
             ws_ping_timeout=pings,

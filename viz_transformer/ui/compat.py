@@ -1,8 +1,12 @@
-"""Where this app needs Streamlit to behave otherwise than it does: every such place, with its reason.
+"""All that this app uses of Streamlit's inside, and where it needs Streamlit to behave otherwise than it does.
 
-Nothing that a person did may be lost, no page may stay unfinished, and what it links to has to be there. Streamlit 1.67
-fails in six ways, each reproduced in tests/ui/test_compat.py or tests/test_slow_clients.py; docs/decisions.md has the
-reports.
+No other file imports anything of Streamlit but `streamlit` and `streamlit.components.v2`, nor a name of it with an
+underscore in front; tests/test_architecture.py says so. Each point has the symptom that it cures; the tests that fail
+without it are in tests/ui/test_compat.py and tests/test_slow_clients.py where no other is named, and what Streamlit
+would have to do for it to go is in docs/decisions.md, "What is used of Streamlit's inside".
+
+Nothing that a person did may be lost, no page may stay unfinished, and what it links to has to be there. Streamlit
+fails in six ways (1.64 and 1.67 alike):
 
 1. A request that was taken and not worked on yet, or a callback between two of its lines, is dropped when the next
    request comes: a script asks for it wherever it touches its session or sends something, and leaves at once.
@@ -18,6 +22,21 @@ reports.
    away, also where it was given up and the page still shows that, or where the browser has not read the new page yet.
    What a click on a button has made belongs to nobody, and goes with the next runs of anybody. Such a link answers 404.
 
+And what it has no public way for, or no public name:
+
+7. Sessions that are stored for a reconnect, with all that they hold, stay until somebody comes: nothing says that
+   everybody has left (`when_everyone_has_left`).
+8. The first run in a server takes the folder pages/ for the navigation, and the page in the address runs without
+   app.py around it (`give_up_pages_folder`; tests/pages/test_each_page.py).
+9. The options of a server that we start ourselves, on a socket of ours, are set by the function that
+   `streamlit run` has for its flags (`set_options`; tests/command/test_server.py).
+10. The page that a browser gets first is a file of Streamlit's, and loads the scripts of its elements one by one when
+    the first of each has come, with a grey bar until then (`index_page`; tests/command/test_server.py).
+11. What goes over the WebSocket is `ForwardMsg` (command/batches.py; tests/command/test_batches.py), and what every
+    container is, `DeltaGenerator`, has no public name.
+12. Every session has a thread, to which glibc gives a heap of its own with holes of its own, and what is freed goes
+    back to the system to be cleared anew (`keep_freed_memory`; tests/ui/session/test_memory.py).
+
 Streamlit would begin the next run in a thread of its own while the last still goes on, and the one that came first
 could come last: `runner.fastReruns` in .streamlit/config.toml says that it does not.
 """
@@ -25,28 +44,46 @@ could come last: `runner.fastReruns` in .streamlit/config.toml says that it does
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable
+import ctypes
+import sys
+from collections.abc import Callable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import wraps
-from pathlib import PurePosixPath
+from pathlib import Path, PurePosixPath
 from threading import Thread
 from typing import TYPE_CHECKING, Any, Final
 
+import streamlit as st
 from streamlit import runtime
+from streamlit.delta_generator import DeltaGenerator
+from streamlit.proto.ForwardMsg_pb2 import ForwardMsg
 from streamlit.runtime import app_session, media_file_manager
 from streamlit.runtime import runtime as runtimes
+from streamlit.runtime.pages_manager import PagesManager
 from streamlit.runtime.scriptrunner import ScriptRunner, ScriptRunnerEvent
 from streamlit.runtime.scriptrunner_utils import script_requests
 from streamlit.runtime.session_manager import SessionClientDisconnectedError
 from streamlit.runtime.state.safe_session_state import SafeSessionState
+from streamlit.web import bootstrap
 from streamlit.web.server.starlette import starlette_websocket
 
 if TYPE_CHECKING:
-    from streamlit.proto.ForwardMsg_pb2 import ForwardMsg
     from streamlit.proto.WidgetStates_pb2 import WidgetStates
     from streamlit.runtime.scriptrunner import RerunData
 
     States = WidgetStates | None
+
+__all__ = [
+    "DeltaGenerator",
+    "ForwardMsg",
+    "give_up_pages_folder",
+    "index_page",
+    "keep_freed_memory",
+    "patch",
+    "set_options",
+    "when_everyone_has_left",
+]
 
 RETRY_SECONDS: Final = 0.01
 """After which messages that are held back are tried again; Streamlit's own interval between two flushes."""
@@ -82,7 +119,7 @@ def patch() -> None:
 
 
 def when_everyone_has_left(act: Callable[[], None], seconds: float) -> None:
-    """Call `act`, in a thread of its own, each time that no browser has been connected for so many seconds.
+    """7: call `act`, in a thread of its own, each time that no browser has been connected for so many seconds.
 
     Sessions that Streamlit stores for a reconnect, and whose time is over, are let go of before; it does so only when
     somebody comes.
@@ -102,6 +139,60 @@ def when_everyone_has_left(act: Callable[[], None], seconds: float) -> None:
             Thread(target=act, name="everyone-has-left", daemon=True).start()
 
     _Runtime._on_session_disconnected = on_session_disconnected
+
+
+def give_up_pages_folder() -> bool:
+    """8: app.py names the pages, not the folder pages/. Returns whether the run that asks was of the folder's."""
+    was_used = bool(PagesManager.uses_pages_directory)
+    PagesManager.uses_pages_directory = False
+    return was_used
+
+
+def set_options(options: Mapping[str, object]) -> None:
+    """9: what holds for this server whatever files and the environment say, by the names of .streamlit/config.toml."""
+    bootstrap.load_config_options({**options})
+
+
+DRAWN_FIRST: Final = (
+    "Html",
+    "BidiComponent",
+    "ButtonGroup",
+    "Selectbox",
+    "Button",
+    "PageLink",
+    "TextArea",
+    "Checkbox",
+)
+"""10: what draws the elements that pages begin with, by the names of Streamlit's scripts."""
+
+
+def index_page() -> str:
+    """10: Streamlit's page, which loads these scripts at once."""
+    files = Path(st.__file__).parent / "static"
+    page = (files / "index.html").read_text(encoding="utf-8")
+    modules = [found for name in DRAWN_FIRST for found in files.glob(f"static/js/{name}.*.js")]
+    soon = "".join(f'<link rel="modulepreload" crossorigin href="./static/js/{each.name}">' for each in modules)
+    return page.replace("</head>", f"{soon}</head>", 1)
+
+
+_TRIM_THRESHOLD, _TOP_PAD, _MMAP_THRESHOLD, _ARENA_MAX = -1, -2, -3, -8  # <malloc.h>
+_ARENAS: Final = 2
+
+
+def keep_freed_memory(mebibytes: int = 256) -> None:
+    """12: let up to this much freed memory stay with the process, to be used again (Linux with glibc; else nothing).
+
+    A recorded pass keeps its tensors, so it needs fresh memory. If every freed trace goes back to the system, that
+    memory is mapped and cleared anew, page by page: a tenth to a fifth of the time of a pass of 256 tokens.
+    """
+    if sys.platform != "linux":
+        return
+    with suppress(OSError, AttributeError):  # another C library
+        mallopt = ctypes.CDLL(None).mallopt
+        mallopt(_MMAP_THRESHOLD, 32 * 2**20)  # the largest that glibc takes
+        mallopt(_TRIM_THRESHOLD, mebibytes * 2**20)
+        mallopt(_TOP_PAD, 16 * 2**20)
+        mallopt(_ARENA_MAX, _ARENAS)
 
 
 def _unbroken(work_on: Callable[..., None]) -> Callable[..., None]:
@@ -230,7 +321,7 @@ def _remembering(clear: Callable[..., None]) -> Callable[..., None]:
         with files._lock:
             places, links = files._files_by_session_and_coord[session], _links(files, session)
             for place in [each for each in places if links.is_whole and each.startswith(_BEFORE)]:
-                files._drop_deferred_id(places.pop(place))
+                places.pop(place)
             links.unsent, links.is_whole = {each for each in places if not each.startswith(_BEFORE)}, False
 
     return clear_session_refs
@@ -262,12 +353,12 @@ def _owned(execute: Callable[[Any, str], str]) -> Callable[[Any, str], str]:
         button = files._deferred_callables.get(file_id)
         address = execute(files, file_id)
         with files._lock:
-            places = files._files_by_session_and_coord.get(button["session_id"])
-            if places is not None:
-                place = _MADE + button["coordinates"]
-                if place in places:
-                    places[_BEFORE + places[place]] = places[place]
-                places[place] = PurePosixPath(address).stem
+            for places in files._files_by_session_and_coord.values():
+                if file_id in places.values():
+                    place = _MADE + button["coordinates"]
+                    if place in places:
+                        places[_BEFORE + places[place]] = places[place]
+                    places[place] = PurePosixPath(address).stem
         return address
 
     return execute_deferred

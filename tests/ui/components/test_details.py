@@ -7,7 +7,7 @@ from streamlit.testing.v1 import AppTest
 
 def page() -> None:
     import streamlit as st
-    from streamlit.runtime.scriptrunner import get_script_run_ctx
+    from streamlit_inside import get_script_run_ctx
 
     from viz_transformer.figures.details import answer, together
     from viz_transformer.ui.components.details import whole_details

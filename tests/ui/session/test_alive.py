@@ -9,7 +9,7 @@ from random import Random
 import pytest
 from attack.sessions import MODELS
 from page_driver import opened, script
-from streamlit.runtime.state.safe_session_state import SafeSessionState
+from streamlit_inside import SafeSessionState
 
 from viz_transformer.checkpoint import Checkpoint
 from viz_transformer.running.decoding import Run

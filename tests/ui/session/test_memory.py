@@ -23,12 +23,13 @@ from viz_transformer.running.edits import AblateHead
 from viz_transformer.running.forks import fork
 from viz_transformer.running.strategies import Beam, Sampling
 from viz_transformer.running.tracing import trace
+from viz_transformer.ui.compat import keep_freed_memory
 from viz_transformer.ui.session import memory
-from viz_transformer.ui.session.memory import collect_at_rest, freeze_imports, keep_freed_memory
+from viz_transformer.ui.session.memory import collect_at_rest, freeze_imports
 
 SCRIPT = """
 import resource, sys
-from viz_transformer.ui.session.memory import keep_freed_memory
+from viz_transformer.ui.compat import keep_freed_memory
 import torch
 if sys.argv[1] == "keep":
     keep_freed_memory()
@@ -108,7 +109,8 @@ def test_what_is_let_go_of_is_given_back_to_the_system() -> None:
 
 
 GIVEN_BACK = """
-from viz_transformer.ui.session.memory import give_back, keep_freed_memory
+from viz_transformer.ui.compat import keep_freed_memory
+from viz_transformer.ui.session.memory import give_back
 keep_freed_memory()
 def resident():
     from pathlib import Path

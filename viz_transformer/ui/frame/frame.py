@@ -10,8 +10,6 @@ from time import sleep
 from typing import TYPE_CHECKING, Any, Literal
 
 import streamlit as st
-from streamlit.delta_generator import DeltaGenerator
-from streamlit.runtime.pages_manager import PagesManager
 
 from viz_transformer import analysis
 from viz_transformer.analysis.decoding.doubt import most_doubtful
@@ -27,6 +25,7 @@ from viz_transformer.model.hooked_model import ReplayMismatch, Unavailable
 from viz_transformer.model.kinds import KINDS, kinds_of
 from viz_transformer.sentences import capitalised, quoted
 from viz_transformer.ui import compat
+from viz_transformer.ui.compat import DeltaGenerator
 from viz_transformer.ui.components import saving
 from viz_transformer.ui.components.address import keep_back_button
 from viz_transformer.ui.components.keys import keys
@@ -100,8 +99,7 @@ def title(name: str) -> None:
     """
     if state.begun():
         return
-    if PagesManager.uses_pages_directory:
-        PagesManager.uses_pages_directory = False
+    if compat.give_up_pages_folder():
         st.rerun()
     opening.heading(name)
     start_page(title=name)

@@ -8,17 +8,16 @@ import numpy as np
 import pandas as pd
 import streamlit as st
 from numpy.typing import ArrayLike
-from streamlit.elements.lib.column_types import ColumnConfig
 
 MAX_DIGITS = 17  # all of a float64
 
 
-def number_column(values: ArrayLike, digits: int = 6, **options: Any) -> ColumnConfig:
+def number_column(values: ArrayLike, digits: int = 6, **options: Any) -> Any:
     """A column with so many significant digits, or as many more as its numbers beside 1 need to be told from it."""
     return st.column_config.NumberColumn(format=f"%.{enough(values, digits)}g", **options)
 
 
-def number_columns(frame: pd.DataFrame) -> dict[str, ColumnConfig]:
+def number_columns(frame: pd.DataFrame) -> dict[str, Any]:
     """That for all columns of a table with fractions."""
     kinds = frame.dtypes.tolist()
     return {

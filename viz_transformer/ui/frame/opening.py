@@ -17,8 +17,6 @@ from viz_transformer.ui.frame import style
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from streamlit.navigation.page import StreamlitPage
-
 SHOWN = "page_shown"
 """Where the session keeps the name of the page that was drawn last, to its end."""
 
@@ -37,7 +35,7 @@ def heading(name: str) -> None:
         import pandas  # noqa: F401
 
 
-def show(page: StreamlitPage, declare: Callable[[], None], files: Mapping[str, Path]) -> None:
+def show(page: st.Page, declare: Callable[[], None], files: Mapping[str, Path]) -> None:
     """Draw a page, heading first; `declare` makes the fields of all pages known, before the address is read.
 
     files: of all pages of the app, by their titles, in the order in which they lead on.

@@ -20,8 +20,7 @@ from viz_transformer.ui.frame.number_columns import number_columns
 from viz_transformer.ui.session import state
 
 if TYPE_CHECKING:
-    from streamlit.delta_generator import DeltaGenerator
-
+    from viz_transformer.ui.compat import DeltaGenerator
     from viz_transformer.ui.frame.frame import Runs
     from viz_transformer.ui.frame.maps import Picture
 

@@ -19,9 +19,8 @@ from viz_transformer.ui.session.runs import RunView, load
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from streamlit.delta_generator import DeltaGenerator
-
     from viz_transformer.checkpoint.contents import Summary
+    from viz_transformer.ui.compat import DeltaGenerator
 
 _PROBLEM, _PLACE = "run_problem", "run_problem_place"
 

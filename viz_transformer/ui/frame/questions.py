@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 import streamlit as st
-from streamlit.delta_generator import DeltaGenerator
 
 from viz_transformer import analysis
 from viz_transformer.figures import labels
 from viz_transformer.numerals import number, percent, significant
+from viz_transformer.ui.compat import DeltaGenerator
 from viz_transformer.ui.frame import frame, glossary, problems, text, words
 
 if TYPE_CHECKING:

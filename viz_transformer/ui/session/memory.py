@@ -1,4 +1,4 @@
-"""Memory of a server that runs for long: what the C library keeps, when garbage is collected, what is given back."""
+"""Memory of a server that runs for long: when garbage is collected, and what is given back to the system."""
 
 from __future__ import annotations
 
@@ -13,9 +13,6 @@ from threading import Lock, Timer
 from threading import enumerate as enumerate_threads
 from time import monotonic
 
-M_TRIM_THRESHOLD, M_TOP_PAD, M_MMAP_THRESHOLD, M_ARENA_MAX = -1, -2, -3, -8  # <malloc.h>
-ARENAS = 2
-"""Heaps of the C library: each session has a thread of its own, and a heap of its own would keep holes of its own."""
 MIB = 2**20
 YOUNG_OBJECTS, YOUNG_SEARCHES = 50_000, 2
 """Objects made before the youngest are searched for garbage, and such searches before the young are; Python's own
@@ -44,22 +41,6 @@ _waits_since: float | None = None  # when the first run ended since garbage was 
 _all_searched, _took_seconds = monotonic(), MAX_HELD_SECONDS  # when and how long all that is alive was last searched
 _resident_then = 0  # bytes
 _lock = Lock()
-
-
-def keep_freed_memory(mebibytes: int = 256) -> None:
-    """Let up to this much freed memory stay with the process, to be used again (Linux with glibc; else nothing).
-
-    A recorded pass keeps its tensors, so it needs fresh memory. If every freed trace goes back to the system, that
-    memory is mapped and cleared anew, page by page: a tenth to a fifth of the time of a pass of 256 tokens.
-    """
-    if sys.platform != "linux":
-        return
-    with suppress(OSError, AttributeError):  # another C library
-        mallopt = ctypes.CDLL(None).mallopt
-        mallopt(M_MMAP_THRESHOLD, 32 * MIB)  # the largest that glibc takes
-        mallopt(M_TRIM_THRESHOLD, mebibytes * MIB)
-        mallopt(M_TOP_PAD, 16 * MIB)
-        mallopt(M_ARENA_MAX, ARENAS)
 
 
 def search_rarely() -> None:

@@ -20,12 +20,11 @@ from viz_transformer.ui.session.generation_config import GenerationConfig
 from viz_transformer.ui.session.waiting import waiting
 
 if TYPE_CHECKING:
-    from streamlit.delta_generator import DeltaGenerator
-
     from viz_transformer.checkpoint import Checkpoint
     from viz_transformer.checkpoint.contents import Summary
     from viz_transformer.running.decoding import Run
     from viz_transformer.running.record import Trace
+    from viz_transformer.ui.compat import DeltaGenerator
 
 Name = Literal["A", "B"]
 QUOTED = 60

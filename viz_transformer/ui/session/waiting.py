@@ -6,7 +6,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 import streamlit as st
-from streamlit.delta_generator import DeltaGenerator
+
+from viz_transformer.ui.compat import DeltaGenerator
 
 
 @contextmanager

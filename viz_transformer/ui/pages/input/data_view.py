@@ -9,7 +9,6 @@ from itertools import groupby
 from typing import Any
 
 import streamlit as st
-from streamlit.delta_generator import DeltaGenerator
 
 from viz_transformer import numerals
 from viz_transformer.analysis.inputs.dataset import (
@@ -34,6 +33,7 @@ from viz_transformer.model.kinds import SideName
 from viz_transformer.running.record import Tokens
 from viz_transformer.text import linguistics
 from viz_transformer.text.codec import Codec
+from viz_transformer.ui.compat import DeltaGenerator
 from viz_transformer.ui.frame import controls, frame, text
 from viz_transformer.ui.pages.input import tokens_view, words
 from viz_transformer.ui.pages.input.fields import FIELDS

@@ -8,7 +8,6 @@ import numpy as np
 import pandas as pd
 import streamlit as st
 from numpy.typing import NDArray
-from streamlit.delta_generator import DeltaGenerator
 
 from viz_transformer import numerals
 from viz_transformer.analysis.inputs.embeddings import (
@@ -23,6 +22,7 @@ from viz_transformer.figures import labels
 from viz_transformer.figures.embeddings import Strip, input_strips
 from viz_transformer.model.kinds import SIDES, SideName
 from viz_transformer.numerals import significant
+from viz_transformer.ui.compat import DeltaGenerator
 from viz_transformer.ui.components.pictures import Asked
 from viz_transformer.ui.frame import controls, frame, pictures, projector, text
 from viz_transformer.ui.frame.frame import Runs

@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from typing import Any
 
 import streamlit as st
-from streamlit.delta_generator import DeltaGenerator
 
 from viz_transformer import numerals
 from viz_transformer.analysis.inputs.dataset import parts
@@ -17,6 +16,7 @@ from viz_transformer.checkpoint import Checkpoint
 from viz_transformer.figures import labels
 from viz_transformer.model.kinds import SIDES, SideName
 from viz_transformer.text.codec import Codec, TextCodec
+from viz_transformer.ui.compat import DeltaGenerator
 from viz_transformer.ui.frame import projector, text
 from viz_transformer.ui.frame.number_columns import number_column
 from viz_transformer.ui.pages.input import words

@@ -8,7 +8,6 @@ from typing import Any
 
 import numpy as np
 import streamlit as st
-from streamlit.delta_generator import DeltaGenerator
 
 from viz_transformer.analysis.masks.influence import Influence, Plan, influence_plan, verdict
 from viz_transformer.analysis.masks.influence import influence as influence_of
@@ -17,6 +16,7 @@ from viz_transformer.figures import labels
 from viz_transformer.figures.components.matrix import Axis
 from viz_transformer.model.kinds import KindName, SideName
 from viz_transformer.running.record import Trace
+from viz_transformer.ui.compat import DeltaGenerator
 from viz_transformer.ui.components.pictures import matrix
 from viz_transformer.ui.frame import controls, maps, pictures, text
 from viz_transformer.ui.frame.maps import Picture

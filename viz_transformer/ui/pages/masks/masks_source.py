@@ -8,7 +8,6 @@ from typing import Any, cast
 
 import numpy as np
 import streamlit as st
-from streamlit.delta_generator import DeltaGenerator
 
 from viz_transformer.analysis.attention.maps import attention_kinds
 from viz_transformer.analysis.masks.parts import (
@@ -31,6 +30,7 @@ from viz_transformer.model.kinds import KINDS, KindName
 from viz_transformer.running.decoding import Run
 from viz_transformer.running.edits import SetMask
 from viz_transformer.running.record import Trace
+from viz_transformer.ui.compat import DeltaGenerator
 from viz_transformer.ui.frame import controls, maps, opening, text
 from viz_transformer.ui.frame.frame import Runs
 from viz_transformer.ui.pages.masks import words

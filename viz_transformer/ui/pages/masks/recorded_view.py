@@ -8,7 +8,6 @@ from __future__ import annotations
 from dataclasses import replace
 
 import streamlit as st
-from streamlit.delta_generator import DeltaGenerator
 
 from viz_transformer.analysis.attention.maps import attention_kinds
 from viz_transformer.analysis.masks.parts import MaskParts, even_weights, row_effects
@@ -18,6 +17,7 @@ from viz_transformer.figures.components.masks import masks_payload
 from viz_transformer.model.hook_point import FUSED_FROM
 from viz_transformer.model.kinds import KINDS, KindName
 from viz_transformer.sentences import capitalised, listed
+from viz_transformer.ui.compat import DeltaGenerator
 from viz_transformer.ui.components.pictures import heard_token, masks
 from viz_transformer.ui.frame import controls, links, maps, pictures, projector, text
 from viz_transformer.ui.frame.maps import Picture

@@ -9,7 +9,6 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import streamlit as st
-from streamlit.delta_generator import DeltaGenerator
 
 from viz_transformer import numerals
 from viz_transformer.analysis.masks.parts import (
@@ -26,6 +25,7 @@ from viz_transformer.analysis.masks.parts import (
 from viz_transformer.figures import labels
 from viz_transformer.figures.components.masks import masks_payload
 from viz_transformer.model.kinds import KINDS, KindName
+from viz_transformer.ui.compat import DeltaGenerator
 from viz_transformer.ui.components.pictures import heard_token, masks, matrix
 from viz_transformer.ui.frame import maps, pictures, text
 from viz_transformer.ui.frame.maps import Picture

@@ -7,7 +7,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import streamlit as st
-from streamlit.delta_generator import DeltaGenerator
 
 import viz_transformer as vt
 from viz_transformer import numerals
@@ -21,6 +20,7 @@ from viz_transformer.figures.curves import loss_curves
 from viz_transformer.sentences import capitalised
 from viz_transformer.train import processes
 from viz_transformer.train.processes import Training
+from viz_transformer.ui.compat import DeltaGenerator
 from viz_transformer.ui.components.pictures import snapshots_view
 from viz_transformer.ui.frame import frame, questions, text
 from viz_transformer.ui.frame.questions import Question

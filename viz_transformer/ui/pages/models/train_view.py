@@ -8,7 +8,6 @@ from pathlib import Path
 from typing import Any
 
 import streamlit as st
-from streamlit.delta_generator import DeltaGenerator
 
 from viz_transformer.checkpoint.files import CheckpointError
 from viz_transformer.sentences import capitalised, in_one_line
@@ -17,6 +16,7 @@ from viz_transformer.train.processes import Asked, Training
 from viz_transformer.train.tasks.own import LONGEST, TOKENS, Proposal, own_task
 from viz_transformer.train.tasks.own import MAX_READ as MAX_IN_A_SHELL
 from viz_transformer.train.user_data import OwnData
+from viz_transformer.ui.compat import DeltaGenerator
 from viz_transformer.ui.frame import questions, text
 from viz_transformer.ui.pages.models import question, words
 from viz_transformer.ui.pages.models.given_file import Given, as_named, cut_file, given_file

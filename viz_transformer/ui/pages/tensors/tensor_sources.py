@@ -9,7 +9,6 @@ from dataclasses import dataclass
 from functools import partial
 
 import streamlit as st
-from streamlit.delta_generator import DeltaGenerator
 
 from viz_transformer.analysis.tensors.points import (
     Entry,
@@ -23,6 +22,7 @@ from viz_transformer.analysis.tensors.trace_files import LARGEST_FILE, TOO_LARGE
 from viz_transformer.figures import labels
 from viz_transformer.running.record import Trace
 from viz_transformer.running.training_mode import training_trace
+from viz_transformer.ui.compat import DeltaGenerator
 from viz_transformer.ui.frame import text
 from viz_transformer.ui.frame.frame import Runs
 from viz_transformer.ui.pages.tensors import words

@@ -11,7 +11,6 @@ from typing import Any, Literal
 import pandas as pd
 import streamlit as st
 from plotly.graph_objects import Figure
-from streamlit.delta_generator import DeltaGenerator
 
 from viz_transformer import numerals
 from viz_transformer.analysis.tensors import points
@@ -21,6 +20,7 @@ from viz_transformer.model.kinds import KINDS, KindName
 from viz_transformer.numerals import significant
 from viz_transformer.running.record import Trace
 from viz_transformer.sentences import capitalised
+from viz_transformer.ui.compat import DeltaGenerator
 from viz_transformer.ui.components.pictures import Asked
 from viz_transformer.ui.components.reveal import reveal
 from viz_transformer.ui.components.twins import twins
