@@ -3,6 +3,7 @@
 # make javascript  checks the JavaScript: tests, types and style; only this and the next need node and npm
 # make firefox     tries the main gestures in Firefox (VIZ_FIREFOX says where it is, else /usr/bin/firefox-esr)
 # make lock   writes the lock files anew (ARGS=--upgrade takes the newest versions)
+# make streamlit  runs the tests that need Streamlit with VERSION of it, the oldest that we support unless it is given
 # make attack runs the slow tests, then tries hostile input of every kind for hours, prints what got through, and fails
 #                  if there is any; with ARGS, the kinds that these name and nothing else
 # Tests run in as many processes as there are processors, at most four; PROCESSES=0 runs them in one, as pytest does.
@@ -11,16 +12,28 @@ PYTHON ?= python3
 ARGS ?=
 PIP_ARGS ?=
 PROCESSES ?= auto
+VERSION ?= 1.66.0
 BIN := .venv/bin
 PIP := $(BIN)/python -m pip
 
-.PHONY: app test attack bench lint javascript firefox lock
+.PHONY: app test streamlit attack bench lint javascript firefox lock
 
 app: .venv/installed
 	$(BIN)/viz-transformer app $(ARGS)
 
 test: .venv/installed-dev
 	$(BIN)/python -m pytest -n $(PROCESSES) --maxprocesses 4 --dist worksteal $(ARGS)
+
+# An environment with this version in front of all that is in .venv.
+OTHER := .venv/streamlit-$(VERSION)
+PLACE := -c 'import sysconfig; print(sysconfig.get_path("purelib"))'
+STREAMLIT_TESTS := tests/ui tests/pages tests/command tests/test_slow_clients.py tests/browser/test_app.py
+
+streamlit: .venv/installed-dev
+	$(BIN)/python -m venv $(OTHER)
+	echo "import site; site.addsitedir('$$($(BIN)/python $(PLACE))')" > "$$($(OTHER)/bin/python $(PLACE))/outer.pth"
+	$(OTHER)/bin/python -m pip install $(PIP_ARGS) streamlit==$(VERSION)
+	$(OTHER)/bin/python -m pytest -n $(PROCESSES) --maxprocesses 4 --dist loadfile $(or $(ARGS),$(STREAMLIT_TESTS))
 
 attack: .venv/installed-dev
 	$(if $(ARGS),,$(BIN)/python -m pytest -m slow)

@@ -60,6 +60,17 @@ def test_the_lock_files_agree_with_pyproject() -> None:
         assert wanted.specifier.contains(locked("build")[wanted.name])
 
 
+def test_the_oldest_streamlit_is_tried_and_the_newest_locked() -> None:
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
+    (supported,) = [each for each in project["project"]["dependencies"] if each.startswith("streamlit")]
+    (tried,) = re.findall(r"^VERSION \?= (.+)$", (ROOT / "Makefile").read_text(encoding="utf-8"), re.MULTILINE)
+    oldest, newest = re.fullmatch(r"streamlit>=(.+),<(.+)", supported).groups()  # type: ignore[union-attr]
+    assert tried.startswith(f"{oldest}.")
+    assert Requirement(supported).specifier.contains(locked("app")["streamlit"])
+    major, minor = locked("app")["streamlit"].split(".")[:2]
+    assert newest == f"{major}.{int(minor) + 1}"
+
+
 @pytest.mark.parametrize("names", [("build",), ("app",), ("build", "app", "dev")])
 def test_all_that_a_locked_package_needs_here_is_locked_too(names: tuple[str, ...]) -> None:
     versions = locked(*names)

@@ -6,7 +6,7 @@ without it are in tests/ui/test_compat.py and tests/test_slow_clients.py where n
 would have to do for it to go is in docs/decisions.md, "What is used of Streamlit's inside".
 
 Nothing that a person did may be lost, no page may stay unfinished, and what it links to has to be there. Streamlit
-fails in six ways (1.64 and 1.67 alike):
+fails in six ways (1.66 and 1.67 alike):
 
 1. A request that was taken and not worked on yet, or a callback between two of its lines, is dropped when the next
    request comes: a script asks for it wherever it touches its session or sends something, and leaves at once.
