@@ -37,7 +37,7 @@ INNER = {
         ),
         *("attention.sharing", "layers.experts", "layers.lens", "layers.recorded", "layers.sublayers"),
         *("masks.influence", "masks.parts", "masks.recorded"),
-        *("models.counting", "models.doctor", "models.learning", "models.outline", "models.parameters"),
+        *("models.counting", "models.doctor", "models.learning", "models.parameters", "models.parts"),
         *("models.snapshots", "models.untrained"),
         *("playground.background", "playground.by_hand", "playground.experiments"),
         *("positions.in_attention", "positions.orders", "positions.table", "tensors.trace_files"),

@@ -173,7 +173,7 @@ def test_the_architecture_of_a_folder_is_drawn_with_its_own_parts(
     opened: Callable[..., AppTest], written: Callable[[str], Path], name: str
 ) -> None:
     app = opened(name, "models", model_tab="architecture")
-    found = huggingface.outline_of(load(written(name)).hooked_model)
+    found = huggingface.layout_of(load(written(name)).hooked_model)
     drawn, *norms = (header for header, _ in all_sent(app, "architecture"))
     wanted = drawing_of(found)
     assert [box["label"] for box in drawn["boxes"]] == [box.label for box in wanted.boxes]

@@ -13,6 +13,7 @@ from viz_transformer.analysis.layers.lens import lens
 from viz_transformer.analysis.layers.sublayers import flows, norm_view, place_of
 from viz_transformer.checkpoint import load
 from viz_transformer.figures import labels
+from viz_transformer.model.hooked_model import spec_of
 from viz_transformer.running.decoding import decode
 from viz_transformer.running.tracing import trace
 
@@ -133,7 +134,7 @@ def test_active_units_are_counted_for_a_feed_forward_alone(app, bundled):
 def test_mean_and_variance_before_and_after_stand_by_token_with_gain_and_offset(app, bundled):
     ckpt, run = the_run(bundled)
     opened(app, kind="cross", layer="2")
-    view = norm_view(run.trace, ckpt.model, place_of(ckpt.config, "cross", 2, "attention"))
+    view = norm_view(run.trace, ckpt.model, place_of(spec_of(ckpt.config), "cross", 2, "attention"))
     head, *body = rows(app, -1)
     assert head == [
         "token",

@@ -1,6 +1,6 @@
 """A model as the paper draws one: boxes from bottom to top, with this model's own sizes and its norms where they are.
 
-`Outline` -> `Drawing`, a list of boxes, lines, signs and texts in pixels; a component paints it. After figure 1 of
+`Layout` -> `Drawing`, a list of boxes, lines, signs and texts in pixels; a component paints it. After figure 1 of
 Vaswani et al. (2017), drawn anew. Nothing in it is a picture from elsewhere, and no number is one of another model.
 """
 
@@ -10,10 +10,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Literal
 
-from viz_transformer.analysis.models.outline import norm_word, outline
+from viz_transformer.analysis.models.parts import layout_of, norm_word
 from viz_transformer.model.config import ModelConfig
-from viz_transformer.model.kinds import SIDE_OF
-from viz_transformer.model.outline import Block, Outline, OutputOutline, StackOutline, SubLayer
+from viz_transformer.model.layout import Block, Layer, Layout, Part, StackLayout, SubLayer
 
 Fill = Literal["encoder", "decoder", "cross", "plain", "norm"]
 Ink = Literal["text", "muted", "source-ink", "target-ink", "cross-ink"]
@@ -96,17 +95,17 @@ class Drawing:
 
 def architecture(config: ModelConfig) -> Drawing:
     """The whole model: encoder left, decoder right, one layer of each with its number of repetitions."""
-    return drawing_of(outline(config))
+    return drawing_of(layout_of(config))
 
 
-def drawing_of(model: Outline) -> Drawing:
+def drawing_of(model: Layout) -> Drawing:
     """The same of any model."""
     pen = _Pen(model.block)
     both = len(model.stacks) == 2
     for stack in model.stacks:
         pen.stack(stack, COLUMNS[stack.stack] if both else WIDTH / 2)
     last = model.stacks[-1].stack
-    pen.output(model.output, last, COLUMNS[last] if both else WIDTH / 2)
+    pen.output(model, last, COLUMNS[last] if both else WIDTH / 2)
     if model.memory is not None:
         pen.memory(model.memory)
     return pen.finished(model.spoken)
@@ -120,20 +119,33 @@ def norm_places(config: ModelConfig) -> Drawing:
 def norm_places_of(own_norm: Literal["pre", "post"], word: str) -> Drawing:
     """The same of any model; word: what its norms are called."""
     pen = _Pen({})
+    any_part = SubLayer(
+        name="f", label="sub-layer", details=("attention or feed-forward",), part="ffn", layer=0, kind=None
+    )
+    norm_part = Part(name="f norm", label=word)
     for norm, x in (("pre", 160.0), ("post", 484.0)):
         start = pen.bottom
         own = ", as here" if norm == own_norm else ""
         formula = "x + f(norm(x))" if norm == "pre" else "norm(x + f(x))"
-        before, behind = (word, "") if norm == "pre" else ("", word)
-        part = SubLayer(
-            part="ffn", label="sub-layer", details=("attention or feed-forward",), before=before, behind=behind
-        )
-        top = pen.sublayer(x, start - 26, part, "plain", "f")
+        part = replace(any_part, before=norm_part) if norm == "pre" else replace(any_part, after=norm_part)
+        top = pen.sublayer(x, start - 26, part, "plain")
         pen.line((x, start - 2), (x, start - 26), arrow=False)
         pen.line((x, top), (x, top - 14))
         pen.text(x, start + 12, "the stream, x")
         pen.text(x, top - 26, f"{norm}-norm{own}: {formula}", ink="text", strong=norm == own_norm)
     return pen.finished("Where the norm is: before the sub-layer in pre-norm, after the sum in post-norm")
+
+
+@dataclass(frozen=True)
+class _Content:
+    """What is in a box, how high that is, and what a tooltip says."""
+
+    part: str
+    label: str
+    detail: str = ""
+    height: float = TALL
+    fill: Fill = "plain"
+    tip: tuple[str, ...] = ()
 
 
 class _Pen:
@@ -153,27 +165,37 @@ class _Pen:
 
     # -- single things
 
-    def box(
-        self, part: str, x: float, y: float, height: float, label: str, detail: str, fill: Fill, tip: Sequence[str]
-    ) -> float:
+    def box(self, content: _Content, x: float, y: float) -> float:
         """A box whose lower edge is at y, around x; the y of its upper edge."""
-        width = BOX - 2 * INSET if fill == "norm" else BOX
-        self.boxes.append(Box(part, x - width / 2, y - height, width, height, label, detail, fill, tuple(tip)))
-        return y - height
+        width = BOX - 2 * INSET if content.fill == "norm" else BOX
+        upper = y - content.height
+        self.boxes.append(
+            Box(
+                part=content.part,
+                x=x - width / 2,
+                y=upper,
+                width=width,
+                height=content.height,
+                label=content.label,
+                detail=content.detail,
+                fill=content.fill,
+                tip=content.tip,
+            )
+        )
+        return upper
 
-    def above(
-        self, part: str, x: float, y: float, height: float, label: str, detail: str, fill: Fill, tip: Sequence[str]
-    ) -> float:
+    def above(self, content: _Content, x: float, y: float) -> float:
         """A box over y, with an arrow into it; the y of its upper edge."""
-        upper = self.box(part, x, y - GAP, height, label, detail, fill, tip)
+        upper = self.box(content, x, y - GAP)
         self.line((x, y), (x, y - GAP))
         return upper
 
-    def norm(self, name: str, x: float, y: float, word: str, holds: str) -> float:
+    def norm(self, x: float, y: float, part: Part | None) -> float:
         """A norm over y, if there is one; the y behind it."""
-        if not word:
+        if part is None:
             return y
-        return self.above(f"{name} norm", x, y, LOW, word, "", "norm", (f"Norm: {holds}",) if holds else ())
+        tip = (f"Norm: {part.holds}",) if part.holds else ()
+        return self.above(_Content(part.name, part.label, height=LOW, fill="norm", tip=tip), x, y)
 
     def sign(self, x: float, y: float) -> float:
         """A sum over y, with a line into it; its middle."""
@@ -192,46 +214,45 @@ class _Pen:
 
     # -- parts of a model
 
-    def part(self, x: float, y: float, part: SubLayer, fill: Fill, name: str) -> float:
+    def part(self, x: float, y: float, part: SubLayer, fill: Fill) -> float:
         """The box of a sub-layer over y, and the norm that what it adds goes through; the y behind both."""
         lines = _wrapped(part.details)
         height = TALL + LINE * (len(lines) - 1)
-        tip = self.tip(name, f"{part.label}, in each layer")
-        upper = self.above(name, x, y, height, part.label, "\n".join(lines), fill, tip)
+        tip = self.tip(part.name, f"{part.label}, in each layer")
+        upper = self.above(_Content(part.name, part.label, "\n".join(lines), height, fill, tip), x, y)
         if part.part == "cross":
             self.cross = upper + height / 2
-        return self.norm(f"{name} added", x, upper, part.added, part.holds)
+        return self.norm(x, upper, part.added)
 
-    def sublayer(self, x: float, y: float, part: SubLayer, fill: Fill, name: str) -> float:
+    def sublayer(self, x: float, y: float, part: SubLayer, fill: Fill) -> float:
         """A sub-layer in its place in the stream, which enters at y; the y at which it leaves."""
         side = x + BOX / 2 + 14  # the way around it
         below = y - FORK
         self.line((x, y), (x, below), arrow=False)
-        upper = self.part(x, self.norm(name, x, below, part.before, part.holds), part, fill, name)
+        upper = self.part(x, self.norm(x, below, part.before), part, fill)
         middle = self.sign(x, upper)
         self.line((x, below), (side, below), (side, middle), (x + SIGN, middle))
-        return self.norm(name, x, middle - SIGN, part.behind, part.holds)
+        return self.norm(x, middle - SIGN, part.after)
 
-    def together(self, x: float, y: float, stack: StackOutline, names: Sequence[str]) -> float:
+    def together(self, x: float, y: float, stack: StackLayout, layer: Layer) -> float:
         """Two sub-layers that read the same stream, left and right of it, behind one norm or behind one each; the y at
         which the sum leaves."""
         below = y - FORK
         self.line((x, y), (x, below), arrow=False)
         tops: list[float] = []
         fork = below
-        if stack.one_norm:
-            first = stack.sublayers[0]
-            fork = self.norm(names[0], x, below, first.before, first.holds) - FORK
+        if layer.one_norm:
+            fork = self.norm(x, below, layer.sublayers[0].before) - FORK
             self.line((x, fork + FORK), (x, fork), arrow=False)
-        for part, name, away in zip(stack.sublayers, names, (x - APART, x + APART), strict=True):
+        for part, away in zip(layer.sublayers, (x - APART, x + APART), strict=True):
             self.line((x, fork), (away, fork), arrow=False)
-            start = fork if stack.one_norm else self.norm(name, away, fork, part.before, part.holds)
-            tops.append(self.part(away, start, part, _fill(stack, part), name))
+            start = fork if layer.one_norm else self.norm(away, fork, part.before)
+            tops.append(self.part(away, start, part, _fill(stack, part)))
         middle = min(tops) - GAP - SIGN
         self.signs.append(Sign(x, middle))
         for top, away, end in zip(tops, (x - APART, x + APART), (x - SIGN, x + SIGN), strict=True):
             self.line((away, top), (away, middle), (end, middle))
-        if not stack.one_norm:
+        if not layer.one_norm:
             self.line((x, fork), (x, middle + SIGN))
             return middle - SIGN
         side, above = x + APART + BOX / 2 + 14, middle - 2 * SIGN - GAP
@@ -240,13 +261,12 @@ class _Pen:
         self.line((x, below), (side, below), (side, above), (x + SIGN, above))
         return above - SIGN
 
-    def stack(self, stack: StackOutline, x: float) -> None:
-        name = stack.stack
-        ink: Ink = SIDE_OF[name].of("source-ink", "target-ink")
+    def stack(self, stack: StackLayout, x: float) -> None:
+        name, layer = stack.stack, stack.layers[stack.typical]
+        ink: Ink = stack.side.of("source-ink", "target-ink")
         y = self.bottom
         self.text(x, y, stack.reads, ink=ink)
-        tip = self.tip(f"{name} embedding", "Embedding of the tokens")
-        y = self.above(f"{name} embedding", x, y - 14, TALL, "Embedding", stack.embedding, "plain", tip)
+        y = self.titled(x, y - 14, stack.embedding, "Embedding of the tokens")
         if stack.sums:
             middle = self.sign(x, y)
             away = x - BOX / 2 - 4
@@ -254,54 +274,48 @@ class _Pen:
             for row, word in enumerate(stack.sums):
                 self.text(away - 4, middle - 8 * (len(stack.sums) - 1) + 16 * row, word, align="right")
             y = middle - SIGN
-        y = self.norm(f"{name} embedding", x, y, stack.norm, "of the sum that the first layer reads") - 8
+        y = self.norm(x, y, stack.norm) - 8
         floor = y
         self.line((x, y + 8), (x, y - 10), arrow=False)
         y -= 10
-        names = [f"{name}.{stack.layer}.{part.part}" for part in stack.sublayers]
-        if stack.parallel:
-            y = self.together(x, y, stack, names)
+        if layer.parallel:
+            y = self.together(x, y, stack, layer)
         else:
-            for part, place in zip(stack.sublayers, names, strict=True):
-                y = self.sublayer(x, y, part, _fill(stack, part), place)
+            for part in layer.sublayers:
+                y = self.sublayer(x, y, part, _fill(stack, part))
         ceiling = y - 10
-        half = BOX / 2 + (APART if stack.parallel else 0)
+        half = BOX / 2 + (APART if layer.parallel else 0)
         self.frames.append(Frame(x - half - 12, ceiling, 2 * half + 40, floor - ceiling))
         align: Align = "right" if name == "encoder" else "left"
         beside = x - half - 22 if name == "encoder" else x + half + 38
-        self.text(beside, (floor + ceiling) / 2, f"{stack.layers} ×", align=align, ink="text", strong=True)
+        self.text(beside, (floor + ceiling) / 2, f"{len(stack.layers)} ×", align=align, ink="text", strong=True)
         self.line((x, y), (x, ceiling - 8), arrow=False)
         y = ceiling - 8
-        if stack.final_norm:
-            tip = self.tip(f"{name} final norm", f"Norm after the {name}'s last layer")
-            y = self.box(f"{name} final norm", x, y, LOW, stack.final_norm, "", "norm", tip)
-        if stack.final_map:
-            tip = self.tip(f"{name} final map", "Map of the stream to as many features as embeddings have")
-            y = self.above(f"{name} final map", x, y, TALL, "Linear", stack.final_map, "plain", tip)
+        if (final := stack.final_norm) is not None:
+            tip = self.tip(final.name, f"Norm after the {name}'s last layer")
+            y = self.box(_Content(final.name, final.label, height=LOW, fill="norm", tip=tip), x, y)
+        if stack.final_map is not None:
+            y = self.titled(x, y, stack.final_map, "Map of the stream to as many features as embeddings have")
         self.top[name] = y
 
-    def output(self, output: OutputOutline, stack: str, x: float) -> None:
+    def titled(self, x: float, y: float, part: Part, title: str) -> float:
+        """The box of an embedding or of a map over y; the y of its upper edge. title: what its tooltip begins with."""
+        tip = self.tip(part.name, title)
+        return self.above(_Content(part.name, part.label, "".join(part.details), tip=tip), x, y)
+
+    def output(self, model: Layout, stack: str, x: float) -> None:
         """The map of the output and what turns it into probabilities, above the last stack."""
         y = self.top[stack]
         ink: Ink = "source-ink"
-        if output.label:
-            tip = self.tip("output", f"Map to the {output.over}")
-            y = self.above("output", x, y, TALL, output.label, output.sizes, "plain", tip)
+        if model.output is not None:
+            y = self.titled(x, y, model.output, f"Map to the {model.over}")
             ink = "target-ink"
-        if output.turned:
-            y = self.above(
-                "softmax",
-                x,
-                y,
-                LOW,
-                output.turned,
-                "",
-                "norm",
-                (f"{output.turned} over the {output.over}: no parameters",),
-            )
-        reach = 16 if output.label else 18
+        if (turned := model.softmax) is not None:
+            tip = (f"{turned.label} over the {model.over}: no parameters",)
+            y = self.above(_Content(turned.name, turned.label, height=LOW, fill="norm", tip=tip), x, y)
+        reach = 16 if model.output is not None else 18
         self.line((x, y), (x, y - reach))
-        self.text(x, y - reach - 10, output.gives, ink=ink)
+        self.text(x, y - reach - 10, model.result, ink=ink)
 
     def memory(self, width: int) -> None:
         """The encoder's output, which every decoder layer reads as keys and values."""
@@ -340,7 +354,7 @@ class _Pen:
         )
 
 
-def _fill(stack: StackOutline, part: SubLayer) -> Fill:
+def _fill(stack: StackLayout, part: SubLayer) -> Fill:
     return {"self": stack.stack, "cross": "cross", "ffn": "plain"}[part.part]
 
 

@@ -12,19 +12,19 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from viz_transformer.huggingface.hub import fetched
     from viz_transformer.huggingface.loading import check_device, load_in_the_app
-    from viz_transformer.huggingface.module_tree import outline_of
     from viz_transformer.huggingface.opening import open_folder
+    from viz_transformer.huggingface.parts import layout_of
     from viz_transformer.huggingface.rounding import away
 
-__all__ = ["away", "check_device", "fetched", "load_in_the_app", "open_folder", "outline_of"]
+__all__ = ["away", "check_device", "fetched", "layout_of", "load_in_the_app", "open_folder"]
 
 _HOMES = {
     "away": "rounding",
     "check_device": "loading",
     "fetched": "hub",
+    "layout_of": "parts",
     "load_in_the_app": "loading",
     "open_folder": "opening",
-    "outline_of": "outline",
 }
 NEEDED = ("transformers", "tokenizers", "sentencepiece")
 INSTALL = 'pip install -e ".[hf]"'

@@ -12,7 +12,7 @@ from viz_transformer.huggingface.families import ROTARY, Family, FeedForwardPlac
 from viz_transformer.huggingface.numbers import check_size
 from viz_transformer.model.config import MAX_LAYERS
 from viz_transformer.model.hook_point import FUSED_FROM, WEIGHTS, Growth, HookPoint
-from viz_transformer.model.hooked_model import Heads, ModelSpec, OutputKind, Scoring
+from viz_transformer.model.hooked_model import AT_ONCE, Heads, ModelSpec, OutputKind, Scoring
 from viz_transformer.model.kinds import StackName
 from viz_transformer.model.points import ATTENTION, EMBED, EXPERTS, FFN, LOGITS, OF_THE_TEXT, RESIDUAL, SINK, STACK_OUT
 from viz_transformer.sentences import quoted
@@ -366,8 +366,7 @@ def _layer_points(
                 meaning = "queries by head, already divided"
             yield _attention_point(f"{layer}.{kind}.{point.name}", shape, meaning)
         if places.parallel:
-            name = f"{layer}.residual_after_{kind}"
-            missing[name] = "this model adds attention and feed-forward to the stream at once: nothing lies between"
+            missing[f"{layer}.residual_after_{kind}"] = AT_ONCE
         else:
             yield from stream(f"residual_after_{kind}")
         for part in ("norm_mean", "norm_scale"):

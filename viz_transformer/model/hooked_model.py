@@ -43,6 +43,8 @@ NUMBER_BYTES: Mapping[Precision, int] = {"float32": 4, "bfloat16": 2}
 WHOLE_BYTES, ANEW_BYTES = 2**30, 2**29
 """Of the recording of a run that is kept whole, at most; and of what is recorded anew of a larger one."""
 
+AT_ONCE = "this model adds attention and feed-forward to the stream at once: nothing lies between"
+"""Why a model whose sub-layers all read what comes into their layer has no stream between them."""
 OF_ANOTHER = "only this program's own models tell this, and this one is of another"
 
 

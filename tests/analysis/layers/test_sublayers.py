@@ -9,6 +9,7 @@ from builders import TARGET, random_ids, tiny_checkpoint
 
 from viz_transformer.analysis.layers import sublayers
 from viz_transformer.model.config import tutorial
+from viz_transformer.model.hooked_model import spec_of
 from viz_transformer.model.kinds import stacks_of
 from viz_transformer.running.decoding import decode
 from viz_transformer.running.tracing import trace
@@ -47,7 +48,7 @@ def all_norms(ckpt, recorded):
     found = [
         sublayers.norm_view(recorded, ckpt.model, place)
         for stack in stacks_of(ckpt.config)
-        for place in sublayers.places(ckpt.config, stack)
+        for place in sublayers.places(spec_of(ckpt.config), stack)
     ]
     if ckpt.config.final_norm:
         found += [sublayers.final_norm_view(recorded, ckpt.model, stack) for stack in stacks_of(ckpt.config)]
@@ -59,27 +60,30 @@ def all_norms(ckpt, recorded):
 
 def test_places_are_the_sub_layers_in_the_order_of_the_forward_pass():
     config = made()[0].config
-    sites = [place.site for place in sublayers.places(config, "decoder")]
+    sites = [place.site for place in sublayers.places(spec_of(config), "decoder")]
     assert sites[:4] == ["decoder.0.self", "decoder.0.cross", "decoder.0.ffn", "decoder.1.self"]
     assert len(sites) == 9
-    assert [place.site for place in sublayers.places(config, "encoder")][:2] == ["encoder.0.self", "encoder.0.ffn"]
+    assert [place.site for place in sublayers.places(spec_of(config), "encoder")][:2] == [
+        "encoder.0.self",
+        "encoder.0.ffn",
+    ]
     alone = made("decoder-only")[0].config
-    assert {place.part for place in sublayers.places(alone, "decoder")} == {"self", "ffn"}
+    assert {place.part for place in sublayers.places(spec_of(alone), "decoder")} == {"self", "ffn"}
     with pytest.raises(ValueError, match="a decoder-only model has no encoder: choose decoder"):
-        sublayers.places(alone, "encoder")
+        sublayers.places(spec_of(alone), "encoder")
 
 
 def test_a_selection_means_one_sub_layer_or_the_final_norm():
     config = made()[0].config
-    assert sublayers.place_of(config, "cross", 2, "attention").site == "decoder.2.cross"
-    assert sublayers.place_of(config, "cross", 2, "ffn").site == "decoder.2.ffn"
-    assert sublayers.place_of(config, "decoder", 1, "attention").site == "decoder.1.self"
-    assert sublayers.place_of(config, "encoder", 1, "ffn").site == "encoder.1.ffn"
-    assert sublayers.place_of(config, "encoder", 0, "final") is None
+    assert sublayers.place_of(spec_of(config), "cross", 2, "attention").site == "decoder.2.cross"
+    assert sublayers.place_of(spec_of(config), "cross", 2, "ffn").site == "decoder.2.ffn"
+    assert sublayers.place_of(spec_of(config), "decoder", 1, "attention").site == "decoder.1.self"
+    assert sublayers.place_of(spec_of(config), "encoder", 1, "ffn").site == "encoder.1.ffn"
+    assert sublayers.place_of(spec_of(config), "encoder", 0, "final") is None
     with pytest.raises(ValueError, match="no norm after the last layer of its decoder"):
-        sublayers.place_of(replace(config, final_norm=False), "cross", 0, "final")
+        sublayers.place_of(spec_of(replace(config, final_norm=False)), "cross", 0, "final")
     with pytest.raises(ValueError, match="no self-attention in layer 2 of its encoder"):
-        sublayers.place_of(config, "encoder", 2, "attention")
+        sublayers.place_of(spec_of(config), "encoder", 2, "attention")
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -87,7 +91,7 @@ def test_every_point_around_a_place_was_recorded(kind):
     for changes in ({}, {"norm": "post"}):
         ckpt, recorded = made(kind, **changes)
         for stack in stacks_of(ckpt.config):
-            for place in sublayers.places(ckpt.config, stack):
+            for place in sublayers.places(spec_of(ckpt.config), stack):
                 for name in (place.before, place.total, place.after, f"{place.site}.in", f"{place.site}.out"):
                     assert name in recorded.values, name
 
@@ -209,7 +213,7 @@ def test_a_decoded_run_has_the_same_flows_as_one_pass_over_what_it_wrote():
 def test_in_training_mode_dropout_stands_between_the_output_and_the_stream():
     ckpt = tiny_checkpoint(dropout=0.5)
     recorded = training_trace(ckpt, "abc", "uv", 3)
-    place = sublayers.places(ckpt.config, "encoder")[0]
+    place = sublayers.places(spec_of(ckpt.config), "encoder")[0]
     assert not torch.equal(recorded[place.before] + recorded[f"{place.site}.out"], recorded[place.total])
 
 
@@ -242,7 +246,7 @@ def test_between_mean_is_0_and_variance_1_for_layer_norm():
 
 def test_bessels_correction_leaves_a_variance_below_1():
     ckpt, recorded = made(**VARIANTS["bessel"])
-    place = sublayers.places(ckpt.config, "decoder")[0]
+    place = sublayers.places(spec_of(ckpt.config), "decoder")[0]
     view = sublayers.norm_view(recorded, ckpt.model, place)
     np.testing.assert_allclose(view.between[1], 15 / 16, rtol=1e-4)  # (D - 1) / D
     assert "d_model − 1" in view.formula and view.epsilon == 1e-6
@@ -252,7 +256,7 @@ def test_bessels_correction_leaves_a_variance_below_1():
 
 def test_a_norm_over_positions_has_one_mean_and_leaves_each_token_its_own():
     ckpt, recorded = made(**VARIANTS["positions"])
-    view = sublayers.norm_view(recorded, ckpt.model, sublayers.places(ckpt.config, "encoder")[1])
+    view = sublayers.norm_view(recorded, ckpt.model, sublayers.places(spec_of(ckpt.config), "encoder")[1])
     assert view.whole_text and len(view.mean) == len(view.scale) == 1
     assert np.ptp(view.between[0]) > 0.01
     assert view.between[0].mean() == pytest.approx(0, abs=1e-6)
@@ -261,13 +265,13 @@ def test_a_norm_over_positions_has_one_mean_and_leaves_each_token_its_own():
 
 def test_gain_and_offset_are_the_models_own():
     ckpt, recorded = made()
-    view = sublayers.norm_view(recorded, ckpt.model, sublayers.place_of(ckpt.config, "cross", 1, "attention"))
+    view = sublayers.norm_view(recorded, ckpt.model, sublayers.place_of(spec_of(ckpt.config), "cross", 1, "attention"))
     norm = ckpt.model.decoder.layers[1].cross_residual.norm
     assert np.array_equal(view.gain, norm.gain.detach().double().numpy())
     assert np.array_equal(view.offset, norm.offset.detach().double().numpy())
     assert (view.reads, view.gives) == ("decoder.1.residual_after_self", "decoder.1.cross.in")
     ckpt, recorded = made(norm="post", final_norm=False)
-    view = sublayers.norm_view(recorded, ckpt.model, sublayers.place_of(ckpt.config, "cross", 1, "attention"))
+    view = sublayers.norm_view(recorded, ckpt.model, sublayers.place_of(spec_of(ckpt.config), "cross", 1, "attention"))
     assert (view.reads, view.gives) == ("decoder.1.residual_after_cross_sum", "decoder.1.residual_after_cross")
 
 
@@ -294,7 +298,7 @@ def test_the_tutorials_architectures_can_be_taken_apart(name):
 @pytest.mark.parametrize("activation", ["relu", "gelu", "gelu-tanh"])
 def test_active_units_are_those_with_a_positive_input(activation):
     ckpt, recorded = made(activation=activation)
-    place = sublayers.place_of(ckpt.config, "decoder", 1, "ffn")
+    place = sublayers.place_of(spec_of(ckpt.config), "decoder", 1, "ffn")
     found = sublayers.activity(recorded, place)
     before = ckpt.model.decoder.layers[1].feed_forward.to_hidden(recorded["decoder.1.ffn.in"])[0] > 0  # [T, F]
     np.testing.assert_allclose(found.share, before.double().mean(-1), atol=1e-12)
@@ -304,7 +308,7 @@ def test_active_units_are_those_with_a_positive_input(activation):
 
 def test_units_that_padding_wakes_do_not_count():
     ckpt, recorded = made(**VARIANTS["padded"])
-    found = sublayers.activity(recorded, sublayers.place_of(ckpt.config, "decoder", 0, "ffn"))
+    found = sublayers.activity(recorded, sublayers.place_of(spec_of(ckpt.config), "decoder", 0, "ffn"))
     own = recorded["decoder.0.ffn.hidden"][0, :5] > 0
     assert (found.never, found.always) == (int((~own.any(0)).sum()), int(own.all(0).sum()))
     assert len(found.share) == 12
@@ -313,4 +317,4 @@ def test_units_that_padding_wakes_do_not_count():
 def test_an_attention_has_no_hidden_units():
     ckpt, recorded = made()
     with pytest.raises(ValueError, match="encoder layer 0, self-attention has no hidden units: choose a feed-forward"):
-        sublayers.activity(recorded, sublayers.places(ckpt.config, "encoder")[0])
+        sublayers.activity(recorded, sublayers.places(spec_of(ckpt.config), "encoder")[0])

@@ -12,7 +12,7 @@ from viz_transformer.analysis.models.parameters import (
     parameter_total,
 )
 from viz_transformer.model.config import base, tutorial
-from viz_transformer.model.outline import Block, Parameter
+from viz_transformer.model.layout import Block, Parameter
 from viz_transformer.model.transformer import Transformer, parameter_count
 
 SMALL = {"encoder_layers": 1, "decoder_layers": 2, "d_model": 8, "n_heads": 2, "d_ff": 12}

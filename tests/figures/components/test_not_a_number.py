@@ -21,6 +21,7 @@ from viz_transformer.figures.components.row import row_payload
 from viz_transformer.figures.components.shading import shading_payload
 from viz_transformer.figures.components.snapshots import MapsOfKind, SnapshotData, snapshots_payload
 from viz_transformer.figures.components.tokens import token_data
+from viz_transformer.model.hooked_model import spec_of
 from viz_transformer.running.decoding import decode
 
 NAN = np.nan
@@ -464,7 +465,7 @@ def test_a_chip_whose_probability_is_not_a_number_says_so_and_is_not_called_unsu
 def test_a_sub_layer_of_the_rail_whose_share_is_not_a_number_has_dots(browser):
     places = product(("encoder", "decoder"), range(3), ("self", "cross", "ffn"))
     sites = [f"{stack}.{layer}.{part}" for stack, layer, part in places]
-    data = rail_data(tiny_config(), {site: NAN if site == "decoder.1.ffn" else 0.5 for site in sites})
+    data = rail_data(spec_of(tiny_config()), {site: NAN if site == "decoder.1.ffn" else 0.5 for site in sites})
     with mounted(browser, "rail", data) as shown:
         bars = shown.page.locator(".share")
         assert bars.evaluate_all(f"(all) => all.filter({DOTTED}).length") == 1

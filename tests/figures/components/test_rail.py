@@ -7,6 +7,7 @@ from builders import tiny_config
 from mounted import mounted
 
 from viz_transformer.figures.components.rail import rail_data
+from viz_transformer.model.hooked_model import spec_of
 from viz_transformer.model.points import attention_sites
 
 
@@ -14,7 +15,7 @@ def data(kind="encoder-decoder", **changes):
     config = tiny_config(kind, **changes)
     stacks = (("encoder", config.encoder_layers), ("decoder", config.decoder_layers))
     sites = [*attention_sites(config), *(f"{stack}.{layer}.ffn" for stack, count in stacks for layer in range(count))]
-    return rail_data(config, dict.fromkeys(sites, 0.25))
+    return rail_data(spec_of(config), dict.fromkeys(sites, 0.25))
 
 
 def names(shown):
@@ -58,7 +59,7 @@ def test_norms_are_where_the_model_has_them():
 def test_a_share_that_is_no_number_is_left_out():
     config = tiny_config("decoder-only")
     sites = [f"decoder.{layer}.{part}" for layer in range(3) for part in ("self", "ffn")]
-    (decoder,) = rail_data(config, dict.fromkeys(sites, float("nan")))["stacks"]
+    (decoder,) = rail_data(spec_of(config), dict.fromkeys(sites, float("nan")))["stacks"]
     assert decoder["layers"][0][0]["share"] is None
     assert "not a number" in decoder["layers"][0][0]["title"]
 

@@ -169,8 +169,8 @@ def _rail() -> Iterator[Any]:
     config = tiny_config()
     sites = [*attention_sites(config), *(f"{stack}.{n}.ffn" for stack in ("encoder", "decoder") for n in range(3))]
     for share in (0.25, float("nan")):
-        yield rail_data(config, dict.fromkeys(sites, share))
-    yield rail_data(tiny_config(final_norm=False), dict.fromkeys(sites, 0.25))
+        yield rail_data(spec_of(config), dict.fromkeys(sites, share))
+    yield rail_data(spec_of(tiny_config(final_norm=False)), dict.fromkeys(sites, 0.25))
 
 
 def _locator() -> Iterator[Any]:

@@ -15,17 +15,16 @@ from torch import nn
 
 from viz_transformer.analysis.attention.maps import added_padding
 from viz_transformer.model.hooked_model import ModelSpec, Unavailable
-from viz_transformer.model.kinds import KINDS, SIDE_OF, KindName, StackName, attentions_of, stacks_of
+from viz_transformer.model.kinds import KINDS, SIDE_OF, KindName, StackName, stacks_of
+from viz_transformer.model.layout import PART_NAMES, PartName, layout
 from viz_transformer.model.norms import BesselNorm, LayerNorm, PositionsAndFeaturesNorm
 from viz_transformer.model.transformer import Stack, Transformer
 from viz_transformer.running.record import Tokens, Trace
 
-Part = Literal["self", "cross", "ffn"]
 Chosen = Literal["attention", "ffn", "final"]
 Floats = NDArray[np.float64]
 Booleans = NDArray[np.bool_]
 
-PART_NAMES: dict[str, str] = {"self": "self-attention", "cross": "cross-attention", "ffn": "feed-forward"}
 FORMULAS: dict[type[LayerNorm], str] = {
     LayerNorm: "(x − mean) / √(variance + ε) · gain + offset, for each token alone",
     BesselNorm: "(x − mean) / (standard deviation + ε) · gain + offset, the deviation divided by d_model − 1",
@@ -39,13 +38,15 @@ FORMULAS: dict[type[LayerNorm], str] = {
 class Place:
     """A sub-layer in the stream, and the names of the points around it.
 
-    before: the stream that came in; total: that plus what was added; after: the stream that went on. In a pre-norm
-    model `total` is `after`; in a post-norm model the norm stands between them.
+    kind: of an attention, None for a feed-forward. before: the stream that came in; total: that plus what was added;
+    after: the stream that went on. In a pre-norm model `total` is `after`; in a post-norm model the norm stands between
+    them.
     """
 
     stack: StackName
     layer: int
-    part: Part
+    part: PartName
+    kind: KindName | None
     before: str
     total: str
     after: str
@@ -140,16 +141,14 @@ def places(spec: ModelSpec, stack: StackName) -> tuple[Place, ...]:
     """The sub-layers of a stack in the order of the forward pass. Raises ValueError if the model lacks the stack."""
     if stack not in stacks_of(spec):
         raise ValueError(f"a {spec.kind} model has no {stack}: choose {' or '.join(stacks_of(spec))}")
-    layers = SIDE_OF[stack].layers(spec)
-    parts: tuple[Part, ...] = (*(kind.attention for kind in attentions_of(stack, spec)), "ffn")
     found = []
-    for layer in range(layers):
+    for layer in layout(spec).of(stack).layers:
         before = "residual_in"
-        for part in parts:
-            after = "residual_out" if part == "ffn" else f"residual_after_{part}"
+        for each in layer.sublayers:
+            after = "residual_out" if each.kind is None else f"residual_after_{each.part}"
             total = f"{after}_sum" if spec.norm == "post" else after
-            points = (f"{stack}.{layer}.{name}" for name in (before, total, after))
-            found.append(Place(stack, layer, part, *points))
+            points = (f"{stack}.{each.layer}.{name}" for name in (before, total, after))
+            found.append(Place(stack, each.layer, each.part, each.kind, *points))
             before = after
     return tuple(found)
 
@@ -171,7 +170,7 @@ def place_of(spec: ModelSpec, kind: KindName, layer: int, chosen: Chosen) -> Pla
         if not spec.final_norm:
             raise ValueError(f"this model has no norm after the last layer of its {stack}")
         return None
-    part: Part = "ffn" if chosen == "ffn" else KINDS[kind].attention
+    part: PartName = "ffn" if chosen == "ffn" else KINDS[kind].attention
     for place in known:
         if (place.layer, place.part) == (layer, part):
             return place

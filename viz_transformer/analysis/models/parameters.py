@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 from viz_transformer.model.config import ModelConfig
 from viz_transformer.model.kinds import SIDE_OF, StackName, attentions_of
-from viz_transformer.model.outline import Block, Parameter
+from viz_transformer.model.layout import Block, Parameter
 
 
 @dataclass(frozen=True)

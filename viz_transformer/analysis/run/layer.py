@@ -13,10 +13,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from viz_transformer.analysis.attention.maps import layer_weights
-from viz_transformer.analysis.layers.sublayers import Part, Place, activity, came_in, places, share_added
+from viz_transformer.analysis.layers.sublayers import Place, activity, came_in, places, share_added
 from viz_transformer.analysis.run import remarks
 from viz_transformer.analysis.run.whole import spread
-from viz_transformer.model.kinds import KINDS, SIDE_OF, KindName, StackName, attentions_of
+from viz_transformer.model.kinds import KINDS, SIDE_OF, KindName, StackName
+from viz_transformer.model.layout import PartName
 from viz_transformer.running.record import Trace
 from viz_transformer.sentences import capitalised
 
@@ -42,7 +43,6 @@ class LayerPart:
     place: Place
     stream: Mapping[str, Float32]
     by_token: Mapping[str, NDArray[Any]]
-    kind: KindName | None = None
     weights: Float32 | None = None
     mask: NDArray[np.bool_] | None = None
     units: int | None = None
@@ -51,8 +51,12 @@ class LayerPart:
     active: NDArray[np.float64] | None = None
 
     @property
-    def part(self) -> Part:
+    def part(self) -> PartName:
         return self.place.part
+
+    @property
+    def kind(self) -> KindName | None:
+        return self.place.kind
 
 
 @dataclass(frozen=True, eq=False)
@@ -82,7 +86,6 @@ def layer_of(trace: Trace, stack: StackName, layer: int) -> LayerDetail:
     if not found:
         layers = SIDE_OF[stack].layers(trace.spec)
         raise ValueError(f"there is no layer {layer}: layers go from 0 to {layers - 1}")
-    kinds: dict[str, KindName] = {kind.attention: kind.name for kind in attentions_of(stack, trace.spec)}
     features = spread(trace.spec.d_model, LAYER_SAMPLES)
     config = trace.spec.config
     return LayerDetail(
@@ -92,12 +95,12 @@ def layer_of(trace: Trace, stack: StackName, layer: int) -> LayerDetail:
         whole_text=config is not None and config.norm_kind == "positions-and-features",
         features=features,
         size=trace.spec.d_model,
-        parts=tuple(_part(trace, place, kinds.get(place.part), features) for place in found),
+        parts=tuple(_part(trace, place, features) for place in found),
         remarks=tuple(dict.fromkeys(_remarks(trace, stack, layer, found))),
     )
 
 
-def _part(trace: Trace, place: Place, kind: KindName | None, features: tuple[int, ...]) -> LayerPart:
+def _part(trace: Trace, place: Place, features: tuple[int, ...]) -> LayerPart:
     points = {"before": came_in(trace.spec, place), "in": f"{place.site}.in", "out": f"{place.site}.out"}
     points["after"] = place.after
     if place.total != place.after:
@@ -117,9 +120,9 @@ def _part(trace: Trace, place: Place, kind: KindName | None, features: tuple[int
     if "came" in lengths and "added" in lengths:
         by_token["share"] = share_added(lengths["came"], lengths["added"])
     stream = {name: values[:, list(features)] for name, values in rows.items()}
-    if kind is not None:
-        weights, mask = _weights(trace, kind, place.layer)
-        return LayerPart(place, stream, by_token, kind=kind, weights=weights, mask=mask)
+    if place.kind is not None:
+        weights, mask = _weights(trace, place.kind, place.layer)
+        return LayerPart(place, stream, by_token, weights=weights, mask=mask)
     if f"{place.site}.hidden" not in trace:
         return LayerPart(place, stream, by_token)
     hidden = _array(trace, f"{place.site}.hidden")
@@ -146,8 +149,8 @@ def _weights(trace: Trace, kind: KindName, layer: int) -> tuple[Float32 | None, 
 
 def _remarks(trace: Trace, stack: StackName, layer: int, found: list[Place]) -> Iterator[str]:
     spec, config = trace.spec, trace.spec.config
-    for kind in attentions_of(stack, spec):
-        yield from remarks.of_attention(trace, kind.name, layer)
+    for kind in (place.kind for place in found if place.kind is not None):
+        yield from remarks.of_attention(trace, kind, layer)
     yield from remarks.of_edits(trace, f"{stack}.{layer}.ffn.")
     yield from remarks.of_edits(trace, f"{stack}.{layer}.residual")
     yield from remarks.of_dropout(trace)

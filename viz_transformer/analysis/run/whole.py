@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from viz_transformer.analysis.attention.maps import added_padding, head_view, layer_count
 from viz_transformer.analysis.layers.sublayers import Place, came_in, places, share_added, tokens_of
-from viz_transformer.model.kinds import KINDS, KindName, StackName, kinds_of, stacks_of
+from viz_transformer.model.kinds import KindName, StackName, kinds_of, stacks_of
 from viz_transformer.running.record import Tokens, Trace
 
 SAMPLES = 24
@@ -101,12 +101,11 @@ class Told:
 def story(whole: WholeRun, row: int) -> tuple[Told, ...]:
     """All sub-layers of the last stack at one of its rows, in the order of the forward pass."""
     stack, first = whole.stacks[-1], whole.stacks[0]
-    kinds = {kind.attention: kind for kind in KINDS.values() if kind.stack == stack.stack}
     told = []
     for place, share in zip(stack.places, stack.share, strict=True):
         key = weight = None
-        if place.part != "ffn":
-            weights = whole.weights[kinds[place.part].name][place.layer, row]
+        if place.kind is not None:
+            weights = whole.weights[place.kind][place.layer, row]
             most = int(np.nanargmax(weights)) if np.nanmax(weights, initial=0) > 0 else None
             if most is not None:
                 key, weight = (first if place.part == "cross" else stack).tokens.tokens[most], float(weights[most])

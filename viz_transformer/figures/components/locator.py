@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, Literal
 
-from viz_transformer.figures.components.rail import NAMES
-from viz_transformer.model.kinds import SIDE_OF, StackName, attentions_of, stacks_of
+from viz_transformer.model.layout import PART_NAMES, Layout, StackLayout, layout
 
 if TYPE_CHECKING:
     from viz_transformer.model.hooked_model import ModelSpec
@@ -21,21 +20,18 @@ def locator_data(spec: ModelSpec, looks: Looks, chosen: Mapping[str, Any]) -> di
     chosen: the selection, of which the browser gets what says where the page looks, for the time before it has a run.
     """
     said = {name: chosen[name] for name in dict.fromkeys((looks, "kind", "layer")) if name in chosen}
-    return {"looks": looks, "chosen": said, "stacks": [_stack(spec, stack) for stack in stacks_of(spec)]}
+    found = layout(spec)
+    return {"looks": looks, "chosen": said, "stacks": [_stack(found, stack) for stack in found.stacks]}
 
 
-def _stack(spec: ModelSpec, name: StackName) -> dict[str, Any]:
-    side = SIDE_OF[name]
-    parts = [
-        {"part": kind.attention, "name": NAMES[kind.attention], "kind": kind.name} for kind in attentions_of(name, spec)
-    ]
-    if f"{name}.0.ffn.out" in spec.point:  # a recording tells of attentions alone
-        parts.append({"part": "ffn", "name": NAMES["ffn"]})
+def _stack(model: Layout, stack: StackLayout) -> dict[str, Any]:
+    parts = {part.part: {"part": part.part, "name": PART_NAMES[part.part]} for part in stack.sublayers}
+    parts |= {part.part: {**parts[part.part], "kind": part.kind} for part in stack.sublayers if part.kind is not None}
     return {
-        "name": name,
-        "side": side.name,
-        "layers": side.layers(spec),
-        "parts": parts,
-        "final": spec.final_norm,
-        "output": spec.output != "none" and name == stacks_of(spec)[-1],
+        "name": stack.stack,
+        "side": stack.side.name,
+        "layers": len(stack.layers),
+        "parts": [*parts.values()],
+        "final": stack.final_norm is not None,
+        "output": model.output is not None and stack is model.stacks[-1],
     }

@@ -6,13 +6,10 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from viz_transformer.figures import labels
-from viz_transformer.model.kinds import SIDE_OF, StackName, attentions_of, stacks_of
+from viz_transformer.model.layout import PART_NAMES, StackLayout, SubLayer, layout
 
 if TYPE_CHECKING:
     from viz_transformer.model.hooked_model import ModelSpec
-
-
-NAMES = {"self": "self-attention", "cross": "cross-attention", "ffn": "feed-forward"}
 
 
 def rail_data(spec: ModelSpec, shares: Mapping[str, float]) -> dict[str, Any]:
@@ -21,36 +18,29 @@ def rail_data(spec: ModelSpec, shares: Mapping[str, float]) -> dict[str, Any]:
     shares: for each site, such as decoder.1.cross, the mean share that its sub-layer adds. Picking a sub-layer sets
     the selection's kind, layer and part; where the selection's kind is among `kinds` already, it stays.
     """
-    both = spec.has_encoder and spec.has_decoder
-    last = "logits" if spec.has_decoder or spec.target_vocab_size is not None else "output"
-    stacks = [
-        _stack(spec, stack, "memory" if both and stack == "encoder" else last, shares) for stack in stacks_of(spec)
-    ]
-    return {"norm": spec.norm, "stacks": stacks}
+    return {"norm": spec.norm, "stacks": [_stack(stack, shares) for stack in layout(spec).stacks]}
 
 
-def _stack(spec: ModelSpec, name: StackName, end: str, shares: Mapping[str, float]) -> dict[str, Any]:
-    side = SIDE_OF[name]
-    attentions: dict[str, str] = {kind.attention: kind.name for kind in attentions_of(name, spec)}
-    kinds = [*attentions.values()]
+def _stack(stack: StackLayout, shares: Mapping[str, float]) -> dict[str, Any]:
+    kinds = [*dict.fromkeys(part.kind for part in stack.sublayers if part.kind is not None)]
 
-    def node(layer: int, part: str) -> dict[str, Any]:
-        share = shares[f"{name}.{layer}.{part}"]
+    def node(part: SubLayer) -> dict[str, Any]:
+        share, called = shares[part.name], PART_NAMES[part.part]
         return {
-            "name": NAMES[part],
-            "kinds": kinds if part == "ffn" else [attentions[part]],
-            "layer": layer,
-            "part": "ffn" if part == "ffn" else "attention",
-            "cross": part == "cross",
+            "name": called,
+            "kinds": kinds if part.kind is None else [part.kind],
+            "layer": part.layer,
+            "part": "ffn" if part.kind is None else "attention",
+            "cross": part.part == "cross",
             "share": None if share != share else share,
-            "title": f"{name} layer {layer}, {NAMES[part]}: mean share added {labels.number(share, 3)}",
+            "title": f"{stack.stack} layer {part.layer}, {called}: mean share added {labels.number(share, 3)}",
         }
 
-    final = {"name": "final norm", "kinds": kinds, "part": "final", "title": f"final norm of the {name}"}
+    final = {"name": "final norm", "kinds": kinds, "part": "final", "title": f"final norm of the {stack.stack}"}
     return {
-        "name": name,
-        "ink": side.name,
-        "layers": [[node(layer, part) for part in (*attentions, "ffn")] for layer in range(side.layers(spec))],
-        "final": final if spec.final_norm else None,
-        "end": end,
+        "name": stack.stack,
+        "ink": stack.side.name,
+        "layers": [[node(part) for part in layer.sublayers] for layer in stack.layers],
+        "final": None if stack.final_norm is None else final,
+        "end": stack.gives,
     }

@@ -12,7 +12,7 @@ from viz_transformer.figures.components import payload
 from viz_transformer.figures.components.scrubber import StepData, candidate_rows, written_places
 from viz_transformer.figures.components.strongest_only import strongest
 from viz_transformer.figures.components.tokens import token_data
-from viz_transformer.model.kinds import KINDS, SIDE_OF, Kind
+from viz_transformer.model.kinds import SIDE_OF
 
 if TYPE_CHECKING:
     from viz_transformer.analysis.run.whole import WholeRun, WholeStack
@@ -106,16 +106,11 @@ def ends_in(text: str, tokens: Sequence[str]) -> list[int]:
     return [*ends[:-1], len(text)] if ends else []
 
 
-def _attention(kind: Kind, whole: WholeRun, layer: int) -> dict[str, Any]:
-    return {"kind": kind.name, "heads": whole.heads[kind.name][layer]}
-
-
 def _stack(stack: WholeStack, whole: WholeRun) -> dict[str, Any]:
     side, tokens = SIDE_OF[stack.stack], stack.tokens.tokens
-    kinds = {kind.attention: kind for kind in KINDS.values() if kind.stack == stack.stack}
     parts = [
         {"layer": place.layer, "part": place.part}
-        | ({} if place.part == "ffn" else _attention(kinds[place.part], whole, place.layer))
+        | ({} if place.kind is None else {"kind": place.kind, "heads": whole.heads[place.kind][place.layer]})
         for place in stack.places
     ]
     return {

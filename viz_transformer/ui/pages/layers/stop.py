@@ -7,8 +7,9 @@ from collections.abc import Sequence
 import numpy as np
 
 from viz_transformer.analysis.layers.lens import OWN_STEP, Lens
-from viz_transformer.analysis.layers.sublayers import PART_NAMES, Flow
+from viz_transformer.analysis.layers.sublayers import Flow
 from viz_transformer.model.kinds import StackName
+from viz_transformer.model.layout import PART_NAMES
 from viz_transformer.numerals import percent
 from viz_transformer.ui.frame.questions import cited
 from viz_transformer.ui.pages.layers import lens_view, view, words

@@ -14,6 +14,7 @@ from viz_transformer.figures.components.rail import rail_data
 from viz_transformer.figures.layers import Panel, gain_chart, stream_chart
 from viz_transformer.model.hooked_model import Unavailable
 from viz_transformer.model.kinds import KINDS, StackName, stacks_of
+from viz_transformer.model.layout import PART_NAMES
 from viz_transformer.numerals import significant
 from viz_transformer.ui.components.pictures import rail
 from viz_transformer.ui.frame import frame, pictures, projector, text
@@ -108,7 +109,7 @@ def sublayer(both: Runs, place: sublayers.Place) -> None:
     active = sublayers.activity(shown.trace, place) if place.part == "ffn" else None
     text.section(heading(place.title, both))
     pre_norm = shown.trace.spec.norm == "pre"
-    text.paragraph(words.joins(sublayers.PART_NAMES[place.part], pre_norm=pre_norm, reads_memory=place.part == "cross"))
+    text.paragraph(words.joins(PART_NAMES[place.part], pre_norm=pre_norm, reads_memory=place.part == "cross"))
     columns = _flow_columns(flow, active, post=shown.trace.spec.norm == "post")
     foot = [(words.MEAN, [labels.number(mean(flow, values), digits) for _, values, digits in columns])]
     if flow.pairs:

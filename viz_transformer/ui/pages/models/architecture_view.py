@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from viz_transformer.analysis.models.parameters import Row
     from viz_transformer.checkpoint.contents import Summary
     from viz_transformer.model.config import ModelConfig
-    from viz_transformer.model.outline import Block, Outline
+    from viz_transformer.model.layout import Block, Layout
 
 
 def architecture(summary: Summary) -> Question | None:
@@ -59,10 +59,11 @@ def _of_folder(summary: HuggingFaceSummary) -> Question:
     place = frame.place("architecture")
     status = place.empty()
     with waiting(words.LOADING, status):
-        found = _outline(summary)
-    sublayers = [part for stack in found.stacks for part in stack.sublayers]
-    norms = {part.before or part.behind for part in sublayers} - {""}
-    usual = not any(stack.parallel for stack in found.stacks) and not any(part.added for part in sublayers)
+        found = _layout(summary)
+    layers = [stack.layers[stack.typical] for stack in found.stacks]
+    sublayers = [part for layer in layers for part in layer.sublayers]
+    norms = {norm.label for part in sublayers if (norm := part.before or part.after) is not None}
+    usual = not any(layer.parallel for layer in layers) and not any(part.added for part in sublayers)
     scenes = ["model_drawing", "model_settings", "model_parameters"]
     with place:
         left, right = st.columns([5, 3], gap="medium")
@@ -97,8 +98,8 @@ def _held_against(stored: int, total: int, unused: Mapping[str, Any] | None) -> 
 
 
 @memoize(8)
-def _outline(summary: HuggingFaceSummary) -> Outline:
-    return huggingface.outline_of(cached.checkpoint(summary).hooked_model)
+def _layout(summary: HuggingFaceSummary) -> Layout:
+    return huggingface.layout_of(cached.checkpoint(summary).hooked_model)
 
 
 def settings(summary: Summary) -> None:

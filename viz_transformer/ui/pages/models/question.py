@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from viz_transformer.analysis.models.snapshots import SnapshotSeries
     from viz_transformer.checkpoint.contents import Summary
     from viz_transformer.model.config import ModelConfig
-    from viz_transformer.model.outline import Block
+    from viz_transformer.model.layout import Block
 
 ONE_LINE = 104
 """Characters that stand beside each other in a window of 1,280 pixels."""

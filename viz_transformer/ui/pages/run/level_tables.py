@@ -7,10 +7,10 @@ from typing import Any
 
 import pandas as pd
 
-from viz_transformer.analysis.layers.sublayers import PART_NAMES
 from viz_transformer.analysis.run.attention import AttentionDetail, weighing
 from viz_transformer.analysis.run.layer import LayerDetail
 from viz_transformer.analysis.run.whole import WholeRun, story
+from viz_transformer.model.layout import PART_NAMES
 from viz_transformer.ui.pages.run import words
 
 _LENGTHS = {"before": "came", "in": "read", "out": "added", "after": "left"}

@@ -10,7 +10,6 @@ from typing import Any
 import pandas as pd
 
 from viz_transformer.analysis.attention.maps import sides, step_row
-from viz_transformer.analysis.layers.sublayers import PART_NAMES
 from viz_transformer.analysis.run.attention import AttentionDetail, attention_of
 from viz_transformer.analysis.run.layer import layer_of
 from viz_transformer.analysis.run.whole import whole_run
@@ -18,6 +17,7 @@ from viz_transformer.figures import details, labels
 from viz_transformer.figures.components.scrubber import steps_of
 from viz_transformer.figures.components.whole import whole_payload
 from viz_transformer.model.kinds import KINDS, SIDE_OF, KindName, StackName, stacks_of
+from viz_transformer.model.layout import PART_NAMES
 from viz_transformer.running.record import Trace
 from viz_transformer.ui.components.details import whole_details
 from viz_transformer.ui.components.pictures import whole as whole_picture

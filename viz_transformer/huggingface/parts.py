@@ -1,13 +1,12 @@
-"""What a model of transformers is drawn from: its own modules, held against a trial pass.
+"""What is written on the parts of a model of transformers: read off its own modules, held against a trial pass.
 
 A norm is drawn where the pass shows it: what a sub-layer read is, bit by bit, what that norm makes of the stream.
 """
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterator, Mapping
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 import torch
@@ -20,41 +19,29 @@ from viz_transformer.huggingface.hooked_model import HuggingFaceModel, linear_of
 from viz_transformer.huggingface.self_check import trial_texts
 from viz_transformer.model.hooked_model import HookedModel, Unavailable
 from viz_transformer.model.kinds import SIDE_OF, StackName, stacks_of
-from viz_transformer.model.outline import (
-    Block,
-    Outline,
-    OutputOutline,
-    Parameter,
-    PartName,
-    StackOutline,
-    SubLayer,
-)
-from viz_transformer.model.positions import ENCODINGS
+from viz_transformer.model.layout import Block, Layout, Parameter, PartName, StackLayout, SubLayer, Written, layout
 from viz_transformer.numerals import significant
 from viz_transformer.sentences import capitalised, counted, listed
 
 ACTS = {ROTARY: "rotary", BUCKETS: "bias by distance", SLOPES: "slopes", DISTANCES: "terms by distance"}
-LABELS = {"self": "Self-attention", "cross": "Cross-attention", "ffn": "Feed-forward"}
 OTHER_NORM = "in a trial pass {name} did not read what its norm gives out, so its norms cannot be drawn"
 
 
-def outline_of(model: HookedModel) -> Outline:
-    """The outline of a folder's model. Raises Unavailable if a trial pass shows other norms than its family has."""
+def layout_of(model: HookedModel) -> Layout:
+    """The layout of an opened folder's model, with what is written on its parts. Raises Unavailable if a trial pass shows
+    other norms than its family has."""
     assert isinstance(model, HuggingFaceModel)
-    recorder = MaskRuleRecorder()
-    model.whole(*trial_texts(model.spec), hook=recorder)
-    found, notes = list[StackOutline](), list[str]()
-    for stack in stacks_of(model.spec):
-        layers = [_layer(model, stack, index, recorder.values) for index in range(_count(model, stack))]
-        drawn = Counter(reversed(layers)).most_common(1)[0][0]  # of as many, the one further up
-        found.append(_stack(model, stack, drawn, layers.index(drawn)))
-        notes += [*_others(stack, layers, drawn), *_not_drawn(model, stack)]
-    spec = model.spec
-    layers_said = " and ".join(counted(each.layers, f"{each.stack} layer") for each in found)
-    return Outline(
-        stacks=tuple(found),
-        output=_output(model),
-        memory=spec.d_model if spec.kind == "encoder-decoder" else None,
+    recorder, spec = MaskRuleRecorder(), model.spec
+    model.whole(*trial_texts(spec), hook=recorder)
+    written = _of_output(model)
+    for stack in layout(spec).stacks:
+        written |= _of_stack(model, stack.stack)
+        written |= _Layers(model, stack.stack, recorder.values).written(stack)
+    found = layout(spec, written)
+    notes = [note for stack in found.stacks for note in (*_others(stack), *_not_drawn(model, stack.stack))]
+    layers_said = " and ".join(counted(len(each.layers), f"{each.stack} layer") for each in found.stacks)
+    return replace(
+        found,
         blocks=_blocks(model),
         spoken=f"Architecture: {layers_said}, {spec.norm}-norm, d_model {spec.d_model}",
         notes=(*notes, *_of_logits(model)),
@@ -78,31 +65,22 @@ def _layers(model: HuggingFaceModel, stack: StackName) -> nn.ModuleList:
 # --- a stack
 
 
-def _stack(model: HuggingFaceModel, stack: StackName, sublayers: tuple[SubLayer, ...], index: int) -> StackOutline:
+def _of_stack(model: HuggingFaceModel, stack: StackName) -> dict[str, Written]:
     places, module, spec = model.family.stacks[stack], _module(model, stack), model.spec
-    side = SIDE_OF[stack]
     rows, width = model.table("tokens", stack).shape
     has_norm = f"{stack}.embed.sum" in spec.point and places.input_norm is not None
     wide = "" if _widening(module) is None else f" → {spec.d_model}"
     norm = _word(module.get_submodule(places.input_norm or ""), width) if has_norm else ""
     if f"{stack}.embed.normed" in spec.point:  # the map stands behind the norm
         norm, wide = f"{norm}, {width:,}{wide}", ""
-    final = None if places.final_norm is None else module.get_submodule(places.final_norm)
-    back = None if places.final_map is None else getattr(module, places.final_map)
-    return StackOutline(
-        stack=stack,
-        reads=f"{side.name} ids, at most {side.most(spec):,}",
-        embedding=f"{rows:,} × {width:,}{wide}{_scale(model, stack)}",
-        sums=_sums(model, stack),
-        norm=norm,
-        layers=_count(model, stack),
-        layer=index,
-        sublayers=sublayers,
-        parallel=places.layer.parallel,
-        one_norm=places.layer.parallel and places.layer.attention.norm == places.layer.ffn.norm,
-        final_norm="" if final is None else _word(final, spec.d_model),
-        final_map="" if back is None else f"{spec.d_model} → {width}",
-    )
+    found = {f"{stack} embedding": Written(details=(f"{rows:,} × {width:,}{wide}{_scale(model, stack)}",))}
+    if norm:
+        found[f"{stack} embedding norm"] = Written(label=norm, holds="of the sum that the first layer reads")
+    if places.final_norm is not None and (word := _word(module.get_submodule(places.final_norm), spec.d_model)):
+        found[f"{stack} final norm"] = Written(label=word)
+    if places.final_map is not None and getattr(module, places.final_map) is not None:
+        found[f"{stack} final map"] = Written(label="Linear", details=(f"{spec.d_model} → {width}",))
+    return found
 
 
 def _scale(model: HuggingFaceModel, stack: StackName) -> str:
@@ -110,17 +88,6 @@ def _scale(model: HuggingFaceModel, stack: StackName) -> str:
     if scale == 1:
         return ""
     return f", times √{model.spec.d_model}" if abs(scale / root - 1) < 1e-2 else f", times {significant(scale)}"
-
-
-def _sums(model: HuggingFaceModel, stack: StackName) -> tuple[str, ...]:
-    """What is added to the vectors of tokens, in words."""
-    spec = model.spec
-    lines: tuple[str, ...] = ()
-    if f"{stack}.embed.position" in spec.point:
-        lines = ("positions",) if spec.positions is None else ENCODINGS[spec.positions].box
-    if f"{stack}.embed.segment" in spec.point:
-        lines = (*lines, "and segments" if lines else "segments")
-    return lines
 
 
 def _not_drawn(model: HuggingFaceModel, stack: StackName) -> Iterator[str]:
@@ -138,47 +105,50 @@ def _not_drawn(model: HuggingFaceModel, stack: StackName) -> Iterator[str]:
 # --- a layer
 
 
-def _layer(model: HuggingFaceModel, stack: StackName, index: int, values: Mapping[str, Tensor]) -> tuple[SubLayer, ...]:
-    places, name = model.family.stacks[stack].layer, f"{stack}.{index}"
-    attentions: list[tuple[PartName, AttentionPlace]] = [("self", places.attention)]
-    if places.cross is not None:
-        attentions.append(("cross", places.cross))
-    stream, found = f"{name}.residual_in", list[SubLayer]()
-    for part, place in attentions:
-        details, masked = _of_attention(model, f"{name}.{part}"), stack == "decoder" and part == "self"
-        label = f"Masked {LABELS[part].lower()}" if masked else LABELS[part]
-        empty = SubLayer(part=part, label=label, details=details)
-        found.append(_normed(model, stack, index, empty, place.norm, place.added, stream, values))
-        stream = stream if places.parallel else f"{name}.residual_after_{part}"
-    empty = SubLayer(part="ffn", label=LABELS["ffn"], details=_of_feed_forward(model, stack, index))
-    found.append(_normed(model, stack, index, empty, places.ffn.norm, places.ffn.added, stream, values))
-    return tuple(found)
+@dataclass(frozen=True)
+class _Layers:
+    """The layers of a stack, and what a trial pass recorded."""
 
+    model: HuggingFaceModel
+    stack: StackName
+    values: Mapping[str, Tensor]
 
-def _normed(
-    model: HuggingFaceModel,
-    stack: StackName,
-    index: int,
-    part: SubLayer,
-    norm: str,
-    added: str,
-    stream: str,
-    values: Mapping[str, Tensor],
-) -> SubLayer:
-    """The sub-layer with its norms, of which that before it, or behind the sum, is held against the trial pass."""
-    layer, width, name = _layers(model, stack)[index], model.spec.d_model, f"{stack}.{index}.{part.part}"
-    module = layer.get_submodule(norm)
-    word = _word(module, width)
-    holds = ", ".join(f"{each.numel():,}" for each in module.parameters())
-    holds = f"{holds} numbers" if holds else "no numbers of its own"
-    if model.family.stacks[stack].layer.norm == "post":
-        behind = f"{stack}.{index}.residual_{'out' if part.part == 'ffn' else f'after_{part.part}'}"
-        total, made = values.get(f"{behind}_sum"), values.get(behind)
-        _check(model, module, total, made, name)
-        return replace(part, behind=word, holds=holds)
-    _check(model, module, values.get(stream), values.get(f"{name}.in"), name)
-    last = _word(layer.get_submodule(added), width) if added else ""
-    return replace(part, before=word, added=last, holds=holds)
+    def written(self, stack: StackLayout) -> dict[str, Written]:
+        """What is written on their sub-layers and norms. Raises Unavailable where the pass shows other norms."""
+        places, found = self.model.family.stacks[self.stack].layer, dict[str, Written]()
+        for layer in stack.layers:
+            stream = "residual_in"
+            for part in layer.sublayers:
+                found[part.name] = Written(details=self._details(part))
+                found |= self._norms(part, stream)
+                if layer.parallel and part.kind is None and places.attention.norm == places.ffn.norm:
+                    found.pop(f"{part.name} norm", None)  # the one that the attention reads too
+                stream = stream if layer.parallel else f"residual_after_{part.part}"
+        return found
+
+    def _details(self, part: SubLayer) -> tuple[str, ...]:
+        if part.kind is None:
+            return _of_feed_forward(self.model, self.stack, part.layer)
+        return _of_attention(self.model, part.name)
+
+    def _norms(self, part: SubLayer, stream: str) -> dict[str, Written]:
+        """The norms around a sub-layer, of which that before it, or after the sum, is held against the trial pass."""
+        layer, width = _layers(self.model, self.stack)[part.layer], self.model.spec.d_model
+        places = self.model.family.stacks[self.stack].layer
+        place = {"self": places.attention, "cross": places.cross, "ffn": places.ffn}[part.part]
+        assert place is not None
+        at = f"{self.stack}.{part.layer}"
+        module = layer.get_submodule(place.norm)
+        holds = ", ".join(f"{each.numel():,}" for each in module.parameters())
+        holds = f"{holds} numbers" if holds else "no numbers of its own"
+        given, made, added = f"{at}.{stream}", f"{part.name}.in", place.added
+        if places.norm == "post":
+            made, added = f"{at}.residual_{'out' if part.kind is None else f'after_{part.part}'}", ""
+            given = f"{made}_sum"
+        _check(self.model, module, self.values.get(given), self.values.get(made), part.name)
+        words = {f"{part.name} norm": _word(module, width)}
+        words[f"{part.name} added norm"] = _word(layer.get_submodule(added), width) if added else ""
+        return {name: Written(label=word, holds=holds) for name, word in words.items() if word}
 
 
 def _check(model: HuggingFaceModel, norm: nn.Module, given: Tensor | None, made: Tensor | None, name: str) -> None:
@@ -261,41 +231,47 @@ _ACTIVATIONS = (
 )
 
 
-def _others(stack: StackName, layers: list[tuple[SubLayer, ...]], drawn: tuple[SubLayer, ...]) -> Iterator[str]:
+def _others(stack: StackLayout) -> Iterator[str]:
     """How other layers differ from the one that is drawn, a sentence for each kind."""
+    layers, drawn = stack.layers, stack.layers[stack.typical]
     for other in dict.fromkeys(each for each in layers if each != drawn):
         where = [str(index) for index, each in enumerate(layers) if each == other]
         parts = []
-        for own, usual in zip(other, drawn, strict=True):
+        for own, usual in zip(other.sublayers, drawn.sublayers, strict=True):
             if own != usual:
                 bare = " without a norm before it" if usual.before and not own.before else ""
                 parts.append(f"{own.label.lower()}{bare}, {', '.join(own.details)}")
-        yield f"{capitalised(stack)} layer{'s' if len(where) > 1 else ''} {listed(where)}: {'; '.join(parts)}."
+        yield f"{capitalised(stack.stack)} layer{'s' if len(where) > 1 else ''} {listed(where)}: {'; '.join(parts)}."
 
 
 # --- output and parameters
 
 
-def _output(model: HuggingFaceModel) -> OutputOutline:
+def _of_output(model: HuggingFaceModel) -> dict[str, Written]:
     spec = model.spec
     if spec.output == "none":
-        return OutputOutline(label="", gives=f"vectors, {spec.d_model} numbers a position")
+        return {"result": Written(label=f"vectors, {spec.d_model} numbers a position")}
     if spec.output in ("class", "token class"):
         of = "" if spec.output == "class" else " of each token"
         turned = {"one": "Softmax", "each": "Sigmoid", "either": "Sigmoid", "number": ""}[spec.scoring]
         count = 1 if spec.scoring == "either" else len(spec.labels)
         one, several = ("probability", "probabilities") if turned else ("number", "numbers")
-        gives = f"{count} {one if count == 1 else several}{of}"
-        sizes = f"{spec.d_model} → {count}"
-        return OutputOutline(label="Output layer", sizes=sizes, turned=turned, over="labels", gives=gives)
+        found = {
+            "output": Written(label="Output layer", details=(f"{spec.d_model} → {count}",)),
+            "result": Written(label=f"{count} {one if count == 1 else several}{of}"),
+        }
+        return {**found, "softmax": Written(label=turned)} if turned else found
     size = spec.target_vocab_size or model.table("tokens", stacks_of(spec)[-1]).shape[0]
     theirs: Any = model.model
     own, last = theirs.get_output_embeddings(), model.table("tokens", stacks_of(spec)[-1])
     tied = own is not None and getattr(own, "weight", None) is not None and own.weight.data_ptr() == last.data_ptr()
     alone = len(model.family.head) == 1 and isinstance(getattr(model.model, model.family.head[0]), nn.Linear)
-    label = "Linear" if alone else "Output layer"
     sizes = "tied to the embedding" if tied else f"{last.shape[1]} × {size:,}"
-    return OutputOutline(label=label, sizes=sizes, turned="Softmax", gives=f"{size:,} probabilities")
+    return {
+        "output": Written(label="Linear" if alone else "Output layer", details=(sizes,)),
+        "softmax": Written(label="Softmax"),
+        "result": Written(label=f"{size:,} probabilities"),
+    }
 
 
 def _of_logits(model: HuggingFaceModel) -> Iterator[str]:

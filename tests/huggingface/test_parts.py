@@ -17,27 +17,27 @@ from viz_transformer import huggingface
 from viz_transformer.figures.architecture import drawing_of
 from viz_transformer.huggingface.loading import load
 from viz_transformer.model.hooked_model import Unavailable
-from viz_transformer.model.outline import Outline
+from viz_transformer.model.layout import Layout, SubLayer
 
 FOLDERS = [*KINDS, *LABELLED, *VERDICTS]
 
 
 @pytest.fixture(scope="module")
-def outlined(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], tuple[Any, Outline]]:
-    """The model of a family, and its outline."""
+def laid_out(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], tuple[Any, Layout]]:
+    """The model of a family, and its layout."""
 
-    def made(name: str) -> tuple[Any, Outline]:
+    def made(name: str) -> tuple[Any, Layout]:
         model = load(save_folder(tmp_path_factory.mktemp("theirs") / name.replace("/", "-"), name)).hooked_model
-        return model, huggingface.outline_of(model)
+        return model, huggingface.layout_of(model)
 
     return cache(made)
 
 
 @pytest.mark.parametrize("name", FOLDERS)
 def test_every_parameter_stands_in_one_part_and_no_box_covers_another(
-    outlined: Callable[[str], tuple[Any, Outline]], name: str
+    laid_out: Callable[[str], tuple[Any, Layout]], name: str
 ) -> None:
-    model, found = outlined(name)
+    model, found = laid_out(name)
     held = [each for block in found.blocks for each in block.parameters]
     assert len({each.name for each in held}) == len(held) and found.count == model.parameter_count
     shapes = {part: tuple(value.shape) for part, value in model.model.named_parameters()}
@@ -52,6 +52,12 @@ def test_every_parameter_stands_in_one_part_and_no_box_covers_another(
     for line in drawing.lines:
         assert all(0 <= x <= drawing.width and 0 <= y <= drawing.height for x, y in line.points)
         assert all(x == u or y == v for (x, y), (u, v) in zip(line.points, line.points[1:], strict=False))
+
+
+def typical(found: Layout) -> tuple[SubLayer, ...]:
+    """The sub-layers of the layer that is drawn of the first stack."""
+    stack = found.stacks[0]
+    return stack.layers[stack.typical].sublayers
 
 
 RMS, LAYER = "RMS norm", "Norm"
@@ -75,11 +81,12 @@ RMS, LAYER = "RMS norm", "Norm"
     ],
 )
 def test_norms_and_heads_are_those_of_the_family(
-    outlined: Callable[[str], tuple[Any, Outline]], name: str, norms: tuple[str, str, str], details: str
+    laid_out: Callable[[str], tuple[Any, Layout]], name: str, norms: tuple[str, str, str], details: str
 ) -> None:
-    for part in (found := outlined(name)[1]).stacks[0].sublayers:
-        assert (part.before, part.added, part.behind) == norms
-    assert ", ".join(found.stacks[0].sublayers[0].details) == details
+    parts = typical(laid_out(name)[1])
+    for part in parts:
+        assert tuple("" if norm is None else norm.label for norm in (part.before, part.added, part.after)) == norms
+    assert ", ".join(parts[0].details) == details
 
 
 @pytest.mark.parametrize(
@@ -97,15 +104,16 @@ def test_norms_and_heads_are_those_of_the_family(
     ],
 )
 def test_what_is_added_at_once_stands_side_by_side(
-    outlined: Callable[[str], tuple[Any, Outline]], name: str, parallel: bool, one_norm: bool
+    laid_out: Callable[[str], tuple[Any, Layout]], name: str, parallel: bool, one_norm: bool
 ) -> None:
-    found = outlined(name)[1]
+    found = laid_out(name)[1]
     (stack,) = found.stacks
-    assert (stack.parallel, stack.one_norm) == (parallel, one_norm)
+    layer = stack.layers[stack.typical]
+    assert (layer.parallel, layer.one_norm) == (parallel, one_norm)
     boxes = {box.part: box for box in drawing_of(found).boxes}
-    attention, ffn = boxes[f"decoder.{stack.layer}.self"], boxes[f"decoder.{stack.layer}.ffn"]
+    attention, ffn = boxes[f"decoder.{stack.typical}.self"], boxes[f"decoder.{stack.typical}.ffn"]
     assert (attention.x < ffn.x) == parallel and (attention.y + attention.height == ffn.y + ffn.height) == parallel
-    norms = [part for part in boxes if part.startswith(f"decoder.{stack.layer}.") and part.endswith(" norm")]
+    norms = [part for part in boxes if part.startswith(f"decoder.{stack.typical}.") and part.endswith(" norm")]
     assert len(norms) == (1 if one_norm else 2)
 
 
@@ -125,10 +133,10 @@ def test_what_is_added_at_once_stands_side_by_side(
     ],
 )
 def test_feed_forwards_are_the_models_own_and_what_is_not_drawn_is_a_sentence(
-    outlined: Callable[[str], tuple[Any, Outline]], name: str, details: str, note: str | None
+    laid_out: Callable[[str], tuple[Any, Layout]], name: str, details: str, note: str | None
 ) -> None:
-    found = outlined(name)[1]
-    assert ", ".join(found.stacks[0].sublayers[-1].details) == details
+    found = laid_out(name)[1]
+    assert ", ".join(typical(found)[-1].details) == details
     assert not found.notes if note is None else any(note in each for each in found.notes)
 
 
@@ -142,10 +150,10 @@ def test_feed_forwards_are_the_models_own_and_what_is_not_drawn_is_a_sentence(
     ],
 )
 def test_the_output_is_what_the_class_gives(
-    outlined: Callable[[str], tuple[Any, Outline]], name: str, turned: str, gives: str
+    laid_out: Callable[[str], tuple[Any, Layout]], name: str, turned: str, gives: str
 ) -> None:
-    output = outlined(name)[1].output
-    assert (output.turned, output.gives) == (turned, gives)
+    found = laid_out(name)[1]
+    assert found.softmax is not None and (found.softmax.label, found.result) == (turned, gives)
 
 
 def test_a_norm_that_a_trial_pass_does_not_show_is_not_drawn(tmp_path: Path) -> None:
@@ -155,4 +163,4 @@ def test_a_norm_that_a_trial_pass_does_not_show_is_not_drawn(tmp_path: Path) -> 
     wrong = replace(stack.layer, attention=replace(stack.layer.attention, norm="ln_2"))
     model.family = replace(model.family, stacks={"decoder": replace(stack, layer=wrong)})
     with pytest.raises(Unavailable, match=r"decoder\.0\.self did not read what its norm gives out"):
-        huggingface.outline_of(model)
+        huggingface.layout_of(model)
