@@ -28,8 +28,10 @@ OTHER_NORM = "in a trial pass {name} did not read what its norm gives out, so it
 
 
 def layout_of(model: HookedModel) -> Layout:
-    """The layout of an opened folder's model, with what is written on its parts. Raises Unavailable if a trial pass shows
-    other norms than its family has."""
+    """The layout of an opened folder's model, with what is written on its parts.
+
+    Raises Unavailable if a trial pass shows other norms than its family has.
+    """
     assert isinstance(model, HuggingFaceModel)
     recorder, spec = MaskRuleRecorder(), model.spec
     model.whole(*trial_texts(spec), hook=recorder)
