@@ -12,8 +12,7 @@ from viz_transformer.checkpoint import describe
 from viz_transformer.checkpoint.contents import Summary
 from viz_transformer.checkpoint.recordings import RecordingSummary
 from viz_transformer.figures import labels
-from viz_transformer.model.hooked_model import ModelSpec
-from viz_transformer.model.kinds import KINDS, SIDES, SideName
+from viz_transformer.model.kinds import SIDES, SideName
 from viz_transformer.sentences import shortened
 from viz_transformer.text.codec import AS_USUAL, both_of, joined
 from viz_transformer.ui.compat import DeltaGenerator
@@ -22,7 +21,7 @@ from viz_transformer.ui.components.pictures import slider as number_slider
 from viz_transformer.ui.components.pictures import whole as whole_picture
 from viz_transformer.ui.components.reveal import bring_into_view
 from viz_transformer.ui.frame import controls, frame, links, pictures, problems, projector, questions, text, tour
-from viz_transformer.ui.pages.run import passing, recorded, what_view, words
+from viz_transformer.ui.pages.run import passing, recorded, site, what_view, words
 from viz_transformer.ui.pages.run.fields import FIELDS
 from viz_transformer.ui.pages.run.recorded import Recording
 from viz_transformer.ui.session import cached, examples, state
@@ -184,15 +183,6 @@ def take_view(view: str) -> None:
     st.session_state[SWITCHED] = st.session_state.get(SWITCHED, 0) + 1
 
 
-def site_controls(spec: ModelSpec) -> None:
-    """Which head's picture is shown."""
-    kind = state.SHARED.now().kind
-    layers = KINDS[kind].layers(spec)
-    with st.container(horizontal=True, key="site"):
-        heads = spec.heads(kind, state.SHARED.now().layer).query
-        controls.layer_and_head(layers, heads, page="run", words=("mean",))
-
-
 def show_answer(shown: RunView) -> None:
     """The text in large; of an expression as a formula, with the verdict of computer algebra."""
     if examples.family(shown.summary.card.get("task")) == "taylor":
@@ -244,6 +234,8 @@ def show_recording(summary: Summary, recording: Recording) -> None:
     questions.show(asked, recording.question(state.SHARED.now().t))
     with strip, frame.strip_columns()[0]:
         chip_rows(recording.rows, key="run_strip", on_text=frame.take_text)
+    with site_place:
+        site.show(summary.spec, whole=whole)
     if whole:
         with picture:
             whole_picture(recording.whole, key="run_whole_0")
@@ -251,7 +243,6 @@ def show_recording(summary: Summary, recording: Recording) -> None:
         with answer:
             in_large(recording.answer)
         with panel:
-            site_controls(summary.spec)
             scrubber(recording.scrubber, key="run_scrubber")
         with picture:
             matrix(recording.matrix, key="run_matrix")
@@ -313,7 +304,6 @@ def show_steps(shown: RunView) -> None:
 def show_map(both: frame.Runs) -> None:
     """The map that is selected, or both, and beside it the candidates of the step."""
     with panel:
-        site_controls(both.main.trace.spec)
         controls.rows(both, key="run_rows")
         if both.main.ckpt.spec.writes:
             show_steps(both.main)
@@ -380,6 +370,7 @@ if has_answer_line(summary):
             given.html('<i class="vt-anchor"></i>')  # its width is kept before there is a run
 strip = frame.place("strip")
 if whole:
+    site_place = frame.place("run_site")
     picture = frame.place("run_whole")
     below = st.container(horizontal=True, vertical_alignment="center", key="run_below")
 else:
@@ -388,6 +379,7 @@ else:
         picture = frame.place("picture")
     with right:
         panel = frame.place("panel")
+        site_place = panel
 if not isinstance(summary, str) and not cached.is_warm():
     found = recorded.recording_of(summary, state.selection())
     if found is not None:
@@ -395,9 +387,8 @@ if not isinstance(summary, str) and not cached.is_warm():
 both = frame.runs(status, rows="last" if whole else "chosen", recording=words.OF_RECORDING, by_step=whole)
 if both is None and not isinstance(summary, str | RecordingSummary):
     frame.clamp_model(summary)
-    if not whole:
-        with panel:
-            site_controls(summary.spec)
+    with site_place:
+        site.show(summary.spec, whole=whole)
 if both is not None:
     from viz_transformer.ui.frame import first_stop, steps
     from viz_transformer.ui.frame.judging import judgement, judgement_of_all
@@ -426,6 +417,8 @@ if both is not None:
     if given is not None and both.a.ckpt.spec.writes:
         with given:
             target_switch(both.a)
+    with site_place:
+        site.show(both.main.trace.spec, whole=whole)
     if whole:
         show_whole(both)
     else:

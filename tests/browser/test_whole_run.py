@@ -61,6 +61,56 @@ def test_a_button_says_that_it_zooms_in_and_stays_where_it_is(app_server, browse
         expect(page.locator(".whole .stage")).to_be_focused()  # the button is gone, and what had the focus with it
 
 
+HEADS = ".whole .way > .heads > *"
+
+
+@pytest.mark.parametrize("level", LEVELS)
+@pytest.mark.parametrize(("width", "together"), [(1280, True), (900, False)])
+def test_layer_and_head_are_the_control_of_all_pages_beside_the_levels(app_server, browser, level, width, together):
+    chosen = {"run_view": "whole", "kind": "cross", "layer": "1", "heads": "2", "level": level}
+    with opened(browser, app_server, checkpoint="numbers-any", text="42", **chosen) as page:
+        page.set_viewport_size({"width": width, "height": 720})
+        at_level(page, level)
+        expect(page.locator(HEADS)).to_have_count(0)
+        own, way, path = (page.locator(each) for each in (".st-key-site", ".whole .way", ".whole .path"))
+        expect(own.get_by_role("radio", name="2", exact=True)).to_have_count(1)
+        boxes = [each.bounding_box() for each in (own, way, path)]
+        assert all(boxes)
+        control, line, crumbs = (box for box in boxes if box)
+        assert control["height"] <= 34  # one line
+        if together:
+            assert line["y"] - 3 <= control["y"] <= line["y"] + 3
+            assert crumbs["x"] + crumbs["width"] <= control["x"]
+        else:
+            assert control["y"] + control["height"] <= line["y"]
+
+
+def test_a_head_of_the_control_is_drawn_and_one_clicked_in_the_picture_is_chosen_there(app_server, browser):
+    with opened(browser, app_server, checkpoint="numbers-any", text="42", run_view="whole", heads="2") as page:
+        at_level(page, "run")
+        now = page.locator(".st-key-site")
+        now.get_by_role("radio", name="1", exact=True).last.click()
+        expect(page).to_have_url(re.compile("heads=1"))
+        page.locator(".whole .stage").focus()
+        page.keyboard.press("ArrowDown")
+        page.keyboard.press("ArrowDown")
+        expect(page.locator(".whole .now")).to_contain_text("self-attention, head 1")
+        page.goto(f"{page.url}&level=attention")
+        at_level(page, "attention")
+        stage = page.locator(".whole .stage").bounding_box()
+        assert stage
+        page.mouse.click(stage["x"] + 30, stage["y"] + 50)  # the first of the small maps
+        expect(now.get_by_role("radio", name="0", exact=True).last).to_be_checked()
+
+
+def test_projected_the_picture_has_a_choice_of_heads_of_its_own(app_server, browser):
+    view = {"checkpoint": "numbers-any", "text": "42", "run_view": "whole", "projector": "on", "heads": "2"}
+    with opened(browser, app_server, **view) as page:
+        at_level(page, "run")
+        expect(page.locator(".st-key-site:visible")).to_have_count(0)
+        expect(page.locator(".whole .way [aria-pressed=true]")).to_have_text("2")
+
+
 PAGE_OF = {
     "layer": ("Open this layer as a page", "layers"),
     "attention": ("Open this attention as a page", "attention"),

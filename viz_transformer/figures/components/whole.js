@@ -23,6 +23,7 @@ import {
   nearest,
 } from "./parts/whole_ahead.js"
 import { READING } from "./parts/whole_flight.js"
+import { asElements, meanings } from "./parts/whole_legend.js"
 import {
   attentionBeside,
   crumbs,
@@ -99,7 +100,7 @@ function makeWhole(root) {
   const out = button("quiet zoom", "Zoom out", "Zoom out (−)", () => leave())
   way.setAttribute("aria-label", "Levels of the picture")
   told.setAttribute("aria-label", "What happens here, in sentences")
-  way.append(into, out, path, legend, whose)
+  way.append(into, out, path, whose)
   stage.tabIndex = 0
   stage.setAttribute("role", "application")
   stage.append(base, over)
@@ -110,6 +111,7 @@ function makeWhole(root) {
   const faster = button("quiet pace", "1×", "Speed of playing", together.hurry)
   bar.append(
     controls.box,
+    legend,
     faster,
     exports(root, {
       draw: (context) => {
@@ -443,18 +445,29 @@ function makeWhole(root) {
   const dots = () => dotsIn(arraysNow())
   const legendWords = () => [dots(), levelWords()].filter(Boolean).join(". ")
 
+  /** Of each vector. */
+  const drawnNumbers = () => (level() === "layer" && view.detail("layer")?.header.samples.length) || samples()
+
+  let legendOf = ""
+  function drawLegend() {
+    const { features } = head.stacks[0]
+    const all = meanings(level(), { samples: drawnNumbers(), features, isShort: scenes.run.isShort() })
+    if (dots()) all.unshift({ mark: "", words: dots() })
+    const of = JSON.stringify([all, legendWords()])
+    if (of === legendOf) return
+    legendOf = of
+    legend.title = legendWords()
+    legend.replaceChildren(...asElements(all))
+  }
+
   function levelWords() {
     const heads = [...new Set(head.stacks.flatMap(({ parts }) => parts.flatMap(({ heads }) => heads ?? [])))]
-    const of = `Strips: ${samples()} of each vector’s ${head.stacks[0].features} numbers`
+    const of = `Strips: ${drawnNumbers()} of each vector’s ${head.stacks[0].features} numbers`
     if (level() === "run") {
       const mine = head.head === null ? `the mean of ${heads.join(" or ")} heads` : `head ${head.head}`
       return `Ribbons: attention weights of ${mine} (below ${100 * LEAST} % merged). ${of}.`
     }
-    if (level() === "layer") {
-      const found = view.detail("layer")
-      const drawn = found ? found.header.samples.length : samples()
-      return `Strips: ${drawn} of each vector’s ${head.stacks[0].features} numbers. Weights below ${100 * LEAST} % are not drawn.`
-    }
+    if (level() === "layer") return `${of}. Weights below ${100 * LEAST} % are not drawn.`
     return level() === "attention" ? "The maps of all heads; below, one of them computed." : ""
   }
 
@@ -476,7 +489,7 @@ function makeWhole(root) {
     const deep = level() === "attention" || level() === "weight"
     const count = deep ? part.heads : there
     const only = deep ? headOf(selection.chosen, part.heads) : head.head
-    const said = JSON.stringify([words, count, only, deep, head.title, legendWords(), isSlim()])
+    const said = JSON.stringify([words, count, only, deep, head.title, isSlim(), ownChoice()])
     if (said === waySaid) return
     waySaid = said
     const focused = root.getRootNode().activeElement
@@ -489,12 +502,12 @@ function makeWhole(root) {
       return n ? [element("span", "to", "›"), link] : [link]
     })
     path.replaceChildren(...(head.title ? [element("b", "", head.title)] : []), ...links)
-    legend.textContent = legendWords()
-    legend.title = legendWords()
-    whose.replaceChildren(...headChoices(count, only, deep))
+    whose.replaceChildren(...(ownChoice() ? headChoices(count, only, deep) : []))
     if (held) /** @type {HTMLElement} */ (way.querySelector(`[data-name="${held}"]`) ?? stage).focus()
   }
 
+  /** A page has the control of layer and head that all pages have; what stands alone or is projected has none. */
+  const ownChoice = () => alone() || zoom(root) > 1
   const isSlim = () => root.clientWidth < SLIM * zoom(root)
   /** The heads to choose from; on the levels that show many of them also their mean. */
   function headChoices(count, only, deep) {
@@ -803,6 +816,7 @@ function makeWhole(root) {
         painted = state
         mine.paintNow(prepare(over, width, height))
       }
+      drawLegend()
       const said = isOver() ? `${OVER} ${mine.sentence()}` : mine.sentence()
       if (now.textContent !== said) now.textContent = said
       if (!plays()) sentences(mine)

@@ -80,7 +80,7 @@ def layer_and_head(
     *,
     page: str,
     words: tuple[str, ...] = (),
-    shown: tuple[int, int] | None = None,
+    shown: tuple[int, int | str] | None = None,
 ) -> None:
     """Layer and head, chosen alike on every page.
 
@@ -97,16 +97,18 @@ def layer(count: int, *, page: str, shown: int | None = None) -> None:
     _numbered(said.LAYER, count, (), **state.widget_args("layer", key=f"{page}_layer", value=shown))
 
 
-def head(count: int, *, page: str, words: tuple[str, ...] = (), shown: int | None = None) -> None:
+def head(count: int, *, page: str, words: tuple[str, ...] = (), shown: int | str | None = None) -> None:
     """One head, or all together in one of the ways; of several heads that are selected it is the first."""
     selected = state.SHARED.now().heads
     value: int | str = selected if isinstance(selected, str) else selected[0]
+    if shown is not None:
+        value = shown
     if isinstance(value, str) and value not in words:
         words, value = ((*words, value), value) if words else ((), 0)
     bound = state.widget_args(
         "heads",
         key=f"{page}_head",
-        value=value if shown is None else shown,
+        value=value,
         taken=lambda new: new if isinstance(new, str) else (new,),
     )
     _numbered(said.HEAD, count, words, **bound)

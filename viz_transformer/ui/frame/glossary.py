@@ -14,6 +14,8 @@ TERMS: Mapping[str, str] = {
     "step": "Step: one pass of the model, which writes one token.",
     "layer": "Layer: attention and a small network (ff), one after the other; a model has several layers in sequence.",
     "sub-layer": "Sub-layer: one part of a layer, attention or feed-forward (ff).",
+    "feed-forward": "Feed-forward: a small network (ff) that works on the vector of each token by itself.",
+    "norm": "Norm: rescales a vector, so that its numbers keep a usual size on their way through the layers.",
     "residual stream": "Residual stream: the vector of each token, to which every sub-layer adds.",
     "attention": "Attention: how each token gathers information from other tokens, in shares.",
     "attention weight": "Attention weight: the share that one token takes from another, from 0 to 1.",

@@ -44,6 +44,7 @@ const VEIL = 0.92 // how much of what is not computed yet is hidden
 export function runScene(view) {
   let place
   let most = {}
+  let isShort = false // whether a feed-forward had no room for its name
   let widths = { of: 0, by: new Map() } // of the widest token of each stack
 
   const lastStack = () => view.head.stacks[view.head.stacks.length - 1]
@@ -246,7 +247,8 @@ export function runScene(view) {
     const last = (part) => ["cross", "self", "ffn"].indexOf(part) // of two that have no room beside each other
     for (const block of band.blocks.toSorted((a, b) => last(a.part) - last(b.part))) {
       const to = block.x + block.width
-      if (!heading(startOf(block), to, LONG[block.part], 6, -6)) heading(startOf(block), to, SHORT[block.part], 6, 6)
+      if (heading(startOf(block), to, LONG[block.part], 6, -6)) continue
+      if (heading(startOf(block), to, SHORT[block.part], 6, 6) && block.part === "ffn") isShort = true
     }
     for (let layer = 0; layer < stack.layers; layer++) {
       const mine = band.blocks.filter((block) => block.layer === layer)
@@ -258,7 +260,7 @@ export function runScene(view) {
       const room = context.measureText("memory").width
       const from = Math.min(x + (width - room) / 2, place.width - room)
       if (!place.beside && !heading(from, from + room, "memory", 22, 0)) heading(from, from + room, "memory", 36, 0)
-    } else if (stack.final) heading(x, x + width, "norm", 6, 30)
+    } else if (stack.final && heading(x, x + width, "norm", 6, 30)) heading(x, x + width, "final", 22, 30)
   }
 
   /** Lanes of one row, from its label to its end. */
@@ -274,6 +276,7 @@ export function runScene(view) {
   /** All that this step leaves as it is: the encoder, and faint what earlier steps have kept and later ones will. */
   function paintStill(context) {
     const colours = view.paper()
+    isShort = false
     for (const band of place.bands) {
       outlines(context, colours, band)
       if (band.name === "decoder" && view.writes()) paintWritten(context, colours, band)
@@ -849,6 +852,7 @@ export function runScene(view) {
         most[name] = Array.from({ length: columns }, (_, n) => largestIn(values.subarray(n * size, (n + 1) * size)))
       }
     },
+    isShort: () => isShort,
     /** How far this step has come through a layer: 0 before it, 1 behind it. */
     through({ stack, part }) {
       if (stack !== lastStack()) return 1

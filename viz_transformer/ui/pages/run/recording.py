@@ -13,7 +13,7 @@ from viz_transformer.running.decoding import decode
 from viz_transformer.ui.frame import maps, steps
 from viz_transformer.ui.frame.judging import judgement
 from viz_transformer.ui.frame.token_strip import answer_text, chip_data
-from viz_transformer.ui.pages.run import whole_view
+from viz_transformer.ui.pages.run import site, whole_view
 from viz_transformer.ui.pages.run.question import question
 from viz_transformer.ui.pages.run.recorded import FILE, Recording
 from viz_transformer.ui.session import state
@@ -41,7 +41,7 @@ def recorded(shown: RunView, chosen: Mapping[str, Any]) -> Recording:
         chips=orjson.dumps(chip_data(shown.ckpt, shown.run, shown.text, shown.target, judgement(shown).mark)),
         matrix=picture.matrix(follows=True),
         scrubber=steps.scrubber_data(shown),
-        whole=whole_view.drawn(shown, whole_view.head_of(shown, chosen), ""),
+        whole=whole_view.drawn(shown, site.head_of(shown.trace.spec, chosen), ""),
         questions=orjson.dumps([None if each is None else [each.asks, each.answer] for each in asked]),
     )
 

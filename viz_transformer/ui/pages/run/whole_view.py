@@ -23,7 +23,7 @@ from viz_transformer.ui.components.details import whole_details
 from viz_transformer.ui.components.pictures import whole as whole_picture
 from viz_transformer.ui.frame import frame, pictures, text
 from viz_transformer.ui.frame.frame import Runs
-from viz_transformer.ui.pages.run import level_tables, words
+from viz_transformer.ui.pages.run import level_tables, site, words
 from viz_transformer.ui.pages.run.fields import FIELDS, Level
 from viz_transformer.ui.session import state
 from viz_transformer.ui.session.memoize import memoize
@@ -103,7 +103,8 @@ def answering(traces: Sequence[Trace]) -> Callable[[Sequence[Mapping[str, Any]]]
 def ahead(shown: RunView) -> tuple[bytes, list[bytes]]:
     """The same picture ahead of the page, and what its level needs. Raises ValueError where it cannot be drawn."""
     place = _place(shown)
-    return drawn(shown, head_of(shown, state.selection()), ""), [] if place.level == "run" else _inside(shown, place)
+    head = site.head_of(shown.trace.spec, state.selection())
+    return drawn(shown, head, ""), [] if place.level == "run" else _inside(shown, place)
 
 
 @dataclass(frozen=True)
@@ -136,14 +137,14 @@ def _place(shown: RunView, along: Along | None = None) -> _Place:
     B lacks this attention, it is looked at as a whole."""
     chosen, kind = of_run(shown, along), KINDS[state.SHARED.now().kind]
     heads, layer, spec = chosen["heads"], chosen["layer"], shown.run.trace.spec
-    head = 0 if isinstance(heads, str) or len(heads) > 1 else heads[0]
+    head = site.only_head(heads)
     there = layer < kind.layers(spec) and head < spec.heads(kind.name, layer).query
     query, key = (chosen[field] for field in kind.fields)
     return _Place(FIELDS.now().level if there else "run", there, kind.name, layer, head, query, key)
 
 
 def _picture(shown: RunView, place: _Place, along: Along | None, *, key: str, title: str) -> None:
-    head = head_of(shown, state.selection())
+    head = site.head_of(shown.trace.spec, state.selection())
     row = _row(shown, along)
     make, level, what = _table(shown, place, head, row)
     asked = pictures.table(
@@ -214,15 +215,6 @@ def _at(shown: RunView, kind: KindName, layer: int, head: int | None) -> bytes:
     if head is None:
         return details.together([details.of_layer(trace, KINDS[kind].stack, layer)])
     return details.together([details.of_attention(trace, kind, layer, head)])
-
-
-def head_of(shown: RunView, chosen: Mapping[str, Any]) -> int | None:
-    """The head that is chosen, where every attention of this model has it; else the mean is drawn."""
-    heads = chosen["heads"]
-    if isinstance(heads, str) or len(heads) > 1:
-        return None
-    fewest = min(each.query for each in shown.trace.spec.attentions.values())
-    return heads[0] if heads[0] < fewest else None
 
 
 def of_run(shown: RunView, along: Along | None) -> dict[str, Any]:

@@ -46,7 +46,7 @@ _LABEL_BARS: Mapping[Scoring, str] = {
     "either": "The bars are the sigmoid of the model's one number, and 1 minus it",
     "number": "The numbers are the logits themselves: this model was trained to give numbers, not labels",
 }
-TERMS = "Words here: token, step, layer, head, query, key, memory, logits."
+TERMS = "Words here: token, step, layer, head, query, key, feed-forward (ff), norm, memory, logits."
 FROM_ZERO = " Layers, heads and positions are counted from 0, as in code."
 
 
