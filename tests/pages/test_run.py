@@ -379,14 +379,24 @@ def test_notes_on_a_text_go_with_it_where_the_next_one_cannot_be_read(app, noted
     assert app.text_area(key="run_text").value == "12.5%" and note in words(app)
 
 
-def test_another_model_that_cannot_read_the_text_offers_its_own_example_and_no_way_back(app):
+def test_another_model_that_cannot_read_the_text_offers_its_own_example_and_the_way_back(app):
     opened(app, text="7")
     opened(app, checkpoint="numbers-tiny", text="9" * 100)
     assert stale(app)
     labels = [button.label for button in app.button if button.key.startswith("problem")]
-    assert "Back to the last run" not in labels and labels[-1] == "Use the example"
-    app.button(key=f"problem_{len(labels) - 1}").click().run()
+    assert labels[-2:] == ["Use the example", "Back to the last run"]
+    app.button(key=f"problem_{len(labels) - 2}").click().run()
     assert app.text_area(key="run_text").value == examples.examples("numbers-tiny")[0] and not stale(app)
+    opened(app, text="7", checkpoint="numbers")
+    opened(app, checkpoint="numbers-tiny", text="9" * 100)
+    app.button(key=f"problem_{len(labels) - 1}").click().run()
+    assert app.query_params["checkpoint"] in ("numbers", ["numbers"])
+    assert app.text_area(key="run_text").value == "7" and not stale(app)
+
+
+def test_without_a_run_before_there_is_no_way_back(app):
+    opened(app, text="9" * 100)
+    assert "Back to the last run" not in offered(app, "problem")
 
 
 def test_a_link_to_a_text_that_cannot_be_read_shows_the_first_example_dimmed(app, bundled):

@@ -52,16 +52,19 @@ def instead(summary: Summary, error: ValueError, status: DeltaGenerator) -> RunV
     """The run to show where the one that is selected cannot be made: the last good one of this model, or else that of
     its first example, or of the first tokens of its vocabulary; None if there is none either."""
     chosen, good = state.selection(), state.last_good()
+    ways: tuple[tuple[str, Mapping[str, Any]], ...]
     try:
         if good is not None and good["checkpoint"] == chosen["checkpoint"]:
             how = how_of(summary, good, good["branch"])
             shown = load("A", summary, good["text"], good["target"], how, status)
             same = all(good[name] == chosen[name] for name in ASKED)
-            back = {name: value for name, value in good.items() if name not in ASKED or not same}
-            way_back = words.BACK
+            ways = ((words.BACK, {name: value for name, value in good.items() if name not in ASKED or not same}),)
         elif (first := _first_text(summary)) is not None:
             shown = load("A", summary, first, None, cached.GREEDILY, status)
-            back, same, way_back = {"text": first, "target": None, "masked": ()}, False, words.EXAMPLE
+            same = False
+            ways = ((words.EXAMPLE, {"text": first, "target": None, "masked": ()}),)
+            if good is not None:  # of another model
+                ways += ((words.BACK, good),)
         else:
             return None
     except ValueError:
@@ -69,7 +72,7 @@ def instead(summary: Summary, error: ValueError, status: DeltaGenerator) -> RunV
     whose = words.LAST_ANSWER if same else words.run_of(shown.words())
     problem = Problem(
         words.greyed_out(error, whose),
-        (*notation_ways(summary, chosen["text"]), *_shorter(shown, error), (way_back, back)),
+        (*notation_ways(summary, chosen["text"]), *_shorter(shown, error), *ways),
     )
     st.session_state[_PROBLEM] = problem
     with st.session_state[_PLACE].container():
