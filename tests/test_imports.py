@@ -6,6 +6,7 @@ import ast
 import subprocess
 import sys
 from collections.abc import Iterator
+from functools import cache
 from graphlib import TopologicalSorter
 from pathlib import Path
 
@@ -62,12 +63,20 @@ LATE = {
 }
 
 
-def modules() -> Iterator[tuple[str, Path]]:
+@cache
+def modules() -> tuple[tuple[str, Path], ...]:
     """(name, file) of every module of the package; __init__.py names everything lazily and is left out."""
+    found = []
     for path in sorted((ROOT / PACKAGE).rglob("*.py")):
         relative = path.relative_to(ROOT / PACKAGE)
         if relative.parts[0] not in ("__init__.py", "_app"):
-            yield ".".join(relative.with_suffix("").parts).removesuffix(".__init__"), path
+            found.append((".".join(relative.with_suffix("").parts).removesuffix(".__init__"), path))
+    return tuple(found)
+
+
+@cache
+def tree(path: Path) -> ast.Module:
+    return ast.parse(path.read_text(encoding="utf-8"))
 
 
 def place(module: str) -> str | None:
@@ -75,13 +84,16 @@ def place(module: str) -> str | None:
     return next((part for part in ORDER if module == part or module.startswith(f"{part}.")), None)
 
 
-def imported(path: Path) -> Iterator[str]:
+@cache
+def imported(path: Path) -> tuple[str, ...]:
     """Full names of what a file imports, inside functions too."""
-    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+    found: list[str] = []
+    for node in ast.walk(tree(path)):
         if isinstance(node, ast.Import):
-            yield from (alias.name for alias in node.names)
+            found += (alias.name for alias in node.names)
         elif isinstance(node, ast.ImportFrom) and node.module:
-            yield from (f"{node.module}.{alias.name}" for alias in node.names)
+            found += (f"{node.module}.{alias.name}" for alias in node.names)
+    return tuple(found)
 
 
 def ours(path: Path) -> Iterator[str]:
@@ -93,15 +105,17 @@ def test_every_folder_has_its_place_in_the_order() -> None:
     assert {name for name, _ in modules() if place(name) is None} == {"ui"}
 
 
-@pytest.mark.parametrize(("name", "path"), list(modules()), ids=lambda value: getattr(value, "name", value))
-def test_imports_point_one_way(name: str, path: Path) -> None:
-    part = place(name) or "ui.components"
-    for other in ours(path):
-        found = place(other)
-        if found is not None:
-            assert ORDER.index(found) <= ORDER.index(part), f"{name} imports {other}: {part} comes before {found}"
-    for library in {each.partition(".")[0] for each in imported(path)} & set(ONLY_IN):
-        assert part in ONLY_IN[library], f"{name} imports {library}"
+def test_imports_point_one_way() -> None:
+    wrong = []
+    for name, path in modules():
+        part = place(name) or "ui.components"
+        for other in ours(path):
+            found = place(other)
+            if found is not None and ORDER.index(found) > ORDER.index(part):
+                wrong.append(f"{name} imports {other}: {part} comes before {found}")
+        libraries = {each.partition(".")[0] for each in imported(path)} & set(ONLY_IN)
+        wrong += (f"{name} imports {library}" for library in sorted(libraries) if part not in ONLY_IN[library])
+    assert not wrong
 
 
 def side(name: str, within: str) -> str:
@@ -137,19 +151,22 @@ def test_nothing_stands_beside_the_folders() -> None:
         assert {path.name for path in (ROOT / PACKAGE / folder).glob("*.py")} == {"__init__.py", *files}
 
 
-@pytest.mark.parametrize("library", ["pandas", "spacy", "sympy", "torch"])
-def test_a_part_of_a_large_library_is_imported_after_the_whole(library: str) -> None:
+def test_a_part_of_a_large_library_is_imported_after_the_whole() -> None:
     """Two threads that begin a library at two ends wait for each other; Python then gives one of them an error."""
+    wrong = []
     for path in (ROOT / "app.py", *(ROOT / "pages").glob("*.py"), *(path for _, path in modules())):
-        for scope in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
-            if isinstance(scope, ast.Module | ast.FunctionDef):
+        scopes = [node for node in ast.walk(tree(path)) if isinstance(node, ast.Module | ast.FunctionDef)]
+        for scope in scopes:
+            for library in ("pandas", "spacy", "sympy", "torch"):
                 first = next((name for node in scope.body for name in whole_names(node, library)), library)
-                assert first == library, f"{path.relative_to(ROOT)} begins with {first}: import {library} before it"
+                if first != library:
+                    wrong.append(f"{path.relative_to(ROOT)} begins with {first}: import {library} before it")
+    assert not wrong
 
 
 def late_imports(path: Path) -> int:
     """How many imports stand inside functions of a file."""
-    scopes = [node for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))) if isinstance(node, FUNCTIONS)]
+    scopes = [node for node in ast.walk(tree(path)) if isinstance(node, FUNCTIONS)]
     return len({node for each in scopes for node in ast.walk(each) if isinstance(node, ast.Import | ast.ImportFrom)})
 
 

@@ -99,17 +99,23 @@ CAUSAL_CONFIGS = [
     tiny_config(norm="post"),
     *(tiny_config(**{**variant, "encoder_layers": 1, "decoder_layers": 1}) for variant in VARIANTS),
 ]
-CAUSAL_CASES = [(config, point.name) for config in CAUSAL_CONFIGS for point in recorded_points(config)]
 
 
-@pytest.mark.parametrize(("config", "name"), CAUSAL_CASES)
 @torch.no_grad()
-def test_each_recorded_point_is_causal(config: ModelConfig, name: str) -> None:
-    model = tiny_model(config)
-    recorder = Recorder([Nudge(name)])
-    before, after = model(*inputs(config)), model(*inputs(config), hook=recorder)
-    assert recorder.ran == {0}
-    assert not torch.equal(before, after)
+def test_each_recorded_point_is_causal() -> None:
+    """Of each model on its own: an edit of the point runs, once, and changes the logits."""
+    idle, tried = [], 0
+    for config in CAUSAL_CONFIGS:
+        model, given = tiny_model(config), inputs(config)
+        before = model(*given)
+        for point in recorded_points(config):
+            recorder = Recorder([Nudge(point.name)])
+            after = model(*given, hook=recorder)
+            tried += 1
+            if recorder.ran != {0} or torch.equal(before, after):
+                idle.append((point.name, config))
+    assert not idle
+    assert tried > 1000
 
 
 def test_sites_are_the_attentions_of_the_model() -> None:
