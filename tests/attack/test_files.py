@@ -6,6 +6,8 @@ import pytest
 
 from attack.kinds import broken
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.mark.parametrize(("kind", "count"), [("folders", 100), ("traces", 150), ("data", 50)])
 def test_every_damaged_file_opens_or_is_refused_in_one_sentence(kind: str, count: int, tmp_path: Path) -> None:

@@ -8,6 +8,8 @@ pytest.importorskip("transformers")
 
 from attack.kinds import broken
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.mark.parametrize("kind", ["tokenizers", "configs"])
 def test_every_hostile_folder_of_transformers_opens_or_is_refused_in_one_sentence(kind: str, tmp_path: Path) -> None:

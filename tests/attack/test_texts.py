@@ -6,6 +6,8 @@ import pytest
 
 from attack.kinds import broken
 
+pytestmark = pytest.mark.slow
+
 
 def test_every_text_ends_in_an_answer_or_one_sentence(tmp_path: Path) -> None:
     """With each bundled model: read, written on for three steps, given as an answer or its beginning, drawn."""
