@@ -14,12 +14,12 @@ SCRIPT = """
 import time
 from pathlib import Path
 import streamlit as st
-from viz_transformer.ui.session.runs import Watched
+from viz_transformer.ui.session.runs import ProgressBar
 from viz_transformer.ui.session.waiting import waiting
 
-Watched.PATIENCE = Watched.EVERY = 0.0
+ProgressBar.PATIENCE = ProgressBar.EVERY = 0.0
 place = st.empty()
-with waiting("Running the model ...", place), Watched() as progress:
+with waiting("Running the model ...", place), ProgressBar() as progress:
     progress(1, 128)
     while not Path(__file__).with_name("drawn").exists():  # what is waited for, in the browser
         time.sleep(0.02)

@@ -90,7 +90,7 @@ import json, re, sys
 from pathlib import Path
 import torch
 from builders import tiny_checkpoint
-from viz_transformer.model import instrument
+from viz_transformer.model import hooked_model
 from viz_transformer.running.decoding import decode
 from viz_transformer.running.tracing import trace
 
@@ -101,11 +101,11 @@ ids = [5 + n % 6 for n in range(400)]
 whole = ckpt.spec.whole_bytes(source=0, target=400)
 trace(ckpt, ids[:9])
 with torch.no_grad():
-    ckpt.instrument.whole(None, [ids])  # unrecorded: what a pass itself takes
+    ckpt.hooked_model.whole(None, [ids])  # unrecorded: what a pass itself takes
 peak = lambda: int(re.search(r"VmHWM:\\s+(\\d+) kB", Path("/proc/self/status").read_text())[1])
 peaks = [peak()]
 for room in (whole // 4, 2 * whole):
-    instrument.WHOLE_BYTES, instrument.ANEW_BYTES = room, room // 2
+    hooked_model.WHOLE_BYTES, hooked_model.ANEW_BYTES = room, room // 2
     run = decode(ckpt, ids, max_steps=3, ban=["</s>"]).trace if sys.argv[1:] else trace(ckpt, ids)
     for name in run.points():
         run[name].sum()
