@@ -10,7 +10,7 @@ def page() -> None:
     from streamlit_inside import get_script_run_ctx
 
     from viz_transformer.figures.details import answer, together
-    from viz_transformer.ui.components.details import whole_details
+    from viz_transformer.ui.components.ahead import whole_details
 
     whole_details([together([])] * st.session_state["count"], lambda places: answer([]))
     ctx = get_script_run_ctx()

@@ -1,12 +1,13 @@
-"""A run shown ahead of its page: what pictures and paragraphs would say, while the page itself is not run.
+"""What the browser has ahead of *Run*: deeper levels of whole runs, and a run shown while the page itself is not run.
 
-One invisible component stands for it, at one place of the page. What it was told last holds: a run, or that the page
-has caught up; where the page no longer has the component, it has caught up as well.
+Of the latter there is what pictures and paragraphs would say. One invisible component stands for it, at one place of
+the page. What it was told last holds: a run, or that the page has caught up; where the page no longer has the
+component, it has caught up as well.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -16,6 +17,8 @@ from viz_transformer.figures.components import payload
 from viz_transformer.figures.components.source import javascript
 from viz_transformer.ui.components.selection import heard
 
+_ASKED = "whole_asked"
+_detail = st.components.v2.component("viz_transformer_whole_detail", js=javascript("whole_detail"))
 _ahead = st.components.v2.component("viz_transformer_ahead", js=javascript("ahead"))
 
 
@@ -83,3 +86,23 @@ def ahead_payload(given: Ahead, token: str) -> bytes:
         for name, array in payload.unpack(together)[1].items()
     }
     return payload.pack(header, **{name: payload.raw(data) for name, data in given.pictures.items()}, **details)
+
+
+def whole_details(details: Sequence[bytes], answer: Callable[[Sequence[Mapping[str, Any]]], bytes]) -> None:
+    """Tell the browser details of runs, each value several `together`. It keeps them, so what was visited is there.
+
+    Each value has a component of its own, apart from the picture: Streamlit sends again only what has changed. What the
+    browser lacks it asks for, by the places, and gets the answer without a run of the page. What answers stands before
+    all of them: Streamlit knows a fragment by its place, and drops what is asked of one that has moved.
+    """
+
+    def asked() -> None:
+        told = st.session_state.get(_ASKED)
+        places = None if told is None else told.ask
+        wanted = [each for each in places if isinstance(each, Mapping)] if isinstance(places, list) else []
+        _detail(key=_ASKED, data=answer(wanted), on_ask_change=lambda: None)
+
+    with st.container(key="details"):
+        st.fragment(asked)()
+        for number, data in enumerate(details):
+            _detail(key=f"whole_detail_{number}", data=data)

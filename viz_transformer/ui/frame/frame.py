@@ -26,12 +26,10 @@ from viz_transformer.model.kinds import KINDS, kinds_of
 from viz_transformer.sentences import capitalised, quoted
 from viz_transformer.ui import compat
 from viz_transformer.ui.compat import DeltaGenerator
-from viz_transformer.ui.components import saving
-from viz_transformer.ui.components.address import keep_back_button
+from viz_transformer.ui.components.every_page import MENU_HEIGHT, keep_back_button, saving, sheet
 from viz_transformer.ui.components.keys import keys
 from viz_transformer.ui.components.pictures import Asked, chip_rows, locator
 from viz_transformer.ui.components.selection import hear_picks, tell_chosen
-from viz_transformer.ui.components.sheet import sheet
 from viz_transformer.ui.frame import controls, links, opening, problems, projector, text, words
 from viz_transformer.ui.session import cached, examples, passes, state
 from viz_transformer.ui.session.branches import how_of
@@ -518,7 +516,7 @@ def token_strip(both: Runs, *, by_step: bool = False, plays: bool = False) -> No
     by_step: of B the token of A's step is marked, not that of A's row. plays: the strip has the button that plays the
     steps, on a page whose pictures move with them and have none.
     """
-    from viz_transformer.ui.frame import comparing, judging, token_strip
+    from viz_transformer.ui.frame import judging, token_strip
 
     left, right = strip_columns(pinned=both.b is not None)
     with left:
@@ -545,7 +543,7 @@ def token_strip(both: Runs, *, by_step: bool = False, plays: bool = False) -> No
                 help=words.PIN_HELP,
                 type="tertiary",
             )
-            comparing.offer(both.a)
+            token_strip.offer(both.a)
             return
         names = words.both_called([words.called(each.name, each.called, each.words()) for each in (both.a, both.b)])
         controls.buttons(
@@ -558,7 +556,7 @@ def token_strip(both: Runs, *, by_step: bool = False, plays: bool = False) -> No
             help=text.literal(names),
         )
         with st.container(horizontal=True, vertical_alignment="center", key="pin_what"):
-            what = words.of_run("B", comparing.what_b_is(both.a, both.b))
+            what = words.of_run("B", token_strip.what_b_is(both.a, both.b))
             text.paragraph(what, style="vt-note vt-pinned", detail=what)  # which may be cut
             st.button(words.UNPIN, key="pin_off", on_click=state.unpin, type="tertiary")
 
@@ -622,7 +620,7 @@ def chart(
     if not saved:
         figure = enlarged(figure, grows)
         figure.update_layout(height=min(figure.layout.height, room))
-    height = int(figure.layout.height) + (saving.HEIGHT if saved else 0)
+    height = int(figure.layout.height) + (MENU_HEIGHT if saved else 0)
     with st.container(key=key, height=height, border=False, gap=None):
         if fills or drawn_for:
             st.html(f'<i class="vt-anchor {"vt-fills" * fills} {"vt-drawn" * bool(drawn_for)}"></i>')
@@ -641,4 +639,4 @@ def chart(
             title = html.unescape(figure.layout.title.text or alt)
             of = st.session_state.get(_RUN, "") if caption is None else caption
             said = _named(of, title, rows)
-            saving.saving(key, caption=said, name=labels.file_name(of.split(",")[0], title), on_table=on_table)
+            saving(key, caption=said, name=labels.file_name(of.split(",")[0], title), on_table=on_table)

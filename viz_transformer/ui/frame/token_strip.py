@@ -5,10 +5,13 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any, Literal
 
+import streamlit as st
+
 from viz_transformer import numerals
 from viz_transformer.analysis.attention.maps import step_row
 from viz_transformer.analysis.decoding.difference import aligned_difference
 from viz_transformer.analysis.inputs.round_trip import round_trip
+from viz_transformer.analysis.models.untrained import UntrainedSummary
 from viz_transformer.analysis.positions.table import trained_rows
 from viz_transformer.analysis.run.filling import filling, fills_masks, masked_positions
 from viz_transformer.checkpoint import Checkpoint
@@ -20,7 +23,10 @@ from viz_transformer.running.labels import holding
 from viz_transformer.running.step import Step
 from viz_transformer.text.codec import TextCodec
 from viz_transformer.text.notation import CARD_KEY
-from viz_transformer.ui.frame import words
+from viz_transformer.ui.frame import text, words
+from viz_transformer.ui.session import cached, state
+from viz_transformer.ui.session.pairs import pairs
+from viz_transformer.ui.session.runs import RunView
 
 
 def chip_data(
@@ -277,3 +283,37 @@ def length_sentence(ckpt: Checkpoint, run: Run) -> str | None:
     if 10 * read <= 9 * longest:
         return None
     return words.nearly_too_long(read, longest)
+
+
+# ---- by the pin
+
+
+def what_b_is(a: RunView, b: RunView) -> str:
+    """The model, the text and the way of writing of B as far as A has others; all of B if none differ."""
+    same_words = (a.text, a.target) == (b.text, b.target)
+    parts = [
+        (words.UNTRAINED if isinstance(b.summary, UntrainedSummary) else b.called) * (a.summary.name != b.summary.name),
+        b.written_words * (same_words and a.how != b.how),
+        "" if same_words else b.words(),
+    ]
+    return ", ".join(filter(None, parts)) or b.words()
+
+
+def offer(shown: RunView) -> None:
+    """The pairs of this run as buttons, in what opens when it is asked for; or why there is none."""
+    opened = st.popover(words.COMPARE, key="pairs", on_change="rerun", type="tertiary")
+    if not opened.open:
+        return
+    with opened:
+        text.paragraph(words.COMPARE_WITH)
+        for pair in pairs(shown, cached.summaries()):
+            if pair.fields is None:
+                text.paragraph(words.no_pair(pair.label, pair.why))
+            else:
+                st.button(
+                    text.literal(pair.label),
+                    key=f"pair_{pair.key}",
+                    on_click=state.select,
+                    kwargs=dict(pair.fields),
+                    width="stretch",
+                )

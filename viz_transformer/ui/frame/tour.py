@@ -9,7 +9,7 @@ import streamlit as st
 
 from viz_transformer.checkpoint.recordings import RecordingSummary
 from viz_transformer.model.hooked_model import Unavailable
-from viz_transformer.ui.components.tour import tour_panel
+from viz_transformer.ui.components.every_page import tour_panel
 from viz_transformer.ui.frame import frame, links, projector, words
 from viz_transformer.ui.session import state
 

@@ -6,7 +6,7 @@ All of it is read, never changed. Everything is bounded, and the keys are texts,
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Hashable
+from collections.abc import Callable, Hashable, Sequence
 from dataclasses import asdict
 from datetime import date
 from typing import TYPE_CHECKING
@@ -15,13 +15,12 @@ import streamlit as st
 
 import viz_transformer as vt
 from viz_transformer import analysis, huggingface
-from viz_transformer.analysis.models.untrained import UntrainedSummary, untrained
+from viz_transformer.analysis.models.untrained import UntrainedSummary, is_new, untrained, untrained_summary
 from viz_transformer.checkpoint import describe, list_checkpoints
 from viz_transformer.checkpoint.own import own_checkpoints
 from viz_transformer.checkpoint.recordings import RecordingSummary
 from viz_transformer.huggingface.folder import HuggingFaceSummary, recognised
 from viz_transformer.text.codec import AS_USUAL
-from viz_transformer.ui.session import new_models
 from viz_transformer.ui.session.generation_config import GenerationConfig
 from viz_transformer.ui.session.memoize import memoize, of_summary
 from viz_transformer.ui.session.memory import freeze_imports
@@ -36,13 +35,41 @@ if TYPE_CHECKING:
     from viz_transformer.running.search import Progress
 
 GREEDILY = GenerationConfig()
+MAX_NEW = 4
+"""New models that stay in the list beside the selected and the pinned one."""
+
+_NEW = "new_models"
+_MODEL_FIELDS = ("checkpoint", "pin_checkpoint")
 
 
 def summaries() -> tuple[Summary | Unreadable, ...]:
     """The person's own checkpoints, the bundled ones and the session's new models; reads small JSON files only."""
     bundled = list_checkpoints()
     own = recognised(own_checkpoints({each.name for each in bundled}))
-    return (*own, *bundled, *new_models.named((*own, *bundled)))
+    return (*own, *bundled, *new_models((*own, *bundled)))
+
+
+def new_models(bundled: Sequence[Summary | Unreadable]) -> tuple[Summary | Unreadable, ...]:
+    """The new models of a session, the newest last: those that are selected, pinned, asked for by the address, or were
+    opened before. What names none is left out.
+
+    A session keeps their names only; a name is a recipe, so a link to a new model works in any browser and any server.
+    """
+    memory = st.session_state
+    asked = [
+        chosen.get(field) for chosen in (st.query_params, memory.get("selection") or {}) for field in _MODEL_FIELDS
+    ]
+    needed = [name for name in asked if isinstance(name, str) and is_new(name)]
+    before = memory.get(_NEW, ())
+    if not needed and not before:
+        return ()
+    bases = {summary.name: summary for summary in bundled}
+    found = {name: untrained_summary(name, bases) for name in dict.fromkeys((*before, *needed))}
+    known = {name: summary for name, summary in found.items() if summary is not None}
+    old = [name for name in known if name not in needed][:-MAX_NEW]
+    staying = {name: summary for name, summary in known.items() if name not in old}
+    memory[_NEW] = tuple(staying)
+    return tuple(staying.values())
 
 
 def is_warm() -> bool:
