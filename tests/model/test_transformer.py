@@ -162,10 +162,10 @@ def test_a_tied_output_has_no_weight_of_its_own() -> None:
     ("changes", "sentence"),
     [
         ({"n_heads": 3}, "d_model=16 cannot be split evenly into n_heads=3"),
-        ({"d_model": 0}, "d_model=0 must be at least 1"),
+        ({"d_model": 0}, "d_model=0 has to be a whole number of at least 1"),
         ({"norm": "middle"}, "norm='middle' is not known; choose 'pre' or 'post'"),
-        ({"d_ff": True}, "d_ff=True must be a whole number"),
-        ({"dropout": float("nan")}, "dropout=nan must be at least 0 and below 1"),
+        ({"d_ff": True}, "d_ff=True has to be a whole number"),
+        ({"dropout": float("nan")}, "dropout=nan has to be a number of at least 0 and below 1"),
         ({"encoder_layers": 0, "decoder_layers": 0}, "at least one layer"),
         ({"source_vocab_size": None}, "needs source_vocab_size"),
         ({"target_pad": 99}, "target_pad=99 is not an id"),
@@ -205,7 +205,7 @@ def test_a_config_without_the_newer_fields_is_the_same_model() -> None:
 def test_a_config_survives_its_dictionary_and_names_what_is_unknown_or_missing() -> None:
     config = tiny_config()
     assert ModelConfig.from_dict(config.to_dict()) == config
-    with pytest.raises(ValueError, match=r"unknown model setting 'd_modle': did you mean 'd_model'\?"):
+    with pytest.raises(ValueError, match=r"'d_modle' is not known: did you mean 'd_model'\?"):
         ModelConfig.from_dict(config.to_dict() | {"d_modle": 4})
     with pytest.raises(ValueError, match="'d_ff' is missing"):
         ModelConfig.from_dict({k: v for k, v in config.to_dict().items() if k != "d_ff"})

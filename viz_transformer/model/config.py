@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, fields
-from difflib import get_close_matches
-from functools import cache
-from typing import Any, Literal, get_args, get_type_hints
+from collections.abc import Iterator, Mapping
+from dataclasses import asdict, dataclass
+from typing import Annotated, Any, Literal
 
+from msgspec import Meta
+
+from viz_transformer import declared
+from viz_transformer.declared import Count, CountOrZero, Whole
 from viz_transformer.model.positions import ENCODINGS, Encoding
 from viz_transformer.sentences import quoted
 
@@ -15,8 +17,7 @@ ModelKind = Literal["encoder-decoder", "encoder-only", "decoder-only"]
 MAX_LAYERS = 256
 """Per stack, of what is read from a file: layers cost time to make even where they cost no memory."""
 LARGEST_OFFSET = 1024
-LARGEST_NUMBER = 2**53
-"""Of a setting: far beyond what can be run, and short enough to be said."""
+Share = Annotated[float, Meta(ge=0, lt=1)]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -35,14 +36,14 @@ class ModelConfig:
     The norm behind the encoder may be another than the rest: "torch" is nn.LayerNorm with its epsilon of 1e-5.
     """
 
-    source_vocab_size: int | None = None
-    target_vocab_size: int | None = None
-    encoder_layers: int = 0
-    decoder_layers: int = 0
-    d_model: int
-    n_heads: int
-    d_ff: int
-    dropout: float = 0.1
+    source_vocab_size: Count | None = None
+    target_vocab_size: Count | None = None
+    encoder_layers: CountOrZero = 0
+    decoder_layers: CountOrZero = 0
+    d_model: Count
+    n_heads: Count
+    d_ff: Count
+    dropout: Share = 0.1
     embedding_dropout: bool = True
     attention_dropout: bool = True
     ffn_dropout: Literal["after-activation", "before-activation", "none"] = "after-activation"
@@ -51,10 +52,10 @@ class ModelConfig:
     norm: Literal["pre", "post"] = "pre"
     final_norm: bool = True
     norm_kind: Literal["layer", "bessel", "positions-and-features"] = "layer"
-    norm_epsilon: float = 1e-5
+    norm_epsilon: Annotated[float, Meta(gt=0, lt=1)] = 1e-5
     encoder_final_norm: Literal["same", "torch"] = "same"
     positions: str = "sinusoidal"
-    position_offset: int = 0
+    position_offset: Annotated[int, Meta(ge=0, le=LARGEST_OFFSET)] = 0
     embedding_scale: Literal["one", "sqrt", "learned"] = "sqrt"
     merge: Literal["concatenate", "raw-reshape"] = "concatenate"
     divisor: Literal["sqrt-head-dim", "sqrt-d-model", "learned"] = "sqrt-head-dim"
@@ -65,70 +66,50 @@ class ModelConfig:
     ffn_bias: bool = True
     output_bias: bool = True
     pooling: Literal["none", "mean", "first", "last"] = "none"
-    max_source: int = 512
-    max_target: int = 512
-    source_pad: int | None = None
-    target_pad: int | None = None
-    pad_to: int | None = None
+    max_source: Count = 512
+    max_target: Count = 512
+    source_pad: CountOrZero | None = None
+    target_pad: CountOrZero | None = None
+    pad_to: Whole | None = None
 
     def __post_init__(self) -> None:
-        hints = _type_hints()
-        for field in fields(self):
-            if field.name == "positions":
-                _check_word("positions", self.positions, tuple(ENCODINGS))
-            else:
-                _check_type(field.name, getattr(self, field.name), hints[field.name])
-        for name in ("d_model", "n_heads", "d_ff", "max_source", "max_target"):
-            if getattr(self, name) < 1:
-                raise ValueError(f"{name}={getattr(self, name)} must be at least 1")
-        for name in ("encoder_layers", "decoder_layers"):
-            if getattr(self, name) < 0:
-                raise ValueError(f"{name}={getattr(self, name)} must not be negative")
-        if not self.has_encoder and not self.has_decoder:
-            raise ValueError("encoder_layers=0 and decoder_layers=0: a model needs at least one layer")
-        if self.d_model % self.n_heads:
-            raise ValueError(f"d_model={self.d_model} cannot be split evenly into n_heads={self.n_heads}")
+        declared.one_of("positions", self.positions, ENCODINGS)
+        declared.check(self, rules=self._rules())
         self.encoding.check(self)
+
+    def _rules(self) -> Iterator[str]:
+        """What of the settings does not go together, a sentence each."""
+        if not self.has_encoder and not self.has_decoder:
+            yield "encoder_layers=0 and decoder_layers=0: a model needs at least one layer"
+        if self.d_model % self.n_heads:
+            yield f"d_model={self.d_model} cannot be split evenly into n_heads={self.n_heads}"
         if self.position_offset and not (self.encoding.computed and self.encoding.formula is None):
-            raise ValueError(f"position_offset={self.position_offset} goes with positions in halves alone")
-        if not 0 <= self.position_offset <= LARGEST_OFFSET:
-            raise ValueError(f"position_offset={self.position_offset} must be 0 to {LARGEST_OFFSET:,}")
+            yield f"position_offset={self.position_offset} goes with positions in halves alone"
         if self.norm_kind == "bessel" and self.d_model < 2:
-            raise ValueError("norm_kind='bessel' divides by d_model - 1: d_model must be at least 2")
-        if not 0 <= self.dropout < 1:
-            raise ValueError(f"dropout={self.dropout} must be at least 0 and below 1")
-        if not 0 < self.norm_epsilon < 1:
-            raise ValueError(f"norm_epsilon={self.norm_epsilon} must be above 0 and below 1")
+            yield "norm_kind='bessel' divides by d_model - 1: d_model must be at least 2"
         if self.encoder_final_norm != "same" and not (self.has_encoder and self.final_norm):
-            raise ValueError(f"encoder_final_norm={self.encoder_final_norm!r} needs an encoder and final_norm=True")
+            yield f"encoder_final_norm={self.encoder_final_norm!r} needs an encoder and final_norm=True"
         if self.has_encoder and self.source_vocab_size is None:
-            raise ValueError("a model with an encoder needs source_vocab_size")
+            yield "a model with an encoder needs source_vocab_size"
         if self.has_decoder and self.target_vocab_size is None:
-            raise ValueError("a model with a decoder needs target_vocab_size")
+            yield "a model with a decoder needs target_vocab_size"
         if not self.has_encoder and self.source_vocab_size is not None:
-            raise ValueError("a model without an encoder reads the target vocabulary: leave source_vocab_size out")
+            yield "a model without an encoder reads the target vocabulary: leave source_vocab_size out"
         if self.pooling != "none" and (self.has_decoder or self.target_vocab_size is None):
-            raise ValueError(f"pooling={self.pooling!r} is of an encoder alone with labels: it needs target_vocab_size")
+            yield f"pooling={self.pooling!r} is of an encoder alone with labels: it needs target_vocab_size"
         if self.tied_output and not self.has_decoder and self.source_vocab_size != self.target_vocab_size:
-            raise ValueError("tied_output needs source and target vocabularies of the same size in an encoder")
+            yield "tied_output needs source and target vocabularies of the same size in an encoder"
         for side in ("source", "target"):
             size, pad = getattr(self, f"{side}_vocab_size"), getattr(self, f"{side}_pad")
-            if size is not None and size < 1:
-                raise ValueError(f"{side}_vocab_size={size} must be at least 1")
-            if pad is not None and not 0 <= pad < (size or 0):
-                raise ValueError(f"{side}_pad={pad} is not an id of a vocabulary of {size}")
-
+            if pad is not None and pad >= (size or 0):
+                yield f"{side}_pad={pad} is not an id of a vocabulary of {size}"
         if self.padding_mask.endswith("swapped-cross") and (self.pad_to is None or self.kind != "encoder-decoder"):
-            raise ValueError(f"padding_mask={self.padding_mask!r} needs an encoder-decoder with pad_to: equal lengths")
-        if self.pad_to is not None:
-            self._check_pad_to()
-
-    def _check_pad_to(self) -> None:
-        for side in ("source",) * self.has_encoder + ("target",) * self.has_decoder:
+            yield f"padding_mask={self.padding_mask!r} needs an encoder-decoder with pad_to: equal lengths"
+        for side in () if self.pad_to is None else ("source",) * self.has_encoder + ("target",) * self.has_decoder:
             if getattr(self, f"{side}_pad") is None:
-                raise ValueError(f"pad_to={self.pad_to} needs {side}_pad, the id to pad with")
+                yield f"pad_to={self.pad_to} needs {side}_pad, the id to pad with"
             if (most := getattr(self, f"max_{side}")) != self.pad_to:
-                raise ValueError(f"pad_to={self.pad_to} and max_{side}={most} must be equal: nothing longer is read")
+                yield f"pad_to={self.pad_to} and max_{side}={most} must be equal: nothing longer is read"
 
     @property
     def has_encoder(self) -> bool:
@@ -160,16 +141,7 @@ class ModelConfig:
     @classmethod
     def from_dict(cls, values: Mapping[str, Any]) -> ModelConfig:
         """The config with these fields. Raises ValueError for an unknown or missing field, naming it."""
-        known = {field.name for field in fields(cls)}
-        for name in values:
-            if name not in known:
-                near = get_close_matches(name, known, n=1)
-                hint = f"did you mean {near[0]!r}?" if near else "a newer program may know it"
-                raise ValueError(f"unknown model setting {name!r:.80}: {hint}")
-        for name in ("d_model", "n_heads", "d_ff"):
-            if name not in values:
-                raise ValueError(f"the model setting {name!r} is missing")
-        return cls(**values)
+        return declared.read(cls, values)
 
 
 def base(**changes: Any) -> ModelConfig:
@@ -297,35 +269,3 @@ _TUTORIALS: dict[str, dict[str, Any]] = {
         "target_pad": 0,
     },
 }
-
-
-@cache
-def _type_hints() -> dict[str, Any]:
-    """The types of the fields; to read them out of their texts takes longer than all the rest of a config."""
-    return get_type_hints(ModelConfig)
-
-
-def _check_type(name: str, value: object, hint: Any) -> None:
-    """Raise ValueError unless value is of the annotated type: JSON can hold anything."""
-    options = get_args(hint) or (hint,)
-    if isinstance(options[0], str):  # a Literal: one word of a list
-        _check_word(name, value, options)
-        return
-    if value is None and type(None) in options:
-        return
-    wanted: Any = options[0]
-    if isinstance(value, int) and abs(value) > LARGEST_NUMBER:
-        raise ValueError(f"{name} is a number of {len(f'{abs(value):x}') * 4} bits: choose one of at most 53")
-    if wanted is float and isinstance(value, int | float) and not isinstance(value, bool):
-        return
-    if type(value) is not wanted:
-        raise ValueError(f"{name}={quoted(value)} must be {_NOUNS[wanted]}")
-
-
-def _check_word(name: str, value: object, words: Sequence[str]) -> None:
-    """Raise ValueError unless value is one of the words."""
-    if value not in words:
-        raise ValueError(f"{name}={quoted(value)} is not known; choose {' or '.join(map(repr, words))}")
-
-
-_NOUNS = {int: "a whole number", float: "a number", bool: "true or false"}

@@ -11,6 +11,7 @@ from typing import Any
 
 import torch
 
+from viz_transformer import declared
 from viz_transformer.checkpoint import files
 from viz_transformer.checkpoint.describe import IMPORTED, LEFT_OUT
 from viz_transformer.checkpoint.files import CheckpointError
@@ -399,21 +400,17 @@ def answers_from(words: Mapping[str, str], **more: Any) -> Answers:
 
 def _value(key: str, text: str) -> Any:
     """A word of the command line as the setting has it."""
-    kind = str(FIELDS[key].type) if key in FIELDS else "bool" if key == "causal" else "str"
-    try:
-        if "None" in kind and text == "none":
-            return None
-        if "int" in kind:
-            return int(text)
-        if kind == "float":
-            return float(text)
-    except ValueError:
-        raise CheckpointError(f"{key}={quoted(text)} is not a number") from None
-    if kind == "bool":
+    hint = declared.hints(ModelConfig).get(key, bool if key == "causal" else str)
+    if text == "none" and declared.fits(hint, None):
+        return None
+    if declared.fits(hint, True):
         if text.lower() not in (*_TRUE, *_FALSE):
             raise CheckpointError(f"{key}={quoted(text)} is neither true nor false")
         return text.lower() in _TRUE
-    return text
+    try:
+        return float(text) if declared.fits(hint, 0.5) else int(text) if declared.fits(hint, 1) else text
+    except ValueError:
+        raise CheckpointError(f"{key}={quoted(text)} is not a number") from None
 
 
 def read_mapping(path: str | Path) -> dict[str, Place]:
