@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping
-from typing import Any, cast
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Annotated, Any, cast
 
 import numpy as np
+from msgspec import Meta
 from numpy.typing import ArrayLike, NDArray
 
+from viz_transformer import declared
+from viz_transformer.declared import Count, CountOrZero
 from viz_transformer.model.config import MAX_LAYERS, ModelKind
 from viz_transformer.model.hook_point import WEIGHTS, HookPoint
 from viz_transformer.model.hooked_model import Heads, ModelSpec
@@ -200,55 +204,61 @@ def watched_to_dict(spec: ModelSpec) -> dict[str, Any]:
     return written
 
 
+Site = Annotated[str, Meta(pattern=rf"\A(?:{_SITE.pattern})\Z", description="an attention")]
+Name = Annotated[str, Meta(max_length=LONGEST_NAME)]
+Module = Annotated[str, Meta(min_length=1, max_length=LONGEST_NAME)]
+Reason = Annotated[str, Meta(min_length=1, max_length=LONGEST_MEANING)]
+Meaning = Annotated[str, Meta(max_length=LONGEST_MEANING)]
+
+
+@dataclass(frozen=True, kw_only=True)
+class _Watched:
+    """The entry of a file; the first had no names of modules and of places not seen."""
+
+    d_model: CountOrZero
+    heads: Annotated[dict[Site, Count], Meta(min_length=1, description="heads by attention, at least one")]
+    points: dict[Name, Meaning]
+    modules: dict[Site, Module] = field(default_factory=dict)
+    unseen: dict[Site, Reason] = field(default_factory=dict)
+
+    def rules(self) -> Iterator[str]:
+        """What does not go together, a sentence each."""
+        for site in (*self.heads, *self.unseen):
+            stack, layer, kind = site.split(".")
+            if int(layer) >= MAX_LAYERS or (stack, kind) == ("encoder", "cross"):
+                yield f"{quoted(site)} is not an attention of the first {MAX_LAYERS} layers"
+        for site in self.unseen:
+            if site in self.heads:
+                yield f"{site} is there and not seen"
+        for site in self.modules:
+            if site not in self.heads and site not in self.unseen:
+                yield f"it names a module for {quoted(site)}, which it does not have"
+        if strange := next(
+            (each for each in (*self.unseen.values(), *self.modules.values()) if not each.isprintable()), ""
+        ):
+            yield f"{quoted(strange)} cannot be printed"
+        for name in (f"{site}.{what}" for site in self.heads for what in ("weights", "mask")):
+            if name not in self.points:
+                yield f"it lacks its point {name}"
+
+
 def watched_from_dict(content: Any, *, source: int, target: int) -> ModelSpec:
     """The spec that was written so. Raises ValueError with the reason for what cannot be one."""
-    older = {"d_model", "heads", "points"}  # from before a recording had the names of modules and places not seen
-    if not isinstance(content, dict) or content.keys() not in (older, older | {"modules", "unseen"}):
-        raise ValueError("what it says of the module is not its sizes, heads, points and names")
-    d_model, heads, points = content["d_model"], content["heads"], content["points"]
-    modules, unseen = content.get("modules", {}), content.get("unseen", {})
-    if type(d_model) is not int or d_model < 0:
-        raise ValueError(f"d_model is {quoted(d_model)}")
-    if not isinstance(heads, dict) or not heads or not isinstance(points, dict):
-        raise ValueError("it has no attention")
-    if not isinstance(modules, dict) or not isinstance(unseen, dict):
-        raise ValueError("its modules or what was not seen are not named")
-    for site in (*heads, *unseen):
-        found = _SITE.fullmatch(site)
-        if found is None or int(found[2]) >= MAX_LAYERS or (found[1], found[3]) == ("encoder", "cross"):
-            raise ValueError(f"{quoted(site)} is not an attention of the first {MAX_LAYERS} layers")
-    for site, count in heads.items():
-        if type(count) is not int or count < 1:
-            raise ValueError(f"{site} has {quoted(count)} heads")
-    for site, why in unseen.items():
-        if site in heads or not _is_text(why, LONGEST_MEANING):
-            raise ValueError(f"{site} is there and not seen, or why is not one sentence")
-    for site, path in modules.items():
-        if (site not in heads and site not in unseen) or not _is_text(path, LONGEST_NAME):
-            raise ValueError(f"the module of {quoted(site)} is not named in at most {LONGEST_NAME} characters")
-    for name, meaning in points.items():
-        if not isinstance(meaning, str) or len(meaning) > LONGEST_MEANING or len(name) > LONGEST_NAME:
-            raise ValueError(f"the point {quoted(name)} is not described in at most {LONGEST_MEANING:,} characters")
+    told = declared.read(_Watched, content, "what it says of the module")
+    declared.refuse(told.rules())
     spec = watched_spec(
-        heads,
-        [watched_point(name, meaning) for name, meaning in points.items()],
-        d_model=d_model,
+        told.heads,
+        [watched_point(name, meaning) for name, meaning in told.points.items()],
+        d_model=told.d_model,
         source=source,
         target=target,
-        modules=modules,
-        unseen=unseen,
+        modules=told.modules,
+        unseen=told.unseen,
     )
-    for name in (f"{site}.{what}" for site in heads for what in ("weights", "mask")):
-        if name not in points:
-            raise ValueError(f"it lacks its point {name}")
-    for name in points:
+    for name in told.points:
         if (found := _STREAM.fullmatch(name)) and int(found[2]) >= SIDE_OF[cast(StackName, found[1])].layers(spec):
             raise ValueError(f"it has a point {name} of a layer without attention")
     return spec
-
-
-def _is_text(value: Any, longest: int) -> bool:
-    return isinstance(value, str) and 0 < len(value) <= longest and value.isprintable()
 
 
 def shape_problem(spec: ModelSpec, name: str, shape: tuple[int, ...], *, source: int, target: int) -> str | None:
