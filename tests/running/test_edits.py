@@ -151,11 +151,11 @@ def test_an_edit_that_does_not_fit_its_point_says_so(edit: Edit, sentence: str) 
 
 
 def test_an_edit_of_an_unknown_kind_or_field_is_refused() -> None:
-    with pytest.raises(ValueError, match="no edit named 'Sharpen'; known are AblateHead"):
+    with pytest.raises(ValueError, match="edit='Sharpen' is not known; choose 'AblateHead'"):
         edit_from_dict({"edit": "Sharpen"})
-    with pytest.raises(ValueError, match="Scale has no field 'colour'"):
+    with pytest.raises(ValueError, match="Scale: 'colour' is not known"):
         edit_from_dict({"edit": "Scale", "colour": 3})
-    with pytest.raises(ValueError, match="Scale needs the field 'factor'"):
+    with pytest.raises(ValueError, match="Scale: 'factor' is missing: it has to be a number"):
         edit_from_dict({"edit": "Scale", "name": "logits"})
 
 

@@ -8,20 +8,22 @@ from __future__ import annotations
 
 import math
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import MISSING, asdict, dataclass, fields
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass
 from numbers import Integral, Real
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 
 import numpy as np
 import torch
+from msgspec import Meta
 from numpy.typing import NDArray
 from torch import Tensor
 
-from viz_transformer import numerals
-from viz_transformer.given import Kind, shown
+from viz_transformer import declared, numerals
+from viz_transformer.declared import Whole
+from viz_transformer.given import Kind
 from viz_transformer.model.hooked_model import ModelSpec
-from viz_transformer.model.kinds import SIDE_OF, StackName
+from viz_transformer.model.kinds import StackName
 from viz_transformer.model.points import unknown_point
 from viz_transformer.numerals import significant
 from viz_transformer.sentences import quoted
@@ -40,10 +42,6 @@ def _is_number(value: object) -> bool:
     return isinstance(value, Real) and (not isinstance(value, Integral) or _is_whole(value))
 
 
-def _is_row(accepts: Callable[[object], bool]) -> Callable[[object], bool]:
-    return lambda value: isinstance(value, tuple) and all(map(accepts, value))
-
-
 def _shape(value: object, axes: int = MAX_AXES) -> tuple[int, ...] | None:
     """The shape of nested tuples of numbers; None if they have none, or too many axes."""
     if _is_number(value):
@@ -53,25 +51,22 @@ def _shape(value: object, axes: int = MAX_AXES) -> tuple[int, ...] | None:
     return None if inner is None else (len(value), *inner)  # type: ignore[arg-type]
 
 
-# A field's type, as it is written there -> what fits it, and what to say of all else.
-_FIELDS: dict[str, tuple[Callable[[object], bool], str]] = {
-    "str": (lambda value: isinstance(value, str), "a text"),
-    "bool": (lambda value: isinstance(value, bool), "true or false"),
-    "int": (_is_whole, "a whole number"),
-    "int | None": (lambda value: value is None or _is_whole(value), "a whole number, or nothing"),
-    "float": (lambda value: _is_number(value) and value == value, "a number"),
-    "Numbers": (
+Number = Annotated[float, Kind(lambda value: _is_number(value) and value == value, "a number")]
+Row = Annotated[
+    tuple[float, ...],
+    Kind(
+        lambda value: isinstance(value, tuple) and all(declared.fits(Number, each) for each in value),
+        "a row of numbers",
+    ),
+]
+At = Annotated[tuple[Whole | None, ...], Meta(description="a row of whole numbers, or nothing in their place")]
+Given = Annotated[
+    Numbers,
+    Kind(
         lambda value: _shape(value) is not None,
         "a number, a tensor or an array of numbers, or nested rows of numbers of equal lengths",
     ),
-    "tuple[float, ...]": (_is_row(lambda value: _is_number(value) and value == value), "a row of numbers"),
-    "tuple[int | None, ...]": (
-        _is_row(lambda value: value is None or _is_whole(value)),
-        "a row of whole numbers, or nothing in their place",
-    ),
-    "Literal['zero', 'mean', 'uniform']": (lambda value: value in ("zero", "mean", "uniform"), "zero, mean or uniform"),
-    "StackName": (lambda value: value in tuple(SIDE_OF), " or ".join(SIDE_OF)),
-}
+]
 
 
 @dataclass(frozen=True)
@@ -79,10 +74,7 @@ class _Edit(ABC):
     """What all edits share. Raises ValueError for a field of another type: an edit may come from a file."""
 
     def __post_init__(self) -> None:
-        for field in fields(self):
-            accepts, what = _FIELDS[str(field.type)]
-            if not accepts(value := getattr(self, field.name)):
-                raise ValueError(f"{type(self).__name__}: {field.name}={shown(value)} has to be {what}")
+        declared.check(self, type(self).__name__)
 
     @property
     def row_local(self) -> bool:
@@ -122,7 +114,7 @@ class AblateHead(_Edit):
     """
 
     site: str
-    head: int
+    head: Whole
     how: Literal["zero", "mean", "uniform"] = "zero"
 
     @property
@@ -154,8 +146,8 @@ class Scale(_Edit):
     """Multiply a point, or a part of it. `at` indexes the axes after the batch: head, position, feature; None = all."""
 
     name: str
-    factor: float
-    at: tuple[int | None, ...] = ()
+    factor: Number
+    at: At = ()
 
     @property
     def point(self) -> str:
@@ -184,8 +176,8 @@ class Replace(_Edit):
     """
 
     name: str
-    value: Numbers
-    at: tuple[int | None, ...] = ()
+    value: Given
+    at: At = ()
 
     def __post_init__(self) -> None:
         if isinstance(self.value, Tensor | np.ndarray):
@@ -228,10 +220,10 @@ class SetMask(_Edit):
     """Allow or forbid cells of an attention's mask; None = all queries, keys or heads."""
 
     site: str
-    query: int | None
-    key: int | None
+    query: Whole | None
+    key: Whole | None
     allowed: bool
-    head: int | None = None
+    head: Whole | None = None
 
     @property
     def point(self) -> str:
@@ -266,9 +258,9 @@ class FixRow(_Edit):
     renormalised: its sum is part of the caption."""
 
     site: str
-    query: int
-    weights: tuple[float, ...]
-    head: int | None = None
+    query: Whole
+    weights: Row
+    head: Whole | None = None
 
     @property
     def point(self) -> str:
@@ -330,15 +322,9 @@ def edit_from_dict(values: Mapping[str, Any]) -> Edit:
     for values of another type."""
     if not isinstance(values, Mapping):
         raise ValueError(f"{quoted(values)} is not an edit: it has to be an object with the entry 'edit'")
-    kind = _KINDS.get(str(values.get("edit")))
-    if kind is None:
-        raise ValueError(f"no edit named {quoted(values.get('edit'))}; known are {', '.join(_KINDS)}")
+    kind = _KINDS[declared.one_of("edit", values.get("edit"), _KINDS)]
     given = {name: _frozen(value) for name, value in values.items() if name != "edit"}
-    for name in given.keys() - {field.name for field in fields(kind)}:
-        raise ValueError(f"{kind.__name__} has no field {quoted(name)}")
-    for field in fields(kind):
-        if field.name not in given and field.default is MISSING:
-            raise ValueError(f"{kind.__name__} needs the field {field.name!r}")
+    declared.refuse(f"{kind.__name__}: {each}" for each in declared.strange(kind, given))
     return kind(**given)
 
 

@@ -3,19 +3,20 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from types import MappingProxyType
-from typing import Literal
+from typing import Annotated, Literal
 
 import numpy as np
 import torch
+from msgspec import Meta
 from torch import Tensor
 
-from viz_transformer import numerals
+from viz_transformer import declared, numerals
+from viz_transformer.declared import Count
 from viz_transformer.numerals import significant
-from viz_transformer.sentences import quoted
 from viz_transformer.text.rules import RULES, BeamSettings
 
 KEPT = "kept"
@@ -51,21 +52,15 @@ class Sampling:
     different temperatures meet the same luck. Raises ValueError for settings outside their bounds.
     """
 
-    temperature: float = 1.0
-    top_k: int | None = None
-    top_p: float = 1.0
-    min_p: float = 0.0
-    repetition_penalty: float = 1.0
-    seed: int = 0
+    temperature: Annotated[float, Meta(ge=0, le=100)] = 1.0
+    top_k: Annotated[int, Meta(ge=1, le=10**9)] | None = None
+    top_p: Annotated[float, Meta(gt=0, le=1)] = 1.0
+    min_p: Annotated[float, Meta(ge=0, le=1)] = 0.0
+    repetition_penalty: Annotated[float, Meta(gt=0, le=100)] = 1.0
+    seed: Annotated[int, Meta(ge=0, le=2**63 - 1)] = 0
 
     def __post_init__(self) -> None:
-        _check("temperature", self.temperature, 0, 100)
-        _check("top_p", self.top_p, 0, 1, above=True)
-        _check("min_p", self.min_p, 0, 1)
-        _check("repetition_penalty", self.repetition_penalty, 0, 100, above=True)
-        if self.top_k is not None:
-            _check_whole("top_k", self.top_k, 1, 10**9)
-        _check_whole("seed", self.seed, 0, 2**63 - 1)
+        declared.check(self)
 
     def __str__(self) -> str:
         settings = [f"temperature {significant(self.temperature, 6)}"]
@@ -151,27 +146,21 @@ class Beam:
     ValueError for settings out of bounds.
     """
 
-    width: int
-    length_penalty: float | None = field(default=None, kw_only=True)
+    width: Annotated[int, Meta(ge=1, le=WIDEST)]
+    length_penalty: Annotated[float, Meta(ge=-10, le=10)] | None = field(default=None, kw_only=True)
     penalty: Penalty | None = field(default=None, kw_only=True)
     count_end: bool = field(default=True, kw_only=True)
     stop: StopRule | None = field(default=None, kw_only=True)
-    n_best: int = field(default=1, kw_only=True)
+    n_best: Count = field(default=1, kw_only=True)
 
     def __post_init__(self) -> None:
-        if isinstance(self.width, bool) or not isinstance(self.width, int) or not 1 <= self.width <= WIDEST:
-            raise ValueError(
-                f"width={quoted(self.width)} is not a beam width: choose a whole number from 1 to {WIDEST}"
-            )
-        if self.stop is not None and self.stop not in tuple(STOP_RULES):
-            raise ValueError(f"stop={quoted(self.stop)} is not known: choose {', '.join(STOP_RULES)}")
-        if self.length_penalty is not None:
-            _check("length_penalty", self.length_penalty, -10 if self.stop in GENERATE_RULES else 0, 10)
-        if self.penalty not in (None, "gnmt", "power"):
-            raise ValueError(f"penalty={quoted(self.penalty)} is not known: choose gnmt or power")
-        _check_whole("n_best", self.n_best, 1, self.width)
-        if not isinstance(self.count_end, bool):
-            raise ValueError(f"count_end={quoted(self.count_end)} has to be True or False")
+        declared.check(self, rules=self._rules())
+
+    def _rules(self) -> Iterator[str]:
+        if self.length_penalty is not None and self.length_penalty < 0 and self.stop not in GENERATE_RULES:
+            yield f"length_penalty={self.length_penalty} has to be a number from 0 to 10"
+        if self.n_best > self.width:
+            yield f"n_best={self.n_best} has to be a whole number from 1 to {self.width}"
 
     def filled(self, own: BeamSettings | None = None) -> Beam:
         """The same search with every setting: those that are None as the model's `own` settings have them, and without
@@ -409,20 +398,3 @@ def entropy_and_others(log_probs: Tensor, ids: Collection[int] = ()) -> tuple[fl
 _ADDED_UP = 1e-290  # a smaller sum may have lost parts that float64 has no numbers for
 
 _SURE = 1e-6  # float64 has ten digits of a logarithm of this size, and fewer of a smaller one
-
-
-def _check(name: str, value: float, low: float, high: float, *, above: bool = False) -> None:
-    number = isinstance(value, int | float) and not isinstance(value, bool)
-    if not number or not low <= value <= high or (above and value == low):  # also refuses NaN
-        bound = (
-            f"above {significant(low, 6)} and at most {significant(high, 6)}"
-            if above
-            else f"from {significant(low, 6)} to {significant(high, 6)}"
-        )
-        raise ValueError(f"{name}={quoted(value)} must be a number {bound}")
-
-
-def _check_whole(name: str, value: int, low: int, high: int) -> None:
-    if isinstance(value, bool) or not isinstance(value, int) or not low <= value <= high:
-        most = f"to {high:,}" if high < 10**9 else "on"
-        raise ValueError(f"{name}={quoted(value)} must be a whole number from {low} {most}")
