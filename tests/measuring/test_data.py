@@ -72,7 +72,7 @@ def test_files_that_cannot_be_read_are_refused(tmp_path: Path):
     with pytest.raises(ValueError, match="is a folder: give a file"):
         read_pairs(tmp_path)
     (tmp_path / "p.tsv").write_text("a\tb\n")
-    with pytest.raises(ValueError, match="limit=0 must be at least 1"):
+    with pytest.raises(ValueError, match="limit=0 has to be a whole number of at least 1"):
         read_pairs(tmp_path / "p.tsv", limit=0)
 
 
@@ -217,18 +217,18 @@ def test_a_split_is_described_by_what_is_not_usual(split: Split, described: dict
 @pytest.mark.parametrize(
     ("described", "sentence"),
     [
-        ({}, "needs the name of its file"),
-        ({"file": "a", "limt": 3}, "'limt': 3 does not describe"),
-        ({"file": 3}, "'file': 3 does not"),
-        ({"file": "a", "limit": True}, "'limit': True does not"),
-        ({"file": "a", "limit": None}, "'limit': None does not"),
-        ({"file": "a", "longest": [1]}, "'longest' has to be two numbers"),
-        ({"file": "a", "longest": [1, "2"]}, "'longest' has to be two numbers"),
-        ({"file": "a", "drawn": [1]}, "'drawn' has to be two indices"),
+        ({}, "a part of a data file: 'file' is missing"),
+        ({"file": "a", "limt": 3}, r"'limt' is not known: did you mean 'limit'\?"),
+        ({"file": 3}, "file=3 has to be a text"),
+        ({"file": "a", "limit": True}, "limit=True has to be a whole number of at least 1"),
+        ({"file": "a", "limit": None}, "limit=None says nothing: leave it out"),
+        ({"file": "a", "longest": [1]}, r"longest=\[1\] has to be two numbers of tokens"),
+        ({"file": "a", "longest": [1, "2"]}, r"longest\[1\]='2' has to be a whole number"),
+        ({"file": "a", "drawn": [1]}, r"drawn=\[1\] has to be two indices"),
         ({"file": "a", "drawn": [3, 3]}, r"drawn=\[3, 3\] takes no source"),
         ({"file": "a", "drawn": [-1, 3]}, r"drawn=\[-1, 3\] takes no source"),
-        ({"file": "a", "skip": -1}, "skip=-1 must not be negative"),
-        ({"file": "a", "limit": 0}, "limit=0 must be at least 1"),
+        ({"file": "a", "skip": -1}, "skip=-1 has to be a whole number of at least 0"),
+        ({"file": "a", "limit": 0}, "limit=0 has to be a whole number of at least 1"),
         ({"file": "generated:copy/test", "longest": [5, 5]}, "is made to measure: leave out longest"),
     ],
 )
@@ -313,7 +313,7 @@ def test_a_name_that_leads_out_of_the_data_folder_is_refused(tmp_path: Path, nam
 def test_a_separator_that_cannot_be_one_is_refused(tmp_path: Path, separator: str) -> None:
     (tmp_path / "x.tsv").write_text("a\tb\n")
     for use in (lambda: read_pairs(tmp_path / "x.tsv", separator), lambda: Split(file="x.tsv", separator=separator)):
-        with pytest.raises(ValueError, match="cannot separate columns: give 1 to 16 characters") as caught:
+        with pytest.raises(ValueError, match="has to be 1 to 16 characters in one line") as caught:
             use()
         assert len(str(caught.value)) < 200
 

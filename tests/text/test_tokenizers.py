@@ -181,7 +181,7 @@ def test_joining_cannot_make_a_text_without_end() -> None:
     for tokenizer in (growing, long):
         with pytest.raises(ValueError, match="rules for joining tokens make a text of millions of characters: choose"):
             tokenizer.detokenize(["a"] * 1000)
-    with pytest.raises(ValueError, match="the tokenizer has 1,001 replacements: use at most 1,000"):
+    with pytest.raises(ValueError, match="has to be a list of 0 to 1,000, each a list of 2"):
         RegexTokens("a", replacements=[["a", "b"]] * 1001)
     assert RegexTokens("a", join="", replacements=[["a", "bb"]]).detokenize(["a"] * 900_000) == "bb" * 900_000
 
@@ -261,32 +261,35 @@ def test_json_makes_the_same_tokenizer_again(tokenizer: Tokenizer) -> None:
 @pytest.mark.parametrize(
     ("described", "sentence"),
     [
-        ({"kind": "unigram"}, "unknown tokenizer kind 'unigram'; known are characters, regex, spacy, bpe"),
+        ({"kind": "unigram"}, "kind='unigram' is not known; choose 'characters' or 'regex' or 'spacy' or 'bpe'"),
         ({"kind": "bpe"}, "'merges'"),
-        ({"kind": "bpe", "merges": 5}, "'merges' has to be a list"),
-        ({"kind": "bpe", "merges": [["a", 1]]}, "has to hold texts"),
-        ({"kind": "bpe", "merges": [["a", "b", "c"]]}, "have to be pairs of texts that are not empty"),
-        ({"kind": "bpe", "merges": [["a", ""]]}, "have to be pairs of texts that are not empty"),
-        ({"kind": "bpe", "merges": [["a", "b"]] * 50_001}, "50,001 merges: use at most 50,000"),
-        ({"kind": "bpe", "merges": [], "strip": 1}, "'strip' has to be true or false"),
+        ({"kind": "bpe", "merges": 5}, "merges=5 has to be a list"),
+        ({"kind": "bpe", "merges": [["a", 1]]}, r"merges\[0\]\[1\]=1 has to be a text"),
+        ({"kind": "bpe", "merges": [["a", "b", "c"]]}, r"has to be a list of 2: \(a text that is not empty, a text"),
+        ({"kind": "bpe", "merges": [["a", ""]]}, r"merges\[0\]\[1\]='' has to be a text that is not empty"),
+        ({"kind": "bpe", "merges": [["a", "b"]] * 50_001}, "has to be a list of 0 to 50,000"),
+        ({"kind": "bpe", "merges": [], "strip": 1}, "strip=1 has to be true or false"),
         ({"kind": "bpe", "merges": [], "_ranks": {}}, "'_ranks'"),
-        ({"kind": ["regex"]}, "unknown tokenizer kind"),
-        ({}, "unknown tokenizer kind None"),
-        ("characters", "unknown tokenizer kind None"),
-        ([], "unknown tokenizer kind"),
+        ({"kind": ["regex"]}, r"kind=\['regex'\] is not known"),
+        ({}, "kind=None is not known"),
+        ("characters", "kind=None is not known"),
+        ([], "kind=None is not known"),
         ({"kind": "characters", "upper": True}, "'upper'"),
-        ({"kind": "characters", "lower": 1}, "'lower' has to be true or false"),
+        ({"kind": "characters", "lower": 1}, "lower=1 has to be true or false"),
         ({"kind": "regex"}, "'pattern'"),
-        ({"kind": "regex", "pattern": 3}, "'pattern' and 'join' have to be texts"),
+        ({"kind": "regex", "pattern": 3}, "pattern=3 has to be a text"),
         ({"kind": "regex", "pattern": "("}, "not a regular expression"),
         ({"kind": "regex", "pattern": "(" * 500}, "not a regular expression"),
-        ({"kind": "regex", "pattern": "a", "replacements": 5}, "'replacements' has to be a list"),
-        ({"kind": "regex", "pattern": "a", "replacements": [["a"]]}, "pairs"),
+        ({"kind": "regex", "pattern": "a", "replacements": 5}, "replacements=5 has to be a list"),
+        (
+            {"kind": "regex", "pattern": "a", "replacements": [["a"]]},
+            "has to be a list of 2",
+        ),
         ({"kind": "regex", "pattern": "a", "replacements": [["", "b"]]}, "not empty"),
-        ({"kind": "regex", "pattern": "a", "replacements": [[1, 2]]}, "has to hold texts"),
-        ({"kind": "spacy", "language": "../evil"}, "is not a language"),
-        ({"kind": "spacy", "language": "en", "glue_left": [1]}, "has to hold texts"),
-        ({"kind": "spacy", "language": "en", "paired": "ab"}, "has to be a list"),
+        ({"kind": "regex", "pattern": "a", "replacements": [[1, 2]]}, r"replacements\[0\]\[0\]=1 has to be a text"),
+        ({"kind": "spacy", "language": "../evil"}, "has to be spaCy's letters for one, such as 'en'"),
+        ({"kind": "spacy", "language": "en", "glue_left": [1]}, r"glue_left\[0\]=1 has to be a text"),
+        ({"kind": "spacy", "language": "en", "paired": "ab"}, "paired='ab' has to be a list"),
     ],
 )
 def test_settings_that_make_no_tokenizer_are_refused_by_name(described: Any, sentence: str) -> None:

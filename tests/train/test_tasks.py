@@ -243,7 +243,7 @@ def test_snapshots_are_dense_where_learning_is_fast(name: str):
 
 
 def test_a_plan_that_cannot_be_is_refused():
-    with pytest.raises(ValueError, match="row_every=0 must be at least 1"):
+    with pytest.raises(ValueError, match="row_every=0 has to be a whole number of at least 1"):
         Plan(epochs=1, batch_tokens=10, peak_rate=1.0, warmup=1, row_every=0)
 
 

@@ -14,9 +14,13 @@ from dataclasses import dataclass
 from functools import partial
 from itertools import islice
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 
+from msgspec import Meta
+
+from viz_transformer import declared
 from viz_transformer.checkpoint.untrusted import regular_size
+from viz_transformer.declared import Count, CountOrZero, Whole
 from viz_transformer.measuring.columns import Row, rows_by_columns, two_columns
 from viz_transformer.measuring.power_series import series_of
 from viz_transformer.measuring.series_pairs import SIDES as SERIES_SIDES
@@ -34,7 +38,8 @@ LONGEST_LINE = 64 * 2**20
 MAX_UNPACKED = 100
 """How many times its own size a gzip file may unpack to, beyond one line: texts have ten times, bombs a thousand."""
 MAX_PAIRS = 5_000_000
-LONGEST_SEPARATOR = 16
+Separator = Annotated[str, Meta(pattern=r"\A[^\n]{1,16}\Z", description="1 to 16 characters in one line")]
+_Two = tuple[Whole, Whole]
 MAX_GENERATED = 1_000_000
 """Pairs that are made at once: their number may come from anybody's card."""
 
@@ -74,8 +79,7 @@ def read_pairs(
     Blanks around both texts are dropped. Raises ValueError, with the line number, for a line that is not UTF-8, has
     another number of columns or an empty side, and for a file without pairs.
     """
-    if limit is not None and limit < 1:
-        raise ValueError(f"limit={quoted(limit)} must be at least 1")
+    declared.within("limit", limit, Count | None)
     return [row.pair for row in read_rows(path, separator, limit=limit, columns=columns)]
 
 
@@ -149,8 +153,7 @@ def _decoded(line: bytes, path: Path, number: int) -> str:
 
 def check_separator(separator: str) -> None:
     """Raise ValueError for what cannot stand between the columns of a file."""
-    if not 1 <= len(separator) <= LONGEST_SEPARATOR or "\n" in separator:
-        raise ValueError(f"{quoted(separator)} cannot separate columns: give 1 to {LONGEST_SEPARATOR} characters")
+    declared.within("separator", separator, Separator)
 
 
 def _lines(path: Path) -> Iterator[bytes]:
@@ -190,25 +193,23 @@ class Split:
     """
 
     file: str
-    separator: str = "\t"
+    separator: Separator = "\t"
     columns: str | None = None  # of a comma file or JSON lines, as `read_pairs` takes them
-    longest: tuple[int, int] | None = None
-    drawn: tuple[int, int] | None = None
-    skip: int = 0
-    limit: int | None = None
+    longest: Annotated[_Two, Meta(description="two numbers of tokens: source and target")] | None = None
+    drawn: Annotated[_Two, Meta(description="two indices: the first source's, and one past the last")] | None = None
+    skip: CountOrZero = 0
+    limit: Count | None = None
 
     def __post_init__(self) -> None:
-        if self.skip < 0:
-            raise ValueError(f"skip={quoted(self.skip)} must not be negative")
-        if self.limit is not None and self.limit < 1:
-            raise ValueError(f"limit={quoted(self.limit)} must be at least 1")
-        check_separator(self.separator)
+        declared.check(self, rules=self._rules())
         if self.columns is not None:
             two_columns(self.columns)
+
+    def _rules(self) -> Iterator[str]:
         if self.drawn is not None and not 0 <= self.drawn[0] < self.drawn[1]:
-            raise ValueError(f"drawn={quoted(list(self.drawn))} takes no source: give the first index and a larger one")
+            yield f"drawn={quoted(list(self.drawn))} takes no source: give the first index and a larger one"
         if self.longest is not None and self.file.startswith(GENERATED):
-            raise ValueError(f"{quoted(self.file)} is made to measure: leave out longest={quoted(self.longest)}")
+            yield f"{quoted(self.file)} is made to measure: leave out longest={quoted(self.longest)}"
 
     def read(
         self, folder: str | Path | None = None, tokenizers: Tokenizers | None = None, *, too_long: bool = False
@@ -262,32 +263,8 @@ class Split:
     @classmethod
     def from_dict(cls, d: Mapping[str, Any]) -> Split:
         """The split that `to_dict` described. Raises ValueError for anything else."""
-        kinds = {
-            "file": str,
-            "separator": str,
-            "columns": str,
-            "longest": list,
-            "drawn": list,
-            "skip": int,
-            "limit": int,
-        }
-        values = dict(d)
-        for name, value in values.items():
-            if name not in kinds or type(value) is not kinds[name]:
-                raise ValueError(f"{name!r:.40}: {value!r:.40} does not describe a part of a data file")
-        if "file" not in values:
-            raise ValueError("a part of a data file needs the name of its file")
-        if "longest" in values:
-            longest = tuple(values["longest"])
-            if len(longest) != 2 or not all(type(n) is int for n in longest):
-                raise ValueError("'longest' has to be two numbers of tokens: source and target")
-            values["longest"] = longest
-        if "drawn" in values:
-            drawn = tuple(values["drawn"])
-            if len(drawn) != 2 or not all(type(n) is int for n in drawn):
-                raise ValueError("'drawn' has to be two indices: that of the first source, and one past the last")
-            values["drawn"] = drawn
-        return cls(**values)
+        declared.refuse(f"{name}=None says nothing: leave it out" for name, value in d.items() if value is None)
+        return declared.read(cls, d, "a part of a data file")
 
 
 def drawing_order(sources: Iterable[str]) -> list[str]:

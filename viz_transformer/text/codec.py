@@ -9,12 +9,12 @@ from dataclasses import asdict, dataclass
 from operator import index
 from typing import Any, Protocol
 
+from viz_transformer import declared
 from viz_transformer.sentences import quoted
 from viz_transformer.text.rules import BeamSettings, Rule
 from viz_transformer.text.tokenizers import Tokenizer, tokenizer_from_dict
 from viz_transformer.text.vocabulary import Vocabulary
 
-_KEYS = {"tokenizer", "specials", "add_bos", "add_eos"}
 PAIR = "\t"
 """Between two texts that a model reads together."""
 
@@ -209,6 +209,16 @@ class TextCodec(Protocol):
 
 
 @dataclass(frozen=True)
+class _Described:
+    """A codec in JSON, without its vocabulary's tokens. specials: role -> token."""
+
+    tokenizer: dict[str, Any]
+    specials: dict[str, str]
+    add_bos: bool
+    add_eos: bool
+
+
+@dataclass(frozen=True)
 class Codec:
     """A tokenizer and a vocabulary; `add_bos` and `add_eos` say whether text gets a start and an end token.
 
@@ -222,10 +232,8 @@ class Codec:
 
     def __post_init__(self) -> None:
         for role in ("bos", "eos"):
-            add = getattr(self, f"add_{role}")
-            if not isinstance(add, bool):
-                raise ValueError(f"add_{role} is {add!r:.40}; it has to be true or false")
-            if add and role not in self.vocabulary.specials:
+            declared.within(f"add_{role}", getattr(self, f"add_{role}"), bool)
+            if getattr(self, f"add_{role}") and role not in self.vocabulary.specials:
                 raise ValueError(f"add_{role} is true, but the vocabulary names no {role!r} token")
 
     @property
@@ -374,17 +382,12 @@ class Codec:
 
         Raises ValueError with the name of whatever is missing, unknown or wrong.
         """
-        if not isinstance(d, Mapping):
-            raise ValueError("a codec is an object with the entries " + ", ".join(sorted(_KEYS)))
-        if wrong := sorted(map(str, d.keys() ^ _KEYS)):
-            raise ValueError(f"{wrong[0]!r:.40} is {'missing' if wrong[0] in _KEYS else 'not known'} in the codec")
-        if not isinstance(d["specials"], Mapping):
-            raise ValueError("the codec's 'specials' has to be an object: role -> token")
+        told = declared.read(_Described, d, "the codec")
         return cls(
-            tokenizer_from_dict(d["tokenizer"]),
-            Vocabulary(vocabulary.tokens, d["specials"]),
-            add_bos=d["add_bos"],
-            add_eos=d["add_eos"],
+            tokenizer_from_dict(told.tokenizer),
+            Vocabulary(vocabulary.tokens, told.specials),
+            add_bos=told.add_bos,
+            add_eos=told.add_eos,
         )
 
     def _text_id(self, token: str) -> int:

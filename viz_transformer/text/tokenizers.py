@@ -17,10 +17,12 @@ from functools import cache, lru_cache
 from importlib import import_module
 from importlib.util import find_spec
 from itertools import pairwise
-from typing import Any, ClassVar
+from typing import Annotated, Any, ClassVar
 
 import regex
+from msgspec import Meta
 
+from viz_transformer import declared
 from viz_transformer.sentences import quoted
 from viz_transformer.text.growth import Growth, growth_of, joining_growth, read_description
 
@@ -34,6 +36,7 @@ MAX_KNOWN = 50_000
 """Words whose pieces a tokenizer remembers."""
 LONGEST_JOINED = 1_000_000
 """Characters that joining may add to those of the tokens: the rules may be anybody's, and grow a text without end."""
+_Word = Annotated[str, Meta(min_length=1, description="a text that is not empty")]
 _TOO_LONG = "this model's rules for joining tokens make a text of millions of characters: choose another model"
 
 
@@ -73,7 +76,7 @@ class Characters(Tokenizer):
     strip: bool = True
 
     def __post_init__(self) -> None:
-        _check_booleans(self, "lower", "strip")
+        declared.check(self, "the tokenizer")
 
     def split(self, text: str) -> list[str]:
         return list(text.strip() if self.strip else text)
@@ -98,18 +101,11 @@ class RegexTokens(Tokenizer):
     kind: ClassVar[str] = "regex"
     pattern: str
     join: str = " "
-    replacements: Sequence[Sequence[str]] = ()
+    replacements: Annotated[tuple[tuple[_Word, str], ...], Meta(max_length=MAX_REPLACEMENTS)] = ()
 
     def __post_init__(self) -> None:
-        if not isinstance(self.pattern, str) or not isinstance(self.join, str):
-            raise ValueError("the tokenizer's 'pattern' and 'join' have to be texts")
+        declared.check(self, "the tokenizer")
         _compiled(self.pattern)
-        pairs = tuple(_texts(self, "replacements", pair) for pair in _sequence(self, "replacements"))
-        if any(len(pair) != 2 or not pair[0] for pair in pairs):
-            raise ValueError("the tokenizer's 'replacements' have to be pairs: what (not empty), by what")
-        if len(pairs) > MAX_REPLACEMENTS:
-            raise ValueError(f"the tokenizer has {len(pairs):,} replacements: use at most {MAX_REPLACEMENTS:,}")
-        object.__setattr__(self, "replacements", pairs)
 
     def split(self, text: str) -> list[str]:
         pieces: list[str] = []
@@ -186,18 +182,14 @@ class SpacyWords(Tokenizer):
     """
 
     kind: ClassVar[str] = "spacy"
-    language: str
+    language: Annotated[str, Meta(pattern=r"\A[a-z]{2,3}\Z", description="spaCy's letters for one, such as 'en'")]
     lower: bool = False
-    glue_left: Sequence[str] = (".", ",", "!", "?", ";", ":", ")", "]", "%", "'s", "n't")
-    glue_right: Sequence[str] = ("(", "[")
-    paired: Sequence[str] = ('"',)
+    glue_left: tuple[str, ...] = (".", ",", "!", "?", ";", ":", ")", "]", "%", "'s", "n't")
+    glue_right: tuple[str, ...] = ("(", "[")
+    paired: tuple[str, ...] = ('"',)
 
     def __post_init__(self) -> None:
-        _check_booleans(self, "lower")
-        if not isinstance(self.language, str) or not re.fullmatch("[a-z]{2,3}", self.language):
-            raise ValueError(f"{self.language!r:.40} is not a language: give spaCy's letters for one, such as 'en'")
-        for name in ("glue_left", "glue_right", "paired"):
-            object.__setattr__(self, name, _texts(self, name, _sequence(self, name)))
+        declared.check(self, "the tokenizer")
 
     def split(self, text: str) -> list[str]:
         return [piece for piece in self.all_pieces(text) if not piece.isspace()]
@@ -283,20 +275,14 @@ class SubWords(Tokenizer):
     """
 
     kind: ClassVar[str] = "bpe"
-    merges: Sequence[Sequence[str]]
+    merges: Annotated[tuple[tuple[_Word, _Word], ...], Meta(max_length=MAX_MERGES)]
     strip: bool = True
     _ranks: dict[tuple[str, ...], int] = field(init=False, repr=False, compare=False)
     _known: dict[str, tuple[str, ...]] = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
-        _check_booleans(self, "strip")
-        pairs = tuple(_texts(self, "merges", pair) for pair in _sequence(self, "merges"))
-        if any(len(pair) != 2 or not all(pair) for pair in pairs):
-            raise ValueError("the tokenizer's 'merges' have to be pairs of texts that are not empty")
-        if len(pairs) > MAX_MERGES:
-            raise ValueError(f"the tokenizer has {len(pairs):,} merges: use at most {MAX_MERGES:,}")
-        object.__setattr__(self, "merges", pairs)
-        object.__setattr__(self, "_ranks", {pair: rank for rank, pair in reversed(list(enumerate(pairs)))})
+        declared.check(self, "the tokenizer")
+        object.__setattr__(self, "_ranks", {pair: rank for rank, pair in reversed(list(enumerate(self.merges)))})
         object.__setattr__(self, "_known", {})
 
     def split(self, text: str) -> list[str]:
@@ -345,11 +331,10 @@ class LibraryTokens(Tokenizer):
     """
 
     kind: ClassVar[str] = "tokenizer.json"
-    packed: str
+    packed: Annotated[str, Meta(min_length=1, max_length=LONGEST_PACKED)]
 
     def __post_init__(self) -> None:
-        if not isinstance(self.packed, str) or not 0 < len(self.packed) <= LONGEST_PACKED:
-            raise ValueError(f"the tokenizer's 'packed' has to be a text of at most {LONGEST_PACKED:,} characters")
+        declared.check(self, "the tokenizer")
 
     @classmethod
     def of(cls, described: str) -> LibraryTokens:
@@ -436,30 +421,5 @@ TOKENIZERS: Mapping[str, type[Tokenizer]] = {
 
 def tokenizer_from_dict(d: Mapping[str, Any]) -> Tokenizer:
     """The tokenizer that `to_dict` described. Raises ValueError for an unknown kind or setting."""
-    kind = d.get("kind") if isinstance(d, Mapping) else None
-    if not isinstance(kind, str) or kind not in TOKENIZERS:
-        raise ValueError(f"unknown tokenizer kind {kind!r:.40}; known are {', '.join(TOKENIZERS)}")
-    settings = {key: value for key, value in d.items() if key != "kind"}
-    try:
-        return TOKENIZERS[kind](**settings)
-    except TypeError as error:
-        raise ValueError(f"the settings of the {kind} tokenizer do not fit: {error}") from None
-
-
-def _check_booleans(tokenizer: Tokenizer, *names: str) -> None:
-    for name in names:
-        if not isinstance(getattr(tokenizer, name), bool):
-            raise ValueError(f"the tokenizer's {quoted(name)} has to be true or false")
-
-
-def _sequence(tokenizer: Tokenizer, name: str) -> Sequence[Any]:
-    value = getattr(tokenizer, name)
-    if not isinstance(value, (list, tuple)):
-        raise ValueError(f"the tokenizer's {quoted(name)} has to be a list")
-    return value
-
-
-def _texts(tokenizer: Tokenizer, name: str, values: Any) -> tuple[str, ...]:
-    if not isinstance(values, (list, tuple)) or not all(isinstance(value, str) for value in values):
-        raise ValueError(f"the tokenizer's {quoted(name)} has to hold texts")
-    return tuple(values)
+    kind = declared.one_of("the tokenizer's kind", d.get("kind") if isinstance(d, Mapping) else None, TOKENIZERS)
+    return declared.read(TOKENIZERS[kind], {key: d[key] for key in d if key != "kind"}, f"the {kind} tokenizer")

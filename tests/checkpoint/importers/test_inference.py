@@ -271,7 +271,7 @@ def test_a_gated_feed_forward_is_named_as_what_cannot_be_represented(tmp_path: P
     [
         ({"to": ["output.weight"], "how": "ignored"}, "not placed at 'output.weight' too"),
         ({"to": [], "how": "as it is"}, "'to' is empty"),
-        ({"to": [], "how": ""}, "is not a way to place a tensor"),
+        ({"to": [], "how": ""}, "how='' is not known; choose 'as it is'"),
     ],
 )
 def test_a_mapping_that_places_an_ignored_tensor_or_none_is_refused(

@@ -8,14 +8,15 @@ the file that `viz-transformer import --map` takes.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cache
-from typing import Any, Literal, get_args
+from typing import Any, Literal
 
 import torch
 from torch import Tensor
 
+from viz_transformer import declared
 from viz_transformer.checkpoint.files import CheckpointError
 from viz_transformer.checkpoint.importers.reading import Stored
 from viz_transformer.checkpoint.layouts import join_heads, split_interleaved, split_stacked
@@ -34,17 +35,18 @@ on. flat: without axes of length 1. ignored: known to be no part of what is comp
 class Place:
     """Our names of what a tensor holds, in the order of its parts; none if it is ignored."""
 
-    to: tuple[str, ...]
+    to: tuple[str, ...] = ()
     how: How = "as it is"
     number: int = 0
 
     def __post_init__(self) -> None:
-        if self.how not in get_args(How):
-            raise ValueError(f"{quoted(self.how)} is not a way to place a tensor: choose {', '.join(get_args(How))}")
+        declared.check(self, rules=self._rules())
+
+    def _rules(self) -> Iterator[str]:
         if self.how == "ignored" and self.to:
-            raise ValueError(f"a tensor that is ignored is not placed at {quoted(self.to[0])} too")
+            yield f"a tensor that is ignored is not placed at {quoted(self.to[0])} too"
         if self.how != "ignored" and not self.to:
-            raise ValueError("a tensor that is not ignored is placed somewhere: 'to' is empty")
+            yield "a tensor that is not ignored is placed somewhere: 'to' is empty"
 
     def to_dict(self) -> dict[str, Any]:
         """The place as plain JSON values."""
@@ -53,12 +55,7 @@ class Place:
     @classmethod
     def from_dict(cls, d: Any) -> Place:
         """The place that `to_dict` described. Raises ValueError for anything else."""
-        if not isinstance(d, Mapping) or d.keys() - {"to", "how", "number"}:
-            raise ValueError("a place is an object with 'to', 'how' and 'number'")
-        to, how, number = d.get("to", []), d.get("how", "as it is"), d.get("number", 0)
-        if not isinstance(to, list) or not all(isinstance(name, str) for name in to) or type(number) is not int:
-            raise ValueError("a place has 'to', a list of names, and 'number', a whole number")
-        return cls(tuple(to), how, number)
+        return declared.read(cls, d, "a place")
 
 
 Mapped = Mapping[str, Place]

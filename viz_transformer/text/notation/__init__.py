@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, ClassVar, Protocol
 
+from viz_transformer import declared
 from viz_transformer.sentences import quoted
 from viz_transformer.text.notation.expressions import Expressions
 from viz_transformer.text.notation.letters import Letters
@@ -60,7 +61,4 @@ def read_notation(card: Mapping[str, Any]) -> Notation | None:
     given = card[CARD_KEY]
     if not isinstance(given, dict):
         raise ValueError(f"the card's notation is {quoted(given)}: it has to be an object with a kind")
-    kind = given.get("kind")
-    if not isinstance(kind, str) or kind not in _KINDS:
-        raise ValueError(f"the card's notation has the kind {quoted(kind)}: this program knows {', '.join(_KINDS)}")
-    return _KINDS[kind].from_settings(given)
+    return _KINDS[declared.one_of("the card's notation: kind", given.get("kind"), _KINDS)].from_settings(given)

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from string import ascii_lowercase
-from typing import ClassVar
+from typing import Annotated, ClassVar
 
-from viz_transformer.sentences import quoted
+from msgspec import Meta
+
 from viz_transformer.text.notation.reading import (
     INSIDE,
     LEARNED,
@@ -15,14 +16,13 @@ from viz_transformer.text.notation.reading import (
     WRITTEN,
     Reading,
     Settings,
-    check_characters,
-    check_count,
+    repeated,
     words_and_signs,
 )
 from viz_transformer.text.notation.rewriting import VARIABLE, UnclearError, rewritten
 
 _SYMBOLS = "".join(letter for letter in ascii_lowercase if letter not in (VARIABLE, "e"))
-_MAX_FUNCTIONS, _LONGEST_NAME = 40, 10
+_Name = Annotated[str, Meta(pattern=r"\A[a-z]{2,10}\Z", description="a name of 2 to 10 lower-case letters")]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -35,24 +35,14 @@ class Expressions(Settings):
 
     kind: ClassVar[str] = "expressions"
     noun: ClassVar[str] = "expressions"
-    functions: tuple[str, ...]
-    symbols: str
-    largest: int
+    functions: Annotated[tuple[_Name, ...], Meta(min_length=1, max_length=40)]
+    symbols: Annotated[str, Meta(pattern=rf"\A[{_SYMBOLS}]+\Z", description=f"different ones of {_SYMBOLS}")]
+    largest: Annotated[int, Meta(ge=1, le=10**12)]
     plain: bool
 
-    def __post_init__(self) -> None:
-        names = self.functions
-        fits = isinstance(names, list | tuple) and 0 < len(names) <= _MAX_FUNCTIONS
-        if not fits or not all(_is_name(name) for name in names) or len({*names}) < len(names):
-            raise ValueError(
-                f"the card's notation has functions={quoted(names)}: they have to be 1 to {_MAX_FUNCTIONS} different"
-                f" names of 2 to {_LONGEST_NAME} lower-case letters"
-            )
-        object.__setattr__(self, "functions", tuple(names))
-        check_characters("symbols", self.symbols, _SYMBOLS)
-        check_count("largest", self.largest, 1, 10**12)
-        if not isinstance(self.plain, bool):
-            raise ValueError(f"the card's notation has plain={quoted(self.plain)}: it has to be true or false")
+    def rules(self) -> Iterator[str]:
+        yield from repeated("functions", self.functions)
+        yield from repeated("symbols", self.symbols)
 
     def words(self) -> str:
         said = f"expressions of {VARIABLE} with {', '.join(self.functions)}, the constants {', '.join(self.symbols)}"
@@ -137,7 +127,3 @@ class Expressions(Settings):
             bare = token == VARIABLE and not self._is_scaled(tokens, place)
             found += [symbol, "*", token] if bare else [token]
         return found
-
-
-def _is_name(name: object) -> bool:
-    return isinstance(name, str) and 2 <= len(name) <= _LONGEST_NAME and {*name} <= {*ascii_lowercase}

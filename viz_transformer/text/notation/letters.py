@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from string import ascii_lowercase
-from typing import ClassVar
+from typing import Annotated, ClassVar
+
+from msgspec import Meta
 
 from viz_transformer.text.notation.reading import (
     INSIDE,
@@ -12,8 +15,7 @@ from viz_transformer.text.notation.reading import (
     WRITTEN,
     Reading,
     Settings,
-    check_characters,
-    check_count,
+    repeated,
 )
 
 
@@ -23,12 +25,11 @@ class Letters(Settings):
 
     kind: ClassVar[str] = "letters"
     noun: ClassVar[str] = "strings"
-    letters: str
-    longest: int
+    letters: Annotated[str, Meta(pattern=r"\A[a-z]{1,26}\Z", description=f"different ones of {ascii_lowercase}")]
+    longest: Annotated[int, Meta(ge=1, le=10_000)]
 
-    def __post_init__(self) -> None:
-        check_characters("letters", self.letters, ascii_lowercase)
-        check_count("longest", self.longest, 1, 10_000)
+    def rules(self) -> Iterator[str]:
+        yield from repeated("letters", self.letters)
 
     def words(self) -> str:
         return f"1 to {self.longest:,} of {self._which()}"

@@ -5,8 +5,11 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import Annotated, ClassVar
 
+from msgspec import Meta
+
+from viz_transformer.given import Kind
 from viz_transformer.text.notation.reading import (
     INSIDE,
     LEARNED,
@@ -14,10 +17,10 @@ from viz_transformer.text.notation.reading import (
     WRITTEN,
     Reading,
     Settings,
-    check_count,
     words_and_signs,
 )
 
+_Large = Annotated[int, Kind(lambda value: type(value) is int and 1 <= value <= 10**30, "whole, from 1 to 10**30")]
 MINUS = "\N{MINUS SIGN}"
 _BLANKS = " \N{NO-BREAK SPACE}\N{THIN SPACE}\N{NARROW NO-BREAK SPACE}"
 _NUMBER = re.compile(
@@ -96,12 +99,8 @@ class Numbers(Settings):
 
     kind: ClassVar[str] = "numbers"
     noun: ClassVar[str] = "numbers"
-    decimals: int
-    largest: int
-
-    def __post_init__(self) -> None:
-        check_count("decimals", self.decimals, 1, 20)
-        check_count("largest", self.largest, 1, 10**30)
+    decimals: Annotated[int, Meta(ge=1, le=20)]
+    largest: _Large
 
     def words(self) -> str:
         return f"numbers {self._written()}, up to {self.largest:,}"
@@ -130,12 +129,8 @@ class TypedNumbers(Settings):
 
     kind: ClassVar[str] = "typed-numbers"
     noun: ClassVar[str] = "numbers"
-    digits: int
-    decimals: int
-
-    def __post_init__(self) -> None:
-        check_count("digits", self.digits, 1, 30)
-        check_count("decimals", self.decimals, 1, 20)
+    digits: Annotated[int, Meta(ge=1, le=30)]
+    decimals: Annotated[int, Meta(ge=1, le=20)]
 
     def words(self) -> str:
         digits, decimals = _count(self.digits, "digit"), _count(self.decimals, "decimal")

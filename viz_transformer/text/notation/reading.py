@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields
 from typing import Any, ClassVar, Self
 
+from viz_transformer import declared
 from viz_transformer.sentences import quoted
 
 LEARNED = "in this model’s notation"
@@ -40,18 +41,18 @@ class Settings:
 
     kind: ClassVar[str]
 
+    def __post_init__(self) -> None:
+        declared.check(self, f"the card's notation ({self.kind})", self.rules())
+
+    def rules(self) -> Iterator[str]:
+        """What else is wrong with its settings, a sentence each."""
+        yield from ()
+
     @classmethod
     def from_settings(cls, given: Mapping[str, Any]) -> Self:
         """The notation of these settings. Raises ValueError unless they are exactly those of the kind, in bounds."""
-        names = [field.name for field in fields(cls)]
         found = {name: value for name, value in given.items() if name != "kind"}
-        if missing := [name for name in names if name not in found]:
-            must = f"it has to state {', '.join(names)}"
-            raise ValueError(f"the card's notation ({cls.kind}) lacks {missing[0]!r}: {must}")
-        if unknown := [name for name in found if name not in names]:
-            may = f"it may state {', '.join(names)}"
-            raise ValueError(f"the card's notation ({cls.kind}) states {quoted(unknown[0])}: {may}")
-        return cls(**found)
+        return declared.read(cls, found, f"the card's notation ({cls.kind})")
 
     def settings(self) -> dict[str, Any]:
         """As a card has it, with the kind."""
@@ -66,16 +67,7 @@ def words_and_signs(text: str, known: str) -> tuple[str, ...]:
     return tuple(dict.fromkeys(part for part in parts if len(part) > 1 or part not in known))
 
 
-def check_count(name: str, value: object, least: int, most: int) -> None:
-    """Raise ValueError unless the value is a whole number in these bounds, which are included."""
-    if type(value) is not int or not least <= value <= most:
-        raise ValueError(
-            f"the card's notation has {name}={quoted(value)}: it has to be a whole number from {least} to {most:,}"
-        )
-
-
-def check_characters(name: str, value: object, allowed: str) -> None:
-    """Raise ValueError unless the value is a text of different ones of these characters, at least one."""
-    fits = isinstance(value, str) and 0 < len(value) <= len(allowed) and len({*value}) == len(value)
-    if not fits or not {*str(value)} <= {*allowed}:
-        raise ValueError(f"the card's notation has {name}={quoted(value)}: it has to be different ones of {allowed}")
+def repeated(name: str, values: Sequence[str]) -> Iterator[str]:
+    """That one of them is there twice, if one is."""
+    if len({*values}) < len(values):
+        yield f"the card's notation has {name}={quoted(values)}: they have to be different"

@@ -8,8 +8,11 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import asdict, dataclass, replace
 from itertools import pairwise
 from pathlib import Path
-from typing import Any, Literal, Protocol
+from typing import Annotated, Any, Literal, Protocol
 
+from viz_transformer import declared
+from viz_transformer.declared import Count
+from viz_transformer.given import Kind, is_number
 from viz_transformer.measuring.data import (
     GENERATED,
     Pair,
@@ -19,12 +22,13 @@ from viz_transformer.measuring.data import (
     find_data_folder,
     read_text,
 )
-from viz_transformer.model.config import ModelConfig
+from viz_transformer.model.config import ModelConfig, Share
 from viz_transformer.text.codec import Codec
 from viz_transformer.text.notation import CARD_KEY, Notation
 from viz_transformer.train.data import EncodedPairs, EncodedText, Examples, Vary
 
 Codecs = tuple[Codec | None, Codec]
+_Weight = Annotated[float, Kind(lambda value: is_number(value) and 0 <= value < math.inf, "a finite number, 0 or more")]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -34,18 +38,18 @@ class Plan:
     The learning rate rises linearly to `peak_rate` and falls along half a cosine to zero at the last step.
     """
 
-    epochs: int
-    batch_tokens: int  # padded tokens of source and target together, at most
+    epochs: Count
+    batch_tokens: Count  # padded tokens of source and target together, at most
     peak_rate: float
     warmup: int
-    smoothing: float = 0.1  # share of the target's probability that is spread over the vocabulary
+    smoothing: Share = 0.1  # share of the target's probability that is spread over the vocabulary
     weight_decay: float = 0.01
     clip: float = 1.0  # largest norm of the gradient
     # R-Drop (Liang et al., 2021): each batch is read twice, with other dropout, and this is the weight of how far the
     # two predictions are apart; 0 reads once
-    consistency: float = 0.0
+    consistency: _Weight = 0.0
     # Decay of the exponential moving average of the weights at each step, which is then measured and kept; 0: none
-    averaging: float = 0.0
+    averaging: Share = 0.0
     # Which weights are kept: those of the lowest validation loss, or, if they have more validation pairs exactly right,
     # those of the last step. A model that is ever surer of itself gets a higher loss for the pairs that it has wrong.
     best_by: Literal["loss", "exact"] = "loss"
@@ -53,9 +57,9 @@ class Plan:
     optimizer: Literal["adamw", "muon", "muon-float32"] = "adamw"
     precision: Literal["bf16-mixed", "32-true"] = "32-true"
     first_rows: tuple[int, ...] = (0, 1, 2, 5, 10, 20, 50)
-    row_every: int = 100  # later rows of the history
-    save_every: int = 200
-    sample: int = 512  # pairs of training and of validation data that the losses are measured on
+    row_every: Count = 100  # later rows of the history
+    save_every: Count = 200
+    sample: Count = 512  # pairs of training and of validation data that the losses are measured on
     snapshots: tuple[int, ...] = ()
     spread: int = 0  # so many more snapshots, from the first step to the last, ever further apart
     watched: int = 0  # validation pairs that are answered at each snapshot, to see how many are right
@@ -63,14 +67,7 @@ class Plan:
     seed: int = 1
 
     def __post_init__(self) -> None:
-        for name in ("epochs", "batch_tokens", "row_every", "save_every", "sample"):
-            if getattr(self, name) < 1:
-                raise ValueError(f"{name}={getattr(self, name)} must be at least 1")
-        for name in ("smoothing", "averaging"):
-            if not 0 <= getattr(self, name) < 1:
-                raise ValueError(f"{name}={getattr(self, name)} must be at least 0 and below 1")
-        if not 0 <= self.consistency < math.inf:
-            raise ValueError(f"consistency={self.consistency} must be at least 0 and finite")
+        declared.check(self)
 
     def on(self, device: str) -> Plan:
         """The plan as it is followed there: a GPU computes in bfloat16, beside weights in float32."""
