@@ -2,6 +2,7 @@ import pytest
 from signs import SIGNS
 
 from viz_transformer.figures import labels
+from viz_transformer.text import visible as visible_module
 
 
 @pytest.mark.parametrize(
@@ -29,7 +30,7 @@ def test_what_cannot_be_seen_gets_a_sign(token, shown):
 def test_a_token_that_can_be_printed_is_said_as_letter_by_letter():
     for code in [*range(0x3000), 0xAD, 0x200B, 0xFEFF, 0xFFFD, 0x1F600, 0xE000]:
         for token in (f"a{chr(code)}", f"{chr(code)} b"):
-            assert labels.visible(token) == "".join(labels._sign(c, alone=False) for c in token)
+            assert labels.visible(token) == "".join(visible_module._sign(c, alone=False) for c in token)
 
 
 def test_a_joined_emoji_stays_whole():
