@@ -13,10 +13,10 @@ from playwright.sync_api import Browser
 
 from bench.browser import chromium, plain_page
 from bench.ratios import Result, counted, measure
-from viz_transformer.figures.components.grid import GridScore, grid_payload
+from viz_transformer.analysis.attention.picture import Axes, Axis, Heads, Meta, Picture, Texts
+from viz_transformer.figures.components.grid import GridScore, HeadMaps, grid_payload
 from viz_transformer.figures.components.lines import lines_payload
-from viz_transformer.figures.components.matrix import Axis, matrix_payload
-from viz_transformer.figures.components.tokens import token_data
+from viz_transformer.figures.components.matrix import matrix_payload
 
 LAYERS, HEADS, TOKENS = 12, 12, 64
 SCORES = 6
@@ -41,46 +41,25 @@ def grid(weights: NDArray[np.float32]) -> bytes:
     """Heads as the Attention page shows them, with as many scores. weights: [L, H, Q, K]."""
     values = weights.max(-1).mean(-1)
     scores = [GridScore(f"score {n}", values, np.full_like(values, 0.1), weights.shape[-2], "") for n in range(SCORES)]
-    words = {"title": "All heads", "caption": "bench", "name": "bench"}
-    return grid_payload(weights, kind="encoder", scores=scores, compact=True, **words)
+    return grid_payload(HeadMaps("encoder", weights), Meta("All heads", "bench", "bench"), scores, compact=True)
 
 
 def matrix(weights: NDArray[np.float32], *, causal: bool = False) -> bytes:
     """One head. weights: [Q, K]; causal: later keys are masked."""
-    rows, columns = _axes(weights)
-    mask = np.tri(len(weights), dtype=bool) if causal else None
-    return matrix_payload(
-        weights if mask is None else weights * mask,
-        rows,
-        columns,
-        title="encoder layer 0, head 0",
-        name="bench",
-        caption="bench",
-        scale="encoder",
-        unit="attention weight",
-        quantity="weight",
-        mask=mask,
-    )
+    mask = np.tri(*weights.shape, dtype=bool) if causal else np.ones(weights.shape, dtype=bool)
+    meta = Meta("encoder layer 0, head 0", "bench", "bench", scale="encoder")
+    return matrix_payload(Picture(weights * mask, _axes(weights), mask, meta))
 
 
 def lines(weights: NDArray[np.float32]) -> bytes:
     """Several heads. weights: [N, Q, K]."""
-    queries, keys = _axes(weights)
-    return lines_payload(
-        weights,
-        queries,
-        keys,
-        heads=[f"head {head}" for head in range(len(weights))],
-        title="Lines",
-        name="bench",
-        caption="bench",
-        scale="encoder",
-        unit="attention weight",
-    )
+    names = tuple(f"head {head}" for head in range(len(weights)))
+    mask, meta = np.ones(weights.shape[1:], dtype=bool), Meta("Lines", "bench", "bench", scale="encoder")
+    return lines_payload(Picture(weights[0], _axes(weights), mask, meta, heads=Heads(names, weights)))
 
 
-def _axes(weights: NDArray[np.float32]) -> tuple[Axis, Axis]:
-    queries, keys = (token_data(words(count)) for count in weights.shape[-2:])
+def _axes(weights: NDArray[np.float32]) -> Axes:
+    queries, keys = (Texts(words(count)) for count in weights.shape[-2:])
     return Axis("i", "query", "queries", "source", queries), Axis("j", "key", "keys", "source", keys)
 
 

@@ -53,6 +53,13 @@ def one_head(ckpt: vt.Checkpoint, run: vt.Run) -> Figures:
     yield "one-head-as-lines", vt.figures.attention_lines(view.weights, **words_of(view))
     yield "one-head-as-text", vt.figures.attention_text(view.weights, **words_of(view), selected_query=row)
 
+    # All of that in one value, as a page has it: numbers, what stands along their sides, and what is said of them. Its
+    # table and CSV have the same numbers, and one less another is a picture again.
+    picture = vt.analysis.attention_picture(run.trace, kind, last, 1)
+    least = vt.analysis.attention_picture(run.trace, kind, last, 0)
+    print(f"{picture.meta.title}: {len(picture.csv()):,} bytes of CSV")
+    print(f"{(picture - least).meta.title}: {number(abs((picture - least).values).max())} at most")
+
     # Several heads beside each other, each in a colour of its own.
     views = vt.analysis.head_views(run.trace, kind, last, [0, 1, 2])
     heads = {"heads": [f"head {view.head}" for view in views], "title": f"decoder layer {last}, cross-attention"}

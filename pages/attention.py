@@ -15,8 +15,8 @@ strip = frame.place("strip")
 status = frame.status()
 both = frame.runs(status, rows="chosen")
 
+from viz_transformer.analysis.attention.picture import Picture
 from viz_transformer.ui.frame import pictures
-from viz_transformer.ui.frame.maps import Picture
 from viz_transformer.ui.pages.attention import stop, view, words
 
 

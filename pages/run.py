@@ -28,7 +28,7 @@ from viz_transformer.ui.session import cached, examples, state
 from viz_transformer.ui.session.runs import RunView
 
 if TYPE_CHECKING:
-    from viz_transformer.ui.frame.maps import Picture
+    from viz_transformer.analysis.attention.picture import Picture
 
 LONGEST_EXAMPLE, LONGEST_OFFERED, LONGEST_TYPED = 28, 120, 60
 LINE, MAX_LINES = 28, 8

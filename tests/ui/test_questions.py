@@ -102,7 +102,7 @@ def test_a_row_whose_numbers_were_not_there_is_not_called_not_a_number(shown: Ru
     picture = maps.picture(shown, CHOSEN)
     values, there = picture.values.copy(), np.ones_like(picture.mask)
     values[0], there[0] = np.nan, False  # as a row without a step
-    answer = questions.where(shown, replace(picture, values=values, there=there), 0, (2,)).answer
+    answer = questions.where(shown, replace(picture, values=values, valid=there), 0, (2,)).answer
     assert "ot a number" not in answer
     assert "ot a number" in questions.where(shown, replace(picture, values=values), 0, (2,)).answer
 
@@ -131,7 +131,7 @@ def test_a_difference_says_where_a_and_b_differ_most(shown: RunView) -> None:
     one, two = (maps.picture(shown, {**CHOSEN, "heads": (head,)}) for head in (0, 2))
     gaps = one.values - two.values
     at = int(np.abs(gaps[1]).argmax())
-    asked = questions.where(shown, maps.difference(one, two), 1, (0,))
+    asked = questions.where(shown, one - two, 1, (0,))
     assert asked.asks.startswith("Where do A and B differ most")
     assert asked.answer == f"At “{shown.trace.src_tokens[at]}”, {gaps[1, at]:+.4f}."
 
@@ -141,9 +141,8 @@ def test_a_word_stands_for_its_positions_and_a_hidden_key_is_not_named(shown: Ru
     picture = maps.picture(shown, {**CHOSEN, "options": ("hidden",)})
     assert all(f"“{token}”" not in questions.looks(picture, 0) for token in ("<s>", "</s>", "<bos>", "<eos>"))
     words = maps.picture(shown, {**CHOSEN, "options": ("words",)})
-    assert [questions.place_of(words.columns, p) for p in range(len(shown.trace.src))][-1] == len(
-        words.columns.tokens
-    ) - 1
+    places = [questions.place_of(words.columns, p) for p in range(len(shown.trace.src))]
+    assert places[-1] == len(words.columns) - 1
 
 
 def test_a_given_token_was_given_and_a_prefix_is_read() -> None:

@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from viz_transformer.analysis.attention.head_scores import head_scores as head_scores
     from viz_transformer.analysis.attention.hidden_keys import hidden_keys as hidden_keys
     from viz_transformer.analysis.attention.maps import attention_kinds as attention_kinds
+    from viz_transformer.analysis.attention.maps import attention_picture as attention_picture
     from viz_transformer.analysis.attention.maps import contribution_norms as contribution_norms
     from viz_transformer.analysis.attention.maps import head_view as head_view
     from viz_transformer.analysis.attention.maps import head_views as head_views
@@ -48,7 +49,9 @@ if TYPE_CHECKING:
 _NAMES = {
     "attention.head_scores": "head_scores",
     "attention.hidden_keys": "hidden_keys",
-    "attention.maps": ("attention_kinds contribution_norms head_view head_views layer_count layer_weights step_row"),
+    "attention.maps": (
+        "attention_kinds attention_picture contribution_norms head_view head_views layer_count layer_weights step_row"
+    ),
     "attention.rollout": "rollout rollout_view",
     "attention.specials": "special_positions",
     "attention.strongest": "strongest_key",

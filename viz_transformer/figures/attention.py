@@ -6,23 +6,33 @@ They are the pictures of the pages; each stands alone, in a notebook or in a fil
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, TypedDict, Unpack
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from viz_transformer.figures.components.grid import GridScore, grid_payload
+from viz_transformer.analysis.attention.picture import (
+    ATTENTION_WEIGHT,
+    Axes,
+    Axis,
+    Heads,
+    Meta,
+    Picture,
+    Spread,
+    Texts,
+    attention_axes,
+)
+from viz_transformer.figures.components.grid import GridScore, HeadMaps, grid_payload
 from viz_transformer.figures.components.lines import lines_payload
-from viz_transformer.figures.components.matrix import HEIGHT, Axis, attention_axes, matrix_payload
+from viz_transformer.figures.components.matrix import HEIGHT, matrix_payload
 from viz_transformer.figures.components.shading import shading_payload
 from viz_transformer.figures.components.standalone import HtmlFigure
-from viz_transformer.figures.components.tokens import token_data
 from viz_transformer.figures.labels import file_name
 from viz_transformer.model.kinds import KINDS, KindName
 
 if TYPE_CHECKING:
     from viz_transformer.analysis.attention.head_scores import Score
-    from viz_transformer.analysis.attention.maps import Spread
 
 
 class Words(TypedDict, total=False):
@@ -56,7 +66,7 @@ def attention_heatmap(
     title: str,
     kind: KindName = "cross",
     selected_query: int | None = None,
-    scale_name: str = "attention weight",
+    scale_name: str = ATTENTION_WEIGHT,
     height: int = HEIGHT,
     hidden: ArrayLike | None = None,
     **words: Unpack[Words],
@@ -70,22 +80,12 @@ def attention_heatmap(
     Each weight is there as float32, bit by bit: a file of 1,024 x 1,024 tokens has 4 to 5 MB.
     Raises ValueError if the shapes and the numbers of tokens do not fit.
     """
-    rows, columns, rest = _words(kind, query_tokens, key_tokens, title, words)
+    made = _picture(weights, _axes(kind, query_tokens, key_tokens, words), title, kind, words)
+    made = replace(made.said(unit=scale_name), hidden=_shares(hidden, len(query_tokens)))
     spread = words.get("spread", "shares")
-    data = matrix_payload(
-        weights,
-        rows,
-        columns,
-        title=title,
-        unit=scale_name,
-        quantity="weight",
-        height=height,
-        exact=True,
-        hidden=_shares(hidden, len(query_tokens)),
-        bounded=spread == "shares",
-        **(rest | {"scale": "diverging"} if spread == "signed" else rest),
-    )
-    return HtmlFigure("matrix", data, title, _chosen(rows, selected_query))
+    made = made.said(scale="diverging") if spread == "signed" else made.said(bounded=spread == "shares")
+    data = matrix_payload(made, height=height, exact=True)
+    return HtmlFigure("matrix", data, title, _chosen(made.rows, selected_query))
 
 
 def attention_lines(
@@ -96,7 +96,7 @@ def attention_lines(
     title: str,
     heads: Sequence[str] = (),
     kind: KindName = "cross",
-    scale_name: str = "attention weight",
+    scale_name: str = ATTENTION_WEIGHT,
     height: int = HEIGHT,
     hidden: ArrayLike | None = None,
     **words: Unpack[Words],
@@ -111,12 +111,12 @@ def attention_lines(
     """
     maps = np.asarray(weights, dtype=np.float32)
     maps = maps[None] if maps.ndim == 2 else maps
-    queries, keys, rest = _words(kind, query_tokens, key_tokens, title, words)
     shares = None if hidden is None else np.atleast_2d(np.asarray(hidden, dtype=np.float64))
-    data = lines_payload(
-        maps, queries, keys, heads=heads or (title,), title=title, unit=scale_name, height=height, hidden=shares, **rest
-    )
-    return HtmlFigure("lines", data, title)
+    axes = _axes(kind, query_tokens, key_tokens, words)
+    made = _picture(maps[:1].sum(axis=0), axes, title, kind, words)
+    mask = words.get("mask")
+    drawn = Heads(tuple(heads) or (title,), maps, shares, None if mask is None else np.asarray(mask, dtype=bool))
+    return HtmlFigure("lines", lines_payload(replace(made.said(unit=scale_name), heads=drawn), height=height), title)
 
 
 def attention_text(
@@ -127,7 +127,7 @@ def attention_text(
     title: str,
     kind: KindName = "cross",
     selected_query: int = 0,
-    scale_name: str = "attention weight",
+    scale_name: str = ATTENTION_WEIGHT,
     hidden: ArrayLike | None = None,
     **words: Unpack[Words],
 ) -> HtmlFigure:
@@ -135,10 +135,9 @@ def attention_text(
 
     All else is as in `attention_heatmap`; above 512 tokens a side weights have 16 bits and are marked as rounded.
     """
-    queries, keys, rest = _words(kind, query_tokens, key_tokens, title, words)
-    shares = _shares(hidden, len(query_tokens))
-    data = shading_payload(weights, queries, keys, title=title, unit=scale_name, hidden=shares, **rest)
-    return HtmlFigure("shading", data, title, _chosen(queries, selected_query))
+    made = _picture(weights, _axes(kind, query_tokens, key_tokens, words), title, kind, words)
+    made = replace(made.said(unit=scale_name), hidden=_shares(hidden, len(query_tokens)))
+    return HtmlFigure("shading", shading_payload(made), title, _chosen(made.rows, selected_query))
 
 
 def head_grid(
@@ -149,7 +148,7 @@ def head_grid(
     mask: ArrayLike | None = None,
     there: ArrayLike | None = None,
     scores: Sequence[Score] = (),
-    scale_name: str = "attention weight",
+    scale_name: str = ATTENTION_WEIGHT,
     caption: str = "",
 ) -> HtmlFigure:
     """All heads of one kind of attention as thumbnails, which can be sorted by scores; layers are rows, heads columns.
@@ -161,43 +160,37 @@ def head_grid(
     Thumbnails are to find a head by: they have at most 64 x 64 cells in few colours, and no numbers.
     Raises ValueError for shapes that do not fit, and for weights below 0 or infinite.
     """
-    data = grid_payload(
-        maps,
-        kind=kind,
-        title=title,
-        caption=caption or title,
-        name=file_name(title),
-        mask=mask,
-        there=there,
-        scores=[GridScore(each.name, each.values, each.baseline, each.n, each.formula) for each in scores],
-        unit=scale_name,
-    )
-    return HtmlFigure("grid", data, title)
+    meta = Meta(title, caption or title, file_name(title), unit=scale_name)
+    rows = [GridScore(each.name, each.values, each.baseline, each.n, each.formula) for each in scores]
+    return HtmlFigure("grid", grid_payload(HeadMaps(kind, maps, mask, there), meta, rows), title)
 
 
-def _words(
-    kind: KindName, query_tokens: Sequence[str], key_tokens: Sequence[str], title: str, words: Words
-) -> tuple[Axis, Axis, dict[str, Any]]:
-    """Both axes, and what else the payloads of one kind of attention have in common."""
+def _axes(kind: KindName, query_tokens: Sequence[str], key_tokens: Sequence[str], words: Words) -> Axes:
+    """Both sides of one kind of attention."""
     if kind not in KINDS:
         raise ValueError(f"kind {kind!r} is not known; choose one of {', '.join(KINDS)}")
     sides = []
     for tokens, typed in ((query_tokens, words.get("query_originals")), (key_tokens, words.get("key_originals"))):
         if typed is not None and len(typed) != len(tokens):
             raise ValueError(f"{len(typed)} typed tokens do not fit {len(tokens)} tokens")
-        sides.append(token_data(tokens, typed))
-    rows, columns = attention_axes(kind, *sides)
+        sides.append(Texts(tokens, typed))
     writes = words.get("query_writes")
-    rest = {
-        "mask": words.get("mask"),
-        "there": words.get("there"),
-        "writes": None if writes is None else token_data(writes),
-        "scale": "derived" if words.get("derived") else kind,
-        "fill": words.get("fill", ""),
-        "caption": words.get("caption") or title,
-        "name": words.get("name") or file_name(title),
-    }
-    return rows, columns, rest
+    queries, keys = sides
+    return attention_axes(kind, queries, keys, None if writes is None else Texts(writes))
+
+
+def _picture(weights: ArrayLike, axes: Axes, title: str, kind: KindName, words: Words) -> Picture:
+    """What the pictures of one kind of attention have in common."""
+    values, mask, there = np.asarray(weights, dtype=np.float32), words.get("mask"), words.get("there")
+    meta = Meta(
+        title,
+        words.get("caption") or title,
+        words.get("name") or file_name(title),
+        scale="derived" if words.get("derived") else kind,
+        fill=words.get("fill", ""),
+    )
+    is_open = np.ones(values.shape, dtype=bool) if mask is None else np.asarray(mask, dtype=bool)
+    return Picture(values, axes, is_open, meta, None if there is None else np.asarray(there, dtype=bool))
 
 
 def _shares(hidden: ArrayLike | None, queries: int) -> NDArray[np.float64] | None:
@@ -207,6 +200,6 @@ def _shares(hidden: ArrayLike | None, queries: int) -> NDArray[np.float64] | Non
 
 
 def _chosen(rows: Axis, query: int | None) -> dict[str, int]:
-    if query is not None and not 0 <= query < len(rows.tokens):
-        raise ValueError(f"selected_query={query} is not a row: rows go from 0 to {len(rows.tokens) - 1}")
+    if query is not None and not 0 <= query < len(rows):
+        raise ValueError(f"selected_query={query} is not a row: rows go from 0 to {len(rows) - 1}")
     return {} if query is None else {rows.field: query}

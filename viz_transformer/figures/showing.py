@@ -5,26 +5,30 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 from difflib import get_close_matches
-from typing import Any, Literal, get_args
+from typing import Literal, cast, get_args
 
 import numpy as np
 
-from viz_transformer import __version__
 from viz_transformer.analysis.attention.maps import (
+    AttentionPicture,
     HeadsCombined,
+    attention_picture,
     head_views,
     layer_count,
     layer_weights,
+    names_of,
     spread,
     step_row,
     unseen_layers,
     valid_mask,
 )
 from viz_transformer.figures import labels, whole
-from viz_transformer.figures.attention import attention_heatmap, attention_lines, attention_text, head_grid
+from viz_transformer.figures.attention import head_grid
 from viz_transformer.figures.components.beam_tree import beam_tree_payload
-from viz_transformer.figures.components.matrix import FILLS
+from viz_transformer.figures.components.lines import lines_payload
+from viz_transformer.figures.components.matrix import matrix_payload
 from viz_transformer.figures.components.scrubber import scrubber_payload, steps_of
+from viz_transformer.figures.components.shading import shading_payload
 from viz_transformer.figures.components.standalone import HtmlFigure
 from viz_transformer.figures.components.tokens import token_data
 from viz_transformer.figures.labels import file_name
@@ -32,7 +36,7 @@ from viz_transformer.given import POSITIONS, TEXT, Kind, is_whole, takes
 from viz_transformer.model.kinds import KINDS, KindName, kinds_of
 from viz_transformer.running.decoding import Run
 from viz_transformer.running.record import Trace
-from viz_transformer.sentences import capitalised, quoted
+from viz_transformer.sentences import quoted
 
 Form = Literal["map", "lines", "text"]
 HEADS = Kind(
@@ -92,34 +96,31 @@ def _attention(
 ) -> HtmlFigure:
     if form not in get_args(Form):
         raise ValueError(f"form {quoted(form)} is not known: choose {' or '.join(map(repr, get_args(Form)))}")
-    heads: Sequence[int | HeadsCombined | None] = [head] if head is None or isinstance(head, int | str) else head
-    views = head_views(trace, kind, layer, heads)
-    if not views:
+    heads = head if head is None or isinstance(head, int | str) else tuple(head)
+    if heads == ():
         raise ValueError("no head was given: leave head out for the mean of all")
-    view, there = views[0], valid_mask(trace, kind)
-    module = f" ({view.module})" if view.module else ""
-    place = f"{KINDS[kind].stack} layer {layer}, {KINDS[kind].attention}-attention{module}"
-    words: dict[str, Any] = {
-        "query_tokens": view.query_tokens,
-        "key_tokens": view.key_tokens,
-        "query_writes": view.query_writes,
-        "query_originals": view.query_originals,
-        "key_originals": view.key_originals,
-        "mask": view.mask,
-        "there": there,
-        "kind": kind,
-        "derived": view.derived,
-        "spread": view.spread,
-        "scale_name": f"{view.scale_name}; {view.rows}" if view.rows else view.scale_name,
-        "fill": FILLS.get(own.mask_fill, "") if (own := trace.spec.config) is not None else "",
-    }
-    if len(views) > 1:
-        weights = np.stack([each.weights for each in views])
-        words |= {"mask": np.stack([each.mask for each in views]), "heads": [f"head {each.head}" for each in views]}
-        said = f"{place}, heads {', '.join(str(each.head) for each in views)}"
-        return attention_lines(weights, title=capitalised(said), **_saved(trace, said, kind), **words)
-    draw = attention_heatmap if form == "map" else attention_lines if form == "lines" else attention_text
-    return draw(view.weights, title=capitalised(view.title), **_saved(trace, view.title, kind), **words)
+    made = attention_picture(trace, kind, layer, heads)
+    if made.sums:
+        made = made.said(unit=f"{made.meta.unit}; {made.sums}")
+    if made.heads is not None:
+        return _several(trace, made, cast("tuple[int, ...]", heads))
+    if form == "map":
+        return HtmlFigure("matrix", matrix_payload(made, exact=True), made.meta.title)
+    made = made.said(scale="derived" if made.derived else kind)  # weights below 0 have neither lines nor shades
+    data = lines_payload(made) if form == "lines" else shading_payload(made)
+    return HtmlFigure("lines" if form == "lines" else "shading", data, made.meta.title)
+
+
+def _several(trace: Trace, made: AttentionPicture, heads: Sequence[int]) -> HtmlFigure:
+    """Lines of several heads, each with a mask of its own."""
+    assert made.heads is not None
+    module = f" ({made.module})" if made.module else ""
+    place = f"{KINDS[made.kind].stack} layer {made.layer}, {KINDS[made.kind].attention}-attention{module}"
+    named = names_of(trace).meta(f"{place}, heads {', '.join(map(str, heads))}", made.kind)
+    masks = np.stack([each.mask for each in head_views(trace, made.kind, made.layer, heads)])
+    made = replace(made, heads=replace(made.heads, mask=masks))
+    made = made.said(title=named.title, caption=named.caption, name=named.name, scale=made.kind)
+    return HtmlFigure("lines", lines_payload(made), made.meta.title)
 
 
 def _heads(trace: Trace, kind: KindName) -> HtmlFigure:
@@ -145,7 +146,7 @@ def _heads(trace: Trace, kind: KindName) -> HtmlFigure:
         mask=np.stack(mask),
         there=None if there is None and not unseen else np.stack(kept),
         scale_name="size of weight" if signed else "attention weight",
-        caption=_caption(trace, title, kind),
+        caption=names_of(trace).caption(title, rows=KINDS[kind].writes),
     )
 
 
@@ -161,7 +162,7 @@ def _steps(run: Run) -> HtmlFigure:
         first_row=first,
         vocabulary=len(vocabulary),
         reads=token_data(tokens, [typed or token for typed, token in zip(typed, tokens, strict=True)]),
-        caption=_caption(run.trace, "candidates"),
+        caption=names_of(run.trace).caption("candidates"),
         name=file_name(run.trace.checkpoint, "candidates"),
     )
     return HtmlFigure("scrubber", data, title, {"t": first})
@@ -171,16 +172,5 @@ def _tree(run: Run) -> HtmlFigure:
     if run.tree is None:
         raise ValueError("only a beam search has a tree: decode with strategy=vt.Beam(4)")
     name = file_name(run.trace.checkpoint, "beam-tree")
-    data = beam_tree_payload(run.tree, caption=_caption(run.trace, "beam tree"), name=name)
+    data = beam_tree_payload(run.tree, caption=names_of(run.trace).caption("beam tree"), name=name)
     return HtmlFigure("beam_tree", data, "Beam tree")
-
-
-def _saved(trace: Trace, what: str, kind: KindName) -> dict[str, Any]:
-    """Caption and file name of a picture that is saved from this one."""
-    return {"caption": _caption(trace, what, kind), "name": file_name(trace.checkpoint, what)}
-
-
-def _caption(trace: Trace, what: str, kind: KindName | None = None) -> str:
-    """What a saved picture says below itself: model, selection, whose rows, version."""
-    rows = trace.row_source if kind is not None and KINDS[kind].writes else ""
-    return f"{', '.join(filter(None, (trace.called, what, rows)))} (Viz Transformer {__version__})"

@@ -4,12 +4,13 @@ from base64 import b64encode
 
 import numpy as np
 import pytest
+from drawing import picture_of
 from mounted import mounted
 
+from viz_transformer.analysis.attention.picture import Axis, Texts
 from viz_transformer.figures.components.chips import Chip, ChipRow
-from viz_transformer.figures.components.matrix import Axis, matrix_payload
+from viz_transformer.figures.components.matrix import matrix_payload
 from viz_transformer.figures.components.slider import slider_data
-from viz_transformer.figures.components.tokens import token_data
 from viz_transformer.ui.components.ahead import Ahead, Paragraph, ahead_payload, caught_up_payload
 
 PAGE = """() => {
@@ -131,10 +132,9 @@ def test_the_strip_shows_it_and_then_what_the_page_gave_last(browser):
 
 
 def a_map(title):
-    side = token_data(("x", "y"))
+    side = Texts(("x", "y"))
     rows, columns = Axis("t", "query", "reads", "target", side), Axis("i", "key", "keys", "source", side)
-    words = {"caption": "", "name": "", "title": title, "scale": "cross", "unit": "weight", "quantity": "weight"}
-    return matrix_payload(np.full((2, 2), 0.5, np.float32), rows, columns, **words)
+    return matrix_payload(picture_of(np.full((2, 2), 0.5), rows, columns, title=title))
 
 
 def test_a_picture_shows_it_and_then_what_the_page_gave_last(browser):

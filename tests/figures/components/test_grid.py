@@ -10,16 +10,21 @@ from mounted import WRITTEN, mounted
 from numpy.typing import NDArray
 from playwright.sync_api import Browser
 
+from viz_transformer.analysis.attention.picture import Meta
 from viz_transformer.figures import theme
 from viz_transformer.figures.components import payload
 from viz_transformer.figures.components.grid import (
     GridScore,
+    HeadMaps,
     grid_height,
     grid_payload,
     open_thumbnails,
     thumbnails,
 )
 from viz_transformer.figures.components.matrix import HEIGHT
+from viz_transformer.model.kinds import KindName
+
+HEADS = ("mask", "valid", "key_heads", "tokens")
 
 
 def softmax_rows(*shape: int, mask: NDArray[Any] | bool = True) -> NDArray[np.float32]:
@@ -29,8 +34,13 @@ def softmax_rows(*shape: int, mask: NDArray[Any] | bool = True) -> NDArray[np.fl
 
 
 def sent(maps: Any, **changes: Any) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
-    given = {"kind": "encoder", "title": "encoder self-attention", "caption": "all heads", "name": "heads", **changes}
-    return payload.unpack(grid_payload(maps, **given))
+    return payload.unpack(of(maps, **{"title": "encoder self-attention", **changes}))
+
+
+def of(maps: Any, kind: KindName = "encoder", title: str = "a title", **changes: Any) -> bytes:
+    heads = {name: changes.pop(name) for name in HEADS if name in changes}
+    drawn = {name: changes.pop(name) for name in ("scores", "compact") if name in changes}
+    return grid_payload(HeadMaps(kind, maps, **heads), Meta(title, "all heads", "heads", **changes), **drawn)
 
 
 def weights(header: dict[str, Any], arrays: dict[str, NDArray[Any]]) -> NDArray[Any]:
@@ -151,7 +161,7 @@ def test_what_is_not_there_is_missing_whatever_its_value(side: int) -> None:
     maps, there = softmax_rows(1, 2, side, side), np.tri(side, dtype=bool)
     expected = open_thumbnails(there)
     for value in (0, 1, np.nan):
-        _, arrays = sent(np.where(there, maps, np.float32(value)), there=there)
+        _, arrays = sent(np.where(there, maps, np.float32(value)), valid=there)
         np.testing.assert_array_equal(arrays["missing"], ~expected)
         assert "none" not in arrays
 
@@ -208,15 +218,7 @@ def test_144_heads_of_64_tokens_stay_under_the_limit() -> None:
     mask = np.tril(np.ones((64, 64), dtype=bool))
     values = np.random.default_rng(1).random((12, 12))
     scores = [score(values, name=str(i), baseline=values) for i in range(7)]
-    data = grid_payload(
-        softmax_rows(12, 12, 64, 64, mask=mask),
-        kind="decoder",
-        mask=mask,
-        scores=scores,
-        title="decoder self-attention",
-        caption="all heads",
-        name="heads",
-    )
+    data = of(softmax_rows(12, 12, 64, 64, mask=mask), "decoder", "decoder self-attention", mask=mask, scores=scores)
     assert len(data) <= 300_000
 
 
@@ -261,8 +263,7 @@ THUMBNAIL = """(canvas, [line, side]) => {
 
 def drawn(browser: Browser, maps: Any, scheme: theme.Theme = "light", **changes: Any) -> tuple[NDArray[Any], ...]:
     """The colours of a single compact thumbnail of 48 pixels a side, from 0 to 1 and by the row. [y, x] each"""
-    given = {"kind": "encoder", "title": "a title", "caption": "all heads", "name": "heads", "compact": True}
-    with mounted(browser, "grid", grid_payload(maps, **{**given, **changes}), color_scheme=scheme) as shown:
+    with mounted(browser, "grid", of(maps, compact=True, **changes), color_scheme=scheme) as shown:
         pictures = []
         for scale in ("fixed", "row"):
             shown.page.evaluate("document.querySelector('#host').style.width = '106px'")  # and 58 of them are labels
@@ -298,7 +299,7 @@ def test_what_is_not_a_number_is_dotted_in_a_thumbnail_and_what_is_not_there_bla
     browser: Browser, scheme: theme.Theme
 ) -> None:
     colours, there = theme.palette(scheme), np.array([[True, True, False]])
-    for picture in drawn(browser, np.array([[[[1, np.nan, np.nan]]]], dtype=np.float32), scheme, there=there):
+    for picture in drawn(browser, np.array([[[[1, np.nan, np.nan]]]], dtype=np.float32), scheme, valid=there):
         assert set(picture[:, :16].flat) == {colours.encoder[6]}
         assert set(picture[:, 16:32].flat) == {colours.no_number, colours.no_number_dot}
         assert (picture[:, 16:32] == colours.no_number_dot).mean() == pytest.approx(4 / 25, abs=0.04)
@@ -315,8 +316,7 @@ def test_a_row_that_is_not_a_number_is_seen_however_low_it_is(browser: Browser, 
 
 
 def test_the_legend_of_a_grid_says_what_dots_are_only_where_there_are_any(browser: Browser) -> None:
-    given = {"kind": "encoder", "title": "a title", "caption": "all heads", "name": "heads", "compact": True}
-    plain, with_dots = (grid_payload(np.array([[[[1, value]]]], dtype=np.float32), **given) for value in (0.5, np.nan))
+    plain, with_dots = (of(np.array([[[[1, value]]]], dtype=np.float32), compact=True) for value in (0.5, np.nan))
     with mounted(browser, "grid", with_dots) as shown:
         shown.page.evaluate(WRITTEN)
         shown.give(plain)
@@ -337,8 +337,7 @@ def test_what_thumbnails_were_made_of_is_not_needed_any_more():
     mask = np.tri(130, 70, dtype=bool)
     maps = np.where(mask, maps, 0)
     maps[1, 0, 3] = np.nan
-    words = {"kind": "cross", "title": "All heads", "caption": "all heads", "name": "heads"}
     small = [thumbnails(layer) for layer in maps]
     assert {each.shape for each in small} == {(3, 64, 64)}
-    whole = grid_payload(maps, mask=mask, **words)
-    assert grid_payload(small, mask=open_thumbnails(mask), tokens=(130, 70), **words) == whole
+    whole = of(maps, "cross", mask=mask)
+    assert of(small, "cross", mask=open_thumbnails(mask), tokens=(130, 70)) == whole

@@ -3,14 +3,14 @@
 import numpy as np
 import pytest
 from builders import tiny_checkpoint
+from drawing import heads_of
 from mounted import Mounted, mounting
 
 from viz_transformer.analysis.attention.maps import head_views
+from viz_transformer.analysis.attention.picture import Axis, Texts
 from viz_transformer.figures import labels, theme
 from viz_transformer.figures.components import payload
 from viz_transformer.figures.components.lines import lines_payload
-from viz_transformer.figures.components.matrix import Axis
-from viz_transformer.figures.components.tokens import token_data
 from viz_transformer.running.decoding import decode
 from viz_transformer.ui.frame import style
 
@@ -20,8 +20,8 @@ QUERIES, KEYS = ["one", MARKUP, "three"], ["vier", "عالم", "sechs", "sieben"
 
 def axes(queries, keys, special=()):
     return (
-        Axis("t", "query", "queries: target", "target", token_data(queries, special=special)),
-        Axis("i", "key", "keys: source", "source", token_data(keys)),
+        Axis("t", "query", "queries: target", "target", Texts(queries, special=special)),
+        Axis("i", "key", "keys: source", "source", Texts(keys)),
     )
 
 
@@ -30,14 +30,9 @@ def of(weights, queries=None, keys=None, **changes):
     rows, columns = axes(
         queries or [f"q{i}" for i in range(maps.shape[1])], keys or [f"k{i}" for i in range(maps.shape[2])]
     )
-    given = {
-        "title": "a title",
-        "name": "picture",
-        "caption": "a caption",
-        "scale": "cross",
-        "unit": "attention weight",
-    }
-    return lines_payload(maps, rows, columns, **{**given, "heads": [f"head {n}" for n in range(len(maps))], **changes})
+    drawn = {name: changes.pop(name) for name in ("title", "height") if name in changes}
+    given = {"heads": [f"head {n}" for n in range(len(maps))], **changes}
+    return lines_payload(heads_of(maps, rows, columns, **given), **drawn)
 
 
 def softmax(scores):
@@ -58,18 +53,9 @@ def test_weights_and_mask_are_sent_bit_by_bit_as_the_trace_has_them(heads):
     views = head_views(run.trace, "decoder", 1, heads)
     rows, columns = axes(run.trace.tgt.tokens, run.trace.tgt.tokens)
     names = [f"head {head}" for head in heads]
-    data = lines_payload(
-        [view.weights for view in views],
-        rows,
-        columns,
-        heads=names,
-        mask=[view.mask for view in views],
-        title="a title",
-        name="picture",
-        caption="a caption",
-        scale="decoder",
-        unit="attention weight",
-    )
+    masks = [view.mask for view in views]
+    made = heads_of([view.weights for view in views], rows, columns, heads=names, mask=masks, scale="decoder")
+    data = lines_payload(made)
     header, arrays = payload.unpack(data)
     recorded = run.trace["decoder.1.self.weights"][0].numpy()
     assert arrays["weights"].dtype == np.float32
@@ -118,7 +104,7 @@ def test_up_to_256_tokens_the_weights_are_exact_and_above_none_are_sent():
         (np.ones((0, 2, 2)), {}, "do not fit 0 heads"),
         (np.full((1, 2, 2), -0.5), {}, "the smallest is -0.5"),
         (np.ones((1, 2, 2)), {"mask": np.ones((2, 2, 2))}, "does not have the shape of the weights"),
-        (np.ones((1, 2, 2)), {"writes": token_data(["a"])}, "1 written tokens do not fit 2 queries"),
+        (np.ones((1, 2, 2)), {"writes": Texts(["a"])}, "1 written tokens do not fit 2 queries"),
     ],
 )
 def test_what_does_not_fit_is_refused(weights, changes, said):
@@ -300,7 +286,7 @@ def test_a_token_that_is_pointed_at_keeps_its_lines_and_a_line_tells_its_pair(sh
             weights,
             QUERIES,
             KEYS,
-            writes=token_data(["a", "b", "c"]),
+            writes=Texts(["a", "b", "c"]),
             mask=[[1, 1, 1, 1], [1, 1, 1, 0], [1, 1, 1, 1]],
             fill="-1e9",
         )
@@ -423,7 +409,7 @@ def test_the_picture_is_saved_with_caption_legend_and_what_is_hidden(shown, tmp_
 
 
 def test_while_the_steps_are_played_what_is_not_written_yet_has_no_name_and_no_line(shown, tmp_path):
-    view = shown(of(np.full((1, 3, 2), 0.5, np.float32), writes=token_data(["w0", "w1", "w2"])))
+    view = shown(of(np.full((1, 3, 2), 0.5, np.float32), writes=Texts(["w0", "w1", "w2"])))
     view.choose(t=1, i=0)
     view.page.evaluate("window.vizTransformerSelection.plays(true)")
     view.painted()

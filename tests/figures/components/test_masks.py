@@ -5,11 +5,10 @@ import pytest
 from mounted import mounted
 from playwright.sync_api import expect
 
+from viz_transformer.analysis.attention.picture import Axis, Texts
 from viz_transformer.analysis.masks.parts import change_of, mask_parts
 from viz_transformer.figures.components import payload
-from viz_transformer.figures.components.masks import HEIGHT, MAX_CHANGES, masks_payload
-from viz_transformer.figures.components.matrix import Axis
-from viz_transformer.figures.components.tokens import token_data
+from viz_transformer.figures.components.masks import HEIGHT, MAX_CHANGES, MaskGrids, MaskWords, masks_payload
 
 TOKENS = ("<s>", "a", "b", "<b>", "<pad>")
 KEEP = [True, True, True, True, False]
@@ -18,17 +17,13 @@ ABOVE = 300  # pixels of a page above its picture, as parts/stage.js has it
 
 def of(cells=(), token="", kind="decoder", tokens=TOKENS, keep=KEEP, **changes):
     parts = mask_parts(kind, keep, keep)
-    rows = Axis("t", "query", "reads", "target", token_data(tokens, special=[0, 4]))
-    columns = Axis("u", "key", "keys, target", "target", token_data(tokens, special=[0, 4]))
-    given = {
-        "kind": kind,
-        "letter": "d",
-        "cells": list(cells),
-        "token": token,
-        "notes": ("one", "two", "three", "four"),
-    }
-    given |= {"caption": "the caption", "name": "masks"}
-    return masks_payload(parts.padding, parts.causal, rows, columns, **{**given, **changes})
+    rows = Axis("t", "query", "reads", "target", Texts(tokens, special=[0, 4]))
+    columns = Axis("u", "key", "keys, target", "target", Texts(tokens, special=[0, 4]))
+    grids = MaskGrids(kind, parts.padding, parts.causal, (rows, columns), list(cells))
+    why = changes.pop("why", None)
+    notes = changes.pop("notes", ("one", "two", "three", "four"))
+    said = MaskWords(notes, "the caption", "masks", **changes)
+    return masks_payload(grids, said, token=token, why=why)
 
 
 def test_both_masks_arrive_bit_by_bit():

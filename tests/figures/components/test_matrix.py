@@ -7,36 +7,31 @@ import struct
 import numpy as np
 import pytest
 from builders import tiny_checkpoint
+from drawing import picture_of
 from mounted import mounted
 from showing import shown_of
 
+from viz_transformer.analysis.attention.picture import Axis, Texts
 from viz_transformer.figures import labels, theme
 from viz_transformer.figures.components import payload
-from viz_transformer.figures.components.matrix import Axis, matrix_payload
-from viz_transformer.figures.components.tokens import token_data
+from viz_transformer.figures.components.matrix import matrix_payload
 from viz_transformer.ui.frame import maps
 from viz_transformer.ui.session import state
 
 MARKUP = "<b>&amp;<img/src=x/onerror=alert(1)>"
+DRAWN = ("height", "grows", "follows", "exact", "bare", "why")
 
 
 def of(values, rows=None, columns=None, starts=(), ends=(), **changes):
     grid = np.asarray(values, dtype=np.float32)
     down = rows or [f"q{r}" for r in range(grid.shape[0])]
     along = columns or [f"k{c}" for c in range(grid.shape[1])]
-    given = {
-        "title": "a title",
-        "name": "picture",
-        "caption": "a caption",
-        "scale": "cross",
-        "unit": "attention weight",
-    }
-    return matrix_payload(
-        grid,
-        Axis("t", "query", "reads", "target", token_data(down)),
-        Axis("i", "key", "keys, source", "source", token_data(along), starts, ends),
-        **{**given, "quantity": "weight", **changes},
+    drawn = {name: changes.pop(name) for name in DRAWN if name in changes}
+    axes = (
+        Axis("t", "query", "reads", "target", Texts(down)),
+        Axis("i", "key", "keys, source", "source", Texts(along), starts, ends),
     )
+    return matrix_payload(picture_of(grid, *axes, **changes), **drawn)
 
 
 def softmax(*shape, seed=0):
@@ -98,7 +93,7 @@ def test_only_shares_end_at_1_and_only_differences_have_a_sign(changes, signed, 
         (np.ones((2, 3)), {"columns": ["a"] * 4}, "do not fit 2 rows and 4 columns"),
         (np.ones((0, 3)), {}, "do not fit 0 rows"),
         (np.ones((2, 3)), {"mask": np.ones((3, 2))}, r"mask \(3, 2\) does not have the shape of the values \(2, 3\)"),
-        (np.ones((2, 3)), {"writes": token_data(["a"])}, "1 written tokens do not fit 2 rows"),
+        (np.ones((2, 3)), {"writes": Texts(["a"])}, "1 written tokens do not fit 2 rows"),
     ],
 )
 def test_what_does_not_fit_is_refused(values, changes, said):
@@ -159,7 +154,7 @@ MASK = np.array([[1, 1, 1, 1], [1, 1, 1, 1], [1, 0, 0, 1]], bool)
 
 def test_the_tooltip_of_each_cell_says_both_tokens_their_positions_and_the_recorded_value(browser):
     rows, columns, writes = ["one", MARKUP, "one"], ["zwei", "عالم", "🙂", "zwei"], ["w0", "w1", "w2"]
-    data = of(VALUES, rows, columns, mask=MASK, fill="-1e9", writes=token_data(writes))
+    data = of(VALUES, rows, columns, mask=MASK, fill="-1e9", writes=Texts(writes))
     with mounted(browser, "matrix", data) as shown:
         said = set(hovered(shown))
     expected = set()
@@ -199,10 +194,9 @@ def test_a_rounded_value_says_that_it_is_about_so_much(browser):
 
 
 def test_a_token_that_the_model_does_not_know_is_said_with_what_was_typed(browser):
-    columns = Axis("i", "key", "keys", "source", token_data(["<unk>", "a"], ["é", "a"]))
-    rows = Axis("t", "query", "reads", "target", token_data(["<s>"]))
-    words = {"title": "t", "name": "n", "caption": "c", "scale": "cross", "unit": "u", "quantity": "weight"}
-    with mounted(browser, "matrix", matrix_payload([[0.5, 0.5]], rows, columns, **words)) as shown:
+    columns = Axis("i", "key", "keys", "source", Texts(["<unk>", "a"], ["é", "a"]))
+    rows = Axis("t", "query", "reads", "target", Texts(["<s>"]))
+    with mounted(browser, "matrix", matrix_payload(picture_of([[0.5, 0.5]], rows, columns))) as shown:
         assert {lines[1] for lines in hovered(shown)} == {"key 0: “<unk>”, typed “é”", "key 1: “a”"}
 
 
@@ -255,7 +249,7 @@ def test_a_place_stands_for_the_position_at_which_it_begins(browser):
 def without_specials():
     """The cross-attention of a run that read <s> a b </s>, its start and end tokens hidden."""
     shown = shown_of(tiny_checkpoint(), "ab", max_steps=2)
-    return maps.picture(shown, {**state.DEFAULTS, "options": ("hidden",)}).matrix()
+    return matrix_payload(maps.picture(shown, {**state.DEFAULTS, "options": ("hidden",)}))
 
 
 def test_the_tooltip_counts_positions_in_the_run_where_some_are_hidden(browser, without_specials):
@@ -524,7 +518,7 @@ NOT_YET = "not written yet at this step"
 
 def growing(rows=4, columns=3, **changes):
     tokens = [f"w{r}" for r in range(rows)]
-    return of(softmax(rows, columns), writes=token_data(tokens), grows=True, **changes)
+    return of(softmax(rows, columns), writes=Texts(tokens), grows=True, **changes)
 
 
 def test_only_a_map_that_grows_says_so_and_all_its_rows_are_sent():
@@ -616,10 +610,10 @@ def hit(shown, which):
 
 
 def test_the_labels_of_what_is_not_written_yet_are_faint_in_the_saved_picture_too(browser, tmp_path):
-    tokens = token_data(["<s>", "one", "two"])
-    words = {"title": "t", "name": "n", "caption": "c", "scale": "decoder", "unit": "u", "quantity": "weight"}
+    tokens = Texts(["<s>", "one", "two"])
     rows, columns = (Axis(f, "query", "reads", "target", tokens) for f in ("t", "u"))
-    data = matrix_payload(softmax(3, 3), rows, columns, writes=token_data(["one", "two", "."]), grows=True, **words)
+    made = picture_of(softmax(3, 3), rows, columns, writes=Texts(["one", "two", "."]), scale="decoder")
+    data = matrix_payload(made, grows=True)
     with mounted(browser, "matrix", data) as shown:
         shown.choose(t=1, u=0)
         with shown.page.expect_download() as download:
@@ -645,12 +639,10 @@ def names_of(svg):
 
 @pytest.mark.parametrize("writes", [True, False])
 def test_while_the_steps_are_played_what_is_not_written_yet_has_no_name_and_nothing_moves(browser, tmp_path, writes):
-    tokens = token_data(["<s>", "one", "two"])
-    words = {"title": "t", "name": "n", "caption": "c", "scale": "decoder", "unit": "u", "quantity": "weight"}
+    tokens = Texts(["<s>", "one", "two"])
     rows, columns = (Axis(f, "query", "reads", "target", tokens) for f in ("t", "u"))
-    data = matrix_payload(
-        softmax(3, 3), rows, columns, writes=token_data(["one", "two", "."]) if writes else None, **words
-    )
+    written = Texts(["one", "two", "."]) if writes else None
+    data = matrix_payload(picture_of(softmax(3, 3), rows, columns, writes=written, scale="decoder"))
     with mounted(browser, "matrix", data) as shown:
         shown.choose(t=1, u=0)
         before = places(shown)
@@ -665,7 +657,7 @@ def test_while_the_steps_are_played_what_is_not_written_yet_has_no_name_and_noth
         download.value.save_as(tmp_path / "svg")
     found = names_of((tmp_path / "svg").read_text(encoding="utf-8"))
     written = ["<s>", "one", "one", "two", "<s>", "one"]  # what two rows read and write, and two keys
-    assert sorted(found) == sorted([*(written if writes else [each["text"] for each in tokens] * 2), "0", "1"])
+    assert sorted(found) == sorted([*(written if writes else [*tokens.tokens] * 2), "0", "1"])
 
 
 def shade(weight):
@@ -787,7 +779,7 @@ def canvas(shown):
 
 
 def test_while_the_steps_are_played_only_what_is_written_is_there(browser):
-    with mounted(browser, "matrix", of(LOOKS, writes=token_data([f"w{r}" for r in range(len(LOOKS))]))) as shown:
+    with mounted(browser, "matrix", of(LOOKS, writes=Texts([f"w{r}" for r in range(len(LOOKS))]))) as shown:
         shown.choose(t=1, i=0, followed=FOLLOWED)
         whole = canvas(shown)
         shown.page.evaluate("window.vizTransformerSelection.plays(true)")

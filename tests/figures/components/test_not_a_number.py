@@ -6,29 +6,28 @@ from itertools import product
 import numpy as np
 import pytest
 from builders import tiny_checkpoint, tiny_config
+from drawing import SAID, heads_of, picture_of
 from mounted import WRITTEN, mounted
 from playwright.sync_api import expect
 
 from viz_transformer import show
+from viz_transformer.analysis.attention.picture import Axis, Meta, Texts
+from viz_transformer.analysis.weight.weight_numbers import Row
 from viz_transformer.figures import attention_heatmap, theme
 from viz_transformer.figures import run as run_figure
 from viz_transformer.figures.components import payload
 from viz_transformer.figures.components.chips import Chip, ChipRow
 from viz_transformer.figures.components.lines import lines_payload
-from viz_transformer.figures.components.matrix import Axis, matrix_payload
+from viz_transformer.figures.components.matrix import matrix_payload
 from viz_transformer.figures.components.rail import rail_data
 from viz_transformer.figures.components.row import row_payload
 from viz_transformer.figures.components.shading import shading_payload
 from viz_transformer.figures.components.snapshots import MapsOfKind, SnapshotData, snapshots_payload
-from viz_transformer.figures.components.tokens import token_data
-from viz_transformer.model.hooked_model import spec_of
 from viz_transformer.running.decoding import decode
 
 NAN = np.nan
 WEIGHTS = np.array([[0.25, 0.75, 0], [NAN, NAN, NAN], [0, 0, 0]], np.float32)
 MASK = np.array([[1, 1, 0], [1, 1, 0], [0, 0, 0]], bool)
-NAMED = {"title": "a title", "name": "picture", "caption": "a caption"}
-UNIT = {"unit": "attention weight"}
 SLIPS = {"mask_fill": "-inf", "padding_mask": "key-or-query", "pad_to": 6, "max_source": 6, "max_target": 6}
 """Of a model whose padding may read nothing, which is not a number then, and so is all that reads it."""
 
@@ -48,15 +47,13 @@ COLOURS = """([canvas, x, y, width, height]) => {
 def axes():
     names = "abc"
     return (
-        Axis("t", "query", "reads", "target", token_data([f"q{each}" for each in names])),
-        Axis("i", "key", "keys, source", "source", token_data([f"k{each}" for each in names])),
+        Axis("t", "query", "reads", "target", Texts([f"q{each}" for each in names])),
+        Axis("i", "key", "keys, source", "source", Texts([f"k{each}" for each in names])),
     )
 
 
 def matrix(values=WEIGHTS, **changes):
-    return matrix_payload(
-        values, *axes(), **{**NAMED, **UNIT, "scale": "cross", "quantity": "weight", "mask": MASK, **changes}
-    )
+    return matrix_payload(picture_of(values, *axes(), **{"mask": MASK, **changes}))
 
 
 def colours(shown, box, canvas="canvas.base"):
@@ -126,15 +123,13 @@ def test_it_arrives_bit_by_bit_at_any_length(side):
     values = np.full((2, side), 1 / side, np.float32)
     values[1] = NAN
     values[0, 0] = np.inf
-    rows = Axis("t", "query", "reads", "target", token_data(["a", "b"]))
-    columns = Axis("i", "key", "keys", "source", token_data(["k"] * side))
-    words = {**NAMED, **UNIT, "scale": "cross", "quantity": "norm", "bounded": False}
-    _, arrays = payload.unpack(matrix_payload(values, rows, columns, **words))
+    rows = Axis("t", "query", "reads", "target", Texts(["a", "b"]))
+    columns = Axis("i", "key", "keys", "source", Texts(["k"] * side))
+    norms = picture_of(values, rows, columns, quantity="norm", bounded=False)
+    _, arrays = payload.unpack(matrix_payload(norms))
     assert arrays["values"].tobytes() == values.tobytes()
     for made in (lines_payload, shading_payload):
-        given = {**NAMED, **UNIT, "scale": "cross"} | ({"heads": ["h"]} if made is lines_payload else {})
-        data = made(np.abs(values[None] if made is lines_payload else values), rows, columns, **given)
-        arrays = payload.unpack(data)[1]
+        arrays = payload.unpack(made(picture_of(np.abs(values), rows, columns)))[1]
         if side == 3 or made is shading_payload:  # of so many tokens there are no lines
             assert arrays["weights"].tobytes() == np.abs(values).tobytes()
 
@@ -214,9 +209,9 @@ def test_what_is_infinite_is_dotted_and_leaves_the_scale_to_the_others(browser, 
 def test_a_row_that_is_not_a_number_is_seen_where_cells_are_smaller_than_pixels(browser):
     values = np.full((2000, 3), 1 / 3, np.float32)
     values[1000] = NAN
-    rows = Axis("t", "query", "reads", "target", token_data(["q"] * 2000))
+    rows = Axis("t", "query", "reads", "target", Texts(["q"] * 2000))
     columns = axes()[1]
-    data = matrix_payload(values, rows, columns, **{**NAMED, **UNIT, "scale": "cross", "quantity": "weight"})
+    data = matrix_payload(picture_of(values, rows, columns))
     with mounted(browser, "matrix", data) as shown:
         box = shown.page.locator("canvas.base").bounding_box()
         assert dots("light") & set(colours(shown, (0, 0, box["width"], box["height"])))
@@ -255,7 +250,7 @@ def test_the_picture_that_stands_alone_draws_it(browser):
 
 def of_lines(weights=WEIGHTS, heads=("head 0",), **changes):
     maps = np.stack([weights] * len(heads))
-    return lines_payload(maps, *axes(), **{**NAMED, **UNIT, "heads": heads, "scale": "cross", **changes})
+    return lines_payload(heads_of(maps, *axes(), heads=heads, **changes))
 
 
 @pytest.mark.parametrize("heads", [("head 0",), ("head 0", "head 1")])
@@ -297,7 +292,6 @@ def test_one_weight_that_is_not_a_number_is_one(browser):
 
 
 def of_row(**changes):
-    queries, columns = axes()
     given = {
         "query": np.array([1, -1], np.float32),
         "keys": np.ones((3, 2), np.float32),
@@ -306,10 +300,7 @@ def of_row(**changes):
         "mask": np.array([True, True, False]),
         **changes,
     }
-    arrays = [given[name] for name in ("query", "keys", "scores", "weights", "mask")]
-    return row_payload(
-        *arrays, queries=queries, columns=columns, position=1, writes=None, scale="cross", fill="-inf", **NAMED
-    )
+    return row_payload(Row(**given), axes(), 1, None, Meta(**SAID, fill="-inf"))
 
 
 @pytest.mark.parametrize("scheme", theme.THEMES)
@@ -352,7 +343,7 @@ def test_a_row_of_numbers_has_no_dots(browser):
 
 
 def test_a_shaded_text_has_dots_and_says_so(browser):
-    data = shading_payload(WEIGHTS, *axes(), **{**NAMED, **UNIT, "scale": "cross", "mask": MASK})
+    data = shading_payload(picture_of(WEIGHTS, *axes(), mask=MASK))
     with mounted(browser, "shading", data) as shown:
         keys = shown.page.locator(".text").first.locator(".token")
         legend = shown.page.locator(".legend")
@@ -376,9 +367,8 @@ def test_a_shaded_text_has_dots_and_says_so(browser):
 
 
 def test_a_snapshot_whose_weights_are_not_a_number_is_drawn(browser):
-    rows, columns = axes()
     weights = np.stack([np.nan_to_num(WEIGHTS), WEIGHTS])[:, None, None]
-    maps = MapsOfKind(kind="cross", name="cross", weights=weights, mask=MASK, rows=rows, columns=columns)
+    maps = MapsOfKind(kind="cross", name="cross", weights=weights, mask=MASK, axes=axes())
     snapshots = [SnapshotData(step=step, text="a", complete=True, right=False, loss=1.0) for step in (0, 1)]
     data = snapshots_payload(snapshots, [maps], caption="a caption", name="picture")
     with mounted(browser, "snapshots", data) as shown:

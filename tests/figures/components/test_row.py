@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 from mounted import mounted
 
+from viz_transformer.analysis.attention.picture import Axis, Meta, Texts
+from viz_transformer.analysis.weight.weight_numbers import Row
 from viz_transformer.figures.components import payload
-from viz_transformer.figures.components.matrix import Axis
 from viz_transformer.figures.components.row import row_payload
-from viz_transformer.figures.components.tokens import token_data
 
 MARKUP = "<b>&amp;<img/src=x/onerror=alert(1)>"
 QUERY = np.array([1.0, -2.0], np.float32)
@@ -20,16 +20,14 @@ MASK = np.array([True, True, False])
 
 
 def of(tokens=("zwei", MARKUP, "zwei"), **changes):
-    arrays = {"query": QUERY, "keys": KEYS, "scores": SCORES, "weights": WEIGHTS, "mask": MASK}
-    arrays |= {name: changes.pop(name) for name in list(changes) if name in arrays}
-    given = {"position": 1, "writes": token_data(["w"])[0], "title": "a title", "name": "picture"}
-    given |= {"caption": "a caption", "scale": "cross", "fill": "-1e9"}
-    return row_payload(
-        *arrays.values(),
-        queries=Axis("t", "query", "reads", "target", token_data(["a", "b", "c"])),
-        columns=Axis("i", "key", "keys, source", "source", token_data(tokens)),
-        **{**given, **changes},
+    arrays = {"query": QUERY, "keys": KEYS, "scores": SCORES, "weights": WEIGHTS, "mask": MASK, **changes}
+    axes = (
+        Axis("t", "query", "reads", "target", Texts(["a", "b", "c"])),
+        Axis("i", "key", "keys, source", "source", Texts(tokens)),
     )
+    position, writes = arrays.pop("position", 1), arrays.pop("writes", "w")
+    meta = Meta("a title", "a caption", "picture", scale="cross", fill="-1e9")
+    return row_payload(Row(**arrays), axes, position, writes, meta)
 
 
 # ---- what is sent
@@ -55,23 +53,8 @@ def test_every_bit_is_sent():
     ],
 )
 def test_what_does_not_fit_is_refused(changes, said):
-    data = {"keys": KEYS, **changes}
     with pytest.raises(ValueError, match=said):
-        row_payload(
-            data.get("query", QUERY),
-            data["keys"],
-            SCORES,
-            data.get("weights", WEIGHTS),
-            data.get("mask", MASK),
-            queries=Axis("t", "query", "reads", "target", token_data(["a", "b", "c"])),
-            columns=Axis("i", "key", "keys", "source", token_data(["x", "y", "z"])),
-            position=data.get("position", 1),
-            writes=None,
-            title="",
-            name="",
-            caption="",
-            scale="cross",
-        )
+        of(**changes)
 
 
 # ---- in a browser
@@ -130,21 +113,8 @@ def test_new_data_are_drawn_in_the_same_place_and_many_keys_fit(browser):
     keys = np.ones((many, 2), np.float32)
     with mounted(browser, "row", of()) as shown:
         before = stage(shown).get_attribute("data-painted")
-        data = row_payload(
-            QUERY,
-            keys,
-            np.zeros(many),
-            np.full(many, 1 / many),
-            np.ones(many, bool),
-            queries=Axis("t", "query", "reads", "target", token_data(["a"])),
-            columns=Axis("i", "key", "keys", "source", token_data(["x"] * many)),
-            position=0,
-            writes=None,
-            title="t",
-            name="n",
-            caption="c",
-            scale="encoder",
-        )
+        numbers = {"scores": np.zeros(many), "weights": np.full(many, 1 / many), "mask": np.ones(many, bool)}
+        data = of(["x"] * many, keys=keys, position=0, writes=None, **numbers)
         shown.give(data)
         assert stage(shown).get_attribute("data-painted") != before
         assert shown.page.locator(".stage").count() == 1

@@ -5,46 +5,40 @@ import re
 import numpy as np
 import pytest
 from builders import tiny_checkpoint
+from drawing import picture_of
 from mounted import Mounted, mounting
 
 from viz_transformer.analysis.attention.maps import head_view
+from viz_transformer.analysis.attention.picture import Axis, Texts
 from viz_transformer.figures import theme
 from viz_transformer.figures.components import payload
-from viz_transformer.figures.components.matrix import Axis
 from viz_transformer.figures.components.shading import shading_payload
-from viz_transformer.figures.components.tokens import token_data
 from viz_transformer.running.decoding import decode
 
 MARKUP = "<b>bold</b>&<img_src=x_onerror=alert(1)>"
 
 
 def source(tokens, originals=None):
-    return Axis("i", "key", "keys: source", "source", token_data(tokens, originals))
+    return Axis("i", "key", "keys: source", "source", Texts(tokens, originals))
 
 
 def of(weights, queries, keys, **changes):
-    given = {
-        "title": "a title",
-        "name": "picture",
-        "caption": "a caption",
-        "scale": "cross",
-        "unit": "attention weight",
-    }
-    return shading_payload(np.asarray(weights, dtype=np.float32), queries, keys, **{**given, **changes})
+    grows = changes.pop("grows", False)
+    return shading_payload(picture_of(weights, queries, keys, **changes), grows=grows)
 
 
 def cross(weights, queries=None, keys=None, **changes):
     """A payload with a target that reads a source."""
     rows, columns = np.shape(weights)
     tokens = queries or [f"q{i}" for i in range(rows)]
-    target = Axis("t", "query", "queries: target", "target", token_data(tokens))
+    target = Axis("t", "query", "queries: target", "target", Texts(tokens))
     return of(weights, target, source(keys or [f"k{i}" for i in range(columns)]), **changes)
 
 
 def self_attention(weights, tokens, special=(), **changes):
     """A payload with a source that reads itself."""
-    queries = Axis("i", "query", "queries", "source", token_data(tokens, special=special))
-    keys = Axis("j", "key", "keys", "source", token_data(tokens, special=special))
+    queries = Axis("i", "query", "queries", "source", Texts(tokens, special=special))
+    keys = Axis("j", "key", "keys", "source", Texts(tokens, special=special))
     return of(weights, queries, keys, **{"scale": "encoder", **changes})
 
 
@@ -59,13 +53,13 @@ def some_weights(rows, columns, seed=0):
 def test_all_rows_are_sent_bit_by_bit_as_the_trace_has_them():
     run = decode(tiny_checkpoint(), "abc", max_steps=4)
     view = head_view(run.trace, "decoder", 1, 1)
-    tokens = token_data(view.query_tokens, view.query_originals)
+    tokens = Texts(view.query_tokens, view.query_originals)
     data = of(
         view.weights,
         Axis("t", "query", "queries", "target", tokens),
         Axis("u", "key", "keys", "target", tokens),
         mask=view.mask,
-        writes=token_data(view.query_writes),
+        writes=Texts(view.query_writes),
         scale="decoder",
     )
     header, arrays = payload.unpack(data)
@@ -82,10 +76,10 @@ def test_all_rows_are_sent_bit_by_bit_as_the_trace_has_them():
 
 def test_other_tokens_or_another_side_make_a_paragraph_of_their_own():
     words = ["a", "b"]
-    keys = Axis("u", "key", "keys", "target", token_data(words))
+    keys = Axis("u", "key", "keys", "target", Texts(words))
 
     def together(side, tokens):
-        data = of(some_weights(len(tokens), 2), Axis("t", "query", "queries", side, token_data(tokens)), keys)
+        data = of(some_weights(len(tokens), 2), Axis("t", "query", "queries", side, Texts(tokens)), keys)
         return payload.unpack(data)[0]["together"]
 
     assert together("target", words)
@@ -109,7 +103,7 @@ def test_above_512_tokens_a_weight_takes_16_bits():
         (np.ones((0, 2)), {}, "do not fit 0 queries"),
         (np.full((2, 2), -0.5), {}, "the smallest is -0.5"),
         (np.ones((2, 2)), {"mask": np.ones((1, 2))}, "does not have the shape of the weights"),
-        (np.ones((2, 2)), {"writes": token_data(["a"])}, "1 written tokens do not fit 2 queries"),
+        (np.ones((2, 2)), {"writes": Texts(["a"])}, "1 written tokens do not fit 2 queries"),
     ],
 )
 def test_what_does_not_fit_is_refused(weights, changes, said):
@@ -301,7 +295,7 @@ def test_a_token_that_no_step_could_read_has_no_shade_and_says_so(shown):
 
 def test_the_tooltip_has_both_tokens_with_positions_and_the_weight(shown):
     weights = np.array([[0.00004, 0.99996, 0.0], [np.nan, 0.25, 0.5]], np.float32)
-    view = shown(cross(weights, ["a", "b"], ["x", MARKUP, "عالم"], writes=token_data(["b", "</s>"])))
+    view = shown(cross(weights, ["a", "b"], ["x", MARKUP, "عالم"], writes=Texts(["b", "</s>"])))
     view.choose(t=0)
     view.tokens(0).nth(0).hover()
     assert view.tooltip == ["query 0: reads “a”, writes “b”", "key 0: “x”", "weight <0.0001"]
@@ -403,7 +397,7 @@ def test_a_long_text_scrolls_to_what_was_chosen_elsewhere(shown):
 
 def test_unknown_words_show_what_was_typed_and_what_is_read(shown):
     keys = source(["a", "<unk>"], originals=["a", "brwn"])
-    target = Axis("t", "query", "queries: target", "target", token_data(["x"]))
+    target = Axis("t", "query", "queries: target", "target", Texts(["x"]))
     view = shown(of([[0.25, 0.75]], target, keys))
     view.choose(t=0)
     assert view.tokens(0).nth(1).locator("span").all_text_contents() == ["brwn", "<unk>"]
@@ -462,7 +456,7 @@ NOT_YET = "not written yet at this step"
 
 def answer(weights, **changes):
     """A target that reads itself, and grows."""
-    tokens = token_data([f"w{i}" for i in range(len(weights))])
+    tokens = Texts([f"w{i}" for i in range(len(weights))])
     axes = (Axis(field, role, "target", "target", tokens) for field, role in (("t", "query"), ("u", "key")))
     return of(weights, *axes, **{"scale": "decoder", "grows": True, **changes})
 
@@ -493,7 +487,7 @@ def test_what_the_answer_reads_of_itself_is_shaded_up_to_the_step_and_the_rest_i
 
 
 def test_while_the_steps_are_played_the_rest_of_an_answer_is_not_there_and_its_place_is_kept(shown):
-    view = shown(answer(np.tril(some_weights(5, 5)), grows=False, writes=token_data([f"w{i}" for i in range(1, 6)])))
+    view = shown(answer(np.tril(some_weights(5, 5)), grows=False, writes=Texts([f"w{i}" for i in range(1, 6)])))
     view.choose(t=2, u=0)
     cells = view.page.locator(".shading .token")
     looks = "(all) => all.map((one) => [getComputedStyle(one).visibility, one.offsetLeft, one.offsetTop])"

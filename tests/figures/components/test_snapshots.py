@@ -4,15 +4,14 @@ import numpy as np
 import pytest
 from mounted import mounted
 
+from viz_transformer.analysis.attention.picture import Axis, Texts
 from viz_transformer.figures.components import payload
-from viz_transformer.figures.components.matrix import Axis
 from viz_transformer.figures.components.snapshots import MapsOfKind, SnapshotData, snapshots_payload
-from viz_transformer.figures.components.tokens import token_data
 
 MARKUP = "<b>bold</b> & <img src=x onerror=alert(1)>"
-SOURCE = token_data(("<s>", "b", "a", "</s>"), special={0, 3})
-TARGET = token_data(("<s>", "b", "a"), special={0})
-WRITES = token_data(("b", "a", "</s>"), special={2})
+SOURCE = Texts(("<s>", "b", "a", "</s>"), special={0, 3})
+TARGET = Texts(("<s>", "b", "a"), special={0})
+WRITES = Texts(("b", "a", "</s>"), special={2})
 SNAPSHOTS = (
     SnapshotData(0, MARKUP, complete=False, right=False, loss=3.4622),
     SnapshotData(10, "ab", complete=True, right=False, loss=0.69070),
@@ -37,9 +36,10 @@ def maps_of(kind, rows, columns, writes=None, seed=0, **changes):
             "name": {"cross": "Decoder → source", "decoder": "Decoder → itself", "encoder": "Source → itself"}[kind],
             "weights": weights.astype(np.float32),
             "mask": mask,
-            "rows": Axis(side[0], "query", "reads", down, rows),
-            "columns": Axis(side[1], "key", "keys", along, columns),
-            "writes": writes,
+            "axes": (
+                Axis(side[0], "query", "reads", down, rows, writes=writes),
+                Axis(side[1], "key", "keys", along, columns),
+            ),
             **changes,
         }
     )
@@ -64,7 +64,7 @@ def test_all_snapshots_are_sent_bit_by_bit():
     assert "mask_0" not in arrays
     assert np.array_equal(arrays["mask_1"], DECODER.mask)
     assert [each["kind"] for each in header["kinds"]] == ["cross", "decoder"]
-    assert header["kinds"][0]["writes"] == WRITES
+    assert header["kinds"][0]["writes"] == WRITES.data()
 
 
 def test_texts_are_visible_keep_their_blanks_and_have_an_end():
@@ -162,8 +162,8 @@ def test_any_heads_map_is_that_of_the_snapshot(browser, snapshot, layer, head, r
     step = SNAPSHOTS[snapshot].step
     said, picks = said_of(browser, r, c, model_snapshot=step, kind="cross", layer=layer, heads=[head])
     assert said == [
-        f"query {r}: reads “{TARGET[r]['text']}”, writes “{WRITES[r]['text']}”",
-        f"key {c}: “{SOURCE[c]['text']}”",
+        f"query {r}: reads “{TARGET.tokens[r]}”, writes “{WRITES.tokens[r]}”",
+        f"key {c}: “{SOURCE.tokens[c]}”",
         f"weight {CROSS.weights[snapshot, layer, head, r, c]:.4f}",
         f"training step {step}",
     ]

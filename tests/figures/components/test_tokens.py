@@ -5,8 +5,9 @@ import json
 import pytest
 from mounted import imported
 
+from viz_transformer.analysis.attention.picture import LONGEST_TEXT
 from viz_transformer.figures import labels
-from viz_transformer.figures.components.tokens import LONGEST, token_data
+from viz_transformer.figures.components.tokens import token_data
 
 
 def test_a_token_is_its_text():
@@ -42,8 +43,8 @@ def test_markup_and_scripts_stay_as_they_are(token):
 
 def test_a_long_token_is_shortened():
     (token,) = token_data(["x" * 5000], ["y" * 5000])
-    assert token == {"text": "x" * (LONGEST - 1) + "…", "note": "y" * (LONGEST - 1) + "…"}
-    assert token_data(["x" * LONGEST])[0]["text"] == "x" * LONGEST
+    assert token == {"text": "x" * (LONGEST_TEXT - 1) + "…", "note": "y" * (LONGEST_TEXT - 1) + "…"}
+    assert token_data(["x" * LONGEST_TEXT])[0]["text"] == "x" * LONGEST_TEXT
 
 
 def test_tokens_are_plain_json():

@@ -13,19 +13,22 @@ from typing import Any, get_args
 import numpy as np
 import pytest
 from builders import tiny_checkpoint, tiny_config
+from drawing import picture_of
 
+from viz_transformer.analysis.attention.picture import Axis, Meta, Texts
 from viz_transformer.analysis.run.whole import whole_run
+from viz_transformer.analysis.weight.weight_numbers import Row
 from viz_transformer.figures import components, details, whole
 from viz_transformer.figures.architecture import architecture
 from viz_transformer.figures.components import payload
 from viz_transformer.figures.components.architecture import architecture_payload
 from viz_transformer.figures.components.beam_tree import beam_tree_payload
 from viz_transformer.figures.components.chips import MANY, Chip, ChipRow, Editing, RowMark
-from viz_transformer.figures.components.grid import GridScore, grid_payload
+from viz_transformer.figures.components.grid import GridScore, HeadMaps, grid_payload
 from viz_transformer.figures.components.lines import MAX_TOKENS, lines_payload
 from viz_transformer.figures.components.locator import Looks, locator_data
-from viz_transformer.figures.components.masks import masks_payload
-from viz_transformer.figures.components.matrix import Axis, matrix_payload
+from viz_transformer.figures.components.masks import MaskGrids, MaskWords, masks_payload
+from viz_transformer.figures.components.matrix import Why, matrix_payload
 from viz_transformer.figures.components.rail import rail_data
 from viz_transformer.figures.components.row import row_payload
 from viz_transformer.figures.components.scrubber import scrubber_payload, steps_of
@@ -47,63 +50,53 @@ FOLDER = Path(str(files(components)))
 TYPES = (FOLDER / "parts" / "types.js").read_text(encoding="utf-8")
 OURS = {"Numbers", "Payload", "Made", "Context", "Ruler"}  # what the browser makes itself
 
-TOKENS = token_data(("<s>", "a", "<unk>"), ("<s>", "a", "ä"), special={0})
+TOKENS = Texts(("<s>", "a", "<unk>"), ("<s>", "a", "ä"), special={0})
 ROWS = Axis("t", "query", "reads", "target", TOKENS)
+WRITING = replace(ROWS, writes=TOKENS)
 COLUMNS = Axis("i", "key", "keys, source", "source", TOKENS, (0, 1, 3), (1, 3, 4))
 EVEN = np.full((3, 3), 1 / 3, np.float32)
 HIDDEN = np.array([0.0, 0.5, 0.95])
 WORDS = {"caption": "a caption", "name": "picture"}
-MAP: dict[str, Any] = {**WORDS, "title": "a title", "scale": "cross", "unit": "weight"}
+META = Meta("a title", "a caption", "picture", scale="cross")
+MAP = picture_of(EVEN, ROWS, COLUMNS)
+MUCH = picture_of(EVEN, WRITING, COLUMNS, hidden=HIDDEN, most=2.0)
 
 
 def _matrix() -> Iterator[bytes]:
-    yield matrix_payload(EVEN, ROWS, COLUMNS, **MAP, quantity="weight")
-    yield matrix_payload(
-        EVEN,
-        ROWS,
-        COLUMNS,
-        **MAP,
-        quantity="weight",
-        writes=TOKENS,
-        most=2.0,
-        grows=True,
-        follows=True,
-        hidden=HIDDEN,
-        bare=("left",),
-        why=("t", "i"),
-    )
-    yield matrix_payload(EVEN, ROWS, COLUMNS, **MAP, quantity="weight", why=())
+    yield matrix_payload(MAP)
+    yield matrix_payload(MUCH, grows=True, bare=("left",), why=("t", "i"))
+    yield matrix_payload(picture_of(EVEN, ROWS, ROWS), follows=True, why=())
 
 
 def _lines() -> Iterator[bytes]:
-    yield lines_payload([EVEN], ROWS, COLUMNS, heads=["head 0"], **MAP, writes=TOKENS, hidden=HIDDEN[None])
-    many = Axis("t", "query", "reads", "target", token_data(["a"] * (MAX_TOKENS + 1)))
-    yield lines_payload(np.zeros((1, MAX_TOKENS + 1, 3)), many, COLUMNS, heads=["head 0"], **MAP)
+    yield lines_payload(MUCH)
+    many = Axis("t", "query", "reads", "target", Texts(["a"] * (MAX_TOKENS + 1)))
+    yield lines_payload(picture_of(np.zeros((MAX_TOKENS + 1, 3)), many, COLUMNS))
 
 
 def _grid() -> Iterator[bytes]:
     for baseline in (None, np.zeros((2, 2))):
         scores = [GridScore("entropy", np.ones((2, 2)), baseline, 3, "in words")]
-        yield grid_payload(np.tile(EVEN, (2, 2, 1, 1)), kind="encoder", title="a title", **WORDS, scores=scores)
+        yield grid_payload(HeadMaps("encoder", np.tile(EVEN, (2, 2, 1, 1))), META, scores)
 
 
 def _masks() -> Iterator[bytes]:
-    given = {"kind": "cross", "letter": "c", "cells": ["c1.2"], "token": "", "notes": ("one", "two", "three", "four")}
-    for why in (None, (), ("t", "i")):
-        yield masks_payload(EVEN > 0, EVEN > 0, ROWS, COLUMNS, **given, **WORDS, why=why)
+    grids = MaskGrids("cross", EVEN > 0, EVEN > 0, (ROWS, COLUMNS), ["c1.2"])
+    whys: tuple[Why, ...] = (None, (), ("t", "i"))
+    for why in whys:
+        yield masks_payload(grids, MaskWords(("one", "two", "three", "four"), **WORDS), token="", why=why)
 
 
 def _row() -> Iterator[bytes]:
-    for writes in (None, TOKENS[1]):
+    for writes in (None, "a"):
         yield row_payload(
-            [1.0], [[1.0]] * 3, EVEN[0], EVEN[0], EVEN[0] > 0, queries=ROWS, columns=COLUMNS, position=1, writes=writes,
-            title="a title", scale="cross", **WORDS,
-        )  # fmt: skip
+            Row(np.ones(1), np.ones((3, 1)), EVEN[0], EVEN[0], EVEN[0] > 0), (ROWS, COLUMNS), 1, writes, META
+        )
 
 
 def _shading() -> Iterator[bytes]:
-    yield shading_payload(EVEN, ROWS, COLUMNS, **MAP)
-    yield shading_payload(EVEN, ROWS, COLUMNS, **MAP, writes=TOKENS, grows=True, hidden=HIDDEN)
+    yield shading_payload(MAP)
+    yield shading_payload(MUCH, grows=True)
 
 
 def _scrubber() -> Iterator[bytes]:
@@ -144,8 +137,8 @@ def _heads_of_whole() -> Iterator[bytes]:
 
 def _snapshots() -> Iterator[bytes]:
     maps = [
-        MapsOfKind("cross", "cross", EVEN[None, None, None], np.ones((3, 3), bool), ROWS, COLUMNS, writes)
-        for writes in (None, TOKENS)
+        MapsOfKind("cross", "cross", EVEN[None, None, None], np.ones((3, 3), bool), (rows, COLUMNS))
+        for rows in (ROWS, WRITING)
     ]
     yield snapshots_payload([SnapshotData(0, "a", complete=True, right=False, loss=1.0)], maps, **WORDS)
 

@@ -15,8 +15,10 @@ from showing import shown_of, shown_run
 from wording import wording
 
 from viz_transformer import __version__
+from viz_transformer.analysis.attention import picture as pictures_of_maps
 from viz_transformer.analysis.attention.hidden_keys import hidden_keys
 from viz_transformer.figures.components import payload
+from viz_transformer.figures.components.matrix import matrix_payload
 from viz_transformer.running.decoding import Run
 from viz_transformer.running.edits import SetMask
 from viz_transformer.running.tracing import trace
@@ -111,6 +113,10 @@ def encodings(data):
     return {name: about["encoding"] for name, about in header["arrays"].items()}
 
 
+def minus(a, b):
+    return a - b
+
+
 def bits(values):
     return np.asarray(values, np.float32).tobytes()
 
@@ -128,7 +134,7 @@ def test_every_head_of_every_layer_is_sent_bit_by_bit_with_its_mask(runs, name):
     shown = runs(name)
     seen = 0
     for kind, layer, head, weights, mask in every_head(shown.trace):
-        header, arrays = payload.unpack(picture(shown, kind, layer, (head,)).matrix())
+        header, arrays = payload.unpack(matrix_payload(picture(shown, kind, layer, (head,))))
         assert arrays["values"].dtype == np.float32
         assert arrays["values"].shape == weights.shape
         assert bits(arrays["values"]) == bits(weights)
@@ -142,7 +148,7 @@ def test_every_head_of_every_layer_is_sent_bit_by_bit_with_its_mask(runs, name):
 
 def test_a_masked_cell_that_has_weight_is_sent_with_its_weight_and_what_masks_it(runs):
     shown = runs("padded")
-    header, arrays = payload.unpack(picture(shown, "cross", 0, (2,)).matrix())
+    header, arrays = payload.unpack(matrix_payload(picture(shown, "cross", 0, (2,))))
     padding = [typed == "" for typed in shown.trace.tgt.originals]
     assert any(padding)
     assert not arrays["mask"][padding].any()
@@ -161,7 +167,7 @@ def test_rows_and_columns_are_the_tokens_at_their_positions(runs, name):
     ):
         if name == "decoder alone" and kind != "decoder":
             continue
-        header, _ = payload.unpack(picture(runs(name), kind, 0).matrix())
+        header, _ = payload.unpack(matrix_payload(picture(runs(name), kind, 0)))
         for axis, field, side in ((header["rows"], row, row_side), (header["columns"], column, column_side)):
             assert (axis["field"], axis["ink"], axis["starts"]) == (field, f"{side}-ink", None)
             assert [token["text"] for token in axis["tokens"]] == list(sides[side].tokens)
@@ -171,7 +177,7 @@ def test_rows_and_columns_are_the_tokens_at_their_positions(runs, name):
 
 
 def test_special_tokens_are_marked_and_unknown_text_is_none_of_them(runs):
-    header, _ = payload.unpack(picture(runs("random-0"), "encoder").matrix())
+    header, _ = payload.unpack(matrix_payload(picture(runs("random-0"), "encoder")))
     tokens = header["columns"]["tokens"]
     assert [bool(token.get("special")) for token in tokens] == [token["text"] in ("<s>", "</s>") for token in tokens]
     assert any(token["text"] == "<unk>" for token in tokens)
@@ -180,18 +186,18 @@ def test_special_tokens_are_marked_and_unknown_text_is_none_of_them(runs):
 def test_a_row_writes_the_token_that_the_next_row_reads(runs):
     for name in ("random-0", "decoder alone"):
         shown = runs(name)
-        header, _ = payload.unpack(picture(shown, "decoder").matrix())
+        header, _ = payload.unpack(matrix_payload(picture(shown, "decoder")))
         reads = [token["text"] for token in header["rows"]["tokens"]]
         writes = [token["text"] for token in header["writes"]]
         assert writes[:-1] == reads[1:]
         assert writes[-1] == shown.run.tokens[-1]
         assert writes[-len(shown.run.steps) :] == list(shown.run.tokens)
-    assert payload.unpack(picture(runs("random-0"), "encoder").matrix())[0]["writes"] is None
+    assert payload.unpack(matrix_payload(picture(runs("random-0"), "encoder")))[0]["writes"] is None
 
 
 def test_rows_of_padding_write_nothing(runs):
     shown = runs("slips")
-    header, _ = payload.unpack(picture(shown, "cross").matrix())
+    header, _ = payload.unpack(matrix_payload(picture(shown, "cross")))
     writes = [token["text"] for token in header["writes"]]
     assert writes[: len(shown.run.steps)] == list(shown.run.tokens)
     assert set(writes[len(shown.run.steps) :]) == {"(unused)"}
@@ -201,7 +207,7 @@ def test_an_encoder_alone_has_a_map_too():
     ckpt = tiny_checkpoint("encoder-only")
     run = Run("", (), trace(ckpt, "aabb"), "end token")
     shown = shown_run(ckpt, "aabb", run)
-    header, arrays = payload.unpack(picture(shown, "encoder", 1, (3,)).matrix())
+    header, arrays = payload.unpack(matrix_payload(picture(shown, "encoder", 1, (3,))))
     assert bits(arrays["values"]) == bits(recorded(run.trace, "encoder", 1, 3)[0])
     assert header["title"] == wording("title_of_encoder_attention", 1, 3)
     with pytest.raises(ValueError, match="has no 'cross' attention: choose 'encoder'"):
@@ -210,10 +216,10 @@ def test_an_encoder_alone_has_a_map_too():
 
 def test_title_caption_and_file_name_say_what_is_seen(runs):
     made = picture(runs("one letter"), "decoder", 2, (3,))
-    assert made.title == wording("title_of_decoder_attention", 2, 3)
-    assert made.caption == wording("caption_of_a_saved_map", "a", 2, 3, __version__)
-    assert made.name == "tiny-decoder-layer-2-head-3-self-attention"
-    assert payload.unpack(made.matrix())[0]["caption"] == made.caption
+    assert made.meta.title == wording("title_of_decoder_attention", 2, 3)
+    assert made.meta.caption == wording("caption_of_a_saved_map", "a", 2, 3, __version__)
+    assert made.meta.name == "tiny-decoder-layer-2-head-3-self-attention"
+    assert payload.unpack(matrix_payload(made))[0]["caption"] == made.meta.caption
 
 
 def test_a_caption_quotes_the_beginning_of_a_long_text_and_fences_off_right_to_left_letters():
@@ -259,7 +265,7 @@ def test_a_masked_cell_with_weight_stays_a_number_beside_its_mark(runs):
 def test_the_note_of_a_table_says_where_masked_cells_are_marked(runs):
     assert wording("masked_cells_keep_their_weight") in picture(runs("slips"), "cross").note
     plain = picture(runs("one letter"), "encoder")
-    assert plain.note == f"{plain.caption}. A number is the weight."
+    assert plain.note == f"{plain.meta.caption}. A number is the weight."
 
 
 def test_tokens_that_stand_twice_have_a_column_and_a_row_each(runs):
@@ -293,12 +299,12 @@ def long():
 def test_above_512_tokens_weights_are_sent_within_1_6e_5_and_marked_as_rounded(long, kind):
     for head in range(4):
         weights, _ = recorded(long.trace, kind, 0, head)
-        data = picture(long, kind, 0, (head,)).matrix()
+        data = matrix_payload(picture(long, kind, 0, (head,)))
         _, arrays = payload.unpack(data)
         assert encodings(data)["values"] == "sqrt-uint16"  # for which the tooltip puts ≈ in front of a value
         error = np.abs(arrays["values"] - weights)
         assert 0 < error.max() < 1.6e-5
-    assert encodings(picture(long, "decoder", 0).matrix())["values"] == "float32"
+    assert encodings(matrix_payload(picture(long, "decoder", 0)))["values"] == "float32"
 
 
 def test_a_long_table_is_exact(long):
@@ -310,7 +316,7 @@ def test_a_long_table_is_exact(long):
 
 def test_signed_maps_and_norms_are_exact_at_any_length(long):
     one, other = picture(long, "encoder", 0, (0,)), picture(long, "encoder", 0, (1,))
-    data = maps.difference(one, other).matrix()
+    data = matrix_payload(one - other)
     assert encodings(data)["values"] == "float32"
     assert bits(payload.unpack(data)[1]["values"]) == bits(one.values - other.values)
 
@@ -320,17 +326,17 @@ def test_signed_maps_and_norms_are_exact_at_any_length(long):
 
 def test_several_heads_are_kept_apart_and_the_map_is_the_first(shown):
     made = picture(shown, "cross", 2, (1, 3))
-    assert bits(made.heads) == bits([recorded(shown.trace, "cross", 2, head)[0] for head in (1, 3)])
-    assert made.head_names == ("head 1", "head 3")
-    assert bits(made.values) == bits(made.heads[0])
-    assert "head 1," in made.title
+    assert bits(made.heads.values) == bits([recorded(shown.trace, "cross", 2, head)[0] for head in (1, 3)])
+    assert made.heads.names == ("head 1", "head 3")
+    assert bits(made.values) == bits(made.heads.values[0])
+    assert "head 1," in made.meta.title
     assert picture(shown, "cross", 2, (1,)).heads is None
 
 
 @pytest.mark.parametrize("kind", ["encoder", "decoder", "cross"])
 @pytest.mark.parametrize(("word", "combine"), [("mean", np.mean), ("max", np.max)])
 def test_mean_and_maximum_are_made_of_the_heads_and_are_grey(shown, kind, word, combine):
-    header, arrays = payload.unpack(picture(shown, kind, 1, word).matrix())
+    header, arrays = payload.unpack(matrix_payload(picture(shown, kind, 1, word)))
     np.testing.assert_allclose(arrays["values"], combine(heads_of(shown.trace, kind, 1), axis=0), atol=1e-7)
     assert header["scale"] == "derived"
     assert "derived" in header["unit"]
@@ -348,7 +354,7 @@ def test_rollout_is_the_product_of_all_layers_so_far_and_grey(shown):
         target, source = half @ target, half @ source
         target, source = target / 2, source / 2 + mean["cross", layer] @ encoder / 2
     for kind, expected in (("encoder", encoder), ("decoder", target), ("cross", source)):
-        header, arrays = payload.unpack(picture(shown, kind, 1, "rollout").matrix())
+        header, arrays = payload.unpack(matrix_payload(picture(shown, kind, 1, "rollout")))
         np.testing.assert_allclose(arrays["values"], expected, atol=1e-6)  # rows of A sum to 1 within float32
         assert (header["scale"], header["unit"]) == ("derived", "attention rollout (derived)")
         assert "rollout" in header["title"]
@@ -367,12 +373,12 @@ def test_contribution_is_the_norm_of_weight_times_value_times_w_o(shown, kind):
     values = shown.trace[f"{site}.value"][0].double().numpy()  # [H, K, E]
     moved = np.einsum("hke,dhe->hkd", values, w_o.reshape(16, 4, 4))
     weights = heads_of(shown.trace, kind, 1)
-    header, arrays = payload.unpack(picture(shown, kind, 1, (2,), ("contribution",)).matrix())
+    header, arrays = payload.unpack(matrix_payload(picture(shown, kind, 1, (2,), ("contribution",))))
     expected = np.linalg.norm(weights[2][..., None] * moved[2], axis=-1)
     np.testing.assert_allclose(arrays["values"], expected, rtol=1e-5, atol=1e-7)
     assert (header["scale"], header["quantity"], header["bounded"]) == (kind, "norm", False)
     assert header["unit"] == "norm of weight × value × W_O"
-    header, arrays = payload.unpack(picture(shown, kind, 1, "mean", ("contribution",)).matrix())
+    header, arrays = payload.unpack(matrix_payload(picture(shown, kind, 1, "mean", ("contribution",))))
     together = np.linalg.norm(np.einsum("hqk,hkd->qkd", weights, moved), axis=-1)
     np.testing.assert_allclose(arrays["values"], together, rtol=1e-4, atol=1e-6)
     assert header["scale"] == "derived"
@@ -405,19 +411,19 @@ def test_hiding_special_keys_renormalises_the_rest_and_says_how_much_was_hidden(
     special = shown.target_special if kind == "decoder" else shown.source_special
     kept, expected, share = hidden_by_hand(weights, special)
     made = picture(shown, kind, 1, (3,), ("hidden",))
-    header, arrays = payload.unpack(made.matrix())
+    header, arrays = payload.unpack(matrix_payload(made))
     empty = ~np.isfinite(expected).all(axis=-1)
     np.testing.assert_allclose(arrays["values"][~empty], expected[~empty], atol=1e-6)
     assert (arrays["values"][empty] == 0).all()  # nothing but a special token to read: the run's own weights
     assert empty.sum() == (kind == "decoder")
     np.testing.assert_allclose(header["hidden"], share, atol=1e-6)
-    assert (wording("of_them_reads_special_keys_alone", 1) in made.remarks[0]) == (kind == "decoder")
+    assert (wording("of_them_reads_special_keys_alone", 1) in made.meta.remarks[0]) == (kind == "decoder")
     assert np.array_equal(arrays.get("mask", np.ones(made.mask.shape, bool)), mask[:, kept])
     assert header["columns"]["starts"] == list(kept)
     assert len(header["columns"]["tokens"]) == len(kept)
     assert not any(token.get("special") for token in header["columns"]["tokens"])
     assert header["unit"].startswith("attention weight") and "without special keys" in header["unit"]
-    (remark,) = made.remarks
+    (remark,) = made.meta.remarks
     assert wording("share_that_hidden_keys_hold", f"{100 * share.mean():.1f}") in remark
     assert (f"in {(share > 0.9).sum()} of {len(share)} rows" in remark) == bool((share > 0.9).any())
 
@@ -436,20 +442,20 @@ def test_the_share_that_is_hidden_is_not_averaged_over_padding(runs):
     padding = np.array([typed == "" for typed in shown.trace.src.originals])
     _, _, share = hidden_by_hand(weights, shown.source_special)
     assert 100 * abs(share.mean() - share[~padding].mean()) > 1
-    (remark,) = picture(shown, "encoder", 1, (0,), ("hidden",)).remarks
+    (remark,) = picture(shown, "encoder", 1, (0,), ("hidden",)).meta.remarks
     assert wording("share_that_hidden_keys_hold", f"{100 * share[~padding].mean():.1f}") in remark
     assert remark.endswith(wording("rows_of_padding_are_not_counted"))
 
 
 def test_a_small_hidden_share_is_not_called_none():
     found = hidden_keys([[1.4e-7, 1.0], [1.4e-7, 1.0]], [True, False], renormalise=True)
-    said = maps._hidden_in_words(found, np.zeros(2, bool))
+    said = pictures_of_maps._hidden_in_words(found, np.zeros(2, bool))
     assert said == wording("special_keys_with_hardly_any_weight_are_hidden", "0.1")
 
 
 def test_the_hidden_share_of_a_word_s_row_is_the_mean_of_its_tokens(shown):
     tokens, words = (picture(shown, "encoder", 1, (0, 2), ("hidden", *more)) for more in ((), ("words",)))
-    for one, other in ((tokens.hidden, words.hidden), *zip(tokens.heads_hidden, words.heads_hidden, strict=True)):
+    for one, other in ((tokens.hidden, words.hidden), *zip(tokens.heads.hidden, words.heads.hidden, strict=True)):
         rows = zip(words.rows.starts, words.rows.ends, strict=True)
         np.testing.assert_allclose(other, [one[a:b].mean() for a, b in rows])
     assert len(words.hidden) < len(tokens.hidden)
@@ -457,20 +463,20 @@ def test_the_hidden_share_of_a_word_s_row_is_the_mean_of_its_tokens(shown):
 
 def test_that_what_is_left_was_renormalised_is_said(shown):
     made = picture(shown, "cross", 1, (3,), ("hidden",))
-    assert "renormalised" in " ".join((made.unit, *made.remarks))
+    assert "renormalised" in " ".join((made.meta.unit, *made.meta.remarks))
 
 
 @pytest.mark.parametrize("heads", ["mean", "max", "rollout"])
 @pytest.mark.parametrize("kind", ["encoder", "cross"])
 def test_the_hidden_share_of_a_derived_picture_is_a_share_of_its_own_weight(shown, kind, heads):
     _, _, share = hidden_by_hand(picture(shown, kind, 1, heads).values, shown.source_special)
-    (remark,) = picture(shown, kind, 1, heads, ("hidden",)).remarks
+    (remark,) = picture(shown, kind, 1, heads, ("hidden",)).meta.remarks
     assert wording("share_that_hidden_keys_hold", f"{100 * share.mean():.1f}") in remark
 
 
 def test_of_several_heads_the_special_keys_are_hidden_in_each(shown):
     made = picture(shown, "cross", 1, (0, 2), ("hidden",))
-    for weights, head in zip(made.heads, (0, 2), strict=True):
+    for weights, head in zip(made.heads.values, (0, 2), strict=True):
         _, expected, _ = hidden_by_hand(recorded(shown.trace, "cross", 1, head)[0], shown.source_special)
         np.testing.assert_allclose(weights, expected, atol=1e-6)
 
@@ -480,16 +486,16 @@ def test_norms_without_the_special_keys_stay_as_they_are(shown):
     made = picture(shown, "cross", 1, (0,), ("contribution", "hidden"))
     assert bits(made.values) == bits(plain.values[:, list(made.columns.starts)])
     assert made.values.shape[1] == plain.values.shape[1] - 2
-    assert "renormalised" not in made.unit
-    assert made.hidden is None and "hidden" not in payload.unpack(made.matrix())[0]
-    assert "Special keys are hidden" in made.remarks[0]
+    assert "renormalised" not in made.meta.unit
+    assert made.hidden is None and "hidden" not in payload.unpack(matrix_payload(made))[0]
+    assert "Special keys are hidden" in made.meta.remarks[0]
 
 
 def test_where_there_is_nothing_to_hide_that_is_said():
     alone = shown_of(tiny_checkpoint(), "ab", max_steps=1)  # the decoder has read its start token only
     made = picture(alone, "decoder", 0, (0,), ("hidden",))
     assert made.values.shape == (1, 1)
-    assert made.remarks == (wording("all_keys_here_are_special_tokens_none_is_hidden"),)
+    assert made.meta.remarks == (wording("all_keys_here_are_special_tokens_none_is_hidden"),)
 
 
 # ---- words
@@ -501,7 +507,7 @@ def test_words_are_sums_over_what_is_read_and_means_over_what_reads_and_derived(
     groups = [[0], [1, 2], [3], [4], [5], [6, 7, 8], [9]]  # <s> ab ␣ a ␣ ccc </s>
     expected = [[weights[np.ix_(rows, keys)].sum() / len(rows) for keys in groups] for rows in groups]
     made = picture(shown, "encoder", 1, (2,), ("words",))
-    header, arrays = payload.unpack(made.matrix())
+    header, arrays = payload.unpack(matrix_payload(made))
     np.testing.assert_allclose(arrays["values"], expected, atol=1e-6)
     np.testing.assert_allclose(arrays["values"].sum(axis=1), 1, atol=1e-6)
     for axis in (header["rows"], header["columns"]):
@@ -516,8 +522,8 @@ def test_words_of_one_token_each_are_the_head_s_own_map_in_its_colour():
     shown = shown_of(tiny_checkpoint(), "a b", max_steps=5)
     plain, by_word = (picture(shown, "encoder", 1, (2,), options) for options in ((), ("words",)))
     assert np.array_equal(by_word.values, plain.values)
-    assert (by_word.scale, by_word.unit) == ("encoder", plain.unit)
-    assert by_word.remarks == (wording("each_word_is_one_token_here"),)
+    assert (by_word.meta.scale, by_word.meta.unit) == ("encoder", plain.meta.unit)
+    assert by_word.meta.remarks == (wording("each_word_is_one_token_here"),)
 
 
 def test_a_word_row_writes_what_its_tokens_write():
@@ -526,8 +532,8 @@ def test_a_word_row_writes_what_its_tokens_write():
     starts = [*made.rows.starts, len(shown.trace.tgt)]
     written = list(shown.run.tokens)
     joined = ["".join(written[a:b]) for a, b in pairwise(starts)]
-    assert [token["text"] for token in made.writes] == joined
-    assert len(made.writes) < len(written)  # or nothing was joined
+    assert list(made.rows.writes.tokens) == joined
+    assert len(made.rows.writes) < len(written)  # or nothing was joined
 
 
 def test_words_without_specials_begin_where_their_first_token_stands():
@@ -535,12 +541,12 @@ def test_words_without_specials_begin_where_their_first_token_stands():
     weights, _ = recorded(shown.trace, "cross", 0, 1)
     made = picture(shown, "cross", 0, (1,), ("words", "hidden"))
     assert made.columns.starts == (1, 3, 4)
-    assert [token["text"] for token in made.columns.tokens] == ["ab", "␣", "cc"]
+    assert made.columns.reads.names() == ["ab", "␣", "cc"]
     _, shares, _ = hidden_by_hand(weights, {0, 6})
     by_word = np.stack([shares[:, 0] + shares[:, 1], shares[:, 2], shares[:, 3] + shares[:, 4]], axis=1)
     rows = [range(a, b) for a, b in zip(made.rows.starts, (*made.rows.starts[1:], len(weights)), strict=True)]
     np.testing.assert_allclose(made.values, [by_word[list(row)].mean(axis=0) for row in rows], atol=1e-6)
-    assert len(made.remarks) == 1
+    assert len(made.meta.remarks) == 1
 
 
 @pytest.mark.parametrize("heads", [(2,), "mean"])
@@ -560,7 +566,7 @@ def test_the_contribution_of_a_word_is_the_length_of_its_tokens_vectors_added(ki
     added = np.stack([vectors[:, list(group)].sum(axis=1) for group in keys], axis=1)  # [Q, words, D]
     lengths = np.linalg.norm(added, axis=-1)
     np.testing.assert_allclose(made.values, [lengths[list(row)].mean(axis=0) for row in rows], rtol=1e-4)
-    assert made.unit.endswith("by word (derived)")
+    assert made.meta.unit.endswith("by word (derived)")
 
 
 # ---- A - B
@@ -578,26 +584,26 @@ def pair():
 )
 def test_a_difference_is_a_minus_b_in_each_cell_on_a_signed_scale(pair, kind, options):
     a, b = (picture(shown, kind, 1, (2,), options) for shown in pair)
-    header, arrays = payload.unpack(maps.difference(a, b).matrix())
+    header, arrays = payload.unpack(matrix_payload(a - b))
     assert bits(arrays["values"]) == bits(a.values - b.values)
     assert (arrays["values"] < 0).any() and (arrays["values"] > 0).any()
     assert (header["scale"], header["signed"], header["bounded"]) == ("diverging", True, False)
-    assert (header["quantity"], header["unit"]) == ("difference", f"{a.quantity} in A less {b.quantity} in B")
-    assert header["title"] == f"A − B: {a.title}"
-    assert header["caption"] == f"A: {a.caption}; B: {b.caption}"
-    back = payload.unpack(maps.difference(b, a).matrix())[1]
+    assert (header["quantity"], header["unit"]) == ("difference", f"{a.meta.quantity} in A less {b.meta.quantity} in B")
+    assert header["title"] == f"A − B: {a.meta.title}"
+    assert header["caption"] == f"A: {a.meta.caption}; B: {b.meta.caption}"
+    back = payload.unpack(matrix_payload(b - a))[1]
     assert bits(back["values"] + np.float32(0)) == bits(-arrays["values"] + np.float32(0))
 
 
 def test_a_difference_of_recorded_weights_is_that_of_the_traces(pair):
-    made = maps.difference(*(picture(shown, "cross", 2, (1,)) for shown in pair))
+    made = minus(*(picture(shown, "cross", 2, (1,)) for shown in pair))
     a, b = (recorded(shown.trace, "cross", 2, 1)[0] for shown in pair)
     assert bits(made.table().to_numpy()) == bits(a - b)
 
 
 def test_a_run_less_itself_is_zero(pair):
     made = picture(pair[0], "decoder", 0, (0,))
-    assert not maps.difference(made, made).values.any()
+    assert not (made - made).values.any()
 
 
 def test_a_cell_of_a_difference_is_masked_if_it_is_in_both():
@@ -608,26 +614,26 @@ def test_a_cell_of_a_difference_is_masked_if_it_is_in_both():
         )
         for key in (1, 2)
     )
-    made = maps.difference(*(picture(shown, "cross", 0) for shown in (a, b)))
+    made = minus(*(picture(shown, "cross", 0) for shown in (a, b)))
     assert np.argwhere(~made.mask).tolist() == [[0, 0]]
 
 
 def test_a_row_of_a_difference_is_hidden_as_far_as_it_is_in_a_or_in_b(pair):
     a, b = (picture(shown, "cross", 0, (0,), ("hidden",)) for shown in pair)
-    np.testing.assert_array_equal(maps.difference(a, b).hidden, np.maximum(a.hidden, b.hidden))
-    assert maps.difference(picture(pair[0], "cross"), picture(pair[1], "cross")).hidden is None
+    np.testing.assert_array_equal((a - b).hidden, np.maximum(a.hidden, b.hidden))
+    assert minus(picture(pair[0], "cross"), picture(pair[1], "cross")).hidden is None
 
 
 def test_maps_of_different_sizes_have_no_difference(pair):
     other = shown_of(tiny_checkpoint(), "ab", max_steps=4)
     with pytest.raises(ValueError, match=r"A has 6 × 6 cells and B 4 × 4: only maps of one size can be subtracted"):
-        maps.difference(picture(pair[0], "encoder"), picture(other, "encoder"))
+        minus(picture(pair[0], "encoder"), picture(other, "encoder"))
 
 
 def test_both_remarks_of_a_difference_are_kept(pair):
     a, b = (picture(shown, "cross", 0, (0,), ("hidden",)) for shown in pair)
-    assert a.remarks != b.remarks
-    assert maps.difference(a, b).remarks == (*a.remarks, *b.remarks)
+    assert a.meta.remarks != b.meta.remarks
+    assert (a - b).meta.remarks == (*a.meta.remarks, *b.meta.remarks)
 
 
 def test_nothing_that_is_drawn_changes_the_record(runs):
@@ -636,5 +642,5 @@ def test_nothing_that_is_drawn_changes_the_record(runs):
     for heads in ((0, 1), "mean", "max", "rollout"):
         for options in ((), ("words",), ("hidden",), ("contribution",), ("words", "hidden", "contribution")):
             made = picture(shown, "cross", 1, heads, options)
-            made.matrix(), made.table()
+            matrix_payload(made), made.table()
     assert all(torch.equal(shown.trace[name], value) for name, value in before.items())

@@ -14,6 +14,7 @@ from viz_transformer.analysis.attention.maps import contribution_norms, valid_ma
 from viz_transformer.analysis.attention.rollout import rollout
 from viz_transformer.checkpoint import load
 from viz_transformer.figures.components import payload
+from viz_transformer.figures.components.matrix import matrix_payload
 from viz_transformer.running.record import OF_STEPS
 from viz_transformer.ui.frame import maps
 from viz_transformer.ui.pages.weight import view
@@ -47,9 +48,9 @@ def test_the_row_that_writes_non_has_the_weights_of_its_step_bit_by_bit(slips):
     last = slips.run.trace["decoder.1.cross.weights"][0, :, step.position].numpy()
     head = int(np.abs(rows - last).max(axis=1).argmax())
     own = picture(slips, "cross", heads=(head,))
-    assert own.writes[step.position]["text"] == "non"
+    assert own.rows.writes.tokens[step.position] == "non"
     assert own.values[step.position].tobytes() == rows[head].tobytes()
-    assert payload.unpack(own.matrix())[1]["values"][step.position].tobytes() == rows[head].tobytes()
+    assert payload.unpack(matrix_payload(own))[1]["values"][step.position].tobytes() == rows[head].tobytes()
     marks = own.table().iloc[:, rows.shape[1] :].to_numpy()
     assert marks[step.position].sum() == 27 and not marks[len(slips.run.steps) :].any()
     table = own.table().iloc[step.position, : rows.shape[1]].to_numpy(dtype=np.float32)
@@ -62,11 +63,11 @@ def test_the_row_that_writes_non_has_the_weights_of_its_step_bit_by_bit(slips):
 def test_what_no_step_had_is_empty_in_map_table_and_csv(growing, kind):
     own = picture(growing, kind, heads=(0, 2))
     there = np.tri(5, dtype=bool) if kind == "decoder" else np.ones((5, 5), bool)
-    assert np.array_equal(own.there, there) and np.array_equal(np.isnan(own.values), ~there)
-    assert np.array_equal(np.isnan(own.heads), np.broadcast_to(~there, own.heads.shape))
+    assert np.array_equal(own.valid, there) and np.array_equal(np.isnan(own.values), ~there)
+    assert np.array_equal(np.isnan(own.heads.values), np.broadcast_to(~there, own.heads.values.shape))
     for step in growing.run.steps:
         row = step.rows[f"decoder.1.{'cross' if kind == 'cross' else 'self'}.weights"][0, :, 0].numpy()
-        assert own.heads[:, step.index, : row.shape[1]].tobytes() == row[[0, 2]].tobytes()
+        assert own.heads.values[:, step.index, : row.shape[1]].tobytes() == row[[0, 2]].tobytes()
     frame = own.table()
     assert all(kind == np.float32 for kind in frame.dtypes[:5])  # numbers stay numbers
     assert np.array_equal(frame.isna().to_numpy(), ~there)  # no column says "masked" of what is not there
@@ -80,24 +81,24 @@ def test_a_number_that_is_none_is_not_taken_for_one_that_is_not_there():
     """With a fill of minus infinity a row that may attend to nothing is NaN in the run itself."""
     shown = own_shown(tiny_checkpoint(**POSITIONS, mask_fill="-inf"), "ab", target="uv")
     own = picture(shown, "decoder")
-    assert not np.isnan(own.values[own.there]).any() and own.table().isna().sum().sum() == (~own.there).sum()
+    assert not np.isnan(own.values[own.valid]).any() and own.table().isna().sum().sum() == (~own.valid).sum()
     hidden = replace(own, values=np.full_like(own.values, np.nan))
-    assert (hidden.table() == "not a number").sum().sum() == own.there.sum()
+    assert (hidden.table() == "not a number").sum().sum() == own.valid.sum()
 
 
 def test_rows_that_only_read_a_given_beginning_are_not_there():
     shown = own_shown(tiny_checkpoint("decoder-only", **POSITIONS), "uvw", max_steps=3, ban=["</s>"])
     own = picture(shown, "decoder")
-    assert own.there.any(axis=1).tolist() == [False] * 3 + [True] * 3
+    assert own.valid.any(axis=1).tolist() == [False] * 3 + [True] * 3
     assert np.isnan(own.values[:3]).all() and not np.isnan(own.values[5]).any()
     words = picture(shown, "decoder", options=("words",))  # one word, of which some letters have no step
-    assert np.isnan(words.values[np.isin([token["text"] for token in words.rows.tokens], ["uvw"])]).all()
+    assert np.isnan(words.values[np.isin(words.rows.reads.names(), ["uvw"])]).all()
 
 
 def test_a_word_is_summed_over_the_pieces_that_its_steps_had(growing):
     alone, words = picture(growing, "decoder"), picture(growing, "decoder", options=("words",))
     sums = np.nansum(alone.values.astype(np.float64), axis=1)
-    assert words.there.tolist() == [[True, False], [True, True]]
+    assert words.valid.tolist() == [[True, False], [True, True]]
     assert words.values[1].sum() == pytest.approx(sums[1:].mean(), abs=1e-6)
     assert words.values[0, 0] == pytest.approx(sums[0], abs=1e-6) and np.isnan(words.values[0, 1])
 
@@ -120,8 +121,8 @@ def test_padding_that_got_weight_in_a_step_keeps_it():
     changes = {"pad_to": 20, "max_target": 20, "mask_fill": "-1e9", "padding_mask": "key-or-query"}
     shown = own_shown(tiny_checkpoint(**POSITIONS | changes), "abc", force={0: "<pad>", 1: "u"}, max_steps=3)
     own = picture(shown, "decoder")
-    assert own.there[1].all() and own.values[1] == pytest.approx(np.full(20, 0.05))
-    assert own.there[0].sum() >= 1 and np.array_equal(own.there, valid_mask(shown.trace, "decoder"))
+    assert own.valid[1].all() and own.values[1] == pytest.approx(np.full(20, 0.05))
+    assert own.valid[0].sum() >= 1 and np.array_equal(own.valid, valid_mask(shown.trace, "decoder"))
 
 
 def test_what_would_join_rows_of_several_passes_is_refused(growing):

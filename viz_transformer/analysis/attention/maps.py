@@ -4,22 +4,33 @@ their values move."""
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import Literal, get_args
+from dataclasses import dataclass, replace
+from typing import Literal, cast, get_args
 
 import numpy as np
 import torch
 from numpy.typing import NDArray
 
+from viz_transformer.analysis.attention.picture import (
+    ATTENTION_WEIGHT,
+    MASK_FILL_NAMES,
+    Axes,
+    Heads,
+    Meta,
+    Picture,
+    RunNames,
+    Spread,
+    Texts,
+    attention_axes,
+)
 from viz_transformer.model.attention import split_heads
 from viz_transformer.model.kinds import KINDS, KindName, kinds_of
 from viz_transformer.model.watched import rows_in_words
 from viz_transformer.running.decoding import Run
 from viz_transformer.running.record import Tokens, Trace, is_watched
+from viz_transformer.sentences import capitalised
 
 HeadsCombined = Literal["mean", "max"]
-Spread = Literal["shares", "from 0", "signed"]
-"""What the weights of an attention are: from 0 to 1, or also above 1, or also below 0."""
 Combined = Literal["mean", "max", "rollout"]
 
 MAX_SHARE = 1.001
@@ -32,32 +43,25 @@ _SCALE_NAMES = {
 }
 
 
-@dataclass(frozen=True, eq=False)
-class HeadView:
-    """The weights of one head, or what was made of several, with the tokens of rows and columns.
+@dataclass(frozen=True, eq=False, kw_only=True)
+class AttentionPicture(Picture):
+    """The weights of one head, or what was made of several, as a picture that knows where in the model it is from.
 
-    weights: [Q, K] float32. mask: [Q, K], True = may attend. `head` is None for what is no head's attention: `derived`
-    is then True, and `combined` says how it was made. The mean's rows sum to what the heads' rows do; the rows of the
-    maximum are no distribution. `query_writes` is what each decoder row writes, None in an encoder. Of a module that
-    was watched, `module` is its own name of the attention, `rows` says what the rows add up to where that is not 1, and
-    `spread` is that of all heads.
+    The mean's rows sum to what the heads' rows do; the rows of the maximum are no distribution.
     """
 
-    weights: NDArray[np.float32]
-    mask: NDArray[np.bool_]
-    query_tokens: tuple[str, ...]
-    key_tokens: tuple[str, ...]
-    query_originals: tuple[str, ...]
-    key_originals: tuple[str, ...]
-    query_writes: tuple[str, ...] | None
     kind: KindName
     layer: int
     head: int | None
+    """None for what is no head's attention: then it is `derived`, and `combined` says how it was made."""
     n_heads: int
-    combined: Combined = "mean"  # of a view without a head
+    combined: Combined = "mean"
     module: str = ""
-    rows: str = ""
+    """Of a module that was watched, its own name of the attention."""
+    sums: str = ""
+    """What rows add up to, where that is not 1."""
     spread: Spread = "shares"
+    """What the weights of all heads are."""
 
     @property
     def derived(self) -> bool:
@@ -81,7 +85,34 @@ class HeadView:
     @property
     def scale_name(self) -> str:
         """What a colour stands for."""
-        return _SCALE_NAMES[self.combined] if self.head is None else "attention weight"
+        return _SCALE_NAMES[self.combined] if self.head is None else ATTENTION_WEIGHT
+
+    # ---- the parts by the names that drawing them from arrays has
+
+    @property
+    def weights(self) -> NDArray[np.float32]:
+        return self.values
+
+    @property
+    def query_tokens(self) -> tuple[str, ...]:
+        return tuple(self.rows.reads.tokens)
+
+    @property
+    def key_tokens(self) -> tuple[str, ...]:
+        return tuple(self.columns.reads.tokens)
+
+    @property
+    def query_originals(self) -> tuple[str, ...]:
+        return self.rows.reads.typed
+
+    @property
+    def key_originals(self) -> tuple[str, ...]:
+        return self.columns.reads.typed
+
+    @property
+    def query_writes(self) -> tuple[str, ...] | None:
+        """What each decoder row writes, None in an encoder."""
+        return None if self.rows.writes is None else tuple(self.rows.writes.tokens)
 
 
 @dataclass(frozen=True, eq=False)
@@ -94,7 +125,7 @@ class Contribution:
 
     norms: NDArray[np.float32]
     value_norms: NDArray[np.float32] | None
-    view: HeadView
+    view: AttentionPicture
 
     @property
     def title(self) -> str:
@@ -134,7 +165,7 @@ def layer_weights(trace: Trace, kind: KindName, layer: int) -> tuple[NDArray[np.
     return _array(weights), np.asarray(mask.numpy(), dtype=bool)
 
 
-def head_view(trace: Trace, kind: KindName, layer: int, head: int | HeadsCombined | None) -> HeadView:
+def head_view(trace: Trace, kind: KindName, layer: int, head: int | HeadsCombined | None) -> AttentionPicture:
     """The map of one head of the trace, or the "mean" (also: None) or "max" over the layer's heads.
 
     A cell of a combined map counts as masked if it is in every head. The mean and the maximum of a single head are that
@@ -146,7 +177,7 @@ def head_view(trace: Trace, kind: KindName, layer: int, head: int | HeadsCombine
 
 def head_views(
     trace: Trace, kind: KindName, layer: int, heads: Sequence[int | HeadsCombined | None]
-) -> tuple[HeadView, ...]:
+) -> tuple[AttentionPicture, ...]:
     """`head_view` of each of these heads, in their order."""
     whole = layer_weights(trace, kind, layer) if any(type(head) is not int for head in heads) else None
     return tuple(_head_view(trace, kind, layer, head, whole) for head in heads)
@@ -253,7 +284,36 @@ def valid_mask(trace: Trace, kind: KindName) -> NDArray[np.bool_] | None:
     return cells
 
 
-def lost_rows(trace: Trace, view: HeadView) -> NDArray[np.bool_] | None:
+def axes_of(trace: Trace, kind: KindName, names: RunNames | None = None) -> Axes:
+    """Queries and keys of a kind of attention, with what each decoder row writes; `names` tell what is special."""
+    known = names or names_of(trace)
+    queries, keys = (
+        Texts(
+            side.tokens,
+            tuple(typed or token for typed, token in zip(side.originals, side.tokens, strict=True)),
+            special=known.special.get(name, ()),
+            padding=frozenset(np.flatnonzero(added_padding(side)).tolist()),
+        )
+        for name, side in zip((KINDS[kind].queries.name, KINDS[kind].keys.name), sides(trace, kind), strict=True)
+    )
+    if not KINDS[kind].writes:
+        return attention_axes(kind, queries, keys)
+    special = frozenset(row for row, token_id in enumerate(trace.next_ids) if token_id in known.special_ids)
+    return attention_axes(kind, queries, keys, Texts(_written(trace), special=special))
+
+
+def names_of(trace: Trace) -> RunNames:
+    """What captions say of a trace that nothing else is known of."""
+    return RunNames(trace.checkpoint, trace.called, row_source=trace.row_source)
+
+
+def mask_fill_name(trace: Trace) -> str:
+    """What the model puts in masked places; "" for 0, and where a model that is not ours does not tell."""
+    own = trace.spec.config
+    return "" if own is None else MASK_FILL_NAMES.get(own.mask_fill, "")
+
+
+def lost_rows(trace: Trace, view: AttentionPicture) -> NDArray[np.bool_] | None:
     """[Q], True for a row whose softmax read something that is not finite, whatever is masked. Where scores are not
     told, these are the rows of NaN if a layer before has NaN too. None where nothing is known, or no weight is NaN."""
     none = np.isnan(view.weights)
@@ -277,28 +337,81 @@ def view_of(
     *,
     head: int | None = None,
     combined: Combined = "mean",
-) -> HeadView:
+) -> AttentionPicture:
     """A map [Q, K] with the trace's tokens; without a head it is a derived one, and `combined` says how it was made."""
-    queries, keys = sides(trace, kind)
     site = _site(trace, kind, layer)
     of_weights = is_watched(trace) and (head is not None or combined == "mean")
-    return HeadView(
-        weights=weights,
+    made = AttentionPicture(
+        values=weights,
+        axes=axes_of(trace, kind),
         mask=mask,
-        query_tokens=queries.tokens,
-        key_tokens=keys.tokens,
-        query_originals=_originals(queries),
-        key_originals=_originals(keys),
-        query_writes=_written(trace) if KINDS[kind].writes else None,
+        meta=Meta("", "", ""),
         kind=kind,
         layer=layer,
         head=head,
         n_heads=trace.spec.heads(kind, layer).query,
         combined=combined,
         module=trace.spec.modules.get(site, ""),
-        rows=rows_in_words(weights) if of_weights else "",
+        sums=rows_in_words(weights) if of_weights else "",
         spread=spread(trace, site),
     )
+    meta = names_of(trace).meta(
+        made.title,
+        kind,
+        # grey for what is no head of its own
+        scale="diverging" if made.spread == "signed" else "derived" if made.derived else kind,
+        unit=made.scale_name,
+        bounded=made.spread == "shares",
+        adds_up=not made.sums,
+        remarks=(f"{capitalised(made.sums)}.",) if made.sums else (),
+        fill=mask_fill_name(trace),
+    )
+    return replace(made, meta=meta)
+
+
+def attention_picture(
+    trace: Trace,
+    kind: KindName,
+    layer: int,
+    heads: int | Sequence[int] | HeadsCombined | None,
+    *,
+    lengths: bool = False,
+    names: RunNames | None = None,
+) -> AttentionPicture:
+    """The map of one head, of the first of several, with the maps of all of them in `heads`, or of what was made of
+    all, with gaps where the trace has no number.
+
+    lengths: how far keys move the output, as `contribution_norms` has it, in the place of weights. names: what is said
+    of the run, where more is known than the trace tells. Raises ValueError as `head_view` and `contribution_norms` do.
+    """
+    several = heads if isinstance(heads, Sequence) and not isinstance(heads, str) else ()
+    first = several[0] if several else cast("int | HeadsCombined | None", heads)
+    if lengths:
+        found = contribution_norms(trace, kind, layer, None if isinstance(first, str) else first)
+        made = picture_of(trace, found.view, names, found.title)
+        made = made.said(unit=found.scale_name, quantity="norm", bounded=False)
+        return replace(made, values=found.norms).with_gaps()
+    made = picture_of(trace, head_view(trace, kind, layer, first), names)
+    if len(several) > 1:
+        weights = np.stack([each.values for each in head_views(trace, kind, layer, several)])
+        made = replace(made, heads=Heads(tuple(f"head {head}" for head in several), weights))
+    return made.with_gaps()
+
+
+def picture_of(
+    trace: Trace, view: AttentionPicture, names: RunNames | None = None, what: str | None = None
+) -> AttentionPicture:
+    """A view with what the trace and the `names` of its run tell: special tokens, gaps, rows that read what is not a
+    number. `what`: what is seen, where that is not the view's own title."""
+    names, what = names or names_of(trace), what or view.title
+    made = replace(
+        view,
+        axes=axes_of(trace, view.kind, names),
+        valid=valid_mask(trace, view.kind),
+        lost=lost_rows(trace, view),
+    )
+    said = names.meta(what, view.kind)
+    return made.said(title=said.title, caption=said.caption, name=said.name).with_gaps()
 
 
 def spread(trace: Trace, site: str) -> Spread:
@@ -322,7 +435,7 @@ def _head_view(
     layer: int,
     head: int | HeadsCombined | None,
     whole: tuple[NDArray[np.float32], NDArray[np.bool_]] | None,
-) -> HeadView:
+) -> AttentionPicture:
     """whole: weights and mask [H, Q, K] of the layer, which heads together need; without it one head alone is made.
 
     Raises ValueError for a head or a combination that there is not."""
@@ -368,11 +481,6 @@ def _written(trace: Trace) -> tuple[str, ...]:
         token if token is not None else "(unused)" if is_padding else "(not known)"
         for token, is_padding in zip(trace.next_tokens, padding, strict=True)
     )
-
-
-def _originals(side: Tokens) -> tuple[str, ...]:
-    """What was typed; padding, which nobody types, is itself."""
-    return tuple(typed or token for typed, token in zip(side.originals, side.tokens, strict=True))
 
 
 def _array(values: torch.Tensor) -> NDArray[np.float32]:

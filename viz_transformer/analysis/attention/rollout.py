@@ -10,7 +10,7 @@ from weakref import WeakKeyDictionary
 import numpy as np
 from numpy.typing import NDArray
 
-from viz_transformer.analysis.attention.maps import HeadView, layer_count, spread, view_of
+from viz_transformer.analysis.attention.maps import AttentionPicture, layer_count, spread, view_of
 from viz_transformer.model.kinds import KINDS, KindName
 from viz_transformer.model.watched import place_of
 from viz_transformer.running.record import Trace
@@ -20,7 +20,7 @@ Matrix = NDArray[np.float64]
 Cells = NDArray[np.bool_]
 
 _ROWS_AT_ONCE = 256
-_LATEST: WeakKeyDictionary[Trace, tuple[KindName, int | None, HeadView]] = WeakKeyDictionary()
+_LATEST: WeakKeyDictionary[Trace, tuple[KindName, int | None, AttentionPicture]] = WeakKeyDictionary()
 """A page asks for its map, and for the strongest key of a row of it: it is made once."""
 
 
@@ -81,7 +81,7 @@ def rollout(trace: Trace, kind: KindName, layer: int | None = None, *, progress:
 
 def rollout_view(
     trace: Trace, kind: KindName, layer: int | None = None, *, progress: Progress | None = None
-) -> HeadView:
+) -> AttentionPicture:
     """`rollout` as a map with its tokens. Masked cells are those that no path of allowed cells reaches.
 
     The latest one of a trace is kept, and given again: read it.

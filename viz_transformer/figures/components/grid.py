@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from viz_transformer.analysis.attention.picture import Meta
 from viz_transformer.figures import labels
 from viz_transformer.figures.components import payload
 from viz_transformer.figures.components.matrix import HEIGHT
@@ -64,61 +65,61 @@ _COMPACT = _Sizes(most=144, wanted=32, gap=4, area=HEIGHT, width=386)  # beside 
 _FULL = _Sizes(most=72, wanted=28, gap=6, area=620, width=992)
 
 
-def grid_payload(
-    maps: NDArray[Any] | Sequence[ArrayLike],
-    *,
-    kind: KindName,
-    title: str,
-    caption: str,
-    name: str,
-    mask: ArrayLike | None = None,
-    there: ArrayLike | None = None,
-    scores: Sequence[GridScore] = (),
-    unit: str = "attention weight",
-    compact: bool = False,
-    key_heads: int | None = None,
-    tokens: tuple[int, int] | None = None,
-) -> bytes:
+@dataclass(frozen=True, eq=False)
+class HeadMaps:
+    """The maps of all heads of one kind of attention."""
+
+    kind: KindName
+    maps: NDArray[Any] | Sequence[ArrayLike]
+    """[L, H, Q, K], or L arrays [H, Q, K]; at least 0, or NaN, which is dotted and hides what it is pooled with."""
+    mask: ArrayLike | None = None
+    """What broadcasts to [L, H, Q, K], True = may attend; a masked cell that has weight all the same is drawn so."""
+    valid: ArrayLike | None = None
+    """The same, False where the run has no number, which stays blank."""
+    key_heads: int | None = None
+    """How many heads of keys the heads of a layer share, in turn; None: each has its own."""
+    tokens: tuple[int, int] | None = None
+    """How many queries and keys there are, where maps, mask and valid are what `thumbnails` made of them."""
+
+
+def grid_payload(heads: HeadMaps, meta: Meta, scores: Sequence[GridScore] = (), *, compact: bool = False) -> bytes:
     """What the browser gets: maps of at most 64 x 64 cells in few colours, and the scores as text.
 
     The largest weight of a row is one of 256, and its cells are each one of 16 from 0 to that, or of 9 where they are
     smaller than a pixel: colours to find a head by. Numbers are read off the matrix.
 
-    maps: [L, H, Q, K], or L arrays [H, Q, K]; at least 0, or NaN, which is dotted and hides what it is pooled with.
-    mask: anything that broadcasts to [L, H, Q, K], True = may attend; a masked cell that has weight all the same is
-    drawn with its weight. there: the same, False where the run has no number, which stays blank. `compact` is beside a
-    map, with layers side by side where that makes them larger; `unit` are the words of the legend, `name` is a file
-    name. key_heads: how many heads of keys the heads of a layer share, in turn; None: each has its own. tokens: how
-    many queries and keys there are, where maps, mask and there are what `thumbnails` made of them.
+    `compact` is beside a map, with layers side by side where that makes them larger.
     Raises ValueError for shapes that do not fit, and for weights below 0 or infinite.
     """
-    layers = [np.asarray(layer, dtype=np.float32) for layer in maps]
+    layers = [np.asarray(layer, dtype=np.float32) for layer in heads.maps]
     if not layers or layers[0].ndim != 3 or not layers[0].size or any(m.shape != layers[0].shape for m in layers):
         raise ValueError(f"maps {[m.shape for m in layers]} are not [layers, heads, queries, keys]")
     shape = (len(layers), *layers[0].shape)
-    present = _pooled_mask(there, shape, "there")
-    pooled = np.stack([thumbnails(layer, cells) for layer, cells in zip(layers, _cells(there, shape), strict=True)])
+    present = _pooled_mask(heads.valid, shape, "there")
+    pooled = np.stack(
+        [thumbnails(layer, cells) for layer, cells in zip(layers, _cells(heads.valid, shape), strict=True)]
+    )
     missing = np.broadcast_to(~present, pooled.shape)
     none = np.isnan(pooled)
     pooled[none] = 0
-    masked = np.broadcast_to(~_pooled_mask(mask, shape, "mask"), pooled.shape) & (pooled == 0) & ~none & ~missing
+    masked = np.broadcast_to(~_pooled_mask(heads.mask, shape, "mask"), pooled.shape) & (pooled == 0) & ~none & ~missing
     full = max(1.0, float(pooled.max()))  # dropout and edits make weights above 1
     if full == np.inf:
         raise ValueError("only finite weights can be drawn as thumbnails: some are infinite")
     most = 15 if max(pooled.shape[-2:]) <= FINE_SIDE else 8
-    key_heads = shape[1] if key_heads is None else key_heads
+    key_heads = shape[1] if heads.key_heads is None else heads.key_heads
     if not 0 < key_heads <= shape[1] or shape[1] % key_heads:
         raise ValueError(f"{shape[1]} heads cannot share {key_heads} heads of keys")
     grouped = key_heads < shape[1]
     header = {
-        "title": title,
-        "label": f"{title}: {counted(shape[0], 'layer')} of {counted(shape[1], 'head')}",
-        "name": name,
-        "caption": caption,
-        "kind": kind,
-        "unit": unit,
+        "title": meta.title,
+        "label": f"{meta.title}: {counted(shape[0], 'layer')} of {counted(shape[1], 'head')}",
+        "name": meta.name,
+        "caption": meta.caption,
+        "kind": heads.kind,
+        "unit": meta.unit,
         "full": full,
-        "tokens": shape[2:] if tokens is None else tokens,
+        "tokens": shape[2:] if heads.tokens is None else heads.tokens,
         "scores": [_score_data(score, shape[:2]) for score in scores],
         "most_heads": MAX_HEADS,
         "compact": compact,

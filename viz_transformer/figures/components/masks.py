@@ -3,64 +3,77 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import ArrayLike
 
+from viz_transformer.analysis.attention.picture import Axes
 from viz_transformer.figures.components import payload
-from viz_transformer.figures.components.matrix import Axis, Why
-from viz_transformer.model.kinds import KindName
+from viz_transformer.figures.components.matrix import Why, axis_data
+from viz_transformer.model.kinds import KINDS, KindName
 
 HEIGHT = 640
 MAX_CHANGES = 64
 
 
-def masks_payload(
-    padding: ArrayLike,
-    causal: ArrayLike,
-    rows: Axis,
-    columns: Axis,
-    *,
-    kind: KindName,
-    letter: str,
-    cells: Sequence[str],
-    token: str,
-    notes: Sequence[str],
-    caption: str,
-    name: str,
-    why: Why = None,
-    parts: tuple[str, str] = ("Padding", "Causal"),
-    reasons: tuple[str, str] = ("padding", "causality"),
-) -> bytes:
-    """What the browser gets. padding, causal: [Q, K], True = may attend; before is both of them, after
-    is that with `cells`.
+@dataclass(frozen=True, eq=False)
+class MaskGrids:
+    """Two masks of one kind of attention. After is both of them with what was changed."""
 
-    cells: the changed cells of all kinds, as words; `letter` stands in front of those of this kind. token: of the click
-    that was heard last. notes: what stands under the title of each of the four. why: whether a double click on the mask
-    before leads to the page that explains a cell. parts, reasons: what the two masks are called, and by what a cell is
-    closed that one of them closes. Raises ValueError for shapes that do not fit the tokens.
+    kind: KindName
+    first: ArrayLike
+    """[Q, K], True = may attend: padding."""
+    second: ArrayLike
+    """The same, of causality or of what else differs from query to query."""
+    axes: Axes
+    cells: Sequence[str]
+    """The changed cells of all kinds, as words."""
+
+
+@dataclass(frozen=True)
+class MaskWords:
+    """What is said of the four grids."""
+
+    notes: Sequence[str]
+    """What stands under the title of each of the four."""
+    caption: str
+    name: str
+    parts: tuple[str, str] = ("Padding", "Causal")
+    """What the two masks are called."""
+    reasons: tuple[str, str] = ("padding", "causality")
+    """By what a cell is closed that one of them closes."""
+
+
+def masks_payload(grids: MaskGrids, words: MaskWords, *, token: str, why: Why = None) -> bytes:
+    """What the browser gets.
+
+    token: of the click that was heard last. why: whether a double click on the mask before leads to the page that
+    explains a cell. Raises ValueError for shapes that do not fit the tokens.
     """
-    grids = [np.asarray(grid, dtype=bool) for grid in (padding, causal)]
-    shape = (len(rows.tokens), len(columns.tokens))
-    if any(grid.shape != shape for grid in grids) or 0 in shape:
-        raise ValueError(f"masks {[grid.shape for grid in grids]} do not fit {shape[0]} rows and {shape[1]} columns")
+    padding, causal = (np.asarray(grid, dtype=bool) for grid in (grids.first, grids.second))
+    (rows, columns), parts = grids.axes, words.parts
+    shape = (len(rows), len(columns))
+    if any(grid.shape != shape for grid in (padding, causal)) or 0 in shape:
+        shapes = [padding.shape, causal.shape]
+        raise ValueError(f"masks {shapes} do not fit {shape[0]} rows and {shape[1]} columns")
     titles = (*parts, "Before", "After")
     header = {
         "label": f"Masks: {rows.title} as rows, {columns.title} as columns;"
         f" {parts[0].lower()}, {parts[1].lower()}, both before, and after",
-        "caption": caption,
-        "name": name,
-        "rows": rows.data(),
-        "columns": columns.data(),
-        "kind": kind,
-        "letter": letter,
-        "cells": cells,
+        "caption": words.caption,
+        "name": words.name,
+        "rows": axis_data(rows),
+        "columns": axis_data(columns),
+        "kind": grids.kind,
+        "letter": KINDS[grids.kind].letter,
+        "cells": grids.cells,
         "most": MAX_CHANGES,
         "token": token,
         "height": HEIGHT,
-        "reasons": reasons,
-        "panels": [{"title": title, "note": note} for title, note in zip(titles, notes, strict=True)],
+        "reasons": words.reasons,
+        "panels": [{"title": title, "note": note} for title, note in zip(titles, words.notes, strict=True)],
     }
     if why is not None:
         header["why"] = why
-    return payload.pack(header, padding=payload.bits(grids[0]), causal=payload.bits(grids[1]))
+    return payload.pack(header, padding=payload.bits(padding), causal=payload.bits(causal))

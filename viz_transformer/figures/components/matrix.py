@@ -2,63 +2,57 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Sequence
 from typing import Any, Literal
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
+from viz_transformer.analysis.attention.picture import Axis, Meta, Picture
 from viz_transformer.figures.components import payload
-from viz_transformer.model.kinds import KINDS, KindName, SideName
 
-Scale = KindName | Literal["derived", "diverging"]
 Why = tuple[str, str] | tuple[()] | None
 """How a cell leads to the page that explains it: by what is chosen (None), by the fields of the selection that its row
 and its column are there where the axes have others, or not at all: by no field."""
 HEIGHT = 660
-FILLS: Mapping[str, str] = {"-inf": "-inf", "-1e9": "-1e9", "-1e10": "-1e10", "added-1e9": "-1e9 added"}
-"""What a config's mask fill puts in masked places, in words; one that is not here leaves them at 0."""
 
 
-@dataclass(frozen=True)
-class Axis:
-    """One side of a map. `field` is the selection's word for a place on it, `side` gives the ink of its labels.
-
-    `starts` and `ends` are the positions in the run at which each place begins and those behind its last, where a place
-    is a word or some positions are left out.
-    """
-
-    field: Literal["i", "j", "t", "u"]
-    role: str
-    title: str
-    side: SideName
-    tokens: Sequence[Mapping[str, Any]]
-    starts: tuple[int, ...] = ()
-    ends: tuple[int, ...] = ()
-
-    def data(self) -> dict[str, Any]:
-        return {
-            "field": self.field,
-            "role": self.role,
-            "axis": self.title,
-            "ink": f"{self.side}-ink",
-            "tokens": self.tokens,
-            "starts": self.starts or None,
-            "ends": self.ends or None,
-        }
+def axis_data(axis: Axis) -> dict[str, Any]:
+    """One side as every component gets it."""
+    return {
+        "field": axis.field,
+        "role": axis.role,
+        "axis": axis.title,
+        "ink": f"{axis.side}-ink",
+        "tokens": axis.reads.data(),
+        "starts": axis.starts or None,
+        "ends": axis.ends or None,
+    }
 
 
-def attention_axes(
-    kind: KindName, queries: Sequence[Mapping[str, Any]], keys: Sequence[Mapping[str, Any]]
-) -> tuple[Axis, Axis]:
-    """The two sides of a kind of attention, with their tokens as `token_data` makes them."""
-    known = KINDS[kind]
-    row, column = known.fields
-    return (
-        Axis(row, "query", "reads" if known.writes else "queries", known.queries.name, queries),
-        Axis(column, "key", f"keys, {known.keys.name}", known.keys.name, keys),
-    )
+def side_data(axis: Axis) -> dict[str, Any]:
+    """One side without its tokens, of which only the number is sent."""
+    return {**axis_data(axis.at(())), "starts": axis.starts or None, "ends": axis.ends or None, "count": len(axis)}
+
+
+def writes_data(rows: Axis, called: str) -> list[dict[str, Any]] | None:
+    """What each of the rows, called so, writes; None where they write nothing. Raises ValueError for another number."""
+    if rows.writes is None:
+        return None
+    if len(rows.writes) != len(rows):
+        raise ValueError(f"{len(rows.writes)} written tokens do not fit {len(rows)} {called}")
+    return rows.writes.data()
+
+
+def meta_data(meta: Meta) -> dict[str, Any]:
+    """What every component that draws weights says."""
+    return {
+        "title": meta.title,
+        "name": meta.name,
+        "caption": meta.caption,
+        "unit": meta.unit,
+        "fill": meta.fill,
+    }
 
 
 def check_marks(shape: tuple[int, ...], values: str, **marks: ArrayLike | None) -> None:
@@ -68,82 +62,52 @@ def check_marks(shape: tuple[int, ...], values: str, **marks: ArrayLike | None) 
             raise ValueError(f"{what} {np.shape(cells)} does not have the shape of the {values} {shape}")
 
 
-def check_writes(writes: Sequence[Mapping[str, Any]] | None, count: int, rows: str) -> None:
-    """Raises ValueError unless there is a written token for each of so many `rows`, which are called so, or none."""
-    if writes is not None and len(writes) != count:
-        raise ValueError(f"{len(writes)} written tokens do not fit {count} {rows}")
-
-
 def matrix_payload(
-    values: ArrayLike,
-    rows: Axis,
-    columns: Axis,
+    picture: Picture,
     *,
-    title: str,
-    name: str,
-    caption: str,
-    scale: Scale,
-    unit: str,
-    quantity: str,
-    mask: ArrayLike | None = None,
-    there: ArrayLike | None = None,
-    fill: str = "",
-    bounded: bool = True,
-    writes: Sequence[Mapping[str, Any]] | None = None,
     height: int = HEIGHT,
-    most: float | None = None,
     grows: bool = False,
     follows: bool = False,
-    hidden: NDArray[np.float64] | None = None,
     exact: bool = False,
     bare: Sequence[Literal["left", "right"]] = (),
     why: Why = None,
 ) -> bytes:
-    """What the browser gets. values: [R, C]; mask: [R, C], True = may attend; there: [R, C], False where the run has no
-    number, which is left empty.
+    """What the browser gets.
 
-    scale: "diverging" is centred at 0 and for signed numbers; the others go from 0 to 1, or to their largest value if
-    the values are not `bounded` by 1. `quantity` is the word for one value ("weight"), `unit` the words of the legend,
-    `fill` what the model puts in masked places, `name` a file name. `most` is the value of full colour on the diverging
-    scale, for two maps that share one; without it that is the map's own largest. `grows`: rows behind the chosen one
-    are drawn as not written yet, and come with the step. `follows`: a key that nobody chose is that with most weight in
-    the chosen row, and the strip is tinted by that row. hidden: [R], the share of each row's weight that keys hold
-    which are left out; rows of which that is more than 0.9 are faint. exact: float32, however many tokens there are.
-    bare: sides without labels, which the map beside it has. why: whether Enter and a double click lead to the page that
-    explains a cell. Raises ValueError if the shapes and the numbers of tokens do not fit.
+    Colours go from 0 to 1, or to the largest value if the values are not bounded by 1, or are centred at 0. `grows`:
+    rows behind the chosen one are drawn as not written yet, and come with the step. `follows`: it is the page's own map
+    of weights: a key that nobody chose is that with most weight in the chosen row, and the strip is tinted by that row.
+    Rows of which more than 0.9 is hidden are faint. exact: float32, however many tokens there are. bare: sides without
+    labels, which the map beside it has. why: whether Enter and a double click lead to the page that explains a cell.
+    Raises ValueError if the shapes and the numbers of tokens do not fit.
     """
-    grid = np.asarray(values, dtype=np.float32)
-    if grid.shape != (len(rows.tokens), len(columns.tokens)) or 0 in grid.shape:
-        raise ValueError(f"values {grid.shape} do not fit {len(rows.tokens)} rows and {len(columns.tokens)} columns")
-    check_marks(grid.shape, "values", mask=mask, there=there)
-    check_writes(writes, grid.shape[0], "rows")
+    grid, meta = np.asarray(picture.values, dtype=np.float32), picture.meta
+    if grid.shape != (len(picture.rows), len(picture.columns)) or 0 in grid.shape:
+        raise ValueError(f"values {grid.shape} do not fit {len(picture.rows)} rows and {len(picture.columns)} columns")
+    check_marks(grid.shape, "values", mask=picture.mask, there=picture.valid)
     header: dict[str, Any] = {
-        "title": title,
-        "label": f"Map of {title}: {rows.title} as rows, {columns.title} as columns",
-        "name": name,
-        "caption": caption,
-        "rows": rows.data(),
-        "columns": columns.data(),
-        "writes": writes,
-        "scale": scale,
-        "signed": scale == "diverging",
-        "unit": unit,
-        "quantity": quantity,
-        "fill": fill,
-        "bounded": bounded and scale != "diverging",
+        **meta_data(meta),
+        "label": f"Map of {meta.title}: {picture.rows.title} as rows, {picture.columns.title} as columns",
+        "rows": axis_data(picture.rows),
+        "columns": axis_data(picture.columns),
+        "writes": writes_data(picture.rows, "rows"),
+        "scale": meta.scale,
+        "signed": meta.signed,
+        "quantity": meta.quantity,
+        "bounded": meta.bounded and not meta.signed,
         "height": height,
     }
-    if most is not None:
-        header["most"] = most
+    if meta.most is not None:
+        header["most"] = meta.most
     if bare:
         header["bare"] = list(bare)
     if why is not None:
         header["why"] = why
     if grows:
         header["grows"] = True
-    if follows:
+    if follows and meta.bounded and not picture.rows.starts and not picture.columns.starts:
         header["follows"] = True
-    if hidden is not None:
-        header["hidden"] = hidden.tolist()
-    arrays = {"values": payload.exact(grid) if exact else payload.weights(grid)} | payload.marks(mask=mask, there=there)
-    return payload.pack(header, **arrays)
+    if picture.hidden is not None:
+        header["hidden"] = picture.hidden.tolist()
+    values = payload.exact(grid) if exact else payload.weights(grid)
+    return payload.pack(header, values=values, **payload.marks(mask=picture.mask, there=picture.valid))

@@ -2,61 +2,44 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any
-
 import numpy as np
-from numpy.typing import ArrayLike
 
+from viz_transformer.analysis.attention.picture import Axes, Meta
+from viz_transformer.analysis.weight.weight_numbers import Row
 from viz_transformer.figures.components import payload
-from viz_transformer.figures.components.lines import WeightScale
-from viz_transformer.figures.components.matrix import Axis
+from viz_transformer.figures.components.matrix import axis_data, side_data
+from viz_transformer.figures.components.tokens import token_data
 
 
-def row_payload(
-    query: ArrayLike,
-    keys: ArrayLike,
-    scores: ArrayLike,
-    weights: ArrayLike,
-    mask: ArrayLike,
-    *,
-    queries: Axis,
-    columns: Axis,
-    position: int,
-    writes: Mapping[str, Any] | None,
-    title: str,
-    name: str,
-    caption: str,
-    scale: WeightScale,
-    fill: str = "",
-) -> bytes:
-    """What the browser gets. query: [E]; keys: [K, E]; scores, weights: [K]; mask: [K], True = may attend.
+def row_payload(numbers: Row, axes: Axes, position: int, writes: str | None, meta: Meta) -> bytes:
+    """What the browser gets.
 
-    queries, columns: the two sides; `position` is the query's place on the first; writes: what its row writes.
+    axes: the two sides; `position` is the query's place on the first; writes: what its row writes.
     Raises ValueError if shapes and tokens do not fit.
     """
-    q, k = np.asarray(query, dtype=np.float32), np.asarray(keys, dtype=np.float32)
-    count = len(columns.tokens)
+    queries, columns = axes
+    q, k = np.asarray(numbers.query, dtype=np.float32), np.asarray(numbers.keys, dtype=np.float32)
+    count = len(columns)
     if q.ndim != 1 or k.shape != (count, len(q)) or 0 in k.shape:
         raise ValueError(f"query {q.shape} and keys {k.shape} do not fit {count} tokens")
-    by_key = {"scores": np.asarray(scores), "weights": np.asarray(weights), "mask": np.asarray(mask)}
+    by_key = {name: np.asarray(getattr(numbers, name)) for name in ("scores", "weights", "mask")}
     for what, values in by_key.items():
         if values.shape != (count,):
             raise ValueError(f"{what} {values.shape} do not fit {count} tokens")
-    if not 0 <= position < len(queries.tokens):
-        raise ValueError(f"there is no query {position}: there are {len(queries.tokens)}")
+    if not 0 <= position < len(queries):
+        raise ValueError(f"there is no query {position}: there are {len(queries)}")
     header = {
-        "title": title,
-        "label": f"{title}: one query against {count} keys, as strips of keys, products, scores and weights",
-        "name": name,
-        "caption": caption,
-        "query": {**queries.data(), "tokens": [], "count": len(queries.tokens)},
-        "token": queries.tokens[position],
+        "title": meta.title,
+        "label": f"{meta.title}: one query against {count} keys, as strips of keys, products, scores and weights",
+        "name": meta.name,
+        "caption": meta.caption,
+        "query": side_data(queries),
+        "token": queries.reads.at((position,)).data()[0],
         "position": position,
-        "writes": writes,
-        "keys": columns.data(),
-        "scale": scale,
-        "fill": fill,
+        "writes": None if writes is None else token_data([writes])[0],
+        "keys": axis_data(columns),
+        "scale": meta.scale,
+        "fill": meta.fill,
     }
     return payload.pack(
         header,

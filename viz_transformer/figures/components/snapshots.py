@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
+from viz_transformer.analysis.attention.picture import Axes
 from viz_transformer.figures import labels
 from viz_transformer.figures.components import payload
-from viz_transformer.figures.components.matrix import Axis
+from viz_transformer.figures.components.matrix import axis_data, writes_data
 from viz_transformer.model.kinds import KindName
 
 MAX_EXACT = 2_000_000
@@ -38,9 +39,7 @@ class MapsOfKind:
     name: str
     weights: NDArray[np.float32]
     mask: NDArray[np.bool_]
-    rows: Axis
-    columns: Axis
-    writes: Sequence[Mapping[str, Any]] | None = None
+    axes: Axes
 
 
 def snapshots_payload(
@@ -58,7 +57,7 @@ def snapshots_payload(
     encoding = _encoding(maps)
     arrays = {"losses": payload.exact([snapshot.loss for snapshot in snapshots])}
     for i, each in enumerate(maps):
-        shape = (len(each.rows.tokens), len(each.columns.tokens))
+        shape = (len(each.axes[0]), len(each.axes[1]))
         if each.weights.ndim != 5 or each.weights.shape[0] != len(snapshots) or each.weights.shape[3:] != shape:
             raise ValueError(
                 f"maps {each.weights.shape} do not fit {len(snapshots)} snapshots of {shape[0]} × {shape[1]} tokens"
@@ -83,9 +82,9 @@ def snapshots_payload(
             {
                 "kind": each.kind,
                 "name": each.name,
-                "rows": each.rows.data(),
-                "columns": each.columns.data(),
-                "writes": each.writes,
+                "rows": axis_data(each.axes[0]),
+                "columns": axis_data(each.axes[1]),
+                "writes": writes_data(each.axes[0], "rows"),
             }
             for each in maps
         ],

@@ -12,7 +12,8 @@ import numpy as np
 import pandas as pd
 import streamlit as st
 
-from viz_transformer.figures.components.matrix import HEIGHT
+from viz_transformer.analysis.attention.picture import Picture, Texts
+from viz_transformer.figures.components.matrix import HEIGHT, matrix_payload
 from viz_transformer.ui.components.pictures import Asked, matrix
 from viz_transformer.ui.frame import projector, text, words
 from viz_transformer.ui.frame.frame import TABLE_ASKED, TABLE_OPEN
@@ -22,7 +23,6 @@ from viz_transformer.ui.session import state
 if TYPE_CHECKING:
     from viz_transformer.ui.compat import DeltaGenerator
     from viz_transformer.ui.frame.frame import Runs
-    from viz_transformer.ui.frame.maps import Picture
 
 ACROSS, SMALL = 4, 330
 """Maps of several heads in a row at most, and their height where there is more than one row."""
@@ -51,7 +51,8 @@ def selected_picture(
             pictures.append(maps.picture(shown, chosen))
         except ValueError as error:
             raise ValueError(words.cannot_be_shown(shown.name, error)) from None
-    return maps.difference(*pictures)
+    a, b = pictures
+    return a - b
 
 
 def selected_map(both: Runs, *, key: str, grows: bool = False) -> Picture | None:
@@ -90,12 +91,12 @@ def side_by_side(both: Runs) -> tuple[Picture | str, ...]:
         assert shown is not None
         try:
             picture = maps.picture(shown, chosen)
-            found.append(replace(picture, title=words.of_run(shown.name, picture.title)))
+            found.append(picture.said(title=words.of_run(shown.name, picture.meta.title)))
         except ValueError as error:
             found.append(f"{words.cannot_be_shown(shown.name, error)}.")
     drawn = [each for each in found if not isinstance(each, str)]
     most = max((float(np.nanmax(np.abs(each.values), initial=0)) for each in drawn), default=0.0)
-    return tuple(each if isinstance(each, str) else replace(each, most=most or None) for each in found)
+    return tuple(each if isinstance(each, str) else each.said(most=most or None) for each in found)
 
 
 def maps_beside(both: Runs, places: Sequence[DeltaGenerator], *, key: str, grows: bool = False) -> Picture | None:
@@ -117,11 +118,11 @@ def heads_apart(both: Runs, heads: tuple[int, ...], *, key: str) -> None:
     made = [selected_picture(both, heads=(head,)) for head in heads]
     if len(made) > 2:  # the bar says the kind
         layer = state.SHARED.now().layer
-        made = [replace(each, title=words.layer_and_head(layer, head)) for each, head in zip(made, heads, strict=True)]
-    made[1:] = [replace(each, remarks=()) for each in made[1:]]  # they hold for all
-    if not made[0].bounded:  # shares have one scale already
+        made = [each.said(title=words.layer_and_head(layer, head)) for each, head in zip(made, heads, strict=True)]
+    made[1:] = [each.said(remarks=()) for each in made[1:]]  # they hold for all
+    if not made[0].meta.bounded:  # shares have one scale already
         most = max(float(np.nanmax(np.abs(each.values), initial=0)) for each in made)
-        made = [replace(each, most=most or None) for each in made]
+        made = [each.said(most=most or None) for each in made]
     across = len(made) if len(made) <= ACROSS else math.ceil(len(made) / 2)
     height = SMALL if len(made) > across else HEIGHT
     with st.container(key="heads_apart"):
@@ -139,12 +140,12 @@ def heads_apart(both: Runs, heads: tuple[int, ...], *, key: str) -> None:
 def _same_cells(picture: Picture) -> None:
     """Columns that differ by the labels at their sides, so that the cells of all maps in them are of one size."""
 
-    def wide(tokens: Sequence[Mapping[str, Any]] | None) -> int:
-        longest = max((len(str(each.get("note") or each["text"])) for each in tokens or ()), default=0)
-        return AROUND + round(min(LONGEST, max(SHORTEST, LETTER * longest))) if tokens else 0
+    def wide(texts: Texts | None) -> int:
+        longest = max(map(len, texts.names()), default=0) if texts else 0
+        return AROUND + round(min(LONGEST, max(SHORTEST, LETTER * longest))) if texts else 0
 
     column = '.st-key-heads_apart [data-testid="stColumn"]'
-    first, last = wide(picture.rows.tokens), wide(picture.writes)
+    first, last = wide(picture.rows.reads), wide(picture.rows.writes)
     st.html(
         f"<style>{column} {{ flex: 1 1 24px; min-width: 0; }} {column}:first-child {{ flex-basis: {first + 12}px; }}"
         f" {column}:last-child {{ flex-basis: {last + 12}px; }}</style>"
@@ -163,10 +164,15 @@ def matrix_of(
     """The map as a matrix, with its table; if it `grows`, rows behind the selected one stay empty. It `follows` if it
     is the page's own map: a key that nobody chose is that with most weight in the chosen row. `bare`: sides without
     labels."""
-    asked = table(picture.table, note=picture.note, name=picture.name, key=key)
-    matrix(picture.matrix(height, grows=grows, follows=follows, bare=bare), key=key, on_table=asked)
-    for remark in picture.remarks:
+    data = matrix_payload(picture, height=height, grows=grows, follows=follows, bare=bare)
+    matrix(data, key=key, on_table=table_of(picture, key=key))
+    for remark in picture.meta.remarks:
         text.paragraph(remark)
+
+
+def table_of(picture: Picture, *, key: str) -> Asked:
+    """What a picture's component calls when its table is asked for, as `table` has it."""
+    return table(picture.table, note=picture.note, name=picture.meta.name, key=key)
 
 
 def table(

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
@@ -16,15 +15,11 @@ from viz_transformer.ui.compat import DeltaGenerator
 from viz_transformer.ui.frame import frame, glossary, problems, text, words
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-    from typing import Any
-
     from numpy.typing import NDArray
 
-    from viz_transformer.figures.components.matrix import Axis
+    from viz_transformer.analysis.attention.picture import Axis, Picture, Texts
     from viz_transformer.ui.frame.frame import Runs
     from viz_transformer.ui.frame.judging import Judgement
-    from viz_transformer.ui.frame.maps import Picture
     from viz_transformer.ui.session.runs import RunView
 
 LONGEST_TOKEN = 24
@@ -91,20 +86,20 @@ def cited(token: str) -> str:
 def place_of(axis: Axis, position: int) -> int | None:
     """The row or column of a map in which a position of the run stands; None where it is left out."""
     if not axis.starts:
-        return position if 0 <= position < len(axis.tokens) else None
+        return position if 0 <= position < len(axis) else None
     ends = axis.ends or tuple(start + 1 for start in axis.starts)
     return next((k for k, (a, b) in enumerate(zip(axis.starts, ends, strict=True)) if a <= position < b), None)
 
 
-def token_at(tokens: Sequence[Mapping[str, Any]], at: int) -> str:
+def token_at(texts: Texts, at: int) -> str:
     """What was typed there, where the model reads something else, between quotation marks."""
-    return cited(str(tokens[at].get("note", tokens[at]["text"])))
+    return cited(texts.name(at))
 
 
 def open_cells(picture: Picture, row: int) -> NDArray[np.bool_]:
     """[C], True where the row may attend and the run has a number."""
     free: NDArray[np.bool_] = picture.mask[row] & np.isfinite(picture.values[row])
-    return free if picture.there is None else free & picture.there[row]
+    return free if picture.valid is None else free & picture.valid[row]
 
 
 def looks(picture: Picture, row: int, values: NDArray[np.float32] | None = None) -> str:
@@ -127,20 +122,20 @@ def looks(picture: Picture, row: int, values: NDArray[np.float32] | None = None)
 
 def there(picture: Picture, row: int) -> NDArray[np.bool_]:
     """[C], True where the run has a value, even one that is not a number."""
-    return np.ones(picture.values.shape[1], dtype=bool) if picture.there is None else picture.there[row]
+    return np.ones(picture.values.shape[1], dtype=bool) if picture.valid is None else picture.valid[row]
 
 
 def no_number(picture: Picture, row: int, unknown: NDArray[np.bool_]) -> str:
     """That no value of the row that could be looked at is a number, and why that is, where it is known."""
     if not unknown.any():
         return words.INFINITE
-    if picture.scale == "diverging":
+    if picture.meta.signed:
         return words.NO_NUMBER_IN_ONE
     if not picture.mask[row].any():
         return words.ALL_MASKED
     if picture.lost is not None and picture.lost[row]:
         return words.READ_NO_NUMBER
-    if picture.scale == "derived":
+    if picture.meta.scale == "derived":
         return words.MADE_OF_NO_NUMBER
     return words.PROBABLY_MASKED
 
@@ -148,14 +143,14 @@ def no_number(picture: Picture, row: int, unknown: NDArray[np.bool_]) -> str:
 def _looks(picture: Picture, numbers: NDArray[np.float64], free: NDArray[np.bool_]) -> str:
     """Where a row looks whose `free` keys, one at least, have numbers."""
     at = int(np.where(free, np.abs(numbers), -1).argmax())
-    key, value = token_at(picture.columns.tokens, at), float(numbers[at])
-    if picture.quantity != "weight" and picture.scale == "diverging":
+    key, value = token_at(picture.columns.reads, at), float(numbers[at])
+    if picture.meta.quantity != "weight" and picture.meta.signed:
         return words.at(key, number(value, 4, "+")) if value else words.NOWHERE
     if value == 0:
         return words.NO_WEIGHT
-    if picture.quantity == "weight" and not (picture.bounded and picture.adds_up):
+    if picture.meta.quantity == "weight" and not (picture.meta.bounded and picture.meta.adds_up):
         return words.at_weight(key, significant(value, 4))
-    if not picture.bounded:
+    if not picture.meta.bounded:
         return words.at_length(key, significant(value, 4))
     if free.sum() > 2 and value < EVEN / free.sum():
         return words.almost_evenly(int(free.sum()), key, percent(value))
@@ -167,30 +162,30 @@ def where(shown: RunView, picture: Picture, position: int, heads: tuple[int, ...
     row = place_of(picture.rows, position)
     if row is None:
         return None
-    reads = token_at(picture.rows.tokens, row)
-    when = words.reading_from(reads) if picture.writes is None else words.when_it_read(reads)
+    reads = token_at(picture.rows.reads, row)
+    when = words.reading_from(reads) if picture.rows.writes is None else words.when_it_read(reads)
     step = position - analysis.step_row(shown.run, 0)
-    if picture.writes is not None and 0 <= step < len(shown.run.steps):
-        when = words.when_it_wrote(token_at(picture.writes, row), given=shown.run.steps[step].forced)
+    if picture.rows.writes is not None and 0 <= step < len(shown.run.steps):
+        when = words.when_it_wrote(token_at(picture.rows.writes, row), given=shown.run.steps[step].forced)
     who = words.COMBINED[heads] if isinstance(heads, str) else words.head(heads[0])
     if heads in ("mean", "max") and all(each.query == 1 for each in shown.trace.spec.attentions.values()):
         who = words.head(0)
     answer = words.looks(looks(picture, row))
-    if picture.quantity != "weight" and picture.scale == "diverging":
+    if picture.meta.quantity != "weight" and picture.meta.signed:
         return Question(words.where_they_differ(when), answer)
-    if picture.quantity != "weight" and not picture.bounded:
+    if picture.meta.quantity != "weight" and not picture.meta.bounded:
         return Question(words.what_was_added(who, when), answer)
     if picture.heads is not None and not isinstance(heads, str) and len(heads) > 1:
         each = [
             words.head_looks(name, looks(picture, row, values))
-            for name, values in zip(picture.head_names[:NAMED], picture.heads[:NAMED], strict=True)
+            for name, values in zip(picture.heads.names[:NAMED], picture.heads.values[:NAMED], strict=True)
         ]
-        return Question(words.where_heads_looked(when), words.heads_look(each, len(picture.heads) - NAMED))
+        return Question(words.where_heads_looked(when), words.heads_look(each, len(picture.heads.names) - NAMED))
     return Question(words.where_it_looked(who, when), answer)
 
 
 def of_one(both: Runs, picture: Picture, question: Question | None) -> Question | None:
     """A question that says that it is asked of A alone, where A less B is looked at and the two have no difference."""
-    if question is None or not both.difference or picture.scale == "diverging":
+    if question is None or not both.difference or picture.meta.signed:
         return question
     return replace(question, asks=words.of_run(both.main.name, question.asks))

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Literal
 
 import streamlit as st
 
-from viz_transformer import __version__
+from viz_transformer.analysis.attention.picture import RunNames
 from viz_transformer.analysis.attention.specials import special_positions
 from viz_transformer.checkpoint.grading import graded
 from viz_transformer.checkpoint.recordings import RecordingSummary
@@ -81,10 +81,23 @@ class RunView:
         """The model's name, and how well it is known that it is read right, as captions have them."""
         return graded(self.summary.name, self.summary.card)
 
+    @property
+    def names(self) -> RunNames:
+        """What pictures of it say: its names, its text, and which of its tokens are special."""
+        codec = self.ckpt.target_codec
+        return replace(
+            self._names,
+            special={"source": self.source_special, "target": self.target_special},
+            special_ids=frozenset() if codec is None else codec.special_ids - {codec.unknown},
+        )
+
+    @property
+    def _names(self) -> RunNames:
+        return RunNames(self.summary.name, self.called, self.words(), self.row_source)
+
     def caption(self, what: str, *, rows: bool = False) -> str:
         """What a saved picture says below itself: model, text, selection, version; of decoder `rows` also whose."""
-        parts = (self.called, self.words(), what, self.row_source if rows else "")
-        return f"{', '.join(filter(None, parts))} (Viz Transformer {__version__})"
+        return self._names.caption(what, rows=rows)
 
     @property
     def row_source(self) -> str:

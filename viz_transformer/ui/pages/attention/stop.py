@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 
 from viz_transformer.analysis.attention.maps import step_row
+from viz_transformer.analysis.attention.picture import Picture
 from viz_transformer.model.kinds import KINDS, KindName
 from viz_transformer.numerals import percent
-from viz_transformer.ui.frame.maps import Picture
 from viz_transformer.ui.frame.questions import EVEN, open_cells, place_of, there, token_at, where
 from viz_transformer.ui.pages.attention.words import (
     LEFT_OUT,
@@ -33,21 +33,22 @@ def words(
     values = picture.values[row].astype(np.float64)
     free = open_cells(picture, row)
     strange = there(picture, row) & ~np.isfinite(values)
-    plain = picture.quantity == "weight" and picture.bounded and picture.adds_up and picture.scale != "diverging"
+    meta = picture.meta
+    plain = meta.quantity == "weight" and meta.bounded and meta.adds_up and not meta.signed
     if isinstance(heads, str) or len(heads) > 1 or not plain or strange.any() or not (values[free] > 0).any():
         found = where(shown, picture, position, heads)
         return () if found is None else (f"{found.asks} {found.answer}",)
     step = position - step_row(shown.run, 0)
-    when = reading(token_at(picture.rows.tokens, row))
-    if picture.writes is not None and 0 <= step < len(shown.run.steps) and not shown.run.steps[step].forced:
-        when = writing(token_at(picture.writes, row))
+    when = reading(token_at(picture.rows.reads, row))
+    if picture.rows.writes is not None and 0 <= step < len(shown.run.steps) and not shown.run.steps[step].forced:
+        when = writing(token_at(picture.rows.writes, row))
     who = a_head(heads[0], KINDS[kind].stack, layer)
     best, *others = np.argsort(np.where(free, -values, np.inf), kind="stable")[: max(1, int(free.sum()))]
-    key, share = token_at(picture.columns.tokens, int(best)), float(values[best])
+    key, share = token_at(picture.columns.reads, int(best)), float(values[best])
     if not others:
         return (looked_at_one(when, who, key, percent(share)),)
     said = looked(when, who, key, percent(share))
     if free.sum() > 2 and share < EVEN / free.sum():
         said = looked_evenly(when, who, int(free.sum()), key, percent(share))
     following = int(others[0])
-    return said, next_came(token_at(picture.columns.tokens, following), percent(float(values[following])))
+    return said, next_came(token_at(picture.columns.reads, following), percent(float(values[following])))

@@ -23,10 +23,13 @@ from viz_transformer.analysis.attention.maps import (
     unseen_layers,
     valid_mask,
 )
+from viz_transformer.analysis.attention.picture import Meta, Picture
 from viz_transformer.analysis.attention.sharing import beside, in_words, sharing
 from viz_transformer.analysis.attention.specials import special_positions
 from viz_transformer.figures import labels
-from viz_transformer.figures.components.grid import GridScore, grid_payload, open_thumbnails, thumbnails
+from viz_transformer.figures.components.grid import GridScore, HeadMaps, grid_payload, open_thumbnails, thumbnails
+from viz_transformer.figures.components.lines import lines_payload
+from viz_transformer.figures.components.shading import shading_payload
 from viz_transformer.figures.theme import MAX_HEADS
 from viz_transformer.model.hooked_model import Heads
 from viz_transformer.model.kinds import KINDS, KindName
@@ -34,7 +37,6 @@ from viz_transformer.sentences import capitalised
 from viz_transformer.ui.components.pictures import grid, lines, shading
 from viz_transformer.ui.frame import controls, maps, pictures, text
 from viz_transformer.ui.frame.frame import Runs
-from viz_transformer.ui.frame.maps import Picture
 from viz_transformer.ui.pages.attention import words
 from viz_transformer.ui.pages.attention.fields import FIELDS
 from viz_transformer.ui.session import state
@@ -123,20 +125,22 @@ def _grid(shown: RunView, kind: KindName, of: str) -> bytes:
     unseen, own = unseen_layers(shown.trace, kind), shown.trace.spec
     seen = [KINDS[kind].site(layer) for layer in range(len(found.weights)) if layer not in unseen]
     signed = any(spread(shown.trace, site) == "signed" for site in seen)
-    return grid_payload(
+    heads = HeadMaps(
+        kind,
         found.weights,
-        kind=kind,
         mask=np.stack(found.mask),
-        unit=words.SIZE_OF_WEIGHT if signed else words.ATTENTION_WEIGHT,
-        there=np.stack(found.there),
-        scores=[GridScore(score.name, score.values, score.baseline, score.n, score.formula) for score in found.scores],
-        title=words.all_heads(KINDS[kind].words, of),
-        caption=_caption(shown, words.ALL_HEADS, kind),
-        name=labels.file_name(shown.summary.name, "heads", kind),
-        compact=True,
+        valid=np.stack(found.there),
         key_heads=_key_heads([own.attentions[site] for site in seen]),
         tokens=(len(queries), len(keys)),
     )
+    meta = Meta(
+        words.all_heads(KINDS[kind].words, of),
+        _caption(shown, words.ALL_HEADS, kind),
+        labels.file_name(shown.summary.name, "heads", kind),
+        unit=words.SIZE_OF_WEIGHT if signed else words.ATTENTION_WEIGHT,
+    )
+    scores = [GridScore(score.name, score.values, score.baseline, score.n, score.formula) for score in found.scores]
+    return grid_payload(heads, meta, scores, compact=True)
 
 
 def _key_heads(layers: Sequence[Heads]) -> int | None:
@@ -229,16 +233,19 @@ def panel(both: Runs, picture: Picture) -> None:
     controls.buttons(words.BESIDE_THE_MAP, names, "panel", key="attention_panel", hidden=True)
     if FIELDS.now().panel == "contribution":
         _other_map(both)
-    elif picture.quantity == "weight" and picture.scale == "diverging":
+    elif picture.meta.quantity == "weight" and picture.meta.signed:
         text.paragraph(words.NEGATIVE_WEIGHTS)
-    elif picture.scale == "diverging":
+    elif picture.meta.signed:
         text.paragraph(words.NO_DIFFERENCE)
-    elif picture.quantity != "weight":
+    elif picture.meta.quantity != "weight":
         text.paragraph(words.NO_CONTRIBUTIONS)
     elif FIELDS.now().panel == "lines":
-        lines(picture.lines(), key="attention_lines")
+        several = picture.heads if picture.meta.scale != "derived" else None
+        drawn = replace(picture, heads=several).said(name=f"{picture.meta.name}-lines")
+        lines(lines_payload(drawn, title=words.LINES), key="attention_lines")
     else:
-        shading(picture.shading(words.TEXT), key="attention_text")
+        drawn = picture.said(title=words.TEXT, name=f"{picture.meta.name}-text")
+        shading(shading_payload(drawn), key="attention_text")
 
 
 def _other_map(both: Runs) -> None:
@@ -254,9 +261,10 @@ def _other_map(both: Runs) -> None:
         text.paragraph(f"{error}.", tone="bad")
         return
     title = words.CONTRIBUTION if maps.CONTRIBUTION in switched else words.WEIGHT
-    signed, derived = other.scale == "diverging", other.scale == "derived"
+    derived = other.meta.scale == "derived"
     # in words that a narrow picture has room for
-    other = replace(other, title=words.map_title(title, signed), unit=words.map_unit(other.quantity, derived))
+    unit = words.map_unit(other.meta.quantity, derived)
+    other = other.said(title=words.map_title(title, other.meta.signed), unit=unit)
     pictures.matrix_of(other, key="attention_beside")
 
 

@@ -91,7 +91,7 @@ def next_came(key: str, weight: str) -> str:
 
 # Below the map
 BESIDE_THE_MAP = "Below the map"
-TEXT, WEIGHT = "Text", "Weight"
+LINES, TEXT, WEIGHT = "Lines", "Text", "Weight"
 CONTRIBUTION = "Contribution, ‖weight · value · W_O‖"
 NEGATIVE_WEIGHTS = "Lines and text show weights from 0 up, and some of these weights are below 0."
 NO_DIFFERENCE = "Lines and text show weights: choose A or B to see them."

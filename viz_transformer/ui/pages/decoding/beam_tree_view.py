@@ -208,11 +208,10 @@ def _attention(shown: RunView, tree: BeamTree, node: Hypothesis) -> None:
         return
     text.section(words.attention_heading(node.index))
     pictures.matrix_of(
-        replace(
-            drawn,
-            title=words.title_of_hypothesis(drawn.title, node.index),
-            caption=words.caption_of_hypothesis(drawn.caption, node.index),
-            name=labels.file_name(drawn.name, words.hypothesis(node.index)),
+        drawn.said(
+            title=words.title_of_hypothesis(drawn.meta.title, node.index),
+            caption=words.caption_of_hypothesis(drawn.meta.caption, node.index),
+            name=labels.file_name(drawn.meta.name, words.hypothesis(node.index)),
         ),
         key="beam_tree_matrix",
     )

@@ -44,7 +44,7 @@ def why(shown: RunView, looked: Looked) -> None:
     """Under the maps: which weight the chosen cell has in the run as it is, and what else its row could have written;
     nothing for a cell that is none of the run, which has no padding."""
     kind, fields = KINDS[looked.kind], leads(looked)
-    cell = (looked.query, min(int(state.selection()[looked.columns.field]), len(looked.columns.tokens) - 1))
+    cell = (looked.query, min(int(state.selection()[looked.axes[1].field]), len(looked.axes[1]) - 1))
     ends = kind.sides(len(shown.trace.src), len(shown.trace.tgt))
     if fields == () or any(place >= end for place, end in zip(cell, ends, strict=True)):
         return

@@ -2,24 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
 import numpy as np
 import streamlit as st
 
+from viz_transformer.analysis.attention.picture import Meta, Picture
 from viz_transformer.analysis.masks.influence import Influence, Plan, influence_plan, verdict
 from viz_transformer.analysis.masks.influence import influence as influence_of
 from viz_transformer.checkpoint import Checkpoint
 from viz_transformer.figures import labels
-from viz_transformer.figures.components.matrix import Axis
+from viz_transformer.figures.components.matrix import matrix_payload
 from viz_transformer.model.kinds import KindName, SideName
 from viz_transformer.running.record import Trace
 from viz_transformer.ui.compat import DeltaGenerator
 from viz_transformer.ui.components.pictures import matrix
 from viz_transformer.ui.frame import controls, maps, pictures, text
-from viz_transformer.ui.frame.maps import Picture
 from viz_transformer.ui.pages.masks import words
 from viz_transformer.ui.pages.masks.fields import FIELDS
 from viz_transformer.ui.pages.masks.masks_source import Compared, Looked, of_no_run
@@ -58,9 +57,9 @@ def influence(looked: Looked, place: DeltaGenerator) -> None:
         picture = influence_picture(compared, found)
         height = min(HEIGHT, 180 + 52 * len(found.rows))
         every = replace(picture, mask=np.ones_like(picture.mask))
-        note = words.influence_note(picture.caption, picture.quantity)
-        asked = pictures.table(every.table, note=note, name=picture.name, key="masks_influence_map")
-        matrix(picture.matrix(height, why=()), key="masks_influence_map", on_table=asked)
+        note = words.influence_note(picture.meta.caption, picture.meta.quantity)
+        asked = pictures.table(every.table, note=note, name=picture.meta.name, key="masks_influence_map")
+        matrix(matrix_payload(picture, height=height, why=()), key="masks_influence_map", on_table=asked)
     with right:
         _verdict(found, plan, compared)
 
@@ -78,30 +77,20 @@ def influence_picture(compared: Compared, found: Influence) -> Picture:
     """The matrix as a map: derived, so grey; places of later tokens are hatched."""
     shown = compared.after
     kind: KindName = "decoder" if found.side == "target" else "cross"
-    rows, columns = maps.axes(shown, kind)
-    if compared.elsewhere:
-        rows, columns = of_no_run(rows, columns)
-    return maps.Picture(
-        values=found.change,
-        mask=~found.ahead,
-        rows=replace(_at(rows, found.rows), role=words.POSITION, title=words.LOGITS_AT),
-        columns=replace(_at(columns, found.columns), role=words.SWAPPED_TOKEN, title=words.swapped_side(found.side)),
-        writes=None,
-        title=words.INFLUENCE_TITLE,
-        caption=shown.caption(words.influence_of(found.side), rows=True),
-        name=labels.file_name(shown.summary.name, "influence", found.side),
-        scale="derived",
+    axes = maps.axes(shown, kind)
+    rows, columns = of_no_run(axes) if compared.elsewhere else axes
+    rows = replace(rows.at(found.rows), role=words.POSITION, title=words.LOGITS_AT, writes=None)
+    columns = replace(columns.at(found.columns), role=words.SWAPPED_TOKEN, title=words.swapped_side(found.side))
+    meta = Meta(
+        words.INFLUENCE_TITLE,
+        shown.caption(words.influence_of(found.side), rows=True),
+        labels.file_name(shown.summary.name, "influence", found.side),
         unit=words.CHANGE_OF_A_LOGIT,
         quantity=words.LARGEST_CHANGE,
         fill=words.A_LATER_TOKEN,
         bounded=False,
     )
-
-
-def _at(axis: Axis, positions: Sequence[int]) -> Axis:
-    """The axis with some of its positions."""
-    tokens = [axis.tokens[position] for position in positions]
-    return replace(axis, tokens=tokens, starts=tuple(positions), ends=tuple(position + 1 for position in positions))
+    return Picture(found.change, (rows, columns), ~found.ahead, meta)
 
 
 def _verdict(found: Influence, plan: Plan, compared: Compared) -> None:

@@ -10,6 +10,7 @@ import numpy as np
 import streamlit as st
 
 from viz_transformer.analysis.attention.maps import attention_kinds
+from viz_transformer.analysis.attention.picture import Axes, Texts
 from viz_transformer.analysis.masks.parts import (
     Change,
     MaskParts,
@@ -24,8 +25,7 @@ from viz_transformer.analysis.masks.parts import (
 from viz_transformer.analysis.masks.recorded import recorded_edits, recorded_parts
 from viz_transformer.checkpoint import Checkpoint
 from viz_transformer.figures import labels
-from viz_transformer.figures.components.matrix import Axis
-from viz_transformer.figures.components.tokens import token_data
+from viz_transformer.figures.components.masks import MaskGrids
 from viz_transformer.model.kinds import KINDS, KindName
 from viz_transformer.running.decoding import Run
 from viz_transformer.running.edits import SetMask
@@ -67,8 +67,7 @@ class Looked:
 
     kind: KindName
     parts: MaskParts
-    rows: Axis
-    columns: Axis
+    axes: Axes
     fill: str
     rule: str
     name: str
@@ -76,15 +75,20 @@ class Looked:
     compared: Compared | None
 
     @property
+    def grids(self) -> MaskGrids:
+        """The masks with the changed cells, as they are drawn."""
+        return MaskGrids(self.kind, self.parts.padding, self.parts.causal, self.axes, FIELDS.now().mask_cells)
+
+    @property
     def query(self) -> int:
         """The chosen row."""
-        return min(int(state.selection()[self.rows.field]), len(self.rows.tokens) - 1)
+        return min(int(state.selection()[self.axes[0].field]), len(self.axes[0]) - 1)
 
     def token(self, row: int) -> str:
         """The row's position and, of a text, its token, in words."""
         if self.compared is None:
             return words.query(row)
-        return words.query_reads(row, labels.isolated(str(self.rows.tokens[row]["text"])))
+        return words.query_reads(row, labels.isolated(str(self.axes[0].reads.at((row,)).data()[0]["text"])))
 
 
 def kind_of(shown: RunView) -> KindName:
@@ -225,14 +229,13 @@ def _of_text(shown: RunView, kind: KindName, batch: list[RunView], index: int) -
 
 
 def _made(shown: RunView, kind: KindName, parts: MaskParts, compared: Compared) -> Looked:
-    rows, columns = maps.axes(compared.before, kind)
+    axes = maps.axes(compared.before, kind)
     if compared.elsewhere:
-        rows, columns = of_no_run(rows, columns)
+        axes = of_no_run(axes)
     return Looked(
         kind=kind,
         parts=parts,
-        rows=rows,
-        columns=columns,
+        axes=axes,
         fill=compared.ckpt.config.mask_fill,
         rule=compared.ckpt.config.padding_mask,
         name=labels.file_name(shown.summary.name, "masks", kind),
@@ -336,14 +339,13 @@ def _plain(shown: RunView, kind: KindName) -> Looked:
     keep = np.arange(size) < size - padded
     parts = mask_parts(kind, keep, keep, rule=rule, changes=_changes())
     names = [str(position) if memoize else words.PAD for position, memoize in enumerate(keep)]
-    tokens = token_data(names, special=[position for position, memoize in enumerate(keep) if not memoize])
+    texts = Texts(names, special=[position for position, memoize in enumerate(keep) if not memoize])
     rows, columns = maps.axes(shown, kind)
-    rows, columns = of_no_run(replace(rows, tokens=tokens, title=words.QUERIES), replace(columns, tokens=tokens))
+    axes = of_no_run((replace(rows, reads=texts, writes=None, title=words.QUERIES), replace(columns, reads=texts)))
     return Looked(
         kind=kind,
         parts=parts,
-        rows=rows,
-        columns=columns,
+        axes=axes,
         fill=fill,
         rule=rule,
         name=labels.file_name("masks", kind, str(size)),
@@ -352,8 +354,9 @@ def _plain(shown: RunView, kind: KindName) -> Looked:
     )
 
 
-def of_no_run(rows: Axis, columns: Axis) -> tuple[Axis, Axis]:
+def of_no_run(axes: Axes) -> Axes:
     """The axes with a cell of their own: positions of another text than the run's are no positions of the run."""
+    rows, columns = axes
     return replace(rows, field=cast(Any, "mask_query")), replace(columns, field=cast(Any, "mask_key"))
 
 

@@ -10,17 +10,17 @@ from dataclasses import replace
 import streamlit as st
 
 from viz_transformer.analysis.attention.maps import attention_kinds
+from viz_transformer.analysis.attention.picture import Picture
 from viz_transformer.analysis.masks.parts import MaskParts, even_weights, row_effects
 from viz_transformer.analysis.masks.recorded import Rule, in_words, recorded_mask, rules, turned_otherwise
 from viz_transformer.figures import labels
-from viz_transformer.figures.components.masks import masks_payload
+from viz_transformer.figures.components.masks import MaskWords, masks_payload
 from viz_transformer.model.hook_point import FUSED_FROM
 from viz_transformer.model.kinds import KINDS, KindName
 from viz_transformer.sentences import capitalised, listed
 from viz_transformer.ui.compat import DeltaGenerator
 from viz_transformer.ui.components.pictures import heard_token, masks
 from viz_transformer.ui.frame import controls, links, maps, pictures, projector, text
-from viz_transformer.ui.frame.maps import Picture
 from viz_transformer.ui.frame.questions import Question
 from viz_transformer.ui.pages.masks import view, words
 from viz_transformer.ui.pages.masks.fields import FIELDS
@@ -54,12 +54,10 @@ def recorded(shown: RunView, kind: KindName, place: DeltaGenerator) -> Question:
     if not changes_cells(shown, kind):
         return _drawn_alone(shown, kind, layer)
     parts, compared = recorded_passes(shown, kind, layer, place)
-    rows, columns = maps.axes(shown, kind)
     looked = Looked(
         kind=kind,
         parts=parts,
-        rows=rows,
-        columns=columns,
+        axes=maps.axes(shown, kind),
         fill="",
         rule="",
         name=labels.file_name(shown.summary.name, "masks", kind, str(layer)),
@@ -98,30 +96,15 @@ def _before_and_after(looked: Looked, rule: Rule) -> None:
     """The keys that are read at all, which each query reads, and both before and after what was changed."""
     parts, padded = looked.parts, rule.padding == rule.closed
     title, note, reason = _of_a_query(rule, closes=not parts.causal.all())
-    masks(
-        masks_payload(
-            parts.padding,
-            parts.causal,
-            looked.rows,
-            looked.columns,
-            kind=looked.kind,
-            letter=KINDS[looked.kind].letter,
-            cells=FIELDS.now().mask_cells,
-            token=heard_token(),
-            notes=(
-                words.CLOSES_NOTHING if parts.padding.all() else words.UNREAD_KEYS,
-                note,
-                words.BOTH_OPEN,
-                words.TO_THE_SOFTMAX,
-            ),
-            parts=(words.KEYS, title),
-            reasons=(words.BY_PADDING if padded else words.BY_ALL, reason),
-            caption=looked.caption,
-            name=looked.name,
-        ),
-        key="masks_four",
-        on_cells=view.turned,
+    first = words.CLOSES_NOTHING if parts.padding.all() else words.UNREAD_KEYS
+    said = MaskWords(
+        (first, note, words.BOTH_OPEN, words.TO_THE_SOFTMAX),
+        looked.caption,
+        looked.name,
+        parts=(words.KEYS, title),
+        reasons=(words.BY_PADDING if padded else words.BY_ALL, reason),
     )
+    masks(masks_payload(looked.grids, said, token=heard_token()), key="masks_four", on_cells=view.turned)
 
 
 def _of_a_query(rule: Rule, *, closes: bool) -> tuple[str, str, str]:
@@ -195,14 +178,11 @@ def _picture(shown: RunView, kind: KindName, layer: int) -> Picture:
     mask = recorded_mask(shown.trace, KINDS[kind].site(layer))
     said = words.mask_of_layer(KINDS[kind].words, layer)
     base = maps.picture(shown, {**state.selection(), "kind": kind, "layer": layer, "heads": "mean", "options": ()})
-    return replace(
-        base,
-        values=even_weights(mask, "zero-rows"),
-        mask=mask,
-        writes=None,
+    axes = (replace(base.rows, writes=None), base.columns)
+    return replace(base, values=even_weights(mask, "zero-rows"), mask=mask, axes=axes).said(
         title=capitalised(said),
         caption=shown.caption(said, rows=KINDS[kind].writes),
-        name=f"{base.name}-mask",
+        name=f"{base.meta.name}-mask",
         scale="derived",
         unit=words.EQUAL_SCORES_UNIT,
         quantity=words.EQUAL_SCORES,

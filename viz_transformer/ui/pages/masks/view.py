@@ -11,6 +11,7 @@ import pandas as pd
 import streamlit as st
 
 from viz_transformer import numerals
+from viz_transformer.analysis.attention.picture import MASK_FILL_NAMES, Meta, Picture
 from viz_transformer.analysis.masks.parts import (
     Change,
     ClosedIs,
@@ -23,12 +24,12 @@ from viz_transformer.analysis.masks.parts import (
     sites,
 )
 from viz_transformer.figures import labels
-from viz_transformer.figures.components.masks import masks_payload
+from viz_transformer.figures.components.masks import MaskWords, masks_payload
+from viz_transformer.figures.components.matrix import matrix_payload
 from viz_transformer.model.kinds import KINDS, KindName
 from viz_transformer.ui.compat import DeltaGenerator
 from viz_transformer.ui.components.pictures import heard_token, masks, matrix
 from viz_transformer.ui.frame import maps, pictures, text
-from viz_transformer.ui.frame.maps import Picture
 from viz_transformer.ui.pages.masks import words
 from viz_transformer.ui.pages.masks.explained import leads
 from viz_transformer.ui.pages.masks.fields import FIELDS, MAX_CELLS, cells
@@ -42,29 +43,15 @@ def before_and_after(looked: Looked, own: str = "") -> None:
     """Padding and causal, and both of them before and after what was changed. own: behind the key of the second of
     two."""
     parts = looked.parts
-    masks(
-        masks_payload(
-            parts.padding,
-            parts.causal,
-            looked.rows,
-            looked.columns,
-            kind=looked.kind,
-            letter=KINDS[looked.kind].letter,
-            cells=FIELDS.now().mask_cells,
-            token=heard_token(),
-            notes=(
-                words.CLOSES_NOTHING if parts.padding.all() else words.RULE_NOTES[looked.rule],
-                words.LATER_KEYS if KINDS[looked.kind].causal else words.ALL_OF_THE_SOURCE,
-                words.BOTH_OPEN,
-                words.TO_THE_SOFTMAX,
-            ),
-            caption=looked.caption,
-            name=looked.name,
-            why=leads(looked),
-        ),
-        key=f"masks_four{own}",
-        on_cells=turned,
+    notes = (
+        words.CLOSES_NOTHING if parts.padding.all() else words.RULE_NOTES[looked.rule],
+        words.LATER_KEYS if KINDS[looked.kind].causal else words.ALL_OF_THE_SOURCE,
+        words.BOTH_OPEN,
+        words.TO_THE_SOFTMAX,
     )
+    said = MaskWords(notes, looked.caption, looked.name)
+    data = masks_payload(looked.grids, said, token=heard_token(), why=leads(looked))
+    masks(data, key=f"masks_four{own}", on_cells=turned)
 
 
 def in_words(kind: KindName) -> str:
@@ -160,10 +147,10 @@ def weights_beside(looked: Looked, other: Looked) -> None:
         except ValueError as error:
             raise ValueError(words.cannot_be_shown(name, error)) from None
         if each.compared.own:
-            shown.append([replace(after, title=words.own_masks(name))])
+            shown.append([after.said(title=words.own_masks(name))])
         else:
             shown.append(
-                [replace(p, title=words.of_one(name, when)) for p, when in zip((before, after), _WHEN, strict=True)]
+                [p.said(title=words.of_one(name, when)) for p, when in zip((before, after), _WHEN, strict=True)]
             )
     columns = iter(st.columns(sum(map(len, shown)), gap="small"))
     for drawn, own in zip(shown, ("", "_b"), strict=True):
@@ -175,8 +162,9 @@ def _put(columns: Sequence[DeltaGenerator], drawn: Sequence[Picture], looked: Lo
     for column, picture, when in zip(columns, drawn, _WHEN[-len(drawn) :], strict=True):
         edited = when == "after" and looked.compared is not None and not looked.compared.own
         with column:
-            asked = pictures.table(picture.table, note=picture.note, name=picture.name, key=f"masks_{when}{own}")
-            matrix(picture.matrix(why=() if edited else leads(looked)), key=f"masks_{when}{own}", on_table=asked)
+            key = f"masks_{when}{own}"
+            data = matrix_payload(picture, why=() if edited else leads(looked))
+            matrix(data, key=key, on_table=pictures.table_of(picture, key=key))
 
 
 def _pictures_of(looked: Looked, compared: Compared) -> tuple[Picture, Picture]:
@@ -188,16 +176,10 @@ def _pictures_of(looked: Looked, compared: Compared) -> tuple[Picture, Picture]:
     made = []
     for shown, title, when in zip((compared.before, compared.after), titles, _WHEN, strict=True):
         picture = maps.picture(shown, {**chosen, "kind": looked.kind, "options": ()})
-        made.append(
-            replace(
-                picture,
-                rows=replace(picture.rows, field=looked.rows.field),
-                columns=replace(picture.columns, field=looked.columns.field),
-                title=title,
-                caption=words.with_change(picture.caption, when),
-                name=f"{picture.name}-{when}",
-            )
-        )
+        rows, columns = (replace(a, field=b.field) for a, b in zip(picture.axes, looked.axes, strict=True))
+        caption = words.with_change(picture.meta.caption, when)
+        picture = replace(picture, axes=(rows, columns))
+        made.append(picture.said(title=title, caption=caption, name=f"{picture.meta.name}-{when}"))
     return made[0], made[1]
 
 
@@ -208,9 +190,9 @@ def _difference_pictures(looked: Looked, own: Compared, other: Compared) -> tupl
         theirs = _pictures_of(looked, other)
     except ValueError as error:
         raise ValueError(words.cannot_be_shown("B", error)) from None
-    before, after = (maps.difference(a, b) for a, b in zip(ours, theirs, strict=True))
+    before, after = (a - b for a, b in zip(ours, theirs, strict=True))
     most = max(float(np.nan_to_num(np.abs(each.values)).max(initial=0.0)) for each in (before, after))
-    return replace(before, most=most or None), replace(after, most=most or None)
+    return before.said(most=most or None), after.said(most=most or None)
 
 
 def _even_pictures(looked: Looked) -> tuple[Picture, Picture]:
@@ -220,22 +202,14 @@ def _even_pictures(looked: Looked) -> tuple[Picture, Picture]:
     titles = (words.BEFORE_EQUAL, words.after_equal(words.FILL_NAMES[looked.fill]))
     made = []
     for allowed, title, when in zip((every, mask), titles, _WHEN, strict=True):
-        made.append(
-            maps.Picture(
-                values=even_weights(allowed, looked.fill),
-                mask=allowed,
-                rows=looked.rows,
-                columns=looked.columns,
-                writes=None,
-                title=title,
-                caption=f"{looked.caption}: {title}",
-                name=f"{looked.name}-{when}",
-                scale="derived",
-                unit=words.EQUAL_SCORES,
-                quantity="weight",
-                fill=maps.FILLS.get(looked.fill, ""),
-            )
+        meta = Meta(
+            title,
+            f"{looked.caption}: {title}",
+            f"{looked.name}-{when}",
+            unit=words.EQUAL_SCORES,
+            fill=MASK_FILL_NAMES.get(looked.fill, ""),
         )
+        made.append(Picture(even_weights(allowed, looked.fill), looked.axes, allowed, meta))
     return made[0], made[1]
 
 
@@ -334,7 +308,7 @@ def fills(looked: Looked) -> None:
 def filled_row(looked: Looked) -> tuple[FilledRow, ...]:
     """The chosen row under each fill."""
     row = looked.query
-    scores: Any = np.zeros(len(looked.columns.tokens), dtype=np.float32)
+    scores: Any = np.zeros(len(looked.axes[1]), dtype=np.float32)
     if looked.compared is not None:
         trace = looked.compared.before.trace
         site = sites(trace.spec, looked.kind)[state.SHARED.now().layer]

@@ -85,9 +85,7 @@ def payload(shown: RunView, _series: SnapshotSeries) -> bytes:
             name=KINDS[kind].label,
             weights=_series.maps(kind),
             mask=_series.mask(kind),
-            rows=drawn.rows,
-            columns=drawn.columns,
-            writes=drawn.writes,
+            axes=drawn.axes,
         )
 
     return snapshots_payload(

@@ -5,10 +5,10 @@ from __future__ import annotations
 import math
 
 from viz_transformer.analysis.attention.maps import step_row
+from viz_transformer.analysis.attention.picture import Picture
 from viz_transformer.model.kinds import KINDS
 from viz_transformer.numerals import exponential, percent
 from viz_transformer.ui.frame import frame
-from viz_transformer.ui.frame.maps import Picture
 from viz_transformer.ui.frame.questions import Question, cited, where
 from viz_transformer.ui.pages.run import words
 from viz_transformer.ui.session.runs import RunView
@@ -18,7 +18,7 @@ def question(shown: RunView, picture: Picture, position: int, heads: tuple[int, 
     """Where the chosen heads look from this position, and the probability of the token that its step wrote."""
     asked = where(shown, picture, position, heads)
     step = position - step_row(shown.run, 0)
-    if asked is None or picture.writes is None or not 0 <= step < len(shown.run.steps):
+    if asked is None or picture.rows.writes is None or not 0 <= step < len(shown.run.steps):
         return asked
     written = shown.run.steps[step]
     sure = words.gave(cited(written.token), percent(exponential(written.log_prob)))

@@ -9,6 +9,7 @@ import orjson
 
 from viz_transformer.checkpoint import load
 from viz_transformer.checkpoint.contents import Summary, list_checkpoints
+from viz_transformer.figures.components.matrix import matrix_payload
 from viz_transformer.running.decoding import decode
 from viz_transformer.ui.frame import maps, steps
 from viz_transformer.ui.frame.judging import judgement
@@ -39,7 +40,7 @@ def recorded(shown: RunView, chosen: Mapping[str, Any]) -> Recording:
         text=shown.text,
         answer="".join(answer_text(shown.ckpt, shown.run)),
         chips=orjson.dumps(chip_data(shown.ckpt, shown.run, shown.text, shown.target, judgement(shown).mark)),
-        matrix=picture.matrix(follows=True),
+        matrix=matrix_payload(picture, follows=True),
         scrubber=steps.scrubber_data(shown),
         whole=whole_view.drawn(shown, site.head_of(shown.trace.spec, chosen), ""),
         questions=orjson.dumps([None if each is None else [each.asks, each.answer] for each in asked]),

@@ -12,7 +12,13 @@ import pandas as pd
 import streamlit as st
 from plotly.graph_objects import Figure
 
-from viz_transformer.analysis.attention.maps import attention_kinds, layer_count, layer_weights, valid_mask
+from viz_transformer.analysis.attention.maps import (
+    attention_kinds,
+    layer_count,
+    layer_weights,
+    mask_fill_name,
+    valid_mask,
+)
 from viz_transformer.analysis.tensors.trace_files import TOO_LARGE, saved
 from viz_transformer.analysis.weight import LINES
 from viz_transformer.analysis.weight.ladder import Ladder
@@ -25,11 +31,9 @@ from viz_transformer.checkpoint import Checkpoint
 from viz_transformer.checkpoint.files import WEIGHTS
 from viz_transformer.figures import labels
 from viz_transformer.figures.components.row import row_payload
-from viz_transformer.figures.components.tokens import token_data
 from viz_transformer.figures.one_weight import bars, strips
 from viz_transformer.model.kinds import KINDS, KindName
 from viz_transformer.numerals import SMALL, in_words, number, significant
-from viz_transformer.sentences import capitalised
 from viz_transformer.ui.components.pictures import row as draw
 from viz_transformer.ui.frame import controls, frame, maps, pictures, projector, text
 from viz_transformer.ui.frame.frame import Runs
@@ -85,30 +89,14 @@ def _ladder(shown: RunView, cell: Cell) -> Ladder:
 def row(shown: RunView, found: Ladder) -> None:
     """One query against all keys, the cell picked; a click picks another."""
     cell, numbers = found.cell, found.row
-    queries, keys = maps.axes(shown, cell.kind)
     written = shown.trace.next_tokens[cell.query] if KINDS[cell.kind].writes else None
     title = words.row_title(_place(cell), cell.query)
-    caption, name = shown.caption(title, rows=KINDS[cell.kind].writes), labels.file_name(shown.summary.name, title)
-    data = row_payload(
-        numbers.query,
-        numbers.keys,
-        numbers.scores,
-        numbers.weights,
-        numbers.mask,
-        queries=queries,
-        columns=keys,
-        position=cell.query,
-        writes=None if written is None else token_data([written])[0],
-        title=capitalised(title),
-        name=name,
-        caption=caption,
-        scale=cell.kind,
-        fill=maps.FILLS.get(shown.trace.config.mask_fill, ""),
-    )
+    meta = shown.names.meta(title, cell.kind, scale=cell.kind, fill=mask_fill_name(shown.trace))
+    data = row_payload(numbers, maps.axes(shown, cell.kind), cell.query, written, meta)
     asked = pictures.table(
         lambda: row_table(shown, found),
-        note=f"{caption}. {words.SCORES_IN_FLOAT64}",
-        name=name,
+        note=f"{meta.caption}. {words.SCORES_IN_FLOAT64}",
+        name=meta.name,
         key="weight_row_strips",
     )
     draw(data, key="weight_row_strips", on_table=asked)

@@ -1,0 +1,462 @@
+"""One picture of numbers: its values, what stands along its sides, and what is said of it.
+
+Made once, by analysis; a page, a notebook, a table and a CSV file draw and write the same value.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any, Literal, Self
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from viz_transformer import __version__, numerals
+from viz_transformer.analysis.attention.hidden_keys import MOSTLY_HIDDEN, HiddenKeys, hidden_keys
+from viz_transformer.analysis.attention.words import Words, word_map
+from viz_transformer.model.kinds import KINDS, KindName, SideName
+from viz_transformer.sentences import capitalised
+from viz_transformer.text.visible import file_name, shorten, visible
+
+Scale = KindName | Literal["derived", "diverging"]
+"""The colours of a map: of a kind of attention, grey for what was made of several, or centred at 0."""
+Spread = Literal["shares", "from 0", "signed"]
+"""What the weights of an attention are: from 0 to 1, or also above 1, or also below 0."""
+
+LONGEST_TEXT = 200
+"""Columns of a token on a picture and in a table."""
+ATTENTION_WEIGHT = "attention weight"
+NOT_A_NUMBER = "not a number"
+ONE_TOKEN_A_WORD = "Each word is one token here: nothing is added up or averaged."
+MASK_FILL_NAMES: Mapping[str, str] = {"-inf": "-inf", "-1e9": "-1e9", "-1e10": "-1e10", "added-1e9": "-1e9 added"}
+"""What a config's mask fill puts in masked places, in words; one that is not here leaves them at 0."""
+
+
+@dataclass(frozen=True)
+class Texts:
+    """What stands at each place of a side."""
+
+    tokens: Sequence[str]
+    """What the model reads, or writes."""
+    originals: Sequence[str] | None = None
+    """What was typed there; None: the tokens themselves."""
+    special: Collection[int] = ()
+    """The places of special tokens."""
+    padding: Collection[int] = ()
+    """The places of padding that a run added behind what was given: nobody typed it."""
+
+    def __len__(self) -> int:
+        return len(self.tokens)
+
+    @property
+    def typed(self) -> tuple[str, ...]:
+        """What was typed; padding is itself."""
+        return tuple(self.tokens if self.originals is None else self.originals)
+
+    def data(self) -> list[dict[str, Any]]:
+        """One small dict a place: text, `note` for what was typed if the model reads something else, special.
+
+        Texts are visible ones: signs for white space, code points for what has no shape, shortened at 200 columns.
+        Another case of what was typed is the same.
+        """
+        made = []
+        for place, (token, typed) in enumerate(zip(self.tokens, self.typed, strict=True)):
+            each: dict[str, Any] = {"text": shorten(visible(token), LONGEST_TEXT)}
+            if typed.lower() != token.lower():
+                each["note"] = shorten(visible(typed), LONGEST_TEXT)
+            if place in self.special:
+                each["special"] = True
+            made.append(each)
+        return made
+
+    def names(self) -> list[str]:
+        """What was typed at each place, as it can be seen."""
+        return [str(each.get("note", each["text"])) for each in self.data()]
+
+    def name(self, place: int) -> str:
+        """What was typed at one place, as it can be seen."""
+        return self.at((place,)).names()[0]
+
+    def at(self, places: Sequence[int]) -> Texts:
+        """Those of some places."""
+        return Texts(
+            tuple(self.tokens[place] for place in places),
+            None if self.originals is None else tuple(self.originals[place] for place in places),
+            *(frozenset(new for new, old in enumerate(places) if old in each) for each in (self.special, self.padding)),
+        )
+
+
+@dataclass(frozen=True)
+class Axis:
+    """One side of a map: what stands at each of its places."""
+
+    field: Literal["i", "j", "t", "u"]
+    """The selection's word for a place on it."""
+    role: str
+    """What a place is to the map: "query", "key"."""
+    title: str
+    side: SideName
+    """Which text its tokens are from; gives the ink of its labels."""
+    reads: Texts
+    """The token that the model reads at each place."""
+    starts: tuple[int, ...] = ()
+    """The position in the run at which each place begins, where a place is a word or some positions are left out."""
+    ends: tuple[int, ...] = ()
+    """The positions behind the last of each place, where it has `starts`."""
+    writes: Texts | None = None
+    """What the model writes at each place, for the rows of a decoder."""
+
+    def __len__(self) -> int:
+        return len(self.reads)
+
+    @property
+    def positions(self) -> Sequence[int]:
+        """The position in the run at which each place begins."""
+        return self.starts or range(len(self))
+
+    def names(self) -> list[str]:
+        """Each place in words: its position and what was typed there."""
+        return [f"{position} {name}" for position, name in zip(self.positions, self.reads.names(), strict=True)]
+
+    def at(self, places: Sequence[int]) -> Axis:
+        """Some of its places, which keep their positions in the run."""
+        starts = tuple(self.positions[place] for place in places)
+        ends = tuple(self.ends[place] for place in places) if self.ends else tuple(start + 1 for start in starts)
+        writes = None if self.writes is None else self.writes.at(places)
+        return replace(self, reads=self.reads.at(places), starts=starts, ends=ends, writes=writes)
+
+    def by_word(self, words: Words) -> Axis:
+        """The same with a place for each word, whose positions are places of this one."""
+        behind = self.ends or tuple(position + 1 for position in self.positions)
+        special = frozenset(word for word, places in enumerate(words.positions) if places[0] in self.reads.special)
+        writes = None if self.writes is None else [each["text"] for each in self.writes.data()]
+        return replace(
+            self,
+            reads=Texts(words.labels, special=special),
+            starts=tuple(self.positions[places[0]] for places in words.positions),
+            ends=tuple(behind[places[-1]] for places in words.positions),
+            writes=None if writes is None else Texts(words.joined(writes)),
+        )
+
+
+Axes = tuple[Axis, Axis]
+"""Rows and columns."""
+
+
+def attention_axes(kind: KindName, queries: Texts, keys: Texts, writes: Texts | None = None) -> Axes:
+    """The two sides of a kind of attention; `writes`: what each decoder row writes."""
+    known = KINDS[kind]
+    row, column = known.fields
+    return (
+        Axis(row, "query", "reads" if known.writes else "queries", known.queries.name, queries, writes=writes),
+        Axis(column, "key", f"keys, {known.keys.name}", known.keys.name, keys),
+    )
+
+
+@dataclass(frozen=True)
+class Meta:
+    """What is said of a picture, on it, below it and in the name of its file."""
+
+    title: str
+    caption: str
+    """What a picture saved from it says below itself."""
+    name: str
+    """Its file's name, without an ending."""
+    scale: Scale = "derived"
+    unit: str = ATTENTION_WEIGHT
+    """The words of the legend: what a colour stands for."""
+    quantity: str = "weight"
+    """The word for one value."""
+    fill: str = ""
+    """What the model puts in masked places."""
+    bounded: bool = True
+    """Whether the values are shares, of which 1 is the most."""
+    adds_up: bool = True
+    """Whether rows of weights add up to 1."""
+    most: float | None = None
+    """The value that has full colour, for maps that share a scale; None: the map's own largest."""
+    remarks: tuple[str, ...] = ()
+    """What has to be said below it."""
+
+    @property
+    def signed(self) -> bool:
+        return self.scale == "diverging"
+
+
+@dataclass(frozen=True, eq=False)
+class Heads:
+    """The maps of several heads of one picture."""
+
+    names: tuple[str, ...]
+    values: NDArray[np.float32]
+    """[N, R, C]"""
+    hidden: NDArray[np.float64] | None = None
+    """[N, R], as the picture's own."""
+    mask: NDArray[np.bool_] | None = None
+    """[N, R, C], where heads have masks of their own."""
+
+
+@dataclass(frozen=True, eq=False)
+class Picture:
+    """Numbers with a place for each row and each column: a map, ready to be drawn, or a table."""
+
+    values: NDArray[np.float32]
+    """[R, C]; NaN where the run has no number."""
+    axes: Axes
+    mask: NDArray[np.bool_]
+    """[R, C], True = may attend."""
+    meta: Meta
+    valid: NDArray[np.bool_] | None = None
+    """[R, C], False where the run has no number; None where it has all of them."""
+    lost: NDArray[np.bool_] | None = None
+    """[R], True where the softmax of the row read what is not a number; None where that is not known."""
+    hidden: NDArray[np.float64] | None = None
+    """[R], the share of each row's weight that keys hold which are left out."""
+    heads: Heads | None = None
+    """The maps of several chosen heads, of which the values are the first."""
+
+    @property
+    def rows(self) -> Axis:
+        return self.axes[0]
+
+    @property
+    def columns(self) -> Axis:
+        return self.axes[1]
+
+    def said(self, **changes: Any) -> Self:
+        """The same picture, of which something else is said: fields of `Meta`."""
+        return replace(self, meta=replace(self.meta, **changes))
+
+    def remarked(self, *remarks: str) -> Self:
+        """The same with more that has to be said."""
+        return self.said(remarks=(*self.meta.remarks, *remarks))
+
+    # ---- as a table and as a file
+
+    @property
+    def masked(self) -> NDArray[np.bool_]:
+        """[R, C]: True where a mask closed a number of the run."""
+        return ~self.mask if self.valid is None else self.valid & ~self.mask
+
+    @property
+    def not_a_number(self) -> NDArray[np.bool_]:
+        """[R, C]: True where the run has NaN."""
+        none: NDArray[np.bool_] = np.isnan(self.values)
+        return none if self.valid is None else none & self.valid
+
+    @property
+    def note(self) -> str:
+        """What stands over the table: its quantity, how many values are not a number, gaps, where masked cells are."""
+        quantity, none = self.meta.quantity, int(self.not_a_number.sum())
+        said = f"{self.meta.caption}. A number is the {quantity}."
+        if none:
+            said += f" {none:,} of {self.values.size:,} values {'is' if none == 1 else 'are'} not a number."
+        if self.valid is not None:
+            said += " An empty cell has no number: its row has no step, or its key came after that step."
+        if self.masked.any():
+            said += (
+                f" Masked cells keep their {quantity}: after the numbers, a column “…, masked” for each key says where"
+                " they are."
+            )
+        return said
+
+    def table(self) -> pd.DataFrame:
+        """The same numbers: a row for each query, a column for each key.
+
+        Where anything is masked, as many columns follow, "..., masked", which are True where it is.
+        """
+        index, columns = pd.Index(self.rows.names(), name=self.rows.title), self.columns.names()
+        frame = pd.DataFrame(self.values, index=index, columns=columns)
+        if self.not_a_number.any():
+            frame = frame.astype(object).mask(self.not_a_number, NOT_A_NUMBER)
+        if not self.masked.any():
+            return frame
+        marks = pd.DataFrame(self.masked, index=index, columns=[f"{name}, masked" for name in columns])
+        return pd.concat([frame, marks], axis=1)
+
+    def csv(self) -> bytes:
+        """The table as a file, all of it."""
+        return self.table().to_csv().encode("utf-8")
+
+    # ---- what is made of it
+
+    def __sub__(self, other: Picture) -> Picture:
+        """A - B cell by cell, with A's tokens. Raises ValueError if the two have different sizes."""
+        if self.values.shape != other.values.shape:
+            sizes = [f"{rows} × {columns}" for rows, columns in (self.values.shape, other.values.shape)]
+            raise ValueError(f"A has {sizes[0]} cells and B {sizes[1]}: only maps of one size can be subtracted")
+        a, b = self.meta, other.meta
+        meta = Meta(
+            title=f"A − B: {a.title}",
+            caption=f"A: {a.caption}; B: {b.caption}",
+            name=f"a-minus-b-{a.name}",
+            scale="diverging",
+            unit=f"{a.quantity} in A less {b.quantity} in B",
+            quantity="difference",
+            bounded=False,
+            adds_up=a.adds_up,
+            most=a.most,
+            remarks=(*a.remarks, *(remark for remark in b.remarks if remark not in a.remarks)),
+        )
+        hidden = self.hidden if other.hidden is None else other.hidden
+        if self.hidden is not None and other.hidden is not None:
+            hidden = np.fmax(self.hidden, other.hidden)
+        return Picture(
+            self.values - other.values,
+            self.axes,
+            self.mask | other.mask,
+            meta,
+            valid=_both(self.valid, other.valid),
+            hidden=hidden,
+            heads=_less(self.heads, other.heads),
+        )
+
+    def without(self, special: Collection[int]) -> Self:
+        """The same without some columns, such as those of special tokens; what is left of a row of weights is rescaled
+        to sum to 1, and how much that hid is said."""
+        hides = [place in special for place in range(len(self.columns))]
+        if all(hides):
+            return self.remarked("All keys here are special tokens: none is hidden.")
+        if not any(hides):
+            return self.remarked("No key here is a special token: none is hidden.")
+        kept = [place for place, is_hidden in enumerate(hides) if not is_hidden]
+        weighs = self.meta.quantity == "weight"
+        found = hidden_keys(_or_zero(self.values, self.valid), hides, renormalise=weighs)
+        padding = np.isin(np.arange(len(self.rows)), list(self.rows.reads.padding))
+        remark = _hidden_in_words(found, padding) if weighs else "Special keys are hidden."
+        heads = self.heads
+        if heads is not None:
+            each = hidden_keys(_or_zero(heads.values, self.valid), hides, renormalise=weighs)
+            heads = replace(heads, values=each.weights[..., kept].astype(np.float32), hidden=each.hidden_share)
+        made = replace(
+            self,
+            values=found.weights[:, kept].astype(np.float32),
+            axes=(self.rows, self.columns.at(kept)),
+            mask=self.mask[:, kept],
+            valid=None if self.valid is None else self.valid[:, kept],
+            hidden=found.hidden_share if weighs else None,
+            heads=heads,
+        )
+        unit = f"{self.meta.unit} without special keys{', renormalised' if weighs else ''}"
+        return made.said(unit=unit).remarked(remark).with_gaps()
+
+    def words(
+        self,
+        rows: Words,
+        columns: Words,
+        together: Callable[[Sequence[Sequence[int]]], NDArray[np.float32]] | None = None,
+    ) -> Self:
+        """Summed over the tokens of the word read, averaged over those of the word that reads.
+
+        rows, columns: the words of the places of each side. together: gives the values of groups of positions of keys,
+        [R, groups], where they are no sums of the keys' own, as lengths of vectors are not. Where each word is one
+        token the map stays as it is, in its head's colour.
+        """
+        if (len(rows), len(columns)) == self.values.shape:
+            return self.remarked(ONE_TOKEN_A_WORD)
+        merged = word_map(_or_zero(self.values, self.valid), self.mask, rows, columns)
+        values, at = merged.weights, self.columns.positions
+        if together is not None:
+            lengths = together([[at[place] for place in places] for places in columns.positions])
+            alone = Words(tuple((place,) for place in range(len(columns))), columns.labels)
+            values = word_map(lengths, np.ones_like(lengths, dtype=bool), rows, alone).weights
+        heads = self.heads
+        if heads is not None:
+            known = _or_zero(heads.values, self.valid)
+            by_head = word_map(known, np.broadcast_to(self.mask, known.shape), rows, columns).weights
+            heads = replace(heads, values=by_head, hidden=_by_row(heads.hidden, rows))
+        made = replace(
+            self,
+            values=values,
+            axes=(self.rows.by_word(rows), self.columns.by_word(columns)),
+            mask=merged.mask,
+            valid=None if self.valid is None else _words_valid(self.valid, rows, columns),
+            lost=None,
+            hidden=_by_row(self.hidden, rows),
+            heads=heads,
+        )
+        scale: Scale = "diverging" if self.meta.signed else "derived"
+        return made.said(scale=scale, unit=f"{self.meta.unit} by word (derived)").with_gaps()
+
+    def with_gaps(self) -> Self:
+        """The same with NaN where the run has no number: sums over what is there are made with 0."""
+        if self.valid is None:
+            return self
+        heads = self.heads
+        if heads is not None:
+            heads = replace(heads, values=np.where(self.valid, heads.values, np.nan))
+        return replace(self, values=np.where(self.valid, self.values, np.nan), heads=heads)
+
+
+@dataclass(frozen=True)
+class RunNames:
+    """What titles, captions and file names say of the run that a picture is of."""
+
+    name: str
+    called: str
+    """The model's name, and how well it is known that it is read right."""
+    words: str = ""
+    """Its text, and how its answer was written."""
+    row_source: str = ""
+    """Of which pass its decoder rows are, where that has to be said."""
+    special: Mapping[SideName, Collection[int]] = field(default_factory=dict)
+    """The positions of special tokens of each side."""
+    special_ids: Collection[int] = ()
+    """Which ids of the target's vocabulary are special."""
+
+    def caption(self, what: str, *, rows: bool = False) -> str:
+        """What a saved picture says below itself: model, text, selection, version; of decoder `rows` also whose."""
+        parts = (self.called, self.words, what, self.row_source if rows else "")
+        return f"{', '.join(filter(None, parts))} (Viz Transformer {__version__})"
+
+    def meta(self, what: str, kind: KindName, **more: Any) -> Meta:
+        """Title, caption and file name of what is seen of a kind of attention, "decoder layer 1, head 3", and more."""
+        caption = self.caption(what, rows=KINDS[kind].writes)
+        return Meta(capitalised(what), caption, file_name(self.name, what), **more)
+
+
+def _or_zero(values: NDArray[np.float32], valid: NDArray[np.bool_] | None) -> NDArray[np.float32]:
+    return values if valid is None else np.where(valid, values, np.float32(0))
+
+
+def _both(a: NDArray[np.bool_] | None, b: NDArray[np.bool_] | None) -> NDArray[np.bool_] | None:
+    return b if a is None else a if b is None else a & b
+
+
+def _less(a: Heads | None, b: Heads | None) -> Heads | None:
+    if a is None or b is None or a.values.shape != b.values.shape:
+        return None
+    return Heads(a.names, a.values - b.values)
+
+
+def _words_valid(valid: NDArray[np.bool_], rows: Words, columns: Words) -> NDArray[np.bool_]:
+    """[words, words]: False where a token that reads has no step, and where no piece of what is read was there."""
+    steps = np.array([valid[list(places)].any(axis=-1).all() for places in rows.positions])
+    return np.asarray(word_map(valid, valid, rows, columns).mask & steps[:, None])
+
+
+def _by_row(shares: NDArray[np.float64] | None, rows: Words) -> NDArray[np.float64] | None:
+    """The mean over the tokens of each word that reads: [..., R] -> [..., words]."""
+    if shares is None:
+        return None
+    return np.stack([shares[..., list(places)].mean(axis=-1) for places in rows.positions], axis=-1)
+
+
+def _hidden_in_words(found: HiddenKeys, padding: NDArray[np.bool_]) -> str:
+    """How much the hidden keys hold on average in the rows that hold anything and are no padding, and in how many of
+    them they hold nearly all."""
+    counted = ~padding & (found.hidden_mass + found.weights.sum(axis=-1, dtype=np.float64) > 0)
+    share, rows = found.hidden_share[counted], int(counted.sum())
+    if not rows:
+        return "Special keys are hidden; no row has weight."
+    said = f"Special keys are hidden: they hold {numerals.percent(float(share.mean()))} of the weight on average"
+    if most := int((share > MOSTLY_HIDDEN).sum()):
+        said += f", and more than {100 * MOSTLY_HIDDEN:.0f} % of it in {most} of {rows} rows; such rows are faint"
+    if alone := int((found.weights[counted] == 0).all(axis=-1).sum()):
+        said += (
+            f". {alone} of them read{'s' if alone == 1 else ''} special keys alone: nothing is left to rescale to a"
+            " sum of 1, and the other keys keep their weight of 0"
+        )
+    return f"{said}.{' Rows of padding are not counted.' if padding.any() else ''}"
