@@ -22,12 +22,13 @@ from viz_transformer.analysis.run.whole import SAMPLES, WholeRun, WholeStack, sp
 from viz_transformer.checkpoint.contents import bundled_folder
 from viz_transformer.figures import details
 from viz_transformer.figures.components.scrubber import CandidateData, StepData, steps_of
-from viz_transformer.figures.components.whole import whole_payload
+from viz_transformer.figures.components.whole import Names, RunText, whole_payload
 from viz_transformer.model.kinds import KindName, StackName
 from viz_transformer.running.decoding import decode
 from viz_transformer.running.record import tokens_of_names
 
 FEATURES, VOCABULARY, CANDIDATES = 512, 10_000, 10
+NAMES = Names(caption="bench", file="bench")
 PARTS: dict[StackName, tuple[Part, ...]] = {"encoder": ("self", "ffn"), "decoder": ("self", "cross", "ffn")}
 LEVELS = ("layer", "attention", "weight")
 ROUNDS, ZOOMS, REST = 7, 5, 800
@@ -97,9 +98,7 @@ def whole(layers: int, heads: int, tokens: int, *, encoder: bool = True) -> byte
     candidates = [CandidateData(f"word{n}", n, -0.5 - n) for n in range(CANDIDATES)]
     steps = [StepData(candidates[0], candidates)] * tokens
     answer = " ".join(["word0"] * tokens)
-    return whole_payload(
-        run, steps, first_row=0, vocabulary=VOCABULARY, answer=answer, title="", caption="bench", name="bench"
-    )
+    return whole_payload(run, RunText(steps=steps, vocabulary=VOCABULARY, answer=answer), NAMES)
 
 
 def with_deeper_levels(layers: int, heads: int, tokens: int) -> bytes:
@@ -108,14 +107,9 @@ def with_deeper_levels(layers: int, heads: int, tokens: int) -> bytes:
     run = decode(ckpt, "1" * (tokens - 2), max_steps=tokens)
     picture = whole_payload(
         whole_run(run.trace, head=0),
-        steps_of(run),
-        first_row=0,
-        vocabulary=VOCABULARY,
-        answer=run.text,
+        RunText(steps=steps_of(run), vocabulary=VOCABULARY, answer=run.text),
+        NAMES,
         of=details.run_id(run.trace),
-        title="",
-        caption="bench",
-        name="bench",
     )
     layer = details.of_layer(run.trace, "decoder", layers - 1)
     return details.with_details(picture, [layer, details.of_attention(run.trace, "cross", layers - 1, 0)])

@@ -16,7 +16,7 @@ from viz_transformer.checkpoint import list_checkpoints, load
 from viz_transformer.checkpoint.contents import Summary
 from viz_transformer.figures.components import payload
 from viz_transformer.figures.components.scrubber import steps_of
-from viz_transformer.figures.components.whole import whole_payload
+from viz_transformer.figures.components.whole import Names, RunText, whole_payload
 from viz_transformer.figures.details import HERE_ALONE, asked_for, details_of, of_attention, of_layer, run_id
 from viz_transformer.model.attention import landing_place
 from viz_transformer.model.config import tutorial
@@ -48,9 +48,8 @@ def unpacked(data):
 def check_run(run):
     """Each array of the first picture against the trace and the steps; none is left over."""
     recorded = run.trace
-    words = dict.fromkeys(("title", "caption", "name", "answer"), "")
-    first = step_row(run, 0)
-    data = whole_payload(whole_run(recorded, head=0), steps_of(run), first_row=first, vocabulary=0, **words)
+    text = RunText(steps=steps_of(run), first_row=step_row(run, 0))
+    data = whole_payload(whole_run(recorded, head=0), text, Names(caption="", file=""))
     header, arrays = unpacked(data)
     features = list(spread(recorded.spec.d_model, 24))
     for each in header["stacks"]:

@@ -2,12 +2,12 @@ import math
 
 import pytest
 
-from viz_transformer.figures.filling import filling_bars
+from viz_transformer.figures.filling import Shares, filling_bars
 
 
 def draw(**changes):
-    given = {"vocabulary": 9, "title": "a title", "hidden": 1, **changes}
-    return filling_bars(["cat", "<b>"], [math.log(0.5), math.log(0.25)], 0.25, **given)
+    given = {"log_probs": [math.log(0.5), math.log(0.25)], "others": 0.25, "vocabulary": 9, "hidden": 1, **changes}
+    return filling_bars(Shares(tokens=["cat", "<b>"], **given), title="a title")
 
 
 def test_bars_are_the_probabilities_and_one_of_all_others():
@@ -28,4 +28,4 @@ def test_a_vocabulary_that_is_all_there_has_no_others():
 
 def test_what_does_not_fit_together_is_said():
     with pytest.raises(ValueError, match="2 tokens do not fit 1 log-probabilities"):
-        filling_bars(["a", "b"], [0.0], 0.0, vocabulary=2, title="")
+        draw(log_probs=[0.0])

@@ -2,15 +2,18 @@ import numpy as np
 import pytest
 
 from viz_transformer.figures import theme
-from viz_transformer.figures.layers import Panel, gain_chart, stream_chart
+from viz_transformer.figures.layers import Marked, Panel, Size, gain_chart, stream_chart
 
 STATIONS = [("input", ""), ("layer 0", "self"), ("layer 0", "ffn"), ("layer 1", "self"), ("layer 1", "ffn")]
 VALUES = np.arange(15.0).reshape(5, 3)
+MARKED = {"token", "token_name", "station"}
 
 
 def draw(panels=None, stations=STATIONS, **changes):
     panels = panels or [Panel("length", VALUES, (0, None)), Panel("cosine", VALUES / 15, (0, 1), np.full(5, 0.1))]
-    return stream_chart(panels, stations, **{"title": "a title", "token": 1, "token_name": "token 1: a", **changes})
+    marked = {"token": 1, "token_name": "token 1: a", **{name: changes.pop(name) for name in MARKED & changes.keys()}}
+    size = Size(**{name: changes.pop(name) for name in ("letters", "height") if name in changes})
+    return stream_chart(panels, stations, Marked(**marked), size=size, **{"title": "a title", **changes})
 
 
 def lines(figure, name):
@@ -73,10 +76,10 @@ def test_panels_stand_below_each_other_and_do_not_overlap():
     assert layout.height > draw([Panel("length", VALUES)]).layout.height
 
 
-@pytest.mark.parametrize("changes", [{}, {"type_size": 1.4, "height": 470}])
+@pytest.mark.parametrize("changes", [{}, {"letters": 1.4, "height": 470}])
 def test_the_legend_is_under_the_title_and_panels_leave_room_for_their_names(changes):
     layout = draw([Panel(name, VALUES) for name in "abc"], **changes).layout
-    letters = changes.get("type_size", 1)
+    letters = changes.get("letters", 1)
     top, drawn = layout.margin.t, layout.height - layout.margin.t - layout.margin.b
     legend = (1 - layout.legend.y) * layout.height
     assert (layout.legend.x, layout.legend.xanchor) == (0, "left")
@@ -103,7 +106,7 @@ def test_layers_are_named_once_and_words_are_left_out_where_there_are_many():
 
 
 def test_the_chosen_station_is_marked_through_all_panels():
-    (shape,) = draw(chosen=3).layout.shapes
+    (shape,) = draw(station=3).layout.shapes
     assert (shape.x0, shape.x1, shape.yref) == (2.55, 3.45, "paper")
     assert not draw().layout.shapes
 
@@ -161,7 +164,7 @@ def test_gain_and_offset_of_other_lengths_are_refused():
 
 
 def test_larger_type_has_more_room():
-    small, large = draw().layout, draw(type_size=1.4).layout
+    small, large = draw().layout, draw(letters=1.4).layout
     assert large.xaxis.tickfont.size == pytest.approx(1.4 * small.xaxis.tickfont.size)
     notes = [layout.template.layout.annotationdefaults.font.size for layout in (small, large)]
     assert notes[1] == pytest.approx(1.4 * notes[0])

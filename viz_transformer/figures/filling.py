@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 import plotly.graph_objects as go
 
@@ -15,23 +16,29 @@ BAR, _TOP, _BOTTOM = 24, 36, 44
 LONGEST = 16
 
 
-def filling_bars(
-    tokens: Sequence[str],
-    log_probs: Sequence[float],
-    others: float,
-    *,
-    vocabulary: int,
-    title: str,
-    hidden: int | None = None,
-    what: str = "tokens",
-    theme: Theme = "light",
-) -> go.Figure:
+@dataclass(frozen=True, kw_only=True)
+class Shares:
+    """The best of a vocabulary's tokens, best first, and how probable each is."""
+
+    tokens: Sequence[str]
+    log_probs: Sequence[float]
+    """Natural, over the whole vocabulary, not renormalised."""
+    others: float
+    """The probability of all that are not here."""
+    vocabulary: int
+    """How many tokens there are."""
+    hidden: int | None = None
+    """Which of these was masked there."""
+    what: str = "tokens"
+    """The word for what they are."""
+
+
+def filling_bars(best: Shares, *, title: str, theme: Theme = "light") -> go.Figure:
     """One bar for each token, best first, and one for all others together; the widths are probabilities from 0 to 1.
 
-    log_probs: natural, over the whole vocabulary, not renormalised. others: the probability of all that are not here.
-    hidden: which of the tokens was masked there, None for none. what: the word for what the bars are
-    of. Raises ValueError for what does not fit together.
+    Raises ValueError for what does not fit together.
     """
+    tokens, log_probs, others, hidden = best.tokens, best.log_probs, best.others, best.hidden
     if len(tokens) != len(log_probs) or not tokens:
         raise ValueError(f"{len(tokens)} tokens do not fit {len(log_probs)} log-probabilities")
     colors = palette(theme)
@@ -42,10 +49,10 @@ def filling_bars(
         f" {labels.escape(number(log_prob, 2))}{'<br>the token that was masked' if place == hidden else ''}"
         for place, (token, share, log_prob) in enumerate(zip(tokens, shares, log_probs, strict=True))
     ]
-    left = vocabulary - len(tokens)
+    left = best.vocabulary - len(tokens)
     if left > 0:
         names, shares = [*names, f"other {left:,}"], [*shares, others]
-        said.append(f"all other {what} together<br>probability {labels.share(others)}")
+        said.append(f"all other {best.what} together<br>probability {labels.share(others)}")
     ink = weight_colors("encoder", theme)[4]
     figure = go.Figure(
         go.Bar(

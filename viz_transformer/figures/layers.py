@@ -38,30 +38,45 @@ class Panel:
     other: ArrayLike | None = None
 
 
+@dataclass(frozen=True, kw_only=True)
+class Marked:
+    """What stands out. token: the position whose line is drawn strong, with its name. station: the one on a ground of
+    its own."""
+
+    token: int
+    token_name: str
+    station: int | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class Size:
+    """letters: what the size of all type is multiplied by. height: of the figure, in pixels; None follows from the
+    number of panels."""
+
+    letters: float = 1
+    height: float | None = None
+
+
 def stream_chart(
     panels: Sequence[Panel],
     stations: Sequence[tuple[str, str]],
+    marked: Marked,
     *,
     title: str,
-    token: int,
-    token_name: str,
-    chosen: int | None = None,
     names: tuple[str, str] = ("mean", "mean of B"),
+    size: Size = Size(),
     theme: Theme = "light",
-    type_size: float = 1,
-    height: float | None = None,
 ) -> go.Figure:
     """Each panel over the stations: all tokens as a grey band, their mean, the chosen token, and the baseline.
 
-    stations: the words of each, (layer, sub-layer); stations of one layer stand together. token: the position whose
-    line is drawn strong. chosen: the station that is marked. names: of the mean and of the other run's mean. type_size:
-    what the size of all type is multiplied by. height: of the figure, in pixels; None follows from the number of
-    panels. Names and legend have the same room in any height. Raises ValueError for shapes that do not fit and for a
-    position out of range.
+    stations: the words of each, (layer, sub-layer); stations of one layer stand together. names: of the mean and of the
+    other run's mean. Names and legend have the same room in any height. Raises ValueError for shapes that do not fit
+    and for a position out of range.
     """
     if not panels or not stations:
         raise ValueError("there is nothing to draw: give at least one panel and one station")
-    grids = [_grid(panel, len(stations), token) for panel in panels]
+    grids = [_grid(panel, len(stations), marked.token) for panel in panels]
+    type_size, height = size.letters, size.height
     wraps = any(panel.other is not None for panel in panels)  # a fifth name stands below the others in a narrow window
     top, bottom = round((_TOP + _LINE * wraps) * type_size), round(_BOTTOM * type_size)
     between = round(_BETWEEN * type_size)
@@ -69,18 +84,17 @@ def stream_chart(
     panel_height = (drawn - (len(panels) - 1) * between) / len(panels)
     ticks = min(5, 1 + int(panel_height / (22 * type_size)))
     figure = go.Figure()
-    x = np.arange(len(stations))
     hovers = [" ".join(filter(None, station)) for station in stations]
     for number, (panel, grid) in enumerate(zip(panels, grids, strict=True)):
         axis = "y" if number == 0 else f"y{number + 1}"
-        for trace in _lines(panel, grid, x, hovers, token, token_name, names, theme):
+        for trace in _lines(panel, grid, hovers, marked, names, theme):
             figure.add_trace(trace.update(yaxis=axis, showlegend=number == 0 or trace.name == _BASELINE))
         upper = 1 - number * (panel_height + between) / drawn
         figure.update_layout({f"yaxis{axis[1:]}": _axis(panel, grid, (upper - panel_height / drawn, upper), ticks)})
         place = {"x": 0, "xanchor": "left", "y": upper, "yanchor": "bottom", "yshift": 3, **ON_PAPER}
         figure.add_annotation(text=labels.escape(panel.name), **place)
-    if chosen is not None:
-        band(figure, chosen, palette(theme).surface, {"width": 0})
+    if marked.station is not None:
+        band(figure, marked.station, palette(theme).surface, {"width": 0})
     margin = (round(_LEFT * type_size), _RIGHT, top, bottom)
     whole = top + drawn + bottom
     dressed(figure, theme, title=title, height=whole, margin=margin).update_layout(
@@ -137,15 +151,13 @@ def _grid(panel: Panel, stations: int, token: int) -> NDArray[np.float64]:
 def _lines(
     panel: Panel,
     grid: NDArray[np.float64],
-    x: NDArray[np.int64],
     hovers: Sequence[str],
-    token: int,
-    token_name: str,
+    marked: Marked,
     names: tuple[str, str],
     theme: Theme,
 ) -> list[go.Scatter]:
     """The band of all tokens, the mean, the other run's mean, the chosen token; last the baseline, if there is one."""
-    colors = palette(theme)
+    colors, x = palette(theme), np.arange(len(hovers))
     quantity = labels.escape(panel.name)
     there = np.isfinite(grid).any(axis=1)
     spread = grid[there]
@@ -180,7 +192,7 @@ def _lines(
     drawn = [band, line(mean, names[0], {"color": colors.derived[4], "width": 2})]
     if panel.other is not None:
         drawn.append(line(panel.other, names[1], {"color": colors.derived[4], "width": 2, "dash": "dash"}))
-    drawn.append(line(grid[:, token], token_name, {"color": colors.text, "width": 2.5}, marks=True))
+    drawn.append(line(grid[:, marked.token], marked.token_name, {"color": colors.text, "width": 2.5}, marks=True))
     if panel.baseline is not None:
         style = {"color": colors.muted, "width": 2, "dash": "dot"}
         drawn.append(line(panel.baseline, _BASELINE, style))

@@ -7,7 +7,7 @@ from viz_transformer.analysis.attention.maps import step_row
 from viz_transformer.analysis.run.whole import whole_run
 from viz_transformer.figures.components.scrubber import steps_of
 from viz_transformer.figures.components.standalone import HtmlFigure
-from viz_transformer.figures.components.whole import whole_payload
+from viz_transformer.figures.components.whole import Names, RunText, whole_payload
 from viz_transformer.figures.details import details_of, run_id, with_details
 from viz_transformer.figures.labels import file_name
 from viz_transformer.model.kinds import kinds_of
@@ -36,18 +36,18 @@ def run(run: Run | Trace, *, head: int | None = None) -> HtmlFigure:
     whole = whole_run(trace, head=head)
     first = step_row(run, 0) if isinstance(run, Run) else 0
     title = "The whole run" if head is None else f"The whole run, head {head} of every layer"
-    data = whole_payload(
-        whole,
-        steps_of(run) if isinstance(run, Run) else (),
+    text = RunText(
+        steps=steps_of(run) if isinstance(run, Run) else (),
         first_row=first,
         vocabulary=len(steps[0].vocabulary) if steps else 0,
         answer=run.text if isinstance(run, Run) else "",
-        of=run_id(trace),
-        height=HEIGHT_ALONE,
+    )
+    names = Names(
         title=title,
         caption=f"{trace.called}, whole run (Viz Transformer {__version__})",
-        name=file_name(trace.checkpoint, "whole run"),
+        file=file_name(trace.checkpoint, "whole run"),
     )
+    data = whole_payload(whole, text, names, of=run_id(trace), height=HEIGHT_ALONE)
     kind, layer = kinds_of(trace.spec)[0], 0
     data = with_details(data, details_of(trace, kind=kind, layer=layer, head=head))
     chosen = {"kind": kind, "layer": layer, "heads": "mean" if head is None else [head]}

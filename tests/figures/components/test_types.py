@@ -36,7 +36,7 @@ from viz_transformer.figures.components.shading import shading_payload
 from viz_transformer.figures.components.slider import slider_data
 from viz_transformer.figures.components.snapshots import MapsOfKind, SnapshotData, snapshots_payload
 from viz_transformer.figures.components.tokens import token_data
-from viz_transformer.figures.components.whole import whole_payload
+from viz_transformer.figures.components.whole import Names, RunText, whole_payload
 from viz_transformer.model.hooked_model import spec_of
 from viz_transformer.model.points import attention_sites
 from viz_transformer.running.decoding import decode
@@ -115,13 +115,9 @@ def _whole() -> Iterator[bytes]:
         yield whole.run(run, head=head).data
     yield whole_payload(
         whole_run(run.trace, head=1),
-        steps_of(run),
-        first_row=0,
-        vocabulary=9,
-        answer=run.text,
-        title="a title",
+        RunText(steps=steps_of(run), vocabulary=9, answer=run.text),
+        Names(title="a title", caption=WORDS["caption"], file=WORDS["name"]),
         along={"first_row": 0, "steps": 5, "reads": True},
-        **WORDS,
     )
 
 

@@ -15,7 +15,7 @@ from viz_transformer.figures import details
 from viz_transformer.figures import run as run_figure
 from viz_transformer.figures.components import payload
 from viz_transformer.figures.components.scrubber import steps_of
-from viz_transformer.figures.components.whole import ends_in, whole_payload
+from viz_transformer.figures.components.whole import Names, RunText, ends_in, whole_payload
 from viz_transformer.figures.details import details_of
 from viz_transformer.running.decoding import decode
 from viz_transformer.running.strategies import Sampling
@@ -61,13 +61,8 @@ def alone(run) -> bytes:
     """The picture of a run as a page gets it, without its deeper levels."""
     return whole_payload(
         whole_run(run.trace),
-        steps_of(run),
-        first_row=0,
-        vocabulary=9,
-        title="",
-        caption="",
-        name="",
-        answer=run.text,
+        RunText(steps=steps_of(run), vocabulary=9, answer=run.text),
+        Names(caption="", file=""),
         of=details.run_id(run.trace),
     )
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -22,26 +22,42 @@ CANDIDATES = 6
 """So many candidates of a step have a bar."""
 
 
+@dataclass(frozen=True, kw_only=True)
+class RunText:
+    """What a run read and wrote. A model that writes nothing has no steps."""
+
+    steps: Sequence[StepData] = ()
+    first_row: int = 0
+    """The decoder's row of the first step."""
+    vocabulary: int = 0
+    """How many tokens could be written."""
+    typed: str = ""
+    answer: str = ""
+    """The text of all steps."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Names:
+    """What the picture is called: its title, the caption of what is saved, and the name of its file."""
+
+    title: str = ""
+    caption: str
+    file: str
+
+
 def whole_payload(
     whole: WholeRun,
-    steps: Sequence[StepData],
+    text: RunText,
+    names: Names,
     *,
-    first_row: int,
-    vocabulary: int,
-    title: str,
-    caption: str,
-    name: str,
-    answer: str,
-    text: str = "",
     of: str = "",
     height: int = HEIGHT,
     along: Mapping[str, int | bool] | None = None,
 ) -> bytes:
-    """What the browser gets. Step s is the decoder row `first_row` + s; a model that writes nothing has no steps.
+    """What the browser gets.
 
-    vocabulary: how many tokens could be written. text: what was typed; answer: the text of all steps. of: what the
-    details of its deeper levels call this run. along: where two runs move together, the `first_row` of the first, the
-    `steps` of the longer one, and whether any `reads` a text first.
+    of: what the details of its deeper levels call this run. along: where two runs move together, the `first_row` of the
+    first, the `steps` of the longer one, and whether any `reads` a text first.
 
     Arrays, all float32 as recorded: token.S, position.S [T, samples] where they are told, stream.S
     [points, T, samples], length.S [points, T], and came.S, added.S and share.S [sub-layers, T] of each stack S; of each
@@ -49,6 +65,7 @@ def whole_payload(
     (strongest_only.py); log_probs [steps, most candidates], NaN where a step has fewer. Raises ValueError for steps
     that do not fit the decoder's rows.
     """
+    steps, first_row = text.steps, text.first_row
     rows = {each.stack: len(each.tokens) for each in whole.stacks}
     if steps and first_row + len(steps) > rows.get("decoder", 0):
         raise ValueError(f"{len(steps)} steps from row {first_row} on do not fit {rows.get('decoder', 0)} rows")
@@ -58,20 +75,20 @@ def whole_payload(
     places = {token_id: place for place, token_id in enumerate(tokens)}
     header: dict[str, Any] = {
         "of": of,
-        "title": title,
-        "caption": caption,
-        "name": name,
+        "title": names.title,
+        "caption": names.caption,
+        "name": names.file,
         "height": height,
         "head": whole.head,
         "stacks": [_stack(each, whole) for each in whole.stacks],
         "first_row": first_row,
-        "vocabulary": vocabulary,
+        "vocabulary": text.vocabulary,
         "tokens": token_data(tuple(tokens.values())),
         "candidates": [[places[each.token_id] for each in row] for row in shown],
         "written": written_places(steps, shown),
-        "text": text,
-        "answer": answer,
-        "ends": ends_in(answer, [step.written.token for step in steps]),
+        "text": text.typed,
+        "answer": text.answer,
+        "ends": ends_in(text.answer, [step.written.token for step in steps]),
     }
     if along is not None:
         header["along"] = dict(along)

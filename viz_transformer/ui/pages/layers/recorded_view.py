@@ -12,7 +12,7 @@ import streamlit as st
 from viz_transformer.analysis.attention.maps import attention_kinds
 from viz_transformer.analysis.layers.recorded import LayerFlow, layer_flows
 from viz_transformer.figures import labels
-from viz_transformer.figures.layers import Panel, stream_chart
+from viz_transformer.figures.layers import Marked, Panel, Size, stream_chart
 from viz_transformer.model.kinds import KINDS, SIDE_OF, StackName
 from viz_transformer.ui.frame import controls, frame, pictures, projector, text
 from viz_transformer.ui.frame.questions import Question, cited
@@ -118,12 +118,13 @@ def _along(shown: RunView, stack: StackName, found: Sequence[LayerFlow], here: L
     figure = stream_chart(
         panels,
         [(words.layer(flow.layer), "") for flow in found],
+        Marked(
+            token=token,
+            token_name=words.token_at(token, token_name(shown, stack, token)),
+            station=None if here is None else [flow.layer for flow in found].index(here.layer),
+        ),
         title=words.layers_title(stack),
-        token=token,
-        token_name=words.token_at(token, token_name(shown, stack, token)),
-        chosen=None if here is None else [flow.layer for flow in found].index(here.layer),
-        type_size=PROJECTED if projector.is_on() else 1,
-        height=projector.ROOM if projector.is_on() else None,
+        size=Size(letters=PROJECTED, height=projector.ROOM) if projector.is_on() else Size(),
         theme=frame.theme(),
     )
     asked = pictures.table(

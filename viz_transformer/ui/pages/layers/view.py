@@ -11,7 +11,7 @@ import streamlit as st
 from viz_transformer.analysis.layers import sublayers
 from viz_transformer.figures import labels
 from viz_transformer.figures.components.rail import rail_data
-from viz_transformer.figures.layers import Panel, gain_chart, stream_chart
+from viz_transformer.figures.layers import Marked, Panel, Size, gain_chart, stream_chart
 from viz_transformer.model.hooked_model import Unavailable
 from viz_transformer.model.kinds import KINDS, StackName, stacks_of
 from viz_transformer.model.layout import PART_NAMES
@@ -212,12 +212,13 @@ def along_the_stream(both: Runs, place: sublayers.Place | None) -> None:
     figure = _stream_chart(
         panels,
         stations,
+        Marked(
+            token=int(np.flatnonzero(memoize == token)[0]),
+            token_name=words.token_at(token, token_name(shown, stack, token)),
+            station=None if place is None else 1 + [flow.place for flow in found].index(place),
+        ),
         title=words.stream_title(stack),
-        token=int(np.flatnonzero(memoize == token)[0]),
-        token_name=words.token_at(token, token_name(shown, stack, token)),
-        chosen=None if place is None else 1 + [flow.place for flow in found].index(place),
-        type_size=PROJECTED if projector.is_on() else 1,
-        height=projector.ROOM if projector.is_on() else None,
+        size=Size(letters=PROJECTED, height=projector.ROOM) if projector.is_on() else Size(),
         names=(words.MEAN, words.MEAN) if other is None else (words.mean_of(both.main.name), words.mean_of("B")),
         theme=frame.theme(),
     )

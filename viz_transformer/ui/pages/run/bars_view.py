@@ -2,43 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 
 import pandas as pd
 
 from viz_transformer.figures import labels
-from viz_transformer.figures.filling import filling_bars
+from viz_transformer.figures.filling import Shares, filling_bars
 from viz_transformer.ui.frame import frame, pictures
 from viz_transformer.ui.pages.run import words
 from viz_transformer.ui.session.runs import RunView
 
 
-def bars(
-    shown: RunView,
-    names: Sequence[str],
-    log_probs: Sequence[float],
-    others: float,
-    *,
-    vocabulary: int,
-    title: str,
-    key: str,
-    table: Callable[[], pd.DataFrame],
-    note: str,
-    hidden: int | None = None,
-    what: str = "tokens",
-) -> None:
-    """A bar for each, best first, and one for all others; `note` is said below the table. More as `filling_bars`."""
+def bars(shown: RunView, best: Shares, *, title: str, key: str, table: Callable[[], pd.DataFrame], note: str) -> None:
+    """A bar for each, best first, and one for all others; `note` is said below the table."""
     frame.chart(
-        filling_bars(
-            names,
-            log_probs,
-            others,
-            vocabulary=vocabulary,
-            title=title,
-            hidden=hidden,
-            what=what,
-            theme=frame.theme(),
-        ),
+        filling_bars(best, title=title, theme=frame.theme()),
         key=key,
         alt=title,
         on_table=pictures.table(

@@ -6,6 +6,7 @@ import pandas as pd
 import streamlit as st
 
 from viz_transformer.figures import labels
+from viz_transformer.figures.filling import Shares
 from viz_transformer.model.hooked_model import Scoring
 from viz_transformer.numerals import percent
 from viz_transformer.running.labels import Label, Labels, holding
@@ -63,18 +64,15 @@ def bars(shown: RunView) -> None:
     drawn = found.scores[:MAX_BARS]
     left = found.scores[MAX_BARS:]
     together = spec.scoring in ("one", "either")
-    bars_view.bars(
-        shown,
-        [label.name for label in drawn],
-        [label.log_prob or 0.0 for label in drawn],
-        sum(label.probability or 0.0 for label in left),
+    best = Shares(
+        tokens=[label.name for label in drawn],
+        log_probs=[label.log_prob or 0.0 for label in drawn],
+        others=sum(label.probability or 0.0 for label in left),
         vocabulary=len(found.scores) if together else len(drawn),
-        title=title,
-        key=key,
-        table=lambda: table(found),
-        note=words.OVER_LABELS if together else words.BY_ITSELF,
         what=words.BARS_ARE_LABELS,
     )
+    note = words.OVER_LABELS if together else words.BY_ITSELF
+    bars_view.bars(shown, best, title=title, key=key, table=lambda: table(found), note=note)
     if not together:
         _say_left_out(len(left))
 

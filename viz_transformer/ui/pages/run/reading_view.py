@@ -10,6 +10,7 @@ import streamlit as st
 from viz_transformer import numerals
 from viz_transformer.analysis.run.filling import Filling, filling, fills_masks, masked_positions
 from viz_transformer.figures import labels
+from viz_transformer.figures.filling import Shares
 from viz_transformer.model.hooked_model import ModelSpec
 from viz_transformer.model.kinds import SOURCE
 from viz_transformer.numerals import percent
@@ -111,19 +112,15 @@ def fillings(shown: RunView) -> None:
         tokens.append(found.hidden)
     hidden = next((n for n, each in enumerate(tokens) if found.hidden and each.token_id == found.hidden.token_id), None)
     others = found.others - (numerals.exponential(tokens[-1].log_prob) if len(tokens) > len(found.candidates) else 0.0)
-    title = words.filling_title(found.position, masked)
-    bars_view.bars(
-        shown,
-        [each.token for each in tokens],
-        [each.log_prob for each in tokens],
-        max(0.0, others),
+    best = Shares(
+        tokens=[each.token for each in tokens],
+        log_probs=[each.log_prob for each in tokens],
+        others=max(0.0, others),
         vocabulary=len(shown.ckpt.codec("source").names),
-        title=title,
-        key="run_filling",
-        table=lambda: _table(found),
-        note=words.OVER_VOCABULARY,
         hidden=hidden,
     )
+    title = words.filling_title(found.position, masked)
+    bars_view.bars(shown, best, title=title, key="run_filling", table=lambda: _table(found), note=words.OVER_VOCABULARY)
     text.paragraph(_sentence(shown, found, masked))
 
 

@@ -15,7 +15,7 @@ from viz_transformer.analysis.run.layer import layer_of
 from viz_transformer.analysis.run.whole import whole_run
 from viz_transformer.figures import details, labels
 from viz_transformer.figures.components.scrubber import steps_of
-from viz_transformer.figures.components.whole import whole_payload
+from viz_transformer.figures.components.whole import Names, RunText, whole_payload
 from viz_transformer.model.kinds import KINDS, SIDE_OF, KindName, StackName, stacks_of
 from viz_transformer.model.layout import PART_NAMES
 from viz_transformer.running.record import Trace
@@ -163,15 +163,19 @@ def drawn(shown: RunView, head: int | None, title: str, along: Along | None = No
     run = shown.run
     return whole_payload(
         whole_run(run.trace, head=head),
-        steps_of(run),
-        first_row=step_row(run, 0),
-        vocabulary=run.trace.spec.target_vocab_size or 0,
-        text=shown.text,
-        answer=run.text,
+        RunText(
+            steps=steps_of(run),
+            first_row=step_row(run, 0),
+            vocabulary=run.trace.spec.target_vocab_size or 0,
+            typed=shown.text,
+            answer=run.text,
+        ),
+        Names(
+            title=title,
+            caption=shown.caption(words.IN_WHOLE, rows=True),
+            file=labels.file_name(shown.summary.name, words.IN_WHOLE),
+        ),
         of=details.run_id(run.trace),
-        title=title,
-        caption=shown.caption(words.IN_WHOLE, rows=True),
-        name=labels.file_name(shown.summary.name, words.IN_WHOLE),
         along=None if along is None else asdict(along),
     )
 
