@@ -20,7 +20,7 @@ bar = frame.place("decoding_bar")
 status = frame.status()
 both = frame.runs(status, rows="chosen", recording=words.OF_RECORDING, steps=True)
 
-from viz_transformer.ui.pages.decoding import branch_list, question, site_bar, stop, strategy_bar, view
+from viz_transformer.ui.pages.decoding import branch_list, question, site_bar, strategy_bar, view
 from viz_transformer.ui.pages.decoding.fields import FIELDS
 
 
@@ -81,7 +81,7 @@ elif not both.main.ckpt.spec.writes:
     frame.show_messages(status, *state.remarks(), frame.only_reads(both.main.summary))
 else:
     at = state.SHARED.now().t or 0
-    tour.tell(partial(stop.words, both.main, at), *RINGED)
+    tour.tell(partial(question.at_stop, both.main, at), *RINGED)
     # On a projector the step and the tab below it are scenes of one page.
     tab = FIELDS.now().dec_tab
     if projector.is_on():

@@ -17,7 +17,7 @@ strip = frame.place("strip")
 status = frame.status()
 both = frame.runs(status)
 
-from viz_transformer.ui.pages.layers import experts_view, lens_view, question, recorded_view, stop, view, words
+from viz_transformer.ui.pages.layers import experts_view, lens_view, question, recorded_view, view, words
 
 
 def show(both: frame.Runs) -> tuple[str, ...]:
@@ -66,9 +66,9 @@ def tell(shown: RunView) -> None:
     stack, position = view.chosen_stack(), state.selection()[SIDE_OF[view.chosen_stack()].field]
 
     def said() -> tuple[str, ...]:
-        return stop.sentences(shown, view.flows_of(shown, stack), lens_view.lens_of(shown, stack), position)
+        return question.at_stop(shown, view.flows_of(shown, stack), lens_view.lens_of(shown, stack), position)
 
-    tour.tell(said, *stop.ringed(shown, stack, position))
+    tour.tell(said, *question.ringed(shown, stack, position))
 
 
 def ask(shown: RunView) -> Question | None:

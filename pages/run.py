@@ -330,7 +330,7 @@ def tell(shown: RunView) -> None:
     position = state.selection()[SIDES[side].field]
     tour.tell(lambda: first_stop.sentences(shown, side, position), ".st-key-run_strip >>> .row:first-child .chip", at=1)
     if not shown.trace.spec.writes:
-        tour.tell(lambda: stop.made_of_text(shown), *stop.ringed(shown), at=len(tour.STOPS))
+        tour.tell(lambda: question.at_stop(shown), *question.ringed(shown), at=len(tour.STOPS))
 
 
 def say_remarks(shown: RunView) -> None:
@@ -400,7 +400,6 @@ if both is not None:
         reading_choices,
         reading_view,
         recording,
-        stop,
         whole_view,
     )
 

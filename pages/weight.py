@@ -23,7 +23,7 @@ strip = frame.place("strip")
 status = frame.status()
 both = frame.runs(status, recording=words.OF_RECORDING)
 
-from viz_transformer.ui.pages.weight import question, stop, view, weight_difference
+from viz_transformer.ui.pages.weight import question, view, weight_difference
 
 
 def show(both: frame.Runs) -> None:
@@ -39,7 +39,7 @@ def show(both: frame.Runs) -> None:
         return
     shown = both.main
     questions.show(asked, question.question(shown, found))
-    tour.tell(lambda: stop.words(shown, found), *RINGED)
+    tour.tell(lambda: question.at_stop(shown, found), *RINGED)
     with st.container(key="weight_row"):
         view.row(shown, found)
         view.cell_sentence(shown, found)

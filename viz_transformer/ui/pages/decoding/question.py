@@ -1,4 +1,7 @@
-"""What Decoding asks of a run, by its tab: what else could have been written, by which branch, beam or text?"""
+"""What Decoding asks of a run, by its tab: what else could have been written, by which branch, beam or text?
+
+At its stop of the tour: how sure the model was of a token, and what came next.
+"""
 
 from __future__ import annotations
 
@@ -134,3 +137,30 @@ def _short(count: int) -> str:
         if count >= size:
             return said(significant(count / size, 3))
     return f"{count:,}"
+
+
+def at_stop(shown: RunView, position: int) -> tuple[str, ...]:
+    """The probability of the token that the chosen row's step wrote, and the likeliest other one."""
+    steps, at = shown.run.steps, position - step_row(shown.run, 0)
+    if not steps:
+        return (words.NOTHING_WRITTEN,)
+    step = steps[min(max(at, 0), len(steps) - 1)]
+    if math.isnan(step.log_prob):
+        asked = question(shown, position)
+        return () if asked is None else (f"{asked.asks} {asked.answer}",)
+    told = cited(step.token), _in_prose(step.log_prob), words.of_tokens(step.rank, len(step.vocabulary))
+    others = [other for other in step.candidates if other.token_id != step.token_id]
+    said = (words.was_given if step.forced else words.wrote_other if step.rank else words.wrote_highest)(*told)
+    if not others:
+        return (said,)
+    return said, words.next_best(
+        cited(others[0].token), _in_prose(others[0].log_prob, alone=True), is_first=bool(step.rank)
+    )
+
+
+def _in_prose(log_prob: float, *, alone: bool = False) -> str:
+    """A probability as a sentence says it: "of 55.4 %", "above 99.9 %"; `alone`: "55.4 %", "below 0.1 %"."""
+    said = percent(exponential(log_prob))
+    if bound := words.BOUNDS_IN_PROSE.get(said[0]):
+        return f"{bound}{said[1:]}"
+    return said if alone else words.of_share(said)

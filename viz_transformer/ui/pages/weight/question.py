@@ -1,6 +1,11 @@
-"""What One weight asks of a run: why does this key get this weight?"""
+"""What One weight asks of a run: why does this key get this weight?
+
+At its stop of the tour: how it comes about.
+"""
 
 from __future__ import annotations
+
+import math
 
 import numpy as np
 
@@ -52,3 +57,23 @@ def _power_and_ratio(gap: float) -> tuple[str, str]:
     texts = (significant(gap, digits) for digits in range(3, 18))
     power = next(text for text in texts if float(text) == gap or float(significant(np.exp(float(text)), 3)) == times)
     return power, ratio
+
+
+def at_stop(shown: RunView, found: Ladder) -> tuple[str, ...]:
+    """Product, divisor, score and softmax; of a weight that is masked or not a number, the page's question and its
+    answer."""
+    cell, row = found.cell, found.row
+    weight = float(row.weights[cell.key])
+    if not row.mask[cell.key] or math.isnan(weight) or not np.isfinite(row.scores[row.mask]).all():
+        asked = question(shown, found)
+        return (f"{asked.asks} {asked.answer}",)
+    queries, keys = KINDS[cell.kind].sides(shown.trace.src_tokens, shown.trace.tgt_tokens)
+    scalars, config = found.lines["divisor"].scalars, shown.trace.config
+    root = {"sqrt-head-dim": f" (√{config.head_dim})", "sqrt-d-model": f" (√{config.d_model})"}.get(config.divisor, "")
+    divisor = f"{significant(scalars['divisor'])}{root}"
+    dot, score = (significant(scalars[name]) for name in ("dot", "s"))
+    bias = significant(scalars["bias"]) if "bias" in scalars else None
+    return (
+        words.becomes_score(cited(queries[cell.query]), cited(keys[cell.key]), dot, divisor, score, bias=bias),
+        words.becomes_weight(int(row.mask.sum()), percent(weight)),
+    )
