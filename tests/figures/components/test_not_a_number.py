@@ -23,6 +23,7 @@ from viz_transformer.figures.components.rail import rail_data
 from viz_transformer.figures.components.row import row_payload
 from viz_transformer.figures.components.shading import shading_payload
 from viz_transformer.figures.components.snapshots import MapsOfKind, SnapshotData, snapshots_payload
+from viz_transformer.model.hooked_model import spec_of
 from viz_transformer.running.decoding import decode
 
 NAN = np.nan

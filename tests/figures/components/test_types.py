@@ -14,6 +14,7 @@ import numpy as np
 import pytest
 from builders import tiny_checkpoint, tiny_config
 from drawing import picture_of
+from viz_transformer.ui.components.sheet import sheet_data
 
 from viz_transformer.analysis.attention.picture import Axis, Meta, Texts
 from viz_transformer.analysis.run.whole import whole_run
@@ -43,7 +44,6 @@ from viz_transformer.running.decoding import decode
 from viz_transformer.running.strategies import Beam, Sampling
 from viz_transformer.ui.components import keys, saving, tour
 from viz_transformer.ui.components.ahead import Ahead, Paragraph, ahead_payload, caught_up_payload
-from viz_transformer.ui.components.sheet import sheet_data
 
 ROOT = Path(__file__).resolve().parents[3]
 FOLDER = Path(str(files(components)))
