@@ -17,7 +17,7 @@ from bench.navigation import opened
 from bench.pictures import random_weights, words
 from bench.ratios import Result, counted, measure
 from bench.served import serving
-from viz_transformer.analysis.layers.sublayers import Part, Place
+from viz_transformer.analysis.layers.sublayers import Part, SubLayer
 from viz_transformer.analysis.run.whole import SAMPLES, WholeRun, WholeStack, spread, whole_run
 from viz_transformer.checkpoint.contents import bundled_folder
 from viz_transformer.figures import details
@@ -25,7 +25,7 @@ from viz_transformer.figures.components.scrubber import CandidateData, StepData,
 from viz_transformer.figures.components.whole import Names, RunText, whole_payload
 from viz_transformer.model.kinds import KindName, StackName
 from viz_transformer.running.decoding import decode
-from viz_transformer.running.record import tokens_of_names
+from viz_transformer.running.trace import tokens_of_names
 
 FEATURES, VOCABULARY, CANDIDATES = 512, 10_000, 10
 NAMES = Names(caption="bench", file="bench")
@@ -70,7 +70,7 @@ def whole(layers: int, heads: int, tokens: int, *, encoder: bool = True) -> byte
 
     def stack(name: StackName) -> WholeStack:
         parts = PARTS[name] if encoder else ("self", "ffn")
-        places = tuple(Place(name, n, part, "", "", "") for n in range(layers) for part in parts)
+        places = tuple(SubLayer(name, n, part, "", "", "") for n in range(layers) for part in parts)
         return WholeStack(
             stack=name,
             tokens=tokens_of_names(words(tokens)),

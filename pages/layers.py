@@ -17,7 +17,7 @@ strip = frame.place("strip")
 status = frame.status()
 both = frame.runs(status)
 
-from viz_transformer.ui.pages.layers import experts_view, lens_view, question, recorded_view, view, words
+from viz_transformer.ui.pages.layers import experts_view, lens_view, question, view, whole_layers_view, words
 
 
 def show(both: frame.Runs) -> tuple[str, ...]:
@@ -31,7 +31,7 @@ def show(both: frame.Runs) -> tuple[str, ...]:
     tell(shown)
     why = view.not_told(shown)
     if why is not None:
-        recorded_view.whole_layers(shown, words.only_whole_layers(why))
+        whole_layers_view.whole_layers(shown, words.only_whole_layers(why))
     else:
         with st.container(key="layers_top"):
             left, right = st.columns([3, 7], gap="medium")
@@ -89,8 +89,8 @@ if both is not None:
     with strip:
         frame.token_strip(both)
     if both.main.recorded:
-        recorded_view.whole_layers(both.main, words.ONLY_WHOLE)
-        questions.show(asked, recorded_view.ask(both.main))
+        whole_layers_view.whole_layers(both.main, words.ONLY_WHOLE)
+        questions.show(asked, whole_layers_view.ask(both.main))
         parts: tuple[str, ...] = ("layers_top", "layers_depth")
     else:
         parts = ("layers_top", "layers_depth", "layers_lens", *show(both))

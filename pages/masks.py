@@ -16,7 +16,7 @@ strip = frame.place("strip")
 status = frame.status()
 both = frame.runs(status, recording=words.OF_RECORDING)
 
-from viz_transformer.ui.pages.masks import explained, influence_view, masks_source, question, recorded_view, view
+from viz_transformer.ui.pages.masks import explained, influence_view, masks_source, question, recorded_masks_view, view
 from viz_transformer.ui.pages.masks.fields import FIELDS
 from viz_transformer.ui.pages.masks.masks_source import Looked
 
@@ -94,11 +94,11 @@ if both is not None:
     kind = masks_source.kind_of(both.main)
     try:
         if both.main.trace.spec.config is None:
-            recorded_view.choices(both.main, kind)
+            recorded_masks_view.choices(both.main, kind)
             if both.compared:
                 text.paragraph(words.MASKS_OF_A)
             with frame.optional_section(words.ITS_MASKS):
-                questions.show(asked, recorded_view.recorded(both.main, kind, status))
+                questions.show(asked, recorded_masks_view.recorded(both.main, kind, status))
         else:
             show(both, kind, status)
     except ValueError as error:

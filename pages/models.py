@@ -7,7 +7,7 @@ from collections.abc import Callable
 import streamlit as st
 
 from viz_transformer.checkpoint.contents import Summary
-from viz_transformer.checkpoint.recordings import RecordingSummary
+from viz_transformer.checkpoint.saved_traces import RecordingSummary
 from viz_transformer.sentences import capitalised
 from viz_transformer.train.processes import NEEDS, missing
 from viz_transformer.ui.frame import frame, questions, text

@@ -10,7 +10,7 @@ import streamlit as st
 
 from viz_transformer.checkpoint import describe
 from viz_transformer.checkpoint.contents import Summary
-from viz_transformer.checkpoint.recordings import RecordingSummary
+from viz_transformer.checkpoint.saved_traces import RecordingSummary
 from viz_transformer.figures import labels
 from viz_transformer.model.kinds import SIDES, SideName
 from viz_transformer.sentences import shortened
@@ -21,9 +21,9 @@ from viz_transformer.ui.components.pictures import slider as number_slider
 from viz_transformer.ui.components.pictures import whole as whole_picture
 from viz_transformer.ui.components.reveal import bring_into_view
 from viz_transformer.ui.frame import controls, frame, links, pictures, problems, projector, questions, text, tour
-from viz_transformer.ui.pages.run import passing, recorded, site, what_view, words
+from viz_transformer.ui.pages.run import opening_run, passing, site, what_view, words
 from viz_transformer.ui.pages.run.fields import FIELDS
-from viz_transformer.ui.pages.run.recorded import Recording
+from viz_transformer.ui.pages.run.opening_run import Recording
 from viz_transformer.ui.session import cached, examples, state
 from viz_transformer.ui.session.runs import RunView
 
@@ -230,7 +230,7 @@ def remarks(shown: RunView) -> list[str]:
 
 def show_recording(summary: Summary, recording: Recording) -> None:
     """The opening view as it was recorded, before anything heavy is imported; then the run, and the page anew."""
-    recorded.follow(recording)
+    opening_run.follow(recording)
     questions.show(asked, recording.question(state.SHARED.now().t))
     with strip, frame.strip_columns()[0]:
         chip_rows(recording.rows, key="run_strip", on_text=frame.take_text)
@@ -336,7 +336,7 @@ def tell(shown: RunView) -> None:
 def say_remarks(shown: RunView) -> None:
     """In the line of the heading: that the run is live, beside the recorded one, by comparing all that is drawn; then
     what there is to remark."""
-    found = recorded.recording_of(shown.summary, state.selection())
+    found = opening_run.recording_of(shown.summary, state.selection())
     with status.container():
         if found is not None:
             said, tone, detail = words.live(found.difference(recording.recorded(shown, state.selection())))
@@ -381,7 +381,7 @@ else:
         panel = frame.place("panel")
         site_place = panel
 if not isinstance(summary, str) and not cached.is_warm():
-    found = recorded.recording_of(summary, state.selection())
+    found = opening_run.recording_of(summary, state.selection())
     if found is not None:
         show_recording(summary, found)
 both = frame.runs(status, rows="last" if whole else "chosen", recording=words.OF_RECORDING, by_step=whole)

@@ -23,7 +23,7 @@ from viz_transformer.model.hook_point import Growth, HookPoint
 from viz_transformer.model.hooked_model import AttentionParameters, Heads, ModelSpec, Rows, TableName, Unavailable
 from viz_transformer.model.kinds import StackName
 from viz_transformer.text.codec import AS_USUAL, Encoded, TokenizerOptions, check_choices
-from viz_transformer.text.rules import BeamSettings, Rule
+from viz_transformer.text.rules import BeamSettings, TokenRule
 
 D, F, V = 12, 20, len(TARGET)
 LAYERS = (Heads(4, 2, 3, 5), Heads(6, 3, 2, 2, window=4))
@@ -213,7 +213,7 @@ class ForeignCodec:
     start: int | None = 1
     forced_start: tuple[int, ...] = ()
     banned = frozenset[int]()
-    rules: tuple[Rule, ...] = ()
+    rules: tuple[TokenRule, ...] = ()
     beam_settings: BeamSettings | None = None
     ends = frozenset({2, TARGET.index("z")})
     padding: int | None = None

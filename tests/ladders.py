@@ -11,7 +11,7 @@ from viz_transformer.analysis.attention.maps import attention_kinds
 from viz_transformer.analysis.weight.weight_numbers import Cell
 from viz_transformer.checkpoint import Checkpoint
 from viz_transformer.model.kinds import KindName
-from viz_transformer.running.record import Trace
+from viz_transformer.running.trace import Trace
 from viz_transformer.running.tracing import trace
 
 SLIPS: dict[str, Any] = {

@@ -15,7 +15,7 @@ import torch
 from builders import tiny_checkpoint
 
 import viz_transformer as vt
-from viz_transformer.running.record import Trace
+from viz_transformer.running.trace import Trace
 
 ODD: dict[str, Any] = {
     "None": None,

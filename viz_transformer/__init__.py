@@ -31,12 +31,12 @@ if TYPE_CHECKING:
     from viz_transformer.running.decoding import follow as follow
     from viz_transformer.running.forks import fork as fork
     from viz_transformer.running.reading import read as read
-    from viz_transformer.running.record import Trace as Trace
     from viz_transformer.running.step import Candidate as Candidate
     from viz_transformer.running.step import Step as Step
     from viz_transformer.running.strategies import Beam as Beam
     from viz_transformer.running.strategies import Greedy as Greedy
     from viz_transformer.running.strategies import Sampling as Sampling
+    from viz_transformer.running.trace import Trace as Trace
     from viz_transformer.running.tracing import trace as trace
     from viz_transformer.running.watching import watch as watch
 
@@ -69,7 +69,7 @@ _HOMES = {
     "read": "running.reading",
     "show": "figures.showing",
     "Transformer": "model.transformer",
-    "Trace": "running.record",
+    "Trace": "running.trace",
     "trace": "running.tracing",
     "watch": "running.watching",
     "Verification": "measuring.verifying",

@@ -30,7 +30,7 @@ from typing import (
 import msgspec
 from msgspec import Meta
 
-from viz_transformer.given import Kind, shown
+from viz_transformer.given import Accepted, shown
 from viz_transformer.sentences import quoted, shortened
 
 T = TypeVar("T")
@@ -119,7 +119,7 @@ def fault(hint: Any, value: object, name: str = "") -> str | None:
 def noun(hint: Any) -> str:
     """What a type accepts, as it stands behind "has to be"."""
     bare, metas = _parts(hint)
-    words = (meta.what if isinstance(meta, Kind) else meta.description for meta in metas)
+    words = (meta.what if isinstance(meta, Accepted) else meta.description for meta in metas)
     if described := next((each for each in words if each), None):
         return described
     bounds = [f" {each}" for meta in metas if isinstance(meta, Meta) for each in _bounds(meta)]
@@ -181,11 +181,11 @@ def strange(kind: type[_Dataclass], content: Mapping[Any, Any]) -> Iterator[str]
             yield f"{field.name!r} is missing: it has to be {noun(known[field.name])}"
 
 
-def _parts(hint: Any) -> tuple[Any, tuple[Meta | Kind, ...]]:
+def _parts(hint: Any) -> tuple[Any, tuple[Meta | Accepted, ...]]:
     """A type without what is said of it, and that."""
     if get_origin(hint) is Annotated:
         bare, *metas = get_args(hint)
-        return bare, tuple(meta for meta in metas if isinstance(meta, Meta | Kind))
+        return bare, tuple(meta for meta in metas if isinstance(meta, Meta | Accepted))
     return hint, ()
 
 
@@ -211,7 +211,7 @@ def _inner(hint: Any, value: object, name: str) -> Iterator[tuple[Any, object, s
 
 def fits(hint: Any, value: object) -> bool:
     """Whether a value is of a type; numbers of numpy are numbers."""
-    if own := next((meta for meta in _parts(hint)[1] if isinstance(meta, Kind)), None):
+    if own := next((meta for meta in _parts(hint)[1] if isinstance(meta, Accepted)), None):
         return own.accepts(value)
     return _converts(hint, value) or _converts(hint, _plain(value))
 

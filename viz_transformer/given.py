@@ -15,14 +15,14 @@ P = ParamSpec("P")
 R = TypeVar("R")
 
 
-class Kind(NamedTuple):
+class Accepted(NamedTuple):
     """What may be given, and what it is called in "... has to be ..."."""
 
     accepts: Callable[[Any], bool]
     what: str
 
 
-def takes(**kinds: Kind) -> Callable[[Callable[P, R]], Callable[P, R]]:
+def takes(**kinds: Accepted) -> Callable[[Callable[P, R]], Callable[P, R]]:
     """The function, whose arguments of these names are checked first. Raises ValueError with one sentence."""
 
     def checked(function: Callable[P, R]) -> Callable[P, R]:
@@ -49,14 +49,14 @@ def shown(value: object) -> str:
     return quoted(value)
 
 
-def instance(what: str, *classes: type) -> Kind:
+def instance(what: str, *classes: type) -> Accepted:
     """A value of one of these classes."""
-    return Kind(lambda value: isinstance(value, classes), what)
+    return Accepted(lambda value: isinstance(value, classes), what)
 
 
-def optional(kind: Kind) -> Kind:
+def optional(kind: Accepted) -> Accepted:
     """The same, or None."""
-    return Kind(lambda value: value is None or kind.accepts(value), f"{kind.what}, or None")
+    return Accepted(lambda value: value is None or kind.accepts(value), f"{kind.what}, or None")
 
 
 def is_whole(value: object) -> bool:
@@ -91,18 +91,18 @@ def _are_pairs(value: object) -> bool:
 
 TEXT = instance("a text", str)
 FLAG = instance("True or False", bool)
-WHOLE = Kind(is_whole, "a whole number")
-NUMBER = Kind(is_number, "a number")
+WHOLE = Accepted(is_whole, "a whole number")
+NUMBER = Accepted(is_number, "a number")
 PATH = instance("a path", str, os.PathLike)
-CALLABLE = Kind(callable, "a function")
+CALLABLE = Accepted(callable, "a function")
 MAPPING = instance("a dictionary", Mapping)
-TEXT_OR_IDS = Kind(lambda value: isinstance(value, str) or _are_ids(value), "a text, or a list of ids")
-IDS = Kind(_are_ids, "a list of ids")
-TOKENS = Kind(_is_collection, "a list of tokens")
-POSITIONS = Kind(
+TEXT_OR_IDS = Accepted(lambda value: isinstance(value, str) or _are_ids(value), "a text, or a list of ids")
+IDS = Accepted(_are_ids, "a list of ids")
+TOKENS = Accepted(_is_collection, "a list of tokens")
+POSITIONS = Accepted(
     lambda value: _is_collection(value) and all(map(is_whole, value)), "a list of positions, which are whole numbers"
 )
-TEXTS = Kind(
+TEXTS = Accepted(
     lambda value: (
         isinstance(value, str)
         or _are_pairs(value)
@@ -110,8 +110,8 @@ TEXTS = Kind(
     ),
     "a text, a list of texts, or a list of pairs of them",
 )
-PATTERNS = Kind(
+PATTERNS = Accepted(
     lambda value: isinstance(value, str) or (_is_collection(value) and all(isinstance(each, str) for each in value)),
     "a regular expression, or a list of them",
 )
-PAIRS = Kind(_are_pairs, "a list of pairs of texts, source and target")
+PAIRS = Accepted(_are_pairs, "a list of pairs of texts, source and target")

@@ -16,7 +16,7 @@ from attack.folders import SPECIAL
 from attack.trying import attempt
 from viz_transformer.analysis.tensors.trace_files import opened, saved
 from viz_transformer.running.decoding import decode
-from viz_transformer.running.record import Trace
+from viz_transformer.running.trace import Trace
 from viz_transformer.running.tracing import trace
 
 

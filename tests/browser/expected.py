@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from viz_transformer.figures import labels
 from viz_transformer.running.decoding import Run
-from viz_transformer.running.record import Tokens
+from viz_transformer.running.trace import Tokens
 
 SITES = {"cross": "decoder.{}.cross", "decoder": "decoder.{}.self", "encoder": "encoder.{}.self"}
 

@@ -23,7 +23,7 @@ from viz_transformer.checkpoint.importers.safe_pickle import MAX_STEPS
 from viz_transformer.checkpoint.untrusted import MAX_TENSORS
 from viz_transformer.huggingface import folder as foreign
 from viz_transformer.huggingface.folder import read_folder
-from viz_transformer.running.record import Trace
+from viz_transformer.running.trace import Trace
 
 MORE = MAX_TENSORS + 1
 TOO_MANY = f"holds {MORE:,} tensors, at most {MAX_TENSORS:,} are read: give the weights of one model"
@@ -155,8 +155,8 @@ def test_names_that_no_layout_knows_are_not_held_against_each_of_its_rules(
 ) -> None:
     """A file of 70,000 took a minute and a half for that."""
     tried: list[str] = []
-    place = mapping.Rule.place
-    monkeypatch.setattr(mapping.Rule, "place", lambda rule, name: [tried.append(name), place(rule, name)][1])
+    place = mapping.NameRule.place
+    monkeypatch.setattr(mapping.NameRule, "place", lambda rule, name: [tried.append(name), place(rule, name)][1])
     path = tmp_path / "model.safetensors"
     path.write_bytes(described(500))
     with pytest.raises(ValueError, match="no transformer is found among the file's 500 tensors"):

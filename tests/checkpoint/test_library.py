@@ -17,7 +17,7 @@ from viz_transformer.checkpoint.library import (
     rename,
     usual_name,
 )
-from viz_transformer.checkpoint.recordings import RecordingSummary, read_recording
+from viz_transformer.checkpoint.saved_traces import RecordingSummary, read_recording
 
 
 @pytest.fixture(autouse=True)

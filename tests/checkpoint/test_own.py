@@ -16,7 +16,7 @@ from viz_transformer.checkpoint import Summary
 from viz_transformer.checkpoint.contents import Unreadable
 from viz_transformer.checkpoint.folders import library, name_folders, own_folders
 from viz_transformer.checkpoint.own import own_checkpoints
-from viz_transformer.checkpoint.recordings import RecordingSummary
+from viz_transformer.checkpoint.saved_traces import RecordingSummary
 from viz_transformer.running.tracing import trace
 
 

@@ -19,7 +19,7 @@ from builders import tiny_checkpoint
 
 from viz_transformer.checkpoint.writing import OutputError, check_output, replace_file, write_file
 from viz_transformer.measuring.evaluation import evaluate
-from viz_transformer.running.record import Trace
+from viz_transformer.running.trace import Trace
 from viz_transformer.running.tracing import trace
 
 COMMAND = "import sys; from viz_transformer.command import main; main(sys.argv[1:])"
@@ -183,12 +183,12 @@ def test_a_full_disk_is_named_as_such(tmp_path: Path, number: int) -> None:
 def test_a_trace_on_a_full_disk_says_so(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     from safetensors import SafetensorError
 
-    from viz_transformer.running import record
+    from viz_transformer.running import trace as trace_module
 
     def full(*args: object, **named: object) -> None:
         raise SafetensorError("Error while serializing: I/O error: No space left on device (os error 28)")
 
-    monkeypatch.setattr(record, "save_file", full)
+    monkeypatch.setattr(trace_module, "save_file", full)
     with pytest.raises(OutputError, match=r"run.safetensors cannot be written: the disk is full"):
         trace(tiny_checkpoint(), "abca", "uvu").save(tmp_path / "run.safetensors")
 

@@ -19,8 +19,8 @@ from viz_transformer.checkpoint import Checkpoint, CheckpointError, load, save_c
 from viz_transformer.command import app_options, commands
 from viz_transformer.command.errors import sentence_for
 from viz_transformer.running.decoding import decode
-from viz_transformer.running.record import Trace
 from viz_transformer.running.strategies import Beam, Sampling
+from viz_transformer.running.trace import Trace
 from viz_transformer.running.tracing import trace
 
 Outcome = tuple[int, str, str]  # exit status, stdout, stderr

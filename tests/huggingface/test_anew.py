@@ -22,8 +22,8 @@ from viz_transformer.model.points import keeping_rank
 from viz_transformer.running.decoding import Run, decode
 from viz_transformer.running.edits import AblateHead, Edit
 from viz_transformer.running.lazy_activations import LazyActivations
-from viz_transformer.running.record import Trace
 from viz_transformer.running.strategies import Beam
+from viz_transformer.running.trace import Trace
 from viz_transformer.running.tracing import trace
 
 Opened = Callable[[str], Checkpoint]

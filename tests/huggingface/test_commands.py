@@ -16,7 +16,7 @@ from viz_transformer.command import main as program
 from viz_transformer.numerals import binary_size
 from viz_transformer.running import labels
 from viz_transformer.running.labels import Label
-from viz_transformer.running.record import Trace
+from viz_transformer.running.trace import Trace
 
 Written = Callable[[str], Path]
 

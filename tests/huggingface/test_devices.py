@@ -19,9 +19,9 @@ from viz_transformer.huggingface.folder import read_folder
 from viz_transformer.huggingface.loading import load
 from viz_transformer.model import attention, causality
 from viz_transformer.running.decoding import decode
-from viz_transformer.running.record import each_once, trace_values
 from viz_transformer.running.search import DecoderState
 from viz_transformer.running.step import attention_rows
+from viz_transformer.running.trace import each_once, trace_values
 from viz_transformer.running.tracing import trace
 from viz_transformer.ui.session import cached
 

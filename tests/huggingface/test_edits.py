@@ -17,7 +17,7 @@ from viz_transformer.huggingface.loading import load
 from viz_transformer.model.hook import Recorder
 from viz_transformer.running.decoding import decode
 from viz_transformer.running.edits import AblateHead, Edit, Scale, SetMask
-from viz_transformer.running.record import Trace
+from viz_transformer.running.trace import Trace
 from viz_transformer.running.tracing import trace
 
 Opened = Callable[[str], Checkpoint]

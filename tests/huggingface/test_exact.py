@@ -23,8 +23,8 @@ from viz_transformer.model import positions
 from viz_transformer.model.hook import Recorder
 from viz_transformer.model.hooked_model import Unavailable
 from viz_transformer.running.decoding import Run, decode
-from viz_transformer.running.record import Trace
 from viz_transformer.running.strategies import Beam
+from viz_transformer.running.trace import Trace
 from viz_transformer.running.tracing import trace
 
 Opened = Callable[[str], Checkpoint]

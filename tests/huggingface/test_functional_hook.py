@@ -18,7 +18,7 @@ from viz_transformer.checkpoint import Checkpoint, CheckpointError
 from viz_transformer.huggingface.loading import load
 from viz_transformer.model.hooked_model import Unavailable
 from viz_transformer.running.edits import AblateHead, Edit, FixRow, Scale, SetMask
-from viz_transformer.running.record import Trace
+from viz_transformer.running.trace import Trace
 from viz_transformer.running.tracing import trace
 
 Opened = Callable[[str], Checkpoint]

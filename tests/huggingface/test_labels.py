@@ -20,7 +20,7 @@ from viz_transformer.huggingface.loading import load
 from viz_transformer.running.decoding import decode
 from viz_transformer.running.edits import Scale
 from viz_transformer.running.labels import Labels, holding
-from viz_transformer.running.record import Trace
+from viz_transformer.running.trace import Trace
 from viz_transformer.ui.pages.run import labels_view
 
 CLASSIFIES = 2  # the id of [CLS]

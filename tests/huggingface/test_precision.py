@@ -25,8 +25,8 @@ from viz_transformer.huggingface.folder import read_folder
 from viz_transformer.huggingface.loading import load
 from viz_transformer.running.decoding import decode
 from viz_transformer.running.edits import AblateHead, Edit, FixRow, Replace, Scale, SetMask
-from viz_transformer.running.record import Trace
 from viz_transformer.running.search import DecoderState
+from viz_transformer.running.trace import Trace
 from viz_transformer.running.tracing import trace
 from viz_transformer.ui.session import cached
 from viz_transformer.ui.session.memoize import _of_model, of_summary

@@ -20,7 +20,7 @@ from viz_transformer.model.kinds import kinds_of
 from viz_transformer.running.decoding import decode
 from viz_transformer.running.edits import AblateHead
 from viz_transformer.running.reading import read
-from viz_transformer.running.record import Trace
+from viz_transformer.running.trace import Trace
 from viz_transformer.running.tracing import trace
 
 Opened = Callable[[str], Checkpoint]

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from viz_transformer.measuring.columns import AS_TEXT, Row, asks_for_columns, remarks, two_columns
+from viz_transformer.measuring.columns import AS_TEXT, PairRow, asks_for_columns, remarks, two_columns
 from viz_transformer.measuring.data import Split, read_pairs, read_rows
 
 HEADED = 'id,source,target\n1,ab,"b, a"\n\n2, "say ""hi""" ,ih\n'
@@ -22,7 +22,7 @@ def file(tmp_path: Path) -> Path:
 
 def test_columns_are_read_by_name_or_by_number_and_rows_know_their_lines(file: Path) -> None:
     file.write_text("\ufeff" + HEADED, encoding="utf-8")
-    rows = [Row(2, ("ab", "b, a"), True), Row(4, ('say "hi"', "ih"), True)]
+    rows = [PairRow(2, ("ab", "b, a"), True), PairRow(4, ('say "hi"', "ih"), True)]
     assert read_rows(file, columns="source,target") == rows
     assert read_rows(file, columns="target, source")[0].pair == ("b, a", "ab")
     assert [row.pair for row in read_rows(file, columns="2,3")] == [("source", "target"), *(row.pair for row in rows)]
@@ -123,7 +123,7 @@ def test_two_columns_may_have_commas_in_their_names() -> None:
 
 def test_pairs_are_remarked_on_with_their_lines() -> None:
     pairs = [("Source", "target"), ("a", "b"), ('"c"', "d"), ("a", "b"), ("e", "f"), ("a", "g"), ("e", "h"), ("a", "b")]
-    rows = [Row(line, pair) for line, pair in enumerate(pairs, start=1)]
+    rows = [PairRow(line, pair) for line, pair in enumerate(pairs, start=1)]
     assert remarks(rows, None) == [
         "line 1 looks like a header ('Source', 'target'), and is learned as a pair: remove it",
         "texts in quotes keep them, since nothing is quoted between tabs: line 3",
@@ -131,6 +131,6 @@ def test_pairs_are_remarked_on_with_their_lines() -> None:
         "2 sources have different targets, of which at most one can be answered: “a” in lines 2 and 6, “e” in lines 5"
         " and 7",
     ]
-    quoted = [Row(line, (str(line), "x"), True) for line in range(2, 8)]
+    quoted = [PairRow(line, (str(line), "x"), True) for line in range(2, 8)]
     assert remarks(quoted, "1,2") == ["texts in quotes are read without them: lines 2, 3, 4 and 3 more"]
     assert remarks(rows[1:2], None) == []

@@ -15,7 +15,7 @@ from viz_transformer.checkpoint import Checkpoint
 from viz_transformer.measuring import walk as walked
 from viz_transformer.measuring.verifying import TOLERANCE, consistency
 from viz_transformer.model.config import tutorial
-from viz_transformer.running.record import Trace
+from viz_transformer.running.trace import Trace
 from viz_transformer.running.tracing import trace
 
 MORE: dict[str, dict[str, Any]] = {

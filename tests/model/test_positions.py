@@ -24,7 +24,7 @@ from viz_transformer.model.positions import ENCODINGS, alibi_slopes
 from viz_transformer.model.transformer import Transformer
 from viz_transformer.running.decoding import Beam, Greedy, decode
 from viz_transformer.running.edits import RemovePositions, Replace, Scale, check_edits
-from viz_transformer.running.record import Trace
+from viz_transformer.running.trace import Trace
 from viz_transformer.running.tracing import trace
 
 WORDS = ["rotary", "alibi"]

@@ -44,8 +44,8 @@ from pretrained import folder as save_folder
 
 from viz_transformer import huggingface
 from viz_transformer.analysis.layers.lens import lens
-from viz_transformer.analysis.layers.recorded import layer_flows
 from viz_transformer.analysis.layers.sublayers import share_added
+from viz_transformer.analysis.layers.whole_layers import layer_flows
 from viz_transformer.analysis.masks.parts import in_batch
 from viz_transformer.analysis.positions.in_attention import bias_rule
 from viz_transformer.analysis.run.layer import layer_of
@@ -65,7 +65,7 @@ from viz_transformer.running.reading import read
 from viz_transformer.running.strategies import Beam
 from viz_transformer.running.tracing import trace
 from viz_transformer.text.codec import TokenizerOptions
-from viz_transformer.ui.pages.masks import masks_source, recorded_view
+from viz_transformer.ui.pages.masks import masks_source, recorded_masks_view
 from viz_transformer.ui.pages.positions import attention_view
 from viz_transformer.ui.session import cached, state
 
@@ -455,7 +455,7 @@ def test_the_recorded_masks_are_drawn_and_named(
 def test_the_mask_of_a_long_text_is_drawn_and_not_changed(
     opened: Callable[..., AppTest], written: Callable[[str], Path], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(recorded_view, "FUSED_FROM", 8)
+    monkeypatch.setattr(recorded_masks_view, "FUSED_FROM", 8)
     app = opened("mistral", "masks", layer="1", text="one two three four", mask_cells="d3.1", mask_view="weights")
     mask = decode(load(written("mistral")), "one two three four").trace["decoder.1.self.mask"][0, 0].numpy()
     even = sent(app, "matrix")[1]["values"]

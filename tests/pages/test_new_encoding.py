@@ -27,7 +27,7 @@ from viz_transformer.model.kinds import KINDS, KindName, StackName
 from viz_transformer.model.points import points_table, recorded_points
 from viz_transformer.model.positions import ENCODINGS, Encoding, Table, ToldBias
 from viz_transformer.running.decoding import decode
-from viz_transformer.running.record import Trace
+from viz_transformer.running.trace import Trace
 from viz_transformer.running.tracing import trace
 
 ROOT = Path(__file__).resolve().parents[2]

@@ -23,7 +23,7 @@ from viz_transformer.running.edits import (
     check_edits,
     edit_from_dict,
 )
-from viz_transformer.running.record import Trace
+from viz_transformer.running.trace import Trace
 from viz_transformer.running.tracing import trace
 
 SITE = "decoder.1.cross"

@@ -14,8 +14,8 @@ from viz_transformer.analysis.layers.lens import lens
 from viz_transformer.model.hooked_model import ModelSpec, OutputKind, Unavailable
 from viz_transformer.running.decoding import decode, follow
 from viz_transformer.running.edits import AblateHead, Scale, SetMask
-from viz_transformer.running.record import Trace
 from viz_transformer.running.strategies import Beam, Sampling
+from viz_transformer.running.trace import Trace
 from viz_transformer.running.tracing import trace
 
 CKPT = foreign_checkpoint()

@@ -15,8 +15,8 @@ from viz_transformer.model import hooked_model
 from viz_transformer.running.decoding import Run, decode
 from viz_transformer.running.edits import AblateHead, SetMask
 from viz_transformer.running.lazy_activations import LazyActivations
-from viz_transformer.running.record import Trace
 from viz_transformer.running.stacked_steps import is_of_cached_steps
+from viz_transformer.running.trace import Trace
 from viz_transformer.running.tracing import trace
 
 SLIPS: dict[str, Any] = {"norm": "post", "final_norm": False, "norm_kind": "positions-and-features"}

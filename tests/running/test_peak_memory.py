@@ -32,7 +32,7 @@ import json, os, resource, sys
 import torch
 from viz_transformer.checkpoint import load
 from viz_transformer.checkpoint.contents import read_summary
-from viz_transformer.running.record import Trace
+from viz_transformer.running.trace import Trace
 
 torch.set_num_threads(1)
 

@@ -14,8 +14,8 @@ from builders import tiny_checkpoint
 from viz_transformer.checkpoint import load
 from viz_transformer.running.decoding import Run, decode
 from viz_transformer.running.edits import AblateHead
-from viz_transformer.running.record import Trace
 from viz_transformer.running.strategies import Beam, Greedy, Sampling
+from viz_transformer.running.trace import Trace
 from viz_transformer.running.tracing import trace
 
 SLIPS: dict[str, Any] = {"norm": "post", "final_norm": False, "norm_kind": "positions-and-features"}

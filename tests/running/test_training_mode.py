@@ -14,7 +14,7 @@ from builders import tiny_checkpoint
 from viz_transformer.checkpoint import Checkpoint
 from viz_transformer.model.dropout import Dropout
 from viz_transformer.model.hook import Recorder
-from viz_transformer.running.record import Trace
+from viz_transformer.running.trace import Trace
 from viz_transformer.running.tracing import trace
 from viz_transformer.running.training_mode import training_trace
 

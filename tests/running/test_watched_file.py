@@ -17,7 +17,7 @@ from watched import watched_trace
 import viz_transformer as vt
 from viz_transformer.analysis.tensors.trace_files import opened, saved
 from viz_transformer.model.watched import uneven_layers
-from viz_transformer.running.record import is_watched
+from viz_transformer.running.trace import is_watched
 
 EVEN = vt.edits.AblateHead("decoder.1.self", 2, "uniform")
 

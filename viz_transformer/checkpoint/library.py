@@ -16,7 +16,7 @@ from viz_transformer.checkpoint.atomic import only_saver, sweep
 from viz_transformer.checkpoint.contents import Summary, Unreadable, list_checkpoints
 from viz_transformer.checkpoint.files import CheckpointError
 from viz_transformer.checkpoint.folders import RECORDING, library
-from viz_transformer.checkpoint.recordings import RecordingSummary, read_recording
+from viz_transformer.checkpoint.saved_traces import RecordingSummary, read_recording
 from viz_transformer.checkpoint.writing import replace_file
 
 NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,59}")

@@ -9,7 +9,7 @@ from pathlib import Path
 from viz_transformer.checkpoint import files
 from viz_transformer.checkpoint.contents import Summary, Unreadable, list_checkpoints
 from viz_transformer.checkpoint.folders import RECORDING, own_folders
-from viz_transformer.checkpoint.recordings import read_recording
+from viz_transformer.checkpoint.saved_traces import read_recording
 
 
 def own_checkpoints(taken: Iterable[str] = ()) -> tuple[Summary | Unreadable, ...]:

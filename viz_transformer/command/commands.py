@@ -17,7 +17,7 @@ from viz_transformer.checkpoint import devices
 from viz_transformer.checkpoint.describe import checkpoint_rows, left_out, metric, metrics, table, with_too_long
 from viz_transformer.checkpoint.grading import standing_of
 from viz_transformer.checkpoint.own import own_checkpoints
-from viz_transformer.checkpoint.recordings import RecordingSummary
+from viz_transformer.checkpoint.saved_traces import RecordingSummary
 from viz_transformer.command import fail, measuring, running, server, training
 from viz_transformer.command.options import (
     AllowDownloadOption,

@@ -15,10 +15,10 @@ from urllib.parse import urlencode, urljoin
 from viz_transformer.checkpoint.contents import Unreadable
 from viz_transformer.checkpoint.folders import RECORDING
 from viz_transformer.checkpoint.library import check_name
-from viz_transformer.checkpoint.recordings import read_recording
+from viz_transformer.checkpoint.saved_traces import read_recording
 from viz_transformer.command.server import show
 from viz_transformer.given import FLAG, TEXT, takes
-from viz_transformer.running.record import Trace, is_watched
+from viz_transformer.running.trace import Trace, is_watched
 from viz_transformer.sentences import in_one_line, quoted
 
 LOG = "app.log"

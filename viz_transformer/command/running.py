@@ -36,9 +36,9 @@ from viz_transformer.sentences import quoted
 if TYPE_CHECKING:
     from viz_transformer.checkpoint import Checkpoint
     from viz_transformer.running.decoding import Run
-    from viz_transformer.running.record import Trace
     from viz_transformer.running.step import Step
     from viz_transformer.running.strategies import Strategy
+    from viz_transformer.running.trace import Trace
 
 
 def translate(

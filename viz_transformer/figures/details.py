@@ -16,7 +16,7 @@ from viz_transformer.figures.components.payload import EXACT_SIDE
 from viz_transformer.figures.components.whole_detail import attention_detail, layer_detail
 from viz_transformer.model.kinds import KINDS, SIDE_OF, KindName, StackName, kinds_of, stacks_of
 from viz_transformer.running.decoding import Run
-from viz_transformer.running.record import Trace
+from viz_transformer.running.trace import Trace
 
 MAX_BYTES = 8_000_000
 """So many bytes of details at most stand in a picture of its own."""

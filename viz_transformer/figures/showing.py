@@ -32,14 +32,14 @@ from viz_transformer.figures.components.shading import shading_payload
 from viz_transformer.figures.components.standalone import HtmlFigure
 from viz_transformer.figures.components.tokens import token_data
 from viz_transformer.figures.labels import file_name
-from viz_transformer.given import POSITIONS, TEXT, Kind, is_whole, takes
+from viz_transformer.given import POSITIONS, TEXT, Accepted, is_whole, takes
 from viz_transformer.model.kinds import KINDS, KindName, kinds_of
 from viz_transformer.running.decoding import Run
-from viz_transformer.running.record import Trace
+from viz_transformer.running.trace import Trace
 from viz_transformer.sentences import quoted
 
 Form = Literal["map", "lines", "text"]
-HEADS = Kind(
+HEADS = Accepted(
     lambda value: value is None or isinstance(value, str) or is_whole(value) or POSITIONS.accepts(value),
     "a head, a list of heads, 'mean' or 'max'",
 )

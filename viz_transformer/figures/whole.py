@@ -12,7 +12,7 @@ from viz_transformer.figures.details import details_of, run_id, with_details
 from viz_transformer.figures.labels import file_name
 from viz_transformer.model.kinds import kinds_of
 from viz_transformer.running.decoding import Run
-from viz_transformer.running.record import Trace
+from viz_transformer.running.trace import Trace
 from viz_transformer.sentences import quoted
 
 HEIGHT_ALONE = 600

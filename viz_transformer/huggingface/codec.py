@@ -26,7 +26,7 @@ from viz_transformer.huggingface.hooked_model import HuggingFaceModel, second_te
 from viz_transformer.sentences import in_one_line, listed, quoted, shortened
 from viz_transformer.text.codec import AS_USUAL, PAIR, Encoded, TokenizerOptions, check_choices, is_of_a_word
 from viz_transformer.text.growth import Growth, charsmap_growth, growth_of, joining_growth, read_description
-from viz_transformer.text.rules import BadWords, BeamSettings, NoRepeatedGram, NotTooShort, Rule, Suppressed
+from viz_transformer.text.rules import BadWords, BeamSettings, NoRepeatedGram, NotTooShort, Suppressed, TokenRule
 from viz_transformer.text.tokenizers import panics_said
 
 _LANGUAGE = re.compile(r"[a-z]{3}_[A-Z][a-z]{3}")  # of NLLB, which keeps no list of them
@@ -328,7 +328,7 @@ class HuggingFaceCodec:
     forced_start: tuple[int, ...] = ()
     ends: frozenset[int] = frozenset()
     banned: frozenset[int] = frozenset()
-    rules: tuple[Rule, ...] = ()
+    rules: tuple[TokenRule, ...] = ()
     beam_settings: BeamSettings | None = None
     padding: int | None = None
     unknown: int | None = None
@@ -559,7 +559,7 @@ def _ids(given: Any) -> tuple[int, ...]:
     return tuple(given) if isinstance(given, list | tuple) else (int(given),)
 
 
-def _rules(generation: Any, ends: frozenset[int], forced: int, vocabulary: int, where: str) -> tuple[Rule, ...]:
+def _rules(generation: Any, ends: frozenset[int], forced: int, vocabulary: int, where: str) -> tuple[TokenRule, ...]:
     """What the settings keep from being written behind so many forced tokens. Raises CheckpointError for those that are
     not what they have to be."""
 
@@ -585,7 +585,7 @@ def _rules(generation: Any, ends: frozenset[int], forced: int, vocabulary: int, 
         )
     words = [ids("bad_words_ids", each) for each in given_words]
     bad = tuple(word for word in words if word and not (len(word) == 1 and word[0] in ends))
-    found: list[Rule] = []
+    found: list[TokenRule] = []
     if size := count("no_repeat_ngram_size"):
         found.append(NoRepeatedGram(size))
     if bad:

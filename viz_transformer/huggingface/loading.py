@@ -16,7 +16,7 @@ from viz_transformer.checkpoint.devices import FLOAT32, PROCESSOR, check_dtype, 
 from viz_transformer.checkpoint.files import CheckpointError
 from viz_transformer.checkpoint.ignoring import matched, unmatched
 from viz_transformer.checkpoint.store import Checkpoint
-from viz_transformer.given import FLAG, PATH, PATTERNS, TEXT, Kind, takes
+from viz_transformer.given import FLAG, PATH, PATTERNS, TEXT, Accepted, takes
 from viz_transformer.huggingface.folder import is_huggingface, read_folder
 from viz_transformer.huggingface.names import is_name, not_allowed
 from viz_transformer.huggingface.path_hints import instead_of
@@ -37,7 +37,7 @@ class _Wishes:
 
 
 @takes(
-    where=Kind(PATH.accepts, "the path of a folder, or the name of a bundled checkpoint"),
+    where=Accepted(PATH.accepts, "the path of a folder, or the name of a bundled checkpoint"),
     device=TEXT,
     dtype=TEXT,
     allow_download=FLAG,

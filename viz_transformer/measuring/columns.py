@@ -26,7 +26,7 @@ _HEADERS = frozenset(
 """Words of which two beside each other in the first line are taken for its header."""
 
 
-class Row(NamedTuple):
+class PairRow(NamedTuple):
     """One pair, its line in the file, counted from 1, and whether one of its two texts was in quotes."""
 
     line: int
@@ -94,7 +94,7 @@ def _same_commas(lines: Sequence[str]) -> bool:
     return first > 1 and all(len(_cells(line, ",") or ()) == first for line in lines)
 
 
-def rows_by_columns(lines: Iterable[tuple[int, str]], path: Path, columns: str) -> Iterator[Row]:
+def rows_by_columns(lines: Iterable[tuple[int, str]], path: Path, columns: str) -> Iterator[PairRow]:
     """The pairs of a comma file, a file with tabs, or JSON lines, by their two columns; blanks around are dropped.
 
     lines: each with its number. A comma file's columns are named as in its first line, or numbered from 1; the first
@@ -111,7 +111,7 @@ def rows_by_columns(lines: Iterable[tuple[int, str]], path: Path, columns: str) 
     yield from read(chain([first], filled), path, wanted)
 
 
-def _json_rows(lines: Iterator[tuple[int, str]], path: Path, wanted: tuple[str, str]) -> Iterator[Row]:
+def _json_rows(lines: Iterator[tuple[int, str]], path: Path, wanted: tuple[str, str]) -> Iterator[PairRow]:
     for number, line in lines:
         found = _parsed(line)
         if not isinstance(found, dict):
@@ -125,10 +125,10 @@ def _json_rows(lines: Iterator[tuple[int, str]], path: Path, wanted: tuple[str, 
                     f"{path}, line {number}: {quoted(name)} is {quoted(found[name], 40)}, not a text: put it in quotes"
                 )
             texts.append(found[name])
-        yield Row(number, _checked(path, number, texts))
+        yield PairRow(number, _checked(path, number, texts))
 
 
-def _table_rows(lines: Iterator[tuple[int, str]], path: Path, wanted: tuple[str, str]) -> Iterator[Row]:
+def _table_rows(lines: Iterator[tuple[int, str]], path: Path, wanted: tuple[str, str]) -> Iterator[PairRow]:
     number, header = next(lines)
     delimiter = _delimiter(header)
     cells = _closed(path, number, header, delimiter)
@@ -155,7 +155,9 @@ def _table_rows(lines: Iterator[tuple[int, str]], path: Path, wanted: tuple[str,
                 " fill it in or remove the line"
             )
         chosen = [cells[place] for place in places]
-        yield Row(number, _checked(path, number, [cell.text for cell in chosen]), any(cell.quoted for cell in chosen))
+        yield PairRow(
+            number, _checked(path, number, [cell.text for cell in chosen]), any(cell.quoted for cell in chosen)
+        )
 
 
 class _Cell(NamedTuple):
@@ -226,7 +228,7 @@ def _listed(names: Sequence[str]) -> str:
     return (shown or "none") + (f" and {len(names) - 6:,} more" if len(names) > 6 else "")
 
 
-def remarks(rows: Sequence[Row], columns: str | None) -> list[str]:
+def remarks(rows: Sequence[PairRow], columns: str | None) -> list[str]:
     """What the owner of pairs should know of them before anything learns from them, each with its lines.
 
     A line that looks like a header, quotes, pairs that are there again, and sources with several targets.
@@ -239,7 +241,7 @@ def remarks(rows: Sequence[Row], columns: str | None) -> list[str]:
     ]
 
 
-def _header_remarks(rows: Sequence[Row], columns: str | None) -> list[str]:
+def _header_remarks(rows: Sequence[PairRow], columns: str | None) -> list[str]:
     first = rows[0]
     if not all(text.casefold() in _HEADERS for text in first.pair):
         return []
@@ -248,7 +250,7 @@ def _header_remarks(rows: Sequence[Row], columns: str | None) -> list[str]:
     return [f"line {first.line} looks like a header ({source}, {target}), and is learned as a pair: {what}"]
 
 
-def _quote_remarks(rows: Sequence[Row], columns: str | None) -> list[str]:
+def _quote_remarks(rows: Sequence[PairRow], columns: str | None) -> list[str]:
     if columns is not None:
         lines = [row.line for row in rows if row.quoted]
         return [f"texts in quotes are read without them: {_lines(lines)}"] * bool(lines)
@@ -256,7 +258,7 @@ def _quote_remarks(rows: Sequence[Row], columns: str | None) -> list[str]:
     return [f"texts in quotes keep them, since nothing is quoted between tabs: {_lines(lines)}"] * bool(lines)
 
 
-def _repeated(rows: Sequence[Row]) -> list[str]:
+def _repeated(rows: Sequence[PairRow]) -> list[str]:
     first: dict[Pair, int] = {}
     again = [(row.line, first[row.pair]) for row in rows if first.setdefault(row.pair, row.line) != row.line]
     if not again:
@@ -265,7 +267,7 @@ def _repeated(rows: Sequence[Row]) -> list[str]:
     return [f"{counted(len(again), 'pair')} {'is' if len(again) == 1 else 'are'} there again: {named}{_more(again)}"]
 
 
-def _contradicting(rows: Sequence[Row]) -> list[str]:
+def _contradicting(rows: Sequence[PairRow]) -> list[str]:
     targets: defaultdict[str, dict[str, int]] = defaultdict(dict)
     for row in rows:
         targets[row.pair[0]].setdefault(row.pair[1], row.line)

@@ -21,7 +21,7 @@ from msgspec import Meta
 from viz_transformer import declared
 from viz_transformer.checkpoint.untrusted import regular_size
 from viz_transformer.declared import Count, CountOrZero, Whole
-from viz_transformer.measuring.columns import Row, rows_by_columns, two_columns
+from viz_transformer.measuring.columns import PairRow, rows_by_columns, two_columns
 from viz_transformer.measuring.power_series import series_of
 from viz_transformer.measuring.series_pairs import SIDES as SERIES_SIDES
 from viz_transformer.measuring.series_pairs import textbook, typed_expressions
@@ -85,7 +85,7 @@ def read_pairs(
 
 def read_rows(
     path: str | Path, separator: str = "\t", *, limit: int | None = None, columns: str | None = None
-) -> list[Row]:
+) -> list[PairRow]:
     """The pairs of `read_pairs`, each with its line; raises the same."""
     path = Path(path)
     check_separator(separator)
@@ -99,7 +99,7 @@ def read_rows(
     return rows
 
 
-def _rows(lines: Iterable[tuple[int, str]], path: Path, separator: str) -> Iterator[Row]:
+def _rows(lines: Iterable[tuple[int, str]], path: Path, separator: str) -> Iterator[PairRow]:
     shown = "<TAB>" if separator == "\t" else separator
     for number, line in lines:
         columns = line.rstrip("\r\n").split(separator)
@@ -113,7 +113,7 @@ def _rows(lines: Iterable[tuple[int, str]], path: Path, separator: str) -> Itera
             raise ValueError(
                 f"{path}, line {number} has no {'target' if source else 'source'}: fill it in or remove it"
             )
-        yield Row(number, (source, target))
+        yield PairRow(number, (source, target))
 
 
 def read_text(path: str | Path) -> str:

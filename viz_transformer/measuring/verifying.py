@@ -23,7 +23,7 @@ from viz_transformer.checkpoint.files import TOO_LARGE
 from viz_transformer.checkpoint.grading import LONGEST, UNTOLD, texts_up_to
 from viz_transformer.checkpoint.importers.reported import Reported, reported_from
 from viz_transformer.checkpoint.store import add_to_card
-from viz_transformer.given import TEXTS, Kind, instance, is_number, optional, takes
+from viz_transformer.given import TEXTS, Accepted, instance, is_number, optional, takes
 from viz_transformer.measuring.answering import readable
 from viz_transformer.measuring.data import Pair
 from viz_transformer.measuring.own_texts import Loss, decoder_losses, decoder_text, fits, pair_losses, target_text
@@ -34,14 +34,14 @@ from viz_transformer.measuring.walk import walk
 from viz_transformer.measuring.yardsticks import LOWER_NATS, LOWER_SHARE, Predicted, Yardsticks, yardsticks
 from viz_transformer.model.causality import is_causal
 from viz_transformer.model.hooked_model import OF_ANOTHER, ModelSpec
-from viz_transformer.running.record import Trace
+from viz_transformer.running.trace import Trace
 from viz_transformer.running.tracing import CHECKPOINT, trace
 
 Array = NDArray[Any]
 Texts = str | Sequence[str] | Sequence[Pair]
 Grade = Literal["failed", "proved", "reproduced", "doubtful", "not proved", "not verified"]
 
-LOSS = Kind(lambda value: is_number(value) or isinstance(value, Reported), "a number, in nats per token")
+LOSS = Accepted(lambda value: is_number(value) or isinstance(value, Reported), "a number, in nats per token")
 TOLERANCE = 1e-4
 """Of a difference, relative to the largest absolute number: rounding of float32 makes a twentieth of it."""
 FEWEST_PAIRS, MAX_PAIRS = 10, 500

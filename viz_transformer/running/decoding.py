@@ -28,11 +28,11 @@ from viz_transformer.running.edits import EDITS, Edit, check_edits
 from viz_transformer.running.labels import Labels, labels_of
 from viz_transformer.running.lazy_activations import LazyActivations, only
 from viz_transformer.running.per_step_rows import per_step_rows
-from viz_transformer.running.record import Tokens, Trace, each_once
 from viz_transformer.running.search import DecoderState, Found, Progress, beam_search, whole_passes_because
 from viz_transformer.running.stacked_steps import StackedSteps
 from viz_transformer.running.step import Choosing, Held, Step, attention_rows, read_for_rows
 from viz_transformer.running.strategies import Beam, Greedy, Sampling, Strategy, chosen, distribution, first_greatest
+from viz_transformer.running.trace import Tokens, Trace, each_once
 from viz_transformer.running.tracing import (
     CHECKPOINT,
     TextOrIds,
@@ -45,7 +45,7 @@ from viz_transformer.running.tracing import (
     record,
 )
 from viz_transformer.sentences import quoted
-from viz_transformer.text.rules import Rule, removals
+from viz_transformer.text.rules import TokenRule, removals
 
 GREEDY = Greedy()
 STRATEGY = instance("a strategy: vt.Greedy(), vt.Sampling() or vt.Beam(4)", Greedy, Sampling, Beam)
@@ -336,7 +336,7 @@ class _Job:
         return DecoderState(self.ckpt.hooked_model, src, cached=cached, edits=self.edits, thin=thin)
 
     @property
-    def rules(self) -> tuple[Rule, ...]:
+    def rules(self) -> tuple[TokenRule, ...]:
         """The model's own, of which a given target knows nothing."""
         return self.ckpt.codec("target").rules if self.strategy is not None else ()
 

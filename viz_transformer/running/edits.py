@@ -21,7 +21,7 @@ from torch import Tensor
 
 from viz_transformer import declared, numerals
 from viz_transformer.declared import Whole
-from viz_transformer.given import Kind
+from viz_transformer.given import Accepted
 from viz_transformer.model.hooked_model import ModelSpec
 from viz_transformer.model.kinds import StackName
 from viz_transformer.model.points import unknown_point
@@ -51,10 +51,10 @@ def _shape(value: object, axes: int = MAX_AXES) -> tuple[int, ...] | None:
     return None if inner is None else (len(value), *inner)  # type: ignore[arg-type]
 
 
-Number = Annotated[float, Kind(lambda value: _is_number(value) and value == value, "a number")]
+Number = Annotated[float, Accepted(lambda value: _is_number(value) and value == value, "a number")]
 Row = Annotated[
     tuple[float, ...],
-    Kind(
+    Accepted(
         lambda value: isinstance(value, tuple) and all(declared.fits(Number, each) for each in value),
         "a row of numbers",
     ),
@@ -62,7 +62,7 @@ Row = Annotated[
 At = Annotated[tuple[Whole | None, ...], Meta(description="a row of whole numbers, or nothing in their place")]
 Given = Annotated[
     Numbers,
-    Kind(
+    Accepted(
         lambda value: _shape(value) is not None,
         "a number, a tensor or an array of numbers, or nested rows of numbers of equal lengths",
     ),
@@ -308,7 +308,7 @@ class RemovePositions(_Edit):
 
 
 Edit = AblateHead | Scale | Replace | SetMask | FixRow | RemovePositions
-EDITS = Kind(
+EDITS = Accepted(
     lambda value: isinstance(value, Sequence) and all(isinstance(each, _Edit) for each in value),
     'a list of edits, such as [vt.edits.AblateHead("decoder.0.self", 1)]',
 )

@@ -10,8 +10,8 @@ from torch import Tensor
 
 from viz_transformer import numerals
 from viz_transformer.model.hooked_model import Scoring
-from viz_transformer.running.record import Trace
 from viz_transformer.running.strategies import log_softmax
+from viz_transformer.running.trace import Trace
 
 
 @dataclass(frozen=True)

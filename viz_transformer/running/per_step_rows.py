@@ -8,8 +8,8 @@ from dataclasses import replace
 import torch
 from torch import Tensor
 
-from viz_transformer.running.record import OF_STEPS, Trace, trace_value
 from viz_transformer.running.step import Step, attention_rows
+from viz_transformer.running.trace import OF_STEPS, Trace, trace_value
 
 
 def per_step_rows(trace: Trace, steps: Sequence[Step]) -> Trace:

@@ -9,7 +9,7 @@ from viz_transformer.checkpoint import Checkpoint
 from viz_transformer.given import POSITIONS, TEXT, TEXT_OR_IDS, optional, takes
 from viz_transformer.running.decoding import Run
 from viz_transformer.running.edits import EDITS, Edit
-from viz_transformer.running.record import Tokens
+from viz_transformer.running.trace import Tokens
 from viz_transformer.running.tracing import CHECKPOINT, TextOrIds, encode_source, record, trace
 from viz_transformer.text.codec import TextCodec, joined
 

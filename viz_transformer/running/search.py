@@ -16,7 +16,7 @@ from viz_transformer.model.hooked_model import HookedModel, Rows
 from viz_transformer.running.beam_tree import BeamTree, TreeRecorder
 from viz_transformer.running.edits import Edit, Replace
 from viz_transformer.running.strategies import Beam, greatest, log_softmax
-from viz_transformer.text.rules import Rule, removals
+from viz_transformer.text.rules import TokenRule, removals
 
 
 def whole_passes_because(
@@ -230,7 +230,7 @@ def beam_search(
     most: int,
     forced: Mapping[int, int] | None = None,
     banned: Collection[int] = (),
-    rules: Sequence[Rule] = (),
+    rules: Sequence[TokenRule] = (),
     begun: int = 0,
     edits: Sequence[Edit] = (),
     vocabulary: Sequence[str] | None = None,
@@ -279,7 +279,7 @@ def beam_search(
     return [_found(search, vocabulary or (), start) for search in searches]
 
 
-def _remove(log_probs: Tensor, rules: Sequence[Rule], start: Sequence[int], search: _Search) -> None:
+def _remove(log_probs: Tensor, rules: Sequence[TokenRule], start: Sequence[int], search: _Search) -> None:
     """Take from each hypothesis what the rules do not let it write: log_probs [hypotheses, V], changed in place."""
     for row, (ids, _) in enumerate(search.alive if rules else ()):
         for out in removals(rules, [*start, *ids], len(ids)).values():

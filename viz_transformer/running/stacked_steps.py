@@ -9,7 +9,7 @@ from torch import Tensor
 
 from viz_transformer.model.hook_point import Growth
 from viz_transformer.running.lazy_activations import LazyActivations
-from viz_transformer.running.record import Trace, trace_value
+from viz_transformer.running.trace import Trace, trace_value
 
 
 class StackedSteps(Mapping[str, Tensor]):

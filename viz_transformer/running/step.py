@@ -21,7 +21,7 @@ from viz_transformer.running.strategies import (
     greatest,
     log_softmax,
 )
-from viz_transformer.text.rules import Rule, removals
+from viz_transformer.text.rules import TokenRule, removals
 
 CANDIDATES = 10
 
@@ -62,7 +62,7 @@ class Choosing:
     vocabulary: tuple[str, ...] = field(repr=False)
     held: Callable[[int], Held | None] = field(repr=False)  # what the cache holds behind a step
     scalars: Mapping[str, float] = field(repr=False)  # as `HookedModel.scalars` names them
-    rules: tuple[Rule, ...] = ()
+    rules: tuple[TokenRule, ...] = ()
 
 
 @dataclass(frozen=True, eq=False)

@@ -19,8 +19,8 @@ from viz_transformer.model.hooked_model import ModelSpec
 from viz_transformer.model.kinds import SIDES, SideName
 from viz_transformer.running.edits import EDITS, Edit, check_edits
 from viz_transformer.running.lazy_activations import LazyActivations, only
-from viz_transformer.running.record import Tokens, Trace, output_maps, trace_values
 from viz_transformer.running.search import reads_ahead_because
+from viz_transformer.running.trace import Tokens, Trace, output_maps, trace_values
 from viz_transformer.text.codec import TextCodec
 from viz_transformer.text.shortening import TooLong
 

@@ -19,7 +19,7 @@ from viz_transformer.model.config import ModelConfig
 from viz_transformer.model.dropout import STEPS, Dropout
 from viz_transformer.model.hook_point import FUSED_FROM
 from viz_transformer.model.transformer import Transformer
-from viz_transformer.running.record import Trace
+from viz_transformer.running.trace import Trace
 from viz_transformer.running.tracing import TextOrIds, decoder_input, encode_source, trace
 
 LARGEST_SEED = 2**63 - 1

@@ -10,7 +10,7 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from viz_transformer.given import TEXT, Kind, instance, optional, takes
+from viz_transformer.given import TEXT, Accepted, instance, optional, takes
 from viz_transformer.model.hook_point import HookPoint
 from viz_transformer.model.hooked_model import ModelSpec
 from viz_transformer.model.kinds import KINDS
@@ -25,7 +25,7 @@ from viz_transformer.model.watched import (
     watched_spec,
 )
 from viz_transformer.running.edits import EDITS, Edit, check_edits
-from viz_transformer.running.record import Trace, next_of, tokens_of_names, trace_value
+from viz_transformer.running.trace import Trace, next_of, tokens_of_names, trace_value
 from viz_transformer.running.tracing import check_edits_ran
 from viz_transformer.running.watched_call import Change, SeenCall, SeenMap, see
 from viz_transformer.running.watched_sites import Names, WatchedSite, layer_path, watched_sites
@@ -37,8 +37,8 @@ CLOSED = -1e4
 
 @takes(
     module=instance("a torch module", nn.Module),
-    call=Kind(callable, "a function that calls the module, such as lambda: model(ids)"),
-    tokens=Kind(
+    call=Accepted(callable, "a function that calls the module, such as lambda: model(ids)"),
+    tokens=Accepted(
         lambda value: isinstance(value, Sequence) and not isinstance(value, bytes | bytearray),
         "a list of strings, or two such lists, the source's and the target's",
     ),

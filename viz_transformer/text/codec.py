@@ -11,7 +11,7 @@ from typing import Any, Protocol
 
 from viz_transformer import declared
 from viz_transformer.sentences import quoted
-from viz_transformer.text.rules import BeamSettings, Rule
+from viz_transformer.text.rules import BeamSettings, TokenRule
 from viz_transformer.text.tokenizers import Tokenizer, tokenizer_from_dict
 from viz_transformer.text.vocabulary import Vocabulary
 
@@ -132,7 +132,7 @@ class TextCodec(Protocol):
         ...
 
     @property
-    def rules(self) -> tuple[Rule, ...]:
+    def rules(self) -> tuple[TokenRule, ...]:
         """What else keeps tokens from being written, by what was written before."""
         ...
 
@@ -312,7 +312,7 @@ class Codec:
         return frozenset()
 
     @property
-    def rules(self) -> tuple[Rule, ...]:
+    def rules(self) -> tuple[TokenRule, ...]:
         """None."""
         return ()
 

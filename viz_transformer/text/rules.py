@@ -13,7 +13,7 @@ from typing import ClassVar, Literal, Protocol
 from viz_transformer import numerals
 
 
-class Rule(Protocol):
+class TokenRule(Protocol):
     """name: one of `RULES`."""
 
     @property
@@ -98,7 +98,7 @@ class NotTooShort:
         return f"at least {self.least} {'written ' if self.new else ''}token{'s' if self.least > 1 else ''}"
 
 
-def removals(rules: Sequence[Rule], read: Sequence[int], step: int) -> Mapping[str, Collection[int]]:
+def removals(rules: Sequence[TokenRule], read: Sequence[int], step: int) -> Mapping[str, Collection[int]]:
     """What each rule removes at this step, by its name; rules that remove nothing are left out."""
     found: dict[str, set[int]] = {}
     for rule in rules:

@@ -12,7 +12,7 @@ from viz_transformer.analysis.attention.specials import special_positions
 from viz_transformer.model.hooked_model import spec_of
 from viz_transformer.running.decoding import decode
 from viz_transformer.running.edits import AblateHead, FixRow, SetMask
-from viz_transformer.running.record import Tokens, Trace
+from viz_transformer.running.trace import Tokens, Trace
 from viz_transformer.running.tracing import trace
 
 NAMES = ["entropy", "distance", "diagonal", "previous token", "first token", "end token"]

@@ -9,7 +9,7 @@ from viz_transformer.analysis.attention.rollout import rollout, rollout_view
 from viz_transformer.model.hooked_model import spec_of
 from viz_transformer.running.decoding import decode
 from viz_transformer.running.edits import FixRow, SetMask
-from viz_transformer.running.record import Tokens, Trace
+from viz_transformer.running.trace import Tokens, Trace
 from viz_transformer.running.tracing import trace
 
 

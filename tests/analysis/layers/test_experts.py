@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 import torch
 
-from viz_transformer.analysis.layers.experts import Routing, Rule, drawn_experts, routing
+from viz_transformer.analysis.layers.experts import Routing, RoutingRule, drawn_experts, routing
 
 LN = np.log([[1, 2, 5], [6, 3, 1]])  # probabilities 1/8, 2/8, 5/8 and 6/10, 3/10, 1/10
 
@@ -36,20 +36,20 @@ SIGMOID = [[1 / 2, 2 / 3, 5 / 6], [6 / 7, 3 / 4, 1 / 2]]  # of the same numbers,
 @pytest.mark.parametrize(
     ("shares", "rule"),
     [
-        ([[0, 0.25, 0.625], [0.6, 0.3, 0]], Rule("softmax", among=False)),
-        ([[0, 2 / 7, 5 / 7], [2 / 3, 1 / 3, 0]], Rule("softmax", among=True)),
-        ([[0, 0, 0], [0.6, 0, 0]], Rule("softmax", among=False)),  # a token that has none
-        ([[0, 4.0, 10.0], [9.6, 4.8, 0]], Rule("softmax", among=False, factor=16.0)),
-        ([[0, 5 / 7, 12.5 / 7], [5 / 3, 2.5 / 3, 0]], Rule("softmax", among=True, factor=2.5)),
-        ([[0, 2 / 3, 5 / 6], [6 / 7, 3 / 4, 0]], Rule("sigmoid", among=False)),
-        ([[0, 4 / 9, 5 / 9], [8 / 15, 7 / 15, 0]], Rule("sigmoid", among=True)),
-        ([[0, 10 / 9, 12.5 / 9], [4 / 3, 3.5 / 3, 0]], Rule("sigmoid", among=True, factor=2.5)),
+        ([[0, 0.25, 0.625], [0.6, 0.3, 0]], RoutingRule("softmax", among=False)),
+        ([[0, 2 / 7, 5 / 7], [2 / 3, 1 / 3, 0]], RoutingRule("softmax", among=True)),
+        ([[0, 0, 0], [0.6, 0, 0]], RoutingRule("softmax", among=False)),  # a token that has none
+        ([[0, 4.0, 10.0], [9.6, 4.8, 0]], RoutingRule("softmax", among=False, factor=16.0)),
+        ([[0, 5 / 7, 12.5 / 7], [5 / 3, 2.5 / 3, 0]], RoutingRule("softmax", among=True, factor=2.5)),
+        ([[0, 2 / 3, 5 / 6], [6 / 7, 3 / 4, 0]], RoutingRule("sigmoid", among=False)),
+        ([[0, 4 / 9, 5 / 9], [8 / 15, 7 / 15, 0]], RoutingRule("sigmoid", among=True)),
+        ([[0, 10 / 9, 12.5 / 9], [4 / 3, 3.5 / 3, 0]], RoutingRule("sigmoid", among=True, factor=2.5)),
         ([[0, 0.25, 0.625], [0.6, 0.4, 0]], None),
         ([[0, 4.0, 10.0], [9.6, 0, 0]], None),  # of one token no factor can be told
     ],
 )
 def test_the_rule_of_the_shares_is_the_one_that_holds_at_every_token(
-    shares: list[list[float]], rule: Rule | None
+    shares: list[list[float]], rule: RoutingRule | None
 ) -> None:
     made = found(shares)
     if made.rule is None or rule is None:

@@ -8,7 +8,7 @@ import torch
 from builders import tiny_checkpoint
 
 from viz_transformer.analysis.weight.row_difference import below_largest, row_difference
-from viz_transformer.analysis.weight.weight_numbers import Cell, Row
+from viz_transformer.analysis.weight.weight_numbers import Cell, QueryRow
 from viz_transformer.running.tracing import trace
 
 
@@ -18,7 +18,7 @@ def of(**given):
 
 def row(scores, mask):
     nothing = np.zeros(len(scores))
-    return Row(nothing, nothing[:, None], np.array(scores, dtype=np.float64), np.float32(nothing), np.array(mask))
+    return QueryRow(nothing, nothing[:, None], np.array(scores, dtype=np.float64), np.float32(nothing), np.array(mask))
 
 
 @pytest.mark.parametrize("kind", ["encoder", "decoder", "cross"])

@@ -18,7 +18,7 @@ from viz_transformer.checkpoint.importers.importing import Answers, import_file,
 from viz_transformer.measuring.by_sample import told_by_sample
 from viz_transformer.measuring.sample import read_sample
 from viz_transformer.model.transformer import pooled
-from viz_transformer.running.record import Trace
+from viz_transformer.running.trace import Trace
 
 POOLINGS = ("none", "mean", "first", "last")
 NAMES = ["animal", "place", "verb", "number", "other"]

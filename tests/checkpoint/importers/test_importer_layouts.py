@@ -16,7 +16,7 @@ from torch import Tensor
 import viz_transformer as vt
 from viz_transformer.checkpoint.importers.import_report import report_rows
 from viz_transformer.checkpoint.importers.importing import Answers, import_file, open_file, write_import
-from viz_transformer.running.record import Trace
+from viz_transformer.running.trace import Trace
 
 TOLERANCE = 1e-5
 """Relative to the largest absolute number: the same float32 operations in another order."""

@@ -12,7 +12,7 @@ from playwright.sync_api import expect
 
 from viz_transformer import show
 from viz_transformer.analysis.attention.picture import Axis, Meta, Texts
-from viz_transformer.analysis.weight.weight_numbers import Row
+from viz_transformer.analysis.weight.weight_numbers import QueryRow
 from viz_transformer.figures import attention_heatmap, theme
 from viz_transformer.figures import run as run_figure
 from viz_transformer.figures.components import payload
@@ -301,7 +301,7 @@ def of_row(**changes):
         "mask": np.array([True, True, False]),
         **changes,
     }
-    return row_payload(Row(**given), axes(), 1, None, Meta(**SAID, fill="-inf"))
+    return row_payload(QueryRow(**given), axes(), 1, None, Meta(**SAID, fill="-inf"))
 
 
 @pytest.mark.parametrize("scheme", theme.THEMES)

@@ -7,7 +7,7 @@ import pytest
 from mounted import mounted
 
 from viz_transformer.analysis.attention.picture import Axis, Meta, Texts
-from viz_transformer.analysis.weight.weight_numbers import Row
+from viz_transformer.analysis.weight.weight_numbers import QueryRow
 from viz_transformer.figures.components import payload
 from viz_transformer.figures.components.row import row_payload
 
@@ -27,7 +27,7 @@ def of(tokens=("zwei", MARKUP, "zwei"), **changes):
     )
     position, writes = arrays.pop("position", 1), arrays.pop("writes", "w")
     meta = Meta("a title", "a caption", "picture", scale="cross", fill="-1e9")
-    return row_payload(Row(**arrays), axes, position, writes, meta)
+    return row_payload(QueryRow(**arrays), axes, position, writes, meta)
 
 
 # ---- what is sent

@@ -18,7 +18,7 @@ from viz_transformer.ui.components.sheet import sheet_data
 
 from viz_transformer.analysis.attention.picture import Axis, Meta, Texts
 from viz_transformer.analysis.run.whole import whole_run
-from viz_transformer.analysis.weight.weight_numbers import Row
+from viz_transformer.analysis.weight.weight_numbers import QueryRow
 from viz_transformer.figures import components, details, whole
 from viz_transformer.figures.architecture import architecture
 from viz_transformer.figures.components import payload
@@ -90,7 +90,7 @@ def _masks() -> Iterator[bytes]:
 def _row() -> Iterator[bytes]:
     for writes in (None, "a"):
         yield row_payload(
-            Row(np.ones(1), np.ones((3, 1)), EVEN[0], EVEN[0], EVEN[0] > 0), (ROWS, COLUMNS), 1, writes, META
+            QueryRow(np.ones(1), np.ones((3, 1)), EVEN[0], EVEN[0], EVEN[0] > 0), (ROWS, COLUMNS), 1, writes, META
         )
 
 

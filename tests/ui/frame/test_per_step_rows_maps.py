@@ -15,7 +15,7 @@ from viz_transformer.analysis.attention.rollout import rollout
 from viz_transformer.checkpoint import load
 from viz_transformer.figures.components import payload
 from viz_transformer.figures.components.matrix import matrix_payload
-from viz_transformer.running.record import OF_STEPS
+from viz_transformer.running.trace import OF_STEPS
 from viz_transformer.ui.frame import maps
 from viz_transformer.ui.pages.weight import view
 from viz_transformer.ui.session import passes, state

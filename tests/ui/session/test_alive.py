@@ -13,7 +13,7 @@ from streamlit_inside import SafeSessionState
 
 from viz_transformer.checkpoint import Checkpoint
 from viz_transformer.running.decoding import Run
-from viz_transformer.running.record import Trace
+from viz_transformer.running.trace import Trace
 from viz_transformer.ui.session import cached
 from viz_transformer.ui.session.store import MAX_MODELS, MAX_RUNS
 

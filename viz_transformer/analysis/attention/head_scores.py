@@ -17,9 +17,9 @@ from viz_transformer.analysis.attention.maps import (
     unseen_layers,
     value_lengths,
 )
-from viz_transformer.given import TEXT, Kind, instance, optional, takes
+from viz_transformer.given import TEXT, Accepted, instance, optional, takes
 from viz_transformer.model.kinds import KINDS, KindName
-from viz_transformer.running.record import Tokens, Trace
+from viz_transformer.running.trace import Tokens, Trace
 
 Floats = NDArray[np.float64]
 Booleans = NDArray[np.bool_]
@@ -48,7 +48,7 @@ class Score:
 
 
 _SPECIALS = optional(
-    Kind(
+    Accepted(
         lambda value: (
             isinstance(value, Sequence | np.ndarray) and all(isinstance(each, bool | np.bool_) for each in value)
         ),

@@ -27,7 +27,7 @@ from viz_transformer.model.attention import split_heads
 from viz_transformer.model.kinds import KINDS, KindName, kinds_of
 from viz_transformer.model.watched import rows_in_words
 from viz_transformer.running.decoding import Run
-from viz_transformer.running.record import Tokens, Trace, is_watched
+from viz_transformer.running.trace import Tokens, Trace, is_watched
 from viz_transformer.sentences import capitalised
 
 HeadsCombined = Literal["mean", "max"]

@@ -13,8 +13,8 @@ from numpy.typing import NDArray
 from viz_transformer.analysis.attention.maps import AttentionPicture, layer_count, spread, view_of
 from viz_transformer.model.kinds import KINDS, KindName
 from viz_transformer.model.watched import place_of
-from viz_transformer.running.record import Trace
 from viz_transformer.running.search import Progress
+from viz_transformer.running.trace import Trace
 
 Matrix = NDArray[np.float64]
 Cells = NDArray[np.bool_]

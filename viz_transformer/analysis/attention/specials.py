@@ -5,10 +5,10 @@ from __future__ import annotations
 import warnings
 from typing import TYPE_CHECKING
 
-from viz_transformer.given import Kind, optional, takes
+from viz_transformer.given import Accepted, optional, takes
 
 if TYPE_CHECKING:
-    from viz_transformer.running.record import Tokens
+    from viz_transformer.running.trace import Tokens
     from viz_transformer.text.codec import TextCodec
     from viz_transformer.text.vocabulary import Vocabulary
 
@@ -16,8 +16,10 @@ _OLD_CALL = "special_positions takes the codec: give ckpt.source_codec instead o
 
 
 @takes(
-    side=Kind(lambda value: hasattr(value, "originals"), "the tokens of a side: trace.src or trace.tgt"),
-    codec=optional(Kind(lambda value: hasattr(value, "special_ids"), "a codec: ckpt.codec('source') or ('target')")),
+    side=Accepted(lambda value: hasattr(value, "originals"), "the tokens of a side: trace.src or trace.tgt"),
+    codec=optional(
+        Accepted(lambda value: hasattr(value, "special_ids"), "a codec: ckpt.codec('source') or ('target')")
+    ),
 )
 def special_positions(side: Tokens, codec: TextCodec | Vocabulary | None) -> tuple[bool, ...]:
     """True for each special token of a side (start, end, padding, and what else its codec counts among them).

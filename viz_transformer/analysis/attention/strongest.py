@@ -7,7 +7,7 @@ import numpy as np
 from viz_transformer.analysis.attention.maps import head_view, valid_mask
 from viz_transformer.analysis.attention.rollout import rollout_view
 from viz_transformer.model.kinds import KINDS, KindName
-from viz_transformer.running.record import Trace
+from viz_transformer.running.trace import Trace
 
 
 def strongest_key(trace: Trace, kind: KindName, layer: int, head: int | str, query: int) -> int | None:

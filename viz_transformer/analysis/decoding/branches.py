@@ -34,7 +34,7 @@ class Variation:
 
 
 @dataclass(frozen=True)
-class Place:
+class RowDistance:
     """One row of one head, and its total variation."""
 
     value: float
@@ -74,13 +74,13 @@ class Comparison:
         return int(self.variations[0].values.shape[1])
 
     @property
-    def largest(self) -> Place:
+    def largest(self) -> RowDistance:
         """The row of a head with the largest total variation; the first of equals."""
         places = []
         for found in self.variations:
             head, row = np.unravel_index(int(found.values.argmax()), found.values.shape)
             value = float(found.values[head, row])
-            places.append(Place(value, found.kind, found.layer, int(head), int(row)))
+            places.append(RowDistance(value, found.kind, found.layer, int(head), int(row)))
         return max(places, key=lambda place: place.value)
 
     def variation(self, kind: DecoderKind, layer: int) -> Variation:

@@ -13,7 +13,7 @@ from numpy.typing import ArrayLike, NDArray
 from viz_transformer.checkpoint import Checkpoint
 from viz_transformer.model.hooked_model import Precision, Unavailable
 from viz_transformer.model.kinds import SIDES, SideName
-from viz_transformer.running.record import Trace
+from viz_transformer.running.trace import Trace
 
 AT_ONCE = 2**18
 """Numbers of a table that are worked on in one go, so few that a processor keeps them near."""

@@ -8,7 +8,7 @@ from viz_transformer.model.kinds import SIDES
 
 if TYPE_CHECKING:
     from viz_transformer.checkpoint import Checkpoint
-    from viz_transformer.running.record import Trace
+    from viz_transformer.running.trace import Trace
 
 
 def hidden_texts(ckpt: Checkpoint, trace: Trace) -> list[tuple[str, str]]:

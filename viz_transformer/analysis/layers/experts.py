@@ -10,8 +10,8 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
-from viz_transformer.analysis.layers.sublayers import Place
-from viz_transformer.running.record import Trace
+from viz_transformer.analysis.layers.sublayers import SubLayer
+from viz_transformer.running.trace import Trace
 
 Floats = NDArray[np.float64]
 Measure = Literal["softmax", "sigmoid"]
@@ -20,7 +20,7 @@ TOLERANCE = 1e-5
 
 
 @dataclass(frozen=True)
-class Rule:
+class RoutingRule:
     """How the shares of the chosen experts follow from the router's numbers: `factor` times the measure of each, or,
     `among` the chosen ones, divided by the sum of theirs."""
 
@@ -42,7 +42,7 @@ class Routing:
     numbers: NDArray[np.float32]
     shares: NDArray[np.float32]
     chosen: NDArray[np.bool_]
-    rule: Rule | None
+    rule: RoutingRule | None
     measured: Floats
 
     @property
@@ -56,7 +56,7 @@ class Routing:
         return np.asarray(self.chosen.sum(axis=0))
 
 
-def routing(trace: Trace, place: Place) -> Routing | None:
+def routing(trace: Trace, place: SubLayer) -> Routing | None:
     """The router of this sub-layer; None where there are no experts, or their numbers were not recorded."""
     if f"{place.site}.router" not in trace or f"{place.site}.experts" not in trace:
         return None
@@ -77,7 +77,7 @@ def drawn_experts(found: Routing, token: int, most: int) -> list[int]:
     return sorted(int(each) for each in order[:most])
 
 
-def _rule(found: Routing, measured: Mapping[Measure, Floats], tolerance: float) -> Rule | None:
+def _rule(found: Routing, measured: Mapping[Measure, Floats], tolerance: float) -> RoutingRule | None:
     """The first rule that makes the shares, those without a factor before those with one."""
     shares = found.shares.astype(np.float64)
     made: dict[tuple[Measure, bool], Floats] = {}
@@ -88,12 +88,12 @@ def _rule(found: Routing, measured: Mapping[Measure, Floats], tolerance: float) 
         made[measure, True] = np.divide(kept, total, out=np.zeros_like(kept), where=total > 0)
     for among in (False, True):
         if np.abs(made["softmax", among] - shares).max() <= tolerance:
-            return Rule("softmax", among)
+            return RoutingRule("softmax", among)
     if not found.tells:
         return None
     for (measure, among), each in made.items():
         factor = float(shares.sum() / each.sum())
         factor = 1.0 if abs(factor - 1) <= tolerance else factor
         if np.abs(factor * each - shares).max() <= tolerance * max(1.0, factor):
-            return Rule(measure, among, factor)
+            return RoutingRule(measure, among, factor)
     return None

@@ -16,8 +16,8 @@ from torch import Tensor
 
 from viz_transformer.model.hooked_model import HookedModel, ModelSpec
 from viz_transformer.model.kinds import SIDE_OF, StackName, stacks_of
-from viz_transformer.running.record import Trace
 from viz_transformer.running.strategies import greatest, log_softmax
+from viz_transformer.running.trace import Trace
 
 Floats = NDArray[np.float64]
 TOP = 5

@@ -19,7 +19,7 @@ from viz_transformer.model.kinds import KINDS, SIDE_OF, KindName, StackName, sta
 from viz_transformer.model.layout import PART_NAMES, PartName, layout
 from viz_transformer.model.norms import BesselNorm, LayerNorm, PositionsAndFeaturesNorm
 from viz_transformer.model.transformer import Stack, Transformer
-from viz_transformer.running.record import Tokens, Trace
+from viz_transformer.running.trace import Tokens, Trace
 
 Chosen = Literal["attention", "ffn", "final"]
 Floats = NDArray[np.float64]
@@ -35,7 +35,7 @@ FORMULAS: dict[type[LayerNorm], str] = {
 
 
 @dataclass(frozen=True)
-class Place:
+class SubLayer:
     """A sub-layer in the stream, and the names of the points around it.
 
     kind: of an attention, None for a feed-forward. before: the stream that came in; total: that plus what was added;
@@ -76,7 +76,7 @@ class Flow:
     pairs: how many those are. counted: False for padding, which is left out of means and of the baseline.
     """
 
-    place: Place
+    place: SubLayer
     came: Floats
     read: Floats
     added: Floats
@@ -137,7 +137,7 @@ class Activity:
 # --- places
 
 
-def places(spec: ModelSpec, stack: StackName) -> tuple[Place, ...]:
+def places(spec: ModelSpec, stack: StackName) -> tuple[SubLayer, ...]:
     """The sub-layers of a stack in the order of the forward pass. Raises ValueError if the model lacks the stack."""
     if stack not in stacks_of(spec):
         raise ValueError(f"a {spec.kind} model has no {stack}: choose {' or '.join(stacks_of(spec))}")
@@ -148,18 +148,18 @@ def places(spec: ModelSpec, stack: StackName) -> tuple[Place, ...]:
             after = "residual_out" if each.kind is None else f"residual_after_{each.part}"
             total = f"{after}_sum" if spec.norm == "post" else after
             points = (f"{stack}.{each.layer}.{name}" for name in (before, total, after))
-            found.append(Place(stack, each.layer, each.part, each.kind, *points))
+            found.append(SubLayer(stack, each.layer, each.part, each.kind, *points))
             before = after
     return tuple(found)
 
 
-def came_in(spec: ModelSpec, place: Place) -> str:
+def came_in(spec: ModelSpec, place: SubLayer) -> str:
     """The point of the stream that a sub-layer adds to: `before`, or where the parts of a layer join the stream at once
     what came into the layer."""
     return f"{place.stack}.{place.layer}.residual_in" if place.before in spec.missing else place.before
 
 
-def place_of(spec: ModelSpec, kind: KindName, layer: int, chosen: Chosen) -> Place | None:
+def place_of(spec: ModelSpec, kind: KindName, layer: int, chosen: Chosen) -> SubLayer | None:
     """The sub-layer that a selection means: of the kind's stack and layer; None for its final norm.
 
     Raises ValueError for a kind or a layer that the model lacks, and for the final norm of a model without one.
@@ -196,7 +196,7 @@ def flows(trace: Trace, stack: StackName) -> tuple[Flow, ...]:
     return tuple(_flow(trace, place, counted) for place in places(trace.spec, stack))
 
 
-def _flow(trace: Trace, place: Place, counted: Booleans) -> Flow:
+def _flow(trace: Trace, place: SubLayer, counted: Booleans) -> Flow:
     for name in (place.before, place.after):
         if (why := trace.spec.missing.get(name)) is not None:
             raise Unavailable(why)
@@ -272,7 +272,7 @@ def _rows(trace: Trace, name: str) -> Floats:
 # --- norms
 
 
-def norm_view(trace: Trace, model: Transformer, place: Place) -> NormView:
+def norm_view(trace: Trace, model: Transformer, place: SubLayer) -> NormView:
     """The norm of a sub-layer: in front of it in a pre-norm model, after its sum in a post-norm model."""
     layer = _stack(model, place.stack).layers[place.layer]
     norm = getattr(layer, f"{place.part}_residual").norm
@@ -328,7 +328,7 @@ def _stack(model: Transformer, stack: StackName) -> Stack:
 # --- feed-forward
 
 
-def activity(trace: Trace, place: Place) -> Activity | None:
+def activity(trace: Trace, place: SubLayer) -> Activity | None:
     """Which hidden units of a feed-forward were active; None where no sign tells it: of a hidden layer times a gate,
     and of several experts. Raises ValueError for an attention, which has none."""
     if place.part != "ffn":

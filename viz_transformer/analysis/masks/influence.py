@@ -19,7 +19,7 @@ from viz_transformer.analysis.attention.maps import added_padding
 from viz_transformer.checkpoint import Checkpoint
 from viz_transformer.model.hook import OFF, Hook, Recorder
 from viz_transformer.model.kinds import SIDES, SideName
-from viz_transformer.running.record import Trace
+from viz_transformer.running.trace import Trace
 from viz_transformer.text.codec import TextCodec
 
 SWAPS = 3

@@ -22,7 +22,7 @@ from viz_transformer.model.hooked_model import ModelSpec
 from viz_transformer.model.kinds import KINDS, KindName
 from viz_transformer.model.masks import MASK_FILLS, PADDING_MASKS, causal_mask
 from viz_transformer.running.edits import SetMask
-from viz_transformer.running.record import Tokens, Trace
+from viz_transformer.running.trace import Tokens, Trace
 from viz_transformer.running.tracing import record
 
 Booleans = NDArray[np.bool_]

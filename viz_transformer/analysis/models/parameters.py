@@ -15,7 +15,7 @@ from viz_transformer.model.layout import Block, Parameter
 
 
 @dataclass(frozen=True)
-class Row:
+class ParameterRow:
     """Blocks that are alike in all layers, as one row of a table: "encoder.0–2.self", three times `each`."""
 
     name: str
@@ -58,7 +58,7 @@ def parameter_blocks(config: ModelConfig) -> tuple[Block, ...]:
     return tuple(blocks)
 
 
-def parameter_rows(blocks: Sequence[Block]) -> tuple[Row, ...]:
+def parameter_rows(blocks: Sequence[Block]) -> tuple[ParameterRow, ...]:
     """The blocks, alike ones of the same part in layers behind each other as one row; the rows' counts add up to those
     of the blocks."""
     parts: dict[tuple[str, str], list[list[Block]]] = {}
@@ -70,7 +70,7 @@ def parameter_rows(blocks: Sequence[Block]) -> tuple[Row, ...]:
         else:
             runs.append([block])
     return tuple(
-        Row(_joined([block.name for block in run]), run[0].shapes, len(run), run[0].count)
+        ParameterRow(_joined([block.name for block in run]), run[0].shapes, len(run), run[0].count)
         for runs in parts.values()
         for run in runs
     )

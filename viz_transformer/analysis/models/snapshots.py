@@ -18,7 +18,7 @@ from viz_transformer.analysis.attention.maps import attention_kinds, layer_count
 from viz_transformer.checkpoint import Checkpoint
 from viz_transformer.model.kinds import KindName
 from viz_transformer.running.decoding import Run, decode
-from viz_transformer.running.record import Trace
+from viz_transformer.running.trace import Trace
 
 Origin = Literal["given", "example", "last"]
 Progress = Callable[[int, int], None]

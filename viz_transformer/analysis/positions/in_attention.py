@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from viz_transformer.model.positions import ROTARY_BASE, alibi_slopes
-from viz_transformer.running.record import Trace
+from viz_transformer.running.trace import Trace
 
 Float32: TypeAlias = NDArray[np.float32]
 Float64: TypeAlias = NDArray[np.float64]

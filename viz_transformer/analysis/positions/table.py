@@ -20,7 +20,7 @@ from viz_transformer.model.positions import ENCODINGS, Encoding
 
 if TYPE_CHECKING:
     from viz_transformer.model.hooked_model import HookedModel, ModelSpec
-    from viz_transformer.running.record import Trace
+    from viz_transformer.running.trace import Trace
 
 Scheme: TypeAlias = str
 """A kind of table: "standard" or "doubled" for the two formulas of sines, else the config's word for the positions."""

@@ -17,7 +17,7 @@ from viz_transformer.analysis.run import remarks
 from viz_transformer.analysis.weight.told_weight import FILLS
 from viz_transformer.model.attention import landing_place
 from viz_transformer.model.kinds import KINDS, KindName
-from viz_transformer.running.record import Trace
+from viz_transformer.running.trace import Trace
 
 Float32 = NDArray[np.float32]
 

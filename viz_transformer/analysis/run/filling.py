@@ -6,9 +6,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from viz_transformer.model.hooked_model import ModelSpec
-from viz_transformer.running.record import Trace
 from viz_transformer.running.step import CANDIDATES, Candidate
 from viz_transformer.running.strategies import entropy_and_others, greatest, log_softmax
+from viz_transformer.running.trace import Trace
 
 
 @dataclass(frozen=True)

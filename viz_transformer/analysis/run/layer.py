@@ -13,12 +13,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from viz_transformer.analysis.attention.maps import layer_weights
-from viz_transformer.analysis.layers.sublayers import Place, activity, came_in, places, share_added
+from viz_transformer.analysis.layers.sublayers import SubLayer, activity, came_in, places, share_added
 from viz_transformer.analysis.run import remarks
 from viz_transformer.analysis.run.whole import spread
 from viz_transformer.model.kinds import KINDS, SIDE_OF, KindName, StackName
 from viz_transformer.model.layout import PartName
-from viz_transformer.running.record import Trace
+from viz_transformer.running.trace import Trace
 from viz_transformer.sentences import capitalised
 
 LAYER_SAMPLES = 48
@@ -40,7 +40,7 @@ class LayerPart:
     and the share of units above 0, `active` [T].
     """
 
-    place: Place
+    place: SubLayer
     stream: Mapping[str, Float32]
     by_token: Mapping[str, NDArray[Any]]
     weights: Float32 | None = None
@@ -100,7 +100,7 @@ def layer_of(trace: Trace, stack: StackName, layer: int) -> LayerDetail:
     )
 
 
-def _part(trace: Trace, place: Place, features: tuple[int, ...]) -> LayerPart:
+def _part(trace: Trace, place: SubLayer, features: tuple[int, ...]) -> LayerPart:
     points = {"before": came_in(trace.spec, place), "in": f"{place.site}.in", "out": f"{place.site}.out"}
     points["after"] = place.after
     if place.total != place.after:
@@ -147,7 +147,7 @@ def _weights(trace: Trace, kind: KindName, layer: int) -> tuple[Float32 | None, 
     return weights, None if some.all() else some
 
 
-def _remarks(trace: Trace, stack: StackName, layer: int, found: list[Place]) -> Iterator[str]:
+def _remarks(trace: Trace, stack: StackName, layer: int, found: list[SubLayer]) -> Iterator[str]:
     spec, config = trace.spec, trace.spec.config
     for kind in (place.kind for place in found if place.kind is not None):
         yield from remarks.of_attention(trace, kind, layer)
@@ -173,7 +173,7 @@ def _remarks(trace: Trace, stack: StackName, layer: int, found: list[Place]) -> 
             yield f"Behind {place.title}, the stream is not what came in plus the sub-layer's output."
 
 
-def _adds_up(trace: Trace, place: Place) -> bool:
+def _adds_up(trace: Trace, place: SubLayer) -> bool:
     """Whether the sum is before + out, up to the rounding of the run; also where the run does not tell all of them."""
     names = (place.before, f"{place.site}.out", place.total)
     if any(name not in trace for name in names):

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from viz_transformer.analysis.attention.sharing import sharing
 from viz_transformer.analysis.weight.cell_facts import SWAPPED
 from viz_transformer.model.kinds import KINDS, KindName
-from viz_transformer.running.record import Trace
+from viz_transformer.running.trace import Trace
 
 _WORDS = {
     "in": "input",

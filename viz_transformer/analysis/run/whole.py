@@ -13,9 +13,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from viz_transformer.analysis.attention.maps import added_padding, head_view, layer_count
-from viz_transformer.analysis.layers.sublayers import Place, came_in, places, share_added, tokens_of
+from viz_transformer.analysis.layers.sublayers import SubLayer, came_in, places, share_added, tokens_of
 from viz_transformer.model.kinds import KindName, StackName, kinds_of, stacks_of
-from viz_transformer.running.record import Tokens, Trace
+from viz_transformer.running.trace import Tokens, Trace
 
 SAMPLES = 24
 """So many features of a vector are drawn at most, spread evenly over all of them."""
@@ -43,7 +43,7 @@ class WholeStack:
     points: tuple[str, ...]
     stream: NDArray[np.float32]
     length: NDArray[np.float64]
-    places: tuple[Place, ...]
+    places: tuple[SubLayer, ...]
     came: NDArray[np.float64]
     added: NDArray[np.float64]
     share: NDArray[np.float64]

@@ -17,7 +17,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from viz_transformer.model.kinds import SIDES, KindName, SideName
 from viz_transformer.model.watched import MODULES
-from viz_transformer.running.record import Trace
+from viz_transformer.running.trace import Trace
 
 Array = NDArray[Any]
 Origin = Literal["recorded", "derived", "difference"]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import tempfile
 from pathlib import Path
 
-from viz_transformer.running.record import Trace
+from viz_transformer.running.trace import Trace
 
 LARGEST_FILE = 128 * 2**20
 _FILE = "trace.safetensors"

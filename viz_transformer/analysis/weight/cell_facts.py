@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from viz_transformer.analysis.weight.weight_numbers import Cell
 from viz_transformer.model.kinds import KINDS, Side
 from viz_transformer.numerals import significant
-from viz_transformer.running.record import Trace
+from viz_transformer.running.trace import Trace
 
 SWAPPED = "This model's mask of cross-attention has its two sides swapped: a slip that it was trained with."
 

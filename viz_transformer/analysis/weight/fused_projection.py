@@ -10,7 +10,7 @@ import numpy as np
 
 from viz_transformer.analysis.weight.weight_numbers import Cell, Check, Floats, Shape
 from viz_transformer.model.config import ModelConfig
-from viz_transformer.running.record import Trace
+from viz_transformer.running.trace import Trace
 
 _Map = tuple[Floats, Floats]  # weight [N, D] and bias [N]
 

@@ -34,12 +34,12 @@ from viz_transformer.analysis.weight.weight_numbers import (
     Line,
     Numbers,
     Parameters,
-    Row,
+    QueryRow,
     row_of,
 )
 from viz_transformer.model.attention import attention_scores
 from viz_transformer.model.config import ModelConfig
-from viz_transformer.running.record import Trace
+from viz_transformer.running.trace import Trace
 
 
 @dataclass(frozen=True, eq=False)
@@ -48,7 +48,7 @@ class Ladder:
 
     cell: Cell
     lines: Mapping[str, Line]
-    row: Row
+    row: QueryRow
     printed: str
 
     @property
@@ -109,7 +109,7 @@ def ladder(trace: Trace, learned: Parameters, cell: Cell) -> Ladder:
     return Ladder(cell, lines, row, "".join(program.printed))
 
 
-def _derived(trace: Trace, cell: Cell, row: Row, names: Mapping[str, Any]) -> dict[str, tuple[Check, ...]]:
+def _derived(trace: Trace, cell: Cell, row: QueryRow, names: Mapping[str, Any]) -> dict[str, tuple[Check, ...]]:
     """What the program has not compared: the maps as one, the scores, which no run records, beside what the model's own
     function makes of the recorded query and key, and the weights of a long attention that ran fused."""
     head, query = slice(cell.head, cell.head + 1), slice(cell.query, cell.query + 1)

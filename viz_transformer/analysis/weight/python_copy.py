@@ -18,7 +18,7 @@ from viz_transformer.analysis.weight.told import HELPERS, VERDICT
 from viz_transformer.analysis.weight.weight_numbers import Cell
 from viz_transformer.checkpoint import Checkpoint
 from viz_transformer.checkpoint.files import WEIGHTS
-from viz_transformer.running.record import Trace
+from viz_transformer.running.trace import Trace
 
 FILE = "trace.safetensors"
 MODEL_FILE = WEIGHTS

@@ -8,16 +8,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from viz_transformer.analysis.attention.maps import layer_count, sides
-from viz_transformer.analysis.weight.weight_numbers import Cell, Floats, Row, row_of
-from viz_transformer.running.record import Trace
+from viz_transformer.analysis.weight.weight_numbers import Cell, Floats, QueryRow, row_of
+from viz_transformer.running.trace import Trace
 
 
 @dataclass(frozen=True, eq=False)
 class RowDifference:
     """The rows of A and of B, as long as each other. All arrays are [K]."""
 
-    a: Row
-    b: Row
+    a: QueryRow
+    b: QueryRow
 
     @property
     def weights(self) -> NDArray[np.float32]:
@@ -41,7 +41,7 @@ class RowDifference:
         return bool(np.array_equal(self.a.weights, self.b.weights, equal_nan=True))
 
 
-def below_largest(row: Row) -> Floats:
+def below_largest(row: QueryRow) -> Floats:
     """[K]: each open score less the largest open one of its row, so 0 or below; NaN where the key is masked."""
     scores = np.where(row.mask, row.scores, np.nan)
     return scores - np.nanmax(scores) if np.isfinite(scores).any() else scores

@@ -14,7 +14,7 @@ from viz_transformer.model.attention import Attention
 from viz_transformer.model.kinds import KINDS, KindName
 from viz_transformer.model.transformer import Stack, Transformer
 from viz_transformer.numerals import significant
-from viz_transformer.running.record import Trace
+from viz_transformer.running.trace import Trace
 
 
 @dataclass(frozen=True, eq=False)

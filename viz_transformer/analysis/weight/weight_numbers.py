@@ -13,7 +13,7 @@ from viz_transformer.analysis.weight.told import ROUNDING, AxisName
 from viz_transformer.model.config import ModelConfig
 from viz_transformer.model.kinds import KINDS, KindName, StackName
 from viz_transformer.model.transformer import Stack, Transformer
-from viz_transformer.running.record import Trace
+from viz_transformer.running.trace import Trace
 
 Floats = NDArray[np.float64]
 Parameters = Mapping[str, Floats]
@@ -134,7 +134,7 @@ class Line:
 
 
 @dataclass(frozen=True, eq=False)
-class Row:
+class QueryRow:
     """One query against all keys. query: [E], keys: [K, E], as recorded; scores [K] are computed from them;
     weights [K] as recorded (a long attention's are derived); mask: [K], True = may attend."""
 
@@ -177,7 +177,7 @@ def check_cell(trace: Trace, cell: Cell) -> None:
             raise ValueError(f"there is no {name} {given}: {name}s go from 0 to {count - 1}")
 
 
-def row_of(trace: Trace, cell: Cell) -> Row:
+def row_of(trace: Trace, cell: Cell) -> QueryRow:
     """The row that a cell stands in. Raises ValueError for a cell that the trace does not have."""
     check_cell(trace, cell)
 
@@ -187,4 +187,4 @@ def row_of(trace: Trace, cell: Cell) -> Row:
         scores = scores + trace[f"{cell.site}.bias"][0, cell.head, cell.query].double().numpy()
     weights = trace[f"{cell.site}.weights"]
     mask, at = trace[f"{cell.site}.mask"].expand(weights.shape), (0, cell.head, cell.query)
-    return Row(query[cell.query], keys, scores, weights[at].numpy(), mask[at].numpy())
+    return QueryRow(query[cell.query], keys, scores, weights[at].numpy(), mask[at].numpy())

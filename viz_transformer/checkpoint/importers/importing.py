@@ -15,7 +15,7 @@ from viz_transformer import declared
 from viz_transformer.checkpoint import files
 from viz_transformer.checkpoint.describe import IMPORTED, LEFT_OUT
 from viz_transformer.checkpoint.files import CheckpointError
-from viz_transformer.checkpoint.importers.mapping import Place, Progress, as_neighbours, moved
+from viz_transformer.checkpoint.importers.mapping import Placement, Progress, as_neighbours, moved
 from viz_transformer.checkpoint.importers.names import Weights, weights_of
 from viz_transformer.checkpoint.importers.plan import (
     BESIDE,
@@ -68,7 +68,7 @@ class Answers:
     """
 
     layout: str | None = None
-    mapping: Mapping[str, Place] | None = None
+    mapping: Mapping[str, Placement] | None = None
     settings: Mapping[str, Any] = field(default_factory=dict)
     specials: Mapping[str, str | None] = field(default_factory=dict)
     tokenizers: Mapping[str, str] = field(default_factory=dict)
@@ -413,14 +413,14 @@ def _value(key: str, text: str) -> Any:
         raise CheckpointError(f"{key}={quoted(text)} is not a number") from None
 
 
-def read_mapping(path: str | Path) -> dict[str, Place]:
+def read_mapping(path: str | Path) -> dict[str, Placement]:
     """A mapping file: JSON, an object of names there and places here. Raises CheckpointError for any other."""
     content = files.read_json_object(Path(path))
     held = content.get("tensors", content)
     if not isinstance(held, dict):
         raise CheckpointError(f"{path} has no 'tensors': write it with `viz-transformer import --write-map`")
     try:
-        return {str(name): Place.from_dict(place) for name, place in held.items()}
+        return {str(name): Placement.from_dict(place) for name, place in held.items()}
     except ValueError as error:
         raise CheckpointError(f"{path} is not a mapping: {error}") from None
 
@@ -428,5 +428,5 @@ def read_mapping(path: str | Path) -> dict[str, Place]:
 def mapping_json(plan: Plan) -> str:
     """The mapping as the file that `--map` takes: what is unexplained stands in it with no place, to be filled in."""
     held = {name: place.to_dict() for name, place in plan.mapping.items()}
-    held |= {name: Place((), "ignored").to_dict() | {"how": ""} for name in plan.unused}
+    held |= {name: Placement((), "ignored").to_dict() | {"how": ""} for name in plan.unused}
     return json.dumps({"tensors": held}, ensure_ascii=False, indent=1) + "\n"

@@ -12,7 +12,7 @@ from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 
-from viz_transformer.checkpoint.importers.mapping import How, Place
+from viz_transformer.checkpoint.importers.mapping import How, Placement
 from viz_transformer.checkpoint.importers.name_words import (
     DECODER,
     ENCODER,
@@ -51,7 +51,7 @@ class _Stack:
 
 def inferred(
     tensors: Mapping[str, Stored], told: Mapping[str, str] | None = None
-) -> tuple[dict[str, Place], list[Tie]]:
+) -> tuple[dict[str, Placement], list[Tie]]:
     """Where the tensors seem to belong, and what is to be asked; what is not told has no place.
 
     told: answers to ties, by their places.
@@ -62,7 +62,7 @@ def inferred(
         return {}, []
     asks = Asks(told or {})
     size = _size(tensors, stacks)
-    found: dict[str, Place] = {}
+    found: dict[str, Placement] = {}
     decoder = _decoder(stacks)
     inside = {name for stack in stacks for held in stack.layers.values() for name in held.values()}
     names = [name for name in tensors if name not in inside]
@@ -79,7 +79,7 @@ def inferred(
     return found | beside, list(asks.met.values())
 
 
-def _gives_labels(beside: Mapping[str, Place], tensors: Mapping[str, Stored]) -> bool:
+def _gives_labels(beside: Mapping[str, Placement], tensors: Mapping[str, Stored]) -> bool:
     """Whether the output of a stack alone has another number of rows than there are tokens to read: it writes none."""
     rows = {}
     for name, place in beside.items():
@@ -136,7 +136,7 @@ def _role(rest: str) -> str | None:
 
 def _layer(
     held: Mapping[str, str], tensors: Mapping[str, Stored], ours: str, size: int, asks: Asks, *, crosses: bool
-) -> dict[str, Place]:
+) -> dict[str, Placement]:
     """The places of one layer's tensors."""
     matrices = {rest: tensors[name].shape for rest, name in held.items() if len(tensors[name].shape) == 2}
     wide = {rest: shape for rest, shape in matrices.items() if _is_feed_forward(rest, shape, size)}
@@ -156,7 +156,7 @@ def _layer(
         for rest, name in held.items():
             if module_of(rest) in by_module and name not in found:
                 what = "offset" if rest.rpartition(".")[2].lower() in SHIFTS else "gain"
-                found[name] = Place((f"{ours}.{by_module[module_of(rest)]}_residual.norm.{what}",))
+                found[name] = Placement((f"{ours}.{by_module[module_of(rest)]}_residual.norm.{what}",))
     return found
 
 
@@ -167,9 +167,9 @@ def _attentions(
     ours: str,
     size: int,
     kinds: Mapping[str, str],
-) -> dict[str, Place]:
+) -> dict[str, Placement]:
     """The places of the matrices of a layer's attentions, with their biases."""
-    found: dict[str, Place] = {}
+    found: dict[str, Placement] = {}
     heads: dict[tuple[str, ...], list[str]] = {}
     for rest, shape in attention.items():
         role, kind = _role(rest), kinds.get(rest)
@@ -283,13 +283,13 @@ def _owner(rest: str) -> str:
 
 def _with_bias(
     held: Mapping[str, str], tensors: Mapping[str, Stored], rest: str, to: tuple[str, ...], how: How, number: int
-) -> dict[str, Place]:
+) -> dict[str, Placement]:
     """A matrix and the bias beside it."""
-    found = {held[rest]: Place(tuple(f"{name}.weight" for name in to), how, number)}
+    found = {held[rest]: Placement(tuple(f"{name}.weight" for name in to), how, number)}
     bias = re.sub(r"weight$", "bias", rest)
     if bias != rest and bias in held and len(tensors[held[bias]].shape) == 1:
         of_bias: How = {"transposed": "as it is", "stacked, transposed": "stacked"}.get(how, how)  # type: ignore[assignment]
-        found[held[bias]] = Place(tuple(f"{name}.bias" for name in to), of_bias, number)
+        found[held[bias]] = Placement(tuple(f"{name}.bias" for name in to), of_bias, number)
     return found
 
 

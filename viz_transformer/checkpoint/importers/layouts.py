@@ -9,7 +9,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from viz_transformer.checkpoint.importers.mapping import Mapped, Place, Rule, placed
+from viz_transformer.checkpoint.importers.mapping import Mapped, NameRule, Placement, placed
 from viz_transformer.checkpoint.importers.names import common_beginnings
 from viz_transformer.checkpoint.importers.reading import Stored
 from viz_transformer.model.config import tutorial
@@ -47,7 +47,7 @@ class Layout:
 
     name: str
     title: str
-    rules: tuple[Rule, ...]
+    rules: tuple[NameRule, ...]
     known: Words = field(default_factory=dict)
     usual: Words = field(default_factory=dict)
     presets: tuple[Preset, ...] = ()
@@ -56,59 +56,61 @@ class Layout:
     ends_in_norm: bool = False  # a norm stands behind the last layer of all its models
 
 
-def _attention(theirs: str, ours: str, query: str, key: str, value: str, out: str) -> tuple[Rule, ...]:
+def _attention(theirs: str, ours: str, query: str, key: str, value: str, out: str) -> tuple[NameRule, ...]:
     """Four maps of their own."""
     maps = {"query": query, "key": key, "value": value, "out": out}
-    return tuple(Rule(f"{theirs}.{name}.{{p}}", f"{ours}.to_{part}.{{p}}") for part, name in maps.items())
+    return tuple(NameRule(f"{theirs}.{name}.{{p}}", f"{ours}.to_{part}.{{p}}") for part, name in maps.items())
 
 
-def _feed_forward(theirs: str, ours: str, hidden: str, out: str) -> tuple[Rule, ...]:
+def _feed_forward(theirs: str, ours: str, hidden: str, out: str) -> tuple[NameRule, ...]:
     return (
-        Rule(f"{theirs}.{hidden}.{{p}}", f"{ours}.feed_forward.to_hidden.{{p}}"),
-        Rule(f"{theirs}.{out}.{{p}}", f"{ours}.feed_forward.to_out.{{p}}"),
+        NameRule(f"{theirs}.{hidden}.{{p}}", f"{ours}.feed_forward.to_hidden.{{p}}"),
+        NameRule(f"{theirs}.{out}.{{p}}", f"{ours}.feed_forward.to_out.{{p}}"),
     )
 
 
 ENCODER, DECODER = "encoder.layers.{i}", "decoder.layers.{i}"
 
 
-def _norms(theirs: str, ours: str, **names: str) -> tuple[Rule, ...]:
-    return tuple(Rule(f"{theirs}.{name}.{{n}}", f"{ours}.{part}_residual.norm.{{n}}") for part, name in names.items())
+def _norms(theirs: str, ours: str, **names: str) -> tuple[NameRule, ...]:
+    return tuple(
+        NameRule(f"{theirs}.{name}.{{n}}", f"{ours}.{part}_residual.norm.{{n}}") for part, name in names.items()
+    )
 
 
 _FUSED = "to_{query,key,value}.{p}"
 
 EN_IT = (
-    Rule("(encoder|decoder).sentence_embedding.position_encoder.[^ ]*", "", "ignored"),
-    Rule("encoder.sentence_embedding.embedding.weight", "encoder.embedding.token.weight"),
-    Rule("decoder.sentence_embedding.embedding.weight", "decoder.embedding.token.weight"),
-    Rule(f"{ENCODER}.attention.qkv_layer.{{p}}", f"{ENCODER}.self_attention.{_FUSED}", "interleaved"),
-    Rule(f"{ENCODER}.attention.linear_layer.{{p}}", f"{ENCODER}.self_attention.to_out.{{p}}"),
+    NameRule("(encoder|decoder).sentence_embedding.position_encoder.[^ ]*", "", "ignored"),
+    NameRule("encoder.sentence_embedding.embedding.weight", "encoder.embedding.token.weight"),
+    NameRule("decoder.sentence_embedding.embedding.weight", "decoder.embedding.token.weight"),
+    NameRule(f"{ENCODER}.attention.qkv_layer.{{p}}", f"{ENCODER}.self_attention.{_FUSED}", "interleaved"),
+    NameRule(f"{ENCODER}.attention.linear_layer.{{p}}", f"{ENCODER}.self_attention.to_out.{{p}}"),
     *_norms(ENCODER, ENCODER, self="norm1", ffn="norm2"),
     *_feed_forward(f"{ENCODER}.ffn", ENCODER, "linear1", "linear2"),
-    Rule(f"{DECODER}.self_attention.qkv_layer.{{p}}", f"{DECODER}.self_attention.{_FUSED}", "interleaved"),
-    Rule(f"{DECODER}.self_attention.linear_layer.{{p}}", f"{DECODER}.self_attention.to_out.{{p}}"),
-    Rule(
+    NameRule(f"{DECODER}.self_attention.qkv_layer.{{p}}", f"{DECODER}.self_attention.{_FUSED}", "interleaved"),
+    NameRule(f"{DECODER}.self_attention.linear_layer.{{p}}", f"{DECODER}.self_attention.to_out.{{p}}"),
+    NameRule(
         f"{DECODER}.encoder_decoder_attention.kv_layer.{{p}}",
         f"{DECODER}.cross_attention.to_{{key,value}}.{{p}}",
         "interleaved",
     ),
-    Rule(f"{DECODER}.encoder_decoder_attention.q_layer.{{p}}", f"{DECODER}.cross_attention.to_query.{{p}}"),
-    Rule(f"{DECODER}.encoder_decoder_attention.linear_layer.{{p}}", f"{DECODER}.cross_attention.to_out.{{p}}"),
+    NameRule(f"{DECODER}.encoder_decoder_attention.q_layer.{{p}}", f"{DECODER}.cross_attention.to_query.{{p}}"),
+    NameRule(f"{DECODER}.encoder_decoder_attention.linear_layer.{{p}}", f"{DECODER}.cross_attention.to_out.{{p}}"),
     *_norms(DECODER, DECODER, self="layer_norm1", cross="layer_norm2", ffn="layer_norm3"),
     *_feed_forward(f"{DECODER}.ffn", DECODER, "linear1", "linear2"),
-    Rule("linear.{p}", "output.{p}"),
+    NameRule("linear.{p}", "output.{p}"),
 )
 
 _FC = ("fc_q", "fc_k", "fc_v", "fc_o")
 TUTORIAL6 = (
-    Rule("(encoder|decoder).scale", "", "ignored"),
+    NameRule("(encoder|decoder).scale", "", "ignored"),
     *(
         rule
         for stack in ("encoder", "decoder")
         for rule in (
-            Rule(f"{stack}.tok_embedding.weight", f"{stack}.embedding.token.weight"),
-            Rule(f"{stack}.pos_embedding.weight", f"{stack}.embedding.position.table"),
+            NameRule(f"{stack}.tok_embedding.weight", f"{stack}.embedding.token.weight"),
+            NameRule(f"{stack}.pos_embedding.weight", f"{stack}.embedding.position.table"),
             *_attention(f"{stack}.layers.{{i}}.self_attention", f"{stack}.layers.{{i}}.self_attention", *_FC),
             *_norms(f"{stack}.layers.{{i}}", f"{stack}.layers.{{i}}", self="self_attn_layer_norm", ffn="ff_layer_norm"),
             *_feed_forward(f"{stack}.layers.{{i}}.positionwise_feedforward", f"{stack}.layers.{{i}}", "fc_1", "fc_2"),
@@ -116,14 +118,14 @@ TUTORIAL6 = (
     ),
     *_attention(f"{DECODER}.encoder_attention", f"{DECODER}.cross_attention", *_FC),
     *_norms(DECODER, DECODER, cross="enc_attn_layer_norm"),
-    Rule("decoder.fc_out.{p}", "output.{p}"),
+    NameRule("decoder.fc_out.{p}", "output.{p}"),
 )
 
 _CLONES = ("linears.0", "linears.1", "linears.2", "linears.3")
 ANNOTATED = (
-    Rule("(src|tgt)_embed.[01].pe", "", "ignored"),
-    Rule("src_embed.(0.)?(lut.)?weight", "encoder.embedding.token.weight"),
-    Rule("tgt_embed.(0.)?(lut.)?weight", "decoder.embedding.token.weight"),
+    NameRule("(src|tgt)_embed.[01].pe", "", "ignored"),
+    NameRule("src_embed.(0.)?(lut.)?weight", "encoder.embedding.token.weight"),
+    NameRule("tgt_embed.(0.)?(lut.)?weight", "decoder.embedding.token.weight"),
     *_attention(f"{ENCODER}.self_attn", f"{ENCODER}.self_attention", *_CLONES),
     *_attention(f"{DECODER}.self_attn", f"{DECODER}.self_attention", *_CLONES),
     *_attention(f"{DECODER}.src_attn", f"{DECODER}.cross_attention", *_CLONES),
@@ -131,16 +133,16 @@ ANNOTATED = (
     *_feed_forward(f"{DECODER}.feed_forward", DECODER, "w_1", "w_2"),
     *_norms(ENCODER, ENCODER, self="sublayer.0.norm", ffn="sublayer.1.norm"),
     *_norms(DECODER, DECODER, self="sublayer.0.norm", cross="sublayer.1.norm", ffn="sublayer.2.norm"),
-    Rule("encoder.norm.{n}", "encoder.norm.{n}"),
-    Rule("decoder.norm.{n}", "decoder.norm.{n}"),
-    Rule("generator.(proj.)?{p}", "output.{p}"),
+    NameRule("encoder.norm.{n}", "encoder.norm.{n}"),
+    NameRule("decoder.norm.{n}", "decoder.norm.{n}"),
+    NameRule("generator.(proj.)?{p}", "output.{p}"),
 )
 
 _PROJ = ("proj_q", "proj_k", "proj_v", "proj_o")
 UPC_LAB = (
-    Rule("(encoder|decoder).(pos_encoding|positional_encoding|pos_embedding|pos_enc).pe", "", "ignored"),
-    Rule("encoder.embedding.weight", "encoder.embedding.token.weight"),
-    Rule("decoder.embedding.weight", "decoder.embedding.token.weight"),
+    NameRule("(encoder|decoder).(pos_encoding|positional_encoding|pos_embedding|pos_enc).pe", "", "ignored"),
+    NameRule("encoder.embedding.weight", "encoder.embedding.token.weight"),
+    NameRule("decoder.embedding.weight", "decoder.embedding.token.weight"),
     *_attention(f"{ENCODER}.self_attn", f"{ENCODER}.self_attention", *_PROJ),
     *_attention(f"{DECODER}.self_attn", f"{DECODER}.self_attention", *_PROJ),
     *_attention(f"{DECODER}.encdec_attn", f"{DECODER}.cross_attention", *_PROJ),
@@ -148,7 +150,7 @@ UPC_LAB = (
     *_feed_forward(f"{DECODER}.ffn", DECODER, "0", "3"),
     *_norms(ENCODER, ENCODER, self="norm1", ffn="norm2"),
     *_norms(DECODER, DECODER, self="norm1", cross="norm2", ffn="norm3"),
-    Rule("decoder.proj.{p}", "output.{p}"),
+    NameRule("decoder.proj.{p}", "output.{p}"),
 )
 
 _LINEAR = ("linear_Q", "linear_K", "linear_V", "linear_O")
@@ -157,11 +159,13 @@ FSU = (
         rule
         for stack in ("encoder", "decoder")
         for rule in (
-            Rule(f"{stack}.tok_embedding.weight", f"{stack}.embedding.token.weight"),
-            Rule(f"{stack}.pos_embedding.weight", f"{stack}.embedding.position.table"),
-            Rule(f"{stack}.scale", f"{stack}.embedding.scale", "flat"),
+            NameRule(f"{stack}.tok_embedding.weight", f"{stack}.embedding.token.weight"),
+            NameRule(f"{stack}.pos_embedding.weight", f"{stack}.embedding.position.table"),
+            NameRule(f"{stack}.scale", f"{stack}.embedding.scale", "flat"),
             *_attention(f"{stack}.layers.{{i}}.self_attention", f"{stack}.layers.{{i}}.self_attention", *_LINEAR),
-            Rule(f"{stack}.layers.{{i}}.self_attention.scale", f"{stack}.layers.{{i}}.self_attention.divisor", "flat"),
+            NameRule(
+                f"{stack}.layers.{{i}}.self_attention.scale", f"{stack}.layers.{{i}}.self_attention.divisor", "flat"
+            ),
             *_norms(
                 f"{stack}.layers.{{i}}", f"{stack}.layers.{{i}}", self="self_attention_norm", ffn="feedforward_norm"
             ),
@@ -169,13 +173,13 @@ FSU = (
         )
     ),
     *_attention(f"{DECODER}.attention", f"{DECODER}.cross_attention", *_LINEAR),
-    Rule(f"{DECODER}.attention.scale", f"{DECODER}.cross_attention.divisor", "flat"),
+    NameRule(f"{DECODER}.attention.scale", f"{DECODER}.cross_attention.divisor", "flat"),
     *_norms(DECODER, DECODER, cross="attention_norm"),
-    Rule("decoder.linear.{p}", "output.{p}"),
+    NameRule("decoder.linear.{p}", "output.{p}"),
 )
 
 
-def _torch_layers(stack: str, theirs: str) -> tuple[Rule, ...]:
+def _torch_layers(stack: str, theirs: str) -> tuple[NameRule, ...]:
     """The layers of nn.TransformerEncoder or nn.TransformerDecoder, wherever in a model they are."""
     layer = f"{stack}.layers.{{i}}"
     third = {"cross": "norm2", "ffn": "norm3"} if stack == "decoder" else {"ffn": "norm2"}
@@ -185,38 +189,40 @@ def _torch_layers(stack: str, theirs: str) -> tuple[Rule, ...]:
             rule
             for name, kind in attentions.items()
             for rule in (
-                Rule(f"{theirs}.{name}.in_proj_{{p}}", f"{layer}.{kind}_attention.{_FUSED}", "stacked"),
-                Rule(f"{theirs}.{name}.out_proj.{{p}}", f"{layer}.{kind}_attention.to_out.{{p}}"),
+                NameRule(f"{theirs}.{name}.in_proj_{{p}}", f"{layer}.{kind}_attention.{_FUSED}", "stacked"),
+                NameRule(f"{theirs}.{name}.out_proj.{{p}}", f"{layer}.{kind}_attention.to_out.{{p}}"),
             )
         ),
         *_norms(theirs, layer, self="norm1", **third),
         *_feed_forward(theirs, layer, "linear1", "linear2"),
-        Rule(theirs.replace(".layers.{i}", ".norm.{n}"), f"{stack}.norm.{{n}}"),
+        NameRule(theirs.replace(".layers.{i}", ".norm.{n}"), f"{stack}.norm.{{n}}"),
     )
 
 
 _TABLE = "(?:emb|embed|embedding|embeddings|lut|tok_emb|token_embedding|weight_matrix)"
 TORCH = (
-    Rule("(?:[a-z_A-Z0-9]+.)*(pe|pos_embedding|pos_encoding|positional_encoding|pos_table|div_term)", "", "ignored"),
+    NameRule(
+        "(?:[a-z_A-Z0-9]+.)*(pe|pos_embedding|pos_encoding|positional_encoding|pos_table|div_term)", "", "ignored"
+    ),
     *_torch_layers("encoder", "(?:[a-z_A-Z0-9]+.)*(?:transformer_)?encoder.layers.{i}"),
     *_torch_layers("decoder", "(?:[a-z_A-Z0-9]+.)*(?:transformer_)?decoder.layers.{i}"),
-    Rule(
+    NameRule(
         f"(src|source|enc|encoder|input)_?(tok|token|word)?_?{_TABLE}?(.{_TABLE})?.weight",
         "encoder.embedding.token.weight",
     ),
-    Rule(
+    NameRule(
         f"(tgt|trg|target|dec|output)_?(tok|token|word)?_?{_TABLE}(.{_TABLE})?.weight", "decoder.embedding.token.weight"
     ),
-    Rule(f"(tok|token|word)?_?{_TABLE}(.{_TABLE})?.weight", "encoder.embedding.token.weight"),
-    Rule(
+    NameRule(f"(tok|token|word)?_?{_TABLE}(.{_TABLE})?.weight", "encoder.embedding.token.weight"),
+    NameRule(
         f"(src|source|enc|encoder)_?pos(ition)?(al)?_?{_TABLE}(.{_TABLE})?.weight", "encoder.embedding.position.table"
     ),
-    Rule(
+    NameRule(
         f"(tgt|trg|target|dec|decoder)_?pos(ition)?(al)?_?{_TABLE}(.{_TABLE})?.weight",
         "decoder.embedding.position.table",
     ),
-    Rule(f"pos(ition)?(al)?_?{_TABLE}(.{_TABLE})?.weight", "encoder.embedding.position.table"),
-    Rule(
+    NameRule(f"pos(ition)?(al)?_?{_TABLE}(.{_TABLE})?.weight", "encoder.embedding.position.table"),
+    NameRule(
         "(generator|fc_out|fc|out|output|output_layer|linear|head|lm_head|classifier|proj|projection|decoder|unembed)(.(proj|linear|fc))?.{p}",
         "output.{p}",
     ),
@@ -224,69 +230,69 @@ TORCH = (
 
 _BLOCK, _FFN = "transformer.h.{i}", f"{DECODER}.feed_forward"
 GPT = (  # nanoGPT and minGPT
-    Rule("transformer.wte.weight", "decoder.embedding.token.weight"),
-    Rule("transformer.wpe.weight", "decoder.embedding.position.table"),
+    NameRule("transformer.wte.weight", "decoder.embedding.token.weight"),
+    NameRule("transformer.wpe.weight", "decoder.embedding.position.table"),
     *_norms(_BLOCK, DECODER, self="ln_1", ffn="ln_2"),
-    Rule(f"{_BLOCK}.attn.c_attn.{{p}}", f"{DECODER}.self_attention.{_FUSED}", "stacked"),
-    Rule(f"{_BLOCK}.attn.c_proj.{{p}}", f"{DECODER}.self_attention.to_out.{{p}}"),
+    NameRule(f"{_BLOCK}.attn.c_attn.{{p}}", f"{DECODER}.self_attention.{_FUSED}", "stacked"),
+    NameRule(f"{_BLOCK}.attn.c_proj.{{p}}", f"{DECODER}.self_attention.to_out.{{p}}"),
     *_feed_forward(f"{_BLOCK}.mlp", DECODER, "c_fc", "c_proj"),
-    Rule("transformer.ln_f.{n}", "decoder.norm.{n}"),
-    Rule("lm_head.{p}", "output.{p}"),
+    NameRule("transformer.ln_f.{n}", "decoder.norm.{n}"),
+    NameRule("lm_head.{p}", "output.{p}"),
 )
 MINGPT_OLD = (
-    Rule("blocks.{i}.attn.mask", "", "ignored"),
-    Rule("tok_emb.weight", "decoder.embedding.token.weight"),
-    Rule("pos_emb", "decoder.embedding.position.table", "flat"),
+    NameRule("blocks.{i}.attn.mask", "", "ignored"),
+    NameRule("tok_emb.weight", "decoder.embedding.token.weight"),
+    NameRule("pos_emb", "decoder.embedding.position.table", "flat"),
     *_norms("blocks.{i}", DECODER, self="ln1", ffn="ln2"),
     *_attention("blocks.{i}.attn", f"{DECODER}.self_attention", "query", "key", "value", "proj"),
     *_feed_forward("blocks.{i}.mlp", DECODER, "0", "2"),
-    Rule("ln_f.{n}", "decoder.norm.{n}"),
-    Rule("head.{p}", "output.{p}"),
+    NameRule("ln_f.{n}", "decoder.norm.{n}"),
+    NameRule("head.{p}", "output.{p}"),
 )
 LECTURE = (
-    Rule("token_embedding_table.weight", "decoder.embedding.token.weight"),
-    Rule("position_embedding_table.weight", "decoder.embedding.position.table"),
+    NameRule("token_embedding_table.weight", "decoder.embedding.token.weight"),
+    NameRule("position_embedding_table.weight", "decoder.embedding.position.table"),
     *_norms("blocks.{i}", DECODER, self="ln1", ffn="ln2"),
     *(
-        Rule(f"blocks.{{i}}.sa.heads.{{h}}.{part}.{{p}}", f"{DECODER}.self_attention.to_{part}.{{p}}", "head")
+        NameRule(f"blocks.{{i}}.sa.heads.{{h}}.{part}.{{p}}", f"{DECODER}.self_attention.to_{part}.{{p}}", "head")
         for part in ("query", "key", "value")
     ),
-    Rule("blocks.{i}.sa.proj.{p}", f"{DECODER}.self_attention.to_out.{{p}}"),
+    NameRule("blocks.{i}.sa.proj.{p}", f"{DECODER}.self_attention.to_out.{{p}}"),
     *_feed_forward("blocks.{i}.(ffwd|ffd).net", DECODER, "0", "2"),
-    Rule("ln_f.{n}", "decoder.norm.{n}"),
-    Rule("lm_head.{p}", "output.{p}"),
+    NameRule("ln_f.{n}", "decoder.norm.{n}"),
+    NameRule("lm_head.{p}", "output.{p}"),
 )
 
 _FAIR = ("q_proj", "k_proj", "v_proj", "out_proj")
 FAIRSEQ = (
-    Rule("(encoder|decoder).embed_positions._float_tensor", "", "ignored"),
-    Rule("(encoder|decoder).version", "", "ignored"),
+    NameRule("(encoder|decoder).embed_positions._float_tensor", "", "ignored"),
+    NameRule("(encoder|decoder).version", "", "ignored"),
     *(
         rule
         for stack in ("encoder", "decoder")
         for rule in (
-            Rule(f"{stack}.embed_tokens.weight", f"{stack}.embedding.token.weight"),
-            Rule(f"{stack}.embed_positions.weight", f"{stack}.embedding.position.table", "rows", 2),
+            NameRule(f"{stack}.embed_tokens.weight", f"{stack}.embedding.token.weight"),
+            NameRule(f"{stack}.embed_positions.weight", f"{stack}.embedding.position.table", "rows", 2),
             *_attention(f"{stack}.layers.{{i}}.self_attn", f"{stack}.layers.{{i}}.self_attention", *_FAIR),
             *_norms(
                 f"{stack}.layers.{{i}}", f"{stack}.layers.{{i}}", self="self_attn_layer_norm", ffn="final_layer_norm"
             ),
             *_feed_forward(f"{stack}.layers.{{i}}", f"{stack}.layers.{{i}}", "fc1", "fc2"),
-            Rule(f"{stack}.layer_norm.{{n}}", f"{stack}.norm.{{n}}"),
+            NameRule(f"{stack}.layer_norm.{{n}}", f"{stack}.norm.{{n}}"),
         )
     ),
     *_attention(f"{DECODER}.encoder_attn", f"{DECODER}.cross_attention", *_FAIR),
     *_norms(DECODER, DECODER, cross="encoder_attn_layer_norm"),
-    Rule("decoder.output_projection.{p}", "output.{p}"),
+    NameRule("decoder.output_projection.{p}", "output.{p}"),
 )
 
 _NMT = ("linear_query", "linear_keys", "linear_values", "final_linear")
 _NMT_ENCODER, _NMT_DECODER = "encoder.transformer.{i}", "decoder.transformer_layers.{i}"
 OPENNMT = (
-    Rule("(encoder|decoder).embeddings.make_embedding.pe.pe", "", "ignored"),
-    Rule("(encoder|decoder).transformer(_layers)?.[0-9]+.mask", "", "ignored"),
-    Rule("encoder.embeddings.make_embedding.emb_luts.0.weight", "encoder.embedding.token.weight"),
-    Rule("decoder.embeddings.make_embedding.emb_luts.0.weight", "decoder.embedding.token.weight"),
+    NameRule("(encoder|decoder).embeddings.make_embedding.pe.pe", "", "ignored"),
+    NameRule("(encoder|decoder).transformer(_layers)?.[0-9]+.mask", "", "ignored"),
+    NameRule("encoder.embeddings.make_embedding.emb_luts.0.weight", "encoder.embedding.token.weight"),
+    NameRule("decoder.embeddings.make_embedding.emb_luts.0.weight", "decoder.embedding.token.weight"),
     *_attention(f"{_NMT_ENCODER}.self_attn", f"{ENCODER}.self_attention", *_NMT),
     *_attention(f"{_NMT_DECODER}.self_attn", f"{DECODER}.self_attention", *_NMT),
     *_attention(f"{_NMT_DECODER}.context_attn", f"{DECODER}.cross_attention", *_NMT),
@@ -294,13 +300,13 @@ OPENNMT = (
     *_norms(_NMT_DECODER, DECODER, self="layer_norm_1", cross="layer_norm_2", ffn="feed_forward.layer_norm"),
     *_feed_forward(f"{_NMT_ENCODER}.feed_forward", ENCODER, "w_1", "w_2"),
     *_feed_forward(f"{_NMT_DECODER}.feed_forward", DECODER, "w_1", "w_2"),
-    Rule("encoder.layer_norm.{n}", "encoder.norm.{n}"),
-    Rule("decoder.layer_norm.{n}", "decoder.norm.{n}"),
-    Rule("generator.(generator.)?(0.)?{p}", "output.{p}"),
+    NameRule("encoder.layer_norm.{n}", "encoder.norm.{n}"),
+    NameRule("decoder.layer_norm.{n}", "decoder.norm.{n}"),
+    NameRule("generator.(generator.)?(0.)?{p}", "output.{p}"),
 )
 
 
-def _own() -> tuple[Rule, ...]:
+def _own() -> tuple[NameRule, ...]:
     """This program's names, which stay as they are."""
     names = ["output.{p}"]
     for stack in ("encoder", "decoder"):
@@ -312,7 +318,7 @@ def _own() -> tuple[Rule, ...]:
         for norm in (f"{stack}.norm", *(f"{layer}.{part}_residual.norm" for part in ("self", "cross", "ffn"))):
             names += [f"{norm}.gain", f"{norm}.offset"]
         names += [f"{stack}.embedding.{table}" for table in ("token.weight", "position.table", "scale")]
-    return tuple(Rule(name, name) for name in names)
+    return tuple(NameRule(name, name) for name in names)
 
 
 def of_tutorial(name: str, *leave: str) -> dict[str, Any]:
@@ -483,9 +489,9 @@ def recognise(tensors: Mapping[str, Stored], name: str | None = None) -> Recogni
     return best
 
 
-def as_decoder(mapping: Mapped) -> dict[str, Place]:
+def as_decoder(mapping: Mapped) -> dict[str, Placement]:
     """The same with torch's encoder layers as a decoder alone: what a causal model made of them is."""
     return {
-        name: Place(tuple(to.replace("encoder.", "decoder.", 1) for to in place.to), place.how, place.number)
+        name: Placement(tuple(to.replace("encoder.", "decoder.", 1) for to in place.to), place.how, place.number)
         for name, place in mapping.items()
     }

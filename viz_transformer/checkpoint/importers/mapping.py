@@ -32,7 +32,7 @@ on. flat: without axes of length 1. ignored: known to be no part of what is comp
 
 
 @dataclass(frozen=True)
-class Place:
+class Placement:
     """Our names of what a tensor holds, in the order of its parts; none if it is ignored."""
 
     to: tuple[str, ...] = ()
@@ -53,12 +53,12 @@ class Place:
         return {"to": list(self.to), "how": self.how, "number": self.number}
 
     @classmethod
-    def from_dict(cls, d: Any) -> Place:
+    def from_dict(cls, d: Any) -> Placement:
         """The place that `to_dict` described. Raises ValueError for anything else."""
         return declared.read(cls, d, "a place")
 
 
-Mapped = Mapping[str, Place]
+Mapped = Mapping[str, Placement]
 Progress = Callable[[int, int], None]
 
 
@@ -81,7 +81,7 @@ def placed_shapes(mapping: Mapped, tensors: Mapping[str, Stored]) -> dict[str, t
     return shapes
 
 
-def _part_shapes(name: str, shape: tuple[int, ...], place: Place) -> list[tuple[int, ...]]:
+def _part_shapes(name: str, shape: tuple[int, ...], place: Placement) -> list[tuple[int, ...]]:
     parts = len(place.to)
     if place.how == "ignored":
         return []
@@ -96,13 +96,13 @@ def _part_shapes(name: str, shape: tuple[int, ...], place: Place) -> list[tuple[
     return [(shape[0] // parts, *shape[1:]) if parts > 1 else shape] * parts
 
 
-def in_order(mapping: Mapped, order: str) -> dict[str, Place]:
+def in_order(mapping: Mapped, order: str) -> dict[str, Placement]:
     """The same with the three parts of a matrix of queries, keys and values in this order, such as "kqv"."""
     places = {}
     for name, place in mapping.items():
         if len(place.to) == 3:
             parts = {letter: _part(place, part) for letter, part in zip("qkv", _PARTS, strict=True)}
-            place = Place(tuple(parts[letter] for letter in order), place.how, place.number)
+            place = Placement(tuple(parts[letter] for letter in order), place.how, place.number)
         places[name] = place
     return places
 
@@ -110,7 +110,7 @@ def in_order(mapping: Mapped, order: str) -> dict[str, Place]:
 _PARTS = ("to_query", "to_key", "to_value")
 
 
-def _part(place: Place, part: str) -> str:
+def _part(place: Placement, part: str) -> str:
     return next(name for name in place.to if part in name)
 
 
@@ -157,7 +157,7 @@ def moved(
     return state
 
 
-def _parts(tensor: Tensor, place: Place, n_heads: int) -> tuple[Tensor, ...]:
+def _parts(tensor: Tensor, place: Placement, n_heads: int) -> tuple[Tensor, ...]:
     if place.how in ("transposed", "stacked, transposed"):
         tensor = tensor.t().contiguous()
     if place.how == "interleaved":
@@ -173,7 +173,7 @@ def _parts(tensor: Tensor, place: Place, n_heads: int) -> tuple[Tensor, ...]:
 
 
 @dataclass(frozen=True)
-class Rule:
+class NameRule:
     """One line of a layout's table: a pattern of names there, and the names here.
 
     In `theirs`, {i} is a layer, {h} a head, {p} weight or bias, {n} a norm's weight or bias under any of its names, and
@@ -186,19 +186,19 @@ class Rule:
     how: How = "as it is"
     number: int = 0
 
-    def place(self, name: str) -> Place | None:
+    def place(self, name: str) -> Placement | None:
         """Where the tensor of this name goes; None for a name that the rule does not know."""
         match = _pattern(self.theirs).fullmatch(name)
         if match is None:
             return None
         if self.how == "ignored":
-            return Place((), "ignored")
+            return Placement((), "ignored")
         words = match.groupdict()
         ours = self.ours
         for key in "ip":
             ours = ours.replace(f"{{{key}}}", words.get(key) or "")
         ours = ours.replace("{n}", _NORM.get(words.get("n") or "", ""))
-        return Place(tuple(_each(ours)), self.how, int(words.get("h") or self.number))
+        return Placement(tuple(_each(ours)), self.how, int(words.get("h") or self.number))
 
 
 _NORM = {"weight": "gain", "gamma": "gain", "a_2": "gain", "g": "gain", "scale": "gain"}
@@ -213,7 +213,7 @@ def _pattern(theirs: str) -> re.Pattern[str]:
 
 
 @cache
-def _any_of(rules: tuple[Rule, ...]) -> re.Pattern[str]:
+def _any_of(rules: tuple[NameRule, ...]) -> re.Pattern[str]:
     """What the name of every tensor fits that one of the rules knows: one look at a name instead of hundreds."""
     return re.compile("|".join(f"(?:{re.sub(_NAMED, '(?:', _expression(rule.theirs))})" for rule in rules))
 
@@ -233,7 +233,7 @@ def _each(ours: str) -> Iterable[str]:
     return [ours[: match.start()] + word + ours[match.end() :] for word in match[1].split(",")]
 
 
-def placed(rules: Iterable[Rule], names: Iterable[str]) -> dict[str, Place]:
+def placed(rules: Iterable[NameRule], names: Iterable[str]) -> dict[str, Placement]:
     """Where the first fitting rule puts each name; names that no rule knows are left out."""
     rules = tuple(rules)
     known = _any_of(rules)

@@ -8,7 +8,7 @@ from collections.abc import Collection, Mapping, Sequence
 
 import torch
 
-from viz_transformer.checkpoint.importers.mapping import How, Place
+from viz_transformer.checkpoint.importers.mapping import How, Placement
 from viz_transformer.checkpoint.importers.name_words import (
     DECODER,
     ENCODER,
@@ -28,9 +28,9 @@ _POSITION = re.compile(r"pos|wpe")
 
 def outside(
     names: Sequence[str], tensors: Mapping[str, Stored], sides: Sequence[str], size: int, asks: Asks
-) -> dict[str, Place]:
+) -> dict[str, Placement]:
     """Embeddings, positions, last norms and the output."""
-    found: dict[str, Place] = {}
+    found: dict[str, Placement] = {}
     tables = [name for name in names if len(flat(tensors[name].shape)) == 2 and size in tensors[name].shape]
     positions = [name for name in tables if _POSITION.search(name.lower())]
     rest = [name for name in tables if name not in positions]
@@ -41,21 +41,21 @@ def outside(
     free = [name for name in rest if name not in (output, *asked) and not _only_output(name, tensors, size, biases)]
     rows = None if output is None else max(tensors[output].shape, key=lambda n: (n != size, n))
     for chosen, name in _by_side(free, sides, tensors, asks, rows).items():
-        found[name] = Place((f"{chosen}.embedding.token.weight",))
+        found[name] = Placement((f"{chosen}.embedding.token.weight",))
     for chosen, name in _positions_by_side(positions, sides, asks).items():
         how: How = "as it is" if len(tensors[name].shape) == 2 else "flat"
-        found[name] = Place((f"{chosen}.embedding.position.table",), how)
+        found[name] = Placement((f"{chosen}.embedding.position.table",), how)
     if output is not None:
         turned = tensors[output].shape[0] == size and tensors[output].shape[1] != size
-        found[output] = Place(("output.weight",), "transposed" if turned else "as it is")
+        found[output] = Placement(("output.weight",), "transposed" if turned else "as it is")
         if (bias := f"{module_of(output)}.bias") in names:
-            found[bias] = Place(("output.bias",))
+            found[bias] = Placement(("output.bias",))
     return found | _last_norms(names, tensors, sides, size, asks, {*found})
 
 
 def unnamed_output(
-    names: Sequence[str], tensors: Mapping[str, Stored], placed: Mapping[str, Place]
-) -> dict[str, Place]:
+    names: Sequence[str], tensors: Mapping[str, Stored], placed: Mapping[str, Placement]
+) -> dict[str, Placement]:
     """Of a layout that has no name for the output of this file: among the names without a place the only matrix that
     reads the stream, with its bias. A square one may be a map of something else."""
     by_target = {to: name for name, place in placed.items() for to in place.to}
@@ -69,7 +69,7 @@ def unnamed_output(
         return {}
     bias = f"{module_of(name)}.bias"
     has_bias = bias in names and tensors[bias].shape == (rows,)
-    return {name: Place(("output.weight",))} | ({bias: Place(("output.bias",))} if has_bias else {})
+    return {name: Placement(("output.weight",))} | ({bias: Placement(("output.bias",))} if has_bias else {})
 
 
 def _side(name: str, sides: Sequence[str]) -> str | None:
@@ -182,7 +182,7 @@ def _last_norms(
     size: int,
     asks: Asks,
     found: Collection[str],
-) -> dict[str, Place]:
+) -> dict[str, Placement]:
     """The norm behind the last layer of each stack: not one that is called after an embedding."""
     held: dict[str, list[str]] = {}
     for name in names:
@@ -205,7 +205,7 @@ def _last_norms(
     for module, side in by_module.items():
         for name in held[module]:
             what = "offset" if name.rpartition(".")[2].lower() in SHIFTS else "gain"
-            places[name] = Place((f"{side}.norm.{what}",))
+            places[name] = Placement((f"{side}.norm.{what}",))
     return places
 
 

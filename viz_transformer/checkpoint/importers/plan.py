@@ -14,7 +14,7 @@ from viz_transformer.checkpoint.files import CheckpointError
 from viz_transformer.checkpoint.ignoring import matched, unmatched
 from viz_transformer.checkpoint.importers.inference import gated, inferred
 from viz_transformer.checkpoint.importers.layouts import GPT2, PAPER, Layout, Recognised, as_decoder, recognise
-from viz_transformer.checkpoint.importers.mapping import Mapped, Place, in_order, placed_shapes
+from viz_transformer.checkpoint.importers.mapping import Mapped, Placement, in_order, placed_shapes
 from viz_transformer.checkpoint.importers.name_words import flat
 from viz_transformer.checkpoint.importers.names import POSITIONS, Weights
 from viz_transformer.checkpoint.importers.outside import same_numbers, unnamed_output
@@ -164,7 +164,7 @@ def plan_import(
             f"no transformer is found among the file's {_number(weights.tensors, 'tensor')}, such as {first}: give a"
             " file with all the weights of one"
         )
-    placing: dict[str, Place] = dict(known.mapping if known is not None else mapping or {})
+    placing: dict[str, Placement] = dict(known.mapping if known is not None else mapping or {})
     words = known.layout if known is not None else None
     beside: list[Setting] = []
     if words is not None and words.swaps_stack and not _has(placing, "decoder."):
@@ -185,7 +185,7 @@ def plan_import(
         without = [name for name in without if name not in explained]
     left = {name for names in ignored.values() for name in names}
     unused = tuple(name for name in without if name not in left)
-    explained |= {name: Place((), "ignored") for name in without if name in left}
+    explained |= {name: Placement((), "ignored") for name in without if name in left}
     wrong = unmatched(ignored, without, "that have no place")
     begun = Plan(
         weights=weights,
@@ -297,7 +297,7 @@ def _has(mapping: Mapped, beginning: str) -> bool:
     return any(target.startswith(beginning) for place in mapping.values() for target in place.to)
 
 
-def _without_tied(mapping: Mapped, tensors: Mapping[str, Stored]) -> tuple[dict[str, Place], dict[str, Any]]:
+def _without_tied(mapping: Mapped, tensors: Mapping[str, Stored]) -> tuple[dict[str, Placement], dict[str, Any]]:
     """The mapping without an output that is the embedding's own matrix, stored once or twice; and the words of it."""
     by_target = {place.to[0]: name for name, place in mapping.items() if len(place.to) == 1}
     output = by_target.get("output.weight")
@@ -310,7 +310,7 @@ def _without_tied(mapping: Mapped, tensors: Mapping[str, Stored]) -> tuple[dict[
     if output is None:
         words["tied_output"] = stack == "decoder"
     elif table is not None and same_numbers(tensors[output], tensors[table]):
-        result[output] = Place((), "ignored")
+        result[output] = Placement((), "ignored")
         words["tied_output"] = True
     else:
         words["tied_output"] = False

@@ -23,7 +23,7 @@ from viz_transformer.checkpoint import files
 from viz_transformer.checkpoint.files import COPY_AGAIN, CheckpointError
 from viz_transformer.checkpoint.importers.refusals import GGUF, check_kind, of_type
 from viz_transformer.checkpoint.importers.safe_pickle import MORE_TENSORS, Call, Name, Persistent, read_pickle
-from viz_transformer.checkpoint.recordings import is_trace, read_recording
+from viz_transformer.checkpoint.saved_traces import is_trace, read_recording
 from viz_transformer.checkpoint.untrusted import LONGEST_HEADER, MAX_TENSORS, TooMuch, check_count
 from viz_transformer.sentences import quoted
 

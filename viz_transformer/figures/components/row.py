@@ -5,13 +5,13 @@ from __future__ import annotations
 import numpy as np
 
 from viz_transformer.analysis.attention.picture import Axes, Meta
-from viz_transformer.analysis.weight.weight_numbers import Row
+from viz_transformer.analysis.weight.weight_numbers import QueryRow
 from viz_transformer.figures.components import payload
 from viz_transformer.figures.components.matrix import axis_data, side_data
 from viz_transformer.figures.components.tokens import token_data
 
 
-def row_payload(numbers: Row, axes: Axes, position: int, writes: str | None, meta: Meta) -> bytes:
+def row_payload(numbers: QueryRow, axes: Axes, position: int, writes: str | None, meta: Meta) -> bytes:
     """What the browser gets.
 
     axes: the two sides; `position` is the query's place on the first; writes: what its row writes.

@@ -9,7 +9,7 @@ from typing import Annotated, ClassVar
 
 from msgspec import Meta
 
-from viz_transformer.given import Kind
+from viz_transformer.given import Accepted
 from viz_transformer.text.notation.reading import (
     INSIDE,
     LEARNED,
@@ -20,7 +20,7 @@ from viz_transformer.text.notation.reading import (
     words_and_signs,
 )
 
-_Large = Annotated[int, Kind(lambda value: type(value) is int and 1 <= value <= 10**30, "whole, from 1 to 10**30")]
+_Large = Annotated[int, Accepted(lambda value: type(value) is int and 1 <= value <= 10**30, "whole, from 1 to 10**30")]
 MINUS = "\N{MINUS SIGN}"
 _BLANKS = " \N{NO-BREAK SPACE}\N{THIN SPACE}\N{NARROW NO-BREAK SPACE}"
 _NUMBER = re.compile(

@@ -16,7 +16,7 @@ from tokenizers import Tokenizer as Learner
 from tokenizers.models import BPE
 from tokenizers.trainers import BpeTrainer
 
-from viz_transformer.measuring.columns import AS_TEXT, Row, asks_for_columns, remarks
+from viz_transformer.measuring.columns import AS_TEXT, PairRow, asks_for_columns, remarks
 from viz_transformer.measuring.data import Pair, Split, beginning, read_rows, read_text
 from viz_transformer.model.config import ModelConfig
 from viz_transformer.model.transformer import Transformer
@@ -207,7 +207,7 @@ def _splits(files: _Files, whole: dict[str, list[Pair]], columns: str | None) ->
     return splits | ({"train": replace(first, drawn=(start, len(sources)))} if taken else {})
 
 
-def _longest(files: _Files, rows: dict[str, list[Row]], codecs: tuple[Codec, Codec], most: int) -> tuple[int, int]:
+def _longest(files: _Files, rows: dict[str, list[PairRow]], codecs: tuple[Codec, Codec], most: int) -> tuple[int, int]:
     """The most tokens of a source and of a target, in all files. Raises ValueError for more than `most`."""
     found = [0, 0]
     for part, path in files.given.items():

@@ -12,7 +12,7 @@ from typing import Annotated, Any, Literal, Protocol
 
 from viz_transformer import declared
 from viz_transformer.declared import Count
-from viz_transformer.given import Kind, is_number
+from viz_transformer.given import Accepted, is_number
 from viz_transformer.measuring.data import (
     GENERATED,
     Pair,
@@ -28,7 +28,9 @@ from viz_transformer.text.notation import CARD_KEY, Notation
 from viz_transformer.train.data import EncodedPairs, EncodedText, Examples, Vary
 
 Codecs = tuple[Codec | None, Codec]
-_Weight = Annotated[float, Kind(lambda value: is_number(value) and 0 <= value < math.inf, "a finite number, 0 or more")]
+_Weight = Annotated[
+    float, Accepted(lambda value: is_number(value) and 0 <= value < math.inf, "a finite number, 0 or more")
+]
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -15,7 +15,7 @@ from viz_transformer import analysis
 from viz_transformer.analysis.decoding.doubt import most_doubtful
 from viz_transformer.checkpoint.contents import Summary, Unreadable
 from viz_transformer.checkpoint.grading import standing_of
-from viz_transformer.checkpoint.recordings import RecordingSummary
+from viz_transformer.checkpoint.saved_traces import RecordingSummary
 from viz_transformer.figures import labels
 from viz_transformer.figures.components.locator import Looks, locator_data
 from viz_transformer.figures.enlarged import enlarged

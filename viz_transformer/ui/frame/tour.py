@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import streamlit as st
 
-from viz_transformer.checkpoint.recordings import RecordingSummary
+from viz_transformer.checkpoint.saved_traces import RecordingSummary
 from viz_transformer.model.hooked_model import Unavailable
 from viz_transformer.ui.components.every_page import tour_panel
 from viz_transformer.ui.frame import frame, links, projector, words

@@ -18,7 +18,7 @@ from viz_transformer import analysis, huggingface
 from viz_transformer.analysis.models.untrained import UntrainedSummary, is_new, untrained, untrained_summary
 from viz_transformer.checkpoint import describe, list_checkpoints
 from viz_transformer.checkpoint.own import own_checkpoints
-from viz_transformer.checkpoint.recordings import RecordingSummary
+from viz_transformer.checkpoint.saved_traces import RecordingSummary
 from viz_transformer.huggingface.folder import HuggingFaceSummary, recognised
 from viz_transformer.text.codec import AS_USUAL
 from viz_transformer.ui.session.generation_config import GenerationConfig
@@ -81,7 +81,7 @@ def warm_up(summary: Summary | None = None) -> None:
     """Import what a run needs, on one thread of torch, and what this model needs; the first call takes seconds."""
     import torch
 
-    import viz_transformer.running.recorded  # noqa: F401  # and with it what decodes
+    import viz_transformer.running.recorded_model  # noqa: F401  # and with it what decodes
 
     if isinstance(summary, HuggingFaceSummary) and not huggingface.lacking():
         _ = huggingface.open_folder  # which is imported now, with transformers
@@ -99,7 +99,7 @@ def checkpoint(summary: Summary) -> Checkpoint:
     """The model, loaded. Raises CheckpointError with one sentence if it cannot be."""
     warm_up(summary)
     if isinstance(summary, RecordingSummary):
-        return vt.running.recorded.stand_in(summary.path.name, _recording(summary))
+        return vt.running.recorded_model.stand_in(summary.path.name, _recording(summary))
     return store().model(of_summary(summary), lambda: _load(summary))
 
 
@@ -131,7 +131,7 @@ def _recording(summary: RecordingSummary) -> Run:
     warm_up()
     key = ("recording", *of_summary(summary))
     if (found := store().run(key)) is None:
-        found = vt.running.recorded.open_recording(summary.path)[1]
+        found = vt.running.recorded_model.open_recording(summary.path)[1]
         store().put_run(key, found)
     return found
 

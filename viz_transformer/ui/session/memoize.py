@@ -13,13 +13,13 @@ import streamlit as st
 from viz_transformer.analysis.models.untrained import UntrainedSummary
 from viz_transformer.checkpoint.devices import computed_in_the_app
 from viz_transformer.checkpoint.files import CARD
-from viz_transformer.checkpoint.recordings import RecordingSummary
+from viz_transformer.checkpoint.saved_traces import RecordingSummary
 from viz_transformer.huggingface.folder import HuggingFaceSummary
 
 if TYPE_CHECKING:
     from viz_transformer.checkpoint import Checkpoint
     from viz_transformer.checkpoint.contents import Summary
-    from viz_transformer.running.record import Trace
+    from viz_transformer.running.trace import Trace
     from viz_transformer.ui.session.runs import RunView
 
 P = ParamSpec("P")
@@ -77,9 +77,9 @@ _NAMES: dict[str | type[Any], Callable[[Any], Any]] = {
     np.ndarray: _of_array,
     "viz_transformer.checkpoint.contents.Summary": of_summary,
     "viz_transformer.analysis.models.untrained.UntrainedSummary": of_summary,
-    "viz_transformer.checkpoint.recordings.RecordingSummary": of_summary,
+    "viz_transformer.checkpoint.saved_traces.RecordingSummary": of_summary,
     "viz_transformer.huggingface.folder.HuggingFaceSummary": of_summary,
     "viz_transformer.checkpoint.store.Checkpoint": _of_model,
-    "viz_transformer.running.record.Trace": _of_trace,
+    "viz_transformer.running.trace.Trace": _of_trace,
     "viz_transformer.ui.session.runs.RunView": _of_run,
 }

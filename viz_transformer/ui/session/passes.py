@@ -13,7 +13,7 @@ from viz_transformer.figures import labels
 from viz_transformer.sentences import capitalised
 
 if TYPE_CHECKING:
-    from viz_transformer.running.record import Trace
+    from viz_transformer.running.trace import Trace
     from viz_transformer.ui.session.runs import RunView
 
 ELSEWHERE = (

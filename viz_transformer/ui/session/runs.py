@@ -12,7 +12,7 @@ import streamlit as st
 from viz_transformer.analysis.attention.picture import RunNames
 from viz_transformer.analysis.attention.specials import special_positions
 from viz_transformer.checkpoint.grading import graded
-from viz_transformer.checkpoint.recordings import RecordingSummary
+from viz_transformer.checkpoint.saved_traces import RecordingSummary
 from viz_transformer.figures import labels
 from viz_transformer.numerals import binary_size
 from viz_transformer.ui.session import cached, state
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from viz_transformer.checkpoint import Checkpoint
     from viz_transformer.checkpoint.contents import Summary
     from viz_transformer.running.decoding import Run
-    from viz_transformer.running.record import Trace
+    from viz_transformer.running.trace import Trace
     from viz_transformer.ui.compat import DeltaGenerator
 
 Name = Literal["A", "B"]

@@ -17,7 +17,7 @@ from viz_transformer.model.hooked_model import NUMBER_BYTES
 if TYPE_CHECKING:
     from viz_transformer.checkpoint import Checkpoint
     from viz_transformer.running.decoding import Run
-    from viz_transformer.running.record import Trace
+    from viz_transformer.running.trace import Trace
 
 GIB = 2**30
 MAX_MODELS, MAX_RUNS, MAX_TRACES = 4, 24, 8

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from viz_transformer.analysis.layers.experts import Routing, Rule
+from viz_transformer.analysis.layers.experts import Routing, RoutingRule
 from viz_transformer.ui.pages.layers.experts_view import in_words
 
 BOTH, ONE = [[True, True, False], [True, True, False]], [[True, True, False], [False, True, False]]
@@ -14,16 +14,24 @@ BOTH, ONE = [[True, True, False], [True, True, False]], [[True, True, False], [F
 @pytest.mark.parametrize(
     ("rule", "chosen", "said"),
     [
-        (Rule("softmax", among=False), BOTH, "Each share is the probability of its expert, at every token of this"),
-        (Rule("softmax", among=False, factor=16.0), BOTH, "Each share is 16 times the probability of its expert, at"),
         (
-            Rule("softmax", among=True),
+            RoutingRule("softmax", among=False),
+            BOTH,
+            "Each share is the probability of its expert, at every token of this",
+        ),
+        (
+            RoutingRule("softmax", among=False, factor=16.0),
+            BOTH,
+            "Each share is 16 times the probability of its expert, at",
+        ),
+        (
+            RoutingRule("softmax", among=True),
             BOTH,
             "The shares are the probabilities of the chosen experts, divided by their sum, at every token of this",
         ),
-        (Rule("sigmoid", among=False), BOTH, "Each share is the sigmoid of its expert’s number, at every token"),
+        (RoutingRule("sigmoid", among=False), BOTH, "Each share is the sigmoid of its expert’s number, at every token"),
         (
-            Rule("sigmoid", among=True, factor=2.5),
+            RoutingRule("sigmoid", among=True, factor=2.5),
             BOTH,
             "The shares are 2.5 times the sigmoids of the chosen experts’ numbers, divided by their sum, at every",
         ),
@@ -32,7 +40,7 @@ BOTH, ONE = [[True, True, False], [True, True, False]], [[True, True, False], [F
     ],
 )
 def test_the_rule_is_said_and_only_a_softmax_by_it_is_called_a_probability(
-    rule: Rule | None, chosen: list[list[bool]], said: str
+    rule: RoutingRule | None, chosen: list[list[bool]], said: str
 ) -> None:
     numbers = np.zeros((2, 3), np.float32)
     words = in_words(Routing(numbers, numbers, np.array(chosen), rule, np.full((2, 3), 0.5)), 0, "x")

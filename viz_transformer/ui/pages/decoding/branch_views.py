@@ -15,7 +15,7 @@ from viz_transformer.analysis.decoding.branches import (
     ROUNDING,
     Comparison,
     DecoderKind,
-    Place,
+    RowDistance,
     Variation,
     compare_runs,
 )
@@ -230,7 +230,7 @@ def _heads(chosen: Variation) -> list[int]:
     return known or [*range(count)]
 
 
-def _site(chosen: Variation | Place) -> str:
+def _site(chosen: Variation | RowDistance) -> str:
     return words.site(chosen.kind == "cross", chosen.layer)
 
 

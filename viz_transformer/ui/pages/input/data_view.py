@@ -30,7 +30,7 @@ from viz_transformer.checkpoint.grading import graded
 from viz_transformer.figures import labels
 from viz_transformer.figures.lengths import length_histogram
 from viz_transformer.model.kinds import SideName
-from viz_transformer.running.record import Tokens
+from viz_transformer.running.trace import Tokens
 from viz_transformer.text import linguistics
 from viz_transformer.text.codec import Codec
 from viz_transformer.ui.compat import DeltaGenerator

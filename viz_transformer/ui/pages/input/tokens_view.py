@@ -14,7 +14,7 @@ from viz_transformer.analysis.inputs.embeddings import tells_texts_apart
 from viz_transformer.analysis.inputs.vocabulary import fixed_length
 from viz_transformer.figures import labels
 from viz_transformer.model.kinds import SIDES, SideName
-from viz_transformer.running.record import Tokens
+from viz_transformer.running.trace import Tokens
 from viz_transformer.text.codec import TextCodec
 from viz_transformer.ui.frame import text
 from viz_transformer.ui.frame.frame import Runs

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from viz_transformer.checkpoint import Checkpoint
 from viz_transformer.model.kinds import SIDES, SideName
-from viz_transformer.running.record import Tokens
+from viz_transformer.running.trace import Tokens
 from viz_transformer.ui.frame import controls, frame, text
 from viz_transformer.ui.frame.frame import Runs
 from viz_transformer.ui.pages.input import words

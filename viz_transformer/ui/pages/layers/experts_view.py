@@ -9,7 +9,7 @@ import pandas as pd
 import streamlit as st
 
 from viz_transformer.analysis.layers.experts import Measure, Routing, drawn_experts, routing
-from viz_transformer.analysis.layers.sublayers import Place
+from viz_transformer.analysis.layers.sublayers import SubLayer
 from viz_transformer.figures import labels
 from viz_transformer.numerals import significant
 from viz_transformer.ui.frame import pictures, text
@@ -22,16 +22,16 @@ MOST = 16
 
 
 @memoize(16)
-def _routing(shown: RunView, place: Place) -> Routing | None:
+def _routing(shown: RunView, place: SubLayer) -> Routing | None:
     return routing(shown.trace, place)
 
 
-def has_experts(shown: RunView, place: Place) -> bool:
+def has_experts(shown: RunView, place: SubLayer) -> bool:
     """Whether this sub-layer has a router that was recorded."""
     return _routing(shown, place) is not None
 
 
-def router(shown: RunView, place: Place) -> None:
+def router(shown: RunView, place: SubLayer) -> None:
     """The experts of the chosen token: the router's number, its measure as a bar, and the share of the chosen."""
     found = _routing(shown, place)
     if found is None:
@@ -102,7 +102,7 @@ def _bars(found: Routing, token: int, drawn: list[int]) -> str:
     )
 
 
-def _table(shown: RunView, place: Place, found: Routing) -> pd.DataFrame:
+def _table(shown: RunView, place: SubLayer, found: Routing) -> pd.DataFrame:
     """A row for each token and expert."""
     parts = []
     for expert in range(found.numbers.shape[1]):

@@ -48,7 +48,7 @@ def chosen_stack() -> StackName:
     return KINDS[state.SHARED.now().kind].stack
 
 
-def chosen_place(shown: RunView) -> sublayers.Place | None:
+def chosen_place(shown: RunView) -> sublayers.SubLayer | None:
     """The selected sub-layer, or None for the stack's final norm; where there is none, a remark and another."""
     chosen = state.SHARED.now()
     spec = shown.trace.spec
@@ -102,7 +102,7 @@ def mean(flow: sublayers.Flow, values: Any) -> float:
 # --- one sub-layer
 
 
-def sublayer(both: Runs, place: sublayers.Place) -> None:
+def sublayer(both: Runs, place: sublayers.SubLayer) -> None:
     """What the selected sub-layer read, added and left, a row for each token."""
     shown = both.main
     flow = next(each for each in flows_of(shown, place.stack) if each.place == place)
@@ -143,7 +143,7 @@ def _flow_columns(flow: sublayers.Flow, active: sublayers.Activity | None, *, po
     return columns
 
 
-def norm_panel(both: Runs, place: sublayers.Place | None, stack: StackName) -> None:
+def norm_panel(both: Runs, place: sublayers.SubLayer | None, stack: StackName) -> None:
     """Mean and variance before and after the selected norm, by token, and its gain and offset by feature.
 
     A final norm stands beside the rail, where there is room for one thing below the other; so it is on a projector.
@@ -186,7 +186,7 @@ def norm_columns(view: sublayers.NormView) -> list[tuple[str, Any]]:
 # --- along the stream
 
 
-def along_the_stream(both: Runs, place: sublayers.Place | None) -> None:
+def along_the_stream(both: Runs, place: sublayers.SubLayer | None) -> None:
     """Length, share added and cosine at every sub-layer of the stack, for the selected token and all others."""
     shown, stack = both.main, chosen_stack()
     found = flows_of(shown, stack)

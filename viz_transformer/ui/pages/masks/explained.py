@@ -10,7 +10,7 @@ from viz_transformer.analysis.masks.parts import ClosedIs, closed_row
 from viz_transformer.checkpoint import Checkpoint
 from viz_transformer.figures.components.matrix import Why
 from viz_transformer.model.kinds import KINDS
-from viz_transformer.running.record import Trace
+from viz_transformer.running.trace import Trace
 from viz_transformer.ui.frame import links
 from viz_transformer.ui.pages.masks import words
 from viz_transformer.ui.pages.masks.fields import FIELDS

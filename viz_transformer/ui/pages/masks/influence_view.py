@@ -15,7 +15,7 @@ from viz_transformer.checkpoint import Checkpoint
 from viz_transformer.figures import labels
 from viz_transformer.figures.components.matrix import matrix_payload
 from viz_transformer.model.kinds import KindName, SideName
-from viz_transformer.running.record import Trace
+from viz_transformer.running.trace import Trace
 from viz_transformer.ui.compat import DeltaGenerator
 from viz_transformer.ui.components.pictures import matrix
 from viz_transformer.ui.frame import controls, maps, pictures, text

@@ -11,6 +11,7 @@ import streamlit as st
 
 from viz_transformer.analysis.attention.maps import attention_kinds
 from viz_transformer.analysis.attention.picture import Axes, Texts
+from viz_transformer.analysis.masks.mask_rules import recorded_edits, recorded_parts
 from viz_transformer.analysis.masks.parts import (
     Change,
     MaskParts,
@@ -22,14 +23,13 @@ from viz_transformer.analysis.masks.parts import (
     parts_of,
     with_masks,
 )
-from viz_transformer.analysis.masks.recorded import recorded_edits, recorded_parts
 from viz_transformer.checkpoint import Checkpoint
 from viz_transformer.figures import labels
 from viz_transformer.figures.components.masks import MaskGrids
 from viz_transformer.model.kinds import KINDS, KindName
 from viz_transformer.running.decoding import Run
 from viz_transformer.running.edits import SetMask
-from viz_transformer.running.record import Trace
+from viz_transformer.running.trace import Trace
 from viz_transformer.ui.compat import DeltaGenerator
 from viz_transformer.ui.frame import controls, maps, opening, text
 from viz_transformer.ui.frame.frame import Runs

@@ -28,7 +28,7 @@ from viz_transformer.ui.session.memoize import memoize
 from viz_transformer.ui.session.waiting import waiting
 
 if TYPE_CHECKING:
-    from viz_transformer.analysis.models.parameters import Row
+    from viz_transformer.analysis.models.parameters import ParameterRow
     from viz_transformer.checkpoint.contents import Summary
     from viz_transformer.model.config import ModelConfig
     from viz_transformer.model.layout import Block, Layout
@@ -145,7 +145,7 @@ def _summed(blocks: Sequence[Block]) -> int:
     return total
 
 
-def parameter_table(rows: Sequence[Row], total: int) -> str:
+def parameter_table(rows: Sequence[ParameterRow], total: int) -> str:
     """A row for each part: name with its shapes, how often it is there, and its parameters."""
     body = []
     for row in rows:

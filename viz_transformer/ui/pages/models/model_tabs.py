@@ -19,7 +19,7 @@ from viz_transformer.checkpoint import describe
 from viz_transformer.checkpoint.contents import Unreadable
 from viz_transformer.checkpoint.files import CheckpointError
 from viz_transformer.checkpoint.grading import graded
-from viz_transformer.checkpoint.recordings import RecordingSummary
+from viz_transformer.checkpoint.saved_traces import RecordingSummary
 from viz_transformer.figures import labels
 from viz_transformer.figures.curves import loss_curves
 from viz_transformer.figures.enlarged import enlarged

@@ -29,7 +29,7 @@ from viz_transformer.checkpoint.importers.importing import (
     write_import,
 )
 from viz_transformer.checkpoint.importers.inference import gated
-from viz_transformer.checkpoint.importers.mapping import How, Place
+from viz_transformer.checkpoint.importers.mapping import How, Placement
 from viz_transformer.checkpoint.importers.plan import Plan, Setting
 from viz_transformer.checkpoint.importers.reported import Reported, reported_from, reported_in
 from viz_transformer.checkpoint.library import (
@@ -41,7 +41,7 @@ from viz_transformer.checkpoint.library import (
     rename,
     usual_name,
 )
-from viz_transformer.checkpoint.recordings import RecordingSummary, read_recording
+from viz_transformer.checkpoint.saved_traces import RecordingSummary, read_recording
 from viz_transformer.checkpoint.writing import OutputError
 from viz_transformer.figures import labels
 from viz_transformer.huggingface.folder import HuggingFaceSummary, is_huggingface, read_folder
@@ -448,17 +448,17 @@ def _rows(plan: Plan) -> list[_Row]:
     ]
 
 
-def _corrected(rows: Sequence[_Row], edits: Mapping[str, Mapping[str, Any]]) -> dict[str, Place]:
+def _corrected(rows: Sequence[_Row], edits: Mapping[str, Mapping[str, Any]]) -> dict[str, Placement]:
     """The mapping of these rows with a person's changes: as `import --map` takes it."""
     found = {}
     for row in rows:
         mine = edits.get(row.name, {})
         to = tuple(part for each in str(mine.get("place", row.place) or "").split(",") if (part := each.strip()))
-        how: Any = mine.get("how", row.how) or (Place.how if to else "")
+        how: Any = mine.get("how", row.how) or (Placement.how if to else "")
         if how == "ignored":
             to = ()
         if to or how == "ignored":
-            found[row.name] = Place(to, how, int(mine.get("number", row.number) or 0))
+            found[row.name] = Placement(to, how, int(mine.get("number", row.number) or 0))
     return found
 
 

@@ -15,7 +15,7 @@ from viz_transformer.checkpoint.contents import Summary, Unreadable
 from viz_transformer.checkpoint.devices import FLOAT32, computed_in_the_app
 from viz_transformer.checkpoint.files import CARD, CONFIG, VOCABULARIES, WEIGHTS, CheckpointError, check_digest
 from viz_transformer.checkpoint.grading import standing_of
-from viz_transformer.checkpoint.recordings import RecordingSummary
+from viz_transformer.checkpoint.saved_traces import RecordingSummary
 from viz_transformer.huggingface.folder import HuggingFaceSummary
 from viz_transformer.measuring.app_links import both_shown
 from viz_transformer.model.kinds import SIDE_OF, stacks_of

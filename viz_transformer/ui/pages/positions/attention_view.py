@@ -43,7 +43,7 @@ ROUNDING = 1e-5
 
 
 @dataclass(frozen=True, eq=False)
-class Place:
+class ChosenCell:
     """What is shown: one head of a self-attention, with a query and a key."""
 
     shown: RunView
@@ -111,7 +111,7 @@ def _bias_rule(shown: RunView, site: str, head: int) -> BiasRule:
     return bias_rule(shown.trace, site, head)
 
 
-def draw(shown: RunView) -> tuple[Place, list[str]]:
+def draw(shown: RunView) -> tuple[ChosenCell, list[str]]:
     """Controls, pictures and what is below them; returns what is shown, and what applies to this model and how to read
     it, in sentences."""
     if recorded := _recorded(shown):
@@ -121,8 +121,8 @@ def draw(shown: RunView) -> tuple[Place, list[str]]:
         stack = stack_choice(shown)
         layer, head = _layer_and_head(shown, stack)
         query, key = (_position(shown, stack, which) for which in (0, 1))
-    drawn: Mapping[str, Callable[[Place], None]] = {"rotation": _rotation, "slopes": _slopes, "bias": _bias}
-    at = Place(shown, stack, f"{stack}.{layer}.self", head, query, key)
+    drawn: Mapping[str, Callable[[ChosenCell], None]] = {"rotation": _rotation, "slopes": _slopes, "bias": _bias}
+    at = ChosenCell(shown, stack, f"{stack}.{layer}.self", head, query, key)
     drawn.get(encoding.picture, _nothing)(at)
     with st.container(key="pos_orders"):
         text.section(words.TOPICS["orders"])
@@ -131,13 +131,13 @@ def draw(shown: RunView) -> tuple[Place, list[str]]:
     return at, [has, words.HOW_IN_ATTENTION.get(encoding.picture, "")]
 
 
-def _draw_recorded(shown: RunView, what: str) -> tuple[Place, list[str]]:
+def _draw_recorded(shown: RunView, what: str) -> tuple[ChosenCell, list[str]]:
     """The same for a model that is not ours, from what its run recorded and the lists that it holds."""
     with st.container(horizontal=True, key="pos_tools", vertical_alignment="center"):
         stack = stack_choice(shown)
         layer, head = _layer_and_head(shown, stack)
         query, key = (_position(shown, stack, which) for which in (0, 1))
-    at = Place(shown, stack, f"{stack}.{layer}.self", head, query, key)
+    at = ChosenCell(shown, stack, f"{stack}.{layer}.self", head, query, key)
     if what == "rotation":
         with frame.optional_section(words.TURNS):
             _rotation(at)
@@ -149,7 +149,7 @@ def _draw_recorded(shown: RunView, what: str) -> tuple[Place, list[str]]:
     return at, [words.acts_on(shown.summary.name, acts) if acts else "", words.HOW_IN_ATTENTION[what]]
 
 
-def _nothing(at: Place) -> None:
+def _nothing(at: ChosenCell) -> None:
     with st.container(key="pos_picture"):
         text.paragraph(words.NO_PICTURE)
 
@@ -188,7 +188,7 @@ def _position(shown: RunView, stack: StackName, which: int) -> int:
 # --- a rotation
 
 
-def _rotation(at: Place) -> None:
+def _rotation(at: ChosenCell) -> None:
     shown, stack, site, head, query, key = at.shown, at.stack, at.site, at.head, at.query, at.key
     found = _rotated(shown, site, head, query, key)
     left, right = st.columns([5, 3], gap="medium")
@@ -300,7 +300,7 @@ def rotation_html(found: Rotated) -> str:
 # --- what is added to the scores
 
 
-def _bias(at: Place) -> None:
+def _bias(at: ChosenCell) -> None:
     """The recorded biases of the head."""
     shown, site, head, side = at.shown, at.site, at.head, SIDE_OF[at.stack]
     bias = recorded_bias(shown.trace, site, head)
@@ -323,7 +323,7 @@ def _bias(at: Place) -> None:
         chart(figure, key="pos_bias", alt=words.bias_alt(site, head), on_table=asked)
 
 
-def _slopes(at: Place) -> None:
+def _slopes(at: ChosenCell) -> None:
     """The biases, and the slopes of all heads that they follow: ALiBi."""
     stack, head, found = at.stack, at.head, biases(at.shown.trace, at.site, at.head)
     left, right = st.columns([5, 3], gap="medium")
@@ -338,7 +338,7 @@ def _slopes(at: Place) -> None:
         text.paragraph(words.slope_of(head, slope, stack, _gap(found.error)), tone=_tone(found.error, 1.0))
 
 
-def _bias_and_rule(at: Place) -> None:
+def _bias_and_rule(at: ChosenCell) -> None:
     """The recorded biases, what they follow, and one number for each distance or place."""
     found = _bias_rule(at.shown, at.site, at.head)
     left, right = st.columns([5, 3], gap="medium")
@@ -355,7 +355,7 @@ def _bias_and_rule(at: Place) -> None:
         text.paragraph(bias_in_words(found, at.head))
 
 
-def _heads(at: Place) -> range:
+def _heads(at: ChosenCell) -> range:
     return range(at.shown.trace.spec.attentions[at.site].query)
 
 

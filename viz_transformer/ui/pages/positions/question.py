@@ -6,7 +6,7 @@ import torch
 
 from viz_transformer.model.kinds import SIDE_OF, StackName
 from viz_transformer.numerals import significant
-from viz_transformer.running.record import Trace
+from viz_transformer.running.trace import Trace
 from viz_transformer.sentences import capitalised
 from viz_transformer.ui.frame.questions import Question, cited
 from viz_transformer.ui.pages.positions import words

@@ -15,8 +15,8 @@ from viz_transformer.ui.frame import maps, steps
 from viz_transformer.ui.frame.judging import judgement
 from viz_transformer.ui.frame.token_strip import answer_text, chip_data
 from viz_transformer.ui.pages.run import site, whole_view
+from viz_transformer.ui.pages.run.opening_run import FILE, Recording
 from viz_transformer.ui.pages.run.question import question
-from viz_transformer.ui.pages.run.recorded import FILE, Recording
 from viz_transformer.ui.session import state
 from viz_transformer.ui.session.runs import RunView
 

@@ -7,7 +7,7 @@ import html
 import streamlit as st
 
 from viz_transformer.checkpoint.contents import Summary
-from viz_transformer.checkpoint.recordings import RecordingSummary
+from viz_transformer.checkpoint.saved_traces import RecordingSummary
 from viz_transformer.ui.pages.run import words
 
 LARGE = 70

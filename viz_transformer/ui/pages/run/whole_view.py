@@ -18,7 +18,7 @@ from viz_transformer.figures.components.scrubber import steps_of
 from viz_transformer.figures.components.whole import Names, RunText, whole_payload
 from viz_transformer.model.kinds import KINDS, SIDE_OF, KindName, StackName, stacks_of
 from viz_transformer.model.layout import PART_NAMES
-from viz_transformer.running.record import Trace
+from viz_transformer.running.trace import Trace
 from viz_transformer.ui.components.ahead import whole_details
 from viz_transformer.ui.components.pictures import whole as whole_picture
 from viz_transformer.ui.frame import frame, pictures, text

@@ -20,7 +20,7 @@ from viz_transformer.analysis.tensors.points import (
 )
 from viz_transformer.analysis.tensors.trace_files import LARGEST_FILE, TOO_LARGE, opened, saved
 from viz_transformer.figures import labels
-from viz_transformer.running.record import Trace
+from viz_transformer.running.trace import Trace
 from viz_transformer.running.training_mode import training_trace
 from viz_transformer.ui.compat import DeltaGenerator
 from viz_transformer.ui.frame import text

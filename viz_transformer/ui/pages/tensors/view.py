@@ -18,7 +18,7 @@ from viz_transformer.figures import labels
 from viz_transformer.figures.tensors import AxisLabels, tensor_heatmap, value_histogram
 from viz_transformer.model.kinds import KINDS, KindName
 from viz_transformer.numerals import significant
-from viz_transformer.running.record import Trace
+from viz_transformer.running.trace import Trace
 from viz_transformer.sentences import capitalised
 from viz_transformer.ui.compat import DeltaGenerator
 from viz_transformer.ui.components.pictures import Asked

@@ -12,14 +12,14 @@ from viz_transformer.analysis.masks.parts import Change, MaskParts, joined_parts
 from viz_transformer.model.hooked_model import Unavailable
 from viz_transformer.model.kinds import KINDS, KindName
 from viz_transformer.running.edits import SetMask
-from viz_transformer.running.record import Trace
+from viz_transformer.running.trace import Trace
 from viz_transformer.sentences import listed
 
 Booleans = NDArray[np.bool_]
 
 
 @dataclass(frozen=True)
-class Rule:
+class MaskRule:
     """What a mask is made of. causal: later keys are closed; window: how many keys a query reads that end at its own
     place, or with `both` how many beside it to each side, as its model says; first: keys at the beginning that every
     query reads; closed: keys that no query reads, of which so many are padding. named: whether this is all that the
@@ -72,13 +72,13 @@ def turned_otherwise(trace: Trace, kind: KindName, layer: int, changes: Sequence
     return tuple(found)
 
 
-def rule_of(mask: Booleans, window: int | None, *, both: bool, padding: Booleans) -> Rule:
+def rule_of(mask: Booleans, window: int | None, *, both: bool, padding: Booleans) -> MaskRule:
     """The rule that makes exactly this mask, [Q, K]; `window` is what the model says of how far a query reads, padding
     whether a key is a padding token, [K]."""
     closed = ~mask.any(axis=0)
     kept = mask | closed
     back = np.arange(mask.shape[0])[:, None] - np.arange(mask.shape[1]) if mask.shape[0] == mask.shape[1] else None
-    unread = Rule(closed=int(closed.sum()), padding=int((closed & padding).sum()), named=False)
+    unread = MaskRule(closed=int(closed.sum()), padding=int((closed & padding).sum()), named=False)
     for rule, made in _tried(back, kept, window, both):
         if np.array_equal(kept, made | closed):
             return replace(rule, closed=unread.closed, padding=unread.padding)
@@ -87,26 +87,26 @@ def rule_of(mask: Booleans, window: int | None, *, both: bool, padding: Booleans
 
 def _tried(
     back: NDArray[np.int64] | None, kept: Booleans, window: int | None, both: bool
-) -> Iterator[tuple[Rule, Booleans]]:
+) -> Iterator[tuple[MaskRule, Booleans]]:
     """Rules with the masks that they make, first the one that the model says."""
     if back is None:
-        yield Rule(), np.ones_like(kept)
+        yield MaskRule(), np.ones_like(kept)
         return
     if window is not None and both:
-        yield Rule(window=window, both=True), np.abs(back) <= window
+        yield MaskRule(window=window, both=True), np.abs(back) <= window
     elif window is not None:
-        yield Rule(causal=True, window=window), (back >= 0) & (back < window)
+        yield MaskRule(causal=True, window=window), (back >= 0) & (back < window)
     else:
-        yield Rule(), np.ones_like(kept)
-        yield Rule(causal=True), back >= 0
+        yield MaskRule(), np.ones_like(kept)
+        yield MaskRule(causal=True), back >= 0
         first = int(kept.all(axis=0).argmin()) if not kept.all() else 0
         if first:
-            yield Rule(causal=True, first=first), (back >= 0) | (np.arange(kept.shape[1]) < first)
+            yield MaskRule(causal=True, first=first), (back >= 0) | (np.arange(kept.shape[1]) < first)
 
 
-def rules(trace: Trace, kind: KindName) -> dict[Rule, list[int]]:
+def rules(trace: Trace, kind: KindName) -> dict[MaskRule, list[int]]:
     """The layers of this kind of attention by the rule of their masks."""
-    found: dict[Rule, list[int]] = {}
+    found: dict[MaskRule, list[int]] = {}
     _, kept = kept_positions(trace, kind)
     for layer, site in enumerate(sites(trace.spec, kind)):
         heads = trace.spec.attentions[site]
@@ -116,7 +116,7 @@ def rules(trace: Trace, kind: KindName) -> dict[Rule, list[int]]:
     return found
 
 
-def in_words(rule: Rule, layers: list[int], tokens: int) -> str:
+def in_words(rule: MaskRule, layers: list[int], tokens: int) -> str:
     """The rule of these layers' masks in a sentence; `tokens`: how many keys there are."""
     where = f"{'Layer' if len(layers) == 1 else 'Layers'} {listed([str(layer) for layer in layers])}: "
     if not rule.named:
@@ -138,7 +138,7 @@ def in_words(rule: Rule, layers: list[int], tokens: int) -> str:
     return f"{where}{said}."
 
 
-def _padded(rule: Rule) -> str:
+def _padded(rule: MaskRule) -> str:
     if rule.padding == rule.closed:
         return ", as padding"
     return f", {rule.padding} of them as padding" if rule.padding else ", though there is no padding"

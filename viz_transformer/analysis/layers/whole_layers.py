@@ -8,7 +8,7 @@ import numpy as np
 
 from viz_transformer.analysis.layers.sublayers import Floats, cosines, random_pair_cosine
 from viz_transformer.model.kinds import SIDE_OF, StackName
-from viz_transformer.running.record import Trace
+from viz_transformer.running.trace import Trace
 
 
 @dataclass(frozen=True, eq=False)

@@ -11,15 +11,15 @@ import viz_transformer as vt
 from viz_transformer.analysis import strongest_key
 from viz_transformer.checkpoint.contents import Summary
 from viz_transformer.ui import pages  # noqa: F401  # all fields are known
-from viz_transformer.ui.pages.run import recorded, recording
+from viz_transformer.ui.pages.run import opening_run, recording
 from viz_transformer.ui.session import state
 
-FOUND = recorded.Recording.load(recorded.FILE)
+FOUND = opening_run.Recording.load(opening_run.FILE)
 
 
 def shown(weights: str = FOUND.weights_sha256, **changes: object) -> bool:
     summary = Summary(FOUND.checkpoint, Path("x"), None, {}, {"sha256": {"model.safetensors": weights}})
-    return recorded.recording_of(summary, {**state.DEFAULTS, **changes}) is not None
+    return opening_run.recording_of(summary, {**state.DEFAULTS, **changes}) is not None
 
 
 def test_the_opening_view_is_the_recorded_one_with_these_weights_only() -> None:
@@ -48,13 +48,13 @@ def test_a_key_that_nobody_chose_is_that_with_most_weight_in_the_recorded_row(mo
     memory: dict[str, object] = {}
     monkeypatch.setattr(state, "st", SimpleNamespace(session_state=memory))
     memory["selection"] = state._with_all({})
-    recorded.follow(FOUND)
+    opening_run.follow(FOUND)
     chosen = state.selection()
     assert (chosen["t"], chosen["i"]) == (FOUND.first_row, FOUND.strongest_key(FOUND.first_row))
     assert chosen["i"] != state.DEFAULTS["i"]
 
     memory |= {"selection": state._with_all({"i": 5, "t": 2}), "selection_followed": frozenset()}
-    recorded.follow(FOUND)
+    opening_run.follow(FOUND)
     assert (state.selection()["t"], state.selection()["i"]) == (2, 5)
 
 

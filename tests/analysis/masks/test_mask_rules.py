@@ -6,9 +6,8 @@ import numpy as np
 import pytest
 from builders import tiny_checkpoint
 
-from viz_transformer.analysis.masks.parts import change_of, row_effects
-from viz_transformer.analysis.masks.recorded import (
-    Rule,
+from viz_transformer.analysis.masks.mask_rules import (
+    MaskRule,
     in_words,
     recorded_edits,
     recorded_parts,
@@ -16,6 +15,7 @@ from viz_transformer.analysis.masks.recorded import (
     rules,
     turned_otherwise,
 )
+from viz_transformer.analysis.masks.parts import change_of, row_effects
 from viz_transformer.running.edits import SetMask
 from viz_transformer.running.tracing import trace
 
@@ -26,21 +26,21 @@ PADDED = np.array([True, True, True, True, True, False])
 @pytest.mark.parametrize(
     ("mask", "window", "both", "rule"),
     [
-        (BACK >= 0, None, False, Rule(causal=True)),
-        (np.ones((6, 6), dtype=bool), None, True, Rule()),
-        (np.ones((2, 5), dtype=bool), None, False, Rule()),
-        ((BACK >= 0) & (BACK < 3), 3, False, Rule(causal=True, window=3)),
-        (np.abs(BACK) <= 2, 2, True, Rule(window=2, both=True)),
-        (BACK >= 0, 64, False, Rule(causal=True, window=64)),
-        ((BACK >= 0) | (np.arange(6) < 3), None, False, Rule(causal=True, first=3)),
-        (np.ones((6, 6), dtype=bool) & PADDED, None, True, Rule(closed=1, padding=1)),
-        ((np.abs(BACK) <= 2) & PADDED, 2, True, Rule(window=2, both=True, closed=1, padding=1)),
-        ((BACK >= 0) & PADDED[::-1], None, False, Rule(causal=True, closed=1)),  # no padding stands there
-        ((BACK >= 0) & (BACK < 3), 4, False, Rule(named=False)),  # a window that the model does not say
-        (BACK % 2 == 0, None, False, Rule(named=False)),
+        (BACK >= 0, None, False, MaskRule(causal=True)),
+        (np.ones((6, 6), dtype=bool), None, True, MaskRule()),
+        (np.ones((2, 5), dtype=bool), None, False, MaskRule()),
+        ((BACK >= 0) & (BACK < 3), 3, False, MaskRule(causal=True, window=3)),
+        (np.abs(BACK) <= 2, 2, True, MaskRule(window=2, both=True)),
+        (BACK >= 0, 64, False, MaskRule(causal=True, window=64)),
+        ((BACK >= 0) | (np.arange(6) < 3), None, False, MaskRule(causal=True, first=3)),
+        (np.ones((6, 6), dtype=bool) & PADDED, None, True, MaskRule(closed=1, padding=1)),
+        ((np.abs(BACK) <= 2) & PADDED, 2, True, MaskRule(window=2, both=True, closed=1, padding=1)),
+        ((BACK >= 0) & PADDED[::-1], None, False, MaskRule(causal=True, closed=1)),  # no padding stands there
+        ((BACK >= 0) & (BACK < 3), 4, False, MaskRule(named=False)),  # a window that the model does not say
+        (BACK % 2 == 0, None, False, MaskRule(named=False)),
     ],
 )
-def test_the_rule_makes_exactly_the_mask(mask: np.ndarray, window: int | None, both: bool, rule: Rule) -> None:
+def test_the_rule_makes_exactly_the_mask(mask: np.ndarray, window: int | None, both: bool, rule: MaskRule) -> None:
     padding = ~PADDED if mask.shape[1] == len(PADDED) else np.zeros(mask.shape[1], dtype=bool)
     assert rule_of(mask, window, both=both, padding=padding) == rule
 
@@ -114,17 +114,17 @@ def test_rows_of_an_encoder_alone_are_compared_token_by_token() -> None:
     ("rule", "said"),
     [
         (
-            Rule(causal=True, window=3),
+            MaskRule(causal=True, window=3),
             "Layers 0 and 2: a query reads the 3 keys that end at its own place, a sliding window.",
         ),
-        (Rule(causal=True, window=9), "longer than this text of 6, so it closes nothing here."),
-        (Rule(window=2, both=True), "its own key and the 2 beside it to each side"),
-        (Rule(causal=True, first=3), "the first 3 keys and those up to its own place, a prefix."),
-        (Rule(closed=1, padding=1), "every query reads every key; 1 key is closed for all of them, as padding."),
-        (Rule(closed=3, padding=2), "; 3 keys are closed for all of them, 2 of them as padding."),
-        (Rule(closed=2), "; 2 keys are closed for all of them, though there is no padding."),
-        (Rule(named=False), "by a rule that has no name here"),
+        (MaskRule(causal=True, window=9), "longer than this text of 6, so it closes nothing here."),
+        (MaskRule(window=2, both=True), "its own key and the 2 beside it to each side"),
+        (MaskRule(causal=True, first=3), "the first 3 keys and those up to its own place, a prefix."),
+        (MaskRule(closed=1, padding=1), "every query reads every key; 1 key is closed for all of them, as padding."),
+        (MaskRule(closed=3, padding=2), "; 3 keys are closed for all of them, 2 of them as padding."),
+        (MaskRule(closed=2), "; 2 keys are closed for all of them, though there is no padding."),
+        (MaskRule(named=False), "by a rule that has no name here"),
     ],
 )
-def test_a_rule_is_said_with_its_size(rule: Rule, said: str) -> None:
+def test_a_rule_is_said_with_its_size(rule: MaskRule, said: str) -> None:
     assert said in in_words(rule, [0, 2], 6)

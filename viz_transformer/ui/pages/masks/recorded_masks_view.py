@@ -11,8 +11,8 @@ import streamlit as st
 
 from viz_transformer.analysis.attention.maps import attention_kinds
 from viz_transformer.analysis.attention.picture import Picture
+from viz_transformer.analysis.masks.mask_rules import MaskRule, in_words, recorded_mask, rules, turned_otherwise
 from viz_transformer.analysis.masks.parts import MaskParts, even_weights, row_effects
-from viz_transformer.analysis.masks.recorded import Rule, in_words, recorded_mask, rules, turned_otherwise
 from viz_transformer.figures import labels
 from viz_transformer.figures.components.masks import MaskWords, masks_payload
 from viz_transformer.model.hook_point import FUSED_FROM
@@ -92,7 +92,7 @@ def _where(shown: RunView, kind: KindName, layer: int, parts: MaskParts) -> str:
     return words.turned_otherwise(listed([str(each) for each in others]), several=len(others) > 1)
 
 
-def _before_and_after(looked: Looked, rule: Rule) -> None:
+def _before_and_after(looked: Looked, rule: MaskRule) -> None:
     """The keys that are read at all, which each query reads, and both before and after what was changed."""
     parts, padded = looked.parts, rule.padding == rule.closed
     title, note, reason = _of_a_query(rule, closes=not parts.causal.all())
@@ -107,7 +107,7 @@ def _before_and_after(looked: Looked, rule: Rule) -> None:
     masks(masks_payload(looked.grids, said, token=heard_token()), key="masks_four", on_cells=view.turned)
 
 
-def _of_a_query(rule: Rule, *, closes: bool) -> tuple[str, str, str]:
+def _of_a_query(rule: MaskRule, *, closes: bool) -> tuple[str, str, str]:
     """What the mask that differs from query to query is called, what it closes, and by what a cell is closed."""
     if not closes:
         return words.PER_QUERY, words.CLOSES_NOTHING, ""
@@ -145,7 +145,7 @@ def _of_label(before: str, after: str, change: float, *, scored: str) -> str:
     return f"{moved} {words.largest_label(labels.visible(before), labels.visible(after))}"
 
 
-def _rules(found: dict[Rule, list[int]], keys: int) -> None:
+def _rules(found: dict[MaskRule, list[int]], keys: int) -> None:
     for rule, layers in found.items():
         text.paragraph(in_words(rule, layers, keys))
 

@@ -17,10 +17,10 @@ from safetensors import safe_open
 from safetensors.torch import save_file
 
 from viz_transformer.model.points import attention_sites, recorded_points
-from viz_transformer.running import record
+from viz_transformer.running import trace as trace_module
 from viz_transformer.running.decoding import decode
 from viz_transformer.running.edits import AblateHead
-from viz_transformer.running.record import Trace
+from viz_transformer.running.trace import Trace
 from viz_transformer.running.tracing import trace
 
 
@@ -203,7 +203,7 @@ def test_a_file_that_is_longer_than_its_tensors_is_not_mapped(tmp_path: Path, mo
     file = tmp_path / "x.safetensors"
     run().save(file)
     os.truncate(file, 20 * 2**30)
-    monkeypatch.setattr(record, "safe_open", None)
+    monkeypatch.setattr(trace_module, "safe_open", None)
     with pytest.raises(ValueError, match=r"is not a whole trace \(its tensors end elsewhere than the file\)"):
         Trace.load(file)
 

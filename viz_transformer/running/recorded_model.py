@@ -10,12 +10,12 @@ from typing import NoReturn
 from torch import Tensor
 
 from viz_transformer.checkpoint import Checkpoint, files
-from viz_transformer.checkpoint.recordings import NO_MODEL
+from viz_transformer.checkpoint.saved_traces import NO_MODEL
 from viz_transformer.model.hooked_model import ModelSpec, Unavailable
 from viz_transformer.running.decoding import Run
-from viz_transformer.running.record import Tokens, Trace, is_watched
+from viz_transformer.running.trace import Tokens, Trace, is_watched
 from viz_transformer.text.codec import AS_USUAL, Encoded, TokenizerOptions, check_choices
-from viz_transformer.text.rules import BeamSettings, Rule
+from viz_transformer.text.rules import BeamSettings, TokenRule
 
 OTHER_TEXT = "a recording of one call cannot read another text"
 
@@ -42,11 +42,11 @@ def open_recording(path: Path) -> tuple[Checkpoint, Run]:
 def stand_in(name: str, run: Run) -> Checkpoint:
     """What stands for the model of a recording: its spec and its texts, without weights."""
     source, target = (RecordedText(side) if len(side) else None for side in (run.trace.src, run.trace.tgt))
-    return Checkpoint(name, None, Recorded(run.trace.spec), source, target, {}, run.trace.weights_sha256)
+    return Checkpoint(name, None, RecordedModel(run.trace.spec), source, target, {}, run.trace.weights_sha256)
 
 
 @dataclass(frozen=True)
-class Recorded:
+class RecordedModel:
     """An instrument that says what it is made of, and cannot be run."""
 
     spec: ModelSpec
@@ -79,7 +79,7 @@ class RecordedText:
     start: int | None = None
     forced_start: tuple[int, ...] = ()
     ends = banned = frozenset[int]()
-    rules: tuple[Rule, ...] = ()
+    rules: tuple[TokenRule, ...] = ()
     beam_settings: BeamSettings | None = None
     padding: int | None = None
     unknown: int | None = None
