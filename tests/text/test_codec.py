@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 from wording import wording
 
+from viz_transformer.analysis.attention.words import word_groups
 from viz_transformer.checkpoint.importers.vocabularies import ids_codec
 from viz_transformer.text import (
     SPECIALS,
@@ -16,6 +17,7 @@ from viz_transformer.text import (
     Codec,
     RegexTokens,
     SpacyWords,
+    SubWords,
     Tokenizer,
     Vocabulary,
     numbers_target_tokenizer,
@@ -133,6 +135,29 @@ def test_a_special_token_that_is_typed_is_said_to_be_one_where_none_is_for_unkno
     codec = Codec(RegexTokens(r"\S+"), Vocabulary(["<s>", "a"], {"bos": "<s>"}), add_bos=True, add_eos=False)
     with pytest.raises(ValueError, match=wording("no_text_can_contain_a_special_token", "'<s>'")):
         codec.encode("a <s>")
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("lower lowest, no", ["<s>", "lower", "lowest", ",", " ", "no", "</s>"]),
+        ("  slow\n2x", ["<s>", "slow", "\n", "2x", "</s>"]),
+        ("lowest☃er", ["<s>", "lowest", "<unk>", "er", "</s>"]),
+    ],
+)
+def test_pieces_of_words_make_up_the_words_of_a_text(text: str, expected: list[str]) -> None:
+    tokenizer = SubWords([("l", "o"), ("e", "r"), ("lo", "w"), (" ", "low"), ("s", "t"), ("e", "st")])
+    codec = Codec(tokenizer, Vocabulary.build([[*" \nlowernst,2x", "lo", "low", " low", "er", "est"]], SPECIALS))
+    read = codec.encode(text)
+    marks = [i in codec.special_ids for i in read.ids]
+    added = [codec.continuation(i) for i in read.ids]
+    words = word_groups(read.tokens, read.originals, special=marks, characters=False, continuations=added)
+    assert len(read) > len(words) and list(words.labels) == expected
+
+
+def test_a_token_that_is_a_word_or_a_character_continues_none(source: Codec, target: Codec) -> None:
+    for codec in (source, target):
+        assert {codec.continuation(id) for id in range(len(codec.names))} == {None}
 
 
 def test_start_and_end_tokens_are_added_only_when_asked(source: Codec) -> None:

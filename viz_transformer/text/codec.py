@@ -298,8 +298,12 @@ class Codec:
         return None
 
     def continuation(self, id: int) -> str | None:
-        """Nothing: a token is a word, or a character (`splits_characters`)."""
-        return None
+        """Of a tokenizer that cuts words: what has no blank in front, but a sign without letters and figures. Of others
+        nothing: a token is a word, or a character (`splits_characters`)."""
+        name = self.names[id]
+        if not self.tokenizer.cuts_words or id in self.special_ids or not is_of_a_word(name):
+            return None
+        return None if name[0].isspace() else name
 
     @property
     def forced_start(self) -> tuple[int, ...]:

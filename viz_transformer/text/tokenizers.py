@@ -45,6 +45,8 @@ class Tokenizer(ABC):
     """Text -> tokens and back. `tokenize(text)` is `normalise` of each piece of `split(text)`."""
 
     kind: ClassVar[str]
+    cuts_words: ClassVar[bool] = False
+    """Whether a word may be several tokens, the first with the blank in front of it."""
 
     @abstractmethod
     def split(self, text: str) -> list[str]:
@@ -275,6 +277,7 @@ class SubWords(Tokenizer):
     """
 
     kind: ClassVar[str] = "bpe"
+    cuts_words: ClassVar[bool] = True
     merges: Annotated[tuple[tuple[_Word, _Word], ...], Meta(max_length=MAX_MERGES)]
     strip: bool = True
     _ranks: dict[tuple[str, ...], int] = field(init=False, repr=False, compare=False)
