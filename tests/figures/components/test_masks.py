@@ -238,3 +238,17 @@ def test_in_a_large_window_two_masks_are_as_wide_and_as_tall_as_there_is_room(br
         shown.page.set_viewport_size({"width": 1660, "height": 1080})
         expect(shown.page.locator(".stage")).to_have_css("height", "640px")
         assert shown.page.locator("canvas.base").evaluate(_DRAWN) > 0.98
+
+
+def test_on_a_phone_the_masks_are_below_each_other_with_cells_for_a_finger(browser):
+    with mounted(browser, "masks", of()) as shown:
+        shown.page.set_viewport_size({"width": 390, "height": 844})
+        stage = shown.page.locator(".stage.stacked")
+        expect(stage).to_have_css("touch-action", "pan-y")  # the page is scrolled over it
+        shown.page.set_viewport_size({"width": 390, "height": 1600})  # so that all of it is in view
+        assert states(shown)[0, 3] != "open"
+        wide = [x for lines, (x, _) in cells(shown).items() if lines.startswith("query 0: ") and "|Before" in lines]
+        assert max(wide) - min(wide) >= 4 * 24
+        click(shown, 0, 3, states(shown)[0, 3])
+        assert states(shown)[0, 3].startswith("open")
+        assert told(shown)["cells"] == ["d0.3"]

@@ -4,6 +4,7 @@ import { announcer, element, tooltip } from "./parts/elements.js"
 import { exports } from "./parts/exports.js"
 import { openWhy } from "./parts/links.js"
 import { hatch, ring } from "./parts/marks.js"
+import { masksBeside, masksStacked, widthsBeside, widthsStacked } from "./parts/masks_places.js"
 import { roomOf } from "./parts/printing.js"
 import { fieldOf, placeIn, placeOn, positionAt, selection } from "./parts/selection.js"
 import { mount, pointIn, prepare, rootIn, sharpness, tallness, zoom } from "./parts/stage.js"
@@ -22,7 +23,8 @@ const CLOSED = 0.7 // of the hatch's ink: closed cells are seen in both themes, 
 const SIGNS = ["and", "=", "→"] // behind each mask
 const [BEFORE, AFTER] = [2, 3]
 const CHANGED = "changed by you: a click on the right mask opens or closes a cell"
-const SHARE = 0.16 // of the width, for each of the two small masks
+const DOWN = ["and", "=", "↓"] // where they are below each other
+const STACKED = 440 // pixels: in less room they are
 
 export default (component) => {
   const removed = mount(component, "masks", makeMasks)
@@ -55,7 +57,7 @@ function makeMasks(root) {
   foot.append(
     exports(root, {
       draw: (context) => paintAll(context, true),
-      size: () => ({ width: root.clientWidth, height: tallness(root, head.height) }),
+      size: () => ({ width: place.width, height: place.height }),
       caption: () => head.caption,
       name: () => head.name,
     }),
@@ -79,33 +81,20 @@ function makeMasks(root) {
   function measure(context) {
     const z = zoom(root)
     const width = root.clientWidth
-    const height = tallness(root, head.height)
     context.font = mono(14 * z)
     const label = (token) => context.measureText(token.note ?? token.text).width
     const most = 11 * context.measureText("m").width
     const widest = (tokens) => tokens.slice(0, 600).reduce((w, token) => Math.max(w, label(token)), 0)
     const names = 12 + Math.min(most, Math.max(widest(head.rows.tokens), 44 * z)) // of the rows, left of the large ones
-    const [small, equals, arrow] = [width * SHARE, 28 * z, 44 * z]
-    const left = 8 + small + equals + names
-    const room = (width - left - arrow - 4) / 2
-    const cell = Math.min(room / columns, 48 * z)
+    const given = { width, height: tallness(root, head.height), rows, columns, names, z }
+    const isStacked = width < STACKED * z && !roomOf(root)
+    const { small, room, cell } = (isStacked ? widthsStacked : widthsBeside)(given)
     const along = columnLabels(cell, widest(head.columns.tokens), most, z)
     context.font = sans(13 * z)
     const notes = head.panels.map(({ note }, panel) => wrapped(context, note, LARGE.includes(panel) ? room : small))
-    const lines = (panels) => Math.max(...panels.map((panel) => notes[panel].length))
-    const top = (33 + 17 * lines(LARGE)) * z + along.tall
-    const bottom = 44 * z
-    const rowHeight = Math.min((height - top - bottom) / rows, 32 * z)
-    const half = (height - bottom) / 2
-    const above = (30 + 17 * Math.max(2, lines(SMALL))) * z // a small mask's title and its note
-    const [across, down] = [Math.min(small / columns, 24 * z), Math.min((half - above - 20 * z) / rows, 24 * z)]
-    const masks = [
-      { left: 8, top: above, head: 0, cell: across, rowHeight: down, room: small },
-      { left: 8, top: half + above, head: half, cell: across, rowHeight: down, room: small },
-      { left, top, head: 0, cell, rowHeight, room },
-      { left: left + cell * columns + arrow, top, head: 0, cell, rowHeight, room },
-    ]
-    return { z, width, height, names, notes, ...along, top, half, masks }
+    const lines = [SMALL, LARGE].map((panels) => Math.max(...panels.map((panel) => notes[panel].length)))
+    const placed = (isStacked ? masksStacked : masksBeside)(given, { lines, tall: along.tall })
+    return { z, width, names, notes, isStacked, ...along, ...placed }
   }
   const PANELS = [0, 1, BEFORE, AFTER]
   const [SMALL, LARGE] = [
@@ -172,22 +161,20 @@ function makeMasks(root) {
   const inkOf = (paper, axis, token) => paper.one(token.special ? "muted" : axis.ink)
 
   function labels(context, paper, bold) {
-    const { z, names, top, upright, size, tall } = place
+    const { z, names, upright, size, tall } = place
     const { left, cell, rowHeight } = place.masks[2]
     const { size: rowSize, every } = rowLabels(rowHeight, z)
     context.textBaseline = "middle"
     context.textAlign = "right"
-    for (let r = 0; r < rows; r++) {
-      if (!hasLabel(r, every, bold.r)) continue
-      const token = head.rows.tokens[r]
-      context.font = mono(rowSize, r === bold.r ? 600 : 400)
-      context.fillStyle = inkOf(paper, head.rows, token)
-      context.fillText(
-        isolated(shorten(context, token.note ?? token.text, names - 12)),
-        left - 8,
-        yOf(2, r) + rowHeight / 2,
-      )
-    }
+    for (const panel of place.isStacked ? LARGE : [BEFORE])
+      for (let r = 0; r < rows; r++) {
+        if (!hasLabel(r, every, bold.r)) continue
+        const token = head.rows.tokens[r]
+        context.font = mono(rowSize, r === bold.r ? 600 : 400)
+        context.fillStyle = inkOf(paper, head.rows, token)
+        const name = isolated(shorten(context, token.note ?? token.text, names - 12))
+        context.fillText(name, left - 8, yOf(panel, r) + rowHeight / 2)
+      }
     for (const panel of LARGE)
       for (let c = 0; c < columns; c++) {
         if (!hasLabel(c, place.every, bold.c)) continue
@@ -195,6 +182,7 @@ function makeMasks(root) {
         context.font = mono(size, c === bold.c ? 600 : 400)
         context.fillStyle = inkOf(paper, head.columns, token)
         const x = xOf(panel, c) + cell / 2
+        const { top } = place.masks[panel]
         if (upright) {
           context.save()
           context.translate(x, top - 6)
@@ -210,7 +198,7 @@ function makeMasks(root) {
   }
 
   function frame(context, paper) {
-    const { z, width, height, half } = place
+    const { z, width, height } = place
     head.panels.forEach(({ title }, panel) => {
       const { left: x, head: up, room } = place.masks[panel]
       context.textBaseline = "alphabetic"
@@ -222,22 +210,19 @@ function makeMasks(root) {
       context.fillStyle = paper.one("muted")
       for (const [n, line] of place.notes[panel].entries()) context.fillText(line, x, up + (34 + 17 * n) * z)
       if (panel === AFTER) return
-      const { left: x1, top: y1 } = place.masks[panel + 1]
-      const [right, bottom] = [xOf(panel, columns), yOf(panel, rows)]
       context.font = sans(15 * z, 600)
       context.textAlign = "center"
       context.textBaseline = "middle"
-      if (panel === 0) context.fillText(SIGNS[0], x + room * 0.5, (bottom + half) / 2)
-      if (panel === 1) context.fillText(SIGNS[1], Math.max(right, xOf(0, columns)) + 16 * z, half)
-      if (panel === 2) context.fillText(SIGNS[2], (right + x1) / 2, (y1 + bottom) / 2)
+      context.fillText(place.isStacked ? DOWN[panel] : SIGNS[panel], place.signs[panel].x, place.signs[panel].y)
     })
     context.textBaseline = "middle"
     context.textAlign = "left"
-    const y = height - 16 * z
+    let y = height - (place.isStacked ? 38 : 16) * z
     let x = 8
     const key = (draw, text) => {
-      draw(x, y - 6 * z, 14 * z, 12 * z)
       context.font = sans(13 * z)
+      if (x > 8 && x + 20 * z + context.measureText(text).width > width) [x, y] = [8, y + 22 * z]
+      draw(x, y - 6 * z, 14 * z, 12 * z)
       context.fillStyle = paper.one("muted")
       context.fillText(text, x + 20 * z, y)
       x += 36 * z + context.measureText(text).width
@@ -405,6 +390,7 @@ function makeMasks(root) {
     draw() {
       place = measure(base.getContext("2d"))
       stage.style.height = `${place.height}px`
+      stage.classList.toggle("stacked", place.isStacked)
       paintAll(prepare(base, place.width, place.height), false)
       paintOver()
       stage.dataset.painted = String(performance.now())
