@@ -830,3 +830,24 @@ def test_the_most_probable_tokens_of_a_step_are_looked_for_once(monkeypatch, str
     looked.clear()
     steps_of(run, strategy=True)
     assert looked == [0, 1, 2]
+
+
+PAIR = ".says > div:nth-child(1) > :last-child", ".says > div:nth-child(2) > :first-child"
+
+
+@pytest.mark.parametrize(("width", "data"), [(380, sampled()), (900, of_steps(*SAMPLED))])
+def test_between_what_is_read_and_what_is_written_is_one_space(shown, width, data):
+    view = shown(data)
+    view.page.set_viewport_size({"width": width, "height": 720})
+    comma, writes = (view.page.locator(each).bounding_box() for each in PAIR)
+    assert comma and writes and abs(comma["y"] - writes["y"]) < 2
+    assert 2 <= writes["x"] - comma["x"] - comma["width"] <= 5
+
+
+def test_in_two_columns_what_is_read_ends_without_a_comma(shown):
+    view = shown(sampled())
+    view.page.set_viewport_size({"width": 900, "height": 720})
+    expect(view.page.locator(".says .comma")).to_be_hidden()
+    entropy = view.page.locator(".says > div:nth-child(4)").bounding_box()
+    writes = view.page.locator(".says > div:nth-child(2)").bounding_box()
+    assert entropy and writes and abs(entropy["x"] - writes["x"]) < 1

@@ -364,7 +364,7 @@ function makeScrubber(root) {
       element("span", "number", numberText(step)),
       element("span", "", ": reads "),
       ...inQuotes(read, typed),
-      element("span", "", ","),
+      element("span", "comma", ","),
     )
     const short = head.strategy || root.clientWidth < NARROW * zoom(root) // the first bar says it
     const odds = short ? [] : [element("span", "", ", probability "), element("span", "value", valueText(step))]
