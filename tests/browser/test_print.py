@@ -33,7 +33,8 @@ _SCREEN = """() => {
   return {
     title: text("h1")[0], question: text(".vt-question")[0] ?? "",
     labels: [...text(controls), ...text('[data-testid="stSidebar"] :is(a, button, label)')],
-    said: copy.textContent + inside.join(" "), explained: text(".vt-explained p"), sections: text(".vt-section"),
+    said: copy.textContent + inside.join(" "), explained: text(".vt-explained > p"), sections: text(".vt-section"),
+    instructions: text(".vt-screen"),
   }
 }"""
 # How everything looks that printing changes for a moment: each element outside of a copy, in all shadow roots.
@@ -126,6 +127,7 @@ def test_a_page_is_printed_whole_without_its_controls_on_any_paper(
             whole = "".join(texts)
             for wanted in (*screen["explained"], *screen["sections"]):
                 assert all(squeezed(word) in whole for word in wanted.split()), (name, wanted)
+            assert [each for each in screen["instructions"] if squeezed(each) in whole] == [], name
             said = squeezed(screen["said"] + caption + address)
             labels = {squeezed(each) for each in screen["labels"]}
             alone = {each for each in labels if len(each) > 5 and each not in said}
@@ -240,7 +242,7 @@ def test_a_text_that_cannot_be_read_is_printed_with_the_reason(app_server: str, 
     ("path", "paper", "heading", "rows"),
     [
         ("masks", "A4 landscape", "How it was found", ("swapped", "each swapped for", "passes", "largest logit")),
-        ("playground", "A4 portrait", "Values: edit a cell", ("v0", "v1", "v2", "v3")),
+        ("playground", "A4 portrait", "Values", ("v0", "v1", "v2", "v3")),
     ],
 )
 def test_a_small_table_is_on_one_sheet_with_what_it_is_called(
@@ -267,3 +269,14 @@ def test_printed_cards_have_air_and_no_label_without_its_controls(app_server: st
         )
         assert inside == [True] * 11
         page.emulate_media(media="null")
+
+
+@pytest.mark.parametrize("paper", PAPERS)
+def test_no_card_is_alone_on_a_sheet_and_rows_stay_together(app_server: str, browser: Browser, paper: str) -> None:
+    with opened(browser, app_server, "/models", **VIEW) as page:
+        ready(page, "Models")
+        names = [each for each in page.locator(".st-key-cards .vt-card-name").all_text_contents() if "-" in each]
+        sheets = [sheet.extract_text().splitlines() for sheet in printed(page, **PAPERS[paper]).pages]
+        # a card begins with its name; those without a hyphen are words that a line of text may begin with
+        on_sheets = [sum(any(line.split()[:1] == [name] for line in sheet) for name in names) for sheet in sheets]
+        assert on_sheets[0] >= len(names) // 2 and on_sheets[1] != 1, on_sheets

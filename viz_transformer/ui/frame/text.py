@@ -16,16 +16,20 @@ Tone = Literal["plain", "bad", "warning", "ok"]
 ICONS = {"plain": "", "bad": "✕", "warning": "!", "ok": "✓"}
 
 
-def paragraph(text: str, *, style: str = "vt-note", tone: Tone = "plain", lead: str = "", detail: str = "") -> None:
+def paragraph(
+    text: str, *, style: str = "vt-note", tone: Tone = "plain", lead: str = "", detail: str = "", screen: str = ""
+) -> None:
     """One paragraph; a tone other than plain has its icon in front, so that no meaning hangs on colour alone.
 
-    `lead` is text that comes first, in the muted colour; `detail` is what a pointer over it is told.
+    `lead` is text that comes first, in the muted colour; `detail` is what a pointer over it is told; `screen`
+    comes last and is not printed: it says what can be done here.
     """
     icon = f'<span class="vt-icon" aria-hidden="true">{ICONS[tone]}</span>' if ICONS[tone] else ""
     role = ' role="status"' if tone == "bad" else ""
     first = f'<span class="vt-lead">{html.escape(lead)}</span>' if lead else ""
     more = f' title="{html.escape(detail)}"' if detail else ""
-    st.html(f'<p class="{style} vt-{tone}"{role}{more}>{icon}{first}{html.escape(text)}</p>')
+    last = f'<span class="vt-screen">{html.escape(screen)}</span>' if screen else ""
+    st.html(f'<p class="{style} vt-{tone}"{role}{more}>{icon}{first}{html.escape(text)}{last}</p>')
 
 
 def section(title: str) -> None:
@@ -38,7 +42,8 @@ def explained(how: str, not_to_conclude: str, *, terms: str = "") -> None:
     words are explained."""
     below = f"<p>{glossary.marked(terms)}</p>" if terms else ""
     st.html(
-        f'<div class="vt-explained"><h2>{words.HOW_TO_READ}</h2><p>{glossary.marked(how)}</p>{below}'
+        '<div class="vt-explained">'
+        f'<div class="vt-screen"><h2>{words.HOW_TO_READ}</h2><p>{glossary.marked(how)}</p>{below}</div>'
         f"<h2>{words.NOT_TO_CONCLUDE}</h2><p>{html.escape(not_to_conclude)}</p></div>"
     )
 

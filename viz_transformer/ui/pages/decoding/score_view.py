@@ -50,7 +50,7 @@ def show(
     with right:
         box()
         if scored is None:
-            text.paragraph(words.untyped(own_name(shown)))
+            text.paragraph("", screen=words.untyped(own_name(shown)))
             st.html(totals_html((own_name(shown), own)))
             return
         st.html(totals_html((words.YOUR_TEXT, found), (own_name(shown), own)))

@@ -16,6 +16,7 @@ import streamlit as st
 from numpy.typing import NDArray
 
 from viz_transformer.analysis.playground.by_hand import LETTERS, Cell, Letter
+from viz_transformer.ui.frame import text
 from viz_transformer.ui.pages.playground import words
 from viz_transformer.ui.pages.playground.fields import FIELDS, MAX_NUMBERS
 from viz_transformer.ui.session import state
@@ -99,7 +100,7 @@ def editor(
     if boxes:
         one = st.column_config.CheckboxColumn(required=True, width=64)
     key = _key(letter, kept)
-    st.caption(label)
+    text.paragraph(label, screen=words.EDIT)
     st.data_editor(
         shown,
         key=key,
@@ -107,7 +108,7 @@ def editor(
         column_config={"_index": st.column_config.TextColumn(disabled=True), **dict.fromkeys(columns, one)},
         on_change=_taken,
         args=(letter, key, tuple(columns)),
-        alt=label,
+        alt=f"{label}{words.EDIT}",
     )
 
 

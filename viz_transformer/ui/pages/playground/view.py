@@ -206,7 +206,7 @@ def _attention_editors(own: bool, *, corners: int | None = None) -> None:
             number_editor.editor(
                 letter,
                 by_hand.drawn(letter, seed, rows, width)[:shown],
-                label=words.edit(label),
+                label=label,
                 rows=[f"{name}{i}" for i in range(shown)],
                 columns=[str(f) for f in range(width)],
                 made_of=(seed, rows, width, shown),
@@ -447,9 +447,7 @@ def _norm_rest(found: list[by_hand.Normalised], seed: int) -> None:
     with left:
         names = [words.text_and_token(b, t) for b in range(x.shape[0]) for t in range(x.shape[1])]
         memoize_figure = by_hand.table_of(seed).reshape(rows, features)
-        number_editor.editor(
-            "x", memoize_figure, label=words.edit(words.NUMBERS), rows=names, columns=columns, made_of=seed
-        )
+        number_editor.editor("x", memoize_figure, label=words.NUMBERS, rows=names, columns=columns, made_of=seed)
     with right:
         number_editor.editor(
             "g",

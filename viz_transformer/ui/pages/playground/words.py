@@ -140,8 +140,7 @@ def aligned_with_another(i: int, j: int, other: str, itself: str) -> str:
     )
 
 
-def edit(label: str) -> str:
-    return f"{label}: edit a cell"
+EDIT = ": edit a cell"
 
 
 def too_many(most: int) -> str:
