@@ -1,4 +1,4 @@
-"""Positions: how does the model know where a token stands?"""
+"""Positions: how does the model know where a token is?"""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""One weight: how does a single number of attention come about?"""
+"""One weight: where does a single attention weight come from?"""
 
 from __future__ import annotations
 

@@ -57,7 +57,7 @@ def test_the_recorded_run_comes_first_and_the_live_one_says_whether_it_is_the_sa
         expect(page.locator(".st-key-status")).to_contain_text("Live")
         answer(page, ANSWER)
         said = page.evaluate("window.said")
-        assert said[0] == ["Recorded", ANSWER]
+        assert said[0] == ["Saved run", ANSWER]
         assert re.fullmatch("✓Live(, within [0-9.e-]+)?", said[-1][0])
         assert "recorded run" in page.locator(".st-key-status .vt-ok").get_attribute("title")
         assert page.locator(".st-key-status .vt-icon").evaluate(SIGN_TO_WORD) > 4
@@ -86,7 +86,7 @@ def test_what_each_bundled_model_is_stands_whole_in_one_line_beside_the_heading(
 
 def test_what_the_model_is_stands_in_the_recorded_first_paint_and_moves_nothing(fresh_server, browser):
     with opened(browser, fresh_server, run_view="whole") as page:
-        expect(page.locator(".st-key-status")).to_contain_text("Recorded")
+        expect(page.locator(".st-key-status")).to_contain_text("Saved run")
         what, question = page.locator(".vt-what"), page.locator(".vt-question")
         expect(what).to_contain_text("This network reads a number and writes it in English words.")
         assert what.evaluate(WHAT_FITS) == [True, True, True, True]

@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 import torch
 from builders import tiny_checkpoint
+from viz_transformer.ui.pages.run.opening_run import FILE, Recording
 
 from viz_transformer import decode, load
 from viz_transformer.analysis.decoding.caching import cache_of_run
@@ -39,7 +40,6 @@ from viz_transformer.ui.pages.models import words
 from viz_transformer.ui.pages.playground import question as of_playground
 from viz_transformer.ui.pages.positions import question as of_positions
 from viz_transformer.ui.pages.run import question as of_run
-from viz_transformer.ui.pages.run.opening_run import FILE, Recording
 from viz_transformer.ui.pages.tensors import question as of_tensors
 from viz_transformer.ui.pages.weight import question as of_weight
 from viz_transformer.ui.session.generation_config import Branch
@@ -159,7 +159,7 @@ def test_run_adds_how_sure_the_model_was_and_the_recording_says_the_same(shown: 
     recording, picture = Recording.load(FILE), maps.picture(shown, CHOSEN)
     for position, step in enumerate(shown.run.steps):
         asked = of_run.question(shown, picture, position, (2,))
-        assert asked.answer.endswith(f"The model gave “{step.token}” {percentage(math.exp(step.log_prob))}.")
+        assert asked.answer.endswith(f"Probability of “{step.token}”: {percentage(math.exp(step.log_prob))}.")
         assert recording.question(position) == asked
     assert recording.question(len(shown.trace.tgt)) is None
 

@@ -196,7 +196,7 @@ def test_the_file_of_another_model_is_refused_by_one_sentence(tmp_path):
     other = tiny_checkpoint(seed=1)
     done = started(python_copy(run, cells(run)[0]), other, run, tmp_path)
     assert done.returncode == 1 and done.stdout == ""
-    sentence = "model.safetensors is not the file of the model that made this trace: its sha256 is another.\n"
+    sentence = "model.safetensors is not the file of the model that made this trace: its sha256 differs.\n"
     assert done.stderr == sentence
     assert done.stderr.count("\n") == 1 and ckpt.weights_sha256 == run.weights_sha256
 

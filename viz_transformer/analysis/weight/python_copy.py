@@ -74,7 +74,7 @@ _WHAT = "the file of that name in its checkpoint folder"
 _NEW_WHAT = "random numbers without a checkpoint folder, which the page One weight saves"
 _SAME_FILE = """\
 if hashlib.sha256(model.data).hexdigest() != about["weights_sha256"]:
-    sys.exit(f"{paths[1]} is not the file of the model that made this trace: its sha256 is another.")
+    sys.exit(f"{paths[1]} is not the file of the model that made this trace: its sha256 differs.")
 """
 
 

@@ -245,7 +245,7 @@ def no_branch(number: int | None) -> str:
 
 
 def not_pinned(error: object) -> str:
-    return f"The pinned run cannot be shown: {error}."
+    return f"The run kept as B cannot be shown: {error}."
 
 
 def of_run(run: str, sentence: str) -> str:
@@ -258,7 +258,7 @@ def not_told(what: str, error: object) -> str:
 
 
 # Two runs
-PIN, PIN_HELP, UNPIN = "Pin as B", "Keep this run to compare others with it", "Unpin"
+PIN, PIN_HELP, UNPIN = "Keep this run", "Keep this run as B, and compare the next ones with it", "Remove B"
 COMPARE, COMPARE_WITH = "Compare", "Compare this run with:"
 SHOWN_RUN = "Shown run"
 SHOWN = {"A|B": "A | B", "A": "A", "B": "B", "A-B": "A − B"}

@@ -219,8 +219,8 @@ def encoded(tokens: int, unknown: int, start: bool, end: bool) -> str:
 
 def from_files(files: Sequence[str]) -> str:
     return (
-        f"From {', '.join(files)}. The three columns need not add up: an item that is neither too long nor used is in"
-        " another part of the data, or is not used at all."
+        f"From {', '.join(files)}. The columns need not add up: the remaining items belong to another split, or are"
+        " not used at all."
     )
 
 

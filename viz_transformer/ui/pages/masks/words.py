@@ -414,7 +414,7 @@ ALL_CLOSED = "every key is already closed"
 NONE_CLOSED = "nothing is closed: the fill does nothing"
 NOT_A_NUMBER = "not a number"
 ZEROS = "zeros: the head adds nothing here"
-NAN = "NaN: not a number, and it spreads to all that reads this row"
+NAN = "NaN: not a number, and it spreads to everything that reads this row"
 
 
 def with_scores(layer: int, head: int) -> str:

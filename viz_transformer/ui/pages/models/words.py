@@ -21,7 +21,7 @@ TABS = OF_THE_MODEL | OF_ANOTHER
 TABS_OF_THE_MODEL, TABS_OF_ANOTHER = "What is shown of the model", "Add a model"
 
 HOW = {
-    "card": "Exact match is the share of test texts that the model wrote letter by letter as the test asks, with the"
+    "card": "Exact match is the share of test texts for which the model wrote exactly the reference, with the"
     " 95 % interval for this number of pairs. BLEU and chrF, from 0 to 100, measure how many sequences of words and of"
     " letters the answers share with the references; beam search finds other answers than greedy decoding. Loss is"
     " the plain negative log-likelihood of the given targets, without label smoothing. The command repeats the"
@@ -943,7 +943,7 @@ NEW_HEADS, NEW_D_MODEL, NEW_D_FF, NEW_SEED = "Heads", "d_model", "d_ff", "Seed"
 NEW_NORM = "Norm"
 OPEN, OPENED = "Open", "Opened"
 OPEN_BESIDE_HELP = (
-    "Pins the trained model’s run as B and gives its answer to the new model as its target: every page can then show A,"
+    "Keeps the trained model’s run as B and gives its answer to the new model as its target: every page then shows A,"
     " B, or A − B"
 )
 

@@ -287,8 +287,8 @@ def added_rows(rows: int, largest: str | None) -> str:
     """How the rows that the run added compare with the table; largest: their largest difference from it, if any."""
     if largest is not None:
         return f"The rows that this run added differ from the table by up to {largest}."
-    what = f"The {rows} rows that this run added are" if rows != 1 else "The row that this run added is"
-    return f"{what} the table’s, number by number."
+    what = f"The {rows} rows that this run added match" if rows != 1 else "The row that this run added matches"
+    return f"{what} the table number by number."
 
 
 def row_lengths_title(is_learned: bool) -> str:

@@ -139,11 +139,11 @@ CHAT = (
 
 def gave(token: str, probability: str) -> str:
     """The probability of the token that was written."""
-    return f"The model gave {token} {probability}."
+    return f"Probability of {token}: {probability}."
 
 
 def gave_no_number(token: str) -> str:
-    return f"The model’s probability of {token} is not a number."
+    return f"The probability of {token} is not a number."
 
 
 def asks_of_text(text: str) -> str:
@@ -215,7 +215,7 @@ def then(others: Sequence[str], more: int) -> str:
 # What there is to say of a run
 OF_RECORDING = "Nothing can be written with it, so there are no steps."
 COMPUTED = "This run was just computed."
-RECORDED_RUN, SOON_LIVE = "Recorded", "A recorded run of this model; the live one comes in a moment."
+RECORDED_RUN, SOON_LIVE = "Saved run", "A run of this model, saved earlier: yours is computed in a moment."
 
 
 def live(gap: float) -> tuple[str, Tone, str]:
