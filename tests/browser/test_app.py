@@ -84,6 +84,28 @@ def test_what_each_bundled_model_is_stands_whole_in_one_line_beside_the_heading(
         assert what.evaluate(WHAT_FITS)[:3] == [True, True, True]
 
 
+@pytest.mark.parametrize("width", [1041, 1200, 1280, 1400])
+@pytest.mark.parametrize("text", ["ein mann liest", "Ein Mann liest"])
+def test_what_a_model_is_and_what_there_is_to_remark_are_whole_in_any_width(app_server, browser, width, text):
+    with opened(browser, app_server, checkpoint="multi30k-de-en", text=text, run_view="whole") as page:
+        page.set_viewport_size({"width": width, "height": 720})
+        expect(page.locator(".vt-question:visible").first).to_be_visible()
+        status, what = page.locator(".st-key-status"), page.locator(".vt-what")
+        remarks = status.locator(".vt-note").count()
+        assert remarks == (0 if text.islower() else 1)
+        assert status.evaluate("(it) => it.scrollHeight <= it.clientHeight")
+        tour = page.locator(".st-key-tour button").bounding_box()
+        assert tour and tour["x"] + tour["width"] <= width
+        if remarks and width < 1280:
+            expect(what).to_be_hidden()  # the remark is about this text
+            return
+        long = "This network reads an English sentence and writes it in Italian, with a notebook’s bugs left in."
+        what.locator("span").first.evaluate("(it, long) => { it.textContent = long }", long)
+        does, box = what.locator("span").first.bounding_box(), what.bounding_box()
+        assert does and box and does["x"] + does["width"] <= tour["x"]
+        assert does["y"] + does["height"] <= box["y"] + box["height"] + 1
+
+
 def test_what_the_model_is_stands_in_the_recorded_first_paint_and_moves_nothing(fresh_server, browser):
     with opened(browser, fresh_server, run_view="whole") as page:
         expect(page.locator(".st-key-status")).to_contain_text("Saved run")
