@@ -14,18 +14,15 @@ from page_driver import ROOT
 TOOL = ROOT / "tests" / "goldens.py"
 
 
-@pytest.fixture(scope="module")
-def written(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Where the views of the subset are, made by a process of their own: no other test has changed anything in it."""
-    directory = tmp_path_factory.mktemp("goldens")
-    tool, environment = [sys.executable, TOOL, directory, "--subset"], {**os.environ, "PYTHONPATH": str(ROOT)}
+def test_pages_say_and_draw_what_they_did(tmp_path: Path) -> None:
+    """A process of its own makes the views: no other test has changed anything in it."""
+    tool, environment = [sys.executable, TOOL, tmp_path, "--subset"], {**os.environ, "PYTHONPATH": str(ROOT)}
     done = subprocess.run(tool, cwd=ROOT, env=environment, capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
-    return directory
+    (view,) = tmp_path.glob("encoder_masks_weights_*.txt")
+    looks_like_a_view(view.read_text(encoding="utf-8"), tmp_path)
 
-
-def test_pages_say_and_draw_what_they_did(written: Path) -> None:
-    found, before = fingerprints(written), read()
+    found, before = fingerprints(tmp_path), read()
     assert found.keys() == before.keys(), "other views than in goldens.txt: python tests/goldens.py --update"
     changed = {
         name: [kind for kind, bits in kinds.items() if bits != before[name][kind]]
@@ -42,16 +39,15 @@ def test_pages_say_and_draw_what_they_did(written: Path) -> None:
     )
 
 
-def test_a_view_has_its_sentences_its_components_their_numbers_and_its_tables(written: Path) -> None:
-    (view,) = written.glob("encoder_masks_weights_*.txt")
-    text = view.read_text(encoding="utf-8")
+def looks_like_a_view(text: str, directory: Path) -> None:
+    """It has its sentences, its components, their numbers and its tables, and no paths."""
     lines = text.splitlines()
     assert any(line.startswith("html ") and "What may" in line for line in lines)
     assert any(line.startswith("component viz_transformer_matrix {") for line in lines)
     assert any(line.startswith("  values float32 [") for line in lines)
     at = next(n for n, line in enumerate(lines) if line.startswith("table "))
     assert lines[at + 1].endswith(".csv") and any("," in line for line in lines[at + 2 :])
-    assert str(ROOT) not in text and str(written) not in text
+    assert str(ROOT) not in text and str(directory) not in text
     parts = by_kind(without_numbers(text))
     assert "What may" in parts["says"] and "viz_transformer_matrix" in parts["draws"] and ".csv" in parts["tables"]
     assert not any("What may" in parts[kind] for kind in ("draws", "tables"))

@@ -41,6 +41,7 @@ pytest.importorskip("transformers")
 import transformers
 from pretrained import KINDS, ending, in_languages
 from pretrained import folder as save_folder
+from viz_transformer.analysis.layers.whole_layers import layer_flows
 
 from viz_transformer import huggingface
 from viz_transformer.analysis.layers.lens import lens
@@ -137,22 +138,24 @@ def opened(
     return open_page
 
 
-@pytest.mark.parametrize("name", [name for name in KIND if name != "bert"])
-@pytest.mark.parametrize("page", PICTURES)
-def test_a_page_has_its_picture(opened: Callable[..., AppTest], name: str, page: str) -> None:
-    assert len(opened(name, page).get("bidi_component")) >= PICTURES[page]
+@pytest.mark.parametrize("name", [*(name for name in KIND if name != "bert"), "gpt_neox", "gemma2", "mixtral"])
+def test_a_page_has_its_picture(opened: Callable[..., AppTest], name: str, subtests: pytest.Subtests) -> None:
+    for page in PICTURES if name in KIND else ("run", "input", "attention", "tensors"):
+        with subtests.test(page):
+            assert len(opened(name, page).get("bidi_component")) >= PICTURES[page]
 
 
-@pytest.mark.parametrize("page", PICTURES)
-def test_a_model_that_fills_in_masks_has_each_page(opened: Callable[..., AppTest], page: str) -> None:
-    app = opened("bert", page)
-    if page not in ("models", "playground"):
-        reads, fills = told(app, "chips")["rows"]
-        assert [chip["text"] for chip in reads["chips"]] == ["[CLS]", "the", "[MASK]", "r", "##a", "##n", "[SEP]"]
-        assert len(fills["chips"]) == 1 and 0 < fills["chips"][0]["share"] < 1
-    drawn = len(app.get("bidi_component")) + len(app.get("plotly_chart"))
-    told_only = {"positions", "weight", "masks", "decoding"}
-    assert drawn >= (1 if page in told_only else 2) or page == "models"
+def test_a_model_that_fills_in_masks_has_each_page(opened: Callable[..., AppTest], subtests: pytest.Subtests) -> None:
+    for page in PICTURES:
+        with subtests.test(page):
+            app = opened("bert", page)
+            if page not in ("models", "playground"):
+                reads, fills = told(app, "chips")["rows"]
+                assert [chip["text"] for chip in reads["chips"]] == "[CLS] the [MASK] r ##a ##n [SEP]".split()
+                assert len(fills["chips"]) == 1 and 0 < fills["chips"][0]["share"] < 1
+            drawn = len(app.get("bidi_component")) + len(app.get("plotly_chart"))
+            told_only = {"positions", "weight", "masks", "decoding"}
+            assert drawn >= (1 if page in told_only else 2) or page == "models"
 
 
 @pytest.mark.parametrize("name", ["bert", "bart", "llama"])
@@ -269,15 +272,18 @@ def test_a_click_on_a_token_masks_it_and_another_shows_it_again(
     assert len(told(again(app), "chips")["rows"]) == 1
 
 
-@pytest.mark.parametrize("page", PICTURES)
 @pytest.mark.parametrize("name", ["bert/labels", "distilbert/tags"])
-def test_a_model_that_gives_labels_has_each_page(opened: Callable[..., AppTest], name: str, page: str) -> None:
-    app = opened(name, page, text="the cat")
-    if page not in ("models", "playground"):
-        reads, answers = told(app, "chips")["rows"]
-        assert len(answers["chips"]) == (len(reads["chips"]) if name.endswith("tags") else 1)
-    if page == "tensors":
-        assert "logits" in words(app) or app.selectbox
+def test_a_model_that_gives_labels_has_each_page(
+    opened: Callable[..., AppTest], name: str, subtests: pytest.Subtests
+) -> None:
+    for page in PICTURES:
+        with subtests.test(page):
+            app = opened(name, page, text="the cat")
+            if page not in ("models", "playground"):
+                reads, answers = told(app, "chips")["rows"]
+                assert len(answers["chips"]) == (len(reads["chips"]) if name.endswith("tags") else 1)
+            if page == "tensors":
+                assert "logits" in words(app) or app.selectbox
 
 
 @pytest.mark.parametrize("view", ["whole", "map"])
@@ -675,18 +681,15 @@ def test_heads_that_share_keys_are_named_and_stand_beside_each_other(opened: Cal
     assert "ask key head" not in words(opened("gpt2", "attention"))
 
 
-@pytest.mark.parametrize("name", ["gpt_neox", "gemma2", "mixtral"])
-@pytest.mark.parametrize("page", ["run", "input", "attention", "tensors"])
-def test_models_with_other_parts_have_their_pictures(opened: Callable[..., AppTest], name: str, page: str) -> None:
-    assert len(opened(name, page).get("bidi_component")) >= PICTURES[page]
-
-
 @pytest.mark.parametrize("name", FURTHER)
-@pytest.mark.parametrize("page", PICTURES)
-def test_further_families_have_each_page_or_its_sentence(opened: Callable[..., AppTest], name: str, page: str) -> None:
-    app = opened(name, page)
-    drawn = len(app.get("bidi_component")) + len(app.get("plotly_chart"))
-    assert drawn >= (PICTURES[page] if FURTHER[name] != "encoder" else min(PICTURES[page], 1))
+def test_further_families_have_each_page_or_its_sentence(
+    opened: Callable[..., AppTest], name: str, subtests: pytest.Subtests
+) -> None:
+    for page in PICTURES:
+        with subtests.test(page):
+            app = opened(name, page)
+            drawn = len(app.get("bidi_component")) + len(app.get("plotly_chart"))
+            assert drawn >= (PICTURES[page] if FURTHER[name] != "encoder" else min(PICTURES[page], 1))
 
 
 def test_layers_whose_sub_layers_are_added_at_once_are_shown_whole(
@@ -752,11 +755,12 @@ def test_the_lens_reads_each_layer_with_the_models_own_norm(written: Callable[[s
     assert np.allclose(found.top_probs[:, 1], best.values.numpy(), rtol=1e-6)
 
 
-@pytest.mark.parametrize("level", ["layer", "attention", "weight"])
 @pytest.mark.parametrize("name", ["llama", "bart", "gpt_neox", "mixtral", "gpt_oss"])
-def test_the_whole_run_can_be_looked_at_deeper(opened: Callable[..., AppTest], name: str, level: str) -> None:
-    app = opened(name, "run", run_view="whole", level=level)
-    assert len(components(app, "whole")) == 1 and not app.exception
+def test_the_whole_run_can_be_looked_at_deeper(opened: Callable[..., AppTest], name: str) -> None:
+    app = opened(name, "run", run_view="whole")
+    for level in ("layer", "attention", "weight"):
+        goes_to(app, level=level)
+        assert len(components(app, "whole")) == 1 and not app.exception, level
 
 
 def test_the_whole_run_of_parts_that_join_the_stream_at_once_has_what_each_adds_to_it(
@@ -794,12 +798,13 @@ def test_the_card_says_what_runs_it(opened: Callable[..., AppTest]) -> None:
 
 
 @pytest.mark.parametrize("name", ["gpt2", "bart"])
-@pytest.mark.parametrize("page", PICTURES)
 def test_a_page_has_its_picture_in_bfloat16_too(
-    opened: Callable[..., AppTest], name: str, page: str, monkeypatch: pytest.MonkeyPatch
+    opened: Callable[..., AppTest], name: str, monkeypatch: pytest.MonkeyPatch, subtests: pytest.Subtests
 ) -> None:
     monkeypatch.setattr(devices, "_of_the_app", devices.Computed(dtype="bfloat16"))
-    assert len(opened(name, page).get("bidi_component")) >= PICTURES[page]
+    for page in PICTURES:
+        with subtests.test(page):
+            assert len(opened(name, page).get("bidi_component")) >= PICTURES[page]
 
 
 def test_what_of_the_files_takes_no_part_is_named_beside_the_models_name_on_its_card_and_in_its_architecture(

@@ -96,36 +96,38 @@ def test_the_models_are_what_they_are_said_to_be(strange: Path) -> None:
     assert not stream.isfinite().all()
 
 
+PARTS: list[tuple[str, dict[str, str]]] = [
+    ("run", {"run_view": "map"}),
+    ("decoding", {"strategy": "sampling", "temperature": "0.7"}),
+    ("decoding", {"strategy": "beam"}),
+    *(("decoding", {"dec_tab": tab}) for tab in ("branches", "cache", "score")),
+    *(("layers", {"lens_rows": rows, "kind": kind}) for rows, kind in (("all", "cross"), ("near", "encoder"))),
+    *(("attention", {"heads": heads}) for heads in ("mean", "max", "rollout", "0,1")),
+    *(("attention", {"options": option}) for option in ("words", "hidden", "contribution")),
+    *(("attention", {"panel": panel}) for panel in ("text", "contribution")),
+    *(("attention", {"pin_checkpoint": LOST, "pin_text": "ba", "shown": shown}) for shown in ("A|B", "A-B")),
+    *(("tensors", {"point": point}) for point in ("logits", "decoder.1.residual_out", "decoder.1.cross.scores")),
+    ("tensors", {"chart": "histogram", "point": "logits"}),
+    ("tensors", {"chart": "points"}),
+]
+
+
 @pytest.mark.parametrize("model", [RECORDING, LOST, INFINITE, OVERFLOWED])
-@pytest.mark.parametrize("page", PAGES)
-def test_no_page_fails(opened: Opened, page: str, model: str) -> None:
-    app = opened(page, model)
-    assert "closed to it" not in words(app)
-    for kind in ("encoder", "cross", "decoder") if model != RECORDING else ():
-        select(app, kind=kind, layer=1, heads=(1,))
-        again(app)
+def test_no_page_fails(opened: Opened, model: str, subtests: pytest.Subtests) -> None:
+    for page in PAGES:
+        with subtests.test(page):
+            app = opened(page, model)
+            assert "closed to it" not in words(app)
+            for kind in ("encoder", "cross", "decoder") if model != RECORDING else ():
+                select(app, kind=kind, layer=1, heads=(1,))
+                again(app)
 
 
 @pytest.mark.parametrize("model", [LOST, INFINITE, OVERFLOWED])
-@pytest.mark.parametrize(
-    ("page", "fields"),
-    [
-        ("run", {"run_view": "map"}),
-        ("decoding", {"strategy": "sampling", "temperature": "0.7"}),
-        ("decoding", {"strategy": "beam"}),
-        *(("decoding", {"dec_tab": tab}) for tab in ("branches", "cache", "score")),
-        *(("layers", {"lens_rows": rows, "kind": kind}) for rows, kind in (("all", "cross"), ("near", "encoder"))),
-        *(("attention", {"heads": heads}) for heads in ("mean", "max", "rollout", "0,1")),
-        *(("attention", {"options": option}) for option in ("words", "hidden", "contribution")),
-        *(("attention", {"panel": panel}) for panel in ("text", "contribution")),
-        *(("attention", {"pin_checkpoint": LOST, "pin_text": "ba", "shown": shown}) for shown in ("A|B", "A-B")),
-        *(("tensors", {"point": point}) for point in ("logits", "decoder.1.residual_out", "decoder.1.cross.scores")),
-        ("tensors", {"chart": "histogram", "point": "logits"}),
-        ("tensors", {"chart": "points"}),
-    ],
-)
-def test_no_part_of_a_page_fails(opened: Opened, model: str, page: str, fields: dict[str, str]) -> None:
-    opened(page, model, **fields)
+def test_no_part_of_a_page_fails(opened: Opened, model: str, subtests: pytest.Subtests) -> None:
+    for page, fields in PARTS:
+        with subtests.test(page, **fields):
+            opened(page, model, **fields)
 
 
 # ---- Attention
