@@ -26,7 +26,12 @@ FORMS = {
     "minus-sign": r"\N{MINUS SIGN}(0|[1-9]\d*|[1-9]\d{0,2}(,\d{3})*)(\.\d{1,6})?",
     "blanks": r" {1,2}-?(0|[1-9]\d*|[1-9]\d{0,2}(,\d{3})*)(\.\d{1,6})? {0,2}",
 }
-SAMPLES = {side: generated_pairs(f"generated:numbers-any/{side}", 12_000) for side in ("train", "validation", "test")}
+
+
+@pytest.fixture(scope="module")
+def samples() -> dict[str, list[tuple[str, str]]]:
+    """12,000 pairs of each part, by its name."""
+    return {side: generated_pairs(f"generated:numbers-any/{side}", 12_000) for side in ("train", "validation", "test")}
 
 
 def value_of(text: str) -> str:
@@ -84,18 +89,18 @@ def test_each_notation_is_what_it_is_called(notation: str) -> None:
         assert value_of(text) == f"{digits[0]}.{digits[1].rstrip('0')}"
 
 
-def test_notations_come_by_turns():
-    for pairs in SAMPLES.values():
+def test_notations_come_by_turns(samples):
+    for pairs in samples.values():
         for place, (text, _) in enumerate(pairs[:1200]):
             assert re.fullmatch(list(FORMS.values())[place % 12], text)
 
 
-def test_no_held_out_number_is_trained_on_in_any_notation():
-    values = {side: {value_of(text) for text, _ in pairs} for side, pairs in SAMPLES.items()}
+def test_no_held_out_number_is_trained_on_in_any_notation(samples):
+    values = {side: {value_of(text) for text, _ in pairs} for side, pairs in samples.items()}
     assert not values["train"] & (values["validation"] | values["test"])
     assert not values["validation"] & values["test"]
     for side in ("validation", "test"):
-        assert len({text for text, _ in SAMPLES[side]}) == 12_000
+        assert len({text for text, _ in samples[side]}) == 12_000
 
 
 def test_numbers_of_four_digits_and_less_are_all_for_training():
@@ -105,8 +110,8 @@ def test_numbers_of_four_digits_and_less_are_all_for_training():
     assert 1300 < sides["test"] < 1700 and 1300 < sides["validation"] < 1700  # one in twenty each
 
 
-def test_numbers_are_drawn_as_people_type_them():
-    wholes = [int(re.sub(r"\D", "", text.partition(".")[0]) or 0) for text, _ in SAMPLES["train"]]
+def test_numbers_are_drawn_as_people_type_them(samples):
+    wholes = [int(re.sub(r"\D", "", text.partition(".")[0]) or 0) for text, _ in samples["train"]]
     lengths = Counter(len(str(value)) for value in wholes)
     assert set(lengths) == set(range(1, 16))
     assert sum(lengths[n] for n in (1, 2, 3, 4)) > 0.5 * lengths.total()
@@ -116,11 +121,11 @@ def test_numbers_are_drawn_as_people_type_them():
     assert sum("00" in digits.rstrip("0") for digits in large) > 0.15 * len(large)  # zeros inside
 
 
-def test_the_data_are_the_same_everywhere():
+def test_the_data_are_the_same_everywhere(samples):
     """Written down once: the card's numbers are for these very pairs."""
-    joined = "\n".join("\t".join(pair) for side in SAMPLES for pair in SAMPLES[side])
+    joined = "\n".join("\t".join(pair) for side in samples for pair in samples[side])
     assert zlib.crc32(joined.encode()) == 1102848707
-    assert generated_sources("generated:numbers-any/test", 24)[12:] == [text for text, _ in SAMPLES["test"][12:24]]
+    assert generated_sources("generated:numbers-any/test", 24)[12:] == [text for text, _ in samples["test"][12:24]]
 
 
 def test_small_numbers_are_counted_in_two_notations():
