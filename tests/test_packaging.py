@@ -147,9 +147,3 @@ def test_type_checkers_see_the_public_names() -> None:
     source = Path(viz_transformer.__file__).read_text(encoding="utf-8")
     seen = re.findall(r"^    from viz_transformer\S* import (\w+) as \1$", source, flags=re.MULTILINE)
     assert {*seen, "__version__"} == set(viz_transformer.__all__)
-
-
-def test_importing_the_package_loads_neither_torch_nor_streamlit() -> None:
-    program = "import sys, viz_transformer; print({'torch', 'spacy', 'streamlit', 'plotly'} & set(sys.modules))"
-    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=60)
-    assert done.stdout == "set()\n"
