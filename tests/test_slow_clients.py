@@ -14,17 +14,11 @@ from urllib.parse import urlparse
 
 import pytest
 from attack.visitor import Visitor
-from served import APP, ROOT, serving
+from served import ROOT, serving
 from streamlit_inside import BackMsg, ForwardMsg
 from websockets.sync.client import ClientConnection, connect
 
 SECONDS = 120
-
-
-@pytest.fixture(scope="module")
-def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
-    with serving(APP, Path(tmp_path_factory.mktemp("slow")) / "app.log") as address:
-        yield address
 
 
 @contextmanager
@@ -65,12 +59,12 @@ def answered(connection: ClientConnection) -> list[ForwardMsg]:
     pytest.fail(f"after {len(found)} messages the page still says that it runs")
 
 
-def test_thirty_pages_that_nobody_read_end_in_an_answered_request(server: str) -> None:
+def test_thirty_pages_that_nobody_read_end_in_an_answered_request(app_server: str) -> None:
     """The 501st message ended the session, and whatever was asked afterwards was thrown away without a word."""
     pages = ["attention", "decoding", "weight", "layers", "masks"]
-    with Visitor(server, checkpoint="numbers-tiny", text="12.50"):  # what all of them need is imported
+    with Visitor(app_server, checkpoint="numbers-tiny", text="12.50"):  # what all of them need is imported
         pass
-    with reading_late(server) as connection:
+    with reading_late(app_server) as connection:
         for number in range(30):
             ask(connection, pages[number % len(pages)], f"checkpoint=numbers-tiny&text={number}.50")
             time.sleep(0.5)
