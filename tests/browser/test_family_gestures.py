@@ -22,7 +22,6 @@ from browser.driving import (
     survey,
 )
 from browser.expected import mask_of, weights_of
-from browser.test_decoding import expect_step, shown_token
 from browser.test_leads import at_its_end
 from browser.test_masks import STAGE as MASKS
 from browser.test_open_model import fill
@@ -42,26 +41,13 @@ from viz_transformer.model.kinds import Kind, KindName
 from viz_transformer.running.decoding import Run
 from viz_transformer.running.edits import SetMask
 
-KINDS = {"gpt2": "decoder", "bert": "encoder", "t5": "cross"}
-TEXTS = {"gpt2": "sat on", "bert": "the cat ran", "t5": "on the mat"}
-EDITED = {"gpt2": "twenty", "t5": "the cat"}
-FURTHER = {
-    "llama": "decoder",
-    "gemma3_text": "decoder",
-    "mixtral": "decoder",
-    "bart": "cross",
-    "albert": "encoder",
-    "bloom": "decoder",
-}
-"""Turned queries whose heads share keys, windows, experts, two stacks, narrow embeddings behind layers that are gone
-through several times, and an attention that is heard at torch's functions: each is walked through once."""
+FAMILIES = {"llama": "decoder", "albert": "encoder", "bart": "cross"}
+"""Turned queries whose heads share keys, masked tokens, and two stacks; the gestures of six more are tried without a
+browser: `pages/test_family_gestures.py`."""
 OF_ITS_OWN = {
     "llama": ("Attention", "A key head has"),
-    "gemma3_text": ("Masks", "a query reads the 4 keys that end at its own place, a sliding window"),
-    "mixtral": ("Layers", "Router: the experts of"),
-    "bart": ("Input", "Norm of embedding × scale + position = input"),
     "albert": ("Input", "A norm and then a projection, from 16 features to 32, turn it into the input."),
-    "bloom": ("Positions", "by a slope for each head"),
+    "bart": ("Input", "Norm of embedding × scale + position = input"),
 }
 """A page that shows what only such a family has, and what stands there."""
 
@@ -99,9 +85,9 @@ def click_cell(stage: Locator, query: int, key: int, said: str) -> None:
 @pytest.fixture(scope="module")
 def where(tmp_path_factory: pytest.TempPathFactory) -> Path:
     found = tmp_path_factory.mktemp("theirs")
-    for name in (*KINDS, *FURTHER):
+    for name in FAMILIES:
         made = folder(found / "models" / name, name), folder(found / "elsewhere" / name, name, seed=1)
-        if name in ("t5", *FURTHER) and name != "albert":
+        if name != "albert":
             for each in made:
                 ending(each)
     return found
@@ -136,105 +122,9 @@ def saved_table(page: Page, folder: Path) -> list[list[str]]:
         return [*csv.reader(file)][1:]
 
 
-@pytest.mark.parametrize("name", KINDS)
-def test_a_folder_is_opened_from_the_screen_and_shown(server: str, browser: Browser, where: Path, name: str) -> None:
-    with opened(browser, server, "/models", model_tab="open") as page:
-        open_from_the_screen(page, where, name)
-        expect(page.locator(f".st-key-card_selected_my-{name}")).to_be_visible()
-        go_to(page, "Attention")
-        drawn(page, MATRIX)
-        expect(page.locator(".vt-note.vt-bad:visible")).to_have_count(0)
-        expect_address(page, checkpoint=f"my-{name}")
-    assert (where / "library" / f"my-{name}").is_symlink()
-
-
-def test_a_click_on_a_token_masks_it_and_another_shows_it_again(server: str, browser: Browser, where: Path) -> None:
-    text = TEXTS["bert"]
-    with opened(browser, server, checkpoint="bert", text=text, kind="encoder") as page:
-        drawn(page, MATRIX)
-        masks = page.locator(".st-key-run_masked button")
-        token = masks.nth(1).inner_text()
-        masks.nth(1).click()
-        expect_address(page, masked=2)
-        reads = page.get_by_role("group", name="reads").locator(".chip")
-        expect(reads.nth(2)).to_contain_text("[MASK]")
-        ckpt = load(where / "models" / "bert")
-        logits = read(ckpt, text, masked=[2]).trace["logits"][0, 2]
-        fills = page.get_by_role("group", name="fills in").locator(".chip")
-        expect(fills).to_have_count(1)
-        expect(fills).to_contain_text(ckpt.codec("source").names[int(logits.argmax())])
-        masks.nth(1).click()
-        expect_address(page, masked=None)
-        expect(reads.nth(2)).to_contain_text(token)
-        expect(fills).to_have_count(0)
-
-
-@pytest.mark.parametrize("name", KINDS)
-def test_the_table_of_a_folder_has_the_numbers_of_its_trace(
-    server: str, browser: Browser, where: Path, tmp_path: Path, name: str
-) -> None:
-    ckpt, kind = load(where / "models" / name), KINDS[name]
-    run = decode(ckpt, TEXTS[name]) if ckpt.spec.writes else read(ckpt, TEXTS[name])
-    weights, mask = weights_of(run, kind, 1)[2], mask_of(run, kind, 1)
-    fields = {"checkpoint": name, "text": TEXTS[name], "kind": kind, "layer": "1", "heads": "2"}
-    with opened(browser, server, "/attention", **fields) as page:
-        drawn(page, MATRIX)
-        at_its_end(page)
-        lines = saved_table(page, tmp_path)
-    keys = mask.shape[1]
-    assert len(lines) == len(weights)
-    for row, line in enumerate(lines):
-        assert np.array_equal(np.array(line[1 : 1 + keys], np.float32), weights[row])
-
-
-@pytest.mark.parametrize("name", ["gpt2", "t5"])
-def test_a_text_is_edited_and_another_candidate_taken(server: str, browser: Browser, where: Path, name: str) -> None:
-    ckpt = load(where / "models" / name)
-    trunk = decode(ckpt, EDITED[name])
-    step = most_doubtful(trunk.steps)  # nobody chooses one
-    other = trunk.steps[step].candidates[2]
-    branch = decode(ckpt, EDITED[name], max_steps=step + 2, force={step: other.token_id})
-    with opened(browser, server, "/decoding", checkpoint=name, text=TEXTS[name]) as page:
-        drawn(page, SCRUBBER)
-        at_its_end(page)
-        page.keyboard.press("e")
-        expect(page.get_by_role("textbox", name="Edit the text")).to_have_value(TEXTS[name])
-        page.keyboard.type(EDITED[name])
-        page.keyboard.press("Enter")
-        expect_address(page, text=EDITED[name])
-        at_its_end(page)
-        expect_step(page, step, shown_token(trunk.steps[step].token))
-        row = page.locator(".candidate:not(.empty)").nth(2)
-        row.hover()
-        row.get_by_role("button").click()
-        expect_step(page, step, shown_token(other.token))
-        expect(page.locator(".st-key-branch_here")).to_be_visible()
-        expect_address(page, branch="1")
-        if len(branch.steps) > step + 1:
-            page.get_by_role("button", name="Next step").click()
-            expect_step(page, step + 1, shown_token(branch.steps[step + 1].token))
-            expect_address(page, t=step_row(branch, step + 1))
-
-
-@pytest.mark.parametrize("name", ["gpt2", "t5"])
-def test_a_click_on_a_cell_of_a_recorded_mask_chooses_its_tokens(server: str, browser: Browser, name: str) -> None:
-    fields = {"checkpoint": name, "text": TEXTS[name], "mask_kind": "decoder", "target": "one two three"}
-    if name == "gpt2":
-        fields.pop("target")
-    with opened(browser, server, "/masks", **fields) as page:
-        stage = drawn(page, MASKS)
-        at_its_end(page)
-        assert stage.evaluate(_CELL, [1, 2, "closed by causality"])
-        click_cell(stage, 2, 1, "Before: open")
-        expect_address(page, t=2, u=1, mask_cells=None)
-        expect(page.locator("[data-testid=stMain]")).to_contain_text("What may query 2 read in layer")
-
-
-@pytest.mark.parametrize("name", FURTHER)
-def test_a_folder_of_a_further_family_takes_every_gesture(
-    server: str, browser: Browser, where: Path, tmp_path: Path, name: str
-) -> None:
-    ckpt, kind, text = load(where / "elsewhere" / name), FURTHER[name], "the cat ran"
+@pytest.mark.parametrize("name", FAMILIES)
+def test_a_folder_takes_every_gesture(server: str, browser: Browser, where: Path, tmp_path: Path, name: str) -> None:
+    ckpt, kind, text = load(where / "elsewhere" / name), FAMILIES[name], "the cat ran"
     run = decode(ckpt, text) if ckpt.spec.writes else read(ckpt, text)
     weights, mask = weights_of(run, kind, 0)[1], mask_of(run, kind, 0)
     fields = {
@@ -248,6 +138,8 @@ def test_a_folder_of_a_further_family_takes_every_gesture(
     }
     with opened(browser, server, "/models", **fields) as page:
         open_from_the_screen(page, where, name)
+        expect(page.locator(f".st-key-card_selected_my-{name}")).to_be_visible()
+        assert (where / "library" / f"my-{name}").is_symlink()
         go_to(page, "Attention")
         stage = drawn(page, MATRIX)
         at_its_end(page)
@@ -277,13 +169,27 @@ def test_a_folder_of_a_further_family_takes_every_gesture(
         if ckpt.spec.writes:
             taken_and_edited(page, ckpt, text)
         else:
-            go_to(page, "Run")
-            page.locator(".st-key-run_masked button").nth(1).click()
-            expect_address(page, masked=2)
-            logits = read(ckpt, text, masked=[2]).trace["logits"][0, 2]
-            fills = page.get_by_role("group", name="fills in").locator(".chip")
-            expect(fills).to_contain_text(ckpt.codec("source").names[int(logits.argmax())])
+            masked_and_shown_again(page, ckpt, text)
         expect(page.locator(".vt-note.vt-bad:visible")).to_have_count(0)
+
+
+def masked_and_shown_again(page: Page, ckpt: Checkpoint, text: str) -> None:
+    """On Run a click on a token masks it, and another shows it again."""
+    go_to(page, "Run")
+    masks = page.locator(".st-key-run_masked button")
+    token = masks.nth(1).inner_text()
+    masks.nth(1).click()
+    expect_address(page, masked=2)
+    reads = page.get_by_role("group", name="reads").locator(".chip")
+    expect(reads.nth(2)).to_contain_text("[MASK]")
+    logits = read(ckpt, text, masked=[2]).trace["logits"][0, 2]
+    fills = page.get_by_role("group", name="fills in").locator(".chip")
+    expect(fills).to_have_count(1)
+    expect(fills).to_contain_text(ckpt.codec("source").names[int(logits.argmax())])
+    masks.nth(1).click()
+    expect_address(page, masked=None)
+    expect(reads.nth(2)).to_contain_text(token)
+    expect(fills).to_have_count(0)
 
 
 def closed_and_opened(page: Page, ckpt: Checkpoint, run: Run) -> None:
@@ -302,11 +208,17 @@ def closed_and_opened(page: Page, ckpt: Checkpoint, run: Run) -> None:
     assert len(read) > 2 and not after.equal(before)
     stage, words = drawn(page, MASKS), list[str]()
     at_its_end(page)
+    main = page.get_by_test_id("stMain")
+    if stack == "decoder":
+        assert stage.evaluate(_CELL, [1, 2, closed])
+        click_cell(stage, 2, 1, "Before: open")
+        expect_address(page, t=2, u=1, mask_cells=None)
+        expect(main).to_contain_text("What may query 2 read in layer")
+        at_its_end(page)
     for query, key, said in clicks:
         click_cell(stage, query, key, said)
         words.append(f"{kind.letter}{query}.{key}")
         expect_address(page, mask_cells=",".join(words))
-    main = page.get_by_test_id("stMain")
     expect(main).to_contain_text(
         f"The largest change of a logit is {labels.number(float((after - before).abs().max()))}"
     )
@@ -336,7 +248,13 @@ def taken_and_edited(page: Page, ckpt: Checkpoint, text: str) -> None:
     row.get_by_role("button").click()
     says = page.locator(".scrubber .says bdi").last  # of the first step, which may be the only one
     expect(says).to_have_text(labels.visible(other.token))
+    expect(page.locator(".st-key-branch_here")).to_be_visible()
     expect_address(page, branch="1")
+    branch = decode(ckpt, text, force={0: other.token_id})
+    if len(branch.steps) > 1:
+        page.get_by_role("button", name="Next step").click()
+        expect(says).to_have_text(labels.visible(branch.steps[1].token))
+        expect_address(page, t=step_row(branch, 1))
     page.keyboard.press("e")
     expect(page.get_by_role("textbox", name="Edit the text")).to_have_value(text)
     page.keyboard.type("a dog")
