@@ -32,7 +32,7 @@ def tab(browser: Browser, problems: list[str], *, of: str = "", script: str = ""
     if not of:
         with browser.new_context(**{**LOOKS, **looks}) as own:
             page = _new(own, script)
-            with _heard(page, problems):
+            with heard(page, problems):
                 yield page
         return
     if (browser, of) not in _contexts:
@@ -41,7 +41,7 @@ def tab(browser: Browser, problems: list[str], *, of: str = "", script: str = ""
     page = _left[context, script].pop() if _left[context, script] else _new(context, script)
     try:
         _look(page, **{**LOOKS, **looks})
-        with _heard(page, problems):
+        with heard(page, problems):
             yield page
         page.unroute_all()
         page.evaluate(_FORGET)
@@ -71,14 +71,15 @@ def _look(page: Page, *, viewport: Any, color_scheme: Any, reduced_motion: Any) 
 
 
 @contextmanager
-def _heard(page: Page, problems: list[str]) -> Iterator[None]:
-    hear: dict[Any, Any] = {
+def heard(page: Page, problems: list[str]) -> Iterator[None]:
+    """Errors, exceptions and dialogs of the page are added to `problems`."""
+    listeners: dict[Any, Any] = {
         "console": lambda message: problems.append(message.text) if message.type == "error" else None,
         "pageerror": lambda error: problems.append(str(error)),
         "dialog": lambda dialog: problems.append(f"a dialog opened: {dialog.message}"),
     }
-    for event, heard in hear.items():
-        page.on(event, heard)
+    for event, listener in listeners.items():
+        page.on(event, listener)
     yield
-    for event, heard in hear.items():
-        page.remove_listener(event, heard)
+    for event, listener in listeners.items():
+        page.remove_listener(event, listener)

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 from browser.checkpoints import TYPED
+from browser.driving import opened, used_again
+from playwright.sync_api import Browser, Page
 
 from viz_transformer import decode, load
 from viz_transformer.running.decoding import Run
@@ -15,3 +18,17 @@ from viz_transformer.running.decoding import Run
 def run(random_folder: Path) -> Run:
     """The run of TYPED that the app shows with the random checkpoint "signs"."""
     return decode(load(random_folder / "signs"), TYPED)
+
+
+@pytest.fixture(scope="module")
+def open_page(app_server: str, browser: Browser) -> Iterator[Page]:
+    """A page of the app for all tests of a file that `visit` views: to load it anew takes longer than most looks."""
+    with opened(browser, app_server, "/playground") as page:
+        yield page
+
+
+@pytest.fixture
+def page(open_page: Page) -> Iterator[Page]:
+    """The file's page, of which a test knows nothing but that it is in the app, with 1280 x 900 pixels."""
+    with used_again(open_page) as page:
+        yield page

@@ -11,8 +11,13 @@ from typing import Any
 from urllib.parse import parse_qs, urlencode, urlsplit
 
 from playwright.sync_api import Browser, Locator, Page, Request, expect
-from tabs import SECONDS, tab
+from tabs import SECONDS, heard, tab
 
+from viz_transformer import list_checkpoints
+from viz_transformer.ui.session import examples
+
+BUNDLED = {summary.name: summary for summary in list_checkpoints()}
+SIZE = {"width": 1280, "height": 900}
 BOX = ".st-key-run_text textarea"
 MATRIX, GRID, LINES, TEXT, SCRUBBER = (f".{name} .stage" for name in ("matrix", "grid", "lines", "shading", "scrubber"))
 
@@ -72,6 +77,13 @@ _RELEASE = """() => {
   for (const [socket, data] of window.held) socket.send(data)
 }"""
 
+AT_WORK = "[data-testid=stApp]:not([data-test-script-state=notRunning])"
+_VISIT = """(address) => {
+  document.querySelector("[data-testid=stMain]").scrollTop = 0
+  history.pushState({}, "", address)
+  dispatchEvent(new PopStateEvent("popstate", { state: {} }))
+}"""
+
 BREAKABLE = """(() => {
   const Before = window.WebSocket
   window.WebSocket = class extends Before {
@@ -116,23 +128,76 @@ def opened(
     what a browser has in its cache, unless it is to be `another` browser. *Run* shows one map unless it is told
     otherwise: most gestures are tried on it.
     """
-    if path == "/":
-        fields = {"run_view": "map", **fields}
     problems: list[str] = []
-    size = {"width": 1280, "height": 900}
     of = "" if another else "app"
+    with (
+        tab(browser, problems, of=of, script=script, color_scheme=scheme, viewport=SIZE) as page,
+        _asks_nobody_else(page, server, problems),
+    ):
+        page.goto(server + _place(path, fields))
+        yield page
+        expect(page.get_by_test_id("stException")).to_have_count(0)
+        assert problems == []
+
+
+@contextmanager
+def used_again(page: Page) -> Iterator[Page]:
+    """An open page of the app for the next test, which fails on errors as `opened` does; `visit` shows it a view."""
+    problems: list[str] = []
+    server = "{0.scheme}://{0.netloc}".format(urlsplit(page.url))
+    page.set_viewport_size(SIZE)
+    page.emulate_media(color_scheme="light")
+    page.mouse.move(-1, -1)
+    with heard(page, problems), _asks_nobody_else(page, server, problems):
+        yield page
+        expect(page.get_by_test_id("stException")).to_have_count(0)
+        assert problems == []
+
+
+def visit(page: Page, path: str = "/", **fields: object) -> None:
+    """This address in an open page, as the Back button comes to one: a run of the app without loading it anew.
+
+    Whatever was selected before, it is what `opened` selects for a model that writes from its first row on (`t` is 0),
+    bundled or with a text. It is shown from its top, when that run is over. Nothing of the page before is left: where
+    it is the same page, another is visited in between.
+    """
+    if urlsplit(page.url).path == path:
+        _go_back_to(page, "/models" if path == "/playground" else "/playground")
+    begun = {"checkpoint": "numbers-any", "kind": "cross", "layer": 1, "heads": 0, "t": 0, **fields}
+    if "text" not in begun:
+        begun["text"] = examples.offered(BUNDLED[begun["checkpoint"]])[0]
+    _go_back_to(page, _place(path, begun))
+
+
+def _go_back_to(page: Page, place: str) -> None:
+    """To another page than the one that is shown, until its run is over."""
+    heading = page.locator("h1")
+    before = heading.inner_text()
+    expect(page.locator(AT_WORK)).to_have_count(0)
+    page.evaluate(_VISIT, place)
+    expect(heading).not_to_have_text(before)
+    expect(heading).to_have_count(1)
+    expect(page.locator(AT_WORK)).to_have_count(0)
+
+
+@contextmanager
+def _asks_nobody_else(page: Page, server: str, problems: list[str]) -> Iterator[None]:
+    """Requests to elsewhere are added to `problems`."""
 
     def asked(request: Request) -> None:
         if not is_ours(request.url, server):
             problems.append(request.url)
 
-    with tab(browser, problems, of=of, script=script, color_scheme=scheme, viewport=size) as page:
-        page.on("request", asked)
-        page.goto(server + path + (f"?{urlencode(fields)}" if fields else ""))
-        yield page
-        expect(page.get_by_test_id("stException")).to_have_count(0)
-        assert problems == []
-        page.remove_listener("request", asked)
+    page.on("request", asked)
+    yield
+    page.remove_listener("request", asked)
+
+
+def _place(path: str, fields: dict[str, object]) -> str:
+    """The address of a view, behind that of the server; *Run* is to show one map unless it is told otherwise."""
+    if path == "/":
+        fields = {"run_view": "map", **fields}
+    return path + (f"?{urlencode(fields)}" if fields else "")
 
 
 def is_ours(url: str, server: str) -> bool:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 from browser.boxes import AT_REST
-from browser.driving import go_to, opened, survey
+from browser.driving import go_to, opened, survey, visit
 from browser.test_pages import PAGES
 from playwright.sync_api import Page, expect
 
@@ -53,170 +53,172 @@ def finished(page: Page) -> None:
     page.evaluate("document.fonts.ready.then(() => true)")
 
 
-def test_question_bar_and_picture_are_in_view_together(app_server, browser):
+def test_question_bar_and_picture_are_in_view_together(page):
     titles = {path: title for title, (path, _) in PAGES.items()}
-    with opened(browser, app_server, checkpoint="numbers-any", run_view="whole") as page:
-        page.set_viewport_size({"width": 1280, "height": 720})
-        for path, (strip, bar, picture) in PLACES.items():
-            if path:
-                go_to(page, titles[path])
-            expect(page.locator(picture).first).to_be_visible()
-            finished(page)
-            page.evaluate(AT_REST)
-            shown, question = box(page, picture), box(page, ".st-key-question")
-            assert question["height"] <= ONE_LINE, path
-            if bar:
-                assert box(page, bar)["height"] <= BAR, path
-            if strip:
-                assert box(page, strip)["y"] - question["y"] - question["height"] <= 24, path
-            assert shown["height"] >= 0.4 * 720, path
-            assert shown["y"] + shown["height"] <= 720, path
+    page.set_viewport_size({"width": 1280, "height": 720})
+    visit(page, checkpoint="numbers-any", run_view="whole")
+    for path, (strip, bar, picture) in PLACES.items():
+        if path:
+            go_to(page, titles[path])
+        expect(page.locator(picture).first).to_be_visible()
+        finished(page)
+        page.evaluate(AT_REST)
+        shown, question = box(page, picture), box(page, ".st-key-question")
+        assert question["height"] <= ONE_LINE, path
+        if bar:
+            assert box(page, bar)["height"] <= BAR, path
+        if strip:
+            assert box(page, strip)["y"] - question["y"] - question["height"] <= 24, path
+        assert shown["height"] >= 0.4 * 720, path
+        assert shown["y"] + shown["height"] <= 720, path
 
 
-def test_a_picture_with_its_legend_and_player_has_60_percent_of_the_height(app_server, browser):
+def test_a_picture_with_its_legend_and_player_has_60_percent_of_the_height(page):
     titles = {path: title for title, (path, _) in PAGES.items()}
-    with opened(browser, app_server, checkpoint="numbers", text="29,284.30", run_view="whole") as page:
-        page.set_viewport_size({"width": 1280, "height": 720})
-        for path, picture in WHOLE_PICTURES.items():
-            if path:
-                go_to(page, titles[path])
-            expect(page.locator(picture).first).to_be_visible()
-            finished(page)
-            page.evaluate(AT_REST)
-            shown = box(page, picture)
-            assert shown["height"] >= SHARE * 720 and shown["y"] + shown["height"] <= 720, path
-
-
-@pytest.mark.parametrize("size", [(900, 700), (1280, 720), (1280, 900), (1920, 1080)], ids=str)
-def test_the_whole_map_stands_beside_all_heads_in_60_percent_of_the_height(app_server, browser, size):
-    width, height = size
-    with opened(browser, app_server, "/attention", checkpoint="numbers", text="29,284.30") as page:
-        page.set_viewport_size({"width": width, "height": height})
-        finished(page)
-        shown, heads = box(page, ".st-key-picture .matrix .stage"), box(page, ".st-key-heads .grid .stage")
-        assert round(shown["height"] / height, 2) >= 0.59 and shown["y"] + shown["height"] <= height
-        assert heads["x"] >= shown["x"] + shown["width"] and heads["x"] + heads["width"] <= width
-        assert heads["y"] + heads["height"] <= height
-
-
-@pytest.mark.parametrize(("size", "least"), [((1280, 720), 75), ((1920, 1080), 130)], ids=str)
-def test_nothing_is_blank_beside_or_below_the_map_and_the_heads(app_server, browser, size, least):
-    width, height = size
-    with opened(browser, app_server, "/attention", checkpoint="numbers-any", text="29,284.30") as page:
-        page.set_viewport_size({"width": width, "height": height})
+    page.set_viewport_size({"width": 1280, "height": 720})
+    visit(page, checkpoint="numbers", text="29,284.30", run_view="whole")
+    for path, picture in WHOLE_PICTURES.items():
+        if path:
+            go_to(page, titles[path])
+        expect(page.locator(picture).first).to_be_visible()
         finished(page)
         page.evaluate(AT_REST)
-        links, panel = box(page, ".st-key-from_cell"), box(page, ".st-key-attention_panel")
-        heads, scores = box(page, ".st-key-heads .grid .stage"), box(page, ".st-key-scores .vt-section")
-        # Two layers of thumbnails fill the height but for the title, the numbers of the heads and the legend.
-        assert (heads["height"] - 34 - 18 - 34) / 2 - 4 >= least
-        assert panel["x"] == links["x"] and 0 <= panel["y"] - links["y"] - links["height"] <= 40
-        assert scores["x"] == heads["x"] and 0 <= scores["y"] - heads["y"] - heads["height"] <= 80
+        shown = box(page, picture)
+        assert shown["height"] >= SHARE * 720 and shown["y"] + shown["height"] <= 720, path
 
 
-@pytest.mark.parametrize("width", [900, 1280, 1920])
-def test_the_pin_leaves_the_room_to_the_chips(app_server, browser, width):
-    with opened(browser, app_server, "/attention", checkpoint="numbers-any", text="29,284.30") as page:
-        page.set_viewport_size({"width": width, "height": 720})
-        finished(page)
-        page.evaluate(AT_REST)
-        chips, pin, picture = (box(page, f".st-key-{of}") for of in ("run_strip", "pin", "choices"))
-        assert pin["width"] <= 80 and chips["x"] + chips["width"] <= pin["x"] <= chips["x"] + chips["width"] + 24
-        assert pin["x"] + pin["width"] <= picture["x"] + picture["width"] + 1
-        for button in (".st-key-pin_set button", ".st-key-pin [data-testid=stPopover] button"):
-            where = box(page, button)
-            assert where["x"] >= pin["x"] - 1 and where["height"] <= 40
-            assert page.locator(button).first.evaluate(
-                "(button) => getComputedStyle(button).borderTopWidth"
-            ) == "0px" or (
-                page.locator(button).first.evaluate("(button) => getComputedStyle(button).borderTopColor")
-                == "rgba(0, 0, 0, 0)"
-            )
-
-
-def test_the_scores_of_a_head_are_seen_whole_in_a_narrow_window(app_server, browser):
-    with opened(browser, app_server, "/attention", checkpoint="numbers-any", text="29,284.30") as page:
-        page.set_viewport_size({"width": 900, "height": 700})
-        finished(page)
-        page.evaluate(AT_REST)
-        table, place = box(page, ".st-key-scores table"), box(page, ".st-key-scores")
-        assert table["x"] + table["width"] <= place["x"] + place["width"] + 1
-
-
-def test_another_view_of_a_run_is_in_view_when_it_is_chosen(app_server, browser):
-    with opened(browser, app_server, checkpoint="numbers-any", text="29,284.30", run_view="whole") as page:
-        page.set_viewport_size({"width": 1280, "height": 720})
-        finished(page)
-        for picture in (".st-key-picture .matrix .stage", ".st-key-run_whole .whole .stage"):
-            page.evaluate("document.querySelector('[data-testid=stMain]').scrollTop = 1e6")
-            page.locator(".st-key-run_view button").first.click()
-            expect(page.locator(picture)).to_be_visible()
-            finished(page)
-            page.wait_for_function("() => document.querySelector('[data-testid=stMain]').scrollTop === 0")
-            shown = box(page, picture)
-            assert shown["y"] >= 0 and shown["y"] + shown["height"] <= 720
-
-
-def test_the_whole_runs_of_a_and_b_are_in_view_together(app_server, browser):
-    pin = {"pin_checkpoint": "numbers-any", "pin_text": "1984"}
-    with opened(browser, app_server, checkpoint="numbers-any", text="29,284.30", run_view="whole", **pin) as page:
-        for width, height, beside in ((1280, 720, True), (1920, 1080, False)):
+def test_the_whole_map_stands_beside_all_heads_in_60_percent_of_the_height(page, subtests):
+    visit(page, "/attention", checkpoint="numbers", text="29,284.30")
+    for width, height in ((900, 700), (1280, 720), (1280, 900), (1920, 1080)):
+        with subtests.test(width=width, height=height):
             page.set_viewport_size({"width": width, "height": height})
-            expect(page.locator(".whole .stage")).to_have_count(2)
             finished(page)
             page.evaluate(AT_REST)
-            a, b = (box(page, f".st-key-run_whole_{n} .whole") for n in range(2))
-            assert max(each["y"] + each["height"] for each in (a, b)) <= height
-            assert (a["x"] + a["width"] <= b["x"]) is beside and (a["y"] + a["height"] <= b["y"]) is not beside
-            assert b["x"] + b["width"] <= width
+            shown, heads = box(page, ".st-key-picture .matrix .stage"), box(page, ".st-key-heads .grid .stage")
+            assert round(shown["height"] / height, 2) >= 0.59 and shown["y"] + shown["height"] <= height
+            assert heads["x"] >= shown["x"] + shown["width"] and heads["x"] + heads["width"] <= width
+            assert heads["y"] + heads["height"] <= height
 
 
-def test_what_is_said_below_the_inputs_of_two_sizes_is_in_view(app_server, browser):
-    view = {"text": "29,284.30", "pin_checkpoint": "numbers-tiny", "pin_text": "1,284", "shown": "A|B"}
-    with opened(browser, app_server, "/input", checkpoint="numbers", **view) as page:
-        page.set_viewport_size({"width": 1280, "height": 720})
+def test_nothing_is_blank_beside_or_below_the_map_and_the_heads(page, subtests):
+    visit(page, "/attention", checkpoint="numbers-any", text="29,284.30")
+    for width, height, least in ((1280, 720, 75), (1920, 1080, 130)):
+        with subtests.test(width=width):
+            page.set_viewport_size({"width": width, "height": height})
+            finished(page)
+            page.evaluate(AT_REST)
+            links, panel = box(page, ".st-key-from_cell"), box(page, ".st-key-attention_panel")
+            heads, scores = box(page, ".st-key-heads .grid .stage"), box(page, ".st-key-scores .vt-section")
+            # Two layers of thumbnails fill the height but for the title, the numbers of the heads and the legend.
+            assert (heads["height"] - 34 - 18 - 34) / 2 - 4 >= least
+            assert panel["x"] == links["x"] and 0 <= panel["y"] - links["y"] - links["height"] <= 40
+            assert scores["x"] == heads["x"] and 0 <= scores["y"] - heads["y"] - heads["height"] <= 80
+
+
+def test_the_pin_leaves_the_room_to_the_chips(page, subtests):
+    visit(page, "/attention", checkpoint="numbers-any", text="29,284.30")
+    for width in (900, 1280, 1920):
+        with subtests.test(width=width):
+            page.set_viewport_size({"width": width, "height": 720})
+            finished(page)
+            page.evaluate(AT_REST)
+            chips, pin, picture = (box(page, f".st-key-{of}") for of in ("run_strip", "pin", "choices"))
+            assert pin["width"] <= 80 and chips["x"] + chips["width"] <= pin["x"] <= chips["x"] + chips["width"] + 24
+            assert pin["x"] + pin["width"] <= picture["x"] + picture["width"] + 1
+            for button in (".st-key-pin_set button", ".st-key-pin [data-testid=stPopover] button"):
+                where = box(page, button)
+                assert where["x"] >= pin["x"] - 1 and where["height"] <= 40
+                assert page.locator(button).first.evaluate(
+                    "(button) => getComputedStyle(button).borderTopWidth"
+                ) == "0px" or (
+                    page.locator(button).first.evaluate("(button) => getComputedStyle(button).borderTopColor")
+                    == "rgba(0, 0, 0, 0)"
+                )
+
+
+def test_the_scores_of_a_head_are_seen_whole_in_a_narrow_window(page):
+    page.set_viewport_size({"width": 900, "height": 700})
+    visit(page, "/attention", checkpoint="numbers-any", text="29,284.30")
+    finished(page)
+    page.evaluate(AT_REST)
+    table, place = box(page, ".st-key-scores table"), box(page, ".st-key-scores")
+    assert table["x"] + table["width"] <= place["x"] + place["width"] + 1
+
+
+def test_another_view_of_a_run_is_in_view_when_it_is_chosen(page):
+    page.set_viewport_size({"width": 1280, "height": 720})
+    visit(page, checkpoint="numbers-any", text="29,284.30", run_view="whole")
+    finished(page)
+    for picture in (".st-key-picture .matrix .stage", ".st-key-run_whole .whole .stage"):
+        page.evaluate("document.querySelector('[data-testid=stMain]').scrollTop = 1e6")
+        page.locator(".st-key-run_view button").first.click()
+        expect(page.locator(picture)).to_be_visible()
+        finished(page)
+        page.wait_for_function("() => document.querySelector('[data-testid=stMain]').scrollTop === 0")
+        shown = box(page, picture)
+        assert shown["y"] >= 0 and shown["y"] + shown["height"] <= 720
+
+
+def test_the_whole_runs_of_a_and_b_are_in_view_together(page):
+    pin = {"pin_checkpoint": "numbers-any", "pin_text": "1984"}
+    visit(page, checkpoint="numbers-any", text="29,284.30", run_view="whole", **pin)
+    for width, height, beside in ((1280, 720, True), (1920, 1080, False)):
+        page.set_viewport_size({"width": width, "height": height})
+        expect(page.locator(".whole .stage")).to_have_count(2)
         finished(page)
         page.evaluate(AT_REST)
-        said = box(page, ".st-key-input_sum .vt-note:has-text('only inputs of one size')")
-        assert box(page, ".st-key-input_strips")["y"] < said["y"] and said["y"] + said["height"] <= 720
+        a, b = (box(page, f".st-key-run_whole_{n} .whole") for n in range(2))
+        assert max(each["y"] + each["height"] for each in (a, b)) <= height
+        assert (a["x"] + a["width"] <= b["x"]) is beside and (a["y"] + a["height"] <= b["y"]) is not beside
+        assert b["x"] + b["width"] <= width
+
+
+def test_what_is_said_below_the_inputs_of_two_sizes_is_in_view(page):
+    view = {"text": "29,284.30", "pin_checkpoint": "numbers-tiny", "pin_text": "1,284", "shown": "A|B"}
+    page.set_viewport_size({"width": 1280, "height": 720})
+    visit(page, "/input", checkpoint="numbers", **view)
+    finished(page)
+    page.evaluate(AT_REST)
+    said = box(page, ".st-key-input_sum .vt-note:has-text('only inputs of one size')")
+    assert box(page, ".st-key-input_strips")["y"] < said["y"] and said["y"] + said["height"] <= 720
 
 
 @pytest.mark.parametrize(("path", "bar"), [("input", ".st-key-input_bar"), ("attention", ".st-key-attention_panel")])
-def test_a_bar_is_one_line_in_a_narrow_window(app_server, browser, path, bar):
-    with opened(browser, app_server, f"/{path}", checkpoint="multi30k-de-en") as page:
-        page.set_viewport_size({"width": 900, "height": 700})
-        finished(page)
-        page.evaluate(AT_REST)
-        assert box(page, bar)["height"] <= BAR
+def test_a_bar_is_one_line_in_a_narrow_window(page, path, bar):
+    page.set_viewport_size({"width": 900, "height": 700})
+    visit(page, f"/{path}", checkpoint="multi30k-de-en")
+    finished(page)
+    page.evaluate(AT_REST)
+    assert box(page, bar)["height"] <= BAR
 
 
-def test_what_leads_from_a_map_of_masks_to_the_weight_is_in_view_below_it(app_server, browser):
-    with opened(browser, app_server, "/masks", checkpoint="numbers", mask_view="weights") as page:
-        page.set_viewport_size({"width": 1280, "height": 720})
-        finished(page)
-        page.evaluate(AT_REST)
-        link, drawn = box(page, ".st-key-from_cell a"), box(page, ".st-key-masks_after .matrix")
-        assert drawn["y"] + drawn["height"] <= link["y"] and link["y"] + link["height"] <= 720
+def test_what_leads_from_a_map_of_masks_to_the_weight_is_in_view_below_it(page):
+    page.set_viewport_size({"width": 1280, "height": 720})
+    visit(page, "/masks", checkpoint="numbers", mask_view="weights")
+    finished(page)
+    page.evaluate(AT_REST)
+    link, drawn = box(page, ".st-key-from_cell a"), box(page, ".st-key-masks_after .matrix")
+    assert drawn["y"] + drawn["height"] <= link["y"] and link["y"] + link["height"] <= 720
 
 
 @pytest.mark.parametrize("path", FILLING)
-def test_a_chart_has_most_of_the_height_and_grows_with_the_window(app_server, browser, path):
+def test_a_chart_has_most_of_the_height_and_grows_with_the_window(page, path):
     picture = PLACES[path][2]
-    with opened(browser, app_server, f"/{path}", checkpoint="numbers-any") as page:
-        for width, height in ((1280, 720), (1280, 900), (1920, 1080)):
-            page.set_viewport_size({"width": width, "height": height})
-            finished(page)
-            page.wait_for_function(
-                """([of, least]) => {
-                  const { height, bottom } = document.querySelector(of)?.getBoundingClientRect() ?? {}
-                  return height >= least && bottom <= innerHeight // drawn anew, not only magnified
-                }""",
-                arg=[picture, SHARE * height],
-            )
-            shown = box(page, picture)
-            assert shown["y"] + shown["height"] <= height
-            lowest = page.locator(f"{picture} .main-svg").first.bounding_box()
-            assert lowest and abs(lowest["height"] - shown["height"]) < 2  # the chart is drawn anew, not cut
+    visit(page, f"/{path}", checkpoint="numbers-any")
+    for width, height in ((1280, 720), (1280, 900), (1920, 1080)):
+        page.set_viewport_size({"width": width, "height": height})
+        finished(page)
+        page.wait_for_function(
+            """([of, least]) => {
+              const { height, bottom } = document.querySelector(of)?.getBoundingClientRect() ?? {}
+              return height >= least && bottom <= innerHeight // drawn anew, not only magnified
+            }""",
+            arg=[picture, SHARE * height],
+        )
+        shown = box(page, picture)
+        assert shown["y"] + shown["height"] <= height
+        lowest = page.locator(f"{picture} .main-svg").first.bounding_box()
+        assert lowest and abs(lowest["height"] - shown["height"]) < 2  # the chart is drawn anew, not cut
 
 
 def test_the_list_of_points_is_scrolled_to_the_one_of_a_link(app_server, browser):
@@ -228,159 +230,162 @@ def test_the_list_of_points_is_scrolled_to_the_one_of_a_link(app_server, browser
         assert tree["y"] <= chosen["y"] and chosen["y"] + chosen["height"] <= tree["y"] + tree["height"]
 
 
-def test_in_a_narrow_window_table_and_curves_of_positions_stand_below_each_other_and_numbers_stay_whole(
-    app_server, browser
-):
-    with opened(browser, app_server, "/positions", checkpoint="multi30k-de-en") as page:
-        page.set_viewport_size({"width": 900, "height": 700})
-        finished(page)
-        table, lines = box(page, ".st-key-pos_heatmap"), box(page, ".st-key-pos_curves_figure")
-        assert table["y"] + table["height"] <= lines["y"]
-        heights = page.locator(".vt-ladder b").evaluate_all("(all) => all.map((each) => each.offsetHeight)")
-        assert len(heights) == 5 and set(heights) == {32}
+def test_in_a_narrow_window_table_and_curves_of_positions_stand_below_each_other_and_numbers_stay_whole(page):
+    page.set_viewport_size({"width": 900, "height": 700})
+    visit(page, "/positions", checkpoint="multi30k-de-en")
+    finished(page)
+    table, lines = box(page, ".st-key-pos_heatmap"), box(page, ".st-key-pos_curves_figure")
+    assert table["y"] + table["height"] <= lines["y"]
+    heights = page.locator(".vt-ladder b").evaluate_all("(all) => all.map((each) => each.offsetHeight)")
+    assert len(heights) == 5 and set(heights) == {32}
 
 
 @pytest.mark.parametrize("projector", ["off", "on"])
-def test_rail_and_table_of_a_deeper_model_end_inside_the_window_and_say_where_there_is_more(
-    app_server, browser, projector
-):
-    with opened(browser, app_server, "/layers", checkpoint="numbers", projector=projector) as page:
-        page.set_viewport_size({"width": 1280, "height": 720})
-        shown = box(page, ".st-key-layers_top .rail")
-        assert shown["y"] > 0 and shown["y"] + shown["height"] <= 720
-        if projector == "off":  # projected, the clicker leads on; else a table is scrolled unless it is nearly whole
-            shown = box(page, ".st-key-layers_top .vt-ly-scroll")
-            hidden = page.locator(".st-key-layers_top .vt-ly-scroll").evaluate(
-                "(table) => table.scrollHeight - table.clientHeight"
-            )
-            assert shown["y"] > 0 and shown["y"] + shown["height"] <= 720 + (80 if hidden == 0 else 0)
-        rail = page.locator(".st-key-layers_top .rail")
-        expect(rail).to_contain_class("more")
-        rail.evaluate("(rail) => rail.scrollTo(0, rail.scrollHeight)")
-        expect(rail).not_to_contain_class("more")
-        expect(rail).to_contain_class("above")
-        rail.evaluate("(rail) => rail.scrollTo(0, 0)")
-        expect(rail).not_to_contain_class("above")
+def test_rail_and_table_of_a_deeper_model_end_inside_the_window_and_say_where_there_is_more(page, projector):
+    page.set_viewport_size({"width": 1280, "height": 720})
+    visit(page, "/layers", checkpoint="numbers", projector=projector)
+    shown = box(page, ".st-key-layers_top .rail")
+    assert shown["y"] > 0 and shown["y"] + shown["height"] <= 720
+    if projector == "off":  # projected, the clicker leads on; else a table is scrolled unless it is nearly whole
+        shown = box(page, ".st-key-layers_top .vt-ly-scroll")
+        hidden = page.locator(".st-key-layers_top .vt-ly-scroll").evaluate(
+            "(table) => table.scrollHeight - table.clientHeight"
+        )
+        assert shown["y"] > 0 and shown["y"] + shown["height"] <= 720 + (80 if hidden == 0 else 0)
+    rail = page.locator(".st-key-layers_top .rail")
+    expect(rail).to_contain_class("more")
+    rail.evaluate("(rail) => rail.scrollTo(0, rail.scrollHeight)")
+    expect(rail).not_to_contain_class("more")
+    expect(rail).to_contain_class("above")
+    rail.evaluate("(rail) => rail.scrollTo(0, 0)")
+    expect(rail).not_to_contain_class("above")
 
 
-@pytest.mark.parametrize("width", [900, 1280])
-def test_the_formulas_of_one_weight_stay_in_their_columns(app_server, browser, width):
+def test_the_formulas_of_one_weight_stay_in_their_columns(page, subtests):
     asked = {"checkpoint": "numbers", "text": "29,284.30", "t": 3, "i": 8, "weight_line": "products"}
-    with opened(browser, app_server, "/weight", **asked) as page:
-        page.set_viewport_size({"width": width, "height": 900})
-        finished(page)
-        for place, parts in ((".st-key-weight_ladder", "label p > *"), (".st-key-weight_panel", ".katex-html > *")):
-            edge = box(page, place)["x"] + box(page, place)["width"]
-            ends = (
-                page.locator(place)
-                .locator(parts)
-                .evaluate_all("(all) => all.map((each) => each.getBoundingClientRect().right)")
+    visit(page, "/weight", **asked)
+    for width in (900, 1280):
+        with subtests.test(width=width):
+            page.set_viewport_size({"width": width, "height": 900})
+            finished(page)
+            page.evaluate(AT_REST)
+            for place, parts in ((".st-key-weight_ladder", "label p > *"), (".st-key-weight_panel", ".katex-html > *")):
+                edge = box(page, place)["x"] + box(page, place)["width"]
+                ends = (
+                    page.locator(place)
+                    .locator(parts)
+                    .evaluate_all("(all) => all.map((each) => each.getBoundingClientRect().right)")
+                )
+                assert ends and max(ends) <= edge + 1
+            assert "<0.0001." in page.locator(".vt-cell").inner_text()
+            assert page.locator(".vt-cell").get_attribute("title").startswith("exactly ")
+
+
+def test_name_and_figure_of_a_model_s_card_stand_on_one_line_and_its_task_whole(page, subtests):
+    visit(page, "/models", checkpoint="numbers-tiny")
+    for width in (900, 1280):
+        with subtests.test(width=width):
+            page.set_viewport_size({"width": width, "height": 720})
+            finished(page)  # letters too, which have another width before their font is there
+            page.evaluate(AT_REST)
+            card = page.locator(".st-key-card_multi30k-de-en .vt-card")
+            expect(card).to_be_visible()
+            name, value = (card.locator(f".vt-card-{part}").bounding_box() for part in ("name", "value"))
+            assert abs(name["y"] - value["y"]) < 6 and name["x"] + name["width"] < value["x"]
+            cut = page.locator(".vt-card > *").evaluate_all(
+                "all => all.filter(e => e.scrollWidth > e.clientWidth).length"
             )
-            assert ends and max(ends) <= edge + 1
-        assert "<0.0001." in page.locator(".vt-cell").inner_text()
-        assert page.locator(".vt-cell").get_attribute("title").startswith("exactly ")
-
-
-@pytest.mark.parametrize("width", [900, 1280])
-def test_name_and_figure_of_a_model_s_card_stand_on_one_line_and_its_task_whole(app_server, browser, width):
-    with opened(browser, app_server, "/models", checkpoint="numbers-tiny") as page:
-        page.set_viewport_size({"width": width, "height": 720})
-        finished(page)  # letters too, which have another width before their font is there
-        card = page.locator(".st-key-card_multi30k-de-en .vt-card")
-        expect(card).to_be_visible()
-        name, value = (card.locator(f".vt-card-{part}").bounding_box() for part in ("name", "value"))
-        assert abs(name["y"] - value["y"]) < 6 and name["x"] + name["width"] < value["x"]
-        cut = page.locator(".vt-card > *").evaluate_all("all => all.filter(e => e.scrollWidth > e.clientWidth).length")
-        assert cut == 0
-        measured = page.locator(".vt-measured").bounding_box()  # one column: its numbers stand near their names
-        assert measured and measured["width"] <= 660
+            assert cut == 0
+            measured = page.locator(".vt-measured").bounding_box()  # one column: its numbers stand near their names
+            assert measured and measured["width"] <= 660
 
 
 @pytest.mark.parametrize(
     ("tab", "picture"),
     [("training", ".st-key-training_slider .snapshots"), ("curves", ".st-key-models_loss .main-svg")],
 )
-def test_the_replay_and_the_curves_of_a_training_are_whole_in_a_low_window(app_server, browser, tab, picture):
+def test_the_replay_and_the_curves_of_a_training_are_whole_in_a_low_window(page, tab, picture):
     view = {"checkpoint": "numbers-tiny", "text": "29,284.30", "model_tab": tab}
-    with opened(browser, app_server, "/models", **view) as page:
-        for width, height in ((1280, 720), (1280, 900)):
-            page.set_viewport_size({"width": width, "height": height})
-            finished(page)
-            page.evaluate(AT_REST)
-            shown = box(page, picture)
-            assert shown["height"] >= 0.6 * height and shown["y"] + shown["height"] <= height
-
-
-def test_the_bar_of_a_model_whose_rows_are_chosen_is_one_line_beside_a_second_run(app_server, browser):
-    pin = {"pin_checkpoint": "en-it-slips", "pin_text": "the cat"}
-    with opened(browser, app_server, "/attention", checkpoint="en-it-slips", **pin) as page:
-        page.set_viewport_size({"width": 1280, "height": 720})
+    page.set_viewport_size({"width": 1280, "height": 720})  # a chart is drawn anew a while after a window has changed
+    visit(page, "/models", **view)
+    for width, height in ((1280, 720), (1280, 900)):
+        page.set_viewport_size({"width": width, "height": height})
         finished(page)
-        assert box(page, ".st-key-choices")["height"] <= BAR
-        page.locator(".st-key-switches_box button").click()
-        expect(page.get_by_test_id("stPopoverBody").get_by_text("Hide special tokens")).to_be_visible()
+        page.evaluate(AT_REST)
+        shown = box(page, picture)
+        assert shown["height"] >= 0.6 * height and shown["y"] + shown["height"] <= height
+
+
+def test_the_bar_of_a_model_whose_rows_are_chosen_is_one_line_beside_a_second_run(page):
+    pin = {"pin_checkpoint": "en-it-slips", "pin_text": "the cat"}
+    page.set_viewport_size({"width": 1280, "height": 720})
+    visit(page, "/attention", checkpoint="en-it-slips", **pin)
+    finished(page)
+    assert box(page, ".st-key-choices")["height"] <= BAR
+    page.locator(".st-key-switches_box button").click()
+    expect(page.get_by_test_id("stPopoverBody").get_by_text("Hide special tokens")).to_be_visible()
 
 
 @pytest.mark.parametrize("heads", ["0,1,2", "0,1,2,3"])
-def test_the_maps_of_several_heads_are_in_view_together_with_cells_of_one_size(app_server, browser, heads):
+def test_the_maps_of_several_heads_are_in_view_together_with_cells_of_one_size(page, heads):
     view = {"checkpoint": "numbers", "text": "29,284.30", "heads": heads}
-    with opened(browser, app_server, "/attention", **view) as page:
-        page.set_viewport_size({"width": 1280, "height": 720})
-        finished(page)
-        stages = page.locator(".st-key-heads_apart .matrix .stage")
-        expect(stages).to_have_count(heads.count(",") + 1)
-        page.evaluate(AT_REST)
-        places = [stage.bounding_box() for stage in stages.all()]
-        assert len({place["y"] for place in places}) == 1
-        assert all(place["y"] + place["height"] <= 720 and place["x"] + place["width"] <= 1280 for place in places)
-        across = [survey(stage).columns for stage in stages.all()]
-        assert all(list(columns) == list(range(11)) for columns in across)  # none has to be scrolled to
-        steps = [(columns[10] - columns[0]) / 10 for columns in across]
-        assert min(steps) >= 15 and max(steps) - min(steps) < 2  # letters of 12 pixels fit over them
-        page.evaluate(
-            """() => {
-              window.words = []
-              const draws = CanvasRenderingContext2D.prototype.fillText
-              CanvasRenderingContext2D.prototype.fillText = function (text, ...where) {
-                window.words.push(text)
-                draws.call(this, text, ...where)
-              }
-            }"""
-        )
-        page.set_viewport_size({"width": 1280, "height": 722})
-        page.wait_for_function("window.words.some((text) => text.endsWith('weight'))")
-        assert not [text for text in page.evaluate("window.words") if text.endswith("…")]
+    page.set_viewport_size({"width": 1280, "height": 720})
+    visit(page, "/attention", **view)
+    finished(page)
+    stages = page.locator(".st-key-heads_apart .matrix .stage")
+    expect(stages).to_have_count(heads.count(",") + 1)
+    page.evaluate(AT_REST)
+    places = [stage.bounding_box() for stage in stages.all()]
+    assert len({place["y"] for place in places}) == 1
+    assert all(place["y"] + place["height"] <= 720 and place["x"] + place["width"] <= 1280 for place in places)
+    across = [survey(stage).columns for stage in stages.all()]
+    assert all(list(columns) == list(range(11)) for columns in across)  # none has to be scrolled to
+    steps = [(columns[10] - columns[0]) / 10 for columns in across]
+    assert min(steps) >= 15 and max(steps) - min(steps) < 2  # letters of 12 pixels fit over them
+    page.evaluate(
+        """() => {
+          window.words = []
+          const draws = CanvasRenderingContext2D.prototype.fillText
+          CanvasRenderingContext2D.prototype.fillText = function (text, ...where) {
+            window.words.push(text)
+            draws.call(this, text, ...where)
+          }
+        }"""
+    )
+    page.set_viewport_size({"width": 1280, "height": 722})
+    page.wait_for_function("window.words.some((text) => text.endsWith('weight'))")
+    assert not [text for text in page.evaluate("window.words") if text.endswith("…")]
 
 
 @pytest.mark.parametrize(("width", "height"), [(900, 700), (1280, 720)])
-def test_a_long_row_of_one_weight_has_its_numbers_and_is_scrolled_under_its_names(app_server, browser, width, height):
+def test_a_long_row_of_one_weight_has_its_numbers_and_is_scrolled_under_its_names(page, width, height):
     text = "ein mann mit einem hut und einer brille steht vor einem großen haus und liest eine zeitung in der sonne ."
     view = {"checkpoint": "multi30k-de-en", "text": text, "t": 19, "i": 21}
-    with opened(browser, app_server, "/weight", **view) as page:
-        page.set_viewport_size({"width": width, "height": height})
-        finished(page)
-        stage = page.locator(".st-key-weight_row .row .stage")
-        expect(stage).to_be_visible()
-        page.evaluate(AT_REST)
-        assert stage.evaluate("(stage) => stage.scrollLeft") > 0
-        shown = stage.bounding_box()
-        assert shown["height"] >= 0.59 * height and shown["y"] + shown["height"] <= height
-        wide, names = (stage.locator(f"canvas.{part}").bounding_box() for part in ("base", "aside"))
-        assert wide["width"] >= 23 * 40 and wide["x"] < shown["x"]
-        assert (names["x"], names["width"]) == (shown["x"], shown["width"])
-        stage.evaluate("(stage) => stage.scrollTo(stage.scrollWidth, 0)")
-        assert stage.locator("canvas.aside").bounding_box() == names
-        page.mouse.click(shown["x"] + 60, shown["y"] + 200)  # a name, with keys under it, is no key
-        expect(page.locator(".st-key-strip .chip[aria-pressed=true]").first).to_have_text(".")
+    page.set_viewport_size({"width": width, "height": height})
+    visit(page, "/weight", **view)
+    finished(page)
+    stage = page.locator(".st-key-weight_row .row .stage")
+    expect(stage).to_be_visible()
+    page.evaluate(AT_REST)
+    page.wait_for_function("(stage) => stage.scrollLeft > 0", arg=stage.element_handle())
+    shown = stage.bounding_box()
+    assert shown["height"] >= 0.59 * height and shown["y"] + shown["height"] <= height
+    wide, names = (stage.locator(f"canvas.{part}").bounding_box() for part in ("base", "aside"))
+    assert wide["width"] >= 23 * 40 and wide["x"] < shown["x"]
+    assert (names["x"], names["width"]) == (shown["x"], shown["width"])
+    stage.evaluate("(stage) => stage.scrollTo(stage.scrollWidth, 0)")
+    assert stage.locator("canvas.aside").bounding_box() == names
+    page.mouse.click(shown["x"] + 60, shown["y"] + 200)  # a name, with keys under it, is no key
+    expect(page.locator(".st-key-strip .chip[aria-pressed=true]").first).to_have_text(".")
 
 
-def test_in_a_narrow_window_maps_of_weights_stand_below_each_other(app_server, browser):
-    with opened(browser, app_server, "/masks", checkpoint="multi30k-de-en", mask_view="weights") as page:
-        page.set_viewport_size({"width": 900, "height": 700})
-        finished(page)
-        before, after = (box(page, f".st-key-masks_{when} .matrix .stage") for when in ("before", "after"))
-        assert before["y"] + before["height"] <= after["y"]
-        assert min(before["width"], after["width"]) >= 560
+def test_in_a_narrow_window_maps_of_weights_stand_below_each_other(page):
+    page.set_viewport_size({"width": 900, "height": 700})
+    visit(page, "/masks", checkpoint="multi30k-de-en", mask_view="weights")
+    finished(page)
+    before, after = (box(page, f".st-key-masks_{when} .matrix .stage") for when in ("before", "after"))
+    assert before["y"] + before["height"] <= after["y"]
+    assert min(before["width"], after["width"]) >= 560
 
 
 _CONTRAST = """(button) => {
@@ -396,56 +401,57 @@ _CONTRAST = """(button) => {
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
-def test_the_label_of_a_page_s_main_button_is_read_in_light_and_dark(app_server, browser, scheme):
-    with opened(browser, app_server, "/playground", scheme=scheme, play="rebuild") as page:
-        button = page.locator(".st-key-play_start button")
-        expect(button).to_be_enabled()
-        assert button.evaluate(_CONTRAST) >= 4.5
+def test_the_label_of_a_page_s_main_button_is_read_in_light_and_dark(page, scheme):
+    page.emulate_media(color_scheme=scheme)
+    visit(page, "/playground", play="rebuild")
+    button = page.locator(".st-key-play_start button")
+    expect(button).to_be_enabled()
+    assert button.evaluate(_CONTRAST) >= 4.5
 
 
 @pytest.mark.parametrize("path", FILLING)
-def test_the_menu_of_a_chart_stands_on_the_line_of_its_legend(app_server, browser, path):
-    with opened(browser, app_server, f"/{path}", checkpoint="numbers-any") as page:
-        page.set_viewport_size({"width": 1280, "height": 720})
+def test_the_menu_of_a_chart_stands_on_the_line_of_its_legend(page, path):
+    page.set_viewport_size({"width": 1280, "height": 720})
+    visit(page, f"/{path}", checkpoint="numbers-any")
+    finished(page)
+    chart = PLACES[path][2].split()[0]
+    menu, drawing = box(page, f"{chart} .menu button"), box(page, f"{chart} .js-plotly-plot")
+    assert abs(menu["y"] + menu["height"] - drawing["y"] - drawing["height"]) <= 2
+    assert abs(menu["x"] + menu["width"] - drawing["x"] - drawing["width"]) <= 8
+    legend = f"{chart} .annotation" if path == "playground" else f"{chart} .cbfills"
+    colours = page.locator(legend).last.bounding_box()  # nothing is left free under the legend
+    assert menu["y"] <= colours["y"] and colours["y"] + colours["height"] <= menu["y"] + menu["height"]
+
+
+def test_the_numbers_of_the_playground_grow_with_the_window_and_the_pointer_finds_their_cells(page):
+    visit(page, "/playground")
+    heights = []
+    for width, height in ((1280, 720), (1920, 1080), (2560, 1440)):
+        page.set_viewport_size({"width": width, "height": height})
         finished(page)
-        chart = PLACES[path][2].split()[0]
-        menu, drawing = box(page, f"{chart} .menu button"), box(page, f"{chart} .js-plotly-plot")
-        assert abs(menu["y"] + menu["height"] - drawing["y"] - drawing["height"]) <= 2
-        assert abs(menu["x"] + menu["width"] - drawing["x"] - drawing["width"]) <= 8
-        legend = f"{chart} .annotation" if path == "playground" else f"{chart} .cbfills"
-        colours = page.locator(legend).last.bounding_box()  # nothing is left free under the legend
-        assert menu["y"] <= colours["y"] and colours["y"] + colours["height"] <= menu["y"] + menu["height"]
+        drawn_anew = "(of) => document.querySelector(of).getBoundingClientRect().bottom <= innerHeight"
+        page.wait_for_function(drawn_anew, arg=".st-key-play_row .js-plotly-plot")
+        page.evaluate(AT_REST)
+        number = page.locator(".st-key-play_row .textpoint text").first
+        where = number.bounding_box()
+        heights.append(where["height"])
+        page.mouse.move(where["x"] + where["width"] / 2, where["y"] + where["height"] / 2)
+        said = page.locator(".st-key-play_row .hoverlayer .hovertext text")
+        expect(said).to_contain_text("query 0, feature 0")
+        assert number.text_content() in said.text_content()
+        page.mouse.move(5, 5)
+        expect(said).to_have_count(0)
+    assert heights[1] > 1.5 * heights[0] and heights[2] >= heights[1]
 
 
-def test_the_numbers_of_the_playground_grow_with_the_window_and_the_pointer_finds_their_cells(app_server, browser):
-    with opened(browser, app_server, "/playground") as page:
-        heights = []
-        for width, height in ((1280, 720), (1920, 1080), (2560, 1440)):
-            page.set_viewport_size({"width": width, "height": height})
-            finished(page)
-            drawn_anew = "(of) => document.querySelector(of).getBoundingClientRect().bottom <= innerHeight"
-            page.wait_for_function(drawn_anew, arg=".st-key-play_row .js-plotly-plot")
-            page.evaluate(AT_REST)
-            number = page.locator(".st-key-play_row .textpoint text").first
-            where = number.bounding_box()
-            heights.append(where["height"])
-            page.mouse.move(where["x"] + where["width"] / 2, where["y"] + where["height"] / 2)
-            said = page.locator(".st-key-play_row .hoverlayer .hovertext text")
-            expect(said).to_contain_text("query 0, feature 0")
-            assert number.text_content() in said.text_content()
-            page.mouse.move(5, 5)
-            expect(said).to_have_count(0)
-        assert heights[1] > 1.5 * heights[0] and heights[2] >= heights[1]
-
-
-def test_the_token_that_a_step_writes_is_whole_in_a_narrow_window(app_server, browser):
-    with opened(browser, app_server, checkpoint="numbers", text="29,284.30") as page:
-        page.set_viewport_size({"width": 900, "height": 700})
-        token = page.locator(".scrubber .says bdi").last
-        expect(token).to_have_text("twenty")
-        page.wait_for_function("document.fonts.ready")
-        expect(page.locator(".scrubber.narrow")).to_be_visible()
-        assert token.evaluate("(part) => part.scrollWidth <= part.clientWidth")
+def test_the_token_that_a_step_writes_is_whole_in_a_narrow_window(page):
+    page.set_viewport_size({"width": 900, "height": 700})
+    visit(page, checkpoint="numbers", text="29,284.30")
+    token = page.locator(".scrubber .says bdi").last
+    expect(token).to_have_text("twenty")
+    page.wait_for_function("document.fonts.ready")
+    expect(page.locator(".scrubber.narrow")).to_be_visible()
+    assert token.evaluate("(part) => part.scrollWidth <= part.clientWidth")
 
 
 WHOLE_PILLS = """(group) => {
@@ -457,50 +463,48 @@ WHOLE_PILLS = """(group) => {
 """How many examples are in sight, and whether each of them is whole."""
 
 
-def test_every_example_is_whole_in_sight_or_in_the_list_beside_them(app_server, browser):
-    with opened(browser, app_server, text="12.5%") as page:
-        expect(page.locator(".vt-doubt")).to_be_visible()
-        count, whole = page.locator(".st-key-run_example [data-testid=stButtonGroup] > div").evaluate(WHOLE_PILLS)
-        assert whole and 2 <= count < 5
-        page.locator(".st-key-run_examples button").first.click()
-        listed = page.locator(".st-key-run_example_listed button")
-        expect(listed).to_have_count(5)
-        listed.last.click()
-        expect(page.locator(".st-key-run_text textarea")).to_have_value("3.14159")
+def test_every_example_is_whole_in_sight_or_in_the_list_beside_them(page):
+    visit(page, text="12.5%")
+    expect(page.locator(".vt-doubt")).to_be_visible()
+    count, whole = page.locator(".st-key-run_example [data-testid=stButtonGroup] > div").evaluate(WHOLE_PILLS)
+    assert whole and 2 <= count < 5
+    page.locator(".st-key-run_examples button").first.click()
+    listed = page.locator(".st-key-run_example_listed button")
+    expect(listed).to_have_count(5)
+    listed.last.click()
+    expect(page.locator(".st-key-run_text textarea")).to_have_value("3.14159")
 
 
 @pytest.mark.parametrize(("model", "least"), [("multi30k-de-en", 550), ("taylor", 550), ("numbers-any", 380)])
-def test_the_box_of_the_text_is_as_wide_as_its_row_allows(app_server, browser, model, least):
-    with opened(browser, app_server, checkpoint=model) as page:
-        finished(page)
-        assert box(page, ".st-key-run_text textarea")["width"] >= least
-        last = box(page, ".st-key-number" if model == "numbers-any" else ".st-key-run_offers")
-        assert last["x"] + last["width"] > 1250
+def test_the_box_of_the_text_is_as_wide_as_its_row_allows(page, model, least):
+    visit(page, checkpoint=model)
+    finished(page)
+    assert box(page, ".st-key-run_text textarea")["width"] >= least
+    last = box(page, ".st-key-number" if model == "numbers-any" else ".st-key-run_offers")
+    assert last["x"] + last["width"] > 1250
 
 
 @pytest.mark.parametrize(("model", "least", "in_sight"), [("multi30k-de-en", 300, 1), ("numbers-any", 130, 2)])
-def test_in_a_narrow_window_the_box_is_long_for_a_sentence_and_examples_are_seen(
-    app_server, browser, model, least, in_sight
-):
-    with opened(browser, app_server, checkpoint=model) as page:
-        page.set_viewport_size({"width": 900, "height": 700})
-        finished(page)
-        assert box(page, ".st-key-run_text textarea")["width"] >= least
-        count, whole = page.locator(".st-key-run_example [data-testid=stButtonGroup] > div").evaluate(WHOLE_PILLS)
-        assert whole and count >= in_sight
+def test_in_a_narrow_window_the_box_is_long_for_a_sentence_and_examples_are_seen(page, model, least, in_sight):
+    page.set_viewport_size({"width": 900, "height": 700})
+    visit(page, checkpoint=model)
+    finished(page)
+    assert box(page, ".st-key-run_text textarea")["width"] >= least
+    count, whole = page.locator(".st-key-run_example [data-testid=stButtonGroup] > div").evaluate(WHOLE_PILLS)
+    assert whole and count >= in_sight
 
 
-def test_what_a_topic_of_positions_changes_is_in_view_once_it_is_chosen(app_server, browser):
-    with opened(browser, app_server, "/positions", checkpoint="numbers", text="29,284.30") as page:
-        page.set_viewport_size({"width": 1280, "height": 720})
-        finished(page)
-        page.get_by_role("radio", name="Shift as rotation").click()
-        page.locator(".st-key-pos_turned .js-plotly-plot").wait_for()
-        finished(page)
-        page.wait_for_function("document.querySelector('[data-testid=stMain]').scrollTop > 0")
-        bar, drawn = box(page, ".st-key-pos_topics"), box(page, ".st-key-pos_turned .js-plotly-plot")
-        assert 0 <= bar["y"] < drawn["y"] and drawn["y"] + drawn["height"] <= 720
-        expect(page.locator(".st-key-question")).to_contain_text("Can one matrix move every row by one position? Yes")
+def test_what_a_topic_of_positions_changes_is_in_view_once_it_is_chosen(page):
+    page.set_viewport_size({"width": 1280, "height": 720})
+    visit(page, "/positions", checkpoint="numbers", text="29,284.30")
+    finished(page)
+    page.get_by_role("radio", name="Shift as rotation").click()
+    page.locator(".st-key-pos_turned .js-plotly-plot").wait_for()
+    finished(page)
+    page.wait_for_function("document.querySelector('[data-testid=stMain]').scrollTop > 0")
+    bar, drawn = box(page, ".st-key-pos_topics"), box(page, ".st-key-pos_turned .js-plotly-plot")
+    assert 0 <= bar["y"] < drawn["y"] and drawn["y"] + drawn["height"] <= 720
+    expect(page.locator(".st-key-question")).to_contain_text("Can one matrix move every row by one position? Yes")
 
 
 WHOLE_CHIPS = """() => [...document.querySelectorAll(".st-key-run_strip *")]
@@ -508,30 +512,32 @@ WHOLE_CHIPS = """() => [...document.querySelectorAll(".st-key-run_strip *")]
   .map((row) => row.scrollWidth <= row.clientWidth)"""
 
 
-def test_the_tokens_of_the_opening_view_are_whole_on_a_laptop(app_server, browser):
-    with opened(browser, app_server, "/input", checkpoint="numbers-any", text="29,284.30") as page:
-        page.set_viewport_size({"width": 1280, "height": 720})
-        finished(page)
-        page.wait_for_function(f"() => ({WHOLE_CHIPS})().length === 2")
-        assert page.evaluate(WHOLE_CHIPS) == [True, True]
+def test_the_tokens_of_the_opening_view_are_whole_on_a_laptop(page):
+    page.set_viewport_size({"width": 1280, "height": 720})
+    visit(page, "/input", checkpoint="numbers-any", text="29,284.30")
+    finished(page)
+    page.wait_for_function(f"() => ({WHOLE_CHIPS})().length === 2")
+    assert page.evaluate(WHOLE_CHIPS) == [True, True]
 
 
-def test_a_question_of_two_lines_keeps_off_the_heading(app_server, browser):
-    with opened(browser, app_server, "/masks", checkpoint="numbers-any", text="29,284.30") as page:
-        page.set_viewport_size({"width": 900, "height": 700})
-        finished(page)
-        heading, question = box(page, "h1"), box(page, ".vt-question")
-        assert question["height"] > ONE_LINE and question["y"] >= heading["y"] + 36  # the height of a line of headings
+def test_a_question_of_two_lines_keeps_off_the_heading(page):
+    page.set_viewport_size({"width": 900, "height": 700})
+    visit(page, "/masks", checkpoint="numbers-any", text="29,284.30")
+    finished(page)
+    heading, question = box(page, "h1"), box(page, ".vt-question")
+    assert question["height"] > ONE_LINE and question["y"] >= heading["y"] + 36  # the height of a line of headings
 
 
-@pytest.mark.parametrize("width", [1280, 1920])
-def test_what_the_boxes_of_a_strategy_are_called_is_one_line(app_server, browser, width):
-    with opened(browser, app_server, "/decoding", checkpoint="numbers-any", text="42") as page:
-        page.set_viewport_size({"width": width, "height": 1080})
-        finished(page)
-        names = page.locator(".st-key-strategy_more [data-testid=stWidgetLabel] p")
-        expect(names).to_have_count(2)
-        assert [name.bounding_box()["height"] <= 24 for name in names.all()] == [True, True]
+def test_what_the_boxes_of_a_strategy_are_called_is_one_line(page, subtests):
+    visit(page, "/decoding", checkpoint="numbers-any", text="42")
+    for width in (1280, 1920):
+        with subtests.test(width=width):
+            page.set_viewport_size({"width": width, "height": 1080})
+            finished(page)
+            page.evaluate(AT_REST)
+            names = page.locator(".st-key-strategy_more [data-testid=stWidgetLabel] p")
+            expect(names).to_have_count(2)
+            assert [name.bounding_box()["height"] <= 24 for name in names.all()] == [True, True]
 
 
 def test_the_list_of_tensors_begins_with_a_whole_line(app_server, browser):
