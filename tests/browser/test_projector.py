@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 import pytest
 from browser.boxes import LETTERS, NOTES, PICTURES
-from browser.driving import drawn, expect_address, expect_tooltip, opened, survey
+from browser.driving import drawn, expect_address, expect_tooltip, opened, survey, visit
 from browser.test_pages import PAGES
-from playwright.sync_api import Page, expect
+from playwright.sync_api import Browser, Page, expect
 from tabs import SECONDS
 
 from viz_transformer.ui.pages.models.fields import TABS
@@ -92,6 +94,13 @@ _EMPTY_END = """(main) => {
 }"""
 
 
+@pytest.fixture(scope="module")
+def open_page(app_server: str, browser: Browser) -> Iterator[Page]:
+    """As in all files, but canvases note what is written on them."""
+    with opened(browser, app_server, "/playground", script=NOTES) as page:
+        yield page
+
+
 def painted(page: Page, since: float = 1) -> None:
     page.locator(".component .stage").evaluate_all(_PAINTED, since)
 
@@ -151,63 +160,63 @@ def problems(page: Page, width: int, height: int) -> list[str]:
     TOURS,
     ids=["-".join([path or "run", *(v for n, v in f.items() if n != "text")]) for path, f in TOURS],
 )
-def test_every_scene_is_in_view_with_large_letters_at_three_sizes(app_server, browser, path, fields):
+def test_every_scene_is_in_view_with_large_letters_at_three_sizes(page, path, fields):
     fields = {"checkpoint": "numbers-any", "text": "29,284.30", "projector": "on", **fields}
     wrong, number, count = {}, 0, 1
-    with opened(browser, app_server, f"/{path}", script=NOTES, **fields) as page:
-        page.set_viewport_size({"width": 1280, "height": 720})
-        expect(page.locator(".vt-projector")).to_be_attached()
-        expect(page.locator("h1")).to_have_text(TITLES[path])
-        while number < count:
-            count = scene(page, number)
-            expect(page.locator(".st-key-site:visible")).to_have_count(0)  # tools are left out
-            expect(page.get_by_test_id("stSidebar")).not_to_be_in_viewport()
-            found = [each for size in SIZES[:: -1 if number % 2 else 1] for each in problems(page, *size)]
-            empty = page.get_by_test_id("stMain").evaluate(_EMPTY_END)
-            if empty > 0.1:
-                found.append(f"{empty:.0%} of the window are empty at its end")
-            if found:
-                wrong[number] = found
-            number += 1
-            if number < count:
-                page.keyboard.press("PageDown")
-        expect_address(page, **{name: fields[name] for name in ("checkpoint", "text", "projector")})
+    page.set_viewport_size({"width": 1280, "height": 720})
+    visit(page, f"/{path}", **fields)
+    expect(page.locator(".vt-projector")).to_be_attached()
+    expect(page.locator("h1")).to_have_text(TITLES[path])
+    while number < count:
+        count = scene(page, number)
+        expect(page.locator(".st-key-site:visible")).to_have_count(0)  # tools are left out
+        expect(page.get_by_test_id("stSidebar")).not_to_be_in_viewport()
+        found = [each for size in SIZES[:: -1 if number % 2 else 1] for each in problems(page, *size)]
+        empty = page.get_by_test_id("stMain").evaluate(_EMPTY_END)
+        if empty > 0.1:
+            found.append(f"{empty:.0%} of the window are empty at its end")
+        if found:
+            wrong[number] = found
+        number += 1
+        if number < count:
+            page.keyboard.press("PageDown")
+    expect_address(page, **{name: fields[name] for name in ("checkpoint", "text", "projector")})
     assert wrong == {}
 
 
-def test_on_a_large_projector_the_pointer_finds_cells_and_a_chart_is_whole(app_server, browser):
+def test_on_a_large_projector_the_pointer_finds_cells_and_a_chart_is_whole(page):
     view = {"checkpoint": "numbers-any", "text": "42", "projector": "on"}
-    with opened(browser, app_server, "/attention", **view) as page:
-        page.set_viewport_size({"width": 1920, "height": 1080})
-        stage = drawn(page, ".matrix .stage")
-        painted(page)
-        where, box = survey(stage), stage.bounding_box()
-        assert max(where.columns.values()) < box["width"]
-        page.mouse.click(box["x"] + where.columns[2], box["y"] + where.rows[1])
-        page.wait_for_url(lambda url: "i=2" in url and "t=1" in url)
-        expect_tooltip(stage, where.at(1, 2), "key 2")
-    with opened(browser, app_server, "/tensors", **view) as page:
-        page.set_viewport_size({"width": 1920, "height": 1080})
-        plot = page.locator(".js-plotly-plot .main-svg").first
-        expect(plot).to_be_visible()
-        assert 1500 < plot.bounding_box()["width"] <= 1920
-        under = page.locator(".js-plotly-plot").first.evaluate(_UNDER_THE_POINTER)
-        assert not under  # no hint, rather than a wrong one
+    page.set_viewport_size({"width": 1920, "height": 1080})
+    visit(page, "/attention", **view)
+    stage = drawn(page, ".matrix .stage")
+    painted(page)
+    where, box = survey(stage), stage.bounding_box()
+    assert max(where.columns.values()) < box["width"]
+    page.mouse.click(box["x"] + where.columns[2], box["y"] + where.rows[1])
+    page.wait_for_url(lambda url: "i=2" in url and "t=1" in url)
+    expect_tooltip(stage, where.at(1, 2), "key 2")
+    page.set_viewport_size({"width": 1920, "height": 1080})
+    visit(page, "/tensors", **view)
+    plot = page.locator(".js-plotly-plot .main-svg").first
+    expect(plot).to_be_visible()
+    assert 1500 < plot.bounding_box()["width"] <= 1920
+    under = page.locator(".js-plotly-plot").first.evaluate(_UNDER_THE_POINTER)
+    assert not under  # no hint, rather than a wrong one
 
 
-def test_tools_are_left_out_and_long_tables_are_as_long_as_they_are(app_server, browser):
+def test_tools_are_left_out_and_long_tables_are_as_long_as_they_are(page):
     view = {"checkpoint": "numbers-any", "text": "29,284.30", "projector": "on"}
     for panel, tool in (("lines", ".lines .threshold"), ("text", ".shading .choice .quiet")):
-        with opened(browser, app_server, "/attention", panel=panel, scene=1, **view) as page:
-            scene(page, 1)
-            expect(page.locator(f".{tool.split()[0][1:]} .stage").first).to_be_visible()
-            expect(page.locator(tool).first).to_be_attached()
-            expect(page.locator(f"{tool}:visible")).to_have_count(0)
-            expect(page.locator(".st-key-attention_panel")).to_be_hidden()
-    with opened(browser, app_server, "/layers", **view) as page:
-        scene(page, 0)
-        table = page.locator(".st-key-layers_top .vt-ly-scroll")
-        assert table.evaluate("(table) => table.scrollHeight - table.clientHeight") <= 1
+        visit(page, "/attention", panel=panel, scene=1, **view)
+        scene(page, 1)
+        expect(page.locator(f".{tool.split()[0][1:]} .stage").first).to_be_visible()
+        expect(page.locator(tool).first).to_be_attached()
+        expect(page.locator(f"{tool}:visible")).to_have_count(0)
+        expect(page.locator(".st-key-attention_panel")).to_be_hidden()
+    visit(page, "/layers", **view)
+    scene(page, 0)
+    table = page.locator(".st-key-layers_top .vt-ly-scroll")
+    assert table.evaluate("(table) => table.scrollHeight - table.clientHeight") <= 1
 
 
 @pytest.mark.parametrize(
@@ -217,70 +226,70 @@ def test_tools_are_left_out_and_long_tables_are_as_long_as_they_are(app_server, 
         ("weight", 3, ".st-key-weight_torch table", "torch"),
     ],
 )
-def test_nearest_tokens_and_torchs_own_attention_are_scenes(app_server, browser, path, number, place, said):
+def test_nearest_tokens_and_torchs_own_attention_are_scenes(page, path, number, place, said):
     view = {"checkpoint": "numbers-any", "text": "29,284.30", "projector": "on", "scene": number}
-    with opened(browser, app_server, f"/{path}", **view) as page:
-        page.set_viewport_size({"width": 1280, "height": 720})
-        assert scene(page, number) == number + (2 if path == "input" else 1)
-        expect(page.locator(place)).to_contain_text(said)
-        assert problems(page, 1280, 720) == []
+    page.set_viewport_size({"width": 1280, "height": 720})
+    visit(page, f"/{path}", **view)
+    assert scene(page, number) == number + (2 if path == "input" else 1)
+    expect(page.locator(place)).to_contain_text(said)
+    assert problems(page, 1280, 720) == []
 
 
-def test_without_snapshots_the_training_tab_is_there_on_a_projector(app_server, browser):
-    with opened(browser, app_server, "/models", checkpoint="numbers", model_tab="training", projector="on") as page:
-        expect(page.locator(".vt-caption")).to_contain_text("numbers, training")
+def test_without_snapshots_the_training_tab_is_there_on_a_projector(page):
+    visit(page, "/models", checkpoint="numbers", model_tab="training", projector="on")
+    expect(page.locator(".vt-caption")).to_contain_text("numbers, training")
 
 
-def test_the_cards_of_the_bundled_models_end_above_the_caption(app_server, browser):
-    with opened(browser, app_server, "/models", checkpoint="taylor", projector="on") as page:
-        page.set_viewport_size({"width": 1280, "height": 720})
-        scene(page, 0)
-        cards = page.locator(".st-key-cards [class*=st-key-card_]").all()
-        ends = [card["y"] + card["height"] for card in (each.bounding_box() for each in cards)]
-        assert len(ends) == 11 and max(ends) <= page.evaluate(_EDGES)["caption"]
+def test_the_cards_of_the_bundled_models_end_above_the_caption(page):
+    page.set_viewport_size({"width": 1280, "height": 720})
+    visit(page, "/models", checkpoint="taylor", projector="on")
+    scene(page, 0)
+    cards = page.locator(".st-key-cards [class*=st-key-card_]").all()
+    ends = [card["y"] + card["height"] for card in (each.bounding_box() for each in cards)]
+    assert len(ends) == 11 and max(ends) <= page.evaluate(_EDGES)["caption"]
 
 
-def test_what_goes_on_below_the_caption_fades_above_it(app_server, browser):
+def test_what_goes_on_below_the_caption_fades_above_it(page):
     fades = """(caption) => getComputedStyle(caption.closest(".stElementContainer"), "::before").content !== "none" """
-    with opened(browser, app_server, "/layers", checkpoint="numbers-any", text="29,284.30", projector="on") as page:
-        page.set_viewport_size({"width": 1280, "height": 720})
-        scene(page, 0)
-        caption = page.locator(".vt-caption")
-        assert caption.evaluate(fades)
-        page.get_by_test_id("stMain").evaluate("(main) => main.scrollTo(0, main.scrollHeight)")
-        page.wait_for_function(f"() => !({fades})(document.querySelector('.vt-caption'))", timeout=SECONDS)
+    page.set_viewport_size({"width": 1280, "height": 720})
+    visit(page, "/layers", checkpoint="numbers-any", text="29,284.30", projector="on")
+    scene(page, 0)
+    caption = page.locator(".vt-caption")
+    assert caption.evaluate(fades)
+    page.get_by_test_id("stMain").evaluate("(main) => main.scrollTo(0, main.scrollHeight)")
+    page.wait_for_function(f"() => !({fades})(document.querySelector('.vt-caption'))", timeout=SECONDS)
 
 
-def test_all_heads_fill_their_scene_and_the_scores_have_one_of_their_own(app_server, browser):
+def test_all_heads_fill_their_scene_and_the_scores_have_one_of_their_own(page):
     view = {"checkpoint": "numbers-any", "text": "29,284.30", "projector": "on", "scene": 2}
-    with opened(browser, app_server, "/attention", **view) as page:
-        page.set_viewport_size({"width": 1280, "height": 720})
-        assert scene(page, 2) == 4
-        assert drawn(page, ".grid .stage").evaluate(_HEADS_HEIGHT) > 0.4 * 720
-        assert problems(page, 1280, 720) == []
-        page.keyboard.press("PageDown")
-        scene(page, 3)
-        expect(page.locator(".st-key-scores .vt-facts").first).to_contain_text("entropy")
-        expect(page.locator(".st-key-panel")).to_be_hidden()
-        assert problems(page, 1280, 720) == []
-        ends = page.locator(".st-key-scores .vt-facts").first.bounding_box()
-        assert ends["y"] + ends["height"] <= page.evaluate(_EDGES)["caption"]
+    page.set_viewport_size({"width": 1280, "height": 720})
+    visit(page, "/attention", **view)
+    assert scene(page, 2) == 4
+    assert drawn(page, ".grid .stage").evaluate(_HEADS_HEIGHT) > 0.4 * 720
+    assert problems(page, 1280, 720) == []
+    page.keyboard.press("PageDown")
+    scene(page, 3)
+    expect(page.locator(".st-key-scores .vt-facts").first).to_contain_text("entropy")
+    expect(page.locator(".st-key-panel")).to_be_hidden()
+    assert problems(page, 1280, 720) == []
+    ends = page.locator(".st-key-scores .vt-facts").first.bounding_box()
+    assert ends["y"] + ends["height"] <= page.evaluate(_EDGES)["caption"]
 
 
-def test_the_ladder_fills_its_scene_in_two_columns_that_begin_at_one_height(app_server, browser):
+def test_the_ladder_fills_its_scene_in_two_columns_that_begin_at_one_height(page):
     view = {"checkpoint": "numbers-any", "text": "29,284.30", "projector": "on", "scene": 1}
-    with opened(browser, app_server, "/weight", **view) as page:
-        page.set_viewport_size({"width": 1280, "height": 720})
-        scene(page, 1)
-        rungs = page.locator(".st-key-weight_ladder [role=radiogroup] label").evaluate_all(
-            "(rungs) => rungs.map((rung) => [...rung.getClientRects()].map((box) => [box.left, box.top, box.bottom]))"
-        )
-        assert {len(boxes) for boxes in rungs} == {1}  # none is broken between the columns
-        columns: dict[int, list[tuple[float, float]]] = {}
-        for ((left, top, bottom),) in rungs:
-            columns.setdefault(round(left), []).append((top, bottom))
-        assert len(columns) == 2
-        tops = [min(top for top, _ in column) for column in columns.values()]
-        assert abs(tops[0] - tops[1]) <= 1
-        assert max(bottom for column in columns.values() for _, bottom in column) - tops[0] > 0.5 * 720
-        assert problems(page, 1280, 720) == []
+    page.set_viewport_size({"width": 1280, "height": 720})
+    visit(page, "/weight", **view)
+    scene(page, 1)
+    rungs = page.locator(".st-key-weight_ladder [role=radiogroup] label").evaluate_all(
+        "(rungs) => rungs.map((rung) => [...rung.getClientRects()].map((box) => [box.left, box.top, box.bottom]))"
+    )
+    assert {len(boxes) for boxes in rungs} == {1}  # none is broken between the columns
+    columns: dict[int, list[tuple[float, float]]] = {}
+    for ((left, top, bottom),) in rungs:
+        columns.setdefault(round(left), []).append((top, bottom))
+    assert len(columns) == 2
+    tops = [min(top for top, _ in column) for column in columns.values()]
+    assert abs(tops[0] - tops[1]) <= 1
+    assert max(bottom for column in columns.values() for _, bottom in column) - tops[0] > 0.5 * 720
+    assert problems(page, 1280, 720) == []
