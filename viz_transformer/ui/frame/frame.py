@@ -78,12 +78,8 @@ def start_page(files: Mapping[str, Path] = links.NOWHERE, title: str = "") -> No
     compat.patch()
     links.begin(files)
     problems.begin()
-    st.session_state.pop(_RUN, None)
-    st.session_state.pop(_STAGE, None)
-    st.session_state.pop(_CAPTION, None)
-    st.session_state.pop(TABLE_OPEN, None)
-    st.session_state.pop(_MODELS, None)
-    st.session_state.pop(_UNUSED, None)
+    for of_last_run in (_RUN, _STAGE, _CAPTION, TABLE_OPEN, _MODELS, _UNUSED):
+        st.session_state.pop(of_last_run, None)
     found = {summary.name: summary for summary in cached.summaries()}
     opens = examples.OPENINGS.get(title, {})
     state.start([*found], lambda name: examples.offered(found[name]) if name in found else (), opens)

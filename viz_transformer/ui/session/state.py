@@ -112,39 +112,21 @@ PIN: Mapping[str, None] = dict.fromkeys(("pin_checkpoint", "pin_text", "pin_targ
 Offers = Callable[[str], Sequence[str]]
 """The texts that are offered for the model of this name."""
 
-(
-    _SELECTION,
-    _MODEL,
-    _WRITTEN,
-    _TOUCHED,
-    _REMARKS,
-    _BEGUN,
-    _GOOD,
-    _NEXT,
-    _FOLLOWED,
-    _PASSING,
-    _LEFT,
-    _UNSEEN,
-    _BEHIND,
-    _TYPED,
-    _SHORTENED,
-) = (
-    "selection",
-    "selection_model",
-    "address_written",
-    "selection_touched",
-    "selection_remarks",
-    "selection_begun",
-    "selection_good",
-    "selection_next",
-    "selection_followed",
-    "selection_passing",
-    "selection_left",
-    "selection_unseen",
-    "address_behind",
-    "typed_text",
-    "texts_beside_addresses",
-)
+_SELECTION = "selection"
+_MODEL = "selection_model"
+_WRITTEN = "address_written"
+_TOUCHED = "selection_touched"
+_REMARKS = "selection_remarks"
+_BEGUN = "selection_begun"
+_GOOD = "selection_good"
+_NEXT = "selection_next"
+_FOLLOWED = "selection_followed"
+_PASSING = "selection_passing"
+_LEFT = "selection_left"
+_UNSEEN = "selection_unseen"
+_BEHIND = "address_behind"
+_TYPED = "typed_text"
+_SHORTENED = "texts_beside_addresses"
 
 
 def start(
