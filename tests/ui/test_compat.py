@@ -140,7 +140,7 @@ def test_a_request_at_the_end_of_a_run_loses_nothing_of_that_run(
         one.request_rerun(None)
         thread = one._scriptrunner._script_thread
         thread.join(30)  # the loop hears nothing meanwhile
-        assert not thread.is_alive()
+        assert not thread.is_alive() and thread.name.startswith("ScriptRunner")  # so ui/session/memory.py knows it
         one.request_rerun(None)
         queued: list[ForwardMsg] = []
         enqueue = one._browser_queue.enqueue
