@@ -41,7 +41,6 @@ pytest.importorskip("transformers")
 import transformers
 from pretrained import KINDS, ending, in_languages
 from pretrained import folder as save_folder
-from viz_transformer.analysis.layers.whole_layers import layer_flows
 
 from viz_transformer import huggingface
 from viz_transformer.analysis.layers.lens import lens

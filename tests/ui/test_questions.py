@@ -10,7 +10,6 @@ import numpy as np
 import pytest
 import torch
 from builders import tiny_checkpoint
-from viz_transformer.ui.pages.run.opening_run import FILE, Recording
 
 from viz_transformer import decode, load
 from viz_transformer.analysis.decoding.caching import cache_of_run
@@ -40,6 +39,7 @@ from viz_transformer.ui.pages.models import words
 from viz_transformer.ui.pages.playground import question as of_playground
 from viz_transformer.ui.pages.positions import question as of_positions
 from viz_transformer.ui.pages.run import question as of_run
+from viz_transformer.ui.pages.run.opening_run import FILE, Recording
 from viz_transformer.ui.pages.tensors import question as of_tensors
 from viz_transformer.ui.pages.weight import question as of_weight
 from viz_transformer.ui.session.generation_config import Branch

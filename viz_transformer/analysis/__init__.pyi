@@ -1,0 +1,37 @@
+"""The names of the package, which are loaded when they are first used."""
+
+from .attention.head_scores import head_scores as head_scores
+from .attention.hidden_keys import hidden_keys as hidden_keys
+from .attention.maps import attention_kinds as attention_kinds
+from .attention.maps import attention_picture as attention_picture
+from .attention.maps import contribution_norms as contribution_norms
+from .attention.maps import head_view as head_view
+from .attention.maps import head_views as head_views
+from .attention.maps import layer_count as layer_count
+from .attention.maps import layer_weights as layer_weights
+from .attention.maps import step_row as step_row
+from .attention.rollout import rollout as rollout
+from .attention.rollout import rollout_view as rollout_view
+from .attention.specials import special_positions as special_positions
+from .attention.strongest import strongest_key as strongest_key
+from .attention.words import word_groups as word_groups
+from .attention.words import word_map as word_map
+from .decoding.branches import compare_runs as compare_runs
+from .decoding.caching import cache_of_run as cache_of_run
+from .decoding.caching import cache_use as cache_use
+from .decoding.caching import uncached_difference as uncached_difference
+from .decoding.difference import aligned_difference as aligned_difference
+from .decoding.scoring import run_score as run_score
+from .decoding.scoring import target_score as target_score
+from .inputs.hidden_texts import hidden_texts as hidden_texts
+from .models.answers import greedy_answers as greedy_answers
+from .models.training import loss_history as loss_history
+from .run.answers import read_facts as read_facts
+from .run.answers import read_rows as read_rows
+from .tensors.points import compare as compare
+from .tensors.points import difference_view as difference_view
+from .tensors.points import histogram as histogram
+from .tensors.points import point_view as point_view
+from .tensors.points import shown_slice as shown_slice
+from .tensors.points import slice_csv as slice_csv
+from .tensors.points import statistics as statistics
