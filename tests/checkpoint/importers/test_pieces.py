@@ -209,8 +209,8 @@ SMALL = UNK + piece("▁") + piece("a") + piece("▁a", -0.5)
     [
         (b"<!DOCTYPE html><html><body>404</body></html>", "not a sentencepiece model"),
         (b"the\ncat\nsat\n", "not a sentencepiece model"),
-        (b"\x0a\xff\xff\xff\xff\xff\xff\xff\xff\x7f", "field 1 goes beyond the end"),
-        (b"\x0a" + b"\xff" * 20, "a number is too long"),
+        (b"\x0a\xff\xff\xff\xff\xff\xff\xff\xff\x7f", "it is cut off, or not a protocol buffer"),
+        (b"\x0a" + b"\xff" * 20, "it is cut off, or not a protocol buffer"),
         (part(9, b"x"), "it has no pieces"),
         (piece("a"), "0 pieces for unknown text"),
         (UNK + piece("<?>", 0.0, 2), "2 pieces for unknown text"),
@@ -224,11 +224,11 @@ SMALL = UNK + piece("▁") + piece("a") + piece("▁a", -0.5)
         (SMALL + part(2, part(35, 1)), "0 of the 256 bytes"),
         (SMALL + part(2, part(3, 7)), "of the kind 7"),
         (SMALL + part(2, part(3, b"bpe")), "field 3 is of another kind"),
-        (SMALL + part(2, 3), "a number where a part should be"),
+        (SMALL + part(2, 3), "field 2 is of another kind"),
         (SMALL + piece("x" * (LONGEST_PIECE + 1)), "up to 500,000 pieces are read"),
         (UNK + b"".join(piece(f"{i:0900}") for i in range(MAX_BYTES // 900 + 1)), "up to 500,000 pieces are read"),
-        (b"\x0b", "is of no known kind"),
-        (b"\x00\x00", "field 0"),
+        (b"\x0b", "it is cut off, or not a protocol buffer"),
+        (b"\x00\x00", "it is cut off, or not a protocol buffer"),
     ],
 )
 def test_a_file_that_is_none_or_damaged_ends_in_a_sentence(content: bytes, said: str, tmp_path: Path) -> None:

@@ -1,7 +1,7 @@
 """A sentencepiece model (`.model`, `.spm`): its pieces by id, its special ones, and how it cuts texts.
 
-The file is a protocol buffer, of which what is needed is read here: no length is believed that goes beyond the file,
-and nothing is run. How it cuts is described as a `tokenizer.json` of Hugging Face's tokenizers, ids kept.
+The file is a protocol buffer, of which what is needed is declared here and read by protobuf: nothing is run. How it
+cuts is described as a `tokenizer.json` of Hugging Face's tokenizers, ids kept.
 Source: sentencepiece_model.proto, and the normalizer, unigram and BPE models of sentencepiece 0.2.
 """
 
@@ -10,23 +10,31 @@ from __future__ import annotations
 import json
 import math
 import re
-import struct
 from base64 import b64encode
+from collections import Counter
 from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import cache, lru_cache
 from pathlib import Path
 from typing import Any
 
+from google.protobuf.descriptor_pb2 import FileDescriptorProto
+from google.protobuf.descriptor_pool import DescriptorPool
+from google.protobuf.message import DecodeError
+from google.protobuf.message_factory import GetMessageClass
+from google.protobuf.unknown_fields import UnknownFieldSet
+
 from viz_transformer.checkpoint import files
 from viz_transformer.checkpoint.files import CheckpointError
+from viz_transformer.declared import refuse
 from viz_transformer.sentences import quoted
 from viz_transformer.text.tokenizers import LibraryTokens
 
 SUFFIXES = (".model", ".spm")
 MAX_PIECES, LONGEST_PIECE, MAX_BYTES = 500_000, 1_000, 4 * 2**20
 """Of one model: its pieces, the bytes of one, and the bytes of all of them."""
+_LIMITS = f"up to {MAX_PIECES:,} pieces are read, of {LONGEST_PIECE:,} bytes each and {MAX_BYTES // 2**20} MiB together"
 MAX_READ = 64 * 2**20
 """Bytes of a file that is only looked through."""
 MAX_OWN = 10_000
@@ -87,12 +95,9 @@ def pieces_charsmap(path: Path) -> bytes:
     CheckpointError for more than MAX_READ."""
     if path.stat().st_size > MAX_READ:
         raise CheckpointError(f"{path} has more than {MAX_READ // 2**20} MiB, sentencepiece models are read up to that")
-    found = b""
     with suppress(ValueError):
-        for number, part in _fields(files.read_bytes(path, MAX_READ)):
-            for inner, value in _fields(part) if number == 3 and isinstance(part, bytes) else ():
-                found = value if inner == 2 and isinstance(value, bytes) else found
-    return found
+        return bytes(_parsed(files.read_bytes(path, MAX_READ)).normalizer.charsmap)
+    return b""
 
 
 @lru_cache(maxsize=4)
@@ -124,134 +129,114 @@ def _cutting(path: Path, stamp: tuple[int, int] | None) -> LibraryTokens:
 
 # --- the file
 
-
-def _fields(content: bytes) -> Iterator[tuple[int, int | bytes]]:
-    """The fields of a message: number, and a whole number or bytes. Raises ValueError for what is none."""
-    at = 0
-    while at < len(content):
-        key, at = _varint(content, at)
-        number, wire = key >> 3, key & 7
-        if number == 0:
-            raise ValueError(f"field 0 at byte {at:,}")
-        if wire == 0:
-            value, at = _varint(content, at)
-            yield number, value
-            continue
-        length = {1: 8, 5: 4}.get(wire)
-        if wire == 2:
-            length, at = _varint(content, at)
-        if length is None:
-            raise ValueError(f"field {number} is of no known kind")
-        if length > len(content) - at:
-            raise ValueError(f"field {number} goes beyond the end")
-        yield number, content[at : at + length]
-        at += length
+_TYPES = {"text": "STRING", "bytes": "BYTES", "float": "FLOAT", "int": "INT32", "bool": "BOOL"}
+_MESSAGES = {
+    "Piece": (("piece", 1, "text", ""), ("score", 2, "float", ""), ("type", 3, "int", "1")),
+    "Trainer": (
+        ("model_type", 3, "int", "1"),
+        ("suffix", 24, "bool", ""),
+        ("byte_fallback", 35, "bool", ""),
+        ("bos", 41, "int", "1"),
+        ("eos", 42, "int", "2"),
+        ("pad", 43, "int", "-1"),
+    ),
+    "Normalizer": (
+        ("charsmap", 2, "bytes", ""),
+        ("adds_space", 3, "bool", "true"),
+        ("removes_spaces", 4, "bool", "true"),
+        ("escapes_spaces", 5, "bool", "true"),
+    ),
+}
+"""What is read of sentencepiece_model.proto: name, number, type and default of each field; all else is left out."""
 
 
-def _varint(content: bytes, at: int) -> tuple[int, int]:
-    value = 0
-    for place, byte in enumerate(content[at : at + 10]):
-        value |= (byte & 127) << 7 * place
-        if byte < 128:
-            return value, at + place + 1
-    raise ValueError("it is cut off" if len(content) - at < 10 else "a number is too long")
+@cache
+def _message() -> Any:
+    """The class of a model's message. Its reader, protobuf's own, believes no length that goes beyond the file."""
+    file = FileDescriptorProto(name="viz_transformer/pieces.proto", package="viz_transformer", syntax="proto2")
+    for name, fields in _MESSAGES.items():
+        message = file.message_type.add(name=name)
+        for field, number, kind, default in fields:
+            options = {"default_value": default} if default else {}
+            message.field.add(name=field, number=number, type=f"TYPE_{_TYPES[kind]}", label="LABEL_OPTIONAL", **options)
+    model = file.message_type.add(name="Model")
+    for number, name in enumerate(_MESSAGES, start=1):
+        label = "LABEL_REPEATED" if name == "Piece" else "LABEL_OPTIONAL"
+        kind = f".viz_transformer.{name}"
+        model.field.add(name=name.lower(), number=number, type="TYPE_MESSAGE", type_name=kind, label=label)
+    pool = DescriptorPool()
+    pool.Add(file)
+    return GetMessageClass(pool.FindMessageTypeByName("viz_transformer.Model"))
 
 
-def _settings(content: bytes, kinds: dict[int, type], found: dict[int, Any]) -> dict[int, Any]:
-    """The fields of a message whose kinds are given, on top of their defaults; the last of several counts."""
-    for number, value in _fields(content):
-        if number not in kinds:
-            continue
-        kind = kinds[number]
-        if isinstance(value, int) != (kind in (int, bool)) or (kind is float and len(value) != 4):  # type: ignore[arg-type]
-            raise ValueError(f"field {number} is of another kind")
-        if isinstance(value, int):
-            found[number] = bool(value) if kind is bool else (value ^ 1 << 63) - (1 << 63)  # negative ones, 64 bits
-        elif kind is float:
-            found[number] = struct.unpack("<f", value)[0]
-        else:
-            found[number] = _text(value) if kind is str else value
-    return found
-
-
-def _text(content: bytes) -> str:
+def _parsed(content: bytes) -> Any:
+    """The message of a file. Raises ValueError for what is none, and for one of far more parts than are read, which
+    would take much more memory than the file."""
+    if content.count(b"\n") > 4 * MAX_PIECES:  # the first byte of a piece, and of its name
+        raise ValueError(_LIMITS)
     try:
-        return content.decode("utf-8")
-    except UnicodeDecodeError:
-        raise ValueError(f"the name {quoted(content)} is not UTF-8") from None
-
-
-def _message(value: int | bytes) -> bytes:
-    if isinstance(value, int):
-        raise ValueError("a number where a part should be")
-    return value
+        return _message().FromString(content)
+    except DecodeError:
+        raise ValueError("it is cut off, or not a protocol buffer") from None
 
 
 def _model(content: bytes) -> Pieces:
-    names, scores, types = list[str](), list[float](), list[int]()
-    trainer: dict[int, Any] = {3: UNIGRAM, 24: False, 35: False, 41: 1, 42: 2, 43: -1}
-    normalizer: dict[int, Any] = {2: b"", 3: True, 4: True, 5: True}
-    size = 0
-    for number, value in _fields(content):
-        if number == 1:
-            piece = _settings(_message(value), {1: str, 2: float, 3: int}, {1: "", 2: 0.0, 3: NORMAL})
-            name, score, type = piece[1], piece[2], piece[3]
-            size += (length := len(name.encode()))
-            _check_piece(len(names), name, score, type)
-            if length > LONGEST_PIECE or size > MAX_BYTES or len(names) >= MAX_PIECES:
-                raise ValueError(
-                    f"up to {MAX_PIECES:,} pieces are read, of {LONGEST_PIECE:,} bytes each and"
-                    f" {MAX_BYTES // 2**20} MiB together"
-                )
-            names.append(name)
-            scores.append(score)
-            types.append(type)
-        elif number == 2:
-            kinds = {3: int, 24: bool, 35: bool, 41: int, 42: int, 43: int}
-            trainer = _settings(_message(value), kinds, trainer)
-        elif number == 3:
-            normalizer = _settings(_message(value), {2: bytes, 3: bool, 4: bool, 5: bool}, normalizer)
-    if not names:
-        raise ValueError("it has no pieces")
-    if len(set(names)) < len(names):
-        seen = set[str]()
-        twice = next(name for name in names if name in seen or seen.add(name))  # type: ignore[func-returns-value]
-        raise ValueError(f"it has {quoted(twice)} twice")
-    if types.count(UNKNOWN) != 1:
-        raise ValueError(f"it has {types.count(UNKNOWN)} pieces for unknown text, not one")
-    found = {name for name, type in zip(names, types, strict=True) if type == BYTE}
-    if trainer[35] != bool(found) or (found and len(found) != 256):
-        raise ValueError(f"it has {len(found)} of the 256 bytes")
-    if trainer[3] not in (UNIGRAM, BPE, WORD, CHAR):
-        raise ValueError(f"it is of the kind {trainer[3]}, which is not known")
+    """The model of a file's content. Raises ValueError for what is none."""
+    message = _parsed(content)
+    trainer, normalizer = message.trainer, message.normalizer
+    names, types = [each.piece for each in message.piece], [each.type for each in message.piece]
+    refuse(_rules(message, names, types))
     specials: dict[str, str | None] = {"unk": names[types.index(UNKNOWN)]}
-    for role, number in (("bos", 41), ("eos", 42), ("pad", 43)):
-        id = trainer[number]
+    for role in ("bos", "eos", "pad"):
+        id = getattr(trainer, role)
         specials[role] = names[id] if 0 <= id < len(names) and types[id] in (CONTROL, USER_DEFINED) else None
     return Pieces(
         names=tuple(names),
-        scores=tuple(scores),
+        scores=tuple(each.score for each in message.piece),
         types=tuple(types),
         specials=specials,
-        kind=trainer[3],
-        byte_fallback=trainer[35],
-        space_is_suffix=trainer[24],
-        charsmap=normalizer[2],
-        adds_space=normalizer[3],
-        removes_spaces=normalizer[4],
-        escapes_spaces=normalizer[5],
+        kind=trainer.model_type,
+        byte_fallback=trainer.byte_fallback,
+        space_is_suffix=trainer.suffix,
+        charsmap=normalizer.charsmap,
+        adds_space=normalizer.adds_space,
+        removes_spaces=normalizer.removes_spaces,
+        escapes_spaces=normalizer.escapes_spaces,
     )
 
 
-def _check_piece(id: int, name: str, score: float, type: int) -> None:
-    if not name:
-        raise ValueError(f"piece {id:,} has no name")
-    if not math.isfinite(score):
-        raise ValueError(f"the score of {quoted(name)} is not finite")
-    if type not in range(NORMAL, BYTE + 1):
-        raise ValueError(f"{quoted(name)} is of the type {type}, which is not known")
-    if type == BYTE and not _BYTE.fullmatch(name):
-        raise ValueError(f"{quoted(name)} is not the name of a byte")
+def _rules(message: Any, names: list[Any], types: list[int]) -> Iterator[str]:
+    """What is wrong with a model, a sentence each."""
+    for name in names:
+        if isinstance(name, bytes):  # as protobuf gives a text that is none
+            yield f"the name {quoted(name)} is not UTF-8"
+    if len(names) > MAX_PIECES or sum(len(name.encode()) for name in names) > MAX_BYTES:
+        yield _LIMITS
+    for part in (message, message.trainer, message.normalizer, *message.piece):
+        for field in UnknownFieldSet(part):
+            if field.field_number in part.DESCRIPTOR.fields_by_number:
+                yield f"field {field.field_number} is of another kind"
+    for id, each in enumerate(message.piece):
+        if not each.piece:
+            yield f"piece {id:,} has no name"
+        if len(each.piece.encode()) > LONGEST_PIECE:
+            yield _LIMITS
+        if not math.isfinite(each.score):
+            yield f"the score of {quoted(each.piece)} is not finite"
+        if each.type not in range(NORMAL, BYTE + 1):
+            yield f"{quoted(each.piece)} is of the type {each.type}, which is not known"
+        if each.type == BYTE and not _BYTE.fullmatch(each.piece):
+            yield f"{quoted(each.piece)} is not the name of a byte"
+    if not names:
+        yield "it has no pieces"
+    if twice := next((name for name, count in Counter(names).items() if count > 1), None):
+        yield f"it has {quoted(twice)} twice"
+    if types.count(UNKNOWN) != 1:
+        yield f"it has {types.count(UNKNOWN)} pieces for unknown text, not one"
+    if message.trainer.byte_fallback != (BYTE in types) or types.count(BYTE) not in (0, 256):
+        yield f"it has {types.count(BYTE)} of the 256 bytes"
+    if message.trainer.model_type not in (UNIGRAM, BPE, WORD, CHAR):
+        yield f"it is of the kind {message.trainer.model_type}, which is not known"
 
 
 # --- how it cuts
@@ -259,15 +244,8 @@ def _check_piece(id: int, name: str, score: float, type: int) -> None:
 
 def described(model: Pieces) -> str:
     """The `tokenizer.json` that cuts texts as the model does. Raises ValueError for a model that none can stand for."""
-    if model.kind == WORD:
-        raise ValueError("a sentencepiece model of words joins unknown words, which is not read here")
     own = model.of_type(USER_DEFINED)
-    if len(own) > MAX_OWN:
-        raise ValueError(f"a sentencepiece model with {len(own):,} own symbols is not read here, up to {MAX_OWN:,} are")
-    if any(" " in name for name in own):
-        raise ValueError("a sentencepiece model whose own symbols have blanks is not read here")
-    if model.kind == BPE and UNUSED in model.types:
-        raise ValueError("a sentencepiece model of pairs with pieces that are switched off is not read here")
+    refuse(_undescribed(model, own))
     content: dict[str, Any] = {
         "version": "1.0",
         "added_tokens": [],
@@ -282,6 +260,18 @@ def described(model: Pieces) -> str:
         split = {"type": "Split", "pattern": {"Regex": pattern}, "behavior": "Isolated", "invert": False}
         content["pre_tokenizer"] = split
     return json.dumps(content, ensure_ascii=False, separators=(",", ":"))
+
+
+def _undescribed(model: Pieces, own: list[str]) -> Iterator[str]:
+    """Why a model's cutting cannot be described."""
+    if model.kind == WORD:
+        yield "a sentencepiece model of words joins unknown words, which is not read here"
+    if len(own) > MAX_OWN:
+        yield f"a sentencepiece model with {len(own):,} own symbols is not read here, up to {MAX_OWN:,} are"
+    if any(" " in name for name in own):
+        yield "a sentencepiece model whose own symbols have blanks is not read here"
+    if model.kind == BPE and UNUSED in model.types:
+        yield "a sentencepiece model of pairs with pieces that are switched off is not read here"
 
 
 def _normalizers(model: Pieces) -> list[dict[str, Any]]:
