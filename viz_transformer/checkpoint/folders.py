@@ -6,9 +6,10 @@
 from __future__ import annotations
 
 import os
-import sys
 from collections.abc import Iterable
 from pathlib import Path
+
+from platformdirs import user_data_path
 
 CHECKPOINTS_VARIABLE, LIBRARY_VARIABLE = "VIZ_TRANSFORMER_CHECKPOINTS", "VIZ_TRANSFORMER_LIBRARY"
 RECORDING = ".safetensors"
@@ -21,13 +22,7 @@ def library() -> Path:
     """Where opened models are kept: VIZ_TRANSFORMER_LIBRARY, else a folder in the user's data directory."""
     if given := os.environ.get(LIBRARY_VARIABLE):
         return Path(given)
-    if sys.platform == "darwin":
-        data = Path.home() / "Library" / "Application Support"
-    elif os.name == "nt":
-        data = Path(os.environ.get("LOCALAPPDATA", Path.home() / "AppData" / "Local"))
-    else:
-        data = Path(os.environ.get("XDG_DATA_HOME") or Path.home() / ".local" / "share")
-    return data / "viz-transformer" / "models"
+    return user_data_path("viz-transformer", appauthor=False) / "models"
 
 
 def name_folders(folders: Iterable[Path], library: Path | None = None) -> None:

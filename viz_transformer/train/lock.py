@@ -2,18 +2,11 @@
 
 from __future__ import annotations
 
-import errno
-import sys
-import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import IO
 
-if sys.platform == "win32":
-    import msvcrt
-else:
-    import fcntl
+from filelock import FileLock, Timeout
 
 LOCK = "lock"
 PATIENCE = 0.1
@@ -24,44 +17,30 @@ PATIENCE = 0.1
 def only_training(state: Path) -> Iterator[None]:
     """Hold the folder's lock. The system gives it back with the process, so a kill leaves none.
 
-    Raises ValueError if another training holds it. Some network drives have no locks: nothing is refused there.
+    Raises ValueError if another training holds it.
     """
     state.mkdir(parents=True, exist_ok=True)
-    with (state / LOCK).open("ab") as file:
-        if not _locked_soon(file):
-            raise ValueError(
-                f"another training is running in {state}: wait until it has ended, or choose another folder with --out"
-            )
+    lock = FileLock(state / LOCK, timeout=PATIENCE, poll_interval=PATIENCE / 10)
+    try:
+        lock.acquire()
+    except Timeout:
+        raise ValueError(
+            f"another training is running in {state}: wait until it has ended, or choose another folder with --out"
+        ) from None
+    try:
         yield
+    finally:
+        lock.release()
 
 
 def is_training(state: Path) -> bool:
-    """Whether a training holds the folder's lock now; False where there are no locks."""
+    """Whether a training holds the folder's lock now."""
+    if not (state / LOCK).is_file():
+        return False
     try:
-        with (state / LOCK).open("rb+") as file:
-            return not _locked(file)  # given back with the file
+        with FileLock(state / LOCK, timeout=0):
+            return False
+    except Timeout:
+        return True
     except OSError:
         return False
-
-
-def _locked_soon(file: IO[bytes]) -> bool:
-    """Whether nobody else holds the lock for longer than a moment."""
-    deadline = time.monotonic() + PATIENCE
-    while not _locked(file):
-        if time.monotonic() > deadline:
-            return False
-        time.sleep(PATIENCE / 10)
-    return True
-
-
-def _locked(file: IO[bytes]) -> bool:
-    """Whether nobody else holds the lock of this file."""
-    try:
-        if sys.platform == "win32":
-            file.seek(0)
-            msvcrt.locking(file.fileno(), msvcrt.LK_NBLCK, 1)
-        else:
-            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except OSError as error:
-        return error.errno not in (errno.EWOULDBLOCK, errno.EACCES, errno.EDEADLK)
-    return True
