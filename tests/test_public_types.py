@@ -199,7 +199,7 @@ def calls() -> list[tuple[Callable[[Any], Any], str]]:
         (lambda _: vt.decode(ckpt, "ab", max_steps=True), "max_steps=True has to be a whole number, or None"),
         (lambda _: decode(ckpt, "ab", edits=EDIT), "has to be a list of edits, such as [vt.edits.AblateHead("),
         (lambda _: vt.follow(ckpt, "ab", "uv"), "ids='uv' has to be a list of ids"),
-        (lambda _: vt.fork(ckpt, "ab", below=math.nan), "below=nan must be a probability, from 0 to 1"),
+        (lambda _: vt.fork(ckpt, "ab", below=math.nan), "below=nan has to be a probability, from 0 to 1"),
         (lambda _: vt.fork(ckpt, "ab", below=True), "below=True has to be a number"),
         (lambda _: vt.load(None), "where=None has to be the path of a folder, or the name of a bundled checkpoint"),
         (lambda _: vt.show(trace, 3), "what=3 has to be a text"),

@@ -86,7 +86,7 @@ def test_everything_is_grey_or_the_colour_of_text(mode):
         ({"a": (["u"], [-1.0, -2.0])}, "A has 1 tokens and 2 log-probabilities"),
         ({"b": ([], [])}, "B has 0 tokens"),
         ({"parted": 3}, "there is no step 3 among 3"),
-        ({"theme": "sepia"}, "theme 'sepia' is not known"),
+        ({"theme": "sepia"}, "theme='sepia' is not known"),
     ],
 )
 def test_what_cannot_be_drawn_is_refused_in_one_sentence(given, says):

@@ -150,7 +150,7 @@ def test_titles_and_names_are_no_markup():
         ({"panels": [Panel("length", VALUES, baseline=[1, 2])]}, r"the baseline of 'length' has the shape \(2,\)"),
         ({"panels": [Panel("length", VALUES, other=[1])]}, r"the other of 'length' has the shape \(1,\)"),
         ({"stations": []}, "there is nothing to draw"),
-        ({"theme": "sepia"}, "theme 'sepia' is not known"),
+        ({"theme": "sepia"}, "theme='sepia' is not known"),
     ],
 )
 def test_what_cannot_be_drawn_is_refused_in_one_sentence(changes, says):

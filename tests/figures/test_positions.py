@@ -83,7 +83,7 @@ def test_a_table_of_zeros_is_drawn():
     [
         (np.ones(3), HERE, (), r"not \[3\]"),
         (np.ones((0, 3)), HERE, (), r"not \[0, 3\]"),
-        (np.ones((2, 3)), HERE, (), "positions 0 to 1"),
+        (np.ones((2, 3)), HERE, (), "positions go from 0 to 1"),
         (np.ones((3, 3)), HERE, (3,), "choose at most 6 of 0 to 2"),
         (np.ones((3, 9)), HERE, tuple(range(7)), "choose at most 6"),
     ],

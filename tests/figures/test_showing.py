@@ -91,7 +91,7 @@ def test_rows_of_steps_leave_empty_what_no_step_had():
         ("decoder.1.cross", {"head": 4}, "there is no head 4: heads go from 0 to 3"),
         ("decoder.1.cross", {"head": "most"}, "choose 'mean' or 'max', or a head's number"),
         ("decoder.1.cross", {"head": []}, "no head was given"),
-        ("decoder.1.cross", {"form": "bars"}, "form 'bars' is not known: choose 'map' or 'lines' or 'text'"),
+        ("decoder.1.cross", {"form": "bars"}, "form='bars' is not known; choose 'map' or 'lines' or 'text'"),
         ("cross", {"head": 1}, "head and form belong to one attention, such as 'decoder.0.cross': 'cross' has neither"),
         ("tree", {}, "only a beam search has a tree"),
     ],

@@ -56,7 +56,7 @@ def test_a_device_that_is_not_there_is_a_sentence(
     monkeypatch.setattr(torch.cuda, "is_available", lambda: False)
     for device, said in (
         ("cuda", "there is no GPU here that torch can use"),
-        ("tpu", "'tpu' is not known: choose cpu"),
+        ("tpu", "'tpu' is not known; choose 'cpu'"),
     ):
         with pytest.raises(ValueError, match=said):
             load("numbers-tiny", device=device)

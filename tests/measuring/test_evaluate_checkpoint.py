@@ -271,7 +271,7 @@ def test_texts_that_cannot_be_measured_are_refused(ckpt: Checkpoint):
             evaluate_text(decoder, TEXT, window)
     with pytest.raises(ValueError, match="the text has one token"):
         evaluate_text(decoder, "u", 8)
-    with pytest.raises(ValueError, match="limit=0 must be at least 1"):
+    with pytest.raises(ValueError, match="limit=0 has to be a whole number of at least 1"):
         evaluate_text(decoder, TEXT, 8, 0)
     with pytest.raises(ValueError, match="tiny is encoder-decoder: only a decoder-only model"):
         evaluate_text(ckpt, TEXT, 8)

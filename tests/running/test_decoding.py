@@ -281,7 +281,7 @@ def test_a_batch_is_answered_as_one_by_one(beam: int | None) -> None:
     [
         ("", {}, "the text is empty"),
         ("a" * 99, {}, "source has 101 tokens"),
-        ("a", {"max_steps": 0}, "max_steps=0 must be at least 1"),
+        ("a", {"max_steps": 0}, "max_steps=0 has to be a whole number of at least 1"),
         ("a", {"prefix": "u" * 30}, "the prefix has 30 tokens, the answer at most 24"),
         ("a", {"prefix": [2]}, "prefix: id 2 is the special token '</s>'; leave it out"),
         ("a", {"prefix": [77]}, "id 77 is outside the vocabulary"),

@@ -63,7 +63,7 @@ def test_a_sure_model_and_one_that_may_write_one_token_only_have_no_fork() -> No
 
 @pytest.mark.parametrize("below", [-0.1, 1.1, math.nan])
 def test_a_threshold_that_is_no_probability_is_refused(below: float) -> None:
-    with pytest.raises(ValueError, match="must be a probability, from 0 to 1"):
+    with pytest.raises(ValueError, match="has to be a probability, from 0 to 1"):
         fork(tiny_checkpoint(), "abc", below=below)
 
 

@@ -311,7 +311,7 @@ def test_of_a_line_that_is_too_large_a_part_is_asked_for(here: Path, monkeypatch
         ("train --pairs digits.tsv --data .", "leave it out"),
         ("train --pairs none.tsv", "there is no file none.tsv"),
         ("train --pairs digits.tsv --valid none.tsv", "there is no file none.tsv"),
-        ("train --pairs digits.tsv --tokens letters", "'letters' is not known: choose chars"),
+        ("train --pairs digits.tsv --tokens letters", "tokens='letters' is not known; choose 'chars'"),
         ("train --pairs digits.tsv --d-model 10 --heads 4", "d_model=10 cannot be split evenly"),
         ("train --pairs digits.tsv --d-model 7", "d_model=7"),
         ("train --pairs digits.tsv --dropout 1", "dropout=1.0 has to be"),

@@ -350,9 +350,9 @@ def test_a_training_starts_from_the_weights_of_a_checkpoint_and_its_card_names_i
     [
         ({"peak_rate": 0.0}, "peak_rate=0.0 must be positive"),
         ({"peak_rate": math.nan}, "peak_rate=nan must be positive"),
-        ({"steps": 0}, "steps=0 must be at least 1"),
+        ({"steps": 0}, "steps=0 has to be a whole number of at least 1"),
         ({"steps": 3, "epochs": 1}, "give epochs or steps, not both"),
-        ({"device": "tpu"}, "device='tpu' is not known: choose auto, cpu or cuda"),
+        ({"device": "tpu"}, "device='tpu' is not known; choose 'auto' or 'cpu' or 'cuda'"),
     ],
 )
 def test_wrong_options_are_refused(options: dict[str, Any], sentence: str, data: Path, tmp_path: Path):

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final
 
+from viz_transformer import declared
 from viz_transformer.checkpoint.ignoring import matched
 from viz_transformer.sentences import quoted
 
@@ -29,8 +30,7 @@ _of_the_app = Computed()
 
 def check_name(device: str) -> None:
     """Raise ValueError for a device that is not known."""
-    if device not in DEVICES:
-        raise ValueError(f"device={quoted(device)} is not known: choose {' or '.join(DEVICES)}")
+    declared.one_of("device", device, DEVICES)
 
 
 def check_dtype(dtype: str) -> None:

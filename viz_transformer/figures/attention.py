@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, TypedDict, Unpack
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from viz_transformer import declared
 from viz_transformer.analysis.attention.picture import (
     ATTENTION_WEIGHT,
     Axes,
@@ -167,8 +168,7 @@ def head_grid(
 
 def _axes(kind: KindName, query_tokens: Sequence[str], key_tokens: Sequence[str], words: Words) -> Axes:
     """Both sides of one kind of attention."""
-    if kind not in KINDS:
-        raise ValueError(f"kind {kind!r} is not known; choose one of {', '.join(KINDS)}")
+    declared.one_of("kind", kind, KINDS)
     sides = []
     for tokens, typed in ((query_tokens, words.get("query_originals")), (key_tokens, words.get("key_originals"))):
         if typed is not None and len(typed) != len(tokens):

@@ -15,7 +15,7 @@ import numpy as np
 import plotly.graph_objects as go
 from numpy.typing import ArrayLike, NDArray
 
-from viz_transformer import numerals
+from viz_transformer import declared, numerals
 from viz_transformer.figures import labels, legend
 from viz_transformer.figures.template import ON_PAPER, SILENT, dressed
 from viz_transformer.figures.theme import MONO_STACK, Theme, palette
@@ -182,8 +182,7 @@ def _table(table: ArrayLike, position: int, picked: Sequence[int]) -> NDArray[np
     values = np.asarray(table, np.float32)
     if values.ndim != 2 or 0 in values.shape:
         raise ValueError(f"a table has the shape [positions, dimensions], not {list(values.shape)}")
-    if not 0 <= position < len(values):
-        raise ValueError(f"there is no position {position}: the table has positions 0 to {len(values) - 1}")
+    declared.place("position", position, len(values))
     if len(picked) > MAX_PICKED or any(not 0 <= column < values.shape[1] for column in picked):
         raise ValueError(f"columns {list(picked)}: choose at most {MAX_PICKED} of 0 to {values.shape[1] - 1}")
     return values

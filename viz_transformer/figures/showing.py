@@ -9,6 +9,7 @@ from typing import Literal, cast, get_args
 
 import numpy as np
 
+from viz_transformer import declared
 from viz_transformer.analysis.attention.maps import (
     AttentionPicture,
     HeadsCombined,
@@ -94,8 +95,7 @@ def _drawn(
 def _attention(
     trace: Trace, kind: KindName, layer: int, head: int | Sequence[int] | HeadsCombined | None, form: Form
 ) -> HtmlFigure:
-    if form not in get_args(Form):
-        raise ValueError(f"form {quoted(form)} is not known: choose {' or '.join(map(repr, get_args(Form)))}")
+    declared.one_of("form", form, get_args(Form))
     heads = head if head is None or isinstance(head, int | str) else tuple(head)
     if heads == ():
         raise ValueError("no head was given: leave head out for the mean of all")

@@ -9,6 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass, fields
 from typing import Literal
 
+from viz_transformer import declared
 from viz_transformer.model.kinds import KINDS, KindName
 
 Theme = Literal["light", "dark"]
@@ -102,8 +103,7 @@ DARK = Palette(
 
 def palette(theme: Theme) -> Palette:
     """The colours of a theme. Raises ValueError for another word than light or dark."""
-    if theme not in THEMES:
-        raise ValueError(f"theme {theme!r} is not known; choose 'light' or 'dark'")
+    declared.one_of("theme", theme, THEMES)
     return LIGHT if theme == "light" else DARK
 
 
@@ -134,7 +134,6 @@ def light_colours() -> dict[str, str]:
 
 def weight_colors(kind: KindName, theme: Theme, *, derived: bool = False) -> tuple[str, ...]:
     """The colours of attention weights from 0 to 1; grey for a mean or anything else derived."""
-    if kind not in KINDS:
-        raise ValueError(f"kind {kind!r} is not known; choose one of {', '.join(KINDS)}")
+    declared.one_of("kind", kind, KINDS)
     colors: tuple[str, ...] = getattr(palette(theme), "derived" if derived else kind)
     return colors

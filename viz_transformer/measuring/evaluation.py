@@ -12,7 +12,7 @@ from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from viz_transformer import numerals
+from viz_transformer import declared, numerals
 from viz_transformer.checkpoint import Checkpoint
 from viz_transformer.checkpoint.writing import check_output, write_file
 from viz_transformer.given import CALLABLE, FLAG, PAIRS, PATH, TEXT, TOKENS, WHOLE, optional, takes
@@ -178,8 +178,7 @@ def evaluate_text(
         raise ValueError(f"{ckpt.name} {what}: only a decoder-only model with a vocabulary can be evaluated on a text")
     if not 1 <= window <= spec.max_target:
         raise ValueError(f"windows of {window} tokens: {ckpt.name} reads from 1 to {spec.max_target} at a time")
-    if limit is not None and limit < 1:
-        raise ValueError(f"limit={limit} must be at least 1")
+    declared.within("limit", limit, declared.Count | None)
     codec = ckpt.codec("target")
     ids = codec.encode(text).ids
     if isinstance(codec, Codec):

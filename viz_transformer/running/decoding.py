@@ -17,6 +17,7 @@ from typing import Any, Literal
 import torch
 from torch import Tensor
 
+from viz_transformer import declared
 from viz_transformer.checkpoint import Checkpoint
 from viz_transformer.given import CALLABLE, IDS, MAPPING, TEXT_OR_IDS, TOKENS, WHOLE, instance, optional, takes
 from viz_transformer.model import hooked_model
@@ -173,8 +174,7 @@ def decode_stream(
     """`decode` as an iterator over its steps; its `run` is there when the last step is. Input is checked at once."""
     job = _job(ckpt, source, strategy, tuple(edits))
     codec, room, strategy = ckpt.codec("target"), job.most, _filled(strategy, ckpt)
-    if max_steps is not None and max_steps < 1:
-        raise ValueError(f"max_steps={max_steps} must be at least 1")
+    declared.within("max_steps", max_steps, declared.Count | None)
     most = room if max_steps is None else min(room, max_steps)
     given, banned = _given_tokens(ckpt, force or {}, "force"), frozenset(_given_ids(ckpt, ban, "ban"))
     if target is None:

@@ -4,15 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Collection
 from dataclasses import dataclass
+from typing import Annotated
 
-from viz_transformer import numerals
+from msgspec import Meta
+
+from viz_transformer import declared, numerals
 from viz_transformer.checkpoint import Checkpoint
 from viz_transformer.given import NUMBER, takes
 from viz_transformer.running.decoding import GREEDY, Run, decode
 from viz_transformer.running.step import Candidate, Step
 from viz_transformer.running.strategies import Beam, Strategy
 from viz_transformer.running.tracing import TextOrIds
-from viz_transformer.sentences import quoted
 
 
 @dataclass(frozen=True, eq=False)
@@ -22,6 +24,9 @@ class Fork:
     step: int
     first: Run
     second: Run
+
+
+PROBABILITY = Annotated[float, Meta(ge=0, le=1, description="a probability, from 0 to 1")]
 
 
 @takes(below=NUMBER)
@@ -58,8 +63,7 @@ def unsure(run: Run, below: float = 0.5) -> tuple[Step, Candidate] | None:
     None if there is no such step, or no other token that may stand there. Raises ValueError if `below` is no
     probability.
     """
-    if not 0 <= below <= 1:
-        raise ValueError(f"below={quoted(below)} must be a probability, from 0 to 1")
+    declared.within("below", below, PROBABILITY)
     step = next((each for each in run.steps if not each.forced and numerals.exponential(each.log_prob) < below), None)
     if step is None:
         return None

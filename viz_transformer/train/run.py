@@ -26,6 +26,7 @@ from lightning.pytorch.callbacks import TQDMProgressBar
 from lightning.pytorch.utilities import rank_zero_only
 from torch import Tensor
 
+from viz_transformer import declared
 from viz_transformer.checkpoint import Checkpoint, load, save_checkpoint
 from viz_transformer.checkpoint.writing import OutputError, write_file
 from viz_transformer.measuring.answering import answers_of
@@ -208,8 +209,7 @@ def _check_start(first: Checkpoint, material: Material) -> None:
 
 def chosen_device(device: str) -> str:
     """cpu or cuda. Raises ValueError for another word, and for cuda where there is none."""
-    if device not in ("auto", "cpu", "cuda"):
-        raise ValueError(f"device={device!r:.40} is not known: choose auto, cpu or cuda")
+    declared.one_of("device", device, ("auto", "cpu", "cuda"))
     if device == "cuda" and not torch.cuda.is_available():
         raise ValueError("there is no CUDA device here: choose --device cpu, or install a CUDA build of torch")
     if device == "auto":
@@ -222,8 +222,7 @@ def training_length(order: TrainingOrder, plan: Plan, *, epochs: int | None, ste
     if epochs is not None and steps is not None:
         raise ValueError("give epochs or steps, not both")
     for name, value in (("epochs", epochs), ("steps", steps)):
-        if value is not None and value < 1:
-            raise ValueError(f"{name}={value} must be at least 1")
+        declared.within(name, value, declared.Count | None)
     return steps if steps is not None else order.steps(epochs if epochs is not None else plan.epochs)
 
 

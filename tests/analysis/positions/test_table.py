@@ -214,7 +214,7 @@ def test_the_formula_of_another_table_is_seen_to_be_wrong():
 
 @pytest.mark.parametrize("position", [-1, 3])
 def test_a_position_outside_the_table(position):
-    with pytest.raises(ValueError, match="the table has positions 0 to 2"):
+    with pytest.raises(ValueError, match="positions go from 0 to 2"):
         products(np.zeros((3, 2), np.float32), position)
 
 

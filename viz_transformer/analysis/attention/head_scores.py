@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from viz_transformer import declared
 from viz_transformer.analysis.attention.maps import (
     added_padding,
     layer_count,
@@ -316,8 +317,7 @@ def key_shares(
     lengths = value_lengths(trace, kind, layer)
     layout = _layout(trace, kind, source_special, target_special)
     weights, mask = layer_weights(trace, kind, layer)
-    if not 0 <= head < len(weights):
-        raise ValueError(f"there is no head {head}: heads go from 0 to {len(weights) - 1}")
+    declared.place("head", head, len(weights))
     rows = _Rows.of(weights[head], _Open.of(mask[head], layout), layout, lengths[head])
     added = rows.weights * lengths[head]
     found = []

@@ -11,6 +11,7 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
+from viz_transformer import declared
 from viz_transformer.analysis.attention.picture import (
     ATTENTION_WEIGHT,
     MASK_FILL_NAMES,
@@ -450,8 +451,7 @@ def _head_view(
         return view_of(trace, kind, layer, together, np.asarray(mask.any(axis=0)), combined=combined)
     site = _site(trace, kind, layer)
     count = trace.spec.attentions[site].query
-    if not 0 <= head < count:
-        raise ValueError(f"there is no head {head}: heads go from 0 to {count - 1}")
+    declared.place("head", head, count)
     own = _array(trace.of_head(f"{site}.weights", head)[0]) if whole is None else whole[0][head]
     masks = trace[f"{site}.mask"][0]
     mask = np.asarray(masks[head % len(masks)].expand(own.shape).numpy(), dtype=bool)
@@ -466,8 +466,7 @@ def _place(kind: KindName, layer: int, heads: str) -> str:
 def _site(trace: Trace, kind: KindName, layer: int) -> str:
     """The name of the attention. Raises ValueError if the trace's model does not have it, or it was not seen."""
     layers = layer_count(trace, kind)
-    if not 0 <= layer < layers:
-        raise ValueError(f"there is no layer {layer}: layers go from 0 to {layers - 1}")
+    declared.place("layer", layer, layers)
     site = KINDS[kind].site(layer)
     if site in trace.spec.unseen:
         raise ValueError(trace.spec.missing[f"{site}.weights"])

@@ -14,6 +14,8 @@ from typing import Literal
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from viz_transformer import declared
+
 MAX_VECTORS, MAX_FEATURES = 8, 8
 TEXTS, TOKENS, FEATURES = 2, 3, 4
 """Sizes of the table of numbers that is normalised."""
@@ -122,8 +124,8 @@ def mask_of(kind: str, queries: int, keys: int, edits: Mapping[Cell, float] | No
         mask[:, -1] = False
     elif kind == "own":
         mask = with_edits("m", mask.astype(np.float64), {} if edits is None else edits) != 0
-    elif kind != "none":
-        raise ValueError(f"mask {kind!r} is not known; choose none, causal, padding or own")
+    else:
+        declared.one_of("mask", kind, ("none", "causal", "padding", "own"))
     return mask
 
 
@@ -316,8 +318,7 @@ def normalised(x: ArrayLike, norm: Norm, affine: ArrayLike | None = None) -> Nor
     Raises ValueError for a norm that is not known. Sources: Ba et al. (2016), Ioffe and Szegedy (2015);
     "positions-and-features" is the slip of one tutorial.
     """
-    if norm not in AXES:
-        raise ValueError(f"norm {norm!r} is not known; choose one of {', '.join(AXES)}")
+    declared.one_of("norm", norm, AXES)
     table = np.asarray(x, dtype=np.float64)
     gain, offset = np.asarray(gain_and_offset() if affine is None else affine, dtype=np.float64)
     mean = table.mean(axis=AXES[norm], keepdims=True)

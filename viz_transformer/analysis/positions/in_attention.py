@@ -12,6 +12,7 @@ from typing import Literal, TypeAlias
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from viz_transformer import declared
 from viz_transformer.model.positions import ROTARY_BASE, alibi_slopes
 from viz_transformer.running.trace import Trace
 
@@ -278,13 +279,11 @@ def _rows(trace: Trace, name: str) -> Float64:
 def _head(trace: Trace, name: str, head: int) -> Float64:
     """One head of a point [1, H, ...] in float64; of keys that heads share, those that it asks."""
     heads = trace.spec.attentions[name.rpartition(".")[0]]
-    if not 0 <= head < heads.query:
-        raise ValueError(f"there is no head {head}: heads go from 0 to {heads.query - 1}")
+    declared.place("head", head, heads.query)
     point = trace[name][0]
     return np.asarray(point[head * len(point) // heads.query].double().numpy())
 
 
 def _check(count: int, *positions: int) -> None:
     for position in positions:
-        if not 0 <= position < count:
-            raise ValueError(f"there is no position {position}: positions go from 0 to {count - 1}")
+        declared.place("position", position, count)

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
+from viz_transformer import declared
 from viz_transformer.model.hooked_model import Unavailable
 from viz_transformer.model.kinds import SIDE_OF, StackName, stacks_of
 from viz_transformer.model.positions import ENCODINGS, Encoding
@@ -233,8 +234,7 @@ def products(table: Float32, position: int, frequency: Float64 | None = None) ->
     sin(a) sin(b) + cos(a) cos(b) = cos(a - b): a pair of columns adds cos(distance * frequency), wherever it stands.
     Raises ValueError for a position that is not in the table.
     """
-    if not 0 <= position < len(table):
-        raise ValueError(f"there is no position {position}: the table has positions 0 to {len(table) - 1}")
+    declared.place("position", position, len(table))
     rows = table.astype(np.float64)
     gram = rows @ rows.T
     diagonals = [np.diagonal(gram, k) for k in range(len(rows))]

@@ -12,6 +12,7 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from viz_transformer import declared
 from viz_transformer.analysis.attention.maps import layer_count, layer_weights, sides
 from viz_transformer.analysis.run import remarks
 from viz_transformer.analysis.weight.told_weight import FILLS
@@ -65,14 +66,12 @@ def attention_of(trace: Trace, kind: KindName, layer: int, head: int, *, most: i
     if trace.is_per_step:
         raise ValueError("of each step only weights were kept, not what they are made of: draw the run itself")
     layers = layer_count(trace, kind)
-    if not 0 <= layer < layers:
-        raise ValueError(f"there is no layer {layer}: layers go from 0 to {layers - 1}")
+    declared.place("layer", layer, layers)
     spec, site = trace.spec, KINDS[kind].site(layer)
     if site not in spec.attentions:
         raise ValueError(f"the layers of this model are not alike: it has no attention {site}")
     heads = spec.heads(kind, layer)
-    if not 0 <= head < heads.query:
-        raise ValueError(f"there is no head {head}: heads go from 0 to {heads.query - 1}")
+    declared.place("head", head, heads.query)
     key_head = head // (heads.query // heads.key)
     longest = max(map(len, sides(trace, kind)))
     drawn = most is None or longest <= most

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from viz_transformer import declared
 from viz_transformer.model.hooked_model import ModelSpec
 from viz_transformer.running.step import CANDIDATES, Candidate
 from viz_transformer.running.strategies import entropy_and_others, greatest, log_softmax
@@ -43,8 +44,7 @@ def filling(trace: Trace, position: int, names: Sequence[str], *, count: int = C
     Raises ValueError for a position that the text does not have.
     """
     logits = trace["logits"][0]  # [S, V]
-    if not 0 <= position < len(logits):
-        raise ValueError(f"there is no position {position}: the text has positions 0 to {len(logits) - 1}")
+    declared.place("position", position, len(logits))
     log_probs = log_softmax(logits[position])
     best = greatest(logits[position], min(count, len(log_probs))).tolist()
     candidates = tuple(Candidate(names[token_id], token_id, float(log_probs[token_id])) for token_id in best)

@@ -10,6 +10,7 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor, nn
 
+from viz_transformer import declared
 from viz_transformer.model.attention import Attention
 from viz_transformer.model.kinds import KINDS, KindName
 from viz_transformer.model.transformer import Stack, Transformer
@@ -50,8 +51,7 @@ def torch_attention(trace: Trace, model: Transformer, kind: KindName, layer: int
     """
     site, config = KINDS[kind].site(layer), trace.config
     stack: Stack = getattr(model, KINDS[kind].stack)
-    if not 0 <= layer < len(stack.layers):
-        raise ValueError(f"there is no layer {layer}: layers go from 0 to {len(stack.layers) - 1}")
+    declared.place("layer", layer, len(stack.layers))
     divisor, root = trace.scalars[f"{site}.divisor"], math.sqrt(config.head_dim)
     if not math.isclose(divisor, root, rel_tol=1e-7):
         divides = f"it always divides scores by the square root of head_dim, {significant(root, 6)}"

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
+from viz_transformer import declared
 from viz_transformer.analysis.attention.maps import layer_count, sides
 from viz_transformer.analysis.weight.told import ROUNDING, AxisName
 from viz_transformer.model.config import ModelConfig
@@ -154,8 +155,7 @@ def parameters(model: Transformer, kind: KindName, layer: int) -> Parameters:
     """The learned numbers of this attention, of its norm, and of the norm behind the encoder, as the model's file names
     them, in float64. Raises ValueError for a layer that the model lacks."""
     stack: Stack = getattr(model, KINDS[kind].stack)
-    if not 0 <= layer < len(stack.layers):
-        raise ValueError(f"there is no layer {layer}: layers go from 0 to {len(stack.layers) - 1}")
+    declared.place("layer", layer, len(stack.layers))
     place = f"{KINDS[kind].stack}.layers.{layer}.{KINDS[kind].attention}"
     wanted = (f"{place}_attention.", f"{place}_residual.norm.", "encoder.norm.")
     return {

@@ -16,11 +16,12 @@ from tokenizers import Tokenizer as Learner
 from tokenizers.models import BPE
 from tokenizers.trainers import BpeTrainer
 
+from viz_transformer import declared
 from viz_transformer.measuring.columns import AS_TEXT, PairRow, asks_for_columns, remarks
 from viz_transformer.measuring.data import Pair, Split, beginning, read_rows, read_text
 from viz_transformer.model.config import ModelConfig
 from viz_transformer.model.transformer import Transformer
-from viz_transformer.sentences import counted, quoted
+from viz_transformer.sentences import counted
 from viz_transformer.text.codec import Codec
 from viz_transformer.text.tokenizers import Characters, SpacyWords, SubWords, Tokenizer
 from viz_transformer.text.vocabulary import SPECIALS, Vocabulary
@@ -91,8 +92,8 @@ def own_task(own: OwnData, *, out: str | Path, epochs: int | None = None, steps:
     Raises ValueError, with the line number, for bad files and for texts that are too long, for files that are too
     large, if there is too little to learn from and to test on, and for settings that do not fit.
     """
-    if own.tokens is not None and own.tokens not in TOKENS:
-        raise ValueError(f"tokens={quoted(own.tokens)} is not known: choose {' or '.join(TOKENS)}")
+    if own.tokens is not None:
+        declared.one_of("tokens", own.tokens, TOKENS)
     files = _files({"train": own.pairs, "validation": own.valid, "test": own.test})
     for path in files.given.values():
         _check_size(path)
