@@ -146,7 +146,7 @@ class Beam:
     ValueError for settings out of bounds.
     """
 
-    width: Annotated[int, Meta(ge=1, le=WIDEST)]
+    width: Annotated[int, Meta(ge=1, le=WIDEST, description=f"a beam's width, a whole number from 1 to {WIDEST}")]
     length_penalty: Annotated[float, Meta(ge=-10, le=10)] | None = field(default=None, kw_only=True)
     penalty: Penalty | None = field(default=None, kw_only=True)
     count_end: bool = field(default=True, kw_only=True)
