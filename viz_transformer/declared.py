@@ -41,7 +41,14 @@ Whole = Annotated[int, Meta(ge=-LARGEST, le=LARGEST, description="a whole number
 Count = Annotated[int, Meta(ge=1, le=LARGEST)]
 CountOrZero = Annotated[int, Meta(ge=0, le=LARGEST)]
 
-_NOUNS = {int: "a whole number", float: "a number", bool: "true or false", str: "a text", NoneType: "nothing"}
+_NOUNS = {
+    int: "a whole number",
+    float: "a number",
+    bool: "true or false",
+    str: "a text",
+    list: "a list",
+    NoneType: "nothing",
+}
 
 
 class _Dataclass(Protocol):
@@ -97,6 +104,13 @@ def place(what: str, index: int, count: int) -> int:
     if not 0 <= index < count:
         raise ValueError(f"there is no {what} {index}: {what}s go from 0 to {count - 1}")
     return index
+
+
+def at_most(count: int, most: int, said: str, what: str) -> None:
+    """Raise ValueError for more than `most`: what is `said` of the count, "it holds {} values", and how many of them
+    are read, or allowed."""
+    if count > most:
+        raise ValueError(f"{said.format(f'{count:,}')}, at most {most:,} are {what}")
 
 
 def fault(hint: Any, value: object, name: str = "") -> str | None:

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from operator import index, itemgetter
+from operator import itemgetter
 from pathlib import Path
 from threading import Lock
 from typing import Any, Literal, NamedTuple
@@ -24,7 +24,15 @@ from viz_transformer.huggingface.chat import chat_ids
 from viz_transformer.huggingface.folder import GENERATION, PIECES, TOKENIZER, TOKENIZER_CONFIG, HuggingFaceSummary
 from viz_transformer.huggingface.hooked_model import HuggingFaceModel, second_text
 from viz_transformer.sentences import in_one_line, listed, quoted, shortened
-from viz_transformer.text.codec import AS_USUAL, PAIR, Encoded, TokenizerOptions, check_choices, is_of_a_word
+from viz_transformer.text.codec import (
+    AS_USUAL,
+    PAIR,
+    Encoded,
+    TokenizerOptions,
+    check_choices,
+    checked_ids,
+    is_of_a_word,
+)
 from viz_transformer.text.growth import Growth, charsmap_growth, growth_of, joining_growth, read_description
 from viz_transformer.text.rules import BadWords, BeamSettings, NoRepeatedGram, NotTooShort, Suppressed, TokenRule
 from viz_transformer.text.tokenizers import panics_said
@@ -452,31 +460,20 @@ class HuggingFaceCodec:
     def encode_ids(self, ids: Iterable[int]) -> Encoded:
         """The ids exactly as given. Raises ValueError for none, and for one that is no whole number or outside the
         vocabulary."""
-        checked = tuple(map(self._checked, ids))
-        if not checked:
-            raise ValueError("the list of ids is empty: give at least one id")
+        checked = tuple(checked_ids(ids, len(self.names), least=1))
         return self._encoded(checked, tuple(self.names[i] for i in checked))
 
     def decode(self, ids: Iterable[int]) -> str:
         """The text of the ids, as the tokenizer joins it, without special tokens; unknown text and masks are shown."""
         shown = {self.unknown, self.mask}
         known = len(self.tokenizer)
-        kept = [i for i in map(self._checked, ids) if i not in self.special_ids or i in shown]
+        kept = [i for i in checked_ids(ids, len(self.names)) if i not in self.special_ids or i in shown]
         self.joining.check("".join(self.names[i] for i in kept))
         with self.lock, _failures_said():
             return "".join(
                 str(self.tokenizer.decode(list(part))) if is_known else "".join(self.names[i] for i in part)
                 for is_known, part in _runs(kept, known)
             )
-
-    def _checked(self, given: int) -> int:
-        try:
-            id = index(None if isinstance(given, bool) else given)  # type: ignore[arg-type]
-        except TypeError:
-            raise ValueError(f"{given!r:.40} is not a token id: ids are whole numbers") from None
-        if not 0 <= id < len(self.names):
-            raise ValueError(f"id {quoted(id)} is outside the vocabulary: ids go from 0 to {len(self.names) - 1}")
-        return id
 
     def _cut(self, text: str) -> list[_Piece]:
         """The tokens of a text, or of two, and what was typed for each, where the tokenizer tells."""

@@ -356,9 +356,7 @@ class Codec:
 
         Raises ValueError for no ids, and for one that is no whole number or outside the vocabulary.
         """
-        checked = [self._checked_id(i) for i in ids]
-        if not checked:
-            raise ValueError("the list of ids is empty: give at least one id")
+        checked = checked_ids(ids, len(self.vocabulary), least=1)
         return self._encoded(checked, [self.vocabulary.tokens[i] for i in checked])
 
     def decode(self, ids: Iterable[int]) -> str:
@@ -368,7 +366,7 @@ class Codec:
         """
         vocabulary = self.vocabulary
         hidden = {vocabulary.bos, vocabulary.eos, vocabulary.pad}
-        checked = (self._checked_id(i) for i in ids)
+        checked = checked_ids(ids, len(self.vocabulary))
         return self.tokenizer.detokenize([vocabulary.tokens[i] for i in checked if i not in hidden])
 
     def to_dict(self) -> dict[str, Any]:
@@ -405,15 +403,6 @@ class Codec:
             raise ValueError(f"this model does not know {token!r:.40}: it reads {vocabulary.in_words()}")
         return vocabulary.unk if special and vocabulary.unk is not None else vocabulary.id(token)
 
-    def _checked_id(self, given: int) -> int:
-        try:
-            id = index(None if isinstance(given, bool) else given)  # type: ignore[arg-type]
-        except TypeError:
-            raise ValueError(f"{given!r:.40} is not a token id: ids are whole numbers") from None
-        if not 0 <= id < len(self.vocabulary):
-            raise ValueError(f"id {quoted(id)} is outside the vocabulary: ids go from 0 to {len(self.vocabulary) - 1}")
-        return id
-
     def _encoded(self, ids: list[int], originals: list[str]) -> Encoded:
         vocabulary = self.vocabulary
         return Encoded(
@@ -422,6 +411,22 @@ class Codec:
             originals=tuple(originals),
             unknown=tuple(position for position, i in enumerate(ids) if i == vocabulary.unk),
         )
+
+
+def checked_ids(ids: Iterable[int], size: int, least: int = 0) -> list[int]:
+    """The ids as Python's numbers. Raises ValueError for fewer than `least`, and for one that is no whole number or
+    outside a vocabulary of this size."""
+    checked = []
+    for given in ids:
+        try:
+            checked.append(index(None if isinstance(given, bool) else given))  # type: ignore[arg-type]
+        except TypeError:
+            raise ValueError(f"{given!r:.40} is not a token id: ids are whole numbers") from None
+        if not 0 <= checked[-1] < size:
+            raise ValueError(f"id {quoted(checked[-1])} is outside the vocabulary: ids go from 0 to {size - 1}")
+    if len(checked) < least:
+        raise ValueError("the list of ids is empty: give at least one id")
+    return checked
 
 
 def is_of_a_word(name: str) -> bool:

@@ -9,13 +9,14 @@ from __future__ import annotations
 
 import unicodedata
 from base64 import b64decode
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from typing import Any
 
 import orjson
 
+from viz_transformer.declared import at_most, within
 from viz_transformer.sentences import quoted
 from viz_transformer.text.patterns import pattern_cost
 
@@ -51,10 +52,8 @@ class Growth:
     def by(self, times: int = 1, more: int = 0) -> Growth:
         """With a further step. Raises ValueError beyond MAX_TIMES or MAX_ADDED."""
         found = replace(self, times=self.times * times, more=self.more * times + more)
-        if found.times > MAX_TIMES:
-            raise ValueError(f"it may make {found.times:,} characters of one, at most {MAX_TIMES:,} are allowed")
-        if found.more > MAX_ADDED:
-            raise ValueError(f"it puts {found.more:,} characters around a text, at most {MAX_ADDED:,} are allowed")
+        at_most(found.times, MAX_TIMES, "it may make {} characters of one", "allowed")
+        at_most(found.more, MAX_ADDED, "it puts {} characters around a text", "allowed")
         return found
 
     def chosen(self, content: str, times: int, more: int = 0) -> Growth:
@@ -80,8 +79,7 @@ class Growth:
 def read_description(content: bytes) -> dict[str, Any]:
     """The description that the bytes of a tokenizer.json hold. Raises ValueError for what is none, and for more than
     MAX_VALUES values, before they are made."""
-    if (values := sum(content.count(sign) for sign in (b",", b"[", b"{"))) > MAX_VALUES:
-        raise ValueError(f"it holds {values:,} values, at most {MAX_VALUES:,} are read")
+    at_most(sum(content.count(sign) for sign in (b",", b"[", b"{")), MAX_VALUES, "it holds {} values", "read")
     try:
         found = orjson.loads(content)
     except ValueError as error:
@@ -235,23 +233,23 @@ def _cut(model: Any, growth: Growth) -> Growth:
     tokens = model.get("vocab") or ()
     if isinstance(tokens, list):
         tokens = [each[0] for each in tokens if isinstance(each, list) and each]
-    if (longest := max((len(each) for each in tokens if isinstance(each, str)), default=0)) > LONGEST_TOKEN:
-        raise ValueError(f"it has a token of {longest:,} characters, at most {LONGEST_TOKEN:,} are read")
+    _check_longest(each for each in tokens if isinstance(each, str))
     word = model.get("max_input_chars_per_word")
-    if type(word) is int and word > LONGEST_WORD:
-        raise ValueError(f"it cuts words of up to {word:,} characters, at most {LONGEST_WORD:,} are cut")
+    at_most(word if type(word) is int else 0, LONGEST_WORD, "it cuts words of up to {} characters", "cut")
     around = (model.get(name) for name in ("continuing_subword_prefix", "end_of_word_suffix"))
     more = sum(len(_text(each, "prefix")) for each in around if each is not None)
-    if more > MAX_TIMES:
-        raise ValueError(f"it puts {more:,} characters around each piece, at most {MAX_TIMES:,} are allowed")
+    at_most(more, MAX_TIMES, "it puts {} characters around each piece", "allowed")
     return growth.by(4 if model.get("byte_fallback") is True else 1)
+
+
+def _check_longest(tokens: Iterable[str]) -> None:
+    at_most(max(map(len, tokens), default=0), LONGEST_TOKEN, "it has a token of {} characters", "read")
 
 
 def _check_added(tokens: Any, growth: Growth) -> None:
     """Raise ValueError for added tokens, which the library takes through all steps when it reads them."""
     given = [_text(each.get("content"), "content") for each in _list(tokens or [], "added_tokens")]
-    if (longest := max(map(len, given), default=0)) > LONGEST_TOKEN:
-        raise ValueError(f"it has a token of {longest:,} characters, at most {LONGEST_TOKEN:,} are read")
+    _check_longest(given)
     if sum(map(len, given)) * growth.times > MAX_GROWN:
         raise ValueError(f"the steps before may make more than {MAX_GROWN:,} characters of its added tokens")
 
@@ -279,15 +277,13 @@ def _check_padding(padding: Any) -> None:
 
 
 def _list(given: Any, name: str) -> list[Any]:
-    if not isinstance(given, list):
-        raise ValueError(f"its {name} are {quoted(given)}, not a list")
-    return given
+    within(f"its {name}", given, list)
+    return list(given)
 
 
 def _text(given: Any, name: str) -> str:
-    if not isinstance(given, str):
-        raise ValueError(f"its {name} is {quoted(given)}, not a text")
-    return given
+    within(f"its {name}", given, str)
+    return str(given)
 
 
 _NORMALIZERS: Mapping[str, _Step] = {

@@ -11,6 +11,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass, replace
 
+from viz_transformer.declared import at_most
 from viz_transformer.sentences import quoted
 
 LONGEST_PATTERN, MAX_NESTED = 10_000, 20
@@ -45,8 +46,7 @@ class Cost:
 def pattern_cost(pattern: str) -> Cost:
     """What it costs to search for this pattern. Raises ValueError, a sentence, for one that may take for ever, and for
     one of a form that is not known here."""
-    if len(pattern) > LONGEST_PATTERN:
-        raise ValueError(f"the pattern has {len(pattern):,} characters, at most {LONGEST_PATTERN:,} are read")
+    at_most(len(pattern), LONGEST_PATTERN, "the pattern has {} characters", "read")
     try:
         reader = _Reader(pattern)
         found = reader.alternatives(Cost(), 0)

@@ -153,8 +153,7 @@ so it takes time in proportion to the text."""
 @lru_cache(maxsize=64)
 def _compiled(pattern: str) -> re.Pattern[str] | regex.Pattern[str]:
     """What matches the pattern, in bounded time. Raises ValueError for one that is not a regular expression."""
-    if len(pattern) > LONGEST_PATTERN:
-        raise ValueError(f"the pattern has {len(pattern):,} characters: use at most {LONGEST_PATTERN:,}")
+    declared.at_most(len(pattern), LONGEST_PATTERN, "the pattern has {} characters", "read")
     try:
         plain = re.compile(pattern)  # what it does not read, such as recursion, is read nowhere
         return plain if _PLAIN.fullmatch(pattern) else regex.compile(pattern, regex.VERSION0)

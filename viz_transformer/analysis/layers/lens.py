@@ -90,6 +90,12 @@ def undefined_lens(spec: ModelSpec, stack: StackName) -> str | None:
     return None
 
 
+def _check_defined(spec: ModelSpec, stack: StackName) -> None:
+    """Raise ValueError with the reason where the lens is undefined."""
+    if reason := undefined_lens(spec, stack):
+        raise ValueError(reason)
+
+
 def lens_remarks(spec: ModelSpec) -> tuple[str, ...]:
     """How the lens reads the stream of such a model, and where that means little; a sentence each."""
     if spec.final_norm:
@@ -129,8 +135,7 @@ def lens_logits(trace: Trace, model: HookedModel, stack: StackName) -> Iterator[
 
     Raises ValueError with one sentence where the lens is not defined.
     """
-    if reason := undefined_lens(trace.spec, stack):
-        raise ValueError(reason)
+    _check_defined(trace.spec, stack)
     all_stations = stations(trace.spec, stack)
     for station in all_stations[:-1]:
         yield station, read_out(trace[station.point], model, stack)
@@ -149,8 +154,7 @@ def rows_at_a_glance(trace: Trace, stack: StackName, row: int) -> range:
 
     Raises ValueError with one sentence where the lens is not defined.
     """
-    if reason := undefined_lens(trace.spec, stack):
-        raise ValueError(reason)
+    _check_defined(trace.spec, stack)
     all_stations, (_, length, size) = stations(trace.spec, stack), trace["logits"].shape
     width = trace[all_stations[-1].point].shape[-1]
     count = max(1, AT_A_GLANCE // (len(all_stations) * size * (width + PER_LOGIT)))
@@ -172,8 +176,7 @@ def lens(
     Raises ValueError with one sentence where the lens is not defined.
     """
     stack = stack or stacks_of(trace.spec)[-1]
-    if reason := undefined_lens(trace.spec, stack):
-        raise ValueError(reason)
+    _check_defined(trace.spec, stack)
     rows = range(trace["logits"].shape[1]) if rows is None else rows
     at = slice(rows.start, rows.stop)
     logits, written = trace["logits"][0, at], _written(trace, stack)[at]  # [T, V]; [T], -1 where it is not known
