@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -34,8 +35,8 @@ def only_training(state: Path) -> Iterator[None]:
 
 
 def is_training(state: Path) -> bool:
-    """Whether a training holds the folder's lock now."""
-    if not (state / LOCK).is_file():
+    """Whether a training holds the folder's lock now; False for a folder of somebody else's."""
+    if not os.access(state / LOCK, os.R_OK | os.W_OK):
         return False
     try:
         with FileLock(state / LOCK, timeout=0):
