@@ -14,13 +14,13 @@ import pytest
 import torch
 from builders import tiny_checkpoint
 
+from viz_transformer.analysis.attention.picture import Texts
 from viz_transformer.analysis.decoding.scoring import target_score
 from viz_transformer.analysis.layers.lens import lens
 from viz_transformer.analysis.run.filling import filling
 from viz_transformer.checkpoint import Checkpoint
 from viz_transformer.figures.components import payload
-from viz_transformer.figures.components.scrubber import scrubber_payload, steps_of
-from viz_transformer.figures.components.tokens import token_data
+from viz_transformer.figures.components.scrubber import WrittenSteps, scrubber_payload, steps_of
 from viz_transformer.measuring.evaluation import evaluate
 from viz_transformer.running.decoding import Run, decode
 from viz_transformer.running.strategies import (
@@ -287,12 +287,6 @@ def test_the_loss_of_an_evaluation_is_summed_and_taken_in_float64() -> None:
 
 
 def sent(run: Run, *, strategy: bool) -> bytes:
-    return scrubber_payload(
-        steps_of(run, strategy=strategy),
-        first_row=0,
-        vocabulary=len(run.steps[0].vocabulary),
-        reads=token_data(["a"] * len(run.steps)),
-        caption="",
-        name="",
-        strategy="s" if strategy else None,
-    )
+    reads = Texts(["a"] * len(run.steps))
+    written = WrittenSteps(steps_of(run, strategy=strategy), reads, len(run.steps[0].vocabulary))
+    return scrubber_payload(written, caption="", name="", strategy="s" if strategy else None)

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from viz_transformer.figures.components.scrubber import CandidateData, StepData, scrubber_payload
+from viz_transformer.analysis.attention.picture import Texts
+from viz_transformer.figures.components.scrubber import CandidateData, StepData, WrittenSteps, scrubber_payload
 from viz_transformer.figures.components.standalone import HtmlFigure
-from viz_transformer.figures.components.tokens import token_data
 from viz_transformer.figures.labels import file_name
 
 
@@ -35,12 +35,6 @@ def candidate_bars(
             raise ValueError(f"step {place}: {len(words)} tokens, {len(values)} log-probabilities, chosen {written}")
         candidates = [CandidateData(word, ids[word], value) for word, value in zip(words, values, strict=True)]
         steps.append(StepData(candidates[written], candidates))
-    data = scrubber_payload(
-        steps,
-        first_row=0,
-        vocabulary=vocabulary,
-        reads=token_data(reads),
-        caption=caption or title,
-        name=file_name(title),
-    )
+    sent = WrittenSteps(steps, Texts(reads), vocabulary)
+    data = scrubber_payload(sent, caption=caption or title, name=file_name(title))
     return HtmlFigure("scrubber", data, title, {"t": 0})

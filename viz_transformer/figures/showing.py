@@ -14,6 +14,7 @@ from viz_transformer.analysis.attention.maps import (
     AttentionPicture,
     HeadsCombined,
     attention_picture,
+    axes_of,
     head_views,
     layer_count,
     layer_weights,
@@ -28,10 +29,9 @@ from viz_transformer.figures.attention import head_grid
 from viz_transformer.figures.components.beam_tree import beam_tree_payload
 from viz_transformer.figures.components.lines import lines_payload
 from viz_transformer.figures.components.matrix import matrix_payload
-from viz_transformer.figures.components.scrubber import scrubber_payload, steps_of
+from viz_transformer.figures.components.scrubber import WrittenSteps, scrubber_payload, steps_of
 from viz_transformer.figures.components.shading import shading_payload
 from viz_transformer.figures.components.standalone import HtmlFigure
-from viz_transformer.figures.components.tokens import token_data
 from viz_transformer.figures.labels import file_name
 from viz_transformer.given import POSITIONS, TEXT, Accepted, is_whole, takes
 from viz_transformer.model.kinds import KINDS, KindName, kinds_of
@@ -156,12 +156,9 @@ def _steps(run: Run) -> HtmlFigure:
     vocabulary, title = run.steps[0].vocabulary, f"Candidates of “{labels.sentence(run.text)}”"
     first = step_row(run, 0)
     read = slice(first, first + len(run.steps))
-    tokens, typed = run.trace.tgt.tokens[read], run.trace.tgt.originals[read]
+    reads = axes_of(run.trace, "decoder")[0].reads.at(range(read.start, read.stop))
     data = scrubber_payload(
-        steps_of(run),
-        first_row=first,
-        vocabulary=len(vocabulary),
-        reads=token_data(tokens, [typed or token for typed, token in zip(typed, tokens, strict=True)]),
+        WrittenSteps(steps_of(run), reads, len(vocabulary), first),
         caption=names_of(run.trace).caption("candidates"),
         name=file_name(run.trace.checkpoint, "candidates"),
     )

@@ -16,10 +16,16 @@ from mounted import Mounted, mounting
 from playwright.sync_api import expect
 
 from viz_transformer.analysis.attention.maps import step_row
+from viz_transformer.analysis.attention.picture import Texts
 from viz_transformer.figures import labels
 from viz_transformer.figures.components import payload
-from viz_transformer.figures.components.scrubber import CandidateData, StepData, scrubber_payload, steps_of
-from viz_transformer.figures.components.tokens import token_data
+from viz_transformer.figures.components.scrubber import (
+    CandidateData,
+    StepData,
+    WrittenSteps,
+    scrubber_payload,
+    steps_of,
+)
 from viz_transformer.running.decoding import decode
 from viz_transformer.running.step import Step
 from viz_transformer.running.strategies import Beam, Greedy, Sampling
@@ -36,17 +42,14 @@ def mention(ckpt, step):
 def of_run(ckpt, run, strategy=None, **changes):
     first = step_row(run, 0)
     read = slice(first, first + len(run.steps))
-    return scrubber_payload(
+    written = WrittenSteps(
         steps_of(run, strategy=strategy is not None),
-        first_row=first,
-        vocabulary=run.trace.config.target_vocab_size,
-        reads=token_data(run.trace.tgt.tokens[read], run.trace.tgt.originals[read]),
-        special=ckpt.target_codec.vocabulary.special_ids,
-        caption="tiny",
-        name="tiny",
-        strategy=strategy,
-        **changes,
+        Texts(run.trace.tgt.tokens[read], run.trace.tgt.originals[read]),
+        run.trace.config.target_vocab_size,
+        first,
+        ckpt.target_codec.vocabulary.special_ids,
     )
+    return scrubber_payload(written, caption="tiny", name="tiny", strategy=strategy, **changes)
 
 
 def candidate(token, token_id, probability):
@@ -54,8 +57,9 @@ def candidate(token, token_id, probability):
 
 
 def of_steps(*steps, **changes):
-    given = {"first_row": 0, "vocabulary": 50, "caption": "a caption", "name": "picture", "special": {0}}
-    return scrubber_payload(steps, **{**given, "reads": token_data(["read"] * len(steps)), **changes})
+    written = {"reads": Texts(["read"] * len(steps)), "vocabulary": 50, "first_row": 0, "special": {0}}
+    written |= {name: changes.pop(name) for name in written if name in changes}
+    return scrubber_payload(WrittenSteps(steps, **written), **{"caption": "a caption", "name": "picture", **changes})
 
 
 SURE = StepData(candidate("one", 1, 0.75), [candidate("one", 1, 0.75), candidate("two", 2, 0.125)])
@@ -151,7 +155,7 @@ def test_special_tokens_are_known_by_their_id():
     ("steps", "changes", "said"),
     [
         ((), {}, "at least one step"),
-        ((SURE,), {"reads": token_data(["a", "b"])}, "2 tokens read do not fit 1 steps"),
+        ((SURE,), {"reads": Texts(["a", "b"])}, "2 tokens read do not fit 1 steps"),
         ((SURE,), {"first_row": -1}, "first_row=-1 must be at least 0"),
         ((SURE,), {"vocabulary": 1}, "2 candidates do not fit a vocabulary of 1 tokens"),
         ((StepData(SURE.written, [SURE.written] * 2),), {}, "is twice"),
@@ -254,10 +258,11 @@ def test_a_recorded_run_is_drawn_without_torch():
     code = """
 import sys
 from itertools import pairwise
-from viz_transformer.figures.components.scrubber import CandidateData, StepData, scrubber_payload
+from viz_transformer.analysis.attention.picture import Texts
+from viz_transformer.figures.components.scrubber import CandidateData, StepData, WrittenSteps, scrubber_payload
 one = CandidateData("one", 1, -0.5)
 steps = [StepData(one, [one])]
-scrubber_payload(steps, first_row=0, vocabulary=9, reads=[{"text": "<s>"}], caption="", name="")
+scrubber_payload(WrittenSteps(steps, Texts(["<s>"]), 9), caption="", name="")
 print([name for name in ("torch", "spacy", "transformers") if name in sys.modules])
 """
     result = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True)

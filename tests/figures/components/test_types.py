@@ -32,11 +32,10 @@ from viz_transformer.figures.components.masks import MaskGrids, MaskWords, masks
 from viz_transformer.figures.components.matrix import Why, matrix_payload
 from viz_transformer.figures.components.rail import rail_data
 from viz_transformer.figures.components.row import row_payload
-from viz_transformer.figures.components.scrubber import scrubber_payload, steps_of
+from viz_transformer.figures.components.scrubber import WrittenSteps, scrubber_payload, steps_of
 from viz_transformer.figures.components.shading import shading_payload
 from viz_transformer.figures.components.slider import slider_data
 from viz_transformer.figures.components.snapshots import MapsOfKind, SnapshotData, snapshots_payload
-from viz_transformer.figures.components.tokens import token_data
 from viz_transformer.figures.components.whole import Names, RunText, whole_payload
 from viz_transformer.model.hooked_model import spec_of
 from viz_transformer.model.points import attention_sites
@@ -101,12 +100,10 @@ def _shading() -> Iterator[bytes]:
 
 def _scrubber() -> Iterator[bytes]:
     run = decode(tiny_checkpoint(), "abc", strategy=Sampling(seed=0, top_k=2), max_steps=4)
-    reads = token_data(run.trace.tgt.tokens[: len(run.steps)])
+    reads = Texts(run.trace.tgt.tokens[: len(run.steps)])
     for strategy in (None, "top 2"):
-        yield scrubber_payload(
-            steps_of(run, strategy=strategy is not None), first_row=0, vocabulary=50, reads=reads, strategy=strategy,
-            takes=strategy is not None, room=strategy is not None, **WORDS,
-        )  # fmt: skip
+        written, more = WrittenSteps(steps_of(run, strategy=strategy is not None), reads, 50), strategy is not None
+        yield scrubber_payload(written, strategy=strategy, takes=more, room=more, **WORDS)
 
 
 def _whole() -> Iterator[bytes]:

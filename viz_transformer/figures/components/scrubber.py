@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from viz_transformer.analysis.attention.picture import Texts
 from viz_transformer.figures.components import payload
 from viz_transformer.figures.components.tokens import token_data
 
@@ -59,33 +60,43 @@ def steps_of(run: Run, *, strategy: bool = False) -> tuple[StepData, ...]:
     return tuple(_with_strategy(step) if strategy else _plain(step) for step in run.steps)
 
 
+@dataclass(frozen=True)
+class WrittenSteps:
+    """All steps of a run. Step s is the decoder row `first_row` + s."""
+
+    steps: Sequence[StepData]
+    reads: Texts
+    """What the row of each step reads."""
+    vocabulary: int
+    """How many tokens there are."""
+    first_row: int = 0
+    special: Collection[int] = ()
+    """The ids of special tokens."""
+
+
 def scrubber_payload(
-    steps: Sequence[StepData],
+    written: WrittenSteps,
     *,
-    first_row: int,
-    vocabulary: int,
-    reads: Sequence[Mapping[str, Any]],
     caption: str,
     name: str,
-    special: Collection[int] = (),
     strategy: str | None = None,
     takes: bool = False,
     room: bool = False,
 ) -> bytes:
-    """What the browser gets: every step at once. Step s is the decoder row `first_row` + s.
+    """What the browser gets: every step at once.
 
-    vocabulary: how many tokens there are. reads: what the row of each step reads, as `token_data` makes it. special:
-    the ids of special tokens. A written token that is not among its step's candidates is sent behind them. Arrays:
+    A written token that is not among its step's candidates is sent behind them. Arrays:
     log_probs [steps, most candidates], NaN where a step has fewer; rest [steps], what is left to all other tokens,
     never below 0. With a `strategy`, its words, what it made of the probabilities is sent and
     shown: strategy_log_probs like log_probs, strategy_rest and entropy [steps]. With `takes` a person can take another
     candidate instead of the one written; `room` is kept for that where the scrubber beside it `takes`, so that the bars
     of both have one scale. Raises ValueError for no steps, and for what does not fit together.
     """
+    steps, first_row, vocabulary = written.steps, written.first_row, written.vocabulary
     if not steps:
         raise ValueError("a run has at least one step: there is nothing to scrub through")
-    if len(reads) != len(steps):
-        raise ValueError(f"{len(reads)} tokens read do not fit {len(steps)} steps")
+    if len(written.reads) != len(steps):
+        raise ValueError(f"{len(written.reads)} tokens read do not fit {len(steps)} steps")
     if first_row < 0:
         raise ValueError(f"first_row={first_row} must be at least 0")
     shown, log_probs, different = candidate_rows(steps)
@@ -96,9 +107,10 @@ def scrubber_payload(
     header = {
         "first_row": first_row,
         "vocabulary": vocabulary,
-        "reads": reads,
+        "reads": written.reads.data(),
         "tokens": token_data(
-            tuple(different.values()), special={place for token_id, place in places.items() if token_id in special}
+            tuple(different.values()),
+            special={place for token_id, place in places.items() if token_id in written.special},
         ),
         "candidates": [[places[each.token_id] for each in candidates] for candidates in shown],
         "written": written_places(steps, shown),

@@ -5,10 +5,9 @@ from __future__ import annotations
 import pandas as pd
 
 from viz_transformer import numerals
-from viz_transformer.analysis.attention.maps import step_row
+from viz_transformer.analysis.attention.maps import axes_of, step_row
 from viz_transformer.figures import labels
-from viz_transformer.figures.components.scrubber import StepData, scrubber_payload, steps_of
-from viz_transformer.figures.components.tokens import token_data
+from viz_transformer.figures.components.scrubber import StepData, WrittenSteps, scrubber_payload, steps_of
 from viz_transformer.running.strategies import Greedy
 from viz_transformer.ui.frame import words
 from viz_transformer.ui.session.memoize import memoize
@@ -26,18 +25,17 @@ def scrubber_data(
     spec, codec = shown.trace.spec, shown.ckpt.codec("target")
     assert spec.target_vocab_size is not None
     first = step_row(shown.run, 0)
-    read = slice(first, first + len(shown.run.steps))
-    tokens, originals = shown.trace.tgt.tokens[read], shown.trace.tgt.originals[read]
-    typed = [original or token for original, token in zip(originals, tokens, strict=True)]
-    special = {row - first for row in shown.target_special}
-    return scrubber_payload(
+    written = WrittenSteps(
         _steps(shown, strategy),
-        first_row=first if first_row is None else first_row,
-        vocabulary=spec.target_vocab_size,
-        reads=token_data(tokens, typed, special=special),
+        axes_of(shown.trace, "decoder", shown.names)[0].reads.at(range(first, first + len(shown.run.steps))),
+        spec.target_vocab_size,
+        first if first_row is None else first_row,
+        codec.special_ids,
+    )
+    return scrubber_payload(
+        written,
         caption=shown.caption(words.CANDIDATES),
         name=labels.file_name(shown.summary.name, "candidates"),
-        special=codec.special_ids,
         strategy=strategy_words(shown) if strategy else None,
         takes=takes,
         room=room,
