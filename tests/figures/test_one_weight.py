@@ -7,7 +7,7 @@ import pytest
 
 from viz_transformer.analysis.weight.weight_numbers import Numbers
 from viz_transformer.figures import theme
-from viz_transformer.figures.one_weight import bars, strips, two_rows
+from viz_transformer.figures.one_weight import BarLook, bars, strips, two_rows
 from viz_transformer.model.kinds import KINDS
 
 
@@ -73,7 +73,7 @@ def test_zeros_and_nan_have_a_scale():
 
 
 def test_bars_have_the_numbers_heights_signs_have_colours_and_the_picked_one_an_outline():
-    figure = bars([1.0, -2.0, 0.0], quantity="q × k", title="by dimension", picked=1)
+    figure = bars([1.0, -2.0, 0.0], BarLook(quantity="q × k", title="by dimension", picked=1))
     (bar,) = figure.data
     assert list(bar.y) == [1, -2, 0]
     assert list(bar.marker.color) == [theme.LIGHT.diverging[i] for i in (5, 1, 5)]
@@ -83,38 +83,39 @@ def test_bars_have_the_numbers_heights_signs_have_colours_and_the_picked_one_an_
 
 
 def test_the_running_sum_ends_where_the_products_add_up():
-    figure = bars([1.0, -2.0, 4.0], quantity="q × k", title="", running=[1.0, -1.0, 3.0])
+    figure = bars([1.0, -2.0, 4.0], BarLook(quantity="q × k", title=""), running=[1.0, -1.0, 3.0])
     assert list(figure.data[1].y) == [1, -1, 3]
     assert figure.data[1].customdata[2] == "sum of 0 to 2: 3"
 
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_weights_have_their_kinds_colour_and_an_even_head_is_marked(kind):
-    figure = bars([0.25, 0.75], quantity="weight", title="by key", kind=kind, even=0.5, theme="dark")
+    figure = bars([0.25, 0.75], BarLook(quantity="weight", title="by key", kind=kind, theme="dark"), even=0.5)
     assert set(figure.data[0].marker.color) == {getattr(theme.DARK, kind)[4]}
     assert 0.5 in [shape.y0 for shape in figure.layout.shapes]
 
 
 def test_equal_tokens_stay_apart_and_are_text():
-    figure = bars(
-        [0.5, 0.5], quantity="weight", title="by key", ticks=["<b>", "<b>"], hover=["key 0: <b>", "key 1: <b>"]
-    )
+    said = {"ticks": ["<b>", "<b>"], "hover": ["key 0: <b>", "key 1: <b>"]}
+    figure = bars([0.5, 0.5], BarLook(quantity="weight", title="by key", **said))
     assert list(figure.layout.xaxis.tickvals) == [0, 1]
     assert list(figure.layout.xaxis.ticktext) == ["&lt;b&gt;"] * 2
     assert list(figure.data[0].customdata) == ["key 0: &lt;b&gt;", "key 1: &lt;b&gt;"]
 
 
 def test_many_ticks_are_thinned_out_and_long_ones_stand_upright():
-    figure = bars(np.ones(300), quantity="weight", title="", ticks=["token"] * 300)
+    figure = bars(np.ones(300), BarLook(quantity="weight", title="", ticks=["token"] * 300))
     assert len(figure.layout.xaxis.tickvals) < 40
     assert figure.layout.xaxis.tickangle == -90
-    assert bars(np.ones(3), quantity="weight", title="", ticks=["a"] * 3).layout.xaxis.tickangle == 0
+    few = BarLook(quantity="weight", title="", ticks=["a"] * 3)
+    assert bars(np.ones(3), few).layout.xaxis.tickangle == 0
 
 
 @pytest.mark.parametrize("wrong", [{"ticks": ["a"]}, {"hover": ["a"]}, {"running": [1.0]}])
 def test_lengths_that_do_not_fit_are_refused(wrong):
     with pytest.raises(ValueError, match="do not fit 2 values"):
-        bars([1.0, 2.0], quantity="", title="", **wrong)
+        sums = {name: wrong.pop(name) for name in ("running",) if name in wrong}
+        bars([1.0, 2.0], BarLook(quantity="", title="", **wrong), **sums)
 
 
 # ---- two rows
@@ -123,7 +124,7 @@ def test_lengths_that_do_not_fit_are_refused(wrong):
 def rows(a, b, **more):
     count = len(a)
     named = {"quantity": "weight", "title": "A − B", "ticks": [*"abcdefgh"][:count], "hover": ["says"] * count}
-    return two_rows(a, b, kind="cross", **{**named, **more})
+    return two_rows(a, b, BarLook(kind="cross", **{**named, **more}))
 
 
 @pytest.mark.parametrize("mode", theme.THEMES)

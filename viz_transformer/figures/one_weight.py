@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -57,35 +58,43 @@ def strips(vectors: Sequence[Numbers], *, theme: Theme = "light", type_size: flo
     )
 
 
-def bars(
-    values: ArrayLike,
-    *,
-    quantity: str,
-    title: str,
-    ticks: Sequence[str] | None = None,
-    hover: Sequence[str] | None = None,
-    picked: int | None = None,
-    running: ArrayLike | None = None,
-    even: float | None = None,
-    kind: KindName | None = None,
-    theme: Theme = "light",
-    type_size: float = 1.0,
-) -> go.Figure:
+@dataclass(frozen=True, kw_only=True)
+class BarLook:
+    """What bars are called, and how they look."""
+
+    quantity: str
+    title: str
+    ticks: Sequence[str] | None = None
+    """What stands below each bar, by default its number."""
+    hover: Sequence[str] | None = None
+    """What the tooltip says of each, by default the number."""
+    picked: int | None = None
+    """The bar that is marked."""
+    kind: KindName | None = None
+    """The colours of weights of a head; None: bars above and below 0 have the two colours of signed numbers."""
+    theme: Theme = "light"
+    type_size: float = 1.0
+    """How much larger all letters are than usual."""
+
+
+def bars(values: ArrayLike, look: BarLook, *, running: ArrayLike | None = None, even: float | None = None) -> go.Figure:
     """One bar for each number; the picked one has an outline.
 
-    values: [N]. ticks: what stands below each bar, by default its number. hover: what the tooltip says of each, by
-    default the number. running: [N], sums so far, drawn as a line of steps. even: a height that is marked across.
-    kind: the colours of weights of a head; without one, bars above and below 0 have the two colours of signed numbers.
-    type_size: how much larger all letters are than usual. Raises ValueError for lengths that do not fit.
+    values: [N]. running: [N], sums so far, drawn as a line of steps. even: a height that is marked across.
+    Raises ValueError for lengths that do not fit.
     """
+    ticks, hover, theme, type_size = look.ticks, look.hover, look.theme, look.type_size
     heights = np.asarray(values, dtype=np.float64)
-    texts = list(hover) if hover is not None else [f"{quantity} {significant(value, 6)}" for value in heights.tolist()]
+    texts = (
+        list(hover) if hover is not None else [f"{look.quantity} {significant(value, 6)}" for value in heights.tolist()]
+    )
     for what, given in (("ticks", ticks), ("tooltips", texts), ("sums", running)):
         if given is not None and len(np.atleast_1d(np.asarray(given, dtype=object))) != len(heights):
             raise ValueError(f"the {what} do not fit {len(heights)} values")
     colors = palette(theme)
-    fills = _signed(heights, colors) if kind is None else [weight_colors(kind, theme)[4]] * len(heights)
-    edge = {"width": [2 if place == picked else 0 for place in range(len(heights))], "color": colors.text}
+    own = None if look.kind is None else weight_colors(look.kind, theme)[4]
+    fills = _signed(heights, colors) if own is None else [own] * len(heights)
+    edge = {"width": [2 if place == look.picked else 0 for place in range(len(heights))], "color": colors.text}
     places = np.arange(len(heights))
     figure = go.Figure()
     figure.add_bar(x=places, y=heights, customdata=_lines(texts), marker={"color": fills, "line": edge})
@@ -119,34 +128,23 @@ def bars(
         names = [labels.tick(ticks[place], 10) for place in shown]
         figure.update_xaxes(tickvals=shown, ticktext=names, tickfont_family=MONO_STACK)
     above = {"y": 1, "yanchor": "bottom", "yshift": 6, "font_size": 13 * type_size, **ON_PAPER}
-    figure.add_annotation(text=labels.escape(quantity), x=0, xanchor="left", **above)
-    figure.add_annotation(text=labels.escape(title), x=1, xanchor="right", **above)
+    figure.add_annotation(text=labels.escape(look.quantity), x=0, xanchor="left", **above)
+    figure.add_annotation(text=labels.escape(look.title), x=1, xanchor="right", **above)
     return figure
 
 
-def two_rows(
-    a: ArrayLike,
-    b: ArrayLike,
-    *,
-    quantity: str,
-    title: str,
-    ticks: Sequence[str],
-    hover: Sequence[str],
-    picked: int | None = None,
-    kind: KindName,
-    theme: Theme = "light",
-    type_size: float = 1.0,
-) -> go.Figure:
+def two_rows(a: ArrayLike, b: ArrayLike, look: BarLook) -> go.Figure:
     """Two rows side by side, A filled and B in outline, and below them A - B, a unit as tall as above.
 
-    a, b: [K]; NaN has no bar. ticks: what stands below each key, the picked one in bold; hover: what the tooltip says
-    of it. Raises ValueError for lengths that do not fit.
+    a, b: [K]; NaN has no bar. Each key has a tick, the picked one in bold, and a tooltip.
+    Raises ValueError for lengths that do not fit.
     """
     first, second = np.asarray(a, dtype=np.float64), np.asarray(b, dtype=np.float64)
+    ticks, hover, picked, type_size = look.ticks or (), look.hover or (), look.picked, look.type_size
     if not len(first) == len(second) == len(ticks) == len(hover):
         raise ValueError(f"rows of {len(first)} and {len(second)} do not fit {len(ticks)} keys, {len(hover)} tooltips")
     less = first - second
-    colors, ink = palette(theme), weight_colors(kind, theme)[4]
+    colors, ink = palette(look.theme), weight_colors(look.kind or "cross", look.theme)[4]
     places = np.arange(len(first))
     shared = {"x": places, "customdata": _lines(hover)}
     figure = go.Figure()
@@ -171,7 +169,7 @@ def two_rows(
     names = [labels.tick(ticks[place], 10) for place in shown]
     names = [f"<b>{name}</b>" if place == picked else name for place, name in zip(shown, names, strict=True)]
     margin = (58 * type_size, 8, 30 * type_size, foot)
-    dressed(figure, theme, title="", height=int(1.5 * BARS + foot), margin=margin).update_layout(
+    dressed(figure, look.theme, title="", height=int(1.5 * BARS + foot), margin=margin).update_layout(
         barmode="group",
         bargap=0.25 if len(first) <= 64 else 0,
         bargroupgap=0,
@@ -187,8 +185,8 @@ def two_rows(
         },
     )
     note = {"xanchor": "left", "x": 0, "yanchor": "bottom", "font_size": 13 * type_size, **ON_PAPER}
-    figure.add_annotation(text=f"{labels.escape(quantity)}: A filled, B in outline", y=1, yshift=6, **note)
-    figure.add_annotation(text=labels.escape(title), y=share, yshift=4, **note)
+    figure.add_annotation(text=f"{labels.escape(look.quantity)}: A filled, B in outline", y=1, yshift=6, **note)
+    figure.add_annotation(text=labels.escape(look.title), y=share, yshift=4, **note)
     return figure
 
 

@@ -31,7 +31,7 @@ from viz_transformer.checkpoint import Checkpoint
 from viz_transformer.checkpoint.files import WEIGHTS
 from viz_transformer.figures import labels
 from viz_transformer.figures.components.row import row_payload
-from viz_transformer.figures.one_weight import bars, strips
+from viz_transformer.figures.one_weight import BarLook, bars, strips
 from viz_transformer.model.kinds import KINDS, KindName
 from viz_transformer.numerals import SMALL, in_words, number, significant
 from viz_transformer.ui.components.pictures import row as draw
@@ -214,16 +214,17 @@ def _picture(shown: RunView, found: Ladder, name: str) -> Figure | None:
     if name == "products":
         products, running = line.vectors[2].values, line.vectors[3].values
         hover = [words.product_hover(d, significant(value, 6)) for d, value in enumerate(products.tolist())]
-        return bars(
-            products, quantity=words.PRODUCT_OF_ONE, title=words.PRODUCTS_AND_SUM, hover=hover, running=running, **look
-        )
+        said = BarLook(quantity=words.PRODUCT_OF_ONE, title=words.PRODUCTS_AND_SUM, hover=hover, **look)
+        return bars(products, said, running=running)
     if name == "divisor":
-        return bars(line.vectors[-1].values, quantity=words.SCORE, hover=_hover(shown, found, "score"), **by_key)
+        said = BarLook(quantity=words.SCORE, hover=_hover(shown, found, "score"), **by_key)
+        return bars(line.vectors[-1].values, said)
     if name in ("softmax", "weight"):
         even = found.lines["weight"].scalars["even"] if found.row.mask.any() else None
         hover = _hover(shown, found, "weight")
         quantity = words.WEIGHT if even is None else words.WEIGHT_AND_EVEN
-        return bars(line.vectors[-1].values, quantity=quantity, hover=hover, kind=cell.kind, even=even, **by_key)
+        said = BarLook(quantity=quantity, hover=hover, kind=cell.kind, **by_key)
+        return bars(line.vectors[-1].values, said, even=even)
     if name in ("mask", "shapes"):
         return None
     return strips(line.vectors, **look)

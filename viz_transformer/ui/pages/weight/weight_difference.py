@@ -11,6 +11,7 @@ import streamlit as st
 from viz_transformer.analysis.weight.row_difference import RowDifference, below_largest, row_difference
 from viz_transformer.analysis.weight.weight_numbers import Cell
 from viz_transformer.figures import labels
+from viz_transformer.figures.one_weight import BarLook
 from viz_transformer.figures.one_weight import two_rows as draw
 from viz_transformer.model.kinds import KINDS
 from viz_transformer.numerals import significant
@@ -48,9 +49,7 @@ def two_rows(a: RunView, b: RunView, cell: Cell) -> None:
 def _chart(found: RowDifference, a: RunView, b: RunView, cell: Cell, quantity: str, asked: Asked) -> None:
     first, second = (row.weights if quantity == words.WEIGHT else below_largest(row) for row in (found.a, found.b))
     tokens = [keys_of(shown, cell) for shown in (a, b)]
-    figure = draw(
-        first,
-        second,
+    look = BarLook(
         quantity=quantity,
         title=words.SAME_UNITS,
         ticks=[x if x == y else f"{x}|{y}" for x, y in zip(*tokens, strict=True)],
@@ -60,6 +59,7 @@ def _chart(found: RowDifference, a: RunView, b: RunView, cell: Cell, quantity: s
         theme=frame.theme(),
         type_size=1.5 if projector.is_on() else 1.0,
     )
+    figure = draw(first, second, look)
     what = "weights" if quantity == words.WEIGHT else "scores"
     runs = words.both(words.run(each.called, each.words()) for each in (a, b))
     frame.chart(
