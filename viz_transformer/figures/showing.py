@@ -28,7 +28,7 @@ from viz_transformer.figures import labels, whole
 from viz_transformer.figures.attention import head_grid
 from viz_transformer.figures.components.beam_tree import beam_tree_payload
 from viz_transformer.figures.components.lines import lines_payload
-from viz_transformer.figures.components.matrix import matrix_payload
+from viz_transformer.figures.components.matrix import HEIGHT, matrix_payload
 from viz_transformer.figures.components.scrubber import WrittenSteps, scrubber_payload, steps_of
 from viz_transformer.figures.components.shading import shading_payload
 from viz_transformer.figures.components.standalone import HtmlFigure
@@ -107,7 +107,7 @@ def _attention(
     if form == "map":
         return HtmlFigure("matrix", matrix_payload(made, exact=True), made.meta.title)
     made = made.said(scale="derived" if made.derived else kind)  # weights below 0 have neither lines nor shades
-    data = lines_payload(made) if form == "lines" else shading_payload(made)
+    data = lines_payload(made, height=HEIGHT) if form == "lines" else shading_payload(made)
     return HtmlFigure("lines" if form == "lines" else "shading", data, made.meta.title)
 
 
@@ -120,7 +120,7 @@ def _several(trace: Trace, made: AttentionPicture, heads: Sequence[int]) -> Html
     masks = np.stack([each.mask for each in head_views(trace, made.kind, made.layer, heads)])
     made = replace(made, heads=replace(made.heads, mask=masks))
     made = made.said(title=named.title, caption=named.caption, name=named.name, scale=made.kind)
-    return HtmlFigure("lines", lines_payload(made), made.meta.title)
+    return HtmlFigure("lines", lines_payload(made, height=HEIGHT), made.meta.title)
 
 
 def _heads(trace: Trace, kind: KindName) -> HtmlFigure:

@@ -145,3 +145,10 @@ def test_no_payload_has_more_than_seven_parameters():
         assert (parts / f"{name}.js").exists()
         found[name] = len(inspect.signature(getattr(module, f"{name}_payload")).parameters)
     assert max(found.values()) <= MAX_PARAMETERS, found
+
+
+@pytest.mark.parametrize("heads", [1, (0, 2)])
+def test_lines_that_stand_alone_are_as_high_as_the_map(heads):
+    run = decode(tiny_checkpoint(), "abc", max_steps=2)
+    shown = (vt.show(run, "decoder.0.self", head=heads, form="lines"), vt.show(run, "decoder.0.self"))
+    assert len({payload.unpack(each.data)[0]["height"] for each in shown}) == 1
