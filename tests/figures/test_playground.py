@@ -19,6 +19,7 @@ from viz_transformer.figures import theme
 from viz_transformer.figures.number_grids import Grid, limit_of, number_grids
 from viz_transformer.figures.playground import (
     Curve,
+    CurveAxis,
     Dot,
     attention_row,
     curves,
@@ -114,7 +115,7 @@ def test_a_long_sum_goes_on_in_the_next_line_of_the_tooltip_and_ends_on_its_own(
 @pytest.mark.parametrize("axis", ["xaxis", "yaxis"])
 def test_all_labels_of_a_logarithmic_axis_are_of_one_size_and_stand_at_its_decades(axis):
     line = Curve("a", [0, 1, 40, 900], [0, 0.02, 1, 30])
-    layout = curves([line], title="", x_title="x", y_title="y", log_x=True, log_y=True).layout[axis]
+    layout = curves([line], CurveAxis("x", log=True), CurveAxis("y", log=True), title="").layout[axis]
     assert layout.exponentformat is None
     powers = range(4) if axis == "xaxis" else range(-2, 3)
     assert [*layout.tickvals] == [10.0**power for power in powers]
@@ -264,22 +265,24 @@ def test_four_keys_are_no_simplex_here():
 
 def test_curves_leave_out_what_has_no_place_on_a_logarithmic_axis():
     line = Curve("loss", [0, 1, 2, 3], [0.0, 1.0, math.nan, 0.25])
-    figure = curves([line], title="x", x_title="step", y_title="loss", log_y=True)
+    figure = curves([line], CurveAxis("step"), CurveAxis("loss", log=True), title="x")
     assert list(figure.data[0].x) == [1, 3] and list(figure.data[0].y) == [1.0, 0.25]
-    assert list(curves([line], title="x", x_title="s", y_title="l").data[0].x) == [0, 1, 3]
+    assert list(curves([line], CurveAxis("s"), CurveAxis("l"), title="x").data[0].x) == [0, 1, 3]
 
 
 def test_a_level_and_a_range_stand_at_their_values_on_both_kinds_of_axis():
     line = Curve("a", [1, 10], [0.1, 1.0], ink=0)
-    log = curves([line], title="x", x_title="s", y_title="l", log_y=True, y_range=(0.01, 10), levels=[(0.1, "floor")])
+    log = curves(
+        [line], CurveAxis("s"), CurveAxis("l", log=True, bounds=(0.01, 10)), title="x", levels=[(0.1, "floor")]
+    )
     assert log.layout.shapes[0].y0 == 0.1 and log.layout.annotations[0].y == -1
     assert list(log.layout.yaxis.range) == [-2, 1]
-    plain = curves([line], title="x", x_title="s", y_title="l", y_range=(0, 2), levels=[(0.1, "floor")])
+    plain = curves([line], CurveAxis("s"), CurveAxis("l", bounds=(0, 2)), title="x", levels=[(0.1, "floor")])
     assert plain.layout.annotations[0].y == 0.1 and list(plain.layout.yaxis.range) == [0, 2]
 
 
 def test_names_of_several_lines_are_shown():
     lines = [Curve("a <b>", [1], [1], ink=0), Curve("c", [1], [1])]
-    figure = curves(lines, title="x", x_title="s", y_title="l")
+    figure = curves(lines, CurveAxis("s"), CurveAxis("l"), title="x")
     assert figure.layout.showlegend and figure.data[0].name == "a &lt;b&gt;"
     assert figure.data[0].line.color == theme.LIGHT.heads[0] and figure.data[1].line.color == theme.LIGHT.muted

@@ -359,28 +359,34 @@ class Curve:
     width: float = 2.5
 
 
+@dataclass(frozen=True)
+class CurveAxis:
+    """An axis of curves."""
+
+    title: str
+    log: bool = False
+    bounds: tuple[float, float] | None = None
+    """From where to where it goes, in its own units; None: as far as the lines do."""
+
+
 def curves(
     lines: Sequence[Curve],
+    x_axis: CurveAxis,
+    y_axis: CurveAxis,
     *,
     title: str,
-    x_title: str,
-    y_title: str,
     levels: Sequence[tuple[float, str]] = (),
-    log_x: bool = False,
-    log_y: bool = False,
-    x_range: tuple[float, float] | None = None,
-    y_range: tuple[float, float] | None = None,
     theme: Theme = "light",
 ) -> go.Figure:
     """Lines on one pair of axes, with their names above; `levels` are horizontal lines with a word on each.
 
-    Points that have no place on a logarithmic axis are left out. Ranges are in the units of the axes.
+    Points that have no place on a logarithmic axis are left out.
     """
     colors = palette(theme)
     figure = go.Figure()
     for line in lines:
         x, y = np.asarray(line.x, np.float64), np.asarray(line.y, np.float64)
-        usable = np.isfinite(x) & np.isfinite(y) & ((x > 0) | (not log_x)) & ((y > 0) | (not log_y))
+        usable = np.isfinite(x) & np.isfinite(y) & ((x > 0) | (not x_axis.log)) & ((y > 0) | (not y_axis.log))
         name, ink = labels.escape(line.name), colors.muted if line.ink is None else colors.heads[line.ink]
         figure.add_scatter(
             x=x[usable],
@@ -389,26 +395,27 @@ def curves(
             mode="lines",
             line={"color": ink, "width": line.width, "dash": line.dash},
             customdata=[significant(value) for value in y[usable].tolist()],
-            hovertemplate=f"{name}<br>{labels.escape(x_title)} %{{x:,}}<br>%{{customdata}}<extra></extra>",
+            hovertemplate=f"{name}<br>{labels.escape(x_axis.title)} %{{x:,}}<br>%{{customdata}}<extra></extra>",
         )
     for value, word in levels:
         figure.add_hline(y=value, line={"color": colors.muted, "width": 1, "dash": "dot"})
-        end = {"xref": "paper", "x": 1, "xanchor": "right", "y": math.log10(value) if log_y else value}
+        end = {"xref": "paper", "x": 1, "xanchor": "right", "y": math.log10(value) if y_axis.log else value}
         figure.add_annotation(text=labels.escape(word), yanchor="bottom", **end)
     return dressed(figure, theme, title=title, height=340, margin=(64, 12, 72, 48)).update_layout(
         xaxis={
             "showgrid": True,
-            **_axis(log_x, x_range, [line.x for line in lines]),
-            "title": {"text": labels.escape(x_title)},
+            **_axis(x_axis, [line.x for line in lines]),
+            "title": {"text": labels.escape(x_axis.title)},
         },
-        yaxis={**_axis(log_y, y_range, [line.y for line in lines]), "title": {"text": labels.escape(y_title)}},
+        yaxis={**_axis(y_axis, [line.y for line in lines]), "title": {"text": labels.escape(y_axis.title)}},
         showlegend=len(lines) > 1,
         legend={**LEGEND_ABOVE, "y": 1.02},
     )
 
 
-def _axis(log: bool, bounds: tuple[float, float] | None, shown: Sequence[ArrayLike]) -> dict[str, Any]:
+def _axis(axis: CurveAxis, shown: Sequence[ArrayLike]) -> dict[str, Any]:
     """A linear axis, or a logarithmic one with a label at each decade: plotly's own powers stand in larger type."""
+    log, bounds = axis.log, axis.bounds
     reach = {} if bounds is None else {"range": [math.log10(end) if log else end for end in bounds]}
     if not log:
         return reach

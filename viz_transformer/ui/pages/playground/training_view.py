@@ -23,7 +23,7 @@ from viz_transformer.analysis.playground.experiments import (
     new_copying,
     new_rebuild,
 )
-from viz_transformer.figures.playground import Curve, curves, map_row, rebuilt_row
+from viz_transformer.figures.playground import Curve, CurveAxis, curves, map_row, rebuilt_row
 from viz_transformer.ui.components.pictures import Asked
 from viz_transformer.ui.frame import controls, frame, pictures, text
 from viz_transformer.ui.frame.questions import Question
@@ -237,12 +237,9 @@ def _draw_losses(
     """Losses against steps, of which there will be `steps`; `values` are all that the lines have."""
     figure = curves(
         lines,
+        CurveAxis(words.STEP, bounds=(0, steps)),
+        CurveAxis(unit, log=True, bounds=_decades(values)),
         title=title,
-        x_title=words.STEP,
-        y_title=unit,
-        x_range=(0, steps),
-        log_y=True,
-        y_range=_decades(values),
         theme=frame.theme(),
         **more,
     )

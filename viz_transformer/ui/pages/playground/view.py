@@ -14,7 +14,7 @@ from viz_transformer import numerals
 from viz_transformer.analysis.playground import by_hand
 from viz_transformer.figures import labels
 from viz_transformer.figures.enlarged import enlarged
-from viz_transformer.figures.playground import Curve, Dot, attention_row, curves, norm_row
+from viz_transformer.figures.playground import Curve, CurveAxis, Dot, attention_row, curves, norm_row
 from viz_transformer.figures.playground import simplex as drawn_simplex
 from viz_transformer.numerals import significant
 from viz_transformer.ui.components.pictures import Asked
@@ -346,12 +346,10 @@ def scaling() -> Question:
                 Curve(words.DIVIDED_BY, found.sizes, found.entropy[True], ink=0),
                 Curve(words.NOT_DIVIDED, found.sizes, found.entropy[False], ink=1, dash="dash"),
             ],
+            CurveAxis(words.D_K, log=True),
+            CurveAxis(words.ENTROPY_AXIS, bounds=(-0.05 * max(found.even, 1.0), 1.12 * max(found.even, 1.0))),
             levels=[(found.even, words.uniform(found.even))] if keys > 1 else [],
             title=words.ENTROPY_TITLE,
-            x_title=words.D_K,
-            y_title=words.ENTROPY_AXIS,
-            log_x=True,
-            y_range=(-0.05 * max(found.even, 1.0), 1.12 * max(found.even, 1.0)),
             theme=frame.theme(),
         )
         chart(
@@ -366,12 +364,10 @@ def scaling() -> Question:
                 Curve(words.SCORE, found.sizes, found.score_variance, ink=0),
                 Curve(words.PRODUCT, found.sizes, found.product_variance, ink=1, dash="dash"),
             ],
+            CurveAxis(words.D_K, log=True),
+            CurveAxis(words.VARIANCE, log=True),
             levels=[(1.0, words.VARIANCE_ONE)],
             title=words.VARIANCE_TITLE,
-            x_title=words.D_K,
-            y_title=words.VARIANCE,
-            log_x=True,
-            log_y=True,
             theme=frame.theme(),
         )
         chart(figure, key="play_variance", alt=words.VARIANCE_ALT, on_table=asked)
