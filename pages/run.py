@@ -16,7 +16,7 @@ from viz_transformer.model.kinds import SIDES, SideName
 from viz_transformer.sentences import shortened
 from viz_transformer.text.codec import AS_USUAL, both_of, joined
 from viz_transformer.ui.compat import DeltaGenerator
-from viz_transformer.ui.components.pictures import chip_rows, matrix, scrubber
+from viz_transformer.ui.components.pictures import Range, chip_rows, matrix, scrubber
 from viz_transformer.ui.components.pictures import slider as number_slider
 from viz_transformer.ui.components.pictures import whole as whole_picture
 from viz_transformer.ui.components.reveal import bring_into_view
@@ -116,12 +116,15 @@ def slider() -> None:
         number_slider(
             examples.number_of(written),
             written,
+            Range(
+                least=-examples.NUMBER_LIMIT,
+                most=examples.NUMBER_LIMIT,
+                step=examples.NUMBER_STEP,
+                decimals=examples.NUMBER_DECIMALS,
+            ),
+            label=words.NUMBER,
             key=passing.SLIDER,
             on_number=take_number,
-            bounds=(-examples.NUMBER_LIMIT, examples.NUMBER_LIMIT),
-            step=examples.NUMBER_STEP,
-            decimals=examples.NUMBER_DECIMALS,
-            label=words.NUMBER,
         )
 
 

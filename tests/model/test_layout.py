@@ -13,8 +13,7 @@ from watched import watched_trace
 from viz_transformer.analysis.layers.sublayers import places
 from viz_transformer.analysis.models.parts import layout_of
 from viz_transformer.figures.architecture import drawing_of
-from viz_transformer.figures.components.locator import locator_data
-from viz_transformer.figures.components.rail import rail_data
+from viz_transformer.figures.components.model_maps import locator_data, rail_data
 from viz_transformer.model.config import ModelKind
 from viz_transformer.model.hooked_model import AT_ONCE, ModelSpec, spec_of
 from viz_transformer.model.layout import Layout, Part, Written, layout

@@ -7,10 +7,11 @@ Vaswani et al. (2017), drawn anew. Nothing in it is a picture from elsewhere, an
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from typing import Literal
 
 from viz_transformer.analysis.models.parts import layout_of, norm_word
+from viz_transformer.figures.components import payload
 from viz_transformer.model.config import ModelConfig
 from viz_transformer.model.layout import Block, Layer, Layout, Part, StackLayout, SubLayer
 
@@ -109,6 +110,11 @@ def drawing_of(model: Layout) -> Drawing:
     if model.memory is not None:
         pen.memory(model.memory)
     return pen.finished(model.spoken)
+
+
+def architecture_payload(drawing: Drawing, *, caption: str, name: str) -> bytes:
+    """What the browser gets: everything that is drawn, in the drawing's own pixels; `name` is a file name."""
+    return payload.pack({**asdict(drawing), "caption": caption, "name": name})
 
 
 def norm_places(config: ModelConfig) -> Drawing:

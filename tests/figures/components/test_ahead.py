@@ -10,8 +10,8 @@ from mounted import mounted
 from viz_transformer.analysis.attention.picture import Axis, Texts
 from viz_transformer.figures.components.chips import Chip, ChipRow
 from viz_transformer.figures.components.matrix import matrix_payload
-from viz_transformer.figures.components.slider import slider_data
 from viz_transformer.ui.components.ahead import Ahead, Paragraph, ahead_payload, caught_up_payload
+from viz_transformer.ui.components.pictures import Range, slider_data
 
 PAGE = """() => {
   const page = document.createElement("div")
@@ -181,8 +181,8 @@ def test_a_part_that_was_overtaken_while_its_module_was_fetched_stays(browser, n
 
 
 def test_a_run_shown_ahead_answers_the_slider(browser):
-    bounds = {"least": -1.0, "most": 1.0, "step": 0.1, "decimals": 2}
-    with mounted(browser, "slider", slider_data(0.0, "0.00", label="A number", **bounds)) as view:
+    numbers = Range(least=-1.0, most=1.0, step=0.1, decimals=2)
+    with mounted(browser, "slider", slider_data(0.0, "0.00", numbers, label="A number")) as view:
         view.page.get_by_role("slider").focus()
         view.press("ArrowRight", "ArrowRight")
         told = "window.triggers.map(([, { count, settled }]) => [count, settled])"

@@ -6,9 +6,8 @@ import pytest
 from builders import tiny_config
 from mounted import mounted
 
-from viz_transformer.figures.architecture import architecture
+from viz_transformer.figures.architecture import architecture, architecture_payload
 from viz_transformer.figures.components import payload
-from viz_transformer.figures.components.architecture import architecture_payload
 
 DRAWING = architecture(tiny_config())
 

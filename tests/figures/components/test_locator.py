@@ -6,7 +6,7 @@ from builders import tiny_config
 from mounted import mounted
 from watched import watched_trace
 
-from viz_transformer.figures.components.locator import locator_data
+from viz_transformer.figures.components.model_maps import locator_data
 from viz_transformer.model.hooked_model import spec_of
 
 CHOSEN = {"kind": "cross", "layer": 1, "part": "attention", "point": "", "heads": (0,), "text": "abc"}

@@ -6,7 +6,7 @@ import pytest
 from builders import tiny_config
 from mounted import mounted
 
-from viz_transformer.figures.components.rail import rail_data
+from viz_transformer.figures.components.model_maps import rail_data
 from viz_transformer.model.hooked_model import spec_of
 from viz_transformer.model.points import attention_sites
 

@@ -6,13 +6,13 @@ from types import SimpleNamespace
 import pytest
 from mounted import mounted
 
-from viz_transformer.figures.components.slider import slider_data
 from viz_transformer.ui.components import pictures
+from viz_transformer.ui.components.pictures import Range, slider_data
 
 
 def data(value=1234.5, text="1,234.50", count=0):
-    bounds = {"least": -100_000.0, "most": 100_000.0, "step": 0.1, "decimals": 2}
-    return slider_data(value, text, label="A number", count=count, **bounds)
+    numbers = Range(least=-100_000.0, most=100_000.0, step=0.1, decimals=2)
+    return slider_data(value, text, numbers, label="A number", count=count)
 
 
 def shown(view):
@@ -135,12 +135,10 @@ def test_python_hears_a_number_within_bounds_and_nothing_else(monkeypatch, numbe
         pictures.slider(
             0.0,
             "0",
+            Range(least=-10.0, most=10.0, step=0.1, decimals=2),
+            label="A number",
             key="place",
             on_number=lambda *each: heard.append(each),
-            bounds=(-10.0, 10.0),
-            step=0.1,
-            decimals=2,
-            label="A number",
         )
 
     draw()

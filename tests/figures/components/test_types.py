@@ -20,21 +20,18 @@ from viz_transformer.analysis.attention.picture import Axis, Meta, Texts
 from viz_transformer.analysis.run.whole import whole_run
 from viz_transformer.analysis.weight.weight_numbers import QueryRow
 from viz_transformer.figures import components, details, whole
-from viz_transformer.figures.architecture import architecture
+from viz_transformer.figures.architecture import architecture, architecture_payload
 from viz_transformer.figures.components import payload
-from viz_transformer.figures.components.architecture import architecture_payload
 from viz_transformer.figures.components.beam_tree import beam_tree_payload
 from viz_transformer.figures.components.chips import MANY, Chip, ChipRow, Editing, RowMark
 from viz_transformer.figures.components.grid import GridScore, HeadMaps, grid_payload
 from viz_transformer.figures.components.lines import MAX_TOKENS, lines_payload
-from viz_transformer.figures.components.locator import Looks, locator_data
 from viz_transformer.figures.components.masks import MaskGrids, MaskWords, masks_payload
 from viz_transformer.figures.components.matrix import Why, matrix_payload
-from viz_transformer.figures.components.rail import rail_data
+from viz_transformer.figures.components.model_maps import Looks, locator_data, rail_data
 from viz_transformer.figures.components.row import row_payload
 from viz_transformer.figures.components.scrubber import WrittenSteps, scrubber_payload, steps_of
 from viz_transformer.figures.components.shading import shading_payload
-from viz_transformer.figures.components.slider import slider_data
 from viz_transformer.figures.components.snapshots import MapsOfKind, SnapshotData, snapshots_payload
 from viz_transformer.figures.components.whole import Names, RunText, whole_payload
 from viz_transformer.model.hooked_model import spec_of
@@ -43,6 +40,7 @@ from viz_transformer.running.decoding import decode
 from viz_transformer.running.strategies import Beam, Sampling
 from viz_transformer.ui.components import keys, saving, tour
 from viz_transformer.ui.components.ahead import Ahead, Paragraph, ahead_payload, caught_up_payload
+from viz_transformer.ui.components.pictures import Range, slider_data
 
 ROOT = Path(__file__).resolve().parents[3]
 FOLDER = Path(str(files(components)))
@@ -199,7 +197,7 @@ def _tour() -> Iterator[Any]:
 
 def _slider() -> Iterator[Any]:
     for value in (0.5, None):
-        yield slider_data(value, "0.5", label="A number", least=-1.0, most=1.0, step=0.1, decimals=2)
+        yield slider_data(value, "0.5", Range(least=-1.0, most=1.0, step=0.1, decimals=2), label="A number")
 
 
 def _ahead() -> Iterator[Any]:

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import asdict, dataclass
 from functools import cache
 from typing import Any
 
 import streamlit as st
 
 from viz_transformer.figures.components.payload import with_table
-from viz_transformer.figures.components.slider import slider_data
 from viz_transformer.figures.components.source import javascript, style_sheet
 
 Asked = Callable[[], None]
@@ -135,18 +135,28 @@ def scrubber(
     _put("scrubber", key, data, on_table, on_take_change=heard)
 
 
+@dataclass(frozen=True, kw_only=True)
+class Range:
+    """The numbers of a slider. decimals: those of one that is dragged."""
+
+    least: float
+    most: float
+    step: float
+    decimals: int
+
+
+def slider_data(value: float | None, text: str, numbers: Range, *, label: str, count: int = 0) -> dict[str, Any]:
+    """What the browser draws. `text` is how the number is written now, None stands for one that is out of reach.
+
+    count: the place of the thumb that this is the answer to.
+    """
+    return {"label": label, "value": value, "text": text, **asdict(numbers), "count": count}
+
+
 def slider(
-    value: float | None,
-    text: str,
-    *,
-    key: str,
-    on_number: Callable[[float, bool], None],
-    bounds: tuple[float, float],
-    step: float,
-    decimals: int,
-    label: str,
+    value: float | None, text: str, numbers: Range, *, label: str, key: str, on_number: Callable[[float, bool], None]
 ) -> None:
-    """Draw a slider over the numbers within `bounds`, at `value`, which is written as `text`.
+    """Draw a slider over these numbers, at `value`, which is written as `text`.
 
     `on_number` gets the number under the thumb while it is dragged, and whether it has settled. The browser takes what
     is drawn for the answer, so this comes last on a page.
@@ -156,18 +166,9 @@ def slider(
         told = _told(key, "number")
         if isinstance(told, Mapping) and _is_place(told.get("count")) and _is_number(told.get("value")):
             st.session_state[_count_of(key)] = told["count"]
-            on_number(min(max(float(told["value"]), bounds[0]), bounds[1]), told.get("settled") is True)
+            on_number(min(max(float(told["value"]), numbers.least), numbers.most), told.get("settled") is True)
 
-    data = slider_data(
-        value,
-        text,
-        label=label,
-        least=bounds[0],
-        most=bounds[1],
-        step=step,
-        decimals=decimals,
-        count=slider_count(key),
-    )
+    data = slider_data(value, text, numbers, label=label, count=slider_count(key))
     _put("slider", key, data, on_number_change=heard)
 
 

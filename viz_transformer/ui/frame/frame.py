@@ -17,7 +17,7 @@ from viz_transformer.checkpoint.contents import Summary, Unreadable
 from viz_transformer.checkpoint.grading import standing_of
 from viz_transformer.checkpoint.saved_traces import RecordingSummary
 from viz_transformer.figures import labels
-from viz_transformer.figures.components.locator import Looks, locator_data
+from viz_transformer.figures.components.model_maps import Looks, locator_data
 from viz_transformer.figures.enlarged import enlarged
 from viz_transformer.figures.theme import Theme
 from viz_transformer.huggingface.folder import HuggingFaceSummary

@@ -10,7 +10,7 @@ import streamlit as st
 
 from viz_transformer.analysis.layers import sublayers
 from viz_transformer.figures import labels
-from viz_transformer.figures.components.rail import rail_data
+from viz_transformer.figures.components.model_maps import rail_data
 from viz_transformer.figures.layers import Marked, Panel, Size, gain_chart, stream_chart
 from viz_transformer.model.hooked_model import Unavailable
 from viz_transformer.model.kinds import KINDS, StackName, stacks_of

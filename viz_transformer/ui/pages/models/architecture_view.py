@@ -16,8 +16,7 @@ from viz_transformer.checkpoint import describe
 from viz_transformer.checkpoint.grading import graded
 from viz_transformer.figures import labels
 from viz_transformer.figures.architecture import architecture as drawn
-from viz_transformer.figures.architecture import drawing_of, norm_places, norm_places_of
-from viz_transformer.figures.components.architecture import architecture_payload
+from viz_transformer.figures.architecture import architecture_payload, drawing_of, norm_places, norm_places_of
 from viz_transformer.huggingface.folder import HuggingFaceSummary
 from viz_transformer.ui.components.pictures import architecture_view
 from viz_transformer.ui.frame import frame, text
