@@ -7,6 +7,7 @@ import {
   rowIn,
 } from "../../viz_transformer/figures/components/parts/whole_attention_places.js"
 import {
+  groupWays,
   headRows,
   layerAt,
   placeLayer,
@@ -495,4 +496,23 @@ test("large scores do not overflow", () => {
     const scores = ROW.scores.map((score) => score + offset)
     near(workedOut({ ...ROW, scores }).share, 0.375)
   }
+})
+
+test("the ways of a sub-layer lead from the stream to what it reads and adds, and end on its plus", () => {
+  const parts = ["self", "cross", "ffn"].map((part) => ({ layer: 0, part }))
+  for (const room of ROOMS)
+    for (const post of [false, true]) {
+      const place = placeLayer({ ...room, parts, post })
+      for (const group of place.groups) {
+        const [past, into, up] = groupWays(group, place)
+        assert.deepEqual(past[0], [group.branch, group.before.y + group.before.height])
+        assert.deepEqual(into[0], [group.branch, group.read.y + group.read.height / 2])
+        assert.ok(into[1][0] < group.read.x && past[2][0] < group.out.x)
+        assert.equal(past[1][0], group.branch)
+        assert.deepEqual(up[0], [group.out.x + group.out.width, past[1][1]])
+        assert.deepEqual(up[2], [group.plus, place.stream + 9 * place.z])
+        for (const way of [past, into, up])
+          for (let n = 1; n < way.length; n++) assert.ok(way[n][0] === way[n - 1][0] || way[n][1] === way[n - 1][1])
+      }
+    }
 })

@@ -62,6 +62,33 @@ export function placeLayer({ z, width, height, parts, post }) {
   return { z, width, height, stream: middle, groups, after: box(width - strip, y, strip, tall) }
 }
 
+/**
+ * The ways of a sub-layer: from the stream past it down to what it adds, into what it reads, and from what it adds up to
+ * the plus on the stream.
+ * @param {Group} group
+ * @param {Pick<LayerPlaces, "stream" | "z">} place
+ * @returns {[number, number][][]}
+ */
+export function groupWays({ branch, plus, before, read, out }, { stream, z }) {
+  const middle = (/** @type {Box} */ { y, height }) => y + height / 2
+  return [
+    [
+      [branch, before.y + before.height],
+      [branch, middle(out)],
+      [out.x - 2 * z, middle(out)],
+    ],
+    [
+      [branch, middle(read)],
+      [read.x - 2 * z, middle(read)],
+    ],
+    [
+      [out.x + out.width, middle(out)],
+      [plus, middle(out)],
+      [plus, stream + 9 * z],
+    ],
+  ]
+}
+
 /** Where the title of a group stands. @param {LayerPlaces} place */
 export const titleLine = ({ z }) => TITLE_TALL * z - 4 * z
 

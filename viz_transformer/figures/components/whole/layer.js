@@ -1,7 +1,7 @@
 import { dotted, hatch, ring } from "../parts/marks.js"
 import { number, percent } from "../parts/numbers.js"
 import { mention, sans } from "../parts/text.js"
-import { headRows, layerAt, placeLayer, titleLine } from "../parts/whole_layer_places.js"
+import { groupWays, headRows, layerAt, placeLayer, titleLine } from "../parts/whole_layer_places.js"
 import { siteOf } from "../parts/whole_levels.js"
 import { leastName, namedAmong } from "../parts/whole_names.js"
 import { isUnknown, mostOf, strongestIn } from "../parts/whole_rows.js"
@@ -62,133 +62,98 @@ export function layerScene(view) {
 
   function paintStill(context) {
     const paper = view.paper()
-    const { z } = place
-    const found = detail()
     const stack = stackNow()
     const row = view.rowOf(stack)
-    const words = (text, x, y, more = {}) =>
-      say(context, text, x, y, { size: 12 * z, colour: paper.one("muted"), ...more })
     context.strokeStyle = paper.one("muted")
     context.lineWidth = 2
-    const last = place.groups[place.groups.length - 1]
     drawWay(context, [
       [0, place.stream],
       [place.after.x, place.stream],
     ])
+    titles(context, paper, stack, row)
+    for (const group of place.groups) paintGroup(context, paper, group, row)
+    const { after, groups, z } = place
+    vector(context, paper, `after.${groups[groups.length - 1].part.part}`, after, row)
+    const below = after.y + after.height + 12 * z
+    small(context, paper, "goes on", after.x + after.width, below, { align: "right" })
+  }
+
+  /** A line in small muted letters. */
+  function small(context, paper, text, x, y, more = {}) {
+    say(context, text, x, y, { size: 12 * place.z, colour: paper.one("muted"), ...more })
+  }
+
+  /** Above the stream: at which token it is, and what is unusual in this layer. */
+  function titles(context, paper, stack, row) {
+    const { z, groups, width } = place
     const titled = say(context, `stream at ${mention(stack.tokens[row])}`, 0, titleLine(place) - 2 * z, {
       size: 13 * z,
       colour: paper.one(stack.ink),
       weight: 600,
-      width: last.x,
+      width: groups[groups.length - 1].x,
     })
-    words((found?.header.remarks ?? []).join(" "), place.width, titleLine(place) - 2 * z, {
+    small(context, paper, (detail()?.header.remarks ?? []).join(" "), width, titleLine(place) - 2 * z, {
       align: "right",
-      width: place.width - titled - 24 * z,
+      width: width - titled - 24 * z,
     })
-    for (const group of place.groups) {
-      const { part } = group
-      const name = (what) => `${what}.${part.part}`
-      const value = (what) => found?.arrays[name(what)]?.values[row]
-      const vector = (what, box) => {
-        const array = found?.arrays[name(what)]
-        context.fillStyle = paper.one("surface")
-        context.fillRect(box.x, box.y, box.width, box.height)
-        if (array) {
-          const count = array.shape[1]
-          drawStrip(context, paper, box, array.values, row * count, count, most[name(what)])
-        }
-      }
-      context.strokeStyle = paper.one("muted")
-      context.lineWidth = 1.5
-      const { read, out } = group
-      drawWay(
-        context,
-        [
-          [group.branch, group.before.y + group.before.height],
-          [group.branch, out.y + out.height / 2],
-          [out.x - 2 * z, out.y + out.height / 2],
-        ],
-        6 * z,
-      )
-      drawWay(
-        context,
-        [
-          [group.branch, read.y + read.height / 2],
-          [read.x - 2 * z, read.y + read.height / 2],
-        ],
-        6 * z,
-      )
-      drawWay(
-        context,
-        [
-          [out.x + out.width, out.y + out.height / 2],
-          [group.plus, out.y + out.height / 2],
-          [group.plus, place.stream + 9 * z],
-        ],
-        6 * z,
-      )
-      const roomy = Math.max(40 * z, group.plus - read.x - 8 * z)
-      context.font = sans(14 * z, 600)
-      const whole = context.measureText(SUBLAYERS[part.part]).width <= roomy
-      say(
-        context,
-        whole || part.kind ? SUBLAYERS[part.part] : "ff",
-        read.x,
-        group.before.y + group.before.height + 16 * z,
-        {
-          size: 14 * z,
-          colour: paper.one("text"),
-          weight: 600,
-          width: roomy,
-        },
-      )
-      if (value("mean") !== undefined) {
-        const [mean, scale] = [`norm: mean ${number(value("mean"), 2)}`, `scale ${number(value("scale"), 2)}`]
-        const room = group.plus - read.x - 8 * z
-        context.font = sans(12 * z)
-        if (isPost()) words("norm", group.norm.x, group.norm.y + group.norm.height / 2)
-        else if (context.measureText(`${mean}, ${scale}`).width <= room)
-          words(`${mean}, ${scale}`, read.x, read.y - 8 * z)
-        else {
-          oneOf(context, paper, [mean, mean.slice("norm: ".length)], read.x, read.y - 22 * z, room)
-          words(scale, read.x, read.y - 8 * z, { width: room })
-        }
-      }
-      vector("before", group.before)
-      vector("in", read)
-      if (group.total) vector("total", group.total)
-      vector("out", out)
-      drawPlus(context, paper.one("text"), paper.one("page"), group.plus, place.stream, 7 * z)
-      if (value("share") !== undefined)
-        oneOf(
-          context,
-          paper,
-          [
-            `adds ${number(value("added"), 2)} to ${number(value("came"), 2)}: ${percent(value("share"))}`,
-            `adds ${number(value("added"), 1)} to ${number(value("came"), 1)}: ${percent(value("share"))}`,
-            `adds ${percent(value("share"))}`,
-          ],
-          out.x,
-          out.y + out.height + 10 * z,
-          group.x + group.width - out.x - 8 * z,
-        )
-      if (part.kind) heads(context, paper, group, row)
-      else units(context, paper, group, row)
-    }
-    const array = found?.arrays[`after.${last.part.part}`]
+  }
+
+  /** A vector of the row as a strip in its box, which is empty where the run does not tell it. */
+  function vector(context, paper, name, box, row) {
+    const array = detail()?.arrays[name]
     context.fillStyle = paper.one("surface")
-    context.fillRect(place.after.x, place.after.y, place.after.width, place.after.height)
-    if (array)
-      drawStrip(
-        context,
-        paper,
-        place.after,
-        array.values,
-        row * array.shape[1],
-        array.shape[1],
-        most[`after.${last.part.part}`],
-      )
-    words("goes on", place.after.x + place.after.width, place.after.y + place.after.height + 12 * z, { align: "right" })
+    context.fillRect(box.x, box.y, box.width, box.height)
+    if (!array) return
+    const count = array.shape[1]
+    drawStrip(context, paper, box, array.values, row * count, count, most[name])
+  }
+
+  /** A sub-layer at the row: its ways, its name and its norm, its vectors, and how much it adds. */
+  function paintGroup(context, paper, group, row) {
+    const { part, read, out, before, total } = group
+    const { z } = place
+    const value = (what) => detail()?.arrays[`${what}.${part.part}`]?.values[row]
+    context.strokeStyle = paper.one("muted")
+    context.lineWidth = 1.5
+    for (const way of groupWays(group, place)) drawWay(context, way, 6 * z)
+    const roomy = Math.max(40 * z, group.plus - read.x - 8 * z)
+    context.font = sans(14 * z, 600)
+    const whole = context.measureText(SUBLAYERS[part.part]).width <= roomy
+    say(context, whole || part.kind ? SUBLAYERS[part.part] : "ff", read.x, before.y + before.height + 16 * z, {
+      size: 14 * z,
+      colour: paper.one("text"),
+      weight: 600,
+      width: roomy,
+    })
+    if (value("mean") !== undefined) norm(context, paper, group, value)
+    vector(context, paper, `before.${part.part}`, before, row)
+    vector(context, paper, `in.${part.part}`, read, row)
+    if (total) vector(context, paper, `total.${part.part}`, total, row)
+    vector(context, paper, `out.${part.part}`, out, row)
+    drawPlus(context, paper.one("text"), paper.one("page"), group.plus, place.stream, 7 * z)
+    if (value("share") !== undefined) {
+      const [added, came, share] = [value("added"), value("came"), percent(value("share"))]
+      const lines = [2, 1].map((digits) => `adds ${number(added, digits)} to ${number(came, digits)}: ${share}`)
+      const room = group.x + group.width - out.x - 8 * z
+      oneOf(context, paper, [...lines, `adds ${share}`], out.x, out.y + out.height + 10 * z, room)
+    }
+    if (part.kind) heads(context, paper, group, row)
+    else units(context, paper, group, row)
+  }
+
+  /** Mean and scale of a norm, on one line or on two; on the stream only its name. */
+  function norm(context, paper, { norm: box, read, plus }, value) {
+    const { z } = place
+    const [mean, scale] = [`norm: mean ${number(value("mean"), 2)}`, `scale ${number(value("scale"), 2)}`]
+    const room = plus - read.x - 8 * z
+    context.font = sans(12 * z)
+    if (isPost()) small(context, paper, "norm", box.x, box.y + box.height / 2)
+    else if (context.measureText(`${mean}, ${scale}`).width <= room)
+      small(context, paper, `${mean}, ${scale}`, read.x, read.y - 8 * z)
+    else {
+      oneOf(context, paper, [mean, mean.slice("norm: ".length)], read.x, read.y - 22 * z, room)
+      small(context, paper, scale, read.x, read.y - 8 * z, { width: room })
+    }
   }
 
   /** The first of these lines that has room from x on, else the last one in that room. */
