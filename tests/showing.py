@@ -8,13 +8,13 @@ from typing import Any
 from viz_transformer.checkpoint import Checkpoint
 from viz_transformer.checkpoint.contents import Summary
 from viz_transformer.running.decoding import Run, decode
-from viz_transformer.ui.session.generation_config import How
+from viz_transformer.ui.session.generation_config import GenerationConfig
 from viz_transformer.ui.session.runs import RunView
 
 
 def shown_of(ckpt: Checkpoint, text: str, target: str | None = None, *, branch: str = "", **how: Any) -> RunView:
     """A decode of the text, or the run that is given the target; `how` is what `decode` takes."""
-    return shown_run(ckpt, text, decode(ckpt, text, target=target, **how), target, how=How(branch=branch))
+    return shown_run(ckpt, text, decode(ckpt, text, target=target, **how), target, how=GenerationConfig(branch=branch))
 
 
 def shown_run(ckpt: Checkpoint, text: str, run: Run, target: str | None = None, **more: Any) -> RunView:

@@ -53,8 +53,8 @@ def written(app):
         ({"prefix": "two hundred"}, {"prefix": "two hundred"}),
     ],
 )
-def test_the_steps_are_those_of_the_strategy(app, bundled, given, generation_config):
-    run = the_run(bundled, **generation_config)
+def test_the_steps_are_those_of_the_strategy(app, bundled, given, how):
+    run = the_run(bundled, **how)
     opened(app, **given)
     assert written(app) == list(run.tokens)
     header, arrays = sent(app, "scrubber")

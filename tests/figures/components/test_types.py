@@ -14,7 +14,6 @@ import numpy as np
 import pytest
 from builders import tiny_checkpoint, tiny_config
 from drawing import picture_of
-from viz_transformer.ui.components.sheet import sheet_data
 
 from viz_transformer.analysis.attention.picture import Axis, Meta, Texts
 from viz_transformer.analysis.run.whole import whole_run
@@ -38,7 +37,7 @@ from viz_transformer.model.hooked_model import spec_of
 from viz_transformer.model.points import attention_sites
 from viz_transformer.running.decoding import decode
 from viz_transformer.running.strategies import Beam, Sampling
-from viz_transformer.ui.components import keys, saving, tour
+from viz_transformer.ui.components import every_page, keys
 from viz_transformer.ui.components.ahead import Ahead, Paragraph, ahead_payload, caught_up_payload
 from viz_transformer.ui.components.pictures import Range, slider_data
 
@@ -175,23 +174,31 @@ def _keys() -> Iterator[Any]:
 def _saving() -> Iterator[Any]:
     with pytest.MonkeyPatch.context() as patch:
         sent: list[Any] = []
-        patch.setattr(saving, "_saving", lambda *, key, data, on_table_change: sent.append(data))
-        saving.saving("curve", **WORDS)
-        saving.saving("curve", **WORDS, on_table=print)
+        patch.setattr(every_page, "_saving", lambda *, key, data, on_table_change: sent.append(data))
+        every_page.saving("curve", **WORDS)
+        every_page.saving("curve", **WORDS, on_table=print)
     yield from sent
 
 
 def _tour() -> Iterator[Any]:
     with pytest.MonkeyPatch.context() as patch:
         sent: list[Any] = []
-        patch.setattr(tour, "_tour", lambda *, key, data, on_leave_change: sent.append(data))
+        patch.setattr(every_page, "_tour", lambda *, key, data, on_leave_change: sent.append(data))
         given = {
             "titles": ["one", "two"],
             "sentences": ["a", "b"],
             "ring": (".a >>> .b",),
             "onward": "Next (2 of 2): two",
         }
-        tour.tour_panel(number=1, **given, invited=True, on_leave=print)
+        every_page.tour_panel(number=1, **given, invited=True, on_leave=print)
+    yield from sent
+
+
+def _sheet() -> Iterator[Any]:
+    with pytest.MonkeyPatch.context() as patch:
+        sent: list[Any] = []
+        patch.setattr(every_page, "_sheet", lambda *, key, data: sent.append(data))
+        every_page.sheet("a caption")
     yield from sent
 
 
@@ -226,7 +233,7 @@ WRITTEN: dict[str, Callable[[], Iterator[Any]]] = {
     "LocatorData": _locator,
     "KeysData": _keys,
     "SavingData": _saving,
-    "SheetData": lambda: iter((sheet_data("a caption"),)),
+    "SheetData": _sheet,
     "SliderData": _slider,
     "TourData": _tour,
     "AheadHeader": _ahead,
