@@ -147,7 +147,8 @@ def noun(hint: Any) -> str:
         return f"a list{''.join(bounds)}, each {each_one}" if len(inner) == 1 else f"a list of {len(inner)}: {each_one}"
     if is_dataclass(bare):
         return f"an object with {', '.join(field.name for field in fields(bare))}"
-    return f"{_NOUNS.get(bare, 'an object')}{' and'.join(bounds)}"
+    unit = " characters" if bare is str and bounds else ""
+    return f"{_NOUNS.get(bare, 'an object')}{' and'.join(bounds)}{unit}"
 
 
 def _bounds(meta: Meta) -> Iterator[str]:
