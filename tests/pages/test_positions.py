@@ -529,7 +529,7 @@ def test_numbers_are_said_without_powers_of_ten_where_that_is_short(value, said)
 def test_one_of_something_is_said_as_one():
     assert "adds row 0." in page_words.fixed_table("m", "sines", "encoder", (8, 4), 0)
     assert "adds rows 0 to 2." in page_words.fixed_table("m", "sines", "encoder", (8, 4), 2)
-    assert page_words.added_rows(1, None).startswith("The row that this run added is")
+    assert page_words.added_rows(1, None).startswith("The row that this run added matches")
     assert page_words.in_rows(1).startswith("Logits are compared in 1 row,")
     assert " Over 1 row the " in page_words.one_matrix(4, 1, 1, "0", "0")
     assert page_words.unturned(4, 4, 5).startswith("Feature 4 of each head’s 5 is not turned")
