@@ -173,7 +173,7 @@ def _number(value: float) -> str:
 
 
 def _unknown_word(name: str, value: object, words: Sequence[object]) -> str:
-    return f"{name}={quoted(value)} is not known; choose {' or '.join(map(repr, words))}"
+    return f"{name}={quoted(value, 40)} is not known; choose {' or '.join(map(repr, words))}"
 
 
 @cache
@@ -239,10 +239,10 @@ def _converts(hint: Any, value: object) -> bool:
     return True
 
 
-def _plain(value: object) -> object:
-    """The value in Python's own types."""
+def _plain(value: object, levels: int = 8) -> object:
+    """The value in Python's own types, lists within lists down to so many levels: one may hold itself."""
     if isinstance(value, list | tuple):
-        return tuple(map(_plain, value))
+        return tuple(_plain(each, levels - 1) for each in value) if levels else ()
     if value is None or isinstance(value, bool | str):
         return str(value) if isinstance(value, str) else value
     return int(value) if isinstance(value, Integral) else float(value) if isinstance(value, Real) else value
