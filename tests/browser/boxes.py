@@ -170,6 +170,8 @@ PROBLEMS = r"""() => {
       const [box, css] = [at.getBoundingClientRect(), style(at)]
       const cut = (way, a, b, least, most) => {
         if (css[way] === "visible") return [a, b]
+        // what wraps into a line that is hidden is left out whole, by intent
+        if (way === "overflowY" && css.flexWrap === "wrap" && a > most - 2) return [most, most]
         const more = Math.max(least - a, b - most)
         if (kind === "text" && /hidden|clip/.test(css[way]) && more > 2 && !dots && box.width > 2 && box.height > 2)
           problems.add(`cut: ${said}, ${Math.round(more)} pixels ${way === "overflowX" ? "aside" : "above or below"}`)
