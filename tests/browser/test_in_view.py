@@ -123,7 +123,7 @@ def test_the_pin_leaves_the_room_to_the_chips(page, subtests):
             finished(page)
             page.evaluate(AT_REST)
             chips, pin, picture = (box(page, f".st-key-{of}") for of in ("run_strip", "pin", "choices"))
-            assert pin["width"] <= 80 and chips["x"] + chips["width"] <= pin["x"] <= chips["x"] + chips["width"] + 24
+            assert pin["width"] <= 96 and chips["x"] + chips["width"] <= pin["x"] <= chips["x"] + chips["width"] + 24
             assert pin["x"] + pin["width"] <= picture["x"] + picture["width"] + 1
             for button in (".st-key-pin_set button", ".st-key-pin [data-testid=stPopover] button"):
                 where = box(page, button)

@@ -147,7 +147,7 @@ def test_all_and_none_are_said_only_of_all_and_none(value, text):
             {"kind": "expressions", "functions": ["sin", "exp"], "symbols": "ab", "largest": 8, "plain": False},
             wording("expressions_of_x_with_sin_exp_the_constants", 8),
         ),
-        ({"kind": "<b>"}, "the card's notation has the kind '<b>': this program knows numbers, typed-numbers,"),
+        ({"kind": "<b>"}, "the card's notation: kind='<b>' is not known; choose 'numbers' or 'typed-numbers' or"),
         (None, wording("the_cards_notation_is_none_it_has_to_be_an_object_with_a_kind")),
     ],
 )
