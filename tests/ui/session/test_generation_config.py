@@ -195,7 +195,7 @@ def test_a_name_has_letters_digits_blanks_and_hyphens():
 
 def test_nothing_heavy_is_imported_for_a_greedy_address():
     program = (
-        "import sys; from viz_transformer.ui.session import how;"
+        "import sys; from viz_transformer.ui.session import generation_config as how;"
         "how.parse_how('greedy|||||'); how.read_sampling('1,0,1,0,1,0'); print('torch' in sys.modules)"
     )
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=60)
