@@ -9,7 +9,6 @@ from __future__ import annotations
 from dataclasses import dataclass, fields
 from typing import Literal
 
-from viz_transformer import declared
 from viz_transformer.model.kinds import KINDS, KindName
 
 Theme = Literal["light", "dark"]
@@ -103,7 +102,8 @@ DARK = Palette(
 
 def palette(theme: Theme) -> Palette:
     """The colours of a theme. Raises ValueError for another word than light or dark."""
-    declared.one_of("theme", theme, THEMES)
+    if theme not in THEMES:  # without `declared`, which takes longer to import than a page's heading may
+        raise ValueError(f"theme={theme!r} is not known; choose 'light' or 'dark'")
     return LIGHT if theme == "light" else DARK
 
 
@@ -134,6 +134,7 @@ def light_colours() -> dict[str, str]:
 
 def weight_colors(kind: KindName, theme: Theme, *, derived: bool = False) -> tuple[str, ...]:
     """The colours of attention weights from 0 to 1; grey for a mean or anything else derived."""
-    declared.one_of("kind", kind, KINDS)
+    if kind not in KINDS:
+        raise ValueError(f"kind={kind!r} is not known; choose {' or '.join(map(repr, KINDS))}")
     colors: tuple[str, ...] = getattr(palette(theme), "derived" if derived else kind)
     return colors
