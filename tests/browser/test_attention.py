@@ -343,7 +343,7 @@ def test_a_pinned_run_is_compared_cell_by_cell_and_refused_where_the_sizes_diffe
     a, b = (expected.weights_of(each, "cross", 1)[2] for each in (other, run))
     with opened(browser, random_server, **VIEW) as page:
         drawn(page, MATRIX)
-        page.get_by_role("button", name="Keep this run").click()
+        page.get_by_role("button", name="Keep run").click()
         expect_address(page, pin_checkpoint="signs", pin_text=TYPED, shown="A|B")
         expect(page.locator(MATRIX)).to_have_count(2)
         choose(page, "pin_shown", "A")

@@ -138,7 +138,7 @@ def test_a_text_of_several_lines_is_pinned_as_b(app_server, browser):
         write(page, box)
         box.press("Enter")
         expect_address(page, text=TYPED)
-        page.get_by_role("button", name="Keep this run").click()
+        page.get_by_role("button", name="Keep run").click()
         expect_address(page, pin_text=TYPED)
         box.fill("so it goes")
         box.press("Enter")

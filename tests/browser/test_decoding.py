@@ -237,7 +237,7 @@ def test_a_branch_is_renamed_pinned_and_subtracted(app_server: str, browser: Bro
         box.fill("<b>mine</b>")
         box.press("Enter")
         expect(page.locator(".st-key-branch_words_1")).to_contain_text("bmineb")
-        page.get_by_role("button", name="Keep this run").click()
+        page.get_by_role("button", name="Keep run").click()
         expect_address(page, pin_how="greedy|||2:9|bmineb|")
         choose(page, "pin_shown", "B")
         expect_address(page, shown="B")

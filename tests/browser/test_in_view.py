@@ -123,7 +123,7 @@ def test_the_pin_leaves_the_room_to_the_chips(page, subtests):
             finished(page)
             page.evaluate(AT_REST)
             chips, pin, picture = (box(page, f".st-key-{of}") for of in ("run_strip", "pin", "choices"))
-            assert pin["width"] <= 96 and chips["x"] + chips["width"] <= pin["x"] <= chips["x"] + chips["width"] + 24
+            assert pin["width"] <= 80 and chips["x"] + chips["width"] <= pin["x"] <= chips["x"] + chips["width"] + 24
             assert pin["x"] + pin["width"] <= picture["x"] + picture["width"] + 1
             for button in (".st-key-pin_set button", ".st-key-pin [data-testid=stPopover] button"):
                 where = box(page, button)
@@ -433,11 +433,18 @@ def test_the_numbers_of_the_playground_grow_with_the_window_and_the_pointer_find
         page.wait_for_function(drawn_anew, arg=".st-key-play_row .js-plotly-plot")
         page.evaluate(AT_REST)
         number = page.locator(".st-key-play_row .textpoint text").first
-        where = number.bounding_box()
-        heights.append(where["height"])
-        page.mouse.move(where["x"] + where["width"] / 2, where["y"] + where["height"] / 2)
         said = page.locator(".st-key-play_row .hoverlayer .hovertext text")
-        expect(said).to_contain_text("query 0, feature 0")
+        for last in (False, False, False, True):  # a chart that is drawn once more forgets where the pointer is
+            where = number.bounding_box()
+            page.mouse.move(where["x"] + where["width"] / 2, where["y"] + where["height"] / 2)
+            try:
+                expect(said).to_contain_text("query 0, feature 0", timeout=10_000)
+                break
+            except AssertionError:
+                if last:
+                    raise
+                page.mouse.move(5, 5)
+        heights.append(where["height"])
         assert number.text_content() in said.text_content()
         page.mouse.move(5, 5)
         expect(said).to_have_count(0)

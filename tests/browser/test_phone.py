@@ -27,9 +27,7 @@ def test_all_of_run_can_be_used_on_a_telephone(app_server, browser, width, heigh
         finished(page)
         box = page.locator(".st-key-run_text textarea")
         examples = [each for each in page.locator(".st-key-run_example button").all() if each.is_visible()]
-        tools = [
-            page.get_by_role("button", name=name).first for name in ("Play the steps", "Next step", "Keep this run")
-        ]
+        tools = [page.get_by_role("button", name=name).first for name in ("Play the steps", "Next step", "Keep run")]
         slider = page.get_by_role("slider", name="Number")
         why = page.get_by_role("link", name="Why this weight?")
         assert examples

@@ -18,7 +18,7 @@ GUIDE = (
     (
         "One selection",
         "Text, layer, head and tokens are chosen once and stay chosen from page to page. They are in the address: a"
-        " copied link opens the same view, and Back undoes one change. “Keep this run” keeps it as B; then maps and"
+        " copied link opens the same view, and Back undoes one change. “Keep run” keeps it as B; then maps and"
         " tensors are shown side by side, or one at a time, or as the difference A − B.",
     ),
     (

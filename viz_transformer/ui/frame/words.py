@@ -258,7 +258,7 @@ def not_told(what: str, error: object) -> str:
 
 
 # Two runs
-PIN, PIN_HELP, UNPIN = "Keep this run", "Keep this run as B, and compare the next ones with it", "Remove B"
+PIN, PIN_HELP, UNPIN = "Keep run", "Keep this run as B, and compare the next ones with it", "Remove B"
 COMPARE, COMPARE_WITH = "Compare", "Compare this run with:"
 SHOWN_RUN = "Shown run"
 SHOWN = {"A|B": "A | B", "A": "A", "B": "B", "A-B": "A − B"}
