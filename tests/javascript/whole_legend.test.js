@@ -10,7 +10,7 @@ test("each mark of the whole run is beside what it means", () => {
   assert.deepEqual(words("run"), [
     ["ribbon", "attention weight (below 2 % merged)"],
     ["strip", "vector (24 of 64 numbers)"],
-    ["bar", "share added"],
+    ["share", "share added"],
   ])
 })
 

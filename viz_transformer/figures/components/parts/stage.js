@@ -144,6 +144,7 @@ export const zoom = (root) => setting(root, "--vt-zoom") || 1
  * @param {string} name
  */
 const setting = (root, name) => Number(getComputedStyle(root).getPropertyValue(name))
+const LEAST_HEIGHT = 320 // pixels of a picture in a window that is too low for all that is above it
 const ABOVE = 300 // pixels of a page above its picture, if its style does not say otherwise
 /**
  * On a projector the whole page grows with the window: a pixel here is this many of the window's.
@@ -163,7 +164,7 @@ export const sharpness = (part) => dots(part) || (window.devicePixelRatio || 1) 
  */
 export const tallness = (root, height) => {
   if (zoom(root) > 1) return setting(root, "--vt-room") || 500
-  const room = roomOf(root) || Math.max(320, window.innerHeight - (setting(root, "--vt-above") || ABOVE))
+  const room = roomOf(root) || Math.max(LEAST_HEIGHT, window.innerHeight - (setting(root, "--vt-above") || ABOVE))
   return Math.min(height, room)
 }
 /**

@@ -3,7 +3,7 @@ import { LEAST } from "./whole_words.js"
 
 // What the picture of a whole run is drawn with: each mark beside what it means.
 
-/** @typedef {{mark: "ribbon" | "strip" | "bar" | "", words: string}} Meaning */
+/** @typedef {{mark: "ribbon" | "strip" | "share" | "", words: string}} Meaning */
 
 /**
  * What the marks of a level mean; none at the level of one weight, where numbers are written.
@@ -21,10 +21,10 @@ export function meanings(level, { samples, features, isShort }) {
       ...(isShort ? [{ mark: /** @type {const} */ (""), words: "ff: feed-forward" }] : []),
       { mark: "ribbon", words: `attention weight (below ${100 * LEAST} % merged)` },
       strip,
-      { mark: "bar", words: "share added" },
+      { mark: "share", words: "share added" },
     ]
   if (level === "layer") return [strip, { mark: "", words: `weights below ${100 * LEAST} % are not drawn` }]
-  return level === "attention" ? [{ mark: "", words: "the maps of all heads; below, one of them computed" }] : []
+  return level === "attention" ? [{ mark: "", words: "maps of all heads; below, one computed" }] : []
 }
 
 /**

@@ -501,6 +501,7 @@ export function runScene(view) {
   /** What a row takes of others than those that have a ribbon: below its own ribbons. */
   function others(context, colours, band, block, rest, y) {
     const { z } = place
+    if (block.keys && band.reads.lane < 6 * z) return // the names of what is read need its room
     const [x0, x1] = block.ribbon
     const share = percent(Math.min(rest, 1), 0) // a sum of shares, which rounding may lift above all
     const text = share.startsWith(">") ? share : `+ ${share}`
