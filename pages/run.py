@@ -251,7 +251,7 @@ def show_recording(summary: Summary, recording: Recording) -> None:
             matrix(recording.matrix, key="run_matrix")
     slider()
     with status.container():
-        text.paragraph(words.RECORDED_RUN, detail=words.SOON_LIVE)
+        text.paragraph(words.RECORDED_RUN, tone="quiet", detail=words.SOON_LIVE)
     frame.finish_page()
     cached.run(summary, recording.text)
     st.rerun()

@@ -582,7 +582,7 @@ def show_messages(place: DeltaGenerator, *sentences: str, error: str | None = No
         if error is not None:
             text.paragraph(error, tone="bad")
         for sentence in sentences:
-            text.paragraph(sentence, style="vt-note vt-remark")
+            text.paragraph(sentence)
 
 
 def chart(

@@ -12,14 +12,14 @@ import streamlit as st
 
 from viz_transformer.ui.frame import glossary, words
 
-Tone = Literal["plain", "bad", "warning", "ok"]
-ICONS = {"plain": "", "bad": "✕", "warning": "!", "ok": "✓"}
+Tone = Literal["plain", "quiet", "bad", "warning", "ok"]
+ICONS = {"plain": "", "quiet": "", "bad": "✕", "warning": "!", "ok": "✓"}
 
 
 def paragraph(
     text: str, *, style: str = "vt-note", tone: Tone = "plain", lead: str = "", detail: str = "", screen: str = ""
 ) -> None:
-    """One paragraph; a tone other than plain has its icon in front, so that no meaning hangs on colour alone.
+    """One paragraph; a tone has its icon in front, so that no meaning hangs on colour alone; plain and quiet have none.
 
     `lead` is text that comes first, in the muted colour; `detail` is what a pointer over it is told; `screen`
     comes last and is not printed: it says what can be done here.
