@@ -18,7 +18,8 @@ COUNT = """(() => {
   const named = (node) => node?.closest?.("[class*=st-key-], [data-testid]")?.outerHTML.slice(0, 160) ?? "(gone)"
   new PerformanceObserver((list) => {
     for (const { value, hadRecentInput, sources } of list.getEntries())
-      window.shifts.push({ value, clicked: hadRecentInput, moved: sources.map(({ node, previousRect: a, currentRect: b }) => `${[a.x, a.y, a.width, a.height, b.x, b.y, b.width, b.height].map(Math.round)} ${named(node)}`) })
+      window.shifts.push({ value, clicked: hadRecentInput, moved: sources.map((each) =>
+        `${JSON.stringify(each.previousRect)} to ${JSON.stringify(each.currentRect)} ${named(each.node)}`) })
   }).observe({ type: "layout-shift", buffered: true })
 })()"""
 
