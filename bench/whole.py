@@ -17,19 +17,20 @@ from bench.navigation import opened
 from bench.pictures import random_weights, words
 from bench.ratios import Result, counted, measure
 from bench.served import serving
-from viz_transformer.analysis.layers.sublayers import Part, SubLayer
+from viz_transformer.analysis.layers.sublayers import SubLayer
 from viz_transformer.analysis.run.whole import SAMPLES, WholeRun, WholeStack, spread, whole_run
 from viz_transformer.checkpoint.contents import bundled_folder
 from viz_transformer.figures import details
 from viz_transformer.figures.components.scrubber import CandidateData, StepData, steps_of
 from viz_transformer.figures.components.whole import Names, RunText, whole_payload
 from viz_transformer.model.kinds import KindName, StackName
+from viz_transformer.model.layout import PartName
 from viz_transformer.running.decoding import decode
 from viz_transformer.running.trace import tokens_of_names
 
 FEATURES, VOCABULARY, CANDIDATES = 512, 10_000, 10
 NAMES = Names(caption="bench", file="bench")
-PARTS: dict[StackName, tuple[Part, ...]] = {"encoder": ("self", "ffn"), "decoder": ("self", "cross", "ffn")}
+PARTS: dict[StackName, tuple[PartName, ...]] = {"encoder": ("self", "ffn"), "decoder": ("self", "cross", "ffn")}
 LEVELS = ("layer", "attention", "weight")
 ROUNDS, ZOOMS, REST = 7, 5, 800
 """Measurements in the app, walks through the levels, and milliseconds until a movement, and what the server says to it,
