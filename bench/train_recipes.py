@@ -286,8 +286,45 @@ def optimiser_of(model: Transformer, plan: Plan) -> Together:
 # --- training
 
 
+class Resumable:
+    """A training whose state is kept in its folder, so that it goes on where it was stopped."""
+
+    folder: Path
+    device: torch.device
+    model: Transformer
+    average: Any
+    optimiser: Any
+    generator: torch.Generator
+    own: list[Tensor]
+    passed: list[Tensor]
+
+    def save(self) -> None:
+        """All that a stopped training needs to go on."""
+        names = ("step", "seconds", "pairs", "tokens", "epoch", "history")
+        state = {name: getattr(self, name) for name in names} | {
+            "model": self.model.state_dict(),
+            "average": self.average.state_dict(),
+            "optimiser": self.optimiser.state_dict(),
+            "generator": self.generator.get_state(),
+        }
+        half = self.folder / "state.new"
+        torch.save(state, half)
+        half.rename(self.folder / "state.pt")
+
+    def _load(self) -> None:
+        state = torch.load(self.folder / "state.pt", weights_only=False, map_location=self.device)
+        for name in ("step", "seconds", "pairs", "tokens", "epoch", "history"):
+            setattr(self, name, state[name])
+        self.model.load_state_dict(state["model"])
+        self.average.load_state_dict(state["average"])
+        self.optimiser.load_state_dict(state["optimiser"])
+        self.generator.set_state(state["generator"].cpu())
+        with torch.no_grad():
+            torch._foreach_copy_(self.passed, self.own)
+
+
 @dataclass
-class Training:
+class Training(Resumable):
     """One recipe's training as it goes on."""
 
     recipe: Recipe
@@ -458,30 +495,6 @@ class Training:
             "taken_in": sorted(self.pool.taken),
         }
         (self.folder / "measured.json").write_text(json.dumps(measured, indent=1), encoding="utf-8")
-
-    def save(self) -> None:
-        """All that a stopped training needs to go on."""
-        names = ("step", "seconds", "pairs", "tokens", "epoch", "history")
-        state = {name: getattr(self, name) for name in names} | {
-            "model": self.model.state_dict(),
-            "average": self.average.state_dict(),
-            "optimiser": self.optimiser.state_dict(),
-            "generator": self.generator.get_state(),
-        }
-        half = self.folder / "state.new"
-        torch.save(state, half)
-        half.rename(self.folder / "state.pt")
-
-    def _load(self) -> None:
-        state = torch.load(self.folder / "state.pt", weights_only=False, map_location=self.device)
-        for name in ("step", "seconds", "pairs", "tokens", "epoch", "history"):
-            setattr(self, name, state[name])
-        self.model.load_state_dict(state["model"])
-        self.average.load_state_dict(state["average"])
-        self.optimiser.load_state_dict(state["optimiser"])
-        self.generator.set_state(state["generator"].cpu())
-        with torch.no_grad():
-            torch._foreach_copy_(self.passed, self.own)
 
 
 def train(

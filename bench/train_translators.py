@@ -31,6 +31,7 @@ import torch.nn.functional as F
 from safetensors.torch import save_file
 from torch import Tensor
 
+from bench.train_recipes import Resumable
 from viz_transformer.model.attention import Attention
 from viz_transformer.model.config import ModelConfig
 from viz_transformer.model.transformer import Stack, Transformer
@@ -375,7 +376,7 @@ def answered(passes: Passes, src: Tensor) -> Tensor:
 # --- training
 
 
-class Training:
+class Training(Resumable):
     """One recipe's training as it goes on."""
 
     def __init__(self, prepared: Mapping[str, Any], folder: Path, device: torch.device) -> None:
@@ -536,30 +537,6 @@ class Training:
             "last": row,
         }
         (self.folder / "measured.json").write_text(json.dumps(measured, indent=1), encoding="utf-8")
-
-    def save(self) -> None:
-        """All that a stopped training needs to go on."""
-        names = ("step", "seconds", "pairs", "tokens", "epoch", "history")
-        state = {name: getattr(self, name) for name in names} | {
-            "model": self.model.state_dict(),
-            "average": self.average.state_dict(),
-            "optimiser": self.optimiser.state_dict(),
-            "generator": self.generator.get_state(),
-        }
-        half = self.folder / "state.new"
-        torch.save(state, half)
-        half.rename(self.folder / "state.pt")
-
-    def _load(self) -> None:
-        state = torch.load(self.folder / "state.pt", weights_only=False, map_location=self.device)
-        for name in ("step", "seconds", "pairs", "tokens", "epoch", "history"):
-            setattr(self, name, state[name])
-        self.model.load_state_dict(state["model"])
-        self.average.load_state_dict(state["average"])
-        self.optimiser.load_state_dict(state["optimiser"])
-        self.generator.set_state(state["generator"].cpu())
-        with torch.no_grad():
-            torch._foreach_copy_(self.passed, self.own)
 
 
 def train(path: Path, out: Path, seconds: float, device: str, measured_each: float) -> None:
