@@ -84,6 +84,16 @@ def test_what_each_bundled_model_is_stands_whole_in_one_line_beside_the_heading(
         assert what.evaluate(WHAT_FITS)[:3] == [True, True, True]
 
 
+def test_beside_a_remark_and_a_doubt_the_sentence_on_the_model_leaves_the_headline_its_room(app_server, browser):
+    with opened(browser, app_server, checkpoint="numbers-any", text="12.5%", run_view="whole") as page:
+        page.set_viewport_size({"width": 1280, "height": 720})
+        expect(page.locator(".vt-doubt:visible").first).to_be_visible()
+        expect(page.locator(".st-key-status .vt-note")).to_be_visible()
+        expect(page.locator(".vt-what")).to_be_hidden()
+        tour = page.locator(".st-key-tour button").bounding_box()
+        assert tour and tour["x"] > 640
+
+
 @pytest.mark.parametrize("width", [1041, 1200, 1280, 1400])
 @pytest.mark.parametrize("text", ["ein mann liest", "Ein Mann liest"])
 def test_what_a_model_is_and_what_there_is_to_remark_are_whole_in_any_width(app_server, browser, width, text):
