@@ -71,7 +71,8 @@ def whole(layers: int, heads: int, tokens: int, *, encoder: bool = True) -> byte
 
     def stack(name: StackName) -> WholeStack:
         parts = PARTS[name] if encoder else ("self", "ffn")
-        places = tuple(SubLayer(name, n, part, None, "", "", "") for n in range(layers) for part in parts)
+        kinds: dict[PartName, KindName | None] = {"self": name, "cross": "cross", "ffn": None}
+        places = tuple(SubLayer(name, n, part, kinds[part], "", "", "") for n in range(layers) for part in parts)
         return WholeStack(
             stack=name,
             tokens=tokens_of_names(words(tokens)),
