@@ -137,12 +137,6 @@ def _unseen(site: str, modules: Mapping[str, str], why: str) -> str:
     return f"attention {_named(site, modules)} was not seen: {why}"
 
 
-def _not_seen(modules: Mapping[str, str], unseen: Mapping[str, str]) -> dict[str, str]:
-    """Weights and mask of attentions that were not seen: why, by name."""
-    said = {site: _unseen(site, modules, why) for site, why in unseen.items()}
-    return {f"{site}.{what}": said[site] for site in unseen for what in ("weights", "mask")}
-
-
 def unseen_sentences(spec: ModelSpec) -> tuple[str, ...]:
     """Of each attention whose weights were not recorded, which it is and why."""
     return tuple(_unseen(site, spec.modules, why) for site, why in spec.unseen.items())
