@@ -6,7 +6,7 @@ import re
 
 import pytest
 from browser.boxes import AT_REST, CROSSED, CURVES, LETTERS, NOTES, PROBLEMS
-from browser.driving import opened
+from browser.driving import opened, server_unreachable
 from playwright.sync_api import Page, expect
 
 LEVELS = ("run", "layer", "attention", "weight")
@@ -89,11 +89,13 @@ def test_a_head_of_the_control_is_drawn_and_one_clicked_in_the_picture_is_chosen
     with opened(browser, app_server, checkpoint="numbers-any", text="42", run_view="whole", heads="2") as page:
         at_level(page, "run")
         now = page.locator(".st-key-site")
-        now.get_by_role("radio", name="1", exact=True).last.click()
+        with server_unreachable(page):  # its answer comes while somebody walks on
+            now.get_by_role("radio", name="1", exact=True).last.click()
+            page.locator(".whole .stage").focus()
+            page.keyboard.press("ArrowDown")
+            page.keyboard.press("ArrowDown")
+            expect(page.locator(".whole .now")).to_contain_text("self-attention, head 2")
         expect(page).to_have_url(re.compile("heads=1"))
-        page.locator(".whole .stage").focus()
-        page.keyboard.press("ArrowDown")
-        page.keyboard.press("ArrowDown")
         expect(page.locator(".whole .now")).to_contain_text("self-attention, head 1")
         page.goto(f"{page.url}&level=attention")
         at_level(page, "attention")

@@ -2,7 +2,7 @@ import { button, element } from "./parts/elements.js"
 import { playButton } from "./parts/playing.js"
 import { early } from "./parts/preload.js"
 import { selection } from "./parts/selection.js"
-import { rootIn } from "./parts/stage.js"
+import { ending, rootIn } from "./parts/stage.js"
 import { alone, focused, typing } from "./parts/typing.js"
 
 /** @import { Root } from "./parts/stage.js" */
@@ -138,8 +138,8 @@ export default function ({ data, parentElement }) {
       return [element("h3", "", title), list]
     }),
   )
-  return () => {
+  return ending(root, () => {
     window.removeEventListener("keydown", root.vt.onKey)
     root.remove()
-  }
+  })
 }

@@ -2,7 +2,7 @@ import { button, drawing, element } from "./parts/elements.js"
 import { openPage } from "./parts/links.js"
 import { blockBeside, isAt, leadFrom, placeLocator, placeOf, wordsOf } from "./parts/locator.js"
 import { selection } from "./parts/selection.js"
-import { rootIn } from "./parts/stage.js"
+import { ending, rootIn } from "./parts/stage.js"
 
 /** @import { Block } from "./parts/locator.js" */
 /** @import { Component, Root } from "./parts/stage.js" */
@@ -155,8 +155,8 @@ export default function ({ data, parentElement }) {
   }
   root.vt.data = data
   root.vt.show(data)
-  return () => {
+  return ending(root, () => {
     root.vt.leave()
     root.remove()
-  }
+  })
 }

@@ -2,7 +2,7 @@ import { button, drawing, element } from "./parts/elements.js"
 import { onSheets } from "./parts/printing.js"
 import { selection } from "./parts/selection.js"
 import { placeRail } from "./parts/stacks.js"
-import { magnified, rootIn } from "./parts/stage.js"
+import { ending, magnified, rootIn } from "./parts/stage.js"
 
 /** @import { Component, Root } from "./parts/stage.js" */
 /** @import { PlacedStack } from "./parts/stacks.js" */
@@ -178,10 +178,10 @@ export default function ({ data, parentElement }) {
   }
   root.vt.given = given
   mark()
-  return () => {
+  return ending(root, () => {
     root.vt.deaf()
     root.vt.sizes.disconnect()
     root.vt.unprinted()
     root.remove()
-  }
+  })
 }

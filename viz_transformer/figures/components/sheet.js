@@ -1,6 +1,6 @@
 import { element } from "./parts/elements.js"
 import { onPrint, SHEETS, sheetPlace } from "./parts/printing.js"
-import { rootIn } from "./parts/stage.js"
+import { ending, rootIn } from "./parts/stage.js"
 
 /** @import { Component, Root } from "./parts/stage.js" */
 /** @import { SheetData } from "./parts/types.js" */
@@ -22,8 +22,21 @@ export default function ({ parentElement, data }) {
   const known = rootIn(parentElement, "sheet")
   const root = known ?? /** @type {Root} */ (element("span", "sheet"))
   root.given = data
-  if (known) return undefined
-  parentElement.append(root)
+  if (!known) {
+    parentElement.append(root)
+    root.vt = { stop: listen(root) }
+  }
+  return ending(root, () => {
+    root.vt.stop()
+    root.remove()
+  })
+}
+
+/**
+ * Makes the sheets before each print, and takes them away behind it, until what it returns is called.
+ * @param {Root} root
+ */
+function listen(root) {
   /** @type {Element[]} */
   let made = []
   const stop = onPrint(
@@ -36,7 +49,6 @@ export default function ({ parentElement, data }) {
   return () => {
     stop()
     clear(made)
-    root.remove()
   }
 }
 

@@ -1,5 +1,5 @@
 import { element } from "./parts/elements.js"
-import { rootIn } from "./parts/stage.js"
+import { ending, rootIn } from "./parts/stage.js"
 
 /** @import { Component, Root } from "./parts/stage.js" */
 
@@ -14,8 +14,21 @@ export default function ({ parentElement, data }) {
   const known = rootIn(parentElement, "twins")
   const root = known ?? /** @type {Root} */ (element("span", "twins"))
   root.given = data.charts
-  if (known) return undefined
-  parentElement.append(root)
+  if (!known) {
+    parentElement.append(root)
+    root.vt = { stop: listen(root) }
+  }
+  return ending(root, () => {
+    root.vt.stop()
+    root.remove()
+  })
+}
+
+/**
+ * Tells one of both charts of a pointer over the other, until what it returns is called.
+ * @param {Root} root
+ */
+function listen(root) {
   let told = /** @type {?Element} */ (null)
 
   /** @param {string} name @returns {?Place} */
@@ -54,8 +67,5 @@ export default function ({ parentElement, data }) {
     told = next
   }
   document.addEventListener("mousemove", point, true)
-  return () => {
-    document.removeEventListener("mousemove", point, true)
-    root.remove()
-  }
+  return () => document.removeEventListener("mousemove", point, true)
 }

@@ -145,6 +145,7 @@ function makeWhole(root) {
   let saving = false // whether a picture to be saved is drawn
   let hovered = null
   let walked = null // the sub-layer of the walk by keys
+  let walkedStep = 0 // and the step in which it was walked to
   let shown = null // the level that was painted last
   let movement = null // from one level to another: {to, deeper, start, box}, and what both look like
 
@@ -277,6 +278,7 @@ function makeWhole(root) {
       return
     }
     if (!writes()) return
+    walked = null
     const first = chosenStep() >= count() - 1 ? 0 : chosenStep()
     const reads = first === 0 && (head.along?.reads ?? head.stacks.length > 1) && !isStill()
     together.start({
@@ -585,7 +587,7 @@ function makeWhole(root) {
     if (!chosen) return
     if (chosen.to !== undefined) step(chosen.to)
     else if (chosen.walk !== undefined) {
-      walked = chosen.walk
+      walkTo(chosen.walk)
       made.draw()
     } else if (chosen.only !== false) {
       walked = null
@@ -670,10 +672,14 @@ function makeWhole(root) {
     announce(text)
     made.draw()
   }
+  const walkTo = (/** @type {?number} */ index) => {
+    walked = index
+    walkedStep = chosenStep()
+  }
   function walk(by) {
     const sentences = scene().sentences()
     if (!sentences.length) return
-    walked = Math.min(Math.max((walked ?? (by > 0 ? -1 : sentences.length)) + by, 0), sentences.length - 1)
+    walkTo(Math.min(Math.max((walked ?? (by > 0 ? -1 : sentences.length)) + by, 0), sentences.length - 1))
     say([sentences[walked], ...scenes.run.facts()].join(" "))
   }
   /** The sub-layers of a layer: an attention is chosen at once, a feed-forward is looked at. */
@@ -682,7 +688,7 @@ function makeWhole(root) {
     const { part } = siteOf(head, selection.chosen)
     const from = walked ?? parts.findIndex((each) => each.part === part.part)
     const next = Math.min(Math.max(from + by, 0), parts.length - 1)
-    walked = parts[next].kind ? null : next
+    walkTo(parts[next].kind ? null : next)
     if (parts[next].kind) selection.pick({ kind: parts[next].kind, layer: parts[next].layer }, SETTLE)
     say(scene().sentence())
   }
@@ -766,10 +772,12 @@ function makeWhole(root) {
 
   const made = {
     update({ header, arrays: given }) {
-      if (head?.of !== header.of) onwards = false
+      const isOther = head?.of !== header.of
+      if (isOther) onwards = false
       head = header
       arrays = given
-      hovered = walked = painted = null
+      hovered = painted = null
+      if (isOther || walkedStep !== chosenStep()) walked = null // else the page answers while one walks
       toldOf = ""
       forget()
       ahead.anew()
