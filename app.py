@@ -37,4 +37,4 @@ page = st.navigation(
         for heading, group in PAGES.items()
     }
 )
-opening.show(page, declare, files)
+opening.show_page(page, declare, files)

@@ -171,7 +171,7 @@ def _both(name: str, settings: dict[str, Any]) -> tuple[Any, Any]:
     from viz_transformer.huggingface import capture
     from viz_transformer.huggingface.families import FAMILIES
     from viz_transformer.huggingface.hooked_model import HuggingFaceModel
-    from viz_transformer.huggingface.self_check import proved
+    from viz_transformer.huggingface.self_check import prove
     from viz_transformer.huggingface.spec import spec_of_config
 
     capture.register()
@@ -180,7 +180,7 @@ def _both(name: str, settings: dict[str, Any]) -> tuple[Any, Any]:
     family = FAMILIES[name]
     output = next(kind for end, kind in family.heads.items() if CLASSES[name].endswith(end))
     ours = HuggingFaceModel(mine, family, spec_of_config(mine.config.to_dict(), family, output, name))
-    ours.tell(proved(ours))
+    ours.tell(prove(ours))
     theirs.requires_grad_(False)
     return theirs, ours
 

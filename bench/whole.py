@@ -18,7 +18,7 @@ from bench.pictures import random_weights, words
 from bench.ratios import Result, counted, measure
 from bench.served import serving
 from viz_transformer.analysis.layers.sublayers import SubLayer
-from viz_transformer.analysis.run.whole import SAMPLES, WholeRun, WholeStack, spread, whole_run
+from viz_transformer.analysis.run.whole import SAMPLES, WholeRun, WholeStack, sample_features, whole_run
 from viz_transformer.checkpoint.contents import bundled_folder
 from viz_transformer.figures import details
 from viz_transformer.figures.components.scrubber import CandidateData, StepData, steps_of
@@ -76,7 +76,7 @@ def whole(layers: int, heads: int, tokens: int, *, encoder: bool = True) -> byte
         return WholeStack(
             stack=name,
             tokens=tokens_of_names(words(tokens)),
-            features=spread(FEATURES, SAMPLES),
+            features=sample_features(FEATURES, SAMPLES),
             size=FEATURES,
             token=normal(tokens, SAMPLES),
             position=normal(tokens, SAMPLES),
@@ -113,8 +113,8 @@ def with_deeper_levels(layers: int, heads: int, tokens: int) -> bytes:
         NAMES,
         of=details.run_id(run.trace),
     )
-    layer = details.of_layer(run.trace, "decoder", layers - 1)
-    return details.with_details(picture, [layer, details.of_attention(run.trace, "cross", layers - 1, 0)])
+    layer = details.pack_layer(run.trace, "decoder", layers - 1)
+    return details.with_details(picture, [layer, details.pack_attention(run.trace, "cross", layers - 1, 0)])
 
 
 def whole_results() -> Iterator[Result]:

@@ -32,10 +32,10 @@ def show(both: frame.Runs) -> None:
     above = st.container()  # maps of several heads, over the whole width; the heads below stay where they are
     left, right = st.columns([3, 2], gap="medium")
     try:
-        picture = pictures.selected_picture(both)
+        picture = pictures.select_picture(both)
     except ValueError as error:
         with left:
-            pictures.refused(both, error)
+            pictures.show_refusal(both, error)
         with right:
             heads(both)
         ask(both, pictures.asked_about(both))
@@ -47,7 +47,7 @@ def show(both: frame.Runs) -> None:
         else:
             pictures.matrix_of(picture, key="attention_matrix", follows=True)
         view.origin(both)
-        links.from_cell(decoding=both.main.summary.spec.writes)
+        links.link_from_cell(decoding=both.main.summary.spec.writes)
     with left, st.container(key="panel"):
         view.panel(both, picture)
     with right:
@@ -62,7 +62,7 @@ def ask(both: frame.Runs, picture: Picture | None) -> None:
     if picture is not None:
         position = chosen[KINDS[chosen["kind"]].queries.field]
         found = questions.where(both.main, picture, position, chosen["heads"])
-        questions.show(asked, questions.of_one(both, picture, found))
+        questions.show_question(asked, questions.ask_of_one(both, picture, found))
         said = chosen["kind"], chosen["layer"], chosen["heads"], position
         tour.tell(lambda: question.at_stop(both.main, picture, *said), *RINGED)
 
@@ -85,7 +85,7 @@ def beside(both: frame.Runs) -> None:
     with st.container(key="picture"):
         picture = pictures.maps_beside(both, st.columns(2, gap="medium"), key="attention_matrix")
         view.origin(both)
-        links.from_cell(decoding=both.main.summary.spec.writes)
+        links.link_from_cell(decoding=both.main.summary.spec.writes)
     ask(both, picture)
     left, right = st.columns([3, 2], gap="medium")
     with left:
@@ -100,5 +100,5 @@ if both is not None:
     show(both)
     frame.show_messages(status, *state.remarks())
     frame.set_scenes(both, ("picture", *(() if both.beside else ("panel",)), "heads", "scores"))
-text.explained(words.HOW, words.NOT)
+text.explain(words.HOW, words.NOT)
 del both  # these functions and what they may read are a circle: the run would stay until garbage is collected

@@ -60,12 +60,12 @@ def what_it_read(both: frame.Runs) -> None:
     """The branch that is looked at, and where the chosen head looked: as texts and as a map."""
     if both.main is both.a:
         branch_list.here(both.a)
-    site_bar.show(both)
+    site_bar.show_site_bar(both)
     with st.container(key="decoding_looked"):
-        view.looked(both)
+        view.show_attention(both)
     with st.container(key="decoding_growing"):
         view.growing(both)
-    links.from_cell(decoding=False)
+    links.link_from_cell(decoding=False)
 
 
 if both is None or both.main.summary.spec.writes:
@@ -88,9 +88,9 @@ else:
         below = projector.scene(SCENES) == SCENES.index("decoding_below")
         tab = "step" if not below else "branches" if tab == "step" else tab
     if tab == "step" and both.beside and both.b is not None:
-        questions.show(asked, question.compared(both.a, both.b, at))
+        questions.show_question(asked, question.compared(both.a, both.b, at))
     elif tab != "score":
-        questions.show(asked, question.of_tab(tab, both.main, at))
+        questions.show_question(asked, question.of_tab(tab, both.main, at))
     with strip:
         frame.token_strip(
             both, by_step=True, plays=projector.is_on()
@@ -98,9 +98,9 @@ else:
     if tab == "step" or projector.is_on():
         the_step(both)
     if tab != "step" or projector.is_on():
-        view.below(both, lambda found: questions.show(asked, found) if tab == "score" else None)
+        view.show_tab(both, lambda found: questions.show_question(asked, found) if tab == "score" else None)
     remarks = [*state.remarks(), *view.unread(both.main)]
     frame.show_messages(status, *remarks)
     frame.set_scenes(both, SCENES)
-text.explained(words.HOW, words.NOT)
+text.explain(words.HOW, words.NOT)
 del both  # these functions and what they may read are a circle: the run would stay until garbage is collected

@@ -37,7 +37,7 @@ def show(both: frame.Runs | None, ckpt: Checkpoint, wait: DeltaGenerator) -> Sid
     left, right = st.columns([5, 3], gap="medium")
     if both is not None:
         position = state.selection()[SIDES[side].field]
-        questions.show(asked, question.question(both.main, side, position))
+        questions.show_question(asked, question.question(both.main, side, position))
         tour.tell(lambda: first_stop.sentences(both.main, side, position), *RINGED)
         with left:
             drawn, numbers = st.container(key="input_sum"), st.container(key="input_spread")
@@ -75,6 +75,6 @@ side = None if ckpt is None else show(both, ckpt, wait)
 if both is not None:
     frame.show_messages(status, *state.remarks())
     scenes = ("input_sum", "input_spread", "input_tokens", "input_vocabulary_panel", "input_lower")
-    frame.set_scenes(both, scenes, None if side is None else view.in_words(side))
-text.explained(words.HOW, words.NOT)
+    frame.set_scenes(both, scenes, None if side is None else view.describe_selection(side))
+text.explain(words.HOW, words.NOT)
 del both, ckpt  # these functions and what they may read are a circle: the run would stay until garbage is collected

@@ -27,7 +27,7 @@ def show(both: frame.Runs) -> tuple[str, ...]:
     """
     shown = both.main
     place, stack = view.chosen_place(shown), view.chosen_stack()
-    questions.show(asked, ask(shown))
+    questions.show_question(asked, ask(shown))
     tell(shown)
     why = view.not_told(shown)
     if why is not None:
@@ -90,11 +90,11 @@ if both is not None:
         frame.token_strip(both)
     if both.main.recorded:
         whole_layers_view.whole_layers(both.main, words.ONLY_WHOLE)
-        questions.show(asked, whole_layers_view.ask(both.main))
+        questions.show_question(asked, whole_layers_view.ask(both.main))
         parts: tuple[str, ...] = ("layers_top", "layers_depth")
     else:
         parts = ("layers_top", "layers_depth", "layers_lens", *show(both))
     frame.show_messages(status, *state.remarks())
     frame.set_scenes(both, parts)
-text.explained(words.HOW, words.NOT)
+text.explain(words.HOW, words.NOT)
 del both  # these functions and what they may read are a circle: the run would stay until garbage is collected

@@ -26,8 +26,8 @@ def show(both: frame.Runs, kind: KindName, status: DeltaGenerator) -> None:
     masks_source.choices(both.main, kind)
     picture, drawn = st.container(key="masks_picture"), st.container(key="masks_weights")
     tools = st.container(key="masks_beside_row")
-    looked = masks_source.looked_at(both.main, kind, status)
-    questions.show(asked, question.question(looked.parts, looked.query, looked.token(looked.query)))
+    looked = masks_source.load_masks(both.main, kind, status)
+    questions.show_question(asked, question.question(looked.parts, looked.query, looked.token(looked.query)))
     # On a projector masks and weights are scenes of one page.
     chosen = FIELDS.now().mask_view
     if chosen == "masks" or projector.is_on():
@@ -62,7 +62,7 @@ def the_masks(both: frame.Runs, looked: Looked, status: DeltaGenerator) -> None:
     for column, name in zip(st.columns(2, gap="medium"), "AB", strict=True):
         with column:
             try:
-                shown = looked if name == "A" else masks_source.pinned(both, looked, status)
+                shown = looked if name == "A" else masks_source.load_pinned(both, looked, status)
             except ValueError as error:
                 text.paragraph(f"{error}.", tone="bad")
             else:
@@ -79,7 +79,7 @@ def weights(both: frame.Runs, looked: Looked, status: DeltaGenerator) -> None:
     if both.difference:
         text.paragraph(words.DIFFERENCE)
     try:
-        other = masks_source.pinned(both, looked, status)
+        other = masks_source.load_pinned(both, looked, status)
         if both.beside:
             view.weights_beside(looked, other)
         else:
@@ -98,13 +98,13 @@ if both is not None:
             if both.compared:
                 text.paragraph(words.MASKS_OF_A)
             with frame.optional_section(words.ITS_MASKS):
-                questions.show(asked, recorded_masks_view.recorded(both.main, kind, status))
+                questions.show_question(asked, recorded_masks_view.show_recorded_masks(both.main, kind, status))
         else:
             show(both, kind, status)
     except ValueError as error:
         frame.show_messages(status, *state.remarks(), error=f"{error}.")
     else:
         frame.show_messages(status, *state.remarks())
-        frame.set_scenes(both, ("masks_picture", "masks_weights", "masks_influence"), view.in_words(kind))
-text.explained(words.HOW, words.NOT.format(explained.convention(None if both is None else both.main)))
+        frame.set_scenes(both, ("masks_picture", "masks_weights", "masks_influence"), view.describe_selection(kind))
+text.explain(words.HOW, words.NOT.format(explained.convention(None if both is None else both.main)))
 del both  # these functions and what they may read are a circle: the run would stay until garbage is collected

@@ -42,24 +42,24 @@ def cards() -> None:
 def tab(shown: str, summary: Summary) -> None:
     """The selected tab with its question, or the sentence that says what is wrong with the file it is made from."""
     if isinstance(summary, RecordingSummary):
-        text.paragraph(frame.recorded(summary, words.OF_RECORDING))
+        text.paragraph(frame.refuse_recording(summary, words.OF_RECORDING))
         return
     of_files, worked_out = question.at_once(shown, summary), None
-    questions.show(asked, of_files)
+    questions.show_question(asked, of_files)
     try:
         with frame.optional_section(words.THIS_TAB):
             worked_out = TABS[shown](summary)
     except ValueError as error:
         text.paragraph(str(error), tone="bad")
     if of_files is None:
-        questions.show(asked, worked_out or question.untold(shown, summary.name))
+        questions.show_question(asked, worked_out or question.untold(shown, summary.name))
     if not frame.has_scenes():
         model_tabs.staged(summary)
 
 
 frame.title("Models")
 asked = questions.place()
-chosen = frame.selected()
+chosen = frame.select_summary()
 with st.container(horizontal=True, vertical_alignment="center", key="model_add"):
     text.paragraph(f"{words.TABS_OF_ANOTHER}:")
     model_tabs.group(words.TABS_OF_ANOTHER, words.OF_ANOTHER, key="models_add")
@@ -78,10 +78,10 @@ if not isinstance(chosen, str):
     if shown == "open":
         from viz_transformer.ui.pages.models import open_view  # loads torch
 
-        questions.show(asked, open_view.open_model())
+        questions.show_question(asked, open_view.open_model())
     elif shown == "train":
         if missing():
-            questions.show(asked, question.trained((), possible=False))
+            questions.show_question(asked, question.trained((), possible=False))
             text.paragraph(f"{capitalised(NEEDS)}.", tone="bad")
         else:
             from viz_transformer.ui.pages.models import train_view  # loads torch
@@ -96,4 +96,4 @@ if not isinstance(chosen, str):
     elif not frame.has_scenes():
         st.html('<i class="vt-anchor vt-tools"></i>')
         model_tabs.staged(chosen)
-text.explained(words.HOW[shown], words.NOT[shown])
+text.explain(words.HOW[shown], words.NOT[shown])

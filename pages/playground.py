@@ -23,11 +23,11 @@ asked = questions.place()
 part = view.part_choice()
 status = st.empty()
 if part in SHOW:
-    questions.show(asked, SHOW[part]())
+    questions.show_question(asked, SHOW[part]())
 else:
     from viz_transformer.ui.pages.playground import training_view  # loads torch
 
-    questions.show(asked, {"rebuild": training_view.rebuild, "copy": training_view.copying}[part]())
+    questions.show_question(asked, {"rebuild": training_view.rebuild, "copy": training_view.copying}[part]())
 frame.show_messages(status, *state.remarks(), *filter(None, [number_editor.take_problem()]))
 view.project()
-text.explained(words.HOW[part], words.NOT[part])
+text.explain(words.HOW[part], words.NOT[part])

@@ -24,7 +24,7 @@ def ask(both: frame.Runs) -> None:
     """The question of the chosen stack, once a control has said which that is."""
     stack = view.chosen_stack(both.main)
     position = state.selection()[SIDE_OF[stack].field]
-    questions.show(asked, question.question(both.main.trace, stack, position))
+    questions.show_question(asked, question.question(both.main.trace, stack, position))
 
 
 def show(both: frame.Runs) -> tuple[tuple[str, str], str | None]:
@@ -57,7 +57,7 @@ def show(both: frame.Runs) -> tuple[tuple[str, str], str | None]:
     with st.container(key="pos_below"):
         found = position_topics.topic(table, topic)
     if found is not None:
-        questions.show(asked, found)
+        questions.show_question(asked, found)
     elif topic != "steps":
         ask(both)
     if position_topics.SWITCHED in st.session_state:
@@ -74,5 +74,5 @@ if both is not None:
         explained, seen = show(both)
     frame.show_messages(status, *state.remarks())
     frame.set_scenes(both, ("pos_picture", "pos_curves", "pos_below"), seen)
-text.explained(*explained)
+text.explain(*explained)
 del both  # these functions and what they may read are a circle: the run would stay until garbage is collected

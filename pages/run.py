@@ -13,8 +13,8 @@ from viz_transformer.checkpoint.contents import Summary
 from viz_transformer.checkpoint.saved_traces import RecordingSummary
 from viz_transformer.figures import labels
 from viz_transformer.model.kinds import SIDES, SideName
-from viz_transformer.sentences import shortened
-from viz_transformer.text.codec import AS_USUAL, both_of, joined
+from viz_transformer.sentences import shorten
+from viz_transformer.text.codec import AS_USUAL, both_of, join_pair
 from viz_transformer.ui.compat import DeltaGenerator
 from viz_transformer.ui.components.pictures import Range, chip_rows, matrix, scrubber
 from viz_transformer.ui.components.pictures import slider as number_slider
@@ -39,7 +39,7 @@ def inputs(summary: Summary | None) -> tuple[DeltaGenerator | None, DeltaGenerat
     """The sentence box, beside it examples and, for numbers, the place of a slider that writes into the box; and the
     place of what can be chosen of how the text is read."""
     task = None if summary is None else summary.card.get("task")
-    offered = () if summary is None else examples.offered(summary)
+    offered = () if summary is None else examples.list_examples(summary)
     left, middle, *right = st.columns([5, 4, 3] if examples.takes_numbers(task) else [7, 5], gap="medium")
     if isinstance(summary, RecordingSummary):
         with left:
@@ -70,7 +70,7 @@ def inputs(summary: Summary | None) -> tuple[DeltaGenerator | None, DeltaGenerat
             example_pills(offered, LONGEST_EXAMPLE, key="run_example")
             with st.popover(words.MORE, key="run_examples", help=words.ALL_EXAMPLES):
                 if typed is not None:
-                    said = text.literal(words.your_text(shortened(labels.sentence(typed), LONGEST_TYPED)))
+                    said = text.literal(words.your_text(shorten(labels.sentence(typed), LONGEST_TYPED)))
                     st.button(said, key="run_typed", on_click=state.select, kwargs={"text": typed})
                 example_pills(offered, LONGEST_OFFERED, key="run_example_listed")
     if not examples.takes_numbers(task):
@@ -86,7 +86,7 @@ def example_pills(offered: Sequence[str], longest: int, *, key: str) -> None:
     st.pills(
         words.EXAMPLES,
         offered,
-        format_func=lambda given: text.literal(shortened(labels.sentence(given), longest)),
+        format_func=lambda given: text.literal(shorten(labels.sentence(given), longest)),
         key=key,
         on_change=take_example,
         args=(key,),
@@ -101,7 +101,7 @@ def text_box(label: str, *, key: str, place: int | None = None) -> None:
         both = both_of(state.SHARED.now().text)
 
         def taken(new: str) -> str:
-            return joined(*(new if each == place else both[each] for each in range(2)))
+            return join_pair(*(new if each == place else both[each] for each in range(2)))
 
         bound = state.widget_args("text", key=key, value=both[place], taken=taken)
     controls.text_box(label, label_visibility="collapsed", placeholder=label, **bound)
@@ -189,7 +189,7 @@ def take_view(view: str) -> None:
 def show_answer(shown: RunView) -> None:
     """The text in large; of an expression as a formula, with the verdict of computer algebra."""
     if examples.family(shown.summary.card.get("task")) == "taylor":
-        formula.show(shown.text, shown.run.text)
+        formula.show_formula(shown.text, shown.run.text)
         return
     lead, written = answer_text(shown.ckpt, shown.run)
     if shown.target is not None and not lead:
@@ -234,11 +234,11 @@ def remarks(shown: RunView) -> list[str]:
 def show_recording(summary: Summary, recording: Recording) -> None:
     """The opening view as it was recorded, before anything heavy is imported; then the run, and the page anew."""
     opening_run.follow(recording)
-    questions.show(asked, recording.question(state.SHARED.now().t))
+    questions.show_question(asked, recording.question(state.SHARED.now().t))
     with strip, frame.strip_columns()[0]:
         chip_rows(recording.rows, key="run_strip", on_text=frame.take_text)
     with site_place:
-        site.show(summary.spec, whole=whole)
+        site.show_site(summary.spec, whole=whole)
     if whole:
         with picture:
             whole_picture(recording.whole, key="run_whole_0")
@@ -262,25 +262,25 @@ def ask(both: frame.Runs, drawn: Picture | None, first_row: int | None = None) -
     shown = both.main
     found = None if shown.ckpt.spec.writes else reading_view.question(shown)
     if found is None and drawn is not None:
-        found = questions.of_one(both, drawn, question.chosen_question(shown, drawn, first_row))
+        found = questions.ask_of_one(both, drawn, question.chosen_question(shown, drawn, first_row))
     one_of_them = whole and projector.is_on()  # each whole run is a scene of its own
-    questions.show(asked, found, judgement(shown) if one_of_them else judgement_of_all(both))
+    questions.show_question(asked, found, judgement(shown) if one_of_them else judgement_of_all(both))
 
 
 def show_whole(both: frame.Runs) -> None:
     """The whole run in one picture over the whole width."""
     with picture:
-        if not whole_view.show(both):
-            pictures.selected_map(both, key="run_matrix")
+        if not whole_view.show_whole_run(both):
+            pictures.show_selected_map(both, key="run_matrix")
     with below:
-        links.from_cell(level=FIELDS.now().level, decoding=both.main.summary.spec.writes)
+        links.link_from_cell(level=FIELDS.now().level, decoding=both.main.summary.spec.writes)
         view_switch()
         if both.a.ckpt.spec.writes:
             with st.container(width="content", key="given"):
                 target_switch(both.a)
         if both.main.summary.snapshots():
-            links.to("Models", words.REWIND, model_tab="training")
-    text.explained(
+            links.link_to("Models", words.REWIND, model_tab="training")
+    text.explain(
         (words.WHOLE if both.main.ckpt.spec.writes else words.WHOLE_READ) + words.FROM_ZERO,
         words.NOT,
         terms=words.TERMS,
@@ -313,15 +313,15 @@ def show_map(both: frame.Runs) -> None:
         else:
             reading_view.fillings(both.main)
         if both.main.summary.snapshots():
-            links.to("Models", words.REWIND, model_tab="training")
+            links.link_to("Models", words.REWIND, model_tab="training")
         how = words.HOW if both.main.ckpt.spec.writes else reading_view.how(both.main.ckpt.spec)
-        text.explained(how + words.FROM_ZERO, words.NOT, terms=words.TERMS)
+        text.explain(how + words.FROM_ZERO, words.NOT, terms=words.TERMS)
     with picture:
         if both.beside:
             drawn = pictures.maps_beside(both, st.columns(2, gap="small"), key="run_matrix")
         else:
-            drawn = pictures.selected_map(both, key="run_matrix")
-        links.from_cell(decoding=both.main.summary.spec.writes)
+            drawn = pictures.show_selected_map(both, key="run_matrix")
+        links.link_from_cell(decoding=both.main.summary.spec.writes)
     ask(both, drawn if drawn is not None else pictures.asked_about(both))
     say_remarks(both.main)
     frame.set_scenes(both, ("picture", "panel"))
@@ -342,7 +342,7 @@ def say_remarks(shown: RunView) -> None:
     found = opening_run.recording_of(shown.summary, state.selection())
     with status.container():
         if found is not None:
-            said, tone, detail = words.live(found.difference(recording.recorded(shown, state.selection())))
+            said, tone, detail = words.live(found.difference(recording.make_recording(shown, state.selection())))
             text.paragraph(said, tone=tone, detail=detail)
         for sentence in remarks(shown):
             text.paragraph(sentence)
@@ -352,10 +352,10 @@ SWITCHED = "run_view_switched"  # how often; only in the session
 frame.title("Run")
 passing.page_begins()
 whole = FIELDS.now().run_view == "whole"
-summary = frame.selected()
+summary = frame.select_summary()
 with st.container(horizontal=True, key="head"):
     if not isinstance(summary, str):
-        what_view.show(summary, whole=whole)
+        what_view.show_description(summary, whole=whole)
     tour.offer()
     status = frame.status()
 asked = questions.place()
@@ -391,7 +391,7 @@ both = frame.runs(status, rows="last" if whole else "chosen", recording=words.OF
 if both is None and not isinstance(summary, str | RecordingSummary):
     frame.clamp_model(summary)
     with site_place:
-        site.show(summary.spec, whole=whole)
+        site.show_site(summary.spec, whole=whole)
 if both is not None:
     from viz_transformer.ui.frame import first_stop, steps
     from viz_transformer.ui.frame.judging import judgement, judgement_of_all
@@ -407,7 +407,7 @@ if both is not None:
     )
 
     with choices:
-        reading_choices.show(both.a.ckpt)
+        reading_choices.show_reading_choices(both.a.ckpt)
 
     if answer is not None:
         with answer:
@@ -420,7 +420,7 @@ if both is not None:
         with given:
             target_switch(both.a)
     with site_place:
-        site.show(both.main.trace.spec, whole=whole)
+        site.show_site(both.main.trace.spec, whole=whole)
     if whole:
         show_whole(both)
     else:

@@ -51,7 +51,7 @@ def point(both: frame.Runs, looked: Looked, places: Places, status: DeltaGenerat
     with places.picture, st.container(key="tensors_panel"):
         try:
             view.point_panel(looked, tensor_sources.beside(both, looked), name, places.boxes, status)
-            questions.show(asked, question.question(*view.viewed(looked, name), looked.of))
+            questions.show_question(asked, question.question(*view.viewed(looked, name), looked.of))
         except ValueError as error:
             text.paragraph(str(error), tone="bad")
     frame.paint_first("Tensors")
@@ -80,7 +80,7 @@ if both is not None:
         with save:
             tensor_sources.save_button(looked)
         selected = point(both, looked, places, status)
-        text.explained(words.HOW, words.NOT)
+        text.explain(words.HOW, words.NOT)
         said = filter(None, (*state.remarks(), training_sentence(looked), *looked.passes))
         frame.show_messages(status, *said, error=wrong)
         if selected is not None:

@@ -38,7 +38,7 @@ def show(both: frame.Runs) -> None:
         text.paragraph(f"{error}.", tone="bad")
         return
     shown = both.main
-    questions.show(asked, question.question(shown, found))
+    questions.show_question(asked, question.question(shown, found))
     tour.tell(lambda: question.at_stop(shown, found), *RINGED)
     with st.container(key="weight_row"):
         view.row(shown, found)
@@ -69,5 +69,5 @@ if both is not None:
     frame.show_messages(status, *state.remarks())
     difference = ("weight_difference",) if both.compared else ()
     frame.set_scenes(both, ("weight_row", *difference, "weight_ladder", "weight_panel", "weight_torch"))
-text.explained(words.HOW, words.NOT)
+text.explain(words.HOW, words.NOT)
 del both  # these functions and what they may read are a circle: the run would stay until garbage is collected

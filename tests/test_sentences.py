@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from viz_transformer.running.strategies import Beam, Sampling
-from viz_transformer.sentences import counted, in_one_line, listed, quoted, shortened
+from viz_transformer.sentences import count_of, join_names, put_on_one_line, quote, shorten
 
 
 class Silent:
@@ -35,7 +35,7 @@ VALUES: dict[str, Any] = {
 
 @pytest.mark.parametrize("what", VALUES)
 def test_a_quote_is_short_and_can_be_printed(what: str) -> None:
-    said = quoted(VALUES[what])
+    said = quote(VALUES[what])
     assert len(said) <= 60
     assert said.isprintable()
     assert said.encode("utf-8")
@@ -43,13 +43,13 @@ def test_a_quote_is_short_and_can_be_printed(what: str) -> None:
 
 def test_what_is_short_is_quoted_whole() -> None:
     for value in (7, "text", [1, 2], None, 0.5, "it's", {"a": 1}):
-        assert quoted(value) == repr(value)
+        assert quote(value) == repr(value)
 
 
 def test_what_was_cut_ends_in_an_ellipsis() -> None:
-    assert shortened("abc", 3) == "abc"
-    assert shortened("abcd", 3) == "ab…"
-    assert quoted("x" * 100, 10) == "'xxxxxxxx…"
+    assert shorten("abc", 3) == "abc"
+    assert shorten("abcd", 3) == "ab…"
+    assert quote("x" * 100, 10) == "'xxxxxxxx…"
 
 
 @pytest.mark.parametrize("what", [*VALUES, "nothing"])
@@ -72,14 +72,14 @@ def test_a_setting_of_a_strategy_that_is_none_is_refused_in_a_short_sentence(wha
 
 
 def test_a_line_of_anothers_text_has_nothing_that_moves_the_cursor() -> None:
-    said = in_one_line("tensor \x1b[2J\x00\n  ok ü \ud800 \u202e", 200)
+    said = put_on_one_line("tensor \x1b[2J\x00\n  ok ü \ud800 \u202e", 200)
     assert said == "tensor \\x1b[2J\\x00 ok ü \\ud800 \\u202e"
-    assert in_one_line("\x1b" * 1000, 10) == "\\x1b\\x1b\\…"
+    assert put_on_one_line("\x1b" * 1000, 10) == "\\x1b\\x1b\\…"
 
 
 def test_names_are_listed_as_a_sentence_has_them() -> None:
-    assert [listed("abc"[:n]) for n in (1, 2, 3)] == ["a", "a and b", "a, b and c"]
+    assert [join_names("abc"[:n]) for n in (1, 2, 3)] == ["a", "a and b", "a, b and c"]
 
 
 def test_one_of_a_kind_is_no_plural() -> None:
-    assert [counted(n, "head") for n in (0, 1, 2, 1024)] == ["0 heads", "1 head", "2 heads", "1,024 heads"]
+    assert [count_of(n, "head") for n in (0, 1, 2, 1024)] == ["0 heads", "1 head", "2 heads", "1,024 heads"]

@@ -31,7 +31,7 @@ import msgspec
 from msgspec import Meta
 
 from viz_transformer.given import Accepted, shown
-from viz_transformer.sentences import quoted, shortened
+from viz_transformer.sentences import quote, shorten
 
 T = TypeVar("T")
 
@@ -173,7 +173,7 @@ def _number(value: float) -> str:
 
 
 def _unknown_word(name: str, value: object, words: Sequence[object]) -> str:
-    return f"{name}={quoted(value, 40)} is not known; choose {' or '.join(map(repr, words))}"
+    return f"{name}={quote(value, 40)} is not known; choose {' or '.join(map(repr, words))}"
 
 
 @cache
@@ -189,8 +189,8 @@ def strange(kind: type[_Dataclass], content: Mapping[Any, Any]) -> Iterator[str]
     for name in content:
         if name not in known:
             near = get_close_matches(str(name)[:80], known, n=1)
-            hint = f"did you mean {near[0]!r}?" if near else f"known are {shortened(', '.join(known), 200)}"
-            yield f"{quoted(name)} is not known: {hint}"
+            hint = f"did you mean {near[0]!r}?" if near else f"known are {shorten(', '.join(known), 200)}"
+            yield f"{quote(name)} is not known: {hint}"
     for field in fields(kind):
         if field.init and field.name not in content and field.default is MISSING and field.default_factory is MISSING:
             yield f"{field.name!r} is missing: it has to be {noun(known[field.name])}"
@@ -217,7 +217,7 @@ def _inner(hint: Any, value: object, name: str) -> Iterator[tuple[Any, object, s
     elif origin in (dict, Mapping) and isinstance(value, dict):
         for key, each in value.items():
             yield inner[0], key, f"a name in {name}" if name else "a name"
-            yield inner[1], each, f"{name}[{quoted(key)}]"
+            yield inner[1], each, f"{name}[{quote(key)}]"
     elif isinstance(value, list | tuple) and (origin in (list, Sequence) or inner[1:] == (Ellipsis,)):
         yield from ((inner[0], each, f"{name}[{at}]") for at, each in enumerate(value))
     elif isinstance(value, list | tuple) and origin is tuple and len(inner) == len(value):

@@ -9,7 +9,7 @@ from functools import wraps
 from numbers import Integral, Real
 from typing import Any, NamedTuple, ParamSpec, TypeVar
 
-from viz_transformer.sentences import quoted
+from viz_transformer.sentences import quote
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -46,7 +46,7 @@ def shown(value: object) -> str:
     if dtype is not None and shape is not None:
         what = "a tensor" if type(value).__module__.startswith("torch") else "an array"
         return f"{what} of {str(dtype).removeprefix('torch.')} of shape {tuple(shape)}"
-    return quoted(value)
+    return quote(value)
 
 
 def instance(what: str, *classes: type) -> Accepted:

@@ -88,7 +88,7 @@ def check_run(run: Run) -> None:
 
 def check_labels(text: str) -> None:
     """What stands on a figure in its place is one line of valid Unicode without markup, and not longer than asked."""
-    for shown in (labels.tick(text), labels.escape(labels.isolated(labels.shorten(labels.sentence(text), 60)))):
+    for shown in (labels.tick(text), labels.escape(labels.isolate(labels.shorten(labels.sentence(text), 60)))):
         check_unicode(shown)
         check(len(shown.splitlines()) == 1 and "<" not in shown, f"shown as {shown!r:.200}")
     check(labels.width(labels.shorten(labels.visible(text), 14)) <= 14, "too wide")

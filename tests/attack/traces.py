@@ -14,7 +14,7 @@ from watched import watched_trace
 from attack import choices, hostile
 from attack.folders import SPECIAL
 from attack.trying import attempt
-from viz_transformer.analysis.tensors.trace_files import opened, saved
+from viz_transformer.analysis.tensors.trace_files import open_trace, pack_trace
 from viz_transformer.running.decoding import decode
 from viz_transformer.running.trace import Trace
 from viz_transformer.running.tracing import trace
@@ -24,10 +24,10 @@ from viz_transformer.running.tracing import trace
 def whole(kind: str) -> bytes:
     """The file of a run of a tiny model, or of a module that was watched."""
     if kind == "watched":
-        return saved(watched_trace())
+        return pack_trace(watched_trace())
     ckpt = tiny_checkpoint(kind)
     made = decode(ckpt, "abc", max_steps=3).trace if kind == "encoder-decoder" else trace(ckpt, "abc")
-    return saved(made)
+    return pack_trace(made)
 
 
 def attack(draw: Random, place: Path) -> None:
@@ -43,7 +43,7 @@ def attack(draw: Random, place: Path) -> None:
     try:
         attempt(lambda: use(Trace.load(path)), size=len(content))
         if special is None:
-            attempt(lambda: use(opened(content, "run.safetensors")), size=len(content))
+            attempt(lambda: use(open_trace(content, "run.safetensors")), size=len(content))
     finally:
         path.rmdir() if path.is_dir() and not path.is_symlink() else path.unlink(missing_ok=True)
 

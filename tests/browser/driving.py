@@ -165,7 +165,7 @@ def visit(page: Page, path: str = "/", **fields: object) -> None:
         _go_back_to(page, "/models" if path == "/playground" else "/playground")
     begun = {"checkpoint": "numbers-any", "kind": "cross", "layer": 1, "heads": 0, "t": 0, **fields}
     if "text" not in begun:
-        begun["text"] = examples.offered(BUNDLED[begun["checkpoint"]])[0]
+        begun["text"] = examples.list_examples(BUNDLED[begun["checkpoint"]])[0]
     _go_back_to(page, _place(path, begun))
 
 

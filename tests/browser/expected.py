@@ -29,8 +29,8 @@ def mask_of(run: Run, kind: str, layer: int) -> NDArray[np.bool_]:
 def token_words(side: Tokens, position: int) -> str:
     """A token between quotation marks, with what was typed if the model reads something else."""
     token, original = side.tokens[position], side.originals[position] or side.tokens[position]
-    read = f"“{labels.isolated(labels.visible(token))}”"
-    typed = f", typed “{labels.isolated(labels.visible(original))}”"
+    read = f"“{labels.isolate(labels.visible(token))}”"
+    typed = f", typed “{labels.isolate(labels.visible(original))}”"
     return read if token.lower() == original.lower() else read + typed
 
 
@@ -38,7 +38,7 @@ def query_words(run: Run, kind: str, row: int) -> str:
     """The first line of a tooltip."""
     if kind == "encoder":
         return f"query {row}: {token_words(run.trace.src, row)}"
-    written = labels.isolated(labels.visible(writes(run, row)))
+    written = labels.isolate(labels.visible(writes(run, row)))
     return f"query {row}: reads {token_words(run.trace.tgt, row)}, writes “{written}”"
 
 

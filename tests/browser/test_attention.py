@@ -82,7 +82,7 @@ def assert_shown(stage, values, mask=None):
 
 @pytest.mark.parametrize("name", ["taylor", "shakespeare", "en-it-slips"])
 def test_run_and_attention_show_the_run_of_bundled_checkpoints(app_server, browser, name):
-    text = examples.offered(BUNDLED[name])[0]
+    text = examples.list_examples(BUNDLED[name])[0]
     run = vt.decode(vt.load(name), text)
     with opened(browser, app_server, checkpoint=name, text=text) as page:
         if name == "taylor":

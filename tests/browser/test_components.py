@@ -443,7 +443,7 @@ def test_the_svg_of_a_matrix_has_every_token_as_it_is(random_server, browser, ru
         path = save(page, entry(page.locator(".matrix"), "SVG"), tmp_path)
     texts = [element.text for element in ElementTree.parse(path).getroot().iter("{http://www.w3.org/2000/svg}text")]
     for token in (*run.trace.src.originals, *run.trace.tgt.tokens, *(step.token for step in run.steps)):
-        assert labels.isolated(token) in texts, token
+        assert labels.isolate(token) in texts, token
 
 
 def test_a_text_in_an_svg_is_as_wide_as_it_was_drawn_in_whatever_font(random_server, browser, tmp_path):

@@ -59,20 +59,20 @@ def test_what_the_first_measurement_leaves_out_is_known_from_the_one_that_counts
     first = {"split": "test", "pairs": 30, **NOTHING, **MATCHES}
     card = {"metrics": [first, first | {"too_long": 0}, ALL_PAIRS | {"too_long": 20}]}
     assert describe.with_too_long(card) == ALL_PAIRS | {"too_long": 20}
-    assert describe.left_out(card) == "20 of 50 pairs, too long"
+    assert describe.count_left_out(card) == "20 of 50 pairs, too long"
 
 
 @pytest.mark.parametrize(
     "metrics", [None, [], [ALL_PAIRS], [{}, {"too_long": 3}], [{}, ALL_PAIRS | {"pairs": "50"}], [{}, NOTHING]]
 )
 def test_nothing_is_said_to_be_left_out_where_no_measurement_counts_it(metrics: object):
-    assert describe.with_too_long({"metrics": metrics}) is None and describe.left_out({"metrics": metrics}) == ""
+    assert describe.with_too_long({"metrics": metrics}) is None and describe.count_left_out({"metrics": metrics}) == ""
 
 
 def test_a_count_is_not_said_twice():
-    assert describe.counted_texts({"pairs": 1000, "split": "1,000 strings"}) == ""
-    assert describe.counted_texts({"pairs": 593, "split": "test, 593 pairs"}) == ""
-    assert describe.counted_texts({"pairs": 2000, "split": "test_full, first 2,000"}) == "2,000 pairs"
+    assert describe.count_texts({"pairs": 1000, "split": "1,000 strings"}) == ""
+    assert describe.count_texts({"pairs": 593, "split": "test, 593 pairs"}) == ""
+    assert describe.count_texts({"pairs": 2000, "split": "test_full, first 2,000"}) == "2,000 pairs"
 
 
 @pytest.mark.parametrize(
@@ -100,7 +100,7 @@ def test_the_tokenizer_is_that_of_the_signature(signature: object, name: str | N
 
 @pytest.mark.parametrize("value", ["40", None, True, float("nan"), [1.0]])
 def test_what_is_no_number_is_not_measured(value: object):
-    assert describe.measured({"bleu": value}, "bleu") is None
+    assert describe.read_measurement({"bleu": value}, "bleu") is None
     assert describe.metric({"bleu": value, "exact_match": value, "loss": value, "pairs": value}) == "split not stated"
 
 

@@ -88,7 +88,7 @@ def test_a_window_of_its_own_is_opened_with_the_chrome_that_is_found(
     monkeypatch.setenv("DISPLAY", ":0")
     started: list[list[str]] = []
     monkeypatch.setattr(subprocess, "Popen", lambda command, **_: started.append(command))
-    server.show("http://127.0.0.1:1", window=True)
+    server.open_in_browser("http://127.0.0.1:1", window=True)
     assert started[0][:2] == [str(chrome), "--app=http://127.0.0.1:1"]
 
 
@@ -104,7 +104,7 @@ def test_without_chrome_the_usual_browser_is_opened_and_said(
     monkeypatch.setattr(server, "find_chrome", lambda: None)
     monkeypatch.setattr("webbrowser.open", open_browser)
     monkeypatch.setenv("DISPLAY", ":0")
-    server.show("http://127.0.0.1:1", window=True)
+    server.open_in_browser("http://127.0.0.1:1", window=True)
     assert opened == ["http://127.0.0.1:1"]
     assert "No Chrome, Chromium or Edge was found" in capsys.readouterr().err
 

@@ -11,13 +11,13 @@ from foreign import foreign_checkpoint
 
 from viz_transformer.analysis.attention.maps import layer_weights, step_row
 from viz_transformer.analysis.layers.sublayers import flows
-from viz_transformer.analysis.run.whole import spread, whole_run
+from viz_transformer.analysis.run.whole import sample_features, whole_run
 from viz_transformer.checkpoint import list_checkpoints, load
 from viz_transformer.checkpoint.contents import Summary
 from viz_transformer.figures.components import payload
 from viz_transformer.figures.components.scrubber import steps_of
 from viz_transformer.figures.components.whole import Names, RunText, whole_payload
-from viz_transformer.figures.details import HERE_ALONE, asked_for, details_of, of_attention, of_layer, run_id
+from viz_transformer.figures.details import HERE_ALONE, details_of, pack_attention, pack_details, pack_layer, run_id
 from viz_transformer.model.attention import landing_place
 from viz_transformer.model.config import tutorial
 from viz_transformer.model.kinds import KINDS, kinds_of
@@ -51,7 +51,7 @@ def check_run(run):
     text = RunText(steps=steps_of(run), first_row=step_row(run, 0))
     data = whole_payload(whole_run(recorded, head=0), text, Names(caption="", file=""))
     header, arrays = unpacked(data)
-    features = list(spread(recorded.spec.d_model, 24))
+    features = list(sample_features(recorded.spec.d_model, 24))
     for each in header["stacks"]:
         stack = each["name"]
         for name in ("token", "position"):
@@ -86,11 +86,11 @@ def check_layer(recorded, data):
     header, arrays = unpacked(data)
     stack, layer = header["stack"], header["layer"]
     assert header["of"] == run_id(recorded)
-    features = list(spread(recorded.spec.d_model, 48))
+    features = list(sample_features(recorded.spec.d_model, 48))
     assert (header["samples"], header["size"]) == (features, recorded.spec.d_model)
-    of_layer = [flow for flow in flows(recorded, stack) if flow.place.layer == layer]
-    assert [part["part"] for part in header["parts"]] == [flow.place.part for flow in of_layer]
-    for flow, part in zip(of_layer, header["parts"], strict=True):
+    pack_layer = [flow for flow in flows(recorded, stack) if flow.place.layer == layer]
+    assert [part["part"] for part in header["parts"]] == [flow.place.part for flow in pack_layer]
+    for flow, part in zip(pack_layer, header["parts"], strict=True):
         place, name = flow.place, flow.place.part
         points = {"before": place.before, "in": f"{place.site}.in", "out": f"{place.site}.out", "after": place.after}
         if header["norm"] == "post":
@@ -251,11 +251,11 @@ def test_what_is_usual_has_no_remark():
 def test_slips_are_told_where_they_are():
     recorded = decode(model("en-it-slips"), "a dog", max_steps=3).trace
     last = recorded.spec.decoder_layers - 1
-    layers = [of_layer(recorded, "decoder", each) for each in range(last + 1)]
+    layers = [pack_layer(recorded, "decoder", each) for each in range(last + 1)]
     assert all(said(each, "merges its heads by a raw reshape") for each in layers)
     assert all(said(each, "one mean and one scale over all positions") for each in layers)
     assert [said(each, "no final norm") for each in layers] == [False] * last + [True]
-    cross, own = (of_attention(recorded, kind, 0, 3) for kind in ("cross", "decoder"))
+    cross, own = (pack_attention(recorded, kind, 0, 3) for kind in ("cross", "decoder"))
     assert said(cross, "its two sides swapped")
     assert not said(own, "its two sides swapped")
     assert payload.unpack(own)[0]["merge"] == "raw"
@@ -277,14 +277,14 @@ def test_slips_are_told_where_they_are():
 )
 def test_what_makes_scores_is_told_at_self_attention(changes, words):
     recorded = trace(tiny_checkpoint(**changes), "abc", "uv")
-    assert said(of_attention(recorded, "decoder", 1, 2), words)
+    assert said(pack_attention(recorded, "decoder", 1, 2), words)
     if "positions" in changes:
-        assert not said(of_attention(recorded, "cross", 1, 2), words)
+        assert not said(pack_attention(recorded, "cross", 1, 2), words)
 
 
 def test_a_pre_norm_model_without_final_norm_says_so_at_its_last_layer():
     recorded = trace(tiny_checkpoint(final_norm=False), "abc", "uv")
-    assert [said(of_layer(recorded, "decoder", each), "no final norm: what this last") for each in range(3)] == [
+    assert [said(pack_layer(recorded, "decoder", each), "no final norm: what this last") for each in range(3)] == [
         False,
         False,
         True,
@@ -293,11 +293,11 @@ def test_a_pre_norm_model_without_final_norm_says_so_at_its_last_layer():
 
 def test_an_edit_and_dropout_are_told_where_they_act():
     edited = trace(tiny_checkpoint(), "abc", "uv", edits=[AblateHead("decoder.1.cross", 2, "uniform")])
-    assert said(of_layer(edited, "decoder", 1), "was edited here: decoder.1.cross head 2 ablated (uniform)")
-    assert said(of_attention(edited, "cross", 1, 2), "was edited here")
-    assert not said(of_layer(edited, "decoder", 0), "edited")
+    assert said(pack_layer(edited, "decoder", 1), "was edited here: decoder.1.cross head 2 ablated (uniform)")
+    assert said(pack_attention(edited, "cross", 1, 2), "was edited here")
+    assert not said(pack_layer(edited, "decoder", 0), "edited")
     dropped = training_trace(tiny_checkpoint(dropout=0.5), "abc", "uv", 0)
-    layer = of_layer(dropped, "decoder", 1)
+    layer = pack_layer(dropped, "decoder", 1)
     assert said(layer, "in training mode")
     assert said(layer, "the stream is not what came in plus the sub-layer's output")
     assert run_id(dropped) != run_id(trace(tiny_checkpoint(dropout=0.5), "abc", "uv"))
@@ -306,17 +306,17 @@ def test_an_edit_and_dropout_are_told_where_they_act():
 def test_weights_that_are_no_numbers_or_above_1_are_drawn_as_they_are():
     dropped = training_trace(tiny_checkpoint(dropout=0.5), "abc", "uv", 0)
     for kind, layer in (("cross", 1), ("encoder", 0)):
-        _, arrays = payload.unpack(of_attention(dropped, kind, layer, 0))
+        _, arrays = payload.unpack(pack_attention(dropped, kind, layer, 0))
         same(arrays["maps"], dropped[f"{KINDS[kind].site(layer)}.weights"][0])
 
 
 def test_another_program_s_model_has_what_it_tells_and_a_remark_of_the_rest():
     recorded = decode(foreign_checkpoint(), "uvw0", max_steps=5).trace
-    header, arrays = payload.unpack(of_layer(recorded, "decoder", 1))
+    header, arrays = payload.unpack(pack_layer(recorded, "decoder", 1))
     assert "The run has no norm mean or norm scale of decoder layer 1, feed-forward." in header["remarks"]
     assert not {"mean.self", "scale.ffn"} & set(arrays)
     same(arrays["hidden.ffn"], recorded["decoder.1.ffn.hidden"][0])
-    data = of_attention(recorded, "decoder", 1, 3)
+    data = pack_attention(recorded, "decoder", 1, 3)
     header, arrays = unpacked(data)
     assert (header["heads"], header["key_head"], header["fill"]) == (6, 1, "not told")
     assert said(data, "Heads 2 to 3 share one key and one value.")
@@ -330,13 +330,13 @@ def test_points_that_a_run_lacks_are_absent_with_the_reason():
     values = {name: value for name, value in recorded.values.items() if name not in lacking}
     missing = {"decoder.1.cross.query": "the model keeps it to itself"}
     partial = replace(recorded, values=values, spec=replace(recorded.spec, missing=missing))
-    data = of_attention(partial, "cross", 1, 0)
+    data = pack_attention(partial, "cross", 1, 0)
     assert not {"query", "scores", "head_out"} & set(payload.unpack(data)[1])
     assert remarks(data) == [
         "The run has no query of cross-attention of layer 1: the model keeps it to itself.",
         "The run has no scores or output of the head of cross-attention of layer 1.",
     ]
-    data = of_layer(partial, "decoder", 1)
+    data = pack_layer(partial, "decoder", 1)
     assert not {"out.ffn", "added.ffn", "share.ffn", "hidden.ffn", "active.ffn"} & set(payload.unpack(data)[1])
     assert "The run has no output or hidden layer of decoder layer 1, feed-forward." in remarks(data)
 
@@ -346,35 +346,35 @@ def test_a_watched_module_has_its_weights_alone():
     x = torch.randn(1, 3, 8)
     recorded = watch(attention, lambda: attention(x, x, x), tokens=["a", "b", "c"])
     kind = "encoder" if recorded.spec.has_encoder else "decoder"
-    data = of_attention(recorded, kind, 0, 1)
+    data = pack_attention(recorded, kind, 0, 1)
     header, arrays = unpacked(data)
     assert header["divisor"] is None
     same(arrays["weights"], recorded[f"{kind}.0.self.weights"][0, 1])
     assert "query" not in arrays
     assert said(data, "a watched module tells its attention weights")
-    assert "weights.self" in payload.unpack(of_layer(recorded, kind, 0))[1]
+    assert "weights.self" in payload.unpack(pack_layer(recorded, kind, 0))[1]
 
 
 def test_above_512_tokens_the_other_pages_have_it():
     ckpt = tiny_checkpoint("decoder-only", max_target=600)
     longest, too_long = (trace(ckpt, [4 + n % 8 for n in range(count)]) for count in (512, 513))
-    check_attention(longest, of_attention(longest, "decoder", 1, 2))
-    assert said(of_attention(longest, "decoder", 1, 2), "computed from the recorded queries and keys")
-    header, arrays = payload.unpack(of_attention(too_long, "decoder", 1, 2))
+    check_attention(longest, pack_attention(longest, "decoder", 1, 2))
+    assert said(pack_attention(longest, "decoder", 1, 2), "computed from the recorded queries and keys")
+    header, arrays = payload.unpack(pack_attention(too_long, "decoder", 1, 2))
     assert arrays == {}
     assert header["remarks"] == [
         "513 tokens are too many for this level, which has at most 512: Attention and One weight have it."
     ]
-    header, arrays = unpacked(of_layer(too_long, "decoder", 1))
+    header, arrays = unpacked(pack_layer(too_long, "decoder", 1))
     check_strongest(arrays, "self", layer_weights(too_long, "decoder", 1)[0])
 
 
 @pytest.mark.parametrize(
     ("call", "words"),
     [
-        (lambda run: of_layer(run, "decoder", 3), "there is no layer 3: layers go from 0 to 2"),
-        (lambda run: of_attention(run, "cross", 3, 0), "there is no layer 3: layers go from 0 to 2"),
-        (lambda run: of_attention(run, "cross", 0, 4), "there is no head 4: heads go from 0 to 3"),
+        (lambda run: pack_layer(run, "decoder", 3), "there is no layer 3: layers go from 0 to 2"),
+        (lambda run: pack_attention(run, "cross", 3, 0), "there is no layer 3: layers go from 0 to 2"),
+        (lambda run: pack_attention(run, "cross", 0, 4), "there is no head 4: heads go from 0 to 3"),
     ],
 )
 def test_a_place_that_is_not_there_is_an_error(call, words):
@@ -386,8 +386,8 @@ def test_rows_of_many_passes_have_no_details():
     stepped = decode(model("en-it-slips"), "a dog", max_steps=3)
     assert isinstance(stepped, Run)
     for make in (
-        lambda: of_layer(stepped.per_step_rows, "decoder", 0),
-        lambda: of_attention(stepped.per_step_rows, "cross", 0, 0),
+        lambda: pack_layer(stepped.per_step_rows, "decoder", 0),
+        lambda: pack_attention(stepped.per_step_rows, "cross", 0, 0),
     ):
         with pytest.raises(ValueError, match="of each step only weights were kept"):
             make()
@@ -409,11 +409,11 @@ def test_what_is_too_large_as_a_whole_is_one_place_and_says_so():
 def test_an_answer_has_what_was_asked_for_in_its_order_until_it_is_long_enough():
     recorded = trace(tiny_checkpoint(), "abc", "uv")
     of = run_id(recorded)
-    layer, head = of_layer(recorded, "decoder", 0), of_attention(recorded, "cross", 0, 1)
+    layer, head = pack_layer(recorded, "decoder", 0), pack_attention(recorded, "cross", 0, 1)
     places = [{"of": of, "stack": "decoder", "layer": 0}, {"of": of, "kind": "cross", "layer": 0, "head": 1}]
 
     def answered(asked, most=10**6):
-        return asked_for({of: recorded}, asked, most=most)
+        return pack_details({of: recorded}, asked, most=most)
 
     assert answered(places) == [layer, head]
     assert answered(places, most=len(layer)) == [layer]
@@ -440,6 +440,6 @@ def test_an_answer_has_what_was_asked_for_in_its_order_until_it_is_long_enough()
 def test_a_place_that_a_run_lacks_has_no_answer_and_does_not_take_that_of_others(wrong):
     recorded = trace(tiny_checkpoint(), "abc", "uv")
     there = {"of": run_id(recorded), "stack": "decoder", "layer": 0}
-    assert asked_for({run_id(recorded): recorded}, [{**there, **wrong}, there], most=10**6) == [
-        of_layer(recorded, "decoder", 0)
+    assert pack_details({run_id(recorded): recorded}, [{**there, **wrong}, there], most=10**6) == [
+        pack_layer(recorded, "decoder", 0)
     ]

@@ -10,7 +10,7 @@ from viz_transformer.analysis.playground.by_hand import (
     corners,
     gain_and_offset,
     mask_of,
-    normalised,
+    normalise,
     simplex_points,
     table_of,
     vectors,
@@ -198,7 +198,7 @@ def test_a_scale_of_zeros_reaches_to_1():
 
 
 def test_norms_are_framed_where_they_pool():
-    found = [normalised(table_of(0), norm, gain_and_offset()) for norm in AXES]
+    found = [normalise(table_of(0), norm, gain_and_offset()) for norm in AXES]
     figure = norm_row(found, title="norms")
     drawn = tables(figure)
     assert len(drawn) == 4

@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from viz_transformer.analysis.positions.table import between, derivation, products, wavelengths
+from viz_transformer.analysis.positions.table import derivation, interpolate_columns, products, wavelengths
 from viz_transformer.figures import theme
 from viz_transformer.figures.distances import product_curves, turned_pairs, wavelength_curves
 from viz_transformer.figures.enlarged import enlarged
@@ -99,7 +99,7 @@ def test_what_is_no_table_is_a_value_error(table, marks, picked, sentence):
 
 
 def test_points_of_a_curve_are_the_tables_numbers_and_the_line_between_is_the_formula():
-    places, values = between(MADE, [0, 5], points=101)
+    places, values = interpolate_columns(MADE, [0, 5], points=101)
     lines = curves(fine=(places, values)).data
     assert [line.mode for line in lines] == ["lines", "markers"] * 2
     for line, column in zip(lines[1::2], (0, 5), strict=True):
@@ -189,7 +189,7 @@ def test_every_figure_can_be_enlarged():
     found = products(MADE.table, 3, MADE.frequency)
     figures = [
         heatmap(Marks(position=2, read=5, trained=7)),
-        curves(fine=between(MADE, [0, 5], points=9)),
+        curves(fine=interpolate_columns(MADE, [0, 5], points=9)),
         row_lengths([1.0, 2.0], Marks(position=1, read=2), title=""),
         tables_beside({"a": MADE.table, "b": MADE.table}, title=""),
         turned_pairs([("0, 1", MADE.table[:, :2])], 2, 5, title=""),

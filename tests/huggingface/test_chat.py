@@ -100,7 +100,7 @@ def test_a_chat_is_the_prefix_of_a_run_and_the_answer_is_written_behind_it(tmp_p
 def refused(template: str, text: str = "a", day: date = DAY) -> str:
     """Why the template cannot be used."""
     with pytest.raises(ValueError, match=r"^the chat template of this model cannot be used \(.+\): switch") as raised:
-        chat.rendered(template, text, (), day)
+        chat.render_chat(template, text, (), day)
     return str(raised.value).partition("used (")[2].rpartition("): switch")[0]
 
 
@@ -172,13 +172,13 @@ def test_a_process_that_does_not_run_is_not_the_templates_fault(
     monkeypatch.setattr(chat_worker, "__file__", str(tmp_path / "worker.py"))
     for _ in range(2):
         with pytest.raises(ValueError, match=r"does not run here \(.*OSError: no limits here\): switch “Chat” off$"):
-            chat.rendered("a", "a", (), DAY)
+            chat.render_chat("a", "a", (), DAY)
     assert len(processes) == 2  # it may run the next time
 
 
 def test_what_a_template_makes_is_kept_for_the_day_and_so_is_that_it_cannot_be_used(processes: list[object]) -> None:
     for day in (DAY, DAY, date(2026, 3, 2)):
-        assert chat.rendered("{{ strftime_now('%Y') }}", "a", (), day).startswith("2")
+        assert chat.render_chat("{{ strftime_now('%Y') }}", "a", (), day).startswith("2")
         assert refused("{{ raise_exception('no') }}", day=day) == "no"
     assert len(processes) == 4
 
@@ -193,7 +193,7 @@ def test_the_day_is_todays_and_the_tokenizer_is_free_while_a_template_is_rendere
         seen.append((day, codec.lock.locked()))  # type: ignore[attr-defined]
         return "one"
 
-    monkeypatch.setattr(chat, "rendered", watched)
+    monkeypatch.setattr(chat, "render_chat", watched)
     before = date.today()
     assert codec.encode("the cat").ids == codec.read_as(AS_USUAL).encode("one").ids
     ((day, locked),) = seen

@@ -17,7 +17,7 @@ from viz_transformer.analysis.inputs.embeddings import embedding_table, input_su
 from viz_transformer.analysis.layers.lens import lens
 from viz_transformer.checkpoint import Checkpoint
 from viz_transformer.huggingface.loading import load
-from viz_transformer.huggingface.self_check import _not_turned, proved, trial_texts
+from viz_transformer.huggingface.self_check import _not_turned, prove, trial_texts
 from viz_transformer.huggingface.spec import spec_of_config
 from viz_transformer.model import positions
 from viz_transformer.model.hook import Recorder
@@ -153,7 +153,7 @@ def test_a_map_that_a_trial_pass_does_not_show_is_a_sentence(tmp_path: Path) -> 
     model.family = replace(model.family, stacks={"encoder": places})
     config = model.model.config.to_dict()
     model.tell(spec_of_config(config, model.family, "masked token", "here"))
-    found = proved(model)
+    found = prove(model)
     assert "encoder.embed.token" not in found.point and "encoder.embed.out" in found.point
     assert "trial pass" in found.missing["encoder.embed.normed"]
 

@@ -8,7 +8,7 @@ import pytest
 import torch
 from pretrained import HEARD, KINDS
 
-from viz_transformer.analysis.attention.maps import computed_from, head_view, layer_weights
+from viz_transformer.analysis.attention.maps import explain_recomputation, head_view, layer_weights
 from viz_transformer.analysis.tensors import points
 from viz_transformer.checkpoint import Checkpoint
 from viz_transformer.model import attention, hooked_model
@@ -106,8 +106,8 @@ def test_a_page_says_what_weights_are_computed_from(opened: Opened, monkeypatch:
     monkeypatch.setattr(attention, "FUSED_FROM", FROM)
     long = recorded(ckpt)
     (kind,) = kinds_of(ckpt.spec)
-    assert computed_from(short, kind) is None
-    assert computed_from(long, kind) == "the recorded queries and keys"
+    assert explain_recomputation(short, kind) is None
+    assert explain_recomputation(long, kind) == "the recorded queries and keys"
     weights, mask = layer_weights(long, kind, 1)
     for head in range(4):
         view = head_view(long, kind, 1, head)

@@ -29,7 +29,7 @@ from viz_transformer.running.search import DecoderState
 from viz_transformer.running.trace import Trace
 from viz_transformer.running.tracing import trace
 from viz_transformer.ui.session import cached
-from viz_transformer.ui.session.memoize import _of_model, of_summary
+from viz_transformer.ui.session.memoize import _of_model, summary_key
 
 Written = Callable[[str], Path]
 Opened = Callable[[str], Checkpoint]
@@ -186,10 +186,10 @@ def test_what_is_kept_of_one_type_is_not_taken_for_the_other(
 ) -> None:
     monkeypatch.setattr(devices, "_of_the_app", devices.Computed())
     assert _of_model(rounded("gpt2")) != _of_model(opened("gpt2"))
-    summary, before = read_folder(written("gpt2")), of_summary(read_folder(written("gpt2")))
+    summary, before = read_folder(written("gpt2")), summary_key(read_folder(written("gpt2")))
     own = read_summary(find_folder("numbers-tiny"))
     devices.compute_folders("cpu", "bfloat16")
-    assert of_summary(summary) != before
+    assert summary_key(summary) != before
     cached.store().clear()
     assert cached.checkpoint(summary).spec.precision == "bfloat16"
     assert cached.checkpoint(own).spec.precision == "float32"

@@ -80,7 +80,7 @@ def logits(ckpt: Checkpoint) -> Tensor:
 
 @pytest.mark.parametrize("name", {**KINDS, **LABELLED, **VERDICTS})
 def test_a_folder_of_which_each_tensor_is_used_has_no_such_note(opened: Callable[[str], Checkpoint], name: str) -> None:
-    assert describe.unused(opened(name).card) is None
+    assert describe.describe_unused(opened(name).card) is None
     assert not any("no part" in note for note in opened(name).card.get("notes", ()))
 
 
@@ -113,7 +113,7 @@ def test_tensors_that_would_change_a_run_are_refused_unless_they_are_left_out_by
     (pattern,) = re.findall(r"ignore=\['(.+?)'\]", said)
     assert f"--ignore '{pattern}'" in said and "\\" not in pattern
     ckpt = load(where, ignore=[pattern])
-    short, sentence = describe.unused(ckpt.card) or ("", "")
+    short, sentence = describe.describe_unused(ckpt.card) or ("", "")
     assert (
         short.startswith("Opened without ") and "You asked to leave out" in sentence and sentence in ckpt.card["notes"]
     )
@@ -132,7 +132,7 @@ def test_another_head_is_named_and_changes_nothing(
     with_tensors: Callable[..., Path], opened: Callable[[str], Checkpoint], name: str
 ) -> None:
     ckpt = load(with_tensors(name, ones(HEADS[name], 2, 32)))
-    short, sentence = describe.unused(ckpt.card) or ("", "")
+    short, sentence = describe.describe_unused(ckpt.card) or ("", "")
     count = len(HEADS[name])
     assert short.startswith(f"{count} tensor") and short.endswith("no part in a run")
     assert (
@@ -167,7 +167,7 @@ def test_a_pooler_that_nothing_reads_is_named(with_tensors: Callable[..., Path])
 def test_buffers_that_are_made_anew_are_not_remarked_upon(
     with_tensors: Callable[..., Path], name: str, buffers: dict[str, Tensor]
 ) -> None:
-    assert describe.unused(load(with_tensors(name, buffers)).card) is None
+    assert describe.describe_unused(load(with_tensors(name, buffers)).card) is None
 
 
 def test_frequencies_that_are_not_those_of_the_config_are_refused(with_tensors: Callable[..., Path]) -> None:

@@ -21,7 +21,7 @@ from viz_transformer.checkpoint.importers.importing import (
     Opened,
     codecs_of,
     open_file,
-    planned,
+    replan,
     special_settings,
 )
 from viz_transformer.measuring import alternatives
@@ -30,8 +30,8 @@ from viz_transformer.measuring.alternatives import (
     Losses,
     Measurement,
     Texts,
-    masked,
-    measured,
+    judge_masked,
+    measure_alternative,
     read_texts,
 )
 from viz_transformer.model.kinds import SIDES
@@ -92,7 +92,7 @@ def test_heads_of_a_bundled_model_are_found_from_some_texts(name: str, count: in
     given = {setting: getattr(config, setting) for setting in ("activation", "norm_epsilon", "mask_fill")}
     roles = {} if name == "shakespeare" else dict.fromkeys(("source", "target"), UNASKED[name])
     specials = {f"{side}_{role}": token for side, tokens in roles.items() for role, token in tokens.items()}
-    opened, found = measured(without_config(name, settings=given, specials=specials), own_texts(name, count))
+    opened, found = measure_alternative(without_config(name, settings=given, specials=specials), own_texts(name, count))
     heads = next(each for each in found.tables if each.name == "n_heads")
     assert heads.told and heads.value == opened.plan.setting("n_heads") == config.n_heads
     for setting in ("norm", "embedding_scale", "positions"):
@@ -101,7 +101,7 @@ def test_heads_of_a_bundled_model_are_found_from_some_texts(name: str, count: in
 
 
 def test_what_makes_no_difference_cannot_be_told_and_stays_the_usual_answer() -> None:
-    opened, found = measured(without_config("copy", specials=USUAL), own_texts("copy"))
+    opened, found = measure_alternative(without_config("copy", specials=USUAL), own_texts("copy"))
     activation = next(each for each in found.tables if each.name == "activation")
     assert not activation.told and activation.value == "relu"
     assert activation.verdict.startswith("undecided: ") and activation.verdict.endswith("the usual answer stays, relu")
@@ -165,7 +165,7 @@ def test_whether_a_stack_reads_earlier_tokens_alone_is_found(tmp_path: Path) -> 
     (tmp_path / "lines.txt").write_text("\n".join(str(text) for text in own_texts("shakespeare")))
     texts = read_texts(tmp_path / "lines.txt", before)
     assert len(texts) >= 12
-    opened, found = measured(before, own_texts("shakespeare"))
+    opened, found = measure_alternative(before, own_texts("shakespeare"))
     table = found.tables[0]
     assert (table.name, table.value, table.told) == ("causal", True, True) and table.verdict == "True: measured"
     want = vt.load(BUNDLED / "shakespeare").config
@@ -179,7 +179,9 @@ def test_whether_a_stack_reads_earlier_tokens_alone_is_found(tmp_path: Path) -> 
 
 def test_a_stack_that_predicts_no_next_token_is_not_told_to_be_a_decoder(command: Command, tmp_path: Path) -> None:
     given = {**SURE, "norm": "pre", "embedding_scale": "sqrt", "positions": "sinusoidal", "activation": "gelu"}
-    opened, found = measured(torch_stack(tmp_path / "m.pt", shuffled=True, **given), own_texts("shakespeare"))
+    opened, found = measure_alternative(
+        torch_stack(tmp_path / "m.pt", shuffled=True, **given), own_texts("shakespeare")
+    )
     (table,) = found.tables
     assert not table.told and table.value is False
     assert table.verdict == (
@@ -196,7 +198,7 @@ def test_a_stack_that_predicts_no_next_token_is_not_told_to_be_a_decoder(command
 
 
 def test_a_persons_own_answer_wins_and_is_not_measured() -> None:
-    opened, found = measured(without_config("copy", settings={"n_heads": 2}), own_texts("copy"))
+    opened, found = measure_alternative(without_config("copy", settings={"n_heads": 2}), own_texts("copy"))
     assert opened.plan.setting("n_heads") == 2
     assert "n_heads" not in {each.name for each in found.tables}
 
@@ -206,7 +208,7 @@ def of_roles(found: Measurement) -> dict[str, Losses]:
 
 
 def test_the_start_token_of_the_source_is_found_where_the_texts_tell_it() -> None:
-    _, found = measured(without_config("copy", specials={"source_eos": None}), own_texts("copy"))
+    _, found = measure_alternative(without_config("copy", specials={"source_eos": None}), own_texts("copy"))
     roles = of_roles(found)
     assert set(roles) == {f"{side}_{role}" for side in SIDES for role in ROLES} - {"source_eos"}
     assert roles["target_bos"].told and roles["target_bos"].value == "<s>"
@@ -216,7 +218,7 @@ def test_the_start_token_of_the_source_is_found_where_the_texts_tell_it() -> Non
 def test_padding_that_is_masked_cannot_be_told_but_is_no_token_that_the_texts_need() -> None:
     given = {name: getattr(vt.load(BUNDLED / "copy").config, name) for name in (*TOGETHER, "n_heads", "activation")}
     specials = {name: token for name, token in USUAL.items() if name != "pad"}
-    _, found = measured(without_config("copy", settings=given, specials=specials), own_texts("copy"))
+    _, found = measure_alternative(without_config("copy", settings=given, specials=specials), own_texts("copy"))
     roles = of_roles(found)
     for role, needed in (("source_pad", "</s>"), ("target_pad", "<s>")):  # what is read of each text, and not alone
         assert roles[role].verdict == (
@@ -228,9 +230,9 @@ def test_padding_that_is_masked_cannot_be_told_but_is_no_token_that_the_texts_ne
 
 def test_a_token_that_the_texts_need_is_not_left_to_be_padding() -> None:
     """Where the usual name of padding is that of the end: nothing is chosen instead."""
-    found = masked("source_pad", (("<s>", 0.1), (None, 0.1), ("</s>", 0.9)), "</s>")
+    found = judge_masked("source_pad", (("<s>", 0.1), (None, 0.1), ("</s>", 0.9)), "</s>")
     assert found.verdict == "undecided: <s> or none; the usual answer, </s>, is worse, so it is none"
-    assert masked("source_pad", (("<s>", 0.1), (None, 0.2)), None).value is None
+    assert judge_masked("source_pad", (("<s>", 0.1), (None, 0.2)), None).value is None
 
 
 # --- a decoder alone
@@ -266,7 +268,7 @@ def by_position(path: Path, written: Sequence[str]) -> Opened:
 
 
 def test_start_end_and_unknown_token_of_a_decoder_alone_are_found(tmp_path: Path) -> None:
-    opened, found = measured(by_position(tmp_path, [*"hel", "<d>", *"olohe", "<c>"]), [TEXT] * 12)
+    opened, found = measure_alternative(by_position(tmp_path, [*"hel", "<d>", *"olohe", "<c>"]), [TEXT] * 12)
     roles = of_roles(found)
     assert {name: table.value for name, table in roles.items() if table.told} == {
         "target_bos": "<a>",
@@ -293,7 +295,7 @@ def test_start_end_and_unknown_token_of_a_decoder_alone_are_found(tmp_path: Path
 
 
 def test_the_ends_of_texts_that_go_on_do_not_tell_that_there_is_no_end_token(tmp_path: Path) -> None:
-    opened, found = measured(by_position(tmp_path, [*"elolohehh"]), ["helolohe"] * 12)
+    opened, found = measure_alternative(by_position(tmp_path, [*"elolohehh"]), ["helolohe"] * 12)
     roles = of_roles(found)
     assert roles["target_bos"].told and roles["target_bos"].verdict == "none: measured"
     assert roles["target_eos"].verdict == (
@@ -314,7 +316,7 @@ def test_the_ends_of_texts_that_go_on_do_not_tell_that_there_is_no_end_token(tmp
 )
 def test_texts_that_cannot_tell_are_refused(texts: Texts, said: str) -> None:
     with pytest.raises(ValueError, match=said):
-        measured(without_config("copy", settings={"max_source": 32}), texts)
+        measure_alternative(without_config("copy", settings={"max_source": 32}), texts)
 
 
 def test_texts_of_a_decoder_are_lines_or_prompts_with_answers(tmp_path: Path) -> None:
@@ -331,9 +333,9 @@ def test_texts_of_a_decoder_are_lines_or_prompts_with_answers(tmp_path: Path) ->
 def test_a_decoder_is_refused_a_few_letters() -> None:
     opened = without_config("shakespeare")
     with pytest.raises(ValueError, match="texts of 10 tokens to predict are too few: give 50 or more"):
-        measured(opened, [("a", "b")] * 10)
+        measure_alternative(opened, [("a", "b")] * 10)
     with pytest.raises(ValueError, match="texts of 20 tokens to predict are too few: give 50 or more"):
-        measured(opened, ["abc"] * 10)
+        measure_alternative(opened, ["abc"] * 10)
 
 
 def test_a_file_that_cannot_be_imported_is_not_measured(tmp_path: Path) -> None:
@@ -400,8 +402,8 @@ def test_the_special_tokens_of_a_model_without_vocabularies_are_asked_but_not_me
     opened = open_file(tmp_path / "m.pt")
     asked = {each.name: each.options for each in special_settings(opened)}
     assert asked["target_bos"] == (*map(str, range(11)), "12", None)
-    _, found = measured(
-        planned(opened.found, replace(opened.answers, specials={"bos": "2", "eos": "3"})), [("5 8", "7 9")] * 12
+    _, found = measure_alternative(
+        replan(opened.found, replace(opened.answers, specials={"bos": "2", "eos": "3"})), [("5 8", "7 9")] * 12
     )
     named = {each.name for each in found.tables if each.named}
     assert {each.name for each in found.tables} == {"n_heads", *named} and named <= {*alternatives.NAMED}

@@ -15,8 +15,8 @@ from changed_gpts import CHANGES, HEADS, LETTERS, changed_gpt, lines, true_loss
 
 import viz_transformer as vt
 from viz_transformer.checkpoint.importers.importing import Answers, Opened, open_file, write_import
-from viz_transformer.checkpoint.importers.reported import reported_from
-from viz_transformer.measuring.alternatives import Measurement, measured
+from viz_transformer.checkpoint.importers.reported import parse_reported
+from viz_transformer.measuring.alternatives import Measurement, measure_alternative
 from viz_transformer.measuring.verifying import verify
 
 TEXTS = lines(40, 3)
@@ -54,7 +54,7 @@ def file_of(folder: Path, name: str, **more: Any) -> Opened:
 def found(name: str) -> tuple[Opened, Measurement]:
     """What the texts tell of this model; measured once."""
     with tempfile.TemporaryDirectory() as folder:
-        opened, measurement = measured(file_of(Path(folder), name), TEXTS)
+        opened, measurement = measure_alternative(file_of(Path(folder), name), TEXTS)
     return opened, measurement
 
 
@@ -86,7 +86,7 @@ def is_right(name: str) -> bool:
 
 @pytest.mark.parametrize("name", ["window of 6", "squared ReLU", "parallel", "shared block", "no division"])
 def test_what_no_setting_can_say_is_worse_than_its_training_reported(name: str, tmp_path: Path) -> None:
-    reported = reported_from(f"{true_loss(name, TEXTS):.2f}")
+    reported = parse_reported(f"{true_loss(name, TEXTS):.2f}")
     opened = file_of(tmp_path, name, reported_loss=reported, settings={"activation": "gelu"})
     ckpt = vt.load(write_import(opened, tmp_path / "out"))
     read = verify(ckpt, texts=TEXTS, reported_loss=reported)
@@ -96,7 +96,7 @@ def test_what_no_setting_can_say_is_worse_than_its_training_reported(name: str, 
 
 def test_the_right_reading_costs_what_its_training_reported(tmp_path: Path) -> None:
     name = "order k q v"
-    reported = reported_from(f"{true_loss(name, TEXTS):.2f}")
+    reported = parse_reported(f"{true_loss(name, TEXTS):.2f}")
     usual = vt.load(write_import(file_of(tmp_path, name), tmp_path / "usual"))
     wrong = verify(usual, texts=TEXTS, reported_loss=reported)
     assert wrong.texts.passed  # clearly better than counting, and wrong
@@ -107,7 +107,7 @@ def test_the_right_reading_costs_what_its_training_reported(tmp_path: Path) -> N
 
 
 def test_where_the_whole_costs_more_than_reported_nothing_is_called_measured(tmp_path: Path) -> None:
-    opened = file_of(tmp_path, "window of 6", reported_loss=reported_from(f"{true_loss('window of 6', TEXTS):.2f}"))
-    _, measurement = measured(opened, TEXTS)
+    opened = file_of(tmp_path, "window of 6", reported_loss=parse_reported(f"{true_loss('window of 6', TEXTS):.2f}"))
+    _, measurement = measure_alternative(opened, TEXTS)
     assert measurement.worse and "more than the 0.28 that its training reported" in measurement.doubt
     assert not any(table.told for table in measurement.tables)

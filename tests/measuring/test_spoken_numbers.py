@@ -10,7 +10,7 @@ import pytest
 from num2words import num2words  # type: ignore[import-untyped]
 
 from viz_transformer.measuring.data import generated_pairs, generated_sources
-from viz_transformer.measuring.spoken_numbers import LONGEST, MAX_DECIMALS, NOTATIONS, drawn, side_of, words_of
+from viz_transformer.measuring.spoken_numbers import LONGEST, MAX_DECIMALS, NOTATIONS, draw_digits, side_of, words_of
 
 FORMS = {
     "whole": r"0|[1-9]\d*",
@@ -82,7 +82,7 @@ def test_without_num2words_a_sentence_says_what_is_missing(monkeypatch: pytest.M
 def test_each_notation_is_what_it_is_called(notation: str) -> None:
     source = random.Random(notation)
     for _ in range(500):
-        digits = drawn(source, notation)
+        digits = draw_digits(source, notation)
         text = NOTATIONS[notation](digits, source)
         assert re.fullmatch(FORMS[notation], text), text
         assert len(digits[0]) <= LONGEST and len(digits[1]) <= MAX_DECIMALS

@@ -12,7 +12,7 @@ import torch
 from builders import SOURCE, TARGET, assert_same, random_ids, tiny_checkpoint, tiny_config, tiny_model
 from numpy.typing import NDArray
 
-from viz_transformer.analysis.models.untrained import Recipe, untrained
+from viz_transformer.analysis.models.untrained import Recipe, make_untrained
 from viz_transformer.model import attention as attention_module
 from viz_transformer.model.attention import Attention, NoPlaces, attention_scores
 from viz_transformer.model.cache import AttentionCache, DecoderCache
@@ -361,7 +361,7 @@ def test_runs_of_models_with_the_same_parameters_and_other_positions_have_other_
     runs = [trace(tiny_checkpoint(positions=word), "abc", "uv") for word in ("none", *WORDS)]
     assert len({run.id for run in runs}) == 3
     recipes = [Recipe(base="tiny", architecture=word, **SIZES) for word in ("own", *WORDS)]
-    made = [untrained(recipe, tiny_checkpoint()) for recipe in recipes]
+    made = [make_untrained(recipe, tiny_checkpoint()) for recipe in recipes]
     assert [ckpt.config.positions for ckpt in made] == ["sinusoidal", *WORDS]
     assert len({ckpt.weights_sha256 for ckpt in made}) == 3
     assert all(torch.equal(made[0].model.output.weight, ckpt.model.output.weight) for ckpt in made)

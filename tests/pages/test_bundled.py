@@ -57,7 +57,7 @@ def test_every_page_answers_its_question_of_each_bundled_model(name):
 
 @pytest.mark.parametrize("name", BUNDLED)
 def test_run_and_attention_show_the_run_of_each_bundled_model(name):
-    text = examples.offered(BUNDLED[name])[0]
+    text = examples.list_examples(BUNDLED[name])[0]
     run = the_run(bundled_folder(), text, name)
     app = opened(script("app.py"), "run", checkpoint=name, text=text)
     chips = told(app, "chips")["rows"][-1]["chips"]

@@ -46,10 +46,10 @@ from viz_transformer import huggingface
 from viz_transformer.analysis.layers.lens import lens
 from viz_transformer.analysis.layers.sublayers import share_added
 from viz_transformer.analysis.layers.whole_layers import layer_flows
-from viz_transformer.analysis.masks.parts import in_batch
+from viz_transformer.analysis.masks.parts import run_in_batch
 from viz_transformer.analysis.positions.in_attention import bias_rule
 from viz_transformer.analysis.run.layer import layer_of
-from viz_transformer.analysis.run.remarks import of_attention
+from viz_transformer.analysis.run.remarks import remark_on_attention
 from viz_transformer.analysis.run.whole import whole_run
 from viz_transformer.checkpoint import devices, folders
 from viz_transformer.figures import labels
@@ -544,13 +544,13 @@ def test_passes_with_other_masks_are_made_once_and_kept_among_the_runs(
 
     def passed(*given: Any, edits: Any) -> Any:
         made.append(edits)
-        return in_batch(*given, edits=edits)
+        return run_in_batch(*given, edits=edits)
 
     def changed(*words: str) -> None:
         select(app, mask_cells=words)
         again(app)
 
-    monkeypatch.setattr(masks_source, "in_batch", passed)
+    monkeypatch.setattr(masks_source, "run_in_batch", passed)
     app = opened("llama", "masks", text="one two three four")
     assert not made and runs_kept() == 1  # with nothing changed it is the run itself
     changed("d3.1")
@@ -778,10 +778,10 @@ def test_the_whole_run_of_parts_that_join_the_stream_at_once_has_what_each_adds_
 
 def test_what_a_sink_takes_is_said_of_an_attention(written: Callable[[str], Path]) -> None:
     run = decode(load(written("gpt_oss")), "two hundred").trace
-    assert any(each.endswith("a row sums to less than 1.") for each in of_attention(run, "decoder", 0))
+    assert any(each.endswith("a row sums to less than 1.") for each in remark_on_attention(run, "decoder", 0))
     assert float(run["decoder.0.self.weights"].sum(-1).min()) < 0.99
     assert "decoder.0.self.scores" not in run and "no key" in run.spec.missing["decoder.0.self.scores"]
-    assert not list(of_attention(decode(load(written("gpt2")), "two").trace, "decoder", 0))
+    assert not list(remark_on_attention(decode(load(written("gpt2")), "two").trace, "decoder", 0))
 
 
 def test_a_model_that_does_not_tell_its_embeddings_has_the_whole_run_without_them(
@@ -841,7 +841,7 @@ def test_it_is_said_that_a_model_is_computed_in_bfloat16(
     assert "its own folder, computed in bfloat16: every result is rounded to 8 bits" in words(opened("llama", "models"))
     assert "are the bfloat16 sums" in words(opened("gpt2", "input"))
     rounded = decode(load(written("llama"), dtype="bfloat16"), text_of("llama")).trace
-    (said,) = [each for each in of_attention(rounded, "decoder", 0) if "bfloat16" in each]
+    (said,) = [each for each in remark_on_attention(rounded, "decoder", 0) if "bfloat16" in each]
     assert said == "Computed in bfloat16: each weight is rounded to 8 bits, so that a row sums to 1 up to 0.004."
     assert not any("not what came in plus" in each for each in layer_of(rounded, "decoder", 0).remarks)
 

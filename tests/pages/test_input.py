@@ -8,7 +8,7 @@ from page_driver import TEXT, again, figures, goes_to, markup, numbers, open_tab
 from wording import wording
 
 from viz_transformer.analysis.inputs.dataset import Source
-from viz_transformer.analysis.inputs.embeddings import embedding_table, neighbours, spread
+from viz_transformer.analysis.inputs.embeddings import embedding_table, measure_spread, neighbours
 from viz_transformer.checkpoint import load
 from viz_transformer.measuring.data import DATA_VARIABLE
 from viz_transformer.running.decoding import decode
@@ -130,7 +130,7 @@ def test_all_tokens_are_shown_with_the_variances_of_all(app, bundled):
     _, arrays = strips(app)
     assert np.array_equal(arrays[2], run["encoder.embed.out"][0].numpy())
     for name in ("token", "position", "out"):
-        found = spread(run[f"encoder.embed.{name}"].numpy())
+        found = measure_spread(run[f"encoder.embed.{name}"].numpy())
         assert f"<td>{found.variance:.4f}</td><td>{found.sample_variance:.4f}</td><td>{found.count:,}</td>" in markup(
             app
         )
@@ -454,7 +454,7 @@ def test_grammar_is_shown_where_a_pipeline_is_installed(app, monkeypatch):
 
     found = (linguistics.Tagged("29", "29", "NUM", "CD", "ROOT", 0, "numeral, root"),)
     monkeypatch.setattr(linguistics, "installed_pipelines", lambda language: (f"{language}_own", f"{language}_two"))
-    monkeypatch.setattr(linguistics, "tagged", lambda pipeline, text: found if pipeline == "en_two" else ())
+    monkeypatch.setattr(linguistics, "tag", lambda pipeline, text: found if pipeline == "en_two" else ())
     opened(app, input_below="words")
     app.selectbox(key="input_pipeline").set_value("en_two")
     again(app)

@@ -24,7 +24,7 @@ from page_driver import (
 from wording import wording
 
 from viz_transformer.analysis.masks.influence import influence
-from viz_transformer.analysis.masks.parts import change_of, in_batch, parts_of, row_effects, with_masks
+from viz_transformer.analysis.masks.parts import change_of, parts_of, replace_masks, row_effects, run_in_batch
 from viz_transformer.checkpoint import load
 from viz_transformer.running.decoding import decode
 from viz_transformer.running.tracing import record
@@ -53,7 +53,7 @@ def the_run(folder, text=TEXT, name="numbers"):
 def the_pass(folder, *, text=TEXT, cells=(), fill=None, rule=None, name="numbers"):
     """One pass with these masks, without the page."""
     ckpt, run = the_run(folder, text, name)
-    config, ckpt = ckpt.config, with_masks(ckpt, fill=fill, rule=rule)
+    config, ckpt = ckpt.config, replace_masks(ckpt, fill=fill, rule=rule)
     changes = [change_of(word) for word in cells]
     kinds = KINDS if config.kind == "encoder-decoder" else ("decoder",)
     edits = [edit for kind in kinds for edit in parts_of(run, kind, rule=rule, changes=changes).edits(config)]
@@ -88,7 +88,7 @@ def test_a_batch_pads_the_text_to_the_longest_and_closes_the_padded_keys(app, bu
     other = decode(ckpt, "7.10").trace
     longest = decode(ckpt, "68,315.79").trace
     lengths = tuple(max(len(getattr(each, side)) for each in (run, other, longest)) for side in ("src", "tgt"))
-    padded = in_batch(ckpt, run, lengths)
+    padded = run_in_batch(ckpt, run, lengths)
     opened(app, mask_kind="encoder", mask_batch="7.10\n68,315.79", layer="0", heads="1")
     header, arrays = masks_of(app)
     assert texts(header["columns"]) == list(padded.src_tokens)
@@ -246,9 +246,9 @@ def test_a_click_in_the_browser_is_taken_over_and_nonsense_is_not(monkeypatch):
     taken = []
     monkeypatch.setattr(state, "pick", lambda fields: taken.append(dict(fields)))
     monkeypatch.setattr(state, "select", lambda **changes: taken.append(changes))
-    view.turned(["d1.2", "e0"], {"t": 1, "u": 2})
-    view.turned(["<script>"], {})
-    view.turned([f"d{i}.0" for i in range(MAX_CELLS + 1)], {})
+    view.toggle_cell(["d1.2", "e0"], {"t": 1, "u": 2})
+    view.toggle_cell(["<script>"], {})
+    view.toggle_cell([f"d{i}.0" for i in range(MAX_CELLS + 1)], {})
     assert taken == [{"t": 1, "u": 2}, {"mask_cells": ("d1.2", "e0")}, {}, {}]
 
 
@@ -424,7 +424,7 @@ def test_b_is_padded_as_a_is_in_its_batch_so_that_a_shorter_text_is_subtracted(a
     ckpt, run = the_run(bundled, "68.31")
     a = run["encoder.0.self.weights"][0, 1].numpy()
     lengths = len(run.src), len(run.tgt)
-    b = in_batch(ckpt, the_run(bundled, "7")[1], lengths)["encoder.0.self.weights"][0, 1].numpy()
+    b = run_in_batch(ckpt, the_run(bundled, "7")[1], lengths)["encoder.0.self.weights"][0, 1].numpy()
     assert b.shape == a.shape and not b[:, 3:].any()  # padded keys are closed
     assert all_sent(app, "matrix")[0][1]["values"].tobytes() == (a - b).tobytes()
 

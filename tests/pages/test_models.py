@@ -18,7 +18,7 @@ from viz_transformer.analysis.models.counting import token_counts
 from viz_transformer.analysis.models.diagnostics import Check
 from viz_transformer.analysis.models.parameters import parameter_total
 from viz_transformer.analysis.models.snapshots import snapshot_series
-from viz_transformer.analysis.models.untrained import recipe_of, untrained
+from viz_transformer.analysis.models.untrained import make_untrained, recipe_of
 from viz_transformer.checkpoint import contents, load
 from viz_transformer.figures.architecture import architecture
 from viz_transformer.measuring.comparing import both_answers
@@ -580,7 +580,7 @@ def test_a_link_to_a_new_model_makes_it_in_any_browser(new_app, bundled):
     app.switch_page("pages/tensors.py").run()
     assert not app.exception
     summary = next(each for each in cached.summaries() if each.name == "numbers")
-    made = untrained(recipe_of(NEW), load(summary.path))
+    made = make_untrained(recipe_of(NEW), load(summary.path))
     run = decode(made, "29,284.30")
     assert f"{len(run.trace.points(derived=True))} points" in "".join(each.label for each in app.text_input)
 

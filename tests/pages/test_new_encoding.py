@@ -15,7 +15,7 @@ from streamlit.testing.v1 import AppTest
 from torch import Tensor
 
 from viz_transformer.analysis.models.parameters import both_totals
-from viz_transformer.analysis.models.untrained import Recipe, untrained
+from viz_transformer.analysis.models.untrained import Recipe, make_untrained
 from viz_transformer.analysis.weight.ladder import ladder
 from viz_transformer.analysis.weight.weight_numbers import Cell, parameters
 from viz_transformer.checkpoint import contents, load, save_checkpoint
@@ -168,7 +168,7 @@ def test_docs_form_drawing_and_parameters_know_it() -> None:
     assert both_totals(config, shapes).agree
     drawn = str(architecture(config))
     assert "ramps" in drawn and "others" in str(architecture(tiny_config(positions="elsewhere")))
-    made = untrained(Recipe(base="tiny", architecture="ramp", **SIZES), tiny_checkpoint())
+    made = make_untrained(Recipe(base="tiny", architecture="ramp", **SIZES), tiny_checkpoint())
     assert made.config.positions == "ramp"
 
 

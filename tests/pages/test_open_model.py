@@ -278,7 +278,7 @@ def test_the_place_of_a_tensor_of_an_unknown_layout_is_corrected(
     memory = {key: changes, **{name: app.session_state[name] for name in ("open_places", "open_answers")}}
     monkeypatch.setattr(open_view.st, "session_state", memory)
     names = tuple(app.dataframe[0].value["tensor"])
-    open_view.taken(key, names, str(tmp_path / "m.pt"))
+    open_view.take_table_edits(key, names, str(tmp_path / "m.pt"))
     monkeypatch.undo()
     monkeypatch.setenv("VIZ_TRANSFORMER_LIBRARY", str(shelf))
     app.run()

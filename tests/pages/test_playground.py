@@ -11,11 +11,11 @@ from viz_transformer.analysis.playground.background import Trainings
 from viz_transformer.analysis.playground.by_hand import (
     Sizes,
     attend,
-    drawn,
+    draw_normal,
     first_keys,
     growth,
     mask_of,
-    normalised,
+    normalise,
     table_of,
     vectors,
 )
@@ -157,7 +157,7 @@ def test_sizes_switches_and_seed_change_what_they_say(app):
     app.button(key="play_next").click()
     again(app)
     assert app.session_state["selection"]["play_seed"] == 1
-    assert same(tables(figures(app)[0])[0], drawn("q", 1, 2, 4))
+    assert same(tables(figures(app)[0])[0], draw_normal("q", 1, 2, 4))
 
 
 def test_self_attention_has_one_table_of_vectors_and_says_who_is_aligned_with_whom(app):
@@ -219,7 +219,7 @@ def test_an_edited_cell_goes_into_the_selection_and_the_same_widget_stays(app, m
     app.number_input(key="play_seed_box").set_value(9)
     again(app)
     assert app.session_state["play_editors"]["q"].count == before + 1  # other numbers: another widget
-    assert tables(figures(app)[0])[0][1, 2] == 3.25 and same(tables(figures(app)[0])[1], drawn("k", 9, 4, 4).T)
+    assert tables(figures(app)[0])[0][1, 2] == 3.25 and same(tables(figures(app)[0])[1], draw_normal("k", 9, 4, 4).T)
 
 
 def test_the_picture_is_ahead_of_editors_that_are_new_on_the_page_and_waits_for_no_others(app, monkeypatch):
@@ -336,7 +336,7 @@ def test_norms_are_drawn_and_what_they_read_is_said(app):
     before, layer, *_ = tables(figures(app)[0])
     assert same(before, x.reshape(6, 4))
     affine = np.array([[3.0, 1, 1, 1], [0, 0, 0, 0]])
-    assert np.allclose(layer, normalised(x, "layer", affine).values.reshape(6, 4), atol=1e-6)
+    assert np.allclose(layer, normalise(x, "layer", affine).values.reshape(6, 4), atol=1e-6)
     rows = re.findall(r"<tr><td>(.*?)</tr>", markup(app))
     layer_row = next(row for row in rows if row.startswith("layer norm")).split("</td><td>")
     batch_row = next(row for row in rows if row.startswith("batch norm")).split("</td><td>")
@@ -356,7 +356,7 @@ def test_a_training_goes_from_start_to_done_and_its_curve_is_that_of_its_seed(ap
     again(app)
     finished(app)
     assert "Done: 40 of 40 steps." in words(app)
-    expected = Rebuild(RebuildSettings(vectors=tuple(map(tuple, drawn("q", 2, 5, 4).tolist())), seed=2, steps=40))
+    expected = Rebuild(RebuildSettings(vectors=tuple(map(tuple, draw_normal("q", 2, 5, 4).tolist())), seed=2, steps=40))
     while expected.done < 40:
         expected.step()
     assert same(tables(untrained)[1], expected.before[0].output)

@@ -30,7 +30,7 @@ from page_driver import drawn as alone
 from wording import wording
 
 from viz_transformer.analysis.attention.maps import step_row
-from viz_transformer.analysis.models.untrained import recipe_like, untrained
+from viz_transformer.analysis.models.untrained import make_untrained, recipe_like
 from viz_transformer.analysis.run.whole import story, whole_run
 from viz_transformer.checkpoint import load
 from viz_transformer.checkpoint.contents import bundled_folder, read_summary
@@ -39,8 +39,8 @@ from viz_transformer.figures.components import payload
 from viz_transformer.figures.components.strongest_only import strongest
 from viz_transformer.running.decoding import decode
 from viz_transformer.running.edits import RemovePositions
-from viz_transformer.sentences import capitalised, shortened
-from viz_transformer.ui.frame.questions import cited
+from viz_transformer.sentences import capitalised, shorten
+from viz_transformer.ui.frame.questions import cite
 from viz_transformer.ui.frame.text import literal
 from viz_transformer.ui.pages.run import passing, whole_view
 from viz_transformer.ui.session import examples, state
@@ -442,12 +442,12 @@ def test_another_model_comes_with_a_text_that_it_reads(at_the_zoo):
         box = at_the_zoo.text_area(key="run_text")
         expected = {"own": ("bad", "face")}.get(name) or examples.examples(name)
         assert (box.label, box.placeholder, box.value) == (label, label, expected[0])
-        shown = [literal(shortened(offered, 28)) for offered in expected]
+        shown = [literal(shorten(offered, 28)) for offered in expected]
         assert at_the_zoo.button_group(key="run_example").options == shown
 
 
 def test_an_example_of_two_lines_is_offered_on_one(app, monkeypatch):
-    monkeypatch.setattr(examples, "offered", lambda summary: ("so\nit goes", "7"))
+    monkeypatch.setattr(examples, "list_examples", lambda summary: ("so\nit goes", "7"))
     opened(app, text="7")
     pills = app.button_group(key="run_example")
     assert pills.options == [literal("so↵it goes"), "7"]
@@ -598,7 +598,7 @@ def test_an_untrained_twin_is_one_click_away_and_the_trained_one_from_there(app,
     opened(app, text="7")
     assert components(app, "matrix") != [] and "pair_training" not in {button.key for button in app.button}
     offered_pairs(app)["training"].click().run()
-    twin = untrained(recipe_like(read_summary(bundled / "numbers")), load(bundled / "numbers"))
+    twin = make_untrained(recipe_like(read_summary(bundled / "numbers")), load(bundled / "numbers"))
     assert np.array_equal(run_of_b(app), recorded(decode(twin, "7"), "cross", 1, 0)[0])
     assert "B: untrained" in words(app)
     opened(app, checkpoint=twin.name, text="7")
@@ -944,7 +944,7 @@ def test_of_two_whole_runs_the_steps_go_to_the_end_of_the_longer_one(app, models
         opened(app, run_view="whole", text=text, pin_text=pinned, shown="A|B", t=str(last), **LENGTHS)
         assert app.session_state["selection"]["t"] == last
         assert "There is no" not in words(app)
-        assert f"when it wrote {cited(a.steps[min(last, len(a.steps) - 1)].token)}" in words(app)
+        assert f"when it wrote {cite(a.steps[min(last, len(a.steps) - 1)].token)}" in words(app)
         for number, run in enumerate((a, b)):
             assert whole(app, number)[0]["along"] == {"first_row": 0, "steps": last + 1, "reads": True}
             table = open_table(app, f"run_whole_{number}")
@@ -994,7 +994,7 @@ def test_at_a_row_without_a_step_page_and_picture_have_the_nearest_step(app, mod
     opened(app, run_view="whole", checkpoint=model, text=text, t=str(t))
     assert app.session_state["selection"]["t"] == row
     assert f"There is no step at target position {t}: " in words(app)
-    assert f"when it wrote {cited(run.steps[step].token)}" in words(app)
+    assert f"when it wrote {cite(run.steps[step].token)}" in words(app)
     shares = [each.share for each in story(whole_run(run.trace, head=0), row)]
     assert list(open_table(app, "run_whole_0")["share added"]) == shares
     opened(app, run_view="map", checkpoint=model, text=text, t=str(t))  # where each row can be looked at
@@ -1007,7 +1007,7 @@ def test_on_a_projector_each_of_two_whole_runs_is_a_scene_with_its_own_question_
     pair = {"text": "2", "pin_text": "29", "shown": "A|B", "t": "2", **LENGTHS}
     opened(app, run_view="whole", projector="on", scene="1", **pair)
     assert ".st-key-run_whole_0) { display: none" in markup(app)
-    assert f"when it wrote {cited(b.steps[2].token)}" in words(app)
+    assert f"when it wrote {cite(b.steps[2].token)}" in words(app)
     assert "“29”" in words(app) and "target position 2" in words(app)
     opened(app, run_view="whole", projector="on", scene="0", **pair)
     assert ".st-key-run_whole_1) { display: none" in markup(app)
@@ -1018,7 +1018,7 @@ def test_where_the_whole_run_cannot_be_drawn_a_sentence_says_why_and_the_map_is_
     def untold(*_given, **_more):
         raise ValueError("this model does not tell its stream")
 
-    monkeypatch.setattr(whole_view, "drawn", untold)
+    monkeypatch.setattr(whole_view, "pack_whole_run", untold)
     opened(app, run_view="whole", level="layer")
     assert "This model does not tell its stream: the whole run cannot be drawn in one picture." in words(app)
     assert components(app, "whole") == []
@@ -1060,7 +1060,7 @@ LEVELS = ("run", "layer", "attention", "weight")
 
 def test_the_details_of_what_is_chosen_are_there_and_stay_the_same_at_each_level(app, bundled):
     trace = the_run(bundled).trace
-    heads = [details.of_attention(trace, "cross", 1, head) for head in range(4)]
+    heads = [details.pack_attention(trace, "cross", 1, head) for head in range(4)]
     everything = details.details_of(the_run(bundled))
     layers = [each for each in everything if payload.unpack(each)[0]["level"] == "layer"]
     for level in LEVELS:
@@ -1076,9 +1076,9 @@ def test_the_details_of_what_is_chosen_are_there_and_stay_the_same_at_each_level
 def test_of_a_larger_run_the_layer_that_is_chosen_is_there(app, bundled, monkeypatch):
     monkeypatch.setattr(whole_view, "EAGER", 3)
     trace = the_run(bundled).trace
-    heads = [details.of_attention(trace, "cross", 1, head) for head in range(4)]
+    heads = [details.pack_attention(trace, "cross", 1, head) for head in range(4)]
     opened(app, **DEEPER)
-    assert inside(app) == [[details.of_layer(trace, "decoder", 1)], heads]
+    assert inside(app) == [[details.pack_layer(trace, "decoder", 1)], heads]
 
 
 def test_a_number_that_is_only_passed_on_the_way_has_no_details_until_one_looks_into_it(app):
@@ -1093,7 +1093,7 @@ def test_of_a_longer_text_only_what_the_level_needs_is_there(app, bundled, monke
     monkeypatch.setattr(whole_view, "EAGER", 3)
     monkeypatch.setattr(whole_view, "AHEAD", 3)
     trace = the_run(bundled).trace
-    layer, head = details.of_layer(trace, "decoder", 1), details.of_attention(trace, "cross", 1, 2)
+    layer, head = details.pack_layer(trace, "decoder", 1), details.pack_attention(trace, "cross", 1, 2)
     for level, found in zip(LEVELS, ([], [[layer]], [[head]], [[head]]), strict=True):
         opened(app, **DEEPER, level=level)
         assert inside(app) == found
@@ -1115,8 +1115,8 @@ def test_what_the_browser_asks_for_is_answered_while_the_store_has_the_run(bundl
     header, arrays = payload.unpack(answer(asked))
     assert header["answers"] is True
     assert [values.tobytes() for values in arrays.values()] == [
-        details.of_layer(run.trace, "decoder", 2),
-        details.of_attention(run.trace, "cross", 0, 3),
+        details.pack_layer(run.trace, "decoder", 2),
+        details.pack_attention(run.trace, "cross", 0, 3),
     ]
     assert payload.unpack(answer([]))[1] == {}
 

@@ -5,7 +5,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 import torch
-from builders import saved as built
+from builders import pack_trace as built
 from builders import tiny_checkpoint
 from page_driver import (
     TEXT,
@@ -27,8 +27,8 @@ from wording import wording
 
 from viz_transformer.analysis.tensors import points
 from viz_transformer.analysis.tensors.points import entries, statistics
-from viz_transformer.analysis.tensors.trace_files import opened as trace_of
-from viz_transformer.analysis.tensors.trace_files import saved
+from viz_transformer.analysis.tensors.trace_files import open_trace as trace_of
+from viz_transformer.analysis.tensors.trace_files import pack_trace
 from viz_transformer.checkpoint import load
 from viz_transformer.running.decoding import decode
 from viz_transformer.running.tracing import trace
@@ -36,7 +36,7 @@ from viz_transformer.running.training_mode import training_trace
 from viz_transformer.ui.pages.tensors import tensor_sources, view
 from viz_transformer.ui.session import cached
 
-opened = opener("tensors")
+open_trace = opener("tensors")
 
 
 def figure(app):
@@ -70,7 +70,7 @@ def give(app, data, name="run.safetensors"):
 
 
 def test_the_page_opens_with_the_attention_that_is_selected(app, bundled):
-    opened(app, kind="encoder", layer="0", heads="2")
+    open_trace(app, kind="encoder", layer="0", heads="2")
     assert [title.value for title in app.title] == ["Tensors"]
     assert app.radio(key="tensors_point").value == "encoder.0.self.weights"
     recorded = the_trace(bundled)["encoder.0.self.weights"][0, 2].numpy()
@@ -79,7 +79,7 @@ def test_the_page_opens_with_the_attention_that_is_selected(app, bundled):
 
 
 def test_the_table_has_shape_type_and_statistics_of_the_whole_and_of_the_picture(app, bundled):
-    opened(app, point="decoder.1.cross.head_out", heads="3")
+    open_trace(app, point="decoder.1.cross.head_out", heads="3")
     value = the_trace(bundled)["decoder.1.cross.head_out"]
     whole, part = statistics(value), statistics(value[0, 3])
     rows = re.findall(r"<tr><th>(\w+)</th>(.*?)</tr>", markup(app))
@@ -97,7 +97,7 @@ def test_the_table_has_shape_type_and_statistics_of_the_whole_and_of_the_picture
 
 
 def test_every_point_can_be_looked_at(app, bundled):
-    opened(app, checkpoint="numbers-tiny")
+    open_trace(app, checkpoint="numbers-tiny")
     listed = entries(the_trace(bundled, TEXT, "numbers-tiny"))
     for place, entry in enumerate(listed):
         select(app, point=entry.name, chart=("heatmap", "histogram")[place % 2], **view._implied(entry.name))
@@ -108,7 +108,7 @@ def test_every_point_can_be_looked_at(app, bundled):
 
 
 def test_a_mask_is_drawn_in_two_tones_with_its_share_of_true(app, bundled):
-    opened(app, point="decoder.0.self.mask", kind="decoder", layer="0")
+    open_trace(app, point="decoder.0.self.mask", kind="decoder", layer="0")
     mask = the_trace(bundled)["decoder.0.self.mask"]
     assert np.array_equal(cells(app), mask[0, 0].numpy().astype(np.float32))
     assert "Boolean" in words(app) and "share of True" in words(app)
@@ -117,7 +117,7 @@ def test_a_mask_is_drawn_in_two_tones_with_its_share_of_true(app, bundled):
 
 
 def test_the_histogram_counts_the_values_of_the_slice(app, bundled):
-    opened(app, point="logits", chart="histogram")
+    open_trace(app, point="logits", chart="histogram")
     recorded = the_trace(bundled)["logits"]
     bars = figure(app)["data"][0]
     counts = np.frombuffer(base64.b64decode(bars["y"]["bdata"]), bars["y"]["dtype"])
@@ -128,13 +128,13 @@ def test_the_histogram_counts_the_values_of_the_slice(app, bundled):
 
 
 def test_the_columns_of_the_logits_are_the_vocabulary(app, bundled):
-    ticks = figure(opened(app, point="logits"))["layout"]["xaxis"]["ticktext"]
+    ticks = figure(open_trace(app, point="logits"))["layout"]["xaxis"]["ticktext"]
     shown = [tick.strip() for tick in ticks]
     assert shown[:2] == ["&lt;s&gt;", "&lt;/s&gt;"] and "&lt;b&gt;" in shown
 
 
 def test_the_head_is_the_one_of_the_whole_app(app):
-    opened(app, heads="1")
+    open_trace(app, heads="1")
     box = app.number_input(key="tensors_head")
     assert (box.value, box.min, box.max) == (1, 0, 3)
     box.set_value(3)
@@ -144,7 +144,7 @@ def test_the_head_is_the_one_of_the_whole_app(app):
 
 
 def test_a_scale_reaches_as_far_as_the_whole_point(app, bundled):
-    opened(app, point="decoder.1.cross.head_out", heads="0")
+    open_trace(app, point="decoder.1.cross.head_out", heads="0")
     largest = the_trace(bundled)["decoder.1.cross.head_out"].abs().max().item()
     assert figure(app)["data"][0]["zmax"] == pytest.approx(largest)
     assert figure(app)["data"][0]["zmin"] == -figure(app)["data"][0]["zmax"]
@@ -153,7 +153,7 @@ def test_a_scale_reaches_as_far_as_the_whole_point(app, bundled):
 def test_a_point_that_would_be_too_large_to_compute_is_said(app, monkeypatch):
     monkeypatch.setattr(points, "LARGEST_DERIVED", 10)
     view._viewed.clear()
-    opened(app, point="decoder.1.cross.scores")
+    open_trace(app, point="decoder.1.cross.scores")
     assert wording("decoder_cross_scores_would_be_computed_now") in words(app)
     assert app.radio(key="tensors_point").value == "decoder.1.cross.scores"
 
@@ -162,7 +162,7 @@ def test_a_point_that_would_be_too_large_to_compute_is_said(app, monkeypatch):
 
 
 def test_the_tree_lists_a_part_with_recorded_and_derived_points(app, bundled):
-    opened(app)
+    open_trace(app)
     listed = entries(the_trace(bundled))
     assert app.selectbox(key="tensors_part").options == list(dict.fromkeys(entry.part for entry in listed))
     inside = [(entry.short, "derived" if entry.derived else "recorded") for entry in listed]
@@ -171,7 +171,7 @@ def test_the_tree_lists_a_part_with_recorded_and_derived_points(app, bundled):
 
 
 def test_choosing_a_point_chooses_its_kind_and_layer_for_the_whole_app(app):
-    opened(app)
+    open_trace(app)
     app.radio(key="tensors_point").set_value("decoder.1.self.query")
     again(app)
     assert {"point": "decoder.1.self.query", "kind": "decoder", "layer": 1}.items() <= app.session_state[
@@ -184,7 +184,7 @@ def test_choosing_a_point_chooses_its_kind_and_layer_for_the_whole_app(app):
 
 
 def test_another_part_that_lacks_the_point_shows_its_first(app):
-    opened(app, point="decoder.1.cross.weights")
+    open_trace(app, point="decoder.1.cross.weights")
     app.selectbox(key="tensors_part").set_value("encoder, embedding")
     again(app)
     assert app.session_state["selection"]["point"] == "encoder.embed.token"
@@ -192,7 +192,7 @@ def test_another_part_that_lacks_the_point_shows_its_first(app):
 
 
 def test_a_kind_and_layer_chosen_elsewhere_move_the_point(app):
-    opened(app, point="decoder.1.cross.key")
+    open_trace(app, point="decoder.1.cross.key")
     select(app, kind="encoder", layer=0)
     again(app)
     assert app.radio(key="tensors_point").value == "encoder.0.self.key"
@@ -205,20 +205,20 @@ def test_a_kind_and_layer_chosen_elsewhere_move_the_point(app):
 
 
 def test_an_address_with_a_point_alone_shows_it(app):
-    opened(app, point="decoder.2.self.value")
+    open_trace(app, point="decoder.2.self.value")
     assert app.radio(key="tensors_point").value == "decoder.2.self.value"
     selection = app.session_state["selection"]
     assert (selection["kind"], selection["layer"]) == ("decoder", 2)
 
 
 def test_a_point_that_is_not_there_is_said(app):
-    opened(app, point="decoder.7.ffn.hidden")
+    open_trace(app, point="decoder.7.ffn.hidden")
     assert wording("there_is_no_such_point_so_another_is_shown") in words(app)
     assert not app.exception
 
 
 def test_a_filter_lists_whole_names(app):
-    opened(app, point="decoder.1.cross.weights")
+    open_trace(app, point="decoder.1.cross.weights")
     app.text_input(key="tensors_filter").set_value("CROSS.weights")
     again(app)
     assert tree(app) == [(f"decoder.{layer}.cross.weights", "recorded") for layer in range(3)]
@@ -234,7 +234,7 @@ def test_a_filter_lists_whole_names(app):
 
 @pytest.mark.parametrize("words_given", ["nothing here", "<b>", "cross*", "🙂"])
 def test_a_filter_that_finds_nothing_says_so(app, words_given):
-    opened(app)
+    open_trace(app)
     app.text_input(key="tensors_filter").set_value(words_given)
     again(app)
     assert wording("no_name_of_a_point_holds", words_given) in words(app)
@@ -243,7 +243,7 @@ def test_a_filter_that_finds_nothing_says_so(app, words_given):
 
 def test_a_long_list_is_cut_and_says_so(app, monkeypatch):
     monkeypatch.setattr(view, "MAX_LISTED", 5)
-    opened(app)
+    open_trace(app)
     app.text_input(key="tensors_filter").set_value("r")
     again(app)
     assert len(tree(app)) == 5
@@ -254,7 +254,7 @@ def test_a_long_list_is_cut_and_says_so(app, monkeypatch):
 
 
 def test_the_csv_is_made_when_it_is_asked_for(app, bundled, downloads):
-    opened(app, point="decoder.1.cross.weights", heads="2")
+    open_trace(app, point="decoder.1.cross.weights", heads="2")
     recorded = the_trace(bundled)
     assert set(downloads) == {f"numbers-{recorded.id}.safetensors"}
     table = open_table(app, "tensors_heatmap")
@@ -267,7 +267,7 @@ def test_the_csv_is_made_when_it_is_asked_for(app, bundled, downloads):
 
 
 def test_a_saved_trace_is_the_run(app, bundled, downloads):
-    opened(app, seed="5")
+    open_trace(app, seed="5")
     want = the_training(bundled, 5)
     after = trace_of(downloads[f"numbers-{want.id}-seed-5.safetensors"](), "x")
     assert all(torch.equal(after[point], want[point]) for point in want.points())
@@ -282,7 +282,7 @@ def the_training(bundled, seed, text="29,284.30", name="numbers"):
 
 
 def test_training_mode_is_a_run_with_dropout_under_its_seed(app, bundled):
-    opened(app, point="encoder.0.self.head_out", kind="encoder", layer="0")
+    open_trace(app, point="encoder.0.self.head_out", kind="encoder", layer="0")
     assert app.number_input(key="tensors_seed").disabled
     before = cells(app)
     app.toggle(key="tensors_training").set_value(True)
@@ -305,13 +305,13 @@ def test_training_mode_is_a_run_with_dropout_under_its_seed(app, bundled):
 
 
 def test_an_address_with_a_seed_is_in_training_mode(app, bundled):
-    opened(app, point="logits", seed="3")
+    open_trace(app, point="logits", seed="3")
     assert app.toggle(key="tensors_training").value
     assert np.array_equal(cells(app), the_training(bundled, 3)["logits"][0].numpy())
 
 
 def test_the_cached_model_and_run_stay_as_they_were(app, bundled):
-    opened(app, seed="3")
+    open_trace(app, seed="3")
     (summary,) = [summary for summary in cached.summaries() if summary.name == "numbers"]
     ckpt = cached.checkpoint(summary)
     assert not any(module.training for module in ckpt.model.modules())
@@ -322,7 +322,7 @@ def test_the_cached_model_and_run_stay_as_they_were(app, bundled):
 
 
 def test_a_model_that_only_writes_has_a_training_mode(at_the_zoo, zoo):
-    opened(at_the_zoo, checkpoint="shakespeare", text="ROT:", point="logits", seed="3")
+    open_trace(at_the_zoo, checkpoint="shakespeare", text="ROT:", point="logits", seed="3")
     ckpt = load(zoo / "shakespeare")
     ids = decode(ckpt, "ROT:").trace.tgt_ids
     assert np.array_equal(cells(at_the_zoo), training_trace(ckpt, ids, None, 3)["logits"][0].numpy())
@@ -332,7 +332,7 @@ def test_a_model_that_only_writes_has_a_training_mode(at_the_zoo, zoo):
 @pytest.mark.parametrize("seed", [None, "1"])
 def test_models_of_all_kinds_are_shown(at_the_zoo, name, seed):
     address = {} if seed is None else {"seed": seed}
-    opened(at_the_zoo, checkpoint=name, text="ROT:" if name == "shakespeare" else "bad", **address)
+    open_trace(at_the_zoo, checkpoint=name, text="ROT:" if name == "shakespeare" else "bad", **address)
     assert len(at_the_zoo.get("plotly_chart")) == 1, words(at_the_zoo)
     select(at_the_zoo, chart="points")
     again(at_the_zoo)
@@ -343,9 +343,9 @@ def test_models_of_all_kinds_are_shown(at_the_zoo, name, seed):
 
 
 def test_an_opened_file_is_looked_at(app, bundled):
-    opened(app, point="logits")
+    open_trace(app, point="logits")
     other = the_trace(bundled, "-5.00")
-    give(app, saved(other))
+    give(app, pack_trace(other))
     assert app.button_group(key="tensors_choice").value == "file"
     assert np.array_equal(cells(app), other["logits"][0].numpy())
     assert "File: run.safetensors, a run of numbers that reads <s> - 5 . 0 0 </s>" in words(app)
@@ -355,9 +355,9 @@ def test_an_opened_file_is_looked_at(app, bundled):
 
 
 def test_a_file_has_layers_and_heads_of_its_own(at_the_zoo, folder, zoo):
-    opened(at_the_zoo, checkpoint="own", text="bad", layer="1")
+    open_trace(at_the_zoo, checkpoint="own", text="bad", layer="1")
     other = the_trace(folder)
-    give(at_the_zoo, saved(other))
+    give(at_the_zoo, pack_trace(other))
     at_the_zoo.radio(key="tensors_point").set_value("decoder.1.cross.key")
     again(at_the_zoo)
     selection = dict(at_the_zoo.session_state["selection"])
@@ -374,7 +374,7 @@ def test_a_file_has_layers_and_heads_of_its_own(at_the_zoo, folder, zoo):
 
 def test_the_file_of_a_watched_module_is_looked_at(app, bundled):
     watched = watched_trace(name="mine")
-    give(opened(app), saved(watched))
+    give(open_trace(app), pack_trace(watched))
     assert "File: run.safetensors, a run of mine that reads the cat sat <b> (empty)" in words(app)
     for name, at in (("decoder.1.cross.weights", (0, 0)), ("encoder.1.residual_out", (0,)), ("modules.decoder", (0,))):
         select(app, point=name)
@@ -388,8 +388,8 @@ def test_the_file_of_a_watched_module_is_looked_at(app, bundled):
 
 
 def test_run_less_file_is_the_difference(app, bundled):
-    opened(app, point="decoder.1.cross.query", heads="1")
-    give(app, saved(the_training(bundled, 4)))
+    open_trace(app, point="decoder.1.cross.query", heads="1")
+    give(app, pack_trace(the_training(bundled, 4)))
     app.button_group(key="tensors_choice").set_value("difference")
     again(app)
     name = "decoder.1.cross.query"
@@ -406,9 +406,9 @@ def table(app):
 
 
 def test_all_points_of_a_difference_are_sorted_and_what_only_one_has_is_listed(app, bundled):
-    opened(app, chart="points")
+    open_trace(app, chart="points")
     other = decode(load(bundled / "numbers-tiny"), "29,284.30").trace
-    give(app, saved(other))
+    give(app, pack_trace(other))
     app.button_group(key="tensors_choice").set_value("difference")
     again(app)
     rows, mine = table(app), the_trace(bundled)
@@ -419,10 +419,10 @@ def test_all_points_of_a_difference_are_sorted_and_what_only_one_has_is_listed(a
 
 
 def test_traces_of_two_models_without_a_common_point_are_said(app, bundled):
-    opened(app)
+    open_trace(app)
     ckpt = load(bundled / "numbers")
     other = trace(ckpt, "7", "one")
-    give(app, saved(other))
+    give(app, pack_trace(other))
     app.button_group(key="tensors_choice").set_value("difference")
     again(app)
     assert wording("the_two_traces_have_no_point_of_the_same_name") in words(app)
@@ -430,7 +430,7 @@ def test_traces_of_two_models_without_a_common_point_are_said(app, bundled):
 
 
 def test_all_points_of_a_run_have_their_statistics(app, bundled):
-    rows = table(opened(app, chart="points"))
+    rows = table(open_trace(app, chart="points"))
     recorded = the_trace(bundled)
     assert list(rows["point"]) == list(recorded.points())
     at = list(rows["point"]).index("decoder.1.cross.weights")
@@ -445,12 +445,12 @@ def test_all_points_of_a_run_have_their_statistics(app, bundled):
 
 
 def test_two_files_that_say_the_same_of_themselves_are_two(app, bundled):
-    opened(app, chart="points")
+    open_trace(app, chart="points")
     recorded = the_trace(bundled)
-    give(app, saved(recorded))
+    give(app, pack_trace(recorded))
     first = dict(zip(table(app)["point"], table(app)["max"], strict=True))
     values = {name: value if name.endswith(".mask") else value * 2 for name, value in recorded.values.items()}
-    give(app, saved(replace(recorded, values=values)), "other.safetensors")
+    give(app, pack_trace(replace(recorded, values=values)), "other.safetensors")
     second = dict(zip(table(app)["point"], table(app)["max"], strict=True))
     assert second == {name: most if name.endswith(".mask") else most * 2 for name, most in first.items()}
 
@@ -464,7 +464,7 @@ def test_two_files_that_say_the_same_of_themselves_are_two(app, bundled):
     ],
 )
 def test_another_file_is_answered_by_one_sentence(app, bundled, data, sentence):
-    opened(app, point="logits")
+    open_trace(app, point="logits")
     give(app, data, "notes <b>.safetensors")
     assert sentence in words(app)
     assert "<b>" not in markup(app)
@@ -473,8 +473,8 @@ def test_another_file_is_answered_by_one_sentence(app, bundled, data, sentence):
 
 
 def test_a_closed_file_is_gone(app, bundled):
-    opened(app, point="logits")
-    give(app, saved(the_trace(bundled, "-5.00")))
+    open_trace(app, point="logits")
+    give(app, pack_trace(the_trace(bundled, "-5.00")))
     app.button(key="tensors_close").click()
     again(app)
     assert "tensors_choice" not in app.session_state
@@ -482,8 +482,8 @@ def test_a_closed_file_is_gone(app, bundled):
 
 
 def test_a_file_that_is_no_longer_kept_is_said(app, bundled):
-    opened(app)
-    give(app, saved(the_trace(bundled, "-5.00")))
+    open_trace(app)
+    give(app, pack_trace(the_trace(bundled, "-5.00")))
     cached.store().clear()
     again(app)
     assert wording("run_safetensors_is_no_longer_kept_open_it_again") in words(app)
@@ -493,9 +493,9 @@ def test_a_file_that_is_no_longer_kept_is_said(app, bundled):
 
 
 def test_a_less_b_is_the_difference_to_the_pinned_run(app, bundled):
-    opened(app, point="decoder.1.cross.weights", pin_checkpoint="numbers", pin_text="-5.00", shown="A-B")
+    open_trace(app, point="decoder.1.cross.weights", pin_checkpoint="numbers", pin_text="-5.00", shown="A-B")
     assert wording("there_is_no_such_point_of_one_shape") in words(app)  # other lengths
-    opened(
+    open_trace(
         app, text="29,284.31", pin_checkpoint="numbers", pin_text="29,284.30", shown="A-B", point="encoder.0.self.key"
     )
     mine, other = the_trace(bundled, "29,284.31"), the_trace(bundled)
@@ -505,7 +505,7 @@ def test_a_less_b_is_the_difference_to_the_pinned_run(app, bundled):
 
 
 def test_the_pinned_run_can_be_looked_at(app, bundled):
-    opened(app, point="logits", pin_checkpoint="numbers", pin_text="-5.00", shown="B")
+    open_trace(app, point="logits", pin_checkpoint="numbers", pin_text="-5.00", shown="B")
     assert np.array_equal(cells(app), the_trace(bundled, "-5.00")["logits"][0].numpy())
 
 
@@ -518,7 +518,7 @@ def both_pictures(app):
 
 def test_a_pinned_run_has_the_same_point_beside_it_on_one_scale_with_its_own_tokens(app, bundled):
     pin = {"pin_checkpoint": "numbers-tiny", "pin_text": "7", "shown": "A|B"}
-    opened(app, point="encoder.0.self.key", heads="2", **pin)
+    open_trace(app, point="encoder.0.self.key", heads="2", **pin)
     a, b = the_trace(bundled), the_run(bundled, "7", name="numbers-tiny").trace
     for found, run in zip(both_pictures(app), (a, b), strict=True):
         assert np.array_equal(found, run["encoder.0.self.key"][0, 2].numpy())
@@ -535,7 +535,7 @@ def test_a_pinned_run_has_the_same_point_beside_it_on_one_scale_with_its_own_tok
 
 def test_histograms_of_two_runs_have_the_same_ends(app):
     pin = {"pin_checkpoint": "numbers", "pin_text": "7", "shown": "A|B"}
-    opened(app, point="encoder.0.ffn.hidden", chart="histogram", **pin)
+    open_trace(app, point="encoder.0.ffn.hidden", chart="histogram", **pin)
     first, second = figures(app)
     for axis in ("xaxis", "yaxis"):
         assert first["layout"][axis]["range"] == second["layout"][axis]["range"]
@@ -552,7 +552,7 @@ def test_what_b_does_not_have_is_said_beside_as_picture(at_the_zoo, zoo, point, 
     saved_with_two_heads = tiny_checkpoint("decoder-only", n_heads=2)
     built(saved_with_two_heads, zoo / "two-heads")
     pin = {"pin_checkpoint": "two-heads", "pin_text": "ab", "shown": "A|B"}
-    opened(at_the_zoo, checkpoint="own", text="abc", point=point, heads="3", **pin)
+    open_trace(at_the_zoo, checkpoint="own", text="abc", point=point, heads="3", **pin)
     assert len(figures(at_the_zoo)) == 1 and sentence in words(at_the_zoo)
 
 
@@ -561,20 +561,20 @@ def test_what_b_does_not_have_is_said_beside_as_picture(at_the_zoo, zoo, point, 
 
 @pytest.mark.parametrize("text", ["", "7" * 10_000])
 def test_bad_input_is_answered_by_one_sentence(app, text):
-    opened(app, text=text)
+    open_trace(app, text=text)
     assert stale(app) and len(app.get("plotly_chart")) == 1
     assert wording("type_at_least_one_character") in words(app) or "10,002 tokens" in words(app)
 
 
 @pytest.mark.parametrize("text", ["7", "7" * 46, "<b>1</b>&amp;", "1🙂", "שלום 1"])
 def test_any_text_that_is_read_is_shown(app, text):
-    opened(app, text=text, point="encoder.0.self.weights")
+    open_trace(app, text=text, point="encoder.0.self.weights")
     assert cells(app).shape[0] >= 3
     assert "<b>" not in markup(app)
 
 
 def test_on_a_projector_the_labels_of_rows_are_large_and_have_room(app):
-    opened(app, projector="on", text="987654321098", kind="encoder", point="encoder.0.self.weights")
+    open_trace(app, projector="on", text="987654321098", kind="encoder", point="encoder.0.self.weights")
     layout = figure(app)["layout"]
     top, bottom = (layout["margin"][side] for side in "tb")
     (low, high), places = layout["yaxis"]["range"], layout["yaxis"]["tickvals"]
@@ -585,9 +585,9 @@ def test_on_a_projector_the_labels_of_rows_are_large_and_have_room(app):
 
 
 def test_on_a_projector_picture_and_numbers_are_scenes_of_their_own_and_the_type_is_larger(app):
-    opened(app)
+    open_trace(app)
     before = figure(app)["layout"]
-    opened(app, projector="on")
+    open_trace(app, projector="on")
     after = figure(app)["layout"]
     now, then = (layout["template"]["layout"]["font"]["size"] for layout in (after, before))
     assert now == pytest.approx(view.PROJECTED * then)
@@ -597,7 +597,7 @@ def test_on_a_projector_picture_and_numbers_are_scenes_of_their_own_and_the_type
 
 
 def test_the_page_says_how_to_read_it_and_what_not_to_conclude(app):
-    opened(app)
+    open_trace(app)
     assert "How to read it" in words(app) and "What not to conclude" in words(app)
     assert wording("numbers_change_with_the_seed") in words(app)
 

@@ -18,7 +18,7 @@ from viz_transformer.running.strategies import (
     Distribution,
     Greedy,
     Sampling,
-    chosen,
+    choose_token,
     distribution,
     gumbel_noise,
 )
@@ -120,7 +120,7 @@ def test_of_equal_tokens_the_smaller_ids_are_kept() -> None:
     found = distribution(torch.zeros(5), Sampling(top_k=2))
     assert found.removed.tolist() == [0, 0] + [REASONS.index("top-k")] * 3
     for how in (Greedy(), Sampling(temperature=0)):
-        assert chosen(distribution(torch.zeros(5), how), how, 0) == 0
+        assert choose_token(distribution(torch.zeros(5), how), how, 0) == 0
 
 
 @pytest.mark.parametrize("how", [Greedy(), Sampling(temperature=0), Sampling(temperature=0, top_k=3, seed=7)])
@@ -128,12 +128,12 @@ def test_a_greedy_distribution_is_one_token_and_the_rest_says_greedy(how: Greedy
     found = distribution(torch.tensor(LOGITS), how, banned=[5])
     assert found.log_probs.exp().tolist() == [1.0] + [0.0] * 8
     assert [REASONS[i] for i in found.removed.tolist()] == ["kept", *["greedy"] * 4, "banned", *["greedy"] * 3]
-    assert chosen(found, how, 3) == 0
+    assert choose_token(found, how, 3) == 0
 
 
 def test_a_greedy_choice_is_made_behind_the_repetition_penalty() -> None:
     how = Sampling(temperature=0, repetition_penalty=2)  # 3 / 2 < 2
-    assert chosen(distribution(torch.tensor(LOGITS), how, read=[5]), how, 0) == 0
+    assert choose_token(distribution(torch.tensor(LOGITS), how, read=[5]), how, 0) == 0
 
 
 def test_a_beam_adds_up_the_models_own_probabilities() -> None:
@@ -150,7 +150,7 @@ def test_the_lowest_temperatures_are_greedy_and_no_numbers_are_lost(temperature:
 
 
 def draws(found: Distribution, how: Sampling, count: int) -> Counter[int]:
-    return Counter(chosen(found, how, step) for step in range(count))
+    return Counter(choose_token(found, how, step) for step in range(count))
 
 
 @pytest.mark.parametrize("seed", [0, 1, 2**63 - 1])

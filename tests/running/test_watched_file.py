@@ -15,7 +15,7 @@ from safetensors.torch import save_file
 from watched import watched_trace
 
 import viz_transformer as vt
-from viz_transformer.analysis.tensors.trace_files import opened, saved
+from viz_transformer.analysis.tensors.trace_files import open_trace, pack_trace
 from viz_transformer.model.watched import uneven_layers
 from viz_transformer.running.trace import is_watched
 
@@ -41,7 +41,7 @@ def test_a_watched_trace_survives_its_file_bit_by_bit(kind: str, tmp_path: Path)
     assert is_watched(after)
     with pytest.raises(KeyError, match="a watched module tells its attention weights"):
         after[f"{next(iter(after.spec.attentions))}.query"]
-    assert opened(saved(before), "mine").diff(after) == dict.fromkeys(after.points(), 0.0)
+    assert open_trace(pack_trace(before), "mine").diff(after) == dict.fromkeys(after.points(), 0.0)
 
 
 Change = Callable[[dict[str, Any], dict[str, torch.Tensor]], object]

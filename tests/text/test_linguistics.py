@@ -4,7 +4,7 @@ import pytest
 import spacy
 
 from viz_transformer.text import linguistics
-from viz_transformer.text.linguistics import installed_pipelines, language_name, tagged, text_facts, words
+from viz_transformer.text.linguistics import installed_pipelines, language_name, tag, text_facts, words
 
 
 def test_counts_of_a_text_by_rules_alone():
@@ -60,7 +60,7 @@ def pipeline(monkeypatch):
 
 
 def test_grammar_is_what_the_pipeline_says(pipeline):
-    found = tagged("en_own", "Dogs bark .")
+    found = tag("en_own", "Dogs bark .")
     assert [each.text for each in found] == ["Dogs", "bark", "."]
     assert [each.part_of_speech for each in found] == ["NOUN", "NOUN", "PUNCT"]
     assert [each.head for each in found] == [1, 1, 1]
@@ -69,7 +69,7 @@ def test_grammar_is_what_the_pipeline_says(pipeline):
 
 
 def test_blanks_are_left_out_and_heads_are_counted_without_them(pipeline):
-    found = tagged("en_own", "Dogs bark   loud")
+    found = tag("en_own", "Dogs bark   loud")
     assert [each.text for each in found] == ["Dogs", "bark", "loud"]
     assert [each.head for each in found] == [1, 1, 1]
 
@@ -77,4 +77,4 @@ def test_blanks_are_left_out_and_heads_are_counted_without_them(pipeline):
 def test_a_pipeline_that_cannot_be_loaded_is_an_error():
     linguistics._pipeline.cache_clear()
     with pytest.raises(ValueError, match="the spaCy pipeline en_missing cannot be loaded"):
-        tagged("en_missing", "a")
+        tag("en_missing", "a")

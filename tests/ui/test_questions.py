@@ -27,7 +27,7 @@ from viz_transformer.analysis.weight.ladder import ladder
 from viz_transformer.analysis.weight.weight_numbers import Cell, parameters
 from viz_transformer.checkpoint.contents import list_checkpoints
 from viz_transformer.checkpoint.store import expected_shapes
-from viz_transformer.numerals import in_words, number
+from viz_transformer.numerals import number, write_in_sentence
 from viz_transformer.running.strategies import Beam
 from viz_transformer.ui.frame import maps, questions
 from viz_transformer.ui.pages.decoding import question as of_decoding
@@ -343,7 +343,9 @@ def test_tensors_counts_the_numbers_of_a_point(shown: RunView) -> None:
     assert answer.startswith(f"{values.numel():,} values: min ")
     whole = statistics(view.values)
     assert of_tensors.question(view, whole, "A − B").answer.startswith(f"{values.numel():,} values of A − B: min ")
-    assert f"min {in_words(float(values.min()))}, max {in_words(float(values.max()))}, mean " in answer
+    assert (
+        f"min {write_in_sentence(float(values.min()))}, max {write_in_sentence(float(values.max()))}, mean " in answer
+    )
     mask = point_view(shown.trace, "decoder.0.self.mask")
     cells = shown.trace["decoder.0.self.mask"]
     assert f"{100 * float(cells.float().mean()):.1f} % of {cells.numel():,} cells are open" in (
@@ -500,6 +502,6 @@ def test_the_playground_answers_with_its_numbers() -> None:
 
 
 def test_a_token_is_never_markup_nor_endless() -> None:
-    assert questions.cited("<b>") == "“<b>”"  # text, which the page escapes
-    assert len(questions.cited("x" * 500)) < 40
-    assert questions.cited(" ") == "“␣”"
+    assert questions.cite("<b>") == "“<b>”"  # text, which the page escapes
+    assert len(questions.cite("x" * 500)) < 40
+    assert questions.cite(" ") == "“␣”"

@@ -9,7 +9,7 @@ from dataclasses import fields
 from typing import TYPE_CHECKING, Any, Literal
 
 from viz_transformer import numerals
-from viz_transformer.sentences import counted, in_one_line, quoted
+from viz_transformer.sentences import count_of, put_on_one_line, quote
 from viz_transformer.text.codec import Codec
 
 if TYPE_CHECKING:
@@ -39,14 +39,14 @@ def checkpoint_rows(model: Checkpoint) -> list[tuple[str, str]]:
     rows += [
         ("architecture", architecture_of(model.spec)),
         ("parameters", f"{model.parameter_count:,}"),
-        *([] if (left := unused(card)) is None else [("not used", left[0])]),
+        *([] if (left := describe_unused(card)) is None else [("not used", left[0])]),
         ("source vocabulary", vocabulary(model.codecs.get("source"))),
         ("target vocabulary", vocabulary(model.codecs.get("target"))),
         ("snapshots", snapshots(model.snapshots())),
         ("memory of a run", memory(model.spec)),
     ]
     if IMPORTED in card or "verified" in card:
-        rows.append(("verified", ": ".join(verified(card) or ("no", NOT_VERIFIED))))
+        rows.append(("verified", ": ".join(describe_verification(card) or ("no", NOT_VERIFIED))))
     if without := without_tensors(card):
         rows.append(("left out", without))
     rows += [("metrics", metric(entry)) for entry in metrics(card)]
@@ -60,7 +60,7 @@ def checkpoint_rows(model: Checkpoint) -> list[tuple[str, str]]:
     return rows
 
 
-def unused(card: Mapping[str, Any]) -> tuple[str, str] | None:
+def describe_unused(card: Mapping[str, Any]) -> tuple[str, str] | None:
     """What a folder's files have that takes no part in a run, in a few words and in full; None where all of it does."""
     stated = card.get(UNUSED)
     return (str(stated["short"]), str(stated["sentence"])) if isinstance(stated, dict) else None
@@ -80,7 +80,7 @@ def memory(spec: ModelSpec) -> str:
     return f"up to {taken(short)} of {short} tokens{more}"
 
 
-def verified(card: Mapping[str, Any]) -> tuple[str, str] | None:
+def describe_verification(card: Mapping[str, Any]) -> tuple[str, str] | None:
     """Grade and sentence of the verification that a card states, if it is one of the folder's present files; a grade
     that only earlier cards have is "not proved". Without tensors that were left out by choice, a model is not verified
     by what speaks for the rest."""
@@ -93,7 +93,7 @@ def verified(card: Mapping[str, Any]) -> tuple[str, str] | None:
     grade = "not proved" if grade in EARLIER else grade
     if grade not in WORSE and (without := without_tensors(card)) and without not in sentence:
         grade, sentence = "not verified", f"{without}; {sentence}"
-    return in_one_line(grade), in_one_line(sentence)
+    return put_on_one_line(grade), put_on_one_line(sentence)
 
 
 WORSE = ("failed", "doubtful", "not verified")
@@ -130,7 +130,7 @@ def left_out_in_words(names: Sequence[str]) -> str:
     if not names:
         return ""
     more = f" and {len(names) - NAMED:,} more" if len(names) > NAMED else ""
-    listed = ", ".join(quoted(name) for name in names[:NAMED])
+    listed = ", ".join(quote(name) for name in names[:NAMED])
     were = "tensor of the file was" if len(names) == 1 else "tensors of the file were"
     return f"{len(names):,} trained {were} left out by choice: {listed}{more}"
 
@@ -145,7 +145,7 @@ def architecture_of(spec: ModelSpec) -> str:
     return ", ".join(
         [
             spec.kind,
-            " + ".join(counted(count, f"{stack} layer") for stack, count in layers.items() if count),
+            " + ".join(count_of(count, f"{stack} layer") for stack, count in layers.items() if count),
             f"d_model {spec.d_model}",
             " or ".join(heads),
             *([] if spec.d_ff is None else [f"d_ff {spec.d_ff}"]),
@@ -159,10 +159,10 @@ def architecture_of(spec: ModelSpec) -> str:
 def heads_words(heads: Heads, site: str) -> str:
     """How many heads an attention has, how they share keys, and how far they reach."""
     shared = "" if heads.key == heads.query else f" that share {heads.key} of keys and values"
-    window = "" if heads.window is None else f", back to {counted(heads.window, 'key')}"
+    window = "" if heads.window is None else f", back to {count_of(heads.window, 'key')}"
     if heads.window is not None and site.startswith("encoder."):
-        window = f", up to {counted(heads.window, 'key')} to each side"
-    return f"{counted(heads.query, 'head')}{shared}{window}"
+        window = f", up to {count_of(heads.window, 'key')} to each side"
+    return f"{count_of(heads.query, 'head')}{shared}{window}"
 
 
 def architecture(config: ModelConfig) -> str:
@@ -171,8 +171,8 @@ def architecture(config: ModelConfig) -> str:
     return ", ".join(
         [
             config.kind,
-            " + ".join(counted(count, f"{stack} layer") for stack, count in layers.items() if count),
-            f"d_model {config.d_model}, {counted(config.n_heads, 'head')}, d_ff {config.d_ff}",
+            " + ".join(count_of(count, f"{stack} layer") for stack, count in layers.items() if count),
+            f"d_model {config.d_model}, {count_of(config.n_heads, 'head')}, d_ff {config.d_ff}",
             f"{config.norm}-norm, {config.activation}, {config.positions} positions",
             *unusual(config),
             "at most " + " and ".join(f"{most} {side}" for side, most in reads.items() if most) + " tokens",
@@ -219,28 +219,28 @@ def metric(entry: Mapping[str, Any]) -> str:
     The loss only where there is nothing else.
     """
     parts = []
-    if (bleu := measured(entry, "bleu")) is not None:
+    if (bleu := read_measurement(entry, "bleu")) is not None:
         tokenizer = bleu_tokenizer(entry)
         parts.append(f"BLEU {numerals.score(bleu)}" + (f" ({tokenizer})" if tokenizer else ""))
-        if (chrf := measured(entry, "chrf")) is not None:
+        if (chrf := read_measurement(entry, "chrf")) is not None:
             parts.append(f"chrF {numerals.score(chrf)}")
-    if (exact := measured(entry, "exact_match")) is not None:
-        low, high = (measured(entry, f"exact_match_{end}") for end in ("low", "high"))
+    if (exact := read_measurement(entry, "exact_match")) is not None:
+        low, high = (read_measurement(entry, f"exact_match_{end}") for end in ("low", "high"))
         interval = "" if low is None or high is None else f" ({_percent(low)} to {_percent(high)})"
         parts.append(f"exact match {_percent(exact)}{interval}")
-    if (equivalent := measured(entry, "equivalent")) is not None:
+    if (equivalent := read_measurement(entry, "equivalent")) is not None:
         parts.append(f"{_percent(equivalent)} equal as expressions")
-    if (unseen := measured(entry, "exact_match_unseen")) is not None:
+    if (unseen := read_measurement(entry, "exact_match_unseen")) is not None:
         parts.append(f"{_percent(unseen)} of sources not trained on")
-    if not parts and (loss := measured(entry, "loss")) is not None:
+    if not parts and (loss := read_measurement(entry, "loss")) is not None:
         parts.append(f"loss {numerals.number(loss)} nats per token")
-        if (perplexity := measured(entry, "perplexity")) is not None:
+        if (perplexity := read_measurement(entry, "perplexity")) is not None:
             parts.append(f"perplexity {numerals.share(perplexity, 2)}")
     if too_long(entry):
         parts.append(f"{too_long(entry):,} too long counted as wrong")
     if width := beam(entry):
         parts.append(f"beam {width}")
-    if what := counted_texts(entry):
+    if what := count_texts(entry):
         parts.append(what)
     return ", ".join([*parts, str(entry.get("split", "split not stated"))])
 
@@ -262,14 +262,14 @@ def _percent(share: float) -> str:
     return numerals.percent(share, 2, "%")
 
 
-def measured(entry: Mapping[str, Any], name: str) -> float | None:
+def read_measurement(entry: Mapping[str, Any], name: str) -> float | None:
     """A number of a measurement; None if it does not apply, is not there, or is no finite number."""
     value = entry.get(name)
     known = isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value)
     return value if known else None
 
 
-def counted_texts(entry: Mapping[str, Any]) -> str:
+def count_texts(entry: Mapping[str, Any]) -> str:
     """How many pairs were measured, or windows of a text, which has no answers that could match.
 
     "" if that is not stated, or if the split's name says it already.
@@ -291,7 +291,7 @@ def with_too_long(card: Mapping[str, Any]) -> Mapping[str, Any] | None:
     """The measurement of a card that counts pairs which the first one leaves out as too long; None if there is none."""
     entries = metrics(card)
     counts = (entry for entry in entries[1:] if too_long(entry) and type(entry.get("pairs")) is int)
-    return next((entry for entry in counts if measured(entry, "exact_match") is not None), None)
+    return next((entry for entry in counts if read_measurement(entry, "exact_match") is not None), None)
 
 
 def broken(card: Mapping[str, Any]) -> str:
@@ -299,7 +299,7 @@ def broken(card: Mapping[str, Any]) -> str:
     return str(card.get("broken") or "")
 
 
-def left_out(card: Mapping[str, Any]) -> str:
+def count_left_out(card: Mapping[str, Any]) -> str:
     """How many test pairs the first measurement of a card leaves out as too long; "" if that is not known."""
     entry = with_too_long(card)
     return "" if entry is None else f"{too_long(entry):,} of {entry['pairs']:,} pairs, too long"

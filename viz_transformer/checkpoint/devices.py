@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from typing import Final
 
 from viz_transformer import declared
-from viz_transformer.checkpoint.ignoring import matched
-from viz_transformer.sentences import quoted
+from viz_transformer.checkpoint.ignoring import match_patterns
+from viz_transformer.sentences import quote
 
 PROCESSOR: Final = "cpu"
 DEVICES: Final = (PROCESSOR, "cuda")
@@ -36,7 +36,7 @@ def check_name(device: str) -> None:
 def check_dtype(dtype: str) -> None:
     """Raise ValueError for a type in which nothing is computed here."""
     if dtype not in DTYPES:
-        raise ValueError(f"dtype={quoted(dtype)} is not computed in here: choose {' or '.join(DTYPES)}")
+        raise ValueError(f"dtype={quote(dtype)} is not computed in here: choose {' or '.join(DTYPES)}")
 
 
 def compute_folders(device: str, dtype: str, ignore: Sequence[str] = ()) -> None:
@@ -44,7 +44,7 @@ def compute_folders(device: str, dtype: str, ignore: Sequence[str] = ()) -> None
     global _of_the_app
     check_name(device)
     check_dtype(dtype)
-    matched(ignore, ())  # raises for what is not a pattern
+    match_patterns(ignore, ())  # raises for what is not a pattern
     _of_the_app = Computed(device, dtype, tuple(ignore))
 
 

@@ -10,8 +10,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal, get_args
 
-from viz_transformer.checkpoint.describe import verified
-from viz_transformer.sentences import counted, in_one_line
+from viz_transformer.checkpoint.describe import describe_verification
+from viz_transformer.sentences import count_of, put_on_one_line
 
 Tone = Literal["ok", "plain", "warning", "bad"]
 _TONES: tuple[Tone, ...] = get_args(Tone)
@@ -49,7 +49,7 @@ class Standing:
         if not longer:
             return ""
         what = "This text" if len(self.longest) == 1 else f"The {longer[0]}"
-        length = counted(lengths[longer[0]], "token")
+        length = count_of(lengths[longer[0]], "token")
         return (
             f"{what} has {length}, and how this model is read is {self.words}: an attention that reaches no further"
             " than that would not have been noticed."
@@ -60,7 +60,7 @@ def standing_of(card: Mapping[str, Any]) -> Standing | None:
     """The grade that a card states of its folder's present files; None for a model of which nothing was guessed."""
     if IMPORTED not in card:
         return None
-    grade, sentence = verified(card) or ("not verified", "No sample was given to compare with.")
+    grade, sentence = describe_verification(card) or ("not verified", "No sample was given to compare with.")
     proved = _mapping(_mapping(card.get(VERIFIED)).get("proved"))
     figures = _mapping(proved.get("figures"))
     if grade == "failed":
@@ -68,7 +68,7 @@ def standing_of(card: Mapping[str, Any]) -> Standing | None:
         return Standing(f"wrong by {'its own sample' if by_sample else 'a second computation'}", "bad", sentence)
     if grade == "reproduced":
         untold = [each for each in str(figures.get(UNTOLD)).split("; ") if each]
-        few = in_one_line(untold[0]) if len(untold) == 1 else f"{len(untold)} wrong readings"
+        few = put_on_one_line(untold[0]) if len(untold) == 1 else f"{len(untold)} wrong readings"
         return Standing(f"not proved (its sample would miss {few})", "warning", sentence)
     if grade == "proved":
         longest = {side: most for side in ("source", "target") if type(most := figures.get(f"{LONGEST}{side}")) is int}
@@ -80,16 +80,16 @@ def standing_of(card: Mapping[str, Any]) -> Standing | None:
     return Standing(f"not proved ({_guesses(card)})", "warning" if grade == "doubtful" else "plain", sentence)
 
 
-def stated_as(stated: Mapping[str, Any]) -> Standing | None:
+def read_standing(stated: Mapping[str, Any]) -> Standing | None:
     """The grade in a saved trace, which may be anybody's; None if it is none."""
     words, tone = stated.get("words"), next((each for each in _TONES if each == stated.get("tone")), None)
-    return None if tone is None or not isinstance(words, str) else Standing(in_one_line(words, 120), tone, "")
+    return None if tone is None or not isinstance(words, str) else Standing(put_on_one_line(words, 120), tone, "")
 
 
 def texts_up_to(longest: Mapping[str, int]) -> str:
     """For which texts a reading is proved: "texts of up to 40 tokens"."""
     if len({*longest.values()}) == 1:
-        return f"texts of up to {counted(next(iter(longest.values())), 'token')}"
+        return f"texts of up to {count_of(next(iter(longest.values())), 'token')}"
     each = " and ".join(f"{side}s of up to {most:,}" for side, most in longest.items())
     return f"{each} tokens"
 

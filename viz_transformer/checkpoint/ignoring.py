@@ -6,21 +6,21 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 
 from viz_transformer.checkpoint.files import CheckpointError
-from viz_transformer.sentences import counted, listed, quoted
+from viz_transformer.sentences import count_of, join_names, quote
 
 SYNTAX = r"a regular expression of the whole name, such as ignore='aux_head\..*'"
 NAMED, LONGEST_NAME = 2, 120
 """Names that a sentence has of several, and characters of one."""
 
 
-def matched(patterns: Iterable[str], names: Sequence[str]) -> dict[str, tuple[str, ...]]:
+def match_patterns(patterns: Iterable[str], names: Sequence[str]) -> dict[str, tuple[str, ...]]:
     """The names that each pattern matches, whole. Raises CheckpointError for what is not a regular expression."""
     found = {}
     for pattern in patterns:
         try:
             compiled = re.compile(pattern)
         except re.error as error:
-            raise CheckpointError(f"ignore={quoted(pattern)} cannot be read ({error}): give {SYNTAX}") from None
+            raise CheckpointError(f"ignore={quote(pattern)} cannot be read ({error}): give {SYNTAX}") from None
         found[pattern] = tuple(name for name in names if compiled.fullmatch(name))
     return found
 
@@ -30,16 +30,16 @@ def unmatched(found: Mapping[str, Sequence[str]], names: Sequence[str], of: str)
     for pattern, held in found.items():
         if not held:
             there = f"they are {some(names)}" if names else "there are none"
-            return f"ignore={quoted(pattern)} matches none of the tensors {of} ({there}): give {SYNTAX}"
+            return f"ignore={quote(pattern)} matches none of the tensors {of} ({there}): give {SYNTAX}"
     return None
 
 
 def some(names: Sequence[str]) -> str:
     """The first of the names, and how many more there are."""
     more = [f"{len(names) - NAMED:,} more"] if len(names) > NAMED else []
-    return listed([*(quoted(name, LONGEST_NAME) for name in names[:NAMED]), *more])
+    return join_names([*(quote(name, LONGEST_NAME) for name in names[:NAMED]), *more])
 
 
-def summed(names: Sequence[str]) -> str:
+def summarize_names(names: Sequence[str]) -> str:
     """How many tensors these are, and the first of them."""
-    return f"{counted(len(names), 'tensor')}, {some(names)}"
+    return f"{count_of(len(names), 'tensor')}, {some(names)}"

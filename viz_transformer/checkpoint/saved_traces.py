@@ -12,8 +12,8 @@ import orjson
 from viz_transformer.checkpoint.contents import Summary, Unreadable
 from viz_transformer.checkpoint.untrusted import LONGEST_HEADER, MAX_VALUES, METADATA, check_header, json_values
 from viz_transformer.model.hooked_model import Unavailable
-from viz_transformer.model.watched import WATCHED, uneven_layers, watched_from_dict
-from viz_transformer.sentences import in_one_line
+from viz_transformer.model.watched import WATCHED, parse_watched_spec, uneven_layers
+from viz_transformer.sentences import put_on_one_line
 
 NO_MODEL = "it is a recording of one call of a module, and no model that could be run"
 
@@ -58,11 +58,11 @@ def _read(path: Path, _state: tuple[int, ...]) -> RecordingSummary | Unreadable 
     try:
         check_header(path)
         source, target = (_names(about[side]) for side in ("src", "tgt"))
-        spec = watched_from_dict(about[WATCHED], source=len(source), target=len(target))
+        spec = parse_watched_spec(about[WATCHED], source=len(source), target=len(target))
         if uneven := uneven_layers(spec):
             raise ValueError(uneven)
     except (ValueError, LookupError, TypeError) as error:
-        why = in_one_line(str(error), 200)
+        why = put_on_one_line(str(error), 200)
         return Unreadable(path.name, path, f"{path} is not a trace that can be shown here: {why}")
     return RecordingSummary(path.name, path, spec, {"source": None, "target": None}, {}, " ".join(source or target))
 

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import orjson
 
-from viz_transformer.sentences import quoted
+from viz_transformer.sentences import quote
 
 METADATA = "__metadata__"  # the one entry of a header that is no tensor
 
@@ -32,7 +32,7 @@ def regular_size(path: str | os.PathLike[str]) -> int:
         raise ValueError(f"there is no file {path}") from None
     except (OSError, ValueError) as error:  # ValueError: a name with a zero character
         why = error.strerror if isinstance(error, OSError) else error
-        raise ValueError(f"{quoted(os.fspath(path), 300)} cannot be read: {why}") from None
+        raise ValueError(f"{quote(os.fspath(path), 300)} cannot be read: {why}") from None
     if stat.S_ISDIR(status.st_mode):
         raise ValueError(f"{path} is a folder: give a file")
     if not stat.S_ISREG(status.st_mode):

@@ -22,7 +22,7 @@ from torch import Tensor
 from viz_transformer.checkpoint import files
 from viz_transformer.checkpoint.files import COPY_AGAIN, CheckpointError
 from viz_transformer.checkpoint.importers.refusals import other_kind
-from viz_transformer.sentences import quoted
+from viz_transformer.sentences import quote
 
 Shapes = Mapping[str, tuple[int, ...]]
 
@@ -90,7 +90,7 @@ def all_finite(tensor: Tensor) -> bool:
 def _check_finite(path: Path, name: str, tensor: Tensor) -> None:
     if not all_finite(tensor):
         raise CheckpointError(
-            f"{path}: {quoted(name)} holds NaN or infinite numbers, so the model cannot run: "
+            f"{path}: {quote(name)} holds NaN or infinite numbers, so the model cannot run: "
             "use weights from before the training went wrong"
         )
 
@@ -131,7 +131,7 @@ def _safetensors(path: Path, expected: Shapes | None) -> Iterator[tuple[Any, tup
             for name, view in views.items():
                 if view.get_dtype() not in FLOAT_DTYPES:
                     raise CheckpointError(
-                        f"{path}: {quoted(name)} has the type {view.get_dtype()}; weights are "
+                        f"{path}: {quote(name)} has the type {view.get_dtype()}; weights are "
                         f"{', '.join(FLOAT_DTYPES)}: convert the file"
                     )
             _check_shapes(path, {name: tuple(view.get_shape()) for name, view in views.items()}, expected)
@@ -201,7 +201,7 @@ def _check_views(path: Path, tensors: Mapping[str, Tensor], expected: Shapes | N
         last = tensor.storage_offset() + sum((length - 1) * step for length, step in steps)
         if tensor.numel() > held or (tensor.numel() and last >= held) or held * tensor.itemsize > size:
             raise CheckpointError(
-                f"{path}: {quoted(name)} claims {tensor.numel():,} numbers, but the file does not store so many: "
+                f"{path}: {quote(name)} claims {tensor.numel():,} numbers, but the file does not store so many: "
                 f"{_DISTRUST}"
             )
     if (total := sum(tensor.nbytes for tensor in tensors.values())) > 4 * size:  # tied tensors are stored once

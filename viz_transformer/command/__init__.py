@@ -83,7 +83,7 @@ def app_options(words: Sequence[str]) -> dict[str, Any] | None:
 
 def fail(sentence: str, *, status: int = 1) -> int:
     """Print one line on stderr, however long the sentence; returns the exit status."""
-    from viz_transformer.sentences import shortened
+    from viz_transformer.sentences import shorten
 
-    print(shortened(" ".join(sentence.split()), LONGEST_LINE), file=sys.stderr)
+    print(shorten(" ".join(sentence.split()), LONGEST_LINE), file=sys.stderr)
     return status

@@ -14,7 +14,7 @@ import typer
 import viz_transformer as vt
 from viz_transformer import __version__, checkpoint, huggingface, numerals
 from viz_transformer.checkpoint import devices
-from viz_transformer.checkpoint.describe import checkpoint_rows, left_out, metric, metrics, table, with_too_long
+from viz_transformer.checkpoint.describe import checkpoint_rows, count_left_out, metric, metrics, table, with_too_long
 from viz_transformer.checkpoint.grading import standing_of
 from viz_transformer.checkpoint.own import own_checkpoints
 from viz_transformer.checkpoint.saved_traces import RecordingSummary
@@ -227,7 +227,7 @@ def list_command() -> None:
         try:
             if not isinstance(entry, checkpoint.Summary):
                 raise checkpoint.CheckpointError(entry.error)
-            rows.append(listed(entry))
+            rows.append(list_row(entry))
         except checkpoint.CheckpointError as error:
             broken.append(str(error))
     if rows:
@@ -238,13 +238,13 @@ def list_command() -> None:
         raise checkpoint.CheckpointError("no checkpoints came with this program: install it again")
 
 
-def listed(entry: Summary) -> tuple[str, ...]:
+def list_row(entry: Summary) -> tuple[str, ...]:
     if isinstance(entry, RecordingSummary):
         return entry.name, "a recording of one call", "none", "not measured"
     first, all_pairs = next(iter(metrics(entry.card)), None), with_too_long(entry.card)
     said = ["not measured" if first is None else metric(first)]
     if all_pairs is not None:
-        said += [f"left out {left_out(entry.card)}", f"with them {metric(all_pairs)}"]
+        said += [f"left out {count_left_out(entry.card)}", f"with them {metric(all_pairs)}"]
     if (standing := standing_of(entry.card)) is not None:
         said.append(standing.words)
     return entry.name, str(entry.card.get("task", "")), f"{entry.parameter_count:,}", "; ".join(said)

@@ -20,15 +20,15 @@ from viz_transformer.checkpoint.importers.importing import (
     codecs_of,
     mapping_json,
     open_file,
-    planned,
     read_mapping,
+    replan,
     write_import,
 )
 from viz_transformer.checkpoint.importers.plan import Setting
 from viz_transformer.checkpoint.writing import check_output, write_file
 from viz_transformer.huggingface.path_hints import instead_of_importing
-from viz_transformer.measuring.alternatives import measured, read_texts
-from viz_transformer.measuring.by_sample import told_by_sample
+from viz_transformer.measuring.alternatives import measure_alternative, read_texts
+from viz_transformer.measuring.by_sample import settle_by_sample
 from viz_transformer.measuring.sample import read_sample
 from viz_transformer.measuring.verifying import verify_folder
 from viz_transformer.model.hooked_model import spec_of
@@ -67,13 +67,13 @@ def run_import(
     own = None if texts is None else read_texts(texts, opened)
     measurement = None
     if own is not None:
-        opened, measurement = measured(opened, own, _said)
+        opened, measurement = measure_alternative(opened, own, _said)
         _said(0)
         print(table([("setting", "it could be", "loss", "verdict"), *measurement.rows()]))
         print(f"measured on {texts}: {measurement.sentence}; {measurement.reading}")
         print(f"no setting is decided: {measurement.doubt}\n" if measurement.doubt else "")
     if proof is not None and opened.plan.unanswered and not opened.plan.problems:
-        opened = told_by_sample(opened, proof)
+        opened = settle_by_sample(opened, proof)
     if sys.stdin.isatty() and sys.stdout.isatty():
         opened = _asked(opened)
         if own is not None and opened.reported_loss is None:
@@ -160,7 +160,7 @@ def _asked(opened: Opened) -> Opened:
             more, answers = answers_from({setting.name: text}), opened.answers
             settings = {**answers.settings, **more.settings}
             specials = {**answers.specials, **more.specials}
-            answered = planned(opened.found, replace(answers, settings=settings, specials=specials))
+            answered = replan(opened.found, replace(answers, settings=settings, specials=specials))
             all_settings(answered)  # raises for a token that is none
             if answered.plan.config is None and opened.plan.config is not None:
                 raise CheckpointError("; ".join(answered.plan.problems))

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 import viz_transformer as vt
-from viz_transformer.checkpoint.describe import left_out, number, table
+from viz_transformer.checkpoint.describe import count_left_out, number, table
 from viz_transformer.command.options import (
     AllowDownloadOption,
     BeamOption,
@@ -24,9 +24,9 @@ from viz_transformer.command.options import (
     LanguageOption,
     LimitOption,
     SourceLanguageOption,
-    as_json,
-    opened,
+    open_model,
     say_standing,
+    to_json,
 )
 
 if TYPE_CHECKING:
@@ -60,7 +60,7 @@ def evaluate(
     from viz_transformer.measuring.evaluation import evaluate_checkpoint
 
     file, folder = file_or_folder(data)
-    model = opened(ckpt, device, dtype, allow_download, ignore, language=language, source_language=source_language)
+    model = open_model(ckpt, device, dtype, allow_download, ignore, language=language, source_language=source_language)
     measured = evaluate_checkpoint(
         model,
         file,
@@ -78,7 +78,7 @@ def evaluate(
         print(f"{errors}: {wrong:,} wrong answers", file=sys.stderr)
     if file is None and not count_too_long:
         say_left_out(model)
-    print(as_json(measured) if json else table([(name, number(value)) for name, value in measured.items()]))
+    print(to_json(measured) if json else table([(name, number(value)) for name, value in measured.items()]))
 
 
 def compare(
@@ -123,12 +123,12 @@ def compare(
     )
     if file is None:
         say_left_out(base)
-    print(as_json(found) if json else "\n".join([table(comparison_rows(found)), "", *verdicts(found)]))
+    print(to_json(found) if json else "\n".join([table(comparison_rows(found)), "", *verdicts(found)]))
 
 
 def say_left_out(model: Checkpoint) -> None:
     """On stderr, how many pairs the test that the card names leaves out as too long."""
-    if said := left_out(model.card):
+    if said := count_left_out(model.card):
         print(f"left out: {said}; evaluate --count-too-long counts them as wrong", file=sys.stderr)
 
 

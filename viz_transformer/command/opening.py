@@ -16,10 +16,10 @@ from viz_transformer.checkpoint.contents import Unreadable
 from viz_transformer.checkpoint.folders import RECORDING
 from viz_transformer.checkpoint.library import check_name
 from viz_transformer.checkpoint.saved_traces import read_recording
-from viz_transformer.command.server import show
+from viz_transformer.command.server import open_in_browser
 from viz_transformer.given import FLAG, TEXT, takes
 from viz_transformer.running.trace import Trace, is_watched
-from viz_transformer.sentences import in_one_line, quoted
+from viz_transformer.sentences import put_on_one_line, quote
 
 LOG = "app.log"
 LONGEST_START = 120.0
@@ -59,13 +59,13 @@ def open_app(trace: Trace, *, name: str = USUAL_NAME, browser: bool = True) -> O
     app cannot show, and for a name that is no file's.
     """
     if not isinstance(trace, Trace) or not is_watched(trace):
-        raise ValueError(f"open_app shows the trace of a watched module, as vt.watch makes one, not {quoted(trace)}")
+        raise ValueError(f"open_app shows the trace of a watched module, as vt.watch makes one, not {quote(trace)}")
     check_name(name)
     app = next((each for each in _open if each.process.poll() is None), None)
     app = _started(trace, name) if app is None else _at(app.url, _saved(trace, app.folder, name), app.process)
     _open[:] = [app]
     if browser:
-        show(app.url, window=False)
+        open_in_browser(app.url, window=False)
     return app
 
 
@@ -103,7 +103,7 @@ def _started(trace: Trace, name: str) -> OpenApp:
         while not (address := re.search(r"http://127\.0\.0\.1:\d+", said := log.read_text(errors="replace"))):
             if process.poll() is not None or time.monotonic() > deadline:
                 process.kill()
-                raise RuntimeError(f"the app did not start: {in_one_line(said[-300:], 300) or 'it said nothing'}")
+                raise RuntimeError(f"the app did not start: {put_on_one_line(said[-300:], 300) or 'it said nothing'}")
             time.sleep(0.05)
     except BaseException:
         shutil.rmtree(folder, ignore_errors=True)

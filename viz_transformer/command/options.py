@@ -11,7 +11,7 @@ import orjson
 import typer
 
 import viz_transformer as vt
-from viz_transformer.checkpoint.describe import unused
+from viz_transformer.checkpoint.describe import describe_unused
 from viz_transformer.checkpoint.grading import standing_of
 
 if TYPE_CHECKING:
@@ -68,7 +68,7 @@ ChatOption = Annotated[
 ]
 
 
-def opened(
+def open_model(
     ckpt: str,
     device: str,
     dtype: str,
@@ -85,7 +85,7 @@ def opened(
     Raises ValueError for what it does not offer, also for an empty language.
     """
     model = vt.load(ckpt, device=device, dtype=dtype, allow_download=allow_download, ignore=ignore or ())
-    if (left := unused(model.card)) is not None:
+    if (left := describe_unused(model.card)) is not None:
         print(left[1], file=sys.stderr)
     for name, given in (("--language", language), ("--source-language", source_language)):
         if given == "":
@@ -102,6 +102,6 @@ def say_standing(model: Checkpoint) -> None:
         print(f"{model.name}: {standing.words}", file=sys.stderr)
 
 
-def as_json(value: Mapping[str, Any]) -> str:
+def to_json(value: Mapping[str, Any]) -> str:
     """One JSON object, indented; NaN and infinities become null."""
     return orjson.dumps(value, option=orjson.OPT_INDENT_2).decode()

@@ -27,11 +27,11 @@ from viz_transformer.command.options import (
     SourceLanguageOption,
     SpecialTokensOption,
     TextArgument,
-    as_json,
-    opened,
+    open_model,
+    to_json,
 )
 from viz_transformer.figures import labels
-from viz_transformer.sentences import quoted
+from viz_transformer.sentences import quote
 
 if TYPE_CHECKING:
     from viz_transformer.checkpoint import Checkpoint
@@ -99,7 +99,7 @@ def translate(
         raise ValueError("--tree writes the hypotheses of a beam search: give --beam N with it")
     if tree is not None:
         check_output(tree)
-    model = opened(
+    model = open_model(
         ckpt,
         device,
         dtype,
@@ -116,10 +116,10 @@ def translate(
     _say_beyond(model, run.trace)
     if tree is not None and run.tree is not None:
         about = {"checkpoint": model.name, "weights_sha256": model.weights_sha256, "source": text}
-        write_file(tree, (as_json({**about, **run.tree.to_dict()}) + "\n").encode())
+        write_file(tree, (to_json({**about, **run.tree.to_dict()}) + "\n").encode())
     answers = answer_facts(model, run)
     if json:
-        print(as_json({**run_facts(run), **({} if n_best is None else {"answers": answers})}))
+        print(to_json({**run_facts(run), **({} if n_best is None else {"answers": answers})}))
     else:
         print("\n".join([run.text] if n_best is None else [answer["text"] for answer in answers]))
     say_unknown(model, run.trace, run.steps)
@@ -194,7 +194,7 @@ def _without_text(run: Run) -> str:
     if not run.tokens:
         return "there is no room for a token after the given text"
     more = len(run.tokens) - 5
-    listed = ", ".join(quoted(token) for token in run.tokens[:5]) + (f" and {more:,} more" if more > 0 else "")
+    listed = ", ".join(quote(token) for token in run.tokens[:5]) + (f" and {more:,} more" if more > 0 else "")
     return f"the model wrote {listed}, which {'is' if len(run.tokens) == 1 else 'are'} no text"
 
 
@@ -209,13 +209,13 @@ def read_command(
     json: JsonOption = False,
 ) -> None:
     """Print what an encoder makes of a text: its labels, or its predictions for masks."""
-    model = opened(ckpt, device, dtype, allow_download, ignore, special_tokens=special_tokens)
+    model = open_model(ckpt, device, dtype, allow_download, ignore, special_tokens=special_tokens)
     if model.spec.writes:
         raise ValueError(f"{model.name} writes: its answer is printed by 'viz-transformer translate'")
     run = vt.read(model, text)
     facts = analysis.read_facts(model, run, every_label=json)
     if json:
-        print(as_json(facts))
+        print(to_json(facts))
     else:
         print(table([[labels.sentence(cell) for cell in row] for row in analysis.read_rows(facts)]))
     say_unknown(model, run.trace)
@@ -237,7 +237,7 @@ def trace(
 ) -> None:
     """Record a run, and save every tensor of it."""
     check_output(out)
-    model = opened(
+    model = open_model(
         ckpt,
         device,
         dtype,

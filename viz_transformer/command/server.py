@@ -118,7 +118,7 @@ def has_display() -> bool:
     return any(os.environ.get(name) for name in ("DISPLAY", "WAYLAND_DISPLAY", "BROWSER"))
 
 
-def show(url: str, *, window: bool) -> None:
+def open_in_browser(url: str, *, window: bool) -> None:
     """Open the browser, or an app window, on `url`; say in one sentence what could not be done."""
     if not has_display():
         say("There is no display here: open the address in a browser yourself.")
@@ -158,7 +158,7 @@ def run_app(
         say(remark)
     print(f"Viz Transformer: {url} (Ctrl-C stops it)", flush=True)
     if browser or window:
-        threading.Thread(target=show, args=(url,), kwargs={"window": window}, daemon=True).start()
+        threading.Thread(target=open_in_browser, args=(url,), kwargs={"window": window}, daemon=True).start()
     serve(script, listening)
 
 

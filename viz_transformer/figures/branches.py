@@ -69,7 +69,7 @@ def branch_curves(
 
 def _hover(tokens: Sequence[str], values: NDArray[np.float64], name: str, what: str) -> list[str]:
     return [
-        f"{labels.escape(name)}, step {step}: “{labels.escape(labels.isolated(labels.visible(token)))}”<br>"
+        f"{labels.escape(name)}, step {step}: “{labels.escape(labels.isolate(labels.visible(token)))}”<br>"
         f"{what} {labels.escape(labels.number(value, 2))}"
         for step, (token, value) in enumerate(zip(tokens, values.tolist(), strict=True), start=1)
     ]

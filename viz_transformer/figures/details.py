@@ -30,12 +30,12 @@ def run_id(trace: Trace) -> str:
     return hashlib.sha256(orjson.dumps(parts)).hexdigest()[:16]
 
 
-def of_layer(trace: Trace, stack: StackName, layer: int, *, remark: str = "") -> bytes:
+def pack_layer(trace: Trace, stack: StackName, layer: int, *, remark: str = "") -> bytes:
     """The detail of a layer. Raises ValueError as `layer_of` does."""
     return layer_detail(layer_of(trace, stack, layer), of=run_id(trace), remarks=[remark] if remark else ())
 
 
-def of_attention(trace: Trace, kind: KindName, layer: int, head: int, *, remark: str = "") -> bytes:
+def pack_attention(trace: Trace, kind: KindName, layer: int, head: int, *, remark: str = "") -> bytes:
     """The detail of a head, which the level of one weight needs too. Raises ValueError as `attention_of` does."""
     found = attention_of(trace, kind, layer, head, most=EXACT_SIDE)
     return attention_detail(found, of=run_id(trace), remarks=[remark] if remark else ())
@@ -64,11 +64,11 @@ def details_of(
     else:
         return found
     kind = kind or kinds_of(trace.spec)[0]
-    of_this = of_layer(trace, KINDS[kind].stack, layer, remark=HERE_ALONE)
-    return [of_this, of_attention(trace, kind, layer, head or 0, remark=HERE_ALONE)]
+    of_this = pack_layer(trace, KINDS[kind].stack, layer, remark=HERE_ALONE)
+    return [of_this, pack_attention(trace, kind, layer, head or 0, remark=HERE_ALONE)]
 
 
-def asked_for(traces: Mapping[str, Trace], places: Sequence[Mapping[str, Any]], *, most: int) -> list[bytes]:
+def pack_details(traces: Mapping[str, Trace], places: Sequence[Mapping[str, Any]], *, most: int) -> list[bytes]:
     """The details of these places, as parts/details.js asks for them, of the traces by their `run_id`.
 
     They end with the one that brings them to `most` bytes. A place of another run, or that a run lacks, has none.
@@ -91,10 +91,10 @@ def _asked(traces: Mapping[str, Trace], place: Mapping[str, Any]) -> bytes | Non
         return None
     for stack in stacks_of(trace.spec):
         if place.get("stack") == stack:
-            return of_layer(trace, stack, layer)
+            return pack_layer(trace, stack, layer)
     for kind in kinds_of(trace.spec):
         if place.get("kind") == kind and type(head) is int:
-            return of_attention(trace, kind, layer, head)
+            return pack_attention(trace, kind, layer, head)
     return None
 
 
@@ -118,8 +118,8 @@ def _all(trace: Trace) -> Iterator[bytes]:
     spec = trace.spec
     for stack in stacks_of(spec):
         for layer in range(SIDE_OF[stack].layers(spec)):
-            yield of_layer(trace, stack, layer)
+            yield pack_layer(trace, stack, layer)
     for kind in kinds_of(spec):
         for layer in range(KINDS[kind].layers(spec)):
             for head in range(spec.heads(kind, layer).query):
-                yield of_attention(trace, kind, layer, head)
+                yield pack_attention(trace, kind, layer, head)

@@ -21,7 +21,7 @@ from viz_transformer.text.visible import width as width
 _OPEN, _CLOSE = "\u2068", "\u2069"  # first strong isolate: a right-to-left token cannot reorder what stands around it
 
 
-def isolated(text: str) -> str:
+def isolate(text: str) -> str:
     """The text, fenced off if it holds right-to-left letters."""
     if any(unicodedata.bidirectional(c) in ("R", "AL", "AN") for c in text):
         return f"{_OPEN}{text}{_CLOSE}"
@@ -30,7 +30,7 @@ def isolated(text: str) -> str:
 
 def tick(token: str, columns: int = 14) -> str:
     """The token as a tick label: visible, shortened, and escaped for plotly."""
-    return escape(isolated(shorten(visible(token), columns)))
+    return escape(isolate(shorten(visible(token), columns)))
 
 
 def escape(text: str) -> str:

@@ -15,11 +15,11 @@ from viz_transformer.analysis.attention.maps import (
     HeadsCombined,
     attention_picture,
     axes_of,
+    describe_spread,
     head_views,
     layer_count,
     layer_weights,
     names_of,
-    spread,
     step_row,
     unseen_layers,
     valid_mask,
@@ -37,7 +37,7 @@ from viz_transformer.given import POSITIONS, TEXT, Accepted, is_whole, takes
 from viz_transformer.model.kinds import KINDS, KindName, kinds_of
 from viz_transformer.running.decoding import Run
 from viz_transformer.running.trace import Trace
-from viz_transformer.sentences import quoted
+from viz_transformer.sentences import quote
 
 Form = Literal["map", "lines", "text"]
 HEADS = Accepted(
@@ -61,7 +61,7 @@ def show(
     Raises ValueError with one sentence for what the run does not have, with the nearest names.
     """
     if not isinstance(run, Run | Trace):
-        raise ValueError(f"show draws a run or a trace, not {quoted(run)}: vt.decode and vt.trace make one")
+        raise ValueError(f"show draws a run or a trace, not {quote(run)}: vt.decode and vt.trace make one")
     trace = run.trace if isinstance(run, Run) else run
     figure, standing = _drawn(run, trace, what, head, form), trace.standing
     if standing is None:
@@ -79,7 +79,7 @@ def _drawn(
     others, name = [*kinds, "run", *(("steps", "tree") if isinstance(run, Run) else ())], what.removesuffix(".weights")
     if name not in (*sites, *others):
         near = get_close_matches(name, (*sites, *others), n=3) or [next(iter(sites)), *others]
-        raise ValueError(f"there is nothing to show named {quoted(what)}: choose {' or '.join(map(repr, near))}")
+        raise ValueError(f"there is nothing to show named {quote(what)}: choose {' or '.join(map(repr, near))}")
     if name in sites:
         return _attention(trace, *sites[name], head, form)
     if name == "run" and form == "map" and (head is None or isinstance(head, int)):
@@ -137,7 +137,7 @@ def _heads(trace: Trace, kind: KindName) -> HtmlFigure:
         np.broadcast_to((layer in seen) & (np.True_ if there is None else there), mask[0].shape)
         for layer in range(len(weights))
     ]
-    signed = any(spread(trace, KINDS[kind].site(layer)) == "signed" for layer in seen)
+    signed = any(describe_spread(trace, KINDS[kind].site(layer)) == "signed" for layer in seen)
     title = f"All heads, {KINDS[kind].words}{''.join(f'; layer {layer} was not seen' for layer in unseen)}"
     return head_grid(
         [np.abs(each) if signed else each for each in weights],

@@ -186,7 +186,7 @@ class _Side:
             return f"{_plural(self.axis.name)} {first} to {min(first + self.step, self.whole) - 1}"
         if self.axis.tokens is None:
             return f"{self.axis.name} {first}"
-        token = labels.isolated(labels.shorten(labels.visible(self.axis.tokens[first]), 200))
+        token = labels.isolate(labels.shorten(labels.visible(self.axis.tokens[first]), 200))
         return f"{self.axis.name} {first}: “{labels.escape(token)}”"
 
     def columns(self, cell: int) -> int:

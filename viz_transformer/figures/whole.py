@@ -13,7 +13,7 @@ from viz_transformer.figures.labels import file_name
 from viz_transformer.model.kinds import kinds_of
 from viz_transformer.running.decoding import Run
 from viz_transformer.running.trace import Trace
-from viz_transformer.sentences import quoted
+from viz_transformer.sentences import quote
 
 HEIGHT_ALONE = 600
 
@@ -29,9 +29,7 @@ def run(run: Run | Trace, *, head: int | None = None) -> HtmlFigure:
     Raises ValueError for a head that not every attention has, and for a trace without the points of the stream.
     """
     if not isinstance(run, Run | Trace):
-        raise ValueError(
-            f"the picture is drawn of a run or a trace, not {quoted(run)}: vt.decode and vt.trace make one"
-        )
+        raise ValueError(f"the picture is drawn of a run or a trace, not {quote(run)}: vt.decode and vt.trace make one")
     trace, steps = (run.trace, run.steps) if isinstance(run, Run) else (run, ())
     whole = whole_run(trace, head=head)
     first = step_row(run, 0) if isinstance(run, Run) else 0

@@ -20,10 +20,10 @@ from torch import Tensor, nn
 from transformers import AttentionInterface, AttentionMaskInterface
 from transformers.masking_utils import causal_mask_function, sdpa_mask
 
-from viz_transformer.huggingface.experts import FirstLinear, chosen_by, shares_of
+from viz_transformer.huggingface.experts import FirstLinear, choose_experts, shares_of
 from viz_transformer.huggingface.families import AttentionPlace, LayerPlaces, StackPlaces
 from viz_transformer.huggingface.functional_hook import FunctionalHookMode, with_mask
-from viz_transformer.huggingface.rows import record_rows, repeated
+from viz_transformer.huggingface.rows import record_rows, repeat_heads
 from viz_transformer.model.attention import is_fused
 from viz_transformer.model.hook import OFF, Hook, Recorder
 from viz_transformer.model.hooked_model import Heads
@@ -161,7 +161,7 @@ def attention_forward(
         if position_bias is not None and site.is_self:
             position_bias = hook(site.bias, position_bias.expand(query.size(0), -1, -1, -1))
     shared = query.size(1) // key.size(1)
-    key, value = repeated(key, shared), repeated(value, shared)
+    key, value = repeat_heads(key, shared), repeat_heads(value, shared)
     scaling = query.size(-1) ** -0.5 if scaling is None else scaling
     added = None
     if attention_mask is not None:
@@ -376,7 +376,7 @@ def _listen_to_turning(attention: nn.Module) -> None:
             asked, held = now.site.unturned
             query, shared = now.hook(asked, query), key.size(1) // now.site.keys
             changed = now.hook(held, own_heads := key[:, ::shared])
-            key = key if changed is own_heads else repeated(changed, shared)
+            key = key if changed is own_heads else repeat_heads(changed, shared)
         return own(query, key, *args, **kwargs)
 
     setattr(turned, NAME, True)
@@ -517,7 +517,7 @@ class _Ears:
             count: Any = experts.num_experts
             before = shares_of(chosen, weighed, int(count))
             changed = _said(now, shares, before)
-            return (args if changed is before else (rows, *chosen_by(changed, chosen))), kwargs
+            return (args if changed is before else (rows, *choose_experts(changed, chosen))), kwargs
 
         if numbers in self.points:
             self._at(router).around.append(lambda now: FirstLinear(lambda made: _said(now, numbers, made)))

@@ -21,7 +21,7 @@ from transformers.utils.chat_template_utils import (
 )
 
 from viz_transformer.huggingface import chat_worker
-from viz_transformer.sentences import in_one_line
+from viz_transformer.sentences import put_on_one_line
 
 LONGEST_TEMPLATE, PATIENCE = 200_000, 10
 """Characters of a template, and seconds until a process that renders one is ended."""
@@ -43,7 +43,7 @@ def chat_ids(
             names = tuple(each.content for each in added if each.special or not each.content.isspace())
             said = mark_control_tokens(text, _get_control_token_patterns(names)[0])
         named = tuple(sorted((name, str(value)) for name, value in tokenizer.special_tokens_map.items()))
-    chat = rendered(template, said, named, date.today())
+    chat = render_chat(template, said, named, date.today())
     check(chat)
     with lock:
         if special_tokens:
@@ -52,7 +52,7 @@ def chat_ids(
         return encode_marked_chat(tokenizer, chat)
 
 
-def rendered(template: str, text: str, named: tuple[tuple[str, str], ...], day: date) -> str:
+def render_chat(template: str, text: str, named: tuple[tuple[str, str], ...], day: date) -> str:
     """The chat as the template writes it. named: the special tokens; day: today, which it may write. Raises ValueError,
     one sentence, for a template that cannot be rendered, and where the process that renders it does not run."""
     chat, why = _tried(template, text, named, day)
@@ -86,12 +86,12 @@ def _tried(template: str, text: str, named: tuple[tuple[str, str], ...], day: da
     except subprocess.TimeoutExpired:
         return "", f"it takes longer than {PATIENCE} seconds"
     except OSError as error:
-        raise ValueError(_NOT_RUN.format(why=in_one_line(str(error), 200))) from None
+        raise ValueError(_NOT_RUN.format(why=put_on_one_line(str(error), 200))) from None
     if ended.returncode == 0:
         said = json.loads(ended.stdout)
-        return ("", in_one_line(said["error"], 200)) if "error" in said else (said["text"], None)
+        return ("", put_on_one_line(said["error"], 200)) if "error" in said else (said["text"], None)
     if ended.returncode == 1:  # as Python ends that stumbles: over itself or a library, for a template raises nothing
-        raise ValueError(_NOT_RUN.format(why=in_one_line(ended.stderr.decode(errors="replace")[-200:], 200)))
+        raise ValueError(_NOT_RUN.format(why=put_on_one_line(ended.stderr.decode(errors="replace")[-200:], 200)))
     if ended.returncode == -getattr(signal, "SIGXCPU", 0):
         return "", f"it takes more than {chat_worker.SECONDS} seconds of the processor"
     return "", f"the system ended the process that rendered it, with status {ended.returncode}"

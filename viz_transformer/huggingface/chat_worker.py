@@ -79,7 +79,7 @@ def refuse(message: object) -> None:
     raise jinja2.exceptions.TemplateError(str(message))
 
 
-def as_json(value: Any, **how: Any) -> str:
+def to_json(value: Any, **how: Any) -> str:
     """JSON whose signs are not escaped for a web page."""
     return json.dumps(value, **{"ensure_ascii": False, **how})
 
@@ -94,14 +94,14 @@ def made_dict(*given: Any, **named: Any) -> dict[Any, Any]:
     return dict(*given, **named)
 
 
-def rendered(template: str, variables: dict[str, Any]) -> str:
+def render(template: str, variables: dict[str, Any]) -> str:
     """What the template makes of these, in an environment as transformers has it. Raises whatever a template may."""
     if tuple(int(part) for part in jinja2.__version__.split(".")[:3]) < (3, 1, 6):
         raise ValueError("jinja2 before 3.1.6 does not keep templates in its sandbox: install a newer one")
     environment = ImmutableSandboxedEnvironment(
         trim_blocks=True, lstrip_blocks=True, extensions=[Generation, loopcontrols]
     )
-    environment.filters["tojson"] = as_json
+    environment.filters["tojson"] = to_json
     environment.globals |= {
         "raise_exception": refuse,
         "strftime_now": today,
@@ -122,7 +122,7 @@ def main() -> None:
     limited()
     try:
         given = json.loads(sys.stdin.buffer.read())
-        said = {"text": rendered(given["template"], given["variables"])}
+        said = {"text": render(given["template"], given["variables"])}
     except MemoryError:
         said = {"error": TOO_LARGE}
     except RecursionError:

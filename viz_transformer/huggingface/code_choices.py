@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from viz_transformer.checkpoint.files import CheckpointError
-from viz_transformer.sentences import quoted
+from viz_transformer.sentences import quote
 
 TAKEN_OUT = frozenset(
     {
@@ -58,14 +58,14 @@ def refuse_arguments(settings: Mapping[str, Any], path: Path) -> None:
     """Raise CheckpointError for a tokenizer_config.json with what only a program gives a tokenizer."""
     for name in sorted(_OF_TOKENIZERS & settings.keys()):
         if settings[name]:
-            raise CheckpointError(f"{path} has {quoted(name)}, which is not read from a file: take it out")
+            raise CheckpointError(f"{path} has {quote(name)}, which is not read from a file: take it out")
 
 
 def refuse_unknown_specials(settings: Mapping[str, Any], path: Path) -> None:
     """Raise CheckpointError for a special_tokens_map.json that names something else than special tokens."""
     for name in settings:
         if not name.endswith(("_token", "_tokens")):
-            raise CheckpointError(f"{path} has {quoted(name)}, which is not a special token: take it out")
+            raise CheckpointError(f"{path} has {quote(name)}, which is not a special token: take it out")
 
 
 def refuse_other_weights(folder: Path) -> None:
@@ -84,16 +84,16 @@ def refuse_other_weights(folder: Path) -> None:
             )
 
 
-def without_code(settings: Any, ours: Collection[str], attributes: Collection[str]) -> Any:
+def drop_code(settings: Any, ours: Collection[str], attributes: Collection[str]) -> Any:
     """A copy of the settings without those that choose code, at any depth. ours: the fields of the config's class;
     attributes: what else such a class has."""
     if isinstance(settings, Mapping):
         return {
-            name: without_code(value, ours, attributes)
+            name: drop_code(value, ours, attributes)
             for name, value in settings.items()
             if name in ours or name in KEPT or not chooses_code(name, attributes)
         }
-    return [without_code(each, ours, attributes) for each in settings] if isinstance(settings, list) else settings
+    return [drop_code(each, ours, attributes) for each in settings] if isinstance(settings, list) else settings
 
 
 def chooses_code(name: str, attributes: Collection[str]) -> bool:

@@ -23,14 +23,14 @@ from viz_transformer.checkpoint.importers.pieces import pieces_charsmap
 from viz_transformer.huggingface.chat import chat_ids
 from viz_transformer.huggingface.folder import GENERATION, PIECES, TOKENIZER, TOKENIZER_CONFIG, HuggingFaceSummary
 from viz_transformer.huggingface.hooked_model import HuggingFaceModel, second_text
-from viz_transformer.sentences import in_one_line, listed, quoted, shortened
+from viz_transformer.sentences import join_names, put_on_one_line, quote, shorten
 from viz_transformer.text.codec import (
     AS_USUAL,
     PAIR,
     Encoded,
     TokenizerOptions,
     check_choices,
-    checked_ids,
+    check_ids,
     is_of_a_word,
 )
 from viz_transformer.text.growth import Growth, charsmap_growth, growth_of, joining_growth, read_description
@@ -77,12 +77,12 @@ def read_tokenizer(folder: Path, summary: HuggingFaceSummary, config: PreTrained
                 folder, config=config, mistral_format=False, local_files_only=True, trust_remote_code=False
             )
     except Exception as error:  # anybody's files, and whatever transformers raises for them
-        raise CheckpointError(_PROBLEM.format(folder=folder, why=in_one_line(str(error), 200))) from None
+        raise CheckpointError(_PROBLEM.format(folder=folder, why=put_on_one_line(str(error), 200))) from None
     try:
         with _failures_said():
             own = set(found.get_vocab()) - set(found.all_special_tokens)
     except ValueError as error:
-        raise CheckpointError(_PROBLEM.format(folder=folder, why=in_one_line(str(error), 200))) from None
+        raise CheckpointError(_PROBLEM.format(folder=folder, why=put_on_one_line(str(error), 200))) from None
     if not own:
         raise CheckpointError(f"{folder} has a tokenizer with an empty vocabulary: {_AGAIN}")
     spec = summary.spec
@@ -97,10 +97,10 @@ def read_tokenizer(folder: Path, summary: HuggingFaceSummary, config: PreTrained
         with panics_said():
             around = found("")["input_ids"] if rowless else []
     except Exception as error:  # of steps that fit nothing
-        raise CheckpointError(_PROBLEM.format(folder=folder, why=in_one_line(str(error), 200))) from None
+        raise CheckpointError(_PROBLEM.format(folder=folder, why=put_on_one_line(str(error), 200))) from None
     if always := next((id for id in around if id in rowless), None):
         raise CheckpointError(
-            f"{folder} has a tokenizer that puts {quoted(rowless[always])} (id {always:,}) around each text, and the"
+            f"{folder} has a tokenizer that puts {quote(rowless[always])} (id {always:,}) around each text, and the"
             f" model has embeddings of {rows:,} tokens: {_GIVE_ROWS}"
         )
     return found
@@ -157,7 +157,7 @@ def _check_class(folder: Path, config: PreTrainedConfig) -> None:
             if cls is None or (isinstance(cls, type) and issubclass(cls, PreTrainedTokenizerBase)):
                 continue
         raise CheckpointError(
-            f"{folder} names {quoted(name)} as the class of its tokenizer, which is not one of transformers': {_AGAIN}"
+            f"{folder} names {quote(name)} as the class of its tokenizer, which is not one of transformers': {_AGAIN}"
         )
 
 
@@ -173,7 +173,7 @@ def _failures_said() -> Iterator[None]:
     except ValueError:
         raise
     except Exception as error:
-        said = in_one_line(f"{type(error).__name__}: {error}", 200)
+        said = put_on_one_line(f"{type(error).__name__}: {error}", 200)
         raise ValueError(f"this model's tokenizer fails ({said}): its settings are damaged") from None
 
 
@@ -201,7 +201,7 @@ def codecs_of(
         raise
     except ValueError as error:
         raise CheckpointError(
-            f"{summary.path} has a tokenizer that is not used: {in_one_line(str(error), 200)}"
+            f"{summary.path} has a tokenizer that is not used: {put_on_one_line(str(error), 200)}"
         ) from None
 
 
@@ -287,7 +287,7 @@ def _codecs(
         )
     notes = _notes(generation, names, tokenizer, None if target is None else target.beam_settings)
     if rowless := _rowless(tokenizer, min(len(each.names) for each in (source, target) if each is not None)):
-        named = listed([*map(quoted, [*rowless.values()][:NAMED]), *(["others"] if len(rowless) > NAMED else [])])
+        named = join_names([*map(quote, [*rowless.values()][:NAMED]), *(["others"] if len(rowless) > NAMED else [])])
         notes.append(
             f"The tokenizer has {_tokens(len(rowless))} without a row in the model's embeddings, {named}; a text with"
             f" one is not read. To give them rows, {_GIVE_ROWS}."
@@ -382,7 +382,7 @@ class HuggingFaceCodec:
         found = next((code for code, id in self.languages.items() if given in (code, self.names[id])), None)
         if given and found is None:
             raise ValueError(
-                f"{quoted(given)} is not a language of this model: it has {shortened(', '.join(self.languages), 200)}"
+                f"{quote(given)} is not a language of this model: it has {shorten(', '.join(self.languages), 200)}"
             )
         return found or ""
 
@@ -451,7 +451,7 @@ class HuggingFaceCodec:
     def _check_rows(self, ids: Iterable[int]) -> None:
         """Raise ValueError for a token of the tokenizer that the model has no row for."""
         if (id := next((id for id in ids if id >= len(self.names)), None)) is not None:
-            token = quoted(str(self.tokenizer.convert_ids_to_tokens(id)))
+            token = quote(str(self.tokenizer.convert_ids_to_tokens(id)))
             raise ValueError(
                 f"the text has the token {token} (id {id:,}), for which this model has no embedding: leave it out, or"
                 f" {_GIVE_ROWS}"
@@ -460,14 +460,14 @@ class HuggingFaceCodec:
     def encode_ids(self, ids: Iterable[int]) -> Encoded:
         """The ids exactly as given. Raises ValueError for none, and for one that is no whole number or outside the
         vocabulary."""
-        checked = tuple(checked_ids(ids, len(self.names), least=1))
+        checked = tuple(check_ids(ids, len(self.names), least=1))
         return self._encoded(checked, tuple(self.names[i] for i in checked))
 
     def decode(self, ids: Iterable[int]) -> str:
         """The text of the ids, as the tokenizer joins it, without special tokens; unknown text and masks are shown."""
         shown = {self.unknown, self.mask}
         known = len(self.tokenizer)
-        kept = [i for i in checked_ids(ids, len(self.names)) if i not in self.special_ids or i in shown]
+        kept = [i for i in check_ids(ids, len(self.names)) if i not in self.special_ids or i in shown]
         self.joining.check("".join(self.names[i] for i in kept))
         with self.lock, _failures_said():
             return "".join(
@@ -563,7 +563,7 @@ def _rules(generation: Any, ends: frozenset[int], forced: int, vocabulary: int, 
     def ids(name: str, given: Any) -> tuple[int, ...]:
         if not isinstance(given, list) or not all(type(i) is int and 0 <= i < vocabulary for i in given):
             raise CheckpointError(
-                f"{where}: {name} is {quoted(given)}, it has to be a list of ids from 0 to {vocabulary - 1}: correct it"
+                f"{where}: {name} is {quote(given)}, it has to be a list of ids from 0 to {vocabulary - 1}: correct it"
             )
         return tuple(given)
 
@@ -571,14 +571,14 @@ def _rules(generation: Any, ends: frozenset[int], forced: int, vocabulary: int, 
         given = getattr(generation, name, None)
         if given is not None and (type(given) is not int or given < 0):
             raise CheckpointError(
-                f"{where}: {name} is {quoted(given)}, it has to be a whole number, 0 or more: correct it"
+                f"{where}: {name} is {quote(given)}, it has to be a whole number, 0 or more: correct it"
             )
         return given or 0
 
     given_words = generation.bad_words_ids or []
     if not isinstance(given_words, list):
         raise CheckpointError(
-            f"{where}: bad_words_ids is {quoted(given_words)}, it has to be a list of lists of ids: correct it"
+            f"{where}: bad_words_ids is {quote(given_words)}, it has to be a list of lists of ids: correct it"
         )
     words = [ids("bad_words_ids", each) for each in given_words]
     bad = tuple(word for word in words if word and not (len(word) == 1 and word[0] in ends))
@@ -604,12 +604,12 @@ def _beam_settings(generation: Any, where: str) -> BeamSettings:
     alpha = 1.0 if generation.length_penalty is None else generation.length_penalty
     if isinstance(alpha, bool) or not isinstance(alpha, int | float) or not -MAX_EXPONENT <= alpha <= MAX_EXPONENT:
         raise CheckpointError(
-            f"{where}: length_penalty is {quoted(alpha)}, it has to be a number from {-MAX_EXPONENT} to {MAX_EXPONENT}:"
+            f"{where}: length_penalty is {quote(alpha)}, it has to be a number from {-MAX_EXPONENT} to {MAX_EXPONENT}:"
             " correct it"
         )
     width = generation.num_beams
     if width is not None and (type(width) is not int or width < 1):
-        raise CheckpointError(f"{where}: num_beams is {quoted(width)}, it has to be a whole number above 0: correct it")
+        raise CheckpointError(f"{where}: num_beams is {quote(width)}, it has to be a whole number above 0: correct it")
     early = generation.early_stopping
     # As `generate` has it, which asks whether the setting is True and whether it is "never".
     stopping: bool | Literal["never"] = "never" if early == "never" else early is True

@@ -34,7 +34,7 @@ def not_read(kind: str, config: Mapping[str, Any]) -> tuple[str, str] | None:
     return None
 
 
-def as_set_up(kind: str, family: Family, config: Mapping[str, Any]) -> Family:
+def apply_overrides(kind: str, family: Family, config: Mapping[str, Any]) -> Family:
     """The family of this `model_type` with what the config says of it."""
     if kind == "falcon":
         return _falcon(family, config)

@@ -35,7 +35,7 @@ def shares_of(chosen: Tensor, shares: Tensor, count: int) -> Tensor:
     return shares.new_zeros(len(shares), count).scatter(1, chosen, shares)
 
 
-def chosen_by(shares: Tensor, like: Tensor) -> tuple[Tensor, Tensor]:
+def choose_experts(shares: Tensor, like: Tensor) -> tuple[Tensor, Tensor]:
     """The experts that have a share [N, X], and their shares, as the model is given them: `like` what it had chosen."""
     most = max(1, int((shares != 0).sum(dim=-1).max()))
     chosen = shares.abs().topk(most, dim=-1).indices

@@ -27,12 +27,12 @@ from viz_transformer.huggingface.code_choices import (
     refuse_other_weights,
     refuse_unknown_specials,
 )
-from viz_transformer.huggingface.config_overrides import as_set_up, not_read
+from viz_transformer.huggingface.config_overrides import apply_overrides, not_read
 from viz_transformer.huggingface.families import FAMILIES, REFUSED, Family
 from viz_transformer.huggingface.numbers import check_numbers
 from viz_transformer.huggingface.spec import spec_of_config
 from viz_transformer.model.hooked_model import OutputKind
-from viz_transformer.sentences import quoted
+from viz_transformer.sentences import quote
 
 INDEX = "model.safetensors.index.json"
 ADAPTER, TOKENIZER_CONFIG, GENERATION = "adapter_config.json", "tokenizer_config.json", "generation_config.json"
@@ -185,7 +185,7 @@ def check_settings(folder: Path) -> HuggingFaceSummary:
     _check_ids(config, where)
     if config.get("transformers_weights") is not None:
         raise CheckpointError(
-            f"{where} names a file for its weights ({quoted(config['transformers_weights'])}), which is not read: name"
+            f"{where} names a file for its weights ({quote(config['transformers_weights'])}), which is not read: name"
             f" that file {files.WEIGHTS}, and take transformers_weights out"
         )
     family = family_of(config, where)
@@ -218,7 +218,7 @@ def _check_ids(settings: Mapping[str, Any], path: Path) -> None:
         given = settings.get(name)
         several = given if isinstance(given, list) and name != "decoder_start_token_id" else [given]
         if given is not None and any(type(each) is not int for each in several):
-            raise CheckpointError(f"{path}: {name} is {quoted(given)}, it has to be the id of a token: correct it")
+            raise CheckpointError(f"{path}: {name} is {quote(given)}, it has to be the id of a token: correct it")
 
 
 def family_of(config: Mapping[str, Any], where: Path) -> Family:
@@ -229,9 +229,9 @@ def family_of(config: Mapping[str, Any], where: Path) -> Family:
     if not isinstance(kind, str) or kind not in FAMILIES:
         why = REFUSED.get(kind) if isinstance(kind, str) else None
         if why is not None:
-            raise CheckpointError(f"{where} describes a model of type {quoted(kind)}, which cannot be recorded: {why}")
+            raise CheckpointError(f"{where} describes a model of type {quote(kind)}, which cannot be recorded: {why}")
         raise CheckpointError(
-            f"{where} has the model_type {quoted(kind)}, which is not known here: known are {', '.join(FAMILIES)}"
+            f"{where} has the model_type {quote(kind)}, which is not known here: known are {', '.join(FAMILIES)}"
         )
     family = FAMILIES[kind]
     if config.get("is_decoder") is True and family.kind == "encoder-only":
@@ -247,8 +247,8 @@ def family_of(config: Mapping[str, Any], where: Path) -> Family:
             f"{where} makes each layer of several (inner_group_num), which is not known here: {_PLAIN}"
         )
     if (found := not_read(kind, config)) is not None:
-        raise CheckpointError(f"{where} sets {found[0]} to {quoted(config[found[0]])}, which is not read: {found[1]}")
-    return as_set_up(kind, family, config)
+        raise CheckpointError(f"{where} sets {found[0]} to {quote(config[found[0]])}, which is not read: {found[1]}")
+    return apply_overrides(kind, family, config)
 
 
 def _architecture(config: Mapping[str, Any], family: Family, where: Path) -> tuple[str, OutputKind]:
@@ -284,10 +284,10 @@ def stored_tensors(folder: Path) -> Stored:
                 for name in file.keys():  # noqa: SIM118 (not a dict)
                     view = file.get_slice(name)
                     if not is_read(dtype := view.get_dtype(), name):
-                        raise CheckpointError(f"{path}: {quoted(name)} {of_type(dtype, name)}")
+                        raise CheckpointError(f"{path}: {quote(name)} {of_type(dtype, name)}")
                     if name in where:
                         raise CheckpointError(
-                            f"{folder} has {quoted(name)} twice, in {where[name]} and in {path.name}, and transformers"
+                            f"{folder} has {quote(name)} twice, in {where[name]} and in {path.name}, and transformers"
                             f" takes the second, whatever {INDEX} says: {SAVE_AGAIN}"
                         )
                     where[name] = path.name

@@ -14,7 +14,7 @@ from torch import Tensor, nn
 from torch.overrides import TorchFunctionMode
 
 from viz_transformer.huggingface.families import AttentionPlace
-from viz_transformer.huggingface.rows import record_rows, repeated
+from viz_transformer.huggingface.rows import record_rows, repeat_heads
 from viz_transformer.model.hook import Hook, Recorder
 from viz_transformer.model.hooked_model import Heads
 
@@ -141,7 +141,7 @@ class FunctionalHookMode(TorchFunctionMode):
         own = heads[:, ::shared]
         record_rows(self._hook, name, own, heads.size(-2) - self._start)
         if shared > 1 and isinstance(self._hook, Recorder) and self._hook.changes(name):
-            heads.copy_(repeated(own.clone(), shared))
+            heads.copy_(repeat_heads(own.clone(), shared))
 
     def _mask(self, given: Tensor) -> Tensor:
         """What the module goes on with where it reads its mask."""

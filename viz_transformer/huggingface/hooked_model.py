@@ -25,7 +25,7 @@ from viz_transformer.model.hooked_model import (
     Unavailable,
 )
 from viz_transformer.model.kinds import StackName
-from viz_transformer.model.stepping import padded
+from viz_transformer.model.stepping import pad_rows
 
 
 def second_text(ids: Sequence[int], separator: int | None, *around: int | None) -> int | None:
@@ -90,7 +90,7 @@ class HuggingFaceModel:
 
     def batch(self, rows: Rows, pad: int | None) -> Tensor:
         """Rows of ids as one tensor, [B, T]. Raises ValueError without a needed pad id."""
-        return padded(rows, pad, self.device)
+        return pad_rows(rows, pad, self.device)
 
     def _has_padding(self, rows: Rows) -> bool:
         """Whether padding stands in one of these, or is put behind a shorter one."""

@@ -29,7 +29,7 @@ from viz_transformer.huggingface.folder import (
     check_settings,
     has_weights,
 )
-from viz_transformer.sentences import in_one_line, quoted
+from viz_transformer.sentences import put_on_one_line, quote
 
 SETTINGS = (
     *(CONFIG, GENERATION, INDEX, TOKENIZER_CONFIG, ADAPTER),
@@ -96,7 +96,7 @@ def _why_not(name: str, error: Exception) -> str:
         )
     if isinstance(error, RepositoryNotFoundError | HFValidationError):
         return (
-            f"the Hugging Face hub has no model {quoted(name)} that can be read from here: give its whole name, such as"
+            f"the Hugging Face hub has no model {quote(name)} that can be read from here: give its whole name, such as"
             " facebook/bart-base"
         )
     if status in (401, 403):
@@ -110,5 +110,5 @@ def _why_not(name: str, error: Exception) -> str:
             f"{name} is not in the cache here, and the Hugging Face hub does not answer: try it again with a network,"
             " or give a folder"
         )
-    said = in_one_line(str(error), 200) or type(error).__name__
+    said = put_on_one_line(str(error), 200) or type(error).__name__
     return f"{name} could not be fetched from the Hugging Face hub ({said}): try it again"

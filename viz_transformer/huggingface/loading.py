@@ -14,7 +14,7 @@ from viz_transformer.checkpoint.contents import find_folder
 from viz_transformer.checkpoint.describe import UNUSED
 from viz_transformer.checkpoint.devices import FLOAT32, PROCESSOR, check_dtype, check_name, computed_in_the_app
 from viz_transformer.checkpoint.files import CheckpointError
-from viz_transformer.checkpoint.ignoring import matched, unmatched
+from viz_transformer.checkpoint.ignoring import match_patterns, unmatched
 from viz_transformer.checkpoint.store import Checkpoint
 from viz_transformer.given import FLAG, PATH, PATTERNS, TEXT, Accepted, takes
 from viz_transformer.huggingface.folder import is_huggingface, read_folder
@@ -135,6 +135,6 @@ def _loaded(where: str | Path, wishes: _Wishes) -> Checkpoint:
     ckpt = huggingface.open_folder(summary, dtype, wishes.ignore)
     if not wishes.everywhere:
         names = ckpt.card.get(UNUSED, {}).get("names", [])
-        if said := unmatched(matched(wishes.ignore, names), names, "that take no part in a run"):
+        if said := unmatched(match_patterns(wishes.ignore, names), names, "that take no part in a run"):
             raise CheckpointError(f"{folder}: {said}")
     return ckpt

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from viz_transformer.checkpoint.files import CheckpointError
-from viz_transformer.sentences import quoted
+from viz_transformer.sentences import quote
 
 MAX_SIZE = 2**31 - 1
 """Of anything that is counted: torch and safetensors take no more on any machine."""
@@ -71,7 +71,7 @@ def check_numbers(settings: Mapping[str, Any], path: Path) -> None:
         if name in ("dtype", "torch_dtype"):
             if value is not None and value not in DTYPES:
                 raise CheckpointError(
-                    f"{path}: {name} is {quoted(value)}, it has to be the name of a type of numbers, such as"
+                    f"{path}: {name} is {quote(value)}, it has to be the name of a type of numbers, such as"
                     f" {DTYPES[0]}: correct it"
                 )
         elif _IDS.fullmatch(name):
@@ -85,15 +85,15 @@ def check_numbers(settings: Mapping[str, Any], path: Path) -> None:
 def check_size(name: str, value: Any, path: Path | str) -> None:
     """Raise CheckpointError for a number of things that is too large, or not whole."""
     if isinstance(value, float) and not value.is_integer():
-        raise CheckpointError(f"{path}: {name} is {quoted(value)}, it has to be a whole number: correct it")
+        raise CheckpointError(f"{path}: {name} is {quote(value)}, it has to be a whole number: correct it")
     if isinstance(value, int | float) and abs(value) > MAX_SIZE:
-        raise CheckpointError(f"{path}: {name} is {quoted(value)}, which is too large: at most {MAX_SIZE:,} is read")
+        raise CheckpointError(f"{path}: {name} is {quote(value)}, which is too large: at most {MAX_SIZE:,} is read")
 
 
 def _check_ids(name: str, value: Any, path: Path) -> None:
     for each in value if isinstance(value, list) else [value]:
         if each is not None and (type(each) is not int or not -1 <= each <= MAX_SIZE):
-            raise CheckpointError(f"{path}: {name} is {quoted(value)}, it has to be the id of a token: correct it")
+            raise CheckpointError(f"{path}: {name} is {quote(value)}, it has to be the id of a token: correct it")
 
 
 def _check_range(name: str, value: Any, allowed: _Range, path: Path) -> None:
@@ -102,7 +102,7 @@ def _check_range(name: str, value: Any, allowed: _Range, path: Path) -> None:
             continue
         good = isinstance(each, int | float) and allowed.least <= each <= allowed.most
         if not good or (allowed.above and each == allowed.least):
-            raise CheckpointError(f"{path}: {name} is {quoted(value)}, it has to be {allowed.said}: correct it")
+            raise CheckpointError(f"{path}: {name} is {quote(value)}, it has to be {allowed.said}: correct it")
 
 
 def _named(settings: Any) -> Iterator[tuple[str, Any]]:

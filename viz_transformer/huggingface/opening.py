@@ -21,14 +21,14 @@ from viz_transformer.checkpoint.describe import UNUSED
 from viz_transformer.checkpoint.files import COPY_AGAIN, CheckpointError, sha256
 from viz_transformer.checkpoint.store import Checkpoint
 from viz_transformer.huggingface import capture
-from viz_transformer.huggingface.code_choices import without_code
+from viz_transformer.huggingface.code_choices import drop_code
 from viz_transformer.huggingface.codec import codecs_of, read_tokenizer
 from viz_transformer.huggingface.folder import HuggingFaceSummary, Stored, stored_tensors
 from viz_transformer.huggingface.hooked_model import HuggingFaceModel
-from viz_transformer.huggingface.self_check import proved
-from viz_transformer.huggingface.unused import LORA, MERGE, WRAPPED, quantised, unused_tensors
+from viz_transformer.huggingface.self_check import prove
+from viz_transformer.huggingface.unused import LORA, MERGE, WRAPPED, describe_quantisation, unused_tensors
 from viz_transformer.model.hooked_model import Precision
-from viz_transformer.sentences import in_one_line, quoted
+from viz_transformer.sentences import put_on_one_line, quote
 
 ONE_AT_A_TIME = Lock()
 """While it builds a model, transformers puts functions of its own in the place of torch's and of its own, for all
@@ -77,7 +77,7 @@ def open_folder(summary: HuggingFaceSummary, dtype: Precision = "float32", ignor
         else:
             notes.append(ROUNDED)
         try:
-            model.tell(proved(model))
+            model.tell(prove(model))
         except CheckpointError as error:
             raise CheckpointError(f"{folder} cannot be recorded: {error}") from None
         except Exception as error:  # of transformers' code, with settings that fit no pass
@@ -123,7 +123,7 @@ def _config(summary: HuggingFaceSummary) -> PreTrainedConfig:
     try:
         cls: Any = CONFIG_MAPPING[kind]
         ours = {field.name for field in fields(cls)} | cls.attribute_map.keys() | {*_READ}
-        settings = without_code(given, ours, {*dir(PreTrainedConfig)} - ours)
+        settings = drop_code(given, ours, {*dir(PreTrainedConfig)} - ours)
         found: PreTrainedConfig = cls.from_dict(settings, name_or_path=str(summary.path))
     except Exception as error:  # it may be anybody's file, and transformers raises whatever comes
         raise CheckpointError(f"{summary.path} has a config that transformers does not read ({_said(error)})") from None
@@ -134,8 +134,8 @@ def _class(summary: HuggingFaceSummary, config: PreTrainedConfig) -> type[PreTra
     cls = getattr(transformers, summary.architecture, None)
     if not (isinstance(cls, type) and issubclass(cls, PreTrainedModel) and cls.config_class is type(config)):
         raise CheckpointError(
-            f"{summary.path} names the class {quoted(summary.architecture)}, which transformers"
-            f" {transformers.__version__} does not have for its model_type {quoted(config.model_type)}"
+            f"{summary.path} names the class {quote(summary.architecture)}, which transformers"
+            f" {transformers.__version__} does not have for its model_type {quote(config.model_type)}"
         )
     return cls
 
@@ -149,7 +149,7 @@ def _check_size(
     groups = getattr(config, "num_hidden_groups", 1)
     if type(groups) is not int or not 1 <= groups <= layers:
         raise CheckpointError(
-            f"{where} has num_hidden_groups {quoted(groups)}, it has to be a whole number from 1 to its {layers}"
+            f"{where} has num_hidden_groups {quote(groups)}, it has to be a whole number from 1 to its {layers}"
             f" layers: {COPY_AGAIN}"
         )
     least = layers * spec.d_model**2 + max(spec.source_vocab_size or 0, spec.target_vocab_size or 0)
@@ -200,27 +200,26 @@ def _model(
             raise CheckpointError(f"{where} {said}")
         if held := _held_by(stored, model):
             raise CheckpointError(
-                f"{where} has weights whose names all begin with {quoted(f'{held}.')}, as those of a module that holds"
+                f"{where} has weights whose names all begin with {quote(f'{held}.')}, as those of a module that holds"
                 f" the model as its {held} do: save that part alone, with module.{held}.save_pretrained"
             )
         raise CheckpointError(
-            f"{where} lacks {quoted(lacking[0])}{_more(len(lacking) - 1)}, which its config asks for: {COPY_AGAIN}"
+            f"{where} lacks {quote(lacking[0])}{_more(len(lacking) - 1)}, which its config asks for: {COPY_AGAIN}"
         )
     if wrong := report.get("mismatched_keys"):
         name, has, wants = sorted(wrong)[0]
         raise CheckpointError(
-            f"{where}: {quoted(name)} has the shape {list(has)}, its config asks for {list(wants)}: {COPY_AGAIN}"
+            f"{where}: {quote(name)} has the shape {list(has)}, its config asks for {list(wants)}: {COPY_AGAIN}"
         )
     kinds = {_kind(name) for name in model.state_dict()}
     if beyond := sorted(name for name in report["unexpected_keys"] if _kind(name) in kinds):
         raise CheckpointError(
-            f"{where} has {quoted(beyond[0])}{_more(len(beyond) - 1)}, of more layers than its config says:"
-            f" {COPY_AGAIN}"
+            f"{where} has {quote(beyond[0])}{_more(len(beyond) - 1)}, of more layers than its config says: {COPY_AGAIN}"
         )
     for name, parameter in model.named_parameters():
         if not torch.isfinite(parameter).all():
             raise CheckpointError(
-                f"{where}: {quoted(name)} holds NaN or infinite numbers, so the model cannot run: use weights from"
+                f"{where}: {quote(name)} holds NaN or infinite numbers, so the model cannot run: use weights from"
                 " before the training went wrong"
             )
     return model, report["unexpected_keys"]
@@ -239,8 +238,8 @@ def _in_other_form(stored: Stored) -> str | None:
     matrices = sorted(name for name in stored.shapes if LORA.search(name))
     if any(".base_layer." in name for name in stored.shapes) or matrices:
         first = matrices[0] if matrices else next(name for name in stored.shapes if ".base_layer." in name)
-        return f"has its weights beside those of an adapter, such as {quoted(first)}: {MERGE}"
-    return quantised(stored.shapes)
+        return f"has its weights beside those of an adapter, such as {quote(first)}: {MERGE}"
+    return describe_quantisation(stored.shapes)
 
 
 def _kind(name: str) -> str:
@@ -254,8 +253,8 @@ def _more(count: int) -> str:
 
 def _said(error: Exception) -> str:
     if isinstance(error, KeyError) and error.args:  # which says no more than the name, of an activation for example
-        return f"nothing is found under the name {quoted(error.args[0])}"
-    return in_one_line(str(error), 200) or type(error).__name__
+        return f"nothing is found under the name {quote(error.args[0])}"
+    return put_on_one_line(str(error), 200) or type(error).__name__
 
 
 def _digest(stored: Stored) -> str:

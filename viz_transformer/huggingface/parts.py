@@ -21,7 +21,7 @@ from viz_transformer.model.hooked_model import HookedModel, Unavailable
 from viz_transformer.model.kinds import SIDE_OF, StackName, stacks_of
 from viz_transformer.model.layout import Block, Layout, Parameter, PartName, StackLayout, SubLayer, Written, layout
 from viz_transformer.numerals import significant
-from viz_transformer.sentences import capitalised, counted, listed
+from viz_transformer.sentences import capitalised, count_of, join_names
 
 ACTS = {ROTARY: "rotary", BUCKETS: "bias by distance", SLOPES: "slopes", DISTANCES: "terms by distance"}
 OTHER_NORM = "in a trial pass {name} did not read what its norm gives out, so its norms cannot be drawn"
@@ -41,7 +41,7 @@ def layout_of(model: HookedModel) -> Layout:
         written |= _Layers(model, stack.stack, recorder.values).written(stack)
     found = layout(spec, written)
     notes = [note for stack in found.stacks for note in (*_others(stack), *_not_drawn(model, stack.stack))]
-    layers_said = " and ".join(counted(len(each.layers), f"{each.stack} layer") for each in found.stacks)
+    layers_said = " and ".join(count_of(len(each.layers), f"{each.stack} layer") for each in found.stacks)
     return replace(
         found,
         blocks=_blocks(model),
@@ -98,7 +98,7 @@ def _not_drawn(model: HuggingFaceModel, stack: StackName) -> Iterator[str]:
     parts = [name for name in ("token", "segment", "position") if f"{stack}.embed.{name}" in missing]
     whys = {missing[f"{stack}.embed.{name}"] for name in parts}
     if "token" in parts:
-        yield f"What the {stack}’s embeddings are made of is not drawn: {listed(sorted(whys))}."
+        yield f"What the {stack}’s embeddings are made of is not drawn: {join_names(sorted(whys))}."
     for index in range(_count(model, stack)):
         if (why := missing.get(f"{stack}.{index}.residual_out")) is not None:
             yield f"Modules after {stack} layer {index} are not drawn: {why}."
@@ -180,7 +180,7 @@ def _word(norm: nn.Module, width: int) -> str:
 
 def _of_attention(model: HuggingFaceModel, site: str) -> tuple[str, ...]:
     heads, acts = model.spec.attentions[site], ACTS.get(model.family.acts)
-    details = [f"{counted(heads.query, 'head')} × {heads.size}"]
+    details = [f"{count_of(heads.query, 'head')} × {heads.size}"]
     if heads.size != heads.value_size:
         details.append(f"values {heads.value_size}")
     if heads.key != heads.query:
@@ -243,7 +243,8 @@ def _others(stack: StackLayout) -> Iterator[str]:
             if own != usual:
                 bare = " without a norm before it" if usual.before and not own.before else ""
                 parts.append(f"{own.label.lower()}{bare}, {', '.join(own.details)}")
-        yield f"{capitalised(stack.stack)} layer{'s' if len(where) > 1 else ''} {listed(where)}: {'; '.join(parts)}."
+        which = f"layer{'s' if len(where) > 1 else ''} {join_names(where)}"
+        yield f"{capitalised(stack.stack)} {which}: {'; '.join(parts)}."
 
 
 # --- output and parameters

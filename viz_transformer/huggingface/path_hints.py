@@ -14,7 +14,7 @@ from viz_transformer.checkpoint.files import CheckpointError
 from viz_transformer.checkpoint.importers.refusals import GGUF
 from viz_transformer.checkpoint.untrusted import check_header
 from viz_transformer.huggingface.folder import INDEX, is_huggingface, is_only_weights, read_folder
-from viz_transformer.sentences import listed, quoted
+from viz_transformer.sentences import join_names, quote
 
 MAX_LOOKED_AT, NAMED = 2000, 3
 """Entries of a folder that are looked at, and folders that a sentence names."""
@@ -73,7 +73,7 @@ def _instead_of_several(folder: Path) -> str | None:
     if not names:
         return None
     more = [f"{len(names) - NAMED} more"] if len(names) > NAMED else []
-    said = listed([*map(quoted, names[:NAMED]), *more])
+    said = join_names([*map(quote, names[:NAMED]), *more])
     one = "one folder of a model" if len(names) == 1 else f"{len(names)} folders of models"
     which = "that one" if len(names) == 1 else "one of them"
     return f"{folder} holds {one}, {said}: give {which} (`app --checkpoints {shlex.quote(str(folder))}` lists all)"

@@ -20,6 +20,6 @@ def record_rows(hook: Hook, name: str, rows: Tensor, new: int) -> None:
         mine.copy_(changed)
 
 
-def repeated(heads: Tensor, shared: int) -> Tensor:
+def repeat_heads(heads: Tensor, shared: int) -> Tensor:
     """[B, G, K, E] -> [B, H, K, E]: each for the `shared` heads that ask it."""
     return heads if shared == 1 else heads.repeat_interleave(shared, dim=1)

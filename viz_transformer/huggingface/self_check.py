@@ -41,7 +41,7 @@ def _slack(model: HuggingFaceModel, usual: float, roundings: int = 1) -> float:
     return usual + roundings * model.spec.rounding
 
 
-def proved(model: HuggingFaceModel) -> ModelSpec:
+def prove(model: HuggingFaceModel) -> ModelSpec:
     """The spec of what a trial pass proves. Raises CheckpointError, a sentence that begins with the pass, if it does
     not show the attention weights, or if its numbers are not finite: of such nothing can be proved."""
     spec, texts = model.spec, trial_texts(model.spec)

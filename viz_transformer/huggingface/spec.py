@@ -15,7 +15,7 @@ from viz_transformer.model.hook_point import FUSED_FROM, WEIGHTS, Growth, HookPo
 from viz_transformer.model.hooked_model import AT_ONCE, Heads, ModelSpec, OutputKind, Scoring
 from viz_transformer.model.kinds import StackName
 from viz_transformer.model.points import ATTENTION, EMBED, EXPERTS, FFN, LOGITS, OF_THE_TEXT, RESIDUAL, SINK, STACK_OUT
-from viz_transformer.sentences import quoted
+from viz_transformer.sentences import quote
 
 MAX_TOKENS = 2048
 """Of a text, whatever the config of the model allows."""
@@ -175,7 +175,7 @@ class _Settings:
                 check_size(name, value, self.where)
                 if type(value) is not int or value < 1:
                     raise CheckpointError(
-                        f"{self.where}: {name} is {quoted(value)}, it has to be a whole number above 0"
+                        f"{self.where}: {name} is {quote(value)}, it has to be a whole number above 0"
                     )
                 return value
         return None
@@ -223,7 +223,7 @@ class _Settings:
             count = self.optional(("num_labels",)) or 2
             named = {str(index): f"LABEL_{index}" for index in range(min(count, MAX_LABELS))}
         if not isinstance(named, dict) or not 1 <= len(named) <= MAX_LABELS:
-            raise CheckpointError(f"{self.where}: id2label is {quoted(named)}, it has to name the labels by their ids")
+            raise CheckpointError(f"{self.where}: id2label is {quote(named)}, it has to name the labels by their ids")
         if set(named) != set(map(str, range(len(named)))) or not all(isinstance(each, str) for each in named.values()):
             raise CheckpointError(
                 f"{self.where}: id2label does not name each of 0 to {len(named) - 1} once: {_SAVE_LABELS}"

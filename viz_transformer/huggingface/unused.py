@@ -19,11 +19,11 @@ from torch import Tensor
 from transformers import PreTrainedModel
 
 from viz_transformer.checkpoint.files import CheckpointError
-from viz_transformer.checkpoint.ignoring import matched, some
+from viz_transformer.checkpoint.ignoring import match_patterns, some
 from viz_transformer.checkpoint.importers.names import BUFFERS
 from viz_transformer.huggingface.families import Family
 from viz_transformer.huggingface.folder import Stored
-from viz_transformer.sentences import counted, listed, quoted
+from viz_transformer.sentences import count_of, join_names, quote
 
 WRAPPED = re.compile(r"^(?:(?:module|_orig_mod|_forward_module|_fsdp_wrapped_module)\.)+")
 """What DataParallel, torch.compile and others put before the names of all tensors of a model that they wrap."""
@@ -104,7 +104,7 @@ class Unused:
         """The same in a few words."""
         if self.asked:
             kinds = {kind: names for kind, names in self.by_kind.items() if {*names} & {*self.asked}}
-            return f"Opened without {listed([_words(kind, names) for kind, names in kinds.items()])} from its files"
+            return f"Opened without {join_names([_words(kind, names) for kind, names in kinds.items()])} from its files"
         count = len(self.names)
         return f"{count:,} tensor{' of its files takes' if count == 1 else 's of its files take'} no part in a run"
 
@@ -113,13 +113,13 @@ class Unused:
         parts = [f"{_words(kind, names)}: {some(names)}" for kind, names in self.by_kind.items()]
         count = len(self.names)
         said = (
-            f"{counted(count, 'tensor')} of the weights' files ({self.numbers:,} numbers)"
+            f"{count_of(count, 'tensor')} of the weights' files ({self.numbers:,} numbers)"
             f" {'takes' if count == 1 else 'take'} no part in a run, because {cls} has no place for"
             f" {'it' if count == 1 else 'them'}: {'; '.join(parts)}."
         )
         if self.asked:
             said += (
-                f" You asked to leave out {counted(len(self.asked), 'tensor')} that would change the numbers of a run:"
+                f" You asked to leave out {count_of(len(self.asked), 'tensor')} that would change the numbers of a run:"
                 " this is not the model that was trained."
             )
         return said
@@ -162,7 +162,7 @@ def unused_tensors(
         return None
     by_kind = {kind: tuple(found[kind]) for kind in _KINDS if kind in found}
     changing = [name for kind, names in by_kind.items() if _KINDS[kind].changes for name in names]
-    allowed = {name for names in matched(ignore, changing).values() for name in names}
+    allowed = {name for names in match_patterns(ignore, changing).values() for name in names}
     refused = {
         kind: left
         for kind, names in by_kind.items()
@@ -180,7 +180,7 @@ def _refusal(cls: str, refused: Mapping[str, Sequence[str]]) -> str:
     pattern = _pattern([name for names in refused.values() for name in names])
     advice = _KINDS[next(iter(refused))].advice
     return (
-        f"has {listed(parts)}, for which {cls} with this config has no place, so a run would not be the trained"
+        f"has {join_names(parts)}, for which {cls} with this config has no place, so a run would not be the trained"
         f" model's: {advice}; to run the model without them all the same, leave them out by name, with"
         f" ignore=['{pattern}'] in Python or --ignore '{pattern}' in a shell"
     )
@@ -306,7 +306,7 @@ def _split(modules: set[str], name: str) -> tuple[tuple[str, ...], tuple[str, ..
     return tuple(parts[:known]), tuple(parts[known:])
 
 
-def quantised(names: Iterable[str]) -> str | None:
+def describe_quantisation(names: Iterable[str]) -> str | None:
     """That weights are kept in fewer bits, in a sentence, by a tensor that stands beside such weights; else None."""
     found = next((name for name in sorted(names) if QUANTISED.search(name)), None)
-    return found and f"has {quoted(found)}, as quantised weights have, which are not read: get them in 16 or 32 bits"
+    return found and f"has {quote(found)}, as quantised weights have, which are not read: get them in 16 or 32 bits"

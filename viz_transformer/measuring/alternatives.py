@@ -23,8 +23,8 @@ from torch.nn import functional as F
 
 from viz_transformer import numerals
 from viz_transformer.checkpoint import Checkpoint, CheckpointError
-from viz_transformer.checkpoint.importers.importing import Opened, codecs_of, has_names, planned, special_settings
-from viz_transformer.checkpoint.importers.mapping import as_neighbours, in_order, moved
+from viz_transformer.checkpoint.importers.importing import Opened, codecs_of, has_names, replan, special_settings
+from viz_transformer.checkpoint.importers.mapping import map_tensors, order_fused, pair_neighbours
 from viz_transformer.checkpoint.importers.plan import BESIDE, OPTIONS, Fitted
 from viz_transformer.checkpoint.store import expected_shapes
 from viz_transformer.measuring.answering import readable
@@ -38,7 +38,7 @@ from viz_transformer.measuring.own_texts import (
     pair_losses,
     target_text,
 )
-from viz_transformer.measuring.reported import compared
+from viz_transformer.measuring.reported import compare_to_reported
 from viz_transformer.measuring.verifying import FEWEST_TOKENS, reading_of
 from viz_transformer.measuring.yardsticks import Yardsticks, yardsticks
 from viz_transformer.model.attention import Attention
@@ -101,7 +101,7 @@ class Losses:
         """Each alternative with its loss, in words."""
         unit = "" if self.per == "token" else f" per {self.per}"
         return tuple(
-            (shown(value), "cannot be" if loss is None else f"{numerals.number(loss, 3)}{unit}")
+            (describe_alternative(value), "cannot be" if loss is None else f"{numerals.number(loss, 3)}{unit}")
             for value, loss in self.losses
         )
 
@@ -110,17 +110,20 @@ class Losses:
         """What follows, in words."""
         usual = "the layout's" if self.named else "the usual answer"
         if self.told:
-            return f"{shown(self.value)}: measured"
+            return f"{describe_alternative(self.value)}: measured"
         if self.why and self.value == self.usual:
-            return f"undecided: {self.why}; {usual} stays, {shown(self.value)}"
+            return f"undecided: {self.why}; {usual} stays, {describe_alternative(self.value)}"
         if self.why:
-            return f"{shown(self.value)} is best, not proved: {self.why}"
-        near = " or ".join(shown(each) for each in sorted(_near(self.losses), key=lambda each: each != self.usual))
+            return f"{describe_alternative(self.value)} is best, not proved: {self.why}"
+        near = " or ".join(
+            describe_alternative(each) for each in sorted(_near(self.losses), key=lambda each: each != self.usual)
+        )
         if not near:
-            return f"undecided: none of them can be measured; {shown(self.value)} stays"
+            return f"undecided: none of them can be measured; {describe_alternative(self.value)} stays"
         if self.value == self.usual:
-            return f"undecided: {near}; {usual} stays, {shown(self.value)}"
-        return f"undecided: {near}; {usual}, {shown(self.usual)}, is worse, so it is {shown(self.value)}"
+            return f"undecided: {near}; {usual} stays, {describe_alternative(self.value)}"
+        worse = f"{usual}, {describe_alternative(self.usual)}, is worse"
+        return f"undecided: {near}; {worse}, so it is {describe_alternative(self.value)}"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -183,7 +186,7 @@ class Measurement:
         return asdict(self) | {"loss": loss, "tables": finite, "sentence": self.sentence}
 
 
-def shown(value: Any) -> str:
+def describe_alternative(value: Any) -> str:
     """An alternative in words."""
     return "none" if value is None else str(value)
 
@@ -221,7 +224,7 @@ def _lines_or_answers(path: str | Path, opened: Opened) -> Texts:
     return found
 
 
-def measured(opened: Opened, texts: Texts, progress: Said | None = None) -> tuple[Opened, Measurement]:
+def measure_alternative(opened: Opened, texts: Texts, progress: Said | None = None) -> tuple[Opened, Measurement]:
     """The same file with the answers that the texts tell, and the measurement. A person's own answers stay.
 
     Raises ValueError for fewer than ten texts that the model can read, CheckpointError where the file cannot be
@@ -233,7 +236,7 @@ def measured(opened: Opened, texts: Texts, progress: Said | None = None) -> tupl
     if decoder is not None:
         measurement = _with_direction(measurement, trial, opened)
     answers = replace(opened.answers, measured={**opened.answers.measured, **measurement.answers})
-    return planned(opened.found, answers), measurement
+    return replan(opened.found, answers), measurement
 
 
 def _as_decoder(opened: Opened) -> Opened | None:
@@ -241,7 +244,7 @@ def _as_decoder(opened: Opened) -> Opened | None:
     that they do; None where that is not asked, or cannot be."""
     if not any(each.name == "causal" and each.asked for each in opened.plan.settings):
         return None
-    other = planned(opened.found, replace(opened.answers, measured={**opened.answers.measured, "causal": Fitted(True)}))
+    other = replan(opened.found, replace(opened.answers, measured={**opened.answers.measured, "causal": Fitted(True)}))
     return None if other.plan.problems else other
 
 
@@ -277,7 +280,7 @@ def _settled(trial: _Trial) -> Measurement:
         tables=tuple(tables.values()),
         loss=loss.nats,
         reading=reading_of(loss, by_counting, reported),
-        worse=reported is not None and compared(loss, reported).equal is False,
+        worse=reported is not None and compare_to_reported(loss, reported).equal is False,
         doubt=doubt,
         texts=trial.count,
         tokens=loss.tokens,
@@ -294,9 +297,11 @@ def _doubt(trial: _Trial, loss: Loss, by_counting: Yardsticks) -> str:
     if not by_counting.speaks(loss.nats):
         return f"{said}, which counting does as well"
     reported = trial.opened.reported_loss
-    if reported is not None and compared(loss, reported).equal is False:
+    if reported is not None and compare_to_reported(loss, reported).equal is False:
         return f"{said}, more than {reported.words}"
-    if not (reported is not None and compared(loss, reported).equal) and not by_counting.passed_by(loss.nats):
+    if not (reported is not None and compare_to_reported(loss, reported).equal) and not by_counting.passed_by(
+        loss.nats
+    ):
         return f"{said}, which counting pairs does as well"
     if (other := trial.outside(loss.nats)) is not None:
         name, cost = other
@@ -345,7 +350,7 @@ def _with_another(table: Losses, trial: _Trial) -> Losses:
     near = _near([*losses, *beyond], *margin)
     if not table.told or near == [table.value]:
         return replace(table, losses=tuple(losses))
-    others = " or ".join(shown(each) for each in near if each != table.value)
+    others = " or ".join(describe_alternative(each) for each in near if each != table.value)
     return replace(table, losses=tuple(losses), told=False, why=f"too near, or better: {others}")
 
 
@@ -378,14 +383,14 @@ def _compared(name: str, options: Sequence[Any], trial: _Trial) -> Losses:
     found = [(option, None if losses is None else _loss_of(losses)) for option, losses in tried]
     losses = tuple(sorted(found, key=lambda each: (each[1] is None, each[1])))
     if name.endswith("_pad") and trial.config.pad_to is None:
-        return masked(name, losses, trial.usual[name])
+        return judge_masked(name, losses, trial.usual[name])
     near, usual, present = _near(losses), trial.usual[name], trial.values[name]
     told = len(near) == 1 and len(losses) > 1
     value = present if not near else near[0] if told or usual not in near else usual
     return Losses(name, losses, usual, value, told, named=name in trial.named)
 
 
-def masked(name: str, losses: tuple[tuple[Any, float | None], ...], usual: Any) -> Losses:
+def judge_masked(name: str, losses: tuple[tuple[Any, float | None], ...], usual: Any) -> Losses:
     """Of padding, which is masked and stands in no text, only that it is none of the tokens that are needed."""
     by_token = dict(losses)
     without, with_usual = by_token[None], by_token[usual]
@@ -562,12 +567,12 @@ class _Trial:
             shapes = expected_shapes(config)
             if len(self._states) >= MAX_STATES:
                 self._states.pop(next(iter(self._states)))
-            mapping = plan.mapping if order is None else in_order(plan.mapping, order)
-            self._states[key] = moved(mapping, plan.weights.tensors, config.n_heads) | {
+            mapping = plan.mapping if order is None else order_fused(plan.mapping, order)
+            self._states[key] = map_tensors(mapping, plan.weights.tensors, config.n_heads) | {
                 name: torch.zeros(shapes[name]) for name in plan.zeros
             }
         halves = config.positions == "rotary" and self._halves(values)
-        return as_neighbours(self._states[key], config.n_heads) if halves else self._states[key]
+        return pair_neighbours(self._states[key], config.n_heads) if halves else self._states[key]
 
     def _halves(self, values: Mapping[str, Any]) -> bool:
         """Whether rotary positions turn halves of a head together."""
@@ -584,7 +589,7 @@ class _Trial:
         with torch.random.fork_rng(devices=[]):
             model = Transformer(config).eval()
         zeros = {name: torch.zeros(shapes[name]) for name in plan.zeros}
-        model.load_state_dict({**moved(plan.mapping, plan.weights.tensors, config.n_heads), **zeros}, assign=True)
+        model.load_state_dict({**map_tensors(plan.mapping, plan.weights.tensors, config.n_heads), **zeros}, assign=True)
         self.runs += 1
         total, count = 0.0, 0
         with torch.no_grad():

@@ -15,7 +15,7 @@ from viz_transformer.measuring.data import Pair, fits
 from viz_transformer.model.causality import padding_matters
 from viz_transformer.model.hooked_model import HookedModel
 from viz_transformer.model.kinds import SIDES
-from viz_transformer.model.stepping import padded
+from viz_transformer.model.stepping import pad_rows
 from viz_transformer.model.transformer import Transformer
 from viz_transformer.running.search import beam_search, decode_batch
 from viz_transformer.running.strategies import Beam
@@ -300,11 +300,11 @@ def _token_scores(
     with torch.no_grad():
         if isinstance(model, Transformer):
             given_rows = [(read, pad)] if sources is None else [(sources, spec.source_pad), (read, pad)]
-            logits: Tensor = model(*(padded(*each, model.device, length=spec.pad_to) for each in given_rows))
+            logits: Tensor = model(*(pad_rows(*each, model.device, length=spec.pad_to) for each in given_rows))
         else:
             logits = model.whole(sources, read)
         device = logits.device
-        wanted = padded(wanted_rows, pad, device, length=spec.pad_to)
+        wanted = pad_rows(wanted_rows, pad, device, length=spec.pad_to)
         losses = F.cross_entropy(logits.double().flatten(0, 1), wanted.flatten(), reduction="none").view_as(wanted)
         best = logits.argmax(dim=-1)
     lengths = torch.tensor([len(item.tgt) - 1 for item in batch], device=device)

@@ -9,7 +9,7 @@ from itertools import product
 import torch
 
 from viz_transformer.checkpoint import Checkpoint
-from viz_transformer.checkpoint.importers.importing import Opened, codecs_of, planned, state_of
+from viz_transformer.checkpoint.importers.importing import Opened, codecs_of, replan, state_of
 from viz_transformer.checkpoint.importers.plan import Fitted
 from viz_transformer.measuring.sample import Sample
 from viz_transformer.measuring.verifying import proof
@@ -19,7 +19,7 @@ MAX_TRIED = 64
 """Combinations of answers."""
 
 
-def told_by_sample(opened: Opened, sample: Sample) -> Opened:
+def settle_by_sample(opened: Opened, sample: Sample) -> Opened:
     """The same file with the open settings as the sample tells them; as it was, where no answer, or more than one,
     reproduces it. One row of logits for a longer text is taken as the text's, not as the last token's."""
     found = [answers for answers in _answers(opened) if _reproduces(opened, answers, sample)]
@@ -28,7 +28,7 @@ def told_by_sample(opened: Opened, sample: Sample) -> Opened:
     if len(found) != 1:
         return opened
     measured = {**opened.answers.measured, **found[0]}
-    return planned(opened.found, replace(opened.answers, measured=measured))
+    return replan(opened.found, replace(opened.answers, measured=measured))
 
 
 def _answers(opened: Opened) -> Iterator[dict[str, Fitted]]:
@@ -43,7 +43,7 @@ def _answers(opened: Opened) -> Iterator[dict[str, Fitted]]:
 def _reproduces(opened: Opened, answers: dict[str, Fitted], sample: Sample) -> bool:
     """Whether the model with these answers gives out the logits of the sample."""
     measured = {**opened.answers.measured, **answers}
-    answered = planned(opened.found, replace(opened.answers, measured=measured))
+    answered = replan(opened.found, replace(opened.answers, measured=measured))
     plan = answered.plan
     if plan.problems or plan.config is None:
         return False

@@ -10,7 +10,7 @@ from itertools import chain
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from viz_transformer.sentences import counted, quoted, shortened
+from viz_transformer.sentences import count_of, quote, shorten
 
 Pair = tuple[str, str]
 AS_TEXT = "none"
@@ -42,7 +42,7 @@ def two_columns(columns: str) -> tuple[str, str]:
     found = [cell.text.strip() for cell in _cells(columns, ",") or ()]
     if len(found) != 2 or not all(found) or found[0] == found[1]:
         raise ValueError(
-            f"columns={quoted(columns)} has to name two columns, source and target: give --columns source,target, by"
+            f"columns={quote(columns)} has to name two columns, source and target: give --columns source,target, by"
             " the names of the header or by numbers from 1"
         )
     return found[0], found[1]
@@ -76,7 +76,7 @@ def asks_for_columns(path: Path, text: str) -> str | None:
 
 
 def _asking(path: Path, what: str, noun: str, names: Sequence[str]) -> str:
-    shown = [quoted(name, 30) for name in names[:6]] + ["…"] * (len(names) > 6)
+    shown = [quote(name, 30) for name in names[:6]] + ["…"] * (len(names) > 6)
     has = f", and its first line has the {noun} {', '.join(shown)}" if names else ""
     named = len(names) > 1 and (noun == "keys" or all(name.casefold() in _HEADERS for name in names[:2]))
     example = ",".join(names[:2] if named else ("1", "2"))
@@ -119,10 +119,10 @@ def _json_rows(lines: Iterator[tuple[int, str]], path: Path, wanted: tuple[str, 
         texts = []
         for name in wanted:
             if name not in found:
-                raise ValueError(f"{path}, line {number} has no {quoted(name)}: its keys are {_listed([*found])}")
+                raise ValueError(f"{path}, line {number} has no {quote(name)}: its keys are {_listed([*found])}")
             if not isinstance(found[name], str):
                 raise ValueError(
-                    f"{path}, line {number}: {quoted(name)} is {quoted(found[name], 40)}, not a text: put it in quotes"
+                    f"{path}, line {number}: {quote(name)} is {quote(found[name], 40)}, not a text: put it in quotes"
                 )
             texts.append(found[name])
         yield PairRow(number, _checked(path, number, texts))
@@ -136,23 +136,23 @@ def _table_rows(lines: Iterator[tuple[int, str]], path: Path, wanted: tuple[str,
     if all(name.isdecimal() for name in wanted):
         places = [int(name) - 1 for name in wanted]
         if -1 in places:
-            raise ValueError(f"columns={quoted(','.join(wanted))}: columns are numbered from 1")
+            raise ValueError(f"columns={quote(','.join(wanted))}: columns are numbered from 1")
         lines = chain([(number, header)], lines)
     elif missing := [name for name in wanted if name not in names]:
         raise ValueError(
-            f"{path} has no column {quoted(missing[0])}: its first line has {_listed(names)}; columns of a file without"
+            f"{path} has no column {quote(missing[0])}: its first line has {_listed(names)}; columns of a file without"
             " a header are given by numbers from 1"
         )
     elif twice := [name for name in wanted if names.count(name) > 1]:
-        raise ValueError(f"{path} has the column {quoted(twice[0])} more than once: give its number, counted from 1")
+        raise ValueError(f"{path} has the column {quote(twice[0])} more than once: give its number, counted from 1")
     else:
         places = [names.index(name) for name in wanted]
     for number, line in lines:
         cells = _closed(path, number, line, delimiter)
         if len(cells) <= max(places):
             raise ValueError(
-                f"{path}, line {number} has {counted(len(cells), 'column')}, and column {max(places) + 1} is asked for:"
-                " fill it in or remove the line"
+                f"{path}, line {number} has {count_of(len(cells), 'column')},"
+                f" and column {max(places) + 1} is asked for: fill it in or remove the line"
             )
         chosen = [cells[place] for place in places]
         yield PairRow(
@@ -224,7 +224,7 @@ def _parsed(line: str) -> Any:
 
 
 def _listed(names: Sequence[str]) -> str:
-    shown = ", ".join(quoted(name, 30) for name in names[:6])
+    shown = ", ".join(quote(name, 30) for name in names[:6])
     return (shown or "none") + (f" and {len(names) - 6:,} more" if len(names) > 6 else "")
 
 
@@ -245,7 +245,7 @@ def _header_remarks(rows: Sequence[PairRow], columns: str | None) -> list[str]:
     first = rows[0]
     if not all(text.casefold() in _HEADERS for text in first.pair):
         return []
-    source, target = (quoted(text) for text in first.pair)
+    source, target = (quote(text) for text in first.pair)
     what = "remove it" if columns is None else "choose the columns by these names, or remove it"
     return [f"line {first.line} looks like a header ({source}, {target}), and is learned as a pair: {what}"]
 
@@ -264,7 +264,7 @@ def _repeated(rows: Sequence[PairRow]) -> list[str]:
     if not again:
         return []
     named = ", ".join(f"line {line:,} repeats line {earlier:,}" for line, earlier in again[:MAX_NAMED])
-    return [f"{counted(len(again), 'pair')} {'is' if len(again) == 1 else 'are'} there again: {named}{_more(again)}"]
+    return [f"{count_of(len(again), 'pair')} {'is' if len(again) == 1 else 'are'} there again: {named}{_more(again)}"]
 
 
 def _contradicting(rows: Sequence[PairRow]) -> list[str]:
@@ -275,7 +275,7 @@ def _contradicting(rows: Sequence[PairRow]) -> list[str]:
     if not found:
         return []
     named = ", ".join(
-        f"“{shortened(source, 30)}” in lines {' and '.join(f'{line:,}' for line in lines[:2])}"
+        f"“{shorten(source, 30)}” in lines {' and '.join(f'{line:,}' for line in lines[:2])}"
         for source, lines in found[:MAX_NAMED]
     )
     has = "source has" if len(found) == 1 else "sources have"

@@ -17,11 +17,11 @@ from viz_transformer.measuring.answering import Answer, Progress, answers_of, si
 from viz_transformer.measuring.app_links import app_link, both_shown
 from viz_transformer.measuring.data import Pair
 from viz_transformer.measuring.evaluation import (
-    as_lines,
     bleu_lines,
     card_bleu,
-    chosen_pairs,
+    choose_pairs,
     exact_matches,
+    to_lines,
     tokenizer_of,
     writes_lower_case,
 )
@@ -113,7 +113,7 @@ def compare(
         _check_same_tokens(first, second, pairs)
     both = both_answers(first, second, pairs, beam=beam, progress=progress)
     if differences is not None:
-        write_file(differences, as_lines(difference_rows(both)))
+        write_file(differences, to_lines(difference_rows(both)))
     targets = [[target] for _, target in pairs]
     return both.judged() | _bootstrap(first, both.answers, targets, bleu, lower=both.lower)
 
@@ -177,7 +177,7 @@ def compare_checkpoints(
     Raises ValueError as `compare` and `chosen_pairs`.
     """
     sides(second)
-    pairs = chosen_pairs(first, data_file, limit=limit, data_folder=data_folder)
+    pairs = choose_pairs(first, data_file, limit=limit, data_folder=data_folder)
     bleu = bleu if bleu is not None else card_bleu(first)
     return compare(first, second, pairs, beam=beam, bleu=bleu, differences=differences, progress=progress)
 

@@ -26,7 +26,7 @@ from viz_transformer.measuring.power_series import series_of
 from viz_transformer.measuring.series_pairs import SIDES as SERIES_SIDES
 from viz_transformer.measuring.series_pairs import textbook, typed_expressions
 from viz_transformer.measuring.spoken_numbers import NOTATIONS, SIDES, counted_numbers, typed_numbers, words_of
-from viz_transformer.sentences import quoted, shortened
+from viz_transformer.sentences import quote, shorten
 from viz_transformer.text.tokenizers import Tokenizer
 
 Pair = tuple[str, str]
@@ -62,10 +62,10 @@ def find_data_file(folder: Path, name: str) -> Path:
     """The file `name` of the data folder. Raises ValueError if it is not there, and for a name that leads out of it: it
     may stand in anybody's card."""
     if Path(name).is_absolute() or Path(name).drive or ".." in Path(name).parts:
-        raise ValueError(f"{quoted(name)} is not a name inside the data folder: give the file itself with --data")
+        raise ValueError(f"{quote(name)} is not a name inside the data folder: give the file itself with --data")
     path = folder / name
     if not os.path.isfile(path):  # os.path: False also for what can be no file's name
-        place, name = shortened(str(path), 300), shortened(name, 200)
+        place, name = shorten(str(path), 300), shorten(name, 200)
         raise ValueError(f"{place} is missing: put the data set's file {name} into the data folder {folder}")
     return path
 
@@ -207,9 +207,9 @@ class Split:
 
     def _rules(self) -> Iterator[str]:
         if self.drawn is not None and not 0 <= self.drawn[0] < self.drawn[1]:
-            yield f"drawn={quoted(list(self.drawn))} takes no source: give the first index and a larger one"
+            yield f"drawn={quote(list(self.drawn))} takes no source: give the first index and a larger one"
         if self.longest is not None and self.file.startswith(GENERATED):
-            yield f"{quoted(self.file)} is made to measure: leave out longest={quoted(self.longest)}"
+            yield f"{quote(self.file)} is made to measure: leave out longest={quote(self.longest)}"
 
     def read(
         self, folder: str | Path | None = None, tokenizers: Tokenizers | None = None, *, too_long: bool = False
@@ -234,7 +234,7 @@ class Split:
                 raise ValueError("longest limits the tokens of this data: give the tokenizers that count them")
             places = [place for place in places if fits(pairs[place], tokenizers, self.longest)]
         if not places[self.skip : end]:
-            file = shortened(self.file, 200)
+            file = shorten(self.file, 200)
             raise ValueError(f"{file} has {len(places)} pairs that fit, none after the first {self.skip}")
         if too_long:
             start = places[self.skip - 1] + 1 if self.skip else 0

@@ -45,7 +45,7 @@ from viz_transformer.measuring.scores import (
     token_line,
 )
 from viz_transformer.running.tracing import CHECKPOINT
-from viz_transformer.sentences import shortened
+from viz_transformer.sentences import shorten
 from viz_transformer.text.codec import Codec
 from viz_transformer.text.tokenizers import Tokenizer
 
@@ -136,7 +136,7 @@ def evaluate(
     matches = exact_matches(answers, targets, lower=writes_lower_case(ckpt))
     if errors is not None:
         wrong = zip(sources, answers, targets, matches, strict=True)
-        write_file(errors, as_lines([(s, a.text, " | ".join(t)) for s, a, t, match in wrong if not match]))
+        write_file(errors, to_lines([(s, a.text, " | ".join(t)) for s, a, t, match in wrong if not match]))
     unseen = [match for match, source in zip(matches, sources, strict=True) if source not in (seen_sources or ())]
     low, high = wilson(sum(matches), len(matches))
     result = {
@@ -236,7 +236,7 @@ def evaluate_checkpoint(
         text = read_text(path)
         tested = text if data_file is not None else text[settings.get("skip", 0) :]
         return evaluate_text(ckpt, tested, window, limit, progress=progress)
-    pairs = chosen_pairs(ckpt, data_file, limit=limit, too_long=count_too_long, data_folder=data_folder)
+    pairs = choose_pairs(ckpt, data_file, limit=limit, too_long=count_too_long, data_folder=data_folder)
     return evaluate(
         ckpt,
         pairs,
@@ -252,7 +252,7 @@ def evaluate_checkpoint(
     )
 
 
-def chosen_pairs(
+def choose_pairs(
     ckpt: Checkpoint,
     data_file: str | Path | None = None,
     *,
@@ -356,7 +356,7 @@ def _overlap_scores(
     return {"bleu": score, "bleu_signature": str(metric.get_signature()), "chrf": characters}
 
 
-def as_lines(rows: Sequence[tuple[str, ...]]) -> bytes:
+def to_lines(rows: Sequence[tuple[str, ...]]) -> bytes:
     """One line for each row with tabs between."""
     lines = ["\t".join(_ENDS_CELL.sub(" ", cell) for cell in row) + "\n" for row in rows]
     return "".join(lines).encode("utf-8", "replace")
@@ -395,7 +395,7 @@ def _given_file(name: str | Path, data_folder: str | Path | None) -> Path:
         return find_data_file(find_data_folder(data_folder), str(name))
     except ValueError:
         raise ValueError(
-            f"there is no file {shortened(str(name), 300)}, neither here nor in the data folder: check the name"
+            f"there is no file {shorten(str(name), 300)}, neither here nor in the data folder: check the name"
         ) from None
 
 

@@ -21,7 +21,7 @@ class Comparison:
     sentence: str
 
 
-def compared(loss: Loss, reported: Reported) -> Comparison:
+def compare_to_reported(loss: Loss, reported: Reported) -> Comparison:
     """Equal within the rounding of both: that of the digits that were reported, and what so few texts leave open."""
     within = reported.half + ERRORS * loss.error
     if not math.isfinite(within) and math.isfinite(loss.nats):

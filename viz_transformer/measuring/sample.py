@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 from viz_transformer.checkpoint import files
 from viz_transformer.checkpoint.untrusted import regular_size
 from viz_transformer.model.hooked_model import ModelSpec
-from viz_transformer.sentences import quoted
+from viz_transformer.sentences import quote
 
 Array = NDArray[Any]
 
@@ -190,10 +190,10 @@ def _array(path: Path, name: str, archive: zipfile.ZipFile, entry: zipfile.ZipIn
         if dtype.hasobject:
             raise SampleError(f"{path}: {name} is a pickle, which could run code, so it was not opened: {SAVE_AGAIN}")
         if dtype.kind not in "iuf":
-            raise SampleError(f"{path}: {name} has the type {quoted(str(dtype))} instead of numbers: {SAVE_AGAIN}")
+            raise SampleError(f"{path}: {name} has the type {quote(str(dtype))} instead of numbers: {SAVE_AGAIN}")
         if min(shape, default=0) < 0 or math.prod(shape) * dtype.itemsize != left:
             raise SampleError(
-                f"{path}: {name} says that its shape is {quoted(shape)}, but has {left:,} bytes: {SAVE_AGAIN}"
+                f"{path}: {name} says that its shape is {quote(shape)}, but has {left:,} bytes: {SAVE_AGAIN}"
             )
         return np.frombuffer(file.read(), dtype).reshape(shape, order="F" if by_column else "C")
 

@@ -90,7 +90,7 @@ def side_of(n: Digits) -> str:
     return {0: "test", 1: "validation"}.get(zlib.crc32(value.encode()) % 20, "train")
 
 
-def drawn(source: random.Random, notation: str) -> Digits:
+def draw_digits(source: random.Random, notation: str) -> Digits:
     """A number for this notation, of digits as people type them."""
     whole = "0" if notation in _BELOW_ONE else _whole(source)
     if notation in _WHOLE:
@@ -136,7 +136,7 @@ def typed_numbers(source: random.Random, n: int, *, side: str, notations: tuple[
     seen: set[str] = set()
     while len(texts) < n:
         notation = notations[len(texts) % len(notations)]
-        digits = drawn(source, notation)
+        digits = draw_digits(source, notation)
         text = NOTATIONS[notation](digits, source)
         if side_of(digits) != side or (side != "train" and text in seen):
             continue

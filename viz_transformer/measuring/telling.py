@@ -51,7 +51,7 @@ class _Deviation:
     hook: Hook = OFF
 
 
-def told_by(model: Transformer, texts: Sequence[SampleText], *, tolerance: float, log_probs: bool) -> Told:
+def try_deviations(model: Transformer, texts: Sequence[SampleText], *, tolerance: float, log_probs: bool) -> Told:
     """What these texts could tell of a model whose logits they have. tolerance: how far a logit may be off. log_probs:
     the sample has log-probabilities instead of logits, which a shift of all logits leaves as they are."""
     trial = _Trial(model, texts, tolerance, log_probs)

@@ -21,15 +21,15 @@ from viz_transformer.checkpoint import Checkpoint, files
 from viz_transformer.checkpoint.describe import WORSE, without_tensors
 from viz_transformer.checkpoint.files import TOO_LARGE
 from viz_transformer.checkpoint.grading import LONGEST, UNTOLD, texts_up_to
-from viz_transformer.checkpoint.importers.reported import Reported, reported_from
+from viz_transformer.checkpoint.importers.reported import Reported, parse_reported
 from viz_transformer.checkpoint.store import add_to_card
 from viz_transformer.given import TEXTS, Accepted, instance, is_number, optional, takes
 from viz_transformer.measuring.answering import readable
 from viz_transformer.measuring.data import Pair
 from viz_transformer.measuring.own_texts import Loss, decoder_losses, decoder_text, fits, pair_losses, target_text
-from viz_transformer.measuring.reported import compared
+from viz_transformer.measuring.reported import compare_to_reported
 from viz_transformer.measuring.sample import Sample, SampleText, read_sample
-from viz_transformer.measuring.telling import told_by
+from viz_transformer.measuring.telling import try_deviations
 from viz_transformer.measuring.walk import walk
 from viz_transformer.measuring.yardsticks import LOWER_NATS, LOWER_SHARE, Predicted, Yardsticks, yardsticks
 from viz_transformer.model.causality import is_causal
@@ -144,11 +144,11 @@ def verify(
     few texts.
     """
     if not (reported_loss is None or isinstance(reported_loss, Reported)):
-        reported_loss = reported_from(str(reported_loss))
+        reported_loss = parse_reported(str(reported_loss))
     given = read_sample(sample) if isinstance(sample, str | Path) else sample
     held = [] if given is None else given.texts(ckpt.spec)
     return Verification(
-        proved=_NO_SAMPLE if given is None else weighed(ckpt, held, proof(ckpt, held)),
+        proved=_NO_SAMPLE if given is None else weigh_finding(ckpt, held, proof(ckpt, held)),
         texts=_NO_TEXTS if texts is None else cost_of(ckpt, texts, reported_loss),
         consistent=_consistent(ckpt, held[0] if held else None),
         causal=is_causal(ckpt.hooked_model) if ckpt.spec.has_decoder else None,
@@ -219,13 +219,13 @@ def proof(ckpt: Checkpoint, texts: Sequence[SampleText]) -> Finding:
     return Finding(True, f"the owner's sample is reproduced, {what}: {how_far}", figures)
 
 
-def weighed(ckpt: Checkpoint, texts: Sequence[SampleText], found: Finding) -> Finding:
+def weigh_finding(ckpt: Checkpoint, texts: Sequence[SampleText], found: Finding) -> Finding:
     """What a sample that is reproduced is worth: up to how many tokens it proves a reading, or which wrong readings it
     could not have told. Only of our own model, whose settings may have been guessed."""
     if not found.passed or ckpt.spec.config is None:
         return found
     tolerance = TOLERANCE * _scale(texts)
-    told = told_by(ckpt.model, texts, tolerance=tolerance, log_probs=_are_log_probs(texts))
+    told = try_deviations(ckpt.model, texts, tolerance=tolerance, log_probs=_are_log_probs(texts))
     lengths = {f"{LONGEST}{side}": most for side, most in told.longest.items()}
     if told.untold:
         *most, last = told.untold
@@ -291,7 +291,7 @@ def cost_of(ckpt: Checkpoint, texts: Texts, reported: Reported | None = None) ->
     speaks = by_counting.speaks(loss.nats)
     said = reading_of(loss, by_counting, reported)
     if reported is not None:
-        equal = compared(loss, reported).equal
+        equal = compare_to_reported(loss, reported).equal
         figures |= {"reported": reported.nats, **({} if equal is None else {"reported_equal": equal})}
     return Finding(speaks, said, figures)
 
@@ -300,7 +300,7 @@ def reading_of(loss: Loss, by_counting: Yardsticks, reported: Reported | None) -
     """What texts say of a reading, in one line: its loss and the yardsticks, the loss that was reported, and that
     nothing of it is a proof."""
     said = f"reads your texts at {numerals.number(loss.nats, 2)} nats per token ({by_counting.sentence})"
-    parts = [said] if reported is None else [said, compared(loss, reported).sentence]
+    parts = [said] if reported is None else [said, compare_to_reported(loss, reported).sentence]
     parts += [] if by_counting.speaks(loss.nats) else [SAY_NOTHING]
     return "; ".join([*parts, NOT_PROVED])
 

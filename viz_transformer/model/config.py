@@ -11,7 +11,7 @@ from msgspec import Meta
 from viz_transformer import declared
 from viz_transformer.declared import Count, CountOrZero, Whole
 from viz_transformer.model.positions import ENCODINGS, Encoding
-from viz_transformer.sentences import quoted
+from viz_transformer.sentences import quote
 
 ModelKind = Literal["encoder-decoder", "encoder-only", "decoder-only"]
 MAX_LAYERS = 256
@@ -163,7 +163,7 @@ def tutorial(name: str, **changes: Any) -> ModelConfig:
     Raises ValueError for another name or a missing size.
     """
     if name not in _TUTORIALS:
-        raise ValueError(f"no tutorial named {quoted(name)}; known are {', '.join(_TUTORIALS)}")
+        raise ValueError(f"no tutorial named {quote(name)}; known are {', '.join(_TUTORIALS)}")
     values = {**_BASE, "tied_output": False, "attention_bias": True, "output_bias": True, **_TUTORIALS[name]}
     if "pad_to" in values and changes.get("pad_to") is not None:
         values |= {"max_source": changes["pad_to"], "max_target": changes["pad_to"]}

@@ -15,7 +15,7 @@ from viz_transformer.model.hook_point import QUERIES, WEIGHTS, Growth, HookPoint
 from viz_transformer.model.hooked_model import Heads, ModelSpec, OutputKind, Precision, Scoring
 from viz_transformer.model.points import ATTENTION, DERIVED, SINK
 from viz_transformer.model.positions import FORMULAS
-from viz_transformer.sentences import quoted
+from viz_transformer.sentences import quote
 
 DESCRIBED = "model"
 """The entry of a trace's description that has it."""
@@ -125,9 +125,9 @@ def _model_rules(spec: ModelSpec) -> Iterator[str]:
     for site, heads in spec.attentions.items():
         stack, layer, kind = site.split(".")
         if int(layer) >= layers[stack] or layer != str(int(layer)):
-            yield f"{quoted(site)} is not an attention of its layers"
+            yield f"{quote(site)} is not an attention of its layers"
         if kind == "cross" and not layers["encoder"]:
-            yield f"{quoted(site)} has no encoder to read"
+            yield f"{quote(site)} has no encoder to read"
         if heads.key > heads.query or heads.query % heads.key:
             yield f"{site} has {heads.query} heads, of which {heads.key} hold keys"
 
@@ -153,16 +153,16 @@ def _attention_rules(spec: ModelSpec) -> Iterator[str]:
             site, _, what = point.name.rpartition(".")
             heads = spec.attentions.get(site)
             if heads is None and _LETTERS_OF_HEADS & {*point.shape}:
-                yield f"the point {quoted(point.name)} has heads, and is in no attention"
+                yield f"the point {quote(point.name)} has heads, and is in no attention"
             if heads is None and points is spec.derived:
-                yield f"the point {quoted(point.name)} is computed, and is in no attention"
+                yield f"the point {quote(point.name)} is computed, and is in no attention"
             if heads is None:
                 continue
             expected, shape = shapes.get(what), point.shape
             if heads.size == heads.value_size:  # the same number by two letters
                 shape, expected = _of_queries(shape), expected and _of_queries(expected)
             if shape != expected:
-                yield f"no attention has a point {quoted(point.name)} of the shape {''.join(point.shape)}"
+                yield f"no attention has a point {quote(point.name)} of the shape {''.join(point.shape)}"
     recorded = {point.name for point in spec.recorded}
     if lacking := next((site for site in spec.attentions if f"{site}.weights" not in recorded), None):
         yield f"it does not describe the weights of the attention {lacking}"

@@ -12,7 +12,7 @@ from dataclasses import replace
 from viz_transformer.model.config import ModelConfig
 from viz_transformer.model.hook_point import KEYS, QUERIES, WEIGHTS, Growth, HookPoint
 from viz_transformer.model.positions import ENCODINGS
-from viz_transformer.sentences import quoted
+from viz_transformer.sentences import quote
 
 _ROW = ("B", "T", "D")
 
@@ -147,10 +147,10 @@ def undefined_points(config: ModelConfig) -> dict[str, str]:
         for stack in ("encoder",) * config.has_encoder + ("decoder",) * config.has_decoder:
             name = f"{stack}.embed.position"
             why = f"this model adds no positions to its embeddings; its self-attention {acts}"
-            found[name] = f"{quoted(name)} is undefined: {why}"
+            found[name] = f"{quote(name)} is undefined: {why}"
     for name in (f"{site}.{point.name}" for site in attention_sites(config) for point in DERIVED):
         if reason := _undefined(name.rpartition(".")[2], config):
-            found[name] = f"{quoted(name)} is undefined: {reason}"
+            found[name] = f"{quote(name)} is undefined: {reason}"
     return found
 
 
@@ -164,8 +164,8 @@ def unknown_point(name: str, known: Collection[str]) -> str:
     """The sentence for a name that is no point, with the nearest ones."""
     near = difflib.get_close_matches(name[:200], list(known), n=3, cutoff=0.6)
     if near:
-        return f"no point named {quoted(name)}. Did you mean {' or '.join(map(repr, near))}?"
-    return f"no point named {quoted(name)}; points() lists all {len(known)}"
+        return f"no point named {quote(name)}. Did you mean {' or '.join(map(repr, near))}?"
+    return f"no point named {quote(name)}; points() lists all {len(known)}"
 
 
 def points_table() -> str:

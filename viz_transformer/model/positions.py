@@ -286,7 +286,7 @@ class Rotary(Encoding):
         """The point as it was made, `{name}_unrotated`, and the point `name`, turned."""
         vectors = hook(f"{name}{self.unplaced}", vectors)
         rows = slice(start, start + vectors.size(-2))
-        return hook(name, turned(vectors, held["cos"][rows], held["sin"][rows]).to(vectors.dtype))
+        return hook(name, rotate_pairs(vectors, held["cos"][rows], held["sin"][rows]).to(vectors.dtype))
 
     def numbers(self, config: ModelConfig) -> int:
         return (config.encoder_layers + config.decoder_layers) * config.head_dim
@@ -332,7 +332,7 @@ def rotary_angles(length: int, head_dim: int) -> Tensor:
     return torch.arange(length, dtype=torch.float64)[:, None] * ROTARY_BASE**-exponent
 
 
-def turned(vectors: Tensor, cos: Tensor, sin: Tensor) -> Tensor:
+def rotate_pairs(vectors: Tensor, cos: Tensor, sin: Tensor) -> Tensor:
     """Each pair (2i, 2i+1) of vectors [..., T, E] turned counter-clockwise; cos, sin: [T, E/2]."""
     import torch
 

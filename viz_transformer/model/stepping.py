@@ -60,7 +60,7 @@ class Stepping:
             self._read = [self._read[row] for row in rows]
 
 
-def padded(
+def pad_rows(
     rows: Sequence[Sequence[int]], pad: int | None, device: torch.device | None = None, *, length: int | None = None
 ) -> Tensor:
     """Rows of ids as one int64 tensor [B, length or the longest], the shorter ones filled up at the end with `pad`.

@@ -26,7 +26,7 @@ from viz_transformer.model.layers import DecoderLayer, Embedding, EncoderLayer
 from viz_transformer.model.masks import PADDING_MASKS, causal_mask
 from viz_transformer.model.norms import NORMS, encoder_final_norm
 from viz_transformer.model.points import OF_THE_TEXT
-from viz_transformer.model.stepping import Stepping, padded
+from viz_transformer.model.stepping import Stepping, pad_rows
 
 
 class Output(nn.Module):
@@ -112,7 +112,7 @@ class Transformer(nn.Module):
         if self.config.kind == "encoder-only":
             if self.output is None:
                 return memory
-            read = memory if self.config.pooling == "none" else pooled(memory, keep, self.config.pooling)
+            read = memory if self.config.pooling == "none" else pool(memory, keep, self.config.pooling)
             return hook("logits", self.output(read))
         if second is None:
             raise ValueError("an encoder-decoder needs source and target ids")
@@ -181,7 +181,7 @@ class Transformer(nn.Module):
 
     def batch(self, rows: Rows, pad: int | None) -> Tensor:
         """Rows of ids as the model reads them, [B, T] on its device. Raises ValueError without a needed pad id."""
-        return padded(rows, pad, self.device, length=self.config.pad_to)
+        return pad_rows(rows, pad, self.device, length=self.config.pad_to)
 
     def begin(self, sources: Rows | None, *, cached: bool = True, hook: Hook = OFF) -> Stepping:
         return Stepping(self, sources, cached=cached, hook=hook)
@@ -233,7 +233,7 @@ class Transformer(nn.Module):
         return attention
 
 
-def pooled(x: Tensor, keep: Tensor, how: str) -> Tensor:
+def pool(x: Tensor, keep: Tensor, how: str) -> Tensor:
     """One vector for each text, [B, S, D] -> [B, D], as `ModelConfig.pooling` has it. keep: [B, S], True for tokens."""
     if how == "first":
         return x[:, 0]

@@ -19,7 +19,7 @@ from viz_transformer.model.hooked_model import Heads, ModelSpec
 from viz_transformer.model.kinds import KINDS, SIDE_OF, StackName, kinds_of
 from viz_transformer.model.points import ATTENTION, EMBED, FFN
 from viz_transformer.numerals import significant
-from viz_transformer.sentences import quoted
+from viz_transformer.sentences import quote
 
 WATCHED = "watched"
 """The kind of such a trace, in its `info`."""
@@ -53,7 +53,7 @@ def watched_point(name: str, meaning: str) -> HookPoint:
         return HookPoint(name, ("B", "T", "D"), meaning, "rows")
     if name.startswith(MODULES):
         return HookPoint(name, ("B", "T", "F"), meaning, "rows")
-    raise ValueError(f"no watched module has a point {quoted(name)}")
+    raise ValueError(f"no watched module has a point {quote(name)}")
 
 
 def _is_decoder(site: str) -> bool:
@@ -179,7 +179,7 @@ def uneven_layers(spec: ModelSpec) -> str | None:
     return None
 
 
-def watched_to_dict(spec: ModelSpec) -> dict[str, Any]:
+def dump_watched_spec(spec: ModelSpec) -> dict[str, Any]:
     """The spec as it stands in a file, beside the tokens, which say its lengths.
 
     Raises ValueError for one that could not be read again.
@@ -192,7 +192,7 @@ def watched_to_dict(spec: ModelSpec) -> dict[str, Any]:
         "unseen": dict(spec.unseen),
     }
     try:
-        watched_from_dict(written, source=1, target=1)
+        parse_watched_spec(written, source=1, target=1)
     except ValueError as error:
         raise ValueError(f"this trace cannot be saved: {error}") from None
     return written
@@ -220,23 +220,23 @@ class _Watched:
         for site in (*self.heads, *self.unseen):
             stack, layer, kind = site.split(".")
             if int(layer) >= MAX_LAYERS or (stack, kind) == ("encoder", "cross"):
-                yield f"{quoted(site)} is not an attention of the first {MAX_LAYERS} layers"
+                yield f"{quote(site)} is not an attention of the first {MAX_LAYERS} layers"
         for site in self.unseen:
             if site in self.heads:
                 yield f"{site} is there and not seen"
         for site in self.modules:
             if site not in self.heads and site not in self.unseen:
-                yield f"it names a module for {quoted(site)}, which it does not have"
+                yield f"it names a module for {quote(site)}, which it does not have"
         if strange := next(
             (each for each in (*self.unseen.values(), *self.modules.values()) if not each.isprintable()), ""
         ):
-            yield f"{quoted(strange)} cannot be printed"
+            yield f"{quote(strange)} cannot be printed"
         for name in (f"{site}.{what}" for site in self.heads for what in ("weights", "mask")):
             if name not in self.points:
                 yield f"it lacks its point {name}"
 
 
-def watched_from_dict(content: Any, *, source: int, target: int) -> ModelSpec:
+def parse_watched_spec(content: Any, *, source: int, target: int) -> ModelSpec:
     """The spec that was written so. Raises ValueError with the reason for what cannot be one."""
     told = declared.read(_Watched, content, "what it says of the module")
     declared.refuse(told.rules())
@@ -265,4 +265,4 @@ def shape_problem(spec: ModelSpec, name: str, shape: tuple[int, ...], *, source:
     else:
         own = [source, target] if name.startswith(MODULES) else [source if name.startswith("encoder.") else target]
         fits = len(shape) == 3 and shape[0] == 1 and shape[1] in own and 0 not in shape
-    return None if fits else f"its point {quoted(name)} is {list(shape)}, which does not fit {list(letters)}"
+    return None if fits else f"its point {quote(name)} is {list(shape)}, which does not fit {list(letters)}"

@@ -32,7 +32,15 @@ from viz_transformer.running.per_step_rows import per_step_rows
 from viz_transformer.running.search import DecoderState, Found, Progress, beam_search, whole_passes_because
 from viz_transformer.running.stacked_steps import StackedSteps
 from viz_transformer.running.step import Choosing, Held, Step, attention_rows, read_for_rows
-from viz_transformer.running.strategies import Beam, Greedy, Sampling, Strategy, chosen, distribution, first_greatest
+from viz_transformer.running.strategies import (
+    Beam,
+    Greedy,
+    Sampling,
+    Strategy,
+    choose_token,
+    distribution,
+    first_greatest,
+)
 from viz_transformer.running.trace import Tokens, Trace, each_once
 from viz_transformer.running.tracing import (
     CHECKPOINT,
@@ -41,11 +49,11 @@ from viz_transformer.running.tracing import (
     decoder_input,
     encode_source,
     make_trace,
+    pad_tokens,
     padded_next_ids,
-    padded_tokens,
     record,
 )
-from viz_transformer.sentences import quoted
+from viz_transformer.sentences import quote
 from viz_transformer.text.rules import TokenRule, removals
 
 GREEDY = Greedy()
@@ -390,7 +398,7 @@ class _Job:
         """All that the decoder reads when it writes these ids: the start, all but the last, padding if it pads."""
         names = _tokens_of(self.ckpt, ids[:-1])
         originals = (*self.prefix.originals[: len(names)], *names.originals[len(self.prefix) :])
-        return padded_tokens(self.ckpt, self.start + replace(names, originals=originals), "target")
+        return pad_tokens(self.ckpt, self.start + replace(names, originals=originals), "target")
 
     def next_ids(self, ids: Sequence[int]) -> tuple[int | None, ...]:
         return padded_next_ids(self.ckpt.spec, (*self.start.ids[1:], *ids))
@@ -527,7 +535,7 @@ def _choose(job: _Job, logits: Tensor, read: Sequence[int], step: int) -> int:
     by_rule = removals(job.rules, read, step)
     if isinstance(job.strategy, Sampling):
         left = distribution(logits, job.strategy, read, job.banned, by_rule=by_rule)
-        return chosen(left, job.strategy, step)
+        return choose_token(left, job.strategy, step)
     if out := sorted(job.banned.union(*by_rule.values())):
         logits = logits.index_fill(0, torch.tensor(out, device=logits.device), -math.inf)
     return first_greatest(logits)
@@ -572,7 +580,7 @@ def _recorded(job: _Job, ids: Sequence[int], found: Found | None = None) -> Iter
 def _given_tokens(ckpt: Checkpoint, given: Force, what: str) -> dict[int, int]:
     """The forced ids by step. Raises ValueError for a step below 0 and for a token that is not in the vocabulary."""
     if bad := [step for step in given if isinstance(step, bool) or not isinstance(step, int) or step < 0]:
-        raise ValueError(f"{what}: {quoted(bad[0])} is not a step: give a whole number, 0 or more")
+        raise ValueError(f"{what}: {quote(bad[0])} is not a step: give a whole number, 0 or more")
     return dict(zip(given, _given_ids(ckpt, given.values(), what), strict=True))
 
 
@@ -601,7 +609,7 @@ def _all_forced(
     for step, token in forced.items():
         if token in banned:
             raise ValueError(
-                f"the token {quoted(names[token])} is banned, and step {step} is to write it: leave one of them out"
+                f"the token {quote(names[token])} is banned, and step {step} is to write it: leave one of them out"
             )
     if len(banned) >= len(names):
         raise ValueError(f"all {len(names)} tokens are banned: leave at least one that can be written")
@@ -629,7 +637,7 @@ def _forced(ckpt: Checkpoint, name: str, given: TextOrIds | None) -> Tokens:
     ids = codec.encode_ids(given).ids
     for i in ids:
         if i in specials:
-            raise ValueError(f"{name}: id {i} is the special token {quoted(codec.names[i])}; leave it out")
+            raise ValueError(f"{name}: id {i} is the special token {quote(codec.names[i])}; leave it out")
     return _tokens_of(ckpt, ids)
 
 

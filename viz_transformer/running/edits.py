@@ -26,7 +26,7 @@ from viz_transformer.model.hooked_model import ModelSpec
 from viz_transformer.model.kinds import StackName
 from viz_transformer.model.points import unknown_point
 from viz_transformer.numerals import significant
-from viz_transformer.sentences import quoted
+from viz_transformer.sentences import quote
 
 Values = Mapping[str, Tensor]
 Nested = float | tuple["Nested", ...]
@@ -321,7 +321,7 @@ def edit_from_dict(values: Mapping[str, Any]) -> Edit:
     """The edit that `to_dict` described. Raises ValueError if there is none such, for fields that it does not have, and
     for values of another type."""
     if not isinstance(values, Mapping):
-        raise ValueError(f"{quoted(values)} is not an edit: it has to be an object with the entry 'edit'")
+        raise ValueError(f"{quote(values)} is not an edit: it has to be an object with the entry 'edit'")
     kind = _KINDS[declared.one_of("edit", values.get("edit"), _KINDS)]
     given = {name: _frozen(value) for name, value in values.items() if name != "edit"}
     declared.refuse(f"{kind.__name__}: {each}" for each in declared.strange(kind, given))
@@ -338,10 +338,10 @@ def check_edits(edits: Sequence[Edit], spec: ModelSpec) -> None:
     for edit in edits:
         site = getattr(edit, "site", None)
         if site is not None and site not in sites:
-            raise ValueError(f"no attention named {quoted(site)}; this model has {', '.join(sites)}")
+            raise ValueError(f"no attention named {quote(site)}; this model has {', '.join(sites)}")
         if edit.point in derived:
             raise ValueError(
-                f"{quoted(edit.point)} is derived: nothing in the run is made from it, so it cannot be edited"
+                f"{quote(edit.point)} is derived: nothing in the run is made from it, so it cannot be edited"
             )
         if edit.point not in recorded:
             raise ValueError(spec.missing.get(edit.point) or unknown_point(edit.point, recorded))
@@ -371,7 +371,7 @@ def _position_axis(value: Tensor) -> int:
 def _where(at: tuple[int | None, ...], value: Tensor, start: int) -> tuple[int | slice, ...] | None:
     """The index that `at` means, batch first; None if the position is not among these rows."""
     if len(at) > value.dim() - 1:
-        raise ValueError(f"at={quoted(at)} has {len(at)} indices, the point has {value.dim() - 1} axes after the batch")
+        raise ValueError(f"at={quote(at)} has {len(at)} indices, the point has {value.dim() - 1} axes after the batch")
     where: list[int | slice] = [slice(None)]
     for axis, index in enumerate(at, start=1):
         local = _local(index, value.size(axis), start if axis == _position_axis(value) else 0)

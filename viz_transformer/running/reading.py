@@ -11,7 +11,7 @@ from viz_transformer.running.decoding import Run
 from viz_transformer.running.edits import EDITS, Edit
 from viz_transformer.running.trace import Tokens
 from viz_transformer.running.tracing import CHECKPOINT, TextOrIds, encode_source, record, trace
-from viz_transformer.text.codec import TextCodec, joined
+from viz_transformer.text.codec import TextCodec, join_pair
 
 
 @takes(ckpt=CHECKPOINT, source=TEXT_OR_IDS, pair=optional(TEXT), masked=POSITIONS, edits=EDITS)
@@ -55,7 +55,7 @@ def _both(ckpt: Checkpoint, source: TextOrIds, pair: str) -> str:
     for name, text in (("first", source), ("second", pair)):
         if not text.strip():
             raise ValueError(f"the {name} text is empty: type at least one character")
-    return joined(source, pair)
+    return join_pair(source, pair)
 
 
 _NO_MASK = "this model has no mask token, so none of its tokens can be masked"

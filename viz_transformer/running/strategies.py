@@ -285,7 +285,7 @@ def distribution(
     return Distribution(scores, removed)
 
 
-def chosen(found: Distribution, strategy: Strategy, step: int) -> int:
+def choose_token(found: Distribution, strategy: Strategy, step: int) -> int:
     """The id that the strategy writes at this step."""
     if not isinstance(strategy, Sampling) or strategy.temperature == 0:
         return first_greatest(found.log_probs)

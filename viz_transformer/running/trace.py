@@ -20,7 +20,7 @@ from safetensors.torch import save_file
 from torch import Tensor
 
 from viz_transformer.checkpoint import streaming_save
-from viz_transformer.checkpoint.grading import Standing, stated_as
+from viz_transformer.checkpoint.grading import Standing, read_standing
 from viz_transformer.checkpoint.untrusted import (
     LONGEST_HEADER,
     MAX_VALUES,
@@ -42,18 +42,18 @@ from viz_transformer.model.points import unknown_point
 from viz_transformer.model.watched import (
     MODULES,
     WATCHED,
+    dump_watched_spec,
     made_in,
+    parse_watched_spec,
     place_of,
     rows_in_words,
     shape_problem,
     sites_of,
-    watched_from_dict,
-    watched_to_dict,
 )
 from viz_transformer.renamed import Renamed
 from viz_transformer.running.edits import Edit, check_edits, edit_from_dict
 from viz_transformer.running.lazy_activations import LazyActivations
-from viz_transformer.sentences import in_one_line, quoted, shortened
+from viz_transformer.sentences import put_on_one_line, quote, shorten
 
 FORMAT_VERSION = 1
 OF_STEPS = "each step's own"  # info["rows"] of a trace whose rows are those of many passes
@@ -161,7 +161,7 @@ class Trace:
 
     def __repr__(self) -> str:
         if is_watched(self):
-            words = shortened(" ".join((self.src if len(self.src) else self.tgt).tokens), 60)
+            words = shorten(" ".join((self.src if len(self.src) else self.tgt).tokens), 60)
             return "\n  ".join((f"Trace of {self.checkpoint} over {words!r}", *self.notes))
         return f"Trace({', '.join(f'{each.name}={getattr(self, each.name)!r}' for each in fields(self) if each.repr)})"
 
@@ -191,7 +191,7 @@ class Trace:
         """How well it was known, when this run was made, that its model is read right; None where nothing of it was
         guessed."""
         stated = self.info.get("standing")
-        return stated_as(stated) if isinstance(stated, dict) else None
+        return read_standing(stated) if isinstance(stated, dict) else None
 
     @property
     def called(self) -> str:
@@ -319,7 +319,7 @@ class Trace:
         """
         model: dict[str, Any] = {}
         if is_watched(self):
-            model = {WATCHED: watched_to_dict(self.spec)}
+            model = {WATCHED: dump_watched_spec(self.spec)}
         elif self.spec.config is None:
             model = {DESCRIBED: spec_to_dict(self.spec)}
         elif self.spec.labels != spec_of(self.spec.config).labels:  # which calls them by their numbers
@@ -375,7 +375,7 @@ class Trace:
                     raise _NoTrace(f"{path} is a safetensors file, but not a trace: save one with trace.save(file)")
                 if about.get("format_version") != FORMAT_VERSION:
                     raise _NoTrace(
-                        f"{path} has trace format {quoted(about.get('format_version'))}, this version reads"
+                        f"{path} has trace format {quote(about.get('format_version'))}, this version reads"
                         f" {FORMAT_VERSION}: open it with the version of Viz Transformer that wrote it"
                     )
                 src, tgt = _tokens(about["src"]), _tokens(about["tgt"])
@@ -412,7 +412,7 @@ class Trace:
         except TooMuch as error:
             raise ValueError(f"{path} is not read: {error}") from None
         except _UNREADABLE as error:
-            why = in_one_line(str(error), 200)
+            why = put_on_one_line(str(error), 200)
             raise ValueError(f"{path} is not a whole trace ({why}): save it anew with trace.save(file)") from None
 
 
@@ -484,7 +484,7 @@ def _spec(about: Mapping[str, Any], source: int, target: int) -> ModelSpec:
     if about["config"] is None and DESCRIBED in about:
         return spec_from_dict(about[DESCRIBED])
     if about["config"] is None:
-        return watched_from_dict(about[WATCHED], source=source, target=target)
+        return parse_watched_spec(about[WATCHED], source=source, target=target)
     config = ModelConfig.from_dict(about["config"])
     if max(config.encoder_layers, config.decoder_layers) > MAX_LAYERS:
         raise ValueError(f"its model has more than {MAX_LAYERS} layers in a stack")
@@ -565,7 +565,7 @@ def _problem_of_watched(trace: Trace) -> str | None:
     for name, value in trace.values.items():
         kind = torch.bool if name.endswith(".mask") and not name.startswith(MODULES) else torch.float32
         if value.dtype != kind:
-            return f"its point {quoted(name)} is {value.dtype}, and not {kind}"
+            return f"its point {quote(name)} is {value.dtype}, and not {kind}"
         if problem := shape_problem(trace.spec, name, tuple(value.shape), source=len(trace.src), target=len(trace.tgt)):
             return problem
     return None

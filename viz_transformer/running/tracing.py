@@ -51,7 +51,7 @@ def trace(ckpt: Checkpoint, source: TextOrIds, target: TextOrIds | None = None, 
     if spec.has_decoder:
         given = target if target is not None else source
         tgt, next_ids = decoder_input(ckpt, given)
-        tgt, next_ids = padded_tokens(ckpt, tgt, "target"), padded_next_ids(spec, next_ids)
+        tgt, next_ids = pad_tokens(ckpt, tgt, "target"), padded_next_ids(spec, next_ids)
     return record(ckpt, src, tgt, next_ids, edits=edits, info={"kind": "teacher-forced"})
 
 
@@ -62,10 +62,10 @@ def encode_source(ckpt: Checkpoint, source: TextOrIds) -> Tokens:
     """
     tokens = _encode(ckpt.codec("source"), source, "source")
     check_length(len(tokens), ckpt.spec.max_source, "source")
-    return padded_tokens(ckpt, tokens, "source")
+    return pad_tokens(ckpt, tokens, "source")
 
 
-def padded_tokens(ckpt: Checkpoint, tokens: Tokens, side: SideName) -> Tokens:
+def pad_tokens(ckpt: Checkpoint, tokens: Tokens, side: SideName) -> Tokens:
     """The tokens, and padding up to `pad_to` for a model that reads a fixed number of them."""
     missing = (ckpt.spec.pad_to or 0) - len(tokens)
     if missing <= 0:

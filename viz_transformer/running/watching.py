@@ -29,7 +29,7 @@ from viz_transformer.running.trace import Trace, next_of, tokens_of_names, trace
 from viz_transformer.running.tracing import check_edits_ran
 from viz_transformer.running.watched_call import Change, SeenCall, SeenMap, see
 from viz_transformer.running.watched_sites import Names, WatchedSite, layer_path, watched_sites
-from viz_transformer.sentences import quoted, shortened
+from viz_transformer.sentences import quote, shorten
 
 CLOSED = -1e4
 """A score from here down whose weight is exactly 0 counts as masked: models write -inf, -1e9 or float32's least."""
@@ -215,7 +215,7 @@ def _meaning(made: SeenMap, site: WatchedSite) -> str:
         said = f"made of the scores by {steps}" if steps else "the scores themselves"
     if site.further:
         said += f"; {site.further} more softmax over the tokens there reaches no product with values"
-    return shortened(said, LONGEST_MEANING // 2) + made_in(site.path)
+    return shorten(said, LONGEST_MEANING // 2) + made_in(site.path)
 
 
 def _drops(part: nn.Module) -> bool:
@@ -243,7 +243,7 @@ def _check(edits: Sequence[Edit], spec: ModelSpec, sites: Sequence[WatchedSite],
         if edit.point not in weights:
             why = spec.missing.get(edit.point) or unknown_point(edit.point, [*weights])
             raise ValueError(
-                f"of a watched module only attention weights can be edited, not {quoted(edit.point)}: {why}"
+                f"of a watched module only attention weights can be edited, not {quote(edit.point)}: {why}"
             )
         if any(maps[number].again for number in weights[edit.point].numbers):
             raise ValueError(

@@ -10,7 +10,7 @@ from operator import index
 from typing import Any, Protocol
 
 from viz_transformer import declared
-from viz_transformer.sentences import quoted
+from viz_transformer.sentences import quote
 from viz_transformer.text.rules import BeamSettings, TokenRule
 from viz_transformer.text.tokenizers import Tokenizer, tokenizer_from_dict
 from viz_transformer.text.vocabulary import Vocabulary
@@ -25,7 +25,7 @@ def both_of(text: str) -> tuple[str, str]:
     return first, second
 
 
-def joined(first: str, second: str) -> str:
+def join_pair(first: str, second: str) -> str:
     """Two texts as one, as `both_of` parts them; the first alone without a second."""
     first = first.replace(PAIR, " ")
     return f"{first}{PAIR}{second}" if second.strip() else first
@@ -356,7 +356,7 @@ class Codec:
 
         Raises ValueError for no ids, and for one that is no whole number or outside the vocabulary.
         """
-        checked = checked_ids(ids, len(self.vocabulary), least=1)
+        checked = check_ids(ids, len(self.vocabulary), least=1)
         return self._encoded(checked, [self.vocabulary.tokens[i] for i in checked])
 
     def decode(self, ids: Iterable[int]) -> str:
@@ -366,7 +366,7 @@ class Codec:
         """
         vocabulary = self.vocabulary
         hidden = {vocabulary.bos, vocabulary.eos, vocabulary.pad}
-        checked = checked_ids(ids, len(self.vocabulary))
+        checked = check_ids(ids, len(self.vocabulary))
         return self.tokenizer.detokenize([vocabulary.tokens[i] for i in checked if i not in hidden])
 
     def to_dict(self) -> dict[str, Any]:
@@ -413,7 +413,7 @@ class Codec:
         )
 
 
-def checked_ids(ids: Iterable[int], size: int, least: int = 0) -> list[int]:
+def check_ids(ids: Iterable[int], size: int, least: int = 0) -> list[int]:
     """The ids as Python's numbers. Raises ValueError for fewer than `least`, and for one that is no whole number or
     outside a vocabulary of this size."""
     checked = []
@@ -423,7 +423,7 @@ def checked_ids(ids: Iterable[int], size: int, least: int = 0) -> list[int]:
         except TypeError:
             raise ValueError(f"{given!r:.40} is not a token id: ids are whole numbers") from None
         if not 0 <= checked[-1] < size:
-            raise ValueError(f"id {quoted(checked[-1])} is outside the vocabulary: ids go from 0 to {size - 1}")
+            raise ValueError(f"id {quote(checked[-1])} is outside the vocabulary: ids go from 0 to {size - 1}")
     if len(checked) < least:
         raise ValueError("the list of ids is empty: give at least one id")
     return checked

@@ -17,7 +17,7 @@ from typing import Any
 import orjson
 
 from viz_transformer.declared import at_most, within
-from viz_transformer.sentences import quoted
+from viz_transformer.sentences import quote
 from viz_transformer.text.patterns import pattern_cost
 
 MAX_TIMES = 2_000
@@ -139,7 +139,7 @@ class _Description:
                 growth = self.walked(each, kinds, inner, growth, depth + 1)
             return growth
         if not isinstance(kind, str) or kind not in kinds:
-            raise ValueError(f"it has a step {quoted(kind)}, which is not known here")
+            raise ValueError(f"it has a step {quote(kind)}, which is not known here")
         return kinds[kind](step, growth)
 
 
@@ -179,7 +179,7 @@ def _pattern(given: Any) -> tuple[int, bool]:
         if kind == "Regex":
             cost = pattern_cost(_text(pattern, "pattern"))
             return cost.least, cost.searched
-    raise ValueError(f"it has the pattern {quoted(given)}, which is not one of a tokenizer")
+    raise ValueError(f"it has the pattern {quote(given)}, which is not one of a tokenizer")
 
 
 def _split(step: Mapping[str, Any], growth: Growth) -> Growth:
@@ -222,7 +222,7 @@ def _spaces(step: Mapping[str, Any], growth: Growth) -> Growth:
 def _lengths(step: Mapping[str, Any], growth: Growth) -> Growth:
     length = step.get("length", 5)
     if type(length) is not int or length < 1:
-        raise ValueError(f"it cuts pieces of the length {quoted(length)}")
+        raise ValueError(f"it cuts pieces of the length {quote(length)}")
     return growth
 
 

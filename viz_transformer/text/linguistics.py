@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from functools import cache, lru_cache
 from typing import Any
 
-from viz_transformer.sentences import quoted
+from viz_transformer.sentences import quote
 
 
 @dataclass(frozen=True)
@@ -96,7 +96,7 @@ def installed_pipelines(language: str) -> tuple[str, ...]:
     return tuple(sorted(name for name in util.get_installed_models() if name.startswith(f"{language}_")))
 
 
-def tagged(pipeline: str, text: str) -> tuple[Tagged, ...]:
+def tag(pipeline: str, text: str) -> tuple[Tagged, ...]:
     """Part of speech, tag, lemma and dependency of each token, as an installed pipeline finds them; blanks left out.
 
     Raises ValueError if the pipeline cannot be loaded.
@@ -140,7 +140,7 @@ def _blank(language: str) -> Callable[[str], Any]:
     try:
         rules = spacy.blank(language)
     except ImportError as error:
-        raise ValueError(f"spaCy has no rules for {quoted(language)}: {' '.join(str(error).split())}") from None
+        raise ValueError(f"spaCy has no rules for {quote(language)}: {' '.join(str(error).split())}") from None
     rules.add_pipe("sentencizer")
     return rules
 

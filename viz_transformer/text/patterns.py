@@ -12,7 +12,7 @@ import re
 from dataclasses import dataclass, replace
 
 from viz_transformer.declared import at_most
-from viz_transformer.sentences import quoted
+from viz_transformer.sentences import quote
 
 LONGEST_PATTERN, MAX_NESTED = 10_000, 20
 """Characters of a pattern, and brackets within brackets."""
@@ -53,10 +53,10 @@ def pattern_cost(pattern: str) -> Cost:
         if reader.at < len(pattern):
             raise _Unknown("a bracket that closes nothing")
     except _Unknown as error:
-        raise ValueError(f"the pattern {quoted(pattern)} may take for ever to match ({error})") from None
+        raise ValueError(f"the pattern {quote(pattern)} may take for ever to match ({error})") from None
     if found.degree > 1:
         raise ValueError(
-            f"the pattern {quoted(pattern)} may take for ever to match ({found.degree} repetitions that each may be"
+            f"the pattern {quote(pattern)} may take for ever to match ({found.degree} repetitions that each may be"
             " made shorter again)"
         )
     return replace(found, searched=any(not _is_taken_in(reader.begins, place) for place in range(len(reader.begins))))

@@ -23,7 +23,7 @@ import regex
 from msgspec import Meta
 
 from viz_transformer import declared
-from viz_transformer.sentences import quoted
+from viz_transformer.sentences import quote
 from viz_transformer.text.growth import Growth, growth_of, joining_growth, read_description
 
 LONGEST_PATTERN = MAX_REPLACEMENTS = 1000
@@ -128,7 +128,7 @@ class RegexTokens(Tokenizer):
             yield from (match.span() for match in pattern.finditer(text, timeout=_seconds(text), concurrent=True))
         except (TimeoutError, MemoryError):
             raise ValueError(
-                f"the tokenizer's pattern {quoted(self.pattern)} takes too long to split this text: shorten the text, "
+                f"the tokenizer's pattern {quote(self.pattern)} takes too long to split this text: shorten the text, "
                 "or choose another model"
             ) from None
 
@@ -158,7 +158,7 @@ def _compiled(pattern: str) -> re.Pattern[str] | regex.Pattern[str]:
         plain = re.compile(pattern)  # what it does not read, such as recursion, is read nowhere
         return plain if _PLAIN.fullmatch(pattern) else regex.compile(pattern, regex.VERSION0)
     except (re.error, regex.error, OverflowError, RecursionError, ValueError) as error:
-        raise ValueError(f"the pattern {quoted(pattern)} is not a regular expression: {error!s:.200}") from None
+        raise ValueError(f"the pattern {quote(pattern)} is not a regular expression: {error!s:.200}") from None
 
 
 def _seconds(text: str) -> float:
@@ -262,7 +262,7 @@ def _spacy_tokenizer(language: str) -> Callable[[str], Any]:
         tokenizer: Callable[[str], Any] = spacy.blank(language).tokenizer
     except ImportError as error:  # an unknown language, or one whose tokenizer is a package of its own
         reason = " ".join(str(error).split())
-        raise ValueError(f"spaCy cannot split words of the language {quoted(language)}: {reason}") from None
+        raise ValueError(f"spaCy cannot split words of the language {quote(language)}: {reason}") from None
     return tokenizer
 
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from itertools import groupby
 from types import MappingProxyType
 
-from viz_transformer.sentences import listed, shortened
+from viz_transformer.sentences import join_names, shorten
 
 ROLES = ("bos", "eos", "unk", "pad")
 SPECIALS: Mapping[str, str] = MappingProxyType({"bos": "<s>", "eos": "</s>", "unk": "<unk>", "pad": "<pad>"})
@@ -100,11 +100,11 @@ class Vocabulary:
         runs = sorted(_runs(sorted({*names} - {*words} - {*signs})), key=lambda run: run[0][0].isdigit())
         if len(words) > MAX_NAMED_WORDS:
             words = words[: MAX_NAMED_WORDS // 2]
-        named = [*((shortened(word, MAX_LETTERS), 1) for word in words), *runs[: 2 * MAX_NAMED_WORDS]]
+        named = [*((shorten(word, MAX_LETTERS), 1) for word in words), *runs[: 2 * MAX_NAMED_WORDS]]
         if not words and len(signs) <= MAX_NAMED_SIGNS:
             named += [(repr(sign), 1) for sign in signs]
         more = len(names) - sum(count for _, count in named)
-        return listed([*(said for said, _ in named), *([f"{more:,} more"] if more else [])]) if names else "nothing"
+        return join_names([*(said for said, _ in named), *([f"{more:,} more"] if more else [])]) if names else "nothing"
 
     @property
     def special_ids(self) -> frozenset[int]:

@@ -97,7 +97,7 @@ class Keeper(Callback):
         if step in plan.snapshots and trainer.is_global_zero:
             snapshot = snapshot_path(self.state, step)
             snapshot.parent.mkdir(exist_ok=True)
-            write_file(snapshot, stored(module.kept))
+            write_file(snapshot, pack_weights(module.kept))
             self._count(module, step)
         # Any process of the training may have got the signal, and all of them have to save the same step.
         stops = step > 0 and trainer.strategy.reduce_boolean_decision(self.stop.signum is not None, all=False)
@@ -175,7 +175,7 @@ def history_csv(rows: Sequence[Mapping[str, float]]) -> str:
     return "\n".join(lines) + "\n"
 
 
-def stored(model: Transformer) -> bytes:
+def pack_weights(model: Transformer) -> bytes:
     """The weights as they are stored, rounded to float16."""
     buffer = io.BytesIO()
     torch.save({name: value.detach().cpu().half() for name, value in model.state_dict().items()}, buffer)
@@ -186,7 +186,7 @@ def snapshot_path(state: Path, step: int) -> Path:
     return state / "snapshots" / f"step-{step}.pt"
 
 
-def kept_snapshots(state: Path) -> list[int]:
+def list_snapshots(state: Path) -> list[int]:
     """The steps of the snapshots that the saved training has taken, up to the step that it goes on from."""
     steps = (int(path.stem.removeprefix("step-")) for path in (state / "snapshots").glob("step-*.pt"))
     return [step for step in steps if step <= last_step(state)]

@@ -10,7 +10,7 @@ import torch
 from torch import Tensor
 
 from viz_transformer.measuring.data import Pair
-from viz_transformer.model.stepping import padded
+from viz_transformer.model.stepping import pad_rows
 from viz_transformer.text.codec import Codec
 
 Batch = tuple[Tensor | None, Tensor]  # source ids [B, S] (None for a decoder alone) and target ids [B, T]
@@ -72,7 +72,7 @@ class EncodedPairs:
             # A target has one token more than the decoder reads.
             length = None if pad_to is None else pad_to + side
             lengths = [len(row) if length is None else length for row in rows]
-            sides.append((padded(rows, pad, length=length).to(dtype), torch.tensor(lengths)))
+            sides.append((pad_rows(rows, pad, length=length).to(dtype), torch.tensor(lengths)))
         (self.src, self.src_lengths), (self.tgt, self.tgt_lengths) = sides
 
     def __len__(self) -> int:

@@ -40,9 +40,9 @@ from viz_transformer.train.checkpoint_callback import (
     Row,
     WholeFiles,
     history_csv,
-    kept_snapshots,
     last_path,
     last_step,
+    list_snapshots,
     snapshot_path,
 )
 from viz_transformer.train.data import TrainingOrder
@@ -125,7 +125,7 @@ def train(
         length = training_length(order, task.plan, epochs=epochs, steps=steps)
         if resume and epochs is None and steps is None:
             length = _stages(state)[-1]["batches"]
-        kept = kept_snapshots(state) if resume and task.plan.spread else []
+        kept = list_snapshots(state) if resume and task.plan.spread else []
         task = dataclasses.replace(task, plan=task.plan.with_snapshots(length, kept))
         stop.check()
         held.enter_context(_full_disk_named(state))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from viz_transformer.analysis.attention.sharing import asking, beside, in_words, sharing
+from viz_transformer.analysis.attention.sharing import asking, describe_heads, find_sharing_heads, sharing
 from viz_transformer.model.hooked_model import Heads
 
 
@@ -35,11 +35,11 @@ def test_who_shares_is_said_in_a_sentence(query: int, key: int, end: str) -> Non
 
 
 def test_heads_in_words() -> None:
-    assert [in_words(range(2, stop)) for stop in (3, 4, 6)] == ["head 2", "heads 2 and 3", "heads 2 to 5"]
+    assert [describe_heads(range(2, stop)) for stop in (3, 4, 6)] == ["head 2", "heads 2 and 3", "heads 2 to 5"]
 
 
 def test_more_heads_than_can_be_chosen_are_those_that_follow_the_chosen_one() -> None:
-    assert beside(heads(4, 2), 3, 6) == (2, 3)
-    assert beside(heads(8, 1), 0, 6) == (0, 1, 2, 3, 4, 5)
-    assert beside(heads(16, 2), 13, 6) == (10, 11, 12, 13, 14, 15)
-    assert beside(heads(4, 4), 2, 6) == (2,)
+    assert find_sharing_heads(heads(4, 2), 3, 6) == (2, 3)
+    assert find_sharing_heads(heads(8, 1), 0, 6) == (0, 1, 2, 3, 4, 5)
+    assert find_sharing_heads(heads(16, 2), 13, 6) == (10, 11, 12, 13, 14, 15)
+    assert find_sharing_heads(heads(4, 4), 2, 6) == (2,)

@@ -10,11 +10,11 @@ from viz_transformer.analysis.inputs.dataset import (
     item_codecs,
     keep,
     length_facts,
+    list_needed_files,
     measure,
-    needed_files,
     parts,
     read_part,
-    shuffled_batch,
+    shuffle_batch,
     sources,
 )
 from viz_transformer.checkpoint import load, save_checkpoint
@@ -53,7 +53,7 @@ def numbers(tmp_path):
 def test_a_known_task_has_its_parts_and_names_their_files(numbers):
     ckpt = of_task("numbers")
     assert parts(ckpt) == ("train", "validation", "test")
-    assert needed_files(ckpt, "train") == ("numbers/train_full.tsv.gz",)
+    assert list_needed_files(ckpt, "train") == ("numbers/train_full.tsv.gz",)
     assert [len(read_part(ckpt, part, numbers).items) for part in parts(ckpt)] == [7, 1, 2000]
     assert read_part(ckpt, "test", numbers).items[3] == ("3", "two")
 
@@ -115,12 +115,12 @@ def test_training_pairs_that_are_test_pairs_with_other_symbols_are_left_out_and_
     assert task.prepare(tmp_path).counts["train"] == train.used
     assert "renamed at random" in train.varied
     assert [(each.used, each.alike, each.varied) for each in (validation, test)] == [(1, 0, ""), (2, 0, "")]
-    assert set(needed_files(ckpt, "train")) == {each.file for each in (task.train[0], task.validation, task.test)}
+    assert set(list_needed_files(ckpt, "train")) == {each.file for each in (task.train[0], task.validation, task.test)}
 
 
 def test_data_that_are_made_need_no_files():
     ckpt = of_task("copy")
-    assert all(needed_files(ckpt, part) == () for part in parts(ckpt))
+    assert all(list_needed_files(ckpt, part) == () for part in parts(ckpt))
     train = read_part(ckpt, "train")
     assert len(train.items) == 20_000 and all(source == target for source, target in train.items[:50])
     assert sources(ckpt)[0].in_files is None
@@ -143,7 +143,7 @@ def test_a_long_text_is_read_in_the_windows_that_are_trained_on(tmp_path):
 def test_a_model_of_another_task_has_the_test_pairs_that_its_card_names(tmp_path):
     written(tmp_path, "mine/test.txt", PAIRS, "|")
     ckpt = of_task("mine", evaluation={"data": "mine/test.txt", "separator": "|", "limit": 3})
-    assert parts(ckpt) == ("test",) and needed_files(ckpt, "test") == ("mine/test.txt",)
+    assert parts(ckpt) == ("test",) and list_needed_files(ckpt, "test") == ("mine/test.txt",)
     assert read_part(ckpt, "test", tmp_path).items == PAIRS[:3]
     assert sources(ckpt, tmp_path) == ()
     assert parts(of_task("mine")) == () and parts(of_task("mine", evaluation=["data"])) == ()
@@ -161,7 +161,7 @@ def test_the_examples_come_with_the_model(tmp_path):
         examples=PAIRS[:2],
     )
     loaded = load(tmp_path / "own")
-    assert parts(loaded) == ("examples",) and needed_files(loaded, "examples") == ()
+    assert parts(loaded) == ("examples",) and list_needed_files(loaded, "examples") == ()
     assert read_part(loaded, "examples").items == PAIRS[:2]
 
 
@@ -214,8 +214,8 @@ def test_lengths_in_numbers():
 
 def test_a_batch_is_ids_with_padding_behind_and_the_same_for_the_same_seed():
     ckpt, data = tiny_checkpoint(), Data("test", PAIRS)
-    made = shuffled_batch(ckpt, data, 4, 7)
-    again, other = shuffled_batch(ckpt, data, 4, 7), shuffled_batch(ckpt, data, 4, 8)
+    made = shuffle_batch(ckpt, data, 4, 7)
+    again, other = shuffle_batch(ckpt, data, 4, 7), shuffle_batch(ckpt, data, 4, 8)
     assert made.indices == again.indices and made.indices != other.indices
     assert len(set(made.indices)) == 4
     for side, column, codec in (("source", 0, ckpt.source_codec), ("target", 1, ckpt.target_codec)):
@@ -231,25 +231,25 @@ def test_a_batch_is_ids_with_padding_behind_and_the_same_for_the_same_seed():
 
 def test_a_model_with_a_fixed_length_pads_every_text_to_it():
     ckpt = tiny_checkpoint(pad_to=20, max_target=20)
-    made = shuffled_batch(ckpt, Data("test", PAIRS), 2, 0)
+    made = shuffle_batch(ckpt, Data("test", PAIRS), 2, 0)
     assert made.ids["source"].shape == (2, 20) and made.ids["target"].shape == (2, 21)
     assert made.padding["source"].sum() == sum(20 - len(PAIRS[index][0]) - 2 for index in made.indices)
 
 
 def test_a_batch_is_never_larger_than_its_part():
-    assert len(shuffled_batch(tiny_checkpoint(), Data("test", PAIRS), 99, 0).indices) == len(PAIRS)
+    assert len(shuffle_batch(tiny_checkpoint(), Data("test", PAIRS), 99, 0).indices) == len(PAIRS)
 
 
 def test_a_text_that_is_too_long_for_the_model_is_an_error():
     with pytest.raises(ValueError, match="the model reads at most 20"):
-        shuffled_batch(tiny_checkpoint(), Data("test", [("a" * 30, "u")]), 1, 0)
+        shuffle_batch(tiny_checkpoint(), Data("test", [("a" * 30, "u")]), 1, 0)
 
 
 def test_windows_of_one_length_need_no_padding_and_others_need_a_token_for_it():
     ckpt = tiny_checkpoint("decoder-only")
-    made = shuffled_batch(ckpt, Data("train", [("uvw", ""), ("xyz", "")], whole_text=True), 2, 0)
+    made = shuffle_batch(ckpt, Data("train", [("uvw", ""), ("xyz", "")], whole_text=True), 2, 0)
     assert made.padding_share == 0 and list(made.ids) == ["target"]
     plain = Codec(Characters(), Vocabulary("uvwxyz"), add_bos=False, add_eos=False)
     ckpt = replace(ckpt, target_codec=plain)
     with pytest.raises(ValueError, match="no padding token"):
-        shuffled_batch(ckpt, Data("train", [("uvw", ""), ("x", "")], whole_text=True), 2, 0)
+        shuffle_batch(ckpt, Data("train", [("uvw", ""), ("x", "")], whole_text=True), 2, 0)

@@ -6,7 +6,13 @@ import torch
 from builders import SOURCE, TARGET, tiny_checkpoint
 
 from viz_transformer.analysis.inputs import embeddings
-from viz_transformer.analysis.inputs.embeddings import embedding_table, input_difference, input_sum, neighbours, spread
+from viz_transformer.analysis.inputs.embeddings import (
+    embedding_table,
+    input_difference,
+    input_sum,
+    measure_spread,
+    neighbours,
+)
 from viz_transformer.running.decoding import decode
 from viz_transformer.running.edits import Scale
 from viz_transformer.running.tracing import trace
@@ -127,18 +133,18 @@ def test_a_side_or_position_that_is_not_there_is_an_error():
 
 def test_the_scale_multiplies_the_variance_by_its_square():
     made = the_sum(tiny_checkpoint(), trace(tiny_checkpoint(), "abc", "uv"), "source")
-    assert spread(made.scaled).variance == pytest.approx(16 * spread(made.embedding).variance, rel=1e-6)
+    assert measure_spread(made.scaled).variance == pytest.approx(16 * measure_spread(made.embedding).variance, rel=1e-6)
 
 
 def test_variances_of_a_case_by_hand():
-    found = spread([[1.0, 2.0], [3.0, 6.0]])  # mean 3; squares 4 + 1 + 0 + 9 = 14
+    found = measure_spread([[1.0, 2.0], [3.0, 6.0]])  # mean 3; squares 4 + 1 + 0 + 9 = 14
     assert (found.count, found.mean, found.variance) == (4, 3.0, 3.5)
     assert found.sample_variance == pytest.approx(14 / 3)
     numbers = torch.randn(7, generator=torch.Generator().manual_seed(0))
-    assert spread(numbers).sample_variance == pytest.approx(torch.var(numbers).item(), rel=1e-6)
-    assert math.isnan(spread([2.0]).sample_variance)
+    assert measure_spread(numbers).sample_variance == pytest.approx(torch.var(numbers).item(), rel=1e-6)
+    assert math.isnan(measure_spread([2.0]).sample_variance)
     with pytest.raises(ValueError, match="no numbers"):
-        spread([])
+        measure_spread([])
 
 
 # --- neighbours

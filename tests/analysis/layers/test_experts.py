@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 import torch
 
-from viz_transformer.analysis.layers.experts import Routing, RoutingRule, drawn_experts, routing
+from viz_transformer.analysis.layers.experts import Routing, RoutingRule, routing, select_drawn_experts
 
 LN = np.log([[1, 2, 5], [6, 3, 1]])  # probabilities 1/8, 2/8, 5/8 and 6/10, 3/10, 1/10
 
@@ -64,7 +64,7 @@ def test_the_rule_of_the_shares_is_the_one_that_holds_at_every_token(
 
 def test_of_many_experts_the_chosen_and_the_most_probable_are_drawn_in_order() -> None:
     made = found([[0.125, 0, 0], [0.6, 0.3, 0]])
-    assert drawn_experts(made, 0, 2) == [0, 2] and drawn_experts(made, 1, 3) == [0, 1, 2]
+    assert select_drawn_experts(made, 0, 2) == [0, 2] and select_drawn_experts(made, 1, 3) == [0, 1, 2]
 
 
 def test_a_feed_forward_without_a_router_has_none() -> None:

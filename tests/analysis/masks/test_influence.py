@@ -10,7 +10,7 @@ from builders import tiny_checkpoint
 
 import viz_transformer as vt
 from viz_transformer.analysis.masks.influence import Influence, influence, influence_plan, verdict
-from viz_transformer.analysis.masks.parts import Change, in_batch, parts_of, with_masks
+from viz_transformer.analysis.masks.parts import Change, parts_of, replace_masks, run_in_batch
 from viz_transformer.model.causality import is_causal
 from viz_transformer.running.tracing import trace
 
@@ -109,12 +109,12 @@ def test_an_even_row_of_padding_leaks_only_under_its_fill():
     run = trace(ckpt, "abc", "uvwx")
     edits = parts_of(run, "decoder", changes=[Change("decoder", 1)]).edits(ckpt.config)
     for fill, causal in (("zero-rows", True), ("-1e9", False)):
-        other = with_masks(ckpt, fill=fill)
+        other = replace_masks(ckpt, fill=fill)
         assert influence(other, trace(other, "abc", "uvwx", edits=edits)).causal is causal
 
 
 def test_rows_without_numbers_are_said_and_are_no_triangle():
-    ckpt = with_masks(tiny_checkpoint(), fill="-inf")
+    ckpt = replace_masks(tiny_checkpoint(), fill="-inf")
     run = trace(ckpt, "abc", "uvwx")
     edits = parts_of(run, "decoder", changes=[Change("decoder", 2)]).edits(ckpt.config)
     found = influence(ckpt, trace(ckpt, "abc", "uvwx", edits=edits))
@@ -173,7 +173,7 @@ def test_the_same_seed_swaps_the_same_and_specials_are_never_put_in():
 
 def test_padding_is_neither_swapped_nor_watched():
     ckpt = tiny_checkpoint()
-    padded = in_batch(ckpt, trace(ckpt, "abc", "uv"), (9, 8))
+    padded = run_in_batch(ckpt, trace(ckpt, "abc", "uv"), (9, 8))
     found = influence(ckpt, padded)
     assert found.rows == found.columns == (0, 1, 2) and found.of == 3
     assert influence(ckpt, padded, side="source").columns == (0, 1, 2, 3, 4)
@@ -196,7 +196,7 @@ def test_what_has_no_answer_is_refused_in_one_sentence():
         influence(writer, trace(writer, "uv"), side="source")
     ckpt = tiny_checkpoint()
     with pytest.raises(ValueError, match="of another model"):
-        influence(with_masks(ckpt, fill="-inf"), trace(ckpt, "abc", "uv"))
+        influence(replace_masks(ckpt, fill="-inf"), trace(ckpt, "abc", "uv"))
 
 
 def test_looking_leaves_the_model_and_its_numbers_as_they_were():

@@ -8,7 +8,7 @@ from builders import tiny_checkpoint
 
 from viz_transformer.analysis.masks.mask_rules import (
     MaskRule,
-    in_words,
+    describe_rule,
     recorded_edits,
     recorded_parts,
     rule_of,
@@ -127,4 +127,4 @@ def test_rows_of_an_encoder_alone_are_compared_token_by_token() -> None:
     ],
 )
 def test_a_rule_is_said_with_its_size(rule: MaskRule, said: str) -> None:
-    assert said in in_words(rule, [0, 2], 6)
+    assert said in describe_rule(rule, [0, 2], 6)

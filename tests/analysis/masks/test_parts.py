@@ -12,12 +12,12 @@ from viz_transformer.analysis.masks.parts import (
     change_of,
     even_weights,
     filled_rows,
-    in_batch,
     mask_parts,
     parts_of,
+    replace_masks,
     row_effects,
+    run_in_batch,
     sites,
-    with_masks,
 )
 from viz_transformer.model.config import tutorial
 from viz_transformer.model.masks import MASK_FILLS
@@ -173,7 +173,7 @@ def test_scores_that_are_no_row_are_refused():
 @pytest.mark.parametrize("fill", [*MASK_FILLS])
 def test_another_fill_gives_the_numbers_of_a_model_built_with_it(fill):
     ckpt = tiny_checkpoint(padding_mask="key-or-query")
-    other = with_masks(ckpt, fill=fill)
+    other = replace_masks(ckpt, fill=fill)
     built = tiny_model(tiny_config(padding_mask="key-or-query", mask_fill=fill))
     src, tgt = torch.tensor([[4, 5, 6, 0, 0]]), torch.tensor([[1, 7, 8, 0]])
     assert torch.equal(other.model(src, tgt).nan_to_num(), built(src, tgt).nan_to_num())
@@ -184,26 +184,26 @@ def test_other_masks_share_every_parameter_and_leave_the_model_as_it_was():
     ckpt = tiny_checkpoint()
     src, tgt = torch.tensor([[4, 5, 6, 0]]), torch.tensor([[1, 7, 0]])
     before = ckpt.model(src, tgt)
-    other = with_masks(ckpt, fill="-1e9", rule="key-or-query")
+    other = replace_masks(ckpt, fill="-1e9", rule="key-or-query")
     pairs = zip(ckpt.model.parameters(), other.model.parameters(), strict=True)
     assert all(a is b for a, b in pairs)
     assert not torch.equal(other.model(src, tgt), before)  # the padded row of the target is even now, no longer masked
     assert torch.equal(ckpt.model(src, tgt), before)
-    assert with_masks(ckpt) is with_masks(ckpt, fill="zero-rows", rule="key") is ckpt
+    assert replace_masks(ckpt) is replace_masks(ckpt, fill="zero-rows", rule="key") is ckpt
 
 
 def test_a_tied_output_reads_the_shared_embedding():
     ckpt = tiny_checkpoint(tied_output=True)
-    other = with_masks(ckpt, fill="-inf")
+    other = replace_masks(ckpt, fill="-inf")
     src, tgt = torch.tensor([[4, 5]]), torch.tensor([[1, 7]])
     assert torch.equal(other.model(src, tgt), ckpt.model(src, tgt))
 
 
 def test_a_rule_or_fill_that_there_is_not_is_refused():
     with pytest.raises(ValueError, match="mask_fill='0' is not known"):
-        with_masks(tiny_checkpoint(), fill="0")
+        replace_masks(tiny_checkpoint(), fill="0")
     with pytest.raises(ValueError, match="needs an encoder-decoder with pad_to"):
-        with_masks(tiny_checkpoint(), rule="key-or-query-swapped-cross")
+        replace_masks(tiny_checkpoint(), rule="key-or-query-swapped-cross")
 
 
 # ---- a text in a batch
@@ -214,7 +214,7 @@ def test_a_text_padded_alone_has_the_numbers_that_it_has_in_the_batch():
     runs = [trace(ckpt, "abc", "uv"), trace(ckpt, "abcdefg", "uvwxy")]
     lengths = batch_lengths(runs)
     assert lengths == (9, 6)
-    padded = [in_batch(ckpt, run, lengths) for run in runs]
+    padded = [run_in_batch(ckpt, run, lengths) for run in runs]
     src = torch.tensor([each.src_ids for each in padded])
     tgt = torch.tensor([each.tgt_ids for each in padded])
     together = ckpt.model(src, tgt)
@@ -229,9 +229,9 @@ def test_texts_of_a_model_without_padding_stand_in_no_batch():
     ckpt = tiny_checkpoint("decoder-only", target_pad=None)
     run = trace(ckpt, "uvw")
     assert not can_pad(ckpt.config) and can_pad(tiny_checkpoint("decoder-only").config)
-    assert in_batch(ckpt, run, (0, len(run.tgt))).tgt == run.tgt
+    assert run_in_batch(ckpt, run, (0, len(run.tgt))).tgt == run.tgt
     with pytest.raises(ValueError, match="tiny has no padding token"):
-        in_batch(ckpt, run, (0, len(run.tgt) + 1))
+        run_in_batch(ckpt, run, (0, len(run.tgt) + 1))
     assert can_pad(tutorial("tutorial6")) and not can_pad(tutorial("tutorial6", source_pad=None))
 
 
@@ -256,7 +256,7 @@ def test_effects_are_those_of_the_logits_row_by_row():
 
 
 def test_a_row_of_nan_spreads_and_is_called_none():
-    ckpt = with_masks(tiny_checkpoint(), fill="-inf")
+    ckpt = replace_masks(tiny_checkpoint(), fill="-inf")
     before = trace(ckpt, "abcd", "uvwx")
     edits = parts_of(before, "decoder", changes=[Change("decoder", 2)]).edits(ckpt.config)
     effects = row_effects(before, trace(ckpt, "abcd", "uvwx", edits=edits), ckpt.target_codec.vocabulary.tokens)
@@ -267,7 +267,7 @@ def test_a_row_of_nan_spreads_and_is_called_none():
 def test_padding_rows_are_left_out_and_other_texts_are_refused():
     ckpt = tiny_checkpoint()
     run = trace(ckpt, "abc", "uv")
-    padded = in_batch(ckpt, run, (8, 7))
+    padded = run_in_batch(ckpt, run, (8, 7))
     assert [each.position for each in row_effects(padded, padded, ckpt.target_codec.vocabulary.tokens)] == [0, 1, 2]
     with pytest.raises(ValueError, match="different tokens"):
         row_effects(run, padded, ckpt.target_codec.vocabulary.tokens)

@@ -12,10 +12,10 @@ from viz_transformer.analysis.models.untrained import (
     UntrainedSummary,
     architectures,
     is_new,
+    make_untrained,
     recipe_like,
     recipe_of,
-    untrained,
-    untrained_summary,
+    summarize_untrained,
 )
 from viz_transformer.checkpoint.contents import Summary, Unreadable
 from viz_transformer.model.config import ModelConfig
@@ -50,13 +50,13 @@ def test_what_is_no_recipe_is_refused(name):
 
 def test_the_same_recipe_makes_the_same_weights_and_another_seed_others():
     ckpt = tiny_checkpoint()
-    first, torch_state = untrained(recipe(), ckpt), torch.random.get_rng_state()
-    again = untrained(recipe(), ckpt)
+    first, torch_state = make_untrained(recipe(), ckpt), torch.random.get_rng_state()
+    again = make_untrained(recipe(), ckpt)
     assert torch.equal(torch.random.get_rng_state(), torch_state)
     states = [model.model.state_dict() for model in (first, again)]
     assert all(torch.equal(states[0][key], states[1][key]) for key in states[0])
     assert first.weights_sha256 == again.weights_sha256
-    other = untrained(recipe(seed=1), ckpt)
+    other = make_untrained(recipe(seed=1), ckpt)
     assert other.weights_sha256 != first.weights_sha256
     assert not torch.equal(other.model.output.weight, first.model.output.weight)
 
@@ -65,7 +65,7 @@ def test_the_same_recipe_makes_the_same_weights_and_another_seed_others():
 @pytest.mark.parametrize("norm", ["pre", "post"])
 def test_every_architecture_runs_with_the_bases_texts(architecture, norm):
     ckpt = tiny_checkpoint()
-    made = untrained(recipe(architecture=architecture, norm=norm), ckpt)
+    made = make_untrained(recipe(architecture=architecture, norm=norm), ckpt)
     config = made.config
     assert (config.encoder_layers, config.decoder_layers, config.n_heads, config.d_model) == (1, 2, 2, 8)
     assert (config.norm, config.source_vocab_size, config.target_vocab_size) == (norm, 12, 20)
@@ -92,7 +92,7 @@ def test_changing_the_norms_place_moves_the_final_norm_with_it():
 def test_a_decoder_alone_has_no_encoder():
     ckpt = tiny_checkpoint("decoder-only")
     for architecture in architectures():
-        made = untrained(recipe(encoder_layers=0, architecture=architecture), ckpt)
+        made = make_untrained(recipe(encoder_layers=0, architecture=architecture), ckpt)
         assert made.config.kind == "decoder-only"
         assert decode(made, "uvw", max_steps=2).steps
     with pytest.raises(ValueError, match="1 encoder layers do not go with the vocabularies of tiny"):
@@ -123,18 +123,18 @@ def test_the_summary_counts_the_parameters_that_the_model_has(tmp_path):
     ckpt = tiny_checkpoint()
     bases = {"tiny": summary_of(ckpt, tmp_path), "broken": Unreadable("broken", tmp_path, "it is damaged")}
     name = recipe().name
-    found = untrained_summary(name, bases)
+    found = summarize_untrained(name, bases)
     assert isinstance(found, UntrainedSummary)
-    model = untrained(found.recipe, ckpt)
+    model = make_untrained(found.recipe, ckpt)
     assert (found.name, model.name) == (name, name)
     assert found.parameter_count == parameter_count(model.model)
     assert (found.history(), found.snapshots(), found.card["task"]) == ([], (), "copy")
     assert recipe_like(found) == recipe()
-    assert untrained_summary(recipe(base="other").name, bases) is None
-    assert untrained_summary("new:nonsense", bases) is None
-    wrong = untrained_summary(recipe(n_heads=3).name, bases)
+    assert summarize_untrained(recipe(base="other").name, bases) is None
+    assert summarize_untrained("new:nonsense", bases) is None
+    wrong = summarize_untrained(recipe(n_heads=3).name, bases)
     assert isinstance(wrong, Unreadable) and "n_heads=3" in wrong.error
-    broken = untrained_summary(recipe(base="broken").name, bases)
+    broken = summarize_untrained(recipe(base="broken").name, bases)
     assert isinstance(broken, Unreadable) and broken.error == "it is damaged"
 
 

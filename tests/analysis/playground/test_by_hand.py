@@ -18,14 +18,14 @@ from viz_transformer.analysis.playground.by_hand import (
     Vectors,
     attend,
     corners,
-    drawn,
+    draw_normal,
     entropy,
     first_keys,
     gain_and_offset,
     growth,
     mask_of,
     more_aligned_with_another,
-    normalised,
+    normalise,
     reach,
     simplex_points,
     softmax,
@@ -104,18 +104,18 @@ def test_shapes_that_do_not_fit_are_said():
 
 
 def test_a_softmax_does_not_see_what_is_added_to_a_whole_row():
-    scores = drawn("q", 1, 4, 6)
+    scores = draw_normal("q", 1, 4, 6)
     assert np.abs(softmax(scores) - softmax(scores + np.array([[5.0], [-700.0], [0.0], [1e3]]))).max() < 1e-13
 
 
 def test_a_softmax_follows_its_keys_and_its_rows_sum_to_1():
-    scores, order = drawn("k", 1, 4, 6), [3, 0, 5, 1, 4, 2]
+    scores, order = draw_normal("k", 1, 4, 6), [3, 0, 5, 1, 4, 2]
     assert np.abs(softmax(scores[:, order]) - softmax(scores)[:, order]).max() < 1e-15
     assert np.abs(softmax(scores).sum(axis=1) - 1).max() < 1e-15
 
 
 def test_ratios_of_weights_are_the_exponentials_of_differences_of_scores():
-    scores = drawn("v", 2, 1, 5)
+    scores = draw_normal("v", 2, 1, 5)
     weights = softmax(scores)[0]
     assert np.allclose(weights[1:] / weights[0], np.exp(scores[0, 1:] - scores[0, 0]), rtol=1e-13)
 
@@ -135,20 +135,20 @@ def test_the_entropy_of_known_rows():
 
 
 def test_a_seed_draws_the_same_numbers_whatever_the_size():
-    assert np.array_equal(drawn("q", 7, 2, 3), drawn("q", 7, 8, 8)[:2, :3])
-    assert not np.array_equal(drawn("q", 7, 4, 4), drawn("q", 8, 4, 4))
-    assert not np.array_equal(drawn("q", 7, 4, 4), drawn("k", 7, 4, 4))
+    assert np.array_equal(draw_normal("q", 7, 2, 3), draw_normal("q", 7, 8, 8)[:2, :3])
+    assert not np.array_equal(draw_normal("q", 7, 4, 4), draw_normal("q", 8, 4, 4))
+    assert not np.array_equal(draw_normal("q", 7, 4, 4), draw_normal("k", 7, 4, 4))
 
 
 def test_drawn_numbers_have_one_decimal_and_no_minus_zero():
     for seed in range(20):
-        numbers = drawn("x", seed, 8, 8)
+        numbers = draw_normal("x", seed, 8, 8)
         assert np.array_equal(np.round(numbers, 1), numbers)
         assert not (np.signbit(numbers) & (numbers == 0)).any()
 
 
 def test_drawn_numbers_are_standard_normal():
-    numbers = np.stack([drawn("q", seed, 8, 8) for seed in range(200)])
+    numbers = np.stack([draw_normal("q", seed, 8, 8) for seed in range(200)])
     assert abs(numbers.mean()) < 0.03 and abs(numbers.var() - 1) < 0.05  # 12,800 numbers: 3 standard errors
 
 
@@ -247,7 +247,7 @@ def x_of(seed=0):
 def test_a_layer_norm_by_hand():
     x = np.array([[[1.0, 3.0]], [[2.0, 2.0]]])  # means 2 and 2, variances 1 and 0
     affine = np.array([[1.0, 1.0], [0.0, 0.0]])
-    found = normalised(x, "layer", affine)
+    found = normalise(x, "layer", affine)
     assert found.mean.ravel().tolist() == [2, 2] and found.variance.ravel().tolist() == [1, 0]
     root = math.sqrt(1 + EPSILON)
     assert np.allclose(found.values, [[[-1 / root, 1 / root]], [[0, 0]]], atol=1e-15)
@@ -258,13 +258,13 @@ def test_layer_and_batch_norm_are_those_of_torch():
     gain, offset = (torch.from_numpy(part) for part in affine)
     given = torch.from_numpy(x)
     layer = F.layer_norm(given, (FEATURES,), gain, offset, EPSILON)
-    assert np.abs(normalised(x, "layer", affine).values - layer.numpy()).max() < 1e-13
+    assert np.abs(normalise(x, "layer", affine).values - layer.numpy()).max() < 1e-13
     batch = nn.BatchNorm1d(FEATURES, eps=EPSILON).double().train()
     with torch.no_grad():
         batch.weight.copy_(gain)
         batch.bias.copy_(offset)
         theirs = batch(given.transpose(1, 2)).transpose(1, 2)
-    assert np.abs(normalised(x, "batch", affine).values - theirs.numpy()).max() < 1e-13
+    assert np.abs(normalise(x, "batch", affine).values - theirs.numpy()).max() < 1e-13
 
 
 @pytest.mark.parametrize(
@@ -274,12 +274,12 @@ def test_the_norms_of_the_models_are_the_same(norm, module):
     config = ModelConfig(target_vocab_size=1, decoder_layers=1, d_model=FEATURES, n_heads=1, d_ff=1)
     x = x_of(5)
     theirs = module(config).double()(torch.from_numpy(x), OFF)
-    assert np.abs(normalised(x, norm).values - theirs.detach().numpy()).max() < 1e-13
+    assert np.abs(normalise(x, norm).values - theirs.detach().numpy()).max() < 1e-13
 
 
 @pytest.mark.parametrize("norm", list(AXES))
 def test_behind_a_norm_each_group_has_mean_0_and_nearly_variance_1(norm):
-    found = normalised(x_of(2), norm)
+    found = normalise(x_of(2), norm)
     mean, variance = found.after()
     assert np.abs(mean).max() < 1e-14
     assert np.allclose(variance, found.variance / (found.variance + EPSILON), atol=1e-12)
@@ -295,7 +295,7 @@ def test_what_a_norm_reads_is_found_by_trying():
 
 def test_gain_and_offset_come_last():
     affine = gain_and_offset({("g", 0, 1): 2.0, ("g", 1, 1): 5.0})
-    plain, changed = normalised(x_of(), "layer"), normalised(x_of(), "layer", affine)
+    plain, changed = normalise(x_of(), "layer"), normalise(x_of(), "layer", affine)
     assert np.allclose(changed.values[..., 1], plain.values[..., 1] * 2 + 5, atol=1e-14)
     assert np.array_equal(changed.values[..., 0], plain.values[..., 0])
 
@@ -307,7 +307,7 @@ def test_an_edit_of_the_table_names_text_and_token_in_one_row():
 
 def test_another_norm_is_an_error():
     with pytest.raises(ValueError, match="norm='group' is not known"):
-        normalised(x_of(), "group")
+        normalise(x_of(), "group")
 
 
 def test_the_module_needs_no_torch():

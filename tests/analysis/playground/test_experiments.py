@@ -8,7 +8,7 @@ import torch.nn.functional as F
 from torch import nn
 
 from viz_transformer.analysis.playground.background import Training
-from viz_transformer.analysis.playground.by_hand import drawn
+from viz_transformer.analysis.playground.by_hand import draw_normal
 from viz_transformer.analysis.playground.experiments import Copying, CopySettings, OpenMask, Rebuild, RebuildSettings
 from viz_transformer.model.hook import Recorder
 
@@ -19,7 +19,7 @@ def one_thread():
 
 
 def five(**changes):
-    vectors = tuple(map(tuple, drawn("q", 1, 5, 4).tolist()))
+    vectors = tuple(map(tuple, draw_normal("q", 1, 5, 4).tolist()))
     return RebuildSettings(**{"vectors": vectors, "seed": 1, "steps": 60, **changes})
 
 

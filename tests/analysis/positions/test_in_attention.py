@@ -9,7 +9,7 @@ import pytest
 import torch
 from builders import tiny_checkpoint
 
-from viz_transformer.analysis.positions.in_attention import Step, bias_rule, biases, rotated, turning
+from viz_transformer.analysis.positions.in_attention import Step, bias_rule, biases, rotate, turning
 from viz_transformer.running.edits import Scale
 from viz_transformer.running.tracing import trace
 
@@ -32,7 +32,7 @@ def matrix(position, frequency):
 @pytest.mark.parametrize("site", SITES)
 def test_the_product_at_every_distance_is_that_of_the_paper_s_matrices(site):
     recorded = run("rotary")
-    found = rotated(recorded, site, 2, 4, 1)
+    found = rotate(recorded, site, 2, 4, 1)
     assert found.frequency == pytest.approx([1, 1 / 100])
     for distance, product in zip(found.distance, found.product, strict=True):
         i, j = max(distance, 0), max(-distance, 0)
@@ -46,7 +46,7 @@ def test_the_product_at_every_distance_is_that_of_the_paper_s_matrices(site):
 
 
 def test_an_edited_query_is_no_longer_the_turned_one():
-    found = rotated(run("rotary", Scale("decoder.2.self.query", 2.0)), "decoder.2.self", 0, 3, 1)
+    found = rotate(run("rotary", Scale("decoder.2.self.query", 2.0)), "decoder.2.self", 0, 3, 1)
     assert found.turned_error > 0.01 and found.error > 0.01
 
 
@@ -63,7 +63,7 @@ def test_heads_and_positions_that_are_not_there_are_refused():
     with pytest.raises(ValueError, match="there is no head 4"):
         biases(run("alibi"), SITES[0], 4)
     with pytest.raises(ValueError, match="there is no position 9"):
-        rotated(run("rotary"), SITES[0], 0, 9, 0)
+        rotate(run("rotary"), SITES[0], 0, 9, 0)
 
 
 def biased(bias, mask):

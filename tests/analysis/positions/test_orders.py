@@ -2,7 +2,7 @@ import pytest
 import torch
 from builders import SOURCE, SPECIALS, tiny_checkpoint
 
-from viz_transformer.analysis.positions.orders import MAX_STEPS, removable, reordered, two_orders
+from viz_transformer.analysis.positions.orders import MAX_STEPS, removable, reverse_words, two_orders
 from viz_transformer.model.config import tutorial
 from viz_transformer.running.decoding import decode
 from viz_transformer.running.edits import RemovePositions
@@ -147,16 +147,16 @@ def test_an_encoder_alone_has_no_answer():
     ],
 )
 def test_words_are_turned_round_and_of_one_word_the_tokens(text, other):
-    assert reordered(text, LETTERS) == other
+    assert reverse_words(text, LETTERS) == other
 
 
 @pytest.mark.parametrize(
     ("text", "other"), [("ROMEO:", "OEMOR:"), ("not to be", "to not be"), ("ab", None), ("a bc", "b ac")]
 )
 def test_the_last_part_can_be_kept(text, other):
-    assert reordered(text, LETTERS, keep_last=True) == other
+    assert reverse_words(text, LETTERS, keep_last=True) == other
 
 
 def test_tokens_are_those_of_the_codec():
     codec = Codec(RegexTokens(r"[a-z]+|[*+()]", join=""), Vocabulary(SOURCE, SPECIALS))
-    assert reordered("sin(x)", codec) == ")x(sin"
+    assert reverse_words("sin(x)", codec) == ")x(sin"

@@ -9,8 +9,8 @@ from viz_transformer.analysis.positions.table import (
     FLOAT32_STEP,
     added_rows,
     agreement,
-    between,
     derivation,
+    interpolate_columns,
     movement,
     own_table,
     products,
@@ -145,7 +145,7 @@ def test_rows_of_a_sinusoidal_table_are_equally_long():
 
 def test_curves_go_through_the_tables_numbers():
     made = derivation(5, 8)
-    places, values = between(made, [0, 5], points=9)
+    places, values = interpolate_columns(made, [0, 5], points=9)
     assert places.tolist() == [0, 0.5, 1, 1.5, 2, 2.5, 3, 3.5, 4]
     assert values[:, ::2] == pytest.approx(made.encoding[:, [0, 5]].T, abs=1e-15)
     assert values[1, 1] == pytest.approx(math.cos(0.5 / 100))

@@ -3,7 +3,7 @@ import random
 import pytest
 from num2words import num2words
 
-from viz_transformer.analysis.run.checking import checked, number_words
+from viz_transformer.analysis.run.checking import check_answer, number_words
 from viz_transformer.checkpoint.contents import bundled_folder, read_examples
 
 
@@ -41,15 +41,15 @@ def test_signs_zeros_and_decimals(text, said):
 
 @pytest.mark.parametrize("text", ["", ".", "12.5%", "1e9", "1,00", "٤٢", "one", "1.2.3", "9" * 31, "9" * 10_000])
 def test_what_is_not_a_number_in_digits_is_not_checked_and_not_called_wrong(text):
-    found = checked("numbers", text, "one")
+    found = check_answer("numbers", text, "one")
     assert found.kind == "unread" and found.sentence.startswith("Not checked: ") and len(found.sentence) < 200
 
 
 def test_an_answer_is_right_or_wrong_with_what_it_should_be():
-    assert checked("numbers", "21", "twenty-one").kind == "right"
-    assert checked("numbers", "21", "twenty - one").kind == "right"  # blanks around signs
-    found = checked("numbers", "12.5", "twelve point five two")
+    assert check_answer("numbers", "21", "twenty-one").kind == "right"
+    assert check_answer("numbers", "21", "twenty - one").kind == "right"  # blanks around signs
+    found = check_answer("numbers", "12.5", "twelve point five two")
     assert (found.kind, found.sentence) == ("wrong", "Wrong: it should be “twelve point five”.")
-    assert checked("copy", "hello", "hello").kind == "right"
-    found = checked("copy", "hello", "helo")
+    assert check_answer("copy", "hello", "hello").kind == "right"
+    found = check_answer("copy", "hello", "helo")
     assert (found.kind, found.sentence) == ("wrong", "Wrong: it should be “hello”.")

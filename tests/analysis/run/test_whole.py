@@ -8,7 +8,7 @@ import torch
 from builders import tiny_checkpoint
 
 from viz_transformer.analysis.layers.sublayers import share_added
-from viz_transformer.analysis.run.whole import SAMPLES, spread, whole_run
+from viz_transformer.analysis.run.whole import SAMPLES, sample_features, whole_run
 from viz_transformer.checkpoint import load
 from viz_transformer.model.kinds import KINDS
 from viz_transformer.running.decoding import decode
@@ -69,7 +69,7 @@ def test_the_stream_is_taken_behind_the_input_each_layer_and_the_final_norm():
     [(3, 5, (0, 1, 2)), (5, 5, (0, 1, 2, 3, 4)), (9, 3, (0, 4, 8)), (10, 4, (0, 3, 6, 9))],
 )
 def test_samples_are_spread_evenly_from_the_first_feature_to_the_last(count, samples, expected):
-    assert spread(count, samples) == expected
+    assert sample_features(count, samples) == expected
 
 
 def test_a_stream_that_begins_as_something_else_is_not_called_the_sum():

@@ -10,7 +10,7 @@ from safetensors import safe_open
 from safetensors.torch import save
 
 from viz_transformer.analysis.tensors import trace_files
-from viz_transformer.analysis.tensors.trace_files import opened, saved
+from viz_transformer.analysis.tensors.trace_files import open_trace, pack_trace
 from viz_transformer.running.decoding import decode
 from viz_transformer.running.edits import SetMask
 from viz_transformer.running.strategies import Beam
@@ -46,7 +46,7 @@ RUNS = {
 @pytest.mark.parametrize("kind", RUNS)
 def test_what_was_saved_opens_bit_by_bit(kind):
     before = RUNS[kind]()
-    after = opened(saved(before), "run.safetensors")
+    after = open_trace(pack_trace(before), "run.safetensors")
     assert after.points(derived=True) == before.points(derived=True)
     assert all(torch.equal(after[name], before[name]) for name in before.points())
     assert (after.src, after.tgt, after.config, after.edits) == (before.src, before.tgt, before.config, before.edits)
@@ -55,7 +55,7 @@ def test_what_was_saved_opens_bit_by_bit(kind):
 @pytest.fixture
 def parts(tmp_path):
     """What the file of a small run says about it, and its tensors."""
-    (tmp_path / "run").write_bytes(saved(trace(tiny_checkpoint(), "abc", "uv")))
+    (tmp_path / "run").write_bytes(pack_trace(trace(tiny_checkpoint(), "abc", "uv")))
     with safe_open(tmp_path / "run", framework="pt") as file:
         about = json.loads(file.metadata()["viz_transformer"])
         return about, {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118 (not a dict)
@@ -66,7 +66,7 @@ def together(about, tensors):
 
 
 def test_the_parts_put_together_again_open(parts):
-    assert opened(together(*parts), "x").points()
+    assert open_trace(together(*parts), "x").points()
 
 
 def changed(about, tensors, change):
@@ -115,7 +115,7 @@ HOSTILE = {
 def test_a_file_that_is_no_whole_trace_is_refused_with_one_sentence(parts, kind):
     data = changed(*parts, HOSTILE[kind])
     with pytest.raises(ValueError) as error:
-        opened(data, "my file.safetensors")
+        open_trace(data, "my file.safetensors")
     sentence = str(error.value)
     assert "my file.safetensors" in sentence and "/tmp" not in sentence
     assert len(sentence) < 400 and "\n" not in sentence
@@ -127,19 +127,19 @@ def test_a_file_that_is_no_whole_trace_is_refused_with_one_sentence(parts, kind)
 )
 def test_other_files_are_refused_with_one_sentence(data):
     with pytest.raises(ValueError, match=r"^notes\.safetensors is not a whole trace"):
-        opened(data, "notes.safetensors")
+        open_trace(data, "notes.safetensors")
 
 
 def test_weights_of_a_model_are_no_trace():
     with pytest.raises(ValueError, match=r"notes\.safetensors is a safetensors file, but not a trace"):
-        opened(save({"a": torch.zeros(2)}), "notes.safetensors")
+        open_trace(save({"a": torch.zeros(2)}), "notes.safetensors")
 
 
 def test_a_file_over_the_limit_is_refused_before_it_is_read(monkeypatch):
-    data = saved(trace(tiny_checkpoint(), "a", "u"))
+    data = pack_trace(trace(tiny_checkpoint(), "a", "u"))
     monkeypatch.setattr(trace_files, "LARGEST_FILE", len(data) - 1)
     with pytest.raises(ValueError, match=rf"x has {len(data):,} bytes, a trace is opened here up to {len(data) - 1:,}"):
-        opened(data, "x")
+        open_trace(data, "x")
 
 
 def test_any_damage_ends_in_a_trace_or_in_a_sentence(parts):
@@ -152,7 +152,7 @@ def test_any_damage_ends_in_a_trace_or_in_a_sentence(parts):
         if chance.random() < 0.2:
             del damaged[chance.randrange(len(whole)) :]
         try:
-            recorded = opened(bytes(damaged), "x")
+            recorded = open_trace(bytes(damaged), "x")
         except ValueError as error:
             assert str(error).startswith("x ")
         else:
@@ -163,5 +163,5 @@ def test_any_damage_ends_in_a_trace_or_in_a_sentence(parts):
 def test_a_trace_of_fewer_points_is_opened(parts):
     about, tensors = parts
     about["points"] = [name for name in about["points"] if ".ffn." not in name]
-    recorded = opened(together(about, tensors), "x")
+    recorded = open_trace(together(about, tensors), "x")
     assert "encoder.0.ffn.out" not in recorded and "encoder.0.self.scores" in recorded

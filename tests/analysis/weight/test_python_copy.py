@@ -12,7 +12,7 @@ import torch
 from builders import tiny_checkpoint
 from ladders import VARIANTS, cells, run_of
 
-from viz_transformer.analysis.models.untrained import Recipe, untrained
+from viz_transformer.analysis.models.untrained import Recipe, make_untrained
 from viz_transformer.analysis.weight import LINES
 from viz_transformer.analysis.weight.ladder import ladder
 from viz_transformer.analysis.weight.python_copy import FILE, MODEL_FILE, model_file, python_copy
@@ -235,7 +235,7 @@ def test_other_files_can_be_named(tmp_path):
 
 def test_a_new_model_without_a_file_gets_one_of_its_random_weights(tmp_path):
     recipe = Recipe(base="tiny", encoder_layers=1, decoder_layers=2, n_heads=2, d_model=8, d_ff=8, seed=5)
-    ckpt = untrained(recipe, tiny_checkpoint())
+    ckpt = make_untrained(recipe, tiny_checkpoint())
     run = trace(ckpt, [4, 5, 6], [1, 9])
     assert ckpt.path is None
     program = python_copy(run, Cell(kind="cross", layer=1, head=1, query=1, key=2))
@@ -245,7 +245,7 @@ def test_a_new_model_without_a_file_gets_one_of_its_random_weights(tmp_path):
     assert output_of(program, ckpt, run, tmp_path) == expected(
         ckpt, run, Cell(kind="cross", layer=1, head=1, query=1, key=2)
     )
-    other = untrained(replace(recipe, seed=6), tiny_checkpoint())
+    other = make_untrained(replace(recipe, seed=6), tiny_checkpoint())
     last = output_of(program, other, None, tmp_path).splitlines()[-1]
     assert last == "not in the lines maps, query, key, value, output"
 

@@ -12,7 +12,7 @@ from strangers import Gpt
 
 import viz_transformer as vt
 from viz_transformer.checkpoint.importers.importing import answers_from, import_file
-from viz_transformer.checkpoint.importers.vocabularies import counted_tokens
+from viz_transformer.checkpoint.importers.vocabularies import count_tokens
 
 TEXT = "The cat, the mat.\r\nthe  dog doesn't sit.\nA cat isn't a <unk>\n"
 
@@ -26,7 +26,7 @@ def text(tmp_path: Path) -> Path:
 
 def test_special_tokens_then_words_by_count_and_code_points(text: Path) -> None:
     # By hand: torchtext sorts by (-count, token), and takes the specials out of the words.
-    assert counted_tokens(text, "en", 2) == ("<s>", "</s>", "<blank>", "<unk>", ".", "cat", "n't", "the")
+    assert count_tokens(text, "en", 2) == ("<s>", "</s>", "<blank>", "<unk>", ".", "cat", "n't", "the")
 
 
 def test_the_order_is_that_of_torchtext(tmp_path: Path) -> None:
@@ -42,12 +42,12 @@ def test_the_order_is_that_of_torchtext(tmp_path: Path) -> None:
         for special in first:
             ordered.pop(special, None)
         want = [*first, *(word for word, count in ordered.items() if count >= least)]
-        assert counted_tokens(tmp_path / "all.xx", "xx", least, first) == tuple(want)
+        assert count_tokens(tmp_path / "all.xx", "xx", least, first) == tuple(want)
     assert len(set(counts.values())) < len(counts)  # there were ties
 
 
 def test_blanks_that_are_tokens_and_words_of_one_time_are_counted(text: Path) -> None:
-    tokens = counted_tokens(text, "en", first=["<pad>"])
+    tokens = count_tokens(text, "en", first=["<pad>"])
     assert tokens[:5] == ("<pad>", ".", "cat", "n't", "the")
     assert tokens[5:7] == (" ", ",")
     assert "\r" not in tokens and {"The", "dog", "A", "a"} < set(tokens)
@@ -84,6 +84,6 @@ def test_what_does_not_fit_ends_in_a_sentence(words: dict[str, str], said: str, 
 
 def test_a_file_that_is_not_there_and_a_count_that_is_none_are_named(tmp_path: Path) -> None:
     with pytest.raises(vt.CheckpointError, match="none"):
-        counted_tokens(tmp_path / "none", "en")
+        count_tokens(tmp_path / "none", "en")
     with pytest.raises(vt.CheckpointError, match="min_count='x' is not a number"):
         answers_from({"min_count": "x"})

@@ -15,9 +15,9 @@ from strangers import SRC, Reader
 
 import viz_transformer as vt
 from viz_transformer.checkpoint.importers.importing import Answers, import_file, open_file
-from viz_transformer.measuring.by_sample import told_by_sample
+from viz_transformer.measuring.by_sample import settle_by_sample
 from viz_transformer.measuring.sample import read_sample
-from viz_transformer.model.transformer import pooled
+from viz_transformer.model.transformer import pool
 from viz_transformer.running.trace import Trace
 
 POOLINGS = ("none", "mean", "first", "last")
@@ -42,7 +42,7 @@ def test_a_sample_tells_what_labels_are_given_to_and_how_many_heads_there_are(po
     path, _ = reader(pooling, tmp_path)
     opened = open_file(path, Answers(settings={"embedding_scale": "one"}))
     assert {each.name for each in opened.plan.settings if each.origin == "open"} == {"n_heads", "pooling"}
-    told = told_by_sample(opened, read_sample(tmp_path / "sample.npz"))
+    told = settle_by_sample(opened, read_sample(tmp_path / "sample.npz"))
     found = {each.name: (each.value, each.origin) for each in told.plan.settings}
     assert found["pooling"] == (pooling, "measured") and found["n_heads"] == (3, "measured")
 
@@ -90,9 +90,9 @@ def test_labels_without_names_are_called_by_their_numbers(tmp_path: Path) -> Non
 
 def test_padding_takes_no_part_in_what_is_pooled() -> None:
     x, keep = torch.randn(2, 4, 3), torch.tensor([[True, True, False, False], [True, True, True, True]])
-    assert torch.allclose(pooled(x, keep, "mean")[0], x[0, :2].mean(0))
-    assert torch.equal(pooled(x, keep, "last"), torch.stack([x[0, 1], x[1, 3]]))
-    assert torch.equal(pooled(x, keep, "first"), x[:, 0])
+    assert torch.allclose(pool(x, keep, "mean")[0], x[0, :2].mean(0))
+    assert torch.equal(pool(x, keep, "last"), torch.stack([x[0, 1], x[1, 3]]))
+    assert torch.equal(pool(x, keep, "first"), x[:, 0])
 
 
 def test_a_head_of_torchs_layers_needs_no_known_name(tmp_path: Path) -> None:

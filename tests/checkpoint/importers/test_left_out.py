@@ -61,13 +61,13 @@ def test_a_card_of_before_that_says_more_is_read_as_not_verified(grade: str) -> 
         "verified": {"grade": grade, "sentence": "it is", "of": {"a": "b"}},
         "imported": {"left_out": {"x.weight": [3]}},
     }
-    assert describe.verified(card) == (
+    assert describe.describe_verification(card) == (
         "not verified",
         "1 trained tensor of the file was left out by choice: 'x.weight'; it is",
     )
     card["imported"]["left_out"] = {}
     stated = "not proved" if grade in describe.EARLIER else grade
-    assert describe.verified(card) == (stated, "it is")
+    assert describe.describe_verification(card) == (stated, "it is")
 
 
 def test_buffers_tied_heads_and_computed_positions_are_not_among_what_was_left_out(tmp_path: Path) -> None:

@@ -14,7 +14,7 @@ import viz_transformer as vt
 from viz_transformer.checkpoint import CheckpointError
 from viz_transformer.checkpoint.importers.import_report import report_rows
 from viz_transformer.checkpoint.importers.importing import Answers, Opened, answers_from, import_file, open_file
-from viz_transformer.checkpoint.importers.reported import reported_from
+from viz_transformer.checkpoint.importers.reported import parse_reported
 
 
 def opened_with(path: Path, change: str = "no positions", **more: Any) -> Opened:
@@ -129,8 +129,8 @@ def test_the_loss_that_stands_in_the_file_is_found(
     assert (opened.reported_loss.nats, opened.reported_loss.name) == (nats, name)
     assert ("reported loss", f"{nats} ({name})") in report_rows(opened)
     given = open_file(tmp_path / "m.pt", answers_from({"reported_loss": "3.4"}))
-    assert given.reported_loss == reported_from("3.4")
-    assert math.isclose(reported_from("3.4").half, 0.05) and math.isclose(reported_from("3.400").half, 0.0005)
+    assert given.reported_loss == parse_reported("3.4")
+    assert math.isclose(parse_reported("3.4").half, 0.05) and math.isclose(parse_reported("3.400").half, 0.0005)
 
 
 @pytest.mark.parametrize("beside", [{}, {"val_loss": float("nan")}, {"loss": True}, {"loss": 1e9}, {"loss": "low"}])

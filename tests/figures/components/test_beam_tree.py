@@ -165,7 +165,7 @@ def said_of(tree: BeamTree, index: int) -> list[str]:
     penalty = tree.beam.divisor(node.length)
     siblings = sum(each.step == node.step for each in tree.nodes)
     return [
-        f"step {node.step + 1}: “{labels.isolated(labels.visible(node.token))}”",
+        f"step {node.step + 1}: “{labels.isolate(labels.visible(node.token))}”",
         f"log-probability of the token {number(node.log_prob)}, probability {labels.share(math.exp(node.log_prob))}",
         f"total {number(node.total)}",
         f"|Y| = {node.length}, penalty ((5 + {node.length})/6)^0.6 = {number(penalty)}",

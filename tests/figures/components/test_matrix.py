@@ -163,7 +163,7 @@ def test_the_tooltip_of_each_cell_says_both_tokens_their_positions_and_the_recor
         expected.add(
             (
                 f"query {r}: reads “{rows[r]}”, writes “{writes[r]}”",
-                f"key {c}: “{labels.isolated(columns[c])}”",
+                f"key {c}: “{labels.isolate(columns[c])}”",
                 what if MASK[r, c] else f"masked (-1e9), {what}",
             )
         )

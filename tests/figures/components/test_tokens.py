@@ -64,9 +64,9 @@ def test_the_browser_quotes_a_token_with_what_was_typed_and_fences_off_right_to_
         assert shared("(tokens) => tokens.map(shared.quoted)", tokens) == [
             "“a”",
             "“<unk>”, typed “ü”",
-            *(f"“{labels.isolated(token['text'])}”" for token in tokens[2:]),
+            *(f"“{labels.isolate(token['text'])}”" for token in tokens[2:]),
         ]
-    assert "\u2068" in labels.isolated("عالم")
+    assert "\u2068" in labels.isolate("عالم")
 
 
 def test_the_browser_shortens_at_letters_as_they_are_seen(browser):

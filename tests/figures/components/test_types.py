@@ -116,13 +116,13 @@ def _whole() -> Iterator[bytes]:
 
 
 def _layers_of_whole() -> Iterator[bytes]:
-    yield details.of_layer(decode(tiny_checkpoint(), "abc", max_steps=3).trace, "decoder", 1)
+    yield details.pack_layer(decode(tiny_checkpoint(), "abc", max_steps=3).trace, "decoder", 1)
 
 
 def _heads_of_whole() -> Iterator[bytes]:
     run = decode(tiny_checkpoint(), "abc", max_steps=3)
-    yield details.of_attention(run.trace, "cross", 1, 2)
-    yield details.of_attention(replace(run.trace, scalars={}, values={}), "cross", 1, 2)
+    yield details.pack_attention(run.trace, "cross", 1, 2)
+    yield details.pack_attention(replace(run.trace, scalars={}, values={}), "cross", 1, 2)
 
 
 def _snapshots() -> Iterator[bytes]:

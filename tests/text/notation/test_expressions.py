@@ -6,7 +6,7 @@ import pytest
 
 from viz_transformer.text.notation.expressions import Expressions
 from viz_transformer.text.notation.reading import LEARNED, WRITTEN
-from viz_transformer.text.notation.rewriting import UnclearError, rewritten
+from viz_transformer.text.notation.rewriting import UnclearError, rewrite
 
 FUNCTIONS = ("exp", "sin", "cos", "tan", "sinh", "cosh", "tanh")
 SYMBOLS = "abcdfgh"
@@ -55,7 +55,7 @@ SCALED = Expressions(functions=FUNCTIONS, symbols=SYMBOLS, largest=8, plain=Fals
     ],
 )
 def test_signs_that_were_left_out_are_written_out(text, expected):
-    assert "".join(rewritten(text, FUNCTIONS, SYMBOLS)) == expected
+    assert "".join(rewrite(text, FUNCTIONS, SYMBOLS)) == expected
     reading = PLAIN.read(text)
     assert (reading.inside, reading.offered, reading.lead, reading.said) == (False, expected, LEARNED, "")
 
@@ -89,7 +89,7 @@ def test_what_is_none_or_can_be_read_in_two_ways_is_offered_nothing(text):
 def test_forty_levels_of_parentheses_are_read():
     assert PLAIN.read("(" * 39 + "x" + ")" * 39).inside
     with pytest.raises(UnclearError):
-        rewritten("(" * 40 + "x" + ")" * 40, FUNCTIONS, SYMBOLS)
+        rewrite("(" * 40 + "x" + ")" * 40, FUNCTIONS, SYMBOLS)
 
 
 def test_a_larger_number_than_in_training_says_so():
@@ -176,4 +176,4 @@ def test_an_expression_is_found_again_when_its_signs_are_left_out():
 
     for _ in range(500):
         written, typed = total(3)
-        assert "".join(rewritten(typed, FUNCTIONS, SYMBOLS)) == written, typed
+        assert "".join(rewrite(typed, FUNCTIONS, SYMBOLS)) == written, typed

@@ -138,7 +138,7 @@ def test_what_would_join_rows_of_several_passes_is_refused(growing):
 
 def test_without_rows_of_their_own_nothing_is_offered_and_nothing_said():
     causal = shown_of(tiny_checkpoint(), "abc", max_steps=3)
-    assert not passes.has_per_step_rows(causal) and passes.said_of(causal, elsewhere=True) is None
+    assert not passes.has_per_step_rows(causal) and passes.describe_passes(causal, elsewhere=True) is None
     assert passes.with_per_step_rows(causal) is causal and causal.caption("x", rows=True) == causal.caption("x")
 
 

@@ -67,7 +67,7 @@ def percentage(value: float) -> str:
 @cache
 def run_of(name: str) -> tuple[str, Run]:
     summary = next(each for each in list_checkpoints() if each.name == name)
-    text = examples.offered(summary)[0]
+    text = examples.list_examples(summary)[0]
     return text, decode(load(name), text)
 
 

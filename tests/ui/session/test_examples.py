@@ -81,7 +81,7 @@ def summary(path: Path, task: object = None) -> Summary:
 
 def own(path: Path, *sources: str) -> tuple[str, ...]:
     path.joinpath("examples.tsv").write_text("".join(f"{source}\tt\n" for source in sources), encoding="utf-8")
-    return examples.offered(summary(path, "unheard of"))
+    return examples.list_examples(summary(path, "unheard of"))
 
 
 def test_an_unknown_task_has_the_first_short_sources_of_its_own_pairs(tmp_path):
@@ -94,14 +94,14 @@ def test_where_no_source_is_short_the_first_one_is_offered(tmp_path):
 
 def test_a_known_task_has_its_own_texts_whatever_the_pairs_are(tmp_path):
     tmp_path.joinpath("examples.tsv").write_text("b\tc\n", encoding="utf-8")
-    assert examples.offered(summary(tmp_path, "copy")) == examples.examples("copy")
+    assert examples.list_examples(summary(tmp_path, "copy")) == examples.examples("copy")
 
 
 def test_nothing_is_offered_where_there_is_nothing_or_it_cannot_be_read(tmp_path):
-    assert examples.offered(summary(tmp_path)) == ()
+    assert examples.list_examples(summary(tmp_path)) == ()
     tmp_path.joinpath("examples.tsv").write_bytes(b"no tab\xff\n")
-    assert examples.offered(summary(tmp_path)) == ()
-    assert examples.offered(Unreadable("x", tmp_path, "config.json is missing")) == ()
+    assert examples.list_examples(summary(tmp_path)) == ()
+    assert examples.list_examples(Unreadable("x", tmp_path, "config.json is missing")) == ()
 
 
 def test_all_sizes_of_a_task_have_its_examples_and_others_have_none():

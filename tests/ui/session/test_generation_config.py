@@ -15,13 +15,13 @@ from viz_transformer.ui.session.generation_config import (
     SEARCHED,
     Branch,
     GenerationConfig,
+    drop_branch,
     name_of,
     parse_how,
     read_beam,
     read_branches,
     read_ids,
     read_sampling,
-    without,
     write_branches,
 )
 
@@ -183,10 +183,10 @@ def test_branches_that_cannot_be_are_refused(given: str):
 
 
 def test_a_closed_branch_takes_along_what_grows_from_it():
-    assert without(GROWN, 1) == (Branch(0, 0, (1,), "other"),)
-    assert without(GROWN, 2) == (GROWN[0], GROWN[2])
-    assert without(GROWN, 3) == (GROWN[0], GROWN[1], GROWN[3])  # which grows from the second still
-    assert without((*GROWN, Branch(3, 2, (5,), "y")), 2) == (GROWN[0], GROWN[2], Branch(2, 2, (5,), "y"))
+    assert drop_branch(GROWN, 1) == (Branch(0, 0, (1,), "other"),)
+    assert drop_branch(GROWN, 2) == (GROWN[0], GROWN[2])
+    assert drop_branch(GROWN, 3) == (GROWN[0], GROWN[1], GROWN[3])  # which grows from the second still
+    assert drop_branch((*GROWN, Branch(3, 2, (5,), "y")), 2) == (GROWN[0], GROWN[2], Branch(2, 2, (5,), "y"))
 
 
 def test_a_name_has_letters_digits_blanks_and_hyphens():

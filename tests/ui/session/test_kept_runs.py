@@ -145,7 +145,7 @@ def test_a_chat_is_run_anew_on_another_day_because_its_template_may_write_the_da
         return decode(ckpt, "abc", max_steps=2)
 
     monkeypatch.setattr(cached, "store", lambda: kept)
-    monkeypatch.setattr(cached, "of_summary", lambda _: "a")
+    monkeypatch.setattr(cached, "summary_key", lambda _: "a")
     monkeypatch.setattr(cached, "read_as", lambda *_: ckpt)
     monkeypatch.setattr(cached.vt, "decode", once)
     for day in days:

@@ -8,7 +8,7 @@ import plotly.graph_objects as go
 import pytest
 from builders import tiny_checkpoint
 
-from viz_transformer.analysis.masks.parts import with_masks
+from viz_transformer.analysis.masks.parts import replace_masks
 from viz_transformer.checkpoint.contents import Summary
 from viz_transformer.figures.enlarged import enlarged
 from viz_transformer.running.decoding import decode
@@ -49,7 +49,7 @@ def test_the_same_run_is_worked_out_once_whether_it_is_a_or_b(made):
         lambda: run_of(tiny_checkpoint(seed=1)),
         lambda: run_of(tiny_checkpoint(), target="uv"),
         lambda: run_of(tiny_checkpoint(), how=GenerationConfig("sampling", (1.0, 0, 1.0, 0.0, 1.0, 3))),
-        lambda: run_of(with_masks(tiny_checkpoint(), fill="-inf")),
+        lambda: run_of(replace_masks(tiny_checkpoint(), fill="-inf")),
         lambda: replace(run_of(tiny_checkpoint()), own=True),
     ],
     ids=["text", "weights", "target", "how", "masks", "rows"],
@@ -62,7 +62,7 @@ def test_another_run_is_worked_out_for_itself(made, other):
 def test_models_and_traces_are_known_too(made):
     number, _ = made
     ckpt = tiny_checkpoint()
-    first, others = number(ckpt), [number(tiny_checkpoint()), number(with_masks(ckpt, fill="-inf"))]
+    first, others = number(ckpt), [number(tiny_checkpoint()), number(replace_masks(ckpt, fill="-inf"))]
     assert (first, others) == (1, [1, 2])
     assert (number(decode(ckpt, "abc").trace), number(decode(ckpt, "abc").trace)) == (3, 3)
 

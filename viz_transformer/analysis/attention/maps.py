@@ -184,7 +184,7 @@ def head_views(
     return tuple(_head_view(trace, kind, layer, head, whole) for head in heads)
 
 
-def computed_from(trace: Trace, kind: KindName) -> str | None:
+def explain_recomputation(trace: Trace, kind: KindName) -> str | None:
     """What the weights of this kind of attention are made of where the run did not make them; None where it did."""
     site = KINDS[kind].site(0)
     if f"{site}.weights" in trace.values or f"{site}.weights" not in trace:
@@ -354,7 +354,7 @@ def view_of(
         combined=combined,
         module=trace.spec.modules.get(site, ""),
         sums=rows_in_words(weights) if of_weights else "",
-        spread=spread(trace, site),
+        spread=describe_spread(trace, site),
     )
     meta = names_of(trace).meta(
         made.title,
@@ -415,7 +415,7 @@ def picture_of(
     return made.said(title=said.title, caption=said.caption, name=said.name).with_gaps()
 
 
-def spread(trace: Trace, site: str) -> Spread:
+def describe_spread(trace: Trace, site: str) -> Spread:
     """What the weights of an attention are; of a model's own run, shares."""
     if not is_watched(trace):
         return "shares"

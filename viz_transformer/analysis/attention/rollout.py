@@ -10,7 +10,7 @@ from weakref import WeakKeyDictionary
 import numpy as np
 from numpy.typing import NDArray
 
-from viz_transformer.analysis.attention.maps import AttentionPicture, layer_count, spread, view_of
+from viz_transformer.analysis.attention.maps import AttentionPicture, describe_spread, layer_count, view_of
 from viz_transformer.model.kinds import KINDS, KindName
 from viz_transformer.model.watched import place_of
 from viz_transformer.running.search import Progress
@@ -147,7 +147,7 @@ def _joined(
         site = KINDS[kind].site(layer)
         if site in trace.spec.unseen:
             raise ValueError(f"rollout joins all layers, and one is missing: {trace.spec.missing[f'{site}.weights']}")
-        if spread(trace, site) == "signed":
+        if describe_spread(trace, site) == "signed":
             place = place_of(trace.spec, site)
             raise ValueError(f"rollout follows shares of what is read, and {place} has weights below 0")
         return attention(trace, site)

@@ -15,7 +15,7 @@ def asking(heads: Heads, key: int) -> range:
     return range(key * heads.shared, (key + 1) * heads.shared)
 
 
-def in_words(which: range) -> str:
+def describe_heads(which: range) -> str:
     """Heads that follow each other: "head 3", "heads 2 and 3", "heads 0 to 7"."""
     first, last = which[0], which[-1]
     if first == last:
@@ -30,13 +30,15 @@ def sharing(heads: Heads) -> str | None:
     if heads.key == 1:
         return f"All {heads.query} heads ask the same keys and values, each with queries of its own."
     named = [*range(min(heads.key, MAX_LISTED))]
-    groups = [f"{in_words(asking(heads, key))}{' ask' * (key == 0)} key head {key}" for key in named]
+    groups = [f"{describe_heads(asking(heads, key))}{' ask' * (key == 0)} key head {key}" for key in named]
     last = heads.key - 1
-    rest = "" if len(named) == heads.key else f", and so on to {in_words(asking(heads, last))} and key head {last}"
+    rest = (
+        "" if len(named) == heads.key else f", and so on to {describe_heads(asking(heads, last))} and key head {last}"
+    )
     return f"{heads.query} heads of queries share {heads.key} heads of keys and values: {', '.join(groups)}{rest}."
 
 
-def beside(heads: Heads, head: int, most: int) -> tuple[int, ...]:
+def find_sharing_heads(heads: Heads, head: int, most: int) -> tuple[int, ...]:
     """The heads that ask the same keys as this one, itself included; of more than `most` those that follow it."""
     group = asking(heads, head // heads.shared)
     start = max(group.start, min(head, group.stop - most))

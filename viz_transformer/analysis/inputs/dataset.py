@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from viz_transformer.analysis.inputs.vocabulary import is_known
 from viz_transformer.checkpoint import Checkpoint
 from viz_transformer.measuring.data import GENERATED, Pair, Split, find_data_file, find_data_folder, fits, read_text
-from viz_transformer.measuring.evaluation import chosen_pairs
+from viz_transformer.measuring.evaluation import choose_pairs
 from viz_transformer.model.kinds import SideName
 from viz_transformer.text.codec import Codec
 from viz_transformer.train.data import EncodedPairs
@@ -134,7 +134,7 @@ def parts(ckpt: Checkpoint) -> tuple[str, ...]:
     return ("test", *examples) if named else examples
 
 
-def needed_files(ckpt: Checkpoint, part: str) -> tuple[str, ...]:
+def list_needed_files(ckpt: Checkpoint, part: str) -> tuple[str, ...]:
     """The files of the data folder that a part is read from; none for what is made or comes with the model."""
     task = TASKS.get(str(ckpt.card.get("task")))
     if part == EXAMPLES:
@@ -172,7 +172,7 @@ def read_part(ckpt: Checkpoint, part: str, folder: str | Path | None = None) -> 
             (first, *_) = splits
             return Data(part, replace(first, limit=FIRST_MADE).read(folder, task.tokenizers), of=sum(made))
         return Data(part, [pair for split in splits for pair in split.read(folder, task.tokenizers)])
-    return Data(part, chosen_pairs(ckpt, data_folder=folder))
+    return Data(part, choose_pairs(ckpt, data_folder=folder))
 
 
 def sources(ckpt: Checkpoint, folder: str | Path | None = None) -> tuple[Source, ...]:
@@ -247,7 +247,7 @@ def length_facts(lengths: NDArray[np.int64]) -> LengthFacts:
     return LengthFacts(float(lengths.mean()), float(lengths.std()), int(lengths.min()), int(lengths.max()))
 
 
-def shuffled_batch(ckpt: Checkpoint, data: Data, size: int, seed: int) -> PaddedBatch:
+def shuffle_batch(ckpt: Checkpoint, data: Data, size: int, seed: int) -> PaddedBatch:
     """`size` items of a part at random, the same for the same seed, encoded and padded as in training.
 
     Raises ValueError for a model without text, and for an item that it cannot read.

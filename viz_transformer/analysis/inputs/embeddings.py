@@ -210,7 +210,7 @@ def input_difference(a: InputSum, b: InputSum) -> InputDifference:
     return InputDifference(a, b, a.scaled - b.scaled, position, a.out - b.out, mapped)
 
 
-def spread(values: ArrayLike) -> Spread:
+def measure_spread(values: ArrayLike) -> Spread:
     """Mean and both variances of all numbers of an array. Raises ValueError for none."""
     numbers = np.asarray(values, np.float64).ravel()
     if not numbers.size:

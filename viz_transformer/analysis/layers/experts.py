@@ -70,7 +70,7 @@ def routing(trace: Trace, place: SubLayer) -> Routing | None:
     return found if rule is None else replace(found, rule=rule, measured=measured[rule.measure])
 
 
-def drawn_experts(found: Routing, token: int, most: int) -> list[int]:
+def select_drawn_experts(found: Routing, token: int, most: int) -> list[int]:
     """The experts to draw at a token, in their order: all, or where there are more than `most` those that were chosen
     and those others that measure most."""
     order = np.lexsort((-found.measured[token], ~found.chosen[token]))

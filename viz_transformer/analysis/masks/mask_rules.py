@@ -8,12 +8,12 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from viz_transformer.analysis.masks.parts import Change, MaskParts, joined_parts, kept_positions, sites
+from viz_transformer.analysis.masks.parts import Change, MaskParts, join_parts, kept_positions, sites
 from viz_transformer.model.hooked_model import Unavailable
 from viz_transformer.model.kinds import KINDS, KindName
 from viz_transformer.running.edits import SetMask
 from viz_transformer.running.trace import Trace
-from viz_transformer.sentences import listed
+from viz_transformer.sentences import join_names
 
 Booleans = NDArray[np.bool_]
 
@@ -48,7 +48,7 @@ def recorded_parts(trace: Trace, kind: KindName, layer: int, changes: Sequence[C
     reads, and which of them each one reads. Raises Unavailable for one that was not recorded."""
     mask = recorded_mask(trace, KINDS[kind].site(layer))
     read = np.broadcast_to(mask.any(axis=0), mask.shape).copy()
-    return joined_parts(kind, read, mask | ~read, changes)
+    return join_parts(kind, read, mask | ~read, changes)
 
 
 def recorded_edits(trace: Trace, kind: KindName, changes: Sequence[Change]) -> tuple[SetMask, ...]:
@@ -116,9 +116,9 @@ def rules(trace: Trace, kind: KindName) -> dict[MaskRule, list[int]]:
     return found
 
 
-def in_words(rule: MaskRule, layers: list[int], tokens: int) -> str:
+def describe_rule(rule: MaskRule, layers: list[int], tokens: int) -> str:
     """The rule of these layers' masks in a sentence; `tokens`: how many keys there are."""
-    where = f"{'Layer' if len(layers) == 1 else 'Layers'} {listed([str(layer) for layer in layers])}: "
+    where = f"{'Layer' if len(layers) == 1 else 'Layers'} {join_names([str(layer) for layer in layers])}: "
     if not rule.named:
         said = "the mask closes cells by a rule that has no name here; the picture has each of them"
     elif rule.both:

@@ -111,10 +111,10 @@ def mask_parts(
     masks = PADDING_MASKS[rule]
     padding = _array((masks.cross_attention if kind == "cross" else masks.self_attention)(queries, keys)[0, 0])
     causal = _array(causal_mask(*shape)[0, 0]) if KINDS[kind].causal else np.ones(shape, dtype=bool)
-    return joined_parts(kind, padding, causal, changes)
+    return join_parts(kind, padding, causal, changes)
 
 
-def joined_parts(kind: KindName, padding: Booleans, causal: Booleans, changes: Sequence[Change] = ()) -> MaskParts:
+def join_parts(kind: KindName, padding: Booleans, causal: Booleans, changes: Sequence[Change] = ()) -> MaskParts:
     """Both masks, [Q, K] each, together, and after the changes, as `mask_parts` makes them."""
     own = padding & causal
     kept = tuple(change for change in dict.fromkeys(changes) if change.kind == kind and _inside(change, own.shape))
@@ -230,7 +230,7 @@ def even_weights(mask: ArrayLike, fill: str) -> Row:
 # --- the same text with other masks
 
 
-def with_masks(ckpt: Checkpoint, *, fill: str | None = None, rule: str | None = None) -> Checkpoint:
+def replace_masks(ckpt: Checkpoint, *, fill: str | None = None, rule: str | None = None) -> Checkpoint:
     """The checkpoint with another mask fill or padding rule; parameters are the same tensors, nothing is copied.
 
     Raises ValueError for a fill or a rule that there is not, or that this model cannot have.
@@ -257,7 +257,7 @@ def can_pad(spec: ModelSpec) -> bool:
     return source and (spec.target_pad is not None or not spec.has_decoder)
 
 
-def in_batch(ckpt: Checkpoint, trace: Trace, lengths: tuple[int, int], *, edits: Sequence[SetMask] = ()) -> Trace:
+def run_in_batch(ckpt: Checkpoint, trace: Trace, lengths: tuple[int, int], *, edits: Sequence[SetMask] = ()) -> Trace:
     """One whole pass over the trace's tokens, padded to (source, target) `lengths` as in a batch.
 
     Texts of a batch do not see each other, so that a text alone with its padding has the numbers that it has in the

@@ -17,7 +17,7 @@ LONG = 40
 """Characters of an example that is too long to be read at a glance."""
 
 
-def taken(state: Path) -> tuple[int, ...]:
+def list_snapshot_steps(state: Path) -> tuple[int, ...]:
     """The steps of the snapshots that a training's state holds, in order."""
     steps = (path.stem.removeprefix("step-") for path in (state / "snapshots").glob("step-*.pt"))
     return tuple(sorted(int(step) for step in steps if step.isdecimal()))
@@ -30,7 +30,7 @@ def shown_pairs(ckpt: Checkpoint, most: int = 5) -> tuple[tuple[str, str], ...]:
     return tuple((short or pairs)[:most])
 
 
-def at_step(beginning: Checkpoint, state: Path, step: int) -> Checkpoint:
+def load_step(beginning: Checkpoint, state: Path, step: int) -> Checkpoint:
     """The model as it was after this step. `beginning`: the same model with other weights.
 
     Raises ValueError if the snapshot cannot be read.
@@ -51,7 +51,7 @@ def at_step(beginning: Checkpoint, state: Path, step: int) -> Checkpoint:
 
 def learning_run(beginning: Checkpoint, state: Path, step: int, pair: tuple[str, str]) -> SnapshotRun:
     """An example pair with the weights of this step."""
-    return snapshot_run(at_step(beginning, state, step), step, *pair)
+    return snapshot_run(load_step(beginning, state, step), step, *pair)
 
 
 def learning_series(runs: tuple[SnapshotRun, ...], pair: tuple[str, str]) -> SnapshotSeries:

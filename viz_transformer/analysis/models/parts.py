@@ -9,7 +9,7 @@ from viz_transformer.model.config import ModelConfig
 from viz_transformer.model.hooked_model import spec_of
 from viz_transformer.model.kinds import SIDE_OF, StackName, stacks_of
 from viz_transformer.model.layout import Layout, SubLayer, Written, layout
-from viz_transformer.sentences import counted
+from viz_transformer.sentences import count_of
 
 _WORDS = {
     "layer": "Norm",
@@ -50,7 +50,7 @@ def _of_sublayer(part: SubLayer, config: ModelConfig) -> dict[str, Written]:
         merged = ("raw merge",) if config.merge == "raw-reshape" else ()
         acting = part.part == "self" and config.encoding.in_attention
         box = config.encoding.box if acting else ()
-        details = (f"{counted(config.n_heads, 'head')} × {config.head_dim}", *merged, *box)
+        details = (f"{count_of(config.n_heads, 'head')} × {config.head_dim}", *merged, *box)
     holds = f"gain and offset, 2 × {config.d_model}"
     norm = Written(label=norm_word(config.norm_kind), holds=holds)
     return {part.name: Written(details=details), f"{part.name} norm": norm}
@@ -80,7 +80,7 @@ def _scaled(config: ModelConfig) -> str:
 
 def _spoken(config: ModelConfig) -> str:
     """The drawing in words, for those who do not see it."""
-    stacks = " and ".join(counted(SIDE_OF[stack].layers(config), f"{stack} layer") for stack in stacks_of(config))
+    stacks = " and ".join(count_of(SIDE_OF[stack].layers(config), f"{stack} layer") for stack in stacks_of(config))
     final = "with" if config.final_norm else "without"
-    sizes = f"d_model {config.d_model}, {counted(config.n_heads, 'head')}"
+    sizes = f"d_model {config.d_model}, {count_of(config.n_heads, 'head')}"
     return f"Architecture: {stacks}, {config.norm}-norm, {final} a final norm, {sizes}"

@@ -187,7 +187,7 @@ def recipe_like(summary: Summary) -> Recipe:
     return Recipe(base=summary.name, **{name: getattr(summary.config, name) for name in (*_SIZES, "norm")})
 
 
-def untrained_summary(name: str, bases: Mapping[str, Summary | Unreadable]) -> Summary | Unreadable | None:
+def summarize_untrained(name: str, bases: Mapping[str, Summary | Unreadable]) -> Summary | Unreadable | None:
     """The new model of this name, or why there is none; None for a name that is no recipe or has an unknown base."""
     try:
         recipe = recipe_of(name)
@@ -205,7 +205,7 @@ def untrained_summary(name: str, bases: Mapping[str, Summary | Unreadable]) -> S
     return UntrainedSummary(name, like.path, config, like.codecs, _card(recipe, like), recipe)
 
 
-def untrained(recipe: Recipe, like: Checkpoint, *, name: str | None = None) -> Checkpoint:
+def make_untrained(recipe: Recipe, like: Checkpoint, *, name: str | None = None) -> Checkpoint:
     """The new model, ready to run: the same recipe gives the same weights, whatever was drawn before.
 
     Raises ValueError as `Recipe.config` does.

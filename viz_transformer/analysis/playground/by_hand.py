@@ -80,7 +80,7 @@ class Attended:
     output: Numbers
 
 
-def drawn(letter: Letter, seed: int, rows: int, columns: int) -> Numbers:
+def draw_normal(letter: Letter, seed: int, rows: int, columns: int) -> Numbers:
     """Standard normal numbers of a seed, rounded to one decimal so that they can be read and typed: [rows, columns].
 
     The same seed gives the same numbers at the same places whatever the size.
@@ -104,11 +104,11 @@ def vectors(
 ) -> Vectors:
     """The vectors of a seed with the edits on them. Self-attention: keys and values are the queries."""
     found = {} if edits is None else edits
-    query = with_edits("q", drawn("q", seed, sizes.queries, sizes.d_k), found)
+    query = with_edits("q", draw_normal("q", seed, sizes.queries, sizes.d_k), found)
     if self_attention:
         return Vectors(query, query, query)
-    key = with_edits("k", drawn("k", seed, sizes.keys, sizes.d_k), found)
-    value = with_edits("v", drawn("v", seed, sizes.keys, sizes.d_v), found)
+    key = with_edits("k", draw_normal("k", seed, sizes.keys, sizes.d_k), found)
+    value = with_edits("v", draw_normal("v", seed, sizes.keys, sizes.d_v), found)
     return Vectors(query, key, value)
 
 
@@ -299,7 +299,7 @@ def table_of(seed: int, edits: Mapping[Cell, float] | None = None) -> Numbers:
 
     An edit of "x" names the row text * TOKENS + token.
     """
-    base = drawn("x", seed, TEXTS * TOKENS, FEATURES)
+    base = draw_normal("x", seed, TEXTS * TOKENS, FEATURES)
     spread, place = np.array([1.0, 3.0, 0.5, 2.0]), np.array([0.0, 2.0, -1.0, 4.0])
     rows = with_edits("x", np.round(base * spread + place, 1) + 0.0, {} if edits is None else edits)
     return rows.reshape(TEXTS, TOKENS, FEATURES)
@@ -311,7 +311,7 @@ def gain_and_offset(edits: Mapping[Cell, float] | None = None) -> Numbers:
     return with_edits("g", start, {} if edits is None else edits)
 
 
-def normalised(x: ArrayLike, norm: Norm, affine: ArrayLike | None = None) -> Normalised:
+def normalise(x: ArrayLike, norm: Norm, affine: ArrayLike | None = None) -> Normalised:
     """(x - mean) / sqrt(variance + EPSILON) * gain + offset, the variance divided by the number of values pooled.
 
     x: [B, T, F]; affine: [2, F], gain and offset. Batch norm is as in training, from the batch's own numbers.
@@ -342,10 +342,10 @@ class Reach:
 def reach(x: ArrayLike, norm: Norm, affine: ArrayLike | None = None) -> Reach:
     """How far a norm reads, found out by trying. x: [B, T, F] with at least two texts, tokens and features."""
     table = np.asarray(x, dtype=np.float64)
-    before = normalised(table, norm, affine).values[0, 0, 0]
+    before = normalise(table, norm, affine).values[0, 0, 0]
     moved = []
     for place in ((0, 0, 1), (0, 1, 0), (1, 0, 0)):
         changed = table.copy()
         changed[place] += 1.0
-        moved.append(float(abs(normalised(changed, norm, affine).values[0, 0, 0] - before)))
+        moved.append(float(abs(normalise(changed, norm, affine).values[0, 0, 0] - before)))
     return Reach(*moved)

@@ -65,7 +65,7 @@ class Turning:
         return found
 
 
-def by_rule(size: int) -> Turning:
+def make_own_rotation(size: int) -> Turning:
     """That of our own model: neighbouring features, base 10,000."""
     return Turning(ROTARY_BASE ** -(np.arange(0, size, 2) / size), _neighbours(size // 2), size)
 
@@ -135,7 +135,7 @@ class Rotated:
         return self.how.frequency
 
 
-def rotated(trace: Trace, site: str, head: int, query: int, key: int, how: Turning | None = None) -> Rotated:
+def rotate(trace: Trace, site: str, head: int, query: int, key: int, how: Turning | None = None) -> Rotated:
     """The rotation of this head's query and key; `site` is a self-attention of a model with rotary positions, `how` the
     turning of another than ours.
 
@@ -146,7 +146,7 @@ def rotated(trace: Trace, site: str, head: int, query: int, key: int, how: Turni
     after_q, after_k = (_head(trace, f"{site}.{name}", head) for name in ("query", "key"))
     count, size = before_q.shape
     _check(count, query, key)
-    how = by_rule(size) if how is None else how
+    how = make_own_rotation(size) if how is None else how
     distance, places = np.arange(1 - count, count), np.arange(count)
     product = _products(before_q[query], before_k[key], distance, how)
     own = _products(before_q[query], before_k, query - places, how)
@@ -191,14 +191,14 @@ class Biases:
     error: float
 
 
-def recorded_bias(trace: Trace, site: str, head: int) -> Float32:
+def read_bias(trace: Trace, site: str, head: int) -> Float32:
     """What positions add to the scores of this head, as recorded: [Q, K]. Raises ValueError for another head."""
     return _head(trace, f"{site}.bias", head).astype(np.float32)
 
 
 def biases(trace: Trace, site: str, head: int) -> Biases:
     """The bias of this head; `site` is a self-attention of a model with ALiBi. Raises ValueError for another head."""
-    bias = recorded_bias(trace, site, head)
+    bias = read_bias(trace, site, head)
     slopes = tuple(alibi_slopes(trace.config.n_heads))
     back = np.arange(len(bias))[:, None] - np.arange(len(bias))
     distance = np.abs(back) if site.startswith("encoder") else np.maximum(back, 0)

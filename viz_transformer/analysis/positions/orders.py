@@ -121,7 +121,7 @@ def removable(config: ModelConfig) -> tuple[tuple[StackName, ...], ...]:
     return (("encoder",) if config.has_encoder else ("decoder",),)
 
 
-def reordered(text: str, codec: Codec, *, keep_last: bool = False) -> str | None:
+def reverse_words(text: str, codec: Codec, *, keep_last: bool = False) -> str | None:
     """The words of the text from the last to the first, of a single word its tokens; None if there is one order only.
 
     A full stop stays at the end, and with keep_last the last word or token: a decoder alone goes on from that.

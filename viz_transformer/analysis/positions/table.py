@@ -79,7 +79,7 @@ def derivation(length: int, d_model: int, *, doubled: bool = False) -> Derivatio
     return Derivation(doubled, index, denominator, position, argument, encoding)
 
 
-def between(derived: Derivation, columns: list[int], *, points: int) -> tuple[Float64, Float64]:
+def interpolate_columns(derived: Derivation, columns: list[int], *, points: int) -> tuple[Float64, Float64]:
     """Where the columns are between whole positions: places [P] from the first to the last position, values [C, P]."""
     places = np.linspace(0.0, float(len(derived.position) - 1), points)
     arguments = places[None, :] / derived.denominator[columns][:, None]

@@ -156,7 +156,7 @@ def _arrays(
 
 def _remarks(trace: Trace, kind: KindName, layer: int, head: int, fill: str) -> Iterator[str]:
     config, site, heads = trace.spec.config, KINDS[kind].site(layer), trace.spec.heads(kind, layer)
-    yield from remarks.of_attention(trace, kind, layer)
+    yield from remarks.remark_on_attention(trace, kind, layer)
     if config is not None and config.merge == "raw-reshape":
         yield _landing(head, len(sides(trace, kind)[0]), heads.query)
     if config is not None and kind != "cross" and config.encoding.acts:
@@ -178,9 +178,9 @@ def _remarks(trace: Trace, kind: KindName, layer: int, head: int, fill: str) -> 
         yield FILLS[config.mask_fill].sentence
     if f"{site}.weights" in trace and f"{site}.weights" not in trace.values:
         yield "The run was long and did not make these weights: they are computed from the recorded queries and keys."
-    yield from remarks.of_dropout(trace)
+    yield from remarks.remark_on_dropout(trace)
     names = ("query", "key", "value", "scores", "mask", "weights", "head_out")
-    yield from remarks.of_missing(trace, site, names, f"{KINDS[kind].words} of layer {layer}")
+    yield from remarks.remark_on_missing(trace, site, names, f"{KINDS[kind].words} of layer {layer}")
 
 
 def _landing(head: int, queries: int, heads: int) -> str:

@@ -10,7 +10,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Literal
 
-from viz_transformer.sentences import shortened
+from viz_transformer.sentences import shorten
 
 _UP_TO_19 = (
     "zero one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen sixteen seventeen"
@@ -39,7 +39,7 @@ def number_words(text: str) -> str:
     zeros at the end of the decimals never. Raises ValueError for what is not a number in digits."""
     found = _NUMBER.fullmatch(text.strip())
     if found is None or not (found["whole"] or found["decimals"]):
-        raise ValueError(f"“{shortened(text.strip(), MAX_SHOWN)}” is not a number in digits")
+        raise ValueError(f"“{shorten(text.strip(), MAX_SHOWN)}” is not a number in digits")
     whole = found["whole"].replace(",", "").lstrip("0")
     if len(whole) > 3 * len(_GROUPS):
         raise ValueError(f"the number has more than {3 * len(_GROUPS)} digits")
@@ -86,7 +86,7 @@ RULES: Mapping[str, tuple[Callable[[str], str], str]] = {
 """For a kind of task the rule that gives the right answer to a text, and what the answer is then."""
 
 
-def checked(rule: str, text: str, answer: str) -> Checked:
+def check_answer(rule: str, text: str, answer: str) -> Checked:
     """What an answer is by one of the `RULES`; blanks at the ends and around signs do not count."""
     right, called = RULES[rule]
     try:
@@ -95,7 +95,7 @@ def checked(rule: str, text: str, answer: str) -> Checked:
         return Checked("unread", f"Not checked: {error}.")
     if _plain(wanted) == _plain(answer):
         return Checked("right", f"Right: {called}, by a rule that does not know the model.", wanted)
-    return Checked("wrong", f"Wrong: it should be “{shortened(wanted, MAX_SHOWN)}”.", wanted)
+    return Checked("wrong", f"Wrong: it should be “{shorten(wanted, MAX_SHOWN)}”.", wanted)
 
 
 def _plain(text: str) -> str:

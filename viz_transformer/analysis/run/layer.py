@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from viz_transformer.analysis.attention.maps import layer_weights
 from viz_transformer.analysis.layers.sublayers import SubLayer, activity, came_in, places, share_added
 from viz_transformer.analysis.run import remarks
-from viz_transformer.analysis.run.whole import spread
+from viz_transformer.analysis.run.whole import sample_features
 from viz_transformer.model.kinds import KINDS, SIDE_OF, KindName, StackName
 from viz_transformer.model.layout import PartName
 from viz_transformer.running.trace import Trace
@@ -86,7 +86,7 @@ def layer_of(trace: Trace, stack: StackName, layer: int) -> LayerDetail:
     if not found:
         layers = SIDE_OF[stack].layers(trace.spec)
         raise ValueError(f"there is no layer {layer}: layers go from 0 to {layers - 1}")
-    features = spread(trace.spec.d_model, LAYER_SAMPLES)
+    features = sample_features(trace.spec.d_model, LAYER_SAMPLES)
     config = trace.spec.config
     return LayerDetail(
         stack=stack,
@@ -126,7 +126,7 @@ def _part(trace: Trace, place: SubLayer, features: tuple[int, ...]) -> LayerPart
     if f"{place.site}.hidden" not in trace:
         return LayerPart(place, stream, by_token)
     hidden = _array(trace, f"{place.site}.hidden")
-    sampled, active = spread(hidden.shape[-1], LAYER_SAMPLES), activity(trace, place)
+    sampled, active = sample_features(hidden.shape[-1], LAYER_SAMPLES), activity(trace, place)
     return LayerPart(
         place,
         stream,
@@ -150,10 +150,10 @@ def _weights(trace: Trace, kind: KindName, layer: int) -> tuple[Float32 | None, 
 def _remarks(trace: Trace, stack: StackName, layer: int, found: list[SubLayer]) -> Iterator[str]:
     spec, config = trace.spec, trace.spec.config
     for kind in (place.kind for place in found if place.kind is not None):
-        yield from remarks.of_attention(trace, kind, layer)
-    yield from remarks.of_edits(trace, f"{stack}.{layer}.ffn.")
-    yield from remarks.of_edits(trace, f"{stack}.{layer}.residual")
-    yield from remarks.of_dropout(trace)
+        yield from remarks.remark_on_attention(trace, kind, layer)
+    yield from remarks.remark_on_edits(trace, f"{stack}.{layer}.ffn.")
+    yield from remarks.remark_on_edits(trace, f"{stack}.{layer}.residual")
+    yield from remarks.remark_on_dropout(trace)
     if config is not None and config.norm_kind == "positions-and-features":
         yield "Each norm takes one mean and one scale over all positions and features of the text, padding included."
     if config is not None and config.norm_kind == "bessel":
@@ -168,7 +168,7 @@ def _remarks(trace: Trace, stack: StackName, layer: int, found: list[SubLayer]) 
             yield f"{capitalised(why)}."
         points = ("in", "out", "norm_mean", "norm_scale")
         names = (*points, "hidden") if place.part == "ffn" else (*points, "weights")
-        yield from remarks.of_missing(trace, place.site, names, place.title)
+        yield from remarks.remark_on_missing(trace, place.site, names, place.title)
         if not _adds_up(trace, place):
             yield f"Behind {place.title}, the stream is not what came in plus the sub-layer's output."
 

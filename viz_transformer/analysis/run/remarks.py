@@ -19,7 +19,7 @@ _WORDS = {
 }
 
 
-def of_attention(trace: Trace, kind: KindName, layer: int) -> Iterator[str]:
+def remark_on_attention(trace: Trace, kind: KindName, layer: int) -> Iterator[str]:
     """What is unusual in all heads of an attention: how they are merged, and what they may read."""
     config, site = trace.spec.config, KINDS[kind].site(layer)
     if config is not None and config.merge == "raw-reshape":
@@ -38,11 +38,11 @@ def of_attention(trace: Trace, kind: KindName, layer: int) -> Iterator[str]:
             "The softmax has one more number beside the scores in each head, which belongs to no key: what it takes is"
             " missing in the weights, so that a row sums to less than 1."
         )
-    yield from of_rounding(trace)
-    yield from of_edits(trace, f"{site}.")
+    yield from remark_on_rounding(trace)
+    yield from remark_on_edits(trace, f"{site}.")
 
 
-def of_rounding(trace: Trace) -> Iterator[str]:
+def remark_on_rounding(trace: Trace) -> Iterator[str]:
     """In which type this run was computed, if not in float32, and what follows for a row of weights."""
     if trace.spec.rounding:
         yield (
@@ -61,19 +61,19 @@ def reach(trace: Trace, site: str) -> Iterator[str]:
             yield f"A query reads the {heads.window} keys that end at its own place, and none before them."
 
 
-def of_edits(trace: Trace, place: str) -> Iterator[str]:
+def remark_on_edits(trace: Trace, place: str) -> Iterator[str]:
     """That the points whose names begin so were changed in this run."""
     if edits := [edit.caption() for edit in trace.edits if edit.point.startswith(place)]:
         yield f"This run was edited here: {'; '.join(edits)}."
 
 
-def of_dropout(trace: Trace) -> Iterator[str]:
+def remark_on_dropout(trace: Trace) -> Iterator[str]:
     """That the run was recorded in training mode."""
     if trace.info.get("kind") == "training mode":
         yield "This run was recorded in training mode: dropout acted on what is drawn here."
 
 
-def of_missing(trace: Trace, place: str, names: Iterable[str], of: str) -> Iterator[str]:
+def remark_on_missing(trace: Trace, place: str, names: Iterable[str], of: str) -> Iterator[str]:
     """Which of these points below `place` the run does not have, and why; one sentence for each reason."""
     by_reason: dict[str, list[str]] = {}
     for name in names:

@@ -113,7 +113,7 @@ def story(whole: WholeRun, row: int) -> tuple[Told, ...]:
     return tuple(told)
 
 
-def spread(count: int, samples: int) -> tuple[int, ...]:
+def sample_features(count: int, samples: int) -> tuple[int, ...]:
     """`samples` of `count` features, evenly spread with the first and the last; all of them if there are no more."""
     if count <= samples:
         return tuple(range(count))
@@ -124,7 +124,7 @@ def _stack(trace: Trace, stack: StackName, samples: int) -> WholeStack:
     found = places(trace.spec, stack)
     ends = {place.layer: place.after for place in found}
     points = (f"{stack}.embed.out", *ends.values(), *((f"{stack}.out",) if trace.spec.final_norm else ()))
-    features = spread(trace.spec.d_model, samples)
+    features = sample_features(trace.spec.d_model, samples)
     tokens = tokens_of(trace, stack)
 
     def sampled(point: str) -> NDArray[np.float32]:

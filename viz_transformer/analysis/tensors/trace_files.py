@@ -15,7 +15,7 @@ TOO_LARGE = "This run is too large for a file from here: “viz-transformer trac
 """Said where a run that is not kept whole would be saved."""
 
 
-def saved(trace: Trace) -> bytes:
+def pack_trace(trace: Trace) -> bytes:
     """The file that `trace.save` writes."""
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / _FILE
@@ -23,7 +23,7 @@ def saved(trace: Trace) -> bytes:
         return path.read_bytes()
 
 
-def opened(data: bytes, name: str) -> Trace:
+def open_trace(data: bytes, name: str) -> Trace:
     """The trace in a file of this content. name: what the file is called in sentences.
 
     Raises ValueError with one sentence for anything but a whole trace whose points fit its config and its tokens.

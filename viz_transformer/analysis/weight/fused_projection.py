@@ -15,7 +15,7 @@ from viz_transformer.running.trace import Trace
 _Map = tuple[Floats, Floats]  # weight [N, D] and bias [N]
 
 
-def fused_checks(trace: Trace, cell: Cell, names: Mapping[str, Any]) -> tuple[Check, ...]:
+def check_fused(trace: Trace, cell: Cell, names: Mapping[str, Any]) -> tuple[Check, ...]:
     """All numbers of query, key and value, made by one map. names: those of the program, with w_q, b_q and so on."""
     heads, size = trace.config.n_heads, trace.config.head_dim
     point = names["point"]

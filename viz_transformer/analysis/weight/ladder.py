@@ -25,7 +25,7 @@ from numpy.typing import ArrayLike
 from viz_transformer.analysis.attention.maps import sides
 from viz_transformer.analysis.weight import told_inputs, told_output, told_weight
 from viz_transformer.analysis.weight.cell_facts import mixed_heads, scales, why_masked
-from viz_transformer.analysis.weight.fused_projection import fused_checks, trail
+from viz_transformer.analysis.weight.fused_projection import check_fused, trail
 from viz_transformer.analysis.weight.told import HELPERS, VERDICT, Told
 from viz_transformer.analysis.weight.weight_numbers import (
     Cell,
@@ -119,7 +119,7 @@ def _derived(trace: Trace, cell: Cell, row: QueryRow, names: Mapping[str, Any]) 
     largest = float(np.abs(row.products).sum(axis=1).max() / names["divisor"])
     at = f"[0, {cell.head}, {cell.query}"
     found: dict[str, tuple[Check, ...]] = {
-        "shapes": fused_checks(trace, cell, names),
+        "shapes": check_fused(trace, cell, names),
         "divisor": tuple(
             Check(name, _float64(worked_out), recorded, f"{cell.site}.scores{at}{key}], derived", largest)
             for name, worked_out, recorded, key in (

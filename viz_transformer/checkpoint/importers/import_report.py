@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 
 from viz_transformer import numerals
-from viz_transformer.checkpoint.ignoring import summed
+from viz_transformer.checkpoint.ignoring import summarize_names
 from viz_transformer.checkpoint.importers.importing import (
     Opened,
     all_settings,
@@ -41,13 +41,17 @@ def report_rows(opened: Opened) -> list[tuple[str, str]]:
     ]
     if len(weights.copies) > 1:
         rows.append(("weights", f"{opened.answers.weights or weights.copies[0]} (or {', '.join(weights.copies)})"))
-    rows += [(each.name, said(each)) for each in all_settings(opened) if each.name in SHOWN or is_place(each.name)]
+    rows += [
+        (each.name, describe_setting(each))
+        for each in all_settings(opened)
+        if each.name in SHOWN or is_place(each.name)
+    ]
     if (reported := opened.reported_loss) is not None:
         rows.append(("reported loss", f"{numerals.significant(reported.nats)} ({reported.name or 'given'})"))
     codecs = {} if plan.config is None else codecs_of(opened)[1]
     rows += [
-        ("no token", f"the {said}; give --{side}-vocab a whole one, if there is one")
-        for side, said in without_tokens(codecs).items()
+        ("no token", f"the {describe_setting}; give --{side}-vocab a whole one, if there is one")
+        for side, describe_setting in without_tokens(codecs).items()
     ]
     if plan.config is not None and (lacking := without_start(opened)):
         rows.append(("start token", f"{lacking}: --set target_bos=TOKEN names it"))
@@ -61,7 +65,9 @@ def report_rows(opened: Opened) -> list[tuple[str, str]]:
     rows += [("note", note) for note in plan.notes]
     if plan.zeros:
         rows.append(("zeros", f"for {len(plan.zeros):,} biases that the model does not have, such as {plan.zeros[0]}"))
-    rows += [("ignored", f"{pattern}: {summed(names)}") for pattern, names in plan.ignored.items() if names][:10]
+    rows += [("ignored", f"{pattern}: {summarize_names(names)}") for pattern, names in plan.ignored.items() if names][
+        :10
+    ]
     rows += [("unused", name) for name in plan.unused[:10]]
     rows += [("missing", name) for name in plan.missing[:10]]
     rows += [
@@ -77,7 +83,7 @@ def _without_layout(opened: Opened) -> str:
     return "none that is known: places are inferred from names and shapes; --write-map writes them to be corrected"
 
 
-def said(setting: Setting) -> str:
+def describe_setting(setting: Setting) -> str:
     """A setting's value and where it comes from; of a guess, how another answer is given."""
     if setting.origin == "open":
         return f"nothing in the file tells: --set {setting.name}=... says it"

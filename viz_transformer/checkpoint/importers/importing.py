@@ -15,7 +15,7 @@ from viz_transformer import declared
 from viz_transformer.checkpoint import files
 from viz_transformer.checkpoint.describe import IMPORTED, LEFT_OUT
 from viz_transformer.checkpoint.files import CheckpointError
-from viz_transformer.checkpoint.importers.mapping import Placement, Progress, as_neighbours, moved
+from viz_transformer.checkpoint.importers.mapping import Placement, Progress, map_tensors, pair_neighbours
 from viz_transformer.checkpoint.importers.names import Weights, weights_of
 from viz_transformer.checkpoint.importers.plan import (
     BESIDE,
@@ -28,16 +28,16 @@ from viz_transformer.checkpoint.importers.plan import (
     plan_import,
 )
 from viz_transformer.checkpoint.importers.reading import Found, read_file
-from viz_transformer.checkpoint.importers.reported import Reported, reported_from, reported_in
+from viz_transformer.checkpoint.importers.reported import Reported, parse_reported, read_reported
 from viz_transformer.checkpoint.importers.vocabularies import (
     COUNTED,
     FIRST_TOKENS,
     MAX_SPECIALS,
-    counted_tokens,
-    filled,
+    count_tokens,
+    fill_rows,
     ids_codec,
     library_tokens,
-    named_specials,
+    name_specials,
     read_tokens,
     specials_of,
     tokenizer_of,
@@ -48,7 +48,7 @@ from viz_transformer.checkpoint.importers.vocabularies import (
 )
 from viz_transformer.checkpoint.store import expected_shapes, save_checkpoint
 from viz_transformer.model.config import ModelConfig
-from viz_transformer.sentences import capitalised, quoted
+from viz_transformer.sentences import capitalised, quote
 from viz_transformer.text.codec import Codec
 from viz_transformer.text.tokenizers import RegexTokens
 from viz_transformer.text.vocabulary import ROLES, Vocabulary
@@ -94,17 +94,17 @@ class Opened:
     @property
     def reported_loss(self) -> Reported | None:
         """What the training reported: as a person says it, else as it stands in the file."""
-        return self.answers.reported_loss or reported_in(self.found)
+        return self.answers.reported_loss or read_reported(self.found)
 
 
 def open_file(path: str | Path, answers: Answers | None = None) -> Opened:
     """What a file holds, and what would be made of it. Raises CheckpointError for what holds no model's weights."""
     answers = answers or Answers()
     found = read_file(path)
-    return planned(found, answers)
+    return replan(found, answers)
 
 
-def planned(found: Found, answers: Answers) -> Opened:
+def replan(found: Found, answers: Answers) -> Opened:
     """The same of a file that was read, with other answers."""
     weights = weights_of(found, answers.weights)
     plan = plan_import(
@@ -169,9 +169,9 @@ def write_import(
 def state_of(plan: Plan, config: ModelConfig, progress: Progress | None = None) -> dict[str, torch.Tensor]:
     """Our tensors by our names, with the zeros of biases that the file does not have. Raises CheckpointError as `moved`
     does."""
-    state = moved(plan.mapping, plan.weights.tensors, config.n_heads, progress)
+    state = map_tensors(plan.mapping, plan.weights.tensors, config.n_heads, progress)
     if plan.setting("rotary_pairs") == "halves":
-        state = as_neighbours(state, config.n_heads)
+        state = pair_neighbours(state, config.n_heads)
     shapes = expected_shapes(config)
     return state | {name: torch.zeros(shapes[name]) for name in plan.zeros}
 
@@ -246,10 +246,10 @@ def _codec(opened: Opened, side: str, size: int) -> Codec:
         read = _counted(answers, str(path).removeprefix(COUNTED), side, cut, size)
     else:
         read = tokens if tokens is not None else read_tokens(path or "", fairseq=_fairseq(opened))
-    tokens = filled(read, size, path or opened.found.path)
+    tokens = fill_rows(read, size, path or opened.found.path)
     if side == "target" and opened.plan.config is not None and not opened.plan.config.has_decoder:  # labels
         return Codec(RegexTokens(r"\S+"), Vocabulary(tokens), add_bos=False, add_eos=False)
-    specials = specials_of(tokens, given if path is None else named_specials(path) | given)
+    specials = specials_of(tokens, given if path is None else name_specials(path) | given)
     library = None if cut is not None or path is None else library_tokens(path)
     tokenizer = library or tokenizer_of(tokens, specials, cut)
     if _fairseq(opened) and "bos" not in given and "eos" in specials:
@@ -285,7 +285,7 @@ def _counted(answers: Answers, path: str, side: str, cut: str | None, size: int)
         raise CheckpointError(
             f"to count the words of {path}, say which language's: --set {side}_tokenizer=spacy:en, for example"
         )
-    tokens = counted_tokens(path, cut.removeprefix("spacy:"), answers.min_count, answers.first_tokens)
+    tokens = count_tokens(path, cut.removeprefix("spacy:"), answers.min_count, answers.first_tokens)
     if len(tokens) != size:
         raise CheckpointError(
             f"{path} gives {len(tokens):,} tokens, the model has {size:,} for the {side}: another text, min_count"
@@ -381,7 +381,7 @@ def answers_from(words: Mapping[str, str], **more: Any) -> Answers:
             tokenizers[key.removesuffix("tokenizer").rstrip("_")] = value
         elif key == "min_count":
             if not value.isdecimal():
-                raise CheckpointError(f"min_count={quoted(value)} is not a number: a word occurs so often, or more")
+                raise CheckpointError(f"min_count={quote(value)} is not a number: a word occurs so often, or more")
             more["min_count"] = int(value)
         elif key == "first_tokens":
             more["first_tokens"] = tuple(value.split())
@@ -390,11 +390,11 @@ def answers_from(words: Mapping[str, str], **more: Any) -> Answers:
         elif key == "weights":
             more["weights"] = value
         elif key == "reported_loss":
-            more["reported_loss"] = reported_from(value)
+            more["reported_loss"] = parse_reported(value)
         else:
             others = ("tokenizer", "min_count", "first_tokens", "ignore", "weights", "reported_loss")
             known = (*FIELDS, *BESIDE, *ROLES, *others)
-            raise CheckpointError(f"{quoted(key)} is not known: choose {', '.join(known)}")
+            raise CheckpointError(f"{quote(key)} is not known: choose {', '.join(known)}")
     return Answers(settings=settings, specials=specials, tokenizers=tokenizers, ignore=tuple(ignore), **more)
 
 
@@ -405,12 +405,12 @@ def _value(key: str, text: str) -> Any:
         return None
     if declared.fits(hint, True):
         if text.lower() not in (*_TRUE, *_FALSE):
-            raise CheckpointError(f"{key}={quoted(text)} is neither true nor false")
+            raise CheckpointError(f"{key}={quote(text)} is neither true nor false")
         return text.lower() in _TRUE
     try:
         return float(text) if declared.fits(hint, 0.5) else int(text) if declared.fits(hint, 1) else text
     except ValueError:
-        raise CheckpointError(f"{key}={quoted(text)} is not a number") from None
+        raise CheckpointError(f"{key}={quote(text)} is not a number") from None
 
 
 def read_mapping(path: str | Path) -> dict[str, Placement]:

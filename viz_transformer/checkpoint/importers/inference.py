@@ -49,7 +49,7 @@ class _Stack:
         return len(self.layers[min(self.layers)])
 
 
-def inferred(
+def infer_placements(
     tensors: Mapping[str, Stored], told: Mapping[str, str] | None = None
 ) -> tuple[dict[str, Placement], list[Tie]]:
     """Where the tensors seem to belong, and what is to be asked; what is not told has no place.

@@ -9,7 +9,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from viz_transformer.checkpoint.importers.mapping import Mapped, NameRule, Placement, placed
+from viz_transformer.checkpoint.importers.mapping import Mapped, NameRule, Placement, place_names
 from viz_transformer.checkpoint.importers.names import common_beginnings
 from viz_transformer.checkpoint.importers.reading import Stored
 from viz_transformer.model.config import tutorial
@@ -477,7 +477,7 @@ def recognise(tensors: Mapping[str, Stored], name: str | None = None) -> Recogni
         for layout in LAYOUTS:
             if name is not None and layout.name != name:
                 continue
-            found = placed(layout.rules, short)
+            found = place_names(layout.rules, short)
             mapping = {short[each]: place for each, place in found.items()}
             if not any("to_query" in target for place in mapping.values() for target in place.to):
                 continue
@@ -489,7 +489,7 @@ def recognise(tensors: Mapping[str, Stored], name: str | None = None) -> Recogni
     return best
 
 
-def as_decoder(mapping: Mapped) -> dict[str, Placement]:
+def to_decoder(mapping: Mapped) -> dict[str, Placement]:
     """The same with torch's encoder layers as a decoder alone: what a causal model made of them is."""
     return {
         name: Placement(tuple(to.replace("encoder.", "decoder.", 1) for to in place.to), place.how, place.number)

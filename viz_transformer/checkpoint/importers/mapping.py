@@ -21,7 +21,7 @@ from viz_transformer.checkpoint.files import CheckpointError
 from viz_transformer.checkpoint.importers.reading import Stored
 from viz_transformer.checkpoint.layouts import join_heads, split_interleaved, split_stacked
 from viz_transformer.checkpoint.weights import all_finite
-from viz_transformer.sentences import quoted
+from viz_transformer.sentences import quote
 
 How = Literal[
     "as it is", "transposed", "stacked", "stacked, transposed", "interleaved", "head", "rows", "flat", "ignored"
@@ -44,7 +44,7 @@ class Placement:
 
     def _rules(self) -> Iterator[str]:
         if self.how == "ignored" and self.to:
-            yield f"a tensor that is ignored is not placed at {quoted(self.to[0])} too"
+            yield f"a tensor that is ignored is not placed at {quote(self.to[0])} too"
         if self.how != "ignored" and not self.to:
             yield "a tensor that is not ignored is placed somewhere: 'to' is empty"
 
@@ -62,21 +62,21 @@ Mapped = Mapping[str, Placement]
 Progress = Callable[[int, int], None]
 
 
-def placed_shapes(mapping: Mapped, tensors: Mapping[str, Stored]) -> dict[str, tuple[int, ...]]:
+def place_shapes(mapping: Mapped, tensors: Mapping[str, Stored]) -> dict[str, tuple[int, ...]]:
     """Our names and shapes of all that a mapping places, without a number read. Raises CheckpointError where a tensor
     cannot be divided as its place says."""
     shapes: dict[str, tuple[int, ...]] = {}
     heads: dict[str, int] = {}
     for name, place in mapping.items():
         if name not in tensors:
-            raise CheckpointError(f"the mapping names {quoted(name)}, which the file does not hold")
+            raise CheckpointError(f"the mapping names {quote(name)}, which the file does not hold")
         shape = tensors[name].shape
         for target, part in zip(place.to, _part_shapes(name, shape, place), strict=True):
             if place.how == "head":
                 heads[target] = heads.get(target, 0) + 1
                 part = (part[0] * heads[target], *part[1:])
             elif target in shapes:
-                raise CheckpointError(f"two tensors of the file are placed at {target}: {quoted(name)} is one of them")
+                raise CheckpointError(f"two tensors of the file are placed at {target}: {quote(name)} is one of them")
             shapes[target] = part
     return shapes
 
@@ -92,11 +92,11 @@ def _part_shapes(name: str, shape: tuple[int, ...], place: Placement) -> list[tu
     if place.how == "rows":
         shape = (max(shape[0] - place.number, 0), *shape[1:]) if shape else shape
     if parts < 1 or (parts > 1 and (not shape or shape[0] % parts)):
-        raise CheckpointError(f"{quoted(name)} of shape {list(shape)} cannot be {parts} maps below each other")
+        raise CheckpointError(f"{quote(name)} of shape {list(shape)} cannot be {parts} maps below each other")
     return [(shape[0] // parts, *shape[1:]) if parts > 1 else shape] * parts
 
 
-def in_order(mapping: Mapped, order: str) -> dict[str, Placement]:
+def order_fused(mapping: Mapped, order: str) -> dict[str, Placement]:
     """The same with the three parts of a matrix of queries, keys and values in this order, such as "kqv"."""
     places = {}
     for name, place in mapping.items():
@@ -114,7 +114,7 @@ def _part(place: Placement, part: str) -> str:
     return next(name for name in place.to if part in name)
 
 
-def as_neighbours(state: Mapping[str, Tensor], n_heads: int) -> dict[str, Tensor]:
+def pair_neighbours(state: Mapping[str, Tensor], n_heads: int) -> dict[str, Tensor]:
     """The same where rotary positions turn feature i of a head with i + E/2: here they turn 2i with 2i + 1, so rows of
     queries and keys change places."""
     found = dict(state)
@@ -125,7 +125,7 @@ def as_neighbours(state: Mapping[str, Tensor], n_heads: int) -> dict[str, Tensor
     return found
 
 
-def moved(
+def map_tensors(
     mapping: Mapped, tensors: Mapping[str, Stored], n_heads: int, progress: Progress | None = None
 ) -> dict[str, Tensor]:
     """Our tensors by our names, float32 (float64 and half precision are converted). Raises CheckpointError for numbers
@@ -145,7 +145,7 @@ def moved(
             progress(done, total)
         if not all_finite(tensor):
             raise CheckpointError(
-                f"{quoted(name)} holds NaN or infinite numbers, so the model cannot run: use weights from before the "
+                f"{quote(name)} holds NaN or infinite numbers, so the model cannot run: use weights from before the "
                 "training went wrong"
             )
         if place.how == "head":
@@ -233,7 +233,7 @@ def _each(ours: str) -> Iterable[str]:
     return [ours[: match.start()] + word + ours[match.end() :] for word in match[1].split(",")]
 
 
-def placed(rules: Iterable[NameRule], names: Iterable[str]) -> dict[str, Placement]:
+def place_names(rules: Iterable[NameRule], names: Iterable[str]) -> dict[str, Placement]:
     """Where the first fitting rule puts each name; names that no rule knows are left out."""
     rules = tuple(rules)
     known = _any_of(rules)

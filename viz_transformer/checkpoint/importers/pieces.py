@@ -28,7 +28,7 @@ from google.protobuf.unknown_fields import UnknownFieldSet
 from viz_transformer.checkpoint import files
 from viz_transformer.checkpoint.files import CheckpointError
 from viz_transformer.declared import refuse
-from viz_transformer.sentences import quoted
+from viz_transformer.sentences import quote
 from viz_transformer.text.tokenizers import LibraryTokens
 
 SUFFIXES = (".model", ".spm")
@@ -118,10 +118,10 @@ def _read(path: Path, stamp: tuple[int, int] | None) -> Pieces:
 def _cutting(path: Path, stamp: tuple[int, int] | None) -> LibraryTokens:
     model = _read(path, stamp)
     try:
-        made = LibraryTokens.of(described(model))
+        made = LibraryTokens.of(describe_tokenizer(model))
         for name in model.of_type(USER_DEFINED):
             if name not in made.split(name):
-                raise ValueError(f"its own symbol {quoted(name)} would be cut or changed")
+                raise ValueError(f"its own symbol {quote(name)} would be cut or changed")
     except ValueError as error:
         raise CheckpointError(f"{path}: {error}; or cut texts otherwise, with --set tokenizer=words") from None
     return made
@@ -209,7 +209,7 @@ def _rules(message: Any, names: list[Any], types: list[int]) -> Iterator[str]:
     """What is wrong with a model, a sentence each."""
     for name in names:
         if isinstance(name, bytes):  # as protobuf gives a text that is none
-            yield f"the name {quoted(name)} is not UTF-8"
+            yield f"the name {quote(name)} is not UTF-8"
     if len(names) > MAX_PIECES or sum(len(name.encode()) for name in names) > MAX_BYTES:
         yield _LIMITS
     for part in (message, message.trainer, message.normalizer, *message.piece):
@@ -222,15 +222,15 @@ def _rules(message: Any, names: list[Any], types: list[int]) -> Iterator[str]:
         if len(each.piece.encode()) > LONGEST_PIECE:
             yield _LIMITS
         if not math.isfinite(each.score):
-            yield f"the score of {quoted(each.piece)} is not finite"
+            yield f"the score of {quote(each.piece)} is not finite"
         if each.type not in range(NORMAL, BYTE + 1):
-            yield f"{quoted(each.piece)} is of the type {each.type}, which is not known"
+            yield f"{quote(each.piece)} is of the type {each.type}, which is not known"
         if each.type == BYTE and not _BYTE.fullmatch(each.piece):
-            yield f"{quoted(each.piece)} is not the name of a byte"
+            yield f"{quote(each.piece)} is not the name of a byte"
     if not names:
         yield "it has no pieces"
     if twice := next((name for name, count in Counter(names).items() if count > 1), None):
-        yield f"it has {quoted(twice)} twice"
+        yield f"it has {quote(twice)} twice"
     if types.count(UNKNOWN) != 1:
         yield f"it has {types.count(UNKNOWN)} pieces for unknown text, not one"
     if message.trainer.byte_fallback != (BYTE in types) or types.count(BYTE) not in (0, 256):
@@ -242,7 +242,7 @@ def _rules(message: Any, names: list[Any], types: list[int]) -> Iterator[str]:
 # --- how it cuts
 
 
-def described(model: Pieces) -> str:
+def describe_tokenizer(model: Pieces) -> str:
     """The `tokenizer.json` that cuts texts as the model does. Raises ValueError for a model that none can stand for."""
     own = model.of_type(USER_DEFINED)
     refuse(_undescribed(model, own))

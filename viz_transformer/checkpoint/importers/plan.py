@@ -11,10 +11,10 @@ from typing import Any, Literal
 import torch
 
 from viz_transformer.checkpoint.files import CheckpointError
-from viz_transformer.checkpoint.ignoring import matched, unmatched
-from viz_transformer.checkpoint.importers.inference import gated, inferred
-from viz_transformer.checkpoint.importers.layouts import GPT2, PAPER, Layout, Recognised, as_decoder, recognise
-from viz_transformer.checkpoint.importers.mapping import Mapped, Placement, in_order, placed_shapes
+from viz_transformer.checkpoint.ignoring import match_patterns, unmatched
+from viz_transformer.checkpoint.importers.inference import gated, infer_placements
+from viz_transformer.checkpoint.importers.layouts import GPT2, PAPER, Layout, Recognised, recognise, to_decoder
+from viz_transformer.checkpoint.importers.mapping import Mapped, Placement, order_fused, place_shapes
 from viz_transformer.checkpoint.importers.name_words import flat
 from viz_transformer.checkpoint.importers.names import POSITIONS, Weights
 from viz_transformer.checkpoint.importers.outside import same_numbers, unnamed_output
@@ -23,7 +23,7 @@ from viz_transformer.checkpoint.importers.ties import Tie
 from viz_transformer.checkpoint.store import expected_shapes
 from viz_transformer.model.config import ModelConfig
 from viz_transformer.model.positions import ENCODINGS, ROTARY_BASE, alibi_slopes
-from viz_transformer.sentences import counted, listed, quoted
+from viz_transformer.sentences import count_of, join_names, quote
 
 Shapes = Mapping[str, tuple[int, ...]]
 Origin = Literal["given", "from the file", "from the layout", "measured", "best on the texts", "usual answer", "open"]
@@ -97,7 +97,7 @@ class Plan:
         words = {"n_heads": "--heads N", "pooling": f"--set pooling={'|'.join(OPTIONS['pooling'])}"}
         how = " ".join(words.get(name, f"--set {name}=...") for name in names)
         others = "texts or a sample that measure it" if names == ["n_heads"] else "a sample that tells it"
-        return f"nothing in the file tells {listed(names)}: give {how}, or {others}"
+        return f"nothing in the file tells {join_names(names)}: give {how}, or {others}"
 
     def setting(self, name: str) -> Any:
         return next((each.value for each in self.settings if each.name == name), None)
@@ -144,20 +144,20 @@ def plan_import(
     given, measured = dict(given or {}), dict(measured or {})
     chosen = {name: str(given.pop(name)) for name in [*given] if is_place(name)}
     if unknown := next((name for name in given if name not in FIELDS and name not in BESIDE), None):
-        raise CheckpointError(f"{quoted(unknown)} is not a setting of a model: choose {', '.join(sorted(FIELDS))}")
+        raise CheckpointError(f"{quote(unknown)} is not a setting of a model: choose {', '.join(sorted(FIELDS))}")
     known = None if mapping is not None else recognise(weights.tensors, layout)
     ties: list[Tie] = []
     if mapping is not None:
         chosen = {}  # the mapping has an answer to each
     guessed_places = mapping is None and known is None and layout is None
     if guessed_places:
-        mapping, ties = inferred(weights.tensors, chosen)
+        mapping, ties = infer_placements(weights.tensors, chosen)
     if unasked := [name for name in chosen if name not in {tie.place for tie in ties}]:
         raise CheckpointError(f"which tensor is {unasked[0]} is not asked of this file: give a corrected --map instead")
     asked = [Setting(tie.place, tie.chosen, "given" if tie.chosen else "open", tie.options) for tie in ties]
     open_ties = [tie for tie in ties if tie.chosen is None]
     if known is None and not mapping:
-        first = quoted(next(iter(weights.tensors)))
+        first = quote(next(iter(weights.tensors)))
         if layout is not None:
             raise CheckpointError(f"the file's tensors have the names of another layout than {layout}, such as {first}")
         raise CheckpointError(
@@ -169,16 +169,16 @@ def plan_import(
     beside: list[Setting] = []
     if words is not None and words.swaps_stack and not _has(placing, "decoder."):
         beside = [_beside("causal", given, measured, usual=False)]
-        placing = as_decoder(placing) if beside[0].value else placing
+        placing = to_decoder(placing) if beside[0].value else placing
     fused = [name for name, place in placing.items() if len(place.to) == 3]
     if fused and (known is not None or guessed_places):
         named = "kqv" if any("kqv" in name.lower() for name in fused) else "qkv"
         order = _beside("qkv_order", given, measured, usual=named, known=words is not None)
         beside.append(order)
-        placing = in_order(placing, str(order.value))
+        placing = order_fused(placing, str(order.value))
     explained = {name: place for name, place in placing.items() if name in weights.tensors}
     without = [name for name in weights.tensors if name not in explained]
-    ignored = matched(ignore, without)
+    ignored = match_patterns(ignore, without)
     if words is not None and words.swaps_stack:
         left = {name for names in ignored.values() for name in names}
         explained |= unnamed_output([name for name in without if name not in left], weights.tensors, explained)
@@ -200,7 +200,7 @@ def plan_import(
     )
     try:
         explained, buffer_words = _without_tied(explained, weights.tensors)
-        shapes = placed_shapes(explained, weights.tensors)
+        shapes = place_shapes(explained, weights.tensors)
         settings = _settings(shapes, explained, weights, words, given, measured, buffer_words) + beside + asked
         settings += _rotary_pairs(settings, weights, given, measured)
     except CheckpointError as error:
@@ -221,8 +221,8 @@ def is_place(name: str) -> bool:
 
 def _of_tie(tie: Tie) -> str:
     """What is asked, with how it is answered in a shell."""
-    listed = " or ".join(map(quoted, tie.options[:4])) + (" or another" if len(tie.options) > 4 else "")
-    return f"names and shapes do not tell which is {tie.place}, {listed}: say it with --set {tie.place}=NAME"
+    join_names = " or ".join(map(quote, tie.options[:4])) + (" or another" if len(tie.options) > 4 else "")
+    return f"names and shapes do not tell which is {tie.place}, {join_names}: say it with --set {tie.place}=NAME"
 
 
 def _left_out(mapping: Mapped, tensors: Mapping[str, Stored], known: Recognised | None) -> tuple[str, ...]:
@@ -249,7 +249,7 @@ def _beside(
     """A setting of BESIDE; known: the layout says it."""
     if name in given:
         if given[name] not in OPTIONS[name]:
-            raise CheckpointError(f"{name}={quoted(given[name])}: choose {', '.join(map(str, OPTIONS[name]))}")
+            raise CheckpointError(f"{name}={quote(given[name])}: choose {', '.join(map(str, OPTIONS[name]))}")
         return Setting(name, given[name], "given", OPTIONS[name])
     if name in measured:
         return Setting(name, measured[name].value, measured[name].origin, OPTIONS[name])
@@ -365,7 +365,7 @@ def _settings(
         elif name in known and _applies(name, read):
             found.append(Setting(name, known[name], "from the layout", _options(name, read)))
         elif name == "n_heads":
-            why = "" if preset is None else f"{preset.name} has these sizes and {counted(preset.n_heads, 'head')}"
+            why = "" if preset is None else f"{preset.name} has these sizes and {count_of(preset.n_heads, 'head')}"
             origin: Origin = "open" if preset is None else "usual answer"
             found.append(Setting(name, usual[name], origin, _options(name, read), why))
         elif name == "pooling" and name in usual:
@@ -469,7 +469,7 @@ def _positions(shapes: Shapes, mapping: Mapped, weights: Weights) -> dict[str, A
     }
     if lengths and in_attention:
         raise CheckpointError(
-            f"the file has a trained table of positions, and {quoted(next(iter(weights.positions)))} says that"
+            f"the file has a trained table of positions, and {quote(next(iter(weights.positions)))} says that"
             f" attention has {in_attention['positions']} ones too: a model with both is not read here"
         )
     if lengths:
@@ -508,7 +508,7 @@ def _in_attention(weights: Weights) -> dict[str, Any]:
     if not words:
         return {}
     if len(words) > 1:
-        both = " and ".join(quoted(names[0]) for names in words.values())
+        both = " and ".join(quote(names[0]) for names in words.values())
         raise CheckpointError(f"{both} say that positions are rotary and ALiBi at once: such a model is not read here")
     ((word, names),) = words.items()
     told: dict[str, Any] = {"positions": word}
@@ -523,7 +523,7 @@ def _in_attention(weights: Weights) -> dict[str, Any]:
         if not torch.allclose(numbers.float().abs(), torch.as_tensor(made).float(), rtol=5e-3, atol=1e-6):
             kind = "frequencies" if word == "rotary" else "slopes"
             raise CheckpointError(
-                f"{quoted(name)} has other {kind} than {word} positions have here, so this model is not read"
+                f"{quote(name)} has other {kind} than {word} positions have here, so this model is not read"
             )
         told |= {"head_dim": 2 * length} if word == "rotary" else {"n_heads": length}
     return told
@@ -577,11 +577,11 @@ def _checked(plan: Plan, shapes: Shapes) -> Plan:
     problems = []
     if extra_maps := gated(plan.unused):
         problems.append(
-            f"{quoted(extra_maps)} makes this a gated feed-forward (three matrices), for which the config has no word"
+            f"{quote(extra_maps)} makes this a gated feed-forward (three matrices), for which the config has no word"
         )
     if plan.unused and not plan.problems:
         problems.append(
-            f"{_number(plan.unused, 'tensor')} of the file would not be used, such as {quoted(plan.unused[0])}"
+            f"{_number(plan.unused, 'tensor')} of the file would not be used, such as {quote(plan.unused[0])}"
         )
     if missing and not plan.problems:
         problems.append(f"{_number(missing, 'tensor')} of the model would be missing, such as {missing[0]}")

@@ -25,7 +25,7 @@ from viz_transformer.checkpoint.importers.refusals import GGUF, check_kind, of_t
 from viz_transformer.checkpoint.importers.safe_pickle import MORE_TENSORS, Call, Name, Persistent, read_pickle
 from viz_transformer.checkpoint.saved_traces import is_trace, read_recording
 from viz_transformer.checkpoint.untrusted import LONGEST_HEADER, MAX_TENSORS, TooMuch, check_count
-from viz_transformer.sentences import quoted
+from viz_transformer.sentences import quote
 
 MAX_BYTES = 8 * 2**30
 """Of all files of one model together."""
@@ -101,7 +101,7 @@ def read_file(path: str | Path) -> Found:
     if os.path.isdir(path):  # os.path: False also for what can be no file's name
         path = _in_folder(path)
     elif not os.path.isfile(path):
-        raise CheckpointError(f"there is no file {quoted(str(path), 300)}: give the path of a file of weights")
+        raise CheckpointError(f"there is no file {quote(str(path), 300)}: give the path of a file of weights")
     found = _read_index(path) if path.name.endswith(".index.json") else _read_one(path)
     if not found.tensors:
         raise CheckpointError(f"{path} holds no tensors: give the file that the training wrote its weights into")
@@ -141,7 +141,7 @@ def _read_index(path: Path) -> Found:
     shards: dict[str, Found] = {}
     for name in names:
         if Path(name).name != name or name in (".", ".."):
-            raise CheckpointError(f"{path} names the file {quoted(name)}, which is not beside it: {_DISTRUST}")
+            raise CheckpointError(f"{path} names the file {quote(name)}, which is not beside it: {_DISTRUST}")
         shard = path.parent / name
         if shard.is_symlink() and shard.resolve().parent != path.parent.resolve():
             raise CheckpointError(f"{shard} is a link to another folder: copy the file itself beside {path.name}")
@@ -154,7 +154,7 @@ def _read_index(path: Path) -> Found:
     for tensor, name in where.items():
         if tensor not in held[name]:
             raise CheckpointError(
-                f"{path.parent / name} does not hold the tensor {quoted(tensor)} that {path.name} says: "
+                f"{path.parent / name} does not hold the tensor {quote(tensor)} that {path.name} says: "
                 f"shards of two models are mixed, or one is missing, so {COPY_AGAIN}"
             )
         tensors[(tensor,)] = held[name][tensor]
@@ -195,7 +195,7 @@ def _read_safetensors(path: Path) -> Found:
                 view = file.get_slice(name)
                 dtype = _SAFE_DTYPES.get(view.get_dtype())
                 if dtype is None:
-                    raise CheckpointError(f"{path}: {quoted(name)} {of_type(view.get_dtype(), name)}")
+                    raise CheckpointError(f"{path}: {quote(name)} {of_type(view.get_dtype(), name)}")
                 shape = tuple(view.get_shape())
                 tensors[(name,)] = Stored(shape, dtype, (path, name), lambda name=name: _tensor_of(path, name))  # type: ignore[misc]
     except (SafetensorError, OSError, RuntimeError) as error:
@@ -359,7 +359,7 @@ def _stored(path: Path, keys: tuple[str, ...], value: Any, records: Mapping[str,
         if not isinstance(value, Call) or not isinstance(value.function, Name):
             return None
         name, arguments = value.function.full, value.arguments
-        what = f"{path}: {quoted('.'.join(keys))}"
+        what = f"{path}: {quote('.'.join(keys))}"
         if name in _OTHERS:
             raise CheckpointError(f"{what} is {_OTHERS[name]}")
         if name in _PARAMETERS and isinstance(arguments, tuple) and arguments:
@@ -394,7 +394,7 @@ def _placed(path: Path, what: str, arguments: Any, records: Mapping[str, _Record
     of_call = arguments[6] if len(arguments) > 6 and isinstance(arguments[6], Name) else None  # the newer form
     dtype = getattr(torch, of_call.full.removeprefix("torch."), None) if of_call is not None else _DTYPES.get(kind)
     if not isinstance(dtype, torch.dtype):
-        raise CheckpointError(f"{what} has numbers of the type {quoted(kind)}, which weights do not have: {_DISTRUST}")
+        raise CheckpointError(f"{what} has numbers of the type {quote(kind)}, which weights do not have: {_DISTRUST}")
     record = records.get(str(storage[2]))
     if record is None:
         raise CheckpointError(f"{what} has no numbers in the file: it is cut off or damaged, so {COPY_AGAIN}")

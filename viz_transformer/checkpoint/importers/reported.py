@@ -10,7 +10,7 @@ from typing import Any
 from viz_transformer import numerals
 from viz_transformer.checkpoint.files import CheckpointError
 from viz_transformer.checkpoint.importers.reading import Found
-from viz_transformer.sentences import quoted
+from viz_transformer.sentences import quote
 
 NAMES = (
     *("best_val_loss", "best_valid_loss", "best_validation_loss", "val_loss", "valid_loss", "validation_loss"),
@@ -37,7 +37,7 @@ class Reported:
         return f"the {numerals.significant(self.nats)} that its training reported{where}"
 
 
-def reported_from(text: str) -> Reported:
+def parse_reported(text: str) -> Reported:
     """The loss that a person typed, rounded to the digits that stand there. Raises CheckpointError for any other
     text."""
     try:
@@ -46,14 +46,14 @@ def reported_from(text: str) -> Reported:
         number = Decimal("nan")
     if not number.is_finite() or not 0 <= number <= Decimal(LARGEST):
         raise CheckpointError(
-            f"reported_loss={quoted(text)} is not a loss: give the nats per token that the training printed, such as"
+            f"reported_loss={quote(text)} is not a loss: give the nats per token that the training printed, such as"
             " 2.45"
         )
     exponent = number.as_tuple().exponent
     return Reported(float(number), half=0.5 * 10.0 ** int(exponent))
 
 
-def reported_in(found: Found) -> Reported | None:
+def read_reported(found: Found) -> Reported | None:
     """The loss that stands in a file beside the weights; None where there is none."""
     single = {keys: stored for keys, stored in found.tensors.items() if not stored.shape and keys[-1] in NAMES}
     held: Mapping[tuple[str, ...], Any] = {

@@ -8,7 +8,7 @@ from itertools import permutations
 
 from viz_transformer.checkpoint.files import CheckpointError
 from viz_transformer.checkpoint.importers.name_words import in_sequence
-from viz_transformer.sentences import quoted
+from viz_transformer.sentences import quote
 
 
 @dataclass(frozen=True)
@@ -41,8 +41,8 @@ class Asks:
         if chosen is None:
             return None
         if chosen not in options:
-            listed = ", ".join(map(quoted, sorted(options)[:8])) or "nothing of this file"
-            raise CheckpointError(f"{quoted(chosen)} cannot be {name}: choose one of {listed}")
+            listed = ", ".join(map(quote, sorted(options)[:8])) or "nothing of this file"
+            raise CheckpointError(f"{quote(chosen)} cannot be {name}: choose one of {listed}")
         self.met[name] = Tie(name, tuple(sorted(options)), chosen)
         return chosen
 

@@ -18,7 +18,7 @@ from viz_transformer.checkpoint import files
 from viz_transformer.checkpoint.files import CheckpointError
 from viz_transformer.checkpoint.importers.pieces import is_pieces, piece_tokens, read_pieces
 from viz_transformer.checkpoint.importers.safe_pickle import Call, read_pickle
-from viz_transformer.sentences import quoted
+from viz_transformer.sentences import quote
 from viz_transformer.text.codec import Codec
 from viz_transformer.text.tokenizers import Characters, LibraryTokens, RegexTokens, SpacyWords, Tokenizer
 from viz_transformer.text.vocabulary import ROLES, Vocabulary
@@ -61,7 +61,7 @@ def read_tokens(path: str | Path, *, fairseq: bool = False) -> tuple[str, ...]:
     return checked_tokens(path, [line.rstrip("\r") for line in lines])
 
 
-def counted_tokens(
+def count_tokens(
     path: str | Path, language: str, min_count: int = 1, first: Sequence[str] = FIRST_TOKENS
 ) -> tuple[str, ...]:
     """The vocabulary that a text gives, one sentence a line: `first`, then spaCy's tokens that occur `min_count` times
@@ -139,7 +139,7 @@ def library_tokens(path: Path) -> LibraryTokens | None:
         raise CheckpointError(f"{path}: {error}; or cut texts otherwise, with --set tokenizer=words") from None
 
 
-def named_specials(path: Path) -> dict[str, str | None]:
+def name_specials(path: Path) -> dict[str, str | None]:
     """The special tokens that a vocabulary file itself names, by role, None for none: a sentencepiece model does."""
     return dict(read_pieces(path).specials) if is_pieces(path) else {}
 
@@ -173,9 +173,9 @@ def _by_ids(path: Path, ids: Mapping[Any, Any]) -> tuple[str, ...]:
     places: dict[int, str] = {}
     for token, id in ids.items():
         if type(id) is not int:
-            raise CheckpointError(f"{path} gives {quoted(token)} the id {quoted(id)}: ids are whole numbers")
+            raise CheckpointError(f"{path} gives {quote(token)} the id {quote(id)}: ids are whole numbers")
         if id in places:
-            raise CheckpointError(f"{path} gives the id {id} twice, to {quoted(places[id])} and {quoted(token)}")
+            raise CheckpointError(f"{path} gives the id {id} twice, to {quote(places[id])} and {quote(token)}")
         places[id] = token
     if places.keys() != set(range(len(places))):
         lacking = next(id for id in range(len(places)) if id not in places)
@@ -191,7 +191,7 @@ def checked_tokens(path: Path, tokens: Sequence[Any]) -> tuple[str, ...]:
         raise CheckpointError(f"{path} cannot be used as a vocabulary: {error!s:.200}") from None
 
 
-def filled(tokens: Sequence[str], size: int, path: Path | str) -> tuple[str, ...]:
+def fill_rows(tokens: Sequence[str], size: int, path: Path | str) -> tuple[str, ...]:
     """The tokens of a model with so many rows: rows that no token names are called by their ids."""
     if len(tokens) > size:
         raise CheckpointError(
@@ -242,7 +242,7 @@ def specials_of(tokens: Sequence[str], given: Mapping[str, str | None]) -> dict[
         elif token.isdecimal() and int(token) < len(tokens):
             found[role] = tokens[int(token)]
         else:
-            raise CheckpointError(f"the vocabulary has no token {quoted(token)} to be {role}: name one, or give its id")
+            raise CheckpointError(f"the vocabulary has no token {quote(token)} to be {role}: name one, or give its id")
     return found
 
 
@@ -257,7 +257,7 @@ def tokenizer_of(tokens: Sequence[str], specials: Mapping[str, str], given: str 
             lower=not any(token != token.lower() for token in tokens if token not in specials.values()),
         )
     if given not in (None, "characters", "words"):
-        raise CheckpointError(f"{quoted(given)} is not a way to cut texts: choose characters, words or spacy:LANGUAGE")
+        raise CheckpointError(f"{quote(given)} is not a way to cut texts: choose characters, words or spacy:LANGUAGE")
     plain = [
         token
         for id, token in enumerate(tokens)
@@ -278,7 +278,7 @@ def ids_codec(size: int, specials: Mapping[str, str | None], *, adds: bool) -> C
     named = {role: token for role, token in specials.items() if token is not None}
     for role, token in named.items():
         if role not in ROLES or token not in tokens:
-            raise CheckpointError(f"{role}={quoted(token)} is not an id of a vocabulary of {size:,}")
+            raise CheckpointError(f"{role}={quote(token)} is not an id of a vocabulary of {size:,}")
     return Codec(
         RegexTokens(r"\S+"), Vocabulary(tokens, named), add_bos=adds and "bos" in named, add_eos=adds and "eos" in named
     )

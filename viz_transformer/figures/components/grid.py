@@ -16,7 +16,7 @@ from viz_transformer.figures.components import payload
 from viz_transformer.figures.components.matrix import HEIGHT
 from viz_transformer.figures.theme import MAX_HEADS
 from viz_transformer.model.kinds import KindName
-from viz_transformer.sentences import counted
+from viz_transformer.sentences import count_of
 
 LARGEST_SIDE = 64
 """Maps of more tokens a side are max-pooled to this many."""
@@ -113,7 +113,7 @@ def grid_payload(heads: HeadMaps, meta: Meta, scores: Sequence[GridScore] = (), 
     grouped = key_heads < shape[1]
     header = {
         "title": meta.title,
-        "label": f"{meta.title}: {counted(shape[0], 'layer')} of {counted(shape[1], 'head')}",
+        "label": f"{meta.title}: {count_of(shape[0], 'layer')} of {count_of(shape[1], 'head')}",
         "name": meta.name,
         "caption": meta.caption,
         "kind": heads.kind,

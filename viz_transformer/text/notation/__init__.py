@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from typing import Any, ClassVar, Protocol
 
 from viz_transformer import declared
-from viz_transformer.sentences import quoted
+from viz_transformer.sentences import quote
 from viz_transformer.text.notation.expressions import Expressions
 from viz_transformer.text.notation.letters import Letters
 from viz_transformer.text.notation.numbers import Numbers, TypedNumbers
@@ -60,5 +60,5 @@ def read_notation(card: Mapping[str, Any]) -> Notation | None:
         return None
     given = card[CARD_KEY]
     if not isinstance(given, dict):
-        raise ValueError(f"the card's notation is {quoted(given)}: it has to be an object with a kind")
+        raise ValueError(f"the card's notation is {quote(given)}: it has to be an object with a kind")
     return _KINDS[declared.one_of("the card's notation: kind", given.get("kind"), _KINDS)].from_settings(given)

@@ -16,10 +16,10 @@ from viz_transformer.text.notation.reading import (
     WRITTEN,
     Reading,
     Settings,
-    repeated,
+    find_repeated,
     words_and_signs,
 )
-from viz_transformer.text.notation.rewriting import VARIABLE, UnclearError, rewritten
+from viz_transformer.text.notation.rewriting import VARIABLE, UnclearError, rewrite
 
 _SYMBOLS = "".join(letter for letter in ascii_lowercase if letter not in (VARIABLE, "e"))
 _Name = Annotated[str, Meta(pattern=r"\A[a-z]{2,10}\Z", description="a name of 2 to 10 lower-case letters")]
@@ -41,8 +41,8 @@ class Expressions(Settings):
     plain: bool
 
     def rules(self) -> Iterator[str]:
-        yield from repeated("functions", self.functions)
-        yield from repeated("symbols", self.symbols)
+        yield from find_repeated("functions", self.functions)
+        yield from find_repeated("symbols", self.symbols)
 
     def words(self) -> str:
         said = f"expressions of {VARIABLE} with {', '.join(self.functions)}, the constants {', '.join(self.symbols)}"
@@ -56,7 +56,7 @@ class Expressions(Settings):
         try:
             if len(text) > LONGEST_TEXT:
                 raise UnclearError
-            tokens = rewritten(text, self.functions, self.symbols)
+            tokens = rewrite(text, self.functions, self.symbols)
         except UnclearError:
             return Reading(inside=False, said=self._names(), read=False)
         said, written = self._not_learned(tokens), "".join(tokens)

@@ -15,7 +15,7 @@ from viz_transformer.text.notation.reading import (
     WRITTEN,
     Reading,
     Settings,
-    repeated,
+    find_repeated,
 )
 
 
@@ -29,7 +29,7 @@ class Letters(Settings):
     longest: Annotated[int, Meta(ge=1, le=10_000)]
 
     def rules(self) -> Iterator[str]:
-        yield from repeated("letters", self.letters)
+        yield from find_repeated("letters", self.letters)
 
     def words(self) -> str:
         return f"1 to {self.longest:,} of {self._which()}"

@@ -8,7 +8,7 @@ from dataclasses import dataclass, fields
 from typing import Any, ClassVar, Self
 
 from viz_transformer import declared
-from viz_transformer.sentences import quoted
+from viz_transformer.sentences import quote
 
 LEARNED = "in this model’s notation"
 WRITTEN = "in this model's notation"
@@ -67,7 +67,7 @@ def words_and_signs(text: str, known: str) -> tuple[str, ...]:
     return tuple(dict.fromkeys(part for part in parts if len(part) > 1 or part not in known))
 
 
-def repeated(name: str, values: Sequence[str]) -> Iterator[str]:
+def find_repeated(name: str, values: Sequence[str]) -> Iterator[str]:
     """That one of them is there twice, if one is."""
     if len({*values}) < len(values):
-        yield f"the card's notation has {name}={quoted(values)}: they have to be different"
+        yield f"the card's notation has {name}={quote(values)}: they have to be different"

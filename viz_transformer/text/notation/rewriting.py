@@ -30,7 +30,7 @@ class UnclearError(Exception):
     """The text is not an expression of these names, or can be read in two ways."""
 
 
-def rewritten(text: str, functions: Sequence[str], symbols: str) -> list[str]:
+def rewrite(text: str, functions: Sequence[str], symbols: str) -> list[str]:
     """The tokens of the expression, with the signs that were left out.
 
     `e^x` is exp(x), `x^2` x**2, `2x` 2*x, `sin x` sin(x), `sin^2 x` sin(x)**2. An argument without parentheses ends

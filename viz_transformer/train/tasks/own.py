@@ -21,7 +21,7 @@ from viz_transformer.measuring.columns import AS_TEXT, PairRow, asks_for_columns
 from viz_transformer.measuring.data import Pair, Split, beginning, read_rows, read_text
 from viz_transformer.model.config import ModelConfig
 from viz_transformer.model.transformer import Transformer
-from viz_transformer.sentences import counted
+from viz_transformer.sentences import count_of
 from viz_transformer.text.codec import Codec
 from viz_transformer.text.tokenizers import Characters, SpacyWords, SubWords, Tokenizer
 from viz_transformer.text.vocabulary import SPECIALS, Vocabulary
@@ -404,7 +404,7 @@ def _model_fact(config: ModelConfig) -> Fact:
         weights = sum(parameter.numel() for parameter in Transformer(config).parameters())
     layers = "+".join(str(n) for n in (config.encoder_layers, config.decoder_layers) if n)
     return Fact(
-        f"model: {layers} layers, d_model {config.d_model}, {counted(config.n_heads, 'head')}, d_ff {config.d_ff},"
+        f"model: {layers} layers, d_model {config.d_model}, {count_of(config.n_heads, 'head')}, d_ff {config.d_ff},"
         f" dropout {config.dropout}: {weights:,} weights",
         "--layers, --d-model, --heads, --d-ff, --dropout",
     )

@@ -115,7 +115,7 @@ def two_terms(skip: int, limit: int) -> Split:
     return Split(file=TWO_TERMS, separator="|", longest=TWO_TERMS_LONGEST, skip=skip, limit=limit)
 
 
-def generated(name: str) -> Split:
+def generate_split(name: str) -> Split:
     """A file of generated pairs."""
     return Split(file=f"taylor-generated/{name}.txt.gz", separator="|")
 
@@ -164,9 +164,9 @@ TASKS = (
         name="taylor",
         title="Taylor series of one to five functions",
         does="reads an expression of x and writes its Taylor series",
-        train=(generated("train"), Split(file="generated:taylor/train", limit=40_000)),
-        validation=generated("val"),
-        test=generated("test"),
+        train=(generate_split("train"), Split(file="generated:taylor/train", limit=40_000)),
+        validation=generate_split("val"),
+        test=generate_split("test"),
         tokenizers=(EXPRESSIONS, EXPRESSIONS),
         codecs=partial(taylor_codecs, symbols="abcdfg"),
         model=partial(taylor_model, longest=GENERATED_LONGEST, d_model=256, d_ff=768, dropout=0.0),

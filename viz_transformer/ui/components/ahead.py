@@ -15,7 +15,7 @@ import streamlit as st
 
 from viz_transformer.figures.components import payload
 from viz_transformer.figures.components.source import javascript
-from viz_transformer.ui.components.selection import heard
+from viz_transformer.ui.components.selection import last_heard_token
 
 _ASKED = "whole_asked"
 _detail = st.components.v2.component("viz_transformer_whole_detail", js=javascript("whole_detail"))
@@ -52,10 +52,10 @@ class Ahead:
 
 def show_ahead(given: Ahead) -> None:
     """Show this run on the page, which has not been run for it."""
-    _ahead(key="ahead_component", data=ahead_payload(given, heard()))
+    _ahead(key="ahead_component", data=ahead_payload(given, last_heard_token()))
 
 
-def caught_up(text: str) -> None:
+def clear_ahead(text: str) -> None:
     """The page itself shows this text: what was shown ahead of it is over."""
     _ahead(key="ahead_component", data=caught_up_payload(text))
 

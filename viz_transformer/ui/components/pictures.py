@@ -93,7 +93,7 @@ def chip_rows(
     _put("chips", key, {"rows": rows, **({"plays": True} if plays else {})}, on_text_change=heard)
 
 
-def heard_token() -> str:
+def last_clicked_token() -> str:
     """The token of the last click on masks that this session has heard of."""
     return str(st.session_state.get(_TOKEN, ""))
 

@@ -36,16 +36,18 @@ def hear_picks(on_pick: Callable[[Mapping[str, Any]], None], on_loss: Callable[[
             on_pick(pick["fields"])
 
     with st.container(key="picks"):
-        _selection(key=_KEY, data={"token": heard(), "lost": st.session_state.get(_LOST, 0)}, on_pick_change=picked)
+        _selection(
+            key=_KEY, data={"token": last_heard_token(), "lost": st.session_state.get(_LOST, 0)}, on_pick_change=picked
+        )
 
 
 def tell_chosen(chosen: Mapping[str, Any]) -> None:
     """Tell the browser what is chosen at the end of a run; and the token of the pick that the run was told last, so
     that the browser knows when Python is behind."""
     with st.container(key="selection"):
-        _selection(key="selection_chosen", data={"chosen": dict(chosen), "token": heard()})
+        _selection(key="selection_chosen", data={"chosen": dict(chosen), "token": last_heard_token()})
 
 
-def heard() -> str:
+def last_heard_token() -> str:
     """The token of the pick that this session has heard of last; "" before there was one."""
     return str(st.session_state.get(_TOKEN, ""))

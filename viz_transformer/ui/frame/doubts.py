@@ -116,10 +116,10 @@ def _clause(sentence: str) -> str:
 
 
 def _short(text: str) -> str:
-    return labels.isolated(labels.shorten(labels.sentence(text), LONGEST_NAME))
+    return labels.isolate(labels.shorten(labels.sentence(text), LONGEST_NAME))
 
 
 def _listed(names: Sequence[str]) -> str:
     """The first names between quotation marks, and how many more there are."""
-    shown = [f"“{labels.isolated(labels.shorten(labels.visible(name), LONGEST_NAME))}”" for name in names[:MAX_NAMED]]
+    shown = [f"“{labels.isolate(labels.shorten(labels.visible(name), LONGEST_NAME))}”" for name in names[:MAX_NAMED]]
     return words.first_named(shown, len(names) - len(shown))

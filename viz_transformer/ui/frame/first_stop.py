@@ -8,7 +8,7 @@ from viz_transformer.model.hooked_model import Unavailable
 from viz_transformer.model.kinds import SIDES, SideName
 from viz_transformer.numerals import significant
 from viz_transformer.ui.frame import words
-from viz_transformer.ui.frame.questions import cited
+from viz_transformer.ui.frame.questions import cite
 from viz_transformer.ui.session.runs import RunView
 
 
@@ -18,9 +18,9 @@ def sentences(shown: RunView, side: SideName, position: int) -> tuple[str, ...]:
     codec, size = shown.ckpt.codecs.get(side), SIDES[side].vocab_size(shown.trace.spec)
     token, typed, token_id = read.tokens[position], read.originals[position], read.ids[position]
     which = words.in_vocabulary(token_id, size)
-    first = words.is_token(cited(token), which)
+    first = words.is_token(cite(token), which)
     if codec is not None and token_id == codec.unknown and typed != token:
-        first = words.not_in_vocabulary(cited(typed), cited(token), which)
+        first = words.not_in_vocabulary(cite(typed), cite(token), which)
     try:
         made = input_sum(shown.trace, embedding_table(shown.ckpt, side), side, position)
     except Unavailable:

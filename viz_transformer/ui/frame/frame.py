@@ -23,7 +23,7 @@ from viz_transformer.figures.theme import Theme
 from viz_transformer.huggingface.folder import HuggingFaceSummary
 from viz_transformer.model.hooked_model import ReplayMismatch, Unavailable
 from viz_transformer.model.kinds import KINDS, kinds_of
-from viz_transformer.sentences import capitalised, quoted
+from viz_transformer.sentences import capitalised, quote
 from viz_transformer.ui import compat
 from viz_transformer.ui.compat import DeltaGenerator
 from viz_transformer.ui.components.every_page import MENU_HEIGHT, keep_back_button, saving, sheet
@@ -82,7 +82,7 @@ def start_page(files: Mapping[str, Path] = links.NOWHERE, title: str = "") -> No
         st.session_state.pop(of_last_run, None)
     found = {summary.name: summary for summary in cached.summaries()}
     opens = examples.OPENINGS.get(title, {})
-    state.start([*found], lambda name: examples.offered(found[name]) if name in found else (), opens)
+    state.start([*found], lambda name: examples.list_examples(found[name]) if name in found else (), opens)
 
 
 def title(name: str) -> None:
@@ -101,7 +101,7 @@ def title(name: str) -> None:
 
 def sidebar(title: str) -> None:
     """Under the pages the choice of the model and the model's parts, marked where the page of this title looks."""
-    names, summary = [*models()], selected()
+    names, summary = [*models()], select_summary()
     with st.sidebar:
         hear_picks(state.pick, state.keep_after_loss)
         if names:
@@ -111,8 +111,8 @@ def sidebar(title: str) -> None:
                 _say_unused(summary)
         if not isinstance(summary, str):
             _standing(summary)
-            recorded = isinstance(summary, RecordingSummary)
-            looks = (LOOKS_OF_RECORDING if recorded else LOOKS).get(title, "")
+            refuse_recording = isinstance(summary, RecordingSummary)
+            looks = (LOOKS_OF_RECORDING if refuse_recording else LOOKS).get(title, "")
             locator(locator_data(summary.spec, looks, state.selection()), key="locator")
         projected = state.widget_args(
             "projector", key="sidebar_projector", value=projector.is_on(), taken=lambda on: "on" if on else "off"
@@ -123,7 +123,7 @@ def sidebar(title: str) -> None:
 
 def _say_unused(summary: Summary) -> None:
     """Beside the model's name, what of its files takes no part in a run; nothing before the model is loaded."""
-    if (found := cached.unused(summary)) is not None:
+    if (found := cached.describe_unused(summary)) is not None:
         with st.session_state[_UNUSED]:
             text.paragraph(words.unused(found[0]), tone="warning", detail=found[1])
 
@@ -137,12 +137,12 @@ def _standing(summary: Summary) -> None:
 
 def finish_page() -> None:
     """What comes last in each run: the selection, as this run has brought it into the model's bounds, goes out."""
-    if _UNUSED in st.session_state and not isinstance(summary := selected(), str):
+    if _UNUSED in st.session_state and not isinstance(summary := select_summary(), str):
         _say_unused(summary)  # which the page may have loaded
     scenes, rows = take_scenes()
     with st.sidebar:
         keys(projector=projector.is_on(), scene=projector.scene(scenes), scenes=len(scenes), rows=rows)
-        tell_chosen(state.picked())
+        tell_chosen(state.picked_fields())
         sheet(st.session_state.get(_CAPTION) or _named(st.session_state.get(_RUN, "")))
     state.finish()
     if TABLE_OPEN not in st.session_state:
@@ -175,7 +175,7 @@ def scenes_of_page(scenes: Sequence[str], caption: str, *, rows: tuple[int, int]
     st.session_state[_STAGE] = (tuple(scenes), rows)
     st.session_state[_CAPTION] = caption
     if projector.is_on():
-        projector.show(scenes, caption)
+        projector.show_scenes(scenes, caption)
 
 
 def has_scenes() -> bool:
@@ -191,7 +191,7 @@ def take_scenes() -> tuple[tuple[str, ...], tuple[int, int] | None]:
 
 def _in_words(shown: RunView, first_row: int | None = None) -> str:
     """The selection as a projector's caption says it; first_row: as `of_run` has it."""
-    chosen = of_run(shown, first_row)
+    chosen = clamp_to_run(shown, first_row)
     heads = chosen["heads"]
     which = heads if isinstance(heads, str) else words.of_heads(heads)
     kind = KINDS[chosen["kind"]]
@@ -229,7 +229,7 @@ def models() -> Mapping[str, Summary | Unreadable]:
     return found
 
 
-def selected() -> Summary | str:
+def select_summary() -> Summary | str:
     """The selected model's folder, or a sentence that says why there is none."""
     summary = models().get(state.SHARED.now().checkpoint)
     if summary is None:
@@ -281,13 +281,13 @@ def runs(
     nothing to show of a recording; None if it shows one. steps: the page is about steps, so a pinned run without any is
     left out, and a step that nobody chose is the one in most doubt. by_step: as `in_bounds` has it.
     """
-    summary = selected()
+    summary = select_summary()
     if isinstance(summary, str):
         show_messages(status, error=summary)
         return None
     if isinstance(summary, RecordingSummary):
         if recording is not None:
-            show_messages(status, *state.remarks(), recorded(summary, recording))
+            show_messages(status, *state.remarks(), refuse_recording(summary, recording))
             return None
         _keep_to(summary)
     elif not summary.spec.writes:
@@ -306,7 +306,7 @@ def runs(
         state.start_at(analysis.step_row(both.a.run, 0) + most_doubtful(both.a.run.steps))
     if chosen["pin_checkpoint"] is not None:
         both = _with_pinned(both, status, recording, steps=steps)
-    both = in_bounds(both, rows=rows, by_step=by_step, status=status)
+    both = clamp_runs(both, rows=rows, by_step=by_step, status=status)
     for shown in (both.a, both.b) if both.compared else (both.main,):
         if shown is not None and (said := _longer_than_proved(shown)):
             state.remark(said if both.b is None else words.of_run(shown.name, said))
@@ -323,7 +323,7 @@ def _longer_than_proved(shown: RunView) -> str:
     return "" if standing is None else standing.beyond(lengths)
 
 
-def in_bounds(both: Runs, *, rows: Rows, by_step: bool = False, status: DeltaGenerator | None = None) -> Runs:
+def clamp_runs(both: Runs, *, rows: Rows, by_step: bool = False, status: DeltaGenerator | None = None) -> Runs:
     """The runs with the rows that are chosen, and the selection brought into their bounds; rows: as `runs` has it.
     `status` says what is waited for.
 
@@ -347,10 +347,10 @@ def in_bounds(both: Runs, *, rows: Rows, by_step: bool = False, status: DeltaGen
 
 def is_recording() -> bool:
     """Whether a recording of one call is selected, and no model."""
-    return isinstance(selected(), RecordingSummary)
+    return isinstance(select_summary(), RecordingSummary)
 
 
-def recorded(summary: RecordingSummary, why: str) -> str:
+def refuse_recording(summary: RecordingSummary, why: str) -> str:
     """What a page says that has nothing to show of a recording."""
     return words.is_recording(summary.name, why)
 
@@ -380,7 +380,7 @@ def remark_on_passes(*shown: RunView | None, elsewhere: bool = True) -> None:
 
     elsewhere: the page does not show each step's own rows, so it says which pages do.
     """
-    found = {each.name: passes.said_of(each, elsewhere=elsewhere) for each in shown if each is not None}
+    found = {each.name: passes.describe_passes(each, elsewhere=elsewhere) for each in shown if each is not None}
     alike = len({*found.values()}) == 1
     for name, sentence in [*found.items()][: 1 if alike else None]:
         if sentence is not None:
@@ -409,14 +409,14 @@ def _with_pinned(both: Runs, status: DeltaGenerator, recording: str | None, *, s
     name = chosen.pin_checkpoint or ""
     summary = models().get(name)
     if isinstance(summary, RecordingSummary) and recording is not None:
-        state.remark(words.of_run("B", recorded(summary, recording)))
+        state.remark(words.of_run("B", refuse_recording(summary, recording)))
         return both
     if isinstance(summary, Summary) and steps and not summary.spec.writes:
         state.remark(words.of_run("B", only_reads(summary)))
         return both
     try:
         if summary is None or isinstance(summary, Unreadable):
-            raise ValueError(f"the model {quoted(name)} cannot be read")
+            raise ValueError(f"the model {quote(name)} cannot be read")
         pinned = load("B", summary, chosen.pin_text or "", chosen.pin_target, chosen.pin_how or cached.GREEDILY, status)
         return Runs(both.a, pinned, chosen.shown or "A|B")
     except ValueError as error:
@@ -462,7 +462,7 @@ def clamp_step(shown: RunView, other: RunView | None = None) -> None:
         state.clamp_step(analysis.step_row(shown.run, 0), steps)
 
 
-def of_run(shown: RunView, first_row: int | None = None) -> dict[str, Any]:
+def clamp_to_run(shown: RunView, first_row: int | None = None) -> dict[str, Any]:
     """The selection with positions that this run has: behind its end the last one, so of a later step its last step.
 
     first_row: the row of the first step of the run by whose rows t is chosen, where that is another one.
@@ -482,7 +482,7 @@ def status() -> DeltaGenerator:
 
 def follow(shown: RunView) -> None:
     """Where nobody chose a key, choose the one with most weight in the row that is looked at."""
-    chosen, following = of_run(shown), state.auto_fields()
+    chosen, following = clamp_to_run(shown), state.auto_fields()
     query, key = KINDS[chosen["kind"]].fields
     at = chosen[query]
     if query in following and query == "i" and at == 0:

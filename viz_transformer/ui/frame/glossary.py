@@ -33,12 +33,12 @@ _ANY = re.compile(
 _QUOTED = re.compile("(“[^”]*”)")
 
 
-def explained_in(text: str) -> str:
+def explain_terms(text: str) -> str:
     """The sentences for the terms of a text, outside of what it quotes; "" for none."""
     return "\n".join(TERMS[term] for term in _found(text))
 
 
-def marked(text: str) -> str:
+def mark_terms(text: str) -> str:
     """The text as markup in which each term has its sentence, where it stands first; all else is set as text."""
     waiting = {*_found(text)}
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from viz_transformer.analysis.inputs.hidden_texts import hidden_texts
 from viz_transformer.analysis.positions.table import trained_rows
-from viz_transformer.analysis.run.checking import Checked, checked
+from viz_transformer.analysis.run.checking import Checked, check_answer
 from viz_transformer.figures import labels
 from viz_transformer.figures.components.chips import RowMark
 from viz_transformer.text.notation import CARD_KEY, read_notation
@@ -61,7 +61,7 @@ def judgement(shown: RunView) -> Judgement:
     first = doubts[0] if doubts else None
     notes = [*(words.sentence(doubt.reason) for doubt in doubts[1:]), *notes]
     rule = CHECKED_BY.get(examples.family(shown.ckpt.card.get("task")) or "")
-    check = checked(rule, shown.text, shown.run.text) if rule else None
+    check = check_answer(rule, shown.text, shown.run.text) if rule else None
     if check is not None and check.kind == "unread":
         notes.append(check.sentence)
     sentence = _headline(first, check)

@@ -29,7 +29,7 @@ def leads_to(title: str) -> bool:
     return title in st.session_state[_FILES]
 
 
-def to(title: str, label: str, **fields: str) -> None:
+def link_to(title: str, label: str, **fields: str) -> None:
     """A link to a page, where the same selection is looked at but for these fields, which stand in its address; nothing
     where the app does not have that page."""
     if leads_to(title):
@@ -44,13 +44,13 @@ def address(**fields: str) -> str | None:
     return f"./?{urlencode({name: known[name].reading.write(value) for name, value in fields.items()})}"
 
 
-def to_next(title: str) -> None:
+def link_to_next(title: str) -> None:
     """What stands at the end of the page of this title: the next page and what it asks; behind the last the first."""
     titles = [*st.session_state[_FILES]]
     if title in titles:
         following = titles[(titles.index(title) + 1) % len(titles)]
         with st.container(key="next"):
-            to(following, words.next_page(asks(st.session_state[_FILES][following])))
+            link_to(following, words.next_page(asks(st.session_state[_FILES][following])))
 
 
 @cache
@@ -69,12 +69,12 @@ def asks(file: Path) -> str:
 _LEVELS = {"run": None, "layer": "Layers", "attention": "Attention", "weight": None}
 
 
-def from_cell(*, decoding: bool = True, level: str = "run") -> None:
+def link_from_cell(*, decoding: bool = True, level: str = "run") -> None:
     """Under a map: why the chosen cell has its number, and what else could have been written in its row, unless nothing
     is (`decoding` False); under a deeper `level` of the whole run first the page that is about it."""
     with st.container(horizontal=True, key="from_cell"):
         if page := _LEVELS[level]:
-            to(page, words.open_as_page(level))
-        to("One weight", words.WHY_THIS_WEIGHT)
+            link_to(page, words.open_as_page(level))
+        link_to("One weight", words.WHY_THIS_WEIGHT)
         if decoding:
-            to("Decoding", words.WHAT_ELSE)
+            link_to("Decoding", words.WHAT_ELSE)

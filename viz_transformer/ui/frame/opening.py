@@ -35,7 +35,7 @@ def heading(name: str) -> None:
         import pandas  # noqa: F401
 
 
-def show(page: st.Page, declare: Callable[[], None], files: Mapping[str, Path]) -> None:
+def show_page(page: st.Page, declare: Callable[[], None], files: Mapping[str, Path]) -> None:
     """Draw a page, heading first; `declare` makes the fields of all pages known, before the address is read.
 
     files: of all pages of the app, by their titles, in the order in which they lead on.
@@ -51,7 +51,7 @@ def show(page: st.Page, declare: Callable[[], None], files: Mapping[str, Path]) 
     with frame.guard_replay():
         page.run()
     with stop:
-        tour.show()
-    links.to_next(page.title)
+        tour.show_tour()
+    links.link_to_next(page.title)
     frame.finish_page()
     st.session_state[SHOWN] = page.title

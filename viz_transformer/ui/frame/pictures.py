@@ -31,9 +31,7 @@ LETTER, AROUND, LONGEST, SHORTEST = 8.4, 24, 101, 60
 MAX_ROWS, MAX_COLUMNS = 512, 1024  # of a map of 512 keys, each with the mark that says whether it is masked
 
 
-def selected_picture(
-    both: Runs, options: tuple[str, ...] | None = None, heads: tuple[int, ...] | None = None
-) -> Picture:
+def select_picture(both: Runs, options: tuple[str, ...] | None = None, heads: tuple[int, ...] | None = None) -> Picture:
     """The map of what is selected, or the same with other options or heads. Raises ValueError with one sentence for
     what is undefined, or has no difference."""
     from viz_transformer.ui.frame import maps  # loads torch, which pages without a run have no need of
@@ -55,18 +53,18 @@ def selected_picture(
     return a - b
 
 
-def selected_map(both: Runs, *, key: str, grows: bool = False) -> Picture | None:
+def show_selected_map(both: Runs, *, key: str, grows: bool = False) -> Picture | None:
     """The map of what is selected as a matrix, which is returned, or why there is none; `grows` as below."""
     try:
-        picture = selected_picture(both)
+        picture = select_picture(both)
     except ValueError as error:
-        refused(both, error)
+        show_refusal(both, error)
         return None
     matrix_of(picture, key=key, grows=grows, follows=True)
     return picture
 
 
-def refused(both: Runs, error: ValueError) -> None:
+def show_refusal(both: Runs, error: ValueError) -> None:
     """Why what is selected cannot be shown, and where both runs can."""
     text.paragraph(words.refused(error, difference=both.difference), tone="bad")
 
@@ -75,7 +73,7 @@ def asked_about(both: Runs) -> Picture | None:
     """The map that a page's question is about: the selected one, or A's where the two have no difference; None where
     there is none either."""
     try:
-        return selected_picture(both)
+        return select_picture(both)
     except ValueError:
         return asked_about(replace(both, looked_at="A")) if both.difference else None
 
@@ -115,7 +113,7 @@ def maps_beside(both: Runs, places: Sequence[DeltaGenerator], *, key: str, grows
 def heads_apart(both: Runs, heads: tuple[int, ...], *, key: str) -> None:
     """The maps of several heads, up to four in a row, all of one scale; labels of rows stand at the ends of a row. The
     first map is the page's own. Raises ValueError as `selected_picture` does."""
-    made = [selected_picture(both, heads=(head,)) for head in heads]
+    made = [select_picture(both, heads=(head,)) for head in heads]
     if len(made) > 2:  # the bar says the kind
         layer = state.SHARED.now().layer
         made = [each.said(title=words.layer_and_head(layer, head)) for each, head in zip(made, heads, strict=True)]

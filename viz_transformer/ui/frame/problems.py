@@ -38,7 +38,7 @@ def begin() -> None:
     st.session_state.pop(_PROBLEM, None)
 
 
-def told_in(place: DeltaGenerator) -> None:
+def set_problem_place(place: DeltaGenerator) -> None:
     """Where the page says a problem."""
     st.session_state[_PLACE] = place
 
@@ -76,7 +76,7 @@ def instead(summary: Summary, error: ValueError, status: DeltaGenerator) -> RunV
     )
     st.session_state[_PROBLEM] = problem
     with st.session_state[_PLACE].container():
-        show(problem)
+        show_problem(problem)
     style.dim()
     return shown
 
@@ -84,7 +84,7 @@ def instead(summary: Summary, error: ValueError, status: DeltaGenerator) -> RunV
 def _first_text(summary: Summary) -> str | None:
     """A text that the model can read: of a model that came without any, some of its own tokens. Raises ValueError for a
     model that cannot be loaded."""
-    if offered := examples.offered(summary):
+    if offered := examples.list_examples(summary):
         return offered[0]
     ckpt = cached.checkpoint(summary)
     codec = ckpt.source_codec or ckpt.target_codec
@@ -101,7 +101,7 @@ def _shorter(shown: RunView, error: ValueError) -> tuple[tuple[str, Mapping[str,
     return ((words.use_first(error.most), {field: cut}),) if cut else ()
 
 
-def show(problem: Problem) -> None:
+def show_problem(problem: Problem) -> None:
     """The sentence, and a button for each way out."""
     with st.container(horizontal=True, vertical_alignment="center", key="problem"):
         text.paragraph(problem.sentence, tone="bad")

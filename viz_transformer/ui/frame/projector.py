@@ -28,7 +28,7 @@ def scene(scenes: Sequence[str]) -> int:
     return state.SHARED.now().scene % max(1, len(scenes))
 
 
-def show(scenes: Sequence[str], caption: str) -> None:
+def show_scenes(scenes: Sequence[str], caption: str) -> None:
     """Leave only the chosen scene on the page, and say below it in words what is selected."""
     style.project()
     st.html('<i class="vt-anchor vt-projector"></i>')

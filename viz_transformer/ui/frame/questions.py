@@ -42,11 +42,11 @@ class Question:
 def place() -> DeltaGenerator:
     """Where the line stands, under the title; its height is kept."""
     found = frame.place("question").empty()
-    problems.told_in(found)
+    problems.set_problem_place(found)
     return found
 
 
-def show(place: DeltaGenerator, question: Question | None, judged: Judgement | None = None) -> None:
+def show_question(place: DeltaGenerator, question: Question | None, judged: Judgement | None = None) -> None:
     """The line, or nothing where a page has no run to ask; a problem with the run stands in its place. What there is to
     say against the answer comes first, with what can be done."""
     if problems.is_there():
@@ -65,7 +65,7 @@ def show(place: DeltaGenerator, question: Question | None, judged: Judgement | N
 def _show_line(question: Question | None) -> None:
     if question is not None:
         asks, answer, style = line(question)
-        text.paragraph(answer, style=style, lead=asks, detail=glossary.explained_in(asks))
+        text.paragraph(answer, style=style, lead=asks, detail=glossary.explain_terms(asks))
 
 
 def line(question: Question | None) -> tuple[str, str, str]:
@@ -78,9 +78,9 @@ def line(question: Question | None) -> tuple[str, str, str]:
     return f"{asks} ", answer, f"vt-question{longer}"
 
 
-def cited(token: str) -> str:
+def cite(token: str) -> str:
     """A token between quotation marks, as it can be seen, not too long."""
-    return f"“{labels.isolated(labels.shorten(labels.visible(token), LONGEST_TOKEN))}”"
+    return f"“{labels.isolate(labels.shorten(labels.visible(token), LONGEST_TOKEN))}”"
 
 
 def place_of(axis: Axis, position: int) -> int | None:
@@ -93,7 +93,7 @@ def place_of(axis: Axis, position: int) -> int | None:
 
 def token_at(texts: Texts, at: int) -> str:
     """What was typed there, where the model reads something else, between quotation marks."""
-    return cited(texts.name(at))
+    return cite(texts.name(at))
 
 
 def open_cells(picture: Picture, row: int) -> NDArray[np.bool_]:
@@ -184,7 +184,7 @@ def where(shown: RunView, picture: Picture, position: int, heads: tuple[int, ...
     return Question(words.where_it_looked(who, when), answer)
 
 
-def of_one(both: Runs, picture: Picture, question: Question | None) -> Question | None:
+def ask_of_one(both: Runs, picture: Picture, question: Question | None) -> Question | None:
     """A question that says that it is asked of A alone, where A less B is looked at and the two have no difference."""
     if question is None or not both.difference or picture.meta.signed:
         return question

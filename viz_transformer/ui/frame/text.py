@@ -37,13 +37,13 @@ def section(title: str) -> None:
     st.html(f'<h3 class="vt-section">{html.escape(title)}</h3>')
 
 
-def explained(how: str, not_to_conclude: str, *, terms: str = "") -> None:
+def explain(how: str, not_to_conclude: str, *, terms: str = "") -> None:
     """The two short paragraphs that every page has; in the first, and in the line of `terms` below it, a newcomer's
     words are explained."""
-    below = f"<p>{glossary.marked(terms)}</p>" if terms else ""
+    below = f"<p>{glossary.mark_terms(terms)}</p>" if terms else ""
     st.html(
         '<div class="vt-explained">'
-        f'<div class="vt-screen"><h2>{words.HOW_TO_READ}</h2><p>{glossary.marked(how)}</p>{below}</div>'
+        f'<div class="vt-screen"><h2>{words.HOW_TO_READ}</h2><p>{glossary.mark_terms(how)}</p>{below}</div>'
         f"<h2>{words.NOT_TO_CONCLUDE}</h2><p>{html.escape(not_to_conclude)}</p></div>"
     )
 

@@ -268,7 +268,7 @@ def round_trip_sentence(ckpt: Checkpoint, text: str) -> str | None:
     if found is None:
         return None
     what = words.without(found.lost) if found.lost else words.NOT_AS_TYPED
-    return words.reads_another_text(labels.isolated(labels.sentence(found.excerpt)), what)
+    return words.reads_another_text(labels.isolate(labels.sentence(found.excerpt)), what)
 
 
 def length_sentence(ckpt: Checkpoint, run: Run) -> str | None:

@@ -39,7 +39,7 @@ _OFFER, _FRESH, _TOLD = "tour_offer", "tour_fresh", "tour_told"
 
 def stops() -> tuple[Stop, ...]:
     """The stops of the selected model's runs; none without a model, and for a recording of one call."""
-    summary = frame.selected()
+    summary = frame.select_summary()
     if isinstance(summary, str | RecordingSummary):
         return ()
     return STOPS if summary.spec.writes else (*STOPS[:-1], OF_A_READER)
@@ -64,7 +64,7 @@ def offer() -> None:
     if not walked or not links.leads_to(walked[0].page) or st.session_state.setdefault(_OFFER, "open") == "closed":
         return
     with st.container(horizontal=True, vertical_alignment="center", key="tour"):
-        links.to(walked[0].page, words.OFFER, stop="1")
+        links.link_to(walked[0].page, words.OFFER, stop="1")
         st.button(words.HIDE, key="tour_over", on_click=_close_offer, type="tertiary")
 
 
@@ -98,7 +98,7 @@ def untold(error: Unavailable) -> tuple[str, ...]:
     return (words.tells_nothing(error),)
 
 
-def show() -> None:
+def show_tour() -> None:
     """The panel of the stop that the page is, with the ways on and back; nothing off the tour."""
     here, walked = number(), stops()
     said, ring = st.session_state.pop(_TOLD, ((), ()))
@@ -109,13 +109,13 @@ def show() -> None:
     scene = {"scene": "0"} if projector.is_on() else {}
     if here > 1:
         with st.container(key="stop_back"):
-            links.to(walked[here - 2].page, words.STOP_BACK, stop=str(here - 1), **scene)
+            links.link_to(walked[here - 2].page, words.STOP_BACK, stop=str(here - 1), **scene)
     with st.container(key="stop_next"):
         if onward is None:
             label, page, after = words.back_to(BEGINS_ON), BEGINS_ON, 0
         else:
             label, page, after = words.next_stop(here + 1, len(walked), onward.does), onward.page, here + 1
-        links.to(page, label, stop=str(after), **scene)
+        links.link_to(page, label, stop=str(after), **scene)
     tour_panel(
         number=here,
         titles=[each.does for each in walked],

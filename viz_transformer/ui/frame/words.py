@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from viz_transformer import __version__
-from viz_transformer.sentences import capitalised, counted, listed
+from viz_transformer.sentences import capitalised, count_of, join_names
 
 # The sidebar
 MODEL, PROJECTOR = "Model", "Projector"
@@ -147,7 +147,7 @@ def longer_than_training(tokens: int, longest: int) -> str:
 
 
 def first_named(names: Sequence[str], more: int) -> str:
-    return listed([*names, f"{more:,} more"]) if more else listed(names)
+    return join_names([*names, f"{more:,} more"]) if more else join_names(names)
 
 
 def doubted(reason: str, *, right: bool) -> str:
@@ -320,7 +320,7 @@ REMOVED_BECAUSE = "removed because"
 
 
 def banned(count: int) -> str:
-    return f"{counted(count, 'token')} banned"
+    return f"{count_of(count, 'token')} banned"
 
 
 # Captions
@@ -405,7 +405,7 @@ def becomes(numbers: int) -> str:
 
 
 def acts(each: Sequence[str]) -> str:
-    return f"The model {listed(each)}."
+    return f"The model {join_names(each)}."
 
 
 def looks_up(numbers: int) -> str:

@@ -13,8 +13,8 @@ from viz_transformer.ui.session.generation_config import (
     MAX_IDS,
     Branch,
     GenerationConfig,
+    drop_branch,
     name_of,
-    without,
 )
 
 if TYPE_CHECKING:
@@ -104,7 +104,7 @@ def close(number: int) -> None:
     """Forget a branch and those that grow from it; what was looked at falls back to its parent."""
     branches: tuple[Branch, ...] = state.selection()["branches"]
     state.select(
-        branches=without(branches, number),
+        branches=drop_branch(branches, number),
         branch=branches[number - 1].parent if branches[number - 1].parent < number else 0,
         branch_b=None,
     )

@@ -15,14 +15,14 @@ import streamlit as st
 
 import viz_transformer as vt
 from viz_transformer import analysis, huggingface
-from viz_transformer.analysis.models.untrained import UntrainedSummary, is_new, untrained, untrained_summary
+from viz_transformer.analysis.models.untrained import UntrainedSummary, is_new, make_untrained, summarize_untrained
 from viz_transformer.checkpoint import describe, list_checkpoints
 from viz_transformer.checkpoint.own import own_checkpoints
 from viz_transformer.checkpoint.saved_traces import RecordingSummary
 from viz_transformer.huggingface.folder import HuggingFaceSummary, recognised
 from viz_transformer.text.codec import AS_USUAL
 from viz_transformer.ui.session.generation_config import GenerationConfig
-from viz_transformer.ui.session.memoize import memoize, of_summary
+from viz_transformer.ui.session.memoize import memoize, summary_key
 from viz_transformer.ui.session.memory import freeze_imports
 from viz_transformer.ui.session.store import Store, default_max_bytes
 
@@ -64,7 +64,7 @@ def new_models(bundled: Sequence[Summary | Unreadable]) -> tuple[Summary | Unrea
     if not needed and not before:
         return ()
     bases = {summary.name: summary for summary in bundled}
-    found = {name: untrained_summary(name, bases) for name in dict.fromkeys((*before, *needed))}
+    found = {name: summarize_untrained(name, bases) for name in dict.fromkeys((*before, *needed))}
     known = {name: summary for name, summary in found.items() if summary is not None}
     old = [name for name in known if name not in needed][:-MAX_NEW]
     staying = {name: summary for name, summary in known.items() if name not in old}
@@ -100,20 +100,20 @@ def checkpoint(summary: Summary) -> Checkpoint:
     warm_up(summary)
     if isinstance(summary, RecordingSummary):
         return vt.running.recorded_model.stand_in(summary.path.name, _recording(summary))
-    return store().model(of_summary(summary), lambda: _load(summary))
+    return store().model(summary_key(summary), lambda: _load(summary))
 
 
-def unused(summary: Summary) -> tuple[str, str] | None:
+def describe_unused(summary: Summary) -> tuple[str, str] | None:
     """What a folder's files have that takes no part in a run, in a few words and in full; None where there is nothing,
     and before the model was loaded, which is when it is found out."""
-    if not isinstance(summary, HuggingFaceSummary) or (ckpt := store().loaded(of_summary(summary))) is None:
+    if not isinstance(summary, HuggingFaceSummary) or (ckpt := store().loaded(summary_key(summary))) is None:
         return None
-    return describe.unused(ckpt.card)
+    return describe.describe_unused(ckpt.card)
 
 
 def _load(summary: Summary) -> Checkpoint:
     if isinstance(summary, UntrainedSummary):
-        return untrained(summary.recipe, vt.load(summary.path))
+        return make_untrained(summary.recipe, vt.load(summary.path))
     if isinstance(summary, HuggingFaceSummary):
         return huggingface.load_in_the_app(summary.path)
     return vt.load(summary.path)
@@ -129,7 +129,7 @@ def read_as(summary: Summary, how: GenerationConfig) -> Checkpoint:
 def _recording(summary: RecordingSummary) -> Run:
     """The one run of a recording."""
     warm_up()
-    key = ("recording", *of_summary(summary))
+    key = ("recording", *summary_key(summary))
     if (found := store().run(key)) is None:
         found = vt.running.recorded_model.open_recording(summary.path)[1]
         store().put_run(key, found)
@@ -151,7 +151,7 @@ def run(
     """
     if isinstance(summary, RecordingSummary):
         return _recording(summary)
-    key = (of_summary(summary), text, target, how, date.today() if how.read.chat else None)  # a template may write it
+    key = (summary_key(summary), text, target, how, date.today() if how.read.chat else None)  # a template may write it
     if (found := store().run(key)) is None:
         ckpt = read_as(summary, how)
         edits = tuple(vt.edits.RemovePositions(stack) for stack in how.off)
@@ -174,7 +174,7 @@ def run(
     return found
 
 
-def made_of(found: Run, by: tuple[Hashable, ...], make: Callable[[], Run]) -> Run:
+def cache_derived_run(found: Run, by: tuple[Hashable, ...], make: Callable[[], Run]) -> Run:
     """A run that is made of this one, kept among all runs; `by` is all else that it depends on."""
     trace = found.trace
     key = ("made of", trace.id, trace.checkpoint, trace.weights_sha256, trace.spec.precision, *by)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 
-from viz_transformer.analysis.inputs.dataset import Data, needed_files, read_part
+from viz_transformer.analysis.inputs.dataset import Data, list_needed_files, read_part
 from viz_transformer.checkpoint import Checkpoint
 from viz_transformer.measuring.data import DATA_VARIABLE
 from viz_transformer.ui.session.memoize import memoize
@@ -27,7 +27,7 @@ def _part(ckpt: Checkpoint, name: str, folder: str) -> Data:
 
 def missing_data(ckpt: Checkpoint, name: str, error: ValueError, what: str) -> str:
     """What to put where, in a sentence; the error itself where the files are there."""
-    files = needed_files(ckpt, name)
+    files = list_needed_files(ckpt, name)
     if not files or all(os.path.isfile(os.path.join(data_key(), file)) for file in files):
         return f"{error}."
     listed = " and ".join(files)

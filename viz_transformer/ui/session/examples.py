@@ -97,7 +97,7 @@ def examples(task: object) -> tuple[str, ...]:
     return tuple(_EXAMPLES.get(family(task) or "", ()))
 
 
-def offered(summary: Summary | Unreadable) -> tuple[str, ...]:
+def list_examples(summary: Summary | Unreadable) -> tuple[str, ...]:
     """Texts to try with a model: those of its task, else the first short sources of its own example pairs.
 
     None for a model that has neither, and where its files cannot be read: other places say what is wrong with them.

@@ -33,7 +33,7 @@ from viz_transformer.ui.session.url_fields import (
     TEXT,
     Codec,
     different_numbers,
-    joined,
+    join_values,
     one_number_of,
     one_of,
     some_of,
@@ -79,7 +79,7 @@ _BEAM = Codec(
     read_beam,
     f"{', '.join(map(_bounded, BEAM_BOUNDS.items()))}, gnmt or power, end or no-end, and a stop rule, with commas"
     f" between them, or {OWN_NAME}",
-    lambda settings: joined(settings) or OWN_NAME,
+    lambda settings: join_values(settings) or OWN_NAME,
 )
 _BRANCHES = Codec(read_branches, "a list of branches", write_branches)
 _HOW = Codec(parse_how, "a way to write an answer", GenerationConfig.text)

@@ -69,7 +69,7 @@ class GenerationConfig:
         that cannot be."""
         if self.strategy == "sampling":
             return sampling(self.settings or SAMPLED)  # type: ignore[arg-type]
-        return searching(self.settings or searched(own)) if self.strategy == "beam" else vt.Greedy()  # type: ignore[arg-type]
+        return searching(self.settings or make_default_search(own)) if self.strategy == "beam" else vt.Greedy()  # type: ignore[arg-type]
 
     def words(self, own: BeamSettings | None = None) -> str:
         """What a caption says of it, of a model with these settings; "" for greedy decoding without anything else."""
@@ -164,7 +164,7 @@ def searching(settings: Searched) -> Strategy:
     return vt.Beam(width, length_penalty=length_penalty, penalty=penalty, count_end=counted == "end", stop=stop)  # type: ignore[arg-type]
 
 
-def searched(own: BeamSettings | None) -> Searched:
+def make_default_search(own: BeamSettings | None) -> Searched:
     """The settings of a beam search that nobody chose, of a model with these of its own."""
     if own is None:
         return SEARCHED
@@ -249,7 +249,7 @@ def name_of(text: str) -> str:
     return " ".join(re.sub(r"[^\w\- ]", "", text).split())[:LONGEST_NAME].strip()
 
 
-def without(branches: Sequence[Branch], closed: int) -> tuple[Branch, ...]:
+def drop_branch(branches: Sequence[Branch], closed: int) -> tuple[Branch, ...]:
     """The branches without branch `closed` (1 is the first) and those that grow from it, numbered anew."""
     places = {0: 0}
     kept: list[Branch] = []

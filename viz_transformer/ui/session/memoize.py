@@ -40,7 +40,7 @@ def memoize_figure(make: Callable[P, R]) -> Callable[P, R]:
     return memoize(12)(make)
 
 
-def of_summary(summary: Summary) -> tuple[str | float, ...]:
+def summary_key(summary: Summary) -> tuple[str | float, ...]:
     """The folder, and when its card was written: a model that was trained anew is loaded anew. So
     is a recording, by its file, and a folder of transformers', by all of its files, and by how it is computed.
 
@@ -75,10 +75,10 @@ def _of_run(shown: RunView) -> tuple[Any, ...]:
 
 _NAMES: dict[str | type[Any], Callable[[Any], Any]] = {
     np.ndarray: _of_array,
-    "viz_transformer.checkpoint.contents.Summary": of_summary,
-    "viz_transformer.analysis.models.untrained.UntrainedSummary": of_summary,
-    "viz_transformer.checkpoint.saved_traces.RecordingSummary": of_summary,
-    "viz_transformer.huggingface.folder.HuggingFaceSummary": of_summary,
+    "viz_transformer.checkpoint.contents.Summary": summary_key,
+    "viz_transformer.analysis.models.untrained.UntrainedSummary": summary_key,
+    "viz_transformer.checkpoint.saved_traces.RecordingSummary": summary_key,
+    "viz_transformer.huggingface.folder.HuggingFaceSummary": summary_key,
     "viz_transformer.checkpoint.store.Checkpoint": _of_model,
     "viz_transformer.running.trace.Trace": _of_trace,
     "viz_transformer.ui.session.runs.RunView": _of_run,

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from viz_transformer.analysis.models.untrained import UntrainedSummary, recipe_like
-from viz_transformer.analysis.positions.orders import removable, reordered
+from viz_transformer.analysis.positions.orders import removable, reverse_words
 from viz_transformer.checkpoint.contents import Summary, Unreadable
 from viz_transformer.checkpoint.store import read_codec
 from viz_transformer.figures import labels
@@ -95,12 +95,14 @@ def _order(shown: RunView) -> Pair:
     encoder = shown.ckpt.spec.has_encoder
     label = "With the text reversed"
     try:
-        other = reordered(shown.text, shown.ckpt.own_codec("source" if encoder else "target"), keep_last=not encoder)
+        other = reverse_words(
+            shown.text, shown.ckpt.own_codec("source" if encoder else "target"), keep_last=not encoder
+        )
     except Unavailable as error:
         return Pair("order", label, why=f"There is none: {error}.")
     if other is None:
         return Pair("order", label, why="All parts of this text are equal: there is no other order.")
-    cut = labels.isolated(labels.shorten(labels.sentence(other), QUOTED))
+    cut = labels.isolate(labels.shorten(labels.sentence(other), QUOTED))
     return Pair("order", f"{label}: “{cut}”", _pinned(shown, pin_text=other))
 
 

@@ -44,7 +44,7 @@ def sentence(trace: Trace) -> str | None:
     )
 
 
-def said_of(shown: RunView, *, elsewhere: bool) -> str | None:
+def describe_passes(shown: RunView, *, elsewhere: bool) -> str | None:
     """The sentence for a run on a page; `elsewhere` adds which pages show each step's own rows, where there are any."""
     said = sentence(shown.trace)
     return f"{said} {ELSEWHERE}" if said and elsewhere and has_per_step_rows(shown) else said

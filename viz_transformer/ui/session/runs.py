@@ -107,7 +107,7 @@ class RunView:
     def words(self) -> str:
         """The text between quotation marks, and the target if it was given, or how the answer was written."""
         source, target = (
-            f"“{labels.isolated(labels.shorten(labels.sentence(text), QUOTED))}”"
+            f"“{labels.isolate(labels.shorten(labels.sentence(text), QUOTED))}”"
             for text in (self.text, self.target or "")
         )
         if self.target is not None:

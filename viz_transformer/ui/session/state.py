@@ -26,7 +26,7 @@ from viz_transformer.figures import labels
 from viz_transformer.model.kinds import KindName
 from viz_transformer.ui.session.fields import ASKED, POSITIONS, Shared
 from viz_transformer.ui.session.generation_config import GenerationConfig
-from viz_transformer.ui.session.url_fields import Field, fields_of, joined
+from viz_transformer.ui.session.url_fields import Field, fields_of, join_values
 
 LONGEST_LINKED_TEXT = 1500
 
@@ -254,14 +254,14 @@ def clamp(**values: Any) -> None:
 def pick(given: Mapping[str, Any]) -> None:
     """Take over what a person picked in a component: the fields that can be used, nothing else."""
     known = {
-        name: _fields[name].reading.read(joined(value))
+        name: _fields[name].reading.read(join_values(value))
         for name, value in given.items()
         if name in _fields and _fields[name].picked
     }
     select(**{name: value for name, value in known.items() if value is not None})
 
 
-def picked() -> dict[str, Any]:
+def picked_fields() -> dict[str, Any]:
     """The fields that components know: what is chosen inside a run, and under `followed` which of them nobody chose."""
     fields = {name: value for name, value in selection().items() if _fields[name].picked}
     return {**fields, "followed": sorted(auto_fields())}

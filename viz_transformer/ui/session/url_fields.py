@@ -18,7 +18,7 @@ from typing import Any, TypeVar
 T = TypeVar("T")
 
 
-def joined(value: Any) -> str:
+def join_values(value: Any) -> str:
     """A number or a text as an address has it, of several those with commas between them."""
     return ",".join(map(str, value)) if isinstance(value, list | tuple) else str(value)
 
@@ -32,7 +32,7 @@ class Codec:
 
     read: Callable[[str], Any]
     wanted: str
-    write: Callable[[Any], str] = joined
+    write: Callable[[Any], str] = join_values
     words: tuple[str, ...] = ()
 
 

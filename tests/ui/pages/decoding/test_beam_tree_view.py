@@ -43,7 +43,7 @@ def page(width, chosen):
     def go_on(index):
         st.session_state["went_on"] = index
 
-    beam_tree_view.show(shown, go_on)
+    beam_tree_view.show_beam_tree(shown, go_on)
     st.session_state["chosen"] = state.selection()["dec_node"]
     st.session_state["said"] = state.remarks()
 

@@ -135,7 +135,7 @@ def page(kind):
     frame.start_page()
     state.clamp(t=2)
     changes = {"merge": "raw-reshape"} if kind == "leaky" else {}
-    cache_view.show(shown_of(tiny_checkpoint(**changes), "abc", max_steps=5))
+    cache_view.show_cache(shown_of(tiny_checkpoint(**changes), "abc", max_steps=5))
 
 
 def test_whole_passes_are_run_when_they_are_asked_for_and_stay():

@@ -143,7 +143,7 @@ def page(target):
     def went(step):
         st.session_state["went"] = step
 
-    score_view.show(shown_of(ckpt, "abc", max_steps=5), scored, went)
+    score_view.show_score(shown_of(ckpt, "abc", max_steps=5), scored, went)
 
 
 def test_one_can_go_on_from_any_step_behind_the_first():

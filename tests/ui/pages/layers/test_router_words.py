@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from viz_transformer.analysis.layers.experts import Routing, RoutingRule
-from viz_transformer.ui.pages.layers.experts_view import in_words
+from viz_transformer.ui.pages.layers.experts_view import describe_experts
 
 BOTH, ONE = [[True, True, False], [True, True, False]], [[True, True, False], [False, True, False]]
 
@@ -43,7 +43,7 @@ def test_the_rule_is_said_and_only_a_softmax_by_it_is_called_a_probability(
     rule: RoutingRule | None, chosen: list[list[bool]], said: str
 ) -> None:
     numbers = np.zeros((2, 3), np.float32)
-    words = in_words(Routing(numbers, numbers, np.array(chosen), rule, np.full((2, 3), 0.5)), 0, "x")
+    words = describe_experts(Routing(numbers, numbers, np.array(chosen), rule, np.full((2, 3), 0.5)), 0, "x")
     assert said in words
     measured = "sigmoid" if rule and rule.measure == "sigmoid" else "probability" if rule else "softmax"
     assert f"The bar is the {measured}: " in words and ("probabilit" in words) == (measured == "probability")
@@ -62,4 +62,4 @@ def test_the_rule_is_said_and_only_a_softmax_by_it_is_called_a_probability(
 )
 def test_the_experts_of_a_token_and_how_often_each_is_chosen(chosen: list[list[bool]], said: str) -> None:
     numbers = np.zeros((2, 3), np.float32)
-    assert said in in_words(Routing(numbers, numbers, np.array(chosen), None, np.full((2, 3), 0.5)), 0, "x")
+    assert said in describe_experts(Routing(numbers, numbers, np.array(chosen), None, np.full((2, 3), 0.5)), 0, "x")

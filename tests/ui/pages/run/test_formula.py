@@ -171,7 +171,7 @@ def test_of_a_text_only_letters_digits_and_signs_get_into_a_formula(text: str):
 def page(source: str, answer: str) -> None:
     from viz_transformer.ui.pages.run import formula
 
-    formula.show(source, answer)
+    formula.show_formula(source, answer)
 
 
 @pytest.mark.parametrize(

@@ -14,17 +14,17 @@ from numpy.typing import NDArray
 from viz_transformer.analysis.attention.head_scores import Score, head_scores, key_shares
 from viz_transformer.analysis.attention.maps import (
     attention_kinds,
-    computed_from,
+    describe_spread,
+    explain_recomputation,
     head_view,
     layer_count,
     layer_weights,
     sides,
-    spread,
     unseen_layers,
     valid_mask,
 )
 from viz_transformer.analysis.attention.picture import Meta, Picture
-from viz_transformer.analysis.attention.sharing import beside, in_words, sharing
+from viz_transformer.analysis.attention.sharing import describe_heads, find_sharing_heads, sharing
 from viz_transformer.analysis.attention.specials import special_positions
 from viz_transformer.figures import labels
 from viz_transformer.figures.components.grid import GridScore, HeadMaps, grid_payload, open_thumbnails, thumbnails
@@ -106,7 +106,7 @@ def _heads(shown: RunView, kind: KindName) -> _Heads:
                 continue
             weights, mask = layer_weights(shown.trace, kind, layer)
             yield weights, mask
-            if spread(shown.trace, KINDS[kind].site(layer)) == "signed":
+            if describe_spread(shown.trace, KINDS[kind].site(layer)) == "signed":
                 weights = np.abs(weights)
             one = np.ascontiguousarray(mask[:1]) if not mask.strides[0] else mask
             opened = open_thumbnails(one)
@@ -124,7 +124,7 @@ def _grid(shown: RunView, kind: KindName, of: str) -> bytes:
     queries, keys = sides(shown.trace, kind)
     unseen, own = unseen_layers(shown.trace, kind), shown.trace.spec
     seen = [KINDS[kind].site(layer) for layer in range(len(found.weights)) if layer not in unseen]
-    signed = any(spread(shown.trace, site) == "signed" for site in seen)
+    signed = any(describe_spread(shown.trace, site) == "signed" for site in seen)
     heads = HeadMaps(
         kind,
         found.weights,
@@ -160,9 +160,9 @@ def shared_keys(shown: RunView) -> None:
     keys = len(KINDS[chosen.kind].sides(shown.trace.src, shown.trace.tgt)[1])
     text.paragraph(words.key_heads(said, keys, heads.size))
     if not isinstance(chosen.heads, str):
-        group = beside(heads, chosen.heads[0], MAX_HEADS)
+        group = find_sharing_heads(heads, chosen.heads[0], MAX_HEADS)
         if group != chosen.heads and len(group) > 1:
-            label = words.beside_each_other(in_words(range(group[0], group[-1] + 1)))
+            label = words.beside_each_other(describe_heads(range(group[0], group[-1] + 1)))
             st.button(label, type="tertiary", key="attention_shared", on_click=state.select, kwargs={"heads": group})
 
 
@@ -222,7 +222,7 @@ def origin(both: Runs) -> None:
     """Where the weights come from, where the run did not make them."""
     looked_at = (both.a, both.b) if both.compared else (both.main,)
     kind = state.SHARED.now().kind
-    made = {each.name: found for each in looked_at if each and (found := computed_from(each.trace, kind))}
+    made = {each.name: found for each in looked_at if each and (found := explain_recomputation(each.trace, kind))}
     if made:
         text.paragraph(words.computed_from(next(iter(made.values())), [*made] if both.b is not None else []))
 
@@ -256,7 +256,7 @@ def _other_map(both: Runs) -> None:
         return
     switched = tuple({*chosen.options} ^ {maps.CONTRIBUTION})
     try:
-        other = pictures.selected_picture(both, switched)
+        other = pictures.select_picture(both, switched)
     except ValueError as error:
         text.paragraph(f"{error}.", tone="bad")
         return

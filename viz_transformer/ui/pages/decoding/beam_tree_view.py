@@ -26,7 +26,7 @@ MAX_LISTED, MAX_PARTS, LONGEST = 10, 24, 300
 SHARED, LISTED = 40, 120
 
 
-def show(shown: RunView, on_continue: Callable[[int], None], site: Callable[[], None] = lambda: None) -> None:
+def show_beam_tree(shown: RunView, on_continue: Callable[[int], None], site: Callable[[], None] = lambda: None) -> None:
     """The tree of the run, its best hypotheses, and the one that is picked with its attention.
 
     on_continue: what the button at a hypothesis does with its index. site: draws the controls of the attention.
@@ -151,7 +151,7 @@ def _hypothesis(shown: RunView, tree: BeamTree, node: Hypothesis, on_continue: C
 def _sum(path: Sequence[Hypothesis]) -> str:
     """The log-probabilities of the tokens and the total that they add up to; of very many the last ones."""
     parts = [
-        words.part_of_sum(labels.isolated(labels.visible(node.token)), words.log_probability(node.log_prob))
+        words.part_of_sum(labels.isolate(labels.visible(node.token)), words.log_probability(node.log_prob))
         for node in path
     ]
     if len(parts) > MAX_PARTS:

@@ -22,7 +22,7 @@ from viz_transformer.ui.session.waiting import waiting
 SHORT = 90
 
 
-def show(shown: RunView, site: Callable[[], None] = lambda: None) -> None:
+def show_branches(shown: RunView, site: Callable[[], None] = lambda: None) -> None:
     """The tree, below it what makes a branch, and the comparison of the branch that is looked at with another.
 
     site: draws the controls of the attention that is compared.
@@ -60,7 +60,7 @@ def here(shown: RunView) -> None:
     against = branches.name(chosen.branches, other)
     with st.container(horizontal=True, key="branch_here", vertical_alignment="center"):
         written = labels.sentence(shown.run.text) or words.NOTHING
-        text.paragraph(written, style="vt-branch", lead=words.branch_begins(labels.isolated(branch.name), branch.step))
+        text.paragraph(written, style="vt-branch", lead=words.branch_begins(labels.isolate(branch.name), branch.step))
         st.button(
             words.COMPARE_WITH_ANSWER if other == 0 else words.compare_with(text.literal(against)),
             key="branch_here_compare",

@@ -97,7 +97,7 @@ def _writes(shown: RunView, index: int) -> str:
     if index >= len(shown.run.steps):
         return words.HAS_ENDED
     step = shown.run.steps[index]
-    token = labels.isolated(labels.shorten(labels.visible(step.token), LONGEST))
+    token = labels.isolate(labels.shorten(labels.visible(step.token), LONGEST))
     return words.writes(token, labels.share(numerals.exponential(step.log_prob)), step.forced)
 
 
@@ -168,7 +168,7 @@ def attention_sentences(found: Comparison, a: RunView) -> list[str]:
     if largest.value == 0:
         sentences.append(words.same_attention(last))
     else:
-        token = labels.isolated(labels.visible(a.trace.tgt_tokens[largest.row]))
+        token = labels.isolate(labels.visible(a.trace.tgt_tokens[largest.row]))
         sentences.append(words.largest(last, number(largest.value), _site(largest), largest.head, largest.row, token))
         heads = _heads(chosen)
         values = chosen.values[heads]

@@ -37,7 +37,7 @@ _NAMED = 24  # positions whose tokens stand over the picture; with more only som
 _COMPARED = "cache_compared"
 
 
-def show(shown: RunView) -> None:
+def show_cache(shown: RunView) -> None:
     """The selected step with the cache, or the reason why this model has none."""
     if not shown.trace.info.get("cached"):
         text.paragraph(no_cache(shown.run))
@@ -50,7 +50,7 @@ def show(shown: RunView) -> None:
 def _step(steps: Sequence[CacheStep], index: int, shown: RunView) -> None:
     """What was computed in a step and what was reused, and the work of all steps."""
     counted = convention(shown.trace.config)
-    token = labels.isolated(labels.visible(shown.run.steps[index].token))
+    token = labels.isolate(labels.visible(shown.run.steps[index].token))
     text.section(words.step_heading(index, token))
     text.paragraph(" ".join(step_sentences(steps[index], shown)))
     st.html(positions_html(steps[index], shown, steps[-1].positions))

@@ -15,7 +15,7 @@ from viz_transformer.figures import labels
 from viz_transformer.model.hooked_model import Unavailable
 from viz_transformer.numerals import exponential, percent, significant
 from viz_transformer.running.step import Candidate
-from viz_transformer.ui.frame.questions import Question, cited
+from viz_transformer.ui.frame.questions import Question, cite
 from viz_transformer.ui.pages.decoding import words
 from viz_transformer.ui.session import state
 from viz_transformer.ui.session.generation_config import Branch
@@ -38,7 +38,7 @@ def _wrote(shown: RunView, at: int) -> str:
     steps = shown.run.steps
     if at >= len(steps):
         return words.had_ended(shown.name, len(steps))
-    return words.wrote(shown.name, cited(steps[at].token), percent(exponential(steps[at].log_prob)))
+    return words.wrote(shown.name, cite(steps[at].token), percent(exponential(steps[at].log_prob)))
 
 
 def of_tab(tab: str, shown: RunView, position: int) -> Question | None:
@@ -59,7 +59,7 @@ def question(shown: RunView, position: int) -> Question | None:
     if not steps:
         return None
     step = steps[min(max(at, 0), len(steps) - 1)]
-    asks, token = words.asks_step(step.index), cited(step.token)
+    asks, token = words.asks_step(step.index), cite(step.token)
     if math.isnan(step.log_prob):
         return Question(asks, words.not_numbers(token))
     share = percent(exponential(step.log_prob))
@@ -68,7 +68,7 @@ def question(shown: RunView, position: int) -> Question | None:
     said = [_with_share(other) for other in others]
     tied = int((step.log_probs == step.log_prob).sum()) - 1
     if tied and not step.rank:
-        names = [cited(other.token) for other in others[:tied]]
+        names = [cite(other.token) for other in others[:tied]]
         own = words.tied_with(own, names, tied - len(names))
         return Question(asks, words.then(own, said[tied:]))
     if not said:
@@ -79,7 +79,7 @@ def question(shown: RunView, position: int) -> Question | None:
 def branches(shown: RunView, grown: tuple[Branch, ...]) -> Question:
     """Where other answers leave this one; without any, where the model is least sure of it."""
     if grown:
-        named = [words.branch_from(cited(branch.name), branch.step) for branch in grown]
+        named = [words.branch_from(cite(branch.name), branch.step) for branch in grown]
         return Question(words.ASKS_BRANCHES, words.branches_are(named))
     steps = shown.run.steps
     if not steps or math.isnan(steps[most_doubtful(steps)].log_prob):
@@ -90,7 +90,7 @@ def branches(shown: RunView, grown: tuple[Branch, ...]) -> Question:
 
 
 def _with_share(candidate: Candidate) -> str:
-    return words.with_share(cited(candidate.token), percent(exponential(candidate.log_prob)))
+    return words.with_share(cite(candidate.token), percent(exponential(candidate.log_prob)))
 
 
 def tree(shown: RunView) -> Question:
@@ -102,7 +102,7 @@ def tree(shown: RunView) -> Question:
     rivals = found.finished or going
     answer = found.nodes[found.answer]
     others = [node for node in rivals if node.index != answer.index]
-    written = labels.isolated(labels.shorten(labels.sentence(shown.run.text), LONGEST_ANSWER))
+    written = labels.isolate(labels.shorten(labels.sentence(shown.run.text), LONGEST_ANSWER))
     score = words.log_probability(answer.score)
     if not others:
         return Question(words.ASKS_TREE, words.only_hypothesis(written, score, bool(found.finished)))
@@ -148,13 +148,13 @@ def at_stop(shown: RunView, position: int) -> tuple[str, ...]:
     if math.isnan(step.log_prob):
         asked = question(shown, position)
         return () if asked is None else (f"{asked.asks} {asked.answer}",)
-    told = cited(step.token), _in_prose(step.log_prob), words.of_tokens(step.rank, len(step.vocabulary))
+    told = cite(step.token), _in_prose(step.log_prob), words.of_tokens(step.rank, len(step.vocabulary))
     others = [other for other in step.candidates if other.token_id != step.token_id]
     said = (words.was_given if step.forced else words.wrote_other if step.rank else words.wrote_highest)(*told)
     if not others:
         return (said,)
     return said, words.next_best(
-        cited(others[0].token), _in_prose(others[0].log_prob, alone=True), is_first=bool(step.rank)
+        cite(others[0].token), _in_prose(others[0].log_prob, alone=True), is_first=bool(step.rank)
     )
 
 

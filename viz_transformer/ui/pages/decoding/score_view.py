@@ -23,7 +23,7 @@ MAX_ROWS = 200
 _STEP = "score_step"
 
 
-def show(
+def show_score(
     shown: RunView, scored: RunView | None, on_continue: Callable[[int], None], box: Callable[[], None] = lambda: None
 ) -> None:
     """The tokens left, the box and what is said of them right.
@@ -171,7 +171,7 @@ def score_sentences(found: TargetScore, own: TargetScore) -> list[str]:
 
 
 def _plain(token: str) -> str:
-    return labels.isolated(labels.shorten(labels.visible(token), LONGEST))
+    return labels.isolate(labels.shorten(labels.visible(token), LONGEST))
 
 
 # --- going on

@@ -11,7 +11,7 @@ from viz_transformer.ui.frame.frame import Runs
 from viz_transformer.ui.session import state
 
 
-def show(both: Runs) -> None:
+def show_site_bar(both: Runs) -> None:
     """Kind, layer and head, and of which pass the rows are."""
     spec, kind = both.main.trace.spec, state.SHARED.now().kind
     with st.container(horizontal=True, key="decoding_site", vertical_alignment="bottom"):

@@ -13,7 +13,14 @@ from viz_transformer.ui.frame import controls, text
 from viz_transformer.ui.pages.decoding import words
 from viz_transformer.ui.pages.decoding.fields import FIELDS
 from viz_transformer.ui.session import state
-from viz_transformer.ui.session.generation_config import BEAM_BOUNDS, BOUNDS, OWN, STRATEGIES, Searched, searched
+from viz_transformer.ui.session.generation_config import (
+    BEAM_BOUNDS,
+    BOUNDS,
+    OWN,
+    STRATEGIES,
+    Searched,
+    make_default_search,
+)
 
 MAX_BANNED = 40
 
@@ -56,7 +63,7 @@ def of_generate(codec: TextCodec | None) -> None:
     own, now = _own(codec), state.SHARED.now()
     if own is None or now.target is not None or now.strategy != "beam":
         return
-    if _beam_now(codec)[1:] == searched(own)[1:]:
+    if _beam_now(codec)[1:] == make_default_search(own)[1:]:
         text.paragraph(words.own_settings(own, changed=False))
         return
     text.paragraph(words.own_settings(own, changed=True))
@@ -69,7 +76,7 @@ def _own(codec: TextCodec | None) -> BeamSettings | None:
 
 def _beam_now(codec: TextCodec | None) -> Searched:
     """The settings of the beam search, those of the model where nobody chose others."""
-    return state.SHARED.now().beam or searched(_own(codec))
+    return state.SHARED.now().beam or make_default_search(_own(codec))
 
 
 def settings(codec: TextCodec | None, *, below_each_other: bool = False) -> None:

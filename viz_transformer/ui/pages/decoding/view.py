@@ -75,7 +75,7 @@ def take(shown: RunView, step: int, token_id: int) -> None:
         branches.grow(step, (token_id,), written.vocabulary[token_id], first_row=step_row(shown.run, 0))
 
 
-def looked(both: Runs) -> None:
+def show_attention(both: Runs) -> None:
     """Where the chosen head looked: the source and the answer so far as shaded text; of two runs in two columns."""
     if not both.beside or both.b is None:
         _looked(both.main, "" if both.b is None else f" ({both.main.name})")
@@ -108,7 +108,7 @@ def growing(both: Runs) -> None:
     if both.beside:
         pictures.maps_beside(both, st.columns(2, gap="medium"), key="decoding_matrix", grows=grows)
     else:
-        pictures.selected_map(both, key="decoding_matrix", grows=grows)
+        pictures.show_selected_map(both, key="decoding_matrix", grows=grows)
 
 
 def doubts() -> None:
@@ -139,7 +139,7 @@ def tabs() -> None:
     controls.buttons(words.TABS_LABEL, words.TABS, "dec_tab", key="decoding_tab", hidden=True)
 
 
-def below(both: Runs, ask: Callable[[Question], None]) -> None:
+def show_tab(both: Runs, ask: Callable[[Question], None]) -> None:
     """The tab that is selected, and no other, is computed; beside the step, on a projector, that is the branches.
 
     ask: shows the question of a typed text, which is known only when that is scored.
@@ -158,13 +158,13 @@ def _branches(both: Runs) -> None:
     if both.main.target is not None:
         text.paragraph(words.GIVEN_BRANCHES)
     else:
-        branch_list.show(both.main, lambda: _site(both))
+        branch_list.show_branches(both.main, lambda: _site(both))
 
 
 def _site(both: Runs) -> None:
     """The bar over the maps of a tab; beside the step it stands there already."""
     if not projector.is_on():
-        site_bar.show(both)
+        site_bar.show_site_bar(both)
 
 
 def _tree(both: Runs) -> None:
@@ -175,7 +175,7 @@ def _tree(both: Runs) -> None:
         assert tree is not None
         _follow(shown, tree.ids(node), words.FROM_TREE, first_row=step_row(shown.run, 0))
 
-    beam_tree_view.show(shown, go_on, lambda: _site(both))
+    beam_tree_view.show_beam_tree(shown, go_on, lambda: _site(both))
     if not projector.is_on():
         strategy_bar.of_generate(both.a.ckpt.target_codec)
         strategy_bar.settings(both.a.ckpt.target_codec)
@@ -192,7 +192,7 @@ def _follow(shown: RunView, ids: Sequence[int], called: str, *, first_row: int) 
 
 def _cache(both: Runs) -> None:
     with frame.optional_section(words.NO_SIZES):
-        cache_view.show(both.main)
+        cache_view.show_cache(both.main)
 
 
 def _score(both: Runs, ask: Callable[[Question], None]) -> None:
@@ -226,4 +226,4 @@ def _score(both: Runs, ask: Callable[[Question], None]) -> None:
         if ids and shown.target is None:
             _follow(shown, ids, words.FROM_TEXT, first_row=step_row(shown.run, 0))
 
-    score_view.show(shown, scored, go_on, box)
+    score_view.show_score(shown, scored, go_on, box)

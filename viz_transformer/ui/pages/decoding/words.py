@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from viz_transformer.numerals import nth, number
-from viz_transformer.sentences import capitalised, counted, listed
+from viz_transformer.sentences import capitalised, count_of, join_names
 
 HOW = (
     "Bars are probabilities over the whole vocabulary: above, the model's own, hatched where the strategy removed the"
@@ -53,7 +53,7 @@ def table_note(caption: str, note: str) -> str:
 
 def _lengths_differ(a: str, b: str, tokens: tuple[int, int]) -> str:
     return (
-        f"{a} has {counted(tokens[0], 'token')} and {b} {tokens[1]:,}: their log-probabilities cannot be compared,"
+        f"{a} has {count_of(tokens[0], 'token')} and {b} {tokens[1]:,}: their log-probabilities cannot be compared,"
         " because each further token can only lower the sum."
     )
 
@@ -68,7 +68,7 @@ def wrote(run: str, token: str, share: str) -> str:
 
 
 def had_ended(run: str, steps: int) -> str:
-    return f"{run} nothing: it had ended after {counted(steps, 'token')}"
+    return f"{run} nothing: it had ended after {count_of(steps, 'token')}"
 
 
 def both_wrote(each: Sequence[str]) -> str:
@@ -93,11 +93,11 @@ def has(token: str, share: str) -> str:
 
 def tied_with(said: str, tokens: Sequence[str], more: int) -> str:
     """That other tokens are as probable: some by name, and how many more there are."""
-    return f"{said}, as probable as {listed([*tokens, f'{more:,} more'] if more else tokens)}"
+    return f"{said}, as probable as {join_names([*tokens, f'{more:,} more'] if more else tokens)}"
 
 
 def then(said: str, others: Sequence[str]) -> str:
-    return f"{said}, then {listed(others)}." if others else f"{said}."
+    return f"{said}, then {join_names(others)}." if others else f"{said}."
 
 
 def only_token(said: str) -> str:
@@ -182,7 +182,7 @@ def typed_total(typed: tuple[str, int], own: tuple[str, int]) -> str:
 
 
 def _total(total: str, tokens: int) -> str:
-    return f"log-probability {total} over {counted(tokens, 'token')}"
+    return f"log-probability {total} over {count_of(tokens, 'token')}"
 
 
 # How the answer is written
@@ -296,7 +296,7 @@ FORK_HELP = "Keeps both: the answer goes on as it is, and a branch begins with t
 def branch_says(step: int | None, written: str, log_prob: str, steps: int) -> str:
     """What a branch says, and from which step on; step: None for the answer, which begins by itself."""
     begins = "" if step is None else f"from {at_step(step)}: "
-    return f"{begins}{written}  ({LOG_P} {log_prob}, {counted(steps, 'step')})"
+    return f"{begins}{written}  ({LOG_P} {log_prob}, {count_of(steps, 'step')})"
 
 
 def nothing_unsure(below: str) -> str:
@@ -459,7 +459,7 @@ def part_of_sum(token: str, log_prob: str) -> str:
 
 def tokens_before(count: int, total: str) -> str:
     """What stands in a long sum for its first tokens."""
-    return f"({counted(count, 'earlier token')}) {total}"
+    return f"({count_of(count, 'earlier token')}) {total}"
 
 
 def rank_in_step(rank: int, count: int, kept: bool) -> str:
@@ -533,7 +533,7 @@ def step_heading(index: int, token: str) -> str:
 
 def self_cached(computed: int, reused: int, positions: int, layers: int) -> str:
     each = "the one decoder layer" if layers == 1 else f"each of {layers} decoder layers"
-    of = f"{computed} of {counted(positions, 'position')}"
+    of = f"{computed} of {count_of(positions, 'position')}"
     if not reused:
         of = "the one position" if positions == 1 else f"all {positions:,} positions"
     old = f"those of {reused} reused" if reused else "none reused"
@@ -549,7 +549,7 @@ def cross_reused(positions: int) -> str:
 
 
 def _of_source(positions: int) -> str:
-    return counted(positions, "source position")
+    return count_of(positions, "source position")
 
 
 def holds(held: str, allocated: str, room: int) -> str:
@@ -593,7 +593,7 @@ OTHER_ORDER = "Both add up the same float32 numbers, in a different order."
 
 
 def passes_help(steps: int) -> str:
-    return f"Runs the decoder once more for each of {counted(steps, 'step')}, over all tokens so far"
+    return f"Runs the decoder once more for each of {count_of(steps, 'step')}, over all tokens so far"
 
 
 def passes_take(steps: int) -> str:
@@ -601,7 +601,7 @@ def passes_take(steps: int) -> str:
 
 
 def exactly_equal(in_one_pass: bool, steps: int) -> str:
-    return f"Every logit {_recorded(in_one_pass)} is exactly that of a whole pass, in all {counted(steps, 'step')}."
+    return f"Every logit {_recorded(in_one_pass)} is exactly that of a whole pass, in all {count_of(steps, 'step')}."
 
 
 def largest_difference(in_one_pass: bool, gap: str, index: int, logit: str, relative: str) -> str:

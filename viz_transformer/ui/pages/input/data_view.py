@@ -21,7 +21,7 @@ from viz_transformer.analysis.inputs.dataset import (
     length_facts,
     measure,
     parts,
-    shuffled_batch,
+    shuffle_batch,
     sources,
 )
 from viz_transformer.analysis.inputs.vocabulary import rebuild
@@ -288,7 +288,7 @@ def _batch(ckpt: Checkpoint, data: Data) -> None:
         )
         size = st.number_input(words.TEXTS, 1, 64, BATCH, key="input_size", width=120)
     try:
-        made = shuffled_batch(ckpt, data, int(size), min(FIELDS.now().input_batch, 999_999))
+        made = shuffle_batch(ckpt, data, int(size), min(FIELDS.now().input_batch, 999_999))
     except ValueError as error:
         text.paragraph(f"{error}.")
         return
@@ -461,7 +461,7 @@ def _grammar(language: str, name: str, said: str, pipelines: Sequence[str]) -> N
     if len(pipelines) > 1:
         chosen = st.selectbox(words.PIPELINE, pipelines, key="input_pipeline", width=240)
     try:
-        found = linguistics.tagged(chosen, said)
+        found = linguistics.tag(chosen, said)
     except ValueError as error:
         text.paragraph(f"{error}.", tone="bad")
         return

@@ -16,7 +16,7 @@ from viz_transformer.analysis.inputs.embeddings import (
     embedding_table,
     input_difference,
     input_sum,
-    spread,
+    measure_spread,
 )
 from viz_transformer.figures import labels
 from viz_transformer.figures.embeddings import Strip, input_strips
@@ -224,7 +224,7 @@ def difference_in_words(found: InputDifference, a: RunView, b: RunView, side: Si
         place, at = np.unravel_index(np.abs(found.out).argmax(), found.out.shape)
         said.append(words.largest_difference(significant(found.out[place, at]), int(place), int(at)))
     if len(places) == 1 and len(found.out) == 1:
-        read = [labels.isolated(labels.shorten(labels.visible(each.tokens[places[0]]), 40)) for each in tokens]
+        read = [labels.isolate(labels.shorten(labels.visible(each.tokens[places[0]]), 40)) for each in tokens]
         said.append(words.two_tokens(*read))
     elif places:
         said.append(words.other_tokens(len(places), len(found.out)))
@@ -290,7 +290,7 @@ def _spread_table(rows: Sequence[tuple[str, NDArray[np.float32]]]) -> str:
     """Mean and variances of each of these."""
     body = []
     for name, values in rows:
-        found = spread(values)
+        found = measure_spread(values)
         numbers = (found.mean, found.variance, found.sample_variance)
         cells = ["–" if number != number else numerals.number(number) for number in numbers]
         body.append((name, *cells, f"{found.count:,}"))

@@ -89,7 +89,7 @@ def token_cells(codec: TextCodec, read: Tokens, *, selected: int | None = None) 
 
 
 def _token(token: str) -> str:
-    return html.escape(labels.isolated(labels.shorten(labels.visible(token), 40)))
+    return html.escape(labels.isolate(labels.shorten(labels.visible(token), 40)))
 
 
 def _unknown_remark(codec: TextCodec, read: Tokens) -> str | None:

@@ -20,7 +20,7 @@ def model(both: Runs | None) -> Checkpoint | None:
     """The run's model; without a run the selected one, whose vocabulary and data can be looked at all the same."""
     if both is not None:
         return both.main.ckpt
-    summary = frame.selected()
+    summary = frame.select_summary()
     if isinstance(summary, str):
         return None
     try:
@@ -52,7 +52,7 @@ def tokens_of(shown: RunView, side: SideName) -> Tokens:
     return SIDES[side].of(shown.trace.src, shown.trace.tgt)
 
 
-def in_words(side: SideName) -> str:
+def describe_selection(side: SideName) -> str:
     """What a projector's caption says of what is looked at."""
     return words.at_position(side, state.selection()[SIDES[side].field])
 

@@ -174,7 +174,7 @@ def nearest(ckpt: Checkpoint, side: SideName, entry: int | None, counted: Counts
     codec = ckpt.codec(side)
     name = labels.shorten(labels.visible(codec.names[entry]), 30)
     with st.container(horizontal=True, vertical_alignment="center", key="input_nearest_head"):
-        text.section(words.nearest_to(labels.isolated(name), entry))
+        text.section(words.nearest_to(labels.isolate(name), entry))
         if FIELDS.now().input_entry is not None:
             st.space("stretch")
             back = {"input_entry": None}
@@ -200,7 +200,7 @@ def _nearest_in_large(codec: TextCodec, ids: Sequence[int], cosines: Sequence[fl
     rows = [
         (
             str(token_id),
-            labels.isolated(labels.shorten(labels.visible(codec.names[token_id]), 30)),
+            labels.isolate(labels.shorten(labels.visible(codec.names[token_id]), 30)),
             numerals.number(cosine, 3),
         )
         for token_id, cosine in zip(ids, cosines, strict=True)

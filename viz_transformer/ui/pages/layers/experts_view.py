@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 import streamlit as st
 
-from viz_transformer.analysis.layers.experts import Measure, Routing, drawn_experts, routing
+from viz_transformer.analysis.layers.experts import Measure, Routing, routing, select_drawn_experts
 from viz_transformer.analysis.layers.sublayers import SubLayer
 from viz_transformer.figures import labels
 from viz_transformer.numerals import significant
@@ -37,8 +37,8 @@ def router(shown: RunView, place: SubLayer) -> None:
     if found is None:
         return
     token, count = chosen_token(place.stack), found.numbers.shape[1]
-    drawn = drawn_experts(found, token, MOST)
-    name = labels.isolated(labels.shorten(labels.visible(token_name(shown, place.stack, token)), 24))
+    drawn = select_drawn_experts(found, token, MOST)
+    name = labels.isolate(labels.shorten(labels.visible(token_name(shown, place.stack, token)), 24))
     text.section(words.router_heading(name, token))
     st.html(_bars(found, token, drawn))
     pictures.table_button(
@@ -49,7 +49,7 @@ def router(shown: RunView, place: SubLayer) -> None:
         name=labels.file_name(shown.summary.name, place.short, "router"),
         key="layers_router",
     )
-    text.paragraph(in_words(found, token, name))
+    text.paragraph(describe_experts(found, token, name))
     if count > len(drawn):
         text.paragraph(words.experts_shown(len(drawn), count, _measure(found)))
 
@@ -68,7 +68,7 @@ def rule_in_words(found: Routing) -> str:
     return words.rule(rule.measure, "" if rule.factor == 1 else significant(rule.factor, 6), rule.among)
 
 
-def in_words(found: Routing, token: int, name: str) -> str:
+def describe_experts(found: Routing, token: int, name: str) -> str:
     """Which experts the token has, how their shares come about, and how often each is chosen in this text."""
     own = np.flatnonzero(found.chosen[token]).tolist()
     tokens, count = found.tokens, found.numbers.shape[1]

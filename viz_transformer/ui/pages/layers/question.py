@@ -15,7 +15,7 @@ from viz_transformer.figures import labels
 from viz_transformer.model.kinds import StackName
 from viz_transformer.model.layout import PART_NAMES
 from viz_transformer.numerals import percent
-from viz_transformer.ui.frame.questions import Question, cited
+from viz_transformer.ui.frame.questions import Question, cite
 from viz_transformer.ui.pages.layers import lens_view, view, words
 from viz_transformer.ui.session.runs import RunView
 
@@ -34,7 +34,7 @@ def settled(shown: RunView, found: Lens, position: int) -> Question | None:
     last = len(ranks) - (found.stations[-1] == OWN_STEP)
     if written is None:
         return None
-    asks = words.settles(cited(written))
+    asks = words.settles(cite(written))
     if np.isnan(found.written[at, last - 1]):
         return Question(asks, words.NOT_A_NUMBER_AT_THE_END)
     if (ranks < 0).all():
@@ -45,9 +45,9 @@ def settled(shown: RunView, found: Lens, position: int) -> Question | None:
     name = shown.ckpt.codec("target" if shown.trace.spec.has_decoder else "source").names
     tops = found.top_ids[at, last - 1]
     if first == last:
-        return Question(asks, words.never_settles(end, cited(name[int(tops[0])])))
+        return Question(asks, words.never_settles(end, cite(name[int(tops[0])])))
     tied = tops[found.top_probs[at, last - 1] == found.written[at, last - 1]]
-    others = [cited(name[int(other)]) for other in tied if other != shown.trace.next_ids[position]]
+    others = [cite(name[int(other)]) for other in tied if other != shown.trace.next_ids[position]]
     ties = words.tied(others, most=MAX_TIED)
     if first == 0:
         return Question(asks, words.settled_from_the_start(stations[0], end, ties))
@@ -68,7 +68,7 @@ def changed_most(shown: RunView, flows: Sequence[Flow], position: int) -> Questi
     side = shown.trace.src_tokens if most.place.stack == "encoder" else shown.trace.tgt_tokens
     share = labels.share(float(most.share[position]), 2)
     return Question(
-        words.changed_most(most.place.stack, cited(side[position])),
+        words.changed_most(most.place.stack, cite(side[position])),
         words.added_most(most.place.title, share),
     )
 
@@ -82,7 +82,7 @@ def at_stop(shown: RunView, flows: Sequence[Flow], found: Lens | None, position:
     side = shown.trace.src_tokens if most.place.stack == "encoder" else shown.trace.tgt_tokens
     share = percent(float(most.share[position]))
     stack, layer, part = most.place.stack, most.place.layer, PART_NAMES[most.place.part]
-    said = [words.adds_most(stack, len(flows), part, layer, cited(side[position]), share)]
+    said = [words.adds_most(stack, len(flows), part, layer, cite(side[position]), share)]
     if found is None:
         return (*said, *([words.IS_MEMORY] if _is_memory(shown, most) else []))
     names = [station.name for station in found.stations if station != OWN_STEP]
@@ -113,4 +113,4 @@ def _read(shown: RunView, found: Lens, row: int, column: int) -> str:
     token, probability = int(found.top_ids[row, column, 0]), float(found.top_probs[row, column, 0])
     if token < 0 or not np.isfinite(probability):
         return ""
-    return words.lens_token(cited(lens_view.names_of(shown)(token)), percent(probability))
+    return words.lens_token(cite(lens_view.names_of(shown)(token)), percent(probability))

@@ -15,7 +15,7 @@ from viz_transformer.figures import labels
 from viz_transformer.figures.layers import Marked, Panel, Size, stream_chart
 from viz_transformer.model.kinds import KINDS, SIDE_OF, StackName
 from viz_transformer.ui.frame import controls, frame, pictures, projector, text
-from viz_transformer.ui.frame.questions import Question, cited
+from viz_transformer.ui.frame.questions import Question, cite
 from viz_transformer.ui.pages.layers import words
 from viz_transformer.ui.pages.layers.layers_tables import (
     chosen_token,
@@ -67,7 +67,7 @@ def ask(shown: RunView) -> Question | None:
         return None
     most = min(found, key=lambda flow: float(flow.cosine[position]))
     return Question(
-        words.turned_most(stack, cited(token_name(shown, stack, position))),
+        words.turned_most(stack, cite(token_name(shown, stack, position))),
         words.turned(most.layer, labels.number(float(most.cosine[position]), 3)),
     )
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
-from viz_transformer.sentences import capitalised, listed
+from viz_transformer.sentences import capitalised, join_names
 
 if TYPE_CHECKING:
     from viz_transformer.analysis.layers.experts import Measure
@@ -205,7 +205,7 @@ def rule(measure: Measure, factor: str, among: bool) -> str:
 def has_experts(token: str, experts: Sequence[str]) -> str:
     if not experts:
         return f"“{token}” has no expert here: none adds anything to its stream."
-    return f"“{token}” has {'expert' if len(experts) == 1 else 'experts'} {listed(experts)}."
+    return f"“{token}” has {'expert' if len(experts) == 1 else 'experts'} {join_names(experts)}."
 
 
 def measured(measure: Measure | None, experts: int) -> str:

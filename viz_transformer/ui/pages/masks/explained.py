@@ -53,6 +53,6 @@ def why(shown: RunView, looked: Looked) -> None:
     is_here = FIELDS.now().mask_view == "weights" and looked.compared is not None and looked.compared.own
     with st.container(horizontal=True, key="from_cell"):
         asks = words.ASKS_HERE if is_here and not fields else words.ASKS
-        links.to("One weight", asks, kind=looked.kind, **row, **key)
+        links.link_to("One weight", asks, kind=looked.kind, **row, **key)
         if kind.writes and shown.trace.spec.writes:
-            links.to("Decoding", words.WHAT_ELSE, **row)
+            links.link_to("Decoding", words.WHAT_ELSE, **row)

@@ -105,7 +105,7 @@ def _verdict(found: Influence, plan: Plan, compared: Compared) -> None:
         text.paragraph(words.HATCHED)
     with st.container(key="masks_beside_found"):
         text.section(words.HOW_FOUND)
-        text.definitions(tried(found, plan, _chosen_column(found, compared)), mono=False)
+        text.definitions(list_swaps(found, plan, _chosen_column(found, compared)), mono=False)
         text.paragraph(words.PADDING_NOT_SWAPPED)
 
 
@@ -119,10 +119,10 @@ def trials_disagree(found: Influence, compared: Compared) -> str | None:
     return None
 
 
-def tried(found: Influence, plan: Plan, chosen: int) -> list[tuple[str, str]]:
+def list_swaps(found: Influence, plan: Plan, chosen: int) -> list[tuple[str, str]]:
     """What was swapped for what, as rows of a table."""
     column = found.columns.index(min(found.columns, key=lambda c: abs(c - chosen)))
-    others = [labels.isolated(labels.visible(token)) for token in found.swapped[column]]
+    others = [labels.isolate(labels.visible(token)) for token in found.swapped[column]]
     return [
         (words.SWAPPED, words.positions(len(found.columns), found.of, found.side)),
         (words.EACH_FOR, words.drawn(max(map(len, found.swapped)))),

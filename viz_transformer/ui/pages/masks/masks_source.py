@@ -18,10 +18,10 @@ from viz_transformer.analysis.masks.parts import (
     batch_lengths,
     can_pad,
     change_of,
-    in_batch,
     mask_parts,
     parts_of,
-    with_masks,
+    replace_masks,
+    run_in_batch,
 )
 from viz_transformer.checkpoint import Checkpoint
 from viz_transformer.figures import labels
@@ -88,7 +88,7 @@ class Looked:
         """The row's position and, of a text, its token, in words."""
         if self.compared is None:
             return words.query(row)
-        return words.query_reads(row, labels.isolated(str(self.axes[0].reads.at((row,)).data()[0]["text"])))
+        return words.query_reads(row, labels.isolate(str(self.axes[0].reads.at((row,)).data()[0]["text"])))
 
 
 def kind_of(shown: RunView) -> KindName:
@@ -140,7 +140,7 @@ def _own_or(label: str, options: Sequence[str], names: Mapping[str, str], field:
     )
 
 
-def looked_at(shown: RunView, kind: KindName, place: DeltaGenerator) -> Looked:
+def load_masks(shown: RunView, kind: KindName, place: DeltaGenerator) -> Looked:
     """The masks that are chosen, with the controls of texts or size, and of the fill. Raises ValueError with one
     sentence."""
     with st.container(key="masks_beside_controls"):
@@ -169,7 +169,7 @@ def _offered(shown: RunView) -> tuple[str, ...]:
     if FIELDS.now().mask_batch is not None or not can_pad(shown.trace.spec):
         return ()
     found: list[str] = []
-    for each in examples.offered(shown.summary):
+    for each in examples.list_examples(shown.summary):
         if each == shown.text or "\n" in each or len(found) == OTHER_TEXTS:
             continue
         try:
@@ -204,7 +204,7 @@ def _another(shown: RunView, line: str) -> RunView:
     try:
         run = cached.run(shown.summary, line)
     except ValueError as error:
-        raise ValueError(f"the line “{labels.isolated(labels.shorten(labels.visible(line), 40))}”: {error}") from None
+        raise ValueError(f"the line “{labels.isolate(labels.shorten(labels.visible(line), 40))}”: {error}") from None
     return replace(shown, text=line, run=run, target=None)
 
 
@@ -282,16 +282,16 @@ def recorded_passes(shown: RunView, kind: KindName, layer: int, place: DeltaGene
         """The run as one pass, kept among the runs: of a large model it may take a gigabyte."""
 
         def made() -> Run:
-            return replace(shown.run, trace=in_batch(shown.ckpt, trace, lengths, edits=edits))
+            return replace(shown.run, trace=run_in_batch(shown.ckpt, trace, lengths, edits=edits))
 
-        return replace(shown, run=cached.made_of(shown.run, ("masks", edits), made), own=False)
+        return replace(shown, run=cached.cache_derived_run(shown.run, ("masks", edits), made), own=False)
 
     with waiting(words.RUNNING_MODEL, place):
         before, after = run(()), run(edits)
     return parts, Compared(before, after, shown.ckpt, (trace.id, edits), own=False, elsewhere=False)
 
 
-def pinned(both: Runs, looked: Looked, place: DeltaGenerator) -> Looked:
+def load_pinned(both: Runs, looked: Looked, place: DeltaGenerator) -> Looked:
     """B's masks and run, padded as A's is in its batch, with its own masks and with the chosen ones.
 
     Raises ValueError with one sentence where there is nothing to compare A with.
@@ -363,10 +363,10 @@ def of_no_run(axes: Axes) -> Axes:
 @memoize(24)
 def _pass(ckpt: Checkpoint, trace: Trace, lengths: tuple[int, int], edits: tuple[Any, ...]) -> Trace:
     """One pass over the run's tokens, padded as in the batch."""
-    return in_batch(ckpt, trace, lengths, edits=edits)
+    return run_in_batch(ckpt, trace, lengths, edits=edits)
 
 
 @memoize(8)
 def _variant(ckpt: Checkpoint, fill: str, rule: str) -> Checkpoint:
     """The model with another fill or rule; kept, because whether it is causal is found out once for each."""
-    return with_masks(ckpt, fill=fill, rule=rule)
+    return replace_masks(ckpt, fill=fill, rule=rule)

@@ -11,15 +11,15 @@ import streamlit as st
 
 from viz_transformer.analysis.attention.maps import attention_kinds
 from viz_transformer.analysis.attention.picture import Picture
-from viz_transformer.analysis.masks.mask_rules import MaskRule, in_words, recorded_mask, rules, turned_otherwise
+from viz_transformer.analysis.masks.mask_rules import MaskRule, describe_rule, recorded_mask, rules, turned_otherwise
 from viz_transformer.analysis.masks.parts import MaskParts, even_weights, row_effects
 from viz_transformer.figures import labels
 from viz_transformer.figures.components.masks import MaskWords, masks_payload
 from viz_transformer.model.hook_point import FUSED_FROM
 from viz_transformer.model.kinds import KINDS, KindName
-from viz_transformer.sentences import capitalised, listed
+from viz_transformer.sentences import capitalised, join_names
 from viz_transformer.ui.compat import DeltaGenerator
-from viz_transformer.ui.components.pictures import heard_token, masks
+from viz_transformer.ui.components.pictures import last_clicked_token, masks
 from viz_transformer.ui.frame import controls, links, maps, pictures, projector, text
 from viz_transformer.ui.frame.questions import Question
 from viz_transformer.ui.pages.masks import view, words
@@ -47,7 +47,7 @@ def changes_cells(shown: RunView, kind: KindName) -> bool:
     return max(len(side) for side in KINDS[kind].sides(shown.trace.src, shown.trace.tgt)) < FUSED_FROM
 
 
-def recorded(shown: RunView, kind: KindName, place: DeltaGenerator) -> Question:
+def show_recorded_masks(shown: RunView, kind: KindName, place: DeltaGenerator) -> Question:
     """The mask of the chosen layer before and after what was changed, or the weights, and what the masks of all layers
     close; returns what the page asks. `place` says what is waited for."""
     layer = state.SHARED.now().layer
@@ -75,7 +75,7 @@ def recorded(shown: RunView, kind: KindName, place: DeltaGenerator) -> Question:
         if not compared.own:
             _effect(looked, compared)
         with st.container(horizontal=True, key="from_cell"):
-            links.to("One weight", words.ASKS, kind=kind)
+            links.link_to("One weight", words.ASKS, kind=kind)
     with st.container(key="masks_beside_row"):
         view.row_controls(looked, _where(shown, kind, layer, parts))
     with st.container(key="masks_beside_recorded"):
@@ -89,7 +89,7 @@ def _where(shown: RunView, kind: KindName, layer: int, parts: MaskParts) -> str:
     others = turned_otherwise(shown.trace, kind, layer, parts.changes)
     if not others:
         return words.TURNED
-    return words.turned_otherwise(listed([str(each) for each in others]), several=len(others) > 1)
+    return words.turned_otherwise(join_names([str(each) for each in others]), several=len(others) > 1)
 
 
 def _before_and_after(looked: Looked, rule: MaskRule) -> None:
@@ -104,7 +104,7 @@ def _before_and_after(looked: Looked, rule: MaskRule) -> None:
         parts=(words.KEYS, title),
         reasons=(words.BY_PADDING if padded else words.BY_ALL, reason),
     )
-    masks(masks_payload(looked.grids, said, token=heard_token()), key="masks_four", on_cells=view.turned)
+    masks(masks_payload(looked.grids, said, token=last_clicked_token()), key="masks_four", on_cells=view.toggle_cell)
 
 
 def _of_a_query(rule: MaskRule, *, closes: bool) -> tuple[str, str, str]:
@@ -147,7 +147,7 @@ def _of_label(before: str, after: str, change: float, *, scored: str) -> str:
 
 def _rules(found: dict[MaskRule, list[int]], keys: int) -> None:
     for rule, layers in found.items():
-        text.paragraph(in_words(rule, layers, keys))
+        text.paragraph(describe_rule(rule, layers, keys))
 
 
 def _question(looked: Looked, layer: int) -> Question:
@@ -164,7 +164,7 @@ def _drawn_alone(shown: RunView, kind: KindName, layer: int) -> Question:
     with st.container(key="masks_picture"):
         pictures.matrix_of(picture, key="masks_recorded")
         with st.container(horizontal=True, key="from_cell"):
-            links.to("One weight", words.ASKS, kind=kind)
+            links.link_to("One weight", words.ASKS, kind=kind)
     with st.container(key="masks_beside_recorded"):
         _rules(rules(shown.trace, kind), picture.mask.shape[1])
         text.paragraph(words.too_long(FUSED_FROM))

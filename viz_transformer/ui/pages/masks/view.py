@@ -28,7 +28,7 @@ from viz_transformer.figures.components.masks import MaskWords, masks_payload
 from viz_transformer.figures.components.matrix import matrix_payload
 from viz_transformer.model.kinds import KINDS, KindName
 from viz_transformer.ui.compat import DeltaGenerator
-from viz_transformer.ui.components.pictures import heard_token, masks, matrix
+from viz_transformer.ui.components.pictures import last_clicked_token, masks, matrix
 from viz_transformer.ui.frame import maps, pictures, text
 from viz_transformer.ui.pages.masks import words
 from viz_transformer.ui.pages.masks.explained import leads
@@ -50,11 +50,11 @@ def before_and_after(looked: Looked, own: str = "") -> None:
         words.TO_THE_SOFTMAX,
     )
     said = MaskWords(notes, looked.caption, looked.name)
-    data = masks_payload(looked.grids, said, token=heard_token(), why=leads(looked))
-    masks(data, key=f"masks_four{own}", on_cells=turned)
+    data = masks_payload(looked.grids, said, token=last_clicked_token(), why=leads(looked))
+    masks(data, key=f"masks_four{own}", on_cells=toggle_cell)
 
 
-def in_words(kind: KindName) -> str:
+def describe_selection(kind: KindName) -> str:
     """What a projector's caption says: the kind, layer, heads and row of this page."""
     chosen = state.SHARED.now()
     which = chosen.heads if isinstance(chosen.heads, str) else words.heads(chosen.heads)
@@ -106,7 +106,7 @@ def _closed_rows_are(looked: Looked) -> ClosedIs | None:
     return closed_rows_are(after, looked.kind, state.SHARED.now().layer, rows)
 
 
-def turned(words: Sequence[str], fields: Mapping[str, Any]) -> None:
+def toggle_cell(words: Sequence[str], fields: Mapping[str, Any]) -> None:
     """A click on a cell: all changed cells, and where it was."""
     state.pick(fields)
     known = cells(",".join(words))

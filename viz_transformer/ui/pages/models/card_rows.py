@@ -41,7 +41,7 @@ def data_rows(card: Mapping[str, Any], config: ModelConfig) -> list[tuple[str, s
     tested = (str(part) for part in (evaluation.get("split"), evaluation.get("data")) if part)
     rows.append((words.TESTED_ON, ", ".join(tested) or words.NOT_STATED))
     rows += _notation_rows(card)
-    if left_out := describe.left_out(card):
+    if left_out := describe.count_left_out(card):
         rows.append((words.LEFT_OUT_OF_TEST, left_out))
     rows.append((words.SIZES, _sizes(card)))
     rows.append((words.CURVES, describe.losses_on(card) or words.NOT_STATED))
@@ -55,11 +55,11 @@ def data_rows(card: Mapping[str, Any], config: ModelConfig) -> list[tuple[str, s
 
 def _measured(entry: Mapping[str, Any]) -> Measured:
     tokenizer, width = describe.bleu_tokenizer(entry), describe.beam(entry)
-    translated = describe.measured(entry, "bleu") is not None
-    how = [words.decoding(width), describe.counted_texts(entry), tokenizer if translated else ""]
+    translated = describe.read_measurement(entry, "bleu") is not None
+    how = [words.decoding(width), describe.count_texts(entry), tokenizer if translated else ""]
     numbers = []
     for name, label in words.MEASURES.items():
-        value = describe.measured(entry, name)
+        value = describe.read_measurement(entry, name)
         if value is not None:
             numbers.append((label, _number(entry, name, value)))
     split, command = (str(entry.get(key) or words.NOT_STATED) for key in ("split", "command"))
@@ -74,7 +74,7 @@ def _number(entry: Mapping[str, Any], name: str, value: float) -> str:
             return numerals.number(value, 1)
         return numerals.score(value) if name in ("bleu", "chrf") else numerals.significant(value)
     text = share(value)
-    low, high = (describe.measured(entry, f"{name}_{end}") for end in ("low", "high"))
+    low, high = (describe.read_measurement(entry, f"{name}_{end}") for end in ("low", "high"))
     return text if low is None or high is None else words.within(text, share(low), share(high))
 
 

@@ -56,7 +56,7 @@ def cut_file(given: Given, most: int) -> Given:
     return given if cut is None else Given(cut, dropped=True)
 
 
-def as_named(sentence: str) -> str:
+def name_dropped_files(sentence: str) -> str:
     """The sentence with dropped files by their names, without the folder in which they lie meanwhile."""
     held: Any = st.session_state.get(_FOLDER)
     return sentence if held is None else re.sub(rf"{re.escape(held.name)}[/\\\\][0-9a-f]{{16}}[/\\\\]", "", sentence)

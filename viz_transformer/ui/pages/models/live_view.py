@@ -10,7 +10,7 @@ import streamlit as st
 
 import viz_transformer as vt
 from viz_transformer import numerals
-from viz_transformer.analysis.models.learning import learning_run, learning_series, shown_pairs, taken
+from viz_transformer.analysis.models.learning import learning_run, learning_series, list_snapshot_steps, shown_pairs
 from viz_transformer.analysis.models.snapshots import SnapshotRun
 from viz_transformer.analysis.models.training import loss_history
 from viz_transformer.checkpoint.contents import read_summary
@@ -48,7 +48,7 @@ def live(training: Training, forget: str, asked: DeltaGenerator) -> None:
         going = training.running
         if going != ticking or st.session_state.get(_LEFT):
             st.rerun()  # of the whole page: a click in here, and the clock, draw this part alone
-        questions.show(asked, question(training.name, training.history()))
+        questions.show_question(asked, question(training.name, training.history()))
         _head(training, forget, going=going)
         left, right = st.columns([2, 3], gap="medium")
         with left:
@@ -177,7 +177,7 @@ def _losses(training: Training, *, going: bool) -> None:
 
 def _example(training: Training) -> None:
     """An example of the test data at every snapshot so far, as the replay of a training shows it."""
-    steps = taken(training.state)
+    steps = list_snapshot_steps(training.state)
     if not steps or not (training.beginning / CARD).is_file():
         return
     try:

@@ -118,7 +118,7 @@ def notes_of_folder(summary: HuggingFaceSummary) -> None:
     except CheckpointError as error:
         text.paragraph(f"{error}.", tone="bad")
         return
-    left = describe.unused(found.card)
+    left = describe.describe_unused(found.card)
     for note in found.card.get("notes") or ():
         text.paragraph(str(note), tone="plain" if left is None or note != left[1] else "warning")
 
@@ -301,10 +301,10 @@ def errors(summary: Summary) -> Question:
         return question.without_errors(summary.name, words.WITHOUT_PAIRS)
     with waiting(words.running(available), status):
         done = cached.example_answers(summary, available)
-    translates = any(describe.measured(entry, "bleu") is not None for entry in describe.metrics(summary.card))
+    translates = any(describe.read_measurement(entry, "bleu") is not None for entry in describe.metrics(summary.card))
     with place:
         text.paragraph(view.answer_lines(done, translates=translates))
-        if left_out := describe.left_out(summary.card):
+        if left_out := describe.count_left_out(summary.card):
             text.paragraph(words.left_out_of_these(left_out))
         which = _filter(translates)
         wanted = FIELDS.now().model_find

@@ -23,7 +23,7 @@ from viz_transformer.checkpoint.importers.importing import (
     Opened,
     codecs_of,
     open_file,
-    planned,
+    replan,
     special_settings,
     without_start,
     write_import,
@@ -31,7 +31,7 @@ from viz_transformer.checkpoint.importers.importing import (
 from viz_transformer.checkpoint.importers.inference import gated
 from viz_transformer.checkpoint.importers.mapping import How, Placement
 from viz_transformer.checkpoint.importers.plan import Plan, Setting
-from viz_transformer.checkpoint.importers.reported import Reported, reported_from, reported_in
+from viz_transformer.checkpoint.importers.reported import Reported, parse_reported, read_reported
 from viz_transformer.checkpoint.library import (
     keep_folder,
     keep_recording,
@@ -47,19 +47,19 @@ from viz_transformer.figures import labels
 from viz_transformer.huggingface.folder import HuggingFaceSummary, is_huggingface, read_folder
 from viz_transformer.huggingface.names import allowed_in_the_app, is_name, not_allowed
 from viz_transformer.huggingface.path_hints import instead_of
-from viz_transformer.measuring.alternatives import Losses, Measurement, Texts, measured, read_texts
-from viz_transformer.measuring.by_sample import told_by_sample
+from viz_transformer.measuring.alternatives import Losses, Measurement, Texts, measure_alternative, read_texts
+from viz_transformer.measuring.by_sample import settle_by_sample
 from viz_transformer.measuring.sample import Sample, read_sample
 from viz_transformer.measuring.sample_script import SCRIPT
 from viz_transformer.measuring.verifying import verify_folder
 from viz_transformer.model.hooked_model import spec_of
-from viz_transformer.sentences import capitalised, in_one_line, listed
+from viz_transformer.sentences import capitalised, join_names, put_on_one_line
 from viz_transformer.text.readable import is_read, readable
 from viz_transformer.text.vocabulary import ROLES
 from viz_transformer.ui.frame import text
 from viz_transformer.ui.frame.questions import Question
 from viz_transformer.ui.pages.models import question, words
-from viz_transformer.ui.pages.models.given_file import as_named, given_file
+from viz_transformer.ui.pages.models.given_file import given_file, name_dropped_files
 from viz_transformer.ui.session import cached, state
 from viz_transformer.ui.session.examples import OWN_LENGTH
 from viz_transformer.ui.session.waiting import waiting
@@ -146,8 +146,8 @@ def _of_file(weights: Path, given: _Files) -> Question:
             _places(opened, proposed, _given(weights))
         text.section(words.FOUND)
         names = {setting.name for setting in asked}
-        found = ((name, as_named(value)) for name, value in report_rows(opened) if name not in names)
-        rows = [(name, in_one_line(value, 200)) for name, value in found]
+        found = ((name, name_dropped_files(value)) for name, value in report_rows(opened) if name not in names)
+        rows = [(name, put_on_one_line(value, 200)) for name, value in found]
         text.definitions(rows)
     guessed = sum(setting.asked for setting in asked)
     ready = not opened.plan.problems and not opened.plan.unanswered
@@ -180,7 +180,7 @@ def _of_hub(name: str) -> Question:
 
 def _wrong(problem: object) -> None:
     """What is wrong, in a sentence."""
-    text.paragraph(f"{as_named(capitalised(str(problem)))}.", tone="bad")
+    text.paragraph(f"{name_dropped_files(capitalised(str(problem)))}.", tone="bad")
 
 
 # --- files
@@ -233,13 +233,13 @@ def _opened(given: _Files) -> tuple[Opened, Plan]:
         source_vocab=given.source_vocab,
         target_vocab=given.target_vocab,
         measured={} if found is None else found.measurement.answers,
-        reported_loss=reported_from(told["reported_loss"]) if told.get("reported_loss") else None,
+        reported_loss=parse_reported(told["reported_loss"]) if told.get("reported_loss") else None,
     )
     opened = open_file(given.weights, answers)
     if opened.plan.layout is not None or not told.get("places"):
         return opened, opened.plan
     mapping = _corrected(_rows(opened.plan), told["places"])
-    return planned(opened.found, replace(answers, mapping=mapping)), opened.plan
+    return replan(opened.found, replace(answers, mapping=mapping)), opened.plan
 
 
 def _found(weights: Path) -> _Found | None:
@@ -357,7 +357,7 @@ def _measuring(opened: Opened, path: Path | None) -> None:
         before = _found(opened.found.path)
         try:
             texts = read_texts(path, opened)
-            _, measurement = measured(_unmeasured(opened), texts, say)
+            _, measurement = measure_alternative(_unmeasured(opened), texts, say)
         except ValueError as error:
             slot.empty()
             _wrong(error)
@@ -370,14 +370,14 @@ def _measuring(opened: Opened, path: Path | None) -> None:
 def _reported(opened: Opened) -> None:
     """The box for the loss that the training reported, which the texts are held against; the file may state one."""
     told, key = _given(opened.found.path), f"open_{_key(opened)}_reported"
-    stated = reported_in(opened.found)
+    stated = read_reported(opened.found)
     hint = words.REPORTED_HINT if stated is None else words.as_stated(numerals.significant(stated.nats))
     written = st.text_input(
         words.REPORTED_LOSS, told.get("reported_loss", ""), key=key, placeholder=hint, max_chars=20
     ).strip()
     if written:
         try:
-            reported_from(written)
+            parse_reported(written)
         except CheckpointError as error:
             _wrong(error)
             return
@@ -419,7 +419,7 @@ def _losses(each: Losses) -> str:
 
 def _unmeasured(opened: Opened) -> Opened:
     """The same without what was measured before."""
-    return planned(opened.found, replace(opened.answers, measured={}))
+    return replan(opened.found, replace(opened.answers, measured={}))
 
 
 # --- a sample
@@ -485,7 +485,7 @@ def _places(opened: Opened, proposed: Plan, told: dict[str, Any]) -> None:
             "how": st.column_config.SelectboxColumn(heads["how"], options=list(_HOW)),
             "number": st.column_config.NumberColumn(heads["number"], min_value=0, max_value=100_000, step=1, width=64),
         },
-        on_change=taken,
+        on_change=take_table_edits,
         args=(key, tuple(row.name for row in rows), str(opened.found.path)),
         alt=words.PLACES,
     )
@@ -495,7 +495,7 @@ def _cells(row: _Row) -> dict[str, Any]:
     return {"place": row.place, "how": row.how, "number": row.number}
 
 
-def taken(key: str, names: Sequence[str], weights: str) -> None:
+def take_table_edits(key: str, names: Sequence[str], weights: str) -> None:
     """Take over what a person has changed in the table of tensors."""
     told = st.session_state["open_answers"][weights]
     places: dict[str, dict[str, Any]] = {name: dict(mine) for name, mine in st.session_state[_PLACES][key].items()}
@@ -517,7 +517,7 @@ def _name_and_button(opened: Opened, sample: Path | None) -> None:
             if proof is not None:
                 proof.texts(spec_of(codecs_of(opened)[0]))  # raises for one that is of another model
             if proof is not None and opened.plan.unanswered:
-                opened = told_by_sample(opened, proof)
+                opened = settle_by_sample(opened, proof)
             with st.spinner(words.READING_WEIGHTS):
                 found = _found(opened.found.path)
                 measurement = None if found is None else found.measurement.to_dict()
@@ -539,7 +539,7 @@ def _name_and_button(opened: Opened, sample: Path | None) -> None:
         _wrong(problem)
     unanswered = [_named_setting(each.name) for each in opened.plan.settings if each.origin == "open"]
     if unanswered and not possible and not opened.plan.problems:
-        _wrong(words.not_said(listed([f"“{name}”" for name in unanswered])))
+        _wrong(words.not_said(join_names([f"“{name}”" for name in unanswered])))
     if possible and (lacking := without_start(opened)):
         text.paragraph(words.choose_start(capitalised(lacking)), tone="warning")
 
@@ -557,7 +557,7 @@ def _name(path: Path, label: str, ending: str = "", *, possible: bool = True) ->
     taken_names = {each.name for each in cached.summaries()}
     if st.session_state.get("open_named_for") != str(path):
         st.session_state["open_named_for"] = str(path)
-        named = Path(as_named(str(path)))  # a dropped file has no folder that says anything
+        named = Path(name_dropped_files(str(path)))  # a dropped file has no folder that says anything
         told = path if named == path else Path(named.name.split(".")[0]) / named
         st.session_state["open_name"] = usual_name(told, taken_names, ending)
     with st.container(horizontal=True, vertical_alignment="bottom"):
@@ -639,7 +639,7 @@ def _own_models() -> list[str]:
     if not found:
         return names
     text.section(words.LIBRARY)
-    taken = {each.name for each in cached.summaries()}
+    take_table_edits = {each.name for each in cached.summaries()}
     asked = _asked_for()
     for model in found:
         with st.container(horizontal=True, vertical_alignment="bottom", key=f"open_kept_{model.name}"):
@@ -650,7 +650,7 @@ def _own_models() -> list[str]:
                 text.paragraph(words.removes_model(model.name))
                 _button(words.REMOVE_IT, f"open_do_remove_{model.name}", ("remove", model.name))
         if asked == ("rename", model.name):
-            _done(partial(rename, model.name, new, taken))
+            _done(partial(rename, model.name, new, take_table_edits))
         elif asked == ("remove", model.name):
             _done(partial(remove, model.name))
     return names

@@ -10,7 +10,7 @@ from viz_transformer.analysis.models.training import best_validation, loss_histo
 from viz_transformer.checkpoint import describe
 from viz_transformer.figures import labels
 from viz_transformer.numerals import percent, significant
-from viz_transformer.sentences import listed
+from viz_transformer.sentences import join_names
 from viz_transformer.ui.frame.questions import LONGEST_TOKEN, Question
 from viz_transformer.ui.pages.models import words
 from viz_transformer.ui.pages.models.card_rows import overlap_of_test
@@ -179,7 +179,7 @@ def _named(asks: str, names: Sequence[str], none: str) -> Question:
         return Question(asks, none)
     for shown in range(len(names), 0, -1):
         more = [words.more(len(names) - shown)] if shown < len(names) else []
-        answer = f"{listed([*(labels.shorten(name, 40) for name in names[:shown]), *more])}."
+        answer = f"{join_names([*(labels.shorten(name, 40) for name in names[:shown]), *more])}."
         if len(f"{asks} {answer}") <= ONE_LINE:
             break
     return Question(asks, answer)
@@ -187,7 +187,7 @@ def _named(asks: str, names: Sequence[str], none: str) -> Question:
 
 def _quoted(given: str) -> str:
     """A text or a file's name between quotation marks, not too long."""
-    return f"“{labels.isolated(labels.shorten(labels.sentence(given), LONGEST_TOKEN))}”"
+    return f"“{labels.isolate(labels.shorten(labels.sentence(given), LONGEST_TOKEN))}”"
 
 
 def _fitting(asks: str, answer: str, more: Sequence[str], *, joint: str = ", ") -> Question:

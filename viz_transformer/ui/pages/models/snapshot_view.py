@@ -13,7 +13,7 @@ from viz_transformer.checkpoint.contents import Summary
 from viz_transformer.figures import labels
 from viz_transformer.figures.components.snapshots import MapsOfKind, SnapshotData, snapshots_payload
 from viz_transformer.model.kinds import KINDS
-from viz_transformer.sentences import listed
+from viz_transformer.sentences import join_names
 from viz_transformer.ui.components.pictures import snapshots_view
 from viz_transformer.ui.frame import frame, maps, pictures, text
 from viz_transformer.ui.frame.questions import Question
@@ -66,7 +66,7 @@ def _those_with() -> str:
     names = [each.name for each in cached.summaries() if isinstance(each, Summary) and each.snapshots()]
     if not names:
         return words.NO_SNAPSHOTS_HERE
-    return words.models_with(listed(names), len(names))
+    return words.models_with(join_names(names), len(names))
 
 
 @memoize(4)

@@ -10,7 +10,7 @@ from typing import Any
 import streamlit as st
 
 from viz_transformer.checkpoint.files import CheckpointError
-from viz_transformer.sentences import capitalised, in_one_line
+from viz_transformer.sentences import capitalised, put_on_one_line
 from viz_transformer.train import processes
 from viz_transformer.train.processes import Asked, Training
 from viz_transformer.train.tasks.own import LONGEST, TOKENS, Proposal, own_task
@@ -19,7 +19,7 @@ from viz_transformer.train.user_data import OwnData
 from viz_transformer.ui.compat import DeltaGenerator
 from viz_transformer.ui.frame import questions, text
 from viz_transformer.ui.pages.models import question, words
-from viz_transformer.ui.pages.models.given_file import Given, as_named, cut_file, given_file
+from viz_transformer.ui.pages.models.given_file import Given, cut_file, given_file, name_dropped_files
 from viz_transformer.ui.pages.models.live_view import live
 from viz_transformer.ui.pages.models.view import file_size
 from viz_transformer.ui.session import cached
@@ -64,7 +64,7 @@ def train_model(asked: DeltaGenerator) -> None:
     if looked_at is not None:
         live(looked_at, _LOOKED_AT, asked)
     else:
-        questions.show(asked, question.trained([*found]))
+        questions.show_question(asked, question.trained([*found]))
         _new()
     _others([each for each in found.values() if looked_at is None or each.name != looked_at.name])
 
@@ -94,7 +94,7 @@ def _new() -> None:
         _settings({"tokens": TOKENS[0], **good, **told}, told)
     with left:
         if problem:
-            text.paragraph(in_one_line(problem, 600), tone="bad")
+            text.paragraph(put_on_one_line(problem, 600), tone="bad")
         if "columns" in told or f"“{words.COLUMNS}”" in problem:
             _columns(told)
         if given.path != whole.path:
@@ -102,7 +102,7 @@ def _new() -> None:
         for fact in () if proposal is None else proposal.facts:
             begins = str(given.path)  # a file keeps its name as it is
             said = fact.words if fact.words.startswith(begins) else capitalised(fact.words)
-            text.paragraph(f"{as_named(said)}.")
+            text.paragraph(f"{name_dropped_files(said)}.")
         _name_and_button(given, told, possible=proposal is not None)
 
 
@@ -224,7 +224,7 @@ def _tell(told: dict[str, Any], name: str, key: str) -> None:
 
 def _on_screen(sentence: str) -> str:
     """A sentence of the command in the words of the page."""
-    said = as_named(sentence)
+    said = name_dropped_files(sentence)
     for command, here in words.OF_THE_COMMAND.items():
         said = said.replace(command, here)
     return said

@@ -93,7 +93,7 @@ def _badge(summary: Summary) -> str:
         dtype = computed_in_the_app().dtype
         how = words.run_by_transformers(None if dtype == FLOAT32 else str(dtype))
         badge = f'<div class="vt-card-badge">{how}</div>'
-        if (left := cached.unused(summary)) is None:
+        if (left := cached.describe_unused(summary)) is None:
             return badge
         icon, hint = '<span class="vt-icon" aria-hidden="true">!</span>', html.escape(left[1])
         return f'{badge}<div class="vt-card-badge vt-warning" title="{hint}">{icon}{html.escape(left[0])}</div>'
@@ -154,18 +154,18 @@ def metric_lines(card: Mapping[str, Any]) -> list[tuple[str, str]]:
 def too_long_lines(card: Mapping[str, Any]) -> list[str]:
     """What the first measurement leaves out as too long, and the share of right answers if that counts as wrong."""
     entry = describe.with_too_long(card)
-    exact = None if entry is None else describe.measured(entry, "exact_match")
+    exact = None if entry is None else describe.read_measurement(entry, "exact_match")
     if entry is None or exact is None:
         return []
     return [words.skipped(describe.too_long(entry), entry["pairs"], percent(exact))]
 
 
 def _measured_on(entry: Mapping[str, Any]) -> str:
-    return words.texts_of_split(describe.counted_texts(entry), str(entry.get("split", words.SPLIT_NOT_STATED)))
+    return words.texts_of_split(describe.count_texts(entry), str(entry.get("split", words.SPLIT_NOT_STATED)))
 
 
 def _bleu_lines(entry: Mapping[str, Any]) -> list[str]:
-    bleu, chrf = describe.measured(entry, "bleu"), describe.measured(entry, "chrf")
+    bleu, chrf = describe.read_measurement(entry, "bleu"), describe.read_measurement(entry, "chrf")
     if bleu is None:
         return []
     tokenizer, width = describe.bleu_tokenizer(entry), describe.beam(entry)
@@ -175,20 +175,20 @@ def _bleu_lines(entry: Mapping[str, Any]) -> list[str]:
 
 
 def _match_lines(entry: Mapping[str, Any]) -> list[str]:
-    exact, low, high = (describe.measured(entry, f"exact_match{end}") for end in ("", "_low", "_high"))
+    exact, low, high = (describe.read_measurement(entry, f"exact_match{end}") for end in ("", "_low", "_high"))
     if exact is None or low is None or high is None:
         return []
     interval = words.exact_match(percent(low, ""), percent(high, ""))
     lines = [percent(exact), interval, _measured_on(entry)]
-    if (equivalent := describe.measured(entry, "equivalent")) is not None:
+    if (equivalent := describe.read_measurement(entry, "equivalent")) is not None:
         lines.append(words.equal_as_expressions(percent(equivalent)))
-    if (unseen := describe.measured(entry, "exact_match_unseen")) is not None:
+    if (unseen := describe.read_measurement(entry, "exact_match_unseen")) is not None:
         lines.append(words.unseen_sources(percent(unseen)))
     return lines
 
 
 def _loss_lines(entry: Mapping[str, Any]) -> list[str]:
-    loss, perplexity = describe.measured(entry, "loss"), describe.measured(entry, "perplexity")
+    loss, perplexity = describe.read_measurement(entry, "loss"), describe.read_measurement(entry, "perplexity")
     if loss is None:
         return []
     second = words.loss_and_perplexity(None if perplexity is None else numerals.share(perplexity, 2))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from viz_transformer.sentences import counted
+from viz_transformer.sentences import count_of
 
 OF_THE_MODEL = {
     "card": "Card",
@@ -158,7 +158,7 @@ def failed(bad: int, checks: int, first: str) -> str:
 
 def passed(fine: int, checks: int) -> str:
     """That no check failed, and how many were neither passed nor failed."""
-    remarks = f"; {counted(checks - fine, 'remark')}" if checks > fine else ""
+    remarks = f"; {count_of(checks - fine, 'remark')}" if checks > fine else ""
     return f"{fine} of {checks} checks passed, none failed{remarks}."
 
 
@@ -181,7 +181,7 @@ def right_since(first: int, since: int | None) -> str:
 
 
 def guessed(count: int) -> str:
-    return f"Yes, but {counted(count, 'setting')} that it does not state {'is' if count == 1 else 'are'} guessed."
+    return f"Yes, but {count_of(count, 'setting')} that it does not state {'is' if count == 1 else 'are'} guessed."
 
 
 def more(count: int) -> str:
@@ -493,7 +493,7 @@ EMPTY = "(nothing)"
 def answered(pairs: int, right: int, *, lower: bool | None) -> str:
     """How many answers are right. lower: of a translator, whether it writes in lower case; None for other models."""
     wrong = pairs - right
-    ran = f"Greedy answers of the loaded model on {counted(pairs, 'test pair')}"
+    ran = f"Greedy answers of the loaded model on {count_of(pairs, 'test pair')}"
     if lower is None:
         return f"{ran}: {right} right, {wrong} wrong."
     matches, differ = ("matches", "match")[right != 1], ("differs", "differ")[wrong != 1]
@@ -523,11 +523,11 @@ SAME_ANSWERS = "Both write the same text for every pair."
 
 
 def running(pairs: int) -> str:
-    return f"Running the model on {counted(pairs, 'test pair')} ..."
+    return f"Running the model on {count_of(pairs, 'test pair')} ..."
 
 
 def running_both(pairs: int) -> str:
-    return f"Running both on {counted(pairs, 'test pair')} ..."
+    return f"Running both on {count_of(pairs, 'test pair')} ..."
 
 
 def left_out_of_these(left_out: str) -> str:

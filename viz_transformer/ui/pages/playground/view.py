@@ -205,7 +205,7 @@ def _attention_editors(own: bool, *, corners: int | None = None) -> None:
             shown = min(rows, corners) if letter == "k" and corners is not None else rows
             number_editor.editor(
                 letter,
-                by_hand.drawn(letter, seed, rows, width)[:shown],
+                by_hand.draw_normal(letter, seed, rows, width)[:shown],
                 label=label,
                 rows=[f"{name}{i}" for i in range(shown)],
                 columns=[str(f) for f in range(width)],
@@ -415,7 +415,7 @@ def norms() -> Question:
     with st.container(horizontal=True, vertical_alignment="center", key="play_controls"):
         seed_box()
     x, affine = by_hand.table_of(seed, edited), by_hand.gain_and_offset(edited)
-    found = [by_hand.normalised(x, norm, affine) for norm in by_hand.AXES]
+    found = [by_hand.normalise(x, norm, affine) for norm in by_hand.AXES]
     with st.container(key="play_picture"):
         figure = norm_row(found, title=words.NORMS_TITLE, theme=frame.theme())
         asked = pictures.table(

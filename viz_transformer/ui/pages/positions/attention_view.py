@@ -18,9 +18,9 @@ from viz_transformer.analysis.positions.in_attention import (
     Turning,
     bias_rule,
     biases,
-    by_rule,
-    recorded_bias,
-    rotated,
+    make_own_rotation,
+    read_bias,
+    rotate,
     turning,
 )
 from viz_transformer.analysis.positions.table import encoding_of
@@ -79,7 +79,7 @@ def _recorded(shown: RunView) -> str:
 def _turning(shown: RunView, site: str) -> Turning:
     """How this attention turns its queries and keys. Raises Unavailable without a list of the model's frequencies."""
     if shown.trace.spec.config is not None:
-        return by_rule(shown.trace.spec.attentions[site].size)
+        return make_own_rotation(shown.trace.spec.attentions[site].size)
     if shown.trace[f"{site}.query"].size(-2) < 2:
         raise Unavailable("this text is one token, and at position 0 nothing is turned: a longer text shows it")
     if not any(bool(shown.trace[f"{site}.{part}_unrotated"].any()) for part in ("query", "key")):
@@ -102,7 +102,7 @@ def _turning_tried(shown: RunView, site: str) -> Turning | None:
 @memoize(64)
 def _rotated(shown: RunView, site: str, head: int, query: int, key: int) -> Rotated:
     """The rotation of a query and a key. Raises Unavailable as `_turning` does."""
-    return rotated(shown.trace, site, head, query, key, _turning(shown, site))
+    return rotate(shown.trace, site, head, query, key, _turning(shown, site))
 
 
 @memoize(128)
@@ -303,7 +303,7 @@ def rotation_html(found: Rotated) -> str:
 def _bias(at: ChosenCell) -> None:
     """The recorded biases of the head."""
     shown, site, head, side = at.shown, at.site, at.head, SIDE_OF[at.stack]
-    bias = recorded_bias(shown.trace, site, head)
+    bias = read_bias(shown.trace, site, head)
     tokens = [labels.visible(token) for token in side.of(shown.trace.src_tokens, shown.trace.tgt_tokens)]
     with st.container(key="pos_picture"):
         figure = tensor_heatmap(

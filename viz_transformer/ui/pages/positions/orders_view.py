@@ -14,7 +14,7 @@ from viz_transformer.analysis.positions.orders import (
     OrderAnswer,
     TwoOrders,
     removable,
-    reordered,
+    reverse_words,
     two_orders,
 )
 from viz_transformer.checkpoint import Checkpoint
@@ -38,7 +38,7 @@ def orders(shown: RunView) -> Question | None:
     question of both, None where there is no other order."""
     config = shown.trace.config
     codec = shown.ckpt.own_codec("source" if config.has_encoder else "target")
-    other = reordered(shown.text, codec, keep_last=not config.has_encoder)
+    other = reverse_words(shown.text, codec, keep_last=not config.has_encoder)
     given = FIELDS.now().pos_order
     with st.container(key="pos_texts"):
         left, right = st.columns(2, gap="medium")

@@ -8,7 +8,7 @@ from viz_transformer.model.kinds import SIDE_OF, StackName
 from viz_transformer.numerals import significant
 from viz_transformer.running.trace import Trace
 from viz_transformer.sentences import capitalised
-from viz_transformer.ui.frame.questions import Question, cited
+from viz_transformer.ui.frame.questions import Question, cite
 from viz_transformer.ui.pages.positions import words
 
 
@@ -20,7 +20,7 @@ def question(trace: Trace, stack: StackName, position: int) -> Question | None:
     read = SIDE_OF[stack].of(trace.src_tokens, trace.tgt_tokens)
     if not 0 <= position < len(read):
         return None
-    asks = words.asks(stack, cited(read[position]), position)
+    asks = words.asks(stack, cite(read[position]), position)
     if f"{stack}.embed.position" in trace:
         added, token = (_length(trace, f"{stack}.embed.{part}", position) for part in ("position", "token"))
         return Question(asks, words.lengths(significant(added), significant(token)))

@@ -20,9 +20,9 @@ from viz_transformer.analysis.positions.table import (
     Float64,
     Scheme,
     added_rows,
-    between,
     derivation,
     encoding_of,
+    interpolate_columns,
     own_table,
     scheme,
     starting_columns,
@@ -367,7 +367,7 @@ def curves(table: Table) -> None:
             **bound,
         )
     picked = [*table.picked]
-    fine = None if table.derived is None else between(table.derived, picked, points=_points(table))
+    fine = None if table.derived is None else interpolate_columns(table.derived, picked, points=_points(table))
     marks = table.marks if table.is_trained else _untrained_unmarked(table.marks)
     names = [table.column_name(column) for column in picked]
     title = words.CURVES_TITLE if table.derived is None else words.WAVELENGTHS

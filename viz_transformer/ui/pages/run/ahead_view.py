@@ -8,7 +8,7 @@ import streamlit as st
 
 from viz_transformer.figures.components.matrix import matrix_payload
 from viz_transformer.figures.components.payload import with_table
-from viz_transformer.ui.components.ahead import Ahead, Paragraph, caught_up, show_ahead
+from viz_transformer.ui.components.ahead import Ahead, Paragraph, clear_ahead, show_ahead
 from viz_transformer.ui.components.pictures import slider_count
 from viz_transformer.ui.frame import frame, pictures, problems, questions, steps
 from viz_transformer.ui.frame.frame import Runs
@@ -37,11 +37,11 @@ def place() -> None:
     """Where a run is shown ahead of the page. In a run of the page that has caught up; alone it is run for what is
     selected by then, of which the page is run where it cannot be shown so."""
     if not passing.passes():
-        caught_up(state.SHARED.now().text)
+        clear_ahead(state.SHARED.now().text)
         return
     state.preview()
     try:
-        both = frame.in_bounds(Runs(_shown()), rows="last" if _whole() else "chosen", by_step=_whole())
+        both = frame.clamp_runs(Runs(_shown()), rows="last" if _whole() else "chosen", by_step=_whole())
         show_ahead(_ahead(both))
     except ValueError:
         state.select()
@@ -56,7 +56,7 @@ def _whole() -> bool:
 
 def _shown() -> RunView:
     """The run of what is selected. Raises ValueError where it cannot be made."""
-    summary, text, how = frame.selected(), state.SHARED.now().text, state.how()
+    summary, text, how = frame.select_summary(), state.SHARED.now().text, state.how()
     if isinstance(summary, str):
         raise ValueError(summary)
     run = cached.run(summary, text, None, how, _may_end)
@@ -73,7 +73,7 @@ def _ahead(both: Runs) -> Ahead:
     shown, selection, asked = both.main, state.selection(), None
     paragraphs, details, drawn = [], list[bytes](), None
     with suppress(ValueError):
-        drawn = pictures.selected_picture(both)
+        drawn = pictures.select_picture(both)
         asked = chosen_question(shown, drawn)
     paragraphs.append(Paragraph(QUESTION, *questions.line(asked)))
     if _whole():
@@ -89,7 +89,7 @@ def _ahead(both: Runs) -> Ahead:
     return Ahead(
         text=shown.text,
         count=slider_count(passing.SLIDER),
-        chosen=state.picked(),
+        chosen=state.picked_fields(),
         rows=chip_data(shown.ckpt, shown.run, shown.text, selection["target"], judgement(shown).mark),
         paragraphs=paragraphs,
         pictures={name: with_table(data) for name, data in views.items()},

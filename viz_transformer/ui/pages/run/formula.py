@@ -28,7 +28,7 @@ LINE = 52
 _TONES: dict[str, text.Tone] = {"right": "ok", "wrong": "bad", "unreadable": "warning"}
 
 
-def show(source: str, answer: str) -> None:
+def show_formula(source: str, answer: str) -> None:
     """Draws source = answer as formulas, as far as they can be read, and the verdict as a sentence."""
     formula, found = equation(source, answer), verdict(source, answer)
     with st.container(key="formula"):

@@ -10,9 +10,9 @@ from viz_transformer.figures.filling import Shares
 from viz_transformer.model.hooked_model import Scoring
 from viz_transformer.numerals import percent
 from viz_transformer.running.labels import Label, Labels, holding
-from viz_transformer.sentences import shortened
+from viz_transformer.sentences import shorten
 from viz_transformer.ui.frame import text
-from viz_transformer.ui.frame.questions import Question, cited
+from viz_transformer.ui.frame.questions import Question, cite
 from viz_transformer.ui.pages.run import bars_view, words
 from viz_transformer.ui.session import state
 from viz_transformer.ui.session.runs import RunView
@@ -54,7 +54,7 @@ def _sure(label: Label) -> str:
 
 def bars(shown: RunView) -> None:
     """The probabilities of the labels, of the text or at the chosen position; of a regression its numbers."""
-    found, spec = chosen(shown), shown.trace.spec
+    found, spec = select_labels(shown), shown.trace.spec
     title, key = words.labels_title(spec.scoring == "number", found.position), "run_labels"
     if spec.scoring == "number":
         text.section(title)
@@ -97,7 +97,7 @@ def table(found: Labels) -> pd.DataFrame:
     return pd.DataFrame(rows).rename_axis("rank")
 
 
-def chosen(shown: RunView) -> Labels:
+def select_labels(shown: RunView) -> Labels:
     """The labels of the text, or of the token that is chosen."""
     found = shown.run.labels
     return found[0] if found[0].position is None else found[min(state.SHARED.now().i, len(found) - 1)]
@@ -105,9 +105,9 @@ def chosen(shown: RunView) -> Labels:
 
 def question(shown: RunView) -> Question:
     """What the model makes of the text, or of the chosen token."""
-    found, spec = chosen(shown), shown.trace.spec
+    found, spec = select_labels(shown), shown.trace.spec
     best = holding(found, spec.scoring)[: BESIDE + 1]
-    answered = words.answers_labels([words.label_and_share(cited(label.name), _sure(label)) for label in best])
+    answered = words.answers_labels([words.label_and_share(cite(label.name), _sure(label)) for label in best])
     if found.position is None:
-        return Question(words.asks_of_text(shortened(labels.sentence(shown.text), LONGEST)), answered)
-    return Question(words.asks_label(cited(shown.trace.src_originals[found.position])), answered)
+        return Question(words.asks_of_text(shorten(labels.sentence(shown.text), LONGEST)), answered)
+    return Question(words.asks_label(cite(shown.trace.src_originals[found.position])), answered)

@@ -16,13 +16,13 @@ from viz_transformer.ui.pages.run import words
 _LENGTHS = {"before": "came", "in": "read", "out": "added", "after": "left"}
 
 
-def of_run(found: WholeRun, row: int) -> pd.DataFrame:
+def tabulate_run(found: WholeRun, row: int) -> pd.DataFrame:
     """What each sub-layer of the last stack does at a row."""
     rows = [(told.title, told.key or "", told.weight, told.share) for told in story(found, row)]
     return pd.DataFrame(rows, columns=[words.SUB_LAYER, words.MAX_ATTENDED, words.WEIGHT, words.SHARE_ADDED])
 
 
-def of_layer(detail: LayerDetail, row: int) -> pd.DataFrame:
+def tabulate_layer(detail: LayerDetail, row: int) -> pd.DataFrame:
     """The vectors of each sub-layer at a row, in the order of the forward pass: length, norm, and features."""
     rows = []
     for each in detail.parts:
@@ -41,7 +41,7 @@ def of_layer(detail: LayerDetail, row: int) -> pd.DataFrame:
     return pd.DataFrame(rows)
 
 
-def of_attention(detail: AttentionDetail, row: int, tokens: Sequence[str]) -> pd.DataFrame:
+def tabulate_attention(detail: AttentionDetail, row: int, tokens: Sequence[str]) -> pd.DataFrame:
     """The keys of a query: score, bias if there is one, whether it is masked, weight."""
     columns: dict[str, Any] = {"key": range(len(tokens)), "token": tokens}
     for name, said in (("bias", "bias"), ("scores", "score")):
@@ -53,7 +53,7 @@ def of_attention(detail: AttentionDetail, row: int, tokens: Sequence[str]) -> pd
     return pd.DataFrame(columns)
 
 
-def of_weight(detail: AttentionDetail, query: int, key: int) -> pd.DataFrame:
+def tabulate_weight(detail: AttentionDetail, query: int, key: int) -> pd.DataFrame:
     """The products of one query and one key by dimension, and below them what becomes of their sum. Raises ValueError
     for a head of which the run tells no queries or keys."""
     found = weighing(detail, query, key)

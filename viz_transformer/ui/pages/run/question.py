@@ -13,7 +13,7 @@ from viz_transformer.analysis.run.filling import filling, fills_masks, masked_po
 from viz_transformer.model.kinds import KINDS
 from viz_transformer.numerals import exponential, percent
 from viz_transformer.ui.frame import frame
-from viz_transformer.ui.frame.questions import Question, cited, where
+from viz_transformer.ui.frame.questions import Question, cite, where
 from viz_transformer.ui.pages.run import labels_view, reading_view, words
 from viz_transformer.ui.session.runs import RunView
 
@@ -25,15 +25,15 @@ def question(shown: RunView, picture: Picture, position: int, heads: tuple[int, 
     if asked is None or picture.rows.writes is None or not 0 <= step < len(shown.run.steps):
         return asked
     written = shown.run.steps[step]
-    sure = words.gave(cited(written.token), percent(exponential(written.log_prob)))
+    sure = words.gave(cite(written.token), percent(exponential(written.log_prob)))
     if math.isnan(written.log_prob):
-        sure = words.gave_no_number(cited(written.token))
+        sure = words.gave_no_number(cite(written.token))
     return Question(asked.asks, f"{asked.answer} {sure}")
 
 
 def chosen_question(shown: RunView, picture: Picture, first_row: int | None = None) -> Question | None:
     """The same of the row that is selected; first_row: as `frame.of_run` has it."""
-    chosen = frame.of_run(shown, first_row)
+    chosen = frame.clamp_to_run(shown, first_row)
     return question(shown, picture, chosen[KINDS[chosen["kind"]].queries.field], chosen["heads"])
 
 
@@ -41,8 +41,8 @@ def at_stop(shown: RunView) -> tuple[str, ...]:
     """The labels of the text or of the chosen token, what fills the chosen mask, or how many vectors there are."""
     spec = shown.trace.spec
     if shown.run.labels:
-        at = labels_view.chosen(shown).position
-        what = words.THIS_TEXT if at is None else cited(shown.trace.src_originals[at])
+        at = labels_view.select_labels(shown).position
+        what = words.THIS_TEXT if at is None else cite(shown.trace.src_originals[at])
         return words.gives_labels(spec), words.for_text(what, labels_view.question(shown).answer)
     if fills_masks(spec):
         return words.GIVES[spec.output], _filled(shown)
@@ -54,20 +54,20 @@ def at_stop(shown: RunView) -> tuple[str, ...]:
 def _filled(shown: RunView) -> str:
     """What is given at the chosen mask, else at the first; in a text without one, at the chosen token."""
     codec = shown.ckpt.codec("source")
-    found, masked = reading_view.chosen(shown)
+    found, masked = reading_view.select_filling(shown)
     masks = masked_positions(shown.trace, codec.mask)
     if masks and not masked:
         found = filling(shown.trace, masks[0], codec.names)
     best = found.candidates[0]
-    given = cited(best.token), percent(exponential(best.log_prob))
+    given = cite(best.token), percent(exponential(best.log_prob))
     if masks:
         return words.fills_mask(found.position, *given)
-    return words.gives_at(cited(shown.trace.src_originals[found.position]), *given)
+    return words.gives_at(cite(shown.trace.src_originals[found.position]), *given)
 
 
 def ringed(shown: RunView) -> tuple[str, ...]:
     """Where the ring is: around the label of the text, or the tokens that labels, masks and vectors are of."""
     tokens = (".st-key-run_strip >>> .chips", ".st-key-question")
-    if shown.run.labels and labels_view.chosen(shown).position is None:
+    if shown.run.labels and labels_view.select_labels(shown).position is None:
         return (".st-key-answer", *tokens)
     return tokens

@@ -12,7 +12,7 @@ from viz_transformer.ui.pages.run import words
 from viz_transformer.ui.session import state
 
 
-def show(ckpt: Checkpoint) -> None:
+def show_reading_choices(ckpt: Checkpoint) -> None:
     """Lists of the model's languages, switches for special tokens and a chat; nothing for a model without a choice."""
     offered = {name: codec for codec in ckpt.codecs.values() for name in codec.choices}
     if not offered:

@@ -14,9 +14,9 @@ from viz_transformer.figures.filling import Shares
 from viz_transformer.model.hooked_model import ModelSpec
 from viz_transformer.model.kinds import SOURCE
 from viz_transformer.numerals import percent
-from viz_transformer.sentences import shortened
+from viz_transformer.sentences import shorten
 from viz_transformer.ui.frame import text
-from viz_transformer.ui.frame.questions import Question, cited
+from viz_transformer.ui.frame.questions import Question, cite
 from viz_transformer.ui.pages.run import bars_view, labels_view, words
 from viz_transformer.ui.session import state
 from viz_transformer.ui.session.runs import RunView
@@ -61,7 +61,7 @@ def _labels(tokens: list[str]) -> list[str]:
     seen: Counter[str] = Counter()
     found = []
     for token in tokens:
-        label = text.literal(shortened(labels.visible(token), LONGEST))
+        label = text.literal(shorten(labels.visible(token), LONGEST))
         found.append(label + "\u2060" * seen[label])
         seen[label] += 1
     return found
@@ -75,7 +75,7 @@ def _mask_the_chosen(shown: RunView, offered: list[int]) -> None:
     masked = place in now.masked
     token = shown.trace.src.originals[place]
     st.button(
-        words.mask_button(text.literal(cited(token)), masked),
+        words.mask_button(text.literal(cite(token)), masked),
         key="run_mask",
         on_click=_take,
         args=(tuple(sorted({*now.masked} ^ {place})),),
@@ -106,7 +106,7 @@ def fillings(shown: RunView) -> None:
         return
     if not fills_masks(shown.trace.spec):
         return
-    found, masked = chosen(shown)
+    found, masked = select_filling(shown)
     tokens = [*found.candidates]
     if found.hidden is not None and found.hidden.token_id not in {each.token_id for each in tokens}:
         tokens.append(found.hidden)
@@ -124,7 +124,7 @@ def fillings(shown: RunView) -> None:
     text.paragraph(_sentence(shown, found, masked))
 
 
-def chosen(shown: RunView) -> tuple[Filling, bool]:
+def select_filling(shown: RunView) -> tuple[Filling, bool]:
     """What is given out at the position that is chosen, and whether it is a mask."""
     codec, position = shown.ckpt.codec("source"), state.SHARED.now().i
     return filling(shown.trace, position, codec.names), position in masked_positions(shown.trace, codec.mask)
@@ -133,7 +133,7 @@ def chosen(shown: RunView) -> tuple[Filling, bool]:
 def _sentence(shown: RunView, found: Filling, masked: bool) -> str:
     if found.hidden is not None and found.rank is not None:
         typed, probability = shown.trace.src.originals[found.position], numerals.exponential(found.hidden.log_prob)
-        return words.was_masked(cited(typed), percent(probability), found.rank)
+        return words.was_masked(cite(typed), percent(probability), found.rank)
     return words.MASK_OF_TEXT if masked else words.NO_GUESS
 
 
@@ -157,14 +157,14 @@ def question(shown: RunView) -> Question | None:
         return labels_view.question(shown)
     if not fills_masks(shown.trace.spec):
         return None
-    found, masked = chosen(shown)
+    found, masked = select_filling(shown)
     if not masked:
         return None
     best = found.candidates[0]
-    was = "" if found.hidden is None else cited(found.hidden.token)
+    was = "" if found.hidden is None else cite(found.hidden.token)
     return Question(
         words.asks_replacement(SOURCE.name, found.position),
-        words.replacement(cited(best.token), percent(numerals.exponential(best.log_prob)), was),
+        words.replacement(cite(best.token), percent(numerals.exponential(best.log_prob)), was),
     )
 
 

@@ -27,10 +27,10 @@ def record() -> Recording:
     summary = next(each for each in list_checkpoints() if each.name == chosen["checkpoint"])
     assert isinstance(summary, Summary)
     ckpt = load(summary.path)
-    return recorded(RunView("A", summary, chosen["text"], ckpt, decode(ckpt, chosen["text"])), chosen)
+    return make_recording(RunView("A", summary, chosen["text"], ckpt, decode(ckpt, chosen["text"])), chosen)
 
 
-def recorded(shown: RunView, chosen: Mapping[str, Any]) -> Recording:
+def make_recording(shown: RunView, chosen: Mapping[str, Any]) -> Recording:
     """What the components of the Run page get for a run and a selection."""
     picture = maps.picture(shown, chosen)
     asked = [question(shown, picture, position, chosen["heads"]) for position in range(len(shown.trace.tgt))]
@@ -42,7 +42,7 @@ def recorded(shown: RunView, chosen: Mapping[str, Any]) -> Recording:
         chips=orjson.dumps(chip_data(shown.ckpt, shown.run, shown.text, shown.target, judgement(shown).mark)),
         matrix=matrix_payload(picture, follows=True),
         scrubber=steps.scrubber_data(shown),
-        whole=whole_view.drawn(shown, site.head_of(shown.trace.spec, chosen), ""),
+        whole=whole_view.pack_whole_run(shown, site.head_of(shown.trace.spec, chosen), ""),
         questions=orjson.dumps([None if each is None else [each.asks, each.answer] for each in asked]),
     )
 

@@ -18,7 +18,7 @@ LABELS, BUTTON, WORD, LIST = 100, 28, 54, 120
 """How wide they are in pixels: both labels with what is around them, a number, a word, and a list of many numbers."""
 
 
-def show(spec: ModelSpec, *, whole: bool) -> None:
+def show_site(spec: ModelSpec, *, whole: bool) -> None:
     """Layer and head; whole: of the picture of the whole run, which draws one head or the mean, and deep in it one."""
     shared = state.SHARED.now()
     layers, heads = KINDS[shared.kind].layers(spec), spec.heads(shared.kind, shared.layer).query

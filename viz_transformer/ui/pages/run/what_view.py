@@ -14,7 +14,7 @@ LARGE = 70
 """A longer answer does not fit into one line in large type at 1280 pixels."""
 
 
-def show(summary: Summary, *, whole: bool) -> None:
+def show_description(summary: Summary, *, whole: bool) -> None:
     """The sentence in one line; where there is no room, what to try first is left out."""
     recording = isinstance(summary, RecordingSummary)
     does = words.what_it_is(summary.card, summary.spec, recording=recording)

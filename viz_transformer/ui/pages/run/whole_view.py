@@ -37,7 +37,7 @@ ANSWER = 400_000
 """The browser asks for other layers and heads: so many bytes of them end an answer."""
 
 
-def show(both: Runs) -> bool:
+def show_whole_run(both: Runs) -> bool:
     """The picture of what is looked at, of both where they are compared, and what its deeper levels need.
 
     False where none of them tells all that it takes: a sentence says what is not told."""
@@ -95,7 +95,7 @@ def answering(traces: Sequence[Trace]) -> Callable[[Sequence[Mapping[str, Any]]]
 
     def answer(places: Sequence[Mapping[str, Any]]) -> bytes:
         there = {name: trace for name, ref in known.items() if (trace := ref()) is not None}
-        return details.answer(details.asked_for(there, places, most=ANSWER))
+        return details.answer(details.pack_details(there, places, most=ANSWER))
 
     return answer
 
@@ -104,7 +104,7 @@ def ahead(shown: RunView) -> tuple[bytes, list[bytes]]:
     """The same picture ahead of the page, and what its level needs. Raises ValueError where it cannot be drawn."""
     place = _place(shown)
     head = site.head_of(shown.trace.spec, state.selection())
-    return drawn(shown, head, ""), [] if place.level == "run" else _inside(shown, place)
+    return pack_whole_run(shown, head, ""), [] if place.level == "run" else _inside(shown, place)
 
 
 @dataclass(frozen=True)
@@ -135,7 +135,7 @@ class _Place:
 def _place(shown: RunView, along: Along | None = None) -> _Place:
     """What is chosen. Of no head or several the first head is the one to look into; a text of B may be shorter, and if
     B lacks this attention, it is looked at as a whole."""
-    chosen, kind = of_run(shown, along), KINDS[state.SHARED.now().kind]
+    chosen, kind = clamp_to_run(shown, along), KINDS[state.SHARED.now().kind]
     heads, layer, spec = chosen["heads"], chosen["layer"], shown.run.trace.spec
     head = site.only_head(heads)
     there = layer < kind.layers(spec) and head < spec.heads(kind.name, layer).query
@@ -153,11 +153,11 @@ def _picture(shown: RunView, place: _Place, along: Along | None, *, key: str, ti
         name=labels.file_name(shown.summary.name, words.IN_WHOLE, level, _position(place, row)),
         key=key,
     )
-    whole_picture(drawn(shown, head, title, along), key=key, on_table=asked)
+    whole_picture(pack_whole_run(shown, head, title, along), key=key, on_table=asked)
 
 
 @memoize(8)
-def drawn(shown: RunView, head: int | None, title: str, along: Along | None = None) -> bytes:
+def pack_whole_run(shown: RunView, head: int | None, title: str, along: Along | None = None) -> bytes:
     """What the picture gets of a run: nothing in it depends on what is chosen inside the run, but for the head; along:
     the other run that it moves with."""
     run = shown.run
@@ -201,7 +201,7 @@ def _heads(shown: RunView, kind: KindName, layer: int) -> bytes:
     """The details of all heads of an attention."""
     trace = shown.run.trace
     heads = range(trace.spec.heads(kind, layer).query)
-    return details.together([details.of_attention(trace, kind, layer, head) for head in heads])
+    return details.together([details.pack_attention(trace, kind, layer, head) for head in heads])
 
 
 @memoize(8)
@@ -209,7 +209,7 @@ def _layers(shown: RunView) -> bytes:
     """The details of all layers."""
     trace = shown.run.trace
     places = [(stack, layer) for stack in stacks_of(trace.spec) for layer in range(SIDE_OF[stack].layers(trace.spec))]
-    return details.together([details.of_layer(trace, stack, layer) for stack, layer in places])
+    return details.together([details.pack_layer(trace, stack, layer) for stack, layer in places])
 
 
 @memoize(8)
@@ -217,19 +217,19 @@ def _at(shown: RunView, kind: KindName, layer: int, head: int | None) -> bytes:
     """The detail of the layer, or of a head of an attention in it."""
     trace = shown.run.trace
     if head is None:
-        return details.together([details.of_layer(trace, KINDS[kind].stack, layer)])
-    return details.together([details.of_attention(trace, kind, layer, head)])
+        return details.together([details.pack_layer(trace, KINDS[kind].stack, layer)])
+    return details.together([details.pack_attention(trace, kind, layer, head)])
 
 
-def of_run(shown: RunView, along: Along | None) -> dict[str, Any]:
+def clamp_to_run(shown: RunView, along: Along | None) -> dict[str, Any]:
     """What is selected, in the positions that this run has; of a step behind its last one the last."""
-    return frame.of_run(shown, None if along is None else along.first_row)
+    return frame.clamp_to_run(shown, None if along is None else along.first_row)
 
 
 def _row(shown: RunView, along: Along | None) -> int:
     """The row of the last stack that the picture draws through."""
     first = step_row(shown.run, 0)
-    chosen: int = of_run(shown, along)["t"]
+    chosen: int = clamp_to_run(shown, along)["t"]
     return max(first, min(chosen, first + len(shown.run.steps) - 1))
 
 
@@ -249,14 +249,14 @@ def _table(shown: RunView, place: _Place, head: int | None, row: int) -> tuple[C
         several = any(each.query > 1 for each in trace.spec.attentions.values())
         whose = words.MEAN_OF_HEADS if head is None and several else words.head(head or 0)
         return (
-            lambda: level_tables.of_run(whole_run(trace, head=head), row),
+            lambda: level_tables.tabulate_run(whole_run(trace, head=head), row),
             "",
             words.run_table(whose),
         )
     token = words.token_at(labels.sentence(queries.tokens[place.query]), place.query)
     if place.level == "layer":
         return (
-            lambda: level_tables.of_layer(layer_of(trace, place.stack, place.layer), place.query),
+            lambda: level_tables.tabulate_layer(layer_of(trace, place.stack, place.layer), place.query),
             words.layer(place.stack, place.layer),
             words.layer_table(token),
         )
@@ -266,13 +266,13 @@ def _table(shown: RunView, place: _Place, head: int | None, row: int) -> tuple[C
 
     if place.level == "attention":
         return (
-            lambda: level_tables.of_attention(detail(), place.query, keys.tokens),
+            lambda: level_tables.tabulate_attention(detail(), place.query, keys.tokens),
             place.attention,
             words.keys_table(token),
         )
     other = words.token_at(labels.sentence(keys.tokens[place.key]), place.key)
     return (
-        lambda: level_tables.of_weight(detail(), place.query, place.key),
+        lambda: level_tables.tabulate_weight(detail(), place.query, place.key),
         words.one_weight(place.attention),
         words.weight_table(kind.words, token, other),
     )

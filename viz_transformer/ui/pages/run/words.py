@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from viz_transformer.model.hooked_model import ModelSpec, Scoring
-from viz_transformer.sentences import capitalised, counted, in_one_line
+from viz_transformer.sentences import capitalised, count_of, put_on_one_line
 
 if TYPE_CHECKING:
     from viz_transformer.ui.frame.text import Tone
@@ -85,14 +85,14 @@ def what_it_is(card: Mapping[str, Any], spec: ModelSpec, *, recording: bool = Fa
         return RECORDED
     does = card.get(DOES_KEY)
     if isinstance(does, str) and does.strip():
-        return f"This network {in_one_line(does, LONGEST_DOES).rstrip('.')}."
+        return f"This network {put_on_one_line(does, LONGEST_DOES).rstrip('.')}."
     if spec.has_encoder and spec.has_decoder:
         layers = f"{spec.encoder_layers} + {spec.decoder_layers} layers"
         if spec.writes:
             return f"An encoder and a decoder ({layers}): one reads a text, the other writes the answer."
         return f"An encoder and a decoder ({layers}) that read two texts and write nothing."
     name = "An encoder" if spec.has_encoder else "A decoder"
-    layers = counted(spec.encoder_layers or spec.decoder_layers, "layer")
+    layers = count_of(spec.encoder_layers or spec.decoder_layers, "layer")
     return f"{name} with {layers} that {'continues text' if spec.writes else _READS[spec.output]}."
 
 
@@ -105,7 +105,7 @@ def gives_labels(spec: ModelSpec) -> str:
     """What a model that gives labels or numbers does."""
     count = len(spec.labels)
     if spec.scoring == "number":
-        return f"This model reads a text and gives {counted(count, 'number')}: it writes nothing."
+        return f"This model reads a text and gives {count_of(count, 'number')}: it writes nothing."
     if spec.output == "token class":
         return f"This model gives each token of a text one of {count:,} labels, and writes nothing."
     if spec.scoring == "each":
@@ -182,7 +182,7 @@ def for_text(what: str, answer: str) -> str:
 
 
 def becomes(tokens: int, numbers: int) -> str:
-    return f"This text becomes {counted(tokens, 'vector')} of {numbers:,} numbers, one for each token."
+    return f"This text becomes {count_of(tokens, 'vector')} of {numbers:,} numbers, one for each token."
 
 
 def fills_mask(position: int, token: str, probability: str) -> str:
@@ -241,7 +241,7 @@ def given(log_prob: str, steps: int) -> str:
     """That the answer is teacher-forced, and its log-probability."""
     return (
         "The answer is given: at each step the model reads its tokens, whatever it would have written."
-        f" Its log-probability is {log_prob} over {counted(steps, 'step')}."
+        f" Its log-probability is {log_prob} over {count_of(steps, 'step')}."
     )
 
 

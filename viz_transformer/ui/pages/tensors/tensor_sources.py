@@ -18,7 +18,7 @@ from viz_transformer.analysis.tensors.points import (
     point_view,
     shared_entries,
 )
-from viz_transformer.analysis.tensors.trace_files import LARGEST_FILE, TOO_LARGE, opened, saved
+from viz_transformer.analysis.tensors.trace_files import LARGEST_FILE, TOO_LARGE, open_trace, pack_trace
 from viz_transformer.figures import labels
 from viz_transformer.running.trace import Trace
 from viz_transformer.running.training_mode import training_trace
@@ -126,13 +126,13 @@ def _take_training() -> None:
 def looked_at(both: Runs) -> Looked:
     """The run, the opened file, or the difference that is chosen; raises ValueError with one sentence."""
     seed, choice = FIELDS.now().seed, st.session_state.get(_CHOICE, RUN)
-    opened = opened_trace()
-    if opened is not None and choice == FILE:
-        return Looked(opened, FILE, _file_key(), _vocabulary(both, opened))
+    open_trace = opened_trace()
+    if open_trace is not None and choice == FILE:
+        return Looked(open_trace, FILE, _file_key(), _vocabulary(both, open_trace))
     main, key = _of_run(both.main, seed)
     vocabulary = _vocabulary(both, main)
-    if opened is not None and choice == DIFFERENCE:
-        return Looked(main, RUN, f"{key}-{_file_key()}", vocabulary, opened, FILE)
+    if open_trace is not None and choice == DIFFERENCE:
+        return Looked(main, RUN, f"{key}-{_file_key()}", vocabulary, open_trace, FILE)
     if both.difference and both.b is not None:
         second, second_key = _of_run(both.b, seed)
         return Looked(main, "A", f"{key}-{second_key}", vocabulary, second, "B")
@@ -185,7 +185,7 @@ def save_button(looked: Looked) -> None:
         return
     parts = [trace.checkpoint, trace.id, *(["seed", str(seed)] if (seed := training_seed(trace)) is not None else [])]
     name = f"{file_name('-'.join(parts))}.safetensors"
-    st.download_button(words.SAVE, partial(saved, trace), name, key="tensors_save", on_click="ignore")
+    st.download_button(words.SAVE, partial(pack_trace, trace), name, key="tensors_save", on_click="ignore")
 
 
 def file_controls() -> DeltaGenerator:
@@ -204,8 +204,8 @@ def file_controls() -> DeltaGenerator:
 
 def choice_controls() -> None:
     """Which of the run, the opened file and their difference is looked at."""
-    opened = st.session_state.get(_OPENED)
-    if opened is None:
+    open_trace = st.session_state.get(_OPENED)
+    if open_trace is None:
         return
     st.session_state.setdefault(_CHOICE, FILE)
     with st.container(horizontal=True, vertical_alignment="center", key="tensors_files"):
@@ -217,7 +217,7 @@ def choice_controls() -> None:
             key=_CHOICE,
             label_visibility="collapsed",
         )
-        text.paragraph(words.file_line(labels.shorten(labels.visible(opened[0]), 60), _described(opened_trace())))
+        text.paragraph(words.file_line(labels.shorten(labels.visible(open_trace[0]), 60), _described(opened_trace())))
         st.button(words.CLOSE, key="tensors_close", on_click=_close)
 
 
@@ -230,7 +230,7 @@ def _take_file() -> None:
     data = file.getvalue()
     name, digest = str(file.name), hashlib.sha256(data).hexdigest()
     try:
-        cached.store().put_trace(("opened", digest), opened(data, name))
+        cached.store().put_trace(("opened", digest), open_trace(data, name))
     except ValueError as error:
         _close()
         st.session_state[_PROBLEM] = str(error)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from viz_transformer.numerals import in_words, percent
+from viz_transformer.numerals import percent, write_in_sentence
 
 HOW = (
     "A point is a value that the model computes and that has a name; layers, heads and positions count from 0. Letters"
@@ -60,7 +60,7 @@ def other_values(strange: str, finite: int, whose: str, ends: tuple[float, float
 
 
 def _between(ends: tuple[float, float], mean: float) -> str:
-    return f"min {in_words(ends[0])}, max {in_words(ends[1])}, mean {in_words(mean)}"
+    return f"min {write_in_sentence(ends[0])}, max {write_in_sentence(ends[1])}, mean {write_in_sentence(mean)}"
 
 
 # What is shown: the run, a file, their difference, training mode

@@ -12,7 +12,7 @@ import numpy as np
 from viz_transformer.analysis.weight.ladder import Ladder
 from viz_transformer.model.kinds import KINDS
 from viz_transformer.numerals import number, percent, scientific, significant
-from viz_transformer.ui.frame.questions import Question, cited
+from viz_transformer.ui.frame.questions import Question, cite
 from viz_transformer.ui.pages.weight import words
 from viz_transformer.ui.session.runs import RunView
 
@@ -24,7 +24,7 @@ def question(shown: RunView, found: Ladder) -> Question:
     """Its score beside the largest other score of the row: the softmax turns their difference into a ratio."""
     cell, row = found.cell, found.row
     keys = KINDS[cell.kind].keys.of(shown.trace.src_tokens, shown.trace.tgt_tokens)
-    key, weight = cited(keys[cell.key]), float(row.weights[cell.key])
+    key, weight = cite(keys[cell.key]), float(row.weights[cell.key])
     asks = words.asks(key, percent(weight))
     if np.isnan(weight):
         asks = words.asks_not_a_number(key)
@@ -41,7 +41,7 @@ def question(shown: RunView, found: Ladder) -> Question:
     if not others.any():
         return Question(asks, words.ONLY_KEY)
     best = int(np.where(others, row.scores, -np.inf).argmax())
-    gap, other = score - float(row.scores[best]), cited(keys[best])
+    gap, other = score - float(row.scores[best]), cite(keys[best])
     if gap == 0:
         return Question(asks, words.same_score(significant(score), other))
     power, ratio = _power_and_ratio(abs(gap))
@@ -74,6 +74,6 @@ def at_stop(shown: RunView, found: Ladder) -> tuple[str, ...]:
     dot, score = (significant(scalars[name]) for name in ("dot", "s"))
     bias = significant(scalars["bias"]) if "bias" in scalars else None
     return (
-        words.becomes_score(cited(queries[cell.query]), cited(keys[cell.key]), dot, divisor, score, bias=bias),
+        words.becomes_score(cite(queries[cell.query]), cite(keys[cell.key]), dot, divisor, score, bias=bias),
         words.becomes_weight(int(row.mask.sum()), percent(weight)),
     )

@@ -19,7 +19,7 @@ from viz_transformer.analysis.attention.maps import (
     mask_fill_name,
     valid_mask,
 )
-from viz_transformer.analysis.tensors.trace_files import TOO_LARGE, saved
+from viz_transformer.analysis.tensors.trace_files import TOO_LARGE, pack_trace
 from viz_transformer.analysis.weight import LINES
 from viz_transformer.analysis.weight.ladder import Ladder
 from viz_transformer.analysis.weight.ladder import ladder as worked_out
@@ -33,7 +33,7 @@ from viz_transformer.figures import labels
 from viz_transformer.figures.components.row import row_payload
 from viz_transformer.figures.one_weight import BarLook, bars, strips
 from viz_transformer.model.kinds import KINDS, KindName
-from viz_transformer.numerals import SMALL, in_words, number, significant
+from viz_transformer.numerals import SMALL, number, significant, write_in_sentence
 from viz_transformer.ui.components.pictures import row as draw
 from viz_transformer.ui.frame import controls, frame, maps, pictures, projector, text
 from viz_transformer.ui.frame.frame import Runs
@@ -123,10 +123,10 @@ def cell_sentence(shown: RunView, found: Ladder) -> None:
     """The cell in words, with its weight as recorded; a small one has its digits under the pointer."""
     cell = found.cell
     queries, keys = KINDS[cell.kind].sides(shown.trace.src_tokens, shown.trace.tgt_tokens)
-    query, key = (labels.isolated(labels.visible(side[at])) for side, at in ((queries, cell.query), (keys, cell.key)))
+    query, key = (labels.isolate(labels.visible(side[at])) for side, at in ((queries, cell.query), (keys, cell.key)))
     weight = found.row.weights[cell.key]
     exact = str(weight)  # the fewest digits that give the same float32
-    recorded = in_words(float(weight)) if 0 < abs(weight) < SMALL else exact
+    recorded = write_in_sentence(float(weight)) if 0 < abs(weight) < SMALL else exact
     in_step = None
     if (own := own_weights(shown, cell)) is not None:
         in_step = words.NOT_THERE_YET if own[cell.key] is None else words.it_was(str(own[cell.key]))
@@ -285,7 +285,7 @@ def python_panel(shown: RunView, found: Ladder) -> None:
     program = python_copy(trace, found.cell)
     files: tuple[tuple[str, Callable[[], bytes] | str, str, str], ...] = (
         ("program", program, "one_weight.py", "text/x-python"),
-        ("trace", lambda: saved(trace), FILE, "application/octet-stream"),
+        ("trace", lambda: pack_trace(trace), FILE, "application/octet-stream"),
         ("model", lambda: model_file(ckpt), MODEL_FILE, "application/octet-stream"),
     )
     if not trace.is_kept_whole:

@@ -30,7 +30,7 @@ def two_rows(a: RunView, b: RunView, cell: Cell) -> None:
     except ValueError as error:
         text.paragraph(f"{capitalised(error)}.", tone="bad")
         return
-    first, *others = in_words(found, a, b, cell)
+    first, *others = describe_difference(found, a, b, cell)
     text.paragraph(first)
     title = words.row_of(cell.site, cell.head, cell.query)
     captions = words.both(each.caption(title, rows=KINDS[cell.kind].writes) for each in (a, b))
@@ -83,7 +83,7 @@ def _hover(found: RowDifference, tokens: Sequence[Sequence[str]], quantity: str,
     return said
 
 
-def in_words(found: RowDifference, a: RunView, b: RunView, cell: Cell) -> list[str]:
+def describe_difference(found: RowDifference, a: RunView, b: RunView, cell: Cell) -> list[str]:
     """The cell in both, how far the rows are apart, and what is not the same in both."""
     in_a, in_b, difference = (str(row[cell.key]) for row in (found.a.weights, found.b.weights, found.weights))
     said = [words.weights_of_key(cell.key, in_a, in_b, difference)]
@@ -92,7 +92,7 @@ def in_words(found: RowDifference, a: RunView, b: RunView, cell: Cell) -> list[s
     elif found.total_variation == found.total_variation:
         said.append(words.total_variation(labels.number(found.total_variation)))
     sides = [KINDS[cell.kind].queries.of(shown.trace.src_tokens, shown.trace.tgt_tokens) for shown in (a, b)]
-    queries = [labels.isolated(labels.visible(tokens[cell.query])) for tokens in sides]
+    queries = [labels.isolate(labels.visible(tokens[cell.query])) for tokens in sides]
     if queries[0] != queries[1]:
         said.append(words.queries_read(*queries))
     others = [str(at) for at, (x, y) in enumerate(zip(keys_of(a, cell), keys_of(b, cell), strict=True)) if x != y]

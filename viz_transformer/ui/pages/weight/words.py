@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from viz_transformer.analysis.weight.told import digits
 from viz_transformer.analysis.weight.told_weight import FILLS
-from viz_transformer.numerals import in_words, share, significant
+from viz_transformer.numerals import share, significant, write_in_sentence
 
 if TYPE_CHECKING:
     from viz_transformer.analysis.weight.ladder import Ladder
@@ -588,12 +588,12 @@ def _weight(line: Line, cell: Cell, config: ModelConfig) -> LineWords:
     if w != w:
         beside = "It is not a number: the softmax of the row says why."
     elif even == even:
-        beside = f"A uniform head would give {in_words(even)} to each key that it may read; this is"
-        beside += f" {in_words(w / even)} times as much."
+        beside = f"A uniform head would give {write_in_sentence(even)} to each key that it may read; this is"
+        beside += f" {write_in_sentence(w / even)} times as much."
     return LineWords(
         title="The weight",
         formula=rf"w_{{{cell.query},{cell.key}}}",
-        result=in_words(w),
+        result=write_in_sentence(w),
         equation=rf"w_{{{cell.query},{cell.key}}} = {_plain(w)}",
         sentences=(f"{rank} {beside}".strip(),),
     )
@@ -605,7 +605,7 @@ def _value(line: Line, cell: Cell, config: ModelConfig) -> LineWords:
     return LineWords(
         title="Weight times value",
         formula=rf"w\,v,\quad v = W_V\,{_read_symbol(cell)}{bias}",
-        result=f"‖wv‖ {in_words(after)}",
+        result=f"‖wv‖ {write_in_sentence(after)}",
         equation=rf"\lVert v \rVert = {_plain(before)},\quad \lVert w\,v \rVert = {_plain(after)}",
         sentences=(
             "What the key offers, and what the weight lets through. A large weight on a tiny value moves nothing.",
