@@ -3,7 +3,7 @@ import { announcer, button, element, tooltip } from "./parts/elements.js"
 import { exports } from "./parts/exports.js"
 import { headBeside, itemAt, placeInPlace, placeSorted, sharedKeys } from "./parts/heads.js"
 import { dotsNote, ramp, unitAndNotes } from "./parts/legend.js"
-import { marksOf, paintRow, picture, steps, WITH_DOTS, WITH_LINES } from "./parts/maps.js"
+import { marksOf, paintPixels, paintRow, steps, WITH_DOTS, WITH_LINES } from "./parts/maps.js"
 import { ring } from "./parts/marks.js"
 import { number } from "./parts/numbers.js"
 import { roomOf } from "./parts/printing.js"
@@ -373,8 +373,7 @@ function makeGrid(root) {
 
   function paintExport(context) {
     const paper = colours(root)
-    context.imageSmoothingEnabled = false
-    context.drawImage(picture(mapsAt(2)), 0, 0, place.width, place.height)
+    paintPixels(context, mapsAt(2), { left: 0, top: 0, w: place.width, h: place.height })
     paintWords(context, paper, 2, { top: place.width, bottom: place.width })
     marks(context, paper)
   }

@@ -60,6 +60,39 @@ export function button(className, text, title, onClick) {
 }
 
 /**
+ * A stage that takes the focus and keys, with canvases of these classes over each other.
+ * @template {string} Name
+ * @param {Name[]} names
+ */
+export function stageOf(names, role = "application") {
+  const stage = element("div", "stage")
+  const made = /** @type {Record<Name, HTMLCanvasElement>} */ (
+    Object.fromEntries(names.map((name) => [name, element("canvas", name)]))
+  )
+  stage.tabIndex = 0
+  stage.setAttribute("role", role)
+  stage.append(...names.map((name) => made[name]))
+  return { stage, ...made }
+}
+
+/**
+ * Buttons of which one is pressed: `options` has the word, the text and the title of each.
+ * @param {string} label
+ * @param {[word: string, text: string, title: string][]} options
+ * @param {(word: string) => void} choose
+ */
+export function choiceOf(label, options, choose) {
+  const box = element("span", "choice")
+  box.setAttribute("role", "group")
+  box.setAttribute("aria-label", label)
+  const buttons = options.map(([word, text, title]) => button("quiet", text, title, () => choose(word)))
+  box.append(...buttons)
+  const press = (/** @type {string} */ pressed) =>
+    buttons.forEach((each, i) => each.setAttribute("aria-pressed", String(options[i][0] === pressed)))
+  return { box, buttons, press }
+}
+
+/**
  * A tooltip inside `root`: show(lines, x, y) beside a place in root's pixels, hide().
  * @param {HTMLElement} root
  */

@@ -3,6 +3,7 @@ import { DOT, DOT_EVERY, HATCH_EVERY } from "./marks.js"
 import { contextOf } from "./stage.js"
 
 /** @import { Paper } from "./colours.js" */
+/** @import { Context } from "./types.js" */
 
 // Maps: cells as 32 bit pixels.
 
@@ -129,4 +130,10 @@ export function picture(pixels) {
   canvas.height = pixels.height
   contextOf(canvas).putImageData(pixels, 0, 0)
   return canvas
+}
+
+/** @type {(context: Context, pixels: ImageData, box: {left: number, top: number, w: number, h: number}) => void} */
+export function paintPixels(context, pixels, { left, top, w, h }) {
+  context.imageSmoothingEnabled = false
+  context.drawImage(picture(pixels), left, top, w, h)
 }

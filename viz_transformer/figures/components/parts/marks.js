@@ -20,6 +20,20 @@ export function ring(context, paper, x, y, width, height) {
   context.strokeRect(x - 1, y - 1, width + 2, height + 2)
 }
 
+/**
+ * Frames around the row and the column, in a map of w x h pixels, of a cell at x, y.
+ * @param {Pick<Context, "lineWidth" | "strokeStyle" | "strokeRect">} context
+ * @param {Pick<Paper, "one">} paper
+ * @param {{left: number, top: number, w: number, h: number, cell: number, rowHeight: number}} map
+ * @param {{x: number, y: number}} at
+ */
+export function crossing(context, paper, { left, top, w, h, cell, rowHeight }, { x, y }) {
+  context.lineWidth = 1
+  context.strokeStyle = paper.one("muted")
+  context.strokeRect(left + 0.5, y + 0.5, w - 1, Math.max(2, rowHeight - 1))
+  context.strokeRect(x + 0.5, top + 0.5, Math.max(2, cell - 1), h - 1)
+}
+
 /** How far from each other the lines of what is masked are, in pixels. */
 export const HATCH_EVERY = 5
 /** How far from each other the dots of what is not a number are, and how large, in pixels; shading.css has it too. */

@@ -209,3 +209,18 @@ export const positionAt = (axis, place) => (axis.starts ? axis.starts[place] : p
  * @param {number} place
  */
 export const fieldOf = (axis, place) => ({ [axis.field]: positionAt(axis, place) })
+/**
+ * The selection's fields and values for a cell of a map.
+ * @param {{rows: Axis, columns: Axis}} map
+ * @param {{r: number, c: number}} cell
+ */
+export const fieldsOf = ({ rows, columns }, { r, c }) => ({ ...fieldOf(rows, r), ...fieldOf(columns, c) })
+/**
+ * The cell of a map that some fields are of, null where it has none.
+ * @param {{rows: Axis, columns: Axis}} map
+ * @param {?Fields} fields
+ */
+export function cellWith({ rows, columns }, fields) {
+  const [r, c] = fields ? [placeIn(rows, fields), placeIn(columns, fields)] : [null, null]
+  return r === null || c === null ? null : { r, c }
+}

@@ -195,6 +195,23 @@ export function prepare(canvas, width, height) {
 }
 
 /**
+ * Does something once in a frame, however often it is asked for, while the component is on the page.
+ * @param {HTMLElement} root
+ * @param {() => void} work
+ */
+export function onceAFrame(root, work) {
+  let waiting = false
+  return () => {
+    if (waiting) return
+    waiting = true
+    requestAnimationFrame(() => {
+      waiting = false
+      if (root.isConnected) work()
+    })
+  }
+}
+
+/**
  * Where the pointer is in an element, in pixels from its corner.
  * @param {Element} stage
  * @param {MouseEvent} event

@@ -31,6 +31,7 @@ export class SvgContext {
   textAlign = "left"
   textBaseline = "alphabetic"
   direction = "ltr"
+  imageSmoothingEnabled = true
   /** @type {string[]} */
   #parts = []
   /** @type {string[]} */

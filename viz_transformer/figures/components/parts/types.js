@@ -12,7 +12,7 @@
 /**
  * What components draw with: a canvas, or what writes SVG.
  * @typedef {Pick<CanvasRenderingContext2D, "fillStyle" | "strokeStyle" | "lineWidth" | "globalAlpha" | "font" | "textAlign" |
- *   "textBaseline" | "direction" | "save" | "restore" | "translate" | "rotate" | "fillRect" | "strokeRect" | "fillText" |
+ *   "textBaseline" | "direction" | "imageSmoothingEnabled" | "save" | "restore" | "translate" | "rotate" | "fillRect" | "strokeRect" | "fillText" |
  *   "beginPath" | "moveTo" | "lineTo" | "bezierCurveTo" | "stroke"> & Ruler & {drawImage: (picture: HTMLCanvasElement,
  *   x: number, y: number, width: number, height: number) => void}} Context
  * @typedef {{font: string, measureText: (text: string) => {width: number}}} Ruler
