@@ -6,6 +6,13 @@ import { sans, shorten } from "./text.js"
 
 // What the colours of a map mean.
 
+/** @type {[word: string, text: string, title: string][]} */
+export const SCALES = [
+  ["fixed", "0–1", "Full colour is weight 1"],
+  ["row", "row", "Full colour is the largest weight of each row"],
+  ["map", "map", "Full colour is the largest weight of the map"],
+]
+
 /**
  * A unit in as few words as it has.
  * @param {string} unit

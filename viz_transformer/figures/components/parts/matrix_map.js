@@ -1,5 +1,6 @@
 import { largestOf } from "./cells.js"
 import { hiddenWords, NOT_THERE, NOT_YET } from "./hidden.js"
+import { SCALES } from "./legend.js"
 import { notFinite, number, share, valued } from "./numbers.js"
 import { placeIn, positionAt } from "./selection.js"
 import { maskedWords, placeWords, tokenWords } from "./sentences.js"
@@ -20,13 +21,6 @@ import { maskedWords, placeWords, tokenWords } from "./sentences.js"
  * @typedef {{r: ?number, c: ?number, plays: boolean, scale: string, written: number, later: number,
  *   readable: number}} MatrixNow
  */
-
-/** @type {[word: string, text: string, title: string][]} */
-export const SCALES = [
-  ["fixed", "0–1", "Full colour is weight 1"],
-  ["row", "row", "Full colour is the largest weight of each row"],
-  ["map", "map", "Full colour is the largest weight of the map"],
-]
 
 /** @type {(payload: Payload) => MatrixMap} */
 export function matrixMap({ header, arrays: { values, mask, there: kept } }) {
