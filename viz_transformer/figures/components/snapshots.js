@@ -1,61 +1,60 @@
-import { cellBeside, cellIn, columnLabels, rowLabels, wholeArea } from "./parts/cells.js"
+import { cellBeside, cellIn, wholeArea } from "./parts/cells.js"
 import { colours } from "./parts/colours.js"
 import { playerControls } from "./parts/controls.js"
-import { announcer, button, element, tooltip } from "./parts/elements.js"
+import { announcer, button, element, stageOf, tooltip } from "./parts/elements.js"
 import { exports } from "./parts/exports.js"
-import { dotsNote, ramp } from "./parts/legend.js"
 import { nearestPoint, placeLosses } from "./parts/losses.js"
-import { HATCH_EVERY, hatch, paintCell, ring } from "./parts/marks.js"
-import { notFinite, number, share, valued } from "./parts/numbers.js"
 import { makePlayer } from "./parts/player.js"
-import { fieldOf, placeOn, positionAt, selection } from "./parts/selection.js"
-import { magnified, mount, pointIn, prepare, tallness, zoom } from "./parts/stage.js"
-import { isolated, mono, quoted, sans, shorten } from "./parts/text.js"
+import { fieldsOf, placeOn, selection } from "./parts/selection.js"
+import { lossWords, mapTitle, snapshotCell, snapshotNow, snapshotSentence, stepWords } from "./parts/snapshots_data.js"
+import { paintLosses, paintSnapshot, placeSnapshot, snapshotX, snapshotY } from "./parts/snapshots_painting.js"
+import { contextOf, magnified, mount, pointIn, prepare, tallness, zoom } from "./parts/stage.js"
+import { alone } from "./parts/typing.js"
 
-/** @import { SnapshotsHeader } from "./parts/types.js" */
+/** @import { Cell } from "./parts/cells.js" */
+/** @import { Series } from "./parts/snapshots_data.js" */
+/** @import { SnapshotPlace } from "./parts/snapshots_painting.js" */
+/** @import { Component } from "./parts/stage.js" */
+/** @import { Context, Made, Payload } from "./parts/types.js" */
 
 // One sentence at every snapshot of a training. Header: {snapshots: {step, text, complete, right}, kinds: {kind, name,
 // rows, columns, writes}, caption, name}; arrays: losses [S], maps_i [S, L, H, Q, K] and mask_i [Q, K] of the i-th kind.
 // The snapshot is the selection's field `model_snapshot`, a training step; kind, layer and heads are those of the page.
 
+/**
+ * @typedef {Series & {place: SnapshotPlace, plot: {x: number, y: number}[], rows: HTMLElement[], hovered: ?Cell}} State
+ * @typedef {State & ReturnType<typeof partsIn>} Snapshots
+ */
+/** @typedef {[text: string, title: string, on: boolean, fields: object]} Pick */
+
 const SETTLE = 400
 const PLAY = 450
 const CHART = 168
+const ASIDE = 175 // pixels on a projector, where the map has the room and the list stays away
+const PLAYS = {
+  back: "Previous snapshot",
+  play: "Play the training",
+  next: "Next snapshot",
+  slider: "Snapshot of the training",
+}
 
-export default (component) => mount(component, "snapshots", makeSnapshots)
+export default (/** @type {Component} */ component) => mount(component, "snapshots", makeSnapshots)
 
-function makeSnapshots(root) {
-  const stepText = element("span", "step")
-  const answer = element("div", "answer")
-  const parts = element("div", "parts")
-  const [left, right] = [element("div", "left"), element("div", "right")]
-  const picks = element("div", "picks")
-  const stage = element("div", "stage")
-  const canvas = element("canvas")
-  const chart = element("canvas", "chart")
-  const list = element("div", "list")
-  const foot = element("div", "last")
+/** @param {HTMLElement} root */
+function partsIn(root) {
   const tip = tooltip(root)
   const announce = announcer(root)
-  /** @type {SnapshotsHeader} */
-  let head
-  let arrays, losses, place, plot
-  let rows = []
-  let hovered = null
-
-  const controls = playerControls(
-    {
-      back: "Previous snapshot",
-      play: "Play the training",
-      next: "Next snapshot",
-      slider: "Snapshot of the training",
-    },
-    { move: (by) => player.move(by), toggle, choose: (s) => player.choose(s) },
-  )
-  controls.box.append(stepText)
-  stage.tabIndex = 0
-  stage.setAttribute("role", "application")
-  stage.append(canvas)
+  const [answer, parts, left, right, picks, list, foot] = [
+    "answer",
+    "parts",
+    "left",
+    "right",
+    "picks",
+    "list",
+    "last",
+  ].map((name) => element("div", name))
+  const { stage, "": map } = stageOf([""])
+  const chart = element("canvas", "chart")
   list.tabIndex = 0
   list.setAttribute("role", "listbox")
   list.setAttribute("aria-label", "All snapshots: step, loss, answer. Arrow keys up and down choose one.")
@@ -63,444 +62,279 @@ function makeSnapshots(root) {
   left.append(stage)
   right.append(chart, list)
   parts.append(left, right)
-  foot.append(
-    element("span", "", "loss: nats per token of the same target, end token included"),
-    exports(root, {
-      draw: (context) => paintMap(context, true),
-      size: () => ({ width: left.clientWidth, height: place.height }),
-      caption: () => `${head.caption}, training step ${stepOf(at()).toLocaleString("en")}`,
-      name: () => `${head.name}-step-${stepOf(at())}`,
-    }),
-  )
-  root.append(controls.box, answer, picks, parts, foot)
+  const stepText = element("span", "step")
+  return { root, tip, announce, answer, parts, left, right, picks, list, foot, stage, map, chart, stepText }
+}
 
-  // ---- what is chosen
-
-  /** On a projector the map has the room; the list stays away. */
-  const large = () => zoom(root) > 1
-  const count = () => head.snapshots.length
-  const stepOf = (s) => head.snapshots[s].step
-  /** The last snapshot whose step is not above the chosen one; without one, the last of all. */
-  const at = () => {
-    const wanted = selection.chosen.model_snapshot
-    if (typeof wanted !== "number") return count() - 1
-    const later = head.snapshots.findIndex(({ step }) => step > wanted)
-    return later < 0 ? count() - 1 : Math.max(later - 1, 0)
-  }
-  const kindAt = () =>
-    Math.max(
-      0,
-      head.kinds.findIndex(({ kind }) => kind === selection.chosen.kind),
-    )
-  const kind = () => head.kinds[kindAt()]
-  const maps = () => arrays[`maps_${kindAt()}`]
-  const mask = () => arrays[`mask_${kindAt()}`]
-  const layerAt = () => Math.min(Math.max(selection.chosen.layer ?? 0, 0), maps().shape[1] - 1)
-  /** A head's number, or null for the mean of all, where there are several. */
-  const headAt = () => {
-    const chosen = selection.chosen.heads
-    if (maps().shape[2] === 1) return 0
-    if (!Array.isArray(chosen)) return null
-    return Math.min(chosen[0] ?? 0, maps().shape[2] - 1)
-  }
-  const value = (s, r, c) => {
-    const {
-      values,
-      shape: [, layers, heads, queries, keys],
-    } = maps()
-    const cell = (h) => values[(((s * layers + layerAt()) * heads + h) * queries + r) * keys + c]
-    const one = headAt()
-    if (one !== null) return cell(one)
-    let sum = 0
-    for (let h = 0; h < heads; h++) sum += cell(h)
-    return sum / heads
-  }
-  const may = (r, c) => !mask() || mask().values[r * maps().shape[4] + c] === 1
-  const lossText = (s) => number(losses.values[s], 4)
-  const titleText = () =>
-    `${kind().name}, layer ${layerAt()}, ${headAt() === null ? "mean of all heads" : `head ${headAt()}`}`
-  const sentence = (s) => {
-    const { text, complete, right } = head.snapshots[s]
-    const end = complete ? "" : ", cut off"
-    return `Step ${stepOf(s).toLocaleString("en")}, loss ${lossText(s)}: writes “${isolated(text)}”${end}${right ? ", which is the target" : ""}`
-  }
-
-  // ---- moving
-
+/**
+ * @param {HTMLElement} root
+ * @returns {Made}
+ */
+function makeSnapshots(root) {
+  /** @type {Partial<State>} */
+  const state = { rows: [], hovered: null }
+  const shown = /** @type {Snapshots} */ (Object.assign(state, partsIn(root)))
+  const at = () => nowIn(shown).s
   const player = makePlayer({
     pace: PLAY,
     settle: SETTLE,
     isThere: () => root.isConnected,
-    count,
+    count: () => shown.head.snapshots.length,
     at,
-    pick: (s, settle) => selection.pick({ model_snapshot: stepOf(s) }, settle),
-    say: (s) => announce(sentence(s)),
-    changed: () => drawControls(at()),
+    pick: (s, settle) => selection.pick({ model_snapshot: shown.head.snapshots[s].step }, settle),
+    say: (s) => shown.announce(snapshotSentence(shown, s)),
+    changed: () => drawControls(),
   })
-  function toggle() {
+  const toggle = () => {
     player.toggle()
     made.draw()
   }
-  list.onkeydown = (event) => {
-    if (event.ctrlKey || event.metaKey || event.altKey || event.shiftKey) return
-    const by = { ArrowDown: 1, ArrowUp: -1, ArrowRight: 1, ArrowLeft: -1, Home: -count(), End: count() }[event.key]
-    if (by === undefined) return
-    event.preventDefault()
-    player.move(by)
+  const controls = playerControls(PLAYS, { move: (by) => player.move(by), toggle, choose: (s) => player.choose(s) })
+  controls.box.append(shown.stepText)
+  const drawControls = () => {
+    const text = snapshotSentence(shown, at())
+    controls.show(at(), shown.head.snapshots.length, { playing: player.playing, text })
+    shown.stepText.textContent = `step ${stepWords(shown, at())}`
   }
-
-  // ---- the page
-
-  function makeRows() {
-    rows = head.snapshots.map(({ text, complete, right }, s) => {
-      const row = element("div", "row")
-      row.setAttribute("role", "option")
-      row.id = `${(root.id ||= `snapshots-${Math.random().toString(36).slice(2)}`)}-${s}`
-      const mark = element("span", right ? "mark ok" : "mark", right ? "✓" : "")
-      mark.setAttribute("aria-hidden", "true")
-      const written = element("bdi", "text", complete ? text : `${text} …`)
-      row.append(
-        element("span", "at", stepOf(s).toLocaleString("en")),
-        element("span", "loss", lossText(s)),
-        mark,
-        written,
-      )
-      row.setAttribute("aria-label", sentence(s))
-      row.title = complete ? text : `${text} (cut off here)`
-      row.onclick = () => player.choose(s)
-      return row
-    })
-    const heading = element("div", "row heading")
-    heading.append(
-      element("span", "at", "step"),
-      element("span", "loss", "loss"),
-      element("span", "mark"),
-      element("span", "text", "answer"),
-    )
-    heading.setAttribute("aria-hidden", "true")
-    list.replaceChildren(heading, ...rows)
-  }
-
-  function drawControls(s) {
-    controls.show(s, count(), { playing: player.playing, text: sentence(s) })
-    stepText.textContent = `step ${stepOf(s).toLocaleString("en")}`
-  }
-
-  function drawAnswer(s) {
-    const { text, complete, right } = head.snapshots[s]
-    const mark = element("span", right ? "mark ok" : "mark", right ? "✓" : "")
-    mark.setAttribute("aria-hidden", "true")
-    answer.replaceChildren(
-      mark,
-      element("bdi", "", text || "(nothing)"),
-      element("span", "cut", complete ? "" : " … cut off here"),
-    )
-    answer.title = sentence(s)
-  }
-
-  function drawPicks() {
-    const group = (label, choices) => {
-      const box = element("span", "choice")
-      box.setAttribute("role", "group")
-      box.setAttribute("aria-label", label)
-      box.append(
-        element("span", "name", label),
-        ...choices.map(([text, title, on, fields]) => {
-          const each = button("quiet", text, title, () => selection.pick(fields, SETTLE))
-          each.setAttribute("aria-pressed", String(on))
-          return each
-        }),
-      )
-      return box
-    }
-    const [, layers, heads] = maps().shape
-    const numbers = (n) => Array.from({ length: n }, (_, i) => i)
-    const state = [kindAt(), layerAt(), headAt(), layers, heads, head.name].join()
-    if (picks.dataset.state === state) return
-    const focused = root.getRootNode().activeElement
-    const before = picks.contains(focused) ? focused.getAttribute("aria-label") : null
-    picks.dataset.state = state
-    picks.replaceChildren(
-      group(
-        "",
-        head.kinds.map(({ kind, name }, i) => [name, name, i === kindAt(), { kind }]),
-      ),
-      group(
-        "layer",
-        numbers(layers).map((l) => [String(l), `Layer ${l}`, l === layerAt(), { layer: l }]),
-      ),
-      group("head", [
-        ...numbers(heads).map((h) => [String(h), `Head ${h}`, h === headAt(), { heads: [h] }]),
-        ...(heads > 1 ? [["mean", "Mean of all heads", headAt() === null, { heads: "mean" }]] : []),
-      ]),
-    )
-    if (before)
-      [...picks.querySelectorAll("button")].find((each) => each.getAttribute("aria-label") === before)?.focus()
-  }
-
-  // ---- the map
-
-  function measure() {
-    const z = zoom(root)
-    const width = left.clientWidth
-    const context = canvas.getContext("2d")
-    context.font = mono(14 * z)
-    const { rows: down, columns: along, writes } = kind()
-    const wide = (token) => context.measureText(token.note ?? token.text).width
-    const most = 11 * context.measureText("m").width
-    const margin = (tokens) =>
-      20 +
-      Math.min(
-        most,
-        tokens.reduce((w, token) => Math.max(w, wide(token)), 50 * z),
-      )
-    const [l, r] = [margin(down.tokens), writes ? margin(writes) : 12]
-    const [n, m] = [along.tokens.length, down.tokens.length]
-    const cell = Math.min(Math.max(40, width - l - r) / n, 56 * z)
-    const widest = along.tokens.reduce((w, token) => Math.max(w, wide(token)), 0)
-    const labels = columnLabels(cell, widest, most, z, { least: 8 })
-    const top = 48 * z + labels.tall
-    const room = tallness(root, 520) - (large() ? 175 : 0) - top - 40 * z
-    const rowHeight = Math.min(room / m, 34 * z, Math.max(cell, 16 * z))
-    const height = top + rowHeight * m + 40 * z
-    return { z, width, height, left: l, right: r, top, cell, rowHeight, ...labels, n, m }
-  }
-  const xOf = (c) => place.left + c * place.cell
-  const yOf = (r) => place.top + r * place.rowHeight
-
-  function paintMap(context, exported) {
-    const paper = colours(root)
-    const s = at()
-    const { z, width, height, left: l, top, cell, rowHeight, upright, size, tall, n, m } = place
-    const { rows: down, columns: along, writes } = kind()
-    const scale = paper.scale(headAt() === null ? "derived" : kind().kind)
-    const gap = Math.min(cell, rowHeight) >= 6 ? 0.5 : 0
-    const [closed, unknown] = [[], []]
-    for (let r = 0; r < m; r++)
-      for (let c = 0; c < n; c++) {
-        const open = may(r, c)
-        const weight = value(s, r, c)
-        if (!open) closed.push([r, c])
-        const known = Number.isFinite(weight)
-        if (!known) unknown.push(weight)
-        const colour = !open && weight === 0 ? paper.one("surface") : known ? scale.css(weight) : null
-        paintCell(context, paper, colour, xOf(c) + gap, yOf(r) + gap, cell - 2 * gap, rowHeight - 2 * gap)
-      }
-    context.strokeStyle = paper.one("line")
-    for (const [r, c] of closed) hatch(context, xOf(c), yOf(r), cell, rowHeight, HATCH_EVERY)
-
-    const [chosenRow, chosenColumn] = [placeOn(down), placeOn(along)]
-    context.textBaseline = "middle"
-    const { size: rowSize, every } = rowLabels(rowHeight, z, 8)
-    const label = (token, x, y, align, ink, room, bold) => {
-      context.font = mono(rowSize, bold ? 600 : 400)
-      context.textAlign = align
-      context.fillStyle = paper.one(token.special ? "muted" : ink)
-      context.fillText(isolated(shorten(context, token.note ?? token.text, room)), x, y)
-    }
-    for (let r = 0; r < m; r++) {
-      if (r % every) continue
-      const y = yOf(r) + rowHeight / 2
-      label(down.tokens[r], l - 8, y, "right", down.ink, l - 14, r === chosenRow)
-      if (writes) label(writes[r], l + n * cell + 8, y, "left", down.ink, place.right - 14, r === chosenRow)
-    }
-    for (let c = 0; c < n; c += place.every) {
-      const token = along.tokens[c]
-      context.font = mono(size, c === chosenColumn ? 600 : 400)
-      context.fillStyle = paper.one(token.special ? "muted" : along.ink)
-      const text = token.note ?? token.text
-      if (!upright) {
-        context.textAlign = "center"
-        context.fillText(isolated(text), xOf(c) + cell / 2, top - 11 * z)
-        continue
-      }
-      context.save()
-      context.translate(xOf(c) + cell / 2, top - 6)
-      context.rotate(-Math.PI / 2)
-      context.textAlign = "left"
-      context.fillText(isolated(shorten(context, text, tall - 4)), 0, 0)
-      context.restore()
-    }
-    context.textAlign = "left"
-    context.font = sans(15 * z, 600)
-    context.fillStyle = paper.one("text")
-    context.fillText(shorten(context, titleText(), width - 8), 0, 14 * z)
-    context.font = sans(13 * z)
-    const y = top - tall - 8 * z
-    context.fillStyle = paper.one(along.ink)
-    context.fillText(shorten(context, along.axis, n * cell), l, y)
-    context.textAlign = "right"
-    context.fillStyle = paper.one(down.ink)
-    context.fillText(shorten(context, down.axis, l - 12), l - 8, y)
-    if (writes) {
-      context.textAlign = "left"
-      context.fillText(shorten(context, "writes", place.right - 8), l + n * cell + 8, y)
-    }
-    const bar = height - 16 * z
-    context.textAlign = "right"
-    context.font = mono(12 * z)
-    context.fillStyle = paper.one("muted")
-    context.fillText("0", l - 8, bar)
-    ramp(context, scale, l, bar, 120 * z, z)
-    context.textAlign = "left"
-    context.fillStyle = paper.one("muted")
-    context.fillText("1", l + 128 * z, bar)
-    context.font = sans(13 * z)
-    const unit = headAt() === null ? "mean attention weight (derived)" : "attention weight"
-    const from = dotsNote(context, paper, notFinite(unknown), l + 148 * z, bar, z)
-    context.fillText(shorten(context, unit, width - from - 4 * z), from, bar)
-    if (chosenRow !== null) ring(context, paper, l, yOf(chosenRow), n * cell, rowHeight)
-    if (chosenRow !== null && chosenColumn !== null)
-      ring(context, paper, xOf(chosenColumn), yOf(chosenRow), cell, rowHeight)
-    if (!exported && hovered) {
-      context.lineWidth = 1
-      context.strokeStyle = paper.one("muted")
-      context.strokeRect(l + 0.5, yOf(hovered.r) + 0.5, n * cell - 1, Math.max(2, rowHeight - 1))
-      context.strokeRect(xOf(hovered.c) + 0.5, top + 0.5, Math.max(2, cell - 1), m * rowHeight - 1)
-    }
-  }
-  function cellSentences(r, c) {
-    const { rows: down, columns: along, writes } = kind()
-    const query = `${down.role} ${positionAt(down, r)}: ${writes ? "reads " : ""}${quoted(down.tokens[r])}${writes ? `, writes ${quoted(writes[r])}` : ""}`
-    const about = maps().encoding === "float32" ? "" : "≈ "
-    const weight = value(at(), r, c)
-    const text = valued("weight", weight, about + share(weight))
-    return [
-      query,
-      `${along.role} ${positionAt(along, c)}: ${quoted(along.tokens[c])}`,
-      may(r, c) ? text : `masked, ${text}`,
-      `training step ${stepOf(at()).toLocaleString("en")}`,
-    ]
-  }
-  const cellAt = (event) => {
-    const { x, y } = pointIn(stage, event)
-    return cellIn(x, y, place, wholeArea(place.m, place.n))
-  }
-  function hover(cell) {
-    const changed = JSON.stringify(cell) !== JSON.stringify(hovered)
-    hovered = cell
-    if (cell) {
-      const [box, outer] = [stage.getBoundingClientRect(), root.getBoundingClientRect()]
-      tip.show(
-        cellSentences(cell.r, cell.c),
-        (box.left - outer.left) / magnified(root) + xOf(cell.c) + place.cell / 2,
-        (box.top - outer.top) / magnified(root) + yOf(cell.r) + place.rowHeight / 2,
-      )
-    } else tip.hide()
-    if (changed) drawMap()
-  }
-  function pick(r, c, settle) {
-    selection.pick({ ...fieldOf(kind().rows, r), ...fieldOf(kind().columns, c) }, settle)
-    announce(cellSentences(r, c).join(", "))
-  }
-  stage.onpointermove = (event) => hover(cellAt(event))
-  stage.onpointerleave = () => hover(null)
-  stage.onblur = () => hover(null)
-  stage.onclick = (event) => {
-    const cell = cellAt(event)
-    if (cell) pick(cell.r, cell.c, 0)
-  }
-  stage.onkeydown = (event) => {
-    if (event.ctrlKey || event.metaKey || event.altKey) return
-    if (event.key === "Escape") {
-      hover(null)
-      return
-    }
-    const chosen = { r: placeOn(kind().rows), c: placeOn(kind().columns) }
-    const to = cellBeside(event.key, chosen, place.m, place.n)
-    if (!to) return
-    event.preventDefault()
-    pick(to.r, to.c, 150)
-    hover(to)
-  }
-  function drawMap() {
-    paintMap(prepare(canvas, place.width, place.height), false)
-  }
-
-  // ---- the curve of the losses: both axes logarithmic, step 0 at the left edge
-
-  function drawChart(s) {
-    const z = zoom(root)
-    const [width, height] = [right.clientWidth, CHART * z]
-    const context = prepare(chart, width, height)
-    const paper = colours(root)
-    const steps = head.snapshots.map(({ step }) => step)
-    const given = { steps, losses: [...losses.values], width, height, z }
-    const { left: from, right: to, bottom, decades, ticks, points } = placeLosses(given)
-    plot = points
-    context.font = mono(12 * z)
-    context.textBaseline = "middle"
-    context.textAlign = "right"
-    for (const { text, y } of decades) {
-      context.fillStyle = paper.one("line")
-      context.fillRect(from, y, to - from, 1)
-      context.fillStyle = paper.one("muted")
-      context.fillText(text, from - 6 * z, y)
-    }
-    context.textAlign = "center"
-    for (const { text, x } of ticks)
-      context.fillText(text, Math.min(x, width - context.measureText(text).width / 2), bottom + 14 * z)
-    context.textAlign = "left"
-    context.font = sans(13 * z)
-    context.fillText(shorten(context, "loss of the target by step", width - 8), 0, 9 * z)
-    context.strokeStyle = paper.one("text")
-    context.lineWidth = 1.5 * z
-    context.beginPath()
-    plot.forEach((point, i) => (i ? context.lineTo(point.x, point.y) : context.moveTo(point.x, point.y)))
-    context.stroke()
-    context.fillStyle = paper.one("text")
-    for (const point of plot) context.fillRect(point.x - 2 * z, point.y - 2 * z, 4 * z, 4 * z)
-    context.lineWidth = 2
-    context.strokeStyle = paper.one("page")
-    context.strokeRect(plot[s].x - 5 * z, plot[s].y - 5 * z, 10 * z, 10 * z)
-    context.strokeStyle = paper.one("text")
-    context.strokeRect(plot[s].x - 7 * z, plot[s].y - 7 * z, 14 * z, 14 * z)
-  }
-  chart.onclick = (event) => {
-    const from = pointIn(chart, event).x
-    player.choose(nearestPoint(plot, from))
-  }
-
+  const saved = exports(root, {
+    draw: (context) => paintMap(shown, context, null),
+    size: () => ({ width: shown.left.clientWidth, height: shown.place.height }),
+    caption: () => `${shown.head.caption}, training step ${stepWords(shown, at())}`,
+    name: () => `${shown.head.name}-step-${shown.head.snapshots[at()].step}`,
+  })
+  shown.foot.append(element("span", "", "loss: nats per token of the same target, end token included"), saved)
+  root.append(controls.box, shown.answer, shown.picks, shown.parts, shown.foot)
+  listenToMap(shown)
+  listenToSteps(shown, player)
+  /** @type {Made} */
   const made = {
-    update({ header, arrays: given }) {
-      const other = !head || JSON.stringify(head) !== JSON.stringify(header)
-      if (other) player.cancel()
-      head = header
-      arrays = given
-      losses = given.losses
-      if (other) {
-        hovered = null
-        tip.hide()
-        makeRows()
-        delete picks.dataset.state
-      }
-      chart.setAttribute(
-        "aria-label",
-        `Loss of the target at ${count()} training steps; the list below has the numbers`,
-      )
+    update(payload) {
+      if (update(shown, payload, () => player.cancel())) makeRows(shown, (s) => player.choose(s))
     },
     draw() {
-      const s = at()
       player.haltElsewhere()
-      drawControls(s)
-      drawAnswer(s)
-      drawPicks()
-      root.classList.toggle("large", large())
-      place = measure()
-      if (hovered && (hovered.r >= place.m || hovered.c >= place.n)) hovered = null
-      stage.style.height = `${place.height}px`
-      list.style.maxHeight = `${Math.max(160, place.height - CHART)}px` // both end where the map does
-      stage.setAttribute("aria-label", `Map of ${titleText()} at training step ${stepOf(s)}. Arrow keys choose a cell.`)
-      drawMap()
-      drawChart(s)
-      rows.forEach((row, i) => {
-        row.classList.toggle("chosen", i === s)
-        row.setAttribute("aria-selected", String(i === s))
-      })
-      list.setAttribute("aria-activedescendant", rows[s].id)
-      if (hovered) hover(hovered)
-      stage.dataset.painted = String(performance.now())
+      drawControls()
+      draw(shown)
     },
   }
   return made
+}
+
+const nowIn = (/** @type {Series} */ series) => snapshotNow(series, selection.chosen)
+const large = (/** @type {Snapshots} */ { root }) => zoom(root) > 1
+
+// ---- the page
+
+/** @type {(right: boolean) => HTMLElement} */
+function markOf(right) {
+  const mark = element("span", right ? "mark ok" : "mark", right ? "✓" : "")
+  mark.setAttribute("aria-hidden", "true")
+  return mark
+}
+
+/** @type {(shown: Snapshots, choose: (s: number) => void) => void} */
+function makeRows(shown, choose) {
+  const { root, list, head } = shown
+  root.id ||= `snapshots-${Math.random().toString(36).slice(2)}`
+  shown.rows = head.snapshots.map(({ text, complete, right }, s) => {
+    const row = element("div", "row")
+    row.setAttribute("role", "option")
+    row.id = `${root.id}-${s}`
+    row.append(
+      element("span", "at", stepWords(shown, s)),
+      element("span", "loss", lossWords(shown, s)),
+      markOf(right),
+      element("bdi", "text", complete ? text : `${text} …`),
+    )
+    row.setAttribute("aria-label", snapshotSentence(shown, s))
+    row.title = complete ? text : `${text} (cut off here)`
+    row.onclick = () => choose(s)
+    return row
+  })
+  const heading = element("div", "row heading")
+  for (const [name, words] of Object.entries({ at: "step", loss: "loss", mark: undefined, text: "answer" }))
+    heading.append(element("span", name, words))
+  heading.setAttribute("aria-hidden", "true")
+  list.replaceChildren(heading, ...shown.rows)
+}
+
+/** @type {(shown: Snapshots, s: number) => void} */
+function drawAnswer(shown, s) {
+  const { text, complete, right } = shown.head.snapshots[s]
+  const cut = element("span", "cut", complete ? "" : " … cut off here")
+  shown.answer.replaceChildren(markOf(right), element("bdi", "", text || "(nothing)"), cut)
+  shown.answer.title = snapshotSentence(shown, s)
+}
+
+/** @type {(label: string, choices: Pick[]) => HTMLElement} */
+function pickGroup(label, choices) {
+  const box = element("span", "choice")
+  box.setAttribute("role", "group")
+  box.setAttribute("aria-label", label)
+  box.append(element("span", "name", label))
+  for (const [text, title, on, fields] of choices) {
+    const each = button("quiet", text, title, () => selection.pick(fields, SETTLE))
+    each.setAttribute("aria-pressed", String(on))
+    box.append(each)
+  }
+  return box
+}
+
+/**
+ * Kind, layer and head; who has the focus there keeps it.
+ * @param {Snapshots} shown
+ */
+function drawPicks(shown) {
+  const { root, picks, head } = shown
+  const { kindAt, layer, one, maps } = nowIn(shown)
+  const [, layers, heads] = maps.shape
+  const state = [kindAt, layer, one, layers, heads, head.name].join()
+  if (picks.dataset.state === state) return
+  const { activeElement } = /** @type {ShadowRoot} */ (root.getRootNode())
+  const before = picks.contains(activeElement) ? activeElement?.getAttribute("aria-label") : null
+  picks.dataset.state = state
+  /** @type {Pick[]} */
+  const kinds = head.kinds.map(({ kind, name }, i) => [name, name, i === kindAt, { kind }])
+  /** @type {Pick[]} */
+  const inLayers = Array.from({ length: layers }, (_, l) => [String(l), `Layer ${l}`, l === layer, { layer: l }])
+  /** @type {Pick[]} */
+  const ofHeads = Array.from({ length: heads }, (_, h) => [String(h), `Head ${h}`, h === one, { heads: [h] }])
+  if (heads > 1) ofHeads.push(["mean", "Mean of all heads", one === null, { heads: "mean" }])
+  picks.replaceChildren(pickGroup("", kinds), pickGroup("layer", inLayers), pickGroup("head", ofHeads))
+  if (before) [...picks.querySelectorAll("button")].find((each) => each.getAttribute("aria-label") === before)?.focus()
+}
+
+/** @type {(shown: Snapshots, player: ReturnType<typeof makePlayer>) => void} */
+function listenToSteps(shown, player) {
+  const { list, chart } = shown
+  list.onkeydown = (event) => {
+    if (!alone(event) || event.shiftKey) return
+    const count = shown.head.snapshots.length
+    /** @type {Record<string, number>} */
+    const moves = { ArrowDown: 1, ArrowUp: -1, ArrowRight: 1, ArrowLeft: -1, Home: -count, End: count }
+    if (moves[event.key] === undefined) return
+    event.preventDefault()
+    player.move(moves[event.key])
+  }
+  chart.onclick = (event) => player.choose(nearestPoint(shown.plot, pointIn(chart, event).x))
+}
+
+// ---- the map
+
+/** @type {(shown: Snapshots, context: Context, hovered: ?Cell) => void} */
+function paintMap(shown, context, hovered) {
+  const now = nowIn(shown)
+  const view = { now, place: shown.place, r: placeOn(now.kind.rows), c: placeOn(now.kind.columns) }
+  paintSnapshot(context, colours(shown.root), view, hovered)
+}
+
+/** @param {Snapshots} shown */
+function drawMap(shown) {
+  const { map, place, hovered } = shown
+  paintMap(shown, prepare(map, place.width, place.height), hovered)
+}
+
+/** @type {(shown: Snapshots, cell: ?Cell) => void} */
+function hover(shown, cell) {
+  const { root, stage, tip, place, hovered } = shown
+  const changed = cell?.r !== hovered?.r || cell?.c !== hovered?.c
+  shown.hovered = cell
+  if (cell) {
+    const [box, outer] = [stage.getBoundingClientRect(), root.getBoundingClientRect()]
+    tip.show(
+      snapshotCell(nowIn(shown), cell.r, cell.c),
+      (box.left - outer.left) / magnified(root) + snapshotX(place, cell.c) + place.cell / 2,
+      (box.top - outer.top) / magnified(root) + snapshotY(place, cell.r) + place.rowHeight / 2,
+    )
+  } else tip.hide()
+  if (changed) drawMap(shown)
+}
+
+/** @type {(shown: Snapshots, cell: Cell, settle: number) => void} */
+function pick(shown, cell, settle) {
+  const now = nowIn(shown)
+  selection.pick(fieldsOf(now.kind, cell), settle)
+  shown.announce(snapshotCell(now, cell.r, cell.c).join(", "))
+}
+
+/** @param {Snapshots} shown */
+function listenToMap(shown) {
+  const { stage } = shown
+  const cellAt = (/** @type {MouseEvent} */ event) => {
+    const { x, y } = pointIn(stage, event)
+    return cellIn(x, y, shown.place, wholeArea(shown.place.m, shown.place.n))
+  }
+  stage.onpointermove = (event) => hover(shown, cellAt(event))
+  stage.onpointerleave = () => hover(shown, null)
+  stage.onblur = () => hover(shown, null)
+  stage.onclick = (event) => {
+    const cell = cellAt(event)
+    if (cell) pick(shown, cell, 0)
+  }
+  stage.onkeydown = (event) => {
+    if (!alone(event)) return
+    if (event.key === "Escape") hover(shown, null)
+    const { rows, columns } = nowIn(shown).kind
+    const to = cellBeside(event.key, { r: placeOn(rows), c: placeOn(columns) }, shown.place.m, shown.place.n)
+    if (!to) return
+    event.preventDefault()
+    pick(shown, to, 150)
+    hover(shown, to)
+  }
+}
+
+/** @type {(shown: Snapshots, s: number) => void} */
+function drawChart(shown, s) {
+  const { root, right, chart, head, arrays } = shown
+  const [z, width] = [zoom(root), right.clientWidth]
+  const given = { steps: head.snapshots.map(({ step }) => step), losses: [...arrays.losses.values] }
+  const plot = placeLosses({ ...given, width, height: CHART * z, z })
+  shown.plot = plot.points
+  paintLosses(prepare(chart, width, CHART * z), colours(root), plot, { width, z, s })
+}
+
+/**
+ * Whether these are others than before.
+ * @type {(shown: Snapshots, payload: Payload, cancel: () => void) => boolean}
+ */
+function update(shown, { header, arrays }, cancel) {
+  const { head, chart, picks, tip } = shown
+  const other = !head || JSON.stringify(head) !== JSON.stringify(header)
+  if (other) cancel()
+  Object.assign(shown, { head: header, arrays })
+  if (other) {
+    shown.hovered = null
+    tip.hide()
+    delete picks.dataset.state
+  }
+  const count = `Loss of the target at ${header.snapshots.length} training steps`
+  chart.setAttribute("aria-label", `${count}; the list below has the numbers`)
+  return other
+}
+
+/** @param {Snapshots} shown */
+function draw(shown) {
+  const { root, map, left, stage, list, rows } = shown
+  const now = nowIn(shown)
+  const { s } = now
+  drawAnswer(shown, s)
+  drawPicks(shown)
+  root.classList.toggle("large", large(shown))
+  const tall = tallness(root, 520) - (large(shown) ? ASIDE : 0)
+  const place = placeSnapshot(contextOf(map), now.kind, { z: zoom(root), width: left.clientWidth, tall })
+  shown.place = place
+  if (shown.hovered && (shown.hovered.r >= place.m || shown.hovered.c >= place.n)) shown.hovered = null
+  stage.style.height = `${place.height}px`
+  list.style.maxHeight = `${Math.max(160, place.height - CHART)}px` // both end where the map does
+  const title = `Map of ${mapTitle(now)} at training step ${shown.head.snapshots[s].step}`
+  stage.setAttribute("aria-label", `${title}. Arrow keys choose a cell.`)
+  drawMap(shown)
+  drawChart(shown, s)
+  rows.forEach((row, i) => {
+    row.classList.toggle("chosen", i === s)
+    row.setAttribute("aria-selected", String(i === s))
+  })
+  list.setAttribute("aria-activedescendant", rows[s].id)
+  if (shown.hovered) hover(shown, shown.hovered)
+  stage.dataset.painted = String(performance.now())
 }

@@ -151,8 +151,8 @@ export function gridPixels(maps, paper, { items, size, width, height }, ratio, b
       for (let r = down.cells[i]; r < down.cells[i] + down.most; r++) {
         const line = index * queries + r
         const top = byRow ? 1 : tops.values[line] * head.full
-        const level = known.get(top) ?? levelsIn(top, head.most)
-        known.set(top, level)
+        let level = known.get(top)
+        if (!level) known.set(top, (level = levelsIn(top, head.most)))
         raise(levels, roots, line * keys, across, level)
       }
       for (let j = 0; j < row.length; j++) row[j] = inks[levels[j]]

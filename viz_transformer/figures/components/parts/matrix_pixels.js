@@ -42,15 +42,16 @@ function emptyPool(pool) {
 function poolRow(pool, { map, now, seen }, r, cells) {
   const { levels, strengths, masked, gone } = pool
   const { columns, values, mask, kept, head } = map
+  const [{ readable }, { signed }] = [now, head]
   const [numbers, first, unit] = [values.values, r * columns, fullColour(map, now.scale, r)]
   if (!isFaint(head.hidden?.[r])) pool.pale = false
   for (let j = 0, cell = first + seen.c0; j < levels.length; j++)
-    for (const end = first + Math.min(cells[j + 1], now.readable); cell < end; cell++) {
+    for (const end = first + Math.min(cells[j + 1], readable); cell < end; cell++) {
       if (kept && !kept.values[cell]) continue
       gone[j] = 0
       const value = numbers[cell] / unit
       const known = Number.isFinite(value) // what is not hides all that it is pooled with
-      const strength = known ? (head.signed ? Math.abs(value) : value) : Infinity
+      const strength = known ? (signed ? Math.abs(value) : value) : Infinity
       if (strength > strengths[j]) {
         levels[j] = known ? value : Number.NaN
         strengths[j] = strength
