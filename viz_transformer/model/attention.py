@@ -1,8 +1,9 @@
-"""Multi-head attention, written out: every value in it has a name.
+"""Multi-head attention, written out so that every intermediate value has a name.
 
-weights = softmax(query @ key^T / divisor) over the keys that the mask allows, head_out = weights @ value.
-Source: Vaswani et al. (2017), equation 1 and section 3.2.2. Positions may act here too, in self-attention: by rotation
-query and key are turned before that product, by ALiBi a bias is added to the scores (`positions.py`).
+weights = softmax(query @ key^T / divisor) over the keys that the mask allows; head_out = weights @ value.
+Positions may act in self-attention: rotary positions rotate query and key, ALiBi adds a bias to the scores
+(`positions.py`).
+Source: Vaswani et al. (2017), equation 1 and section 3.2.2.
 """
 
 from __future__ import annotations
@@ -36,36 +37,36 @@ def concatenate_heads(x: Tensor) -> Tensor:
 
 
 def raw_reshape(x: Tensor) -> Tensor:
-    """[B, H, T, E] -> [B, T, D] without moving the heads behind the positions first, as one tutorial does.
+    """[B, H, T, E] -> [B, T, D] without transposing heads and positions first, a bug of one tutorial.
 
-    Row t then holds H consecutive queries of one head (see `landing_place`), and so depends on later positions.
+    Row t then holds H consecutive queries of one head (see `landing_place`), so it depends on later positions.
     """
     batch, n_heads, length, head_dim = x.shape
     return x.reshape(batch, length, n_heads * head_dim)
 
 
 def landing_place(head: int, query: int, *, n_heads: int, length: int) -> tuple[int, int]:
-    """The output row, and the slot of head_dim features in it, where the raw reshape puts one query of one head."""
+    """Output row, and slot of head_dim features within it, of one query of one head after `raw_reshape`."""
     return divmod(head * length + query, n_heads)
 
 
 def sqrt_head_dim(config: ModelConfig) -> float:
-    """What scores are divided by: the square root of head_dim."""
+    """The square root of head_dim, as in the paper."""
     return math.sqrt(config.head_dim)
 
 
 def sqrt_d_model(config: ModelConfig) -> float:
-    """The square root of d_model: smaller scores than the paper's, by the root of n_heads."""
+    """The square root of d_model: scores are smaller than the paper's by sqrt(n_heads)."""
     return math.sqrt(config.d_model)
 
 
 def learned_divisor(config: ModelConfig) -> nn.Parameter:
-    """A trained number for each attention, from the square root of d_model on."""
+    """A trained divisor for each attention, initialised to sqrt(d_model)."""
     return nn.Parameter(torch.tensor(math.sqrt(config.d_model)))
 
 
 def attention_scores(query: Tensor, key: Tensor, divisor: float | Tensor, bias: Tensor | None = None) -> Tensor:
-    """Scaled dot products, and a bias [B, H, Q, K] if there is one, before the mask.
+    """Scaled dot products before the mask, plus `bias` [B, H, Q, K] if given.
 
     query: [B, H, Q, E], key: [B, H, K, E] -> [B, H, Q, K].
     """
@@ -82,27 +83,27 @@ DIVISORS: dict[str, Callable[[ModelConfig], float | nn.Parameter]] = {
 
 
 def is_fused(queries: int, keys: int, mask_fill: str = "zero-rows") -> bool:
-    """True if an attention of this size runs in one kernel, its weights recomputed when looked at.
+    """True if an attention of this size runs in the fused kernel; its weights are then recomputed on demand.
 
-    Only with zeros in a row that may attend to nothing: other fills need the weights of such a row.
+    Requires mask_fill="zero-rows": other fills need the weights of fully masked rows.
     """
     return queries >= FUSED_FROM and keys >= FUSED_FROM and mask_fill == "zero-rows"
 
 
 class NoPlaces:
-    """What an attention does with positions: nothing."""
+    """Attention without positions."""
 
     def placed(self, name: str, vectors: Tensor, start: int, hook: Hook) -> Tensor:
         """The point `name`, query or key, as the dot product takes it: [B, H, T, E], the first at position `start`."""
         return hook(name, vectors)
 
     def bias(self, like: Tensor, keys: int, start: int, hook: Hook) -> Tensor | None:
-        """What is added to the scores: [B, H, Q, K], or None. like: the queries [B, H, Q, E], the first at `start`."""
+        """Bias of the scores, [B, H, Q, K], or None. like: queries [B, H, Q, E], first row at position `start`."""
         return None
 
 
 class Places(NoPlaces, nn.Module):
-    """What a self-attention does with positions: what the model's encoding says, with the tensors that it holds."""
+    """Applies the model's positional encoding inside self-attention and holds its tensors."""
 
     def __init__(self, config: ModelConfig, stack: StackName) -> None:
         super().__init__()
@@ -113,18 +114,18 @@ class Places(NoPlaces, nn.Module):
             self.register_buffer(name, tensor, persistent=False)
 
     def held(self) -> dict[str, Tensor]:
-        """The tensors, where the model is."""
+        """The encoding's tensors, on the model's device."""
         return {name: getattr(self, name) for name in self.names}
 
     def placed(self, name: str, vectors: Tensor, start: int, hook: Hook) -> Tensor:
         return self.encoding.placed(name, vectors, start, self.held(), hook)
 
     def bias(self, like: Tensor, keys: int, start: int, hook: Hook) -> Tensor | None:
-        """The point `bias`, the same for every text of the batch."""
+        """Record and return the point `bias`, the same for every text of the batch."""
         if not self.encoding.biased:
             return None
         query = torch.arange(start, start + like.size(-2), device=like.device)
-        back = query[:, None] - torch.arange(keys, device=like.device)  # [Q, K], from the query to the key
+        back = query[:, None] - torch.arange(keys, device=like.device)  # [Q, K]: distance back from query to key
         bias = self.encoding.bias(back, self.held(), self.stack)
         return hook("bias", bias.expand(like.size(0), like.size(1), -1, -1))
 
@@ -132,7 +133,7 @@ class Places(NoPlaces, nn.Module):
 class Attention(nn.Module):
     """Self-attention, or cross-attention if a memory is given.
 
-    stack: "encoder" or "decoder", for its self-attention; None for cross-attention, which knows no positions.
+    stack: the stack of a self-attention; None for cross-attention, which uses no positions.
     """
 
     def __init__(self, config: ModelConfig, *, stack: StackName | None = None) -> None:
@@ -153,13 +154,13 @@ class Attention(nn.Module):
     def forward(
         self, x: Tensor, mask: Tensor, hook: Hook, *, memory: Tensor | None = None, cache: AttentionCache | None = None
     ) -> Tensor:
-        """x: [B, Q, D] reads, mask: [B, 1, Q, K] True = may attend -> [B, Q, D].
+        """x: [B, Q, D], mask: [B, 1, Q, K], True = may attend -> [B, Q, D].
 
-        Keys and values come from `memory` [B, K, D], else from x. With a cache, x holds the new positions only: the
-        points key and value are then the new rows, weights and mask the new rows over all keys so far.
+        Keys and values come from `memory` [B, K, D] if given, else from x. With a cache, x holds only the new
+        positions: the recorded key and value are the new rows; weights and mask are the new rows over all keys so far.
         """
         x = hook("in", x)
-        start = cache.length if cache is not None else 0  # the position of the first new row
+        start = cache.length if cache is not None else 0  # position of the first new row
         query = self.positions.placed("query", split_heads(self.to_query(x), self.n_heads), start, hook)  # [B, H, Q, E]
         if cache is not None and cache.complete:
             key, value = cache.key, cache.value  # the memory does not change between steps
@@ -183,10 +184,10 @@ class Attention(nn.Module):
         return hook("out", out)
 
     def _fused(self, query: Tensor, key: Tensor, value: Tensor, mask: Tensor, bias: Tensor | None) -> Tensor:
-        """head_out without its weights in memory; the one mask fill that the kernel knows is a row of zeros."""
+        """Compute head_out without materialising the weights; fully masked rows give zeros."""
         dropout = self.dropout.p if self.training else 0.0
         any_key = mask.any(dim=-1, keepdim=True)
-        if isinstance(self.divisor, Tensor):  # the kernel takes a number, through which no gradient comes
+        if isinstance(self.divisor, Tensor):  # the kernel takes a plain number, which has no gradient
             query, scale = query / self.divisor, 1.0
         else:
             scale = 1 / self.divisor

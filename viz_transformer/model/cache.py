@@ -1,4 +1,4 @@
-"""Keys and values kept between decoding steps, in memory allocated once."""
+"""Keys and values cached between decoding steps, in memory allocated once."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ from torch import Tensor
 class AttentionCache:
     """Keys and values of one attention: [B, H, T_max, E], filled from the front.
 
-    A `complete` cache (cross-attention, after its first step) is read and never extended.
+    A `complete` cache (cross-attention after its first step) is never extended.
     """
 
     def __init__(self, max_length: int | None) -> None:
-        self.max_length = max_length  # None: filled once, by the memory
+        self.max_length = max_length  # None: filled once, from the memory
         self.length = 0
         self.complete = False
         self._key: Tensor | None = None
@@ -32,7 +32,7 @@ class AttentionCache:
         return self._value[:, :, : self.length]
 
     def extend(self, key: Tensor, value: Tensor) -> tuple[Tensor, Tensor]:
-        """All keys and values so far, the new ones [B, H, new, E] last."""
+        """Append the new rows [B, H, new, E] and return all keys and values so far."""
         if self.max_length is None:
             self._key, self._value = key, value
             self.length, self.complete = key.size(2), True
@@ -55,7 +55,7 @@ class AttentionCache:
             self._key, self._value = self._selected(self._key, rows), self._selected(self._value, rows)
 
     def _selected(self, stored: Tensor, rows: Tensor) -> Tensor:
-        """The rows in memory of the same length; what is not filled yet is not copied."""
+        """The selected rows, at the same capacity; only the filled part is copied."""
         filled = stored[:, :, : self.length].index_select(0, rows)
         if self.max_length is None:
             return filled
@@ -66,7 +66,7 @@ class AttentionCache:
 
 
 class DecoderCache:
-    """One self-attention and one cross-attention cache for each decoder layer, and which positions are padding."""
+    """Self- and cross-attention caches of every decoder layer, and a mask of padding positions."""
 
     def __init__(self, n_layers: int, max_length: int) -> None:
         self.self_attention: Sequence[AttentionCache] = [AttentionCache(max_length) for _ in range(n_layers)]
@@ -79,14 +79,14 @@ class DecoderCache:
         return self.self_attention[0].length
 
     def kept(self, new: Tensor) -> Tensor:
-        """True for each token so far that is not padding, [B, T]; `new` [B, new] are those of this step."""
+        """Append `new` [B, new] and return the mask of all tokens so far, [B, T]: True = not padding."""
         self._keep = new if self._keep is None else torch.cat([self._keep, new], dim=1)
         return self._keep
 
     def select(self, rows: Tensor, *, same_memory: bool = False) -> None:
-        """Keep these rows of the batch in every layer: hypotheses that go on in a beam search.
+        """Keep these rows of the batch in every layer, such as the surviving hypotheses of a beam.
 
-        same_memory: each row's memory is that of the row before it in its place, so cross-attention has nothing to do.
+        same_memory: the selected rows read the same memories as before, so cross-attention needs no reordering.
         """
         for cache in (*self.self_attention, *(() if same_memory else self.cross_attention)):
             cache.select(rows)

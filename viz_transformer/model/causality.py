@@ -1,9 +1,9 @@
-"""Whether later tokens can change earlier logits: found out by trying, never assumed.
+"""Tests by trial whether later tokens can change earlier logits.
 
-A merge that mixes positions, a norm over positions or a mask that opens for padding can each let a row depend on
-tokens that come after it. Such a model must not be decoded with a cache, and its rows in a whole pass are not the
-rows that its decoding steps saw. An edit can open the same way: a key that comes later, or by closing a row, which most
-mask fills then spread over all keys of the pass.
+A merge that mixes positions, a norm over positions, or a mask that depends on padding can make a row depend on later
+tokens. Such a model cannot be decoded with a cache, and the rows of a full pass differ from those its decoding steps
+saw. An edit can do the same: by opening a later key, or by masking a whole row, which most mask fills then spread over
+all keys.
 """
 
 from __future__ import annotations
@@ -18,16 +18,16 @@ from torch import Tensor, nn
 from viz_transformer.model.hook import PointEdit, Recorder
 from viz_transformer.model.hooked_model import HookedModel, ModelSpec
 
-_LENGTH = 12  # tokens of a trial
+_LENGTH = 12  # tokens per trial
 _causal: WeakKeyDictionary[HookedModel, bool] = WeakKeyDictionary()
 _padding: WeakKeyDictionary[HookedModel, bool] = WeakKeyDictionary()
 
 
 def is_causal(model: HookedModel) -> bool:
-    """True if in none of the trials a changed token changed a logit of an earlier row, not by one bit.
+    """True if no trial changed a logit of an earlier row, not by a single bit.
 
-    Tokens are exchanged for others, with and without padding before them, and for padding. Tried once for each model,
-    in evaluation mode; dropout, random numbers and the model itself stay as they are.
+    Trials replace tokens with others, with and without padding before them, and with padding. Run once per model, in
+    evaluation mode; dropout, random state and the model are left unchanged.
     """
     verdict = _causal.get(model)
     if verdict is None:
@@ -36,10 +36,10 @@ def is_causal(model: HookedModel) -> bool:
 
 
 def padding_matters(model: HookedModel) -> bool:
-    """True if padding behind a text changes what the model gives out for its tokens by more than rounding.
+    """True if padding after a text changes the model's output for its tokens by more than rounding.
 
-    Texts of several lengths may then not stand in one batch. Never true of a model with `pad_to`, which always has the
-    same padding, nor of one that has no padding token.
+    Texts of different lengths then cannot share a batch. Always False for a model with `pad_to`, whose padding is
+    fixed, and for one without a padding token.
     """
     verdict = _padding.get(model)
     if verdict is None:
@@ -51,11 +51,11 @@ def padding_matters(model: HookedModel) -> bool:
 def reads_ahead_edited(
     model: HookedModel, source: Sequence[int], target: Sequence[int], edits: Sequence[PointEdit]
 ) -> str | None:
-    """Why rows of a causal decoder depend on later tokens once its masks or weights are edited, found in one pass over
-    these tokens; None if no row does. Raises ValueError for an edit that does not fit its point.
+    """Reason why edited masks or weights make rows of a causal decoder depend on later tokens; None if they do not.
 
-    A row that puts weight on a later key depends on it. One that is not a number makes rows before it so, by 0 * NaN,
-    where a layer reads both in one pass.
+    Found in one pass over these tokens. A row depends on any later key that it gives weight to. A NaN row also
+    contaminates earlier rows, through 0 * NaN, in layers that read both in one pass. Raises ValueError for an edit that
+    does not fit its point.
     """
     recorder = Recorder(edits)
     logits = model.whole([source] if model.spec.has_encoder else None, [target], hook=recorder)
@@ -65,18 +65,18 @@ def reads_ahead_edited(
         lost = _row_lost(values.get(f"{site}.weights"))
         if ahead is not None:
             return f"as edited, query {ahead} of {site} attends to later keys"
-        if lost is not None:  # of the first attention that has one: all others follow from it
+        if lost is not None:  # of the first attention affected: the others follow from it
             spreads = bool(logits[0, :lost].isnan().any())
             return f"as edited, query {lost} of {site} is NaN, and makes rows before it NaN" if spreads else None
     return None
 
 
 def _row_ahead(spec: ModelSpec, site: str, values: Mapping[str, Tensor]) -> int | None:
-    """The first query of an attention that puts weight on a later key."""
+    """First query that puts weight on a later key, or None."""
     weights = values.get(f"{site}.weights")
     if weights is not None:
         reads = (weights != 0) & ~weights.isnan()
-    else:  # a long attention that ran fused: what is open is read, and all keys where none is, unless that gives zeros
+    else:  # fused: read the open keys, or all keys of a fully masked row unless its fill gives zeros
         reads = values[f"{site}.mask"]
         if spec.config is None:
             reads = reads | ~reads.any(dim=-1, keepdim=True)
@@ -84,19 +84,19 @@ def _row_ahead(spec: ModelSpec, site: str, values: Mapping[str, Tensor]) -> int 
 
 
 def _row_lost(weights: Tensor | None) -> int | None:
-    """The first query of an attention with a weight that is not a number."""
+    """First query with a NaN weight, or None."""
     return None if weights is None else _first(weights.isnan().any(dim=-1))
 
 
 def _first(rows: Tensor) -> int | None:
-    """The first row that is True in any head: [B, H, Q]."""
+    """First row that is True in any head, or None. rows: [B, H, Q]."""
     found = rows.flatten(0, -2).any(dim=0).nonzero()
     return int(found[0]) if len(found) else None
 
 
 @torch.no_grad()
 def _leaks(model: HookedModel) -> bool:
-    """True if a later token changes an earlier row of what the model gives out."""
+    """True if a later token changes an earlier row of the output."""
     last_side = "target" if model.spec.has_decoder else "source"
     before, after, places = _trials(model, last_side)
     if not places:
@@ -122,23 +122,23 @@ def _moves_under_padding(model: HookedModel) -> bool:
     padded = _rows(model, padded_source, [[*tokens, pad]])
     padded = padded if config.output == "class" else padded[:, : len(tokens)]
     moved = (alone - padded).abs().nan_to_num(nan=torch.inf).max()
-    return bool(moved > 1e-4 * alone.abs().nan_to_num().max())  # rounding moves it by less than a tenth of that
+    return bool(moved > 1e-4 * alone.abs().nan_to_num().max())  # rounding changes it by less than a tenth of that
 
 
 def _evaluating(model: HookedModel) -> HookedModel:
-    """The model in evaluation mode: itself, or a copy of one that is being trained."""
+    """The model itself if in evaluation mode, else a copy in evaluation mode."""
     return copy.deepcopy(model).eval() if isinstance(model, nn.Module) and model.training else model
 
 
 def _rows(model: HookedModel, source: list[int], tokens: list[list[int]]) -> Tensor:
-    """What the model gives out for each of these rows, [B, T, V or D]; an encoder-decoder reads `source` with each."""
+    """Output for each row, [B, T, V or D]; an encoder-decoder reads `source` with each."""
     if not model.spec.has_decoder:
         return model.whole(tokens, None)
     return model.whole([source] * len(tokens) if model.spec.has_encoder else None, tokens)
 
 
 def _trials(model: HookedModel, side: str) -> tuple[list[list[int]], list[list[int]], list[int]]:
-    """Ids before the change, ids after it, and the position that changes, for each trial."""
+    """For each trial: ids before the change, ids after it, and the changed position."""
     tokens = _tokens(model, side, _LENGTH)
     pad = getattr(model.spec, f"{side}_pad")
     length = len(tokens)
@@ -156,13 +156,13 @@ def _trials(model: HookedModel, side: str) -> tuple[list[list[int]], list[list[i
 
 
 def begun(model: HookedModel, start: Sequence[int], length: int) -> list[int]:
-    """A text of the decoder of this length that begins as `start` does."""
+    """Decoder ids of this length that begin with `start`."""
     length = model.spec.pad_to or min(length, model.spec.max_target)
     return [*start, *_tokens(model, "target", length)[len(start) :]][:length]
 
 
 def _tokens(model: HookedModel, side: str, length: int) -> list[int]:
-    """Ids of one side without padding, neighbours different where the vocabulary has two tokens."""
+    """Non-padding ids of one side, each different from its neighbours if the vocabulary allows."""
     config = model.spec
     size = getattr(config, f"{side}_vocab_size") or 1
     length = config.pad_to or min(length, getattr(config, f"max_{side}"))

@@ -1,4 +1,4 @@
-"""What a model is: every choice that changes its numbers, in one frozen, checked dataclass."""
+"""The model's config: every choice that affects its numbers, in one frozen, checked dataclass."""
 
 from __future__ import annotations
 
@@ -15,25 +15,17 @@ from viz_transformer.sentences import quote
 
 ModelKind = Literal["encoder-decoder", "encoder-only", "decoder-only"]
 MAX_LAYERS = 256
-"""Per stack, of what is read from a file: layers cost time to make even where they cost no memory."""
+"""Limit per stack for files: layers take time to build even where they take no memory."""
 LARGEST_OFFSET = 1024
 Share = Annotated[float, Meta(ge=0, lt=1)]
 
 
 @dataclass(frozen=True, kw_only=True)
 class ModelConfig:
-    """The architecture of one transformer; raises ValueError for sizes that do not fit together.
+    """The architecture of one transformer; raises ValueError if its fields contradict each other.
 
-    A model has an encoder if `encoder_layers` > 0 and a decoder if `decoder_layers` > 0. The source vocabulary feeds
-    the encoder, the target vocabulary the decoder and the logits. An encoder-only model has logits over
-    `target_vocab_size` if that is given, else none. `max_source` and `max_target` count tokens, specials included.
-    `positions` is a word of `ENCODINGS` in `model/positions.py`; the first token has row
-    `position_offset` of a computed table.
-    Dropout acts in training alone; `decoder_ffn_dropout` is what it meets where the feed-forward joins the stream.
-    A model with `pad_to` reads exactly so many tokens: its numbers depend on the padding, which belongs to them.
-    An encoder alone gives logits to each token, or with `pooling` to the text: to the mean over its tokens without
-    padding, to its first or its last token.
-    The norm behind the encoder may be another than the rest: "torch" is nn.LayerNorm with its epsilon of 1e-5.
+    The model has each stack whose layer count is above 0. The encoder reads the source vocabulary; the decoder reads
+    the target vocabulary and predicts it. An encoder-only model predicts `target_vocab_size` labels, if given.
     """
 
     source_vocab_size: Count | None = None
@@ -48,14 +40,18 @@ class ModelConfig:
     attention_dropout: bool = True
     ffn_dropout: Literal["after-activation", "before-activation", "none"] = "after-activation"
     decoder_ffn_dropout: Literal["output", "none", "stream"] = "output"
+    """What dropout acts on where the decoder's feed-forward joins the residual stream."""
     activation: Literal["relu", "gelu", "gelu-tanh", "silu"] = "relu"
     norm: Literal["pre", "post"] = "pre"
     final_norm: bool = True
     norm_kind: Literal["layer", "bessel", "positions-and-features"] = "layer"
     norm_epsilon: Annotated[float, Meta(gt=0, lt=1)] = 1e-5
     encoder_final_norm: Literal["same", "torch"] = "same"
+    """With "torch", nn.LayerNorm with its own epsilon of 1e-5."""
     positions: str = "sinusoidal"
+    """A key of `ENCODINGS` in `model/positions.py`."""
     position_offset: Annotated[int, Meta(ge=0, le=LARGEST_OFFSET)] = 0
+    """Row of a computed position table that the first token uses."""
     embedding_scale: Literal["one", "sqrt", "learned"] = "sqrt"
     merge: Literal["concatenate", "raw-reshape"] = "concatenate"
     divisor: Literal["sqrt-head-dim", "sqrt-d-model", "learned"] = "sqrt-head-dim"
@@ -66,11 +62,15 @@ class ModelConfig:
     ffn_bias: bool = True
     output_bias: bool = True
     pooling: Literal["none", "mean", "first", "last"] = "none"
+    """Encoder-only: labels per token ("none"), or for the text from the mean, first or last token, padding excluded."""
     max_source: Count = 512
+    """Tokens, specials included."""
     max_target: Count = 512
+    """Tokens, specials included."""
     source_pad: CountOrZero | None = None
     target_pad: CountOrZero | None = None
     pad_to: Whole | None = None
+    """Every input is padded to exactly this length, because the model's numbers depend on the padding."""
 
     def __post_init__(self) -> None:
         declared.one_of("positions", self.positions, ENCODINGS)
@@ -78,7 +78,7 @@ class ModelConfig:
         self.encoding.check(self)
 
     def _rules(self) -> Iterator[str]:
-        """What of the settings does not go together, a sentence each."""
+        """One sentence for each contradiction between settings."""
         if not self.has_encoder and not self.has_decoder:
             yield "encoder_layers=0 and decoder_layers=0: a model needs at least one layer"
         if self.d_model % self.n_heads:
@@ -127,7 +127,7 @@ class ModelConfig:
 
     @property
     def encoding(self) -> Encoding:
-        """The kind of positional encoding that `positions` names."""
+        """The encoding named by `positions`."""
         return ENCODINGS[self.positions]
 
     @property
@@ -140,27 +140,26 @@ class ModelConfig:
 
     @classmethod
     def from_dict(cls, values: Mapping[str, Any]) -> ModelConfig:
-        """The config with these fields. Raises ValueError for an unknown or missing field, naming it."""
+        """Inverse of `to_dict`. Raises ValueError for an unknown or missing field, naming it."""
         return declared.read(cls, values)
 
 
 def base(**changes: Any) -> ModelConfig:
-    """The base model of Vaswani et al. (2017), section 3 and table 3; `changes` are fields that shall be others.
+    """The base model of Vaswani et al. (2017), section 3 and table 3; `changes` override fields.
 
-    As its equations have it: no biases in attention and output, dropout of embeddings and sub-layer outputs alone. The
-    paper shares one matrix between both embeddings and the output; here the target's embedding and the output do.
+    As in its equations: no biases in attention and output, dropout only on embeddings and sub-layer outputs. The paper
+    ties both embeddings and the output; here only the target embedding and the output are tied.
     """
     return ModelConfig(**{**_BASE, "source_vocab_size": 37_000, "target_vocab_size": 37_000, **changes})
 
 
 def tutorial(name: str, **changes: Any) -> ModelConfig:
-    """The architecture of a public tutorial with all its slips; `changes` are fields that shall be others.
+    """The architecture of a public tutorial with all its bugs; `changes` override fields.
 
-    `en-it` (an English-Italian notebook; another `pad_to` sets both lengths), `tutorial6` (bentrevett's sixth, as a
-    Multi30k walk-through runs it), `annotated` (The Annotated Transformer, written anew), `upc-lab` (Build your own
-    Transformer) and `fsu` (Taylor series; its later edition has embedding_scale="learned", divisor="learned").
-    Where the tutorial's data decide the vocabularies, `source_vocab_size` and `target_vocab_size` must be given.
-    Raises ValueError for another name or a missing size.
+    Names: `en-it` (an English-Italian notebook; another `pad_to` sets both lengths), `tutorial6` (bentrevett's sixth,
+    as a Multi30k walk-through runs it), `annotated` (The Annotated Transformer), `upc-lab` (Build your own Transformer)
+    and `fsu` (Taylor series; its later edition has embedding_scale="learned", divisor="learned"). Raises ValueError for
+    any other name, or without vocabulary sizes where the tutorial's data determine them.
     """
     if name not in _TUTORIALS:
         raise ValueError(f"no tutorial named {quote(name)}; known are {', '.join(_TUTORIALS)}")
@@ -207,7 +206,7 @@ _TUTORIALS: dict[str, dict[str, Any]] = {
         "source_pad": 1,
         "target_pad": 1,
     },
-    "tutorial6": {  # layers and d_ff are named, not run: two layers, d_ff in the proportion of the original
+    "tutorial6": {  # layers and d_ff are named but never run: two layers, d_ff in the original's proportion
         "source_vocab_size": 41,
         "target_vocab_size": 40,
         "encoder_layers": 2,
@@ -217,7 +216,7 @@ _TUTORIALS: dict[str, dict[str, Any]] = {
         "d_ff": 16,
         "ffn_dropout": "after-activation",
         "positions": "learned",
-        "embedding_scale": "one",  # the root of d_model is computed there, and then not used
+        "embedding_scale": "one",  # the tutorial computes sqrt(d_model) but never uses it
         "mask_fill": "-1e10",
         "max_source": 20,
         "max_target": 20,

@@ -1,4 +1,4 @@
-"""The spec of another program's model, as it stands in the file of a trace, which may be anybody's."""
+"""The `ModelSpec` of a foreign model, as stored in a trace file, which is untrusted input."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ from viz_transformer.model.positions import FORMULAS
 from viz_transformer.sentences import quote
 
 DESCRIBED = "model"
-"""The entry of a trace's description that has it."""
+"""Key of the spec in a trace's description."""
 LONGEST_TEXT = 8192
-"""Tokens of a side: what is computed from queries and keys takes the square of it."""
+"""Maximum tokens per side: what is computed from queries and keys grows with its square."""
 LONGEST_MEANING = 1000
 _STACKS: Mapping[ModelKind, tuple[bool, bool]] = {
     "encoder-decoder": (True, True),
@@ -39,13 +39,13 @@ Site = Annotated[
     Meta(pattern=r"\A(encoder\.[0-9]{1,3}\.self|decoder\.[0-9]{1,3}\.(self|cross))\Z", description="an attention"),
 ]
 Numbers = tuple[Size, Count, Count, Count, Size | None]
-"""Of an attention: heads, those that hold keys, features of a query and of a value, and the window."""
+"""Of one attention: query heads, key heads, query size, value size, window."""
 Points = Annotated[list[tuple[Name, Letters, Meaning, Growth]], Meta(max_length=50_000)]
 
 
 @dataclass(frozen=True, kw_only=True)
 class _Described:
-    """The entry of a file. A field with a default is from after the first files."""
+    """The stored entry. Fields with a default are missing in older files."""
 
     kind: ModelKind
     encoder_layers: Layers
@@ -79,7 +79,7 @@ _AS_THEY_ARE = [field.name for field in fields(_Described) if field.name not in 
 
 
 def spec_to_dict(spec: ModelSpec) -> dict[str, Any]:
-    """The spec in JSON's types. Raises ValueError for one that could not be read again."""
+    """The spec as JSON types. Raises ValueError if it could not be read back."""
     written: dict[str, Any] = {name: getattr(spec, name) for name in _AS_THEY_ARE}
     written |= {"labels": list(spec.labels), "missing": dict(spec.missing)}
     written["attentions"] = {
@@ -96,7 +96,7 @@ def spec_to_dict(spec: ModelSpec) -> dict[str, Any]:
 
 
 def spec_from_dict(content: Any) -> ModelSpec:
-    """The spec that was written so. Raises ValueError with the reason for what cannot be one."""
+    """Inverse of `spec_to_dict`. Raises ValueError with the reason for invalid content."""
     told = declared.read(_Described, content, "what it says of the model")
     spec = ModelSpec(
         **{name: getattr(told, name) for name in _AS_THEY_ARE},
@@ -115,7 +115,7 @@ def _point(name: str, letters: str, meaning: str, grows: Growth) -> HookPoint:
 
 
 def _model_rules(spec: ModelSpec) -> Iterator[str]:
-    """What of an spec does not go together, a sentence each."""
+    """One sentence for each inconsistency in the spec."""
     layers = {"encoder": spec.encoder_layers, "decoder": spec.decoder_layers}
     if tuple(count > 0 for count in layers.values()) != _STACKS[spec.kind]:
         yield f"a model of kind {spec.kind} does not have {' and '.join(map(str, layers.values()))} layers here"
@@ -141,13 +141,12 @@ _SHAPES: Mapping[str, tuple[str, ...]] = {
     "head_out": ("B", "H", "Q", "U"),
     "bias": WEIGHTS,
 }
-"""Of what an attention records, where a value has features of its own number."""
+"""Shapes of an attention's points, where a value has its own number of features."""
 _DERIVED_SHAPES: Mapping[str, tuple[str, ...]] = {point.name: point.shape for point in DERIVED}
 
 
 def _attention_rules(spec: ModelSpec) -> Iterator[str]:
-    """Points of an attention that could not be what their names say: from these, numbers are computed, and by their
-    shapes it is known how many."""
+    """One sentence for each point whose shape contradicts its name: derived points rely on these shapes."""
     for points, shapes in ((spec.recorded, _SHAPES), (spec.derived, _DERIVED_SHAPES)):
         for point in points:
             site, _, what = point.name.rpartition(".")
@@ -159,7 +158,7 @@ def _attention_rules(spec: ModelSpec) -> Iterator[str]:
             if heads is None:
                 continue
             expected, shape = shapes.get(what), point.shape
-            if heads.size == heads.value_size:  # the same number by two letters
+            if heads.size == heads.value_size:  # one number under two letters
                 shape, expected = _of_queries(shape), expected and _of_queries(expected)
             if shape != expected:
                 yield f"no attention has a point {quote(point.name)} of the shape {''.join(point.shape)}"
@@ -169,5 +168,5 @@ def _attention_rules(spec: ModelSpec) -> Iterator[str]:
 
 
 def _of_queries(shape: tuple[str, ...]) -> tuple[str, ...]:
-    """The shape with the letter of a query's features for those of a value."""
+    """The shape with the query's feature letter in place of the value's."""
     return tuple("E" if letter == "U" else letter for letter in shape)

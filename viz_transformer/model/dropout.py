@@ -1,4 +1,4 @@
-"""Dropout that does not make training wait for random numbers."""
+"""Dropout without waiting for random numbers in training."""
 
 from __future__ import annotations
 
@@ -9,10 +9,10 @@ STEPS = 2**16
 
 
 class Dropout(nn.Module):
-    """Zeros a share `p` of the values in training and scales the rest by 1 / (1 - p); in evaluation nothing.
+    """Zeroes a share `p` of the values in training and scales the rest by 1 / (1 - p); the identity in evaluation.
 
-    Each value draws 16 random bits, so p is rounded to a multiple of 1/65536, and the scale belongs to the rounded one:
-    the expectation is exact. torch's own Dropout draws one double a value, on the CPU in a single thread.
+    Draws 16 random bits per value, so p is rounded to a multiple of 1/65536 and the scale uses the rounded p: the
+    expectation is exact. torch's Dropout draws a double per value, on the CPU in a single thread.
     Source: Srivastava et al. (2014), in the inverted form.
     """
 
@@ -28,7 +28,7 @@ class Dropout(nn.Module):
         return x * self.factors(x)
 
     def factors(self, x: Tensor) -> Tensor:
-        """What each value is multiplied by: 0, or 1 / (1 - p); of x's shape, type and device."""
+        """The factor of each value, 0 or 1 / (1 - p), with x's shape, dtype and device."""
         numbers = torch.empty((x.numel() + 3) // 4, dtype=torch.int64, device=x.device)
         numbers.random_(torch.iinfo(torch.int64).min, None)  # all 64 bits
         bits = numbers.view(torch.int16)[: x.numel()].view(x.shape)

@@ -1,8 +1,8 @@
-"""The hook: the model names a value where it is made and uses what comes back.
+"""The hook through which the model reports each value by name, and goes on with the returned one.
 
-    weights = hook("weights", masked_softmax(scores, mask))
+weights = hook("weights", masked_softmax(scores, mask))
 
-`OFF` gives back the same tensor. A `Recorder` stores it, after applying the edits that are registered for its name.
+`OFF` returns the same tensor. A `Recorder` applies the edits registered for that name and stores the result.
 """
 
 from __future__ import annotations
@@ -15,17 +15,17 @@ if TYPE_CHECKING:
 
 
 class Hook(Protocol):
-    """Called with a point's local name and its value; the model goes on with what it returns."""
+    """Called with a point's local name and value; the model continues with the returned tensor."""
 
     def __call__(self, name: str, value: Tensor) -> Tensor: ...
 
     def scope(self, part: str) -> Hook:
-        """The hook for one part of the model: names said to it get `part.` in front."""
+        """A hook for one part of the model, which prefixes names with `part.`."""
         ...
 
 
 class _Off:
-    """Looks at nothing: the same tensor comes back."""
+    """Records nothing: returns the same tensor."""
 
     def __call__(self, name: str, value: Tensor) -> Tensor:
         return value
@@ -38,33 +38,34 @@ OFF = _Off()
 
 
 class PointEdit(Protocol):
-    """What a Recorder needs of an edit; `viz_transformer.running.edits` has them."""
+    """What a Recorder needs of an edit; implemented in `viz_transformer.running.edits`."""
 
     @property
     def point(self) -> str:
-        """The full name of the point that is changed."""
+        """Full name of the edited point."""
         ...
 
     def apply(self, value: Tensor, start: int, values: Mapping[str, Tensor]) -> Tensor | None:
-        """A changed copy, or None if none of these rows is meant.
+        """An edited copy, or None if the edit does not touch these rows.
 
-        `start` is the position of the first row, above 0 in a cached decoding step; `values` are the points so far.
+        start: position of the first row, above 0 in a cached decoding step. values: the points recorded so far.
         """
         ...
 
 
 Thin = Callable[["Mapping[str, Tensor]"], "dict[str, Tensor]"]
-"""What is left of the points of a layer, by their full names, when it is over."""
+"""Reduces the points of a finished layer, by full name, to those that are kept."""
 
 
 class Recorder:
-    """Stores every point of one run, by full name, after the edits registered there.
+    """Stores every point of one run by full name, after applying the edits registered for it.
 
-    A recorded tensor is the very tensor that the model goes on with. A Recorder belongs to one run; it is not shared.
-    `grows` says which points a decoding step has rows of, as `ModelSpec.grows` does; a run of one pass needs it not.
-    A run of several passes calls `begin` before each: `values` is then a new dictionary, `start` the position of the
-    pass's first decoder row (0 for a whole pass, the step for a cached step).
-    With `thin`, which says what is left of a layer's points, memory is taken for that and one layer at most.
+    Recorded tensors are the very tensors that the model goes on with. Use one Recorder per run. Call `begin` before
+    each pass of a run with several passes: it starts a new `values` dictionary, whose first decoder row is at position
+    `start` (0 for a full pass, the step for a cached one).
+
+    grows: as `ModelSpec.grows`; not needed for single-pass runs.
+    thin: reduces each finished layer, which limits memory to what is kept plus one layer.
     """
 
     def __init__(
@@ -75,13 +76,13 @@ class Recorder:
 
     @property
     def values(self) -> dict[str, Tensor]:
-        """The points of this pass so far."""
+        """Points of this pass so far."""
         self._store.settle()
         return self._store.values
 
     @property
     def said(self) -> tuple[str, ...]:
-        """The names of the points of this pass so far, also of those of which nothing is left."""
+        """Names of all points of this pass so far, including those not kept."""
         return (*self._store.names(),)
 
     @property
@@ -90,7 +91,7 @@ class Recorder:
         return self._store.ran
 
     def begin(self, start: int) -> None:
-        """The next pass: nothing is recorded of it yet."""
+        """Start the next pass, with nothing recorded."""
         self._store.next_pass()
         self._store.start = start
 
@@ -105,18 +106,20 @@ class Recorder:
         return self._whole.scope(part)
 
     def changes(self, name: str) -> bool:
-        """Whether an edit waits for the point of this name, so that the point has to be made."""
+        """True if an edit is registered for this point, so that it has to be computed."""
         return name in self._store.edits
 
 
 class _Store:
-    """What a Recorder and its parts write into. It knows neither: where things hold each other in a circle, the
-    tensors of a run stay after its end until Python searches for such circles."""
+    """Storage shared by a Recorder and its parts, without a reference to either.
+
+    A reference cycle would keep a run's tensors alive until the next garbage collection.
+    """
 
     __slots__ = ("edits", "grows", "plain", "ran", "start", "values")
 
     def __init__(self, edits: Sequence[PointEdit], grows: Callable[[str], str] | None) -> None:
-        self.plain = not edits  # whether what is said is only written down
+        self.plain = not edits  # True: values are only recorded
         self.grows = grows or (lambda name: "rows")
         self.values: dict[str, Tensor] = {}
         self.ran: set[int] = set()
@@ -126,7 +129,7 @@ class _Store:
             self.edits.setdefault(edit.point, []).append((index, edit))
 
     def settle(self) -> None:
-        """Nothing more of what was said so far is asked for by an edit."""
+        """Flush the buffered points: no edit will read them any more."""
 
     def next_pass(self) -> None:
         self.values = {}
@@ -135,7 +138,7 @@ class _Store:
         return self.values
 
     def edited(self, name: str, value: Tensor) -> Tensor:
-        """The value after the edits of this point, stored."""
+        """Store and return the value after its edits."""
         for index, edit in self.edits.get(name, ()):
             value = self._changed(name, value, index, edit)
         self.values[name] = value
@@ -145,7 +148,7 @@ class _Store:
         changed = edit.apply(value, 0 if self.grows(name) == "never" else self.start, self.values)
         if changed is None:
             return value
-        same_shape = changed.shape == value.shape or name.endswith(".mask")  # a mask may become one per head
+        same_shape = changed.shape == value.shape or name.endswith(".mask")  # an edited mask may have one per head
         if not same_shape or changed.dtype != value.dtype:
             raise ValueError(
                 f"the edit of {name!r} gives {changed.dtype} {tuple(changed.shape)},"
@@ -156,8 +159,7 @@ class _Store:
 
 
 class _ThinStore(_Store):
-    """A store that keeps of each point what is left of it, from the moment on that its layer is over: until then an
-    edit may read it."""
+    """A store that thins each layer when it is finished; until then an edit may read any of its points."""
 
     __slots__ = ("_layer", "_said", "_thin")
 
@@ -165,7 +167,7 @@ class _ThinStore(_Store):
         super().__init__(edits, grows)
         self.plain = False
         self._thin = thin
-        self._layer: dict[str, None] = {}  # its points that are still whole
+        self._layer: dict[str, None] = {}  # its points that are still complete
         self._said: dict[str, None] = {}
 
     def edited(self, name: str, value: Tensor) -> Tensor:
@@ -189,12 +191,12 @@ class _ThinStore(_Store):
 
 
 def layer_of(name: str) -> str:
-    """The part of the model that a point stands in: "decoder.1", "encoder.embed"."""
+    """The part of the model that a point belongs to: "decoder.1", "encoder.embed"."""
     return ".".join(name.split(".", 2)[:2])
 
 
 class _FullNames(dict[str, str]):
-    """The full name of each point of a part, put together when it is first said."""
+    """Full names of a part's points, built on first use."""
 
     def __init__(self, prefix: str) -> None:
         self.prefix = prefix
@@ -204,8 +206,7 @@ class _FullNames(dict[str, str]):
 
 
 class _Part:
-    """A Recorder seen from one part of the model. Made once for each part: a decoding step asks for thirty of them,
-    and says ninety names."""
+    """A Recorder's hook for one part of the model. Cached: a decoding step requests thirty parts and ninety names."""
 
     __slots__ = ("_names", "_parts", "_store")
 
@@ -226,7 +227,7 @@ class _Part:
 
 
 class _EditedPart(_Part):
-    """The same, of a Recorder with edits."""
+    """A part of a Recorder with edits."""
 
     __slots__ = ()
 

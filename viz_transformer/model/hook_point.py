@@ -1,4 +1,4 @@
-"""One recorded value: its name, its shape in letters, what it means, and what a written token adds to it."""
+"""One recorded value: name, shape in letters, meaning, and how it grows per generated token."""
 
 from __future__ import annotations
 
@@ -8,25 +8,24 @@ from typing import Literal
 Growth = Literal["never", "rows", "rows and keys"]
 
 FUSED_FROM = 512
-"""Tokens on both sides from which an attention runs fused; a shorter one is explicit, with the hook and without."""
+"""Tokens on both sides from which attention runs fused, recorded or not."""
 
 
 @dataclass(frozen=True)
 class HookPoint:
-    """One recorded value. Shape letters: B batch, T positions of this stack, H heads, E head_dim, D d_model,
-    F d_ff, V vocabulary, Q queries and K keys of this attention, 1 an axis of length one; of other programs' models
-    also G heads that hold keys, shared by several that ask, U features of a head's values, X experts, N features of
-    embeddings that are narrower than the stream, and C labels.
+    """One recorded value.
 
-    `grows` says what a token that is written adds: nothing where the source alone decides the point, a row, or a row
-    and one more key. Of a kind of point that stands in several places it is decided by the place.
+    Shape letters: B batch, T positions of this stack, H heads, E head_dim, D d_model, F d_ff, V vocabulary, Q queries,
+    K keys, 1 a singleton axis. Other programs' models also have G key heads (shared by query heads), U features of a
+    value, X experts, N features of embeddings narrower than the stream, and C labels.
     """
 
     name: str
     shape: tuple[str, ...]
     meaning: str
     grows: Growth = "never"
+    """What a generated token adds: nothing (the source alone determines the point), a row, or a row and a key."""
 
 
 QUERIES, KEYS, WEIGHTS = ("B", "H", "Q", "E"), ("B", "H", "K", "E"), ("B", "H", "Q", "K")
-"""Shapes of what an attention makes for each head."""
+"""Shapes of an attention's per-head points."""

@@ -1,8 +1,7 @@
-"""What the rest of the program knows of a model: what it is made of, and what it can be asked.
+"""The interface between a model and the rest of the program.
 
-Decoding, tracing, analysis and pages read a `ModelSpec` and ask a `HookedModel`. Our `Transformer` is one; a model of
-another program becomes one by saying the same of itself. What it cannot say is a sentence (`Unavailable`), never a
-guess.
+Decoding, tracing, analysis and pages use a `ModelSpec` and a `HookedModel`. Our `Transformer` provides both; so does
+the adapter of any other model. What a model cannot provide raises `Unavailable` with a sentence; it is never guessed.
 """
 
 from __future__ import annotations
@@ -35,69 +34,58 @@ Scoring = Literal["one", "each", "either", "number"]
 TableName = Literal["tokens", "positions"]
 Precision = Literal["float32", "bfloat16"]
 ROUNDING: Mapping[Precision, float] = {"float32": 0.0, "bfloat16": 2.0**-8}
-"""Of a number to the nearest of a type, as a share of it at most, beyond that of float32: bfloat16 has 8 bits."""
+"""Largest relative error of rounding to each dtype, beyond that of float32: bfloat16 has 8 significant bits."""
 NUMBER_BYTES: Mapping[Precision, int] = {"float32": 4, "bfloat16": 2}
-"""How many bytes a number of a type takes."""
+"""Bytes per number of each dtype."""
 
 
 WHOLE_BYTES, ANEW_BYTES = 2**30, 2**29
-"""Of the recording of a run that is kept whole, at most; and of what is recorded anew of a larger one."""
+"""Maximum bytes of a fully recorded run, and of the points recomputed on demand for a larger one."""
 
 AT_ONCE = "this model adds attention and feed-forward to the stream at once: nothing lies between"
-"""Why a model whose sub-layers all read what comes into their layer has no stream between them."""
+"""Reason why parallel sub-layers have no stream between them."""
 OF_ANOTHER = "only this program's own models tell this, and this one is of another"
 
 
 class Unavailable(ValueError):
-    """A model does not tell this of itself: one sentence, to be shown where the picture would stand."""
+    """The model cannot provide this: one sentence, to be shown in place of the picture."""
 
 
 class ReplayMismatch(ValueError):
-    """A pass of a run that was made again gave other numbers: one sentence, to be shown where they would stand."""
+    """A recomputed pass gave different numbers: one sentence, to be shown in place of the numbers."""
 
 
 @dataclass(frozen=True)
 class Heads:
-    """One attention: how many heads ask, how many hold keys and values (fewer where query heads share one), the
-    features of a query or key and of a value in a head, and how many keys a query can reach back to, in an encoder to
-    each side beside its own place (None: all). cached: numbers that a cache keeps of a position, where these are not
-    the keys and values of each head that holds some; a saved trace does not have it."""
+    """The heads of one attention."""
 
     query: int
+    """Query heads."""
     key: int
+    """Key and value heads: fewer where query heads share one."""
     size: int
+    """Features of a query or key per head."""
     value_size: int
+    """Features of a value per head."""
     window: int | None = None
+    """Keys a query can reach back to (in an encoder: to each side, besides its own position); None: all."""
     cached: int | None = field(default=None, compare=False)
+    """Numbers cached per position, if not the keys and values of each head. Not saved with a trace."""
 
     @property
     def numbers_cached(self) -> int:
-        """Numbers that a cache keeps of a position."""
+        """Numbers cached per position."""
         return self.key * (self.size + self.value_size) if self.cached is None else self.cached
 
     @property
     def shared(self) -> int:
-        """How many heads ask each head of keys and values, in turn: 1 where each has its own."""
+        """Query heads per key head: 1 without sharing."""
         return self.query // self.key
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class ModelSpec:
-    """What a model is made of and what a run of it records.
-
-    attentions: by site, in the order of the forward pass. recorded, derived: every point by its full name. missing: why
-    it has no such point or fact though other models do, a sentence by name. modules: of a module that was watched, the
-    names of its own parts, by site. unseen: by site, why an attention of it was not recorded. experts: feed-forwards in
-    a layer of which each token has a few, None in a model with one. d_embed: the features of its embeddings where they
-    are narrower than the stream, which a map then makes of them; None elsewhere. positions: the word of `ModelConfig`
-    for what tells them apart, None if the model does not say. Sizes of vocabularies, limits and padding as in
-    `ModelConfig`; `config` is that of our own Transformer, None for any other model. labels: the names of a model's
-    classes, of which by `scoring` one holds, or each by itself, or of two the one by the sign of a single logit, or
-    whose logits are plain numbers (of a regression).
-    precision: the type that its numbers are computed in.
-    reads_pairs: whether its text may be two texts that are told apart. fuses: whether a long attention whose weights
-    follow from its queries and keys runs without making them.
-    """
+    """What a model consists of and what a run of it records. Undocumented fields are as in `ModelConfig`."""
 
     kind: ModelKind
     encoder_layers: int
@@ -105,17 +93,25 @@ class ModelSpec:
     d_model: int
     d_ff: int | None = None
     d_embed: int | None = None
+    """Features of the embeddings where they are narrower than the stream, which a linear map then widens."""
     experts: int | None = None
+    """Feed-forwards per layer in a mixture of experts, of which each token uses a few."""
     attentions: Mapping[str, Heads]
+    """By site, in the order of the forward pass."""
     recorded: tuple[HookPoint, ...]
+    """Recorded points, by full name in the order of the forward pass."""
     derived: tuple[HookPoint, ...] = ()
     missing: Mapping[str, str] = field(default_factory=dict)
+    """Why the model lacks a point or fact that others have, one sentence per name."""
     modules: Mapping[str, str] = field(default_factory=dict)
+    """Module path of each attention, by site, for a watched module."""
     unseen: Mapping[str, str] = field(default_factory=dict)
+    """Why an attention of a watched module was not recorded, by site."""
     output: OutputKind
     norm: Literal["pre", "post"]
     final_norm: bool
     positions: str | None = None
+    """A key of `ENCODINGS`; None if unknown."""
     source_vocab_size: int | None = None
     target_vocab_size: int | None = None
     max_source: int
@@ -124,11 +120,17 @@ class ModelSpec:
     target_pad: int | None = None
     pad_to: int | None = None
     labels: tuple[str, ...] = ()
+    """Class names."""
     reads_pairs: bool = False
+    """Whether its input may be two texts that it tells apart."""
     scoring: Scoring = "one"
+    """One label of all, each label independently, one of two by the sign of a single logit, or plain numbers."""
     fuses: bool = True
+    """Whether long attentions run without materialising their weights."""
     precision: Precision = "float32"
+    """The dtype in which the model computes."""
     config: ModelConfig | None = None
+    """Only for our own Transformer."""
 
     @property
     def has_encoder(self) -> bool:
@@ -140,25 +142,27 @@ class ModelSpec:
 
     @property
     def writes(self) -> bool:
-        """Whether it gives the next token, so that it can write; any other model only reads."""
+        """Whether it predicts the next token and so can generate text."""
         return self.output == "next token"
 
     @property
     def rounding(self) -> float:
-        """What is recomputed from the record is to be allowed to differ by, for each result that the run rounded:
-        a share of the largest number, 0 in float32, whose rounding each place allows for by itself."""
+        """Relative tolerance per rounded result when recomputing from the record.
+
+        0 in float32, whose rounding each caller allows for.
+        """
         return ROUNDING[self.precision]
 
     @property
     def own(self) -> ModelConfig:
-        """The config of our own Transformer. Raises Unavailable for a model that is none."""
+        """The config of our own Transformer. Raises Unavailable for any other model."""
         if self.config is None:
             raise Unavailable(OF_ANOTHER)
         return self.config
 
     @cached_property
     def point(self) -> Mapping[str, HookPoint]:
-        """Every point, recorded and derived, by its name."""
+        """Every point, recorded or derived, by name."""
         return MappingProxyType({each.name: each for each in (*self.recorded, *self.derived)})
 
     def heads(self, kind: KindName, layer: int) -> Heads:
@@ -166,7 +170,7 @@ class ModelSpec:
         return self.attentions[KINDS[kind].site(layer)]
 
     def sizes(self, name: str, *, batch: int, source: int, target: int) -> tuple[int, ...]:
-        """The shape of this point in numbers, for a whole pass over `source` and `target` tokens."""
+        """Concrete shape of a point, for a full pass over `source` and `target` tokens."""
         own = source if name.startswith("encoder.") or not self.has_decoder else target
         keys = source if ".cross." in name else own
         sizes: dict[str, int | None] = {"B": batch, "T": own, "Q": own, "K": keys, "1": 1, "V": self.target_vocab_size}
@@ -176,29 +180,27 @@ class ModelSpec:
         return tuple(size for letter in self.point[name].shape if (size := sizes[letter]) is not None)
 
     def weights_follow(self, site: str) -> bool:
-        """Whether the weights of this attention are made of its queries and keys alone, so that a long one need not
-        make them."""
+        """Whether queries and keys alone determine this attention's weights, so that a long one may run fused."""
         return self.fuses and f"{site}.scores" in self.point and f"{site}.sink" not in self.point
 
     def whole_bytes(self, *, source: int, target: int, written: bool = False) -> int:
-        """Memory of everything that one pass says in float32, at most: before it is made.
+        """Upper bound of the float32 bytes that one pass records.
 
-        Masks and biases are made once for all layers of a stack; weights of a long attention that follow from its
-        queries and keys are not made (`FUSED_FROM`). If the target was `written` step by step they are, and its rows
-        are kept twice: by step, and joined to one pass.
+        Masks and biases exist once for all layers of a stack; a fused attention has no weights (`FUSED_FROM`). If the
+        target was `written` step by step, it does have weights, and decoder rows count twice: per step, and stacked.
         """
         return sum(self._bytes(source, target, written=written).values())
 
     @cached_property
     def most_bytes(self) -> int:
-        """The same of the longest texts that it reads."""
+        """`whole_bytes` at the model's maximum lengths."""
         return self.whole_bytes(source=self.max_source, target=self.max_target)
 
     def recorded_bytes(self, *, source: int, target: int, written: bool = False) -> int:
-        """Memory of the recording of a run in float32, at most: before it is made.
+        """Upper bound of the float32 bytes that recording a run takes.
 
-        A run that is larger than WHOLE_BYTES keeps the points of `kept`, and of written rows also the weights; beside
-        them stands what is looked at: ANEW_BYTES, or one layer where that is more.
+        A run larger than WHOLE_BYTES keeps the points of `kept` and, if written step by step, the weights, plus points
+        recomputed on demand: ANEW_BYTES, or one layer where that is larger.
         """
         sizes = self._bytes(source, target, written=written)
         if (whole := sum(sizes.values())) <= WHOLE_BYTES:
@@ -215,8 +217,10 @@ class ModelSpec:
         return min(whole, taken + max([ANEW_BYTES, *layers.values()]))
 
     def kept(self, *, source: int, target: int) -> frozenset[str]:
-        """The points that a run keeps which is too large to be kept whole: those of the first ranks (`keeping_rank`)
-        that leave room for ANEW_BYTES below WHOLE_BYTES, and always those of the first."""
+        """Points kept by a run that is too large to keep whole.
+
+        Ranks (`keeping_rank`) are added while ANEW_BYTES stay free below WHOLE_BYTES; rank 0 is always kept.
+        """
         sizes = self._bytes(source, target)
         ranks = {name: keeping_rank(name) for name in sizes}
         found, taken = set[str](), 0
@@ -229,7 +233,7 @@ class ModelSpec:
         return frozenset(found)
 
     def _bytes(self, source: int, target: int, *, written: bool = False) -> dict[str, int]:
-        """By point. What is made once for all layers counts where it is said first."""
+        """Bytes by point. A tensor shared by all layers counts where it first occurs."""
         found, shared = dict[str, int](), set[str]()
         for point in self.recorded:
             name, sizes = point.name, self.sizes(point.name, batch=1, source=source, target=target)
@@ -245,24 +249,24 @@ class ModelSpec:
         return found
 
     def grows(self, name: str) -> Growth:
-        """What a token that is written adds to the point of this name."""
+        """What a generated token adds to this point."""
         return self.point[name].grows
 
 
 class Decoding(Protocol):
-    """A decoder in the middle of its work, for a batch of B rows."""
+    """A decoder during generation, for a batch of B rows."""
 
     @property
     def length(self) -> int:
-        """Positions that the cache holds; 0 where every step reads all tokens anew."""
+        """Positions in the cache; 0 if every step is a full pass."""
         ...
 
     def step(self, new: Sequence[Sequence[int]]) -> Tensor:
-        """Read these new tokens, B rows of one length: logits [B, V] after the last of them."""
+        """Read these new tokens, B rows of equal length; return logits [B, V] after the last one."""
         ...
 
     def select(self, rows: Sequence[int]) -> None:
-        """Go on with these rows of the batch, in this order: hypotheses of a beam."""
+        """Keep these rows of the batch, in this order, such as the hypotheses of a beam."""
         ...
 
 
@@ -275,8 +279,10 @@ class Linear(NamedTuple):
 
 @dataclass(frozen=True)
 class AttentionParameters:
-    """Learned maps of one attention. Rows of query, key and value belong to the heads in turn, so do columns of out.
-    query, key, value: None where no single map makes them."""
+    """Weight matrices of one attention. Rows of query, key and value, and columns of out, are grouped by head.
+
+    query, key, value: None where no single linear map computes them.
+    """
 
     query: Linear | None
     key: Linear | None
@@ -285,57 +291,60 @@ class AttentionParameters:
 
 
 class HookedModel(Protocol):
-    """A model that can be run and looked at. What it is asked for and does not have raises `Unavailable`."""
+    """A model that can be run and recorded. Methods raise `Unavailable` for what the model does not have."""
 
     @property
     def spec(self) -> ModelSpec: ...
 
     @property
     def parameter_count(self) -> int:
-        """Trained numbers, shared ones counted once."""
+        """Trained parameters, shared ones counted once."""
         ...
 
     def begin(self, sources: Sequence[Sequence[int]] | None, *, cached: bool = True, hook: Hook = OFF) -> Decoding:
-        """Read the sources, one for each row (None: a decoder alone), ready to write. Each pass calls the hook.
+        """Encode the sources, one per row (None: decoder-only), and return a decoder ready to generate.
 
-        cached: a step reads the new tokens only; else all of them anew.
+        Each pass calls the hook. cached: each step reads only the new tokens; else all tokens again.
         """
         ...
 
     def whole(self, sources: Rows | None, targets: Rows | None, *, hook: Hook = OFF) -> Tensor:
-        """One pass over rows of ids: logits [B, T, V] at all positions, or what a model without logits gives out.
+        """One pass over rows of ids: logits [B, T, V] at all positions, or the output of a model without logits.
 
-        Raises ValueError where rows of different lengths need padding and the model has none.
+        Raises ValueError if rows of different lengths need padding and the model has no padding token.
         """
         ...
 
     def read_out(self, stream: Tensor, stack: StackName) -> Tensor:
-        """The logits [B, T, V] of a stream [B, T, D], by the final norm and the output layer."""
+        """Logit lens: logits [B, T, V] of a stream [B, T, D], through the final norm and the output layer."""
         ...
 
     def parameters_of(self, site: str) -> AttentionParameters:
-        """The maps of this attention; the model's own tensors, so read them only."""
+        """Weight matrices of this attention: the model's own tensors, so do not modify them."""
         ...
 
     def table(self, what: TableName, stack: StackName) -> Tensor:
-        """The vectors of all tokens [V, D] or of all positions [N, D]; the model's own, so read them only."""
+        """Embeddings of all tokens [V, D] or all positions [N, D]: the model's own tensor, so do not modify it."""
         ...
 
     def scalars(self) -> Mapping[str, float]:
-        """What each attention divides its scores by, `{site}.divisor`, and each stack multiplies its embeddings by,
-        `{stack}.embed.scale`, as far as the model tells them."""
+        """Known scalars: `{site}.divisor` of the scores and `{stack}.embed.scale` of the embeddings."""
         ...
 
     def frequencies(self) -> Mapping[str, Tensor]:
-        """Every list of radians by which pairs of features are turned in a position that the model holds beside its
-        config, [P], by its name; which of them an attention uses is not said."""
+        """Rotary frequencies [P] that the model holds besides its config, in radians per position, by name.
+
+        Which attention uses which is unknown.
+        """
         ...
 
 
 @lru_cache(maxsize=256)
 def spec_of(config: ModelConfig, labels: tuple[str, ...] = ()) -> ModelSpec:
-    """The spec of our own Transformer with this config. labels: what the rows of an encoder's output are called;
-    without names they are called by their numbers."""
+    """The spec of our own Transformer with this config.
+
+    labels: names of an encoder's output rows; numbers are used without them.
+    """
     heads = Heads(config.n_heads, config.n_heads, config.head_dim, config.head_dim)
     output: OutputKind = "next token"
     if not config.has_decoder:

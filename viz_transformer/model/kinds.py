@@ -1,7 +1,7 @@
-"""The three kinds of attention, and the two sides of a run that they join: each fact about them is stated here once.
+"""The three kinds of attention and the two sides that they join; each fact about them is defined here.
 
-A kind and a side go by their plain words in addresses, files and components: `KINDS["cross"]`, `SIDES["source"]`.
-Imports nothing heavy: the page frame reads this before the first paint.
+Addresses, files and components use their plain names: `KINDS["cross"]`, `SIDES["source"]`. Imports nothing heavy: the
+page frame reads this before the first paint.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ T = TypeVar("T")
 
 
 class Counts(Protocol):
-    """What a kind and a side ask of a model: its `ModelSpec` has it, and the config of our own."""
+    """Sizes that a kind and a side need, from a `ModelSpec` or our own config."""
 
     @property
     def encoder_layers(self) -> int: ...
@@ -42,78 +42,68 @@ class Counts(Protocol):
 
 @dataclass(frozen=True, kw_only=True)
 class Side:
-    """One of the two texts of a run: the source, which an encoder reads, or the target, which a decoder reads.
-
-    `stack` is the stack that reads it, `field` the selection's letter for a position of it, `label` its words on a
-    control.
-    """
+    """One of the two texts of a run: the source, read by an encoder, or the target, read by a decoder."""
 
     name: SideName
-    stack: StackName
-    field: QueryField
-    label: str
+    stack: StackName  # The stack that reads it.
+    field: QueryField  # The selection's letter for one of its positions.
+    label: str  # Its name on controls.
 
     def of(self, source: T, target: T) -> T:
-        """What belongs to this side, of what the source has and what the target has."""
+        """Pick the argument of this side."""
         return source if self.name == "source" else target
 
     def layers(self, model: Counts) -> int:
-        """How many layers its stack has."""
+        """Layers of its stack."""
         return self.of(model.encoder_layers, model.decoder_layers)
 
     def pad(self, model: Counts) -> int | None:
-        """The id of its padding token, None without one."""
+        """Id of its padding token, or None."""
         return self.of(model.source_pad, model.target_pad)
 
     def vocab_size(self, model: Counts) -> int | None:
-        """How many tokens its vocabulary has, None for a model that has no stack for it."""
+        """Size of its vocabulary; None if the model does not read this side."""
         return self.of(model.source_vocab_size, model.target_vocab_size)
 
     def most(self, model: Counts) -> int:
-        """How many tokens of it the model reads at most."""
+        """Maximum tokens of this side."""
         return self.of(model.max_source, model.max_target)
 
 
 @dataclass(frozen=True, kw_only=True)
 class Kind:
-    """One kind of attention. `queries` and `keys` are the sides whose tokens its rows and its columns stand for.
-
-    `attention` is the last word of its site, `causal` whether later keys are closed to a query. `label` (who looks
-    → at what) stands on controls, `words` in titles and sentences; `letter` begins a changed cell in an address, and
-    `fields` are the selection's letters for a query position and a key position.
-    Its colours go by its name: `palette.cross`, `palette.cross_ink`.
-    """
+    """One kind of attention. Its colours are `palette.{name}` and `palette.{name}_ink`."""
 
     name: KindName
-    queries: Side
-    keys: Side
-    attention: Literal["self", "cross"]
-    causal: bool
-    label: str
-    words: str
-    letter: str
-    fields: tuple[QueryField, KeyField]
+    queries: Side  # The side whose tokens are its rows.
+    keys: Side  # The side whose tokens are its columns.
+    attention: Literal["self", "cross"]  # Last part of its site's name.
+    causal: bool  # Whether later keys are masked.
+    label: str  # Who attends to what, on controls.
+    words: str  # Its name in titles and sentences.
+    letter: str  # Prefix of an edited cell in an address.
+    fields: tuple[QueryField, KeyField]  # The selection's letters for a query and a key position.
 
     @property
     def stack(self) -> StackName:
-        """The stack whose layers have it: that which reads the queries."""
+        """The stack that contains it and reads the queries."""
         return self.queries.stack
 
     @property
     def writes(self) -> bool:
-        """Whether its rows are a decoder's, each of which writes a token."""
+        """Whether its rows belong to a decoder, where each predicts a token."""
         return self.stack == "decoder"
 
     def site(self, layer: int) -> str:
-        """The name of its attention in a layer: decoder.1.cross."""
+        """Name of its attention in a layer: decoder.1.cross."""
         return f"{self.stack}.{layer}.{self.attention}"
 
     def layers(self, model: Counts) -> int:
-        """How many layers of a model have it; 0 if the model lacks what gives the queries or the keys."""
+        """Layers of the model that have it; 0 if the model lacks its queries or keys."""
         return self.queries.layers(model) if self.keys.layers(model) else 0
 
     def sides(self, source: T, target: T) -> tuple[T, T]:
-        """What belongs to the queries and to the keys, of what the source has and what the target has."""
+        """Pick the arguments of the queries' and the keys' side."""
         return self.queries.of(source, target), self.keys.of(source, target)
 
 
@@ -121,7 +111,7 @@ SOURCE = Side(name="source", stack="encoder", field="i", label="Source, encoder"
 TARGET = Side(name="target", stack="decoder", field="t", label="Target, decoder")
 SIDES: Mapping[SideName, Side] = MappingProxyType({side.name: side for side in (SOURCE, TARGET)})
 SIDE_OF: Mapping[StackName, Side] = MappingProxyType({side.stack: side for side in (SOURCE, TARGET)})
-"""The side that a stack reads."""
+"""The side that each stack reads."""
 
 _CROSS = Kind(
     name="cross",
@@ -157,19 +147,19 @@ _ENCODER = Kind(
     fields=("i", "j"),
 )
 KINDS: Mapping[KindName, Kind] = MappingProxyType({kind.name: kind for kind in (_CROSS, _DECODER, _ENCODER)})
-"""In the order of controls: the one that joins the two texts first."""
+"""In the order of controls, cross-attention first."""
 
 
 def stacks_of(model: Counts) -> tuple[StackName, ...]:
-    """The stacks that a model has, in the order of the forward pass."""
+    """Stacks of a model, in the order of the forward pass."""
     return tuple(stack for stack, side in SIDE_OF.items() if side.layers(model))
 
 
 def attentions_of(stack: StackName, model: Counts) -> tuple[Kind, ...]:
-    """The attentions in each layer of a stack, in the order of the forward pass."""
+    """Attentions in each layer of a stack, in the order of the forward pass."""
     return tuple(kind for kind in (_ENCODER, _DECODER, _CROSS) if kind.stack == stack and kind.layers(model))
 
 
 def kinds_of(model: Counts) -> tuple[KindName, ...]:
-    """The kinds of attention that a model has, in the order of `KINDS`."""
+    """Attention kinds of a model, in the order of `KINDS`."""
     return tuple(name for name, kind in KINDS.items() if kind.layers(model))

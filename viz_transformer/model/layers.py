@@ -1,4 +1,4 @@
-"""Embedding, feed-forward, and the layers that the two stacks are made of."""
+"""Embedding, feed-forward, and the layers of the two stacks."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from viz_transformer.model.norms import NORMS
 
 
 def gelu_tanh(x: Tensor) -> Tensor:
-    """GELU by its tanh approximation (Hendrycks and Gimpel 2016)."""
+    """GELU, tanh approximation (Hendrycks and Gimpel 2016)."""
     return F.gelu(x, approximate="tanh")
 
 
@@ -31,7 +31,7 @@ ACTIVATIONS: dict[str, Callable[[Tensor], Tensor]] = {
 
 
 def learned_scale(config: ModelConfig) -> nn.Parameter:
-    """A trained number for each stack, from the square root of d_model on."""
+    """A trained scale for each stack, initialised to sqrt(d_model)."""
     return nn.Parameter(torch.tensor(math.sqrt(config.d_model)))
 
 
@@ -46,32 +46,32 @@ Map = Callable[[Tensor], Tensor]
 
 
 def activate_then_drop(x: Tensor, activation: Map, dropout: Map) -> Tensor:
-    """Dropout of the hidden layer behind the activation."""
+    """Apply the activation, then dropout."""
     return dropout(activation(x))
 
 
 def drop_then_activate(x: Tensor, activation: Map, dropout: Map) -> Tensor:
-    """Dropout before the activation: the same for ReLU, which keeps 0 and scale; another thing for GELU."""
+    """Apply dropout, then the activation: equal for ReLU, which commutes with it, but not for GELU."""
     return activation(dropout(x))
 
 
 def activate(x: Tensor, activation: Map, dropout: Map) -> Tensor:
-    """The hidden layer without dropout, as the paper's text has it."""
+    """Apply the activation without dropout, as in the paper's text."""
     return activation(x)
 
 
 def drop_output(x: Tensor, out: Tensor, dropout: Map) -> Tensor:
-    """The stream plus what the sub-layer adds, with dropout of the latter (Vaswani et al. 2017, section 5.4)."""
+    """Add the sub-layer's output after dropout (Vaswani et al. 2017, section 5.4)."""
     return x + dropout(out)
 
 
 def drop_nothing(x: Tensor, out: Tensor, dropout: Map) -> Tensor:
-    """The sum without dropout: one tutorial defines the third of its decoder layer and never calls it."""
+    """Add without dropout: one tutorial defines the third dropout of its decoder layer and never calls it."""
     return x + out
 
 
 def drop_stream(x: Tensor, out: Tensor, dropout: Map) -> Tensor:
-    """Dropout of the stream, not of what is added: the slip of one tutorial's decoder layer."""
+    """Apply dropout to the stream instead of the sub-layer's output: a bug in one tutorial's decoder layer."""
     return dropout(x) + out
 
 
@@ -88,7 +88,7 @@ RESIDUAL_DROPOUTS: dict[str, Callable[[Tensor, Tensor, Map], Tensor]] = {
 
 
 class PositionTable(nn.Module):
-    """The row of each position: a parameter if it is trained, else made anew with the model and not saved."""
+    """Position vectors: a parameter if trained, else recomputed on construction and not saved."""
 
     table: Tensor
 
@@ -106,7 +106,7 @@ class PositionTable(nn.Module):
 
 
 class Embedding(nn.Module):
-    """What a stack starts from: the token's vector, scaled, plus the position's."""
+    """Input of a stack: scaled token embedding plus position vector."""
 
     def __init__(self, config: ModelConfig, vocab_size: int, max_length: int) -> None:
         super().__init__()
@@ -116,7 +116,7 @@ class Embedding(nn.Module):
         self.dropout = Dropout(config.dropout if config.embedding_dropout else 0.0)
 
     def forward(self, ids: Tensor, hook: Hook, *, start: int = 0) -> Tensor:
-        """ids: [B, T], the first at position `start` -> [B, T, D]."""
+        """ids: [B, T], first token at position `start` -> [B, T, D]."""
         x = hook("token", self.token(ids) * self.scale)
         if self.position is not None:
             position = self.position(start, ids.size(1)).expand_as(x)
@@ -126,7 +126,7 @@ class Embedding(nn.Module):
 
 
 class FeedForward(nn.Module):
-    """Two linear maps with an activation between, at each position alone (Vaswani et al. 2017, equation 2)."""
+    """Two linear maps with an activation between, applied to each position (Vaswani et al. 2017, equation 2)."""
 
     def __init__(self, config: ModelConfig) -> None:
         super().__init__()
@@ -145,7 +145,7 @@ class FeedForward(nn.Module):
 
 
 class Residual(nn.Module):
-    """A sub-layer's place in the stream: x + sublayer(norm(x)) for pre-norm, norm(x + sublayer(x)) for post-norm."""
+    """Residual connection of a sub-layer: x + sublayer(norm(x)) for pre-norm, norm(x + sublayer(x)) for post-norm."""
 
     def __init__(self, config: ModelConfig, *, dropped: str = "output") -> None:
         super().__init__()
@@ -155,7 +155,7 @@ class Residual(nn.Module):
         self.dropout = Dropout(config.dropout)
 
     def forward(self, x: Tensor, sublayer: Callable[[Tensor], Tensor], hook: Hook, *, part: str, after: str) -> Tensor:
-        """x: [B, T, D] the stream; `part` names the sub-layer's norm, `after` the stream behind it."""
+        """x: [B, T, D]. part: name of the sub-layer's norm. after: name of the stream after it."""
         norm_hook = hook.scope(part)
         if self.norm_first:
             x = self.add(x, sublayer(self.norm(x, norm_hook)), self.dropout)

@@ -1,8 +1,7 @@
-"""Which parts a model has, and in what order its stream goes through them: every drawing of a model is made from this.
+"""The parts of a model in the order of the forward pass: the source of every drawing of it.
 
-`layout` reads it off what a model says of itself. The map in the sidebar, the residual map of *Layers*, the whole run
-and *Architecture* draw the same parts, each at its own size; the largest also writes on each part what `Written` holds.
-Imports nothing heavy.
+The map in the sidebar, the residual map of *Layers*, the whole run and *Architecture* draw the same parts at different
+sizes; the largest also shows the texts in `Written`. Imports nothing heavy.
 """
 
 from __future__ import annotations
@@ -22,12 +21,12 @@ PartName = Literal["self", "cross", "ffn"]
 PART_NAMES: Mapping[str, str] = MappingProxyType(
     {"self": "self-attention", "cross": "cross-attention", "ffn": "feed-forward"}
 )
-"""What the sub-layers are called."""
+"""Names of the sub-layers."""
 
 
 @dataclass(frozen=True)
 class Parameter:
-    """One trained tensor: its name in the weights file, its shape, and the shape in letters ("V×D"), "" without."""
+    """One trained tensor: name in the weights file, shape, and shape in letters ("V×D"; "" if unknown)."""
 
     name: str
     shape: tuple[int, ...]
@@ -40,7 +39,7 @@ class Parameter:
 
 @dataclass(frozen=True)
 class Block:
-    """The trained tensors of a part, by the part's name; none of its own for a tied output."""
+    """The trained tensors of a part; empty for a tied output."""
 
     name: str
     parameters: tuple[Parameter, ...]
@@ -51,7 +50,7 @@ class Block:
 
     @property
     def shapes(self) -> str:
-        """The shapes with their letters, equal ones counted: "4 × (256×256), 4 × (256)"."""
+        """Shapes with their letters, repeated ones counted: "4 × (256×256), 4 × (256)"."""
         kinds: dict[tuple[int, ...], int] = {}
         for parameter in self.parameters:
             kinds[parameter.shape] = kinds.get(parameter.shape, 0) + 1
@@ -63,22 +62,22 @@ class Block:
 
 @dataclass(frozen=True, kw_only=True)
 class Written:
-    """What the largest drawing writes on a part."""
+    """Text on a part in the largest drawing."""
 
     label: str = ""
-    """Its heading; "" for the usual one."""
+    """Heading; "" for the default."""
     details: tuple[str, ...] = ()
-    """Sizes and what is unusual, piece by piece."""
+    """Sizes and unusual settings, one per piece."""
     holds: str = ""
-    """What a norm has trained."""
+    """Trained tensors of a norm."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Part(Written):
-    """One box. Parts of different layers are equal if the same is written on them."""
+    """One box. Parts of different layers are equal if their text is equal."""
 
     name: str = field(compare=False)
-    """Its place in the model: "decoder.1.cross", "decoder.1.cross norm", "encoder embedding", "output"."""
+    """Its name in the model: "decoder.1.cross", "decoder.1.cross norm", "encoder embedding", "output"."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -88,25 +87,25 @@ class SubLayer(Part):
     part: PartName
     layer: int = field(compare=False)
     kind: KindName | None
-    """Of an attention; None for a feed-forward."""
+    """None for a feed-forward."""
     before: Part | None = None
-    """The norm between the stream and the sub-layer."""
+    """Norm between the stream and the sub-layer."""
     added: Part | None = None
-    """The norm that what it adds goes through."""
+    """Norm of the sub-layer's output before it is added."""
     after: Part | None = None
-    """The norm after the sum."""
+    """Norm after the sum."""
 
 
 @dataclass(frozen=True)
 class Layer:
-    """The sub-layers of a layer in order. parallel: all read the same stream, and are added to it at once."""
+    """The sub-layers of a layer in order. parallel: all read the same stream, and their outputs are added together."""
 
     sublayers: tuple[SubLayer, ...]
     parallel: bool = False
 
     @property
     def one_norm(self) -> bool:
-        """Whether parallel sub-layers read the stream through the same norm."""
+        """Whether parallel sub-layers share one input norm."""
         return self.parallel and [part.before is not None for part in self.sublayers] == [True, False]
 
 
@@ -116,17 +115,17 @@ class StackLayout:
 
     stack: StackName
     reads: str
-    """Which ids it reads."""
+    """Name of the ids that it reads."""
     embedding: Part
     sums: tuple[str, ...]
-    """Lines that say what is added to the vectors of tokens."""
+    """Captions of what is added to the token embeddings."""
     norm: Part | None
-    """The norm of that sum."""
+    """Norm of that sum."""
     layers: tuple[Layer, ...]
     final_norm: Part | None
     final_map: Part | None
     gives: Literal["memory", "logits", "output"]
-    """What leaves it."""
+    """Its output."""
 
     @property
     def side(self) -> Side:
@@ -134,13 +133,12 @@ class StackLayout:
 
     @property
     def sublayers(self) -> tuple[SubLayer, ...]:
-        """Of all layers, in order."""
+        """Sub-layers of all layers, in order."""
         return tuple(part for layer in self.layers for part in layer.sublayers)
 
     @property
     def typical(self) -> int:
-        """The layer that is drawn for all of them: the first of the most frequent kind; of as many, the one further
-        up."""
+        """Index of the layer drawn to represent all: the first of the most frequent kind, the later kind on a tie."""
         most = Counter(reversed(self.layers)).most_common(1)[0][0]
         return self.layers.index(most)
 
@@ -151,40 +149,39 @@ class Layout:
 
     stacks: tuple[StackLayout, ...]
     output: Part | None
-    """The map of the last stack's stream to what the model gives."""
+    """Map from the last stack to the model's output."""
     softmax: Part | None
-    """What makes probabilities of that."""
+    """Softmax over that output."""
     over: Literal["vocabulary", "labels"]
-    """What these are of."""
+    """What the probabilities range over."""
     result: str = ""
-    """What comes out in the end, in words."""
+    """The final result, in words."""
     memory: int | None
-    """The numbers of each position that the decoder reads of an encoder; None where it reads none."""
+    """Numbers per position that the decoder reads from the encoder; None without cross-attention."""
     blocks: tuple[Block, ...] = ()
     spoken: str = ""
-    """The whole drawing in words."""
+    """Text description of the whole drawing."""
     notes: tuple[str, ...] = ()
-    """Sentences on what the largest drawing does not show."""
+    """Notes on what the largest drawing omits."""
 
     def of(self, stack: StackName) -> StackLayout:
         return next(each for each in self.stacks if each.stack == stack)
 
     @property
     def block(self) -> Mapping[str, Block]:
-        """The trained tensors of a part, by its name."""
+        """Trained tensors by part name."""
         return {block.name: block for block in self.blocks}
 
     @property
     def count(self) -> int:
-        """All trained numbers, shared ones once."""
         return sum(block.count for block in self.blocks)
 
 
 def layout(spec: ModelSpec, written: Mapping[str, Written] | None = None) -> Layout:
-    """The parts of the model that says this of itself.
+    """The parts of the model with this spec.
 
-    written: what is written on its parts, by their names, from somebody who has read the config or looked at the loaded
-    model; then it has those norms and maps that are in there. Without it, norms are where the spec has them.
+    written: text by part name, from the config or the loaded model; the model then has exactly the norms and maps in
+    there. Without it, norms follow the spec.
     """
     known = _Known(written)
     stacks = tuple(_stack(spec, stack, known) for stack in stacks_of(spec))
@@ -204,7 +201,7 @@ class _Known:
     written: Mapping[str, Written] | None
 
     def part(self, name: str, label: str = "norm", *, there: bool) -> Part | None:
-        """The part of this name, None where the model has none. label: the usual one. there: if the spec has it."""
+        """The part with this name, or None. label: default heading. there: whether the spec has it."""
         if self.written is not None:
             there = name in self.written
         return self.always(name, label) if there else None
@@ -238,7 +235,7 @@ def _stack(spec: ModelSpec, stack: StackName, known: _Known) -> StackLayout:
 
 
 def _layer(spec: ModelSpec, stack: StackName, layer: int, known: _Known) -> Layer:
-    """The sub-layers that this layer has. Of a module that was watched, only attentions are known."""
+    """Sub-layers of this layer; for a watched module, only its attentions."""
     parts: list[tuple[PartName, KindName | None]] = [
         (kind.attention, kind.name)
         for kind in attentions_of(stack, spec)

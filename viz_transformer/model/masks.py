@@ -1,4 +1,4 @@
-"""Masks: Boolean tensors, True = may attend, and what a softmax makes of them."""
+"""Boolean masks (True = may attend), and the softmax under a mask."""
 
 from __future__ import annotations
 
@@ -12,37 +12,37 @@ from torch import Tensor
 
 
 def causal_mask(queries: int, keys: int, *, start: int = 0, device: torch.device | None = None) -> Tensor:
-    """True where key position <= query position: [1, 1, Q, K]; the first query stands at position `start`."""
+    """True where key position <= query position: [1, 1, Q, K]; the first query is at position `start`."""
     query_position = torch.arange(start, start + queries, device=device)
     key_position = torch.arange(keys, device=device)
     return (key_position[None, :] <= query_position[:, None])[None, None]
 
 
 def key_mask(keep: Tensor, queries: int) -> Tensor:
-    """Every query may attend to every kept key: keep [B, K] True = a token, not padding -> [B, 1, Q, K]."""
+    """Let every query attend to every kept key: keep [B, K], True = not padding -> [B, 1, Q, K]."""
     return keep[:, None, None, :].expand(-1, 1, queries, -1)
 
 
 def key_only(query_keep: Tensor, key_keep: Tensor) -> Tensor:
-    """Padded keys are masked: [B, Q], [B, K] -> [B, 1, Q, K]."""
+    """Mask padded keys: [B, Q], [B, K] -> [B, 1, Q, K]."""
     return key_mask(key_keep, query_keep.size(1))
 
 
 def key_or_query(query_keep: Tensor, key_keep: Tensor) -> Tensor:
-    """Padded keys are masked, and every key for a padded query: [B, Q], [B, K] -> [B, 1, Q, K]."""
+    """Mask padded keys, and every key of a padded query: [B, Q], [B, K] -> [B, 1, Q, K]."""
     return (query_keep[:, :, None] & key_keep[:, None, :])[:, None]
 
 
 def swapped_axes(query_keep: Tensor, key_keep: Tensor) -> Tensor:
-    """The slip of one tutorial: masked where the query's side is padded at the KEY's position, or the other way round.
+    """The bug of one tutorial: query and key padding are swapped. [B, T], [B, T] -> [B, 1, T, T].
 
-    [B, T], [B, T] -> [B, 1, T, T]: it fits only because both sides are padded to one length.
+    The shapes fit only because both sides are padded to one length.
     """
     return key_or_query(key_keep, query_keep)
 
 
 class PaddingMasks(NamedTuple):
-    """From which positions are tokens to which keys a query may attend to, before causality."""
+    """Functions from padding (query side, key side) to masks, before causality."""
 
     self_attention: Callable[[Tensor, Tensor], Tensor]
     cross_attention: Callable[[Tensor, Tensor], Tensor]
@@ -56,7 +56,7 @@ PADDING_MASKS: dict[str, PaddingMasks] = {
 
 
 def softmax_or_zeros(scores: Tensor, mask: Tensor) -> Tensor:
-    """Softmax over the allowed keys; a query that may attend to nothing gets a row of zeros.
+    """Softmax over the allowed keys; fully masked queries get a row of zeros.
 
     scores: [B, H, Q, K], mask: Boolean, broadcastable to it. Masked cells are exactly 0.
     """
@@ -66,10 +66,10 @@ def softmax_or_zeros(scores: Tensor, mask: Tensor) -> Tensor:
 
 @dataclass(frozen=True)
 class FilledSoftmax:
-    """Softmax after masked scores were replaced by one number.
+    """Softmax after replacing masked scores with one number.
 
-    Masked cells are exactly 0 beside an allowed one. A row without any is exactly even over all keys, masked as they
-    are; filled with minus infinity it is NaN, which spreads to all that reads it.
+    Masked cells are exactly 0 next to an allowed one. A fully masked row is uniform over all keys or, with -inf, NaN,
+    which spreads to everything that reads it.
     """
 
     fill: float
@@ -81,10 +81,10 @@ class FilledSoftmax:
 
 @dataclass(frozen=True)
 class AddedSoftmax:
-    """Softmax after one number was added to masked scores, which rounds them.
+    """Softmax after adding one number to masked scores, which rounds them.
 
-    float32 at 1e9 has steps of 64: a row that may attend to nothing is even over all keys while scores stay below 32.
-    Larger ones become multiples of 64, and all the weight goes to the keys that have the largest.
+    Near 1e9, float32 has steps of 64: a fully masked row is uniform while its scores stay below 32. Larger scores
+    become multiples of 64, and the keys with the largest get all the weight.
     """
 
     addend: float
@@ -95,7 +95,7 @@ class AddedSoftmax:
 
 
 LOWEST_ADDED = AddedSoftmax(torch.finfo(torch.float32).min)
-"""What transformers does with masks: a row that may attend to nothing is even, whatever its scores are."""
+"""The fill used by transformers: a fully masked row is uniform, whatever its scores."""
 MASK_FILLS: dict[str, Callable[[Tensor, Tensor], Tensor]] = {
     "zero-rows": softmax_or_zeros,
     "-inf": FilledSoftmax(-math.inf),

@@ -1,6 +1,6 @@
-"""The table of all points: what a run records, under which name, in which shape, and what it means.
+"""The table of all points: name, shape and meaning of everything that a run records.
 
-`docs/points.md` is made from this table; a test compares the table with what tiny models really record.
+`docs/points.md` is generated from it; a test compares it with what tiny models record.
 """
 
 from __future__ import annotations
@@ -64,7 +64,7 @@ LOGITS = HookPoint("logits", ("B", "T", "V"), "one number for each entry of the 
 LOGITS_OF_TEXT = HookPoint("logits", ("B", "V"), "of an encoder that pools: one number for each label of the text")
 
 OF_THE_TEXT = "its labels are computed from the whole text after the last layer, so no other vector has any"
-"""Why a model that gives labels to a text has no logit lens."""
+"""Reason why a model with pooled labels has no logit lens."""
 
 SCORES_WITH_BIAS = HookPoint("scores", WEIGHTS, "query @ key^T / divisor + bias, before the mask")
 DERIVED = (
@@ -85,10 +85,10 @@ _KEPT_FIRST: tuple[frozenset[str], ...] = (
 
 
 def keeping_rank(name: str) -> int | None:
-    """How soon a run that is too large to be kept whole keeps this point, 0 always; None: never.
+    """Priority of a point in a run too large to keep whole: 0 = always kept, None = never.
 
-    First what stands in no layer, what each layer ends in, and masks, which layers share; then what pages look at in
-    all layers at once: the stream, what is added to it, what heads are scored by.
+    First come points outside layers, each layer's output, and masks, which layers share; then what pages show for all
+    layers at once: the stream, the additions to it, and the inputs of head scores.
     """
     layer, _, what = name.partition(".")[2].partition(".")
     if not layer.isdigit():
@@ -98,9 +98,9 @@ def keeping_rank(name: str) -> int | None:
 
 
 def recorded_points(config: ModelConfig) -> Iterator[HookPoint]:
-    """Every point that a run of such a model records, with its full name, in the order of the table.
+    """Every recorded point of such a model, by full name, in the order of the table.
 
-    Runs with at least 512 queries and keys in an attention derive its weights instead of recording them.
+    An attention with at least 512 queries and keys derives its weights instead of recording them.
     """
     stacks = (("encoder", config.encoder_layers), ("decoder", config.decoder_layers))
     for stack, n_layers in stacks:
@@ -124,7 +124,7 @@ def _growth(config: ModelConfig) -> Growth:
 
 
 def derived_points(config: ModelConfig) -> Iterator[HookPoint]:
-    """Every point that is computed from recorded ones when asked for, with its full name."""
+    """Every point computed on demand from recorded ones, by full name."""
     for site in attention_sites(config):
         biased = config.encoding.biased and site.endswith(".self")
         for point in DERIVED:
@@ -133,7 +133,7 @@ def derived_points(config: ModelConfig) -> Iterator[HookPoint]:
 
 
 def attention_sites(config: ModelConfig) -> tuple[str, ...]:
-    """The attentions of a model, e.g. encoder.0.self, decoder.0.self, decoder.0.cross."""
+    """Attention sites of a model: encoder.0.self, decoder.0.self, decoder.0.cross, ..."""
     encoder = [f"encoder.{layer}.self" for layer in range(config.encoder_layers)]
     kinds = _kinds(config, "decoder")
     decoder = [f"decoder.{layer}.{kind}" for layer in range(config.decoder_layers) for kind in kinds]
@@ -141,7 +141,7 @@ def attention_sites(config: ModelConfig) -> tuple[str, ...]:
 
 
 def undefined_points(config: ModelConfig) -> dict[str, str]:
-    """Why a model of this config has no such point though others do: a sentence by the point's name."""
+    """Reason by name for each point that other models have and this config lacks."""
     found = {} if config.pooling == "none" else {"read_out": OF_THE_TEXT}
     if acts := config.encoding.acts:
         for stack in ("encoder",) * config.has_encoder + ("decoder",) * config.has_decoder:
@@ -161,7 +161,7 @@ def _undefined(what: str, config: ModelConfig) -> str | None:
 
 
 def unknown_point(name: str, known: Collection[str]) -> str:
-    """The sentence for a name that is no point, with the nearest ones."""
+    """Error message for an unknown point, with the nearest names."""
     near = difflib.get_close_matches(name[:200], list(known), n=3, cutoff=0.6)
     if near:
         return f"no point named {quote(name)}. Did you mean {' or '.join(map(repr, near))}?"
@@ -169,7 +169,7 @@ def unknown_point(name: str, known: Collection[str]) -> str:
 
 
 def points_table() -> str:
-    """The table as Markdown: the text of docs/points.md below its title."""
+    """The table as Markdown: the body of docs/points.md."""
     attention, own = "{encoder|decoder}.{layer}.{self|cross}", "{encoder|decoder}.{layer}.self"
     residual = (HookPoint(name, _ROW, meaning) for name, meaning in RESIDUAL.items())
     sums = (
@@ -225,7 +225,7 @@ def _layer_points(config: ModelConfig, stack: str, layer: str) -> Iterator[HookP
 
 
 def _attention_points(config: ModelConfig, kind: str) -> Iterator[HookPoint]:
-    """In the order in which they are made; cross-attention knows no positions."""
+    """Points of one attention in forward order; cross-attention has none for positions."""
     usual = {point.name: point for point in ATTENTION}
     instead: dict[str, list[HookPoint]] = {}
     new: list[HookPoint] = []
@@ -246,7 +246,7 @@ def _kinds(config: ModelConfig, stack: str) -> tuple[str, ...]:
 
 
 def _under(prefix: str, point: HookPoint) -> HookPoint:
-    """The point at this place. What the encoder makes, and keys and values of the memory, are made once."""
+    """The point under this prefix. Encoder points, and keys and values of the memory, never grow."""
     name = f"{prefix}.{point.name}".lstrip(".")
     once = name.startswith("encoder.") or (prefix.endswith(".cross") and "K" in point.shape[:-1])
     keys = not prefix.endswith(".cross") and point.shape[-1] == "K"

@@ -1,8 +1,8 @@
-"""How the model knows where a token stands: a vector for each position, added to the embedding, or something that
-self-attention does by itself: queries and keys turned by their positions, or scores lowered by the distance.
+"""Positional encodings: how the model knows where a token is.
 
-Each kind is an `Encoding`: what it computes, and all that the rest of the program says and shows of it. Its word in
-`ENCODINGS` is what a config names. Torch is imported when numbers are made: the words are read long before that.
+An encoding adds a vector to each embedding, rotates queries and keys, or lowers scores with distance. Each is an
+`Encoding`, which also defines its texts and drawings, and a key of `ENCODINGS` for configs. Torch is imported only when
+numbers are computed: the names are read long before.
 """
 
 from __future__ import annotations
@@ -30,132 +30,140 @@ Picture = Literal["table", "rotation", "slopes", "bias", "none"]
 
 @dataclass(frozen=True, kw_only=True)
 class ToldPlacing:
-    """How *One weight*, and the program that it copies, work out what positions make of a query or key of the head.
+    """How *One weight* and its program derive the rotated query or key of a head.
 
-    functions: program text in front. before: what the vector is called that W_Q or W_K made, `made` [E] there. showing:
-    lines that `show` what `placed` is made of; placed: the expression of what is recorded; in both `$name` is "query"
-    or "key", and the position's name. shown: labels of what the lines show, by their names on the page. formula: LaTeX
-    in front of the map, sentence: what happens; in both {place} is the position, {size} head_dim.
+    In `showing` and `placed`, `$name` is "query" or "key" and the position's name; in `formula` and `sentence`, {place}
+    is the position and {size} head_dim.
     """
 
     functions: str = ""
+    """Helper functions, as program text."""
     before: str = "before positions act on it"
+    """Label of the vector that W_Q or W_K gives, which is `made` [E] in the program."""
     showing: str = ""
+    """Program lines that `show` the ingredients of `placed`."""
     placed: str = ""
+    """Expression of the recorded vector."""
     shown: Mapping[str, str] = field(default_factory=dict)
+    """Labels of the shown values, by name."""
     note: str = "These are the numbers before positions act on them."
     formula: str = "P_{{{place}}}"
+    """LaTeX to the left of the matrix."""
     sentence: str = "What position {place} makes of it is the recorded one."
+    """What happens, in words."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class ToldBias:
-    """How *One weight*, and the program that it copies, work out the biases of one query's row: [K].
+    """How *One weight* and its program derive the biases of one query's row, [K].
 
-    note: the program's comment. worked_out: the expression, of `back` [K], how far each key is behind the query; ""
-    leaves the recorded biases as they are. scalars: expressions by name, sentences: what is added, with {scalar}s.
+    In `sentences`, {scalar} stands for an entry of `scalars`.
     """
 
     note: str = "what positions add to the scores"
+    """Comment in the program."""
     worked_out: str = ""
+    """Expression in `back` [K], each key's distance behind the query; "" keeps the recorded biases."""
     scalars: Mapping[str, str] = field(default_factory=dict)
+    """Expressions by name."""
     sentences: tuple[str, ...] = ("Positions then add a bias to it.",)
+    """What is added, in words."""
 
 
 class Encoding:
-    """One kind of positional encoding.
-
-    noun: what it is called in a sentence. box: its words in the architecture, two lines beside a sum or one in a
-    self-attention's box. picture: what *Positions* draws of it. offered: whether the form of a new model has it.
-    """
+    """One kind of positional encoding."""
 
     noun: ClassVar[str]
+    """Its name in a sentence."""
     box: ClassVar[tuple[str, ...]] = ()
+    """Its label in *Architecture*: two lines next to a sum, or one inside the self-attention box."""
     picture: ClassVar[Picture] = "none"
+    """What *Positions* draws."""
     offered: ClassVar[bool] = True
+    """Whether the new-model form offers it."""
 
-    # what is added to the embeddings
+    # encodings that add to the embeddings
     adds: ClassVar[bool] = False
     """Whether a row of a table is added to each token's embedding: the point `embed.position`."""
     trained: ClassVar[bool] = False
-    """Whether the table is trained, and stands in the model's file."""
+    """Whether the table is trained and saved with the model."""
     formula: ClassVar[Formula | None] = None
-    """The formula of sines that the table follows, if it follows one."""
+    """The sinusoidal formula of the table, if any."""
 
-    # what is done in self-attention
+    # encodings that act in self-attention
     in_attention: ClassVar[bool] = False
     acts: ClassVar[str] = ""
-    """What its self-attention does: "turns queries and keys by their positions"."""
+    """What its self-attention does: "rotates queries and keys by their positions"."""
     does: ClassVar[str] = ""
-    """The same of positions, in short: "turn queries and keys"."""
+    """The same in short, with positions as the subject: "rotate queries and keys"."""
     sentence: ClassVar[str] = ""
-    """What *Positions* says of it."""
+    """Its description on *Positions*."""
     points: ClassVar[tuple[HookPoint, ...]] = ()
-    """Points of its self-attention: new ones, each before one that other models have too and that means more here."""
+    """Extra points of its self-attention, each before a common point whose meaning it changes."""
     unplaced: ClassVar[str] = ""
-    """What follows `query` and `key` in the names of the points that W_Q and W_K make, if positions change these."""
+    """Suffix of `query` and `key` for the points before positions act on them, if they do."""
 
     def check(self, config: ModelConfig) -> None:
-        """Raise ValueError for a config whose sizes do not go with it."""
+        """Raise ValueError for a config whose sizes do not fit this encoding."""
 
     def table(self, length: int, d_model: int) -> Tensor:
-        """The rows that are added: [N, D], of a trained table as training begins."""
+        """The added rows, [N, D]; the initial ones if trained."""
         raise NotImplementedError
 
     def tensors(self, config: ModelConfig, stack: StackName) -> Held:
-        """What each self-attention of the stack holds for it, by name: it is made anew, and never saved."""
+        """Tensors that each self-attention of the stack holds, by name: recomputed, never saved."""
         return {}
 
     def placed(self, name: str, vectors: Tensor, start: int, held: Held, hook: Hook) -> Tensor:
-        """The point `name`, query or key, as the dot product takes it: [B, H, T, E], the first at position `start`."""
+        """Record and return `name` (query or key) for the dot product: [B, H, T, E], first row at position `start`."""
         return hook(name, vectors)
 
     def bias(self, back: Tensor, held: Held, stack: StackName) -> Tensor:
-        """What is added to the scores, the point `bias`: [H, Q, K]. back: [Q, K], how far a key is behind the query.
+        """The point `bias`, added to the scores: [H, Q, K]. back: [Q, K], each key's distance behind the query.
 
-        In a decoder it is 0 where `back` is negative: these keys are masked, and a cached step does not have them.
+        In a decoder it is 0 where `back` is negative: those keys are masked, and a cached step does not have them.
         """
         raise NotImplementedError
 
     def numbers(self, config: ModelConfig) -> int:
-        """Numbers that a model makes for each position, beside those that its file holds."""
+        """Numbers per position that the model computes rather than loads."""
         return config.d_model if self.computed else 0
 
     @property
     def computed(self) -> bool:
-        """Whether its table is added and follows a formula: it is made anew, and never saved."""
+        """Whether its added table follows a formula: recomputed, never saved."""
         return self.adds and not self.trained
 
     @property
     def biased(self) -> bool:
-        """Whether something is added to the scores: the point `bias`."""
+        """Whether it adds the point `bias` to the scores."""
         return any(point.name == "bias" for point in self.points)
 
     def told_placing(self) -> ToldPlacing:
-        """Of an encoding with `unplaced` points."""
+        """The derivation for an encoding with `unplaced` points."""
         return ToldPlacing()
 
     def told_bias(self, config: ModelConfig, stack: StackName, head: int) -> ToldBias:
-        """Of a biased encoding."""
+        """The derivation for an encoding with a bias."""
         return ToldBias()
 
 
 class NoPositions(Encoding):
-    """Nothing tells where a token stands, but for a decoder's mask."""
+    """No positional encoding: only a decoder's mask depends on the order."""
 
     noun = "no positions"
     offered = False
 
 
 class Table(Encoding):
-    """A row for each position, which is added to the embedding of the token there."""
+    """A vector for each position, added to the token's embedding."""
 
     picture = "table"
     adds = True
 
 
 class Sinusoidal(Table):
-    """The fixed table of sines and cosines."""
+    """The fixed sine and cosine table of the paper."""
 
     noun = "sines and cosines"
     box = ("position", "sines")
@@ -173,8 +181,8 @@ class Sinusoidal(Table):
 class SinusoidalDoubled(Sinusoidal):
     """The table with its exponent doubled: column pair i has wavelength 2 pi 10000^(4i/d_model), up to 2 pi 10^8.
 
-    Some tutorials count i = 0, 0, 2, 2, ... and then take the paper's exponent 2i/d_model of that; half of the columns
-    hardly move.
+    A bug in some tutorials, which count i = 0, 0, 2, 2, ... and then apply the paper's exponent 2i/d_model; half of the
+    columns hardly vary.
     """
 
     noun = "sines and cosines with the exponent doubled"
@@ -188,14 +196,14 @@ class SinusoidalDoubled(Sinusoidal):
 class SinusoidalHalves(Table):
     """All sines in the first half of the columns, all cosines in the second, with the paper's wavelengths.
 
-    Source: Marian's table, as transformers' MarianSinusoidalPositionalEmbedding makes it.
+    Source: MarianSinusoidalPositionalEmbedding of transformers.
     """
 
     noun = "sines and cosines in halves"
     box = ("sines in", "halves")
     offered = False
     fewer: ClassVar[int] = 0
-    """How much the exponent's divisor is less than the number of pairs: 1 lets the last wavelength be 2 pi 10000."""
+    """Subtracted from the number of pairs in the exponent's divisor: 1 makes the last wavelength 2 pi 10000."""
 
     def check(self, config: ModelConfig) -> None:
         if config.d_model % 2 or config.d_model < 4:
@@ -207,9 +215,9 @@ class SinusoidalHalves(Table):
 
 
 class SinusoidalHalvesFairseq(SinusoidalHalves):
-    """The same with the exponent i/(D/2 - 1), so that the last wavelength is exactly 2 pi 10000.
+    """`SinusoidalHalves` with exponent i/(D/2 - 1), so that the last wavelength is exactly 2 pi 10000.
 
-    Source: fairseq's SinusoidalPositionalEmbedding, which has it from tensor2tensor; its first token stands at 2.
+    Source: fairseq's SinusoidalPositionalEmbedding, after tensor2tensor; its first token uses row 2.
     """
 
     noun = "sines and cosines in halves, as fairseq has them"
@@ -217,10 +225,10 @@ class SinusoidalHalvesFairseq(SinusoidalHalves):
 
 
 def sinusoid_table(length: int, d_model: int, *, exponent_factor: float = 1, halves: bool = False) -> Tensor:
-    """Sine in the even columns, cosine in the odd ones; with `halves` all sines first: [length, D], float32.
+    """Sines in the even columns, cosines in the odd ones, or with `halves` all sines first: [length, D], float32.
 
-    Columns 2i and 2i+1 turn with wavelength 2 pi 10000^(2i/d_model). Source: Vaswani et al. (2017), section 3.5.
-    `exponent_factor` multiplies the exponent; the paper's is 1.
+    Columns 2i and 2i+1 have wavelength 2 pi 10000^(2i/d_model); `exponent_factor` multiplies the exponent. Source:
+    Vaswani et al. (2017), section 3.5.
     """
     import torch
 
@@ -232,7 +240,7 @@ def sinusoid_table(length: int, d_model: int, *, exponent_factor: float = 1, hal
 
 
 class Learned(Table):
-    """A trained row for each position."""
+    """A trained vector for each position."""
 
     noun = "learned positions"
     box = ("learned", "positions")
@@ -246,10 +254,11 @@ class Learned(Table):
 
 
 class Rotary(Encoding):
-    """Each pair of features of a query or key is turned by its position times the pair's frequency.
+    """Rotates each pair of features of a query or key by its position times the pair's frequency.
 
-    Features 2i and 2i+1 of a head are pair i and turn by position * 10000^(-2i/head_dim); query @ key then depends on
-    positions only by their difference. Values are not turned. Source: Su et al. (2021), "RoFormer", equations 15, 34.
+    Features 2i and 2i+1 of a head are pair i, rotated by position * 10000^(-2i/head_dim); query @ key then depends on
+    positions only through their difference. Values are not rotated. Source: Su et al. (2021), "RoFormer", equations 15,
+    34.
     """
 
     noun = "rotary positions"
@@ -283,7 +292,7 @@ class Rotary(Encoding):
         return {"cos": angle.cos().float(), "sin": angle.sin().float()}
 
     def placed(self, name: str, vectors: Tensor, start: int, held: Held, hook: Hook) -> Tensor:
-        """The point as it was made, `{name}_unrotated`, and the point `name`, turned."""
+        """Record `{name}_unrotated`, then record and return the rotated `name`."""
         vectors = hook(f"{name}{self.unplaced}", vectors)
         rows = slice(start, start + vectors.size(-2))
         return hook(name, rotate_pairs(vectors, held["cos"][rows], held["sin"][rows]).to(vectors.dtype))
@@ -325,7 +334,7 @@ def turned(vector, place):
 
 
 def rotary_angles(length: int, head_dim: int) -> Tensor:
-    """The angle of each pair at each position, in radians: [length, head_dim/2] float64."""
+    """Angle of each pair at each position, in radians: [length, head_dim/2] float64."""
     import torch
 
     exponent = torch.arange(0, head_dim, 2, dtype=torch.float64) / head_dim
@@ -333,7 +342,7 @@ def rotary_angles(length: int, head_dim: int) -> Tensor:
 
 
 def rotate_pairs(vectors: Tensor, cos: Tensor, sin: Tensor) -> Tensor:
-    """Each pair (2i, 2i+1) of vectors [..., T, E] turned counter-clockwise; cos, sin: [T, E/2]."""
+    """Rotate each pair (2i, 2i+1) of vectors [..., T, E] counter-clockwise; cos, sin: [T, E/2]."""
     import torch
 
     even, odd = vectors[..., 0::2], vectors[..., 1::2]
@@ -341,11 +350,11 @@ def rotate_pairs(vectors: Tensor, cos: Tensor, sin: Tensor) -> Tensor:
 
 
 class Alibi(Encoding):
-    """Scores are lowered in proportion to the distance of query and key, in each head by another slope.
+    """Lowers scores in proportion to the distance between query and key, with a different slope per head.
 
     bias = -slope * (i - j), added to query @ key^T / divisor. Source: Press, Smith and Lewis (2022), "Train short, test
-    long", section 3. The paper has causal attention: keys after the query, which are masked, have a bias of 0 here. An
-    encoder, of which the paper does not speak, takes the distance |i - j| to both sides.
+    long", section 3. The paper covers causal attention: masked later keys have a bias of 0 here. An encoder, which it
+    does not cover, uses the distance |i - j|.
     """
 
     noun = "ALiBi"
@@ -371,7 +380,7 @@ class Alibi(Encoding):
 
     def told_bias(self, config: ModelConfig, stack: StackName, head: int) -> ToldBias:
         slope = repr(alibi_slopes(config.n_heads)[head])
-        distance = "np.abs(back)" if stack == "encoder" else "np.maximum(back, 0)"  # what comes later is masked
+        distance = "np.abs(back)" if stack == "encoder" else "np.maximum(back, 0)"  # later keys are masked
         return ToldBias(
             note="ALiBi: less for keys that are farther away",
             worked_out=f"-{slope} * {distance}",
@@ -385,10 +394,10 @@ class Alibi(Encoding):
 
 
 def alibi_slopes(n_heads: int) -> list[float]:
-    """The slope of each head: 2^(-8(h+1)/H) for H heads, where H is a power of two.
+    """Slope of each head: 2^(-8(h+1)/H) for H heads, where H is a power of two.
 
-    For another number of heads: those of the power of two below it, then every second one of twice that power, from
-    the first on, as the authors' program has it.
+    For other H, as in the authors' code: the slopes of the next lower power of two, then every second slope of the next
+    higher one.
     """
     whole = 2 ** (n_heads.bit_length() - 1)
     slopes = [2.0 ** (-8 * (head + 1) / whole) for head in range(whole)]
@@ -406,6 +415,6 @@ ENCODINGS: dict[str, Encoding] = {
     "rotary": Rotary(),
     "alibi": Alibi(),
 }
-"""Every kind of positions, by the word that a config has for it."""
+"""Every positional encoding, by its name in a config."""
 FORMULAS = tuple(word for word, encoding in ENCODINGS.items() if encoding.computed)
-"""The words of tables that follow a formula."""
+"""Names of the tables that follow a formula."""

@@ -1,4 +1,4 @@
-"""Our decoder in the middle of its work: what it has read, and with a cache what it keeps of that."""
+"""Our decoder during generation, with or without a cache."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 class Stepping:
-    """For a batch: with a cache each step reads the new tokens only, without one all of them anew."""
+    """A decoder for a batch: with a cache each step reads only the new tokens, without one all tokens again."""
 
     def __init__(
         self, model: Transformer, sources: Sequence[Sequence[int]] | None, *, cached: bool, hook: Hook
@@ -29,7 +29,7 @@ class Stepping:
             self._memory, self._keep = model.encode(model.batch(sources, config.source_pad), hook)
         self.cache = DecoderCache(config.decoder_layers, config.max_target) if cached else None
         self._read: list[list[int]] = []
-        self._source_of = list(range(len(sources or [()])))  # which of the sources each row of the batch reads
+        self._source_of = list(range(len(sources or [()])))  # index of the source that each row reads
 
     @property
     def length(self) -> int:
@@ -37,7 +37,7 @@ class Stepping:
         return self.cache.length if self.cache is not None else 0
 
     def step(self, new: Sequence[Sequence[int]]) -> Tensor:
-        """Read these new tokens, [B] rows of one length: logits [B, V] after the last."""
+        """Read these new tokens, B rows of equal length; return logits [B, V] after the last one."""
         if self.cache is None:
             self._read = [old + list(row) for old, row in zip(self._read or [[] for _ in new], new, strict=True)]
             new = self._read
@@ -63,9 +63,9 @@ class Stepping:
 def pad_rows(
     rows: Sequence[Sequence[int]], pad: int | None, device: torch.device | None = None, *, length: int | None = None
 ) -> Tensor:
-    """Rows of ids as one int64 tensor [B, length or the longest], the shorter ones filled up at the end with `pad`.
+    """Rows of ids as one int64 tensor [B, length or the longest], filled at the end with `pad`.
 
-    Raises ValueError if they need padding and there is no id for it.
+    Raises ValueError if padding is needed and `pad` is None.
     """
     longest = max(map(len, rows)) if length is None else length
     if pad is None and any(len(row) < longest for row in rows):

@@ -1,4 +1,4 @@
-"""The old name of `viz_transformer.model.hook`, which works for one version more."""
+"""Deprecated alias of `viz_transformer.model.hook`, kept for one more version."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The transformer: two stacks of layers, either of which may be missing, and the logits."""
+"""The transformer: one or two stacks of layers, and the logits."""
 
 from __future__ import annotations
 
@@ -30,13 +30,13 @@ from viz_transformer.model.stepping import Stepping, pad_rows
 
 
 class Output(nn.Module):
-    """The linear map to the vocabulary; tied, it reads the embedding's own weight."""
+    """Linear map to the vocabulary; if tied, it uses the embedding's weight."""
 
     def __init__(self, config: ModelConfig, vocab_size: int, embedding: nn.Embedding) -> None:
         super().__init__()
         self.weight = None if config.tied_output else nn.Parameter(torch.empty(vocab_size, config.d_model))
         self.bias = nn.Parameter(torch.zeros(vocab_size)) if config.output_bias else None
-        self._embedding = (embedding,)  # in a tuple: a look at the other module, not a child of this one
+        self._embedding = (embedding,)  # in a tuple, so that torch does not register it as a child
 
     def forward(self, x: Tensor) -> Tensor:
         """[B, T, D] -> logits [B, T, V]."""
@@ -45,7 +45,7 @@ class Output(nn.Module):
 
 
 class Stack(nn.Module):
-    """An embedding, the layers, and the norm behind them if there is one."""
+    """An embedding, layers, and a final norm if there is one."""
 
     def __init__(self, embedding: Embedding, layers: list[nn.Module], norm: nn.Module | None) -> None:
         super().__init__()
@@ -54,22 +54,22 @@ class Stack(nn.Module):
         self.norm = norm
 
     def finish(self, x: Tensor, hook: Hook) -> Tensor:
-        """The stream after the last layer -> what the stack gives out, [B, T, D]."""
+        """Stream after the last layer -> output of the stack, [B, T, D]."""
         if self.norm is not None:
             x = self.norm(x, hook)
         return hook("out", x)
 
 
 class Transformer(nn.Module):
-    """Encoder-decoder, encoder-only or decoder-only, as the config says.
+    """An encoder-decoder, encoder-only or decoder-only model, depending on the config.
 
-    Called with ids (int64, padded with the config's pad ids): `model(src, tgt)`, `model(src)` or `model(tgt)`.
+    Call with int64 ids, padded with the config's pad ids: `model(src, tgt)`, `model(src)` or `model(tgt)`.
     """
 
     def __init__(self, config: ModelConfig) -> None:
         super().__init__()
         self.config = config
-        self.labels: tuple[str, ...] = ()  # what the rows of an encoder's output are called, if that is known
+        self.labels: tuple[str, ...] = ()  # names of an encoder's output rows, if known
         self.padding_masks = PADDING_MASKS[config.padding_mask]
         if config.has_encoder:
             assert config.source_vocab_size is not None
@@ -87,7 +87,7 @@ class Transformer(nn.Module):
         self._initialise()
 
     def _initialise(self) -> None:
-        """Xavier-uniform maps, zero biases; embeddings such that the scaled vectors have variance 1."""
+        """Initialise: Xavier-uniform maps, zero biases, embeddings such that the scaled vectors have variance 1."""
         config = self.config
         spread = 1.0 if config.embedding_scale == "one" and not config.tied_output else 1 / math.sqrt(config.d_model)
         for module in self.modules():
@@ -101,10 +101,9 @@ class Transformer(nn.Module):
                 nn.init.xavier_uniform_(module.weight)
 
     def forward(self, first: Tensor, second: Tensor | None = None, hook: Hook = OFF) -> Tensor:
-        """Logits [B, T, V] for all positions, [B, V] for texts if they are pooled; encoder-only without a vocabulary to
-        predict: the memory [B, S, D].
+        """Logits [B, T, V], or [B, V] with pooling; without a vocabulary to predict, the memory [B, S, D].
 
-        first: [B, S] source ids, second: [B, T] target ids. A decoder-only model takes its ids as `first`.
+        first: [B, S] source ids, or target ids of a decoder-only model. second: [B, T] target ids.
         """
         if self.config.kind == "decoder-only":
             return self.decode(first, hook=hook)
@@ -123,7 +122,7 @@ class Transformer(nn.Module):
             raise ValueError(f"this model reads {self.config.pad_to} tokens, padding included, not {ids.size(1)}")
 
     def encode(self, src: Tensor, hook: Hook = OFF) -> tuple[Tensor, Tensor]:
-        """src: [B, S] -> memory [B, S, D] and which positions are tokens, not padding: [B, S]."""
+        """src: [B, S] -> memory [B, S, D] and a padding mask [B, S], True = not padding."""
         hook = hook.scope("encoder")
         self._check_length(src)
         keep = _kept(src, self.config.source_pad)
@@ -142,7 +141,7 @@ class Transformer(nn.Module):
         cache: DecoderCache | None = None,
         hook: Hook = OFF,
     ) -> Tensor:
-        """tgt: [B, T] -> logits [B, T, V]. With a cache, tgt holds the positions after those cached already."""
+        """tgt: [B, T] -> logits [B, T, V]. With a cache, tgt holds only the positions after the cached ones."""
         inner = hook.scope("decoder")
         self._check_length(tgt)
         start = cache.length if cache is not None else 0
@@ -165,7 +164,7 @@ class Transformer(nn.Module):
         assert self.output is not None
         return hook("logits", self.output(self.decoder.finish(x, inner)))
 
-    # --- as an instrument (`viz_transformer.model.hooked_model`)
+    # --- HookedModel
 
     @property
     def spec(self) -> ModelSpec:
@@ -180,7 +179,7 @@ class Transformer(nn.Module):
         return next(self.parameters()).device
 
     def batch(self, rows: Rows, pad: int | None) -> Tensor:
-        """Rows of ids as the model reads them, [B, T] on its device. Raises ValueError without a needed pad id."""
+        """Rows of ids as a tensor [B, T] on the model's device. Raises ValueError if it needs a pad id and has none."""
         return pad_rows(rows, pad, self.device, length=self.config.pad_to)
 
     def begin(self, sources: Rows | None, *, cached: bool = True, hook: Hook = OFF) -> Stepping:
@@ -234,21 +233,21 @@ class Transformer(nn.Module):
 
 
 def pool(x: Tensor, keep: Tensor, how: str) -> Tensor:
-    """One vector for each text, [B, S, D] -> [B, D], as `ModelConfig.pooling` has it. keep: [B, S], True for tokens."""
+    """Pool each text to one vector, [B, S, D] -> [B, D]. keep: [B, S], True = not padding. how: as `pooling`."""
     if how == "first":
         return x[:, 0]
     if how == "last":
-        last = keep.long().cumsum(dim=1).argmax(dim=1)  # the first place at which all tokens are counted
+        last = keep.long().cumsum(dim=1).argmax(dim=1)  # the first position at which all tokens are counted
         return x[torch.arange(len(x), device=x.device), last]
     kept = keep[..., None].to(x.dtype)
     return (x * kept).sum(dim=1) / kept.sum(dim=1).clamp(min=1)
 
 
 def _kept(ids: Tensor, pad: int | None) -> Tensor:
-    """True where a token stands, False for padding: [B, T]."""
+    """[B, T]: True for tokens, False for padding."""
     return torch.ones_like(ids, dtype=torch.bool) if pad is None else ids != pad
 
 
 def parameter_count(model: nn.Module) -> int:
-    """Trained numbers in the model, shared ones counted once."""
+    """Trained parameters, shared ones counted once."""
     return sum(parameter.numel() for parameter in model.parameters())

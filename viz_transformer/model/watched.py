@@ -1,4 +1,4 @@
-"""The spec of a module that was only watched: what a call of it showed, and how that stands in a file."""
+"""The `ModelSpec` of a watched module: what one call revealed, and its form in a file."""
 
 from __future__ import annotations
 
@@ -22,14 +22,14 @@ from viz_transformer.numerals import significant
 from viz_transformer.sentences import quote
 
 WATCHED = "watched"
-"""The kind of such a trace, in its `info`."""
+"""Value of `info["kind"]` in a watched trace."""
 UNTOLD = "a watched module tells its attention weights and what its modules give out, no more"
 MODULES = "modules."
-"""What the name of a point begins with that is what a module gave out."""
+"""Prefix of points that hold a module's output."""
 LONGEST_NAME, LONGEST_MEANING = 500, 1000
 NO_SOFTMAX = "not a softmax over keys"
 OFF_BY = 2.0**-7
-"""By how much a row of weights may miss 1: bfloat16 has 8 bits."""
+"""How far a row of weights may differ from 1: bfloat16 has 8 significant bits."""
 
 _SITE = re.compile(r"(encoder|decoder)\.(0|[1-9][0-9]{0,2})\.(self|cross)")
 _STREAM = re.compile(r"(encoder|decoder)\.(0|[1-9][0-9]{0,2})\.residual_(?:in|out)")
@@ -41,9 +41,9 @@ _KIND_OF: dict[tuple[bool, bool], ModelKind] = {
 
 
 def watched_point(name: str, meaning: str) -> HookPoint:
-    """The point of this name: weights or mask of an attention, what a layer reads or gives out, or what a module gave.
+    """The point with this name: weights or mask of an attention, input or output of a layer, or output of a module.
 
-    Raises ValueError for a name that is none of these.
+    Raises ValueError for any other name.
     """
     site, _, what = name.rpartition(".")
     if _SITE.fullmatch(site) and what in ("weights", "mask"):
@@ -70,8 +70,10 @@ def watched_spec(
     modules: Mapping[str, str],
     unseen: Mapping[str, str],
 ) -> ModelSpec:
-    """What the module is made of, as far as a call over so many tokens showed it. heads: of each attention, in turn.
-    modules, unseen: as `ModelSpec` has them."""
+    """The spec of a watched module, as far as one call over so many tokens revealed it.
+
+    heads: count by attention site, in order. modules, unseen: as in `ModelSpec`.
+    """
     layers: dict[StackName, int] = {"encoder": 0, "decoder": 0}
     for site in (*heads, *unseen):
         stack, layer, _ = site.split(".")
@@ -81,7 +83,7 @@ def watched_spec(
         encoder_layers=layers["encoder"],
         decoder_layers=layers["decoder"],
         d_model=d_model,
-        attentions={site: Heads(count, count, 0, 0) for site, count in heads.items()},  # of what size, maps do not say
+        attentions={site: Heads(count, count, 0, 0) for site, count in heads.items()},  # maps do not reveal the sizes
         recorded=tuple(points),
         missing=_missing((*heads, *unseen), layers)
         | {
@@ -100,7 +102,7 @@ def watched_spec(
 
 
 def _missing(sites: Iterable[str], layers: Mapping[StackName, int]) -> dict[str, str]:
-    """What other models have: the same sentence for each point."""
+    """The same reason for each point that other models have."""
     lacking = [*(point.name for point in ATTENTION if point.name not in ("weights", "mask")), "scores", "contribution"]
     names = [f"{site}.{name}" for site in sites for name in lacking]
     for stack, count in layers.items():
@@ -110,12 +112,12 @@ def _missing(sites: Iterable[str], layers: Mapping[StackName, int]) -> dict[str,
 
 
 def made_in(path: str) -> str:
-    """How the meaning of attention weights ends, which says before how they came about."""
+    """Ending of a weights point's meaning: the module that computed them."""
     return f", in {path or 'the module'}"
 
 
 def sites_of(spec: ModelSpec) -> tuple[str, ...]:
-    """All attentions, seen or not, layer by layer."""
+    """All attention sites, seen or not, layer by layer."""
 
     def order(site: str) -> tuple[bool, int, bool]:
         stack, layer, attention = site.split(".")
@@ -125,7 +127,7 @@ def sites_of(spec: ModelSpec) -> tuple[str, ...]:
 
 
 def place_of(spec: ModelSpec, site: str) -> str:
-    """The attention with the module that it is: "encoder.2.self (blocks.2.attn)"."""
+    """The site and its module: "encoder.2.self (blocks.2.attn)"."""
     return _named(site, spec.modules)
 
 
@@ -138,14 +140,14 @@ def _unseen(site: str, modules: Mapping[str, str], why: str) -> str:
 
 
 def unseen_sentences(spec: ModelSpec) -> tuple[str, ...]:
-    """Of each attention whose weights were not recorded, which it is and why."""
+    """One sentence for each attention whose weights were not recorded."""
     return tuple(_unseen(site, spec.modules, why) for site, why in spec.unseen.items())
 
 
 def rows_in_words(weights: ArrayLike) -> str:
-    """What the rows of weights [..., Q, K] add up to, unless it is 1 as behind a softmax over the keys; "" then.
+    """What the rows of weights [..., Q, K] sum to, in words; "" if 1, as after a softmax over the keys.
 
-    Rows of NaN are left out, and a row of zeros beside rows of 1 is one that may read nothing.
+    NaN rows are ignored; a zero row among rows of 1 is a fully masked query.
     """
     rows = np.asarray(weights, dtype=np.float64)
     sums = rows.sum(axis=-1)
@@ -166,13 +168,13 @@ def _only_zeros(rows: int) -> str:
 
 
 def _from_to(sums: NDArray[np.float64]) -> str:
-    """The least and the largest, as one number where they look alike; what float32 rounds off is no part of them."""
+    """Minimum and maximum, as one number where they look equal after float32 rounding."""
     least, most = (significant(round(float(each), 6), 3) for each in (sums.min(), sums.max()))
     return least if least == most else f"{least} to {most}"
 
 
 def uneven_layers(spec: ModelSpec) -> str | None:
-    """Why pages that go through all layers cannot show it; None if each layer of a stack has the same attentions."""
+    """Reason why pages that go through all layers cannot show the module; None if its layers are alike."""
     expected = [KINDS[kind].site(layer) for kind in kinds_of(spec) for layer in range(KINDS[kind].layers(spec))]
     if lacking := [site for site in expected if site not in spec.attentions and site not in spec.unseen]:
         return f"the layers of this module are not alike: it has no attention {lacking[0]}, so see it on Tensors alone"
@@ -180,10 +182,7 @@ def uneven_layers(spec: ModelSpec) -> str | None:
 
 
 def dump_watched_spec(spec: ModelSpec) -> dict[str, Any]:
-    """The spec as it stands in a file, beside the tokens, which say its lengths.
-
-    Raises ValueError for one that could not be read again.
-    """
+    """The spec as stored in a file, whose tokens give the lengths. Raises ValueError if it could not be read back."""
     written = {
         "d_model": spec.d_model,
         "heads": {site: heads.query for site, heads in spec.attentions.items()},
@@ -207,7 +206,7 @@ Meaning = Annotated[str, Meta(max_length=LONGEST_MEANING)]
 
 @dataclass(frozen=True, kw_only=True)
 class _Watched:
-    """The entry of a file; the first had no names of modules and of places not seen."""
+    """The stored entry. The oldest files lack `modules` and `unseen`."""
 
     d_model: CountOrZero
     heads: Annotated[dict[Site, Count], Meta(min_length=1, description="heads by attention, at least one")]
@@ -216,7 +215,7 @@ class _Watched:
     unseen: dict[Site, Reason] = field(default_factory=dict)
 
     def rules(self) -> Iterator[str]:
-        """What does not go together, a sentence each."""
+        """One sentence for each inconsistency."""
         for site in (*self.heads, *self.unseen):
             stack, layer, kind = site.split(".")
             if int(layer) >= MAX_LAYERS or (stack, kind) == ("encoder", "cross"):
@@ -237,7 +236,7 @@ class _Watched:
 
 
 def parse_watched_spec(content: Any, *, source: int, target: int) -> ModelSpec:
-    """The spec that was written so. Raises ValueError with the reason for what cannot be one."""
+    """Inverse of `watched_to_dict`. Raises ValueError with the reason for invalid content."""
     told = declared.read(_Watched, content, "what it says of the module")
     declared.refuse(told.rules())
     spec = watched_spec(
@@ -256,7 +255,7 @@ def parse_watched_spec(content: Any, *, source: int, target: int) -> ModelSpec:
 
 
 def shape_problem(spec: ModelSpec, name: str, shape: tuple[int, ...], *, source: int, target: int) -> str | None:
-    """What is wrong with the shape of a recorded point of a run over so many tokens; None if nothing is."""
+    """Error message for the shape of a recorded point of a run over so many tokens; None if it fits."""
     letters = spec.point[name].shape
     sizes = spec.sizes(name, batch=1, source=source, target=target) if name.endswith((".weights", ".mask")) else ()
     if sizes:
