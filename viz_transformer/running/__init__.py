@@ -1,4 +1,4 @@
-"""One run: what is recorded of it, edits, tracing, decoding step by step, search, and other ways to go on."""
+"""One run: recording, edits, tracing, step-by-step decoding, search and alternative continuations."""
 
 import lazy_loader
 

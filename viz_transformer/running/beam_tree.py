@@ -1,4 +1,4 @@
-"""The tree of a beam search: every hypothesis that was expanded, what it scored, and why and when it ended."""
+"""The tree of a beam search: every hypothesis, its score, and when and why it ended."""
 
 from __future__ import annotations
 
@@ -25,35 +25,38 @@ FATES: Mapping[Fate, str] = {
 
 @dataclass(frozen=True)
 class Hypothesis:
-    """The beginning of an answer, by its last token. Numbers are float64, logarithms natural.
-
-    index: its place in the tree. parent: that of the hypothesis that it extends, None for the first tokens. step: the
-    place of its last token. log_prob: of that token alone; total: of all its tokens. length: |Y|, as it is counted;
-    score: total / penalty(|Y|). rank: its place among the continuations of its step, 0 = most probable. kept: whether
-    the search took it up; the others were only looked at. ended: the step that decided its fate. margin: by how much it
-    was beaten, as log-probability for "pruned" and "late end", else as score; None where nothing beat it: one that was
-    stopped may have a better score than the answer, if that has finished.
-    """
+    """The beginning of an answer, identified by its last token. Numbers are float64, logarithms natural."""
 
     index: int
+    """Index in the tree."""
     parent: int | None
+    """Index of the hypothesis that it extends; None for a first token."""
     step: int
+    """Step of its last token."""
     token: str
     token_id: int
     log_prob: float
+    """Of the last token only."""
     total: float
+    """Sum over all its tokens."""
     length: int
+    """|Y|, as the beam counts it."""
     score: float
+    """total / penalty(|Y|)."""
     rank: int
+    """Among the continuations of its step; 0 = most probable."""
     kept: bool
+    """False if the search only considered it."""
     fate: Fate
     ended: int
+    """Step that decided its fate."""
     margin: float | None
+    """How far it lost: in log-probability for "pruned" and "late end", else in score; None if nothing beat it."""
 
 
 @dataclass(frozen=True)
 class BeamTree:
-    """All hypotheses of a search, step by step, and the answer among them. `start` is what the decoder read first."""
+    """All hypotheses of a search, step by step. `answer` indexes the best; `start` is what the decoder read first."""
 
     beam: Beam
     nodes: tuple[Hypothesis, ...]
@@ -62,25 +65,24 @@ class BeamTree:
 
     @property
     def steps(self) -> int:
-        """How many steps the search took."""
+        """Number of steps of the search."""
         return self.nodes[-1].step + 1
 
     @cached_property
     def finished(self) -> tuple[Hypothesis, ...]:
-        """The finished hypotheses, at most as many as the beam is wide, best score first; with them those that the stop
-        rule counts as finished."""
+        """The best finished hypotheses, at most `width`, including those that the stop rule counts as finished."""
         found = (n for n in self.nodes if n.fate in ("finished", "cut off"))
         return tuple(sorted(found, key=lambda n: n.score, reverse=True)[: self.beam.width])
 
     @cached_property
     def best(self) -> tuple[Hypothesis, ...]:
-        """The `n_best` answers, best first: finished hypotheses, or those still going if none has finished."""
+        """The `n_best` answers, best first: finished hypotheses, or unfinished ones if none has finished."""
         going = [node for node in self.nodes if node.fate == "stopped"]
         found = self.finished or sorted(going, key=lambda node: node.score, reverse=True)
         return tuple(found[: self.beam.n_best])
 
     def path(self, index: int) -> tuple[Hypothesis, ...]:
-        """The hypothesis and those that it extends, from the first token on. Raises ValueError for an unknown place."""
+        """The hypothesis and its ancestors, from the first token on. Raises ValueError for an unknown index."""
         self._check(index)
         found = [self.nodes[index]]
         while (parent := found[-1].parent) is not None:
@@ -92,11 +94,11 @@ class BeamTree:
             raise ValueError(f"there is no hypothesis {index}: the tree has 0 to {len(self.nodes) - 1}")
 
     def ids(self, index: int) -> tuple[int, ...]:
-        """The tokens that a hypothesis has written."""
+        """Token ids of a hypothesis."""
         return tuple(node.token_id for node in self.path(index))
 
     def children(self, index: int | None) -> tuple[Hypothesis, ...]:
-        """The hypotheses that extend this one, most probable first; without an index the first tokens."""
+        """Extensions of a hypothesis, most probable first; without an index, the first tokens."""
         return self._children.get(index, ())
 
     @cached_property
@@ -107,9 +109,9 @@ class BeamTree:
         return {parent: tuple(nodes) for parent, nodes in found.items()}
 
     def why(self, index: int) -> str:
-        """Why and when a hypothesis ended, in one sentence, with steps counted from 1 (`ended` counts from 0).
+        """One sentence on why and when a hypothesis ended, with steps counted from 1 (`ended` counts from 0).
 
-        Raises ValueError for an unknown place.
+        Raises ValueError for an unknown index.
         """
         self._check(index)
         node = self.nodes[index]
@@ -140,12 +142,12 @@ class BeamTree:
         }[node.fate]
 
     def _kept_as(self, step: int) -> str:
-        """What became of those that a step took up."""
+        """What happened to the hypotheses that a step kept, in words."""
         in_time = step < self.steps - 1 or any(node.fate == "stopped" for node in self.nodes)
         return "went on" if in_time or not self.beam.counts_unfinished else "count as finished"
 
     def _why_went_on(self, node: Hypothesis) -> str:
-        """What became of the line that it began: the last of its extensions, and whether the answer is one of them."""
+        """What happened to a hypothesis' descendants: how far they got, and whether the answer is one of them."""
         if node.index in self._answer:
             return "It went on: the answer begins with it."
         last = self.nodes[self._last[node.index]]
@@ -163,9 +165,9 @@ class BeamTree:
 
     @cached_property
     def _last(self) -> dict[int, int]:
-        """For each hypothesis that went on the extension that got furthest: to the end if one did."""
+        """For each hypothesis that went on, its furthest extension: a finished one if there is one."""
         found: dict[int, int] = {}
-        for node in reversed(self.nodes):  # extensions stand behind what they extend
+        for node in reversed(self.nodes):  # extensions come after what they extend
             if node.parent is None or not node.kept:
                 continue
             last = found.get(node.index, node.index)
@@ -177,7 +179,7 @@ class BeamTree:
         return node.fate in ("finished", "stopped", "cut off"), node.ended, node.fate == "finished", -index
 
     def to_dict(self) -> dict[str, Any]:
-        """All of it as plain data: `translate --tree` writes this as JSON."""
+        """The tree as plain data, which `translate --tree` writes as JSON."""
         return {
             "format": 1,
             "strategy": str(self.beam),
@@ -191,7 +193,7 @@ class BeamTree:
 
 @dataclass
 class _Node:
-    """A hypothesis while the search goes on."""
+    """A hypothesis while the search is running."""
 
     parent: int | None
     step: int
@@ -207,14 +209,14 @@ class _Node:
 
 
 class TreeRecorder:
-    """Writes down what a search does with its hypotheses; `tree` is there when it is over."""
+    """Records the hypotheses of a search; call `tree` when it is over."""
 
     def __init__(self, beam: Beam, ends: Collection[int], begun: int = 0, most: int | None = None) -> None:
-        """most: steps at most, None for no end of them."""
+        """most: maximum steps, None for no limit."""
         self.beam, self.ends, self.begun = beam, ends, begun
         self.most = most if beam.counts_unfinished else None
         self.nodes: list[_Node] = []
-        self.alive: list[int | None] = [None]  # the nodes of the hypotheses that go on
+        self.alive: list[int | None] = [None]  # the nodes of the live hypotheses
         self.step = 0
 
     def grown(
@@ -223,15 +225,16 @@ class TreeRecorder:
         kept: Sequence[int],
         best_pruned: Mapping[int, float],
     ) -> None:
-        """One step. looked_at: (parent's place, token, its log_prob, total, whether kept), most probable first.
+        """Record one step.
 
-        kept: the places in `looked_at` of those that go on. best_pruned: for each parent of which nothing was kept the
-        most that an extension without the end token has.
+        looked_at: (index of the parent, token, log_prob, total, whether kept), most probable first. kept: indices in
+        `looked_at` of the hypotheses that go on. best_pruned: for each parent without an extension that goes on, the
+        best total of one without the end token.
         """
         first = len(self.nodes)
         cutoff = min((looked_at[place][3] for place in kept), default=None)
         in_width = [entry[3] for entry in looked_at[: self.beam.width]]
-        if self.step + 1 == self.most:  # all of these count as finished
+        if self.step + 1 == self.most:  # all live hypotheses count as finished
             cutoff = in_width[-1]
         for rank, (parent, token, log_prob, total, is_kept) in enumerate(looked_at):
             ends = token in self.ends
@@ -257,7 +260,7 @@ class TreeRecorder:
         self.step += 1
 
     def tree(self, vocabulary: Sequence[str], start: Sequence[int], answer: Sequence[int]) -> BeamTree:
-        """The finished tree; `answer` are the ids that the search has chosen."""
+        """The finished tree; `answer` are the ids that the search chose."""
         for place in self.alive:
             if place is not None:
                 self.nodes[place].fate = "cut off" if self.step == self.most else "stopped"
@@ -281,7 +284,7 @@ class TreeRecorder:
         return length, self.beam.score(node.total, length)
 
     def _follow_displaced(self) -> None:
-        """Finished ones that better ones pushed out, step by step as the search did."""
+        """Mark finished hypotheses that better ones displaced, step by step as in the search."""
         best: list[tuple[float, int]] = []
         for step in range(self.step):
             found = [
@@ -297,7 +300,7 @@ class TreeRecorder:
                     node.fate, node.ended, node.margin = "displaced", step, best[-1][0] - score
 
     def _find(self, ids: Sequence[int]) -> int:
-        """The node at the end of these tokens."""
+        """Index of the node with these tokens."""
         places = {(node.parent, node.token_id): place for place, node in enumerate(self.nodes)}
         found: int | None = None
         for token in ids:

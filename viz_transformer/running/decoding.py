@@ -1,9 +1,8 @@
-"""The answer being written: one step at a time, cached, recorded as it goes.
+"""Decoding: writes the answer one step at a time, with a cache, recording as it goes.
 
 A step reads the tokens so far and writes one token. A greedy run is recorded while it decodes; a beam search decodes
-unrecorded, and its best hypothesis is then recorded in one pass. A model that is not causal has no cache: each of its
-steps is a whole pass with rows of its own (`Run.per_step_rows`), and the trace (the last pass) says so in `info`:
-cached False, and a reason.
+unrecorded, then records its best hypothesis in one pass. A non-causal model has no cache: each step is a full pass with
+its own rows (`Run.per_step_rows`), the trace is the last pass, and its `info` has `cached` False and the reason.
 """
 
 from __future__ import annotations
@@ -61,12 +60,12 @@ STRATEGY = instance("a strategy: vt.Greedy(), vt.Sampling() or vt.Beam(4)", Gree
 
 Stopped = Literal["end token", "maximum length"]
 Force = Mapping[int, int | str]
-"""Tokens that have to be written, as ids or as the vocabulary spells them, by the step that writes them."""
+"""Tokens to force, as ids or vocabulary entries, by step."""
 
 
 @dataclass(frozen=True, eq=False)
 class Run:
-    """A finished decode: the answer, its steps, and the trace of everything behind it; of a beam search, its tree."""
+    """A finished decode: the answer, its steps and its trace; for a beam search, also the tree."""
 
     text: str
     steps: tuple[Step, ...]
@@ -77,19 +76,18 @@ class Run:
 
     @property
     def tokens(self) -> tuple[str, ...]:
-        """The tokens written, the end token included."""
+        """Tokens written, including the end token."""
         return tuple(step.token for step in self.steps)
 
     @cached_property
     def per_step_rows(self) -> Trace:
-        """The run as its steps saw it: row t has what the pass had that wrote next_tokens[t], bit for bit.
+        """The run as its steps saw it: row t comes from the pass that wrote next_tokens[t], bit for bit.
 
-        Where no row depends on tokens behind it, that is `trace` itself. Elsewhere (`trace.non_causal_reason` says why)
-        every step was a pass of its own, which kept the attention weights of its row and its logits: then this has
-        `{site}.weights` [B, H, T, K] and `{site}.mask` of the decoder and `logits` [B, T, V], T and K as in `trace`,
-        and what no step makes anew: the encoder's points, and key and value of cross-attention. Rows that no step had
-        (of a given beginning, of padding) and keys that a step did not have yet are NaN, and False in the mask. Any
-        other point was not kept: KeyError.
+        Equals `trace` if rows do not depend on later tokens. Otherwise (see `trace.non_causal_reason`) each step was a
+        separate pass, of which its logits and its row of attention weights were kept. The result then has
+        `{site}.weights` [B, H, T, K] and `{site}.mask` of the decoder, `logits` [B, T, V], and what no step recomputes:
+        the encoder's points, and key and value of cross-attention. Rows without a step (a given beginning, padding) and
+        keys that did not exist yet are NaN, and False in the mask. Any other point raises KeyError.
         """
         return per_step_rows(self.trace, self.steps)
 
@@ -97,18 +95,17 @@ class Run:
 
     @cached_property
     def labels(self) -> tuple[Labels, ...]:
-        """What a model that gives labels makes of the text: one entry for a classifier, of a tagger one for each token;
-        none of any other model."""
+        """Labels predicted for the text, or for each token by a tagger; empty for a model without labels."""
         return labels_of(self.trace)
 
     @property
     def log_prob(self) -> float:
-        """The sum of the steps' log-probabilities, forced ones included."""
+        """Sum of the steps' log-probabilities, forced ones included."""
         return math.fsum(step.log_prob for step in self.steps)
 
     @property
     def score(self) -> float:
-        """The strategy's own score: a beam's, for sampling the log-probability of what was drawn, else `log_prob`."""
+        """The strategy's own score: a beam's score, the log-probability of what was sampled, or else `log_prob`."""
         if self.beam_score is not None:
             return self.beam_score
         if self.steps and isinstance(self.steps[0].choosing.strategy, Sampling):
@@ -129,16 +126,16 @@ def decode(
     edits: Sequence[Edit] = (),
     progress: Progress | None = None,
 ) -> Run:
-    """What the model writes for `source`, greedily unless a strategy is given.
+    """Decode `source`, greedily by default. A decoder-only model continues it.
 
-    `prefix` is text or ids, without start and end tokens, that the answer has to begin with; its steps are forced.
-    `target` instead is the whole answer: all its steps are forced (teacher forcing), the end token too unless the
-    target fills the model to its maximum, and what the model gives each of its tokens stands in the steps.
-    `force` has tokens that single steps must write, whatever the strategy would, the end token too; `ban` those that
-    are never chosen. `progress` is called behind each step, also of a beam search; what it raises ends the decode.
-    A run that ends before a step that must write a token is a ValueError.
-    A decoder-only model goes on from `source`. Stops at the end token, after `max_steps` steps (the prefix counts),
-    or at the model's maximum. Raises ValueError for input that the model cannot read, with one sentence.
+    prefix: text or ids without start and end tokens that the answer must begin with, as forced steps.
+    target: the whole answer, also forced (teacher forcing); the end token too, unless the target fills the model to its
+    maximum.
+    force: tokens that single steps must write, overriding the strategy; the end token is allowed.
+    ban: tokens that are never chosen.
+    max_steps: maximum steps including the prefix; the end token and the model's maximum also end the run.
+    progress: called after each step, also in a beam search; an exception in it aborts the decode.
+    Raises ValueError with one sentence for input that the model cannot read, and if the run ends before a forced step.
     """
     return decode_stream(
         ckpt,
@@ -179,7 +176,7 @@ def decode_stream(
     edits: Sequence[Edit] = (),
     progress: Progress | None = None,
 ) -> DecodeStream:
-    """`decode` as an iterator over its steps; its `run` is there when the last step is. Input is checked at once."""
+    """`decode` as an iterator over its steps, with `run` available after the last. Input is checked at once."""
     job = _job(ckpt, source, strategy, tuple(edits))
     codec, room, strategy = ckpt.codec("target"), job.most, _filled(strategy, ckpt)
     declared.within("max_steps", max_steps, declared.Count | None)
@@ -225,11 +222,11 @@ def follow(
     ban: Collection[int | str] = (),
     edits: Sequence[Edit] = (),
 ) -> Run:
-    """The run that writes exactly these ids, recorded: a hypothesis of a beam search that is looked at.
+    """Record the run that writes exactly these ids, such as another hypothesis of a beam search.
 
-    An end token stands only where the ids have one; the first `forced` steps are marked as forced; `ban` is what the
-    search may not write. In one pass, or step by step for a model that is not causal. Raises ValueError for no ids, too
-    many, ids outside the vocabulary, and tokens behind an end token.
+    No end token is added. The first `forced` steps are marked as forced; `ban` lists what the search could not write.
+    One pass, or step by step for a non-causal model. Raises ValueError for no ids or too many, ids outside the
+    vocabulary, and tokens after an end token.
     """
     job = _job(ckpt, source, _filled(strategy, ckpt), tuple(edits))
     written = ckpt.codec("target").encode_ids(ids).ids
@@ -247,7 +244,7 @@ def follow(
 
 
 def _filled(strategy: Strategy, ckpt: Checkpoint) -> Strategy:
-    """The strategy with the model's own settings in the place of those that are not given."""
+    """The strategy with unset fields filled from the model's own settings."""
     codec = ckpt.target_codec
     if isinstance(strategy, Beam):
         return strategy.filled(None if codec is None else codec.beam_settings)
@@ -263,7 +260,7 @@ _GIVES = {
 
 
 def _job(ckpt: Checkpoint, source: TextOrIds, strategy: Strategy | None, edits: tuple[Edit, ...]) -> _Job:
-    """A decode of this source without anything given. Raises ValueError for what the model cannot read."""
+    """A decode of this source with nothing forced. Raises ValueError for what the model cannot read."""
     spec = ckpt.spec
     if spec.output != "next token":
         gives = f"this model gives {_GIVES[spec.output]}, not a next token"
@@ -285,7 +282,7 @@ def _job(ckpt: Checkpoint, source: TextOrIds, strategy: Strategy | None, edits: 
 
 
 class DecodeStream:
-    """The steps of a decode, one by one; `run` is the whole, once they are exhausted."""
+    """The steps of a decode, one by one; `run` is available after the last."""
 
     def __init__(self, steps: Iterator[Step | Run]) -> None:
         self._steps = steps
@@ -295,7 +292,7 @@ class DecodeStream:
         return self
 
     def __next__(self) -> Step:
-        with torch.no_grad():  # not across a yield: the caller's own gradient mode stays as it is
+        with torch.no_grad():  # not across a yield: the caller keeps its own gradient mode
             item = next(self._steps)
         if isinstance(item, Run):
             self._run = item
@@ -304,13 +301,13 @@ class DecodeStream:
 
     @property
     def run(self) -> Run:
-        """The finished run. Raises ValueError while steps are still to come."""
+        """The finished run. Raises ValueError before the last step."""
         if self._run is None:
             raise ValueError("the run is not finished: take all its steps first")
         return self._run
 
     def run_to_the_end(self) -> Run:
-        """Take the steps that are left; the finished run."""
+        """Take the remaining steps and return the finished run."""
         with torch.no_grad():
             for item in self._steps:
                 if isinstance(item, Run):
@@ -320,32 +317,28 @@ class DecodeStream:
 
 @dataclass(frozen=True)
 class _Job:
-    """A decode with its input checked: `start` is what the decoder reads first, `most` the steps at most.
-
-    `prefix` has the original text of given tokens, `force` all that are given, by step. Without a strategy there is
-    nothing to choose: the whole target is given.
-    """
+    """A decode with checked input."""
 
     ckpt: Checkpoint
     src: Tokens
-    start: Tokens
-    most: int
+    start: Tokens  # What the decoder reads first.
+    most: int  # Maximum steps.
     edits: tuple[Edit, ...]
-    strategy: Strategy | None
-    prefix: Tokens = field(default_factory=Tokens)
-    force: Mapping[int, int] = field(default_factory=dict)
+    strategy: Strategy | None  # None if the whole target is given.
+    prefix: Tokens = field(default_factory=Tokens)  # Original text of the forced tokens at the beginning.
+    force: Mapping[int, int] = field(default_factory=dict)  # All forced ids, by step.
     banned: frozenset[int] = frozenset()
     progress: Progress | None = None
 
     def decoder(self, thin: Thin | None) -> DecoderState:
-        """Its decoder at the beginning, recording."""
+        """A recording decoder at its first step."""
         src = [self.src.ids] if len(self.src) else None
         cached = self.whole_passes is None
         return DecoderState(self.ckpt.hooked_model, src, cached=cached, edits=self.edits, thin=thin)
 
     @property
     def rules(self) -> tuple[TokenRule, ...]:
-        """The model's own, of which a given target knows nothing."""
+        """The model's own token rules; empty for a given target."""
         return self.ckpt.codec("target").rules if self.strategy is not None else ()
 
     @property
@@ -358,7 +351,7 @@ class _Job:
 
     @cached_property
     def whole_passes(self) -> str | None:
-        """Why every step is a whole pass; None if the steps are cached."""
+        """Why every step is a full pass; None if steps are cached."""
         return whole_passes_because(self.ckpt.hooked_model, self.start.ids, self.edits, self.src.ids)
 
     @cached_property
@@ -379,11 +372,11 @@ class _Job:
 
     def choosing(self, read: Sequence[int]) -> Choosing:
         spec, caches, first, source = self.ckpt.spec, self.whole_passes is None, len(self.start), len(self.src)
-        held = partial(_held, spec, first, source) if caches else _holds_nothing  # a run does not keep its model
+        held = partial(_held, spec, first, source) if caches else _holds_nothing  # must not keep the model alive
         return Choosing(self.strategy, self.banned, read, first, self.vocabulary, held, self.scalars, self.rules)
 
     def info(self, ids: Sequence[int]) -> dict[str, Any]:
-        """What the trace says about how it was made."""
+        """`Trace.info` of a run that wrote these ids."""
         info = {
             "kind": "decoded" if self.strategy else "teacher-forced",
             "strategy": str(self.strategy or "given target"),
@@ -395,7 +388,7 @@ class _Job:
         return info if self.whole_passes is None else {**info, "reason": self.whole_passes}
 
     def read(self, ids: Sequence[int]) -> Tokens:
-        """All that the decoder reads when it writes these ids: the start, all but the last, padding if it pads."""
+        """Everything that the decoder reads to write these ids: the start, all but the last id, and padding if any."""
         names = _tokens_of(self.ckpt, ids[:-1])
         originals = (*self.prefix.originals[: len(names)], *names.originals[len(self.prefix) :])
         return pad_tokens(self.ckpt, self.start + replace(names, originals=originals), "target")
@@ -405,7 +398,7 @@ class _Job:
 
 
 def _held(spec: ModelSpec, first: int, source: int, step: int) -> Held:
-    """What the cache holds behind a step, in the model's own type; first: how many tokens its first step reads."""
+    """Size of the cache after a step, in the model's dtype; first: tokens read by the first step."""
     held = {"self": first + step, "cross": source}
     values = 0
     for site, heads in spec.attentions.items():
@@ -415,13 +408,13 @@ def _held(spec: ModelSpec, first: int, source: int, step: int) -> Held:
 
 
 def _holds_nothing(step: int) -> None:
-    """Where every step is a whole pass."""
+    """No cache: every step is a full pass."""
 
 
 def _decode_stepwise(job: _Job, answer: Sequence[int] = (), found: Found | None = None) -> Iterator[Step | Run]:
-    """Token by token, or along an answer that was found already; recorded as it goes.
+    """Decode token by token, or along a given answer, recording as it goes.
 
-    Where every step is a whole pass, the trace is the last one: it read all that was written.
+    Where every step is a full pass, the trace is the last one, which read everything written.
     """
     passes: list[dict[str, Tensor]] = []
     steps: list[Step] = []
@@ -437,12 +430,12 @@ def _decode_stepwise(job: _Job, answer: Sequence[int] = (), found: Found | None 
         if not steps:
             said += state.recorder.said
         logits, index = scored[0].cpu(), len(steps)  # [V]
-        if scored.device.type != "cpu":  # a run is read there, wherever it was computed
+        if scored.device.type != "cpu":  # a run is read on the CPU, wherever it was computed
             recorded = each_once(recorded, lambda value: value.cpu())
         if state.cached:
             passes.append(recorded)
-            recorded = read_for_rows(recorded)  # the step keeps no more, so that `StackedSteps` can let go of the rest
-        else:  # the step keeps copies of its rows: whole passes of all steps would take the square of the length
+            recorded = read_for_rows(recorded)  # keep no more, so that `StackedSteps` can release the rest
+        else:  # copy only the step's rows: keeping full passes would take memory quadratic in the length
             rows = attention_rows(recorded, len(read) - 1, job.scalars)
             passes, recorded = [recorded], {name: row.clone() for name, row in rows.items()}
             logits = logits.clone()
@@ -469,7 +462,7 @@ def _decode_stepwise(job: _Job, answer: Sequence[int] = (), found: Found | None 
 
 
 class _Keeping:
-    """What is kept of the passes of a decode: all points, until they are too large together."""
+    """Decides which points of a decode's passes are kept: all, until together they are too large."""
 
     def __init__(self, job: _Job, read: Sequence[int]) -> None:
         self._job, self._read = job, read
@@ -485,12 +478,12 @@ class _Keeping:
         self.kept = self._job.ckpt.spec.kept(source=len(self._job.src), target=len(self._read))
 
     def _row(self) -> int:
-        """Which row of a pass writes the next token."""
+        """The row of a pass that writes the next token."""
         return -1 if self._job.whole_passes is None else len(self._read) - 1
 
     @property
     def thin(self) -> Thin | None:
-        """Leaves the points that are kept, and of the decoder's attentions the row that writes the next token."""
+        """Keeps the chosen points, and in decoder attention the row that writes the next token."""
         return None if self.kept is None else partial(self._left, only(self.kept))
 
     def _left(self, kept: Thin, values: Mapping[str, Tensor]) -> dict[str, Tensor]:
@@ -498,7 +491,7 @@ class _Keeping:
         return {**kept(values), **{name: row.clone() for name, row in rows.items()}}
 
     def look_at(self, before: dict[str, Tensor], passes: Sequence[dict[str, Tensor]]) -> None:
-        """Let go of what is too much of these, in the dictionaries that the steps have too."""
+        """Release what exceeds the limit from these dictionaries, which the steps share."""
         if not self._may_be_large:
             return
         one = len(passes) == 1
@@ -519,7 +512,7 @@ def _bytes(values: Mapping[str, Tensor]) -> int:
 
 
 def _again(job: _Job, ids: Sequence[int], names: frozenset[str]) -> dict[str, Tensor]:
-    """The passes once more that wrote these ids, of which only the points of these names are recorded."""
+    """Rerun the passes that wrote these ids, recording only these points."""
     state = job.decoder(only(names))
     with torch.no_grad():
         if job.whole_passes is None:
@@ -531,7 +524,7 @@ def _again(job: _Job, ids: Sequence[int], names: frozenset[str]) -> dict[str, Te
 
 
 def _choose(job: _Job, logits: Tensor, read: Sequence[int], step: int) -> int:
-    """The id that the strategy writes."""
+    """The id chosen by the strategy."""
     by_rule = removals(job.rules, read, step)
     if isinstance(job.strategy, Sampling):
         left = distribution(logits, job.strategy, read, job.banned, by_rule=by_rule)
@@ -561,12 +554,12 @@ def _decode_beam(job: _Job, beam: Beam) -> Iterator[Step | Run]:
 
 
 def _recorded(job: _Job, ids: Sequence[int], found: Found | None = None) -> Iterator[Step | Run]:
-    """The steps that write these ids, and the run, out of one pass."""
+    """The steps that write these ids, then the run, from one pass."""
     if job.whole_passes is not None:  # one pass would not have the rows that the steps see
         yield from _decode_stepwise(job, ids, found)
         return
     trace = record(job.ckpt, job.src, job.read(ids), job.next_ids(ids), edits=job.edits, info=job.info(ids))
-    first = len(job.start) - 1  # the row that writes the first token
+    first = len(job.start) - 1  # row that writes the first token
     logits = trace["logits"][0, first:]
     choosing = job.choosing((*job.start.ids, *ids))
     steps = [
@@ -578,7 +571,7 @@ def _recorded(job: _Job, ids: Sequence[int], found: Found | None = None) -> Iter
 
 
 def _given_tokens(ckpt: Checkpoint, given: Force, what: str) -> dict[int, int]:
-    """The forced ids by step. Raises ValueError for a step below 0 and for a token that is not in the vocabulary."""
+    """Forced ids by step. Raises ValueError for an invalid step or a token outside the vocabulary."""
     if bad := [step for step in given if isinstance(step, bool) or not isinstance(step, int) or step < 0]:
         raise ValueError(f"{what}: {quote(bad[0])} is not a step: give a whole number, 0 or more")
     return dict(zip(given, _given_ids(ckpt, given.values(), what), strict=True))
@@ -599,7 +592,7 @@ def _given_ids(ckpt: Checkpoint, given: Iterable[int | str], what: str) -> list[
 def _all_forced(
     prefix: Sequence[int], given: Mapping[int, int], banned: Collection[int], most: int, names: Sequence[str]
 ) -> dict[int, int]:
-    """Prefix and forced tokens together. Raises ValueError where they contradict each other, or leave nothing."""
+    """Merge prefix and forced tokens. Raises ValueError if they contradict each other or leave no choice."""
     for step in given:
         if step < len(prefix):
             raise ValueError(f"step {step} is forced, and it is part of the prefix of {len(prefix)} tokens: give one")
@@ -617,8 +610,10 @@ def _all_forced(
 
 
 def _forced(ckpt: Checkpoint, name: str, given: TextOrIds | None) -> Tokens:
-    """The tokens of a prefix or target, whose text never turns into special tokens. Raises ValueError for specials
-    among ids: it has none."""
+    """Tokens of a prefix or target, in whose text specials are plain text.
+
+    Raises ValueError for special ids, which it must not contain.
+    """
     codec = ckpt.codec("target")
     codec = codec.read_as(codec.how_read.only(["language"]))
     if given is None or len(given) == 0:

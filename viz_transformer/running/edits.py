@@ -1,7 +1,7 @@
-"""Changes to a run, as data: each edit is a frozen value that can be a cache key, a link and a caption.
+"""Edits of a run, as data: frozen values that serve as cache key, link and caption.
 
-An edit changes recorded points only. It is checked against the model before the run; one that never ran is an error.
-Positions, heads and layers count from 0. A site is an attention such as `decoder.1.cross`.
+An edit changes recorded points only. It is checked against the model before the run; one that never applied is an
+error. Positions, heads and layers count from 0. A site is an attention such as `decoder.1.cross`.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ def _is_number(value: object) -> bool:
 
 
 def _shape(value: object, axes: int = MAX_AXES) -> tuple[int, ...] | None:
-    """The shape of nested tuples of numbers; None if they have none, or too many axes."""
+    """Shape of nested tuples of numbers; None if ragged or with too many axes."""
     if _is_number(value):
         return ()
     shapes = {_shape(item, axes - 1) for item in value} if axes and isinstance(value, tuple) else set()
@@ -71,46 +71,48 @@ Given = Annotated[
 
 @dataclass(frozen=True)
 class _Edit(ABC):
-    """What all edits share. Raises ValueError for a field of another type: an edit may come from a file."""
+    """Base of all edits. Raises ValueError for a field of the wrong type, since edits may come from a file."""
 
     def __post_init__(self) -> None:
         declared.check(self, type(self).__name__)
 
     @property
     def row_local(self) -> bool:
-        """True if each row of the point can be edited without knowing the rows that come later."""
+        """True if each row can be edited without the rows after it."""
         return True
 
     @property
     def length(self) -> int:
-        """Tokens of the shortest text in which an edit of a mask, bias or weights can show all that it does: the
-        positions that it names, and one behind them."""
+        """Shortest text, in tokens, in which an edit of a mask, bias or weights shows its full effect.
+
+        That is one position more than it names.
+        """
         at: tuple[int | None, ...] = getattr(self, "at", ())
         return 2 + max([0, *(index for index in at[1:] if index is not None)])
 
     @property
     @abstractmethod
     def point(self) -> str:
-        """The full name of the point that is changed."""
+        """Full name of the edited point."""
 
     @abstractmethod
     def apply(self, value: Tensor, start: int, values: Values) -> Tensor | None:
-        """The changed copy of a point whose first row is position `start`; None if none of its rows is meant."""
+        """The edited copy of a point whose first row is position `start`; None if the edit touches none of its rows."""
 
     @abstractmethod
     def caption(self) -> str:
         """The edit in words."""
 
     def to_dict(self) -> dict[str, Any]:
-        """Plain JSON values; `edit_from_dict` is the inverse."""
+        """JSON values; `edit_from_dict` is the inverse."""
         return {"edit": type(self).__name__, **asdict(self)}
 
 
 @dataclass(frozen=True)
 class AblateHead(_Edit):
-    """Switch one head off: its output becomes zero, or its mean over positions, or it looks evenly at allowed keys.
+    """Ablate one head: its output becomes zero or its mean over positions, or its attention uniform over allowed keys.
 
-    Source: Michel et al. (2019) for zero; Zhang and Nanda (2024) for what zero and mean do and do not show.
+    Source: Michel et al. (2019) for zero; Zhang and Nanda (2024) on what zero and mean ablation do and do not show.
     """
 
     site: str
@@ -143,7 +145,7 @@ class AblateHead(_Edit):
 
 @dataclass(frozen=True)
 class Scale(_Edit):
-    """Multiply a point, or a part of it. `at` indexes the axes after the batch: head, position, feature; None = all."""
+    """Multiply a point, or part of it. `at` indexes the axes after the batch: head, position, feature; None = all."""
 
     name: str
     factor: Number
@@ -169,10 +171,10 @@ class Scale(_Edit):
 
 @dataclass(frozen=True)
 class Replace(_Edit):
-    """Put other numbers in a point's place: one number, or a tensor, an array or nested tuples of the shape that `at`
-    selects, with an axis for the batch of one text or without: `Replace(name, other_trace[name])` patches.
+    """Replace a point, or part of it: activation patching is `Replace(name, other_trace[name])`.
 
-    `at` indexes the axes after the batch: head, position, feature; None = all. The value is kept as nested tuples.
+    value: a number, or a tensor, array or nested tuples of the shape that `at` selects, with or without a batch axis of
+    1; kept as nested tuples. at: indexes the axes after the batch: head, position, feature; None = all.
     """
 
     name: str
@@ -190,7 +192,7 @@ class Replace(_Edit):
 
     @property
     def only_length(self) -> int | None:
-        """Tokens of the one text that an array fits which stands in the place of a mask, bias or weights [H, Q, K]."""
+        """The text length, in tokens, that a replaced mask, bias or weights [H, Q, K] requires; None if any."""
         free = [axis for axis in range(3) if (*self.at, None, None, None)[axis] is None]
         sizes = dict(zip(reversed(free), reversed(_shape(self.value) or ()), strict=False))
         return sizes.get(1) if ".cross." in self.name else sizes.get(2, sizes.get(1))
@@ -203,7 +205,7 @@ class Replace(_Edit):
         value = value.clone()
         target = value[where]
         if new.dim() and new.dim() == target.dim() and new.size(0) == 1:
-            new = new[0]  # the batch of one text
+            new = new[0]  # batch of one text
         if new.dim() and not any(isinstance(i, int) for i in where[_position_axis(value) :][:1]):
             new = _rows(new, target, start, self.name)
         if new.dim() and new.shape != target.shape[1:]:
@@ -217,7 +219,7 @@ class Replace(_Edit):
 
 @dataclass(frozen=True)
 class SetMask(_Edit):
-    """Allow or forbid cells of an attention's mask; None = all queries, keys or heads."""
+    """Open or close cells of an attention mask; None = all queries, keys or heads."""
 
     site: str
     query: Whole | None
@@ -254,8 +256,10 @@ class SetMask(_Edit):
 
 @dataclass(frozen=True)
 class FixRow(_Edit):
-    """Fix the attention weights of one query; keys beyond the given ones get 0. The row is used as given, not
-    renormalised: its sum is part of the caption."""
+    """Set the attention weights of one query; missing keys get 0.
+
+    The row is used as given, not rescaled: its sum is part of the caption.
+    """
 
     site: str
     query: Whole
@@ -292,7 +296,7 @@ class FixRow(_Edit):
 
 @dataclass(frozen=True)
 class RemovePositions(_Edit):
-    """Leave the positions' vectors out of a stack's embedding; for the model this is off its training data."""
+    """Leave the position vectors out of a stack's embedding; the model was not trained for that."""
 
     stack: StackName
 
@@ -318,8 +322,7 @@ _KINDS: dict[str, type[Edit]] = {
 
 
 def edit_from_dict(values: Mapping[str, Any]) -> Edit:
-    """The edit that `to_dict` described. Raises ValueError if there is none such, for fields that it does not have, and
-    for values of another type."""
+    """Inverse of `to_dict`. Raises ValueError for an unknown edit or field, or a value of the wrong type."""
     if not isinstance(values, Mapping):
         raise ValueError(f"{quote(values)} is not an edit: it has to be an object with the entry 'edit'")
     kind = _KINDS[declared.one_of("edit", values.get("edit"), _KINDS)]
@@ -329,7 +332,7 @@ def edit_from_dict(values: Mapping[str, Any]) -> Edit:
 
 
 def check_edits(edits: Sequence[Edit], spec: ModelSpec) -> None:
-    """Raise ValueError for an edit of a site, a head or a point that a model of this spec does not have."""
+    """Raise ValueError for an edit of a site, head or point that the model lacks."""
     if not edits:
         return
     recorded = {point.name for point in spec.recorded}
@@ -357,19 +360,19 @@ def _checked(index: int, size: int, what: str) -> int:
 
 
 def _local(index: int | None, size: int, start: int) -> int | slice | None:
-    """Where position `index` stands in rows start to start + size - 1; None if it is not among them."""
+    """Index of a position within rows start to start + size - 1; None if outside."""
     if index is None:
         return slice(None)
     return index - start if 0 <= index - start < size else None
 
 
 def _position_axis(value: Tensor) -> int:
-    """Positions are the axis before the last in every recorded point."""
+    """The position axis: second to last in every recorded point."""
     return value.dim() - 2
 
 
 def _where(at: tuple[int | None, ...], value: Tensor, start: int) -> tuple[int | slice, ...] | None:
-    """The index that `at` means, batch first; None if the position is not among these rows."""
+    """The index meant by `at`, batch first; None if its position is not among these rows."""
     if len(at) > value.dim() - 1:
         raise ValueError(f"at={quote(at)} has {len(at)} indices, the point has {value.dim() - 1} axes after the batch")
     where: list[int | slice] = [slice(None)]
@@ -382,7 +385,7 @@ def _where(at: tuple[int | None, ...], value: Tensor, start: int) -> tuple[int |
 
 
 def _rows(new: Tensor, target: Tensor, start: int, name: str) -> Tensor:
-    """The rows of values for a whole pass that belong to a step; keys that do not exist yet must be zero."""
+    """The rows of full-pass values that belong to a step; keys that do not exist yet must be zero."""
     if new.dim() < 2 or target.dim() < 3:
         return new
     over_keys = name.endswith((".weights", ".mask", ".bias"))
@@ -407,8 +410,7 @@ def _at_words(at: tuple[int | None, ...]) -> str:
 
 
 def _as_tuples(given: Tensor | NDArray[np.generic]) -> Any:
-    """The numbers of a tensor or an array as nested tuples, those of a mask as 0 and 1; itself if it has others than an
-    edit may have, or none."""
+    """A tensor or array as nested tuples, masks as 0 and 1; returned unchanged if an edit may not contain it."""
     if isinstance(given, Tensor):
         is_mask, fits = given.dtype == torch.bool, not given.is_complex()
     else:
@@ -425,5 +427,5 @@ def _with_numbers(truths: Any) -> Any:
 
 
 def _frozen(value: Any, axes: int = MAX_AXES) -> Any:
-    """Lists as tuples, down to as many axes as a point could have."""
+    """Lists as tuples, nested up to `axes` deep."""
     return tuple(_frozen(item, axes - 1) for item in value) if axes and isinstance(value, list | tuple) else value

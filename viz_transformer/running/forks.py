@@ -1,4 +1,4 @@
-"""Where a model is unsure, both ways to go on: its answer, and the one that begins with its second choice."""
+"""Both continuations where the model is unsure: its own, and the one with its second choice."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from viz_transformer.running.tracing import TextOrIds
 
 @dataclass(frozen=True, eq=False)
 class Fork:
-    """Both continuations from a step: `first` writes what the strategy chose there, `second` the best other token."""
+    """Two continuations from a step: `first` has the strategy's token, `second` the best other one."""
 
     step: int
     first: Run
@@ -39,12 +39,10 @@ def fork(
     ban: Collection[int | str] = (),
     max_steps: int | None = None,
 ) -> Fork | None:
-    """Both ways to go on from the first step whose token has a probability below `below`.
+    """Both continuations from the first step whose token has a probability below `below`.
 
-    None if there is no such step, or no other token that may stand there.
-
-    The other token is the one that the model finds most probable of those that were not written and are not banned.
-    `unsure` finds the two. Raises ValueError if `below` is no probability, and for what `decode` refuses.
+    The other token is the most probable one that was neither written nor banned (see `unsure`). None if there is no
+    such step or token. Raises ValueError if `below` is not a probability, and as `decode` does.
     """
     first = decode(ckpt, source, strategy=strategy, ban=ban, max_steps=max_steps)
     found = unsure(first, below)
@@ -58,10 +56,9 @@ def fork(
 
 
 def unsure(run: Run, below: float = 0.5) -> tuple[Step, Candidate] | None:
-    """The first step that was not forced and whose token has a probability below `below`, and its best other token.
+    """The first unforced step whose token has a probability below `below`, and its best other token.
 
-    None if there is no such step, or no other token that may stand there. Raises ValueError if `below` is no
-    probability.
+    None if there is no such step or token. Raises ValueError if `below` is not a probability.
     """
     declared.within("below", below, PROBABILITY)
     step = next((each for each in run.steps if not each.forced and numerals.exponential(each.log_prob) < below), None)

@@ -1,4 +1,4 @@
-"""What a model that gives labels makes of a text, or of each of its tokens."""
+"""The labels that a classifier or tagger predicts."""
 
 from __future__ import annotations
 
@@ -16,17 +16,15 @@ from viz_transformer.running.trace import Trace
 
 @dataclass(frozen=True)
 class Label:
-    """One label: its name, its place among the model's labels, and its logit, as recorded, or of two with a single
-    logit that of the first: the same with the other sign.
-
-    log_prob: the natural logarithm of its probability, among all labels where one of them holds, of its own where each
-    holds by itself; None where the logit is a number that the model gives (of a regression), and no probability.
-    """
+    """One label."""
 
     name: str
     index: int
+    """Its index among the model's labels."""
     logit: float
+    """As recorded; with a single logit for two labels, the first label has its negative."""
     log_prob: float | None
+    """Natural logarithm of its probability, by softmax or (independent labels) sigmoid; None in a regression."""
 
     @property
     def probability(self) -> float | None:
@@ -36,7 +34,7 @@ class Label:
 
 @dataclass(frozen=True, eq=False)
 class Labels:
-    """The labels of a text (position None) or of the token at a position, by their logits [C] as recorded."""
+    """Label logits [C], as recorded, of the text (position None) or of the token at a position."""
 
     position: int | None
     names: tuple[str, ...] = field(repr=False)
@@ -45,11 +43,11 @@ class Labels:
 
     @cached_property
     def scores(self) -> tuple[Label, ...]:
-        """All labels, the most probable first; numbers of a regression in their own order."""
+        """All labels, most probable first; a regression's in their own order."""
         return self.first(len(self.names))
 
     def first(self, count: int) -> tuple[Label, ...]:
-        """As many of them, in the same order, without the others."""
+        """The first `count` labels of `scores`, without computing the others."""
         order = torch.arange(len(self.names))
         order = order if self.scoring == "number" else self._each().argsort(descending=True, stable=True)
         places, log_probs = order[:count], self._log_probs()
@@ -60,15 +58,15 @@ class Labels:
 
     @cached_property
     def best(self) -> Label:
-        """The first of all, without the others: a tagger may have many labels for each of many tokens."""
+        """The most probable label, without computing the others: a tagger may have many labels for many tokens."""
         each = self._each()
-        index = 0 if self.scoring == "number" else int(each.numpy().argmax())  # of equal ones the first
+        index = 0 if self.scoring == "number" else int(each.numpy().argmax())  # the first of equal ones
         log_probs = self._log_probs()
         log_prob = None if log_probs is None else float(log_probs[index])
         return Label(self.names[index], index, float(each[index]), log_prob)
 
     def _each(self) -> Tensor:
-        """A logit for each label."""
+        """One logit per label."""
         return torch.cat([-self.logits, self.logits]) if self.scoring == "either" else self.logits
 
     def _log_probs(self) -> Tensor | None:
@@ -81,8 +79,7 @@ class Labels:
 
 
 def holding(found: Labels, scoring: Scoring) -> tuple[Label, ...]:
-    """The labels that a model answers with: the best, or each that is more probable than not, the best if none is; all
-    numbers of a regression."""
+    """The model's answer: the best label; every label above 0.5, or the best; or all numbers of a regression."""
     if scoring == "number":
         return found.scores
     if scoring in ("one", "either"):
@@ -91,7 +88,7 @@ def holding(found: Labels, scoring: Scoring) -> tuple[Label, ...]:
 
 
 def labels_of(trace: Trace) -> tuple[Labels, ...]:
-    """The labels of a run, by its logits: of the text, or of each token. None of a model that gives no labels."""
+    """Labels of a run, for the text or for each token; empty for a model without labels."""
     names = trace.spec.labels
     if not names or "logits" not in trace:
         return ()

@@ -1,9 +1,9 @@
-"""A run too large to be kept whole: what is looked at beyond what it kept is recorded anew, bit by bit the same.
+"""Activations of a run too large to keep whole: missing points are recomputed on demand, bit for bit.
 
-Kept is as much as there is room for (`ModelSpec.kept`), always masks and the stream that each layer ends in. All else
-is made by the same passes over the same tokens with the same edits, when it is asked for: the layer, and the point
-asked for of as many other layers as there is room for. A layer made anew has to end in the stream that the run kept, or
-nothing of it is shown.
+A run keeps as much as there is room for (`ModelSpec.kept`), always including masks and each layer's output. Any other
+point is recomputed by the same passes over the same tokens with the same edits, together with its layer and, as far as
+there is room, the same point of other layers. Nothing of a layer is returned unless its recomputed output equals the
+kept one.
 """
 
 from __future__ import annotations
@@ -21,15 +21,14 @@ from viz_transformer.model.hook import Thin, layer_of
 from viz_transformer.model.hooked_model import ModelSpec, ReplayMismatch
 
 Again = Callable[[frozenset[str]], Mapping[str, Tensor]]
-"""The run once more, of which only the points of these names are recorded."""
+"""Reruns the run, recording only the points with these names."""
 
 
 class LazyActivations(Mapping[str, Tensor]):
-    """The points of such a run by name, in the order in which they were made. It may be read by several threads.
+    """Points of a large run by name, in forward order. Thread-safe.
 
-    names: of those that the run kept; kept: these, and maybe others; said: all that it said; source, target:
-    how many tokens it read.
-    Reading one that was not kept raises ReplayMismatch if the model does not give the numbers of the run again.
+    names: points that the run kept. kept: those, and possibly others. said: all points. source, target: tokens read.
+    Raises ReplayMismatch when reading a missing point if the recomputed numbers differ from the run's.
     """
 
     def __init__(
@@ -49,7 +48,7 @@ class LazyActivations(Mapping[str, Tensor]):
         self._spec = spec
         self._lengths = source, target
         self._lock = RLock()
-        self._made: OrderedDict[str, Tensor] = OrderedDict()  # what was looked at last stands last
+        self._made: OrderedDict[str, Tensor] = OrderedDict()  # most recently used last
 
     def __getitem__(self, name: str) -> Tensor:
         if name not in self._said:
@@ -72,10 +71,10 @@ class LazyActivations(Mapping[str, Tensor]):
         return len(self._said)
 
     def shape(self, name: str) -> tuple[int, ...]:
-        """That of a point, which is not recorded anew for it. Raises KeyError for a name that is not there."""
+        """Shape of a point, without recomputing it. Raises KeyError for an unknown name."""
         if name not in self._said:
             raise KeyError(name)
-        if name.endswith(".mask"):  # always kept; an edit may have made one for each head
+        if name.endswith(".mask"):  # always kept; an edit may have made one per head
             return (*self.kept[name].shape,)
         source, target = self._lengths
         return self._spec.sizes(name, batch=1, source=source, target=target)
@@ -94,8 +93,10 @@ class LazyActivations(Mapping[str, Tensor]):
         self._made.update((each, made[each]) for each in wanted)
 
     def _wanted(self, name: str) -> list[str]:
-        """What is recorded with this point: its layer, and as far as there is room the same of other layers; what was
-        looked at longest ago makes way for these. What is free then takes points of the layers behind."""
+        """Points to recompute with this one: its layer, then the same point of other layers, then the next layers.
+
+        Evicts the least recently used points to make room for these.
+        """
         layer, what = layer_of(name), name.removeprefix(layer_of(name))
         sizes = {each: self._bytes(each) for each in self._said if each not in self._names}
         anew = [*sizes]
@@ -105,7 +106,7 @@ class LazyActivations(Mapping[str, Tensor]):
         room = hooked_model.ANEW_BYTES - sum(sizes[each] for each in own)
         wanted = own + (more := _that_fit([each for each in like if each not in self._made], sizes, room))
         room -= sum(sizes[each] for each in more) + sum(sizes[each] for each in self._made)
-        for old in sorted(self._made, key=set(like).__contains__):  # its like last
+        for old in sorted(self._made, key=set(like).__contains__):  # the same point of other layers last
             if room < 0:
                 room += sizes[old]
                 del self._made[old]
@@ -118,7 +119,7 @@ class LazyActivations(Mapping[str, Tensor]):
 
 
 def _that_fit(names: Sequence[str], sizes: Mapping[str, int], room: int) -> list[str]:
-    """The first of these, as many as there is room for."""
+    """The longest prefix of `names` that fits into `room` bytes."""
     found = list[str]()
     for name in names:
         room -= sizes[name]
@@ -129,12 +130,12 @@ def _that_fit(names: Sequence[str], sizes: Mapping[str, int], room: int) -> list
 
 
 def only(names: frozenset[str]) -> Thin:
-    """Leaves of a pass the points of these names."""
+    """Keeps only the points with these names."""
     return lambda values: {name: value for name, value in values.items() if name in names}
 
 
 def _same(first: Tensor, second: Tensor) -> bool:
-    """Bit by bit, NaN included."""
+    """Equal bit for bit, NaN included."""
     return first.shape == second.shape and torch.equal(_bits(first), _bits(second))
 
 

@@ -1,4 +1,4 @@
-"""The rows that each step had in its own pass, put together as one trace."""
+"""The rows of each step's own pass, combined into one trace."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from viz_transformer.running.trace import OF_STEPS, Trace, trace_value
 
 
 def per_step_rows(trace: Trace, steps: Sequence[Step]) -> Trace:
-    """What `Run.per_step_rows` says, of the run with this trace and these steps."""
+    """Implements `Run.per_step_rows` for the run with this trace and these steps."""
     if trace.non_causal_reason is None or not steps:
         return trace
     values = {name: trace[name] for name in trace.points() if trace.spec.grows(name) == "never"}
@@ -30,7 +30,7 @@ def per_step_rows(trace: Trace, steps: Sequence[Step]) -> Trace:
 
 
 def _below_each_other(like: Tensor, steps: Sequence[Step], rows: Sequence[Tensor]) -> Tensor:
-    """rows: [..., 1, k] of each step, k up to K -> [..., T, K] as `like` is, NaN where no row has a number."""
+    """Stack each step's row [..., 1, k] into [..., T, K], shaped as `like`; missing numbers are NaN."""
     whole = torch.full_like(like, torch.nan)
     for step, row in zip(steps, rows, strict=True):
         whole[..., step.position, : row.size(-1)] = trace_value(row)[..., 0, :]
@@ -38,8 +38,10 @@ def _below_each_other(like: Tensor, steps: Sequence[Step], rows: Sequence[Tensor
 
 
 def _where_there(mask: Tensor, queries: int, steps: Sequence[Step], rows: Sequence[Tensor]) -> Tensor:
-    """mask: [B, H or 1, T or 1, K] of the last pass. A row's mask depends on no token behind it: it is that of its
-    step, for the keys that the step had."""
+    """The mask of each step's row, limited to the keys that the step had.
+
+    mask: [B, H or 1, T or 1, K] of the last pass; a row's mask does not depend on later tokens.
+    """
     whole = mask.new_zeros(*mask.shape[:2], queries, mask.size(-1))
     own = mask.expand_as(whole)
     for step, row in zip(steps, rows, strict=True):

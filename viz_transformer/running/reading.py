@@ -1,4 +1,4 @@
-"""The run of a model that writes nothing: one text is read, with tokens hidden from it if these are named."""
+"""Runs of models that do not generate: one text is read, optionally with masked tokens."""
 
 from __future__ import annotations
 
@@ -23,13 +23,12 @@ def read(
     masked: Sequence[int] = (),
     edits: Sequence[Edit] = (),
 ) -> Run:
-    """What happens when the model reads `source`: a run without steps, recorded in one pass.
+    """Run a model that does not generate on `source`: no steps, recorded in one pass.
 
-    `pair` is a second text, which a model that reads pairs tells apart from the first; as one string, a tab stands
-    between them.
-    At the positions in `masked` it reads its mask token; `trace.src_originals` keep what stands there in the text, and
-    `info["masked"]` its ids, by position. Raises ValueError for input that the model cannot read, for a position that
-    the text does not have, and for one of a special token.
+    pair: second text, for a model that reads pairs; in one string, a tab separates the two.
+    masked: positions where the model reads its mask token. `trace.src_originals` keeps the text there, `info["masked"]`
+    the ids by position.
+    Raises ValueError for unreadable input, and for a masked position that is out of range or holds a special token.
     """
     if pair is not None:
         source = _both(ckpt, source, pair)
@@ -47,7 +46,7 @@ def read(
 
 
 def _both(ckpt: Checkpoint, source: TextOrIds, pair: str) -> str:
-    """Two texts as one."""
+    """Join two texts into one string."""
     if not ckpt.spec.reads_pairs:
         raise ValueError("this model reads one text: leave the second out")
     if not isinstance(source, str):
@@ -62,7 +61,7 @@ _NO_MASK = "this model has no mask token, so none of its tokens can be masked"
 
 
 def _hidden(codec: TextCodec, read: Tokens, places: Sequence[int]) -> Tokens:
-    """The text with the mask token at these places."""
+    """The tokens with the mask token at these positions."""
     if codec.mask is None:
         raise ValueError(_NO_MASK)
     for place in places:

@@ -1,4 +1,4 @@
-"""A recording in the place of a run: the trace of a watched module, with a model that tells nothing more."""
+"""Saved recordings in place of a run: the trace of a watched module, and a stand-in for its model."""
 
 from __future__ import annotations
 
@@ -21,10 +21,10 @@ OTHER_TEXT = "a recording of one call cannot read another text"
 
 
 def open_recording(path: Path) -> tuple[Checkpoint, Run]:
-    """What stands for the model, and the run without steps.
+    """The stand-in checkpoint and the run, without steps, of a recording.
 
-    The digest is the file's, not the one that it states of itself, so that two files are never taken for each other.
-    Raises ValueError for what is no trace of a watched module, and for weights that are infinite.
+    The digest is computed from the file, so that two files are never confused. Raises ValueError if it is not the trace
+    of a watched module, or if weights are infinite.
     """
     trace = Trace.load(path)
     if not is_watched(trace):
@@ -40,14 +40,14 @@ def open_recording(path: Path) -> tuple[Checkpoint, Run]:
 
 
 def stand_in(name: str, run: Run) -> Checkpoint:
-    """What stands for the model of a recording: its spec and its texts, without weights."""
+    """Stand-in checkpoint of a recording: its spec and texts, without weights."""
     source, target = (RecordedText(side) if len(side) else None for side in (run.trace.src, run.trace.tgt))
     return Checkpoint(name, None, RecordedModel(run.trace.spec), source, target, {}, run.trace.weights_sha256)
 
 
 @dataclass(frozen=True)
 class RecordedModel:
-    """An instrument that says what it is made of, and cannot be run."""
+    """A model that has a spec but cannot be run."""
 
     spec: ModelSpec
 
@@ -58,7 +58,7 @@ class RecordedModel:
 
     @property
     def parameter_count(self) -> int:
-        """Raises Unavailable: a recording has none."""
+        """Raises Unavailable."""
         raise Unavailable(NO_MODEL)
 
     def scalars(self) -> Mapping[str, float]:
@@ -66,13 +66,12 @@ class RecordedModel:
         return {}
 
     def frequencies(self) -> Mapping[str, Tensor]:
-        """None was recorded."""
         return {}
 
 
 @dataclass(frozen=True)
 class RecordedText:
-    """The text side of a recording: the names of its tokens, each by its place."""
+    """Text side of a recording: token names, with positions as ids."""
 
     side: Tokens
     special_ids = frozenset[int]()
@@ -92,11 +91,10 @@ class RecordedText:
 
     @property
     def languages(self) -> Mapping[str, int]:
-        """None."""
         return {}
 
     def read_as(self, how: TokenizerOptions) -> RecordedText:
-        """Itself. Raises ValueError for any choice: there is none."""
+        """Itself. Raises ValueError for any option."""
         check_choices(how, ())
         return self
 
@@ -105,7 +103,6 @@ class RecordedText:
         return None
 
     def continuation(self, id: int) -> str | None:
-        """Nothing: how its text was cut is not known."""
         return None
 
     @property
@@ -117,9 +114,9 @@ class RecordedText:
         raise ValueError(OTHER_TEXT)
 
     def encode_ids(self, ids: Iterable[int]) -> Encoded:
-        """Raises ValueError: nothing reads them."""
+        """Raises ValueError: a recording encodes nothing."""
         raise ValueError(OTHER_TEXT)
 
     def decode(self, ids: Iterable[int]) -> str:
-        """The names, with blanks between them."""
+        """The token names, joined by spaces."""
         return " ".join(self.names[i] for i in ids)

@@ -1,4 +1,4 @@
-"""The search for an answer, on ids alone: the decoder between two steps, beam search, many texts at once."""
+"""Search for an answer, on ids: the decoder between steps, beam search, and batches."""
 
 from __future__ import annotations
 
@@ -22,20 +22,22 @@ from viz_transformer.text.rules import TokenRule, removals
 def whole_passes_because(
     model: HookedModel, start: Sequence[int], edits: Sequence[Edit] = (), src: Sequence[int] = ()
 ) -> str | None:
-    """Why every step has to read all tokens anew; None if a cache gives the same numbers. `start` is read first; edits
-    are tried with the source `src`."""
+    """Reason why every step has to be a full pass; None if a cache gives the same numbers.
+
+    start: what is read first. src: source used to test the edits.
+    """
     if model.spec.pad_to is not None:
         return f"the model reads {model.spec.pad_to} tokens at a time, padding included"
     if because := reads_ahead_because(model, start) or _needs_all_rows(edits):
         return because
-    tried = _tried(edits)  # what is to be written is not known yet: other tokens stand there
+    tried = _tried(edits)  # the answer is not known yet, so tests use other tokens
     return reads_ahead_edited(model, src, begun(model, start, _length(tried)), tried) if tried else None
 
 
 def reads_ahead_because(
     model: HookedModel, start: Sequence[int], edits: Sequence[Edit] = (), src: Sequence[int] = ()
 ) -> str | None:
-    """Why a decoder row may depend on tokens behind it, so that each pass has rows of its own; None if none does."""
+    """Reason why a decoder row may depend on later tokens, so that each pass has its own rows; None if none does."""
     if not is_causal(model):
         return "later tokens change earlier rows of this model"
     config = model.spec.config
@@ -49,7 +51,7 @@ def reads_ahead_because(
 
 
 def _tried(edits: Sequence[Edit]) -> list[Edit]:
-    """The edits that may let a row read later ones: of the decoder's masks, biases and weights."""
+    """Edits that may open later tokens: of the decoder's masks, biases and weights."""
     return [
         edit
         for edit in edits
@@ -58,7 +60,7 @@ def _tried(edits: Sequence[Edit]) -> list[Edit]:
 
 
 def _length(edits: Sequence[Edit]) -> int:
-    """Tokens of a trial of these edits: numbers for a whole pass fit one length, all else needs one at least."""
+    """Tokens needed to test these edits: an exact length for full-pass values, else a minimum."""
     exact = [size for edit in edits if isinstance(edit, Replace) and (size := edit.only_length) is not None]
     return min(exact) if exact else max(edit.length for edit in edits)
 
@@ -71,9 +73,9 @@ def _needs_all_rows(edits: Sequence[Edit]) -> str | None:
 
 
 class DecoderState:
-    """A decoder in the middle of its work, for a batch: with a cache each step reads the new tokens only.
+    """A decoder between two steps, for a batch.
 
-    With edits given, every pass is recorded; without (None), none is. thin: as of a Recorder.
+    edits: recorded with these edits; not recorded if None. thin: as in Recorder.
     """
 
     def __init__(
@@ -88,44 +90,40 @@ class DecoderState:
         self.cached = cached
         self.recorder = Recorder(edits or (), grows=model.spec.grows, thin=thin)
         self.decoding = model.begin(src, cached=cached, hook=OFF if edits is None else self.recorder)
-        self.values, self.said = self.recorder.values, self.recorder.said  # the encoder's points, and their names
+        self.values, self.said = self.recorder.values, self.recorder.said  # the encoder's points and their names
 
     def step(self, new: Sequence[Sequence[int]]) -> tuple[Tensor, dict[str, Tensor]]:
-        """Read these new tokens, [B] rows of one length: logits [B, V] after the last, and what was recorded."""
+        """Read these new tokens, B rows of equal length: logits [B, V] after the last one, and the recorded points."""
         self.recorder.begin(self.decoding.length)
         logits = self.decoding.step(new)
         return logits, self.recorder.values
 
     def select(self, rows: Sequence[int]) -> None:
-        """Go on with these rows of the batch, in this order."""
+        """Keep these rows of the batch, in this order."""
         self.decoding.select(rows)
 
 
 @dataclass
 class _Search:
-    """The search for one text: hypotheses that go on, all of one length, and the best finished ones (ids, log_prob).
-
-    most: tokens that a hypothesis has at most; begun: those that each was made to begin with, before the first step;
-    they count as written. With a `recorder` every continuation that is looked at is written down.
-    """
+    """Beam search for one text: live hypotheses, all of one length, and the best finished ones."""
 
     beam: Beam
     ends: Collection[int]
-    most: int
-    begun: int = 0
-    recorder: TreeRecorder | None = None
-    alive: list[tuple[list[int], float]] = field(default_factory=lambda: [([], 0.0)])
-    finished: list[tuple[list[int], float]] = field(default_factory=list)
+    most: int  # Maximum tokens per hypothesis.
+    begun: int = 0  # Forced tokens before the first step, which count as written.
+    recorder: TreeRecorder | None = None  # Records every continuation considered.
+    alive: list[tuple[list[int], float]] = field(default_factory=lambda: [([], 0.0)])  # (ids, log_prob)
+    finished: list[tuple[list[int], float]] = field(default_factory=list)  # (ids, log_prob)
 
     def grow(self, log_probs: Tensor, forced: int | None) -> list[int]:
-        """Take one step: log_probs [hypotheses, V] (float64) of the next token, or the one that is forced.
+        """Take one step and return the parent index of each new hypothesis.
 
-        Returns the place of each new hypothesis' parent.
+        log_probs: [hypotheses, V] float64 of the next token. forced: the token that all must write.
         """
         width, vocabulary = self.beam.width, log_probs.size(1)
         all_end = self.beam.counts_unfinished and len(self.alive[0][0]) + 1 >= self.most
         total = log_probs + torch.tensor([[p] for _, p in self.alive], dtype=torch.float64, device=log_probs.device)
-        total[log_probs == -math.inf] = -math.inf  # what is banned stays so behind a score that is not a number
+        total[log_probs == -math.inf] = -math.inf  # stays banned even where the score is NaN
         if forced is None:
             totals = total.flatten()
             flat = greatest(totals, min(max(2, 1 + len(self.ends)) * width, len(totals)))
@@ -158,7 +156,7 @@ class _Search:
         return parents
 
     def _best_pruned(self, total: Tensor, extended: Collection[int]) -> dict[int, float]:
-        """For each hypothesis that is not extended the best total [hypotheses, V] of one that would have gone on."""
+        """For each hypothesis without an extension, the best total [hypotheses, V] of an unfinished continuation."""
         pruned = [row for row in range(len(total)) if row not in extended]
         if not pruned:
             return {}
@@ -176,11 +174,11 @@ class _Search:
 
     @property
     def is_full(self) -> bool:
-        """Whether the hypotheses that go on have as many tokens as they may have."""
+        """Whether the live hypotheses have reached the maximum length."""
         return bool(self.alive) and len(self.alive[0][0]) >= self.most
 
     def is_over(self) -> bool:
-        """The stop rule of `Beam`."""
+        """Whether the beam's stop rule ends the search."""
         stop, width = self.beam.stop, self.beam.width
         if not self.alive or self.is_full:
             return True
@@ -189,12 +187,12 @@ class _Search:
         worst = self.score_ended(self.finished[-1])
         if stop == "none-better":
             return all(self.score(hypothesis) <= worst for hypothesis in self.alive)
-        if stop in ("early_stopping=False", "early_stopping=never") and width > 1:  # a width of 1 is greedy there
+        if stop in ("early_stopping=False", "early_stopping=never") and width > 1:  # transformers is greedy here
             return not self._hope() > worst
         return True
 
     def _hope(self) -> float:
-        """The score that the most probable hypothesis may get, as `generate` reckons it."""
+        """Best score that the most probable hypothesis can still reach, by the formula of `generate`."""
         ids, log_prob = self.alive[0]
         longest = self.beam.stop == "early_stopping=never" and (self.beam.length_penalty or 0) > 0
         return self.beam.score(log_prob, self.begun + (self.most if longest else len(ids)))
@@ -208,12 +206,12 @@ class _Search:
 
 
 Progress = Callable[[int, int], None]
-"""Called with the steps done and the steps at most; whatever it raises ends the search."""
+"""Called with the number of steps done and the maximum; an exception in it ends the search."""
 
 
 @dataclass(frozen=True)
 class Found:
-    """The best hypothesis for a text: its ids, end token included, and its score; the tree if it was asked for."""
+    """The best hypothesis for a text: ids with the end token, score, and the tree if requested."""
 
     ids: list[int]
     score: float
@@ -238,11 +236,11 @@ def beam_search(
 ) -> list[Found]:
     """The best hypothesis for each text.
 
-    src: the texts, searched side by side; None for a decoder alone, which writes one. forced: tokens by step; banned:
-    ids that are never written; rules: what else a hypothesis may not write; begun: tokens at the end of `start` that
-    count as written. The trees are recorded if `vocabulary` says what the tokens are called.
+    src: texts searched in parallel; None for a decoder-only model, which continues one. forced: tokens by step. banned:
+    ids never written. rules: further restrictions. begun: tokens at the end of `start` that count as written.
+    vocabulary: token names; if given, trees are recorded.
     """
-    # An edit changes the search too, so then its passes go through a Recorder.
+    # Edits change the search too, so their passes go through a Recorder.
     because = whole_passes_because(model, start, edits, src[0] if src else ())
     state = DecoderState(model, src, cached=because is None, edits=edits or None)
     beam, recorded = beam.filled(), vocabulary is not None
@@ -280,7 +278,7 @@ def beam_search(
 
 
 def _remove(log_probs: Tensor, rules: Sequence[TokenRule], start: Sequence[int], search: _Search) -> None:
-    """Take from each hypothesis what the rules do not let it write: log_probs [hypotheses, V], changed in place."""
+    """Set what the rules forbid to -inf, in place: log_probs [hypotheses, V]."""
     for row, (ids, _) in enumerate(search.alive if rules else ()):
         for out in removals(rules, [*start, *ids], len(ids)).values():
             log_probs[row, sorted(out)] = -math.inf
@@ -301,11 +299,10 @@ def decode_batch(
     beam: int | None = None,
     length_penalty: float = 0.6,
 ) -> list[list[int]]:
-    """The answers to many sources, unrecorded: ids without start and end token, in the order given.
+    """Answers to many sources, unrecorded: ids without start and end tokens, in the given order.
 
-    Cached, or in whole passes for a model that is not causal.
-
-    src_ids: ids as the encoder reads them. Greedy unless `beam` is a width. Sort by length to waste little on padding.
+    Greedy unless `beam` is a width; cached, or in full passes for a non-causal model. src_ids: as the encoder reads
+    them; sort them by length to save padding.
     """
     most = min(max_steps or model.spec.max_target, model.spec.max_target)
     with torch.no_grad():
@@ -324,7 +321,7 @@ def decode_batch(
 
 
 def _batches(model: HookedModel, src_ids: Sequence[Sequence[int]]) -> list[list[int]]:
-    """The places of the sources that may stand in one batch: all, or those of one length if padding changes numbers."""
+    """Indices of sources that may share a batch: all, or those of equal length if padding changes numbers."""
     if not padding_matters(model):
         return [list(range(len(src_ids)))]
     by_length: dict[int, list[int]] = {}
@@ -338,7 +335,7 @@ def _greedy_batch(
 ) -> list[list[int]]:
     state = DecoderState(model, src_ids, cached=not whole_passes_because(model, [bos]), edits=None)
     answers: list[list[int]] = [[] for _ in src_ids]
-    going = list(range(len(src_ids)))  # the answers that row 0, 1, ... of the state are writing
+    going = list(range(len(src_ids)))  # the answer that each row of the state is writing
     fed = [[bos] for _ in src_ids]
     for _ in range(most):
         chosen = state.step(fed)[0].argmax(dim=-1).tolist()

@@ -1,4 +1,4 @@
-"""The points of cached decoding steps, as those of one pass over all that was read."""
+"""The points of cached decoding steps, stacked as those of one pass."""
 
 from __future__ import annotations
 
@@ -13,11 +13,10 @@ from viz_transformer.running.trace import Trace, trace_value
 
 
 class StackedSteps(Mapping[str, Tensor]):
-    """Rows of all steps below each other, put together when a point is first looked at. Several threads may read it.
+    """The rows of all steps, stacked when a point is first read. Thread-safe.
 
-    before: what was recorded once, ahead of the steps (the encoder); steps: the points of each step; grows: what a
-    step adds to a point, as `ModelSpec.grows` says. The rows of a causal attention get ever longer: keys that a row did
-    not have yet are 0 in weights and in a bias, False in masks.
+    before: points recorded once, before the steps (the encoder). steps: points of each step. grows: as
+    `ModelSpec.grows`. In causal attention, keys that a row did not have yet are 0 in weights and bias, False in masks.
     """
 
     def __init__(
@@ -35,7 +34,7 @@ class StackedSteps(Mapping[str, Tensor]):
     def __getitem__(self, name: str) -> Tensor:
         if name not in self._names:
             raise KeyError(name)
-        parts = self._parts  # before it is looked whether they are needed: `join_all` lets go of them last
+        parts = self._parts  # read before checking: `join_all` releases the parts last
         if name not in self._joined:
             self._joined[name] = trace_value(self._join(name, *parts))
         return self._joined[name]
@@ -50,9 +49,9 @@ class StackedSteps(Mapping[str, Tensor]):
         return len(self._names)
 
     def join_all(self) -> None:
-        """Put all points together, and let go of those of each step: a hundred small tensors less for each.
+        """Stack all points and release the per-step tensors, a hundred small ones per point.
 
-        What the steps have under several names, as what a layer gives out and the next reads, stays one tensor.
+        A tensor under several names, such as a layer's output and the next one's input, stays shared.
         """
         before, steps = self._parts
         if not steps:
@@ -71,24 +70,24 @@ class StackedSteps(Mapping[str, Tensor]):
         if name in before:
             return before[name]
         grows = self._grows(name)
-        if grows == "never":  # made once, in the first step
+        if grows == "never":  # computed once, in the first step
             return steps[0][name]
         parts = [step[name] for step in steps]
         if grows == "rows and keys":
             return _triangle(parts)
-        if name.endswith(".mask"):  # an edit may have made one for each head at some steps
+        if name.endswith(".mask"):  # an edit may have made one per head at some steps
             heads = max(part.size(1) for part in parts)
             parts = [part.expand(-1, heads, -1, -1) for part in parts]
         return torch.cat(parts, dim=-2)
 
 
 def is_of_cached_steps(trace: Trace) -> bool:
-    """Whether its rows were recorded step by step, each with the tokens before it in a cache."""
+    """Whether its rows were recorded by cached steps."""
     return isinstance(trace.values.kept if isinstance(trace.values, LazyActivations) else trace.values, StackedSteps)
 
 
 def _triangle(parts: Sequence[Tensor]) -> Tensor:
-    """[B, H or 1, rows, K] with ever larger K -> one [B, H or 1, T, T]."""
+    """Stack rows of growing length: [B, H or 1, rows, K] parts -> [B, H or 1, T, T]."""
     heads = max(part.size(1) for part in parts)
     rows = sum(part.size(2) for part in parts)
     whole = parts[0].new_zeros(parts[0].size(0), heads, rows, parts[-1].size(3))

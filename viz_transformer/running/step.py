@@ -1,4 +1,4 @@
-"""One token being written: what the model made of each token, what the strategy left of that, and what was recorded."""
+"""One decoding step: the model's probabilities, what the strategy left of them, and the recorded points."""
 
 from __future__ import annotations
 
@@ -28,23 +28,18 @@ CANDIDATES = 10
 
 @dataclass(frozen=True)
 class Candidate:
-    """A token that could stand at a step.
-
-    log_prob: natural logarithm under the model, over the whole vocabulary. strategy_log_prob: under the strategy, -inf
-    if it removed the token; `removed` then says why ("banned", "greedy", "top-k", "top-p", "min-p", or one of `RULES`).
-    """
+    """A token that a step could write."""
 
     token: str
     token_id: int
-    log_prob: float
-    strategy_log_prob: float = 0.0
-    removed: str | None = None
+    log_prob: float  # Natural logarithm of the model's probability, over the whole vocabulary.
+    strategy_log_prob: float = 0.0  # Under the strategy; -inf if removed.
+    removed: str | None = None  # Reason: "banned", "greedy", "top-k", "top-p", "min-p" or one of `RULES`.
 
 
 @dataclass(frozen=True)
 class Held:
-    """What the cache holds behind a step: positions of the text and of the source, and in bytes all keys and values, or
-    what the model keeps instead and makes them of."""
+    """Size of the cache after a step: positions of text and source, and bytes of what it stores."""
 
     self_positions: int
     cross_positions: int
@@ -53,29 +48,29 @@ class Held:
 
 @dataclass(frozen=True)
 class Choosing:
-    """What all steps of a run share, above all how tokens are chosen. `read` grows while the run goes on."""
+    """What all steps of a run share, mainly how tokens are chosen. `read` grows during the run."""
 
     strategy: Strategy | None
     banned: frozenset[int]
     read: Sequence[int]  # all that the decoder reads
-    start: int  # how many of them stood there before the first step
+    start: int  # tokens read before the first step
     vocabulary: tuple[str, ...] = field(repr=False)
-    held: Callable[[int], Held | None] = field(repr=False)  # what the cache holds behind a step
-    scalars: Mapping[str, float] = field(repr=False)  # as `HookedModel.scalars` names them
+    held: Callable[[int], Held | None] = field(repr=False)  # size of the cache after a step
+    scalars: Mapping[str, float] = field(repr=False)  # as in `HookedModel.scalars`
     rules: tuple[TokenRule, ...] = ()
 
 
 @dataclass(frozen=True, eq=False)
 class Step:
-    """One token written, and what was recorded on the way to it. Numbers are computed when they are looked at."""
+    """One written token and its recorded pass. Derived numbers are computed on access."""
 
     index: int
     token: str
     token_id: int
     forced: bool
     logits: Tensor = field(repr=False)  # [V]
-    recorded: Mapping[str, Tensor] = field(repr=False)  # of the pass that wrote the token, what `rows` needs or more
-    row: int = field(repr=False)  # its row in them; -1 is the last
+    recorded: Mapping[str, Tensor] = field(repr=False)  # of the pass that wrote the token; `rows` needs them
+    row: int = field(repr=False)  # the token's row in them; -1 is the last
     choosing: Choosing = field(repr=False)
 
     @property
@@ -84,22 +79,22 @@ class Step:
 
     @property
     def cache(self) -> Held | None:
-        """What the cache holds behind this step; None where every step is a whole pass."""
+        """Size of the cache after this step; None if every step is a full pass."""
         return self.choosing.held(self.index)
 
     @cached_property
     def log_probs(self) -> Tensor:
-        """Natural logarithm of the probability of each entry of the vocabulary, before the strategy: [V] float64."""
+        """Natural log-probabilities of the vocabulary, before the strategy: [V] float64."""
         return log_softmax(self.logits.detach().cpu())
 
     @property
     def log_prob(self) -> float:
-        """That of the token written."""
+        """Log-probability of the written token."""
         return float(self.log_probs[self.token_id])
 
     @cached_property
     def distribution(self) -> Distribution:
-        """What the strategy left of the model's probabilities."""
+        """Probabilities left by the strategy."""
         how = self.choosing
         read = how.read[: how.start + self.index]
         by_rule = removals(how.rules, read, self.index)
@@ -107,62 +102,62 @@ class Step:
 
     @property
     def strategy_log_prob(self) -> float:
-        """The token's log-probability under the strategy, -inf for a forced token that it would have removed."""
+        """The token's log-probability under the strategy; -inf for a forced token that it would have removed."""
         return float(self.distribution.log_probs[self.token_id])
 
     @property
     def entropy(self) -> float:
-        """Of the model's probabilities, in nats: 0 = certain, ln(vocabulary) = even. Source: Shannon (1948)."""
+        """Entropy of the model's probabilities, in nats: 0 = certain, ln(V) = uniform. Source: Shannon (1948)."""
         return entropy_and_others(self.log_probs)[0]
 
     def entropy_and_others(self, ids: Collection[int]) -> tuple[float, float]:
-        """The entropy, and what the model leaves to all tokens but these."""
+        """The entropy, and the model's total probability of all tokens except these."""
         return entropy_and_others(self.log_probs, ids)
 
     def others_left(self, ids: Collection[int]) -> float:
-        """What the strategy leaves to all tokens but these."""
+        """The strategy's total probability of all tokens except these."""
         return entropy_and_others(self.distribution.log_probs, ids)[1]
 
     @property
     def rank(self) -> int:
-        """How many tokens the model finds more probable than the one written."""
+        """Number of tokens more probable than the one written."""
         return self.rank_of(self.token_id)
 
     def rank_of(self, token_id: int) -> int:
-        """How many tokens the model finds more probable than this one: equally probable tokens share a rank."""
+        """Number of tokens more probable than this one, under the model; equal ones share a rank."""
         return int((self.log_probs > self.log_probs[token_id]).sum())
 
     @property
     def position(self) -> int:
-        """The decoder row that wrote the token, which reads the last token before it."""
+        """The decoder row that wrote the token."""
         return self.choosing.start - 1 + self.index
 
     @property
     def rows(self) -> Mapping[str, Tensor]:
-        """The new row of every attention of the decoder, over the keys it could see: [B, H, 1, K], by point."""
+        """The new row of every decoder attention, over the keys that it could see: [B, H, 1, K], by point."""
         keys = self.position + 1
         found = attention_rows(self.recorded, self.row, self.choosing.scalars)
         return {name: row[..., :keys] if ".self." in name else row for name, row in found.items()}
 
     @property
     def candidates(self) -> tuple[Candidate, ...]:
-        """The ten tokens that the model finds most probable, best first."""
+        """The model's ten most probable tokens, best first."""
         return self.most_probable(CANDIDATES)
 
     def most_probable(self, count: int) -> tuple[Candidate, ...]:
-        """As many tokens as that, best first under the model, in the order in which greedy decoding would take them."""
+        """The model's `count` most probable tokens, best first, ties in the order of greedy decoding."""
         ids = greatest(self.logits.detach().cpu(), min(count, len(self.vocabulary)))
         log_probs = self.log_probs[ids].tolist()
         return tuple(self.candidate(i, log_prob) for i, log_prob in zip(ids.tolist(), log_probs, strict=True))
 
     def most_probable_left(self, count: int) -> tuple[int, ...]:
-        """The ids of as many tokens as that, best first under the strategy; fewer where it left fewer."""
+        """Ids of the `count` most probable tokens under the strategy, best first; fewer if it left fewer."""
         left = self.distribution.log_probs
         ids = greatest(left, min(count, len(left)))
         return tuple(ids[left[ids] > -math.inf].tolist())
 
     def candidate(self, token_id: int, log_prob: float | None = None) -> Candidate:
-        """What the step says of this token."""
+        """This token as a candidate of the step."""
         reason = REASONS[int(self.distribution.removed[token_id])]
         return Candidate(
             self.vocabulary[token_id],
@@ -174,9 +169,9 @@ class Step:
 
 
 def attention_rows(recorded: Mapping[str, Tensor], row: int, scalars: Mapping[str, float]) -> dict[str, Tensor]:
-    """One row of every attention of the decoder, [B, H, 1, K], over all keys of the pass, padding included.
+    """One row of every decoder attention, [B, H, 1, K], over all keys of the pass, padding included.
 
-    A long attention that ran fused made no weights: its row is computed from the recorded query and keys.
+    The row of a fused attention is computed from its recorded query and keys.
     """
     rows = {}
     for name in recorded:
@@ -192,7 +187,7 @@ def attention_rows(recorded: Mapping[str, Tensor], row: int, scalars: Mapping[st
 
 
 def read_for_rows(recorded: Mapping[str, Tensor]) -> dict[str, Tensor]:
-    """Of the points of a pass those that `attention_rows` reads: weights, or what they are computed from."""
+    """The points of a pass that `attention_rows` reads: weights, or what they are computed from."""
     return {
         name: value
         for name, value in recorded.items()
@@ -208,7 +203,7 @@ _FOR_WEIGHTS = (".query", ".key", ".mask", ".bias")
 
 
 def _computed_row(recorded: Mapping[str, Tensor], site: str, row: int, divisor: float) -> Tensor:
-    # on the CPU, where the same numbers of a run that is kept are computed
+    # on the CPU, where a kept run computes the same numbers
     query, key, mask = (recorded[f"{site}.{part}"].cpu() for part in ("query", "key", "mask"))
     bias = recorded[f"{site}.bias"].cpu() if f"{site}.bias" in recorded else None
     at = row % query.size(2)

@@ -1,4 +1,4 @@
-"""How the next token is chosen: strategies as values, and what each makes of a model's probabilities at one step."""
+"""Decoding strategies as values, and the distribution that each leaves at one step."""
 
 from __future__ import annotations
 
@@ -21,35 +21,35 @@ from viz_transformer.text.rules import RULES, BeamSettings
 
 KEPT = "kept"
 REASONS = (KEPT, "banned", *RULES, "greedy", "top-k", "top-p", "min-p")
-"""Why a strategy does not choose a token; the first says that it may."""
+"""Reasons why a strategy removes a token; the first means that it is kept."""
 NO_RULES: Mapping[str, Collection[int]] = MappingProxyType({})
 
 
 @dataclass(frozen=True)
 class Greedy:
-    """The most probable token at every step; of equals, the one with the smaller id."""
+    """The most probable token at every step; on a tie, the smaller id."""
 
     def __str__(self) -> str:
         return "greedy"
 
     def formula(self) -> str:
-        """How a token is chosen, in full."""
+        """Formula of the choice."""
         return "token = argmax p"
 
 
 @dataclass(frozen=True, kw_only=True)
 class Sampling:
-    """A token drawn at every step, from what is left of the model's probabilities.
+    """Draw a token at every step, after these cuts in order, each followed by renormalisation.
 
-    In this order: the logits of tokens that the decoder has read are divided by `repetition_penalty` where positive and
-    multiplied where negative (Keskar et al. 2019; it depends on the arbitrary zero of the logits); all are divided
-    by `temperature`; the `top_k` most probable are kept; of those the fewest whose probabilities reach
-    `top_p`, the token that crosses it included (Holtzman et al. 2020); of those each that is at least `min_p`
-    times as probable as the first (Nguyen et al. 2024). Probabilities are renormalised behind each cut. A temperature
-    of 0 is greedy decoding by definition.
-
-    The draw is argmax(log p + noise), with Gumbel noise that depends on `seed` and step alone: runs with one seed and
-    different temperatures meet the same luck. Raises ValueError for settings outside their bounds.
+    1. repetition_penalty: logits of tokens already read are divided by it where positive, multiplied where negative
+    (Keskar et al. 2019); this depends on the arbitrary zero of the logits.
+    2. temperature: all logits are divided by it; 0 means greedy decoding.
+    3. top_k: the k most probable tokens are kept.
+    4. top_p: the fewest most probable tokens that reach p are kept, including the one that crosses it (Holtzman et al.
+    2020).
+    5. min_p: tokens at least `min_p` times as probable as the first are kept (Nguyen et al. 2024).
+    The draw is argmax(log p + noise) with Gumbel noise from `seed` and step only, so runs with the same seed and
+    different temperatures use the same noise. Raises ValueError for settings out of bounds.
     """
 
     temperature: Annotated[float, Meta(ge=0, le=100)] = 1.0
@@ -73,10 +73,7 @@ class Sampling:
         return f"sampling, {', '.join(settings)}, seed {self.seed}"
 
     def formula(self) -> str:
-        """How a token is chosen, in full: every part in its order, also what is switched off.
-
-        At temperature 0 nothing behind it has a say: neither the cuts nor the noise.
-        """
+        """Formula of the choice, including parts that are off; at temperature 0, nothing after it applies."""
         penalty = significant(self.repetition_penalty, 6)
         cuts = [
             f"repetition penalty {penalty}: z > 0 → z/{penalty}, else z·{penalty}, for tokens read"
@@ -122,36 +119,36 @@ GENERATE_RULES: Mapping[StopRule, bool | Literal["never"]] = {
     "early_stopping=True": True,
     "early_stopping=never": "never",
 }
-"""The rules of transformers' `generate`, by the value of its `early_stopping`. Under them the hypotheses that are still
-going at the maximum length count as finished."""
+"""Values of `early_stopping` in transformers' `generate`, by stop rule.
+
+Under these rules, hypotheses that are unfinished at the maximum length count as finished.
+"""
 WIDEST, USUAL_WIDTH = 100, 4
 
 
 @dataclass(frozen=True)
 class Beam:
-    """The `width` best hypotheses go on at every step; the best finished one is the answer.
+    """Beam search: the `width` best hypotheses go on at every step; the best finished one is the answer.
 
-    Score: log-probability / penalty(|Y|), where penalty is ((5 + |Y|) / 6)^length_penalty for "gnmt" and
-    |Y|^length_penalty for "power". |Y| counts the tokens written, the end token among them if `count_end`, and
-    a language that every answer is made to begin with.
-    Of the 2 * width best continuations of a step, an end token among the first `width` finishes its hypothesis. The
-    search ends at the maximum length, when nothing goes on, or by the `stop` rule (`STOP_RULES`). A finished hypothesis
-    comes before those still going at the maximum length; under the rules of `generate` (`GENERATE_RULES`) the `width`
-    most probable of the last step count as finished there, whatever their last token. With width 1 and the end token
-    counted that is greedy decoding. `n_best` finished hypotheses are handed out, best first.
-
-    A length_penalty, penalty or stop of None is the model's own (`filled`): for a folder of transformers what
-    `generate` does with its generation_config, for any other model 0.6, "gnmt" and "none-better".
-    Source: Wu et al. (2016), equation 14, without the coverage term; the other rules as in transformers 5. Raises
-    ValueError for settings out of bounds.
+    The score is log-probability / penalty(|Y|), where `penalty` "gnmt" is ((5 + |Y|) / 6)^length_penalty and "power" is
+    |Y|^length_penalty. Of the 2 * width best continuations of a step, an end token among the first `width` finishes its
+    hypothesis. The search ends at the maximum length, when no hypothesis is left, or by the `stop` rule. Finished
+    hypotheses rank before unfinished ones; under the rules of `generate` (`GENERATE_RULES`), the `width` most probable
+    at the maximum length count as finished. Width 1 with a counted end token is greedy decoding.
+    Source: Wu et al. (2016), equation 14, without the coverage term; other rules as in transformers 5. Fields of None
+    take the model's own values (`filled`): generation_config for a folder of transformers, else 0.6, "gnmt" and
+    "none-better". Raises ValueError for settings out of bounds.
     """
 
     width: Annotated[int, Meta(ge=1, le=WIDEST, description=f"a beam's width, a whole number from 1 to {WIDEST}")]
     length_penalty: Annotated[float, Meta(ge=-10, le=10)] | None = field(default=None, kw_only=True)
     penalty: Penalty | None = field(default=None, kw_only=True)
     count_end: bool = field(default=True, kw_only=True)
+    """Whether |Y|, the number of tokens written, includes the end token; a forced language token counts."""
     stop: StopRule | None = field(default=None, kw_only=True)
+    """One of `STOP_RULES`."""
     n_best: Count = field(default=1, kw_only=True)
+    """Finished hypotheses to return, best first."""
 
     def __post_init__(self) -> None:
         declared.check(self, rules=self._rules())
@@ -163,34 +160,36 @@ class Beam:
             yield f"n_best={self.n_best} has to be a whole number from 1 to {self.width}"
 
     def filled(self, own: BeamSettings | None = None) -> Beam:
-        """The same search with every setting: those that are None as the model's `own` settings have them, and without
-        any as is usual here. Raises ValueError for settings that do not go together."""
+        """The beam with fields of None filled from the model's `own` settings, or from the defaults.
+
+        Raises ValueError for settings that contradict each other.
+        """
         alpha, penalty, stop = self._settings if own is None else self._over(_of_generate(own))
         return replace(self, length_penalty=alpha, penalty=penalty, stop=stop)
 
     @property
     def counts_unfinished(self) -> bool:
-        """Whether hypotheses that are still going at the maximum length count as finished."""
+        """Whether hypotheses that are unfinished at the maximum length count as finished."""
         return self.stop in GENERATE_RULES
 
     def score(self, log_prob: float, length: int) -> float:
-        """What hypotheses are compared by; `length` is |Y|."""
+        """Score that ranks hypotheses; `length` is |Y|."""
         return log_prob / self.divisor(length)
 
     def divisor(self, length: int) -> float:
-        """The penalty of a hypothesis of |Y| = `length`; 1 for an empty one under "power"."""
+        """Length penalty for |Y| = `length`; 1 for an empty hypothesis under "power"."""
         alpha, penalty, _ = self._settings
         base = (5 + length) / 6 if penalty == "gnmt" else max(length, 1)
         return math.pow(base, alpha)
 
     def divisor_words(self, length: int) -> str:
-        """The penalty of a hypothesis of |Y| = `length` with its numbers, not yet computed."""
+        """The length penalty as an expression with its numbers."""
         alpha, penalty, _ = self._settings
         base = f"((5 + {length})/6)" if penalty == "gnmt" else str(max(length, 1))
         return f"{base}^{significant(alpha, 6)}"
 
     def counted(self, written: int, *, ended: bool) -> int:
-        """|Y| of a hypothesis of that many tokens, the end token included if it has `ended`."""
+        """|Y| of a hypothesis of `written` tokens, which include the end token if it has `ended`."""
         return written - (ended and not self.count_end)
 
     def __str__(self) -> str:
@@ -203,7 +202,7 @@ class Beam:
         return ", ".join(parts)
 
     def formula(self) -> str:
-        """The score and the stop rule, in full."""
+        """Formula of the score, and the stop rule."""
         alpha, penalty, stop = self._settings
         divisor = f"((5 + |Y|)/6)^{significant(alpha, 6)}" if penalty == "gnmt" else f"|Y|^{significant(alpha, 6)}"
         counts = "tokens written, end token included" if self.count_end else "tokens written without the end token"
@@ -214,7 +213,7 @@ class Beam:
 
     @cached_property
     def _settings(self) -> _Settings:
-        """length_penalty, penalty and stop, where they are None as is usual here."""
+        """length_penalty, penalty and stop, with defaults for None."""
         return self._over(_USUAL)
 
     def _over(self, usual: _Settings) -> _Settings:
@@ -237,14 +236,10 @@ Strategy = Greedy | Sampling | Beam
 
 @dataclass(frozen=True, eq=False)
 class Distribution:
-    """What a strategy leaves of the model's probabilities at one step, over the whole vocabulary.
+    """What a strategy leaves of the model's probabilities at one step."""
 
-    log_probs: [V] float64, renormalised over what is kept, -inf where removed. A beam adds up the model's own, so its
-    are not renormalised. removed: [V] uint8, places in REASONS, 0 = kept.
-    """
-
-    log_probs: Tensor
-    removed: Tensor
+    log_probs: Tensor  # [V] float64, -inf where removed; renormalised, except in a beam, which sums the model's own.
+    removed: Tensor  # [V] uint8, index into REASONS; 0 = kept.
 
 
 def distribution(
@@ -255,10 +250,10 @@ def distribution(
     *,
     by_rule: Mapping[str, Collection[int]] = NO_RULES,
 ) -> Distribution:
-    """The probabilities that `strategy` chooses by; those of the model without one. logits: [V].
+    """The distribution that `strategy` chooses from; without one, the model's. logits: [V].
 
-    read: the ids that the decoder has read, for the repetition penalty. banned: ids that may not be written; by_rule:
-    those that the model's own rules remove, by their names.
+    read: ids read by the decoder, for the repetition penalty. banned: ids that may not be written. by_rule: ids that
+    the model's own rules remove, by rule.
     """
     scores = logits.detach().cpu()
     one = isinstance(strategy, Greedy) or (isinstance(strategy, Sampling) and strategy.temperature == 0)
@@ -293,15 +288,15 @@ def choose_token(found: Distribution, strategy: Strategy, step: int) -> int:
 
 
 def first_greatest(values: Tensor) -> int:
-    """The index of the greatest of these numbers [N], as `greatest` has it: on the CPU NumPy looks at many at once."""
+    """Index of the largest number in [N], with the tie-breaking of `greatest`; NumPy is fast on the CPU."""
     return int(values.detach().cpu().numpy().argmax())
 
 
 def greatest(values: Tensor, count: int) -> Tensor:
-    """The indices of the `count` greatest numbers of each row, greatest first: [..., N] -> [..., count].
+    """Indices of the `count` largest numbers of each row, largest first: [..., N] -> [..., count].
 
-    The one order of tokens: NaN before all numbers, and of equal numbers the smaller index first, which `topk` does not
-    promise. Of a large vocabulary only those parts are searched whose own greatest number is among the greatest.
+    Defines the order of tokens: NaN first, then ties by the smaller index, which `topk` does not promise. In a large
+    vocabulary, only blocks whose maximum is among the largest are searched.
     """
     size = values.size(-1)
     if size // _PART <= count:
@@ -318,32 +313,32 @@ _PART = 64
 
 
 def _first_of_all(values: Tensor, count: int) -> Tensor:
-    """The same, where all numbers are searched: sorted only if some of the greatest are equal."""
+    """The same by searching all numbers, sorted only if some of the largest are equal."""
     found, indices = values.topk(min(count + 1, values.size(-1)), dim=-1)
-    if bool((found[..., 1:] < found[..., :-1]).all()):  # NaN is not
+    if bool((found[..., 1:] < found[..., :-1]).all()):  # False for NaN
         return indices[..., :count]
     return values.argsort(dim=-1, descending=True, stable=True)[..., :count]
 
 
 def gumbel_noise(seed: int, step: int, size: int) -> Tensor:
-    """Standard Gumbel noise [size], float64: the same for the same seed and step.
+    """Standard Gumbel noise [size], float64, determined by seed and step: argmax(log p + noise) is a draw from p.
 
-    argmax(log p + noise) is a draw from p. Source: Gumbel (1954); uniform numbers by Philox, counted by the step, which
-    are the same on every machine; the last bit of their logarithms need not be.
+    Source: Gumbel (1954). Uniform numbers from Philox with the step as counter, identical on every machine; their
+    logarithms may differ in the last bit.
     """
     drawn = np.random.Generator(np.random.Philox(key=seed, counter=[0, 0, 0, step])).random(size)
     return torch.from_numpy(-np.log(-np.log(np.clip(drawn, np.finfo(np.float64).tiny, None))))
 
 
 def _sampled(scores: Tensor, removed: Tensor, strategy: Sampling, read: Sequence[int]) -> Distribution:
-    """The cuts of `Sampling` in their order. scores: [V] logits, -inf where banned."""
+    """Apply the cuts of `Sampling` in order. scores: [V] logits, -inf where banned."""
     scores = _penalised(scores, strategy, read)
-    log_probs = log_softmax((scores - scores.max()) / strategy.temperature)  # no temperature is too low
-    order = log_probs.argsort(descending=True, stable=True)  # of equals, the smaller id first
+    log_probs = log_softmax((scores - scores.max()) / strategy.temperature)  # works for any temperature, however low
+    order = log_probs.argsort(descending=True, stable=True)  # ties by the smaller id
     if strategy.top_k is not None:
         log_probs = _cut(log_probs, removed, order[strategy.top_k :], "top-k")
     if strategy.top_p < 1:
-        before = log_probs[order].exp().cumsum(dim=0).roll(1)  # what the tokens before it add up to
+        before = log_probs[order].exp().cumsum(dim=0).roll(1)  # total probability of the tokens before it
         before[0] = 0
         log_probs = _cut(log_probs, removed, order[before >= strategy.top_p], "top-p")
     if strategy.min_p > 0:
@@ -361,18 +356,18 @@ def _penalised(scores: Tensor, strategy: Sampling, read: Sequence[int]) -> Tenso
 
 
 def _cut(log_probs: Tensor, removed: Tensor, out: Tensor, reason: str) -> Tensor:
-    """The log-probabilities without these ids, renormalised; `removed` gets the reason where there was none yet."""
+    """Remove these ids and renormalise; `removed` gets the reason where it has none."""
     removed[out[removed[out] == 0]] = REASONS.index(reason)
     return log_softmax(log_probs.index_fill(0, out, -math.inf))
 
 
 def log_softmax(logits: Tensor) -> Tensor:
-    """Natural logarithms of the probabilities, over the last dimension, in float64: 0 only where all others are -inf.
+    """Natural log-probabilities over the last axis, in float64: 0 only if all others are -inf.
 
-    That of a token which is all but sure is made of the others' sum, which float64 still knows: log1p(-rest).
+    For a nearly certain token it is log1p(-rest), from the sum of the others, which float64 can still represent.
     """
     found = logits.double().log_softmax(dim=-1)
-    if not (found.amax(dim=-1) > -_SURE).any():  # NaN is not
+    if not (found.amax(dim=-1) > -_SURE).any():  # False for NaN
         return found
     best, at = found.max(dim=-1, keepdim=True)
     others = found.scatter(-1, at, -math.inf)
@@ -382,19 +377,20 @@ def log_softmax(logits: Tensor) -> Tensor:
 
 
 def entropy_and_others(log_probs: Tensor, ids: Collection[int] = ()) -> tuple[float, float]:
-    """Entropy in nats: 0 = certain, ln(vocabulary) = even; and the probability of all tokens but these together, not 0
-    if one of them has any. log_probs: [V] float64. Source of the entropy: Shannon (1948).
+    """Entropy in nats (0 = certain, ln(V) = uniform), and the total probability of all tokens except these.
+
+    The latter is not 0 if one of them has any. log_probs: [V] float64. Source of the entropy: Shannon (1948).
     """
-    probs = torch.from_numpy(np.exp(log_probs.numpy()))  # in half the time that torch takes
+    probs = torch.from_numpy(np.exp(log_probs.numpy()))  # twice as fast as torch
     finite = log_probs if log_probs.amin() > -math.inf else log_probs.clamp(min=torch.finfo(torch.float64).min)
     entropy = -float(probs.dot(finite))  # 0 times the lowest number is 0
     at = torch.tensor([*ids], dtype=torch.long)
-    others = min(float(probs.index_fill_(0, at, 0.0).sum()), 1.0)  # rounding goes above
+    others = min(float(probs.index_fill_(0, at, 0.0).sum()), 1.0)  # rounding may exceed 1
     if others < _ADDED_UP:
         others = numerals.exponential(float(log_probs.index_fill(0, at, -math.inf).logsumexp(dim=0)))
     return entropy, others
 
 
-_ADDED_UP = 1e-290  # a smaller sum may have lost parts that float64 has no numbers for
+_ADDED_UP = 1e-290  # a smaller sum may have lost terms to underflow
 
-_SURE = 1e-6  # float64 has ten digits of a logarithm of this size, and fewer of a smaller one
+_SURE = 1e-6  # float64 has ten digits for a logarithm of this size, and fewer below

@@ -1,4 +1,4 @@
-"""The frozen record of one run: every point by name, with the tokens, saved and loaded as one file."""
+"""The frozen record of one run: its points by name and its tokens, saved to one file."""
 
 from __future__ import annotations
 
@@ -56,14 +56,14 @@ from viz_transformer.running.lazy_activations import LazyActivations
 from viz_transformer.sentences import put_on_one_line, quote, shorten
 
 FORMAT_VERSION = 1
-OF_STEPS = "each step's own"  # info["rows"] of a trace whose rows are those of many passes
+OF_STEPS = "each step's own"  # info["rows"] of a trace whose rows come from many passes
 _METADATA_KEY = "viz_transformer"
-_OUTPUT_MAP = "parameter.{}.to_out.weight"  # W_O of an attention, [D, D]: contributions are made from it
+_OUTPUT_MAP = "parameter.{}.to_out.weight"  # W_O of an attention, [D, D]: contributions are computed from it
 
 
 @dataclass(frozen=True)
 class Tokens:
-    """One side of a run: ids, the vocabulary's names for them, and what stood in the text; all equally long."""
+    """One side of a run: ids, vocabulary names and original texts, equally long."""
 
     ids: tuple[int, ...] = ()
     tokens: tuple[str, ...] = ()
@@ -76,29 +76,27 @@ class Tokens:
         return Tokens(self.ids + later.ids, self.tokens + later.tokens, self.originals + later.originals)
 
     def without_last(self) -> Tokens:
-        """All but the last token."""
         return Tokens(self.ids[:-1], self.tokens[:-1], self.originals[:-1])
 
 
 def tokens_of_names(names: Sequence[str]) -> Tokens:
-    """The tokens of a text of which only the names are known: ids are places."""
+    """Tokens of a text of which only the names are known; ids are positions."""
     return Tokens(tuple(range(len(names))), tuple(names), tuple(names))
 
 
 def next_of(target: Tokens) -> tuple[tuple[int | None, ...], tuple[str | None, ...]]:
-    """What each row of a given target writes: the token behind it, None for the last row."""
+    """What each row of a given target writes: the next token; None for the last row."""
     return ((*target.ids[1:], None), (*target.tokens[1:], None)) if len(target) else ((), ())
 
 
 @dataclass(frozen=True, eq=False)
 class Trace:
-    """Everything that one run recorded. `trace["decoder.1.cross.weights"]` is a tensor on the CPU, without gradient,
-    float32 (masks Boolean), batch first; it is the record itself, so read it and do not write into it.
+    """Everything that one run recorded, frozen.
 
-    Row t of the decoder reads tgt_tokens[t] and writes next_tokens[t]; the last row of a list of ids given as the
-    target writes nothing that is known, its entry is None. Where there is a `non_causal_reason`, rows depend on the
-    tokens after them: those of a decode are then the last pass's, and `Run.per_step_rows` has those that wrote the
-    tokens.
+    `trace["decoder.1.cross.weights"]` is a tensor on the CPU, without gradient, float32 (masks Boolean), batch first:
+    the record itself, so do not modify it. Decoder row t reads tgt_tokens[t] and writes next_tokens[t], which is None
+    for the last row of ids given as the target. With a `non_causal_reason`, rows depend on later tokens: a decode's
+    trace is then its last pass, and `Run.per_step_rows` has the rows that wrote the tokens.
     """
 
     values: Mapping[str, Tensor] = field(repr=False)
@@ -112,11 +110,11 @@ class Trace:
     edits: tuple[Edit, ...] = ()
     info: Mapping[str, Any] = field(default_factory=dict)
     output_maps: Mapping[str, Tensor] = field(default_factory=dict, repr=False)
-    scalars: Mapping[str, float] = field(default_factory=dict, repr=False)  # as `HookedModel.scalars` names them
+    scalars: Mapping[str, float] = field(default_factory=dict, repr=False)  # as in `HookedModel.scalars`
 
     @property
     def config(self) -> ModelConfig:
-        """That of our own Transformer. Raises Unavailable for a run of another model."""
+        """The config of our own Transformer. Raises Unavailable for another model."""
         return self.spec.own
 
     @property
@@ -145,8 +143,7 @@ class Trace:
 
     @property
     def notes(self) -> tuple[str, ...]:
-        """A line for each attention of a watched module: which module it is, its heads, and what its rows add up to
-        where that is not 1; or why it was not seen. Nothing of any other run."""
+        """For a watched module, a line per attention: its module, heads and row sums, or why it was not recorded."""
         return tuple(map(self._note, sites_of(self.spec))) if is_watched(self) else ()
 
     def _note(self, site: str) -> str:
@@ -167,14 +164,14 @@ class Trace:
 
     @property
     def is_kept_whole(self) -> bool:
-        """Whether all that was recorded is there; of a run too large for that, what is looked at is recorded anew."""
+        """Whether all points are stored; a run too large for that recomputes some on demand."""
         return not isinstance(self.values, LazyActivations)
 
     @property
     def non_causal_reason(self) -> str | None:
-        """Why a decoder row depends on tokens behind it, in words; None where no row does."""
+        """Why a decoder row depends on later tokens; None if it does not."""
         because = self.info.get("reads_ahead")
-        if not isinstance(because, str):  # a trace from before this was written down
+        if not isinstance(because, str):  # an old trace without the reason
             return "later tokens change earlier rows of this model" if self.info.get("causal") is False else None
         return because
 
@@ -183,24 +180,23 @@ class Trace:
 
     @property
     def is_per_step(self) -> bool:
-        """Whether each row is of the pass that wrote its token, as in `Run.per_step_rows`, not all of one pass."""
+        """Whether each row comes from the pass that wrote its token, as in `Run.per_step_rows`."""
         return self.info.get("rows") == OF_STEPS
 
     @property
     def standing(self) -> Standing | None:
-        """How well it was known, when this run was made, that its model is read right; None where nothing of it was
-        guessed."""
+        """Evidence, when the run was made, that its model is read correctly; None if nothing was guessed."""
         stated = self.info.get("standing")
         return read_standing(stated) if isinstance(stated, dict) else None
 
     @property
     def called(self) -> str:
-        """The model's name, and how well it is known that it is read right, as captions have them."""
+        """The model's name and, if there is one, its standing, for captions."""
         return self.checkpoint if self.standing is None else f"{self.checkpoint}, {self.standing.words}"
 
     @property
     def row_source(self) -> str:
-        """What a caption says of decoder rows; "" where there is nothing to tell apart."""
+        """Caption on which pass decoder rows come from; "" if that makes no difference."""
         if self.non_causal_reason is None:
             return ""
         if "written" not in self.info:
@@ -208,7 +204,7 @@ class Trace:
         return "each row of its own step" if self.is_per_step else "rows of the last pass"
 
     def __getitem__(self, name: str) -> Tensor:
-        """A recorded or derived point. Raises KeyError with near matches, or the reason why this model lacks it."""
+        """A recorded or derived point. Raises KeyError with near matches, or with the reason why the model lacks it."""
         if not isinstance(name, str):
             raise KeyError(f"{shown(name)} is not the name of a point: trace.points() lists them")
         if name in self.values:
@@ -223,11 +219,11 @@ class Trace:
         return name in self.values or name in self._derived
 
     def points(self, *, derived: bool = False) -> tuple[str, ...]:
-        """The names of the recorded points in the order they were made; with `derived`, also those made on demand."""
+        """Names of the recorded points in forward order; with `derived`, also those computed on demand."""
         return (*self.values, *self._derived) if derived else tuple(self.values)
 
     def shape(self, name: str) -> tuple[int, ...]:
-        """That of a point; of one that would be recorded anew, it is not for this. Raises KeyError as `[]` does."""
+        """Shape of a point, without recomputing it. Raises KeyError as `[]` does."""
         return (
             self.values.shape(name)
             if isinstance(self.values, LazyActivations) and name in self.values
@@ -236,13 +232,13 @@ class Trace:
 
     @cached_property
     def id(self) -> str:
-        """Names the run: the same weights, tokens, edits and dropout seed give the same id, rows of steps another."""
+        """Id of the run: equal for equal weights, tokens, edits and dropout seed; different for per-step rows."""
         edits = [edit.to_dict() for edit in self.edits]
         parts = [self.weights_sha256, self.src_ids, self.tgt_ids, edits, self.info.get("seed")]
         parts += [OF_STEPS] if self.is_per_step else []
         parts += [self.spec.precision] if self.spec.rounding else []
         config = self.spec.config
-        if config is not None and config.encoding.in_attention:  # which adds no parameter that would tell them apart
+        if config is not None and config.encoding.in_attention:  # adds no parameter that would change the digest
             parts.append(config.positions)
         return hashlib.sha256(orjson.dumps(parts)).hexdigest()[:16]
 
@@ -258,11 +254,11 @@ class Trace:
         return tuple(names)
 
     def _derive(self, name: str, heads: slice = slice(None)) -> Tensor:
-        """A point made from recorded ones by the functions that the model itself uses, of all or some heads."""
+        """Compute a point, for all or some heads, from recorded ones with the model's own functions."""
         site, what = name.rsplit(".", 1)
         if what == "contribution":
             head_out = self.values[f"{site}.head_out"]  # [B, H, Q, E]
-            by_head = split_heads(self.output_maps[site][None].float(), head_out.size(1))  # W_O's columns: [1, H, D, E]
+            by_head = split_heads(self.output_maps[site][None].float(), head_out.size(1))  # [1, H, D, E]: W_O's columns
             return head_out[:, heads] @ by_head[:, heads].transpose(-2, -1)
         if what == "weights" and len(range(self.values[f"{site}.query"].size(1))[heads]) > 1:
             return self._head_by_head(name, heads)
@@ -279,7 +275,7 @@ class Trace:
         return fill(scores, _of_heads(self.values[f"{site}.mask"], heads))
 
     def _head_by_head(self, name: str, heads: slice) -> Tensor:
-        """Weights of some heads in one tensor, one after the other: what one takes besides is much less than all."""
+        """Weights of some heads in one tensor, computed one head at a time to save memory."""
         site = name.rpartition(".")[0]
         query, key = self.values[f"{site}.query"], self.values[f"{site}.key"]
         wanted = range(query.size(1))[heads]
@@ -289,8 +285,10 @@ class Trace:
         return made
 
     def of_head(self, name: str, head: int) -> Tensor:
-        """The part [B, ...] of one head of a point that has an axis of heads: of one that is made on demand, no more is
-        made. Raises KeyError as `[]` does, IndexError for a head that is not there."""
+        """One head [B, ...] of a point that has a head axis; computes no other head of a derived point.
+
+        Raises KeyError as `[]` does, and IndexError for an unknown head.
+        """
         if name in self.values or name not in self._derived:
             return self[name][:, head]
         count = self.spec.attentions[name.rpartition(".")[0]].query
@@ -298,9 +296,9 @@ class Trace:
         return self._derive(name, slice(head, head + 1))[:, 0]
 
     def diff(self, other: Trace) -> dict[str, float]:
-        """The largest absolute difference of each recorded point that both have in the same shape.
+        """Largest absolute difference of each recorded point that both traces have in the same shape.
 
-        Masks count as 0 and 1; infinity stands for a NaN in one of them. Raises ValueError if they share no point.
+        Masks count as 0 and 1; NaN in only one of them counts as infinity. Raises ValueError if they share no point.
         """
         shared = [n for n in self.values if n in other.values and self.shape(n) == other.shape(n)]
         if not shared:
@@ -313,16 +311,16 @@ class Trace:
 
     @takes(path=PATH)
     def save(self, path: str | os.PathLike[str]) -> None:
-        """Write one safetensors file, whole or not at all. Raises OutputError if it cannot be written.
+        """Write one safetensors file atomically. Raises OutputError if it cannot be written.
 
-        Raises ValueError for a trace with so many tokens or edited numbers that it could not be opened again.
+        Raises ValueError for a trace with too many tokens or edited numbers to be opened again.
         """
         model: dict[str, Any] = {}
         if is_watched(self):
             model = {WATCHED: dump_watched_spec(self.spec)}
         elif self.spec.config is None:
             model = {DESCRIBED: spec_to_dict(self.spec)}
-        elif self.spec.labels != spec_of(self.spec.config).labels:  # which calls them by their numbers
+        elif self.spec.labels != spec_of(self.spec.config).labels:  # default labels are numbers
             model = {_LABELS: list(self.spec.labels)}
         about = {
             "format_version": FORMAT_VERSION,
@@ -340,7 +338,7 @@ class Trace:
             "scalars": dict(self.scalars),
         }
         described = orjson.dumps(about)
-        if len(described) > LONGEST_HEADER // 2 or json_values(described) > MAX_VALUES // 2:  # signs are escaped there
+        if len(described) > LONGEST_HEADER // 2 or json_values(described) > MAX_VALUES // 2:  # symbols get escaped
             raise ValueError("this trace has more tokens, or edits with more numbers, than a file of one may have")
         metadata = {_METADATA_KEY: described.decode()}
         maps = {_OUTPUT_MAP.format(site): weight for site, weight in self.output_maps.items()}
@@ -360,10 +358,9 @@ class Trace:
     @classmethod
     @takes(path=PATH)
     def load(cls, path: str | os.PathLike[str]) -> Trace:
-        """The trace that `save` wrote. Raises ValueError with one sentence for anything else.
+        """Read a trace written by `save`. Raises ValueError with one sentence for anything else.
 
-        All that the file says is checked before a number of it is read, so nothing takes more memory than the file has
-        bytes and 256 MiB.
+        Everything is checked before numbers are read, so memory is limited to the file's size plus 256 MiB.
         """
         path = Path(path)
         regular_size(path)
@@ -401,7 +398,7 @@ class Trace:
                 check_edits(empty.edits, spec)
                 if problem := _problem(empty, watched=about["config"] is None and DESCRIBED not in about):
                     raise _NoTrace(f"{path} is not a whole trace: {problem}")
-                # in memory of their own, which begins where a processor likes it: the same products, bit by bit
+                # copied to aligned memory, so that products are the same bit for bit
                 return replace(
                     empty,
                     values={name: file.get_tensor(name).clone() for name in empty.values},
@@ -423,11 +420,11 @@ _UNREADABLE = (
 
 
 class _NoTrace(ValueError):
-    """A sentence with the file's name in it."""
+    """An error whose sentence includes the file's name."""
 
 
 def _save(tensors: dict[str, Tensor], path: Path, metadata: dict[str, str]) -> None:
-    """safetensors' own save, whose errors are the system's again."""
+    """Save with safetensors, raising the system's own errors."""
     try:
         save_file(tensors, path, metadata=metadata)
     except SafetensorError as error:
@@ -437,24 +434,25 @@ def _save(tensors: dict[str, Tensor], path: Path, metadata: dict[str, str]) -> N
 
 
 def is_watched(trace: Trace) -> bool:
-    """Whether it is of a module that was only watched (`vt.watch`)."""
+    """Whether it was recorded by `vt.watch`."""
     return trace.spec.config is None and trace.info.get("kind") == WATCHED
 
 
 def trace_value(value: Tensor) -> Tensor:
-    """A recorded tensor as a Trace keeps it: on the CPU, without gradient, float32 or Boolean."""
+    """A tensor as a Trace stores it: on the CPU, without gradient, float32 or Boolean."""
     value = value.detach().cpu()
     return value if value.dtype == torch.bool else value.float()
 
 
 def trace_values(values: Mapping[str, Tensor]) -> dict[str, Tensor]:
-    """All of these, each as `trace_value` leaves it."""
     return each_once(values, trace_value)
 
 
 def each_once(values: Mapping[str, Tensor], make: Callable[[Tensor], Tensor]) -> dict[str, Tensor]:
-    """What is made of these points; of the same numbers under several names (a bias of all layers, what a layer gives
-    out and the next reads) one tensor."""
+    """Apply `make` to each point, once per distinct tensor.
+
+    A tensor may have several names, such as a bias of all layers, or a layer's output and the next one's input.
+    """
     made: dict[tuple[object, ...], Tensor] = {}
     found = {}
     for name, value in values.items():
@@ -466,7 +464,7 @@ def each_once(values: Mapping[str, Tensor], make: Callable[[Tensor], Tensor]) ->
 
 
 def output_maps(model: HookedModel) -> dict[str, Tensor]:
-    """W_O [D, D] of each attention that tells it, by site, on the CPU; there the model's own tensors, not copies."""
+    """W_O [D, D] of each attention, by site, on the CPU, where known; not copied if already there."""
     maps = {}
     for site in model.spec.attentions:
         with suppress(Unavailable):
@@ -475,12 +473,12 @@ def output_maps(model: HookedModel) -> dict[str, Tensor]:
 
 
 def _of_heads(value: Any, heads: slice) -> Any:
-    """These heads of a point [B, H or 1, Q, K]; None of None."""
+    """These heads of a point [B, H or 1, Q, K]; None for None."""
     return value if value is None or value.size(1) == 1 else value[:, heads]
 
 
 def _spec(about: Mapping[str, Any], source: int, target: int) -> ModelSpec:
-    """That of the model whose run a file describes. Raises ValueError with the reason."""
+    """The spec of the model in a file. Raises ValueError with the reason."""
     if about["config"] is None and DESCRIBED in about:
         return spec_from_dict(about[DESCRIBED])
     if about["config"] is None:
@@ -496,11 +494,11 @@ def _spec(about: Mapping[str, Any], source: int, target: int) -> ModelSpec:
 
 
 _LABELS = "labels"
-"""The entry of a trace of our own encoder that names its labels."""
+"""Metadata key for the labels of our own encoder."""
 
 
 def _constant_scalars(spec: ModelSpec) -> dict[str, float]:
-    """Those of a trace from before there were learned ones."""
+    """Scalars of an old trace, from before learned ones existed."""
     config = spec.config
     if config is None:
         return {}
@@ -515,8 +513,8 @@ def _tokens(columns: Sequence[Sequence[Any]]) -> Tokens:
 
 
 def _shape_of(stored: Any) -> Tensor:
-    """A tensor without numbers, of the shape and the type of one in a file."""
-    dtype = _DTYPES.get(stored.get_dtype(), torch.complex64)  # which no point has
+    """An empty tensor with the shape and dtype of a stored one."""
+    dtype = _DTYPES.get(stored.get_dtype(), torch.complex64)  # a dtype that no point has
     return torch.empty(stored.get_shape(), dtype=dtype, device="meta")
 
 
@@ -524,7 +522,7 @@ _DTYPES = {"F32": torch.float32, "BOOL": torch.bool, "F64": torch.float64, "F16"
 
 
 def _problem(trace: Trace, *, watched: bool) -> str | None:
-    """What does not fit in a trace that could be read; None if everything does. watched: its file says that it was."""
+    """Error message for a trace that was read; None if consistent. watched: the file claims `watch` made it."""
     if not trace.values:
         return "it has no points"
     if not isinstance(trace.info, dict) or not _all(str, (trace.checkpoint, trace.weights_sha256)):
@@ -550,7 +548,7 @@ def _problem(trace: Trace, *, watched: bool) -> str | None:
 
 
 def _problem_of_watched(trace: Trace) -> str | None:
-    """The same of a module that was watched: nothing of it may be more than watching makes."""
+    """Error message for content that watching would not produce."""
     sides, has = (trace.src, trace.tgt), (trace.spec.has_encoder, trace.spec.has_decoder)
     named = all(_all(str, s.tokens) and "" not in s.tokens and s == tokens_of_names(s.tokens) for s in sides)
     if not named or any(needs and not len(side) for side, needs in zip(sides, has, strict=True)):
@@ -572,11 +570,11 @@ def _problem_of_watched(trace: Trace) -> str | None:
 
 
 def _lacks(trace: Trace, site: str) -> bool:
-    """Whether derived points of this attention, which the trace names, could not be made."""
+    """Whether the trace lists derived points of this attention that cannot be computed."""
     if f"{site}.query" not in trace.values:
         return False
     heads, derived = trace.spec.attentions[site], trace.spec.point
-    needs = {"mask"}  # of weights that the run did not make
+    needs = {"mask"}  # weights that the run did not compute
     if f"{site}.scores" in derived or f"{site}.weights" not in trace.values:
         needs |= {"key", *(("bias",) if _is_biased(trace.spec, site) else ())}
         divisor = trace.scalars.get(f"{site}.divisor") if isinstance(trace.scalars, dict) else None
@@ -592,14 +590,14 @@ def _lacks(trace: Trace, site: str) -> bool:
 
 
 def _is_biased(spec: ModelSpec, site: str) -> bool:
-    """Whether something is added to the scores of this attention."""
+    """Whether a bias is added to this attention's scores."""
     if spec.config is not None:
         return spec.config.encoding.biased and site.endswith(".self")
     return f"{site}.bias" in spec.point
 
 
 def _tokens_fit(trace: Trace) -> bool:
-    """Whether each side that the model has, and no other, has tokens with ids, names and originals."""
+    """Whether exactly the model's sides have tokens, with as many ids as names and originals."""
     if trace.spec.config is None and max(len(trace.src), len(trace.tgt)) > LONGEST_TEXT:
         return False
     has = (trace.spec.has_encoder, trace.spec.has_decoder)

@@ -1,4 +1,4 @@
-"""A teacher-forced run: the target is given, and everything on the way to its logits is recorded."""
+"""Teacher-forced runs: the target is given, and everything up to the logits is recorded."""
 
 from __future__ import annotations
 
@@ -30,14 +30,13 @@ CHECKPOINT = instance("a checkpoint: open one with vt.load", Checkpoint)
 
 @takes(ckpt=CHECKPOINT, source=TEXT_OR_IDS, target=optional(TEXT_OR_IDS), edits=EDITS)
 def trace(ckpt: Checkpoint, source: TextOrIds, target: TextOrIds | None = None, *, edits: Sequence[Edit] = ()) -> Trace:
-    """Everything that happens when the model reads `source` and is given `target`.
+    """Record everything that happens when the model reads `source` and is given `target` (teacher forcing).
 
-    Text gets the checkpoint's start and end tokens; the decoder reads all but the end token. A list of ids is used
-    exactly as given; as target it is the decoder's input. A model of one stack takes `source` alone.
-    A model with `pad_to` reads padding behind all of these, which is then part of the trace.
-    It is one pass: where the trace has a `non_causal_reason`, each row has also seen the tokens behind it, as no
-    step that writes by itself does; decode() with the same target has such steps.
-    Raises ValueError for empty or too long input, a missing or needless target, and an edit that fits nothing.
+    Text gets the checkpoint's start and end tokens; the decoder reads all but the end token. Ids are used exactly as
+    given; as target they are the decoder's input. A model with one stack takes `source` alone. A model with `pad_to`
+    also reads padding, which becomes part of the trace. With a `non_causal_reason`, each row has also seen later
+    tokens, unlike in generation; decode() with the same target has such steps.
+    Raises ValueError for empty or too long input, a missing or superfluous target, and an edit that fits nothing.
     """
     spec = ckpt.spec
     if spec.kind == "encoder-decoder" and target is None:
@@ -56,7 +55,7 @@ def trace(ckpt: Checkpoint, source: TextOrIds, target: TextOrIds | None = None, 
 
 
 def encode_source(ckpt: Checkpoint, source: TextOrIds) -> Tokens:
-    """What the encoder reads, padding included for a model that pads.
+    """What the encoder reads, including padding if the model pads.
 
     Raises ValueError if it is empty, too long or outside the vocabulary.
     """
@@ -66,25 +65,25 @@ def encode_source(ckpt: Checkpoint, source: TextOrIds) -> Tokens:
 
 
 def pad_tokens(ckpt: Checkpoint, tokens: Tokens, side: SideName) -> Tokens:
-    """The tokens, and padding up to `pad_to` for a model that reads a fixed number of them."""
+    """The tokens, padded to `pad_to` if the model has it."""
     missing = (ckpt.spec.pad_to or 0) - len(tokens)
     if missing <= 0:
         return tokens
     pad = SIDES[side].pad(ckpt.spec)
-    assert pad is not None  # a config with pad_to has it
+    assert pad is not None  # guaranteed by the config
     name = ckpt.codec(side).names[pad]
     return tokens + Tokens((pad,) * missing, (name,) * missing, ("",) * missing)
 
 
 def padded_next_ids(spec: ModelSpec, next_ids: tuple[int | None, ...]) -> tuple[int | None, ...]:
-    """None for each row of padding: what it writes is nobody's next token."""
+    """Append None for each row of padding, which predicts nothing."""
     return next_ids + (None,) * ((spec.pad_to or 0) - len(next_ids))
 
 
 def decoder_input(ckpt: Checkpoint, given: TextOrIds) -> tuple[Tokens, tuple[int | None, ...]]:
-    """What the decoder reads and what each row should write next; None where that is unknown.
+    """What the decoder reads, and what each row should write next (None if unknown).
 
-    Text: the end token, which is written and not read, is left out. Ids: as given.
+    Text: the end token is written but not read. Ids: as given.
     """
     codec = ckpt.codec("target")
     what = "target" if ckpt.spec.has_encoder else "source"
@@ -97,7 +96,7 @@ def decoder_input(ckpt: Checkpoint, given: TextOrIds) -> tuple[Tokens, tuple[int
 
 
 def check_length(length: int, most: int, what: str) -> None:
-    """Raise TooLong, which is a ValueError, if the model does not read that many tokens."""
+    """Raise TooLong, a ValueError, if the model cannot read that many tokens."""
     if length > most:
         raise TooLong(what, length, most)
 
@@ -111,7 +110,7 @@ def record(
     edits: Sequence[Edit] = (),
     info: dict[str, Any],
 ) -> Trace:
-    """The trace of one whole pass over these tokens. Raises ValueError for an edit that fits nothing or never ran."""
+    """The trace of one pass over these tokens. Raises ValueError for an edit that fits nothing or never ran."""
     edits = tuple(edits)
     check_edits(edits, ckpt.spec)
 
@@ -139,7 +138,7 @@ def _again(recorded: Callable[[Thin], Recorder], names: frozenset[str]) -> dict[
 
 
 def check_edits_ran(edits: Sequence[Edit], ran: set[int]) -> None:
-    """Raise ValueError if one of the edits changed nothing: it names a position that this run does not have."""
+    """Raise ValueError for an edit that changed nothing: it names a position that the run lacks."""
     for index, edit in enumerate(edits):
         if index not in ran:
             raise ValueError(f"the edit '{edit.caption()}' never ran: this run has no such position at {edit.point!r}")
@@ -155,7 +154,7 @@ def make_trace(
     edits: Sequence[Edit],
     info: dict[str, Any],
 ) -> Trace:
-    """The frozen record of these values, which are as `trace_value` leaves them."""
+    """The frozen record of values already converted by `trace_value`."""
     codec = ckpt.target_codec
     names = codec.names if codec is not None else ()
     if (standing := standing_of(ckpt.card)) is not None:
@@ -163,7 +162,7 @@ def make_trace(
     if ckpt.spec.has_decoder:
         info = {**info, "causal": is_causal(ckpt.hooked_model)}
         if because := reads_ahead_because(ckpt.hooked_model, tgt.ids, edits, src.ids):
-            info["reads_ahead"] = because  # why these rows depend on the tokens after them
+            info["reads_ahead"] = because  # why rows depend on later tokens
     return Trace(
         values=values,
         spec=ckpt.spec,

@@ -1,7 +1,7 @@
-"""A run with dropout on, as in training: a teacher-forced run of its own, repeatable by its seed.
+"""Teacher-forced runs with dropout on, as in training, reproducible by seed.
 
-The checkpoint's model is shared and stays as it is: what runs is a second set of modules around the same parameters.
-Its dropout draws from a generator of its own, apart from the global random state and from what others draw meanwhile.
+The shared model is not modified: the run uses a second set of modules around the same parameters. Dropout draws from a
+separate generator, independent of the global random state.
 """
 
 from __future__ import annotations
@@ -26,14 +26,13 @@ LARGEST_SEED = 2**63 - 1
 
 
 def training_trace(ckpt: Checkpoint, source: TextOrIds, target: TextOrIds | None, seed: int) -> Trace:
-    """What happens when the model reads `source` and `target` with dropout on, as in a step of its training.
+    """Record a teacher-forced run with dropout on, as in a training step. Arguments as in `trace`.
 
-    `source` and `target` are as `trace` takes them. The same seed gives the same numbers (on the same kind of device);
-    those that dropout after `torch.manual_seed(seed)` would give. Recorded weights are those behind attention dropout:
-    a row need not sum to 1, and a weight can be above 1. `info` has the kind "training mode", the seed and the share
-    that is dropped.
-    Raises ValueError for a seed outside 0 to 2^63 - 1, for what `trace` refuses, and where attention would run in the
-    fused kernel, which neither shows the weights that it dropped nor draws them from a seed of its own.
+    The same seed gives the same numbers on the same kind of device: those of dropout after `torch.manual_seed(seed)`.
+    Recorded weights are taken after attention dropout, so rows need not sum to 1 and weights may exceed 1. `info` has
+    the kind "training mode", the seed and the dropout rate.
+    Raises ValueError for a seed outside 0 to 2^63 - 1, as `trace` does, and where attention would run fused: the kernel
+    neither exposes its dropped weights nor takes a seed.
     """
     if not 0 <= seed <= LARGEST_SEED:
         raise ValueError(f"seed {seed} is not a whole number from 0 to {LARGEST_SEED}")
@@ -46,14 +45,14 @@ def training_trace(ckpt: Checkpoint, source: TextOrIds, target: TextOrIds | None
 
 
 class _SeededDropout(Dropout):
-    """The same dropout, drawing from the given generator."""
+    """Dropout that draws from the given generator."""
 
     def __init__(self, p: float, generator: torch.Generator) -> None:
         super().__init__(p)
         self.generator = generator
 
     def factors(self, x: Tensor) -> Tensor:
-        """As `Dropout.factors`, number by number, if the global generator were in this one's state."""
+        """The same numbers as `Dropout.factors` with the global generator in this state."""
         numbers = torch.empty((x.numel() + 3) // 4, dtype=torch.int64, device=x.device)
         numbers.random_(torch.iinfo(torch.int64).min, None, generator=self.generator)
         bits = numbers.view(torch.int16)[: x.numel()].view(x.shape)
@@ -62,7 +61,7 @@ class _SeededDropout(Dropout):
 
 
 def _with_dropout(model: Transformer, seed: int) -> Transformer:
-    """New modules in training mode around the model's own parameters and buffers, which a pass only reads."""
+    """New modules in training mode that share the model's parameters and buffers, read-only."""
     shared = {id(tensor): tensor for tensor in chain(model.parameters(), model.buffers())}
     copied = copy.deepcopy(model, shared)
     generator = torch.Generator(device=next(model.parameters()).device).manual_seed(seed)
@@ -87,5 +86,5 @@ def _check_explicit(ckpt: Checkpoint, source: TextOrIds, target: TextOrIds | Non
 
 
 def drops_weights(config: ModelConfig) -> bool:
-    """Whether dropout in training touches attention weights."""
+    """Whether dropout affects attention weights in training."""
     return config.attention_dropout and config.dropout > 0

@@ -1,9 +1,9 @@
-"""What a call of a torch module shows of its attention, seen below torch's own functions.
+"""Finds attention in a call of any torch module by watching torch's operations.
 
-Attention is found by what happens: a matrix of queries and keys over the tokens, whose product with values is taken. It
-is followed from the scores, or from a softmax over the tokens, through each step that keeps its shape; what is kept is
-what the values were multiplied with. Nothing of the module is changed or replaced; fused kernels are taken apart into
-plain steps. All of that holds in the thread that watches, and no other: the module may be at work in several.
+Attention is recognised by what happens: a matrix of queries by keys over the tokens, multiplied with values. It is
+followed from the scores, or from a softmax over the tokens, through each operation that keeps its shape; recorded is
+what the values were multiplied with. The module is not changed; fused kernels are decomposed into plain operations.
+Only the watching thread is affected, as other threads may use the module.
 """
 
 from __future__ import annotations
@@ -23,9 +23,9 @@ from torch.utils._python_dispatch import TorchDispatchMode
 _aten = torch.ops.aten
 _SOFTMAX = {_aten._softmax, _aten._safe_softmax}
 _FROM_SCORES = {*_SOFTMAX, _aten._log_softmax, _aten.exp, _aten.exp2, _aten.sigmoid, _aten.relu, _aten.softplus}
-"""Steps that make weights of scores: what the first of them reads says which cells a mask closed."""
+"""Operations that turn scores into weights: the input of the first one shows which cells are masked."""
 _PRODUCTS = {_aten.mm: 0, _aten.bmm: 0, _aten.addmm: 1, _aten.baddbmm: 1}
-"""Products of matrices, and the place of the first matrix among the arguments."""
+"""Matrix products, and the argument index of their first matrix."""
 _COPIES = {_aten.clone, _aten._to_copy, _aten._unsafe_view, _aten.copy_}
 _FUSED = {
     getattr(_aten, name)
@@ -44,29 +44,30 @@ _MAX_AXES, _MAX_TRAILS = 5, 1024
 
 @dataclass(eq=False)
 class SeenMap:
-    """One matrix over the tokens, with its weights [H, Q, K] and the module that used it, or made it.
-
-    used: values were multiplied with `weights`; else they are what a softmax gave, of which no product was seen.
-    softmax: a softmax over the keys is among its steps. steps: what torch did from the scores, or behind that softmax,
-    to the product. scores:
-    what the first step that makes weights of scores read, [H, Q, K]; None without such a step. from_layer: its scores
-    are what a linear layer gave out, as a classifier's are. joined: it is part of another map. again: a product reads
-    it that a change of `weights` would not reach. after: the last map that its scores depend
-    on, counted from 1; 0 for none. parts: what was multiplied, and the head at which it begins.
-    """
+    """One matrix over the tokens, with its weights [H, Q, K]."""
 
     path: str
+    """The module that used it, or made it."""
     call: int
     weights: Tensor
     softmax: bool
+    """Whether its operations include a softmax over the keys."""
     scores: Tensor | None = None
+    """Input [H, Q, K] of the first operation that turns scores into weights; None if there is none."""
     steps: tuple[str, ...] = ()
+    """Operations from the scores, or after the softmax, to the product."""
     used: bool = False
+    """Whether it multiplied values; else a softmax made it and no product was seen."""
     from_layer: bool = False
+    """Whether its scores are the output of a linear layer, as in a classifier."""
     joined: bool = False
+    """Whether it is part of another map."""
     again: bool = False
+    """Whether a product reads it that a change of `weights` would not reach."""
     after: int = 0
+    """Number, from 1, of the last map that its scores depend on; 0 for none."""
     parts: dict[tuple[Any, ...], int] = field(default_factory=dict)
+    """The factors, and the head at which each begins."""
 
     @property
     def shape(self) -> tuple[int, int]:
@@ -74,58 +75,54 @@ class SeenMap:
 
     @property
     def is_attention(self) -> bool:
-        """Whether it belongs to the attentions, seen or not: a classifier's softmax, or a part of a map, does not."""
+        """Whether it counts as attention, seen or not: a classifier's softmax and a part of a map do not."""
         return self.used or (self.softmax and not self.from_layer and not self.joined)
 
 
 @dataclass(eq=False)
 class SeenCall:
-    """What one call showed: its maps in turn; by path, what modules read and gave out, first call only.
-
-    begun: by path, how many maps there were when a module was first called. others: how many queries and keys a softmax
-    had that is not over the tokens.
-    """
+    """What one call revealed."""
 
     maps: list[SeenMap] = field(default_factory=list)
+    """In order of use."""
     read: dict[str, Tensor] = field(default_factory=dict)
+    """Inputs of modules by path, first call only."""
     gave: dict[str, Tensor] = field(default_factory=dict)
+    """Outputs of modules by path, first call only."""
     begun: dict[str, int] = field(default_factory=dict)
+    """Number of maps before each module's first call, by path."""
     others: list[tuple[int, int]] = field(default_factory=list)
+    """Queries and keys of softmaxes that are not over the tokens."""
 
 
 Change = Callable[[int, int, Tensor], Tensor]
-"""What to take instead of weights [H, Q, K]: of the map of this number, from this head of it on."""
+"""Replaces weights [H, Q, K], given the map's number and first head."""
 
 
 @dataclass(frozen=True, eq=False)
 class _Trail:
-    """Where the numbers of a storage come from, if they may be a map.
+    """The origin of a storage's numbers, if they may be a map."""
 
-    stride, size: of its queries and keys. numel: how many numbers the map has. texts: of how many texts it is. made:
-    its softmax, or several that were put together. query: the map whose product it is, if that was no softmax.
-    from_product: it was begun by a product of two tensors of which neither is a parameter.
-    """
-
-    stride: tuple[int, int]
-    size: tuple[int, int]
-    numel: int
-    texts: int = 1
-    made: tuple[SeenMap, ...] = ()
+    stride: tuple[int, int]  # Of queries and keys.
+    size: tuple[int, int]  # Of queries and keys.
+    numel: int  # Numbers in the map.
+    texts: int = 1  # Batch size.
+    made: tuple[SeenMap, ...] = ()  # Its softmax, or several that were concatenated.
     steps: tuple[str, ...] = ()
     scores: Tensor | None = None
-    query: SeenMap | None = None
-    from_product: bool = False
+    query: SeenMap | None = None  # The map that this is a product of, if that was not a softmax.
+    from_product: bool = False  # Whether it began as a product of two tensors that are not parameters.
     from_layer: bool = False
 
 
 class _Watching(TorchDispatchMode):  # type: ignore[no-untyped-call]  # torch's own
-    """Sees each step that torch takes; `change` may put other weights in the place of a map's."""
+    """Observes every torch operation; `change` may replace a map's weights."""
 
     def __init__(self, found: SeenCall, sizes: set[int], where: _Where, change: Change | None) -> None:
         super().__init__()  # type: ignore[no-untyped-call]
         self._found, self._sizes, self._where, self._change = found, sizes, where, change
-        self._trails: dict[int, tuple[StorageWeakRef, _Trail | None]] = {}  # None: of parameters alone
-        self._after: dict[int, tuple[StorageWeakRef, int]] = {}  # as `SeenMap.after`, of each storage
+        self._trails: dict[int, tuple[StorageWeakRef, _Trail | None]] = {}  # None: made of parameters only
+        self._after: dict[int, tuple[StorageWeakRef, int]] = {}  # `SeenMap.after` by storage
 
     def __torch_dispatch__(
         self, func: Any, types: Any, args: tuple[Any, ...] = (), kwargs: dict[str, Any] | None = None
@@ -136,7 +133,7 @@ class _Watching(TorchDispatchMode):  # type: ignore[no-untyped-call]  # torch's 
             return self._unfused(func, args, kwargs)
         if step in _PRODUCTS:
             return self._product(func, args, kwargs)
-        with self:  # what is several steps comes as these: in inference mode, and where a fused kernel is taken apart
+        with self:  # decompose composite operations: in inference mode, and in fused kernels
             if (out := func.decompose(*args, **kwargs)) is not NotImplemented:
                 return out
         out = func(*args, **kwargs)
@@ -148,7 +145,7 @@ class _Watching(TorchDispatchMode):  # type: ignore[no-untyped-call]  # torch's 
         return out
 
     def _unfused(self, func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-        """What a fused kernel gives out, by its plain steps, each of which is seen."""
+        """Run a fused kernel as plain operations, each of which is observed."""
         given = dict(zip((each.name for each in func._schema.arguments), args, strict=False)) | kwargs
         query, key = given["query"], given["key"]
         with self:
@@ -188,7 +185,7 @@ class _Watching(TorchDispatchMode):  # type: ignore[no-untyped-call]  # torch's 
                 self._after[_storage(tensor)] = _reference(tensor), after
 
     def _is_parameter(self, tensor: Tensor) -> bool:
-        """Whether it is a parameter or a buffer, or made of such alone."""
+        """Whether it is a parameter or buffer, or made only of those."""
         number = _storage(tensor)
         if number in self._where.parameters:
             return True
@@ -196,7 +193,7 @@ class _Watching(TorchDispatchMode):  # type: ignore[no-untyped-call]  # torch's 
         return ref is not None and not _is_gone(ref) and trail is None
 
     def _follow(self, func: Any, args: tuple[Any, ...], out: Tensor) -> None:
-        """What becomes of a map in a step that is no product."""
+        """Follow a map through an operation that is not a product."""
         step = func.overloadpacket
         tensors = _flat(args)
         if not func._schema.is_mutable and any(_storage(each) == _storage(out) for each in tensors):
@@ -233,9 +230,9 @@ class _Watching(TorchDispatchMode):  # type: ignore[no-untyped-call]  # torch's 
         self._keep(out, followed)
 
     def _softmax(self, trail: _Trail, heads: Tensor, after: int) -> _Trail:
-        """A softmax over the keys begins a map; a second one on its way is one more step."""
+        """Begin a map at a softmax over the keys; a second softmax is one more step."""
         if trail.query is not None:
-            trail.query.used = False  # it was a factor of scores, no map
+            trail.query.used = False  # it was a factor of scores, not a map
         if trail.made:
             return trail
         if not self._over_tokens(trail.size):
@@ -254,7 +251,7 @@ class _Watching(TorchDispatchMode):  # type: ignore[no-untyped-call]  # torch's 
     # ---- products
 
     def _product(self, func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-        """A product of two matrices: values by a map; or queries and keys, which may begin one."""
+        """Handle a matrix product: a map times values, or queries times keys, which may begin a map."""
         first = _PRODUCTS[func.overloadpacket]
         factors = args[first : first + 2]
         own = [self._is_parameter(each) for each in factors]
@@ -264,14 +261,14 @@ class _Watching(TorchDispatchMode):  # type: ignore[no-untyped-call]  # torch's 
                 continue
             weights = self._weights(factor, trail, turned=place == 1)
             if trail.made and (weights is None or (first and any(own))):
-                for seen in trail.made:  # of another shape, or what a linear layer reads
+                for seen in trail.made:  # of another shape, or the input of a linear layer
                     seen.again |= _storage(factor) not in {storage for storage, *_ in seen.parts}
             elif weights is not None and (trail.made or (place == 0 and trail.from_product and not any(own))):
                 used, changed = self._use(factor, trail, weights)
                 if changed is not None:
                     new = (changed.transpose(-1, -2) if place else changed).reshape(factor.shape)
                     if all(factor.stride()):
-                        factor.copy_(new)  # so that whatever else reads the map, reads this
+                        factor.copy_(new)  # in place, so that anything else that reads the map sees the change
                     else:
                         args = (*args[: first + place], new, *args[first + place + 1 :])
         out: Tensor = func(*args, **kwargs)
@@ -288,9 +285,9 @@ class _Watching(TorchDispatchMode):  # type: ignore[no-untyped-call]  # torch's 
         return out
 
     def _weights(self, factor: Tensor, trail: _Trail, *, turned: bool) -> Tensor | None:
-        """What a factor of a product weighs values by, [H, Q, K]; None if what is summed over is not its keys.
+        """The weights [H, Q, K] in a factor of a product; None unless the sum runs over its keys.
 
-        turned: it is the second factor, whose columns are the queries. A map that is used turned round is one, too.
+        turned: it is the second factor, with queries as columns. A map used transposed counts too.
         """
         rows, columns = (-1, -2) if turned else (-2, -1)
         stride, size = ((of(rows), of(columns)) for of in (factor.stride, factor.size))
@@ -301,7 +298,7 @@ class _Watching(TorchDispatchMode):  # type: ignore[no-untyped-call]  # torch's 
         return None
 
     def _use(self, factor: Tensor, trail: _Trail, weights: Tensor) -> tuple[SeenMap, Tensor | None]:
-        """Keep what values are multiplied with: the map, and what is to be taken instead, None for the same."""
+        """Record what values are multiplied with; return the map, and its replacement or None."""
         _check_one_text(trail)
         if trail.query is not None:
             trail.query.used = False
@@ -339,7 +336,7 @@ def _storage(tensor: Tensor) -> int:
 
 
 def _flat(values: Sequence[Any]) -> list[Tensor]:
-    """The tensors among these and in lists of them."""
+    """All tensors among these values, lists flattened."""
     flat = [each for value in values for each in (value if isinstance(value, tuple | list) else (value,))]
     return [each for each in flat if _is_followed(each)]
 
@@ -358,7 +355,7 @@ def _check_one_text(trail: _Trail) -> None:
 
 
 def _axes(tensor: Tensor, trail: _Trail, out: Tensor) -> tuple[int, int] | None:
-    """Which dimensions of `out`, made of `tensor`, are queries and keys; None if it is no map any more."""
+    """Dimensions of `out`, computed from `tensor`, that are queries and keys; None if it is no longer a map."""
     more = out.dim() - tensor.dim()
     if more < 0 or not 2 <= out.dim() <= _MAX_AXES:
         return None
@@ -372,20 +369,20 @@ def _axes(tensor: Tensor, trail: _Trail, out: Tensor) -> tuple[int, int] | None:
 
 
 def _axis(tensor: Tensor, stride: int, size: int, taken: tuple[int, ...]) -> int | None:
-    """The last dimension with this stride, of this size if there is one; a part of it if heads were before it."""
+    """The last dimension with this stride, preferably of this size, else a divisor of it (heads split off)."""
     places = [d for d in range(tensor.dim()) if d not in taken and tensor.stride(d) == stride]
     fitting = [d for d in places if tensor.size(d) == size] or [d for d in places if size % tensor.size(d) == 0]
     return fitting[-1] if fitting else None
 
 
 def _heads(tensor: Tensor, axes: tuple[int, int]) -> Tensor:
-    """[H, Q, K] of a map that has its queries and keys in these dimensions."""
+    """The map as [H, Q, K], given its query and key dimensions."""
     queries, keys = (tensor.size(axis) for axis in axes)
     return tensor.movedim(axes, (-2, -1)).reshape(-1, queries, keys)
 
 
 class _Where:
-    """Which module is at work in this thread, and which tensors are parameters or buffers."""
+    """The module running in this thread, and which tensors are parameters or buffers."""
 
     def __init__(self, module: nn.Module) -> None:
         self._thread = threading.get_ident()
@@ -397,7 +394,7 @@ class _Where:
 
     @property
     def is_here(self) -> bool:
-        """False in any other thread, which calls the same module for itself."""
+        """False in any other thread, which may call the same module."""
         return threading.get_ident() == self._thread
 
     def begin(self, path: str) -> None:
@@ -408,16 +405,16 @@ class _Where:
         self._stack.pop()
 
     def now(self) -> tuple[str, int]:
-        """The path of the module, and how many calls of it there were before this one."""
+        """Path of the running module, and the number of its earlier calls."""
         return self._stack[-1] if self._stack else ("", 0)
 
     def of_softmax(self) -> tuple[str, int]:
-        """The same of a module that has more to do than a softmax."""
+        """The same for the innermost module that is not just a softmax."""
         return next((each for each in reversed(self._stack) if each[0] not in self._softmaxes), ("", 0))
 
 
 class _Plain(TorchFunctionMode):
-    """Under any such mode torch's modules take no fast path, in this thread alone, and so come by their plain steps."""
+    """Makes torch's modules skip their fast paths, in this thread only."""
 
     def __torch_function__(
         self, func: Any, types: Any, args: tuple[Any, ...] = (), kwargs: dict[str, Any] | None = None
@@ -428,7 +425,7 @@ class _Plain(TorchFunctionMode):
 def see(
     module: nn.Module, call: Callable[[], Any], sizes: set[int], change: Change | None = None
 ) -> tuple[SeenCall, Any]:
-    """One watched call, and what it gave out."""
+    """One watched call: what it revealed, and its output."""
     found, where = SeenCall(), _Where(module)
     with ExitStack() as stack:
         stack.enter_context(_hooks(module, found, sizes, where))
@@ -439,14 +436,14 @@ def see(
 
 @contextmanager
 def _hooks(module: nn.Module, found: SeenCall, sizes: set[int], where: _Where) -> Iterator[None]:
-    """Know which module is at work, and keep what it reads and gives out for each token."""
+    """Track the running module, and keep each module's input and output per token."""
     with ExitStack() as stack:
         for path, part in module.named_modules():
 
             def begins(
                 _: nn.Module, args: tuple[Any, ...], kwargs: dict[str, Any] | None = None, path: str = path
             ) -> None:
-                if not where.is_here:  # where torch passes no kwargs before it has registered that it should
+                if not where.is_here:  # torch passes no kwargs before it registers that the hook wants them
                     return
                 where.begin(path)
                 found.begun.setdefault(path, len(found.maps))
@@ -466,7 +463,7 @@ def _hooks(module: nn.Module, found: SeenCall, sizes: set[int], where: _Where) -
 
 
 def _vectors(values: Sequence[Any], sizes: set[int]) -> Tensor | None:
-    """The first of these if it is a vector for each token [1, T, D]; modules that put the text first have it turned."""
+    """The first value if it is one vector per token [1, T, D]; batch-second layouts are transposed."""
     first = next((each for each in values if isinstance(each, Tensor)), None)
     if first is None or not first.is_floating_point() or first.dim() not in (2, 3):
         return None

@@ -1,4 +1,4 @@
-"""Which attentions a watched call had: heads put together, layers counted, source and target told apart."""
+"""Groups the maps of a watched call into attentions: heads, layers, source and target."""
 
 from __future__ import annotations
 
@@ -17,18 +17,14 @@ _CROSS = re.compile(r"cross|encoder_attn|enc_dec|encdec|enc_attn|src_attn|multih
 
 @dataclass(frozen=True)
 class WatchedSite:
-    """An attention of the model: the numbers of its maps, more than one where each head makes its own.
-
-    path: the module that it belongs to. unseen: why its weights were not recorded; "" where they were. further: how
-    many softmaxes over the tokens its module makes beside, of which no product was seen.
-    """
+    """An attention of the model."""
 
     kind: KindName
     layer: int
-    numbers: tuple[int, ...]
-    path: str
-    unseen: str = ""
-    further: int = 0
+    numbers: tuple[int, ...]  # Its maps: several if each head makes its own.
+    path: str  # Its module.
+    unseen: str = ""  # Why its weights were not recorded; "" if they were.
+    further: int = 0  # Further softmaxes over the tokens in its module without an observed product.
 
     @property
     def name(self) -> str:
@@ -37,7 +33,7 @@ class WatchedSite:
 
 @dataclass
 class _Group:
-    """Maps of one attention, by their numbers; without any, a module like others that have one."""
+    """The maps of one attention; without any, a module like others that have one."""
 
     numbers: list[int]
     path: str
@@ -57,7 +53,7 @@ NO_MAP = (
 
 
 def watched_sites(seen: SeenCall, sides: tuple[Names, Names], module: nn.Module) -> tuple[WatchedSite, ...]:
-    """The attentions in the order of the run. Raises ValueError if none was seen, or if a kind cannot be told."""
+    """Attentions in forward order. Raises ValueError if none was seen, or if a kind is ambiguous."""
     groups = _groups(seen)
     if not any(group.seen for group in groups):
         raise ValueError(_nothing_seen(seen, groups, sides))
@@ -97,7 +93,7 @@ def _groups(seen: SeenCall) -> list[_Group]:
 
 
 def _common(paths: Sequence[str]) -> str:
-    """The module around these: of heads that are a module each, what has the list of them."""
+    """The innermost module that contains all these paths."""
     if len(set(paths)) == 1:
         return paths[0]
     parts = [path.split(".") for path in paths]
@@ -106,7 +102,7 @@ def _common(paths: Sequence[str]) -> str:
 
 
 def layer_path(module: nn.Module, path: str) -> str:
-    """The path of the layer around a place: the outermost entry of a list of modules; "" if there is none."""
+    """Path of the enclosing layer, the outermost entry of a module list; "" if there is none."""
     parts = path.split(".")
     for end in range(1, len(parts) + 1):
         above = module.get_submodule(".".join(parts[: end - 1]))
@@ -116,7 +112,7 @@ def layer_path(module: nn.Module, path: str) -> str:
 
 
 def _with_siblings(seen: SeenCall, groups: Sequence[_Group], module: nn.Module) -> list[_Group]:
-    """With places for modules of the same class in the same list, which were called, and in which nothing was seen."""
+    """Add the called siblings, of the same class and list, in which no attention was seen."""
     known = {layer_path(module, group.path) for group in groups}
     found = [(group.numbers[0], 1, group) for group in groups]
     for group in groups:
@@ -139,7 +135,7 @@ def _alike(module: nn.Module, path: str, other: str) -> bool:
 
 
 def _nothing_seen(seen: SeenCall, groups: Sequence[_Group], sides: tuple[Names, Names]) -> str:
-    """Why there is nothing to show, and what to do."""
+    """Error message when there is nothing to show, with what to do."""
     named = " and ".join(str(len(side)) for side in sides if side)
     if groups:
         paths = [*dict.fromkeys(group.path or "the module" for group in groups)]
@@ -155,8 +151,10 @@ def _nothing_seen(seen: SeenCall, groups: Sequence[_Group], sides: tuple[Names, 
 
 
 def _of_one_attention(maps: Sequence[SeenMap], heads: Sequence[int], made: SeenMap) -> bool:
-    """Whether a map is one more head beside these: each of one head, in one module, or in modules of one list. What
-    depends on what these gave out is no head beside them, but comes behind them."""
+    """Whether a map is one more head of this attention: single heads in one module, or in modules of one list.
+
+    A map that depends on the heads' outputs comes after them, not beside them.
+    """
     last = maps[heads[-1]]
     if last.shape != made.shape or last.weights.size(0) > 1 or made.weights.size(0) > 1 or made.after > heads[0]:
         return False

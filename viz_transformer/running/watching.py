@@ -1,4 +1,4 @@
-"""A live module in a notebook: any torch module with attention, recorded while it is called."""
+"""Live modules: records any torch module with attention while it is called."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ from viz_transformer.running.watched_sites import Names, WatchedSite, layer_path
 from viz_transformer.sentences import quote, shorten
 
 CLOSED = -1e4
-"""A score from here down whose weight is exactly 0 counts as masked: models write -inf, -1e9 or float32's least."""
+"""Scores from here down with a weight of exactly 0 count as masked: models use -inf, -1e9 or the float32 minimum."""
 
 
 @takes(
@@ -53,25 +53,23 @@ def watch(
     edits: Sequence[Edit] = (),
     name: str | None = None,
 ) -> Trace:
-    """Call the module and record its attention weights and what its modules read and give out, as a partial Trace.
+    """Call the module and record its attention weights and its modules' inputs and outputs, as a partial Trace.
 
-    call: runs the module on one text, such as ``lambda: model(ids)``. It is called twice, unwatched first, and a third
-    time with `edits`. tokens: what stands at each position, or the source's and the target's. Attention over the target
-    and the source is told apart by their lengths; where these are equal, by the names of modules.
+    call: runs the module on one text, such as ``lambda: model(ids)``. It is called twice, first unwatched, and a third
+    time with `edits`; each call draws the same random numbers.
+    tokens: names of the tokens, or of the source's and the target's. Lengths decide which attention is cross-attention;
+    if they are equal, module names do.
+    edits: change weights right before they multiply the values; their point is `{site}.weights`.
 
-    The trace has `{site}.weights` [1, H, Q, K] and `{site}.mask` of each attention, layer by layer in the order of the
-    run: what the values were multiplied with, whether a softmax over the keys made it or not. `spec.modules` has the
-    module of each attention, `spec.unseen` why the weights of one were not recorded: it keeps its place among the
-    layers, and a warning names it. `trace.attentions()` has a line for each, with what its rows add up to.
-    `{stack}.{layer}.residual_in` and `residual_out` [1, T, D] are there where a layer is one of a list of modules,
-    `modules.{path}` for what else gives out vectors of each token. `missing` of its spec says why there is no more.
-    Ids are the tokens' places in the text. `info["difference"]` is the largest between the outputs of the call
-    unwatched and watched; each call draws the same random numbers. An edit changes weights, where its point is
-    `{site}.weights`, right before the values are multiplied. A cell is masked where its weight is exactly 0 and its
-    score -inf or under -10,000.
-
-    Raises ValueError with one sentence for a module in training mode, for a call in which no attention over these
-    tokens is seen, for more than one text at a time, and for an edit that fits nothing.
+    The trace has `{site}.weights` [1, H, Q, K] (what the values were multiplied with, from a softmax or not) and
+    `{site}.mask` of each attention; `{stack}.{layer}.residual_in` and `residual_out` [1, T, D] where layers are entries
+    of a module list; and `modules.{path}` for any other output per token. A cell is masked if its weight is exactly 0
+    and its score -inf or under -10,000. Ids are positions. `spec.modules` maps attentions to modules; `spec.unseen` has
+    the attentions without weights, which keep their place among the layers and cause a warning; `spec.missing` says why
+    there is no more. `trace.attentions()` lists all with their row sums. `info["difference"]` is the largest difference
+    between the unwatched and the watched output.
+    Raises ValueError with one sentence for a module in training mode, a call without attention over these tokens, more
+    than one text at a time, and an edit that fits nothing.
     """
     sides = _sides(tokens)
     if any(_drops(part) for part in module.modules()):
@@ -80,7 +78,7 @@ def watch(
     drawing = _random_state()
     with torch.no_grad():
         before = call()
-        _draw_from(drawing)  # what a call draws is the same each time, such as a dropout that is always on
+        _draw_from(drawing)  # every call draws the same numbers, such as for a dropout that is always on
         seen, after = see(module, call, sizes)
     sites = watched_sites(seen, sides, module)
     sides = _read(sites, sides)
@@ -112,7 +110,7 @@ def watch(
 
 
 def _sides(tokens: Names | tuple[Names, Names]) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """Source and target; a single text is a target until its attention says what it is."""
+    """Source and target; a single text counts as target until its attention is known."""
     if isinstance(tokens, str):
         raise ValueError("tokens is a list with the token at each position, not one text: give a list of strings")
     source: tuple[str, ...] = ()
@@ -130,13 +128,13 @@ def _sides(tokens: Names | tuple[Names, Names]) -> tuple[tuple[str, ...], tuple[
 
 
 def _read(sites: Sequence[WatchedSite], sides: tuple[Names, Names]) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """Source and target as the attentions say: an encoder's one text is the source."""
+    """Source and target in view of the attentions: a lone encoder text is the source."""
     source, target = map(tuple, sides)
     return (source or target, ()) if all(site.kind == "encoder" for site in sites) else (source, target)
 
 
 def _named(names: Sequence[object]) -> tuple[str, ...]:
-    """The names of tokens; "", which elsewhere stands for padding that nobody typed, in words."""
+    """Token names, with "(empty)" for "", which elsewhere means padding."""
     return tuple(str(name) or "(empty)" for name in names)
 
 
@@ -147,7 +145,7 @@ def _all_text(names: Sequence[object]) -> bool:
 def _told(
     module: nn.Module, seen: SeenCall, sites: Sequence[WatchedSite], sides: tuple[Names, Names]
 ) -> tuple[ModelSpec, dict[str, Tensor]]:
-    """What the model is made of, as far as the call showed it, and the points."""
+    """The model's spec, as far as the call revealed it, and the points."""
     values: dict[str, Tensor] = {}
     points: list[HookPoint] = []
     lengths = len(sides[0]), len(sides[1])
@@ -157,7 +155,7 @@ def _told(
         values[name] = trace_value(value)
 
     layers = {site.name: layer_path(module, site.path) for site in sites}
-    first: dict[str, str] = {}  # what a module read and gave is known of its first call: later layers of it have none
+    first: dict[str, str] = {}  # inputs and outputs are known for a module's first call only
     streams: dict[str, Tensor] = {}
     for site in sites:
         kind = KINDS[site.kind]
@@ -191,7 +189,7 @@ def _told(
 
 
 def _weights(maps: Sequence[SeenMap], site: WatchedSite) -> tuple[Tensor, Tensor]:
-    """The weights of all heads [1, H, Q, K], and which cells a mask closed, [1, 1, Q, K] if that is so in all heads."""
+    """Weights of all heads [1, H, Q, K], and the masked cells, as [1, 1, Q, K] if equal in all heads."""
     own = [maps[number] for number in site.numbers]
     weights = torch.cat([made.weights for made in own])[None]
     closed = torch.cat([_closed(made) for made in own])[None]
@@ -199,7 +197,7 @@ def _weights(maps: Sequence[SeenMap], site: WatchedSite) -> tuple[Tensor, Tensor
 
 
 def _closed(made: SeenMap) -> Tensor:
-    """[H, Q, K]: where the weight is 0 because of its score."""
+    """[H, Q, K]: True where the weight is 0 because of its score."""
     closed = made.weights == 0
     if made.scores is None or (len(made.scores) not in (1, len(closed)) or made.scores.shape[1:] != closed.shape[1:]):
         return torch.zeros_like(closed)
@@ -207,7 +205,7 @@ def _closed(made: SeenMap) -> Tensor:
 
 
 def _meaning(made: SeenMap, site: WatchedSite) -> str:
-    """How the weights came about, and where."""
+    """How and where the weights were computed, in words."""
     steps = ", ".join(made.steps)
     if made.softmax:
         said = f"softmax over the keys, then {steps}" if steps else "softmax over the keys"
@@ -219,7 +217,7 @@ def _meaning(made: SeenMap, site: WatchedSite) -> str:
 
 
 def _drops(part: nn.Module) -> bool:
-    """Whether the module drops numbers because it is in training mode."""
+    """Whether the module applies dropout because it is in training mode."""
     is_attention = isinstance(part, nn.MultiheadAttention) and part.dropout > 0
     return part.training and (is_attention or isinstance(part, nn.modules.dropout._DropoutNd))
 
@@ -260,7 +258,7 @@ def _changes(
     values: Mapping[str, Tensor],
     ran: set[int],
 ) -> Change:
-    """What puts edited weights in the place of a map's: by its number and its heads, as in the call before."""
+    """Replaces a map's weights with the edited ones, by map number and head, as in the previous call."""
     place = {number: (site, index) for site in sites if not site.unseen for index, number in enumerate(site.numbers)}
 
     def change(number: int, begins: int, heads: Tensor) -> Tensor:
@@ -280,11 +278,11 @@ def _changes(
     return change
 
 
-# ---- names for what was seen
+# ---- names
 
 
 def _digest(module: nn.Module, values: Mapping[str, Tensor]) -> str:
-    """Names weights and what they were called with: without ids nothing else tells two calls apart."""
+    """Digest of the weights and inputs: without ids, nothing else tells two calls apart."""
     digest = hashlib.sha256()
     for name, value in (*module.state_dict().items(), *values.items()):
         if isinstance(value, Tensor):
@@ -294,7 +292,7 @@ def _digest(module: nn.Module, values: Mapping[str, Tensor]) -> str:
 
 
 def _difference(first: Any, second: Any) -> float | None:
-    """The largest between two outputs; None where they hold no numbers."""
+    """Largest difference between two outputs; None if they hold no numbers."""
     pairs = [(a, b) for a, b in zip(_tensors(first), _tensors(second), strict=True) if a.is_floating_point()]
     return max((float((a - b).abs().nan_to_num(nan=0.0).max()) for a, b in pairs if a.numel()), default=None)
 
