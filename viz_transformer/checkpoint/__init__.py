@@ -1,6 +1,6 @@
-"""Checkpoint folders: trained weights with everything that is needed to run and judge them.
+"""Checkpoint folders: trained weights and everything needed to run and judge them.
 
-Lazy: listing checkpoints reads JSON only; torch is imported when one is opened or saved.
+Lazy: listing checkpoints only reads JSON; torch is imported when one is opened or saved.
 """
 
 from __future__ import annotations

@@ -1,9 +1,8 @@
-"""Replacing a whole folder at once: a kill at any moment leaves the old folder or the new one, never a mixture.
+"""Atomic replacement of a folder: a kill at any moment leaves the old folder or the new one.
 
-The new folder is written beside the old one, brought to the disk, and exchanged with it in one system call (Linux).
-Where there is no such call it takes two renames; `recover` finishes what a kill between them left. Two names beside
-the folder `numbers` are ours: `.numbers.new` holds what may be deleted at any time, `.numbers.old` the old folder
-between the two renames.
+The new folder is written next to the old one, synced, and exchanged with it in one system call (Linux). Elsewhere this
+takes two renames, and `recover` repairs a kill between them. Two names next to the folder `numbers` are reserved:
+`.numbers.new` may be deleted at any time; `.numbers.old` is the old folder between the renames.
 """
 
 from __future__ import annotations
@@ -25,9 +24,9 @@ AT_FDCWD, RENAME_EXCHANGE = -100, 2  # <fcntl.h>, <linux/fs.h>
 
 
 def replace_folder(folder: Path, write: Callable[[Path], None]) -> None:
-    """Make `folder` hold what `write` puts into the empty folder that it is given, and nothing else.
+    """Replace the content of `folder` with what `write` puts into an empty folder.
 
-    If `write` raises, the old folder stays. On Windows a power cut may lose the new content, a kill does not.
+    If `write` raises, the old folder stays. On Windows a power cut may lose the new content; a kill does not.
     """
     folder = folder.resolve()
     new, old = _beside(folder)
@@ -51,9 +50,9 @@ def replace_folder(folder: Path, write: Callable[[Path], None]) -> None:
 
 
 def recover(folder: Path) -> bool:
-    """Whether the folder is there, after bringing it back if a save was killed between its two renames.
+    """Restore the folder if a save was killed between its two renames; return whether it exists.
 
-    Waits for a save that is between them now. Raises OSError if the old folder lies there but cannot be renamed.
+    Waits for a save in progress. Raises OSError if the old folder cannot be renamed back.
     """
     folder = folder.resolve()
     _, old = _beside(folder)
@@ -64,7 +63,7 @@ def recover(folder: Path) -> bool:
 
 
 def sweep(parent: Path) -> None:
-    """Remove what killed saves and removals have left in `parent`; nothing while somebody saves a folder there."""
+    """Remove leftovers of killed saves and removals in `parent`, unless a save is in progress there."""
     if sys.platform == "win32" or not parent.is_dir():
         return
     descriptor = os.open(parent, os.O_RDONLY)
@@ -88,7 +87,7 @@ def _finish_renames(folder: Path) -> None:
     new, old = _beside(folder)
     if not old.exists():
         return
-    if folder.exists():  # both renames were made: the old folder is of no use any more
+    if folder.exists():  # both renames were made: the old folder is obsolete
         _remove(new)
         old.rename(new)
     else:
@@ -96,7 +95,7 @@ def _finish_renames(folder: Path) -> None:
 
 
 def _exchange(a: Path, b: Path) -> bool:
-    """Whether a and b have changed places, in one step; False where the system cannot do that."""
+    """Exchange a and b in one step; False where the system cannot."""
     if sys.platform != "linux":
         return False
     renameat2 = getattr(ctypes.CDLL(None), "renameat2", None)
@@ -108,7 +107,7 @@ def _exchange(a: Path, b: Path) -> bool:
 
 @contextmanager
 def only_saver(parent: Path) -> Iterator[None]:
-    """One saver at a time among the folders of `parent`. The lock goes with the process, so a kill leaves none."""
+    """Hold the lock for saves in `parent`. The process owns it, so a kill releases it."""
     if sys.platform == "win32":
         yield
         return

@@ -1,4 +1,4 @@
-"""What can be read of a checkpoint folder without torch: where it is, config, card, history, examples, snapshots."""
+"""Parts of a checkpoint folder that need no torch: config, card, history, examples, snapshots."""
 
 from __future__ import annotations
 
@@ -25,36 +25,31 @@ from viz_transformer.model.hooked_model import ModelSpec, spec_of
 
 HISTORY_COLUMNS = ("step", "train_loss", "validation_loss", "learning_rate", "gradient_norm")
 SECONDS = "seconds"
-"""The last column of a history that knows how long the training had taken; older ones end before it."""
+"""Last column of a history, the training time so far; absent from older files."""
 
 
 @dataclass(frozen=True)
 class Summary:
-    """A checkpoint folder before its weights are read.
-
-    `described` is the config of our own Transformer, or the spec of another model. `codecs` has the entries "source"
-    and "target", as config.json describes them (None: ids only).
-    """
+    """A checkpoint folder before its weights are read."""
 
     name: str
     path: Path
-    described: ModelConfig | ModelSpec
-    codecs: dict[str, Any]
+    described: ModelConfig | ModelSpec  # Config of our own Transformer, or spec of another model.
+    codecs: dict[str, Any]  # Entries "source" and "target" of config.json; None: ids only.
     card: dict[str, Any]
 
     @property
     def spec(self) -> ModelSpec:
-        """What the model is made of, and what a run of it records."""
         return spec_of(self.described) if isinstance(self.described, ModelConfig) else self.described
 
     @property
     def config(self) -> ModelConfig:
-        """That of our own Transformer. Raises Unavailable for another model."""
+        """The config of our own Transformer. Raises Unavailable for another model."""
         return self.described if isinstance(self.described, ModelConfig) else self.described.own
 
     @property
     def parameter_count(self) -> int:
-        """Numbers in the weights file, by its header. Raises CheckpointError if that cannot be read."""
+        """Number of parameters, from the header of the weights file. Raises CheckpointError if unreadable."""
         path = self.path / files.WEIGHTS
         files.check_weights_header(path)
         try:
@@ -68,17 +63,17 @@ class Summary:
         return snapshot_steps(self.card)
 
     def history(self) -> list[dict[str, float]]:
-        """The rows of history.csv, by column; NaN where a cell is blank; no rows if there is no such file."""
+        """Rows of history.csv by column, NaN for blank cells; empty without the file."""
         return read_history(self.path)
 
     def examples(self) -> list[tuple[str, str]]:
-        """Pairs of source and target that the model was not trained on; none if there is no such file."""
+        """Held-out (source, target) pairs; empty without the file."""
         return read_examples(self.path)
 
 
 @dataclass(frozen=True)
 class Unreadable:
-    """A folder among checkpoints that is none, and why: a sentence to show."""
+    """A folder that is not a valid checkpoint, with the reason as a sentence."""
 
     name: str
     path: Path
@@ -86,7 +81,7 @@ class Unreadable:
 
 
 def bundled_folder() -> Path:
-    """Where the checkpoints that come with the project lie: beside the package in a checkout, inside it in a wheel."""
+    """Folder of the bundled checkpoints: next to the package in a checkout, inside it in a wheel."""
     package = Path(__file__).resolve().parents[1]
     checkout = package.parent
     return checkout / "checkpoints" if (checkout / "pyproject.toml").is_file() else package / "_app" / "checkpoints"
@@ -94,12 +89,12 @@ def bundled_folder() -> Path:
 
 @takes(folder=optional(PATH))
 def list_checkpoints(folder: str | Path | None = None) -> tuple[Summary | Unreadable, ...]:
-    """The checkpoints in a folder of checkpoints (the bundled ones by default), by name; reads JSON only."""
+    """Checkpoints in a folder (default: the bundled ones), by name. Only reads JSON."""
     folder = bundled_folder() if folder is None else Path(folder)
     if not folder.is_dir():
         return ()
     for entry in folder.glob(".*.old"):
-        with suppress(OSError):  # not ours to rename: then it is missing
+        with suppress(OSError):  # not ours to rename: it counts as missing
             recover(entry.with_name(entry.name[1 : -len(".old")]))
     found: list[Summary | Unreadable] = []
     for entry in sorted(folder.iterdir()):
@@ -112,11 +107,11 @@ def list_checkpoints(folder: str | Path | None = None) -> tuple[Summary | Unread
 
 
 def find_folder(where: str | Path) -> Path:
-    """The folder at this path, or the bundled checkpoint of this name. Raises CheckpointError if there is neither."""
+    """The folder at this path, or the bundled checkpoint with this name. Raises CheckpointError if there is neither."""
     path, name = Path(where), str(where)
-    is_folder = os.path.isdir(path)  # os.path: False also for what can be no file's name
+    is_folder = os.path.isdir(path)  # os.path: also False for an invalid file name
     if not is_folder and not os.path.isfile(path):
-        with suppress(OSError, ValueError, RuntimeError):  # the last for links that lead to each other
+        with suppress(OSError, ValueError, RuntimeError):  # RuntimeError: a cycle of links
             is_folder = recover(path)
     bundled = bundled_folder() / name
     is_name = path.parts == (name,) and name != ".."
@@ -135,16 +130,16 @@ def find_folder(where: str | Path) -> Path:
 
 
 def read_summary(folder: Path) -> Summary:
-    """What config.json and card.json of the folder say; digests are not compared, weights not opened.
+    """Summary from the folder's config.json and card.json; digests are not compared, weights not opened.
 
-    Files that have not changed since are not read again. Raises CheckpointError for a missing or damaged file, another
-    format version, and a config that fits no model.
+    Cached while the files are unchanged. Raises CheckpointError for a missing or damaged file, another format version,
+    or an invalid config.
     """
     return _summary_of(folder, _state(folder / files.CONFIG), _state(folder / files.CARD))
 
 
 def _state(path: Path) -> tuple[int, ...] | None:
-    """What is another after each change of a file; None where there is none."""
+    """Stamp that changes whenever the file does; None if there is no file."""
     try:
         status = path.stat()
     except OSError:
@@ -184,12 +179,12 @@ def check_version(path: Path, version: object) -> None:
 
 
 def snapshot_file(step: int) -> str:
-    """The snapshot's name inside the folder, as the card's digests list it."""
+    """Path of a snapshot inside the folder, as in the card's digests."""
     return f"{files.SNAPSHOTS}/step-{step}.safetensors"
 
 
 def snapshot_steps(card: dict[str, Any]) -> tuple[int, ...]:
-    """The steps of the snapshots that the card lists, in order."""
+    """Steps of the snapshots listed in the card, in order."""
     digests = card.get("sha256")
     names = map(str, digests) if isinstance(digests, dict) else ()
     matches = (re.fullmatch(rf"{files.SNAPSHOTS}/step-(0|[1-9][0-9]{{0,17}})\.safetensors", name) for name in names)
@@ -197,7 +192,7 @@ def snapshot_steps(card: dict[str, Any]) -> tuple[int, ...]:
 
 
 def read_history(folder: Path) -> list[dict[str, float]]:
-    """The rows of the folder's history.csv by column, NaN for blank cells; no rows if there is no file.
+    """Rows of the folder's history.csv by column, NaN for blank cells; empty without the file.
 
     Raises CheckpointError for a damaged file.
     """
@@ -206,7 +201,7 @@ def read_history(folder: Path) -> list[dict[str, float]]:
 
 
 def parse_history(lines: Sequence[str], path: Path) -> list[dict[str, float]]:
-    """The rows of a history, with SECONDS if it has them; the path is for the sentence of the CheckpointError."""
+    """Rows of a history, with SECONDS if present; `path` is named in the CheckpointError."""
     columns = tuple(lines[0].rstrip("\r").split(",", len(HISTORY_COLUMNS) + 1)) if lines else ()
     if columns not in (HISTORY_COLUMNS, (*HISTORY_COLUMNS, SECONDS)):
         raise CheckpointError(f"{path} does not start with the columns {','.join(HISTORY_COLUMNS)}: {COPY_AGAIN}")
@@ -224,7 +219,7 @@ def parse_history(lines: Sequence[str], path: Path) -> list[dict[str, float]]:
 
 
 def read_examples(folder: Path) -> list[tuple[str, str]]:
-    """The pairs of the folder's examples.tsv; none if there is no file. Raises CheckpointError for a damaged file."""
+    """Pairs in the folder's examples.tsv; empty without the file. Raises CheckpointError for a damaged file."""
     path = folder / files.EXAMPLES
     if not path.exists():
         return []

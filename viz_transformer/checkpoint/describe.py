@@ -1,4 +1,4 @@
-"""A checkpoint in words: what it is, how good it is, in lines for a terminal."""
+"""Describes a checkpoint and its quality, in lines for a terminal."""
 
 from __future__ import annotations
 
@@ -21,18 +21,18 @@ if TYPE_CHECKING:
 
 LONGEST_LOSS_ON = 100
 UNUSED = "unused"
-"""The entry of a card that says which tensors of a folder's files take no part in a run."""
+"""Card key: tensors in a folder's files that a run does not use."""
 SHORT = 64
-"""Tokens of a short text."""
+"""Length of a short text, in tokens."""
 IMPORTED, LEFT_OUT = "imported", "left_out"
-"""The entry of a card that an import writes, and in it the tensors that were left out by choice, with their shapes."""
+"""Card key written by an import, and its key for tensors left out by choice, with their shapes."""
 NAMED = 4
-"""Tensors that are named of those that were left out."""
+"""Number of left-out tensors to name."""
 NOT_VERIFIED = "`viz-transformer import --sample FILE` compares it with logits from where it was trained"
 
 
 def checkpoint_rows(model: Checkpoint) -> list[tuple[str, str]]:
-    """Everything that `viz-transformer inspect` says, as names and values."""
+    """Everything that `viz-transformer inspect` prints, as names and values."""
     card = model.card
     rows = [("name", model.name), ("folder", str(model.path))]
     rows += [(name, str(card[name])) for name in ("title", "task") if name in card]
@@ -61,13 +61,13 @@ def checkpoint_rows(model: Checkpoint) -> list[tuple[str, str]]:
 
 
 def describe_unused(card: Mapping[str, Any]) -> tuple[str, str] | None:
-    """What a folder's files have that takes no part in a run, in a few words and in full; None where all of it does."""
+    """Tensors of the folder that a run does not use, in short and in full; None if it uses all."""
     stated = card.get(UNUSED)
     return (str(stated["short"]), str(stated["sentence"])) if isinstance(stated, dict) else None
 
 
 def memory(spec: ModelSpec) -> str:
-    """What the recording of a run takes at most, of a short text and of the longest."""
+    """Maximum memory of a recorded run, for a short text and for the longest."""
 
     def taken(length: int) -> str:
         source, target = min(length, spec.max_source), min(length, spec.max_target)
@@ -81,9 +81,10 @@ def memory(spec: ModelSpec) -> str:
 
 
 def describe_verification(card: Mapping[str, Any]) -> tuple[str, str] | None:
-    """Grade and sentence of the verification that a card states, if it is one of the folder's present files; a grade
-    that only earlier cards have is "not proved". Without tensors that were left out by choice, a model is not verified
-    by what speaks for the rest."""
+    """Grade and sentence of the card's verification, if it is of the folder's present files.
+
+    Obsolete grades become "not proved"; with tensors left out by choice, the model is not verified.
+    """
     noted = card.get("verified")
     if not isinstance(noted, dict) or noted.get("of") != card.get("sha256"):
         return None
@@ -97,14 +98,13 @@ def describe_verification(card: Mapping[str, Any]) -> tuple[str, str] | None:
 
 
 WORSE = ("failed", "doubtful", "not verified")
-"""Grades that say no more for a model than that nobody has proved it."""
+"""Grades that are no better than an unproved one."""
 EARLIER = ("plausible", "consistent")
-"""Grades of cards that were written when texts, or a second computation, were held to speak for a reading."""
+"""Obsolete grades, from when texts or a second computation counted as evidence for a reading."""
 
 
 def states_dropout(card: Mapping[str, Any]) -> bool:
-    """Whether the dropout of a config is the one that the model was trained with: of an imported one only if the file,
-    or a person, says so."""
+    """Whether the config's dropout is the one used in training; for imports, only if the file or a person says so."""
     told = card.get(IMPORTED)
     if not isinstance(told, dict):
         return True
@@ -114,19 +114,19 @@ def states_dropout(card: Mapping[str, Any]) -> bool:
 
 
 def tensors_left_out(card: Mapping[str, Any]) -> tuple[str, ...]:
-    """The names of the tensors that a person left out of the file where it was imported."""
+    """Names of the tensors that a person left out at import."""
     told = card.get(IMPORTED)
     names = told.get(LEFT_OUT) if isinstance(told, dict) else None
     return tuple(map(str, names)) if isinstance(names, dict | list) else ()
 
 
 def without_tensors(card: Mapping[str, Any]) -> str:
-    """The same as a sentence without its full stop; "" where nothing was left out."""
+    """A clause on tensors left out at import; "" if none."""
     return left_out_in_words(tensors_left_out(card))
 
 
 def left_out_in_words(names: Sequence[str]) -> str:
-    """That these tensors were left out by choice, the first of them by name; "" for none."""
+    """A clause that these tensors were left out by choice, naming the first; "" for none."""
     if not names:
         return ""
     more = f" and {len(names) - NAMED:,} more" if len(names) > NAMED else ""
@@ -136,7 +136,7 @@ def left_out_in_words(names: Sequence[str]) -> str:
 
 
 def architecture_of(spec: ModelSpec) -> str:
-    """The same as `architecture` of any model, as far as its spec says."""
+    """`architecture` for any model, as far as its spec goes."""
     if spec.config is not None:
         return architecture(spec.config)
     layers = {"encoder": spec.encoder_layers, "decoder": spec.decoder_layers}
@@ -157,7 +157,7 @@ def architecture_of(spec: ModelSpec) -> str:
 
 
 def heads_words(heads: Heads, site: str) -> str:
-    """How many heads an attention has, how they share keys, and how far they reach."""
+    """Head count, key sharing and reach of an attention, in words."""
     shared = "" if heads.key == heads.query else f" that share {heads.key} of keys and values"
     window = "" if heads.window is None else f", back to {count_of(heads.window, 'key')}"
     if heads.window is not None and site.startswith("encoder."):
@@ -181,12 +181,12 @@ def architecture(config: ModelConfig) -> str:
 
 
 def unusual(config: ModelConfig) -> list[str]:
-    """The settings in which the model is not the usual one, as it matters for its numbers."""
+    """Settings that differ from the usual model and affect its numbers."""
     return [f"{name} {value}" for name, value in unusual_settings(config)]
 
 
 def unusual_settings(config: ModelConfig) -> list[tuple[str, str]]:
-    """The same as names and values."""
+    """The same as (name, value) pairs."""
     defaults = {field.name: field.default for field in fields(config)}
     settings = ((name, getattr(config, name)) for name in _TELLING)
     return [(name.replace("_", " "), str(value)) for name, value in settings if value != defaults[name]]
@@ -208,16 +208,13 @@ def snapshots(steps: Sequence[int]) -> str:
 
 
 def metrics(card: Mapping[str, Any]) -> list[Mapping[str, Any]]:
-    """The measurements that a card states; a card may be anybody's."""
+    """Measurements in a card, which is untrusted."""
     entries = card.get("metrics")
     return [entry for entry in entries if isinstance(entry, dict)] if isinstance(entries, list) else []
 
 
 def metric(entry: Mapping[str, Any]) -> str:
-    """One measurement in one line: the best known of its numbers, with the interval, the pairs and the split.
-
-    The loss only where there is nothing else.
-    """
+    """One measurement in one line: its best-known metric with interval, pairs and split; loss only as a last resort."""
     parts = []
     if (bleu := read_measurement(entry, "bleu")) is not None:
         tokenizer = bleu_tokenizer(entry)
@@ -246,14 +243,14 @@ def metric(entry: Mapping[str, Any]) -> str:
 
 
 def loss_on(card: Mapping[str, Any], part: Literal["train", "validation"]) -> str:
-    """How many examples the losses of a history were measured on, of how many; "" if the card does not state it."""
+    """How many of how many examples the losses of a history were measured on; "" if not in the card."""
     stated = card.get("losses_on")
     said = stated.get(part) if isinstance(stated, dict) else None
     return said[:LONGEST_LOSS_ON] if isinstance(said, str) else ""
 
 
 def losses_on(card: Mapping[str, Any]) -> str:
-    """The same of both losses, in words; "" if the card states neither."""
+    """The same for both losses, in words; "" if neither is in the card."""
     both = (("training", loss_on(card, "train")), ("validation", loss_on(card, "validation")))
     return ", ".join(f"{name} loss on {said}" for name, said in both if said)
 
@@ -263,17 +260,14 @@ def _percent(share: float) -> str:
 
 
 def read_measurement(entry: Mapping[str, Any], name: str) -> float | None:
-    """A number of a measurement; None if it does not apply, is not there, or is no finite number."""
+    """A number of a measurement; None if missing, not applicable or not finite."""
     value = entry.get(name)
     known = isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value)
     return value if known else None
 
 
 def count_texts(entry: Mapping[str, Any]) -> str:
-    """How many pairs were measured, or windows of a text, which has no answers that could match.
-
-    "" if that is not stated, or if the split's name says it already.
-    """
+    """Number of measured pairs, or of windows for a language model; "" if unknown or already in the split's name."""
     pairs, split = entry.get("pairs"), str(entry.get("split"))
     if type(pairs) is not int:
         return ""
@@ -282,50 +276,50 @@ def count_texts(entry: Mapping[str, Any]) -> str:
 
 
 def too_long(entry: Mapping[str, Any]) -> int:
-    """How many of the pairs were too long to be run, and counted as wrong."""
+    """Number of pairs that were too long to run and counted as wrong."""
     count = entry.get("too_long")
     return count if type(count) is int else 0
 
 
 def with_too_long(card: Mapping[str, Any]) -> Mapping[str, Any] | None:
-    """The measurement of a card that counts pairs which the first one leaves out as too long; None if there is none."""
+    """A later measurement that counts the pairs which the first one skipped as too long; None if there is none."""
     entries = metrics(card)
     counts = (entry for entry in entries[1:] if too_long(entry) and type(entry.get("pairs")) is int)
     return next((entry for entry in counts if read_measurement(entry, "exact_match") is not None), None)
 
 
 def broken(card: Mapping[str, Any]) -> str:
-    """What is wrong with a model that is meant to be wrong, in sentences; "" for any other."""
+    """Known faults of a model that is wrong on purpose; "" for any other."""
     return str(card.get("broken") or "")
 
 
 def count_left_out(card: Mapping[str, Any]) -> str:
-    """How many test pairs the first measurement of a card leaves out as too long; "" if that is not known."""
+    """How many test pairs the first measurement skips as too long; "" if unknown."""
     entry = with_too_long(card)
     return "" if entry is None else f"{too_long(entry):,} of {entry['pairs']:,} pairs, too long"
 
 
 def beam(entry: Mapping[str, Any]) -> int | None:
-    """The width of the beam search by which the answers were found, as the command has it; None for greedy ones."""
+    """Beam width in the measurement's command; None for greedy decoding."""
     found = re.search(r"(?:^|\s)--beam[\s=](\d{1,3})(?:\s|$)", str(entry.get("command")))
     return int(found[1]) if found else None
 
 
 def bleu_tokenizer(entry: Mapping[str, Any]) -> str | None:
-    """How texts were split for BLEU, in the words of sacrebleu's signature ("tok:13a")."""
+    """BLEU tokenizer from sacrebleu's signature ("tok:13a")."""
     found = re.search(r"(?:^|\|)(tok:[\w.-]{1,40})(?:\||$)", str(entry.get("bleu_signature")))
     return found[1] if found else None
 
 
 def number(value: object) -> str:
-    """A number of an evaluation for reading; what does not apply is a dash."""
+    """An evaluation number for display; a dash if not applicable."""
     if value is None:
         return "–"
     return numerals.share(value) if isinstance(value, float) else str(value)
 
 
 def table(rows: Sequence[Sequence[str]]) -> str:
-    """The rows with aligned columns; the last one is as wide as it is."""
+    """Rows with aligned columns, except the last."""
     widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
     widths[-1] = 0
     return "\n".join("  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)) for row in rows)

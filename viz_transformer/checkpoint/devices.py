@@ -1,4 +1,4 @@
-"""How models are computed: on the processor or a GPU, and with how many bits a number."""
+"""Where models are computed (CPU or GPU) and in which dtype."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ DTYPES: Final = (FLOAT32, "bfloat16")
 
 @dataclass(frozen=True)
 class Computed:
-    """Where a model is computed, and in which type. ignore: patterns of the names of tensors that may be left out."""
+    """Device and dtype of a model. ignore: name patterns of tensors that may be left out."""
 
     device: str = PROCESSOR
     dtype: str = FLOAT32
@@ -29,25 +29,25 @@ _of_the_app = Computed()
 
 
 def check_name(device: str) -> None:
-    """Raise ValueError for a device that is not known."""
+    """Raise ValueError for an unknown device."""
     declared.one_of("device", device, DEVICES)
 
 
 def check_dtype(dtype: str) -> None:
-    """Raise ValueError for a type in which nothing is computed here."""
+    """Raise ValueError for an unsupported dtype."""
     if dtype not in DTYPES:
         raise ValueError(f"dtype={quote(dtype)} is not computed in here: choose {' or '.join(DTYPES)}")
 
 
 def compute_folders(device: str, dtype: str, ignore: Sequence[str] = ()) -> None:
-    """Have the app of this process compute folders of transformers so; the device has to be there."""
+    """Set device and dtype for folders of transformers in this process' app. The device must exist."""
     global _of_the_app
     check_name(device)
     check_dtype(dtype)
-    match_patterns(ignore, ())  # raises for what is not a pattern
+    match_patterns(ignore, ())  # raises for an invalid pattern
     _of_the_app = Computed(device, dtype, tuple(ignore))
 
 
 def computed_in_the_app() -> Computed:
-    """How the app of this process computes folders of transformers."""
+    """Device and dtype for folders of transformers in this process' app."""
     return _of_the_app

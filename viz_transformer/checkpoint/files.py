@@ -1,4 +1,4 @@
-"""The files of a checkpoint folder, read with suspicion: sizes first, then content."""
+"""Reads the files of a checkpoint folder, which are untrusted: sizes first, then content."""
 
 from __future__ import annotations
 
@@ -18,13 +18,13 @@ HISTORY, EXAMPLES, SNAPSHOTS = "history.csv", "examples.tsv", "snapshots"
 ALL_FILES = frozenset({CONFIG, CARD, WEIGHTS, *VOCABULARIES.values(), HISTORY, EXAMPLES, SNAPSHOTS})
 
 MAX_TEXT_BYTES = 16 * 2**20
-"""More than any vocabulary, history or list of examples needs, and little enough to read into memory."""
+"""More than any vocabulary, history or example list needs, and small enough to hold in memory."""
 MAX_OBJECT_BYTES, MAX_OBJECT_VALUES = 4 * 2**20, 100_000
-"""Of a config or a card, which stay in memory."""
+"""Limits for a config or card, which stay in memory."""
 MAX_WEIGHTS_BYTES = 2 * 2**30
-"""Of one file of weights: about what is hashed in five seconds."""
+"""Limit for one weights file: about what can be hashed in five seconds."""
 MAX_ROWS = 100_000
-"""Of a history or a list of examples."""
+"""Limit for a history or example list."""
 
 COPY_AGAIN = "copy it again from where it came"
 TOO_LARGE = "the weights are finite, but so large that what is computed with them is not"
@@ -34,12 +34,12 @@ SAVE_AS_FOLDER = "save its tensors as a checkpoint folder in Python, with `viz_t
 
 
 class CheckpointError(ValueError):
-    """A checkpoint that cannot be opened or saved: one sentence with the file's name and what to do."""
+    """A checkpoint that cannot be opened or saved: one sentence with the file and what to do."""
 
 
 @contextmanager
 def reading(path: Path) -> Iterator[None]:
-    """Turns the system's errors about this file or folder into a CheckpointError."""
+    """Turn system errors about this path into CheckpointError."""
     try:
         yield
     except FileNotFoundError:
@@ -49,16 +49,16 @@ def reading(path: Path) -> Iterator[None]:
 
 
 def read_bytes(path: Path, most: int) -> bytes:
-    """The file's first bytes, `most` of them. Raises CheckpointError if it is missing, unreadable or no file."""
+    """The first `most` bytes of a file. Raises CheckpointError if it is missing, unreadable or not a regular file."""
     with reading(path):
-        if not path.is_file():  # opening a pipe would wait for ever
+        if not path.is_file():  # opening a pipe would block
             raise FileNotFoundError
         with path.open("rb") as file:
             return file.read(most)
 
 
 def read_text(path: Path, most: int = MAX_TEXT_BYTES) -> str:
-    """The file's text. Raises CheckpointError if it is missing, unreadable, not UTF-8 or has more than `most` bytes."""
+    """Text of a file. Raises CheckpointError if missing, unreadable, not UTF-8 or longer than `most` bytes."""
     content = read_bytes(path, most + 1)
     if len(content) > most:
         raise CheckpointError(
@@ -71,27 +71,29 @@ def read_text(path: Path, most: int = MAX_TEXT_BYTES) -> str:
 
 
 def read_rows(path: Path) -> list[str]:
-    """The lines of a table. Raises CheckpointError as `read_text` does, and for more than MAX_ROWS."""
+    """Lines of a table. Raises CheckpointError as `read_text` does, and for more than MAX_ROWS."""
     text = read_text(path)
     check_rows(path, text.count("\n"))
     return text.removesuffix("\n").split("\n") if text else []
 
 
 def check_rows(path: Path, rows: int) -> None:
-    """Raise CheckpointError for a table of more than MAX_ROWS."""
+    """Raise CheckpointError for more than MAX_ROWS rows."""
     if rows > MAX_ROWS:
         raise CheckpointError(f"{path} has {rows:,} lines, at most {MAX_ROWS:,} are read: leave some out")
 
 
 def read_json(path: Path, most_bytes: int = MAX_TEXT_BYTES, most_values: int = MAX_VALUES) -> Any:
-    """The file's JSON value. Raises CheckpointError as `read_text` does, for what is not JSON in valid Unicode, and
-    before it is made for one that would take much more memory than the file."""
+    """JSON value of a file. Raises CheckpointError as `read_text` does, and for invalid JSON or Unicode.
+
+    Content that would take much more memory than the file is refused before parsing.
+    """
     text = read_text(path, most_bytes)
     if (values := json_values(text)) > most_values:
         raise CheckpointError(f"{path} holds {values:,} values, at most {most_values:,} are read: {COPY_AGAIN}")
     try:
         value = json.loads(text)
-        if "\\ud" in text or "\\uD" in text:  # "\ud800" is JSON, but no text that can be shown
+        if "\\ud" in text or "\\uD" in text:  # "\ud800" is valid JSON, but not displayable text
             for part in json.JSONEncoder(ensure_ascii=False).iterencode(value):
                 part.encode("utf-8")
     except json.JSONDecodeError as error:
@@ -104,7 +106,7 @@ def read_json(path: Path, most_bytes: int = MAX_TEXT_BYTES, most_values: int = M
 
 
 def read_json_object(path: Path) -> dict[str, Any]:
-    """The file's JSON object. Raises CheckpointError as `read_json` does, and for any other JSON value."""
+    """JSON object of a file. Raises CheckpointError as `read_json` does, and for any other JSON value."""
     value = read_json(path, MAX_OBJECT_BYTES, MAX_OBJECT_VALUES)
     if not isinstance(value, dict):
         raise CheckpointError(f"{path} holds a JSON {type(value).__name__} instead of an object: {COPY_AGAIN}")
@@ -112,7 +114,7 @@ def read_json_object(path: Path) -> dict[str, Any]:
 
 
 def check_weights_header(path: Path) -> None:
-    """Raise CheckpointError for a file of tensors that is missing, too large, or describes itself at great length."""
+    """Raise CheckpointError for a tensor file that is missing, too large, or has too long a header."""
     read_bytes(path, 1)
     with reading(path):
         if (size := path.stat().st_size) > MAX_WEIGHTS_BYTES:
@@ -123,7 +125,7 @@ def check_weights_header(path: Path) -> None:
 
 
 def check_tensors_header(path: Path) -> None:
-    """Raise CheckpointError, one sentence, for a safetensors file that is cut off, or has more than is read."""
+    """Raise CheckpointError for a safetensors file that is truncated or over a limit."""
     try:
         check_header(path)
     except TooMuch as error:
@@ -133,14 +135,14 @@ def check_tensors_header(path: Path) -> None:
 
 
 def sha256(path: Path) -> str:
-    """The file's SHA-256 in hexadecimal. Raises CheckpointError if it is missing or unreadable."""
+    """Hex SHA-256 of a file. Raises CheckpointError if it is missing or unreadable."""
     read_bytes(path, 1)
     with reading(path), path.open("rb") as file:
         return hashlib.file_digest(file, "sha256").hexdigest()
 
 
 def check_digest(folder: Path, name: str, card: dict[str, Any]) -> str:
-    """The SHA-256 of a file of the folder. Raises CheckpointError unless the card states the same."""
+    """SHA-256 of a file in the folder. Raises CheckpointError if the card has another."""
     stated = card.get("sha256")
     stated = stated.get(name) if isinstance(stated, dict) else None
     if not isinstance(stated, str):

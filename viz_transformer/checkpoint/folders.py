@@ -1,6 +1,6 @@
-"""The folders in which a person's own models lie, beside those that come with the program.
+"""Folders of a person's own models, besides the bundled ones.
 
-`app --checkpoints DIR` names some, `./runs` is where `train` writes, and the library is where opened models are kept.
+These are the folders named by `app --checkpoints DIR`, `./runs` where `train` writes, and the library of opened models.
 """
 
 from __future__ import annotations
@@ -13,21 +13,23 @@ from platformdirs import user_data_path
 
 CHECKPOINTS_VARIABLE, LIBRARY_VARIABLE = "VIZ_TRANSFORMER_CHECKPOINTS", "VIZ_TRANSFORMER_LIBRARY"
 RECORDING = ".safetensors"
-"""How the name of a saved trace ends."""
+"""File name suffix of a saved trace."""
 RUNS = "runs"
-"""Where `train` writes: what VIZ_TRANSFORMER_CHECKPOINTS is if nothing is said."""
+"""Default output folder of `train`, unless VIZ_TRANSFORMER_CHECKPOINTS is set."""
 
 
 def library() -> Path:
-    """Where opened models are kept: VIZ_TRANSFORMER_LIBRARY, else a folder in the user's data directory."""
+    """Folder of opened models: VIZ_TRANSFORMER_LIBRARY, or one in the user's data directory."""
     if given := os.environ.get(LIBRARY_VARIABLE):
         return Path(given)
     return user_data_path("viz-transformer", appauthor=False) / "models"
 
 
 def name_folders(folders: Iterable[Path], library: Path | None = None) -> None:
-    """Have this process look into these folders, and keep opened models there; a saved trace of a watched module may
-    be named too. Raises ValueError for a missing one, and for any other file."""
+    """Set the folders to search in this process, and the library; a saved trace of a watched module may be named too.
+
+    Raises ValueError for a missing path, and for any other file.
+    """
     named = [folder.absolute() for folder in folders]
     for folder in named:
         if folder.is_file():
@@ -45,7 +47,7 @@ def name_folders(folders: Iterable[Path], library: Path | None = None) -> None:
 
 
 def own_folders() -> tuple[Path, ...]:
-    """The folders to look into, each once: those that were named, `./runs`, the library."""
+    """Folders to search, without duplicates: the named ones, `./runs`, the library."""
     named = [Path(each) for each in os.environ.get(CHECKPOINTS_VARIABLE, RUNS).split(os.pathsep) if each]
     found: dict[Path, Path] = {}
     for folder in (*named, library()):

@@ -1,7 +1,7 @@
-"""How well it is known that an imported model is read as it was trained: the one word for it, wherever its numbers are.
+"""Evidence that an imported model is read as it was trained: one grade, used wherever its numbers appear.
 
-It follows from the model's card, so whoever opens a link, a picture or a table of it is told the same. What was trained
-here, and a folder of transformers, has no grade: nothing of these was guessed.
+The grade follows from the model's card, so links, pictures and tables agree. Models trained here and folders of
+transformers have none: nothing about them was guessed.
 """
 
 from __future__ import annotations
@@ -17,34 +17,35 @@ Tone = Literal["ok", "plain", "warning", "bad"]
 _TONES: tuple[Tone, ...] = get_args(Tone)
 
 IMPORTED, VERIFIED = "imported", "verified"
-"""The entries of a card that an import and a verification write."""
+"""Card keys written by an import and by a verification."""
 LONGEST, UNTOLD = "longest_", "untold"
-"""Figures of a sample that is reproduced: before the name of a side, up to how many of its tokens it proves anything;
-and the wrong readings that it would miss."""
+"""Figures of a reproduced sample: prefix, before a side, of the longest proved length; wrong readings it would miss."""
 DECIDING = frozenset(
     "n_heads norm norm_kind divisor positions embedding_scale activation merge causal qkv_order rotary_pairs".split()
 )
-"""Settings that no shape tells and that change every number."""
+"""Settings that no shape reveals and that change every number."""
 GUESSED = ("usual answer", "best on the texts")
-"""Where the value of a guess comes from."""
+"""Origins of a guessed value."""
 
 
 @dataclass(frozen=True)
 class Standing:
-    """How well a reading is known. words: to stand behind the model's name; sentence: the evidence; longest: for each
-    side, up to how many tokens it is proved, without any where it is not."""
+    """How well a reading is established."""
 
     words: str
+    """Shown after the model's name."""
     tone: Tone
     sentence: str
+    """The evidence."""
     longest: Mapping[str, int] = field(default_factory=dict)
+    """Up to how many tokens of each side the reading is proved; empty if it is not."""
 
     def to_dict(self) -> dict[str, str]:
-        """Its words and its tone, as JSON values; what the evidence is stands on the card."""
+        """Its words and tone as JSON values; the evidence is on the card."""
         return {"words": self.words, "tone": self.tone}
 
     def beyond(self, lengths: Mapping[str, int]) -> str:
-        """What is said of texts of so many tokens that are longer than those that it is proved for; "" if none is."""
+        """A warning if texts of these lengths are longer than those that prove the reading; else ""."""
         longer = [side for side, most in self.longest.items() if lengths.get(side, 0) > most]
         if not longer:
             return ""
@@ -57,7 +58,7 @@ class Standing:
 
 
 def standing_of(card: Mapping[str, Any]) -> Standing | None:
-    """The grade that a card states of its folder's present files; None for a model of which nothing was guessed."""
+    """Grade in the card for the folder's present files; None for a model without guesses."""
     if IMPORTED not in card:
         return None
     grade, sentence = describe_verification(card) or ("not verified", "No sample was given to compare with.")
@@ -81,13 +82,13 @@ def standing_of(card: Mapping[str, Any]) -> Standing | None:
 
 
 def read_standing(stated: Mapping[str, Any]) -> Standing | None:
-    """The grade in a saved trace, which may be anybody's; None if it is none."""
+    """Grade in a saved trace, which is untrusted; None if invalid."""
     words, tone = stated.get("words"), next((each for each in _TONES if each == stated.get("tone")), None)
     return None if tone is None or not isinstance(words, str) else Standing(put_on_one_line(words, 120), tone, "")
 
 
 def texts_up_to(longest: Mapping[str, int]) -> str:
-    """For which texts a reading is proved: "texts of up to 40 tokens"."""
+    """Texts for which a reading is proved: "texts of up to 40 tokens"."""
     if len({*longest.values()}) == 1:
         return f"texts of up to {count_of(next(iter(longest.values())), 'token')}"
     each = " and ".join(f"{side}s of up to {most:,}" for side, most in longest.items())
@@ -95,7 +96,7 @@ def texts_up_to(longest: Mapping[str, int]) -> str:
 
 
 def graded(name: str, card: Mapping[str, Any]) -> str:
-    """The model's name, and how well it is known that it is read right, as a caption has them."""
+    """The model's name and, if there is one, its grade, for captions."""
     standing = standing_of(card)
     return name if standing is None else f"{name}, {standing.words}"
 

@@ -1,4 +1,4 @@
-"""Tensors that a person leaves out by name: patterns, and what each of them matched."""
+"""Tensors left out by name: patterns and their matches."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ from viz_transformer.sentences import count_of, join_names, quote
 
 SYNTAX = r"a regular expression of the whole name, such as ignore='aux_head\..*'"
 NAMED, LONGEST_NAME = 2, 120
-"""Names that a sentence has of several, and characters of one."""
+"""How many names a sentence lists, and how many characters of each."""
 
 
 def match_patterns(patterns: Iterable[str], names: Sequence[str]) -> dict[str, tuple[str, ...]]:
-    """The names that each pattern matches, whole. Raises CheckpointError for what is not a regular expression."""
+    """Names fully matched by each pattern. Raises CheckpointError for an invalid regular expression."""
     found = {}
     for pattern in patterns:
         try:
@@ -26,7 +26,7 @@ def match_patterns(patterns: Iterable[str], names: Sequence[str]) -> dict[str, t
 
 
 def unmatched(found: Mapping[str, Sequence[str]], names: Sequence[str], of: str) -> str | None:
-    """That a pattern matched none of these names, in a sentence; None where each matched some. of: what they are."""
+    """Error message for a pattern without a match; None if each has one. of: what the names are."""
     for pattern, held in found.items():
         if not held:
             there = f"they are {some(names)}" if names else "there are none"
@@ -35,11 +35,11 @@ def unmatched(found: Mapping[str, Sequence[str]], names: Sequence[str], of: str)
 
 
 def some(names: Sequence[str]) -> str:
-    """The first of the names, and how many more there are."""
+    """The first names, and how many more there are."""
     more = [f"{len(names) - NAMED:,} more"] if len(names) > NAMED else []
     return join_names([*(quote(name, LONGEST_NAME) for name in names[:NAMED]), *more])
 
 
 def summarize_names(names: Sequence[str]) -> str:
-    """How many tensors these are, and the first of them."""
+    """The number of tensors and the first names."""
     return f"{count_of(len(names), 'tensor')}, {some(names)}"

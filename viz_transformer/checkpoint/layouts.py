@@ -1,7 +1,7 @@
-"""Fused projections of other people's files, split into the separate maps W_Q, W_K and W_V of ours.
+"""Splits fused projections of other programs into separate W_Q, W_K and W_V.
 
-A weight is stored as nn.Linear has it, [out, in]; a bias is [out]. The rows of the result are ours: head h owns rows
-h*E to (h+1)*E - 1 of each map. Numbers are moved, never computed.
+A weight is [out, in], as in nn.Linear; a bias is [out]. In the result, head h owns rows h*E to (h+1)*E - 1 of each map.
+Numbers are moved, never computed.
 """
 
 from __future__ import annotations
@@ -13,22 +13,20 @@ from torch import Tensor
 
 
 def split_stacked(fused: Tensor, parts: int = 3) -> tuple[Tensor, ...]:
-    """All of W_Q, then all of W_K, then all of W_V, below each other, as `nn.MultiheadAttention.in_proj_weight` and
-    nanoGPT's `c_attn` have them.
+    """Split all of W_Q, then W_K, then W_V, as in `nn.MultiheadAttention.in_proj_weight` and nanoGPT's `c_attn`.
 
-    fused: [parts*D, D] or a bias [parts*D]; `parts` is 2 for keys and values alone. Returns parts of [D, D] or [D].
-    Raises ValueError if the rows cannot be divided so.
+    fused: [parts*D, D] or a bias [parts*D]; parts=2 for keys and values only. Returns parts of [D, D] or [D]. Raises
+    ValueError if the rows do not divide evenly.
     """
     _check_rows(fused, parts, f"{parts} maps")
     return tuple(part.clone() for part in fused.chunk(parts, dim=0))
 
 
 def split_interleaved(fused: Tensor, n_heads: int, parts: int = 3) -> tuple[Tensor, ...]:
-    """Query, key and value of head 0, then those of head 1, and so on: made by reshaping the projection to
-    [B, T, H, parts*E] and splitting after that.
+    """Split query, key and value of head 0, then of head 1, ...: a projection reshaped to [B, T, H, parts*E].
 
-    fused: [parts*D, D] or a bias [parts*D]; `parts` is 2 for keys and values alone. Returns parts of [D, D] or [D].
-    Raises ValueError if the rows cannot be divided so.
+    fused: [parts*D, D] or a bias [parts*D]; parts=2 for keys and values only. Returns parts of [D, D] or [D]. Raises
+    ValueError if the rows do not divide evenly.
     """
     _check_rows(fused, n_heads * parts, f"{parts} maps of {n_heads} heads")
     head_dim = len(fused) // (n_heads * parts)
@@ -37,9 +35,9 @@ def split_interleaved(fused: Tensor, n_heads: int, parts: int = 3) -> tuple[Tens
 
 
 def join_heads(heads: Sequence[Tensor]) -> Tensor:
-    """One map from one Linear for each head: H of [E, D] -> [D, D]; biases H of [E] -> [D].
+    """Join one Linear per head into one map: H of [E, D] -> [D, D]; biases H of [E] -> [D].
 
-    Raises ValueError if there is none, or their shapes differ.
+    Raises ValueError if there are none, or if shapes differ.
     """
     shapes = {tuple(head.shape) for head in heads}
     if len(shapes) != 1:

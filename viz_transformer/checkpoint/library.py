@@ -1,6 +1,6 @@
-"""The models that a person has opened: kept in the library, renamed and removed there, whole or not at all.
+"""The library of models that a person has opened: kept, renamed and removed atomically.
 
-The saved traces of watched modules are kept beside them, each a file whose name keeps its ending.
+Saved traces of watched modules are kept next to them, as files.
 """
 
 from __future__ import annotations
@@ -23,8 +23,7 @@ NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,59}")
 
 
 def kept_models() -> tuple[Summary | Unreadable, ...]:
-    """The models of the library by name, then its recordings; what was left of ones whose opening was killed is
-    removed."""
+    """Models of the library by name, then its recordings; leftovers of killed openings are removed."""
     with suppress(OSError):
         sweep(library())
     recordings = (read_recording(path) for path in sorted(library().glob(f"*{RECORDING}")))
@@ -32,8 +31,10 @@ def kept_models() -> tuple[Summary | Unreadable, ...]:
 
 
 def keep_recording(recording: RecordingSummary, name: str, taken: set[str]) -> Path:
-    """Copy the saved trace of a watched module into the library. Raises CheckpointError for a name that cannot be, or
-    is taken, and OutputError where it cannot be written."""
+    """Copy the saved trace of a watched module into the library.
+
+    Raises CheckpointError for an invalid or taken name, and OutputError if it cannot be written.
+    """
     place = new_place(name, taken)
     with only_saver(place.parent):
         replace_file(place, lambda new: shutil.copyfile(recording.path, new))
@@ -41,8 +42,10 @@ def keep_recording(recording: RecordingSummary, name: str, taken: set[str]) -> P
 
 
 def keep_folder(folder: Path, name: str, taken: set[str]) -> Path:
-    """Put a link to the folder of a model into the library, which keeps no second copy of its weights. Raises
-    CheckpointError for a name that cannot be, or is taken, and where the system makes no links."""
+    """Link a model's folder into the library, without copying its weights.
+
+    Raises CheckpointError for an invalid or taken name, and where the system makes no links.
+    """
     place = new_place(name, taken)
     try:
         place.symlink_to(folder.resolve(), target_is_directory=True)
@@ -54,7 +57,7 @@ def keep_folder(folder: Path, name: str, taken: set[str]) -> Path:
 
 
 def new_place(name: str, taken: set[str]) -> Path:
-    """The folder that a model of this name will have. Raises CheckpointError for a name that cannot be, or is taken."""
+    """Folder for a new model. Raises CheckpointError for an invalid or taken name."""
     check_name(name)
     if name in taken or (library() / name).exists():
         raise CheckpointError(f"there is a model named {name} already: choose another name")
@@ -66,7 +69,7 @@ def new_place(name: str, taken: set[str]) -> Path:
 
 
 def check_name(name: str) -> None:
-    """Raise CheckpointError unless a model can be called so: it becomes a folder, and stands in links."""
+    """Raise CheckpointError unless the name is valid as a folder and in links."""
     if not NAME.fullmatch(name):
         raise CheckpointError(
             "a name has at most 60 letters, digits, dots, hyphens and underscores, and begins with a letter or digit"
@@ -74,8 +77,7 @@ def check_name(name: str) -> None:
 
 
 def usual_name(path: Path, taken: set[str], ending: str = "") -> str:
-    """A name for the model in this file that is not taken: the file's, or its folder's where that says nothing, and
-    the ending."""
+    """A free name for the model in this file: the file's or, if that is generic, its folder's, plus the ending."""
     stem = path.name.split(".")[0]
     if stem.lower() in ("model", "ckpt", "checkpoint", "last", "best", "pytorch_model", "weights", "state_dict"):
         stem = path.absolute().parent.name or stem
@@ -85,7 +87,7 @@ def usual_name(path: Path, taken: set[str], ending: str = "") -> str:
 
 
 def rename(old: str, new: str, taken: set[str]) -> None:
-    """Give a model of the library another name. Raises CheckpointError for one that cannot be, or is taken."""
+    """Rename a model of the library. Raises CheckpointError for an invalid or taken name."""
     kept = _kept(old)
     if kept.is_file() and not new.endswith(RECORDING):
         raise CheckpointError(f"a recording is a file whose name ends with {RECORDING}")
@@ -93,9 +95,9 @@ def rename(old: str, new: str, taken: set[str]) -> None:
 
 
 def remove(name: str) -> None:
-    """Remove a model of the library: at once out of sight, then from the disk. Raises CheckpointError for no model."""
+    """Remove a model of the library: hidden at once, then deleted. Raises CheckpointError for an unknown name."""
     folder = _kept(name)
-    if folder.is_file() or folder.is_symlink():  # of a link nothing is removed but itself
+    if folder.is_file() or folder.is_symlink():  # for a link, only the link is removed
         folder.unlink()
         return
     gone = folder.with_name(f".{secrets.token_hex(8)}.removed")

@@ -1,4 +1,4 @@
-"""A person's own models, read from their folders each time: what was trained meanwhile appears without a restart."""
+"""A person's own models, reread each time, so that new ones appear without a restart."""
 
 from __future__ import annotations
 
@@ -13,11 +13,10 @@ from viz_transformer.checkpoint.saved_traces import read_recording
 
 
 def own_checkpoints(taken: Iterable[str] = ()) -> tuple[Summary | Unreadable, ...]:
-    """The person's own models, the newest first, without folders that have no config, such as a training's own state;
-    among them the traces of watched modules, which are files.
+    """The person's own models and traces of watched modules, newest first.
 
-    A name that is `taken`, or stands in two folders, gets the folder's name before it; a named folder may be a
-    checkpoint itself.
+    Folders without a config, such as training state, are skipped. A name that is `taken` or occurs twice is prefixed
+    with its parent folder's. A named folder may itself be a checkpoint.
     """
     names = set(taken)
     found: list[Summary | Unreadable] = []
@@ -38,7 +37,7 @@ def _entries(folder: Path) -> list[Summary | Unreadable]:
         entries = list_checkpoints(inner)
         files_here = sorted(folder.glob(f"*{RECORDING}")) if inner == folder else []
     except OSError:
-        return []  # not to be read, or just removed
+        return []  # unreadable, or just removed
     recordings = (read_recording(path) for path in files_here)
     return [
         *(
@@ -51,7 +50,7 @@ def _entries(folder: Path) -> list[Summary | Unreadable]:
 
 
 def _free(entry: Summary | Unreadable, names: set[str]) -> str:
-    """The folder's name, with those of the folders above it where it is taken."""
+    """The folder's name, prefixed with parent folders until it is free."""
     parts = entry.path.absolute().parts
     tries = ("/".join(parts[-count:]) for count in range(1, len(parts)))
     return next((name for name in tries if name not in names), str(entry.path))

@@ -1,4 +1,4 @@
-"""The saved traces of watched modules among a person's models: what can be read of such a file without torch."""
+"""Saved traces of watched modules among a person's models, read without torch."""
 
 from __future__ import annotations
 
@@ -20,13 +20,13 @@ NO_MODEL = "it is a recording of one call of a module, and no model that could b
 
 @dataclass(frozen=True)
 class RecordingSummary(Summary):
-    """A file with the trace of a watched module, before its numbers are read. `text` has the names of what it reads."""
+    """A saved trace of a watched module, before its numbers are read. text: the tokens that it reads."""
 
     text: str
 
     @property
     def parameter_count(self) -> int:
-        """Raises Unavailable: a recording has none."""
+        """Raises Unavailable."""
         raise Unavailable(NO_MODEL)
 
     def snapshots(self) -> tuple[int, ...]:
@@ -36,17 +36,17 @@ class RecordingSummary(Summary):
         return []
 
     def examples(self) -> list[tuple[str, str]]:
-        """The one text that it shows."""
+        """Its one text."""
         return [(self.text, "")]
 
 
 def read_recording(path: Path) -> RecordingSummary | Unreadable | None:
-    """What the file says of itself; why it cannot be believed; None for what is not the trace of a watched module."""
+    """The file's description, or why it is invalid; None if it is not the trace of a watched module."""
     try:
         status = path.stat()
         state = status.st_dev, status.st_ino, status.st_size, status.st_mtime_ns, status.st_ctime_ns
         return _read(path, state) if path.is_file() else None
-    except (OSError, ValueError):  # ValueError: a name with a zero character
+    except (OSError, ValueError):  # ValueError: a name with a NUL character
         return None
 
 
@@ -68,18 +68,18 @@ def _read(path: Path, _state: tuple[int, ...]) -> RecordingSummary | Unreadable 
 
 
 def is_trace(path: Path) -> bool:
-    """Whether a safetensors file says that it is a saved trace, of a model or of a watched module."""
+    """Whether a safetensors file is marked as a saved trace, of a model or a watched module."""
     return _metadata(path) is not None
 
 
 def _described(path: Path) -> dict[str, Any] | None:
-    """What a safetensors file says of the trace of a watched module; None where it says nothing of one."""
+    """Description of a watched module's trace in a safetensors file, or None."""
     about = _metadata(path)
     return None if about is None or about["config"] is not None or WATCHED not in about else about
 
 
 def _metadata(path: Path) -> dict[str, Any] | None:
-    """What a safetensors file says of the trace in it; None where it says nothing of one."""
+    """Description of the trace in a safetensors file, or None."""
     with path.open("rb") as file:
         length = int.from_bytes(file.read(8), "little")
         header = file.read(length) if length <= LONGEST_HEADER else b""

@@ -1,4 +1,4 @@
-"""Opening and saving a checkpoint folder."""
+"""Opening and saving checkpoint folders."""
 
 from __future__ import annotations
 
@@ -42,32 +42,27 @@ from viz_transformer.text import Codec, Vocabulary
 from viz_transformer.text.codec import TextCodec, TokenizerOptions, check_choices
 
 MAX_PADDED = 4096
-"""Tokens that a model may pad each text to: every run has them squared."""
+"""Maximum length for padded models: every run takes memory quadratic in it."""
 MAX_POSITION_NUMBERS = 2**23
-"""Numbers in a position table that is computed and not read: 32 MiB, and 160 while it is made."""
+"""Maximum size of a computed position table: 32 MiB, and 160 while it is computed."""
 
 _DTYPES = {"float16": torch.float16, "float32": torch.float32}
 
 
 @dataclass(frozen=True, eq=False)
 class Checkpoint:
-    """A trained model, ready to run (evaluation mode, float32, CPU), with its codecs and its card.
-
-    `source_codec` is the encoder's, `target_codec` the decoder's text; None where the model has no such side, or was
-    saved without: it can be looked at, but not run. `path` is None for a model that came from elsewhere than a folder.
-    """
+    """A trained model, ready to run (evaluation mode, float32, CPU), with its codecs and card."""
 
     name: str
-    path: Path | None
+    path: Path | None  # None for a model that does not come from a folder.
     hooked_model: HookedModel
-    source_codec: TextCodec | None
-    target_codec: TextCodec | None
+    source_codec: TextCodec | None  # Text of the encoder. Without codecs, a model can be inspected but not run.
+    target_codec: TextCodec | None  # Text of the decoder.
     card: dict[str, Any]
     weights_sha256: str
 
     @property
     def spec(self) -> ModelSpec:
-        """What the model is made of, and what a run of it records."""
         return self.hooked_model.spec
 
     anatomy = Renamed("spec")
@@ -75,7 +70,7 @@ class Checkpoint:
 
     @property
     def config(self) -> ModelConfig:
-        """That of our own Transformer. Raises Unavailable for another model."""
+        """The config of our own Transformer. Raises Unavailable for another model."""
         return self.spec.own
 
     @property
@@ -87,23 +82,23 @@ class Checkpoint:
 
     @property
     def parameter_count(self) -> int:
-        """Trained numbers, shared ones counted once."""
+        """Trained parameters, shared ones counted once."""
         return self.hooked_model.parameter_count
 
     @property
     def codecs(self) -> dict[SideName, TextCodec]:
-        """The codecs that it has, by their sides."""
+        """Its codecs, by side."""
         given: dict[SideName, TextCodec | None] = {"source": self.source_codec, "target": self.target_codec}
         return {side: codec for side, codec in given.items() if codec is not None}
 
     def codec(self, side: SideName) -> TextCodec:
-        """The codec of a side. Raises ValueError if there is none: no text and no ids can be given to it then."""
+        """Codec of a side. Raises ValueError if there is none, since neither text nor ids can be read then."""
         if side not in self.codecs:
             raise ValueError(f"{self.name} has no {side} vocabulary, so it cannot be run: save it with its codecs")
         return self.codecs[side]
 
     def own_codec(self, side: SideName) -> Codec:
-        """The same, of a tokenizer and a vocabulary of this program. Raises Unavailable for a codec of another."""
+        """Codec of a side, if it is ours. Raises Unavailable for another program's."""
         codec = self.codec(side)
         if not isinstance(codec, Codec):
             raise Unavailable(OF_ANOTHER)
@@ -113,11 +108,11 @@ class Checkpoint:
     def read_as(
         self, *, language: str = "", source_language: str = "", special_tokens: bool = False, chat: bool = False
     ) -> Checkpoint:
-        """The same model, whose texts are read so (`TokenizerOptions`), whatever was chosen before.
+        """The same model with these tokenizer options (`TokenizerOptions`), replacing earlier ones.
 
-        language: what answers are in, source_language: what texts are in, by the model's own codes. special_tokens: a
-        special token that is typed is one, instead of text. chat: a text is what a person says, within the model's chat
-        template. Raises ValueError for a choice that this model does not offer, and for a language that it has not.
+        language, source_language: of answers and of texts, by the model's own codes. special_tokens: read a typed
+        special token as such, not as text. chat: put the text into the model's chat template. Raises ValueError for an
+        option or language that the model does not offer.
         """
         how = TokenizerOptions(language, source_language, special_tokens, chat)
         check_choices(how, {name for codec in self.codecs.values() for name in codec.choices})
@@ -125,13 +120,13 @@ class Checkpoint:
         return replace(self, **read)  # type: ignore[arg-type]
 
     def snapshots(self) -> tuple[int, ...]:
-        """The training steps of which the weights are kept, in order."""
+        """Training steps with saved weights, in order."""
         return snapshot_steps(self.card)
 
     def at_snapshot(self, step: int) -> Checkpoint:
-        """The checkpoint with the weights that it had after this training step; its name ends in "@step".
+        """The checkpoint with the weights of this training step; its name ends in "@step".
 
-        Raises CheckpointError if there is no such snapshot, or if its file is damaged.
+        Raises CheckpointError for an unknown step or a damaged file.
         """
         steps = self.snapshots()
         if self.path is None or step not in steps:
@@ -142,18 +137,18 @@ class Checkpoint:
         return replace(self, name=f"{self.path.absolute().name}@{step}", hooked_model=model, weights_sha256=digest)
 
     def history(self) -> list[dict[str, float]]:
-        """The rows of history.csv by column, NaN for blank cells; no rows if none was kept."""
+        """Rows of history.csv by column, NaN for blank cells; empty without one."""
         return [] if self.path is None else read_history(self.path)
 
     def examples(self) -> list[tuple[str, str]]:
-        """Pairs of source and target that the model was not trained on; none if none were kept."""
+        """Held-out (source, target) pairs; empty without any."""
         return [] if self.path is None else read_examples(self.path)
 
 
 def load(where: str | Path) -> Checkpoint:
-    """The checkpoint in a folder, or the bundled one of that name. Runs no code of the folder's.
+    """Open the checkpoint in a folder, or the bundled one with that name. Runs no code from the folder.
 
-    Raises CheckpointError, one sentence with the file and what to do, if anything is missing, damaged, changed, too
+    Raises CheckpointError with one sentence on the file and what to do, if anything is missing, damaged, changed, too
     large for its own files, or from a newer version.
     """
     for _ in range(5):
@@ -167,7 +162,7 @@ def load(where: str | Path) -> Checkpoint:
         else:
             if before == _identity(folder):
                 return checkpoint
-        # Else a training saved in between: what was read may be half old, half new.
+        # A training saved in between: what was read may be half old, half new.
     raise CheckpointError(f"{folder} is being written again and again: open it when the training pauses")
 
 
@@ -196,12 +191,12 @@ def save_checkpoint(
     snapshots: Mapping[int, Mapping[str, Tensor]] | None = None,
     dtype: Literal["float16", "float32"] = "float16",
 ) -> Path:
-    """Write the checkpoint folder and return it; a kill at any moment leaves the old folder or the new one.
+    """Write the checkpoint folder atomically and return it. Other files in the folder stay.
 
-    Weights are rounded to `dtype`. The card gets the digests ("sha256") of all that is needed to run the model. Files
-    in the folder that are not part of a checkpoint stay. Raises CheckpointError for weights or vocabularies that do not
-    fit the config, for numbers that are not finite or too large for `dtype`, for a history or examples that could not
-    be read again, and for a folder that is not ours to replace; OutputError where the system cannot write it.
+    Weights are rounded to `dtype`; the card gets digests ("sha256") of everything needed to run the model. Raises
+    CheckpointError for weights or vocabularies that do not fit the config, numbers that are not finite or too large for
+    `dtype`, a history or examples that could not be read back, and a folder that must not be replaced; OutputError if
+    it cannot be written.
     """
     folder = Path(folder)
     _check_replaceable(folder)
@@ -229,7 +224,7 @@ def save_checkpoint(
             (new / name).write_bytes(text.encode("utf-8"))
         for name, tensors in stored.items():
             (new / name).parent.mkdir(exist_ok=True)
-            save_file(tensors, new / name)  # no second copy of the numbers is made; readable for its owner only
+            save_file(tensors, new / name)  # copies no numbers; readable only for its owner
             (new / name).chmod(stat.S_IMODE((new / files.CONFIG).stat().st_mode))
         digests = {name: files.sha256(new / name) for name in (*texts, *stored)}
         (new / files.CARD).write_bytes(_json({**card, "sha256": digests}).encode("utf-8"))
@@ -237,7 +232,7 @@ def save_checkpoint(
 
     try:
         replace_folder(folder, write)
-    except SafetensorError as error:  # it tells what the system said in words only
+    except SafetensorError as error:  # it quotes the system's error as text only
         number = re.search(r"os error (\d+)", str(error))
         system = OSError(*((int(number[1]), os.strerror(int(number[1]))) if number else (str(error),)))
         raise OutputError(f"{folder} cannot be written: {reason(system)}") from error
@@ -249,13 +244,13 @@ def save_checkpoint(
 
 
 def add_to_card(folder: Path, facts: Mapping[str, Any]) -> None:
-    """Write these facts into the folder's card, which is replaced whole; the digests that it states stay."""
+    """Add these facts to the folder's card, which is replaced atomically; its digests stay."""
     path = folder / files.CARD
     write_file(path, _json({**files.read_json_object(path), **facts}).encode("utf-8"))
 
 
 def expected_shapes(config: ModelConfig) -> Shapes:
-    """Name and shape of each tensor that the model of this config has; takes no memory for them."""
+    """Name and shape of each tensor of a model with this config, without allocating them."""
     with torch.device("meta"):
         return {name: tuple(tensor.shape) for name, tensor in Transformer(config).state_dict().items()}
 
@@ -274,7 +269,7 @@ def _load(folder: Path) -> Checkpoint:
 
 
 def read_codec(summary: Summary, side: str) -> Codec | None:
-    """The codec of one side of a folder of our own format, whose weights are not read; None where config.json has null.
+    """Codec of one side of a folder in our own format; None if config.json has null.
 
     Raises CheckpointError with one sentence if it cannot be read.
     """
@@ -283,7 +278,7 @@ def read_codec(summary: Summary, side: str) -> Codec | None:
         return None
     path = summary.path / files.VOCABULARIES[side]
     tokens = files.read_json(path)
-    files.check_digest(summary.path, path.name, summary.card)  # after that, since there is no end to what may be hashed
+    files.check_digest(summary.path, path.name, summary.card)  # last, since hashing time is unbounded
     if not isinstance(tokens, list):
         raise CheckpointError(f"{path} is not a JSON list of tokens: {COPY_AGAIN}")
     _check_vocabulary(path, len(tokens), summary.config, side)
@@ -306,7 +301,7 @@ def _check_vocabulary(path: Path, size: int, config: ModelConfig, side: str) -> 
 
 
 def _check_weights_file(folder: Path) -> None:
-    """Raise CheckpointError if the folder's weights are missing or only there as a torch file."""
+    """Raise CheckpointError if the folder's weights are missing or only exist as a torch file."""
     with files.reading(folder):
         names = {path.name for path in folder.iterdir()}
     others = sorted(name for name in names if name.endswith((".pt", ".pth", ".bin", ".ckpt", ".pkl")))
@@ -315,13 +310,13 @@ def _check_weights_file(folder: Path) -> None:
 
 
 def _read_model(folder: Path, name: str, config: ModelConfig, card: dict[str, Any]) -> tuple[Transformer, str]:
-    """The model with the weights in a file of the folder, and the file's digest."""
+    """The model with weights from a file of the folder, and the file's digest."""
     path = folder / name
     check_safetensors(path)
     _check_size(config, folder / files.CONFIG, path)
     check_stored(path, expected_shapes(config))
-    digest = files.check_digest(folder, name, card)  # takes longest, so it comes last
-    with torch.random.fork_rng(devices=[]):  # looking changes nothing: not even the random numbers drawn next
+    digest = files.check_digest(folder, name, card)  # slowest, so last
+    with torch.random.fork_rng(devices=[]):  # looking changes nothing, not even the random numbers drawn next
         model = Transformer(config)
     with torch.no_grad():
         read_into(path, model.state_dict())
@@ -329,15 +324,15 @@ def _read_model(folder: Path, name: str, config: ModelConfig, card: dict[str, An
 
 
 def _check_size(config: ModelConfig, config_path: Path, weights: Path) -> None:
-    """Raise CheckpointError for a model that is larger than its weights file can be, before any of it is made."""
+    """Raise CheckpointError before building a model that is larger than its weights file can be."""
     layers, d_model = config.encoder_layers + config.decoder_layers, config.d_model
     vocabulary = max(config.source_vocab_size or 0, config.target_vocab_size or 0)
-    least = layers * (4 * d_model**2 + 2 * d_model * config.d_ff) + vocabulary * d_model  # leaves out the small parts
+    least = layers * (4 * d_model**2 + 2 * d_model * config.d_ff) + vocabulary * d_model  # ignores small parts
     longest = max(config.max_source * config.has_encoder, config.max_target * config.has_decoder)
     if config.encoding.trained:
         least += longest * d_model
     with files.reading(weights):
-        room = weights.stat().st_size // 2  # two bytes a number is the least that is read
+        room = weights.stat().st_size // 2  # at least two bytes per number
     if least > room:
         raise CheckpointError(
             f"{config_path} describes a larger model than {weights.name} with its room for {room:,} numbers can hold: "
@@ -355,7 +350,7 @@ def _check_size(config: ModelConfig, config_path: Path, weights: Path) -> None:
 
 
 def _stored(path: Path, state: Mapping[str, Tensor], shapes: Shapes, dtype: str) -> dict[str, Tensor]:
-    """The tensors as the file will hold them. Raises CheckpointError for what `load` would refuse."""
+    """The tensors as stored in the file. Raises CheckpointError for what `load` would refuse."""
     for name in sorted(shapes.keys() ^ state.keys()):
         problem = "is missing" if name in shapes else "has no place in this config"
         raise CheckpointError(f"{path} cannot be saved: {name!r} {problem}; give the state_dict of the config's model")
@@ -388,7 +383,7 @@ def _json(value: Any) -> str:
 
 
 def _check_replaceable(folder: Path) -> None:
-    """Raise CheckpointError if replacing the folder would pull it away from under someone or destroy other work."""
+    """Raise CheckpointError if replacing the folder would break a user of it or destroy other work."""
     if folder.exists() and not folder.is_dir():
         raise CheckpointError(f"{folder} is a file: give a folder to save the checkpoint in")
     if folder.is_dir() and Path.cwd().is_relative_to(folder.resolve()):
@@ -402,7 +397,7 @@ def _check_replaceable(folder: Path) -> None:
 
 
 def _keep_other_files(old: Path, new: Path) -> None:
-    """Link into `new` what `old` holds and is not part of a checkpoint, such as a training's own files."""
+    """Link the files of `old` that are not part of a checkpoint, such as training state, into `new`."""
     for entry in old.iterdir() if old.is_dir() else ():
         if entry.name in files.ALL_FILES:
             continue
@@ -413,7 +408,7 @@ def _keep_other_files(old: Path, new: Path) -> None:
 
 
 def _link(old: str | Path, new: str | Path) -> None:
-    """The same file under a second name, or a copy on a disk without such names."""
+    """Hard-link a file, or copy it where links are not supported."""
     try:
         os.link(old, new, follow_symlinks=False)
     except OSError:
@@ -421,7 +416,7 @@ def _link(old: str | Path, new: str | Path) -> None:
 
 
 def _identity(folder: Path) -> tuple[int, ...] | None:
-    """Changes when another folder takes this one's place."""
+    """Stamp that changes when another folder replaces this one."""
     try:
         status = folder.stat()
     except OSError:

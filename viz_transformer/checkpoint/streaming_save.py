@@ -1,7 +1,7 @@
-"""A safetensors file of tensors that are made one after the other, because all of them would be too much memory.
+"""Writes a safetensors file tensor by tensor, for those that do not fit into memory together.
 
-safetensors itself writes what is there at once. Format: https://huggingface.co/docs/safetensors, its length, a header
-in JSON with the place of each tensor, the numbers without gaps.
+safetensors itself needs all at once. Format: https://huggingface.co/docs/safetensors (header length, JSON header with
+the location of each tensor, numbers without gaps).
 """
 
 from __future__ import annotations
@@ -19,8 +19,10 @@ Kind = tuple[torch.dtype, tuple[int, ...]]
 
 
 def write(path: Path, kinds: Mapping[str, Kind], make: Callable[[str], Tensor], metadata: Mapping[str, str]) -> None:
-    """Write tensors of these types and shapes, each asked for by its name in turn, and let go of. Raises ValueError if
-    one has another shape than was said."""
+    """Write tensors of these dtypes and shapes, made one at a time by name.
+
+    Raises ValueError if one has a different shape.
+    """
     header: dict[str, object] = {"__metadata__": dict(metadata)}
     end = 0
     for name, (dtype, shape) in kinds.items():

@@ -1,4 +1,4 @@
-"""Files that may be anybody's: what they are and how much they would make of themselves, before any of it is read."""
+"""Checks on untrusted files, before they are read: what they are and how much memory they would take."""
 
 from __future__ import annotations
 
@@ -10,27 +10,27 @@ import orjson
 
 from viz_transformer.sentences import quote
 
-METADATA = "__metadata__"  # the one entry of a header that is no tensor
+METADATA = "__metadata__"  # the only header entry that is not a tensor
 
 LONGEST_HEADER = 8 * 2**20
-"""Bytes of what a safetensors file says about itself."""
+"""Maximum bytes of a safetensors header."""
 MAX_TENSORS = 20_000
-"""Of one file: the weights of a model, with what a training keeps beside them, are some thousand."""
+"""Maximum tensors of one file: weights with training state are some thousand."""
 MAX_VALUES = 500_000
-"""Of a description in JSON: an empty list has three bytes in the file and sixty in memory."""
+"""Maximum values of a JSON description: an empty list takes three bytes in the file and sixty in memory."""
 
 
 class TooMuch(ValueError):
-    """More than is read of any file, however whole it is: the reason alone."""
+    """A valid file beyond the limits; holds only the reason."""
 
 
 def regular_size(path: str | os.PathLike[str]) -> int:
-    """The bytes of a file. Raises ValueError, a sentence with its name, for what is none that can be read."""
+    """Size of a regular file in bytes. Raises ValueError with a sentence for anything else."""
     try:
         status = os.stat(path)
     except FileNotFoundError:
         raise ValueError(f"there is no file {path}") from None
-    except (OSError, ValueError) as error:  # ValueError: a name with a zero character
+    except (OSError, ValueError) as error:  # ValueError: a name with a NUL character
         why = error.strerror if isinstance(error, OSError) else error
         raise ValueError(f"{quote(os.fspath(path), 300)} cannot be read: {why}") from None
     if stat.S_ISDIR(status.st_mode):
@@ -41,8 +41,10 @@ def regular_size(path: str | os.PathLike[str]) -> int:
 
 
 def check_header(path: Path) -> None:
-    """Raise ValueError, with the reason alone, for a safetensors file that is cut off, and TooMuch for one that would
-    take long to read, or much memory; with a sentence for what is no file."""
+    """Raise ValueError with the reason for a truncated safetensors file, or with a sentence if it is not a file.
+
+    Raises TooMuch for one that would take too much time or memory.
+    """
     size = regular_size(path)
     with path.open("rb") as file:
         length = int.from_bytes(file.read(8), "little")
@@ -63,19 +65,19 @@ def check_header(path: Path) -> None:
     except TooMuch:
         raise
     except (ValueError, LookupError, TypeError, AttributeError):
-        return  # the reader has a sentence for a header that is none
+        return  # the reader has its own error for an invalid header
     if differs:  # else the whole file would be mapped, whatever its size
         raise ValueError("its tensors end elsewhere than the file")
 
 
 def check_count(tensors: int) -> None:
-    """Raise TooMuch, with the reason alone, for more tensors than are read of one file."""
+    """Raise TooMuch with the reason for too many tensors in one file."""
     if tensors > MAX_TENSORS:
         raise TooMuch(f"it holds {tensors:,} tensors, at most {MAX_TENSORS:,} are read: give the weights of one model")
 
 
 def json_values(content: str | bytes) -> int:
-    """About how many values JSON holds, seen without reading it."""
+    """Approximate number of JSON values, without parsing."""
     if isinstance(content, str):
         return sum(content.count(sign) for sign in ",[{")
     return sum(content.count(sign) for sign in (b",", b"[", b"{"))

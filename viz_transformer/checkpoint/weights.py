@@ -1,7 +1,7 @@
-"""Tensors from files that may be hostile: safetensors, and torch's zip files without running any code.
+"""Reads tensors from untrusted files: safetensors, and torch's zip files without running code.
 
-A file is trusted with nothing: names, shapes and sizes are compared before a number is copied, and no file can make
-the reader take much more memory than the file itself takes on the disk.
+Names, shapes and sizes are checked before numbers are copied, and no file can make the reader take much more memory
+than its own size.
 """
 
 from __future__ import annotations
@@ -29,8 +29,8 @@ Shapes = Mapping[str, tuple[int, ...]]
 FLOAT_DTYPES = ("F16", "BF16", "F32", "F64")
 ZIP_MAGIC, PICKLE_MAGIC = b"PK\x03\x04", b"\x80"
 
-# What a pickle may name: containers, and tensors on plain storages. This is narrower than torch's own list of safe
-# names, on which for example `bytearray` stands, so that a small file can ask for all the memory.
+# Names allowed in a pickle: containers, and tensors on plain storages. Narrower than torch's own list, which includes
+# for example `bytearray`, with which a small file can request any amount of memory.
 _HARMLESS = re.compile(
     r"collections (OrderedDict|Counter)|torch\._utils _rebuild_(tensor_v2|parameter)|torch\.storage UntypedStorage"
     r"|torch (\w+Storage|Size|device|bool|[a-z]+[0-9]+)|_codecs encode|(builtins|__builtin__) (set|complex)"
@@ -41,11 +41,11 @@ _DISTRUST = "the file is damaged or was made to do harm, so get it again from so
 
 
 def read_tensors(path: Path, expected: Shapes | None = None) -> dict[str, Tensor]:
-    """The tensors of a safetensors or torch file as they are stored, on the CPU; with `expected`, of these shapes.
+    """Tensors of a safetensors or torch file as stored, on the CPU; with `expected`, of these shapes.
 
-    A torch file's nested dictionaries and lists are flattened, names joined by dots; what is no tensor is left out.
-    Raises CheckpointError for a file that is missing, damaged, of another kind, would need code to be opened, claims
-    more numbers than it stores, has other names or shapes than expected, or holds NaN or infinite numbers.
+    A torch file's nested dictionaries and lists are flattened, names joined by dots; other values are dropped. Raises
+    CheckpointError for a file that is missing, damaged, of another kind, would run code, claims more numbers than it
+    stores, has unexpected names or shapes, or holds NaN or infinity.
     """
     read = _read_torch if files.read_bytes(path, len(ZIP_MAGIC)) == ZIP_MAGIC else _read_safetensors
     tensors = read(path, expected)
@@ -55,10 +55,10 @@ def read_tensors(path: Path, expected: Shapes | None = None) -> dict[str, Tensor
 
 
 def read_into(path: Path, state: Mapping[str, Tensor]) -> None:
-    """Copy the numbers of a safetensors file into tensors of these names and shapes; float16 becomes what they are.
+    """Copy a safetensors file into tensors of these names and shapes, converting float16.
 
-    A file is mapped, and what was read of it takes memory as long as it is: of a large one no more than `_MAPPED` bytes
-    and a tensor at a time. Raises CheckpointError as `read_tensors` does; then some of the tensors may be changed.
+    Reads at most `_MAPPED` bytes plus a tensor per mapping, since mapped pages stay in memory. Raises CheckpointError
+    as `read_tensors` does; some tensors may be changed by then.
     """
     shapes = {name: tuple(tensor.shape) for name, tensor in state.items()}
     left = list(state)
@@ -68,7 +68,7 @@ def read_into(path: Path, state: Mapping[str, Tensor]) -> None:
 
 
 def _some_read(path: Path, file: Any, state: Mapping[str, Tensor], names: list[str]) -> list[str]:
-    """Copy the first of these tensors, and name those that are left once `_MAPPED` bytes are read."""
+    """Copy the first of these tensors, up to `_MAPPED` bytes, and return the remaining names."""
     read = 0
     for number, name in enumerate(names):
         if read >= _MAPPED:
@@ -81,7 +81,7 @@ def _some_read(path: Path, file: Any, state: Mapping[str, Tensor], names: list[s
 
 
 def all_finite(tensor: Tensor) -> bool:
-    """Whether none of the numbers is NaN or infinite; takes no memory beside theirs."""
+    """Whether no number is NaN or infinite; allocates nothing."""
     if not tensor.numel() or not tensor.is_floating_point():
         return True
     return all(math.isfinite(end) for end in tensor.aminmax())  # both are NaN if any number is
@@ -96,8 +96,8 @@ def _check_finite(path: Path, name: str, tensor: Tensor) -> None:
 
 
 def check_safetensors(path: Path) -> None:
-    """Raise CheckpointError unless the file begins like safetensors; says so if it is a torch file or a pickle."""
-    head = files.read_bytes(path, 9)  # the header's length in eight bytes, then its JSON
+    """Raise CheckpointError unless the file starts like safetensors, naming torch files and pickles as such."""
+    head = files.read_bytes(path, 9)  # header length in eight bytes, then JSON
     if head[8:] == b"{":
         files.check_weights_header(path)
         return
@@ -111,7 +111,7 @@ def check_safetensors(path: Path) -> None:
 
 
 def check_stored(path: Path, expected: Shapes) -> None:
-    """Raise CheckpointError unless a safetensors file holds floats of these names and shapes, by its header."""
+    """Raise CheckpointError unless a safetensors header lists floats of these names and shapes."""
     with _safetensors(path, expected):
         pass
 
@@ -123,7 +123,7 @@ def _read_safetensors(path: Path, expected: Shapes | None) -> dict[str, Tensor]:
 
 @contextmanager
 def _safetensors(path: Path, expected: Shapes | None) -> Iterator[tuple[Any, tuple[str, ...]]]:
-    """The open file and the names of its tensors, whose types and shapes are checked."""
+    """The open file and its tensor names, with dtypes and shapes checked."""
     check_safetensors(path)
     try:
         with safe_open(path, framework="pt", device="cpu") as file:  # checks the header against the file's length
@@ -142,14 +142,14 @@ def _safetensors(path: Path, expected: Shapes | None) -> Iterator[tuple[Any, tup
 
 def _read_torch(path: Path, expected: Shapes | None) -> dict[str, Tensor]:
     _check_pickle(path)
-    # First without data: on the meta device shapes and storage sizes are only numbers. Then mapped, not read: a storage
-    # is a piece of the file, so what a shape claims beyond it is an error of torch's and no allocation.
+    # First on the meta device, without data: shapes and storage sizes are only numbers. Then mapped, not read: a
+    # storage is a piece of the file, so a shape that claims more fails in torch without an allocation.
     _check_views(path, _load_torch(path, "meta"), expected)
     return {name: tensor.clone() for name, tensor in _load_torch(path, "cpu").items()}
 
 
 def _check_pickle(path: Path) -> None:
-    """Raise CheckpointError unless the file is a plain zip whose pickle names nothing but tensors and containers."""
+    """Raise CheckpointError unless the file is a plain zip whose pickle names only tensors and containers."""
     try:
         with zipfile.ZipFile(path) as archive:
             if any(entry.compress_type != zipfile.ZIP_STORED for entry in archive.infolist()):
@@ -174,10 +174,10 @@ def _check_pickle(path: Path) -> None:
 
 
 def _load_torch(path: Path, device: str) -> dict[str, Tensor]:
-    """The tensors by name, in the file's order; each container is visited once, however often it occurs."""
+    """Tensors by name, in the file's order; each container is visited once."""
     try:
         content = torch.load(str(path), map_location=device, weights_only=True, mmap=True)
-    except Exception as error:  # torch raises nearly every kind for a damaged file
+    except Exception as error:  # torch raises nearly any kind for a damaged file
         raise CheckpointError(f"{path} cannot be read as tensors: {_DISTRUST}") from error
     found: dict[str, Tensor] = {}
     seen: set[int] = set()

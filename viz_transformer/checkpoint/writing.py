@@ -1,7 +1,7 @@
-"""Writing one file: whole or not at all, into the file that a link names, and never in the place of a device.
+"""Writes one file atomically, following links, and never replaces a device.
 
-A regular file is written beside its place, brought to the disk and renamed. What exists and is no regular file cannot
-be replaced without doing harm: a terminal, /dev/null or a pipe is written into, a disk or a socket is refused.
+A regular file is written next to its target, synced and renamed. Other existing targets cannot be replaced safely:
+terminals, /dev/null and pipes are written into; disks and sockets are refused.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ class OutputError(OSError, ValueError):
 
 
 def check_output(path: str | os.PathLike[str]) -> None:
-    """Raise OutputError, before any work is done, for a place where no file can be written."""
+    """Raise OutputError, before any work is done, if no file can be written there."""
     path = Path(path)
     kind = _kind(path)
     if kind == stat.S_IFDIR:
@@ -37,15 +37,15 @@ def check_output(path: str | os.PathLike[str]) -> None:
 
 
 def write_file(path: str | os.PathLike[str], content: bytes | memoryview) -> None:
-    """Make the file hold this content, as `replace_file` does."""
+    """Replace the file's content, as `replace_file` does."""
     replace_file(path, lambda new: new.write_bytes(content))
 
 
 def replace_file(path: str | os.PathLike[str], write: Callable[[Path], object]) -> None:
-    """Make the file hold what `write` puts into the file that it is given; if that raises, the old content stays.
+    """Replace the file's content with what `write` puts into a new file; if it raises, the old content stays.
 
-    A link is followed. A file that was there keeps its permissions, a new one gets those that the system gives new
-    files. Raises OutputError if it cannot be written; a full disk is named as such.
+    Follows links. An existing file keeps its permissions; a new one gets the system's defaults. Raises OutputError if
+    it cannot be written, naming a full disk as such.
     """
     path = Path(path)
     check_output(path)
@@ -63,7 +63,7 @@ def replace_file(path: str | os.PathLike[str], write: Callable[[Path], object]) 
 
 
 def reason(error: OSError) -> str:
-    """Why the system could not write, and what to do where that can be said."""
+    """Why the system could not write, and what to do if known."""
     if error.errno in (errno.ENOSPC, errno.EDQUOT):
         return "the disk is full: make room, or write somewhere else"
     if error.errno == errno.ENXIO:
@@ -72,7 +72,7 @@ def reason(error: OSError) -> str:
 
 
 def sync(path: Path) -> None:
-    """Bring a file's content, or a folder's list of names, to the disk."""
+    """Sync a file's content, or a folder's entries, to disk."""
     if sys.platform == "win32":
         return
     descriptor = os.open(path, os.O_RDONLY)
@@ -83,19 +83,19 @@ def sync(path: Path) -> None:
 
 
 def _kind(path: Path) -> int | None:
-    """What stands at the path, or at the end of a link: S_IFREG and so on; None for nothing."""
+    """Type of what is at the path, links followed: S_IFREG etc.; None for nothing."""
     try:
         return stat.S_IFMT(path.stat().st_mode)
     except FileNotFoundError:
         return None
-    except (OSError, ValueError) as error:  # ValueError: a name with a zero character
+    except (OSError, ValueError) as error:  # ValueError: a name with a NUL character
         why = error.strerror if isinstance(error, OSError) else error
         raise OutputError(f"{str(path)!r:.300} cannot be written ({why}): give the name of a file") from None
 
 
 def _replace(path: Path, write: Callable[[Path], object]) -> None:
-    new = path.with_name(f".{secrets.token_hex(8)}.new")  # short: also where the file's own name is as long as may be
-    os.close(os.open(new, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o666))  # less what the umask forbids
+    new = path.with_name(f".{secrets.token_hex(8)}.new")  # short, in case the file's own name has the maximum length
+    os.close(os.open(new, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o666))  # minus the umask
     try:
         permissions = stat.S_IMODE((path if path.exists() else new).stat().st_mode)
         write(new)
@@ -108,7 +108,7 @@ def _replace(path: Path, write: Callable[[Path], object]) -> None:
 
 
 def _pour(content: Path, device: Path) -> None:
-    """Write a file's content into a device, or into a pipe that is being read; never waits for a reader."""
+    """Write a file's content into a device, or into a pipe with a reader, without blocking."""
     descriptor = os.open(device, os.O_WRONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_NOCTTY", 0))
     with os.fdopen(descriptor, "wb") as out, content.open("rb") as file:
         if sys.platform != "win32":

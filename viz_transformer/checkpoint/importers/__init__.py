@@ -1,1 +1,1 @@
-"""Weights of other programs: what a file holds, which layout it has, and the checkpoint folder that becomes of it."""
+"""Imports weights of other programs: reads the file, recognises its layout, writes a checkpoint folder."""

@@ -1,4 +1,4 @@
-"""What was found in a file, what was guessed, and what does not fit: the report of an import, line by line."""
+"""The report of an import, line by line: what was found, guessed, and does not fit."""
 
 from __future__ import annotations
 
@@ -84,7 +84,7 @@ def _without_layout(opened: Opened) -> str:
 
 
 def describe_setting(setting: Setting) -> str:
-    """A setting's value and where it comes from; of a guess, how another answer is given."""
+    """A setting's value and origin; for a guess, also how to override it."""
     if setting.origin == "open":
         return f"nothing in the file tells: --set {setting.name}=... says it"
     if not setting.asked:

@@ -1,4 +1,4 @@
-"""From somebody's file to a checkpoint folder."""
+"""Turns a foreign weights file into a checkpoint folder."""
 
 from __future__ import annotations
 
@@ -58,33 +58,36 @@ _TRUE, _FALSE = ("true", "yes", "1"), ("false", "no", "0")
 
 @dataclass(frozen=True, kw_only=True)
 class Answers:
-    """What a person says about a file, beside what it tells.
-
-    settings: of the model, by the names of `ModelConfig`, and `causal`. specials: roles, for both sides or as
-    `source_bos`, each a token, an id, or None for none. tokenizer: "characters", "words", "spacy:LANGUAGE". weights:
-    which copy of them. ignore: patterns of names that are no part of the model. A vocabulary path `counted:FILE`
-    is counted from that text, as min_count and first_tokens say. measured: what texts told of settings and of roles as
-    `source_bos`, where nobody says anything else. reported_loss: what the training said that such texts cost.
-    """
+    """A person's answers about a file, beyond what it contains."""
 
     layout: str | None = None
     mapping: Mapping[str, Placement] | None = None
     settings: Mapping[str, Any] = field(default_factory=dict)
+    """Settings of `ModelConfig` by name, and `causal`."""
     specials: Mapping[str, str | None] = field(default_factory=dict)
+    """By role, for both sides or one (`source_bos`): a token, an id, or None for none."""
     tokenizers: Mapping[str, str] = field(default_factory=dict)
+    """"characters", "words" or "spacy:LANGUAGE"."""
     weights: str | None = None
+    """Which copy of the weights."""
     ignore: tuple[str, ...] = ()
+    """Patterns of names that are not part of the model."""
     source_vocab: Path | None = None
+    """A file; `counted:FILE` builds the vocabulary from that text."""
     target_vocab: Path | None = None
     min_count: int = 1
+    """Minimum count in a counted vocabulary."""
     first_tokens: tuple[str, ...] = FIRST_TOKENS
+    """First entries of a counted vocabulary."""
     measured: Mapping[str, Fitted] = field(default_factory=dict)
+    """Settings and roles (`source_bos`) fitted to texts, used where no answer is given."""
     reported_loss: Reported | None = None
+    """The loss of such texts according to the training."""
 
 
 @dataclass(frozen=True)
 class Opened:
-    """A file, its weights, and what would be made of them with the present answers."""
+    """A file, its weights, and the import plan for the current answers."""
 
     found: Found
     weights: Weights
@@ -93,19 +96,19 @@ class Opened:
 
     @property
     def reported_loss(self) -> Reported | None:
-        """What the training reported: as a person says it, else as it stands in the file."""
+        """Loss reported by the training, from a person or from the file."""
         return self.answers.reported_loss or read_reported(self.found)
 
 
 def open_file(path: str | Path, answers: Answers | None = None) -> Opened:
-    """What a file holds, and what would be made of it. Raises CheckpointError for what holds no model's weights."""
+    """Read a file and plan its import. Raises CheckpointError if it holds no model weights."""
     answers = answers or Answers()
     found = read_file(path)
     return replan(found, answers)
 
 
 def replan(found: Found, answers: Answers) -> Opened:
-    """The same of a file that was read, with other answers."""
+    """Plan the import of a file already read, with other answers."""
     weights = weights_of(found, answers.weights)
     plan = plan_import(
         weights,
@@ -119,9 +122,9 @@ def replan(found: Found, answers: Answers) -> Opened:
 
 
 def import_file(path: str | Path, out: str | Path, answers: Answers | None = None) -> Path:
-    """Read a file and write the checkpoint folder `out`, float32. Returns the folder.
+    """Import a file into the checkpoint folder `out`, in float32, and return the folder.
 
-    Raises CheckpointError, and writes nothing, where something is unexplained, missing or of another shape.
+    Raises CheckpointError, and writes nothing, if a tensor is unexplained, missing or misshapen.
     """
     return write_import(open_file(path, answers), out)
 
@@ -132,8 +135,10 @@ def write_import(
     measured: Mapping[str, Any] | None = None,
     progress: Progress | None = None,
 ) -> Path:
-    """Write the folder of what was opened; the card keeps what was measured. Raises CheckpointError as `import_file`
-    does. progress: called with the bytes that are read and the bytes in all."""
+    """Write the checkpoint folder, with `measured` on its card. Raises CheckpointError as `import_file` does.
+
+    progress: called with the bytes read so far and in total.
+    """
     plan = opened.plan
     if plan.problems or plan.config is None:
         raise CheckpointError(f"{opened.found.path} cannot be imported: {'; '.join(plan.problems)}")
@@ -167,8 +172,7 @@ def write_import(
 
 
 def state_of(plan: Plan, config: ModelConfig, progress: Progress | None = None) -> dict[str, torch.Tensor]:
-    """Our tensors by our names, with the zeros of biases that the file does not have. Raises CheckpointError as `moved`
-    does."""
+    """Our tensors by our names, with zeros for biases missing from the file. Raises CheckpointError as `moved` does."""
     state = map_tensors(plan.mapping, plan.weights.tensors, config.n_heads, progress)
     if plan.setting("rotary_pairs") == "halves":
         state = pair_neighbours(state, config.n_heads)
@@ -181,8 +185,7 @@ def _note(said: str) -> list[str]:
 
 
 def without_tokens(codecs: Mapping[str, Codec | None]) -> dict[str, str]:
-    """By side, how many ids of the model its vocabulary does not name, and what they are called; nothing where all have
-    a token."""
+    """By side, how many of the model's ids have no token, and what they are called; empty if all have one."""
     found = {}
     for side, codec in codecs.items():
         if codec is not None and (ids := unnamed_ids(codec.vocabulary.tokens)):
@@ -194,7 +197,7 @@ def without_tokens(codecs: Mapping[str, Codec | None]) -> dict[str, str]:
 
 
 def _told(opened: Opened) -> dict[str, Any]:
-    """What the card says of an import: everything that was guessed, and everything that was done."""
+    """The import's entry in the card: everything guessed and everything done."""
     plan = opened.plan
     return {
         "file": opened.found.path.name,
@@ -213,8 +216,10 @@ def _told(opened: Opened) -> dict[str, Any]:
 
 
 def codecs_of(opened: Opened) -> tuple[ModelConfig, dict[str, Codec | None]]:
-    """The codecs of both sides, and the config with their padding ids. Raises CheckpointError for vocabularies that do
-    not fit."""
+    """Codecs of both sides, and the config with their padding ids.
+
+    Raises CheckpointError for vocabularies that do not fit.
+    """
     plan, answers = opened.plan, opened.answers
     config = plan.config
     assert config is not None
@@ -253,7 +258,7 @@ def _codec(opened: Opened, side: str, size: int) -> Codec:
     library = None if cut is not None or path is None else library_tokens(path)
     tokenizer = library or tokenizer_of(tokens, specials, cut)
     if _fairseq(opened) and "bos" not in given and "eos" in specials:
-        specials["bos"] = specials["eos"]  # its decoder starts from the end token
+        specials["bos"] = specials["eos"]  # its decoder starts with the end token
     if (pad := _pad_setting(opened, side)) is not None and pad.value is not None and pad.value < size:
         specials["pad"] = tokens[pad.value]
     adds_bos = "bos" in specials and (decodes or not _fairseq(opened))
@@ -261,7 +266,7 @@ def _codec(opened: Opened, side: str, size: int) -> Codec:
 
 
 def _vocabulary(opened: Opened, side: str) -> Path | None:
-    """The file of a side's vocabulary; a decoder alone has one, whichever side it is given for."""
+    """Vocabulary file of a side; a decoder-only model has one, for whichever side it is given."""
     answers, config = opened.answers, opened.plan.config
     if side == "source":
         return answers.source_vocab
@@ -270,17 +275,17 @@ def _vocabulary(opened: Opened, side: str) -> Path | None:
 
 
 def has_names(opened: Opened, side: str) -> bool:
-    """Whether a side has a vocabulary: without one, tokens are ids."""
+    """Whether a side has a vocabulary; otherwise tokens are ids."""
     return _vocabulary(opened, side) is not None or stored_tokens(opened) is not None
 
 
 def _pad_setting(opened: Opened, side: str) -> Setting | None:
-    """What the layout, or a person, says of a side's padding by its id; None where nothing does."""
+    """Padding id of a side according to the layout or a person; None if unknown."""
     return next((each for each in opened.plan.settings if each.name == f"{side}_pad"), None)
 
 
 def _counted(answers: Answers, path: str, side: str, cut: str | None, size: int) -> tuple[str, ...]:
-    """The words of a text, as many as the model has rows: with another number each id would mean another word."""
+    """Words of a text, as many as the model has rows: any other number would shift the ids."""
     if cut is None or not cut.startswith("spacy:"):
         raise CheckpointError(
             f"to count the words of {path}, say which language's: --set {side}_tokenizer=spacy:en, for example"
@@ -295,8 +300,7 @@ def _counted(answers: Answers, path: str, side: str, cut: str | None, size: int)
 
 
 def _specials(answers: Answers, side: str) -> dict[str, str | None]:
-    """What is said of a side's special tokens, by role: of it by name before both, by a person before what was
-    measured."""
+    """Special tokens of a side, by role: answers for the side, then for both sides, then measured ones."""
     names = {role: f"{side}_{role}" for role in ROLES}
     said = {role: answers.measured[name].value for role, name in names.items() if name in answers.measured}
     said |= {role: answers.specials[role] for role in ROLES if role in answers.specials}
@@ -304,9 +308,10 @@ def _specials(answers: Answers, side: str) -> dict[str, str | None]:
 
 
 def special_settings(opened: Opened) -> list[Setting]:
-    """The special tokens of both sides as settings, `source_bos` and so on: which one it is, or None, where that comes
-    from, and what else it could be. Without a vocabulary these are ids, of which none stands for unknown text. Raises
-    CheckpointError as `codecs_of` does."""
+    """Special tokens of both sides as settings (`source_bos` etc.), with value, origin and options.
+
+    Without a vocabulary they are ids, and there is no unknown token. Raises CheckpointError as `codecs_of` does.
+    """
     answers, found = opened.answers, []
     for side, codec in codecs_of(opened)[1].items():
         if codec is None or (side == "target" and not (opened.plan.config and opened.plan.config.has_decoder)):
@@ -319,7 +324,7 @@ def special_settings(opened: Opened) -> list[Setting]:
             origin: Origin = "usual answer"
             if role == "pad" and (pad := _pad_setting(opened, side)) is not None:
                 if ids:
-                    continue  # it is among the model's own settings
+                    continue  # listed among the model's own settings
                 origin = pad.origin
             elif name in answers.specials or role in answers.specials:
                 origin = "given"
@@ -335,8 +340,10 @@ def special_settings(opened: Opened) -> list[Setting]:
 
 
 def without_start(opened: Opened) -> str:
-    """That a decoder which reads an encoder has no token to begin with, as a sentence without its full stop; "" for any
-    other model. Raises CheckpointError as `codecs_of` does."""
+    """A clause that a decoder with an encoder lacks a start token; "" otherwise.
+
+    Raises CheckpointError as `codecs_of` does.
+    """
     config, codecs = codecs_of(opened)
     target = codecs["target"]
     if config.kind != "encoder-decoder" or target is None or target.start is not None:
@@ -345,8 +352,10 @@ def without_start(opened: Opened) -> str:
 
 
 def all_settings(opened: Opened) -> list[Setting]:
-    """The settings of the model, then the special tokens of both sides of which there is one, or could be. Raises
-    CheckpointError as `codecs_of` does."""
+    """Settings of the model, then the special tokens that exist or have options.
+
+    Raises CheckpointError as `codecs_of` does.
+    """
     specials = [] if opened.plan.config is None else special_settings(opened)
     return [*opened.plan.settings, *(each for each in specials if each.value is not None or len(each.options) > 1)]
 
@@ -356,7 +365,7 @@ def _fairseq(opened: Opened) -> bool:
 
 
 def stored_tokens(opened: Opened) -> tuple[str, ...] | None:
-    """The vocabulary that stands beside the weights, as an object `stoi` of tokens and ids; None without one."""
+    """Vocabulary stored with the weights as `stoi`, token -> id; None without one."""
     held = {keys[-1]: value for keys, value in opened.found.values.items() if len(keys) >= 2 and keys[-2] == "stoi"}
     if not held or sorted(held.values()) != list(range(len(held))):
         return None
@@ -364,7 +373,7 @@ def stored_tokens(opened: Opened) -> tuple[str, ...] | None:
 
 
 def answers_from(words: Mapping[str, str], **more: Any) -> Answers:
-    """The answers that `--set key=value` gives. Raises CheckpointError for an unknown key or a value that cannot be."""
+    """Answers from `--set key=value`. Raises CheckpointError for an unknown key or invalid value."""
     settings: dict[str, Any] = {}
     specials: dict[str, str | None] = {}
     tokenizers: dict[str, str] = {}
@@ -399,7 +408,7 @@ def answers_from(words: Mapping[str, str], **more: Any) -> Answers:
 
 
 def _value(key: str, text: str) -> Any:
-    """A word of the command line as the setting has it."""
+    """Parse a command-line value of a setting."""
     hint = declared.hints(ModelConfig).get(key, bool if key == "causal" else str)
     if text == "none" and declared.fits(hint, None):
         return None
@@ -414,7 +423,7 @@ def _value(key: str, text: str) -> Any:
 
 
 def read_mapping(path: str | Path) -> dict[str, Placement]:
-    """A mapping file: JSON, an object of names there and places here. Raises CheckpointError for any other."""
+    """Read a mapping file, JSON with their names -> places. Raises CheckpointError for anything else."""
     content = files.read_json_object(Path(path))
     held = content.get("tensors", content)
     if not isinstance(held, dict):
@@ -426,7 +435,7 @@ def read_mapping(path: str | Path) -> dict[str, Placement]:
 
 
 def mapping_json(plan: Plan) -> str:
-    """The mapping as the file that `--map` takes: what is unexplained stands in it with no place, to be filled in."""
+    """The mapping in the format of `--map`; unexplained tensors are listed without a place, to be filled in."""
     held = {name: place.to_dict() for name, place in plan.mapping.items()}
     held |= {name: Placement((), "ignored").to_dict() | {"how": ""} for name in plan.unused}
     return json.dumps({"tensors": held}, ensure_ascii=False, indent=1) + "\n"

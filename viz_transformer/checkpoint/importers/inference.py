@@ -1,8 +1,8 @@
-"""The roles of tensors in a file that no table knows, inferred from names and shapes: a proposal, to be corrected.
+"""Infers the roles of tensors in an unknown layout from names and shapes: a proposal, to be corrected.
 
-What is looked at: which names repeat with a number, as layers do; the words in a name, and the numbers that count names
-which are else the same; the shapes of matrices and of the biases beside them. The order of the file says nothing: a
-file may be saved by its names. What cannot be told stays unplaced, and where one of a few it must be, that is asked.
+Evidence: names that repeat with a number, as layers do; words in names, and numbers that count otherwise equal names;
+shapes of matrices and their biases. The order in the file means nothing, as files may be sorted by name. Ambiguous
+tensors stay unplaced, and become a question if they must be one of a few.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ _CROSS = re.compile(r"cross|src|enc|memory|mem|context|multihead|source|other")
 
 @dataclass(frozen=True)
 class _Stack:
-    """A list of layers: how its names begin, and what each layer holds, by the rest of the name."""
+    """A list of layers. beginning: common prefix of the names. layers: for each layer, remaining name -> name."""
 
     beginning: str
     layers: Mapping[int, Mapping[str, str]]  # number -> rest of the name -> name
@@ -52,10 +52,7 @@ class _Stack:
 def infer_placements(
     tensors: Mapping[str, Stored], told: Mapping[str, str] | None = None
 ) -> tuple[dict[str, Placement], list[Tie]]:
-    """Where the tensors seem to belong, and what is to be asked; what is not told has no place.
-
-    told: answers to ties, by their places.
-    """
+    """Inferred places of the tensors, and the open ties. told: answers to ties, by place."""
     tensors = {name: tensors[name] for name in sorted(tensors)}
     stacks = _stacks(tensors)
     if not stacks:
@@ -80,7 +77,7 @@ def infer_placements(
 
 
 def _gives_labels(beside: Mapping[str, Placement], tensors: Mapping[str, Stored]) -> bool:
-    """Whether the output of a stack alone has another number of rows than there are tokens to read: it writes none."""
+    """Whether the output of a lone stack has a different number of rows than its vocabulary, so it predicts labels."""
     rows = {}
     for name, place in beside.items():
         shape = tensors[name].shape
@@ -90,7 +87,7 @@ def _gives_labels(beside: Mapping[str, Placement], tensors: Mapping[str, Stored]
 
 
 def _stacks(tensors: Mapping[str, Stored]) -> list[_Stack]:
-    """The lists of layers, at most two: those names that repeat with a number and hold four matrices or more each."""
+    """Lists of layers, at most two: names that repeat with a number and hold at least four matrices each."""
     lists: dict[str, dict[int, dict[str, str]]] = {}
     for name in tensors:
         if match := re.match(r"(.*?)\.?\b(\d+)\.(.+)", name):
@@ -104,7 +101,7 @@ def _stacks(tensors: Mapping[str, Stored]) -> list[_Stack]:
 
 
 def _decoder(stacks: Sequence[_Stack]) -> _Stack | None:
-    """The stack that writes: of two the one with more in a layer, or so named; of one, which nothing tells, itself."""
+    """The generating stack: the one named decoder, or with more matrices per layer; a single one unless named encoder."""
     if len(stacks) == 1:
         return None if ENCODER.search(stacks[0].beginning) else stacks[0]
     named = [stack for stack in stacks if DECODER.search(stack.beginning)]
@@ -112,8 +109,7 @@ def _decoder(stacks: Sequence[_Stack]) -> _Stack | None:
 
 
 def _size(tensors: Mapping[str, Stored], stacks: Sequence[_Stack]) -> int:
-    """d_model: the length that is most frequent among the axes of the layers' matrices, and of two among their
-    vectors."""
+    """d_model: the most frequent axis length among the layers' matrices, ties broken by their vectors."""
     shapes = [tensors[name].shape for stack in stacks for held in stack.layers.values() for name in held.values()]
     lengths = Counter(length for shape in shapes if len(shape) == 2 for length in shape)
     vectors = Counter(shape[0] for shape in shapes if len(shape) == 1)
@@ -121,7 +117,7 @@ def _size(tensors: Mapping[str, Stored], stacks: Sequence[_Stack]) -> int:
 
 
 def _role(rest: str) -> str | None:
-    """Which map of an attention a matrix is by its name's last words."""
+    """The attention map that a matrix is, from the last words of its name."""
     words = [word for word in parts_of(rest) if word not in ("weight", "bias", "linear", "w", "")]
     for word in reversed(words[-2:]):
         if word in _FUSED:
@@ -137,12 +133,12 @@ def _role(rest: str) -> str | None:
 def _layer(
     held: Mapping[str, str], tensors: Mapping[str, Stored], ours: str, size: int, asks: Asks, *, crosses: bool
 ) -> dict[str, Placement]:
-    """The places of one layer's tensors."""
+    """Places of one layer's tensors."""
     matrices = {rest: tensors[name].shape for rest, name in held.items() if len(tensors[name].shape) == 2}
     wide = {rest: shape for rest, shape in matrices.items() if _is_feed_forward(rest, shape, size)}
     attention = {rest: shape for rest, shape in matrices.items() if rest not in wide}
     found = _attentions(attention, held, tensors, ours, size, _kinds([*attention], asks, crosses=crosses))
-    turned = any(shape == (size, 3 * size) and size > 1 for shape in attention.values())  # stored [in, out]
+    turned = any(shape == (size, 3 * size) and size > 1 for shape in attention.values())  # stored as [in, out]
     for part, rest in _feed_forward(wide, held, tensors, size, asks, turned=turned).items():
         first = wide[rest][0] == size if part == "hidden" else wide[rest][1] == size
         how: How = "transposed" if first and wide[rest][0] != wide[rest][1] else "as it is"
@@ -168,7 +164,7 @@ def _attentions(
     size: int,
     kinds: Mapping[str, str],
 ) -> dict[str, Placement]:
-    """The places of the matrices of a layer's attentions, with their biases."""
+    """Places of a layer's attention matrices and their biases."""
     found: dict[str, Placement] = {}
     heads: dict[tuple[str, ...], list[str]] = {}
     for rest, shape in attention.items():
@@ -206,8 +202,11 @@ def _feed_forward(
     *,
     turned: bool,
 ) -> dict[str, str]:
-    """The two matrices of a feed-forward, "hidden" and "out": told by the lengths of their biases, by their names, by
-    the numbers in these, or by which axis is which where the file stores other maps so."""
+    """The two matrices of a feed-forward, "hidden" and "out".
+
+    Told apart by the lengths of their biases, by name, by numbering, or by axis where other maps reveal the
+    orientation.
+    """
     if len(wide) != 2:
         return {}
     modules = sorted(wide)
@@ -228,7 +227,7 @@ def _feed_forward(
 
 
 def _bias_length(rest: str, held: Mapping[str, str], tensors: Mapping[str, Stored]) -> int | None:
-    """The length of the bias beside a matrix; None without one."""
+    """Length of the bias that belongs to a matrix; None without one."""
     bias = re.sub(r"weight$", "bias", rest)
     if bias == rest or bias not in held or len(tensors[held[bias]].shape) != 1:
         return None
@@ -241,17 +240,17 @@ _OF_FFN = frozenset("ff ffn mlp ffwd feedforward feed between mid middle final l
 
 
 def _norm_says(module: str, parts: Collection[str]) -> Collection[str]:
-    """Which sub-layers a norm may belong to by its name; nothing where that says nothing."""
+    """Sub-layers that a norm may belong to by its name; empty if the name says nothing."""
     words = {*words_of(module)}
     if "cross" in parts and words & _OF_CROSS:
         return {"cross"}
     found = {"self"} if words & (_OF_SELF | {"input", "before", "pre"}) else set()
-    found |= {"ffn"} if words & (_OF_FFN | {"post", "after"}) else set()  # behind the attention, or its own behind it
+    found |= {"ffn"} if words & (_OF_FFN | {"post", "after"}) else set()  # after the attention, or its own after it
     return found
 
 
 def _is_feed_forward(rest: str, shape: tuple[int, ...], size: int) -> bool:
-    """Whether a matrix is of the feed-forward: between d_model and another length, and no part of an attention."""
+    """Whether a matrix belongs to a feed-forward: between d_model and another length, and not in an attention."""
     if _role(rest) in ("fused", "fused kv", "query", "key", "value"):
         return False
     other = shape[0] if shape[1] == size else shape[1]
@@ -263,8 +262,7 @@ def _is_feed_forward(rest: str, shape: tuple[int, ...], size: int) -> bool:
 
 
 def _kinds(rests: Sequence[str], asks: Asks, *, crosses: bool) -> dict[str, str]:
-    """Which attention each matrix belongs to: by the words of its name, or by the numbers that count the two; nothing
-    where neither tells."""
+    """The attention of each matrix, by the words in its name or by numbering; empty if neither tells."""
     if not crosses:
         return dict.fromkeys(rests, "self")
     modules = sorted({_owner(rest) for rest in rests})
@@ -275,7 +273,7 @@ def _kinds(rests: Sequence[str], asks: Asks, *, crosses: bool) -> dict[str, str]
 
 
 def _owner(rest: str) -> str:
-    """The attention that a matrix stands in: the first part of its name, or what stands before its role's word."""
+    """The attention that contains a matrix: the first part of its name, or what precedes the role."""
     first = rest.split(".")[0]
     stripped = re.sub(r"[_.]?(q|k|v|o|query|key|value|out|qkv|kv|proj)$", "", first, flags=re.IGNORECASE)
     return stripped or first
@@ -284,7 +282,7 @@ def _owner(rest: str) -> str:
 def _with_bias(
     held: Mapping[str, str], tensors: Mapping[str, Stored], rest: str, to: tuple[str, ...], how: How, number: int
 ) -> dict[str, Placement]:
-    """A matrix and the bias beside it."""
+    """Places of a matrix and its bias."""
     found = {held[rest]: Placement(tuple(f"{name}.weight" for name in to), how, number)}
     bias = re.sub(r"weight$", "bias", rest)
     if bias != rest and bias in held and len(tensors[held[bias]].shape) == 1:
@@ -294,5 +292,5 @@ def _with_bias(
 
 
 def gated(unplaced: Sequence[str]) -> str | None:
-    """The matrix that makes a feed-forward a gated one, among tensors without a place; None if there is none."""
+    """The gate matrix of a gated feed-forward among unplaced tensors, or None."""
     return next((name for name in unplaced if set(parts_of(name)) & {"gate", "gateproj", "wg"}), None)

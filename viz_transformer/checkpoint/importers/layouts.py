@@ -1,6 +1,6 @@
-"""Known layouts: what a tutorial's or a library's model calls its tensors, and what it computes with them.
+"""Known layouts: tensor names of tutorials and libraries, and how their models compute.
 
-Each is a table of names and the words of a config. Slips of a tutorial are kept: its weights were trained with them.
+Each is a table of names with config settings. Bugs of a tutorial are kept: its weights were trained with them.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ Words = Mapping[str, Any]
 
 @dataclass(frozen=True)
 class Preset:
-    """A model whose sizes and heads are published: its name, d_model, d_ff and heads."""
+    """A published model with its sizes and heads."""
 
     name: str
     d_model: int
@@ -28,7 +28,7 @@ class Preset:
 
 
 PAPER = (Preset("the paper's base model", 512, 2048, 8), Preset("the paper's big model", 1024, 4096, 16))
-"""Of Vaswani et al. (2017), table 3."""
+"""Vaswani et al. (2017), table 3."""
 GPT2 = (
     Preset("GPT-2", 768, 3072, 12),
     Preset("GPT-2 medium", 1024, 4096, 16),
@@ -39,25 +39,21 @@ GPT2 = (
 
 @dataclass(frozen=True)
 class Layout:
-    """Names and words of one kind of file.
-
-    known: settings that all its models share. usual: what most of them have, which is asked. presets: sizes that it is
-    known in, with their heads. refine: settings that the names of its tensors tell.
-    """
+    """Names and settings of one kind of file."""
 
     name: str
     title: str
     rules: tuple[NameRule, ...]
-    known: Words = field(default_factory=dict)
-    usual: Words = field(default_factory=dict)
-    presets: tuple[Preset, ...] = ()
-    refine: Callable[[Mapping[str, Stored]], Words] = lambda tensors: {}
-    swaps_stack: bool = False  # a causal stack of torch's encoder layers is a decoder here
-    ends_in_norm: bool = False  # a norm stands behind the last layer of all its models
+    known: Words = field(default_factory=dict)  # Settings that all its models share.
+    usual: Words = field(default_factory=dict)  # Settings that most of them have, to be confirmed.
+    presets: tuple[Preset, ...] = ()  # Published models with their heads.
+    refine: Callable[[Mapping[str, Stored]], Words] = lambda tensors: {}  # Settings that its tensor names reveal.
+    swaps_stack: bool = False  # torch's encoder layers, if causal, are a decoder here
+    ends_in_norm: bool = False  # all its models have a norm after the last layer
 
 
 def _attention(theirs: str, ours: str, query: str, key: str, value: str, out: str) -> tuple[NameRule, ...]:
-    """Four maps of their own."""
+    """Rules for four separate maps."""
     maps = {"query": query, "key": key, "value": value, "out": out}
     return tuple(NameRule(f"{theirs}.{name}.{{p}}", f"{ours}.to_{part}.{{p}}") for part, name in maps.items())
 
@@ -180,7 +176,7 @@ FSU = (
 
 
 def _torch_layers(stack: str, theirs: str) -> tuple[NameRule, ...]:
-    """The layers of nn.TransformerEncoder or nn.TransformerDecoder, wherever in a model they are."""
+    """Rules for nn.TransformerEncoder or nn.TransformerDecoder layers, anywhere in a model."""
     layer = f"{stack}.layers.{{i}}"
     third = {"cross": "norm2", "ffn": "norm3"} if stack == "decoder" else {"ffn": "norm2"}
     attentions = {"self_attn": "self", **({"multihead_attn": "cross"} if stack == "decoder" else {})}
@@ -307,7 +303,7 @@ OPENNMT = (
 
 
 def _own() -> tuple[NameRule, ...]:
-    """This program's names, which stay as they are."""
+    """Rules that keep our own names."""
     names = ["output.{p}"]
     for stack in ("encoder", "decoder"):
         layer = f"{stack}.layers.{{i}}"
@@ -322,7 +318,7 @@ def _own() -> tuple[NameRule, ...]:
 
 
 def of_tutorial(name: str, *leave: str) -> dict[str, Any]:
-    """The words of a tutorial's config, without sizes and without `leave`."""
+    """Config settings of a tutorial, without sizes and without `leave`."""
     config = tutorial(name, source_vocab_size=41, target_vocab_size=40).to_dict()
     sizes = (
         "encoder_layers",
@@ -340,7 +336,7 @@ def of_tutorial(name: str, *leave: str) -> dict[str, Any]:
 
 
 def _annotated_norm(tensors: Mapping[str, Stored]) -> Words:
-    """The encoder's last norm is nn.LayerNorm where its names are those of one."""
+    """Detects nn.LayerNorm as the encoder's final norm by its name."""
     return {"encoder_final_norm": "torch" if "encoder.norm.weight" in tensors else "same"}
 
 
@@ -456,10 +452,7 @@ NAMES = tuple(dict.fromkeys(layout.name for layout in LAYOUTS))
 
 @dataclass(frozen=True)
 class Recognised:
-    """A layout with where it puts each tensor, and what it has no place for.
-
-    beginning: the first part that all names share, which was taken off.
-    """
+    """A layout with the place of each tensor, and the tensors without one. beginning: common prefix, removed."""
 
     layout: Layout
     mapping: Mapped
@@ -468,8 +461,7 @@ class Recognised:
 
 
 def recognise(tensors: Mapping[str, Stored], name: str | None = None) -> Recognised | None:
-    """The layout that has a place for most of the tensors, of this name if one is given; None if none has one for all
-    attentions and half of the rest."""
+    """The best-matching layout, or the one with this name; None if none places all attentions and half of the rest."""
     best: Recognised | None = None
     names = list(tensors)
     for shared in common_beginnings(names):
@@ -490,7 +482,7 @@ def recognise(tensors: Mapping[str, Stored], name: str | None = None) -> Recogni
 
 
 def to_decoder(mapping: Mapped) -> dict[str, Placement]:
-    """The same with torch's encoder layers as a decoder alone: what a causal model made of them is."""
+    """The mapping with torch's encoder layers as a decoder, as causal models use them."""
     return {
         name: Placement(tuple(to.replace("encoder.", "decoder.", 1) for to in place.to), place.how, place.number)
         for name, place in mapping.items()

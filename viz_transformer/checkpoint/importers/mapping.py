@@ -1,8 +1,7 @@
-"""Where each tensor of a file goes: names there, names here, and how one becomes the other. Numbers are moved, never
-computed.
+"""Maps each tensor of a file to our names. Numbers are moved, never computed.
 
-A mapping is what a known layout gives, what is inferred of an unknown one, and what a person corrects; as JSON it is
-the file that `viz-transformer import --map` takes.
+A mapping comes from a known layout, is inferred for an unknown one, and may be corrected by a person; as JSON it is the
+file for `viz-transformer import --map`.
 """
 
 from __future__ import annotations
@@ -26,14 +25,17 @@ from viz_transformer.sentences import quote
 How = Literal[
     "as it is", "transposed", "stacked", "stacked, transposed", "interleaved", "head", "rows", "flat", "ignored"
 ]
-"""as it is: the same numbers. transposed: stored as [in, out]. stacked: all of one map, then all of the next.
-interleaved: by head, query, key and value of each. head: one head's part, `number` tells which. rows: from row `number`
-on. flat: without axes of length 1. ignored: known to be no part of what is computed."""
+"""How our parts lie in a tensor of the file.
+
+as it is: unchanged. transposed: stored as [in, out]. stacked: all of one map, then all of the next. interleaved: query,
+key and value of each head in turn. head: the part of head `number`. rows: from row `number` on. flat: without axes of
+length 1. ignored: not used in the computation.
+"""
 
 
 @dataclass(frozen=True)
 class Placement:
-    """Our names of what a tensor holds, in the order of its parts; none if it is ignored."""
+    """Our names for the parts of a tensor, in order; empty if ignored."""
 
     to: tuple[str, ...] = ()
     how: How = "as it is"
@@ -49,12 +51,11 @@ class Placement:
             yield "a tensor that is not ignored is placed somewhere: 'to' is empty"
 
     def to_dict(self) -> dict[str, Any]:
-        """The place as plain JSON values."""
         return {"to": list(self.to), "how": self.how, "number": self.number}
 
     @classmethod
     def from_dict(cls, d: Any) -> Placement:
-        """The place that `to_dict` described. Raises ValueError for anything else."""
+        """Inverse of `to_dict`. Raises ValueError for anything else."""
         return declared.read(cls, d, "a place")
 
 
@@ -63,8 +64,10 @@ Progress = Callable[[int, int], None]
 
 
 def place_shapes(mapping: Mapped, tensors: Mapping[str, Stored]) -> dict[str, tuple[int, ...]]:
-    """Our names and shapes of all that a mapping places, without a number read. Raises CheckpointError where a tensor
-    cannot be divided as its place says."""
+    """Our names and shapes of everything placed, without reading numbers.
+
+    Raises CheckpointError if a tensor cannot be split as its place requires.
+    """
     shapes: dict[str, tuple[int, ...]] = {}
     heads: dict[str, int] = {}
     for name, place in mapping.items():
@@ -97,7 +100,7 @@ def _part_shapes(name: str, shape: tuple[int, ...], place: Placement) -> list[tu
 
 
 def order_fused(mapping: Mapped, order: str) -> dict[str, Placement]:
-    """The same with the three parts of a matrix of queries, keys and values in this order, such as "kqv"."""
+    """The mapping with fused query, key and value in another order, such as "kqv"."""
     places = {}
     for name, place in mapping.items():
         if len(place.to) == 3:
@@ -115,8 +118,7 @@ def _part(place: Placement, part: str) -> str:
 
 
 def pair_neighbours(state: Mapping[str, Tensor], n_heads: int) -> dict[str, Tensor]:
-    """The same where rotary positions turn feature i of a head with i + E/2: here they turn 2i with 2i + 1, so rows of
-    queries and keys change places."""
+    """Reorder rows of queries and keys from rotary pairs (i, i + E/2) to our (2i, 2i + 1)."""
     found = dict(state)
     for name, rows in state.items():
         if re.search(r"\.self_attention\.to_(query|key)\.(weight|bias)$", name) and len(rows) % (2 * n_heads) == 0:
@@ -128,10 +130,9 @@ def pair_neighbours(state: Mapping[str, Tensor], n_heads: int) -> dict[str, Tens
 def map_tensors(
     mapping: Mapped, tensors: Mapping[str, Stored], n_heads: int, progress: Progress | None = None
 ) -> dict[str, Tensor]:
-    """Our tensors by our names, float32 (float64 and half precision are converted). Raises CheckpointError for numbers
-    that are not finite.
+    """Our tensors by our names, converted to float32. Raises CheckpointError for numbers that are not finite.
 
-    progress: called with the bytes that are read and the bytes in all.
+    progress: called with the bytes read so far and in total.
     """
     total, done = sum(tensors[name].bytes for name, place in mapping.items() if place.how != "ignored"), 0
     state: dict[str, Tensor] = {}
@@ -174,11 +175,11 @@ def _parts(tensor: Tensor, place: Placement, n_heads: int) -> tuple[Tensor, ...]
 
 @dataclass(frozen=True)
 class NameRule:
-    """One line of a layout's table: a pattern of names there, and the names here.
+    """One line of a layout's table: a pattern of their names, and our names.
 
-    In `theirs`, {i} is a layer, {h} a head, {p} weight or bias, {n} a norm's weight or bias under any of its names, and
-    a dot is a dot; the rest is a regular expression. In `ours` these stand for the same, {n} as gain or offset, and
-    {a,b,c} are several names, one for each part.
+    In `theirs`, {i} is a layer, {h} a head, {p} weight or bias, {n} weight or bias of a norm under any of its names,
+    and a dot is literal; the rest is a regular expression. `ours` uses the same placeholders, with {n} as gain or
+    offset; {a,b,c} is one name per part.
     """
 
     theirs: str
@@ -187,7 +188,7 @@ class NameRule:
     number: int = 0
 
     def place(self, name: str) -> Placement | None:
-        """Where the tensor of this name goes; None for a name that the rule does not know."""
+        """Place of the tensor with this name; None if the rule does not match."""
         match = _pattern(self.theirs).fullmatch(name)
         if match is None:
             return None
@@ -214,7 +215,7 @@ def _pattern(theirs: str) -> re.Pattern[str]:
 
 @cache
 def _any_of(rules: tuple[NameRule, ...]) -> re.Pattern[str]:
-    """What the name of every tensor fits that one of the rules knows: one look at a name instead of hundreds."""
+    """One pattern for all rules, so that unmatched names are rejected at once."""
     return re.compile("|".join(f"(?:{re.sub(_NAMED, '(?:', _expression(rule.theirs))})" for rule in rules))
 
 
@@ -226,7 +227,7 @@ def _expression(theirs: str) -> str:
 
 
 def _each(ours: str) -> Iterable[str]:
-    """The names that {a,b,c} stands for."""
+    """Expand {a,b,c}."""
     match = re.search(r"\{([^}]*)\}", ours)
     if match is None:
         return [ours]
@@ -234,7 +235,7 @@ def _each(ours: str) -> Iterable[str]:
 
 
 def place_names(rules: Iterable[NameRule], names: Iterable[str]) -> dict[str, Placement]:
-    """Where the first fitting rule puts each name; names that no rule knows are left out."""
+    """Place of each name by the first matching rule; unmatched names are omitted."""
     rules = tuple(rules)
     known = _any_of(rules)
     found = {}

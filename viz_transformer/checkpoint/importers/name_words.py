@@ -1,4 +1,4 @@
-"""The words of a tensor's name, and what they say of it whatever the layout."""
+"""Words in tensor names, and what they mean in any layout."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ SHIFTS = ("bias", "beta", "b_2", "offset", "shift")
 
 
 def parts_of(name: str) -> list[str]:
-    """The words of a name, small, without signs: "attn.W_q.weight" -> ["attn", "wq", "weight"]."""
+    """Lower-case name parts, letters only: "attn.W_q.weight" -> ["attn", "wq", "weight"]."""
     return [re.sub(r"[^a-z]", "", part.lower()) for part in name.split(".")]
 
 
 def module_of(rest: str) -> str:
-    """The name of what holds a tensor."""
+    """Name of the module that holds a tensor."""
     return rest.rpartition(".")[0]
 
 
@@ -26,8 +26,10 @@ def flat(shape: tuple[int, ...]) -> tuple[int, ...]:
 
 
 def words_of(name: str) -> list[str]:
-    """The words and numbers of a name, small: "attn.W_qKey2.weight" -> ["attn", "w", "q", "key", "2"]; without weight
-    and bias, which say nothing."""
+    """Lower-case words and numbers of a name, without weight and bias.
+
+    "attn.W_qKey2.weight" -> ["attn", "w", "q", "key", "2"].
+    """
     found = re.findall(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+", name)
     return [word for each in found if (word := each.lower()) not in ("weight", "bias")]
 
@@ -38,8 +40,7 @@ _COUNTED = {
 
 
 def in_sequence(names: Sequence[str]) -> list[str] | None:
-    """The names in the order of the one number, or single letter, in which alone they differ; None where they differ
-    otherwise."""
+    """The names sorted by the one number or letter in which they differ; None if they differ otherwise."""
     split = [[_COUNTED.get(word, word) for word in words_of(name)] for name in names]
     if len({len(words) for words in split}) != 1:
         return None

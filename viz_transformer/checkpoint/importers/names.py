@@ -1,4 +1,4 @@
-"""Which of a file's tensors are the model's, and what they are called there without the wrappers around them."""
+"""Selects the model's tensors in a file and removes wrapper prefixes from their names."""
 
 from __future__ import annotations
 
@@ -14,45 +14,44 @@ _OPTIMIZER = re.compile(
     r"(optim\w*|optimizer_states?|lr_schedulers?|scheduler\w*|grad_scaler|scaler|amp|rng_state\w*|callbacks|loops"
     r"|hparams_name|last_optimizer_state|train_dataloader|dataloader\w*|buffers_ema_state)"
 )
-"""Keys of a training's own state, beside the weights."""
+"""Keys of training state next to the weights."""
 _MOMENTS = frozenset("exp_avg exp_avg_sq max_exp_avg_sq exp_inf momentum_buffer square_avg grad_avg acc_delta".split())
-"""What an optimizer keeps of each tensor."""
+"""Per-tensor state of an optimizer."""
 _AVERAGES = re.compile(r"(model_|teacher_)?(ema|averaged?|swa)(_model|_state_dict|_weights|_params)?", re.IGNORECASE)
 _WRAPPERS = frozenset("module _orig_mod _forward_module _fsdp_wrapped_module".split())
-"""First parts of names that say only by what the model was wrapped."""
+"""Name parts that only wrap the model."""
 MAX_WRAPPERS = 8
 ADAPTER = re.compile(r"(^|\.)(lora_[AB]|lora_(up|down|embedding_[AB])|adapter_\w+|ia3_l)(\.|$)")
 BUFFERS = re.compile(
     r"(^|\.)(tril|mask|causal_mask|attn_mask|subsequent_mask|position_ids|num_batches_tracked|version|_float_tensor"
     r"|inv_freq|attn\.bias|attn\.masked_bias|attention\.bias|attention\.masked_bias)$"
 )
-"""Known buffers: masks and counters, which are no part of what was learned."""
+"""Known buffers: masks and counters, which are not learned."""
 
 POSITIONS = {
     "rotary": re.compile(r"(^|[._])(inv_freqs?|rope\w*|rotary\w*|freqs?_(cis|cos|sin)|(cos|sin)_cached)([._]|$)"),
     "alibi": re.compile(r"(^|[._])(alibi\w*|slopes?)([._]|$)"),
 }
-"""Names of tensors that belong to positions which act in attention, by the config's word."""
+"""Tensor names of positions that act in attention, by config name."""
 
 
 @dataclass(frozen=True, eq=False)
 class Weights:
-    """The tensors of one model by their names, the plain values beside them, and which other copies the file has.
-
-    copies: what `--set weights=...` may choose from, the one that these are first. left: known things that are none of
-    the model's weights, by name: masks, counters, a training's own state. positions: tensors whose names say what
-    positions are, which are made anew.
-    """
+    """The tensors of one model by name, and what else the file has."""
 
     tensors: Mapping[str, Stored]
     values: Mapping[str, Any]
+    """Plain values stored with the tensors."""
     copies: tuple[str, ...] = ()
+    """Choices for `--set weights=...`, the present one first."""
     left: Mapping[str, str] = field(default_factory=dict)
+    """Known tensors that are not weights: masks, counters, training state."""
     positions: Mapping[str, Stored] = field(default_factory=dict)
+    """Tensors of positional encodings, which are recomputed."""
 
 
 def weights_of(found: Found, choice: str | None = None) -> Weights:
-    """The model's tensors in a file, of the copy that was chosen. Raises CheckpointError, in one sentence, for none."""
+    """The model's tensors in a file, from the chosen copy. Raises CheckpointError if there are none."""
     left = {
         ".".join(keys): "a training's own state"
         for keys in found.tensors
@@ -61,9 +60,9 @@ def weights_of(found: Found, choice: str | None = None) -> Weights:
     mine = {keys: stored for keys, stored in found.tensors.items() if ".".join(keys) not in left}
     if not mine:
         raise CheckpointError(f"{found.path} holds the state of an optimizer and no weights: give the model's own file")
-    if all("_parameters" in keys or "_buffers" in keys for keys in mine):  # the attributes in which a module holds them
+    if all("_parameters" in keys or "_buffers" in keys for keys in mine):  # attributes in which a module stores them
         raise CheckpointError(f"{found.path} {PICKLED_MODULE}")
-    groups: dict[str, dict[str, Stored]] = {}  # by the keys of dictionaries that lead to them
+    groups: dict[str, dict[str, Stored]] = {}  # by the dictionary keys that lead to them
     for keys, stored in mine.items():
         groups.setdefault(".".join(keys[:-1]), {})[keys[-1]] = stored
     averaged = {name for name in groups if name and _AVERAGES.fullmatch(name.split(".")[0])}
@@ -116,27 +115,26 @@ def weights_of(found: Found, choice: str | None = None) -> Weights:
 
 
 def _of_positions(name: str) -> bool:
-    """Whether a tensor is of rotary positions or ALiBi by its name, and no matrix of a map or of a table."""
+    """Whether a tensor belongs to rotary positions or ALiBi by name, and is not a weight or bias."""
     return not name.endswith((".weight", ".bias")) and any(word.search(name) for word in POSITIONS.values())
 
 
 def _is_moment(parts: list[str]) -> bool:
-    """Whether a tensor is of an optimizer's own state_dict, also where its keys were joined to one name."""
+    """Whether a tensor belongs to an optimizer's state_dict, even with joined keys."""
     return parts[-1] in _MOMENTS or (len(parts) > 2 and parts[-3] == "state" and parts[-2].isdecimal())
 
 
 def _copies(
     main: Mapping[str, Mapping[str, Stored]], averaged: set[str], groups: Mapping[str, Mapping[str, Stored]]
 ) -> tuple[str, ...]:
-    """The names of the copies: the trained weights, and averages of them."""
+    """Names of the copies: the trained weights, and averages of them."""
     first = max(main, key=lambda name: len(main[name]), default=None)
     names = [] if first is None else [first or "weights"]
     return (*names, *sorted(averaged))
 
 
 def _joined(groups: Mapping[str, Mapping[str, Stored]]) -> dict[str, Stored]:
-    """The tensors of all dictionaries of the model: of one its own names, of several (an encoder's, a generator's) with
-    the dictionary's name before them, where two would be equal without."""
+    """Tensors of all the model's dictionaries; names are prefixed with the dictionary's where they would collide."""
     largest = max(groups, key=lambda name: len(groups[name]))
     found = dict(groups[largest])
     for name, held in groups.items():
@@ -147,14 +145,16 @@ def _joined(groups: Mapping[str, Mapping[str, Stored]]) -> dict[str, Stored]:
 
 
 def _unwrapped(tensors: Mapping[str, Stored]) -> dict[str, Stored]:
-    """The names without first parts that only say by what the model was wrapped."""
+    """Names without wrapper prefixes."""
     names = {name: [part for part in name.split(".") if part not in _WRAPPERS] for name in tensors}
     return {".".join(parts): tensors[name] for name, parts in names.items()}
 
 
 def common_beginnings(names: list[str]) -> list[int]:
-    """How many first parts all names share, from none on: attributes that hold the whole model, as in `model.`; at most
-    MAX_WRAPPERS, since the layouts are tried behind each."""
+    """Candidate numbers of leading parts shared by all names, from 0: wrapper attributes such as `model.`.
+
+    At most MAX_WRAPPERS, since the layouts are tried for each.
+    """
     split = [name.split(".") for name in names]
     shared = 0
     while shared < MAX_WRAPPERS and all(

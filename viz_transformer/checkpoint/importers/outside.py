@@ -1,4 +1,4 @@
-"""What stands outside the layers of a file that no table knows: embeddings, positions, last norms, the output."""
+"""Infers the tensors outside layers in an unknown layout: embeddings, positions, final norms, output."""
 
 from __future__ import annotations
 
@@ -22,14 +22,14 @@ from viz_transformer.checkpoint.importers.reading import Stored
 from viz_transformer.checkpoint.importers.ties import Asks
 
 NONE = "none"
-"""The answer that no tensor is the output: it is the embedding again."""
+"""Answer that the output is tied to the embedding."""
 _POSITION = re.compile(r"pos|wpe")
 
 
 def outside(
     names: Sequence[str], tensors: Mapping[str, Stored], sides: Sequence[str], size: int, asks: Asks
 ) -> dict[str, Placement]:
-    """Embeddings, positions, last norms and the output."""
+    """Places of embeddings, positions, final norms and the output."""
     found: dict[str, Placement] = {}
     tables = [name for name in names if len(flat(tensors[name].shape)) == 2 and size in tensors[name].shape]
     positions = [name for name in tables if _POSITION.search(name.lower())]
@@ -56,8 +56,10 @@ def outside(
 def unnamed_output(
     names: Sequence[str], tensors: Mapping[str, Stored], placed: Mapping[str, Placement]
 ) -> dict[str, Placement]:
-    """Of a layout that has no name for the output of this file: among the names without a place the only matrix that
-    reads the stream, with its bias. A square one may be a map of something else."""
+    """The output where the layout has no name for it: the only unplaced matrix that reads the stream, with its bias.
+
+    A square matrix may be something else and is not taken.
+    """
     by_target = {to: name for name, place in placed.items() for to in place.to}
     table = by_target.get("decoder.embedding.token.weight") or by_target.get("encoder.embedding.token.weight")
     matrices = [name for name in names if len(tensors[name].shape) == 2]
@@ -73,14 +75,14 @@ def unnamed_output(
 
 
 def _side(name: str, sides: Sequence[str]) -> str | None:
-    """The stack that a name speaks of; None where it speaks of none."""
+    """The stack that a name refers to, or None."""
     if len(sides) == 1:
         return sides[0]
     return "decoder" if DECODER.search(name.lower()) else "encoder" if ENCODER.search(name.lower()) else None
 
 
 def _only_output(name: str, tensors: Mapping[str, Stored], size: int, biases: Collection[str]) -> bool:
-    """Whether a table cannot be an embedding: it has a bias, or is stored [in, out]."""
+    """Whether a table cannot be an embedding: it has a bias, or is stored as [in, out]."""
     shape = tensors[name].shape
     return module_of(name) in biases or (shape[0] == size and shape[1] != size)
 
@@ -93,8 +95,10 @@ def _output(
     biases: Collection[str],
     asks: Asks,
 ) -> str | None:
-    """The output's matrix among the tables outside the layers: what can be nothing else or is so named, or what is left
-    when embeddings are named; None where the embeddings are all there is, or it has to be asked."""
+    """The output matrix among the tables outside layers, or None if it is tied or ambiguous.
+
+    It is the one that cannot be anything else, is named so, or is left over when the embeddings are named.
+    """
     if (told := asks.told("output.weight", [*rest, NONE])) is not None:
         return None if told == NONE else told
     sure = [name for name in rest if _only_output(name, tensors, size, biases)]
@@ -107,11 +111,11 @@ def _output(
     if len(rest) <= len(sides):
         return None
     candidates = [name for name in rest if not _is_embedding(name)] or list(rest)
-    if sides[-1] == "decoder":  # it gives as many logits as there are tokens to read
+    if sides[-1] == "decoder":  # it has as many logits as tokens to read
         rows = Counter(tensors[name].shape[0] for name in rest)
         candidates = [name for name in candidates if rows[tensors[name].shape[0]] > 1] or candidates
     if len(candidates) > 1 and len(rest) == len(sides) + 1 and _all_equal(candidates, tensors):
-        return candidates[-1]  # tied: whichever it is, the model is the same
+        return candidates[-1]  # tied: either choice gives the same model
     if len(candidates) == 1:
         return candidates[0]
     asks.one_of("output.weight", [*candidates, NONE])
@@ -121,7 +125,7 @@ def _output(
 def _by_side(
     free: Sequence[str], sides: Sequence[str], tensors: Mapping[str, Stored], asks: Asks, rows: int | None
 ) -> dict[str, str]:
-    """The embedding of each stack: by what was told, by the names, of the decoder's by the rows of the output."""
+    """The embedding of each stack: by answer, by name, or for the decoder by the output's number of rows."""
     found: dict[str, str] = {}
     for side in sides:
         if (told := asks.told(f"{side}.embedding.token.weight", free)) is not None:
@@ -155,7 +159,7 @@ def _by_side(
 
 
 def _positions_by_side(positions: Sequence[str], sides: Sequence[str], asks: Asks) -> dict[str, str]:
-    """The table of positions of each stack."""
+    """The position table of each stack."""
     found: dict[str, str] = {}
     for side in sides:
         told = asks.told(f"{side}.embedding.position.table", positions)
@@ -183,7 +187,7 @@ def _last_norms(
     asks: Asks,
     found: Collection[str],
 ) -> dict[str, Placement]:
-    """The norm behind the last layer of each stack: not one that is called after an embedding."""
+    """The final norm of each stack, ignoring norms named after an embedding."""
     held: dict[str, list[str]] = {}
     for name in names:
         if name not in found:
@@ -217,7 +221,7 @@ def _all_equal(names: Sequence[str], tensors: Mapping[str, Stored]) -> bool:
 
 
 def same_numbers(first: Stored, second: Stored) -> bool:
-    """Whether two tensors are one, or have the same numbers."""
+    """Whether two tensors are the same storage or have equal numbers."""
     if first.shape != second.shape or first.dtype != second.dtype:
         return False
     return first.place == second.place or torch.equal(first.read(), second.read())
@@ -237,5 +241,5 @@ def _is_output(name: str) -> bool:
 
 
 def _is_embedding(name: str) -> bool:
-    """Whether a name speaks of an embedding: a word of it, or a part that begins so, as in "tokenEmbedding"."""
+    """Whether a name refers to an embedding, by a word or a part such as "tokenEmbedding"."""
     return bool({*words_of(name)} & _EMBEDDING) or any("embed" in part for part in parts_of(name))

@@ -1,7 +1,7 @@
-"""A sentencepiece model (`.model`, `.spm`): its pieces by id, its special ones, and how it cuts texts.
+"""Reads a sentencepiece model (`.model`, `.spm`): pieces, special tokens and segmentation.
 
-The file is a protocol buffer, of which what is needed is declared here and read by protobuf: nothing is run. How it
-cuts is described as a `tokenizer.json` of Hugging Face's tokenizers, ids kept.
+The file is a protocol buffer; the needed fields are declared here and read by protobuf, so no code runs. Segmentation
+is converted to a `tokenizer.json` of Hugging Face's tokenizers with the same ids.
 Source: sentencepiece_model.proto, and the normalizer, unigram and BPE models of sentencepiece 0.2.
 """
 
@@ -33,23 +33,23 @@ from viz_transformer.text.tokenizers import LibraryTokens
 
 SUFFIXES = (".model", ".spm")
 MAX_PIECES, LONGEST_PIECE, MAX_BYTES = 500_000, 1_000, 4 * 2**20
-"""Of one model: its pieces, the bytes of one, and the bytes of all of them."""
+"""Limits of one model: pieces, bytes of one piece, and bytes of all."""
 _LIMITS = f"up to {MAX_PIECES:,} pieces are read, of {LONGEST_PIECE:,} bytes each and {MAX_BYTES // 2**20} MiB together"
 MAX_READ = 64 * 2**20
-"""Bytes of a file that is only looked through."""
+"""Limit in bytes for a file that is only scanned."""
 MAX_OWN = 10_000
-"""Symbols of one's own: to find them in a text takes time in proportion to their number."""
+"""Limit for user-defined symbols: matching them takes time proportional to their number."""
 NORMAL, UNKNOWN, CONTROL, USER_DEFINED, UNUSED, BYTE = range(1, 7)
 UNIGRAM, BPE, WORD, CHAR = range(1, 5)
 SPACE = "▁"
 _NEVER = "\uffff"
-"""What stands before names in the description that a text must not reach: a character that no text has."""
+"""Prefix of names in the description that no text may match: a character that no text contains."""
 _BYTE = re.compile("<0x[0-9A-F]{2}>")
 
 
 @dataclass(frozen=True)
 class Pieces:
-    """A sentencepiece model. names, scores, types: by id. specials: role -> piece, None where there is none."""
+    """A sentencepiece model. names, scores and types are indexed by id; specials maps roles to pieces or None."""
 
     names: tuple[str, ...]
     scores: tuple[float, ...]
@@ -64,35 +64,39 @@ class Pieces:
     escapes_spaces: bool
 
     def of_type(self, *types: int) -> list[str]:
-        """The pieces of these types, by id."""
+        """Pieces of these types, by id."""
         return [name for name, type in zip(self.names, self.types, strict=True) if type in types]
 
 
 def is_pieces(path: Path) -> bool:
-    """Whether a file is taken for a sentencepiece model: by its name, for any bytes may be a list of lines."""
+    """Whether a file is a sentencepiece model, by its suffix: any bytes could be a list of lines."""
     return path.suffix in SUFFIXES
 
 
 def read_pieces(path: Path) -> Pieces:
-    """The model of a file. Raises CheckpointError for any other file, and for a damaged one."""
+    """The model in a file. Raises CheckpointError if it is invalid or damaged."""
     return _read(path, _stamp(path))
 
 
 def piece_tokens(path: Path) -> LibraryTokens:
-    """How the model of a file cuts texts. Raises CheckpointError where that cannot be described exactly, and without
-    the tokenizers library, which is an extra."""
+    """Tokenizer for the model in a file.
+
+    Raises CheckpointError if it cannot be converted exactly, or without the optional tokenizers library.
+    """
     return _cutting(path, _stamp(path))
 
 
 def _stamp(path: Path) -> tuple[int, int] | None:
-    """What changes when the file does."""
+    """Stamp that changes whenever the file does."""
     stat = path.stat() if path.is_file() else None
     return None if stat is None else (stat.st_mtime_ns, stat.st_size)
 
 
 def pieces_charsmap(path: Path) -> bytes:
-    """The table of characters of a file, which changes a text before it is cut; b"" for any other file. Raises
-    CheckpointError for more than MAX_READ."""
+    """Character normalisation table of a model file; b"" for any other file.
+
+    Raises CheckpointError for more than MAX_READ bytes.
+    """
     if path.stat().st_size > MAX_READ:
         raise CheckpointError(f"{path} has more than {MAX_READ // 2**20} MiB, sentencepiece models are read up to that")
     with suppress(ValueError):
@@ -147,12 +151,12 @@ _MESSAGES = {
         ("escapes_spaces", 5, "bool", "true"),
     ),
 }
-"""What is read of sentencepiece_model.proto: name, number, type and default of each field; all else is left out."""
+"""Fields used from sentencepiece_model.proto: name, number, type and default."""
 
 
 @cache
 def _message() -> Any:
-    """The class of a model's message. Its reader, protobuf's own, believes no length that goes beyond the file."""
+    """Message class of a model. protobuf's reader trusts no length beyond the file."""
     file = FileDescriptorProto(name="viz_transformer/pieces.proto", package="viz_transformer", syntax="proto2")
     for name, fields in _MESSAGES.items():
         message = file.message_type.add(name=name)
@@ -170,9 +174,8 @@ def _message() -> Any:
 
 
 def _parsed(content: bytes) -> Any:
-    """The message of a file. Raises ValueError for what is none, and for one of far more parts than are read, which
-    would take much more memory than the file."""
-    if content.count(b"\n") > 4 * MAX_PIECES:  # the first byte of a piece, and of its name
+    """Parse a file. Raises ValueError if it is invalid, or would take far more memory than the file."""
+    if content.count(b"\n") > 4 * MAX_PIECES:  # first byte of a piece, and of its name
         raise ValueError(_LIMITS)
     try:
         return _message().FromString(content)
@@ -181,7 +184,7 @@ def _parsed(content: bytes) -> Any:
 
 
 def _model(content: bytes) -> Pieces:
-    """The model of a file's content. Raises ValueError for what is none."""
+    """The model in a file's content. Raises ValueError if invalid."""
     message = _parsed(content)
     trainer, normalizer = message.trainer, message.normalizer
     names, types = [each.piece for each in message.piece], [each.type for each in message.piece]
@@ -206,9 +209,9 @@ def _model(content: bytes) -> Pieces:
 
 
 def _rules(message: Any, names: list[Any], types: list[int]) -> Iterator[str]:
-    """What is wrong with a model, a sentence each."""
+    """One sentence for each fault of a model."""
     for name in names:
-        if isinstance(name, bytes):  # as protobuf gives a text that is none
+        if isinstance(name, bytes):  # protobuf returns bytes for invalid text
             yield f"the name {quote(name)} is not UTF-8"
     if len(names) > MAX_PIECES or sum(len(name.encode()) for name in names) > MAX_BYTES:
         yield _LIMITS
@@ -239,11 +242,11 @@ def _rules(message: Any, names: list[Any], types: list[int]) -> Iterator[str]:
         yield f"it is of the kind {message.trainer.model_type}, which is not known"
 
 
-# --- how it cuts
+# --- segmentation
 
 
 def describe_tokenizer(model: Pieces) -> str:
-    """The `tokenizer.json` that cuts texts as the model does. Raises ValueError for a model that none can stand for."""
+    """The `tokenizer.json` that segments like the model. Raises ValueError if no such conversion exists."""
     own = model.of_type(USER_DEFINED)
     refuse(_undescribed(model, own))
     content: dict[str, Any] = {
@@ -255,7 +258,7 @@ def describe_tokenizer(model: Pieces) -> str:
         "decoder": {"type": "Sequence", "decoders": _decoders(model)},
         "model": _unigram(model) if model.kind == UNIGRAM else _pairs(model),
     }
-    if model.kind != UNIGRAM and own:  # they are found first, the longest of them, and never merged
+    if model.kind != UNIGRAM and own:  # matched first, longest match, and never merged
         pattern = "|".join(re.escape(name) for name in sorted(own, key=len, reverse=True))
         split = {"type": "Split", "pattern": {"Regex": pattern}, "behavior": "Isolated", "invert": False}
         content["pre_tokenizer"] = split
@@ -263,7 +266,7 @@ def describe_tokenizer(model: Pieces) -> str:
 
 
 def _undescribed(model: Pieces, own: list[str]) -> Iterator[str]:
-    """Why a model's cutting cannot be described."""
+    """Reasons why a model's segmentation cannot be converted."""
     if model.kind == WORD:
         yield "a sentencepiece model of words joins unknown words, which is not read here"
     if len(own) > MAX_OWN:
@@ -307,7 +310,7 @@ def _decoders(model: Pieces) -> list[dict[str, Any]]:
 
 
 def _unigram(model: Pieces) -> dict[str, Any]:
-    """The likeliest pieces. A symbol of one's own has a score that is always chosen; no text is a control symbol."""
+    """Unigram model. User-defined symbols get a score that always wins; control symbols never match text."""
     normal = [score for score, type in zip(model.scores, model.types, strict=True) if type == NORMAL]
     least, most = min(normal, default=0.0), max(normal, default=0.0)
     vocab: list[list[Any]] = []
@@ -316,7 +319,7 @@ def _unigram(model: Pieces) -> dict[str, Any]:
             vocab.append([name, score])
         elif type == USER_DEFINED:
             vocab.append([name, len(name.encode()) * most - 0.1])
-        elif type == BYTE:  # its name in a text is cheaper sign by sign
+        elif type == BYTE:  # its name in a text is cheaper character by character
             vocab.append([name, 8 * (least - 10)])
         else:
             vocab.append([_NEVER + name, least])
@@ -329,7 +332,7 @@ def _unigram(model: Pieces) -> dict[str, Any]:
 
 
 def _pairs(model: Pieces) -> dict[str, Any]:
-    """Two neighbours whose joint piece has the best score are merged first; of characters none are."""
+    """BPE model: merge the neighbours whose joint piece has the best score; characters are not merged."""
     scores = {
         name: score for name, score, type in zip(model.names, model.scores, model.types, strict=True) if type == NORMAL
     }

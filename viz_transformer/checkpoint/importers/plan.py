@@ -1,4 +1,4 @@
-"""From names and shapes to a config: what the file tells, what its layout tells, and what has to be asked."""
+"""Plans an import: derives a config from the file and its layout, and collects open questions."""
 
 from __future__ import annotations
 
@@ -27,13 +27,13 @@ from viz_transformer.sentences import count_of, join_names, quote
 
 Shapes = Mapping[str, tuple[int, ...]]
 Origin = Literal["given", "from the file", "from the layout", "measured", "best on the texts", "usual answer", "open"]
-"""Where a setting's value comes from; open: nothing tells it, and there is no usual answer."""
+"""Where a setting's value comes from; "open": unknown, without a usual answer."""
 USUAL_LENGTH = 512
 
 
 @dataclass(frozen=True)
 class Fitted:
-    """What fits the owner's texts best; told: whether they tell it, or something else may fit better still."""
+    """The value that fits the owner's texts best. told: whether the texts determine it, or another may fit better."""
 
     value: Any
     told: bool = True
@@ -45,52 +45,50 @@ class Fitted:
 
 @dataclass(frozen=True)
 class Setting:
-    """One setting of the model, where its value comes from, and what else it could be: those are what is asked.
-
-    why: what speaks for a usual answer, "" where that is all. Of an open one the value only stands in until it is told.
-    """
+    """One setting of the model."""
 
     name: str
-    value: Any
+    value: Any  # Only a placeholder while the origin is "open".
     origin: Origin
-    options: tuple[Any, ...] = ()
-    why: str = ""
+    options: tuple[Any, ...] = ()  # Alternatives to ask about.
+    why: str = ""  # Evidence for a usual answer; "" if there is none.
 
     @property
     def asked(self) -> bool:
-        """Whether nothing tells it: the value is a guess, or there is none."""
+        """Whether it needs an answer: the value is a guess, or missing."""
         return self.origin in ("usual answer", "best on the texts", "open")
 
 
 @dataclass(frozen=True, kw_only=True)
 class Plan:
-    """What an import will do, or why it cannot.
-
-    mapping: of every tensor that has a place. ignored: what is left out by name, by the pattern that a person gave.
-    unused: tensors that nothing explains; missing: ours that no tensor
-    fills; wrong: ours whose shape is another (found, expected); zeros: biases that the model does not have, for which
-    zeros stand, which changes nothing. left_out: trained tensors that a person leaves out, by `ignore` or as "ignored"
-    in a mapping, though nothing says that they take no part. problems: sentences; the import is possible if there is
-    none. notes: sentences on what is unusual about the file.
-    """
+    """What an import will do, or why it cannot."""
 
     weights: Weights
     layout: Layout | None
     mapping: Mapped
+    """Of every tensor with a place."""
     settings: tuple[Setting, ...]
     config: ModelConfig | None
     ignored: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    """Tensors excluded by name, by pattern."""
     unused: tuple[str, ...] = ()
+    """Unexplained tensors."""
     missing: tuple[str, ...] = ()
+    """Our tensors without a source."""
     wrong: Mapping[str, tuple[tuple[int, ...], tuple[int, ...]]] = field(default_factory=dict)
+    """Our tensors with another shape: (found, expected)."""
     zeros: tuple[str, ...] = ()
+    """Biases that the model lacks, filled with zeros, which changes nothing."""
     left_out: tuple[str, ...] = ()
+    """Trained tensors that a person leaves out by `ignore` or in a mapping, though nothing shows they are unused."""
     problems: tuple[str, ...] = ()
+    """Sentences; the import is possible if there are none."""
     notes: tuple[str, ...] = ()
+    """Unusual features of the file, in sentences."""
 
     @property
     def unanswered(self) -> str:
-        """What has no usual answer and nobody has told yet, as a sentence; "" where all is told."""
+        """A sentence on settings without a usual answer that are still open; "" if there are none."""
         names = [each.name for each in self.settings if each.origin == "open"]
         if not names:
             return ""
@@ -116,8 +114,7 @@ OPTIONS: Mapping[str, tuple[Any, ...]] = {
     "rotary_pairs": ("neighbours", "halves"),
 }
 BESIDE = ("causal", "qkv_order", "rotary_pairs")
-"""Settings that no config has: whether torch's encoder layers are causal, in which order one matrix holds queries, keys
-and values, and which features rotary positions turn together."""
+"""Settings beside `ModelConfig`: causal torch encoder layers, order of fused query, key, value, rotary pairs."""
 FIELDS = {each.name: each for each in fields(ModelConfig)}
 HEADS = re.compile(
     r"(^|\.)(n_?heads?|num_(attention_)?heads|nheads|attention_heads|encoder_attention_heads|decoder_attention_heads"
@@ -134,12 +131,12 @@ def plan_import(
     measured: Mapping[str, Fitted] | None = None,
     ignore: Sequence[str] = (),
 ) -> Plan:
-    """What the tensors make, with these answers. `mapping`: a person's own table, instead of a layout.
+    """Plan the import of these tensors with these answers.
 
-    given: settings of `ModelConfig` by name, those of BESIDE, and of an unknown layout which tensor has a place that
-    several could have, as "output.weight". measured: what the owner's texts told of settings that would be guessed
-    else, or that the layout names. Raises CheckpointError for an unknown layout or setting; everything else that is
-    wrong stands in the plan.
+    mapping: a person's own table, instead of a layout. given: settings of `ModelConfig`, those of BESIDE, and for an
+    unknown layout the tensor for an ambiguous place, such as "output.weight". measured: fitted values of settings that
+    would otherwise be guessed or taken from the layout. Raises CheckpointError for an unknown layout or setting; any
+    other problem is listed in the plan.
     """
     given, measured = dict(given or {}), dict(measured or {})
     chosen = {name: str(given.pop(name)) for name in [*given] if is_place(name)}
@@ -148,7 +145,7 @@ def plan_import(
     known = None if mapping is not None else recognise(weights.tensors, layout)
     ties: list[Tie] = []
     if mapping is not None:
-        chosen = {}  # the mapping has an answer to each
+        chosen = {}  # the mapping answers each
     guessed_places = mapping is None and known is None and layout is None
     if guessed_places:
         mapping, ties = infer_placements(weights.tensors, chosen)
@@ -215,19 +212,18 @@ _PLACE = re.compile(r"output\.weight|(encoder|decoder)\.[a-z_.]+")
 
 
 def is_place(name: str) -> bool:
-    """Whether an answer says which tensor has a place, instead of a setting of the model."""
+    """Whether an answer names the tensor for a place, rather than a setting."""
     return _PLACE.fullmatch(name) is not None
 
 
 def _of_tie(tie: Tie) -> str:
-    """What is asked, with how it is answered in a shell."""
+    """Question about a tie, with the shell option that answers it."""
     join_names = " or ".join(map(quote, tie.options[:4])) + (" or another" if len(tie.options) > 4 else "")
     return f"names and shapes do not tell which is {tie.place}, {join_names}: say it with --set {tie.place}=NAME"
 
 
 def _left_out(mapping: Mapped, tensors: Mapping[str, Stored], known: Recognised | None) -> tuple[str, ...]:
-    """The tensors that only a person's word leaves out: no layout knows them as buffers, none is the embedding again,
-    and none is a table of positions that is computed anew."""
+    """Tensors left out only by a person: not known buffers, tied embeddings or computed position tables."""
     ignored = [name for name, place in mapping.items() if place.how == "ignored"]
     if not ignored:
         return ()
@@ -246,7 +242,7 @@ def _left_out(mapping: Mapped, tensors: Mapping[str, Stored], known: Recognised 
 def _beside(
     name: str, given: Mapping[str, Any], measured: Mapping[str, Fitted], *, usual: Any, known: bool = False
 ) -> Setting:
-    """A setting of BESIDE; known: the layout says it."""
+    """A setting of BESIDE. known: the layout determines it."""
     if name in given:
         if given[name] not in OPTIONS[name]:
             raise CheckpointError(f"{name}={quote(given[name])}: choose {', '.join(map(str, OPTIONS[name]))}")
@@ -259,7 +255,7 @@ def _beside(
 def _rotary_pairs(
     settings: Sequence[Setting], weights: Weights, given: Mapping[str, Any], measured: Mapping[str, Fitted]
 ) -> list[Setting]:
-    """Which features are turned together, where positions are rotary: nothing in a file tells it."""
+    """Pairing of rotary features, which no file reveals."""
     positions = next((each.value for each in settings if each.name == "positions"), None)
     if positions != "rotary":
         return []
@@ -268,7 +264,7 @@ def _rotary_pairs(
 
 
 def _notes(plan: Plan, shapes: Shapes) -> tuple[str, ...]:
-    """What is unusual: a last norm that the layout has and the file lacks, norms without an offset."""
+    """Unusual features: a missing final norm, norms without an offset."""
     notes = []
     stacks = [stack for stack in ("encoder", "decoder") if f"{stack}.layers.0.feed_forward.to_hidden.weight" in shapes]
     lacking = [stack for stack in stacks if f"{stack}.norm.gain" not in shapes]
@@ -298,7 +294,7 @@ def _has(mapping: Mapped, beginning: str) -> bool:
 
 
 def _without_tied(mapping: Mapped, tensors: Mapping[str, Stored]) -> tuple[dict[str, Placement], dict[str, Any]]:
-    """The mapping without an output that is the embedding's own matrix, stored once or twice; and the words of it."""
+    """The mapping without an output tied to the embedding (stored once or twice), and the resulting settings."""
     by_target = {place.to[0]: name for name, place in mapping.items() if len(place.to) == 1}
     output = by_target.get("output.weight")
     words: dict[str, Any] = {}
@@ -328,14 +324,14 @@ def _settings(
 ) -> list[Setting]:
     read = {**_sizes(shapes), **tied, **_positions(shapes, mapping, weights)}
     if read["target_vocab_size"] is None and tied["tied_output"]:
-        read["target_vocab_size"] = read["source_vocab_size"]  # of an encoder alone whose output is its embedding
+        read["target_vocab_size"] = read["source_vocab_size"]  # an encoder-only model whose output is its embedding
     if numbers := {place.number for place in mapping.values() if place.how == "head"}:
         read["n_heads"] = len(numbers)
     read |= _from_values(weights.values, read)
     known = {} if layout is None else {**layout.known, **layout.refine(weights.tensors)}
     presets = (*PAPER, *GPT2) if layout is None else layout.presets
     preset = next((p for p in presets if (p.d_model, p.d_ff) == (read["d_model"], read["d_ff"])), None)
-    if known.get("positions") == "learned":  # the file would have their table: without one, they are a question
+    if known.get("positions") == "learned":  # the file would contain the table: else ask
         del known["positions"]
     usual: dict[str, Any] = {
         "n_heads": _usual_heads(read["d_model"]) if preset is None else preset.n_heads,
@@ -376,7 +372,7 @@ def _settings(
 
 
 def _gives_labels(read: Mapping[str, Any]) -> bool:
-    """Whether an encoder alone has an output of other rows than there are tokens to read."""
+    """Whether an encoder-only model's output has a different number of rows than its vocabulary."""
     rows = read["target_vocab_size"]
     return not read["decoder_layers"] and rows is not None and rows != read["source_vocab_size"]
 
@@ -397,8 +393,7 @@ def _options(name: str, read: Mapping[str, Any]) -> tuple[Any, ...]:
 
 
 def _usual_heads(d_model: int) -> int:
-    """Where texts begin to measure heads: 64 features each, as in the paper; of a small model as many of 8, 6, 4, 2 as
-    fit."""
+    """Initial guess of the heads: 64 features each, as in the paper; else the most of 8, 6, 4, 2 that fit."""
     if d_model >= 256 and d_model % 64 == 0:
         return d_model // 64
     return next((n for n in (8, 6, 4, 2) if d_model % n == 0 and d_model // n >= 4), 1)
@@ -414,7 +409,7 @@ def _layers(shapes: Shapes, stack: str) -> int:
 
 
 def _sizes(shapes: Shapes) -> dict[str, Any]:
-    """The sizes that shapes tell."""
+    """Sizes that follow from the shapes."""
     encoder, decoder = _layers(shapes, "encoder"), _layers(shapes, "decoder")
     if not encoder and not decoder:
         raise CheckpointError("no layer with an attention was found among the tensors")
@@ -459,8 +454,10 @@ def _sizes(shapes: Shapes) -> dict[str, Any]:
 
 
 def _positions(shapes: Shapes, mapping: Mapped, weights: Weights) -> dict[str, Any]:
-    """What tables of positions tell: trained ones, stored ones that follow a formula, and those of rotary positions and
-    ALiBi, which have to be as they are made here. Raises CheckpointError for others."""
+    """Positional encoding according to its tables: trained, computed by a formula, rotary or ALiBi.
+
+    Raises CheckpointError for tables that differ from ours.
+    """
     in_attention = _in_attention(weights)
     lengths = {
         limit: shapes[f"{stack}.embedding.position.table"][0]
@@ -487,7 +484,7 @@ def _positions(shapes: Shapes, mapping: Mapped, weights: Weights) -> dict[str, A
 
 
 def _word_of_table(table: Stored) -> str | None:
-    """The word of the formula that a stored tensor follows, if it is a table of positions; else None."""
+    """Name of the formula that a stored table follows, or None."""
     shape = flat(table.shape)
     if len(shape) != 2 or not table.dtype.is_floating_point or min(shape) < 2:
         return None
@@ -499,9 +496,9 @@ def _width(shapes: Shapes) -> int:
 
 
 def _in_attention(weights: Weights) -> dict[str, Any]:
-    """What the names and numbers of tensors tell of positions that act in attention: the config's word, and the heads.
+    """Rotary or ALiBi settings according to tensor names and numbers: the encoding, and the heads.
 
-    Raises CheckpointError for both kinds together, and for other numbers than are made here.
+    Raises CheckpointError for both together, and for numbers that differ from ours.
     """
     words = {word: [n for n in weights.positions if pattern.search(n)] for word, pattern in POSITIONS.items()}
     words = {word: names for word, names in words.items() if names}
@@ -530,11 +527,11 @@ def _in_attention(weights: Weights) -> dict[str, Any]:
 
 
 def _formula(table: torch.Tensor) -> str | None:
-    """The word of the formula that a stored table of positions [N, D] follows; None for no known one."""
+    """Name of the formula that a table [N, D] follows, or None."""
     for word, encoding in ENCODINGS.items():
         if encoding.computed and table.size(1) % 2 == 0 and table.size(1) >= 4:
             made = encoding.table(len(table), table.size(1))
-            if (made - table).abs().max() < 2e-3:  # a large angle in float32 is less exact than ours from float64
+            if (made - table).abs().max() < 2e-3:  # large angles in float32 are less exact than ours from float64
                 return word
     return None
 
@@ -543,7 +540,7 @@ _ACTIVATIONS = {"relu": "relu", "gelu": "gelu", "swish": "silu", "silu": "silu",
 
 
 def _from_values(values: Mapping[str, Any], read: Mapping[str, Any]) -> dict[str, Any]:
-    """Settings that stand beside the weights as plain values, under one of their usual names."""
+    """Settings stored next to the weights as plain values, under a usual name."""
     found: dict[str, Any] = {}
     for name, value in values.items():
         last = name.rsplit(".", 1)[-1]
@@ -561,7 +558,7 @@ def _from_values(values: Mapping[str, Any], read: Mapping[str, Any]) -> dict[str
 
 
 def _checked(plan: Plan, shapes: Shapes) -> Plan:
-    """The plan with its config, and with what does not fit it."""
+    """The plan with its config and the problems found."""
     values = {each.name: each.value for each in plan.settings if each.name in FIELDS}
     try:
         config = ModelConfig.from_dict(values)

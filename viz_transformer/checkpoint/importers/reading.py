@@ -1,6 +1,7 @@
-"""Any file of trained tensors: what it holds, by the names it has there, before a number is copied.
+"""Reads any file of trained tensors: its content by the names it uses, before numbers are copied.
 
-safetensors, torch's zip files (`.pt .pth .ckpt .bin`), and several of either with an index. Nothing of a file is run.
+Formats: safetensors, torch's zip files (`.pt .pth .ckpt .bin`), and shards of either with an index. No code in a file
+is run.
 """
 
 from __future__ import annotations
@@ -28,9 +29,9 @@ from viz_transformer.checkpoint.untrusted import LONGEST_HEADER, MAX_TENSORS, To
 from viz_transformer.sentences import quote
 
 MAX_BYTES = 8 * 2**30
-"""Of all files of one model together."""
+"""Limit for all files of one model together."""
 MAX_SHARDS = 1000
-"""Files that an index may name."""
+"""Limit for the files in an index."""
 _DISTRUST = "the file is damaged or was made to do harm, so get it again from someone you trust"
 PICKLED_MODULE = (
     "is a whole pickled module, which needs its own code to be opened: where that is, save its numbers alone, with"
@@ -65,16 +66,12 @@ _SAFE_DTYPES = {
 
 @dataclass(frozen=True, eq=False)
 class Stored:
-    """A tensor in a file: shape and type now, its numbers when they are asked for.
-
-    place: where its numbers stand; two tensors with the same place are one. Raises CheckpointError when read, if the
-    file is damaged there.
-    """
+    """A tensor in a file: shape and dtype now, numbers on demand."""
 
     shape: tuple[int, ...]
     dtype: torch.dtype
-    place: tuple[Any, ...]
-    read: Callable[[], Tensor] = field(repr=False)
+    place: tuple[Any, ...]  # Location of the numbers; equal for tied tensors.
+    read: Callable[[], Tensor] = field(repr=False)  # Raises CheckpointError if the file is damaged there.
 
     @property
     def bytes(self) -> int:
@@ -83,7 +80,7 @@ class Stored:
 
 @dataclass(frozen=True, eq=False)
 class Found:
-    """What a file holds: tensors and plain values (numbers and words), both by the path of keys that leads to them."""
+    """Content of a file: tensors and plain values, by the path of keys that leads to them."""
 
     path: Path
     tensors: Mapping[tuple[str, ...], Stored]
@@ -92,13 +89,12 @@ class Found:
 
 
 def read_file(path: str | Path) -> Found:
-    """The tensors of a file, of an index of several (`*.index.json`), or of a folder with one of these.
+    """Tensors in a file, in an index of shards (`*.index.json`), or in a folder with one of these.
 
-    Raises CheckpointError, one sentence, for anything that holds no tensors that could be a model's, or more than it
-    stores.
+    Raises CheckpointError with one sentence if there are no plausible tensors, or if they claim more than is stored.
     """
     path = Path(path)
-    if os.path.isdir(path):  # os.path: False also for what can be no file's name
+    if os.path.isdir(path):  # os.path: also False for an invalid file name
         path = _in_folder(path)
     elif not os.path.isfile(path):
         raise CheckpointError(f"there is no file {quote(str(path), 300)}: give the path of a file of weights")
@@ -113,7 +109,7 @@ def read_file(path: str | Path) -> Found:
 
 
 def _in_folder(folder: Path) -> Path:
-    """The one file of weights, or the one index, in a folder."""
+    """The only weights file, or the only index, in a folder."""
     with files.reading(folder):
         names = sorted(entry.name for entry in folder.iterdir() if entry.is_file())
     for ending in (".index.json", ".safetensors", (".pt", ".pth", ".ckpt", ".bin")):
@@ -130,7 +126,7 @@ def _in_folder(folder: Path) -> Path:
 
 
 def _read_index(path: Path) -> Found:
-    """The shards that an index names, all of them beside it; each has the tensors that the index says."""
+    """The shards named by an index, all next to it; each holds the tensors that the index lists."""
     content = files.read_json(path)
     where = content.get("weight_map") if isinstance(content, dict) else None
     if not isinstance(where, dict) or not where or not all(isinstance(name, str) for name in where.values()):
@@ -165,7 +161,7 @@ def _read_index(path: Path) -> Found:
 
 
 def check_number(path: Path, tensors: int) -> None:
-    """Raise CheckpointError for a file, or the files of an index, of more tensors than are read."""
+    """Raise CheckpointError for a file, or an index's files, with too many tensors."""
     try:
         check_count(tensors)
     except TooMuch as error:
@@ -216,7 +212,7 @@ def _tensor_of(path: Path, name: str) -> Tensor:
 
 
 class _Directory(FileIO):
-    """A zip file whose directory, which is read at once, is refused where it would take long to go through."""
+    """A zip file whose directory, read at once, is refused if it would take long."""
 
     read_whole = False
 
@@ -233,7 +229,7 @@ class _Directory(FileIO):
 
 @dataclass(frozen=True)
 class _Record:
-    """The numbers of a storage: where they stand in the file."""
+    """Location of a storage's numbers in the file."""
 
     start: int
     length: int
@@ -272,7 +268,7 @@ def _read_torch(path: Path) -> Found:
 
 
 def _records(path: Path, archive: zipfile.ZipFile) -> tuple[dict[str, _Record], bytes, bytes]:
-    """Where the storages stand, the pickle, and the order of bytes."""
+    """Locations of the storages, the pickle, and the byte order."""
     entries = archive.infolist()
     check_number(path, sum("/data/" in entry.filename for entry in entries))
     size = path.stat().st_size
@@ -304,7 +300,7 @@ def _records(path: Path, archive: zipfile.ZipFile) -> tuple[dict[str, _Record], 
 
 
 def _record(file: Any, entry: zipfile.ZipInfo, size: int) -> _Record:
-    """The place of an entry's bytes: behind its local header, whose two lengths may differ from the directory's."""
+    """Location of an entry's bytes, after its local header, whose two lengths may differ from the directory's."""
     file.seek(entry.header_offset)
     header = file.read(30)
     if header[:4] != b"PK\x03\x04":
@@ -316,7 +312,7 @@ def _record(file: Any, entry: zipfile.ZipInfo, size: int) -> _Record:
 
 
 def _walk(root: Any) -> Iterator[tuple[tuple[str, ...], Any]]:
-    """Everything in dictionaries and lists, by the keys that lead there; each container is entered once."""
+    """Everything in nested dictionaries and lists, by keys; each container is visited once."""
     seen: set[int] = set()
     todo: list[tuple[tuple[str, ...], Any]] = [((), root)]
     while todo:
@@ -331,7 +327,7 @@ def _walk(root: Any) -> Iterator[tuple[tuple[str, ...], Any]]:
 
 
 def _contents(value: Any) -> Any:
-    """What a dictionary, a list or an object of plain values holds; anything else as it is."""
+    """Content of a dictionary, list or plain-value object; anything else unchanged."""
     if not isinstance(value, Call) or _is_tensor(value):
         return value
     if isinstance(value.items, dict | list):
@@ -354,8 +350,8 @@ def _is_tensor(value: Call) -> bool:
 
 
 def _stored(path: Path, keys: tuple[str, ...], value: Any, records: Mapping[str, _Record]) -> Stored | None:
-    """The tensor that the value stands for; None for anything else."""
-    for _ in range(4):  # a parameter is a call around a tensor's
+    """The tensor that a value represents, or None."""
+    for _ in range(4):  # a parameter wraps a tensor's call
         if not isinstance(value, Call) or not isinstance(value.function, Name):
             return None
         name, arguments = value.function.full, value.arguments
@@ -374,7 +370,7 @@ def _stored(path: Path, keys: tuple[str, ...], value: Any, records: Mapping[str,
 
 
 def _placed(path: Path, what: str, arguments: Any, records: Mapping[str, _Record]) -> Stored:
-    """The tensor of these arguments, whose shape and steps stay within its storage's record."""
+    """The tensor with these arguments, whose shape and strides must stay within its storage."""
     damaged = CheckpointError(f"{what} is damaged: {_DISTRUST}")
     if not isinstance(arguments, tuple) or len(arguments) < 4 or not isinstance(arguments[0], Persistent):
         raise damaged
@@ -420,7 +416,7 @@ def _read_record(
     steps: tuple[int, ...],
     last: int,
 ) -> Tensor:
-    """The numbers of one tensor: only its own are read, however long the storage is that it is a view of."""
+    """Numbers of one tensor, reading only its own part of a possibly longer storage."""
     if not math.prod(shape):
         return torch.empty(shape, dtype=dtype)
     held = bytearray((last - offset + 1) * dtype.itemsize)

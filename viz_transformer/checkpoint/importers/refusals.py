@@ -1,4 +1,4 @@
-"""Files that are something else than tensors: what they are, by their first bytes, and what to do instead."""
+"""Recognises files that are not tensors by their first bytes, and says what to do instead."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from viz_transformer.checkpoint.untrusted import LONGEST_HEADER
 
 _SAVE = "save the model's numbers alone, with torch.save(model.state_dict(), FILE)"
 SMALLEST = 9
-"""Bytes of a safetensors file that says nothing: the length of a header, and the beginning of one."""
+"""Bytes of the smallest safetensors file: the header's length and its first byte."""
 GGUF = "is a GGUF file, as llama.cpp reads it: give the folder of transformers that it was made from"
 _MAGIC: tuple[tuple[bytes, str], ...] = (
     (files.POINTER, files.FETCH),
@@ -32,8 +32,7 @@ _MAGIC: tuple[tuple[bytes, str], ...] = (
 
 
 def other_kind(path: Path) -> str | None:
-    """What a file is whose first bytes are those of another kind than weights that are read, and what to do; None for
-    any other."""
+    """What an unsupported file is by its first bytes, and what to do; None for any other."""
     return _other_kind(files.read_bytes(path, 512))
 
 
@@ -42,7 +41,7 @@ def _other_kind(head: bytes) -> str | None:
 
 
 def is_read(dtype: str, name: str) -> bool:
-    """Whether a tensor of this type, as safetensors calls it, is read: whole numbers are not as weights."""
+    """Whether tensors of this safetensors dtype are read: integers are not accepted as weights."""
     return dtype in _FLOATS or (dtype in _WHOLE and not (dtype in ("I8", "I16") and name.endswith("weight")))
 
 
@@ -50,14 +49,14 @@ _FLOATS, _WHOLE = ("F16", "BF16", "F32", "F64"), ("I64", "I32", "I16", "I8", "U8
 
 
 def of_type(dtype: str, name: str) -> str:
-    """That a tensor of this type is not read, and what to do."""
+    """Error message for a tensor of an unsupported dtype, with what to do."""
     if dtype.startswith(("F8", "F6", "F4", "I8", "U8")) or (dtype == "U32" and name.endswith("weight")):
         return f"has the type {dtype}, as quantised weights have: get them in 16 or 32 bits"
     return f"has the type {dtype}, which is not read: save it in float32"
 
 
 def check_kind(path: Path) -> Literal["torch", "safetensors"]:
-    """Which reader the file is for. Raises CheckpointError, one sentence, for every other kind of file."""
+    """The reader for a file. Raises CheckpointError with one sentence for any other kind of file."""
     head = files.read_bytes(path, 512)
     if not head:
         raise CheckpointError(f"{path} is empty: {COPY_AGAIN}")

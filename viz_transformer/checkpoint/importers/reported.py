@@ -1,4 +1,4 @@
-"""The loss that a training reported: as a person gives it, or as it stands in the file beside the weights."""
+"""Loss reported by a training: given by a person, or stored with the weights."""
 
 from __future__ import annotations
 
@@ -16,30 +16,28 @@ NAMES = (
     *("best_val_loss", "best_valid_loss", "best_validation_loss", "val_loss", "valid_loss", "validation_loss"),
     *("eval_loss", "test_loss", "best_loss", "loss", "train_loss", "training_loss"),
 )
-"""What trainings call their loss in a file, the one on texts that were kept apart first."""
+"""Names under which trainings store a loss, those on held-out texts first."""
 LARGEST = 100.0
-"""Nats per token: more is no loss of a model of tokens."""
+"""Nats per token: anything higher is not the loss of a token model."""
 
 
 @dataclass(frozen=True)
 class Reported:
-    """A loss in nats per token, and where it stands: its name in the file, or "" where a person gave it. half: of its
-    last digit, within which it is rounded."""
+    """A reported loss, in nats per token."""
 
     nats: float
-    name: str = ""
-    half: float = 0.005
+    name: str = ""  # Its name in the file; "" if a person gave it.
+    half: float = 0.005  # Half a unit of its last digit, within which it is rounded.
 
     @property
     def words(self) -> str:
-        """What it is, in words."""
+        """The loss and its origin, in words."""
         where = f" ({self.name} in the file)" if self.name else ""
         return f"the {numerals.significant(self.nats)} that its training reported{where}"
 
 
 def parse_reported(text: str) -> Reported:
-    """The loss that a person typed, rounded to the digits that stand there. Raises CheckpointError for any other
-    text."""
+    """The loss that a person typed, rounded to its digits. Raises CheckpointError for any other text."""
     try:
         number = Decimal(text.strip())
     except InvalidOperation:
@@ -54,7 +52,7 @@ def parse_reported(text: str) -> Reported:
 
 
 def read_reported(found: Found) -> Reported | None:
-    """The loss that stands in a file beside the weights; None where there is none."""
+    """Loss stored in a file next to the weights, or None."""
     single = {keys: stored for keys, stored in found.tensors.items() if not stored.shape and keys[-1] in NAMES}
     held: Mapping[tuple[str, ...], Any] = {
         **found.values,

@@ -1,8 +1,8 @@
-"""A pickle read without running anything: no name in it is looked up, no class of it made, no function called.
+"""Reads a pickle without running anything: no name is imported, no object built, no function called.
 
-What pickle would do is written down instead: a name stays a `Name`, a call a `Call`. Tensors are among those calls, and
-`reading.py` reads them from there. Everything takes memory in proportion to the file. torch's own careful reader
-(`weights_only`) refuses files that name other classes, as Lightning's do, and allocates what some names ask for.
+Operations are recorded instead: a name becomes a `Name`, a call a `Call`, from which `reading.py` reads tensors. Memory
+is proportional to the file. torch's `weights_only` reader refuses files that name other classes, such as Lightning's,
+and allocates what some names ask for.
 """
 
 from __future__ import annotations
@@ -16,42 +16,42 @@ from typing import Any
 from viz_transformer.checkpoint.untrusted import MAX_TENSORS, TooMuch
 
 LONGEST = 64 * 2**20
-"""Bytes of a pickle: numbers of tensors stand outside of it."""
+"""Maximum bytes of a pickle; tensor data lies outside."""
 MAX_STEPS = 3_000_000
-"""Of a pickle: what takes some three seconds to go through. A tensor is about thirty, a word of a vocabulary three."""
+"""Maximum operations of a pickle, about three seconds; a tensor takes about thirty, a vocabulary word three."""
 MORE_TENSORS = f"it holds more than {MAX_TENSORS:,} tensors: give the weights of one model"
 _MARK = object()
 
 
 @dataclass(frozen=True, eq=False)
 class Name:
-    """A class or function that the pickle names, as `module.name`."""
+    """A class or function named in the pickle, as `module.name`."""
 
     full: str
 
 
 @dataclass(eq=False)
 class Call:
-    """What the pickle would have called, with what, and what it would have put into the result."""
+    """A recorded call: function, arguments, state and items."""
 
     function: Any
     arguments: Any
     state: Any = None
-    items: Any = None  # a dictionary's or list's contents, of a class that is one
+    items: Any = None  # contents of a dictionary or list subclass
 
 
 @dataclass(frozen=True, eq=False)
 class Persistent:
-    """What stands outside of the pickle: torch's storages."""
+    """Data outside the pickle: torch's storages."""
 
     key: Any
 
 
 def read_pickle(content: bytes) -> Any:
-    """The plain value, dictionaries and lists as such, everything else as a record of what it names.
+    """Plain values, dictionaries and lists; everything else as a record of what it names.
 
-    Raises ValueError, one clause without the file's name, for what is no pickle or damaged; TooMuch for one that is
-    longer than LONGEST, or has more than MAX_STEPS or MAX_TENSORS.
+    Raises ValueError with a clause without the file's name if invalid or damaged; TooMuch beyond LONGEST, MAX_STEPS or
+    MAX_TENSORS.
     """
     if len(content) > LONGEST:
         raise TooMuch(f"it describes its content in {len(content):,} bytes, at most {LONGEST:,} are read")
@@ -75,7 +75,7 @@ class _Unknown(ValueError):
 
 
 class _Machine:
-    """The stack and the memo of a pickle."""
+    """Stack and memo of a pickle."""
 
     def __init__(self) -> None:
         self.stack: list[Any] = []
@@ -95,7 +95,7 @@ class _Machine:
             raise _Unknown(f"its description of the content uses {name}, which no file of tensors does")
 
     def marked(self) -> list[Any]:
-        """What was put on the stack since the last mark."""
+        """Items on the stack since the last mark."""
         at = next((i for i in range(len(self.stack) - 1, -1, -1) if self.stack[i] is _MARK), None)
         if at is None:
             raise IndexError
@@ -129,7 +129,7 @@ class _Machine:
 
     def build(self, _: Any) -> None:
         state = self.stack.pop()
-        if isinstance(self.stack[-1], Call):  # a dictionary's state is torch's `_metadata`: no part of the weights
+        if isinstance(self.stack[-1], Call):  # the state of a dictionary is torch's `_metadata`, not weights
             self.stack[-1].state = state
 
     def reduce(self, _: Any) -> None:
@@ -154,7 +154,7 @@ class _Machine:
 
     def persistent(self, key: Any) -> None:
         self.outside += 1
-        if self.outside > MAX_TENSORS:  # each tensor names the storage outside that it is a view of
+        if self.outside > MAX_TENSORS:  # each tensor names its storage
             raise TooMuch(MORE_TENSORS)
         self.stack.append(Persistent(key))
 
@@ -170,8 +170,10 @@ class _Machine:
 
 
 def _key(key: Any) -> Any:
-    """A plain key, or a flat tuple of such, as it is; any other is equal to nothing: to hash tuples of tuples of one
-    tuple would take for ever."""
+    """A plain key or a flat tuple of plain keys, unchanged; any other becomes unequal to everything.
+
+    Hashing tuples of tuples of one tuple would take exponential time.
+    """
     parts = key if isinstance(key, tuple) else (key,)
     return key if all(isinstance(part, str | bytes | int | float | None) for part in parts) else Persistent(key)
 

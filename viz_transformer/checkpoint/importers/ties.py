@@ -1,4 +1,4 @@
-"""What names and shapes leave open about the places of tensors: it is asked, and a person answers it by name."""
+"""Ambiguous tensor places, to be answered by name."""
 
 from __future__ import annotations
 
@@ -13,18 +13,15 @@ from viz_transformer.sentences import quote
 
 @dataclass(frozen=True)
 class Tie:
-    """A place that one of several tensors or modules has, and nothing tells which.
+    """A place that one of several tensors or modules has."""
 
-    place: ours, without numbers of layers, by which it is answered. chosen: the answer; None while it is open.
-    """
-
-    place: str
+    place: str  # Our name without layer numbers, which identifies the question.
     options: tuple[str, ...]
-    chosen: str | None
+    chosen: str | None  # The answer; None while open.
 
 
 class Asks:
-    """The ties that were met, with the answers that a person gave to them. stack: the one in which places are named."""
+    """The ties found, with a person's answers. stack: the stack in which places are named."""
 
     def __init__(self, told: Mapping[str, str], stack: str = "", met: dict[str, Tie] | None = None) -> None:
         self._told, self._before = told, f"{stack}." if stack else ""
@@ -35,7 +32,7 @@ class Asks:
         return Asks(self._told, stack, self.met)
 
     def told(self, place: str, options: Sequence[str]) -> str | None:
-        """The answer that was given for a place; None without one. Raises CheckpointError for none of the options."""
+        """The answer for a place, or None. Raises CheckpointError if it is not among the options."""
         name = f"{self._before}{place}"
         chosen = self._told.get(name)
         if chosen is None:
@@ -47,7 +44,7 @@ class Asks:
         return chosen
 
     def one_of(self, place: str, options: Sequence[str]) -> str | None:
-        """The one that was told; None, and a tie, where none was. Of fewer than two nothing is asked."""
+        """The answer for a place, or None after recording a tie. Fewer than two options need no answer."""
         chosen = self.told(place, options) if len(options) > 1 else None
         name = f"{self._before}{place}"
         if chosen is None and len(options) > 1:
@@ -61,8 +58,10 @@ class Asks:
         says: Callable[[str], Collection[str]],
         kind: str,
     ) -> dict[str, str]:
-        """The place of each of as many modules: by what was told, by what their names say, or by the numbers that count
-        them; nothing, and a tie, where several ways are left. kind: the name of a place, with its word at {}."""
+        """The place of each module: by answer, by name, or by numbering; empty, with a tie, if ambiguous.
+
+        kind: name of a place, with {} for its word.
+        """
         named = {self.told(kind.format(place), modules): place for place in places}
         allowed = {module: {named[module]} if module in named else set(says(module)) or {*places} for module in modules}
         ways = [dict(zip(modules, order, strict=True)) for order in permutations(places)]

@@ -1,7 +1,7 @@
-"""Vocabulary files of other programs: tokens by id, which of them are special, and how a text is cut into them.
+"""Reads vocabulary files of other programs: tokens by id, special tokens, and tokenizer.
 
-A list or an object of JSON, the `tokenizer.json` of Hugging Face's tokenizers, a sentencepiece model, one token a line,
-or a plain pickle of two dictionaries as nanoGPT's `meta.pkl` is. None of it is run.
+Formats: JSON list or object, `tokenizer.json` of Hugging Face's tokenizers, sentencepiece, one token per line, or a
+plain pickle of two dictionaries such as nanoGPT's `meta.pkl`. No code is run.
 """
 
 from __future__ import annotations
@@ -33,16 +33,16 @@ _SPECIAL = re.compile(r"<\|?[A-Za-z_ ]+\|?>|\[[A-Z]+\]|#[A-Z]+#")
 MAX_SPECIALS = 12
 MAX_IDS = 2_000_000
 FAIRSEQ = ("<s>", "<pad>", "</s>", "<unk>")
-"""What a fairseq dictionary begins with, though its file does not say so."""
+"""First entries of a fairseq dictionary, which its file omits."""
 
 COUNTED = "counted:"
-"""What stands before the name of a text whose words are the vocabulary."""
+"""Prefix of a text file from which to count a vocabulary."""
 FIRST_TOKENS = ("<s>", "</s>", "<blank>", "<unk>")
-"""What a counted vocabulary begins with if nothing else is said: the special tokens of The Annotated Transformer."""
+"""Default first entries of a counted vocabulary: the special tokens of The Annotated Transformer."""
 
 
 def read_tokens(path: str | Path, *, fairseq: bool = False) -> tuple[str, ...]:
-    """The tokens of a vocabulary file, the position is the id. Raises CheckpointError for any other file."""
+    """Tokens of a vocabulary file; the index is the id. Raises CheckpointError if unreadable."""
     path = Path(path)
     head = files.read_bytes(path, 2)
     if not head:
@@ -64,11 +64,11 @@ def read_tokens(path: str | Path, *, fairseq: bool = False) -> tuple[str, ...]:
 def count_tokens(
     path: str | Path, language: str, min_count: int = 1, first: Sequence[str] = FIRST_TOKENS
 ) -> tuple[str, ...]:
-    """The vocabulary that a text gives, one sentence a line: `first`, then spaCy's tokens that occur `min_count` times
-    or more, by decreasing count, equally frequent ones by their code points.
+    """Count a vocabulary from a text with one sentence per line.
 
-    Blanks that spaCy makes tokens are counted as well. Raises CheckpointError for a text or language that cannot be
-    read. Source: torchtext 0.12 and later, `build_vocab_from_iterator`.
+    `first`, then spaCy's tokens (spaces included) that occur at least `min_count` times, by decreasing count, then code
+    points. Raises CheckpointError for an unreadable text or language. Source: torchtext 0.12 and later,
+    `build_vocab_from_iterator`.
     """
     path = Path(path)
     stat = path.stat() if path.is_file() else None
@@ -80,7 +80,7 @@ def count_tokens(
 
 @lru_cache(maxsize=4)
 def _counts(path: Path, language: str, stamp: tuple[int, int] | None) -> tuple[tuple[str, int], ...]:
-    """spaCy's tokens of a text with their counts, in order; stamp: what changes when the file does."""
+    """spaCy's tokens of a text with counts, sorted. stamp: invalidates the cache when the file changes."""
     lines = files.read_text(path).split("\n")
     try:
         tokenizer = SpacyWords(language)
@@ -109,10 +109,10 @@ def _is_library(content: Any) -> bool:
 
 
 def _of_library(path: Path, content: Mapping[str, Any]) -> tuple[str, ...]:
-    """The tokens of a `tokenizer.json` by their ids; ids that it does not name are called by themselves."""
+    """Tokens of a `tokenizer.json` by id; unnamed ids get placeholder names."""
     vocab, added = content["model"]["vocab"], content.get("added_tokens")
     if isinstance(vocab, list) and all(isinstance(each, list) and each for each in vocab):
-        vocab = {each[0]: id for id, each in enumerate(vocab)}  # a unigram model: pieces with their log-probabilities
+        vocab = {each[0]: id for id, each in enumerate(vocab)}  # unigram model: pieces with log-probabilities
     if not isinstance(vocab, dict):
         raise CheckpointError(f"{path} has no vocabulary of tokens and ids: {files.COPY_AGAIN}")
     ids = dict(vocab)
@@ -127,8 +127,10 @@ def _of_library(path: Path, content: Mapping[str, Any]) -> tuple[str, ...]:
 
 
 def library_tokens(path: Path) -> LibraryTokens | None:
-    """How the tokenizers library cuts texts, of its `tokenizer.json` or a sentencepiece model; None for any other file.
-    Raises CheckpointError where it cannot: the library is an extra."""
+    """Tokenizer from a `tokenizer.json` or sentencepiece model; None for any other file.
+
+    Raises CheckpointError without the optional tokenizers library.
+    """
     if is_pieces(path):
         return piece_tokens(path)
     if path.suffix != ".json" or not _is_library(content := files.read_json(path)):
@@ -140,12 +142,12 @@ def library_tokens(path: Path) -> LibraryTokens | None:
 
 
 def name_specials(path: Path) -> dict[str, str | None]:
-    """The special tokens that a vocabulary file itself names, by role, None for none: a sentencepiece model does."""
+    """Special tokens that a vocabulary file names, by role or None; only sentencepiece models do."""
     return dict(read_pieces(path).specials) if is_pieces(path) else {}
 
 
 def _of_pickle(path: Path) -> tuple[str, ...]:
-    """A dictionary that a plain pickle holds; its other objects would need code, and are not made."""
+    """Vocabulary in a plain pickle's dictionary; its other objects would need code and are skipped."""
     size = path.stat().st_size
     if size > files.MAX_TEXT_BYTES:
         raise CheckpointError(f"{path} has {size:,} bytes, a vocabulary is read up to {files.MAX_TEXT_BYTES:,}")
@@ -184,7 +186,7 @@ def _by_ids(path: Path, ids: Mapping[Any, Any]) -> tuple[str, ...]:
 
 
 def checked_tokens(path: Path, tokens: Sequence[Any]) -> tuple[str, ...]:
-    """The tokens, each a text, each once."""
+    """The tokens, checked to be distinct strings."""
     try:
         return Vocabulary(tokens).tokens
     except ValueError as error:
@@ -192,7 +194,7 @@ def checked_tokens(path: Path, tokens: Sequence[Any]) -> tuple[str, ...]:
 
 
 def fill_rows(tokens: Sequence[str], size: int, path: Path | str) -> tuple[str, ...]:
-    """The tokens of a model with so many rows: rows that no token names are called by their ids."""
+    """Fill up to `size` tokens; rows without a token get placeholder names."""
     if len(tokens) > size:
         raise CheckpointError(
             f"{path} has {len(tokens):,} tokens, the model has {size:,}: they do not belong together, or special"
@@ -202,31 +204,31 @@ def fill_rows(tokens: Sequence[str], size: int, path: Path | str) -> tuple[str, 
 
 
 def unnamed(id: int) -> str:
-    """What a row without a token is called: by its id, in signs that no text has by chance, and with a blank."""
+    """Placeholder name of a row without a token, unlikely in a text: it has rare characters and a space."""
     return f"‹id {id}›"
 
 
 def unnamed_ids(tokens: Sequence[str]) -> list[int]:
-    """The ids that no token is known of."""
+    """Ids without a known token."""
     return [id for id, token in enumerate(tokens) if token == unnamed(id)]
 
 
 def usual_specials(tokens: Sequence[str]) -> tuple[str, ...]:
-    """The tokens that look as if they stood for no text: named as usual, or in brackets; at most MAX_SPECIALS."""
+    """Tokens that look special, by a usual name or brackets; at most MAX_SPECIALS."""
     usual = {token for each in USUAL_SPECIALS.values() for token in each}
     return tuple(token for token in tokens if token in usual or _SPECIAL.fullmatch(token))[:MAX_SPECIALS]
 
 
 def usual_ids(size: int) -> tuple[str, ...]:
-    """The ids that may be special ones where nothing names tokens: the first and the last; MAX_SPECIALS at most."""
+    """Candidate special ids without a vocabulary: the first ones and the last; at most MAX_SPECIALS."""
     first = tuple(str(id) for id in range(min(size, MAX_SPECIALS - 1)))
     return first if size < MAX_SPECIALS else (*first, str(size - 1))
 
 
 def specials_of(tokens: Sequence[str], given: Mapping[str, str | None]) -> dict[str, str]:
-    """The special tokens by role: those that were given (None: there is none), else the usual ones that are there.
+    """Special tokens by role: the given ones (None: there is none), else the usual ones present.
 
-    A given one is a token, or an id. Raises CheckpointError for one that the vocabulary does not have.
+    A given one is a token or an id. Raises CheckpointError if it is not in the vocabulary.
     """
     known = set(tokens)
     found = {
@@ -247,9 +249,9 @@ def specials_of(tokens: Sequence[str], given: Mapping[str, str | None]) -> dict[
 
 
 def tokenizer_of(tokens: Sequence[str], specials: Mapping[str, str], given: str | None = None) -> Tokenizer:
-    """How a text is cut: into characters where every token is one, else at blanks.
+    """Tokenizer: characters if every token is one, else words at spaces.
 
-    given: "characters", "words" (at blanks) or "spacy:LANGUAGE". Raises CheckpointError for anything else.
+    given: "characters", "words" (at spaces) or "spacy:LANGUAGE". Raises CheckpointError for anything else.
     """
     if given is not None and given.startswith("spacy:"):
         return SpacyWords(
@@ -273,7 +275,7 @@ def _is_filler(token: str) -> bool:
 
 
 def ids_codec(size: int, specials: Mapping[str, str | None], *, adds: bool) -> Codec:
-    """Of a model without a vocabulary: a text is ids with blanks between, and each token is called by its id."""
+    """Codec of a model without a vocabulary: text is space-separated ids, which are also the token names."""
     tokens = tuple(str(id) for id in range(size))
     named = {role: token for role, token in specials.items() if token is not None}
     for role, token in named.items():
