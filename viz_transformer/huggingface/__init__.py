@@ -1,6 +1,6 @@
-"""Models of transformers, from a folder that `save_pretrained` wrote: the same instrument, recorded exactly.
+"""Models of transformers, opened from a `save_pretrained` folder and recorded exactly.
 
-Lazy: a folder is described without torch and without transformers, which is imported when one is opened.
+Lazy: folders are described without torch or transformers, which are imported when one is opened.
 """
 
 from __future__ import annotations
@@ -16,11 +16,11 @@ INSTALL = 'pip install -e ".[hf]"'
 
 
 def needs(what: str) -> str:
-    """That this needs a library that is not here, in a sentence, with the command that adds it; "" if all are."""
+    """Error message if `what` needs a missing library, with the install command; "" if all are installed."""
     library = lacking()
     return "" if library is None else f"{what} needs {library}: install it with `{INSTALL}`"
 
 
 def lacking() -> str | None:
-    """The library that has to be installed before a folder can be opened, None if all are there."""
+    """The library that must be installed to open a folder; None if all are."""
     return next((name for name in NEEDED if find_spec(name) is None), None)

@@ -1,7 +1,7 @@
-"""How a transformers model says its points to a hook: one attention function, one mask function, and an ear at modules.
+"""Reports the points of a transformers model to a hook: an attention function, a mask function and wrapped modules.
 
-All are there from the beginning and stay: each reads which pass it is in from a context variable, so that one model
-serves many threads, some of which record and some not. The same function runs with the hook and without.
+They are installed once and stay. Each reads the current pass from a context variable, so that one model serves many
+threads, recording or not. The same function runs with and without a hook.
 """
 
 from __future__ import annotations
@@ -30,12 +30,14 @@ from viz_transformer.model.hooked_model import Heads
 from viz_transformer.model.kinds import StackName
 
 NAME = "viz_transformer"
-"""Of the attention function and the mask function, as a config names them."""
+"""Name of the attention and mask functions in a config."""
 
 
 class Pass:
-    """One pass of a model: its hook, how many texts, and how many positions the cache held before it. kept: edited keys
-    and values of the passes before it, of a model that makes them anew in each."""
+    """One pass of a model: its hook, number of texts, and length of the cache before it.
+
+    kept: edited keys and values of earlier passes, for a model that recomputes them in each.
+    """
 
     __slots__ = ("_added", "_open", "batch", "hook", "kept", "mask", "rules", "site", "stack", "start")
 
@@ -43,21 +45,21 @@ class Pass:
         self.hook, self.batch, self.start = hook, batch, start
         self.kept = {} if kept is None else kept
         self.stack: StackName | None = None
-        self.site: _AttentionNames | None = None  # whose queries and keys are turned next
-        self.mask: Tensor | None = None  # that of the attention which runs by itself
-        self.rules: dict[int, tuple[Tensor, Any]] = {}  # that each mask was made by, which is kept, and so its id
+        self.site: _AttentionNames | None = None  # whose queries and keys are rotated next
+        self.mask: Tensor | None = None  # of an attention that calls torch itself
+        self.rules: dict[int, tuple[Tensor, Any]] = {}  # rule of each mask, by id; keeping the mask keeps its id valid
         self._added: dict[int, tuple[Tensor, Added]] = {}
         self._open: dict[tuple[int, ...], Tensor] = {}
 
     def added(self, mask: Tensor, dtype: torch.dtype) -> Added:
-        """What a Boolean mask adds to scores, made once for all layers that read the same mask."""
+        """What a Boolean mask adds to scores, cached for all layers that share the mask."""
         found = self._added.get(id(mask))
         if found is None:
-            found = self._added[id(mask)] = (mask, Added(mask, dtype))  # which keeps the mask, and so its id
+            found = self._added[id(mask)] = (mask, Added(mask, dtype))  # keeping the mask keeps its id valid
         return found[1]
 
     def open_mask(self, query: Tensor, key: Tensor) -> Tensor:
-        """That of an attention which is given none: [B, 1, Q, K], all True."""
+        """Mask of an attention that receives none: [B, 1, Q, K], all True."""
         shape = (query.size(0), 1, query.size(-2), key.size(-2))
         found = self._open.get(shape)
         if found is None:
@@ -73,21 +75,20 @@ class Added:
 
     @cached_property
     def numbers(self) -> Tensor | None:
-        """The lowest number where it is closed; None where it is all open."""
+        """The lowest number in masked cells; None if nothing is masked."""
         if bool(self._mask.all()):
             return None
         return torch.where(self._mask, 0.0, torch.finfo(self._dtype).min).to(self._dtype)
 
     @cached_property
     def is_causal(self) -> bool:
-        """Whether each query may attend to exactly the keys up to its own: the fused kernel then skips the others."""
+        """Whether the mask is exactly causal: the fused kernel then skips the masked keys."""
         queries, keys = self._mask.shape[-2:]
         return queries == keys and torch.equal(self._mask, torch.ones_like(self._mask).tril())
 
 
 class MaskRuleRecorder(Recorder):
-    """A recorder that is told by which rule each mask was made, by the name of its point: a function of text, head,
-    query and key."""
+    """Recorder that also stores the mask function of each mask, (text, head, query, key) -> allowed, by point."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -96,12 +97,15 @@ class MaskRuleRecorder(Recorder):
 
 PASS: ContextVar[Pass | None] = ContextVar("pass of a model", default=None)
 _SITE = "viz_transformer_site"
-"""What a module that asks for the attention function is called by, among its own attributes."""
+"""Attribute that holds a module's `_AttentionNames`."""
 
 
 class _AttentionNames:
-    """One attention, and the full names of its points. follows: its weights follow from its queries and keys, so those
-    of a long one need not be made. keys: how many heads hold keys. latent: as its place says."""
+    """One attention and the full names of its points.
+
+    follows: queries and keys determine the weights, so that a long one may run fused. keys: key heads. latent: as in
+    `AttentionPlace`.
+    """
 
     def __init__(self, name: str, *, follows: bool, keys: int, latent: bool) -> None:
         self.follows, self.keys, self.latent = follows, keys, latent
@@ -127,23 +131,20 @@ def attention_forward(
     s_aux: Tensor | None = None,
     **_: Any,
 ) -> tuple[Tensor, Tensor | None]:
-    """query: [B, H, Q, E], key and value: [B, G, K, E], mask: [B, 1, Q, K] True = may attend -> [B, Q, H, E], weights.
+    """query: [B, H, Q, E], key and value: [B, G, K, E], mask: [B, 1, Q, K], True = may attend -> [B, Q, H, E], weights.
 
-    The same operations in the same order as each family's own eager function: the numbers are equal bit by bit. A mask
-    adds the lowest number to closed scores, so a row that may attend to nothing gets even weights; one that closes
-    nothing adds nothing. A long attention (`is_fused`) whose weights follow from its queries and keys runs in one
-    kernel, with the hook and without, unless its weights are edited.
+    Same operations in the same order as each family's eager function, so equal bit for bit. A mask adds the lowest
+    number to masked scores (a fully masked row is uniform), or nothing if all is open. A long attention (`is_fused`)
+    runs in the fused kernel, hook or not, if queries and keys determine its weights and no edit changes them.
     """
     now = PASS.get()
-    if (
-        attention_mask is not None and attention_mask.dtype != torch.bool
-    ):  # one of the model's own making, of two numbers
+    if attention_mask is not None and attention_mask.dtype != torch.bool:  # made by the model, of two numbers
         attention_mask = attention_mask == 0
     site: _AttentionNames | None = module.__dict__.get(_SITE)
     hook = OFF if now is None or site is None else now.hook
     if now is not None and site is not None and hook is not OFF:
         query = hook(site.query, query)
-        if now.start == 0 or not site.is_cross:  # the memory's keys are made once
+        if now.start == 0 or not site.is_cross:  # the memory's keys are computed once
             new = key.size(-2) - now.start if site.is_self else key.size(-2)
             for name, rows in ((site.key, key), (site.value, value)):
                 again = site.latent and isinstance(hook, Recorder) and hook.changes(name)
@@ -195,9 +196,11 @@ def _weights(
     softcap: float | None,
     sink: Tensor | None,
 ) -> Tensor:
-    """The weights [B, H, Q, K], as eager attention makes them. sink: [B, H, Q, 1], a number of no key, which takes its
-    share of the softmax."""
-    scores = query @ key.transpose(2, 3)  # nobody else's, so written into from here on
+    """Weights [B, H, Q, K], as in eager attention.
+
+    sink: [B, H, Q, 1], an extra logit in the softmax that belongs to no key.
+    """
+    scores = query @ key.transpose(2, 3)  # a new tensor, modified in place from here on
     scores *= scaling
     if bias is not None:
         scores += bias
@@ -215,7 +218,7 @@ def _weights(
 def _fused(
     query: Tensor, key: Tensor, value: Tensor, added: Added | None, bias: Tensor | None, scaling: float
 ) -> Tensor:
-    """What the heads give out [B, H, Q, E], without their weights in memory."""
+    """Output of the heads [B, H, Q, E], without materialising the weights."""
     if added is not None and bias is None and added.is_causal:
         return F.scaled_dot_product_attention(query, key, value, is_causal=True, scale=scaling)
     numbers = (
@@ -225,8 +228,10 @@ def _fused(
 
 
 def boolean_mask(*args: Any, **kwargs: Any) -> Tensor | None:
-    """The mask as transformers describes it, always Boolean; None where it closes nothing and transformers would leave
-    it out, so that `Pass.open_mask` stands for it, unless its rule is asked for."""
+    """transformers' mask as a Boolean tensor; None if it masks nothing and would be omitted (then `Pass.open_mask`).
+
+    A mask whose rule is being recorded is always returned.
+    """
     now = PASS.get()
     ruled = now is not None and isinstance(now.hook, MaskRuleRecorder)
     made = {"allow_is_causal_skip": False} | ({"allow_is_bidirectional_skip": False} if ruled else {})
@@ -237,17 +242,19 @@ def boolean_mask(*args: Any, **kwargs: Any) -> Tensor | None:
 
 
 def register() -> None:
-    """Make both functions known to transformers under their name."""
+    """Register both functions with transformers."""
     AttentionInterface.register(NAME, attention_forward)
     AttentionMaskInterface.register(NAME, boolean_mask)
 
 
-# --- what modules are called with, and give out
+# --- inputs and outputs of modules
 
 
 class Listening:
-    """What a module is listened to for, in the place of its `forward`: cheaper than hooks, of which each module with
-    one pays for all. It knows the module without keeping it."""
+    """Replaces a module's `forward` to report inputs and outputs; holds the module weakly.
+
+    Cheaper than torch's hooks, which slow down every module that has one.
+    """
 
     def __init__(self, module: nn.Module) -> None:
         self._module = ref(module)
@@ -258,7 +265,7 @@ class Listening:
         module.__dict__["forward"] = _forward(own, self._module, self.before, self.around, self.after)
 
     def remove(self) -> None:
-        """The module's own `forward` again."""
+        """Restore the module's own `forward`."""
         if (module := self._module()) is not None:
             del module.__dict__["forward"]
 
@@ -300,7 +307,7 @@ def install(
     points: Collection[str],
     attentions: Mapping[str, Heads],
 ) -> list[Listening]:
-    """Listen to a model without its head for these points."""
+    """Wrap the modules of a headless model that compute these points."""
     ears = _Ears(points, attentions)
     for stack, places in stacks.items():
         ears.tokens_first = places.tokens_first
@@ -362,8 +369,7 @@ def _install_layer(ears: _Ears, layer: nn.Module, places: LayerPlaces, name: str
 
 
 def _listen_to_turning(attention: nn.Module) -> None:
-    """Hear what the function that turns queries and keys is given, in the file of this attention's class, once for all
-    models of that file: it turns what comes back."""
+    """Wrap the rotary function in the file of this attention's class, once for all models of that file."""
     file: Any = sys.modules[type(attention).__module__]
     own = getattr(file, _TURNS, None)
     if own is None or hasattr(own, NAME):
@@ -387,7 +393,7 @@ _TURNS = "apply_rotary_pos_emb"
 
 
 def _heads_heard(name: str, size: int) -> After:
-    """Says what comes by head, [B, H, T, E], or by token with all heads beside each other."""
+    """A callback for values by head, [B, H, T, E], or by token with heads concatenated."""
 
     def heard(now: Pass, output: Any) -> Any:
         if output.dim() == 4:
@@ -408,8 +414,10 @@ def _has(layer: nn.Module, path: str) -> bool:
 
 
 def _said(now: Pass, name: str, value: Tensor, *, tokens_first: bool = False) -> Tensor:
-    """The value after the hook. Where a layer puts the rows of all texts below each other they are said text by text,
-    and so where it has tokens first."""
+    """Report a value and return the hook's result.
+
+    Values with all texts' rows stacked, or with tokens first, are converted for the hook.
+    """
     if tokens_first:
         changed = now.hook(name, turned := value.transpose(0, 1))
         return value if changed is turned else changed.transpose(0, 1)
@@ -421,14 +429,14 @@ def _said(now: Pass, name: str, value: Tensor, *, tokens_first: bool = False) ->
 
 
 class _Ears:
-    """Where a model is listened to: for points that are not said, nowhere."""
+    """Wraps the modules of a model that compute recorded points."""
 
     def __init__(self, points: Collection[str], attentions: Mapping[str, Heads]) -> None:
         self.points, self.attentions, self.listening = points, attentions, dict[nn.Module, Listening]()
         self.tokens_first = False
 
     def begins(self, module: nn.Module, stack: StackName) -> None:
-        """Know which stack is at work: a module may embed for both."""
+        """Track which stack is running: a module may embed for both."""
 
         def hear(now: Pass, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[tuple[Any, ...], dict[str, Any]]:
             now.stack = stack
@@ -437,7 +445,7 @@ class _Ears:
         self._at(module).before.append(hear)
 
     def reads(self, module: nn.Module, *names: str) -> None:
-        """Say what the module is called with; it goes on with what comes back."""
+        """Report a module's input, and continue with the hook's result."""
         said, tokens_first = [name for name in names if name in self.points], self.tokens_first
 
         def hear(now: Pass, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[tuple[Any, ...], dict[str, Any]]:
@@ -453,8 +461,10 @@ class _Ears:
             self._at(module).before.append(hear)
 
     def gives(self, module: nn.Module, name: str, *, rewritten: bool = False) -> None:
-        """Say what the module gives out: a tensor, the first of several, or what a stack calls its last state. Where
-        the model writes into it (`rewritten`), it gets a copy."""
+        """Report a module's output: a tensor, the first of a tuple, or a stack's last hidden state.
+
+        rewritten: the model modifies it in place, so it gets a copy.
+        """
         tokens_first = self.tokens_first
 
         def heard(now: Pass, output: Any) -> Any:
@@ -470,7 +480,7 @@ class _Ears:
             self._at(module).after.append(heard)
 
     def turns(self, attention: nn.Module, site: _AttentionNames) -> None:
-        """Say queries and keys before positions turn them."""
+        """Report queries and keys before rotation."""
 
         def hear(now: Pass, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[tuple[Any, ...], dict[str, Any]]:
             now.site = site
@@ -486,7 +496,7 @@ class _Ears:
             self._at(attention).after.append(heard)
 
     def hears(self, attention: nn.Module, place: AttentionPlace, site: str) -> None:
-        """Say what an attention makes that runs by itself."""
+        """Report the values inside an attention that calls torch itself."""
         heads = self.attentions[site]
 
         def hear(now: Pass, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[tuple[Any, ...], dict[str, Any]]:
@@ -500,16 +510,17 @@ class _Ears:
         self._at(attention).around.append(around)
 
     def makes_heads(self, attention: nn.Module, place: AttentionPlace, site: _AttentionNames) -> None:
-        """Say queries and keys before positions turn a part of them, where the attention makes them: by their maps, or
-        by norms of each head behind these."""
+        """Report queries and keys before partial rotation, after their maps or per-head norms."""
         for path, norm, name in zip(place.maps[:2], place.normed, site.unturned, strict=True):
             if name in self.points:
                 made = attention.get_submodule(norm if _has(attention, norm) else path)
                 self._at(made).after.append(_heads_heard(name, self.attentions[name.rpartition(".")[0]].size))
 
     def chooses(self, router: nn.Module, experts: nn.Module, part: str) -> None:
-        """Say the router's numbers, which its first linear map makes, so that it chooses by what comes back; and what
-        the output of each expert is multiplied by, so that those work that have a share then."""
+        """Report the router logits (its first linear map), and the share by which each expert's output is multiplied.
+
+        Experts are chosen from the edited logits; those with an edited share run.
+        """
         numbers, shares = f"{part}.router", f"{part}.experts"
 
         def hear(now: Pass, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[tuple[Any, ...], dict[str, Any]]:
@@ -525,9 +536,9 @@ class _Ears:
             self._at(experts).before.append(hear)
 
     def stands_before(self, norm: nn.Module, name: str) -> None:
-        """Say the stream that this norm reads, and that is added to again behind it: both go on with what comes back.
+        """Report the stream read by this norm and added again after it; both use the hook's result.
 
-        The sum was made for these two alone, so an edit is written into it.
+        The sum exists only for these two, so edits are written in place.
         """
         tokens_first = self.tokens_first
 
@@ -542,8 +553,10 @@ class _Ears:
             self._at(norm).before.append(hear)
 
     def embeds(self, module: nn.Module, stack: StackName, name: str, scale: float) -> None:
-        """Say vectors of tokens, segments or positions, for each text; of tokens times the scale that the stack
-        multiplies them by next, so an edit is divided by it."""
+        """Report embeddings of tokens, segments or positions for each text.
+
+        Token embeddings are reported times the stack's `scale`, which is applied next, so edits are divided by it.
+        """
 
         tokens_first = self.tokens_first
 

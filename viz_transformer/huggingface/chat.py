@@ -1,4 +1,4 @@
-"""A text within a model's chat template: rendered by a process that may take little, cut by the model's tokenizer."""
+"""Applies a model's chat template: rendered in a limited process, tokenized by the model's tokenizer."""
 
 from __future__ import annotations
 
@@ -24,17 +24,17 @@ from viz_transformer.huggingface import chat_worker
 from viz_transformer.sentences import put_on_one_line
 
 LONGEST_TEMPLATE, PATIENCE = 200_000, 10
-"""Characters of a template, and seconds until a process that renders one is ended."""
+"""Maximum characters of a template, and seconds to render it."""
 
 
 def chat_ids(
     tokenizer: Any, lock: Lock, template: str, text: str, *, check: Callable[[str], None], special_tokens: bool
 ) -> list[int]:
-    """The ids of a chat in which a person says `text` and the model is to answer, as `apply_chat_template` has them.
+    """Ids of a chat in which a person says `text` and the model is to answer, as from `apply_chat_template`.
 
-    Special tokens that are typed stay text, but with `special_tokens`; those of the template are always such. The lock
-    is the tokenizer's, and free while the template is rendered. check: what a text goes through before the tokenizer.
-    Raises ValueError, one sentence, for a template that cannot be rendered, and what `check` raises for a chat.
+    Special tokens in the text stay text unless `special_tokens`; those of the template are always special. lock: the
+    tokenizer's, released during rendering. check: validates text before tokenization. Raises ValueError with one
+    sentence if the template cannot be rendered, and as `check` does.
     """
     said: str = text
     with lock:
@@ -53,8 +53,10 @@ def chat_ids(
 
 
 def render_chat(template: str, text: str, named: tuple[tuple[str, str], ...], day: date) -> str:
-    """The chat as the template writes it. named: the special tokens; day: today, which it may write. Raises ValueError,
-    one sentence, for a template that cannot be rendered, and where the process that renders it does not run."""
+    """The chat written by the template. named: special tokens. day: today, which the template may use.
+
+    Raises ValueError with one sentence if it cannot be rendered, or if the process does not run.
+    """
     chat, why = _tried(template, text, named, day)
     if why is not None:
         raise ValueError(_PROBLEM.format(why=why))
@@ -63,8 +65,7 @@ def render_chat(template: str, text: str, named: tuple[tuple[str, str], ...], da
 
 @lru_cache(maxsize=64)
 def _tried(template: str, text: str, named: tuple[tuple[str, str], ...], day: date) -> tuple[str, str | None]:
-    """The chat, or why there is none: a template that takes long is not asked again at each run of a page, and what it
-    makes of the date is kept for that day."""
+    """The chat, or the reason why there is none. Cached per day, so that a slow template runs once."""
     if len(template) > LONGEST_TEMPLATE:
         return "", f"it has more than {LONGEST_TEMPLATE:,} characters"
     variables = {
@@ -90,7 +91,7 @@ def _tried(template: str, text: str, named: tuple[tuple[str, str], ...], day: da
     if ended.returncode == 0:
         said = json.loads(ended.stdout)
         return ("", put_on_one_line(said["error"], 200)) if "error" in said else (said["text"], None)
-    if ended.returncode == 1:  # as Python ends that stumbles: over itself or a library, for a template raises nothing
+    if ended.returncode == 1:  # Python crashed (in the worker or a library): a template's own errors are caught
         raise ValueError(_NOT_RUN.format(why=put_on_one_line(ended.stderr.decode(errors="replace")[-200:], 200)))
     if ended.returncode == -getattr(signal, "SIGXCPU", 0):
         return "", f"it takes more than {chat_worker.SECONDS} seconds of the processor"

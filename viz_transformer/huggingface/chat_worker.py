@@ -1,9 +1,8 @@
-"""Renders a chat template in a process of its own, which takes little memory and time, and ends in a line of JSON.
+"""Renders a chat template in a process with limited memory and time, and prints one line of JSON.
 
-A template is a program in Jinja, from anybody's folder. It runs in Jinja's sandbox: it has the text, the names of
-special tokens and the date, and reaches no file, no network and no Python object. What a sandbox does not limit, the
-process does: memory and time of the processor, where the system can, and the length of what is written. Run as a file,
-with nothing of this program imported.
+A template is an untrusted Jinja program. It runs in Jinja's sandbox with the text, special tokens and date, without
+files, network or Python objects. The process limits what the sandbox does not: memory, CPU time (where the system can)
+and output length. Run as a file, importing nothing of this program.
 """
 
 from __future__ import annotations
@@ -27,10 +26,10 @@ except ImportError:  # Windows
     resource = None  # type: ignore[assignment]
 
 MEMORY, SECONDS, LONGEST = 512 * 2**20, 5, 1_000_000
-"""Bytes, seconds of the processor, and characters that a template may take."""
+"""Maximum memory in bytes, CPU seconds, and output characters of a template."""
 LIMITS = {
     "RLIMIT_AS": (MEMORY, MEMORY),
-    "RLIMIT_CPU": (SECONDS, SECONDS + 1),  # the signal of the first one says that it was the time
+    "RLIMIT_CPU": (SECONDS, SECONDS + 1),  # the first limit's signal identifies a timeout
     "RLIMIT_FSIZE": (0, 0),
     "RLIMIT_CORE": (0, 0),
 }
@@ -38,8 +37,10 @@ TOO_LARGE = f"it takes more than {MEMORY // 2**20} MiB of memory"
 
 
 def limited() -> None:
-    """Take each limit that the system sets: Linux all of them, macOS none of memory, Windows none at all, so that only
-    the length of what is written and the caller's clock count there."""
+    """Apply the limits that the system supports.
+
+    Linux has all, macOS none for memory, Windows none at all: there only output length and the caller's timeout count.
+    """
     for name, limits in LIMITS.items():
         if (which := getattr(resource, name, None)) is not None:
             with suppress(ValueError, OSError):
@@ -47,7 +48,7 @@ def limited() -> None:
 
 
 class Generation(Extension):
-    """The tag around what a model writes, which matters in training alone: what is inside stays."""
+    """The generation tag, which matters only in training: its content is kept."""
 
     tags = {"generation"}  # noqa: RUF012 (as its base class has it)
 
@@ -57,9 +58,9 @@ class Generation(Extension):
 
 
 class Plain(Namespace):
-    """A namespace without names that begin with an underscore, which lead to Python's own."""
+    """A namespace without underscore names, which lead to Python internals."""
 
-    def __init__(*given: Any, **named: Any) -> None:  # self may be a name
+    def __init__(*given: Any, **named: Any) -> None:  # self may be a name in the template
         for name in dict(*given[1:], **named):
             _check(name)
         Namespace.__init__(*given, **named)
@@ -75,27 +76,27 @@ def _check(name: object) -> None:
 
 
 def refuse(message: object) -> None:
-    """What a template calls for a chat that it does not take."""
+    """Called by a template that rejects a chat."""
     raise jinja2.exceptions.TemplateError(str(message))
 
 
 def to_json(value: Any, **how: Any) -> str:
-    """JSON whose signs are not escaped for a web page."""
+    """JSON without HTML escapes."""
     return json.dumps(value, **{"ensure_ascii": False, **how})
 
 
 def today(form: str) -> str:
-    """The date and the time in this form."""
+    """Date and time in this format."""
     return datetime.now().strftime(form)
 
 
 def made_dict(*given: Any, **named: Any) -> dict[Any, Any]:
-    """A dictionary, without the class of one."""
+    """A dictionary, without exposing the class."""
     return dict(*given, **named)
 
 
 def render(template: str, variables: dict[str, Any]) -> str:
-    """What the template makes of these, in an environment as transformers has it. Raises whatever a template may."""
+    """Render a template in the same environment as transformers. Raises anything."""
     if tuple(int(part) for part in jinja2.__version__.split(".")[:3]) < (3, 1, 6):
         raise ValueError("jinja2 before 3.1.6 does not keep templates in its sandbox: install a newer one")
     environment = ImmutableSandboxedEnvironment(
@@ -118,7 +119,7 @@ def render(template: str, variables: dict[str, Any]) -> str:
 
 
 def main() -> None:
-    """One line on stdin, one on stdout."""
+    """Read one line from stdin, write one to stdout."""
     limited()
     try:
         given = json.loads(sys.stdin.buffer.read())
@@ -127,7 +128,7 @@ def main() -> None:
         said = {"error": TOO_LARGE}
     except RecursionError:
         said = {"error": "it is nested too deeply"}
-    except Exception as error:  # a template may raise whatever there is
+    except Exception as error:  # a template may raise anything
         said = {"error": f"{error!s:.200}" or type(error).__name__}
     sys.stdout.write(json.dumps(said))
 

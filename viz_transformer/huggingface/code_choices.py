@@ -1,7 +1,7 @@
 """Settings of a folder that would choose code: what runs, which file is imported, which package is fetched.
 
-No folder chooses that. A setting that only picks one of several implementations of the same numbers is taken out before
-transformers sees it; one that says that the model is another than its class is refused in one sentence. Imports nothing
+No folder may choose that. Settings that select among implementations of the same numbers are removed before
+transformers sees them; settings that make the model differ from its class are refused in one sentence. Imports nothing
 heavy.
 """
 
@@ -23,11 +23,13 @@ TAKEN_OUT = frozenset(
         *("gguf_file", "auto_map", "quantization_config", "per_layer_config"),
     }
 )
-"""Of a config. Besides these, all names that begin with an underscore (`_attn_implementation` may name a package of
-kernels on the hub), and all methods and attributes of the config's class, which an entry of that name would replace
-(`attribute_map` gives any entry the meaning of another)."""
+"""Names removed from a config.
+
+Also removed: names starting with an underscore (`_attn_implementation` may name a kernels package on the hub), and
+methods and attributes of the config's class, which an entry would replace (`attribute_map` could redefine any entry).
+"""
 KEPT = frozenset({"_name_or_path"})
-"""Begins with an underscore, and chooses nothing but between tokenizers of the library."""
+"""Underscore names that only select among tokenizers of the library."""
 _REFUSED = {
     "auto_map": "asks for code of the folder's own (auto_map), which is never run: give a model of a class that"
     " transformers has",
@@ -41,13 +43,13 @@ _OF_TOKENIZERS = frozenset(
         *("gguf_file", "init_inputs", "_json_padding", "_json_truncation", "_spm_precompiled_charsmap"),
     }
 )
-"""Arguments of a tokenizer's class that no file of settings has, and that would be taken from it."""
+"""Arguments of tokenizer classes that settings files never have but could set."""
 _PROCESSES = re.compile(r"shard-\d{5}-model-\d{5}-of-\d{5}\.safetensors")
-"""Weights that several processes wrote: transformers reads them instead of all others."""
+"""Weights written by several processes, which transformers would read instead of all others."""
 
 
 def refuse_code(settings: Mapping[str, Any], path: Path) -> None:
-    """Raise CheckpointError for settings, or settings within them, with which the folder chooses code."""
+    """Raise CheckpointError if settings, at any depth, choose code."""
     for inner in _objects(settings):
         for name, why in _REFUSED.items():
             if inner.get(name):
@@ -55,22 +57,21 @@ def refuse_code(settings: Mapping[str, Any], path: Path) -> None:
 
 
 def refuse_arguments(settings: Mapping[str, Any], path: Path) -> None:
-    """Raise CheckpointError for a tokenizer_config.json with what only a program gives a tokenizer."""
+    """Raise CheckpointError for a tokenizer_config.json with arguments that only a program may pass."""
     for name in sorted(_OF_TOKENIZERS & settings.keys()):
         if settings[name]:
             raise CheckpointError(f"{path} has {quote(name)}, which is not read from a file: take it out")
 
 
 def refuse_unknown_specials(settings: Mapping[str, Any], path: Path) -> None:
-    """Raise CheckpointError for a special_tokens_map.json that names something else than special tokens."""
+    """Raise CheckpointError for a special_tokens_map.json with anything but special tokens."""
     for name in settings:
         if not name.endswith(("_token", "_tokens")):
             raise CheckpointError(f"{path} has {quote(name)}, which is not a special token: take it out")
 
 
 def refuse_other_weights(folder: Path) -> None:
-    """Raise CheckpointError where transformers would read other weights than model.safetensors or its parts, or have
-    another package change the model."""
+    """Raise CheckpointError if transformers would read other weights than model.safetensors, or apply an adapter."""
     for path in folder.iterdir():
         if path.name == "adapter_config.json":
             raise CheckpointError(
@@ -85,8 +86,10 @@ def refuse_other_weights(folder: Path) -> None:
 
 
 def drop_code(settings: Any, ours: Collection[str], attributes: Collection[str]) -> Any:
-    """A copy of the settings without those that choose code, at any depth. ours: the fields of the config's class;
-    attributes: what else such a class has."""
+    """A copy of the settings without those that choose code, at any depth.
+
+    ours: fields of the config's class. attributes: everything else it has.
+    """
     if isinstance(settings, Mapping):
         return {
             name: drop_code(value, ours, attributes)
@@ -97,12 +100,12 @@ def drop_code(settings: Any, ours: Collection[str], attributes: Collection[str])
 
 
 def chooses_code(name: str, attributes: Collection[str]) -> bool:
-    """Whether an entry of a config may have transformers run other code, where that is not a field of its class."""
+    """Whether a config entry could make transformers run other code, unless it is a field of its class."""
     return name in TAKEN_OUT or name in attributes or name.startswith("_")
 
 
 def _objects(settings: Any) -> Iterator[Mapping[str, Any]]:
-    """The object and all that are in it."""
+    """The object and all objects nested in it."""
     if isinstance(settings, Mapping):
         yield settings
         settings = list(settings.values())

@@ -1,4 +1,4 @@
-"""The text side of a transformers model: its own tokenizer, with names that can be read."""
+"""The text side of a transformers model: its own tokenizer, with readable token names."""
 
 from __future__ import annotations
 
@@ -37,13 +37,13 @@ from viz_transformer.text.growth import Growth, charsmap_growth, growth_of, join
 from viz_transformer.text.rules import BadWords, BeamSettings, NoRepeatedGram, NotTooShort, Suppressed, TokenRule
 from viz_transformer.text.tokenizers import panics_said
 
-_LANGUAGE = re.compile(r"[a-z]{3}_[A-Z][a-z]{3}")  # of NLLB, which keeps no list of them
+_LANGUAGE = re.compile(r"[a-z]{3}_[A-Z][a-z]{3}")  # NLLB, which has no list of them
 _CONTROL = re.compile("[\\x00-\\x08\\x0b-\\x1f\\x7f\\udc80-\\udcff]")
 _BYTE_TOKEN = re.compile(r"<0x([0-9A-F]{2})>")
 MAX_TOKENIZER_BYTES = 64 * 2**20
-"""Of a tokenizer.json: one of 262,000 tokens has 33 MB."""
+"""Limit for a tokenizer.json: one with 262,000 tokens has 33 MB."""
 NAMED = 3
-"""Tokens that a sentence names."""
+"""Number of tokens to name in a sentence."""
 _PROBLEM = (
     "{folder} has a tokenizer that transformers does not read ({why}): save it again with tokenizer.save_pretrained"
 )
@@ -62,12 +62,13 @@ NOT_APPLIED: dict[str, tuple[Any, ...]] = {
     "num_beam_groups": (1, None),
     "diversity_penalty": (0.0, None),
 }
-"""Settings of a generation_config that are not used: a person chooses the strategy. Each with what switches it off."""
+"""Ignored settings of a generation_config, with the values that turn each off: the person chooses the strategy."""
 
 
 def read_tokenizer(folder: Path, summary: HuggingFaceSummary, config: PreTrainedConfig) -> PreTrainedTokenizerBase:
-    """The folder's tokenizer. Raises CheckpointError for one that cannot be read, is empty, or has other ids than the
-    model has embeddings: tokens that were added to it alone may have no row, if it does not put them around each text.
+    """The folder's tokenizer. Raises CheckpointError if it is unreadable, empty, or has ids without embeddings.
+
+    Added tokens may lack an embedding if the tokenizer does not put them around every text.
     """
     _check_class(folder, config)
     _check_growth(folder)
@@ -76,7 +77,7 @@ def read_tokenizer(folder: Path, summary: HuggingFaceSummary, config: PreTrained
             found: PreTrainedTokenizerBase = transformers.AutoTokenizer.from_pretrained(
                 folder, config=config, mistral_format=False, local_files_only=True, trust_remote_code=False
             )
-    except Exception as error:  # anybody's files, and whatever transformers raises for them
+    except Exception as error:  # untrusted files: transformers may raise anything
         raise CheckpointError(_PROBLEM.format(folder=folder, why=put_on_one_line(str(error), 200))) from None
     try:
         with _failures_said():
@@ -96,7 +97,7 @@ def read_tokenizer(folder: Path, summary: HuggingFaceSummary, config: PreTrained
     try:
         with panics_said():
             around = found("")["input_ids"] if rowless else []
-    except Exception as error:  # of steps that fit nothing
+    except Exception as error:  # steps that fit nothing
         raise CheckpointError(_PROBLEM.format(folder=folder, why=put_on_one_line(str(error), 200))) from None
     if always := next((id for id in around if id in rowless), None):
         raise CheckpointError(
@@ -107,8 +108,10 @@ def read_tokenizer(folder: Path, summary: HuggingFaceSummary, config: PreTrained
 
 
 def _check_growth(folder: Path) -> None:
-    """Raise CheckpointError for a tokenizer that may make so much of a text that it takes all memory, before it is
-    read: tokens that it adds are taken through its steps then."""
+    """Raise CheckpointError for a tokenizer that could exhaust memory, before reading it.
+
+    Reading already applies its steps to added tokens.
+    """
     path = folder / TOKENIZER
     try:
         if path.is_file():
@@ -124,7 +127,7 @@ def _check_growth(folder: Path) -> None:
 
 
 def _pieces_growth(folder: Path) -> Growth:
-    """Of the sentencepiece models that lie in a folder, the one that makes most of a text."""
+    """The largest growth of the sentencepiece models in a folder."""
     found = Growth()
     for path in (folder / name for name in PIECES):
         if path.is_file():
@@ -133,7 +136,7 @@ def _pieces_growth(folder: Path) -> Growth:
 
 
 def _growth(tokenizer: PreTrainedTokenizerBase, folder: Path) -> tuple[Growth, Growth]:
-    """How much the tokenizer may make of a text, as transformers set it up, and of tokens that it joins."""
+    """Growth of tokenizing a text, as transformers configures it, and of joining tokens."""
     backend = _backend(tokenizer)
     if backend is None:
         return _pieces_growth(folder), Growth(2, 2)
@@ -145,8 +148,7 @@ def _growth(tokenizer: PreTrainedTokenizerBase, folder: Path) -> tuple[Growth, G
 
 
 def _check_class(folder: Path, config: PreTrainedConfig) -> None:
-    """Raise CheckpointError for what is not a tokenizer's class: transformers would open the folder as whatever class
-    of its own has that name, such as a model's."""
+    """Raise CheckpointError if the tokenizer class is not one: transformers would use any class of that name."""
     path = folder / TOKENIZER_CONFIG
     settings = read_json_object(path) if path.is_file() else {}
     for name in (settings.get("tokenizer_class"), getattr(config, "tokenizer_class", None)):
@@ -166,7 +168,7 @@ _TOKENIZER = re.compile(r"\w*Tokenizer(?:Fast)?|TokenizersBackend|SentencePieceB
 
 @contextmanager
 def _failures_said() -> Iterator[None]:
-    """Turns whatever a tokenizer of anybody's files raises into a ValueError, a sentence."""
+    """Turn any error from an untrusted tokenizer into a ValueError with one sentence."""
     try:
         with panics_said():
             yield
@@ -178,7 +180,7 @@ def _failures_said() -> Iterator[None]:
 
 
 def _rowless(tokenizer: PreTrainedTokenizerBase, rows: int) -> dict[int, str]:
-    """The tokens that a model with embeddings of so many has no row for, by their ids."""
+    """Tokens without a row among the model's embeddings, by id."""
     return {id: token for token, id in sorted(tokenizer.get_vocab().items(), key=itemgetter(1)) if id >= rows}
 
 
@@ -189,10 +191,9 @@ _AGAIN = "save the tokenizer that the model was trained with, with tokenizer.sav
 def codecs_of(
     tokenizer: PreTrainedTokenizerBase, model: HuggingFaceModel, summary: HuggingFaceSummary
 ) -> tuple[HuggingFaceCodec | None, HuggingFaceCodec | None, list[str]]:
-    """The codecs of source and target, and notes on what is not as the folder's settings have it.
+    """Codecs of source and target, and notes on deviations from the folder's settings.
 
-    Raises CheckpointError for an encoder-decoder that names no start or no end of an answer, and for a tokenizer that
-    fails when it is asked about itself.
+    Raises CheckpointError for an encoder-decoder without a start or end token, and for a tokenizer that fails.
     """
     try:
         with _failures_said():
@@ -217,7 +218,7 @@ def _codecs(
     lock = Lock()
     specials = frozenset(id for id in tokenizer.all_special_ids if id < len(names))
     unknown = tokenizer.unk_token_id
-    unknown = None if unknown is None or unknown >= len(names) else unknown  # one without a row stands for no text
+    unknown = None if unknown is None or unknown >= len(names) else unknown  # no embedding: represents no text
     shared: dict[str, Any] = {"tokenizer": tokenizer, "lock": lock, "unknown": unknown}
     shared["growth"], shared["joining"] = _growth(tokenizer, summary.path)
     if languages := _languages(tokenizer, names):
@@ -302,10 +303,10 @@ def _tokens(count: int) -> str:
 
 
 def _template(tokenizer: Any) -> str | None:
-    """The chat template that is used if no other one is named, if there is one."""
+    """The default chat template, or None."""
     try:
         found = tokenizer.get_chat_template()
-    except ValueError:  # there is none, or none by that name
+    except ValueError:  # there is none, or none with that name
         return None
     return found if isinstance(found, str) and found.strip() else None
 
@@ -315,7 +316,7 @@ def _of_decoder(template: str | None) -> tuple[str, ...]:
 
 
 class _Piece(NamedTuple):
-    """A token of a text, and what was typed for it: "" for one that was added, None where it is not told."""
+    """A token of a text, and the characters typed for it: "" if added, None if unknown."""
 
     id: int
     typed: str | None
@@ -323,8 +324,7 @@ class _Piece(NamedTuple):
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class HuggingFaceCodec:
-    """A `TextCodec`. Text turns into a special token only if that is chosen, and into the mask of a model that fills in
-    masks: there it has to."""
+    """A `TextCodec`. Typed special tokens are read as text unless requested, except a masked language model's mask."""
 
     tokenizer: PreTrainedTokenizerBase = field(repr=False)
     lock: Lock = field(repr=False)
@@ -356,8 +356,11 @@ class HuggingFaceCodec:
     usual: HuggingFaceCodec | None = field(default=None, repr=False)
 
     def read_as(self, how: TokenizerOptions) -> HuggingFaceCodec:
-        """The same codec with other choices. An answer begins with the token of the language that is chosen for it: in
-        the place of the start token where that is one of a language, else behind it."""
+        """The same codec with other options.
+
+        The token of a chosen answer language follows the start token, or replaces it where that is itself a language
+        token.
+        """
         check_choices(how, self.choices)
         base = self.usual or self
         if how == AS_USUAL:
@@ -378,7 +381,7 @@ class HuggingFaceCodec:
         return replace(base, usual=base, **changed)
 
     def _language(self, given: str) -> str:
-        """The model's code of a language that is given by it, or by its token; "" for "". Raises ValueError."""
+        """The model's code of a language, given by code or token; "" for "". Raises ValueError."""
         found = next((code for code, id in self.languages.items() if given in (code, self.names[id])), None)
         if given and found is None:
             raise ValueError(
@@ -387,12 +390,15 @@ class HuggingFaceCodec:
         return found or ""
 
     def second(self, ids: Sequence[int]) -> int | None:
-        """Where the second of two texts begins."""
+        """Index at which the second of two texts begins, or None."""
         return second_text(ids, self.separator, self.padding, self.closing)
 
     def continuation(self, id: int) -> str | None:
-        """By the marks of its tokenizer: of WordPiece "##" in front, of others no blank in front. A token without a
-        letter, a figure or a byte of one stands alone."""
+        """What a token adds to the previous token's word, by the tokenizer's marks; None if it starts a word.
+
+        The mark is "##" in WordPiece, else a missing leading space. A token without a letter, digit or byte of one
+        stands alone.
+        """
         name = self.names[id]
         if id in self.special_ids or not is_of_a_word(name):
             return None
@@ -406,13 +412,14 @@ class HuggingFaceCodec:
 
     @cached_property
     def _around(self) -> list[int]:
-        """What the tokenizer puts around a text."""
+        """Ids that the tokenizer puts around a text."""
         return [token.id for token in self._cut("")]
 
     def encode(self, text: str) -> Encoded:
-        """The ids of a text, with the special tokens that the tokenizer puts around it; an answer's begins with what
-        every answer begins with. A model that reads pairs may be given two texts with `PAIR` between them. Raises
-        ValueError for a text without tokens."""
+        """Ids of a text with the special tokens around it; an answer also gets its forced beginning.
+
+        For a model that reads pairs, `PAIR` separates two texts. Raises ValueError for a text without tokens.
+        """
         text = text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
         if self.how_read.chat:
             return self._chat(text)
@@ -434,7 +441,7 @@ class HuggingFaceCodec:
         return self._encoded((*begins, *ids), (*(self.names[i] for i in begins), *typed))
 
     def _chat(self, text: str) -> Encoded:
-        """The ids of the text within the chat template."""
+        """Ids of the text in the chat template."""
         if not text.strip():
             raise ValueError("the text is empty: type at least one character")
         assert self.template is not None
@@ -449,7 +456,7 @@ class HuggingFaceCodec:
         return self._encoded(ids, [self.names[i] for i in ids])
 
     def _check_rows(self, ids: Iterable[int]) -> None:
-        """Raise ValueError for a token of the tokenizer that the model has no row for."""
+        """Raise ValueError for ids without an embedding."""
         if (id := next((id for id in ids if id >= len(self.names)), None)) is not None:
             token = quote(str(self.tokenizer.convert_ids_to_tokens(id)))
             raise ValueError(
@@ -458,13 +465,12 @@ class HuggingFaceCodec:
             )
 
     def encode_ids(self, ids: Iterable[int]) -> Encoded:
-        """The ids exactly as given. Raises ValueError for none, and for one that is no whole number or outside the
-        vocabulary."""
+        """The ids exactly as given. Raises ValueError for none, for non-integers, and outside the vocabulary."""
         checked = tuple(check_ids(ids, len(self.names), least=1))
         return self._encoded(checked, tuple(self.names[i] for i in checked))
 
     def decode(self, ids: Iterable[int]) -> str:
-        """The text of the ids, as the tokenizer joins it, without special tokens; unknown text and masks are shown."""
+        """Text of the ids, joined by the tokenizer, without special tokens except unknown and mask."""
         shown = {self.unknown, self.mask}
         known = len(self.tokenizer)
         kept = [i for i in check_ids(ids, len(self.names)) if i not in self.special_ids or i in shown]
@@ -476,7 +482,7 @@ class HuggingFaceCodec:
             )
 
     def _cut(self, text: str) -> list[_Piece]:
-        """The tokens of a text, or of two, and what was typed for each, where the tokenizer tells."""
+        """Tokens of a text, or of two, with the characters typed for each where known."""
         told = bool(self.tokenizer.is_fast)
         texts = text.split(PAIR, 1) if self.reads_pairs and PAIR in text else [text]
         if len(texts) == 2 and not all(each.strip() for each in texts):
@@ -497,7 +503,7 @@ class HuggingFaceCodec:
         ids = list(found["input_ids"])
         if len(texts) == 2:
             self._check_segments(ids, found.get("token_type_ids"))
-        # The language of an answer stands in front of it, and no tokenizer puts it there of its own accord.
+        # The language token precedes an answer, and no tokenizer adds it by itself.
         end = [_Piece(tokenizer.eos_token_id, "")] if self.is_target and self.languages else []
         if not told:
             return [_Piece(id, None) for id in ids] + end
@@ -508,7 +514,7 @@ class HuggingFaceCodec:
         ] + end
 
     def _check_segments(self, ids: Sequence[int], theirs: Sequence[int] | None) -> None:
-        """Raise ValueError where the tokenizer tells two texts apart otherwise than by what stands between them."""
+        """Raise ValueError if the tokenizer separates two texts in another way than by the separator."""
         second = self.second(ids)
         ours = [int(second is not None and place >= second) for place in range(len(ids))]
         if self.closing is not None:
@@ -519,7 +525,7 @@ class HuggingFaceCodec:
             )
 
     def _original(self, id: int, typed: str | None) -> str:
-        """What was typed, where the name of the token does not show it."""
+        """The typed characters, if the token's name does not show them."""
         name = self.names[id]
         return name if not typed or (typed in name and id != self.unknown) else typed
 
@@ -529,7 +535,7 @@ class HuggingFaceCodec:
 
 
 def _languages(tokenizer: Any, names: Sequence[str]) -> Mapping[str, int]:
-    """The languages of a tokenizer that puts the token of one around each text, by their codes."""
+    """Languages by code, for a tokenizer that adds a language token to each text."""
     if not isinstance(getattr(tokenizer, "src_lang", None), str):
         return {}
     known: Mapping[str, int] | None = getattr(tokenizer, "lang_code_to_id", None)
@@ -540,7 +546,7 @@ def _languages(tokenizer: Any, names: Sequence[str]) -> Mapping[str, int]:
 
 
 def _runs(ids: Sequence[int], known: int) -> list[tuple[bool, list[int]]]:
-    """The ids in runs of those that the tokenizer has, and those that it has not."""
+    """Runs of ids that the tokenizer knows or does not know."""
     runs: list[tuple[bool, list[int]]] = []
     for i in ids:
         if not runs or runs[-1][0] != (i < known):
@@ -550,15 +556,14 @@ def _runs(ids: Sequence[int], known: int) -> list[tuple[bool, list[int]]]:
 
 
 def _ids(given: Any) -> tuple[int, ...]:
-    """One id, several or none, as a generation_config has them."""
+    """One id, several or none, as in a generation_config."""
     if given is None:
         return ()
     return tuple(given) if isinstance(given, list | tuple) else (int(given),)
 
 
 def _rules(generation: Any, ends: frozenset[int], forced: int, vocabulary: int, where: str) -> tuple[TokenRule, ...]:
-    """What the settings keep from being written behind so many forced tokens. Raises CheckpointError for those that are
-    not what they have to be."""
+    """Token rules from the settings, after `forced` tokens. Raises CheckpointError for invalid settings."""
 
     def ids(name: str, given: Any) -> tuple[int, ...]:
         if not isinstance(given, list) or not all(type(i) is int and 0 <= i < vocabulary for i in given):
@@ -588,7 +593,7 @@ def _rules(generation: Any, ends: frozenset[int], forced: int, vocabulary: int, 
     if bad:
         found.append(BadWords(bad))
     for name, new in (("min_length", False), ("min_new_tokens", True)):
-        if ends and (least := count(name) - (forced if new else 0)) > 0:  # forced tokens are new ones as well
+        if ends and (least := count(name) - (forced if new else 0)) > 0:  # forced tokens count as new
             found.append(NotTooShort(least, ends, new))
     for name, at_first in (("suppress_tokens", False), ("begin_suppress_tokens", True)):
         if given := getattr(generation, name, None):
@@ -600,7 +605,7 @@ MAX_EXPONENT = 10
 
 
 def _beam_settings(generation: Any, where: str) -> BeamSettings:
-    """What `generate` does in a beam search. Raises CheckpointError for settings that cannot be."""
+    """Beam settings of `generate`. Raises CheckpointError for invalid ones."""
     alpha = 1.0 if generation.length_penalty is None else generation.length_penalty
     if isinstance(alpha, bool) or not isinstance(alpha, int | float) or not -MAX_EXPONENT <= alpha <= MAX_EXPONENT:
         raise CheckpointError(
@@ -611,7 +616,7 @@ def _beam_settings(generation: Any, where: str) -> BeamSettings:
     if width is not None and (type(width) is not int or width < 1):
         raise CheckpointError(f"{where}: num_beams is {quote(width)}, it has to be a whole number above 0: correct it")
     early = generation.early_stopping
-    # As `generate` has it, which asks whether the setting is True and whether it is "never".
+    # `generate` only distinguishes True, "never" and everything else.
     stopping: bool | Literal["never"] = "never" if early == "never" else early is True
     return BeamSettings(None if width == 1 else width, float(alpha), stopping)
 
@@ -620,8 +625,7 @@ def _beam_settings(generation: Any, where: str) -> BeamSettings:
 
 
 def _names(tokenizer: PreTrainedTokenizerBase, size: int) -> tuple[str, ...]:
-    """What each id is called, once each: blanks as blanks, a byte that is no text by its number, and ids of which the
-    tokenizer knows nothing by theirs."""
+    """A unique name for each id: spaces as spaces, non-text bytes by number, unknown ids by id."""
     readable = _byte_text if _is_byte_level(tokenizer) else _piece_text
     specials = set(tokenizer.all_special_tokens)
     known: dict[int, str] = {id: token for token, id in tokenizer.get_vocab().items()}
@@ -643,14 +647,16 @@ def _is_byte_level(tokenizer: PreTrainedTokenizerBase) -> bool:
 
 
 def _piece_text(token: str) -> str:
-    """A piece of sentencepiece or WordPiece: its mark for a blank as a blank, a byte by its number."""
+    """Text of a sentencepiece or WordPiece piece: its space mark as a space, a byte by number."""
     found = _BYTE_TOKEN.fullmatch(token)
     return f"‹{found[1]}›" if found else token.replace("▁", " ")
 
 
 def _byte_text(token: str) -> str:
-    """A piece of bytes, each written as a letter (Radford et al. 2019): as text, or by its numbers where it is none, or
-    where it is a control character other than a tab and a new line."""
+    """Text of a byte-level piece (Radford et al. 2019), by number where it is not text.
+
+    Control characters other than tab and newline also go by number.
+    """
     if not all(sign in _BYTES for sign in token):
         return token
     content = bytes(_BYTES[sign] for sign in token)
@@ -673,7 +679,7 @@ _BYTES = _byte_letters()
 def _notes(
     generation: Any, names: Sequence[str], tokenizer: PreTrainedTokenizerBase, settings: BeamSettings | None
 ) -> list[str]:
-    """What is not as the folder's own settings have it, a sentence each."""
+    """One sentence for each deviation from the folder's own settings."""
     notes = []
     asked = [
         f"{name}={value!r:.40}"

@@ -1,4 +1,4 @@
-"""A family as a config sets it up: norms that it moves or leaves out, embeddings that it has, and what is refused."""
+"""Adapts a family to a config: moved or missing norms, which embeddings exist, and what is refused."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any
 
 from viz_transformer.huggingface.families import DISTANCES, Family, FeedForwardPlace, LayerPlaces
 
-# By `model_type`: a setting, the values of it that are not read, and why.
+# By `model_type`: a setting, its unsupported values, and why.
 _UNREAD: Mapping[str, tuple[tuple[str, tuple[Any, ...], str], ...]] = {
     "falcon": (
         (
@@ -27,7 +27,7 @@ _UNREAD: Mapping[str, tuple[tuple[str, tuple[Any, ...], str], ...]] = {
 
 
 def not_read(kind: str, config: Mapping[str, Any]) -> tuple[str, str] | None:
-    """The setting of this config with which a family is not read, and why; None if there is none."""
+    """The unsupported setting of a config and the reason, or None."""
     for setting, values, why in _UNREAD.get(kind, ()):
         if config.get(setting) in values:
             return setting, why
@@ -35,7 +35,7 @@ def not_read(kind: str, config: Mapping[str, Any]) -> tuple[str, str] | None:
 
 
 def apply_overrides(kind: str, family: Family, config: Mapping[str, Any]) -> Family:
-    """The family of this `model_type` with what the config says of it."""
+    """The family of this `model_type`, adapted to the config."""
     if kind == "falcon":
         return _falcon(family, config)
     if kind in ("deberta", "deberta-v2"):
@@ -44,7 +44,7 @@ def apply_overrides(kind: str, family: Family, config: Mapping[str, Any]) -> Fam
 
 
 def _decoder(family: Family, config: Mapping[str, Any]) -> Family:
-    """A decoder alone whose config moves or leaves out its norms, or parts what is added at once."""
+    """A decoder-only family with moved or missing norms, or with sequential instead of parallel sub-layers."""
     if config.get("use_parallel_residual") is False:
         one = family.stacks["decoder"]
         family = replace(family, stacks={"decoder": replace(one, layer=replace(one.layer, parallel=False))})
@@ -58,7 +58,7 @@ def _decoder(family: Family, config: Mapping[str, Any]) -> Family:
 
 
 def _falcon(family: Family, config: Mapping[str, Any]) -> Family:
-    """Its newer layers have a norm for each sub-layer, those before one for both; the first ones were not parallel."""
+    """Newer layers have a norm per sub-layer, older ones share one; the first ones were not parallel."""
     new = config.get("new_decoder_architecture") is True
     parallel = new or config.get("parallel_attn") is not False
     norms = ("input_layernorm", "input_layernorm" if parallel else "post_attention_layernorm")
@@ -79,7 +79,7 @@ def _with_layer(family: Family, layer: LayerPlaces) -> Family:
 
 
 def _deberta(family: Family, config: Mapping[str, Any]) -> Family:
-    """Which embeddings it adds, and where its output layer is."""
+    """Which embeddings are added, and where the output layer is."""
     stack = family.stacks["encoder"]
     adds = config.get("position_biased_input") is not False
     parts = replace(

@@ -1,4 +1,4 @@
-"""Which experts a token has: as the model chooses them, and as a share of each."""
+"""Mixture of experts: between the model's choice of experts and a share for each expert."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from torch.overrides import TorchFunctionMode
 
 
 class FirstLinear(TorchFunctionMode):
-    """Within it, the first linear map gives out what `say` makes of it."""
+    """Replaces the output of the first linear map inside it with the result of `say`."""
 
     def __init__(self, say: Callable[[Tensor], Tensor]) -> None:
         super().__init__()
@@ -26,9 +26,9 @@ class FirstLinear(TorchFunctionMode):
 
 
 def shares_of(chosen: Tensor, shares: Tensor, count: int) -> Tensor:
-    """What the output of each expert is multiplied by, 0 of those that are not chosen: [N, X].
+    """Factor of each expert's output, 0 if not chosen: [N, X].
 
-    chosen: [N, C] numbers of experts, or [N, C, X] with a 1 at one (or none) of X; shares: [N, C].
+    chosen: [N, C] expert indices, or one-hot [N, C, X] (possibly all zero). shares: [N, C].
     """
     if chosen.dim() == 3:
         return (chosen * shares[..., None]).sum(dim=1).to(shares.dtype)
@@ -36,7 +36,7 @@ def shares_of(chosen: Tensor, shares: Tensor, count: int) -> Tensor:
 
 
 def choose_experts(shares: Tensor, like: Tensor) -> tuple[Tensor, Tensor]:
-    """The experts that have a share [N, X], and their shares, as the model is given them: `like` what it had chosen."""
+    """Experts with a share [N, X], and their shares, in the model's format. like: the model's own choice."""
     most = max(1, int((shares != 0).sum(dim=-1).max()))
     chosen = shares.abs().topk(most, dim=-1).indices
     named = one_hot(chosen, shares.size(-1)).to(like.dtype) if like.dim() == 3 else chosen

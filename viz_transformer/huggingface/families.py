@@ -1,7 +1,7 @@
-"""The families of transformers' models that are recorded, by the `model_type` of a config: where in each the parts of
-the paper are. One line per family where it is like another. Imports nothing heavy.
+"""The supported transformers families, by `model_type`: where each has the parts of the paper.
 
-A path names a module within its layer, within its stack or within the model, as `get_submodule` reads it.
+A family like another takes one line. Paths name a module within its layer, stack or model, as in `get_submodule`.
+Imports nothing heavy.
 """
 
 from __future__ import annotations
@@ -20,75 +20,74 @@ Fusing = Literal["stacked", "by head"]
 
 @dataclass(frozen=True, kw_only=True)
 class FunctionalHook:
-    """How an attention is heard that calls torch's functions by itself, while its module runs.
-
-    mask, argument: what its module calls the mask, and where it stands among the arguments; given: whether that is
-    `added` to the scores, 1 where a query may attend (`kept`), or 1 where it may not, queries and keys first
-    (`closed`). window: a table of the module's that closes further cells. divisor: what scores are divided by, None:
-    the root of a head's features. apart: queries, keys and values are heard where their maps make them, because their
-    products are not all that scores are made of.
-    """
+    """How to record an attention that calls torch functions itself, while its module runs."""
 
     mask: str = "attention_mask"
+    """Name of the mask argument."""
     argument: int | None = None
+    """Position of the mask argument."""
     given: Literal["added", "kept", "closed"] = "added"
+    """Form of the mask: added to scores, 1 where allowed, or 1 where masked with queries and keys first."""
     window: str = ""
+    """A table of the module that masks further cells."""
     divisor: float | None = None
+    """Divisor of the scores; None: sqrt(head_dim)."""
     apart: bool = False
+    """Record queries, keys and values at their maps, as their products are not all of the scores."""
     scores: str = ""
-    """Why scores do not follow from queries and keys, in words; "" where they do."""
+    """Why queries and keys do not determine the scores; "" if they do."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class AttentionPlace:
-    """One attention in a layer.
-
-    module: what is called with the stream that it reads, and asks for the attention function. out: W_O. norm: the norm
-    before it, or behind the sum in a post-norm layer. added: what gives the vector that is added to the stream, if that
-    is not W_O. maps: query, key and value, within `module`; or one map of all three. divided: queries come already
-    divided by what scores are divided by. latent: the cache keeps a narrow vector for each token, of which keys and
-    values are made anew in each step, by no single map. heard: how, if it does not ask for the attention function.
-    sliced: only a slice of each query and key is given to what turns them, so that they are heard where they are made;
-    `normed`: the norms of queries and keys by head that they go through before, where the model has them.
-    """
+    """One attention in a layer."""
 
     module: str
+    """Called with the stream it reads; calls the attention function."""
     out: str
+    """W_O."""
     norm: str
+    """The norm before it, or after the sum in a post-norm layer."""
     added: str = ""
+    """The module whose output is added to the stream, if not W_O."""
     maps: tuple[str, ...] = ("q_proj", "k_proj", "v_proj")
+    """Query, key and value maps within `module`, or one fused map."""
     fused: Fusing = "stacked"
     divided: bool = False
+    """Queries are already divided by the divisor."""
     latent: bool = False
+    """The cache stores a narrow vector per token; keys and values are recomputed from it, not by a single map."""
     heard: FunctionalHook | None = None
+    """How to record it if it does not call the attention function."""
     sliced: bool = False
+    """Only part of each query and key is rotated, so both are recorded where they are made."""
     normed: tuple[str, str] = ("q_layernorm", "k_layernorm")
+    """Per-head norms of queries and keys before rotation, if the model has them."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class FeedForwardPlace:
-    """The feed-forward in a layer. module: what is called with the stream that it reads; out: its last map, None where
-    several experts have one each in all layers.
-
-    rewritten: the layer writes the sum into what this gives out. router, experts: what chooses among experts, and what
-    runs those that are chosen, in the layers that have some; sparse: which of as many layers as the config's step says
-    has some.
-    """
+    """The feed-forward in a layer."""
 
     module: str
+    """Called with the stream it reads."""
     norm: str
     out: str | None = None
+    """Its last map; None if experts have one each in all layers."""
     added: str = ""
     rewritten: bool = False
+    """The layer adds into its output in place."""
     router: str = ""
+    """Chooses among experts."""
     experts: str = ""
+    """Runs the chosen experts."""
     sparse: Literal["last", "second"] = "last"
+    """Which layer of each group of `sparse_step` layers is a mixture of experts."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class LayerPlaces:
-    """The sub-layers of one layer. parallel: attention and feed-forward read the same stream, and both are added to
-    it at once."""
+    """The sub-layers of one layer. parallel: attention and feed-forward read the same stream and are added together."""
 
     attention: AttentionPlace
     ffn: FeedForwardPlace
@@ -99,71 +98,65 @@ class LayerPlaces:
 
 @dataclass(frozen=True, kw_only=True)
 class StackPlaces:
-    """One stack. module: within the model without its head, "" if it is that; the other paths are within it.
+    """One stack. Paths other than `module` are relative to it."""
 
-    positions: what gives the positions' vectors, with rows of its table that stand before position 0. segments: what
-    gives the vectors of the first or second text, behind those of positions if they are `segments_last`. input_norm:
-    the norm that the sum of these goes through. scale: the stack's own number that the tokens' vectors are multiplied
-    by behind `tokens`. narrow: the setting that says how many features the embeddings have; widened: the map that makes
-    the stream's of them where they are fewer, behind `input_norm`, or behind `tokens` where there is no such norm;
-    final_map: what makes so many of the stream again. shared: fewer layers stand in the model than the stream goes
-    through, so that some are gone through several times.
-    """
-
-    module: str
+    module: str  # Path within the headless model; "" if it is the model itself.
     layers: str
     tokens: str
     layer: LayerPlaces
-    positions: str | None = None
-    first_row: int | Literal["after padding"] = 0
-    segments: str | None = None
-    segments_last: bool = False
-    input_norm: str | None = None
-    scale: str | None = None
+    positions: str | None = None  # Module of the position embeddings.
+    first_row: int | Literal["after padding"] = 0  # Row of its table for position 0.
+    segments: str | None = None  # Module of the segment embeddings.
+    segments_last: bool = False  # Segments are added after positions.
+    input_norm: str | None = None  # Norm of the sum of the embeddings.
+    scale: str | None = None  # Attribute by which token embeddings are multiplied.
     final_norm: str | None = None
-    narrow: str = "embedding_size"
-    widened: str | None = None
-    final_map: str | None = None
-    shared: bool = False
+    narrow: str = "embedding_size"  # Setting with the number of embedding features.
+    widened: str | None = None  # Map from narrower embeddings to the stream, after `input_norm` or else after `tokens`.
+    final_map: str | None = None  # Map from the stream back to the narrow features.
+    shared: bool = False  # The stream passes several times through the same layers.
     tokens_first: bool = False
-    """Whether its vectors are [T, B, D], the text second."""
+    """Whether its tensors are [T, B, D]."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Family:
-    """One family. heads: what its classes with an output layer give, by the end of their name; `head`: the modules that
-    make logits of the stack's output, in turn. acts: what its self-attention does with positions instead of a sum.
-    learned: the positions that it adds are a table that was trained. biased: with a number for each distance, added to
-    the scores. gated: its hidden layer is a product with a gate. sinks: each head's softmax has a number beside
-    the scores, which belongs to no key. divided: the setting by which the stream is divided by the root of its width
-    before the output layer."""
+    """One family."""
 
     title: str
     stacks: Mapping[StackName, StackPlaces]
     heads: Mapping[str, OutputKind]
+    """Output kind of its classes, by the ending of their name."""
     head: tuple[str, ...]
+    """Modules that map the stack's output to logits, in order."""
     acts: str = ""
+    """What its self-attention does with positions, if they are not added."""
     learned: bool = False
+    """Its position table is trained."""
     biased: bool = False
+    """A bias per distance is added to the scores."""
     gated: bool = False
+    """Its hidden layer is multiplied by a gate."""
     sinks: bool = False
+    """Each head has an extra logit in its softmax that belongs to no key."""
     divided: str = "scale_decoder_outputs"
+    """Setting by which the stream is divided by sqrt(d_model) before the output layer."""
     segmented: bool = False
-    """Whether the second of two texts is told apart by a vector that is added to each of its tokens."""
+    """Whether segment embeddings distinguish two texts."""
     tagger: tuple[str, ...] = ("classifier",)
-    """As `head`, of a class that gives each token a label."""
+    """`head` for token classification."""
     verdicts: Mapping[str, tuple[str, str]] = field(default_factory=dict)
-    """Classes that give each token a number, above 0 for the second of two labels."""
+    """Token-level classes with one number, positive for the second of two labels."""
     closing_segment: bool = False
-    """Whether its attention compares segments, of which the token that ends a text for a classifier has a third."""
+    """Whether its attention compares segments, with a third one for the token that ends a classifier's text."""
     headless: str = ""
-    """Why a class of it without logits has none, if it could have some."""
+    """Why a class without logits has none, if it could have some."""
     instead: Mapping[str, str] = field(default_factory=dict)
-    """Classes that are opened as another, which leaves out what has no place among tokens."""
+    """Classes opened as another, dropping what has no place among tokens."""
 
     @property
     def heard(self) -> bool:
-        """Whether its attentions are heard at torch's functions."""
+        """Whether its attentions are recorded through torch functions."""
         return any(places.layer.attention.heard is not None for places in self.stacks.values())
 
     @property
@@ -202,7 +195,7 @@ def _decoder(
     return {"decoder": places}
 
 
-# --- decoders alone
+# --- decoder-only
 
 _LLAMA_LAYER = LayerPlaces(
     attention=AttentionPlace(module="self_attn", out="self_attn.o_proj", norm="input_layernorm"),
@@ -336,7 +329,7 @@ _FALCON_LAYER = LayerPlaces(
     parallel=True,
 )
 
-# --- encoders alone
+# --- encoder-only
 
 _BERT_LAYER = LayerPlaces(
     attention=AttentionPlace(
@@ -458,7 +451,7 @@ _XLNET = Family(
     headless="XLNet predicts tokens by a second stream of vectors, which is not recorded",
 )
 
-# --- encoders with decoders
+# --- encoder-decoder
 
 _BART_LAYER = LayerPlaces(
     attention=AttentionPlace(module="self_attn", out="self_attn.out_proj", norm="self_attn_layer_norm"),
@@ -634,7 +627,7 @@ FAMILIES: Mapping[str, Family] = MappingProxyType(
     }
 )
 
-# What is refused, with the reason, by `model_type`; a type that stands in neither table is unknown.
+# Refused families with the reason, by `model_type`; a type in neither table is unknown.
 _STATES = "it has no attention, only states that are carried along"
 _ROUTE = "its attention does not go through the interface that is recorded"
 _OTHER_INPUT = "it reads more than text"

@@ -1,7 +1,6 @@
-"""A folder as `save_pretrained` writes it, checked before anything is built: what can be read of it without torch.
+"""A `save_pretrained` folder, checked without torch before anything is built.
 
-Nothing of a folder is run: weights are safetensors, and code that it brings is refused. Each thing that is wrong is one
-sentence.
+No code of a folder runs: weights must be safetensors, and custom code is refused. Each fault is one sentence.
 """
 
 from __future__ import annotations
@@ -47,15 +46,14 @@ TORCH_BY_ANOTHER_NAME = (
 )
 SAVE_AGAIN = "save the model again with save_pretrained"
 MAX_FILES = 1000
-"""Of weights, that one model may be kept in."""
+"""Maximum weights files of one model."""
 MAX_TENSORS = 100_000
-"""In all files of a model together: one of 61 layers with 256 experts each has 46,000."""
+"""Maximum tensors of one model: 61 layers with 256 experts each have 46,000."""
 
 
 @dataclass(frozen=True)
 class Stored:
-    """What the headers of a folder's weights say: the shape of each tensor by its name, and its type, as safetensors
-    calls it."""
+    """Headers of a folder's weights: shape and safetensors dtype of each tensor by name."""
 
     paths: tuple[Path, ...]
     shapes: Mapping[str, tuple[int, ...]]
@@ -63,7 +61,7 @@ class Stored:
 
     @property
     def types(self) -> frozenset[str]:
-        """The types that there are."""
+        """The dtypes that occur."""
         return frozenset(self.dtypes.values())
 
     @property
@@ -73,7 +71,7 @@ class Stored:
 
 @dataclass(frozen=True)
 class HuggingFaceSummary(Summary):
-    """A folder of transformers' before its weights are read. `architecture` is the class that it is opened as."""
+    """A folder of transformers before its weights are read. architecture: the class to open."""
 
     architecture: str
     family: Family
@@ -81,17 +79,17 @@ class HuggingFaceSummary(Summary):
 
     @property
     def parameter_count(self) -> int:
-        """Numbers in the weights' files, by their headers."""
+        """Number of parameters, from the headers of the weights."""
         return stored_tensors(self.path).numbers
 
     @property
     def size(self) -> int:
-        """Bytes of the weights' files."""
+        """Bytes of the weights files."""
         return sum(path.stat().st_size for path in _weight_files(self.path))
 
     @property
     def written(self) -> float:
-        """When the last of the folder's files was written."""
+        """Time of the folder's latest file."""
         return max(path.stat().st_mtime for path in self.path.iterdir())
 
     def snapshots(self) -> tuple[int, ...]:
@@ -105,18 +103,18 @@ class HuggingFaceSummary(Summary):
 
 
 def is_huggingface(folder: Path) -> bool:
-    """Whether a folder looks like one that transformers wrote, whole or not; ours has a format version."""
-    if not os.path.isdir(folder):  # os.path: False also for what can be no file's name
+    """Whether a folder looks written by transformers, complete or not; ours has a format version."""
+    if not os.path.isdir(folder):  # os.path: also False for an invalid file name
         return False
     if (folder / files.CONFIG).is_file():
-        with suppress(CheckpointError):  # a damaged one says nothing, the files beside it may
+        with suppress(CheckpointError):  # a damaged config says nothing, but other files may
             config = files.read_json_object(folder / files.CONFIG)
             return "format_version" not in config and ("model_type" in config or "architectures" in config)
     return any((folder / name).is_file() for name in (ADAPTER, INDEX, TOKENIZER_CONFIG, GENERATION))
 
 
 def recognised(entries: Iterable[Summary | Unreadable]) -> tuple[Summary | Unreadable, ...]:
-    """The same entries; those that could not be read as ours and are transformers' are what these say of themselves."""
+    """The same entries, with unreadable ones described as transformers folders where they are."""
     return tuple(_recognised(entry) if isinstance(entry, Unreadable) else entry for entry in entries)
 
 
@@ -130,9 +128,9 @@ def _recognised(entry: Unreadable) -> Summary | Unreadable:
 
 
 def read_folder(folder: Path) -> HuggingFaceSummary:
-    """What the folder says of itself; weights are not read, only described by their headers.
+    """Summary of a folder, reading only the headers of its weights.
 
-    Files that have not changed since are not read again. Raises CheckpointError for what cannot be opened.
+    Cached while the files are unchanged. Raises CheckpointError for what cannot be opened.
     """
     names = sorted(path for path in folder.iterdir()) if folder.is_dir() else []
     return _read_folder(folder, tuple(map(_state, names)))
@@ -149,15 +147,14 @@ def _state(path: Path) -> tuple[str | int, ...]:
 @lru_cache(maxsize=64)
 def _read_folder(folder: Path, _states: tuple[tuple[str | int, ...], ...]) -> HuggingFaceSummary:
     if is_only_weights(folder):
-        _weight_files(folder)  # a part that is missing is not made by writing the config
+        _weight_files(folder)  # writing the config again would not restore a missing part
     summary = check_settings(folder)
     stored_tensors(folder)
     return summary
 
 
 def check_settings(folder: Path) -> HuggingFaceSummary:
-    """What the folder says of itself, without a look at its weights, which need not be there yet. Raises
-    CheckpointError for what cannot be opened."""
+    """Summary of a folder whose weights may be missing. Raises CheckpointError for what cannot be opened."""
     where = folder / files.CONFIG
     if not where.is_file():
         if (folder / ADAPTER).is_file():
@@ -204,7 +201,7 @@ def check_settings(folder: Path) -> HuggingFaceSummary:
 
 
 def _refuse_pointer(path: Path) -> None:
-    """Raise CheckpointError for what a clone without Git LFS has in the place of a large file."""
+    """Raise CheckpointError for a Git LFS pointer in place of a large file."""
     if path.is_file() and files.read_bytes(path, len(files.POINTER)) == files.POINTER:
         raise CheckpointError(f"{path} {files.FETCH}")
 
@@ -213,7 +210,7 @@ _PLAIN = "give a model of a class that transformers has"
 
 
 def _check_ids(settings: Mapping[str, Any], path: Path) -> None:
-    """Raise CheckpointError for a token that begins or ends an answer and is not named by its id."""
+    """Raise CheckpointError if a token that begins or ends an answer is not given by id."""
     for name in ("eos_token_id", "decoder_start_token_id", "forced_bos_token_id"):
         given = settings.get(name)
         several = given if isinstance(given, list) and name != "decoder_start_token_id" else [given]
@@ -222,7 +219,7 @@ def _check_ids(settings: Mapping[str, Any], path: Path) -> None:
 
 
 def family_of(config: Mapping[str, Any], where: Path) -> Family:
-    """The family of a config, as it is set up. Raises CheckpointError for an unknown one and one that is refused."""
+    """The family of a config, adapted to it. Raises CheckpointError for an unknown or refused one."""
     kind = config.get("model_type")
     if kind is None:
         raise CheckpointError(f"{where} does not say which kind of model it is (model_type): {SAVE_AGAIN}")
@@ -252,7 +249,7 @@ def family_of(config: Mapping[str, Any], where: Path) -> Family:
 
 
 def _architecture(config: Mapping[str, Any], family: Family, where: Path) -> tuple[str, OutputKind]:
-    """The class to open, and what it gives."""
+    """The class to open, and its kind of output."""
     named = config.get("architectures")
     name = named[0] if isinstance(named, list) and named else None
     if not isinstance(name, str) or not name.isidentifier():
@@ -269,8 +266,7 @@ def _architecture(config: Mapping[str, Any], family: Family, where: Path) -> tup
 
 
 def stored_tensors(folder: Path) -> Stored:
-    """What the headers of the folder's weights say. Raises CheckpointError for weights that are missing, pickled,
-    incomplete or damaged."""
+    """Headers of the folder's weights. Raises CheckpointError for missing, pickled, incomplete or damaged weights."""
     paths = _weight_files(folder)
     shapes: dict[str, tuple[int, ...]] = {}
     where: dict[str, str] = {}
@@ -303,18 +299,17 @@ def stored_tensors(folder: Path) -> Stored:
 
 
 def is_only_weights(folder: Path) -> bool:
-    """Whether a folder has an index of weights, and no config that says what they are."""
+    """Whether a folder has an index of weights but no config."""
     return os.path.isfile(folder / INDEX) and not os.path.isfile(folder / files.CONFIG)
 
 
 def has_weights(folder: Path) -> bool:
-    """Whether there are any as safetensors, whole or not."""
+    """Whether there are safetensors weights, complete or not."""
     return (folder / files.WEIGHTS).is_file() or (folder / INDEX).is_file()
 
 
 def _weight_files(folder: Path) -> tuple[Path, ...]:
-    """The files that transformers reads, in its order: one file before an index, and of an index all that it names,
-    each with whatever tensors are in it."""
+    """The files that transformers reads, in its order: a single file before an index, or all files of the index."""
     if (folder / files.WEIGHTS).is_file():
         return (folder / files.WEIGHTS,)
     if (folder / INDEX).is_file():

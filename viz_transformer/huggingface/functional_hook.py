@@ -1,8 +1,7 @@
-"""Attentions that call torch's functions by themselves, instead of the one function of `capture.py`: what they make is
-heard at these functions while their module runs, and they go on with what comes back.
+"""Records attentions that call torch functions themselves instead of the one in `capture.py`.
 
-Their own code runs, in its own order: queries are multiplied with keys, a softmax is taken, its weights are multiplied
-with the values. What else stands between is the model's own affair.
+Their own code runs; the products of queries and keys, the softmax, and the product of weights and values are
+intercepted, and continue with the hook's result.
 """
 
 from __future__ import annotations
@@ -24,8 +23,7 @@ _PRODUCTS = frozenset({"matmul", "__matmul__", "bmm", "baddbmm"})
 def with_mask(
     place: AttentionPlace, args: tuple[Any, ...], kwargs: dict[str, Any]
 ) -> tuple[Tensor | None, tuple[Any, ...], dict[str, Any]]:
-    """What an attention's module is called with as its mask, and how it is to be called: where it is given none, with
-    one that closes nothing."""
+    """The mask with which an attention is called, and its arguments, with an open mask added if it has none."""
     how = place.heard
     assert how is not None
     place_of = how.argument if how.argument is not None and len(args) > how.argument else None
@@ -41,8 +39,10 @@ def with_mask(
 
 
 class FunctionalHookMode(TorchFunctionMode):
-    """One run of an attention's module, which is called by `site` and given this mask; `start` keys are of earlier
-    passes."""
+    """Intercepts torch functions during one call of an attention module.
+
+    site: receives the points. start: keys of earlier passes.
+    """
 
     def __init__(
         self,
@@ -59,8 +59,8 @@ class FunctionalHookMode(TorchFunctionMode):
         assert place.heard is not None
         self._hook, self._site, self._module, self._how, self._heads = hook, site, module, place.heard, heads
         self._given, self._start = mask, start
-        self._dtype = next(module.parameters()).dtype  # in which weights are multiplied with values
-        self._goes_on: Tensor | None = None  # with this instead of the mask
+        self._dtype = next(module.parameters()).dtype  # dtype in which weights multiply values
+        self._goes_on: Tensor | None = None  # used instead of the mask
         self._changed: Tensor | None = None
         self._next = "scores"
         self._maps: dict[int, str] = {}
@@ -90,7 +90,7 @@ class FunctionalHookMode(TorchFunctionMode):
         return made
 
     def _scores(self, func: Any, args: Any, kwargs: Any) -> Any:
-        """The product of queries and keys; of another one, of a matrix, nothing is said."""
+        """Handle the product of queries and keys; ignores products with a matrix."""
         added, query, key = (args[0], kwargs["batch1"], kwargs["batch2"]) if len(args) == 1 else (None, *args[:2])
         if min(query.dim(), key.dim()) < 3:
             return func(*args, **kwargs)
@@ -107,7 +107,7 @@ class FunctionalHookMode(TorchFunctionMode):
         return func(added if changed is bias else changed.flatten(0, 1), **kwargs)
 
     def _head_out(self, func: Any, args: Any, kwargs: Any) -> Any:
-        """The product of weights and values."""
+        """Handle the product of weights and values."""
         self._next = "nothing"
         if not self._how.apart:
             self._say_keys("value", self._by_head(args[1]))
@@ -120,7 +120,7 @@ class FunctionalHookMode(TorchFunctionMode):
         return changed.permute(2, 0, 1, 3) if tokens_first else changed.reshape(made.shape)
 
     def _map(self, what: str, made: Tensor) -> Tensor:
-        """What one of the maps of an attention made: of all heads beside each other, or [T, B, H, E], or [T, B, D]."""
+        """Report the output of a projection, whether its heads are concatenated, [T, B, H, E], or [T, B, D]."""
         name = f"{self._site}.{what}"
         if what == "out":
             changed = self._hook(name, said := made.transpose(0, 1))
@@ -132,11 +132,11 @@ class FunctionalHookMode(TorchFunctionMode):
         return made if changed is said else changed.transpose(1, 2).flatten(2)
 
     def _by_head(self, numbers: Tensor) -> Tensor:
-        """[B, H or G, T, E] of what has texts and heads in one axis, or in two."""
+        """[B, H or G, T, E] from texts and heads in one axis or two."""
         return numbers if numbers.dim() == 4 else numbers.view(-1, self._heads.query, *numbers.shape[-2:])
 
     def _say_keys(self, what: str, heads: Tensor) -> None:
-        """Say the new keys or values, each once, also where the model has them once for each head that asks them."""
+        """Report new keys or values, once per key head even if the model repeats them per query head."""
         name, shared = f"{self._site}.{what}", heads.size(1) // self._heads.key
         own = heads[:, ::shared]
         record_rows(self._hook, name, own, heads.size(-2) - self._start)
@@ -144,7 +144,7 @@ class FunctionalHookMode(TorchFunctionMode):
             heads.copy_(repeat_heads(own.clone(), shared))
 
     def _mask(self, given: Tensor) -> Tensor:
-        """What the module goes on with where it reads its mask."""
+        """Report the mask and return what the module continues with."""
         if self._goes_on is None:
             allowed = self._allowed(given)
             changed = self._hook(f"{self._site}.mask", allowed)
@@ -153,7 +153,7 @@ class FunctionalHookMode(TorchFunctionMode):
         return self._goes_on
 
     def _allowed(self, given: Tensor) -> Tensor:
-        """[B, 1, Q, K], True = may attend."""
+        """The mask as [B, 1, Q, K], True = may attend."""
         if self._how.given == "closed":
             return given.permute(2, 3, 0, 1) == 0
         if self._how.given == "kept":
@@ -174,7 +174,7 @@ class FunctionalHookMode(TorchFunctionMode):
 
 
 def _weight(module: nn.Module, path: str) -> Tensor | None:
-    """The numbers of a map: a parameter of the module's own, or those of a module in it."""
+    """Weight of a projection: a parameter of the module, or of a submodule."""
     found: Any = getattr(module, path, None)
     weight = found if isinstance(found, Tensor) else getattr(found, "weight", None)
     return weight if isinstance(weight, Tensor) else None

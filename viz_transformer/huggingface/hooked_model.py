@@ -1,4 +1,4 @@
-"""A model of transformers as an instrument: it says what it is made of, and can be run and looked at."""
+"""A transformers model as a `HookedModel`."""
 
 from __future__ import annotations
 
@@ -29,8 +29,10 @@ from viz_transformer.model.stepping import pad_rows
 
 
 def second_text(ids: Sequence[int], separator: int | None, *around: int | None) -> int | None:
-    """Where the second of two texts begins: behind the first separator, if more follows than separators, and tokens
-    that may stand around texts; else None."""
+    """Index at which the second of two texts begins, after the first separator; None for one text.
+
+    around: tokens that may surround texts and do not count as a text.
+    """
     if separator is None or separator not in ids:
         return None
     behind = ids.index(separator) + 1
@@ -41,23 +43,23 @@ NO_HEAD = "this model has no output layer, so no vector of it has logits"
 
 
 class HuggingFaceModel:
-    """The instrument. Evaluation mode, float32; read only, so that many threads may ask it at once."""
+    """A transformers model, recorded. In evaluation mode and read-only, so safe for many threads."""
 
     def __init__(self, model: PreTrainedModel, family: Family, spec: ModelSpec) -> None:
         self.model, self.family, self.spec = model, family, spec
         self.model.train(False)
         self.model.requires_grad_(False)
         self.base: nn.Module = model.base_model
-        self._parameter = next(model.parameters())  # which stays where the model is; to look for it takes longer
-        self.separator: int | None = None  # of two texts that are told apart by vectors of their own
-        self.closing: int | None = None  # the token that has a segment of its own
+        self._parameter = next(model.parameters())  # moves with the model; looking it up each time is slower
+        self.separator: int | None = None  # of two texts with different segments
+        self.closing: int | None = None  # the token that has its own segment
         for places in family.stacks.values():
             if places.shared:
                 _go_through_each_once(self.base.get_submodule(places.module), places.layers, model.config)
         self._listening = install(self.base, family.stacks, spec.point, spec.attentions)
 
     def tell(self, spec: ModelSpec) -> None:
-        """Tell this of itself from now on, and say the points that it names; before anyone else asks it."""
+        """Replace the spec, and record the points that it names. Call before any other thread uses the model."""
         for each in self._listening:
             each.remove()
         self.spec = spec
@@ -69,7 +71,7 @@ class HuggingFaceModel:
 
     @property
     def parameter_count(self) -> int:
-        """Trained numbers, shared ones counted once."""
+        """Trained parameters, shared ones counted once."""
         return sum(parameter.numel() for parameter in self.model.parameters())
 
     def begin(self, sources: Rows | None, *, cached: bool = True, hook: Hook = OFF) -> Written:
@@ -79,7 +81,7 @@ class HuggingFaceModel:
         ids: dict[str, Tensor] = {}
         if sources is not None:
             ids["input_ids"] = self.batch(sources, self.spec.source_pad)
-            if self._has_padding(sources):  # without, nothing is said of it, as whoever calls the model would
+            if self._has_padding(sources):  # without padding, no mask is passed, as usual callers do
                 ids["attention_mask"] = self.kept(sources, ids["input_ids"])
             if self.separator is not None:
                 ids["token_type_ids"] = self.segments(sources, ids["input_ids"])
@@ -89,21 +91,21 @@ class HuggingFaceModel:
         return self.run(hook, len(sources or targets or ()), **given)
 
     def batch(self, rows: Rows, pad: int | None) -> Tensor:
-        """Rows of ids as one tensor, [B, T]. Raises ValueError without a needed pad id."""
+        """Rows of ids as a tensor, [B, T]. Raises ValueError if it needs a pad id and has none."""
         return pad_rows(rows, pad, self.device)
 
     def _has_padding(self, rows: Rows) -> bool:
-        """Whether padding stands in one of these, or is put behind a shorter one."""
+        """Whether any row contains padding, or gets some because it is shorter."""
         pad = self.spec.source_pad
         return pad is not None and (len({len(row) for row in rows}) > 1 or any(pad in row for row in rows))
 
     def kept(self, rows: Rows, ids: Tensor) -> Tensor:
-        """1 where a token stands, 0 for padding: [B, T]."""
+        """[B, T]: 1 for tokens, 0 for padding."""
         pad = self.spec.source_pad
         return torch.ones_like(ids) if pad is None else (ids != pad).long()
 
     def segments(self, rows: Rows, ids: Tensor) -> Tensor:
-        """0 for tokens of the first text, 1 for those of the second, 2 for one with a segment of its own: [B, T]."""
+        """[B, T]: 0 for tokens of the first text, 1 for the second, 2 for one with its own segment."""
         found = torch.zeros_like(ids)
         for row, given in enumerate(rows):
             if (second := second_text(given, self.separator, self.spec.source_pad, self.closing)) is not None:
@@ -113,7 +115,7 @@ class HuggingFaceModel:
     def run(
         self, hook: Hook, batch: int, start: int = 0, kept: dict[str, Tensor] | None = None, **given: Any
     ) -> Tensor:
-        """One pass of the whole model: its logits, or what a model without logits gives out. kept: as of `Pass`."""
+        """One pass of the whole model: its logits, or the output of a model without them. kept: as in `Pass`."""
         token = PASS.set(Pass(hook, batch, start, kept))
         try:
             with torch.no_grad():
@@ -127,7 +129,7 @@ class HuggingFaceModel:
         return hook("logits", logits[..., None] if self.spec.scoring == "either" else logits).float()
 
     def encode(self, sources: Rows, hook: Hook) -> tuple[Tensor, Tensor]:
-        """The memory [B, S, D] of sources, and where tokens stand [B, S]."""
+        """Memory [B, S, D] of the sources, and their padding mask [B, S]."""
         ids = self.batch(sources, self.spec.source_pad)
         kept = self.kept(sources, ids)
         token = PASS.set(Pass(hook, len(sources)))
@@ -147,7 +149,7 @@ class HuggingFaceModel:
             return self.logits_of(stream.to(self.device, getattr(torch, self.spec.precision)), stack)
 
     def logits_of(self, stream: Tensor, stack: StackName) -> Tensor:
-        """What the final norm and the output layer make of a stream [B, T, D]."""
+        """Apply the final norm and the output layer to a stream [B, T, D]."""
         places, config = self.family.stacks[stack], self.model.config
         if places.final_norm is not None:
             stream = self._stack(stack).get_submodule(places.final_norm)(stream)
@@ -157,7 +159,7 @@ class HuggingFaceModel:
             stream = stream * config.d_model**-0.5
         for name in self.family.tagger if self.spec.output == "token class" else self.family.head:
             part: nn.Module = getattr(self.model, name)
-            if name == "lm_predictions":  # of DeBERTa, which multiplies with the embeddings
+            if name == "lm_predictions":  # DeBERTa, which multiplies by the embeddings
                 stream = part(stream, self._stack(stack).get_submodule(places.tokens))
             else:
                 stream = part(stream)
@@ -178,7 +180,7 @@ class HuggingFaceModel:
         if len(maps) == 1:
             maps = _split(maps[0], self.spec.attentions[site], by_head=place.fused == "by head")
         query, key, value = maps
-        if isinstance(bias := getattr(attention, "q_bias", None), Tensor):  # of DeBERTa, beside the map of all three
+        if isinstance(bias := getattr(attention, "q_bias", None), Tensor):  # DeBERTa, next to the fused map
             query, value = query._replace(bias=bias), value._replace(bias=getattr(attention, "v_bias"))  # noqa: B009
         return AttentionParameters(query, key, value, linear_of(part_at(layer, place.out)))
 
@@ -209,14 +211,14 @@ class HuggingFaceModel:
                 layer.get_submodule(place.module), "scaling", self.spec.attentions[site].size ** -0.5
             )
             if place.heard is not None and place.heard.scores:
-                continue  # several terms, each divided by itself
+                continue  # several terms, each divided separately
             found[f"{site}.divisor"] = 1.0 if place.divided else 1 / float(scaling)
             if place.heard is not None and place.heard.divisor is not None:
                 found[f"{site}.divisor"] = place.heard.divisor
         return found
 
     def window_table(self, site: str) -> Tensor | None:
-        """The module's own table of which keys this attention may read, [N, N], if it has one."""
+        """The module's own table of visible keys for this attention, [N, N], or None."""
         place, layer = self.place(site)
         if place.heard is None or not place.heard.window:
             return None
@@ -224,7 +226,7 @@ class HuggingFaceModel:
         return table[0, 0].cpu()
 
     def frequencies(self) -> dict[str, Tensor]:
-        """The lists of its rotary modules, and of one that keeps sines and cosines what position 1 is turned by."""
+        """Frequencies of its rotary modules; where sines and cosines are stored, the angles of position 1."""
         found = {}
         for name, numbers in self.base.named_buffers():
             last = name.rpartition(".")[2]
@@ -251,8 +253,10 @@ class HuggingFaceModel:
 
 
 class Written:
-    """Its decoder in the middle of an answer. The cache keeps all keys, also where a layer reaches back to some only:
-    the mask says which."""
+    """The decoder during generation.
+
+    The cache keeps all keys, even where a layer has a window: the mask hides the others.
+    """
 
     def __init__(self, model: HuggingFaceModel, sources: Rows | None, *, cached: bool, hook: Hook) -> None:
         self._model, self._hook = model, hook
@@ -295,9 +299,9 @@ class Written:
 
 
 def _go_through_each_once(stack: nn.Module, path: str, config: Any) -> None:
-    """Put a layer in the stack for each time that the stream goes through one, so that a module stands in one place.
+    """Unroll shared layers, so that each pass through a layer has its own module.
 
-    They have the same trained numbers, the very tensors; what is computed stays the same.
+    The modules share their parameters; results stay the same.
     """
     few = stack.get_submodule(path)
     assert isinstance(few, nn.ModuleList)
@@ -310,14 +314,14 @@ def _go_through_each_once(stack: nn.Module, path: str, config: Any) -> None:
 
 
 def part_at(module: nn.Module, path: str) -> nn.Module | Tensor:
-    """What stands there: a module, or numbers."""
+    """The module or tensor at this path."""
     where, _, name = path.rpartition(".")
     found: nn.Module | Tensor = getattr(module.get_submodule(where), name)
     return found
 
 
 def linear_of(module: nn.Module | Tensor, *, to_heads: bool = False) -> Linear:
-    """That of a Linear, of a Conv1D, which is stored [in, out], or of numbers [D, H, E], to heads or from them."""
+    """Weight and bias of a Linear, of a Conv1D (stored [in, out]), or of a tensor [D, H, E], to or from heads."""
     if isinstance(module, Tensor):
         return Linear(module.flatten(1).T if to_heads else module.flatten(1), None)
     weight, bias = module.weight, getattr(module, "bias", None)
@@ -326,8 +330,7 @@ def linear_of(module: nn.Module | Tensor, *, to_heads: bool = False) -> Linear:
 
 
 def _split(fused: Linear, heads: Heads, *, by_head: bool) -> list[Linear]:
-    """Query, key and value out of one map: below each other, or in turn for each head that holds keys, the queries of
-    all heads that ask it first."""
+    """Split a fused map into query, key and value: stacked, or per key head with its query heads first."""
 
     def parts(rows: Tensor) -> list[Tensor]:
         if not by_head:

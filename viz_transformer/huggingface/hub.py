@@ -1,6 +1,6 @@
-"""Fetching a model from the Hugging Face hub: what is read of a folder, and nothing else.
+"""Downloads the needed files of a model from the Hugging Face hub.
 
-Settings and tokenizer come first: what they refuse is said before the weights are fetched.
+Settings and tokenizer come first, so that a refusal comes before the weights.
 """
 
 from __future__ import annotations
@@ -36,14 +36,14 @@ SETTINGS = (
     *(*TOKENIZERS, "target.spm", "merges.txt", "special_tokens_map.json", "added_tokens.json", "chat_template.jinja"),
 )
 FETCHED = (*SETTINGS, "model.safetensors", "model-*-of-*.safetensors")
-"""The files of a model that are fetched: weights as safetensors, settings and tokenizer. No code, nothing pickled."""
+"""Files that are downloaded: safetensors weights, settings and tokenizer; no code, no pickles."""
 
 
 def fetched(name: str) -> Path:
-    """The folder of the model of this name, in the hub's cache; what lies there already is not fetched again.
+    """Folder of a model in the hub's cache, downloading what is missing.
 
-    Raises CheckpointError, one sentence, where there is none, the hub does not give it, or its settings say that it
-    cannot be opened; in this case no weights are fetched.
+    Raises CheckpointError with one sentence if there is none, the download fails, or the settings cannot be opened;
+    weights are then not downloaded.
     """
     with _without_bars():
         folder = _snapshot(name, None, SETTINGS)
@@ -61,20 +61,20 @@ def fetched(name: str) -> Path:
 
 
 def _snapshot(name: str, revision: str | None, patterns: Sequence[str]) -> Path:
-    """These files of the model, as they were at this revision, None for the newest."""
+    """Download these files at a revision; None: the newest."""
     try:
         return Path(
             huggingface_hub.snapshot_download(
                 name, revision=revision, allow_patterns=list(patterns), ignore_patterns=["*/*"]
             )
         )
-    except Exception as error:  # of a network, a disk or a server: whatever comes
+    except Exception as error:  # network, disk or server: anything may be raised
         raise CheckpointError(_why_not(name, error)) from None
 
 
 @contextmanager
 def _without_bars() -> Iterator[None]:
-    """Settings are there at once: no bars for them."""
+    """Hide progress bars while settings load."""
     if are_progress_bars_disabled():
         yield
         return
@@ -86,7 +86,7 @@ def _without_bars() -> Iterator[None]:
 
 
 def _why_not(name: str, error: Exception) -> str:
-    """What the hub did not give, and what to do, in one sentence."""
+    """Why the hub did not provide the model, and what to do, in one sentence."""
     answer = error if isinstance(error, HfHubHTTPError) else error.__cause__
     status = answer.response.status_code if isinstance(answer, HfHubHTTPError) else None
     if isinstance(error, GatedRepoError):

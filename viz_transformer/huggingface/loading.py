@@ -1,4 +1,4 @@
-"""Opening whatever folder a model is in: one of ours, or one that transformers wrote."""
+"""Opens a model from any folder: ours, or one of transformers."""
 
 from __future__ import annotations
 
@@ -26,8 +26,10 @@ from viz_transformer.model.hooked_model import Precision
 
 @dataclass(frozen=True, kw_only=True)
 class _Wishes:
-    """How a model is to be opened. everywhere: patterns are for several folders, so that one that matches nothing in
-    this one is no mistake."""
+    """How to open a model.
+
+    everywhere: the patterns cover several folders, so no match in this one is not an error.
+    """
 
     device: str = PROCESSOR
     dtype: str = FLOAT32
@@ -51,26 +53,24 @@ def load(
     allow_download: bool = False,
     ignore: Sequence[str] = (),
 ) -> Checkpoint:
-    """The checkpoint in a folder, ours or one from `save_pretrained`, or the bundled one of that name.
+    """Open the checkpoint in a folder (ours, or from `save_pretrained`), or the bundled one with that name.
 
-    device: where it is computed, "cpu" or "cuda"; traces are on the CPU either way. dtype: in which type a folder of
-    transformers is computed, "float32" or "bfloat16", whatever it is stored in; traces have float32 either way, which
-    holds each number of bfloat16 exactly. allow_download: fetch the model of this name from the Hugging Face hub, or
-    take it from the hub's cache, where nothing here has the name. ignore: regular expressions of the whole names of
-    tensors that a folder of transformers has and its class has no place for: without them it is opened even where they
-    would change a run, and its card says so.
-
-    Runs no code of the folder's, and needs no network otherwise. Raises CheckpointError, one sentence with the file and
-    what to do, if anything is missing, damaged, changed, too large, or of a kind that cannot be recorded, or if an
-    `ignore` matches nothing; ValueError for a device that is not there, or has no room for it, and for a type in which
-    it is not computed.
+    device: "cpu" or "cuda"; traces are on the CPU either way.
+    dtype: "float32" or "bfloat16", for folders of transformers, whatever they are stored in; traces are float32, which
+    represents bfloat16 exactly.
+    allow_download: download the model, or take it from the hub's cache, if nothing here has that name.
+    ignore: regular expressions of full names of tensors without a place in the class. Without them the model opens even
+    where they would change a run, and its card says so.
+    Runs no code from the folder. Raises CheckpointError with one sentence if anything is missing, damaged, changed, too
+    large or of an unsupported kind, or if a pattern of `ignore` matches nothing; ValueError for a missing or full
+    device and an unsupported dtype.
     """
     patterns = (ignore,) if isinstance(ignore, str) else tuple(ignore)
     return _opened(where, _Wishes(device=device, dtype=dtype, allow_download=allow_download, ignore=patterns))
 
 
 def load_in_the_app(folder: Path) -> Checkpoint:
-    """The same of a folder of transformers, as the app of this process computes such folders."""
+    """Open a folder of transformers with this process' app settings."""
     return _opened(folder, _Wishes(**asdict(computed_in_the_app()), everywhere=True))
 
 
@@ -79,10 +79,10 @@ def _opened(where: str | Path, wishes: _Wishes) -> Checkpoint:
     check_dtype(wishes.dtype)
     ckpt = _loaded(where, wishes)
     if wishes.device != PROCESSOR:
-        module = getattr(ckpt.hooked_model, "model", ckpt.hooked_model)  # what transformers made, or ours itself
+        module = getattr(ckpt.hooked_model, "model", ckpt.hooked_model)  # transformers' model, or ours
         assert isinstance(module, torch.nn.Module)
         if ckpt.spec.has_decoder:
-            is_causal(ckpt.hooked_model)  # tried here: a GPU may add in another order where a text has another token
+            is_causal(ckpt.hooked_model)  # tried on the CPU: a GPU may sum in another order for other tokens
         try:
             module.to(wishes.device)
         except torch.OutOfMemoryError:
@@ -94,7 +94,7 @@ def _opened(where: str | Path, wishes: _Wishes) -> Checkpoint:
 
 
 def check_device(device: str) -> None:
-    """Raise ValueError for a device that is not known, and for one that is not there."""
+    """Raise ValueError for an unknown or missing device."""
     check_name(device)
     if device != PROCESSOR and not torch.cuda.is_available():
         raise ValueError("there is no GPU here that torch can use, so nothing runs on cuda: choose cpu")
@@ -129,7 +129,7 @@ def _loaded(where: str | Path, wishes: _Wishes) -> Checkpoint:
     summary = read_folder(folder)
     if why := huggingface.needs(f"{folder} is a model of transformers, which"):
         raise CheckpointError(why)
-    if name is not None:  # the cache calls its folders by the revision
+    if name is not None:  # the cache names its folders by revision
         summary = replace(summary, name=name.rpartition("/")[2])
     dtype: Precision = "bfloat16" if wishes.dtype == "bfloat16" else "float32"
     ckpt = huggingface.open_folder(summary, dtype, wishes.ignore)

@@ -1,4 +1,4 @@
-"""Names of models on the Hugging Face hub, which is asked only where that was allowed. Imports nothing heavy."""
+"""Model names on the Hugging Face hub, which is contacted only with permission. Imports nothing heavy."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ _allowed_in_the_app = False
 
 
 def is_name(given: str | Path) -> bool:
-    """Whether this could be a name on the hub, such as gpt2 or facebook/bart-base, and is nothing that lies here."""
+    """Whether this could be a name on the hub (gpt2, facebook/bart-base) and is not a local path."""
     name = given.as_posix() if isinstance(given, Path) else given
     if len(name) > 96 or _NAME.fullmatch(name) is None or name.lower().endswith(_FILES):
         return False
@@ -21,16 +21,16 @@ def is_name(given: str | Path) -> bool:
 
 
 def not_allowed(name: str) -> str:
-    """That a model of this name is fetched where that is allowed, in a sentence."""
+    """Error message that downloading this model needs permission."""
     return f"a model of the name {name} on the Hugging Face hub is fetched where that is allowed, with {ALLOW}"
 
 
 def allow_in_the_app(allowed: bool) -> None:
-    """Have the app of this process fetch models from the hub when that is asked for, or not."""
+    """Set whether this process' app may download models from the hub."""
     global _allowed_in_the_app
     _allowed_in_the_app = allowed
 
 
 def allowed_in_the_app() -> bool:
-    """Whether the app of this process may fetch models from the hub."""
+    """Whether this process' app may download models from the hub."""
     return _allowed_in_the_app

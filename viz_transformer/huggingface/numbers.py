@@ -1,7 +1,6 @@
-"""The numbers of a folder's settings: each that the model uses is finite and in its range before anything is built.
+"""Checks the numbers in a folder's settings: finite and in range, before anything is built.
 
-By their names, which all families share, at any depth: a config may hold another one, or the settings of its positions.
-Imports nothing heavy.
+By name, shared by all families, at any depth. Imports nothing heavy.
 """
 
 from __future__ import annotations
@@ -15,7 +14,7 @@ from viz_transformer.checkpoint.files import CheckpointError
 from viz_transformer.sentences import quote
 
 MAX_SIZE = 2**31 - 1
-"""Of anything that is counted: torch and safetensors take no more on any machine."""
+"""Maximum of any count: torch and safetensors take no more on any machine."""
 DTYPES = ("float32", "bfloat16", "float16", "float64", "float", "half", "double")
 
 
@@ -25,11 +24,11 @@ class _Range(NamedTuple):
     most: float
     said: str
     above: bool
-    """Whether it has to be more than `least`."""
+    """Whether it must exceed `least`."""
 
 
 _MOST = 1e30
-"""Of a number that is not counted: the square of a larger one is infinite in float32, and so is its product."""
+"""Maximum of other numbers: the square of a larger one overflows float32."""
 
 
 def _range(names: str, least: float, most: float, *, above: bool = False) -> _Range:
@@ -51,7 +50,7 @@ _RANGES = (
     _range(r"mscale(?:_all_dim)?", 0, _MOST),
     _range(r"(?:.*_)?(?:scale|scaling|multiplier|scaling_factor|coef|std|swiglu_alpha)", -_MOST, _MOST),
     _range(r"initializer_(?:range|factor|cutoff_factor)", -_MOST, _MOST),
-    # of a generation_config
+    # generation_config
     _range(r"temperature|length_penalty|diversity_penalty", -_MOST, _MOST),
     _range(r"(?:encoder_)?repetition_penalty|guidance_scale", 0, _MOST, above=True),
     _range(r"top_p|min_p|typical_p|epsilon_cutoff|eta_cutoff|penalty_alpha", 0, 1),
@@ -66,7 +65,7 @@ _IDS = re.compile(r"(?:.*_)?token_id")
 
 
 def check_numbers(settings: Mapping[str, Any], path: Path) -> None:
-    """Raise CheckpointError, one sentence, for a number of these settings that no model can use."""
+    """Raise CheckpointError with one sentence for a number that no model can use."""
     for name, value in _named(settings):
         if name in ("dtype", "torch_dtype"):
             if value is not None and value not in DTYPES:
@@ -83,7 +82,7 @@ def check_numbers(settings: Mapping[str, Any], path: Path) -> None:
 
 
 def check_size(name: str, value: Any, path: Path | str) -> None:
-    """Raise CheckpointError for a number of things that is too large, or not whole."""
+    """Raise CheckpointError for a count that is too large or not an integer."""
     if isinstance(value, float) and not value.is_integer():
         raise CheckpointError(f"{path}: {name} is {quote(value)}, it has to be a whole number: correct it")
     if isinstance(value, int | float) and abs(value) > MAX_SIZE:
@@ -106,7 +105,7 @@ def _check_range(name: str, value: Any, allowed: _Range, path: Path) -> None:
 
 
 def _named(settings: Any) -> Iterator[tuple[str, Any]]:
-    """Each entry of the settings, and of settings within them; labels are names of somebody's."""
+    """Each entry of the settings, at any depth, except labels, whose keys are arbitrary."""
     if isinstance(settings, Mapping):
         for name, value in settings.items():
             if name in ("id2label", "label2id", "task_specific_params"):

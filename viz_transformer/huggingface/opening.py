@@ -1,4 +1,4 @@
-"""Building the model of a folder that has been checked: safetensors only, local files only, no code of the folder's."""
+"""Builds the model of a checked folder from safetensors and local files only, without running its code."""
 
 from __future__ import annotations
 
@@ -31,8 +31,11 @@ from viz_transformer.model.hooked_model import Precision
 from viz_transformer.sentences import put_on_one_line, quote
 
 ONE_AT_A_TIME = Lock()
-"""While it builds a model, transformers puts functions of its own in the place of torch's and of its own, for all
-threads, and takes what it found there for the originals: two at a time would leave them there for good."""
+"""Serialises model building.
+
+Meanwhile transformers replaces functions of torch and its own, for all threads; two at a time would take the
+replacements for the originals and leave them there.
+"""
 FEWER_BITS = {"BF16": "bfloat16", "F16": "float16"}
 IN_FEWER_BITS = (
     "Weights are stored in {name}, and computed with in float32, which has each of them exactly; a pass in {name}"
@@ -44,13 +47,14 @@ ROUNDED = (
 )
 LOCAL: dict[str, Any] = {"local_files_only": True, "trust_remote_code": False}
 _READ = ("model_type", "num_labels", "output_attentions", "torch_dtype", "rope_scaling", "name_or_path")
-"""Entries of a config.json that the class of all configs has under the same name, and reads as entries."""
+"""Config entries that share a name with an attribute of the config class, and are read as entries."""
 
 
 def open_folder(summary: HuggingFaceSummary, dtype: Precision = "float32", ignore: Sequence[str] = ()) -> Checkpoint:
-    """The model of the folder, on the CPU in this type, with its tokenizer. Raises CheckpointError in one sentence.
+    """Open the folder's model on the CPU in this dtype, with its tokenizer.
 
-    ignore: patterns of the names of tensors that may be missing in a run although they would change it.
+    ignore: name patterns of tensors that may be missing although they would change a run. Raises CheckpointError with
+    one sentence.
     """
     folder, stored = summary.path, stored_tensors(summary.path)
     capture.register()
@@ -66,7 +70,7 @@ def open_folder(summary: HuggingFaceSummary, dtype: Precision = "float32", ignor
             raise CheckpointError(f"{folder} {error}") from None
         try:
             model = HuggingFaceModel(built, summary.family, replace(summary.spec, precision=dtype))
-        except AttributeError as error:  # of get_submodule
+        except AttributeError as error:  # from get_submodule
             raise CheckpointError(
                 f"{folder} has other parts than are known here of {summary.family.title} ({_said(error)}): a setting of"
                 " its config leaves some out, so it cannot be recorded"
@@ -80,7 +84,7 @@ def open_folder(summary: HuggingFaceSummary, dtype: Precision = "float32", ignor
             model.tell(prove(model))
         except CheckpointError as error:
             raise CheckpointError(f"{folder} cannot be recorded: {error}") from None
-        except Exception as error:  # of transformers' code, with settings that fit no pass
+        except Exception as error:  # transformers' code, with settings that fit no pass
             if dtype == "float32" or not isinstance(error, RuntimeError):
                 raise CheckpointError(
                     f"{folder} cannot be run: a trial pass of transformers' own code of {summary.family.title} ends in"
@@ -101,8 +105,8 @@ def open_folder(summary: HuggingFaceSummary, dtype: Precision = "float32", ignor
 
 @contextmanager
 def _quietly() -> Iterator[None]:
-    """Without transformers' own bars and reports: what matters of them is an error here."""
-    said: Any = reports  # which has no types
+    """Silence transformers' progress bars and reports; what matters is raised here."""
+    said: Any = reports  # has no types
     level, bars = said.get_verbosity(), said.is_progress_bar_enabled()
     said.set_verbosity_error()
     said.disable_progress_bar()
@@ -115,17 +119,17 @@ def _quietly() -> Iterator[None]:
 
 
 def _config(summary: HuggingFaceSummary) -> PreTrainedConfig:
-    """The folder's config, without what would choose code: of the entries that were checked, not of the file again."""
+    """The folder's config without code choices, from the checked entries rather than the file."""
     given = summary.config_file
     kind = given["model_type"]
     if kind == "mistral" and "layer_types" in given:
-        kind = "ministral"  # as AutoConfig has it
+        kind = "ministral"  # as in AutoConfig
     try:
         cls: Any = CONFIG_MAPPING[kind]
         ours = {field.name for field in fields(cls)} | cls.attribute_map.keys() | {*_READ}
         settings = drop_code(given, ours, {*dir(PreTrainedConfig)} - ours)
         found: PreTrainedConfig = cls.from_dict(settings, name_or_path=str(summary.path))
-    except Exception as error:  # it may be anybody's file, and transformers raises whatever comes
+    except Exception as error:  # untrusted file: transformers may raise anything
         raise CheckpointError(f"{summary.path} has a config that transformers does not read ({_said(error)})") from None
     return found
 
@@ -143,7 +147,7 @@ def _class(summary: HuggingFaceSummary, config: PreTrainedConfig) -> type[PreTra
 def _check_size(
     summary: HuggingFaceSummary, cls: type[PreTrainedModel], config: PreTrainedConfig, stored: Stored
 ) -> None:
-    """Raise CheckpointError for a model that is larger than its files, before memory is taken for it."""
+    """Raise CheckpointError for a model larger than its files, before allocating it."""
     spec, where = summary.spec, summary.path
     layers = spec.encoder_layers + spec.decoder_layers
     groups = getattr(config, "num_hidden_groups", 1)
@@ -153,12 +157,12 @@ def _check_size(
             f" layers: {COPY_AGAIN}"
         )
     least = layers * spec.d_model**2 + max(spec.source_vocab_size or 0, spec.target_vocab_size or 0)
-    least += 2 * spec.d_model * (spec.experts or 0)  # of one layer; each may be a module of its own
+    least += 2 * spec.d_model * (spec.experts or 0)  # one layer; each may be a module
     if layers > len(stored.shapes) or least > stored.numbers:
         raise CheckpointError(_LARGER.format(where=where, numbers=f"more than {least:,}", stored=f"{stored.numbers:,}"))
     with torch.device("meta"):
         try:
-            empty = cls(copy.deepcopy(config))  # which a model writes into
+            empty = cls(copy.deepcopy(config))  # a model modifies its config
         except Exception as error:
             raise CheckpointError(f"{where} has a config of which no model can be made ({_said(error)})") from None
         numbers = sum(parameter.numel() for parameter in empty.parameters())
@@ -173,22 +177,22 @@ _LARGER = (
 
 
 def _room(stored: Stored) -> int:
-    """Numbers that a model may make by itself: tables that are computed, and maps that are tied."""
+    """Parameters that a model may create itself: computed tables, tied maps."""
     return 2**24 + max(map(math.prod, stored.shapes.values()), default=0)
 
 
 def _model(
     summary: HuggingFaceSummary, config: PreTrainedConfig, dtype: Precision, stored: Stored
 ) -> tuple[PreTrainedModel, set[str]]:
-    """The model with its weights, and the names for which it has no place."""
+    """The model with its weights, and the names of tensors without a place."""
     where, cls = summary.path, _class(summary, config)
     how = "eager" if summary.family.heard else capture.NAME
     given: dict[str, Any] = {"dtype": getattr(torch, dtype), "attn_implementation": how, "use_safetensors": True}
-    given["ignore_mismatched_sizes"] = True  # they are named, and refused, below
+    given["ignore_mismatched_sizes"] = True  # reported and refused below
     if all(WRAPPED.match(name) for name in stored.shapes):
         given["key_mapping"] = {WRAPPED.pattern: ""}
     try:
-        with torch.random.fork_rng(devices=[]):  # opening draws no random number of anyone else's
+        with torch.random.fork_rng(devices=[]):  # opening does not disturb the global random state
             loading: Any = cls.from_pretrained
             model, report = loading(where, config=config, output_loading_info=True, **given, **LOCAL)
     except Exception as error:
@@ -226,7 +230,7 @@ def _model(
 
 
 def _held_by(stored: Stored, model: PreTrainedModel) -> str | None:
-    """The first part of all names, where they are the model's without it; None where they are not."""
+    """The common prefix of all names, if the model's names lack it; else None."""
     held = next(iter(stored.shapes), "").partition(".")[0]
     names = model.state_dict()
     same = all(name.startswith(f"{held}.") for name in stored.shapes)
@@ -234,7 +238,7 @@ def _held_by(stored: Stored, model: PreTrainedModel) -> str | None:
 
 
 def _in_other_form(stored: Stored) -> str | None:
-    """How the files keep weights that are not among their tensors as they are, and what to do; None for neither."""
+    """How the files store weights in another form, and what to do; None if they do not."""
     matrices = sorted(name for name in stored.shapes if LORA.search(name))
     if any(".base_layer." in name for name in stored.shapes) or matrices:
         first = matrices[0] if matrices else next(name for name in stored.shapes if ".base_layer." in name)
@@ -243,7 +247,7 @@ def _in_other_form(stored: Stored) -> str | None:
 
 
 def _kind(name: str) -> str:
-    """A tensor's name without the numbers of its layer."""
+    """A tensor name without layer numbers."""
     return re.sub(r"\.\d+(?=\.)", ".#", name)
 
 
@@ -252,12 +256,12 @@ def _more(count: int) -> str:
 
 
 def _said(error: Exception) -> str:
-    if isinstance(error, KeyError) and error.args:  # which says no more than the name, of an activation for example
+    if isinstance(error, KeyError) and error.args:  # holds only the name, of an activation for example
         return f"nothing is found under the name {quote(error.args[0])}"
     return put_on_one_line(str(error), 200) or type(error).__name__
 
 
 def _digest(stored: Stored) -> str:
-    """The digest of all weights: the file's, or that of the digests of its parts."""
+    """Digest of all weights: of the file, or of its shards' digests."""
     digests = [sha256(path) for path in stored.paths]
     return digests[0] if len(digests) == 1 else hashlib.sha256("".join(digests).encode()).hexdigest()

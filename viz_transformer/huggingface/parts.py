@@ -1,6 +1,6 @@
-"""What is written on the parts of a model of transformers: read off its own modules, held against a trial pass.
+"""Labels for the parts of a transformers model, read from its modules and checked by a trial pass.
 
-A norm is drawn where the pass shows it: what a sub-layer read is, bit by bit, what that norm makes of the stream.
+A norm is drawn only where the pass confirms it: the sub-layer's input equals the norm of the stream, bit for bit.
 """
 
 from __future__ import annotations
@@ -28,9 +28,9 @@ OTHER_NORM = "in a trial pass {name} did not read what its norm gives out, so it
 
 
 def layout_of(model: HookedModel) -> Layout:
-    """The layout of an opened folder's model, with what is written on its parts.
+    """Layout of an opened folder's model, with its labels.
 
-    Raises Unavailable if a trial pass shows other norms than its family has.
+    Raises Unavailable if a trial pass contradicts the family's norms.
     """
     assert isinstance(model, HuggingFaceModel)
     recorder, spec = MaskRuleRecorder(), model.spec
@@ -73,7 +73,7 @@ def _of_stack(model: HuggingFaceModel, stack: StackName) -> dict[str, Written]:
     has_norm = f"{stack}.embed.sum" in spec.point and places.input_norm is not None
     wide = "" if _widening(module) is None else f" → {spec.d_model}"
     norm = _word(module.get_submodule(places.input_norm or ""), width) if has_norm else ""
-    if f"{stack}.embed.normed" in spec.point:  # the map stands behind the norm
+    if f"{stack}.embed.normed" in spec.point:  # the map follows the norm
         norm, wide = f"{norm}, {width:,}{wide}", ""
     found = {f"{stack} embedding": Written(details=(f"{rows:,} × {width:,}{wide}{_scale(model, stack)}",))}
     if norm:
@@ -93,7 +93,7 @@ def _scale(model: HuggingFaceModel, stack: StackName) -> str:
 
 
 def _not_drawn(model: HuggingFaceModel, stack: StackName) -> Iterator[str]:
-    """What of a stack could not be proved, or is not seen, as sentences."""
+    """One sentence for each part of a stack that is unconfirmed or not recorded."""
     missing = model.spec.missing
     parts = [name for name in ("token", "segment", "position") if f"{stack}.embed.{name}" in missing]
     whys = {missing[f"{stack}.embed.{name}"] for name in parts}
@@ -109,14 +109,14 @@ def _not_drawn(model: HuggingFaceModel, stack: StackName) -> Iterator[str]:
 
 @dataclass(frozen=True)
 class _Layers:
-    """The layers of a stack, and what a trial pass recorded."""
+    """The layers of a stack, and a trial pass."""
 
     model: HuggingFaceModel
     stack: StackName
     values: Mapping[str, Tensor]
 
     def written(self, stack: StackLayout) -> dict[str, Written]:
-        """What is written on their sub-layers and norms. Raises Unavailable where the pass shows other norms."""
+        """Labels of their sub-layers and norms. Raises Unavailable if the pass contradicts the norms."""
         places, found = self.model.family.stacks[self.stack].layer, dict[str, Written]()
         for layer in stack.layers:
             stream = "residual_in"
@@ -124,7 +124,7 @@ class _Layers:
                 found[part.name] = Written(details=self._details(part))
                 found |= self._norms(part, stream)
                 if layer.parallel and part.kind is None and places.attention.norm == places.ffn.norm:
-                    found.pop(f"{part.name} norm", None)  # the one that the attention reads too
+                    found.pop(f"{part.name} norm", None)  # shared with the attention
                 stream = stream if layer.parallel else f"residual_after_{part.part}"
         return found
 
@@ -134,7 +134,7 @@ class _Layers:
         return _of_attention(self.model, part.name)
 
     def _norms(self, part: SubLayer, stream: str) -> dict[str, Written]:
-        """The norms around a sub-layer, of which that before it, or after the sum, is held against the trial pass."""
+        """The norms around a sub-layer; the one before it, or after the sum, is checked against the trial pass."""
         layer, width = _layers(self.model, self.stack)[part.layer], self.model.spec.d_model
         places = self.model.family.stacks[self.stack].layer
         place = {"self": places.attention, "cross": places.cross, "ffn": places.ffn}[part.part]
@@ -154,7 +154,7 @@ class _Layers:
 
 
 def _check(model: HuggingFaceModel, norm: nn.Module, given: Tensor | None, made: Tensor | None, name: str) -> None:
-    """Raise Unavailable unless the norm makes the one of the other."""
+    """Raise Unavailable unless the norm maps one tensor to the other."""
     if given is not None and made is not None:
         with torch.no_grad():
             again = norm(given.to(model.device, getattr(torch, model.spec.precision)))
@@ -163,8 +163,7 @@ def _check(model: HuggingFaceModel, norm: nn.Module, given: Tensor | None, made:
 
 
 def _word(norm: nn.Module, width: int) -> str:
-    """What a norm is called, by what it does: a layer norm takes the mean away, an RMS norm does not; "" for what
-    leaves its input as it is."""
+    """Name of a norm by what it does: a layer norm subtracts the mean, an RMS norm does not; "" for the identity."""
     own = next(norm.parameters(), None)
     at, dtype = (torch.device("cpu"), torch.float32) if own is None else (own.device, own.dtype)
     given = torch.linspace(-40, 60, width, dtype=torch.float32).sin().mul(50).to(at, dtype)[None, None]
@@ -220,7 +219,7 @@ def _of_feed_forward(model: HuggingFaceModel, stack: StackName, index: int) -> t
 
 
 def _activation(config: Any, layer: nn.Module) -> str:
-    """Its name in the config, if what has that name stands in the layer; else ""."""
+    """Name of the activation in the config, if the layer contains it; else ""."""
     for setting in _ACTIVATIONS:
         name = getattr(config, setting, None)
         if isinstance(name, str) and name in ACT2FN:
@@ -234,7 +233,7 @@ _ACTIVATIONS = (
 
 
 def _others(stack: StackLayout) -> Iterator[str]:
-    """How other layers differ from the one that is drawn, a sentence for each kind."""
+    """One sentence for each kind of layer that differs from the one drawn."""
     layers, drawn = stack.layers, stack.layers[stack.typical]
     for other in dict.fromkeys(each for each in layers if each != drawn):
         where = [str(index) for index, each in enumerate(layers) if each == other]
@@ -243,8 +242,7 @@ def _others(stack: StackLayout) -> Iterator[str]:
             if own != usual:
                 bare = " without a norm before it" if usual.before and not own.before else ""
                 parts.append(f"{own.label.lower()}{bare}, {', '.join(own.details)}")
-        which = f"layer{'s' if len(where) > 1 else ''} {join_names(where)}"
-        yield f"{capitalised(stack.stack)} {which}: {'; '.join(parts)}."
+        yield f"{capitalised(stack.stack)} layer{'s' if len(where) > 1 else ''} {join_names(where)}: {'; '.join(parts)}."
 
 
 # --- output and parameters
@@ -278,7 +276,7 @@ def _of_output(model: HuggingFaceModel) -> dict[str, Written]:
 
 
 def _of_logits(model: HuggingFaceModel) -> Iterator[str]:
-    """What is done to the vectors that the output layer reads, and to logits, as sentences."""
+    """Sentences on what is done to the output layer's input, and to the logits."""
     config: Any = model.model.config
     if getattr(config, model.family.divided, False) and "logits" in model.spec.point:
         yield f"What the output layer reads is divided by √{model.spec.d_model}."
@@ -289,7 +287,7 @@ def _of_logits(model: HuggingFaceModel) -> Iterator[str]:
 
 
 def _blocks(model: HuggingFaceModel) -> tuple[Block, ...]:
-    """Every trained tensor in the part that it belongs to, shared ones in the first."""
+    """Every trained tensor by part, shared ones in the first."""
     names = {id(each): name for name, each in model.model.named_parameters()}
     taken = set[int]()
 
@@ -322,14 +320,14 @@ def _blocks(model: HuggingFaceModel) -> tuple[Block, ...]:
 
 
 def _widening(stack: nn.Module) -> nn.Module | None:
-    """The map of embeddings to the width of the stream, where they have another, or a map all the same (ALBERT)."""
+    """Map from embeddings to the width of the stream, if there is one (ALBERT has one even at equal width)."""
     paths = ("project_in", "embeddings_project", "encoder.embedding_hidden_mapping_in")
     found = {name: module for name, module in stack.named_modules() if name in paths}
     return next(iter(found.values()), None)
 
 
 def _parts(places: StackPlaces, layer: nn.Module) -> Iterator[tuple[PartName, list[nn.Module | Tensor]]]:
-    """The modules of each sub-layer of a layer; what belongs to no attention is of the feed-forward."""
+    """Modules of each sub-layer; anything outside the attentions belongs to the feed-forward."""
     of: list[tuple[PartName, AttentionPlace | None]] = [("self", places.layer.attention), ("cross", places.layer.cross)]
     for part, place in of:
         if place is not None:

@@ -1,4 +1,4 @@
-"""What is given in the place of a folder that transformers wrote: a file of it, or a folder of such folders."""
+"""Recognises paths given in place of a transformers folder: a file in it, or a folder of such folders."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ from viz_transformer.huggingface.folder import INDEX, is_huggingface, is_only_we
 from viz_transformer.sentences import join_names, quote
 
 MAX_LOOKED_AT, NAMED = 2000, 3
-"""Entries of a folder that are looked at, and folders that a sentence names."""
+"""How many entries to inspect, and how many folders to name."""
 
 
 def instead_of(given: Path) -> str | None:
-    """What to give instead of this, in a sentence; None for anything else, and for a folder that is a model's."""
-    if os.path.isfile(given):  # os.path: False also for what can be no file's name
+    """Error message with the right path; None for a model's folder and for anything else."""
+    if os.path.isfile(given):  # os.path: also False for an invalid file name
         if given.name != INDEX and given.suffix != ".safetensors":
             return None
         if is_huggingface(given.parent):
@@ -39,9 +39,9 @@ def instead_of(given: Path) -> str | None:
 
 
 def instead_of_importing(given: Path) -> str | None:
-    """The same where something was to be imported, of which a folder that transformers wrote needs nothing."""
+    """The same for `import`, which a transformers folder does not need."""
     if is_only_weights(given if os.path.isdir(given) else given.parent):
-        return None  # which may be any model's, and what is wrong is said of them
+        return None  # may belong to any model, with errors of its own
     if is_huggingface(given):
         return _wrong_with(given) or (
             f"{given} is a folder that transformers wrote, which is opened as it lies there: give it to inspect, or"
@@ -51,7 +51,7 @@ def instead_of_importing(given: Path) -> str | None:
 
 
 def _wrong_with(folder: Path) -> str | None:
-    """Why a folder of transformers' cannot be opened, in a sentence; None where nothing is seen to be wrong."""
+    """Why a transformers folder cannot be opened, in one sentence, or None."""
     try:
         read_folder(folder)
     except CheckpointError as error:
@@ -80,7 +80,7 @@ def _instead_of_several(folder: Path) -> str | None:
 
 
 def _is_marked(path: Path) -> bool:
-    """Whether a file says that torch's tensors are in it, as transformers has its files say."""
+    """Whether a file is marked as torch tensors, as transformers does."""
     try:
         check_header(path)
         with safe_open(path, framework="np") as file:

@@ -1,4 +1,4 @@
-"""How far a folder in fewer bits is from the same folder in float32: measured on the text of the trial pass."""
+"""Compares a folder at lower precision with the same folder in float32, on the text of the trial pass."""
 
 from __future__ import annotations
 
@@ -11,8 +11,7 @@ from viz_transformer.model.hook import Recorder
 
 @dataclass(frozen=True)
 class Away:
-    """The largest difference of what the model gives out, as a share of the largest number of it, and of an attention
-    weight; over a text of so many tokens."""
+    """Largest difference of outputs (relative to the largest output) and of attention weights, over `tokens` tokens."""
 
     output: float
     weight: float
@@ -20,7 +19,7 @@ class Away:
 
 
 def away(rounded: Checkpoint, exact: Checkpoint) -> Away:
-    """How far one is from the other; they are the same folder in two types."""
+    """Compare the same folder in two dtypes."""
     texts = trial_texts(rounded.spec)
     first, second = Recorder(), Recorder()
     outputs = [

@@ -1,4 +1,4 @@
-"""Keys and values of a pass: the rows that are new are said, and edits of them are written where they are kept."""
+"""Reports the new rows of keys and values, and writes edits back into the cache."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from viz_transformer.model.hook import Hook
 
 
 def record_rows(hook: Hook, name: str, rows: Tensor, new: int) -> None:
-    """Say the last rows, which are new; what an edit makes of them is written where they are, in the cache as well."""
+    """Report the last `new` rows; edits are written in place, in the cache as well."""
     if new == rows.size(-2):
         changed = hook(name, rows)
         if changed is not rows:
@@ -21,5 +21,5 @@ def record_rows(hook: Hook, name: str, rows: Tensor, new: int) -> None:
 
 
 def repeat_heads(heads: Tensor, shared: int) -> Tensor:
-    """[B, G, K, E] -> [B, H, K, E]: each for the `shared` heads that ask it."""
+    """[B, G, K, E] -> [B, H, K, E]: repeat each key head for the `shared` query heads that use it."""
     return heads if shared == 1 else heads.repeat_interleave(shared, dim=1)

@@ -1,6 +1,6 @@
-"""What one pass proves of a model: that its parts are where the table of families says, bit by bit.
+"""Self-check of an opened model: one pass proves, bit for bit, that its parts are where the families table says.
 
-What is not proved is taken out of the spec, with its sentence; nothing is shown that was only supposed.
+Unproved points are removed from the spec with a reason; nothing is shown on an assumption.
 """
 
 from __future__ import annotations
@@ -37,13 +37,16 @@ NOT_READ_OUT = "in a trial pass the output layer made other logits of the last l
 
 
 def _slack(model: HuggingFaceModel, usual: float, roundings: int = 1) -> float:
-    """How far what is worked out again may be from what the model made of it by so many roundings, as a share."""
+    """Relative tolerance for recomputing what the model rounded `roundings` times."""
     return usual + roundings * model.spec.rounding
 
 
 def prove(model: HuggingFaceModel) -> ModelSpec:
-    """The spec of what a trial pass proves. Raises CheckpointError, a sentence that begins with the pass, if it does
-    not show the attention weights, or if its numbers are not finite: of such nothing can be proved."""
+    """The spec restricted to what a trial pass proves.
+
+    Raises CheckpointError, a sentence that begins with the pass, if it shows no attention weights or its numbers are
+    not finite.
+    """
     spec, texts = model.spec, trial_texts(model.spec)
     recorder = MaskRuleRecorder()
     logits = model.whole(*texts, hook=recorder)
@@ -79,8 +82,7 @@ def prove(model: HuggingFaceModel) -> ModelSpec:
 
 
 def _check_finite(values: Mapping[str, Tensor]) -> None:
-    """Raise CheckpointError for numbers of a pass, in the order in which they are made, that are not finite. A bias may
-    close a place with minus infinity."""
+    """Raise CheckpointError for the first point that is not finite; a bias may be minus infinity."""
     for name, value in values.items():
         ends = value.float().aminmax() if value.numel() and value.dtype != torch.bool else ()
         if any(map(math.isnan, ends)) or (not name.endswith((".bias", ".sink")) and any(map(math.isinf, ends))):
@@ -91,7 +93,7 @@ def _check_finite(values: Mapping[str, Tensor]) -> None:
 
 
 def trial_texts(spec: ModelSpec) -> tuple[Rows | None, Rows | None]:
-    """Ids for each stack, without padding."""
+    """Trial ids for each stack, without padding."""
 
     def ids(size: int | None, most: int) -> list[list[int]]:
         some = [i for i in range(min(size or 1, 4 * LENGTH)) if i != spec.source_pad] or [0]
@@ -113,7 +115,7 @@ def _unseen(
 
 
 def _formula(model: HuggingFaceModel, values: Mapping[str, Tensor]) -> str | None:
-    """The word of a formula by which the tables of all stacks are made whose rows were added; None if there is none."""
+    """Name of the formula of the position tables that were added, or None."""
     tables: list[Tensor] = []
     pad = model.model.config.pad_token_id
     for stack in stacks_of(model.spec):
@@ -127,14 +129,14 @@ def _formula(model: HuggingFaceModel, values: Mapping[str, Tensor]) -> str | Non
             tables.append(table)
     behind = [] if pad is None or not 0 <= pad < min(map(len, tables)) else [pad + 1]
     for word in FORMULAS:
-        for first in (0, *behind):  # where position 0 stands in it
+        for first in (0, *behind):  # row of position 0
             if all(_follows(table, word, first, _slack(model, 1e-3)) for table in tables):
                 return word
     return None
 
 
 def _follows(table: Tensor, word: str, first: int, near: float) -> bool:
-    """Whether a formula makes the table, whose position 0 is the formula's `first`: a few rows tell most apart."""
+    """Whether the table follows a formula, with position 0 at its row `first`; a few rows distinguish most."""
     for count in (3, len(table)):
         rows = table[:count]
         made = ENCODINGS[word].table(len(rows) + first, table.size(1))[first:]
@@ -151,7 +153,7 @@ def _layers(model: HuggingFaceModel) -> Iterator[tuple[str, LayerPlaces]]:
 
 
 def _steps(name: str, places: LayerPlaces) -> list[tuple[str, str]]:
-    """What is added to the stream in turn, and the stream behind it."""
+    """(addition, stream after it) for each sub-layer, in order."""
     kinds = ["self"] + (["cross"] if places.cross is not None else [])
     return [(f"{name}.{kind}.out", f"{name}.residual_after_{kind}") for kind in kinds] + [
         (f"{name}.ffn.out", f"{name}.residual_out")
@@ -159,7 +161,7 @@ def _steps(name: str, places: LayerPlaces) -> list[tuple[str, str]]:
 
 
 def _other_inputs(model: HuggingFaceModel, values: Mapping[str, Tensor]) -> Iterator[str]:
-    """Vectors of positions and segments of stacks whose input is not the sum of the embeddings."""
+    """Position and segment points of stacks whose input is not the sum of the embeddings."""
     for stack in stacks_of(model.spec):
         parts = {name: values.get(f"{stack}.embed.{name}") for name in _EMBEDDED}
         total, token = (parts["out"] if parts["sum"] is None else parts["sum"]), parts["token"]
@@ -182,8 +184,7 @@ _EMBEDDED = ("token", "mapped", "segment", "position", "sum", "normed", "out")
 
 
 def _is_mapped(model: HuggingFaceModel, stack: StackName, parts: Mapping[str, Tensor | None]) -> bool:
-    """Whether the map between the embeddings and the stream makes what stands behind it of what stands before; true
-    where there is none."""
+    """Whether the map between embeddings and stream gives the recorded result; True without one."""
     places = model.family.stacks[stack]
     module, path = model.base.get_submodule(places.module), places.widened or ""
     steps = [("token", path, "mapped")]
@@ -203,7 +204,7 @@ def _is_mapped(model: HuggingFaceModel, stack: StackName, parts: Mapping[str, Te
 
 
 def _other_sums(model: HuggingFaceModel, values: Mapping[str, Tensor]) -> Iterator[str]:
-    """Streams that are not the sum of what stands before them."""
+    """Streams that are not the sum of their inputs."""
     for name, places in _layers(model):
         stream = values.get(f"{name}.residual_in")
         if places.parallel:
@@ -222,7 +223,7 @@ def _other_sums(model: HuggingFaceModel, values: Mapping[str, Tensor]) -> Iterat
 
 
 def _not_read_on(model: HuggingFaceModel, values: Mapping[str, Tensor]) -> Iterator[str]:
-    """What a layer gives out, where another part of the model changes it before the next one reads it."""
+    """Layer outputs that are changed before the next layer reads them."""
     names = [name for name, _ in _layers(model)]
     for name, following in pairwise(names):
         if name.partition(".")[0] != following.partition(".")[0]:
@@ -240,7 +241,7 @@ def _is_sum(stream: Tensor, attention: Tensor | None, ffn: Tensor | None, total:
 
 
 class _Halved:
-    """The edit of the trial: a point times one half."""
+    """Trial edit: multiplies a point by one half."""
 
     def __init__(self, point: str) -> None:
         self.point = point
@@ -252,7 +253,7 @@ class _Halved:
 def _partial(
     model: HuggingFaceModel, texts: tuple[Rows | None, Rows | None], lacking: Mapping[str, str]
 ) -> Iterator[str]:
-    """Streams inside a layer of which a change does not reach the sum behind them."""
+    """Streams inside a layer whose change does not reach the next sum."""
     steps = [
         (after, added, behind)
         for name, places in _layers(model)
@@ -271,7 +272,7 @@ def _partial(
 
 
 def _other_scores(model: HuggingFaceModel, values: Mapping[str, Tensor]) -> Iterator[str]:
-    """Derived scores from which the weights do not follow."""
+    """Derived scores that do not give the weights."""
     scalars = model.scalars()
     for site in model.spec.attentions:
         name = f"{site}.scores"
@@ -282,7 +283,7 @@ def _other_scores(model: HuggingFaceModel, values: Mapping[str, Tensor]) -> Iter
         mask = values[f"{site}.mask"]
         key = key.repeat_interleave(query.size(1) // key.size(1), dim=1)
         scores = attention_scores(query, key, divisor, values.get(f"{site}.bias"))
-        # Weights are exponentials of scores: as much as those may be off, and their own rounding.
+        # Weights are exponentials of scores: they inherit the scores' error and add their own rounding.
         off = 1e-5 + math.expm1(min(_slack(model, 0.0, 6) * float(scores.abs().max()), 1.0)) + _slack(model, 0.0)
         scores = scores.masked_fill(~mask, -torch.inf)
         if (sink := values.get(f"{site}.sink")) is not None:
@@ -293,7 +294,7 @@ def _other_scores(model: HuggingFaceModel, values: Mapping[str, Tensor]) -> Iter
 
 
 def _other_heads(model: HuggingFaceModel, values: Mapping[str, Tensor]) -> Iterator[str]:
-    """What heads give out, and the parts of it, where it is not the values by the weights."""
+    """Head outputs, and their contributions, that are not weights @ value."""
     for site, heads in model.spec.attentions.items():
         value, head_out = values.get(f"{site}.value"), values.get(f"{site}.head_out")
         if value is None or head_out is None:
@@ -306,8 +307,10 @@ def _other_heads(model: HuggingFaceModel, values: Mapping[str, Tensor]) -> Itera
 
 
 def _not_turned(model: HuggingFaceModel, values: Mapping[str, Tensor]) -> Iterator[str]:
-    """Queries and keys before they are turned whose lengths are not those of the turned ones, except for one factor
-    that all share. A vector of zeros, such as that of a padding token, is turned into zeros, whatever the factor."""
+    """Unrotated queries and keys whose lengths differ from the rotated ones by more than one common factor.
+
+    Zero vectors, such as a padding token's, fit any factor.
+    """
     for site in model.spec.attentions:
         for part in ("query", "key"):
             name = f"{site}.{part}_unrotated"
@@ -319,7 +322,7 @@ def _not_turned(model: HuggingFaceModel, values: Mapping[str, Tensor]) -> Iterat
 
 
 class _Times:
-    """The edit of the trial of experts: a point times a number."""
+    """Trial edit: multiplies a point by a number."""
 
     def __init__(self, point: str, factor: float) -> None:
         self.point, self.factor = point, factor
@@ -331,8 +334,10 @@ class _Times:
 def _other_shares(
     model: HuggingFaceModel, texts: tuple[Rows | None, Rows | None], values: Mapping[str, Tensor]
 ) -> Iterator[str]:
-    """Shares of experts of which half does not add half of what the whole adds to the output, in the first layer that
-    has some; the other layers are of the same class."""
+    """Expert shares for which half does not add half to the output, in the first layer with experts.
+
+    The other layers have the same class.
+    """
     names = [point.name for point in model.spec.recorded if point.name.endswith(".ffn.experts")]
     if not names or names[0] not in values:
         return

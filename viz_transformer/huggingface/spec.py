@@ -1,4 +1,4 @@
-"""What the config of a transformers model says that it is made of, and which points a run of it records."""
+"""Derives the spec of a transformers model from its config: what it consists of and which points it records."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ from viz_transformer.model.points import ATTENTION, EMBED, EXPERTS, FFN, LOGITS,
 from viz_transformer.sentences import quote
 
 MAX_TOKENS = 2048
-"""Of a text, whatever the config of the model allows."""
+"""Maximum tokens of a text, whatever the config allows."""
 MAX_BYTES = 2**31
-"""Of the recording of one text."""
+"""Maximum bytes of the recording of one text."""
 
 _ROW, _NARROW = ("B", "T", "D"), ("B", "T", "N")
 _LAYERS: Mapping[StackName, tuple[str, ...]] = {
@@ -63,9 +63,9 @@ def spec_of_config(
     *,
     verdict: tuple[str, str] | None = None,
 ) -> ModelSpec:
-    """The spec. verdict: two labels, of which each token has one by the sign of a number.
+    """The spec. verdict: two labels of a token, chosen by the sign of a number.
 
-    Raises CheckpointError, a sentence about `where`, for a config that lacks what has to be known.
+    Raises CheckpointError, a sentence about `where`, for a config without a required setting.
     """
     read = _Settings(config, where)
     layers = {stack: read.layers(stack) for stack in family.stacks}
@@ -154,7 +154,7 @@ def spec_of_config(
 
 
 def _adds_trained_rows(config: Mapping[str, Any], recorded: list[HookPoint]) -> bool:
-    """Whether rows of the table are added as they are, and none is computed."""
+    """Whether trained position rows are added unchanged, and none is computed."""
     return config.get("sinusoidal_pos_embds") is not True and any("embed.position" in each.name for each in recorded)
 
 
@@ -162,13 +162,13 @@ _SAVE_LABELS = "correct it, or save the model again with save_pretrained"
 
 
 class _Settings:
-    """A config, read with suspicion."""
+    """Reads an untrusted config."""
 
     def __init__(self, config: Mapping[str, Any], where: str) -> None:
         self.config, self.where = config, where
 
     def optional(self, names: tuple[str, ...]) -> int | None:
-        """The first of these settings that the config has."""
+        """The first of these settings present in the config."""
         for name in names:
             value = self.config.get(name)
             if value is not None:
@@ -188,7 +188,7 @@ class _Settings:
 
     def layers(self, stack: StackName) -> int:
         count = self.number(_LAYERS[stack])
-        if count > MAX_LAYERS:  # before points are named for each
+        if count > MAX_LAYERS:  # before naming points for each
             raise CheckpointError(
                 f"{self.where} describes {count:,} layers, at most {MAX_LAYERS} can be shown: if it has not as"
                 f" many, {COPY_AGAIN}"
@@ -198,12 +198,12 @@ class _Settings:
     def heads(self, stack: StackName, width: int) -> Heads:
         count = self.number(_HEADS[stack])
         keys = self.optional(("num_key_value_heads",)) or count
-        if (new := self.config.get("new_decoder_architecture")) is not None:  # of Falcon
+        if (new := self.config.get("new_decoder_architecture")) is not None:  # Falcon
             own = 1 if self.config.get("multi_query") is not False else count
             keys = (self.optional(("num_kv_heads",)) or count) if new else own
-        if self.config.get("kv_lora_rank") is not None:  # of DeepSeek: a part of the features is turned
+        if self.config.get("kv_lora_rank") is not None:  # DeepSeek: part of the features is rotated
             turned = self.number(("qk_rope_head_dim",))
-            kept = self.number(("kv_lora_rank",)) + turned  # of which the keys and values of all heads are made
+            kept = self.number(("kv_lora_rank",)) + turned  # from which keys and values of all heads are computed
             size = self.number(("qk_nope_head_dim",)) + turned
             return Heads(count, count, size, self.number(("v_head_dim",)), cached=kept)
         size = self.optional(("head_dim", "d_kv")) or width // count
@@ -211,15 +211,15 @@ class _Settings:
             raise CheckpointError(
                 f"{self.where}: {count} heads cannot share {keys} heads of keys, {width} features wide"
             )
-        repeated = count * 2 * size if new else None  # Falcon keeps shared ones once for each head that asks them
+        repeated = count * 2 * size if new else None  # Falcon stores shared ones once per query head
         return Heads(count, keys, size, size, cached=repeated)
 
     def labels(self, output: OutputKind) -> tuple[tuple[str, ...], Scoring]:
-        """The names of what a model gives that gives classes, and how their logits are to be read."""
+        """Names of the classes, and how to read their logits."""
         if output not in ("class", "token class"):
             return (), "one"
         named = self.config.get("id2label")
-        if named is None:  # as transformers has it: a config says so only where there are not two
+        if named is None:  # transformers' default: only stated if there are not two
             count = self.optional(("num_labels",)) or 2
             named = {str(index): f"LABEL_{index}" for index in range(min(count, MAX_LABELS))}
         if not isinstance(named, dict) or not 1 <= len(named) <= MAX_LABELS:
@@ -239,7 +239,7 @@ class _Settings:
     def is_sparse(self, ffn: FeedForwardPlace, stack: StackName, layer: int) -> bool:
         """Whether the feed-forward of this layer has experts."""
         dense, step = self.config.get("mlp_only_layers"), self.config.get(f"{stack}_sparse_step")
-        first = self.config.get("first_k_dense_replace")  # of DeepSeek
+        first = self.config.get("first_k_dense_replace")  # DeepSeek
         if not ffn.router or (isinstance(dense, list) and layer in dense) or (type(first) is int and layer < first):
             return False
         if type(step) is not int:
@@ -247,12 +247,12 @@ class _Settings:
         return step == 1 or (step > 1 and layer % step == (step - 1 if ffn.sparse == "last" else 1))
 
     def window(self, layer: int) -> int | None:
-        """How many keys a query of this layer reaches back to, None: all."""
-        if isinstance(kinds := self.config.get("attention_layers"), list):  # of GPT-Neo
+        """Keys that a query of this layer can reach back to; None: all."""
+        if isinstance(kinds := self.config.get("attention_layers"), list):  # GPT-Neo
             return self.optional(("window_size",)) if kinds[layer : layer + 1] == ["local"] else None
         window = self.config.get("sliding_window")
         types = self.config.get("layer_types")
-        if type(both := self.config.get("local_attention")) is int:  # of keys on both sides
+        if type(both := self.config.get("local_attention")) is int:  # keys on both sides
             window = both // 2
             every = self.config.get("global_attn_every_n_layers")
             if not isinstance(types, list) and type(every) is int and every > 0:
@@ -264,7 +264,7 @@ class _Settings:
 
 
 def _longest(read: _Settings, family: Family) -> int:
-    """Tokens of a text at most, by the model's positions."""
+    """Maximum tokens of a text, by the model's positions."""
     longest = read.optional(_LONGEST) or MAX_TOKENS
     stack = next(iter(family.stacks.values()))
     pad = read.config.get("pad_token_id")
@@ -274,8 +274,7 @@ def _longest(read: _Settings, family: Family) -> int:
 
 
 def _of_lengths_that_fit(spec: ModelSpec) -> ModelSpec:
-    """The same for texts whose recording is not larger than MAX_BYTES, nor that of a shorter one: one below FUSED_FROM
-    makes weights."""
+    """The spec limited to lengths whose recording fits MAX_BYTES; below FUSED_FROM, weights count too."""
     longest = spec.max_source
 
     def fits(length: int) -> bool:
@@ -300,8 +299,10 @@ def _embed_points(
     *,
     mapped: bool,
 ) -> Iterator[HookPoint]:
-    """why: the reason that the input cannot be told from the embeddings. embedded: the shape of these; mapped: a map
-    stands behind them."""
+    """Points of a stack's input.
+
+    why: reason that the input cannot be derived from the embeddings. embedded: their shape. mapped: a map follows them.
+    """
     after_norm = places.input_norm is not None
     parts = {"token": places.tokens, "segment": places.segments, "position": places.positions}
     if places.segments_last:
@@ -346,7 +347,7 @@ def _layer_points(
             if point.name == ("mask" if places.attention.heard else "weights") and family.biased and kind == "self":
                 yield _attention_point(f"{layer}.{kind}.bias", WEIGHTS, "what is added to the scores, by distance")
             if point.name == "query" and family.acts == ROTARY and kind == "self":
-                for part, heads in (("query", "H"), ("key", "G")):  # both before they are turned, then both after
+                for part, heads in (("query", "H"), ("key", "G")):  # both before rotation, then both after
                     name, rows = f"{layer}.{kind}.{part}_unrotated", "Q" if part == "query" else "K"
                     if places.attention.latent:
                         missing[name] = "positions turn a part of its features only, which this model takes out first"
@@ -389,7 +390,7 @@ def _layer_points(
 
 
 def _in_turn(places: LayerPlaces) -> tuple[HookPoint, ...]:
-    """The points of an attention in the order in which it makes them: values are heard where they are multiplied."""
+    """Points of an attention in execution order; an intercepted attention reports values when they are multiplied."""
     heard, point = places.attention.heard, {each.name: each for each in ATTENTION}
     if heard is None or heard.apart:
         return ATTENTION
@@ -397,7 +398,7 @@ def _in_turn(places: LayerPlaces) -> tuple[HookPoint, ...]:
 
 
 def _attention_point(name: str, shape: tuple[str, ...], meaning: str) -> HookPoint:
-    """As `points.py` places it: what the encoder makes, and keys and values of the memory, are made once."""
+    """A point with its growth as in `points.py`: encoder points, and keys and values of the memory, never grow."""
     cross = ".cross." in name
     once = name.startswith("encoder.") or (cross and "K" in shape[:-1])
     grows: Growth = "never" if once else "rows and keys" if shape[-1] == "K" and not cross else "rows"

@@ -1,8 +1,7 @@
-"""The tensors of a folder's files that take no part in a run.
+"""Tensors in a folder's files that a run does not use.
 
-transformers leaves out what the model's class has no place for. A buffer is made anew; of everything else it is said
-how many tensors there are and what they look like, and those that would change the numbers of a run are refused unless
-somebody leaves them out by name.
+transformers drops whatever the class has no place for. Buffers are recomputed; all other dropped tensors are counted
+and described, and those that would change a run are refused unless excluded by name.
 """
 
 from __future__ import annotations
@@ -26,10 +25,10 @@ from viz_transformer.huggingface.folder import Stored
 from viz_transformer.sentences import count_of, join_names, quote
 
 WRAPPED = re.compile(r"^(?:(?:module|_orig_mod|_forward_module|_fsdp_wrapped_module)\.)+")
-"""What DataParallel, torch.compile and others put before the names of all tensors of a model that they wrap."""
+"""Prefixes of DataParallel, torch.compile and other wrappers."""
 LORA = re.compile(r"(^|[._])(lora|dora)([._]|$)", re.IGNORECASE)
 QUANTISED = re.compile(r"\.(qweight|qzeros|g_idx|SCB|absmax|quant_map|weight_scale(_inv)?|weight\.quant_state\..*)$")
-"""What GPTQ, AWQ, bitsandbytes and others keep beside weights of fewer bits."""
+"""What GPTQ, AWQ, bitsandbytes and others store next to quantised weights."""
 MERGE = "merge them into the weights first (merge_and_unload of peft), and save the result with save_pretrained"
 
 _ADAPTER = re.compile(
@@ -48,13 +47,16 @@ _FREQUENCIES = re.compile(r"(^|\.)inv_freq$")
 _LEFT_BY_ITS_CODE = re.compile(
     r"EncDecAttention\.relative_attention_bias\.weight$|embeddings\.position_embeddings\.weight$|(^|\.)layers\.61\."
 )
-"""Trained tensors that published files have, and that the family's own code never reads in a run: T5's second table of
-distances, DeBERTa's positions for pretraining, the layer by which DeepSeek v3 predicts a further token."""
+"""Trained tensors in published files that the family's own code never uses.
+
+They are T5's second table of distances, DeBERTa's pretraining positions, and DeepSeek v3's layer for predicting a
+further token.
+"""
 
 
 @dataclass(frozen=True)
 class _Kind:
-    """What tensors look like, one and several; whether a run without them is another one, and what to do then."""
+    """Description of a kind of tensor, whether a run without it differs, and advice for that case."""
 
     one: str
     several: str
@@ -63,7 +65,7 @@ class _Kind:
 
 
 MAX_PATTERN = 120
-"""Characters of a pattern that a sentence proposes."""
+"""Maximum characters of a proposed pattern."""
 _KINDS: Mapping[str, _Kind] = {
     "lora": _Kind("LoRA matrix", "LoRA matrices", advice=MERGE),
     "adapter": _Kind("adapter tensor", "adapter tensors", advice=MERGE),
@@ -88,8 +90,7 @@ _KINDS: Mapping[str, _Kind] = {
 
 @dataclass(frozen=True)
 class Unused:
-    """The tensors that take no part, by kind; numbers: how many numbers they hold. asked: those that would change a
-    run, and were left out by name."""
+    """Unused tensors by kind. numbers: parameters they hold. asked: would change a run, but excluded by name."""
 
     by_kind: Mapping[str, tuple[str, ...]]
     numbers: int
@@ -109,7 +110,7 @@ class Unused:
         return f"{count:,} tensor{' of its files takes' if count == 1 else 's of its files take'} no part in a run"
 
     def sentence(self, cls: str) -> str:
-        """How many there are, what they look like and which."""
+        """How many there are, what they look like, and which."""
         parts = [f"{_words(kind, names)}: {some(names)}" for kind, names in self.by_kind.items()]
         count = len(self.names)
         said = (
@@ -138,10 +139,10 @@ class Unused:
 def unused_tensors(
     model: PreTrainedModel, family: Family, stored: Stored, unexpected: Iterable[str], ignore: Sequence[str]
 ) -> Unused | None:
-    """What of the files the model has no place for, buffers apart; None where it has one for all. unexpected: what
-    transformers reports; ignore: patterns of names that may be missing in a run.
+    """Stored tensors without a place in the model, except buffers; None if there are none.
 
-    Raises CheckpointError, one sentence, for tensors that would change a run, and are not among these.
+    unexpected: reported by transformers. ignore: name patterns that may be missing. Raises CheckpointError with one
+    sentence for others that would change a run.
     """
     shapes = {_plain(name): shape for name, shape in stored.shapes.items()}
     dtypes = {_plain(name): dtype for name, dtype in stored.dtypes.items()}
@@ -175,7 +176,7 @@ def unused_tensors(
 
 
 def _refusal(cls: str, refused: Mapping[str, Sequence[str]]) -> str:
-    """What is refused, without the folder's name in front of it, and how to go on."""
+    """The refusal, without the folder's name, and how to continue."""
     parts = [f"{_words(kind, names)} ({some(names)})" for kind, names in refused.items()]
     pattern = _pattern([name for names in refused.values() for name in names])
     advice = _KINDS[next(iter(refused))].advice
@@ -187,7 +188,7 @@ def _refusal(cls: str, refused: Mapping[str, Sequence[str]]) -> str:
 
 
 def _pattern(names: Sequence[str]) -> str:
-    """A pattern that matches these names and says what they are; without a backslash, which a shell may take away."""
+    """A readable pattern for these names, without backslashes, which a shell may remove."""
     if all("lora" in name for name in names):
         return ".*lora.*"
     ends = sorted({re.sub(r"[^\w.]", ".", ".".join(name.split(".")[-2:])) for name in names})
@@ -200,7 +201,7 @@ def _words(kind: str, names: Sequence[str]) -> str:
 
 
 def _plain(name: str) -> str:
-    """A stored name without wrappers, as transformers calls it."""
+    """A stored name as transformers writes it, without wrapper prefixes."""
     name = WRAPPED.sub("", name)
     return re.sub(r"LayerNorm\.(gamma|beta)$", lambda found: _NEWER[found[0]], name)
 
@@ -209,7 +210,7 @@ _NEWER = {"LayerNorm.gamma": "LayerNorm.weight", "LayerNorm.beta": "LayerNorm.bi
 
 
 def _hidden(model: PreTrainedModel, names: Iterable[str]) -> set[str]:
-    """What transformers leaves out of its report, by rules of the family."""
+    """Tensors that the family excludes from transformers' report."""
     rules = {*(model._keys_to_ignore_on_load_unexpected or ()), r"rotary_emb\.inv_freq", r"(^|\.)position_ids$"}
     rule, own, base = re.compile("|".join(f"({each})" for each in sorted(rules))), model.state_dict(), _base(model)
     return {
@@ -220,7 +221,7 @@ def _hidden(model: PreTrainedModel, names: Iterable[str]) -> set[str]:
 
 
 def _copies(model: PreTrainedModel, stored: Stored) -> list[str]:
-    """The names of tensors whose place another one takes, of which transformers then says nothing."""
+    """Tensors displaced by another, which transformers does not report."""
     first, copies = dict[str, str](), list[str]()
     for name in sorted(stored.shapes):
         place = _plain(name).removeprefix(_base(model))
@@ -230,15 +231,12 @@ def _copies(model: PreTrainedModel, stored: Stored) -> list[str]:
 
 
 def _base(model: PreTrainedModel) -> str:
-    """What stands before the names of the model without its head."""
+    """Prefix of the headless model's names."""
     return f"{model.base_model_prefix}."
 
 
 def _kind_of_frequencies(model: PreTrainedModel, stored: Stored, name: str) -> str:
-    """Of a table of frequencies by which queries and keys are turned: "" where the model makes the same one.
-
-    Of scaled ones it is not told, because older versions scaled positions instead.
-    """
+    """Kind of a rotary frequency table: "" if it equals the model's, or if scaled frequencies make it unknowable."""
     made = [buffer for each, buffer in model.named_buffers() if each.endswith("inv_freq")]
     if not made:
         return "other"
@@ -251,12 +249,12 @@ def _kind_of_frequencies(model: PreTrainedModel, stored: Stored, name: str) -> s
 
 
 def _alike(made: Tensor, stored: Tensor) -> bool:
-    """Whether two tables of frequencies are one, of which the second may have been kept in 16 bits."""
+    """Whether two frequency tables are equal, up to 16-bit rounding of the second."""
     return made.shape == stored.shape and torch.allclose(made.float(), stored.float(), rtol=0.02, atol=1e-6)
 
 
 def _stored(stored: Stored, name: str) -> Tensor:
-    """The tensor of a plain name, read from its file."""
+    """Read the tensor with this plain name from its file."""
     (raw,) = [each for each in stored.shapes if _plain(each) == name][:1]
     for path in stored.paths:
         with safe_open(path, framework="pt", device="cpu") as file:
@@ -267,9 +265,9 @@ def _stored(stored: Stored, name: str) -> Tensor:
 
 
 def _is_buffer(name: str, shape: tuple[int, ...], dtype: str) -> bool:
-    """Whether a tensor is one that is made anew: a mask, a counter, a table that is computed."""
+    """Whether a tensor is a recomputed buffer: a mask, counter or computed table."""
     if dtype and not dtype.startswith(("F", "BF")):
-        return not name.endswith("weight")  # whole numbers are not trained; as a weight they are of fewer bits
+        return not name.endswith("weight")  # integers are not trained; as a weight they are quantised
     if not (BUFFERS.search(name) or _MADE_ANEW.search(name)):
         return False
     if _MASK.search(name):
@@ -278,7 +276,7 @@ def _is_buffer(name: str, shape: tuple[int, ...], dtype: str) -> bool:
 
 
 def _kind_of(model: PreTrainedModel, family: Family, name: str) -> str:
-    """What a tensor looks like, by its name and by the module of the model that it would belong to."""
+    """Kind of a tensor, by its name and the module where it would belong."""
     if LORA.search(name):
         return "lora"
     if _ADAPTER.search(name):
@@ -286,7 +284,7 @@ def _kind_of(model: PreTrainedModel, family: Family, name: str) -> str:
     modules = {path for path, _ in model.named_modules() if path}
     outer, new = max((_split(modules, each) for each in (name, f"{_base(model)}{name}")), key=lambda each: len(each[0]))
     in_layer = any(part.isdecimal() for part in outer)
-    if not in_layer and len(new) > 1:  # a module of its own, outside the layers
+    if not in_layer and len(new) > 1:  # a separate module, outside the layers
         if new[0] in (*family.head, *family.tagger):
             return "head"
         if not _NORM.search(new[0]):
@@ -300,13 +298,13 @@ def _kind_of(model: PreTrainedModel, family: Family, name: str) -> str:
 
 
 def _split(modules: set[str], name: str) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """The parts of a name: those that lead to a module of the model, and the rest."""
+    """Split a name into a module of the model and the rest."""
     parts = name.split(".")
     known = next(count for count in range(len(parts) - 1, -1, -1) if not count or ".".join(parts[:count]) in modules)
     return tuple(parts[:known]), tuple(parts[known:])
 
 
 def describe_quantisation(names: Iterable[str]) -> str | None:
-    """That weights are kept in fewer bits, in a sentence, by a tensor that stands beside such weights; else None."""
+    """Error message if weights are quantised, judging by a tensor stored next to them; else None."""
     found = next((name for name in sorted(names) if QUANTISED.search(name)), None)
     return found and f"has {quote(found)}, as quantised weights have, which are not read: get them in 16 or 32 bits"

@@ -1,5 +1,4 @@
-"""How far back an attention reads, proved without a text as long as that: by the rule that makes its mask, asked at
-places far apart."""
+"""Proves how far back an attention reads by evaluating its mask rule at distant positions, without a long text."""
 
 from __future__ import annotations
 
@@ -13,13 +12,13 @@ from viz_transformer.huggingface.capture import MaskRuleRecorder
 from viz_transformer.huggingface.hooked_model import HuggingFaceModel
 
 FAR = 2**20
-"""A position behind which any window ends."""
+"""A position beyond any window."""
 NOT_ITS_WINDOW = "in a trial pass its mask did not close what the window of its config would"
 CLOSES_MORE = "in a trial pass its mask closed keys by a rule that its config does not name"
 
 
 def unproved_windows(model: HuggingFaceModel, seen: MaskRuleRecorder) -> Iterator[tuple[str, str]]:
-    """Self-attentions whose masks do not follow the window of the spec, or close more without one, and why."""
+    """(point, reason) for self-attentions whose masks contradict the window in the spec."""
     for site, heads in model.spec.attentions.items():
         if not site.endswith(".self"):
             continue
@@ -37,17 +36,17 @@ def unproved_windows(model: HuggingFaceModel, seen: MaskRuleRecorder) -> Iterato
 
 
 def _by_table(table: Tensor, window: int | None) -> bool:
-    """Whether the last row of a table of what may be read, [N, N], opens the last keys, so many as the window has."""
+    """Whether the last row of a visibility table [N, N] allows exactly the window."""
     count = len(table)
     first = 0 if window is None else max(0, count - window)
     return torch.equal(table[-1].bool(), torch.arange(count) >= first)
 
 
 def _by_rule(rule: Callable[..., Any], window: int | None, *, both: bool) -> bool:
-    """Whether a query far behind reads exactly the keys of its window, at its ends; without one the first key."""
+    """Whether a distant query may attend to exactly its window, tested at the ends; without one, to the first key."""
     if window is None:
         wanted = {0: True, FAR - 1: True, FAR: True}
-    else:  # to both sides the window is beside the query's own place, else it is counted in
+    else:  # two-sided windows exclude the query's own position, others include it
         reach = window if both else window - 1
         wanted = {FAR - reach - 1: False, FAR - reach: True, FAR: True}
         wanted |= {FAR + reach: True, FAR + reach + 1: False} if both else {FAR + 1: False}
@@ -55,6 +54,6 @@ def _by_rule(rule: Callable[..., Any], window: int | None, *, both: bool) -> boo
     zero = torch.zeros(1, dtype=torch.long)
     try:
         found = rule(zero, zero, torch.full_like(keys, FAR), keys)
-    except (IndexError, RuntimeError):  # a rule that looks into this text
+    except (IndexError, RuntimeError):  # a rule that depends on the text
         return False
     return torch.equal(torch.as_tensor(found).expand(len(keys)), torch.tensor([*wanted.values()]))

@@ -101,7 +101,7 @@ def _stacks(tensors: Mapping[str, Stored]) -> list[_Stack]:
 
 
 def _decoder(stacks: Sequence[_Stack]) -> _Stack | None:
-    """The generating stack: the one named decoder, or with more matrices per layer; a single one unless named encoder."""
+    """The generating stack: the one named decoder or with more matrices; a single one unless named encoder."""
     if len(stacks) == 1:
         return None if ENCODER.search(stacks[0].beginning) else stacks[0]
     named = [stack for stack in stacks if DECODER.search(stack.beginning)]
