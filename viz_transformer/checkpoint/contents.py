@@ -34,8 +34,8 @@ class Summary:
 
     name: str
     path: Path
-    described: ModelConfig | ModelSpec  # Config of our own Transformer, or spec of another model.
-    codecs: dict[str, Any]  # Entries "source" and "target" of config.json; None: ids only.
+    described: ModelConfig | ModelSpec  # config of our own Transformer, or spec of another model
+    codecs: dict[str, Any]  # entries "source" and "target" of config.json; None: ids only
     card: dict[str, Any]
 
     @property

@@ -54,10 +54,10 @@ class Checkpoint:
     """A trained model, ready to run (evaluation mode, float32, CPU), with its codecs and card."""
 
     name: str
-    path: Path | None  # None for a model that does not come from a folder.
+    path: Path | None  # none for a model that does not come from a folder
     hooked_model: HookedModel
-    source_codec: TextCodec | None  # Text of the encoder. Without codecs, a model can be inspected but not run.
-    target_codec: TextCodec | None  # Text of the decoder.
+    source_codec: TextCodec | None  # text of the encoder. Without codecs, a model can be inspected but not run.
+    target_codec: TextCodec | None  # text of the decoder
     card: dict[str, Any]
     weights_sha256: str
 

@@ -100,21 +100,32 @@ class LayerPlaces:
 class StackPlaces:
     """One stack. Paths other than `module` are relative to it."""
 
-    module: str  # Path within the headless model; "" if it is the model itself.
+    module: str
+    """Path within the headless model; "" if it is the model itself."""
     layers: str
     tokens: str
     layer: LayerPlaces
-    positions: str | None = None  # Module of the position embeddings.
-    first_row: int | Literal["after padding"] = 0  # Row of its table for position 0.
-    segments: str | None = None  # Module of the segment embeddings.
-    segments_last: bool = False  # Segments are added after positions.
-    input_norm: str | None = None  # Norm of the sum of the embeddings.
-    scale: str | None = None  # Attribute by which token embeddings are multiplied.
+    positions: str | None = None
+    """Module of the position embeddings."""
+    first_row: int | Literal["after padding"] = 0
+    """Row of its table for position 0."""
+    segments: str | None = None
+    """Module of the segment embeddings."""
+    segments_last: bool = False
+    """Segments are added after positions."""
+    input_norm: str | None = None
+    """Norm of the sum of the embeddings."""
+    scale: str | None = None
+    """Attribute by which token embeddings are multiplied."""
     final_norm: str | None = None
-    narrow: str = "embedding_size"  # Setting with the number of embedding features.
-    widened: str | None = None  # Map from narrower embeddings to the stream, after `input_norm` or else after `tokens`.
-    final_map: str | None = None  # Map from the stream back to the narrow features.
-    shared: bool = False  # The stream passes several times through the same layers.
+    narrow: str = "embedding_size"
+    """Setting with the number of embedding features."""
+    widened: str | None = None
+    """Map from narrower embeddings to the stream, after `input_norm` or else after `tokens`."""
+    final_map: str | None = None
+    """Map from the stream back to the narrow features."""
+    shared: bool = False
+    """The stream passes several times through the same layers."""
     tokens_first: bool = False
     """Whether its tensors are [T, B, D]."""
 

@@ -45,9 +45,9 @@ class Side:
     """One of the two texts of a run: the source, read by an encoder, or the target, read by a decoder."""
 
     name: SideName
-    stack: StackName  # The stack that reads it.
-    field: QueryField  # The selection's letter for one of its positions.
-    label: str  # Its name on controls.
+    stack: StackName  # the stack that reads it
+    field: QueryField  # the selection's letter for one of its positions
+    label: str  # its name on controls
 
     def of(self, source: T, target: T) -> T:
         """Pick the argument of this side."""
@@ -75,14 +75,14 @@ class Kind:
     """One kind of attention. Its colours are `palette.{name}` and `palette.{name}_ink`."""
 
     name: KindName
-    queries: Side  # The side whose tokens are its rows.
-    keys: Side  # The side whose tokens are its columns.
-    attention: Literal["self", "cross"]  # Last part of its site's name.
-    causal: bool  # Whether later keys are masked.
-    label: str  # Who attends to what, on controls.
-    words: str  # Its name in titles and sentences.
-    letter: str  # Prefix of an edited cell in an address.
-    fields: tuple[QueryField, KeyField]  # The selection's letters for a query and a key position.
+    queries: Side  # the side whose tokens are its rows
+    keys: Side  # the side whose tokens are its columns
+    attention: Literal["self", "cross"]  # last part of its site's name
+    causal: bool  # whether later keys are masked
+    label: str  # who attends to what, on controls
+    words: str  # its name in titles and sentences
+    letter: str  # prefix of an edited cell in an address
+    fields: tuple[QueryField, KeyField]  # the selection's letters for a query and a key position
 
     @property
     def stack(self) -> StackName:

@@ -321,12 +321,12 @@ class _Job:
 
     ckpt: Checkpoint
     src: Tokens
-    start: Tokens  # What the decoder reads first.
-    most: int  # Maximum steps.
+    start: Tokens  # what the decoder reads first
+    most: int  # maximum steps
     edits: tuple[Edit, ...]
-    strategy: Strategy | None  # None if the whole target is given.
-    prefix: Tokens = field(default_factory=Tokens)  # Original text of the forced tokens at the beginning.
-    force: Mapping[int, int] = field(default_factory=dict)  # All forced ids, by step.
+    strategy: Strategy | None  # none if the whole target is given
+    prefix: Tokens = field(default_factory=Tokens)  # original text of the forced tokens at the beginning
+    force: Mapping[int, int] = field(default_factory=dict)  # all forced ids, by step
     banned: frozenset[int] = frozenset()
     progress: Progress | None = None
 

@@ -109,9 +109,9 @@ class _Search:
 
     beam: Beam
     ends: Collection[int]
-    most: int  # Maximum tokens per hypothesis.
-    begun: int = 0  # Forced tokens before the first step, which count as written.
-    recorder: TreeRecorder | None = None  # Records every continuation considered.
+    most: int  # maximum tokens per hypothesis
+    begun: int = 0  # forced tokens before the first step, which count as written
+    recorder: TreeRecorder | None = None  # records every continuation considered
     alive: list[tuple[list[int], float]] = field(default_factory=lambda: [([], 0.0)])  # (ids, log_prob)
     finished: list[tuple[list[int], float]] = field(default_factory=list)  # (ids, log_prob)
 

@@ -32,9 +32,9 @@ class Candidate:
 
     token: str
     token_id: int
-    log_prob: float  # Natural logarithm of the model's probability, over the whole vocabulary.
-    strategy_log_prob: float = 0.0  # Under the strategy; -inf if removed.
-    removed: str | None = None  # Reason: "banned", "greedy", "top-k", "top-p", "min-p" or one of `RULES`.
+    log_prob: float  # natural logarithm of the model's probability, over the whole vocabulary
+    strategy_log_prob: float = 0.0  # under the strategy; -inf if removed
+    removed: str | None = None  # reason: "banned", "greedy", "top-k", "top-p", "min-p" or one of `RULES`
 
 
 @dataclass(frozen=True)

@@ -238,8 +238,8 @@ Strategy = Greedy | Sampling | Beam
 class Distribution:
     """What a strategy leaves of the model's probabilities at one step."""
 
-    log_probs: Tensor  # [V] float64, -inf where removed; renormalised, except in a beam, which sums the model's own.
-    removed: Tensor  # [V] uint8, index into REASONS; 0 = kept.
+    log_probs: Tensor  # [V] float64, -inf where removed; renormalised, except in a beam, which sums the model's own
+    removed: Tensor  # [V] uint8, index into REASONS; 0 = kept
 
 
 def distribution(

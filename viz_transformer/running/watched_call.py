@@ -103,15 +103,15 @@ Change = Callable[[int, int, Tensor], Tensor]
 class _Trail:
     """The origin of a storage's numbers, if they may be a map."""
 
-    stride: tuple[int, int]  # Of queries and keys.
-    size: tuple[int, int]  # Of queries and keys.
-    numel: int  # Numbers in the map.
-    texts: int = 1  # Batch size.
-    made: tuple[SeenMap, ...] = ()  # Its softmax, or several that were concatenated.
+    stride: tuple[int, int]  # of queries and keys
+    size: tuple[int, int]  # of queries and keys
+    numel: int  # numbers in the map
+    texts: int = 1  # batch size
+    made: tuple[SeenMap, ...] = ()  # its softmax, or several that were concatenated
     steps: tuple[str, ...] = ()
     scores: Tensor | None = None
-    query: SeenMap | None = None  # The map that this is a product of, if that was not a softmax.
-    from_product: bool = False  # Whether it began as a product of two tensors that are not parameters.
+    query: SeenMap | None = None  # the map that this is a product of, if that was not a softmax
+    from_product: bool = False  # whether it began as a product of two tensors that are not parameters
     from_layer: bool = False
 
 

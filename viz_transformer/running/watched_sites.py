@@ -21,10 +21,10 @@ class WatchedSite:
 
     kind: KindName
     layer: int
-    numbers: tuple[int, ...]  # Its maps: several if each head makes its own.
-    path: str  # Its module.
-    unseen: str = ""  # Why its weights were not recorded; "" if they were.
-    further: int = 0  # Further softmaxes over the tokens in its module without an observed product.
+    numbers: tuple[int, ...]  # its maps: several if each head makes its own
+    path: str  # its module
+    unseen: str = ""  # why its weights were not recorded; "" if they were
+    further: int = 0  # further softmaxes over the tokens in its module without an observed product
 
     @property
     def name(self) -> str:

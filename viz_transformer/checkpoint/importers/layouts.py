@@ -44,10 +44,10 @@ class Layout:
     name: str
     title: str
     rules: tuple[NameRule, ...]
-    known: Words = field(default_factory=dict)  # Settings that all its models share.
-    usual: Words = field(default_factory=dict)  # Settings that most of them have, to be confirmed.
-    presets: tuple[Preset, ...] = ()  # Published models with their heads.
-    refine: Callable[[Mapping[str, Stored]], Words] = lambda tensors: {}  # Settings that its tensor names reveal.
+    known: Words = field(default_factory=dict)  # settings that all its models share
+    usual: Words = field(default_factory=dict)  # settings that most of them have, to be confirmed
+    presets: tuple[Preset, ...] = ()  # published models with their heads
+    refine: Callable[[Mapping[str, Stored]], Words] = lambda tensors: {}  # settings that its tensor names reveal
     swaps_stack: bool = False  # torch's encoder layers, if causal, are a decoder here
     ends_in_norm: bool = False  # all its models have a norm after the last layer
 

@@ -48,10 +48,10 @@ class Setting:
     """One setting of the model."""
 
     name: str
-    value: Any  # Only a placeholder while the origin is "open".
+    value: Any  # only a placeholder while the origin is "open"
     origin: Origin
-    options: tuple[Any, ...] = ()  # Alternatives to ask about.
-    why: str = ""  # Evidence for a usual answer; "" if there is none.
+    options: tuple[Any, ...] = ()  # alternatives to ask about
+    why: str = ""  # evidence for a usual answer; "" if there is none
 
     @property
     def asked(self) -> bool:

@@ -70,8 +70,8 @@ class Stored:
 
     shape: tuple[int, ...]
     dtype: torch.dtype
-    place: tuple[Any, ...]  # Location of the numbers; equal for tied tensors.
-    read: Callable[[], Tensor] = field(repr=False)  # Raises CheckpointError if the file is damaged there.
+    place: tuple[Any, ...]  # location of the numbers; equal for tied tensors
+    read: Callable[[], Tensor] = field(repr=False)  # raises CheckpointError if the file is damaged there
 
     @property
     def bytes(self) -> int:

@@ -26,8 +26,8 @@ class Reported:
     """A reported loss, in nats per token."""
 
     nats: float
-    name: str = ""  # Its name in the file; "" if a person gave it.
-    half: float = 0.005  # Half a unit of its last digit, within which it is rounded.
+    name: str = ""  # its name in the file; "" if a person gave it
+    half: float = 0.005  # half a unit of its last digit, within which it is rounded
 
     @property
     def words(self) -> str:

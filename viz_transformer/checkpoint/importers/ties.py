@@ -15,9 +15,9 @@ from viz_transformer.sentences import quote
 class Tie:
     """A place that one of several tensors or modules has."""
 
-    place: str  # Our name without layer numbers, which identifies the question.
+    place: str  # our name without layer numbers, which identifies the question
     options: tuple[str, ...]
-    chosen: str | None  # The answer; None while open.
+    chosen: str | None  # the answer; None while open
 
 
 class Asks:
