@@ -1,4 +1,4 @@
-"""Text in, ids out, and back: tokenizers, vocabularies, and the codec that joins the two."""
+"""Converts text to ids and back: tokenizers, vocabularies, and codecs, which combine the two."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The codec of one side of a model: text -> ids with the specials around them, and ids -> text."""
+"""The codec of one side of a model: text -> ids with special tokens, and ids -> text."""
 
 from __future__ import annotations
 
@@ -16,46 +16,41 @@ from viz_transformer.text.tokenizers import Tokenizer, tokenizer_from_dict
 from viz_transformer.text.vocabulary import Vocabulary
 
 PAIR = "\t"
-"""Between two texts that a model reads together."""
+"""Separator between two texts that a model reads together."""
 
 
 def both_of(text: str) -> tuple[str, str]:
-    """The first and the second of two texts; "" for a second that is not there."""
+    """Split into first and second text; "" if there is no second."""
     first, _, second = text.partition(PAIR)
     return first, second
 
 
 def join_pair(first: str, second: str) -> str:
-    """Two texts as one, as `both_of` parts them; the first alone without a second."""
+    """Join two texts for `both_of`; without a second, the first alone."""
     first = first.replace(PAIR, " ")
     return f"{first}{PAIR}{second}" if second.strip() else first
 
 
 @dataclass(frozen=True)
 class TokenizerOptions:
-    """How a model's texts are read where it leaves a choice; without one, as its folder has it.
+    """Options of reading texts; defaults as in the model's folder."""
 
-    language: what answers are in, source_language: what the text is in, by the model's own codes. special_tokens: a
-    special token that is typed is one, instead of text. chat: the text is what a person says to the model, within its
-    chat template.
-    """
-
-    language: str = ""
-    source_language: str = ""
-    special_tokens: bool = False
-    chat: bool = False
+    language: str = ""  # language of the answer, by the model's own code
+    source_language: str = ""  # language of the text, by the model's own code
+    special_tokens: bool = False  # read a typed special token as such, not as text
+    chat: bool = False  # put the text into the model's chat template
 
     @property
     def chosen(self) -> tuple[str, ...]:
-        """The names of the choices that are made."""
+        """Names of the options that are set."""
         return tuple(name for name, value in asdict(self).items() if value)
 
     def only(self, names: Collection[str]) -> TokenizerOptions:
-        """These choices alone."""
+        """The options restricted to these names."""
         return TokenizerOptions(**{name: value for name, value in asdict(self).items() if name in names})
 
     def words(self) -> list[str]:
-        """What a caption says of it."""
+        """The options in words, for a caption."""
         return [
             *([f"from {self.source_language}"] if self.source_language else []),
             *([f"into {self.language}"] if self.language else []),
@@ -71,11 +66,11 @@ NO_CHOICE = {
     "special_tokens": "text of this model never turns into a special token",
     "chat": "this model has no chat template",
 }
-"""Why a choice of `TokenizerOptions` cannot be made, by its name."""
+"""Error message for an unavailable option, by name."""
 
 
 def check_choices(how: TokenizerOptions, offered: Collection[str]) -> None:
-    """Raise ValueError for a choice that is not among those `offered`."""
+    """Raise ValueError for an option that is not in `offered`."""
     for name in how.chosen:
         if name not in offered:
             raise ValueError(NO_CHOICE[name])
@@ -83,62 +78,58 @@ def check_choices(how: TokenizerOptions, offered: Collection[str]) -> None:
 
 @dataclass(frozen=True)
 class Encoded:
-    """Ids as the model reads them, and beside each what it is called and what stood in the text.
-
-    ids, tokens, originals: equally long. `tokens` are the vocabulary's names ("<unk>" for unknown text), `originals`
-    what was typed (the token itself for specials), `unknown` the positions that the model reads as unknown.
-    """
+    """A text as ids. ids, tokens and originals are equally long."""
 
     ids: tuple[int, ...]
-    tokens: tuple[str, ...]
-    originals: tuple[str, ...]
-    unknown: tuple[int, ...]
+    tokens: tuple[str, ...]  # vocabulary names ("<unk>" for unknown text)
+    originals: tuple[str, ...]  # what was typed; the token itself for special tokens
+    unknown: tuple[int, ...]  # positions read as unknown
 
     def __len__(self) -> int:
         return len(self.ids)
 
 
 class TextCodec(Protocol):
-    """What runs and pages ask of the text side of a model. Our `Codec` is one; other programs have others."""
+    """The text side of a model, for runs and pages. Our `Codec` implements it; so do codecs of other programs."""
 
     @property
     def names(self) -> tuple[str, ...]:
-        """What each id is called, raw and each once."""
+        """Unique raw name of each id."""
         ...
 
     @property
     def special_ids(self) -> frozenset[int]:
-        """Start, end, padding and unknown token."""
+        """Ids of the start, end, padding and unknown tokens."""
         ...
 
     @property
     def start(self) -> int | None:
-        """The id that an answer begins with, None without one."""
+        """Id that begins an answer, or None."""
         ...
 
     @property
     def forced_start(self) -> tuple[int, ...]:
-        """What every answer is made to begin with behind `start`, such as the token of a language."""
+        """Ids forced after `start`, such as a language token."""
         ...
 
     @property
     def ends(self) -> frozenset[int]:
-        """The ids that end an answer."""
+        """Ids that end an answer."""
         ...
 
     @property
     def banned(self) -> frozenset[int]:
-        """The ids that no answer may have, whatever the model makes of them."""
+        """Ids that an answer must never contain."""
         ...
 
     @property
     def rules(self) -> tuple[TokenRule, ...]:
-        """What else keeps tokens from being written, by what was written before."""
+        """Rules that exclude tokens depending on what was written."""
         ...
 
     @property
     def beam_settings(self) -> BeamSettings | None:
-        """What the model's own settings say of a beam search, None where it has none."""
+        """The model's own beam search settings, or None."""
         ...
 
     @property
@@ -149,68 +140,67 @@ class TextCodec(Protocol):
 
     @property
     def mask(self) -> int | None:
-        """The id that stands where a model is to fill something in, None without one."""
+        """Id of the mask token, or None."""
         ...
 
     @property
     def adds_end(self) -> bool:
-        """Whether `encode` puts an end token behind a text."""
+        """Whether `encode` appends an end token."""
         ...
 
     @property
     def splits_characters(self) -> bool:
-        """Whether a token is a character, so that tokens join to words without marks."""
+        """Whether tokens are characters, so that words join without marks."""
         ...
 
     @property
     def reads_pairs(self) -> bool:
-        """Whether a text may be two, with `PAIR` between them."""
+        """Whether a text may be two, separated by `PAIR`."""
         ...
 
     @property
     def choices(self) -> Collection[str]:
-        """What can be chosen of how texts are read: names of fields of `TokenizerOptions`."""
+        """Available options: names of `TokenizerOptions` fields."""
         ...
 
     @property
     def languages(self) -> Mapping[str, int]:
-        """The languages that texts can be in, by the model's own codes, with the id of each one's token."""
+        """Supported languages, by the model's own codes, with the ids of their tokens."""
         ...
 
     @property
     def how_read(self) -> TokenizerOptions:
-        """How texts are read, as far as it was chosen."""
+        """The options in use."""
         ...
 
     def read_as(self, how: TokenizerOptions) -> TextCodec:
-        """The same codec, whose texts are read so. Raises ValueError for what it does not offer."""
+        """The same codec with these options. Raises ValueError for unavailable ones."""
         ...
 
     def second(self, ids: Sequence[int]) -> int | None:
-        """Where the second of two texts begins among these ids; None for one text."""
+        """Index at which the second of two texts begins; None for one text."""
         ...
 
     def continuation(self, id: int) -> str | None:
-        """What a token adds to the word that the token before it belongs to; None for one that begins a word, and for
-        punctuation."""
+        """What a token adds to the previous token's word; None if it starts a word or is punctuation."""
         ...
 
     def encode(self, text: str) -> Encoded:
-        """The ids of a text. Raises ValueError, in one sentence, for a text that cannot be read."""
+        """Ids of a text. Raises ValueError with one sentence for a text that cannot be read."""
         ...
 
     def encode_ids(self, ids: Iterable[int]) -> Encoded:
-        """The ids exactly as given. Raises ValueError for none, and for one outside the vocabulary."""
+        """The ids exactly as given. Raises ValueError for none, and outside the vocabulary."""
         ...
 
     def decode(self, ids: Iterable[int]) -> str:
-        """The text of the ids, without start, end and padding."""
+        """Text of the ids, without start, end and padding tokens."""
         ...
 
 
 @dataclass(frozen=True)
 class _Described:
-    """A codec in JSON, without its vocabulary's tokens. specials: role -> token."""
+    """A codec as JSON, without the vocabulary's tokens. specials: role -> token."""
 
     tokenizer: dict[str, Any]
     specials: dict[str, str]
@@ -220,9 +210,9 @@ class _Described:
 
 @dataclass(frozen=True)
 class Codec:
-    """A tokenizer and a vocabulary; `add_bos` and `add_eos` say whether text gets a start and an end token.
+    """A tokenizer and a vocabulary. add_bos, add_eos: whether text gets a start and an end token.
 
-    Raises ValueError if the vocabulary has no token for a special that is to be added.
+    Raises ValueError if the vocabulary lacks a special token to be added.
     """
 
     tokenizer: Tokenizer
@@ -289,7 +279,7 @@ class Codec:
         return AS_USUAL
 
     def read_as(self, how: TokenizerOptions) -> Codec:
-        """Itself. Raises ValueError for any choice: there is none."""
+        """Itself. Raises ValueError for any option."""
         check_choices(how, ())
         return self
 
@@ -298,8 +288,10 @@ class Codec:
         return None
 
     def continuation(self, id: int) -> str | None:
-        """Of a tokenizer that cuts words: what has no blank in front, but a sign without letters and figures. Of others
-        nothing: a token is a word, or a character (`splits_characters`)."""
+        """A subword token without a leading space, unless it is a symbol; None for other tokenizers.
+
+        There, tokens are words or characters (`splits_characters`).
+        """
         name = self.names[id]
         if not self.tokenizer.cuts_words or id in self.special_ids or not is_of_a_word(name):
             return None
@@ -322,21 +314,18 @@ class Codec:
 
     @property
     def beam_settings(self) -> None:
-        """None."""
         return
 
     @property
     def ends(self) -> frozenset[int]:
-        """The ids that end an answer; a model of another program may have several."""
+        """Ids that end an answer: the end token, if there is one."""
         return frozenset() if self.vocabulary.eos is None else frozenset({self.vocabulary.eos})
 
     def encode(self, text: str) -> Encoded:
-        """The ids of a text. Unknown tokens get the unknown token's id and keep their text in `originals`.
+        """Ids of a text. Unknown tokens get the unknown id and keep their text in `originals`.
 
-        Text never turns into a special token: a typed "</s>" is unknown text. Where tokens are called by their ids, an
-        id is no text: each can be typed. Half a surrogate pair, which no file
-        and no screen can hold, is read as U+FFFD. Raises ValueError for a text without tokens, and for unknown text if
-        the vocabulary has no unknown token.
+        Special tokens typed as text are unknown text, except where tokens are named by their ids. A lone surrogate is
+        read as U+FFFD. Raises ValueError for a text without tokens, and for unknown text without an unknown token.
         """
         vocabulary = self.vocabulary
         originals = self.tokenizer.split(text.encode("utf-16", "surrogatepass").decode("utf-16", "replace"))
@@ -354,13 +343,13 @@ class Codec:
     def encode_ids(self, ids: Iterable[int]) -> Encoded:
         """The ids exactly as given, nothing added or dropped.
 
-        Raises ValueError for no ids, and for one that is no whole number or outside the vocabulary.
+        Raises ValueError for no ids, non-integers, and ids outside the vocabulary.
         """
         checked = check_ids(ids, len(self.vocabulary), least=1)
         return self._encoded(checked, [self.vocabulary.tokens[i] for i in checked])
 
     def decode(self, ids: Iterable[int]) -> str:
-        """The text of the ids, without start, end and padding tokens wherever they stand; "<unk>" is shown as such.
+        """Text of the ids, without start, end and padding tokens; "<unk>" is shown.
 
         Raises ValueError for an id outside the vocabulary.
         """
@@ -370,7 +359,7 @@ class Codec:
         return self.tokenizer.detokenize([vocabulary.tokens[i] for i in checked if i not in hidden])
 
     def to_dict(self) -> dict[str, Any]:
-        """Everything but the vocabulary's tokens, ready for JSON."""
+        """JSON values, without the vocabulary's tokens."""
         return {
             "tokenizer": self.tokenizer.to_dict(),
             "specials": dict(self.vocabulary.specials),
@@ -380,9 +369,9 @@ class Codec:
 
     @classmethod
     def from_dict(cls, d: Mapping[str, Any], vocabulary: Vocabulary) -> Codec:
-        """The codec that `to_dict` described, with this vocabulary's tokens; the specials come from `d`.
+        """Inverse of `to_dict`, with the vocabulary's tokens and the specials of `d`.
 
-        Raises ValueError with the name of whatever is missing, unknown or wrong.
+        Raises ValueError naming anything missing, unknown or wrong.
         """
         told = declared.read(_Described, d, "the codec")
         return cls(
@@ -394,7 +383,7 @@ class Codec:
 
     def _text_id(self, token: str) -> int:
         vocabulary = self.vocabulary
-        special = token in vocabulary.specials.values() and token != str(vocabulary.id(token))  # its id is meant
+        special = token in vocabulary.specials.values() and token != str(vocabulary.id(token))  # typed as an id
         if vocabulary.unk is None and (special or token not in vocabulary):
             if special:
                 raise ValueError(
@@ -414,8 +403,7 @@ class Codec:
 
 
 def check_ids(ids: Iterable[int], size: int, least: int = 0) -> list[int]:
-    """The ids as Python's numbers. Raises ValueError for fewer than `least`, and for one that is no whole number or
-    outside a vocabulary of this size."""
+    """The ids as ints. Raises ValueError for fewer than `least`, non-integers, and ids outside the vocabulary."""
     checked = []
     for given in ids:
         try:
@@ -430,8 +418,7 @@ def check_ids(ids: Iterable[int], size: int, least: int = 0) -> list[int]:
 
 
 def is_of_a_word(name: str) -> bool:
-    """Whether a token of this name may be part of a word: it has a letter, a figure, or a byte `‹C3›` of a character
-    that takes several."""
+    """Whether a token can be part of a word: it has a letter, a digit, or a byte `‹C3›` of a multi-byte character."""
     without = _BYTE.sub("", name)
     return any(unicodedata.category(sign)[0] in "LMN" for sign in without) or any(
         int(byte, 16) >= 0x80 or chr(int(byte, 16)).isalnum() for byte in _BYTE.findall(name)

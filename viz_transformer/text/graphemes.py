@@ -1,4 +1,4 @@
-"""What a reader takes for one sign, of however many code points: a letter with its accents, a flag, a family."""
+"""Grapheme clusters: what a reader sees as one character, such as an accented letter, a flag or a family."""
 
 from __future__ import annotations
 
@@ -11,14 +11,13 @@ _CLUSTER = regex.compile(r"\X")
 
 
 def graphemes(text: str) -> list[str]:
-    """The text in its extended grapheme clusters. Source: Unicode Standard Annex 29."""
+    """Extended grapheme clusters of the text. Source: Unicode Standard Annex 29."""
     found: list[str] = _CLUSTER.findall(text)
     return found
 
 
 def within_graphemes(pieces: Sequence[bytes]) -> list[bool]:
-    """Of pieces that make up a text in UTF-8, whether each begins within a cluster that another began; a byte that is
-    no text is a sign of its own."""
+    """For each UTF-8 piece of a text, whether it begins inside a cluster; invalid bytes are clusters of their own."""
     text = b"".join(pieces).decode("utf-8", "surrogateescape")
     starts = {0, *accumulate(len(sign.encode("utf-8", "surrogateescape")) for sign in _signs(text))}
     return [start not in starts for start in accumulate(map(len, pieces[:-1]), initial=0)] if pieces else []

@@ -1,8 +1,7 @@
-"""How much a tokenizer may make of a text, told by its description before any text is given to it.
+"""Bounds how much text a tokenizer can produce, from its description.
 
-A `tokenizer.json` may be anybody's. The library that reads it has no bounds: a rule that writes a thousand blanks for
-one, three times over, takes all memory, and memory that it cannot get ends the whole process. Each step of such a file
-makes at most so many characters of one; steps multiply.
+A `tokenizer.json` is untrusted, and its library has no limits: a rule that replaces one space with a thousand, applied
+three times, exhausts memory and kills the process. Each step multiplies a text's length by at most some factor.
 """
 
 from __future__ import annotations
@@ -21,53 +20,52 @@ from viz_transformer.sentences import quote
 from viz_transformer.text.patterns import pattern_cost
 
 MAX_TIMES = 2_000
-"""Characters that one may become; those of published tokenizers may become up to 650, by the rules of Unicode."""
+"""Maximum characters from one; published tokenizers reach 650, by Unicode normalisation."""
 MAX_GROWN = 2**21
-"""Characters that a whole text may become: each takes some twenty bytes for a moment."""
+"""Maximum characters of a whole text; each takes some twenty bytes temporarily."""
 MAX_SEARCHED = 2**15
-"""Characters that are searched with a pattern which may take the square of their number."""
+"""Maximum characters searched with a pattern that may take quadratic time."""
 MAX_ADDED, MAX_PADDING = 2**16, 2**16
-"""Characters, or tokens, that are put around a text whatever its length, and tokens that it is filled up to."""
+"""Maximum characters or tokens put around any text, and tokens of padding."""
 LONGEST_WORD, LONGEST_TOKEN = 1_000, 1_000
-"""Characters of a word that is cut into pieces by trying all, which takes its cube, and of a token."""
+"""Maximum characters of a word that is segmented by trying all splits (cubic time), and of a token."""
 MAX_VALUES = 6_000_000
-"""Of a whole description: one of 256,000 tokens and 580,000 merges has some two million."""
+"""Maximum JSON values: 256,000 tokens and 580,000 merges take some two million."""
 MAX_STEPS, MAX_DEPTH = 200, 20
-"""Steps of one description, and steps within steps."""
+"""Maximum steps of a description, and their nesting."""
 
 _DECOMPOSED, _COMPATIBLE, _LOWERED = 4, 18, 2
-"""Characters that Unicode's normal forms make of one at most (NFD, NFKD), and small letters."""
+"""Maximum characters from one under Unicode NFD and NFKD, and under lower-casing."""
 
 
 @dataclass(frozen=True)
 class Growth:
-    """A text of n characters becomes times * n + more at most. searched: whether a pattern of the file's may take time
-    in proportion to the square. form: what of `times` is by Unicode's forms, which add nothing when they come again."""
+    """A bound: a text of n characters becomes at most times * n + more."""
 
     times: int = 1
     more: int = 0
-    searched: bool = False
-    form: int = 1
+    searched: bool = False  # whether a pattern may take quadratic time
+    form: int = 1  # part of `times` due to Unicode normalisation, which does not multiply when repeated
 
     def by(self, times: int = 1, more: int = 0) -> Growth:
-        """With a further step. Raises ValueError beyond MAX_TIMES or MAX_ADDED."""
+        """Add a step. Raises ValueError beyond MAX_TIMES or MAX_ADDED."""
         found = replace(self, times=self.times * times, more=self.more * times + more)
         at_most(found.times, MAX_TIMES, "it may make {} characters of one", "allowed")
         at_most(found.more, MAX_ADDED, "it puts {} characters around a text", "allowed")
         return found
 
     def chosen(self, content: str, times: int, more: int = 0) -> Growth:
-        """With a step that writes characters of the file's own, of which Unicode's forms may make more again."""
+        """Add a step that inserts `content`, which Unicode normalisation may expand again."""
         plain = all(len(unicodedata.normalize("NFKD", sign).lower()) == 1 for sign in content)
         return replace(self, form=self.form if plain else 1).by(times, more)
 
     def formed(self, times: int) -> Growth:
-        """With one of Unicode's forms."""
+        """Add a Unicode normalisation."""
         level = max(self.form, times)
         return replace(self.by(-(-level // self.form)), form=level)
 
     def check(self, text: str) -> None:
-        """Raise ValueError, one sentence, for a text that may become too long."""
+        """Raise ValueError with one sentence for a text that may become too long."""
         most = MAX_SEARCHED if self.searched else MAX_GROWN
         if len(text) * self.times + self.more > most:
             raise ValueError(
@@ -77,8 +75,7 @@ class Growth:
 
 
 def read_description(content: bytes) -> dict[str, Any]:
-    """The description that the bytes of a tokenizer.json hold. Raises ValueError for what is none, and for more than
-    MAX_VALUES values, before they are made."""
+    """Parse a tokenizer.json. Raises ValueError if invalid or, before parsing, beyond MAX_VALUES values."""
     at_most(sum(content.count(sign) for sign in (b",", b"[", b"{")), MAX_VALUES, "it holds {} values", "read")
     try:
         found = orjson.loads(content)
@@ -90,15 +87,17 @@ def read_description(content: bytes) -> dict[str, Any]:
 
 
 def growth_of(described: Mapping[str, Any]) -> Growth:
-    """How much a tokenizer makes of a text, of its description as in a tokenizer.json. Raises ValueError, one sentence
-    about the tokenizer, for one that may make more than is allowed, and for steps that are not known here."""
+    """Bound for tokenizing, from the content of a tokenizer.json.
+
+    Raises ValueError with one sentence on the tokenizer beyond the limits and for unknown steps.
+    """
     with _damage_said():
         return _growth(described)
 
 
 @contextmanager
 def _damage_said() -> Iterator[None]:
-    """Turns what a description raises that is not one into a sentence about it."""
+    """Turn errors from a damaged description into one sentence."""
     try:
         yield
     except (AttributeError, KeyError, TypeError, StopIteration) as error:
@@ -117,7 +116,7 @@ def _growth(described: Mapping[str, Any]) -> Growth:
 
 
 def joining_growth(described: Mapping[str, Any]) -> Growth:
-    """The same of joining tokens to a text."""
+    """Bound for joining tokens into a text."""
     with _damage_said():
         return _Description().walked(described.get("decoder"), _DECODERS, "decoders", Growth())
 
@@ -127,7 +126,7 @@ class _Description:
         self.steps = 0
 
     def walked(self, step: Any, kinds: Mapping[str, _Step], inner: str, growth: Growth, depth: int = 0) -> Growth:
-        """What is made by a step of one of these kinds, or by a sequence of such."""
+        """Bound after a step of one of these kinds, or a sequence of them."""
         if step is None:
             return growth
         self.steps += 1
@@ -171,7 +170,7 @@ def _replaced(step: Mapping[str, Any], growth: Growth) -> Growth:
 
 
 def _pattern(given: Any) -> tuple[int, bool]:
-    """Characters that a pattern matches at least, and whether to search for it may take the square of the text."""
+    """Minimum characters that a pattern matches, and whether searching may take quadratic time."""
     if isinstance(given, Mapping) and len(given) == 1:
         ((kind, pattern),) = given.items()
         if kind == "String":
@@ -198,7 +197,7 @@ def _precompiled(step: Mapping[str, Any], growth: Growth) -> Growth:
 
 
 def charsmap_growth(table: bytes, growth: Growth | None = None) -> Growth:
-    """With a table of sentencepiece: the length of its trie, the trie, and the texts that are written."""
+    """Add a sentencepiece character map (trie length, trie, replacement texts)."""
     texts = table[4 + int.from_bytes(table[:4], "little") :].decode("utf-8", "replace").split("\0")
     longest = max(texts, key=len)
     return (growth or Growth()).chosen("ﷺ", max(1, len(longest)))
@@ -210,12 +209,12 @@ def _prepended(step: Mapping[str, Any], growth: Growth) -> Growth:
 
 
 def _bytes(step: Mapping[str, Any], growth: Growth) -> Growth:
-    """Each byte is written as a character; each piece that was cut before may get a blank."""
+    """Each byte becomes a character; each earlier piece may get a space."""
     return growth.by(4 if step.get("add_prefix_space") is False else 8, 4)
 
 
 def _spaces(step: Mapping[str, Any], growth: Growth) -> Growth:
-    """Each piece that was cut before may get a mark."""
+    """Each earlier piece may get a mark."""
     return growth.by(1 if step.get("prepend_scheme") in ("first", "never") else 2, 1)
 
 
@@ -227,7 +226,7 @@ def _lengths(step: Mapping[str, Any], growth: Growth) -> Growth:
 
 
 def _cut(model: Any, growth: Growth) -> Growth:
-    """Of the pieces that a model makes, and of what it puts before and behind them."""
+    """Bound for a model's pieces with their prefixes and suffixes."""
     if not isinstance(model, Mapping):
         raise ValueError("it has no model")
     tokens = model.get("vocab") or ()
@@ -247,7 +246,7 @@ def _check_longest(tokens: Iterable[str]) -> None:
 
 
 def _check_added(tokens: Any, growth: Growth) -> None:
-    """Raise ValueError for added tokens, which the library takes through all steps when it reads them."""
+    """Raise ValueError for added tokens, which the library passes through all steps on reading."""
     given = [_text(each.get("content"), "content") for each in _list(tokens or [], "added_tokens")]
     _check_longest(given)
     if sum(map(len, given)) * growth.times > MAX_GROWN:
@@ -267,7 +266,7 @@ def _template(step: Mapping[str, Any], growth: Growth) -> Growth:
 
 
 def _check_padding(padding: Any) -> None:
-    """Raise ValueError for tokens that a text is filled up with."""
+    """Raise ValueError for excessive padding."""
     if padding is None:
         return
     strategy = padding.get("strategy")

@@ -1,4 +1,4 @@
-"""In which of a few languages a text is, by its commonest words: says nothing where it is not sure."""
+"""Recognises the language of a text among a few, by its most common words; silent when unsure."""
 
 from __future__ import annotations
 
@@ -9,20 +9,20 @@ from importlib.resources import files
 
 NAMES = {"de": "German", "en": "English", "es": "Spanish", "fr": "French", "it": "Italian"}
 LEAST_WORDS, LEAST_SHARE = 2, 0.25
-"""So many of a text's words have to be among a language's commonest, and this share of all of them."""
+"""Minimum number and share of words that must be among a language's most common."""
 LONGEST = 2_000
-"""Characters of a text that are looked at."""
+"""Maximum characters to inspect."""
 
 
 def words_of(text: str) -> list[str]:
-    """The words of a text in lower case; an apostrophe ends one."""
+    """Lower-case words of a text; an apostrophe ends a word."""
     return re.findall(r"[^\W\d_]+", text[:LONGEST].lower())
 
 
 def other_language(text: str, own: str) -> str | None:
-    """The language of a text by its code, if it is surely another than its reader's `own`; else None.
+    """Code of a text's language if it surely differs from `own`, else None.
 
-    Words that are common in both do not count; of its own language hardly any word may be there.
+    Words common to both do not count, and hardly any word of `own` may occur.
     """
     common = _common_words()
     if own not in common:

@@ -1,4 +1,4 @@
-"""What spaCy says about a text: by its rules alone, and with a pipeline that the user has installed."""
+"""spaCy's analysis of a text: by rules, and with a pipeline that the user has installed."""
 
 from __future__ import annotations
 
@@ -12,37 +12,31 @@ from viz_transformer.sentences import quote
 
 @dataclass(frozen=True)
 class Word:
-    """One of spaCy's tokens with what its rules say of it. shape: letters as X and x, digits as d, four alike at most.
-
-    blank: whether white space stands behind it. kind: word, number, punctuation, space or other.
-    """
+    """A spaCy token with rule-based attributes."""
 
     text: str
-    shape: str
-    kind: str
+    shape: str  # letters as X and x, digits as d, at most four alike
+    kind: str  # word, number, punctuation, space or other
     stop: bool
-    blank: bool
+    blank: bool  # whether white space follows
 
 
 @dataclass(frozen=True)
 class Tagged:
-    """A token with what a trained pipeline says of it; "" for what the pipeline has no part for.
-
-    head: the place of the token that it depends on, its own for the root of a sentence.
-    """
+    """A token as analysed by a trained pipeline; "" where the pipeline lacks a component."""
 
     text: str
     lemma: str
     part_of_speech: str
     tag: str
     dependency: str
-    head: int
+    head: int  # index of its syntactic head; its own index for the root of a sentence
     explained: str
 
 
 @dataclass(frozen=True)
 class TextFacts:
-    """Counts of a text. sentences: by spaCy's rule, at signs that end one. different: words, in lower case."""
+    """Counts of a text. sentences: by spaCy's rule, at punctuation. different: distinct lower-cased words."""
 
     characters: int
     sentences: int
@@ -56,12 +50,12 @@ class TextFacts:
 
 
 def language_name(language: str) -> str:
-    """ "German" for "de". Raises ValueError for letters that spaCy does not know."""
+    """ "German" for "de". Raises ValueError for a code unknown to spaCy."""
     return type(_blank(language)).__name__.removesuffix("Language") or language
 
 
 def words(language: str, text: str) -> tuple[Word, ...]:
-    """The tokens of the text by the language's rules. Raises ValueError for a language that spaCy does not know."""
+    """Tokens by the language's rules. Raises ValueError for a language unknown to spaCy."""
     return tuple(
         Word(token.text, token.shape_, _kind(token), bool(token.is_stop), bool(token.whitespace_))
         for token in _blank(language)(text)
@@ -69,9 +63,9 @@ def words(language: str, text: str) -> tuple[Word, ...]:
 
 
 def text_facts(language: str, text: str) -> TextFacts:
-    """Sentences, tokens, words and so on, by rules alone: no trained model is needed.
+    """Count sentences, tokens, words etc. by rules, without a trained model.
 
-    Raises ValueError for a language that spaCy does not know.
+    Raises ValueError for a language unknown to spaCy.
     """
     doc = _blank(language)(text)
     kinds = [_kind(token) for token in doc]
@@ -90,14 +84,14 @@ def text_facts(language: str, text: str) -> TextFacts:
 
 
 def installed_pipelines(language: str) -> tuple[str, ...]:
-    """The trained pipelines for the language that are installed here, by name."""
+    """Names of the installed trained pipelines for a language."""
     from spacy import util
 
     return tuple(sorted(name for name in util.get_installed_models() if name.startswith(f"{language}_")))
 
 
 def tag(pipeline: str, text: str) -> tuple[Tagged, ...]:
-    """Part of speech, tag, lemma and dependency of each token, as an installed pipeline finds them; blanks left out.
+    """Part of speech, tag, lemma and dependency of each token from an installed pipeline, spaces omitted.
 
     Raises ValueError if the pipeline cannot be loaded.
     """
@@ -134,7 +128,7 @@ def _kind(token: Any) -> str:
 
 @cache
 def _blank(language: str) -> Callable[[str], Any]:
-    """spaCy's rules for a language, with a rule that cuts sentences; nothing trained."""
+    """spaCy's rules for a language, with a rule for sentence boundaries, untrained."""
     import spacy
 
     try:

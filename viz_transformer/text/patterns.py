@@ -1,9 +1,9 @@
-"""How long a regular expression of somebody's tokenizer.json may take, told by its form alone.
+"""Bounds the matching time of an untrusted tokenizer.json's regular expressions, from their form alone.
 
-Such patterns are matched by Oniguruma, which goes back over what it has read and cannot be stopped. The time of one
-search is in proportion to the length of the text for each repetition that something behind it may make shorter again:
-with one, all searches in a text take the square of its length, with two its cube. Patterns of published tokenizers have
-one at most, and mostly an alternative that takes in what was repeated for nothing: no search begins there again.
+Oniguruma matches them by backtracking and cannot be interrupted. One search takes time proportional to the text's
+length for each repetition that something after it may shorten: with one, all searches take quadratic time, with two
+cubic. Published patterns have at most one, usually with an alternative that consumes the failed repetition, so that no
+search restarts there.
 """
 
 from __future__ import annotations
@@ -15,9 +15,9 @@ from viz_transformer.declared import at_most
 from viz_transformer.sentences import quote
 
 LONGEST_PATTERN, MAX_NESTED = 10_000, 20
-"""Characters of a pattern, and brackets within brackets."""
+"""Maximum characters of a pattern, and nesting of its brackets."""
 MAX_TURNS, FEW = 4_096, 8
-"""Ways to go through what is not repeated without end, and repetitions that are still counted among them."""
+"""Maximum paths through the bounded parts, and the largest repetition counted among them."""
 
 _BRACES = re.compile(r"\{(\d*)(?:(,)(\d*))?\}")
 _FLAGS = re.compile(r"\?[im-]*:|\?>")
@@ -30,22 +30,24 @@ _ANCHORS = frozenset(r"\b \B \A \Z \z \G ^ $".split())
 
 @dataclass(frozen=True)
 class Cost:
-    """least: characters that it matches at least. open: repetitions without end that nothing behind them has made
-    shorter yet. degree: how many at most are made shorter by what stands behind them. turns: ways through the rest."""
+    """Matching cost of a pattern."""
 
     least: int = 0
+    """Minimum characters matched."""
     open: int = 0
+    """Unbounded repetitions that nothing has shortened yet."""
     degree: int = 0
+    """Maximum number of repetitions shortened by what follows."""
     turns: int = 1
+    """Paths through the rest."""
     fixed: bool = True
-    """Whether there is but one way through it."""
+    """Whether there is only one path through it."""
     searched: bool = False
-    """Whether all searches in a text may take the square of its length; said of whole patterns."""
+    """Whether all searches in a text may take quadratic time; set for whole patterns."""
 
 
 def pattern_cost(pattern: str) -> Cost:
-    """What it costs to search for this pattern. Raises ValueError, a sentence, for one that may take for ever, and for
-    one of a form that is not known here."""
+    """Matching cost of a pattern. Raises ValueError with a sentence if unbounded or of an unknown form."""
     at_most(len(pattern), LONGEST_PATTERN, "the pattern has {} characters", "read")
     try:
         reader = _Reader(pattern)
@@ -63,7 +65,7 @@ def pattern_cost(pattern: str) -> Cost:
 
 
 def _is_taken_in(begins: list[tuple[str, bool]], place: int) -> bool:
-    """Whether what this alternative repeats for nothing is taken in by the next that does not repeat it for nothing."""
+    """Whether the next alternative consumes what this one repeats in vain."""
     what, in_vain = begins[place]
     follows = next((each for each in begins[place:] if each != (what, True)), ("", True))
     return not in_vain or (bool(what) and follows == (what, False))
@@ -78,11 +80,12 @@ class _Reader:
         self.pattern, self.at = pattern, 0
         self.first: str | None = None
         self.begins: list[tuple[str, bool]] = []
-        """Of each alternative, the sign or the set that it repeats first, "" if it begins otherwise, and whether what
-        follows may make that shorter again."""
+        """For each alternative, its first repeated character or set ("" if none), and whether what follows may shorten
+        it.
+        """
 
     def alternatives(self, before: Cost, depth: int) -> Cost:
-        """Of what stands up to the end, or to the bracket that closes. before: what stands in front of it."""
+        """Parse alternatives up to the end or the closing bracket. before: what precedes them."""
         if depth > MAX_NESTED:
             raise _Unknown("brackets within brackets without end")
         found: list[Cost] = []
@@ -111,12 +114,12 @@ class _Reader:
             if depth == 0 and self.first is None and not written.endswith("?"):
                 self.first = _repeated(written, found.degree)
             if guard and found.open == cost.open + 1 and (guard == r"\A" or written.rstrip("*+?") == guard):
-                found = replace(found, open=cost.open)  # it begins at few places, at none within what it repeats
+                found = replace(found, open=cost.open)  # it begins at few places, none inside its repetition
             cost, guard = found, _guarded(written)
         return cost
 
     def item(self, cost: Cost, depth: int) -> Cost:
-        """What the next item and its repetition add."""
+        """Add the next item and its repetition."""
         begin = self.at
         inner = self.atom(cost, depth)
         written = self.pattern[begin : self.at]
@@ -131,10 +134,10 @@ class _Reader:
             raise _Unknown("a repetition of what has several ways through it")
         degree = max(cost.degree, cost.open) if least else cost.degree
         width = 1 if inner is None else inner.least
-        if inner is not None:  # what is left out where it does not match makes nothing before it shorter
+        if inner is not None:  # skipped where it does not match, so it shortens nothing
             degree = max(degree, inner.degree if least else inner.degree - cost.open)
         if most is None or most - least > FEW:
-            more = 1 if repeated == 1 else 2  # a repetition of a repetition: no end of ways through it
+            more = 1 if repeated == 1 else 2  # a nested repetition: exponentially many paths
             return Cost(cost.least + least * width, cost.open + more, degree, cost.turns, False)
         ways = most - least + 1
         turns = _checked(cost.turns * ways * (1 if inner is None else inner.turns))
@@ -142,7 +145,7 @@ class _Reader:
         return Cost(cost.least + least * width, still, degree, turns, cost.fixed and ways == 1)
 
     def atom(self, before: Cost, depth: int) -> Cost | None:
-        """Of a group; None for a character, a set or a place."""
+        """Cost of a group; None for a character, set or assertion."""
         sign = self.pattern[self.at]
         if (switch := _SWITCH.match(self.pattern, self.at)) is not None:
             self.at = switch.end()
@@ -183,7 +186,7 @@ class _Reader:
         return inner
 
     def set(self, depth: int) -> None:
-        """A set of characters, in which sets may be."""
+        """Parse a character set, which may be nested."""
         if depth > MAX_NESTED:
             raise _Unknown("brackets within brackets without end")
         self.at += 1
@@ -202,12 +205,12 @@ class _Reader:
         raise _Unknown("a set that is not closed")
 
     def times(self) -> tuple[int, int | None, int]:
-        """How often what was read is repeated: at least, at most (None without end), and how many signs say so."""
+        """Repetition of the last item: minimum, maximum (None: unbounded), and the length of its notation."""
         found: tuple[int, int | None] = (1, 1)
         signs: dict[str, tuple[int, int | None]] = {"*": (0, None), "+": (1, None), "?": (0, 1)}
         if (sign := next((sign for sign in signs if self._take(sign)), None)) is not None:
             found = signs[sign]
-            if not self._take("?"):  # as few as possible, or without going back: taken for as bad as any
+            if not self._take("?"):  # lazy or possessive: assumed as bad as any
                 self._take("+")
         elif (braces := _BRACES.match(self.pattern, self.at)) is not None and (braces[1] or braces[3]):
             self.at = braces.end()
@@ -239,13 +242,13 @@ class _Reader:
 
 
 def _repeated(written: str, degree: int) -> str:
-    """The sign or the set that an item repeats, as often as there are; "" for any other item."""
+    """The character or set that an item repeats unboundedly; "" for any other item."""
     found = re.fullmatch(r"(\\?.|\\[pP]\{\w+\}|\[(?:[^\[\]\\]|\\.)+\])[*+]", written, re.DOTALL)
     return found[1] if found is not None and not degree else ""
 
 
 def _guarded(written: str) -> str:
-    """What cannot stand before the place that this item looks back from, or the item if that is the beginning."""
+    """What a look-behind excludes before it, or the item itself if it anchors to the beginning; else ""."""
     found = re.fullmatch(r"\(\?<!([^()\[\]]+)\)|\(\?<=\[\^([^()\[\]&]+)\]\)|(\\A)", written)
     return (found[1] or found[2] or found[3]) if found is not None else ""
 

@@ -1,4 +1,4 @@
-"""A text that a model can read, of its own vocabulary: where nothing is known of what it was made for."""
+"""Finds a readable sample text in a model's own vocabulary."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ FEW = 5
 
 
 def is_read(codec: TextCodec, text: str) -> bool:
-    """Whether the codec reads the whole text, without an unknown token."""
+    """Whether the codec reads the text without unknown tokens."""
     try:
         return not codec.encode(text).unknown
     except ValueError:
@@ -16,8 +16,7 @@ def is_read(codec: TextCodec, text: str) -> bool:
 
 
 def readable(codec: TextCodec) -> str | None:
-    """The first few tokens with letters of the vocabulary, or the first of any kind, as a text; None if the codec reads
-    neither."""
+    """The first tokens with letters, or else any, as a text; None if the codec cannot read it."""
     own = [id for id in range(len(codec.names)) if id not in codec.special_ids]
     letters = [id for id in own if any(sign.isalpha() for sign in codec.names[id])]
     tries = (codec.decode(ids[:count]) for ids in (letters, own) for count in range(min(FEW, len(ids)), 0, -1))

@@ -1,7 +1,6 @@
-"""A model's own settings of how an answer is written: rules that keep tokens from being written, each with a name, so
-that what it removes is shown, whatever a strategy would choose; and what a beam search does where nobody says.
+"""A model's own generation settings: named rules that exclude tokens, and defaults of beam search.
 
-Those of transformers' `generation_config`, with the same meaning.
+As in transformers' `generation_config`. What a rule removes is shown under its name.
 """
 
 from __future__ import annotations
@@ -14,13 +13,13 @@ from viz_transformer import numerals
 
 
 class TokenRule(Protocol):
-    """name: one of `RULES`."""
+    """A rule that excludes tokens. name: one of `RULES`."""
 
     @property
     def name(self) -> str: ...
 
     def removes(self, read: Sequence[int], step: int) -> Collection[int]:
-        """The ids that may not be written at this step. read: all that the decoder has read until now."""
+        """Ids excluded at this step. read: everything the decoder has read so far."""
         ...
 
     def __str__(self) -> str:
@@ -33,7 +32,7 @@ RULES = ("repeated n-gram", "bad word", "suppressed", "too short to end")
 
 @dataclass(frozen=True)
 class NoRepeatedGram:
-    """No sequence of `size` tokens stands twice in what is read and written. Source: Paulus et al. (2017)."""
+    """No n-gram of `size` tokens occurs twice in what is read and written. Source: Paulus et al. (2017)."""
 
     size: int
     name: ClassVar[str] = "repeated n-gram"
@@ -51,7 +50,7 @@ class NoRepeatedGram:
 
 @dataclass(frozen=True)
 class BadWords:
-    """None of these sequences of ids is written to its end."""
+    """None of these id sequences is completed."""
 
     words: tuple[tuple[int, ...], ...]
     name: ClassVar[str] = "bad word"
@@ -68,7 +67,7 @@ class BadWords:
 
 @dataclass(frozen=True)
 class Suppressed:
-    """These ids are not written; `at_first`: only not at the first step."""
+    """These ids are not written; at_first: only at the first step."""
 
     ids: frozenset[int]
     at_first: bool = False
@@ -84,7 +83,7 @@ class Suppressed:
 
 @dataclass(frozen=True)
 class NotTooShort:
-    """No end before so many tokens: of all that is read and written, or with `new` of what is written."""
+    """No end token before `least` tokens, read and written or, with `new`, only written."""
 
     least: int
     ends: frozenset[int]
@@ -99,7 +98,7 @@ class NotTooShort:
 
 
 def removals(rules: Sequence[TokenRule], read: Sequence[int], step: int) -> Mapping[str, Collection[int]]:
-    """What each rule removes at this step, by its name; rules that remove nothing are left out."""
+    """Ids removed at this step by each rule that removes any."""
     found: dict[str, set[int]] = {}
     for rule in rules:
         if ids := rule.removes(read, step):
@@ -109,15 +108,17 @@ def removals(rules: Sequence[TokenRule], read: Sequence[int], step: int) -> Mapp
 
 @dataclass(frozen=True)
 class BeamSettings:
-    """What `generate` of transformers does in a beam search: hypotheses are compared by their log-probability over the
-    tokens written to the power of `length_penalty`. width: None where greedy decoding is what the settings ask for."""
+    """Beam settings of transformers' `generate`: score = log-probability / (tokens written)^length_penalty.
+
+    width: None for greedy decoding.
+    """
 
     width: int | None = None
     length_penalty: float = 1.0
     early_stopping: bool | Literal["never"] = False
 
     def __str__(self) -> str:
-        """The settings by the names that `generate` gives them."""
+        """The settings by the names of `generate`."""
         never = self.early_stopping == "never"
         stopping = '"never"' if never else self.early_stopping
         return f"length_penalty={numerals.significant(self.length_penalty, 6)}, early_stopping={stopping}"

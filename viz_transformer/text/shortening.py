@@ -1,4 +1,4 @@
-"""Texts that are longer than what a model reads, and what of them it would read."""
+"""Shortens texts that are longer than a model reads."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 class TooLong(ValueError):
-    """A text has more tokens than the model reads. what: source or target; most: how many it reads."""
+    """A text has more tokens than the model reads. what: source or target. most: the maximum."""
 
     def __init__(self, what: str, length: int, most: int) -> None:
         super().__init__(
@@ -24,16 +24,16 @@ class TooLong(ValueError):
 
 
 def beginning(codec: TextCodec, text: str, most: int) -> str:
-    """The longest beginning of a text that has at most so many tokens, start and end token included; "" for none.
+    """Longest prefix of a text with at most `most` tokens, start and end included; "" for none.
 
-    Texts of words are cut between words, where that leaves anything. Raises ValueError for a text that cannot be read.
+    Cut between words if possible. Raises ValueError for a text that cannot be read.
     """
     ends = [] if codec.splits_characters else [match.end() for match in re.finditer(r"\S+", text)]
     return _cut(codec, text, most, ends) or _cut(codec, text, most, list(accumulate(map(len, graphemes(text)))))
 
 
 def _cut(codec: TextCodec, text: str, most: int, ends: list[int]) -> str:
-    """The text up to the last of these places that leaves at most so many tokens; no more of it is read than needed."""
+    """The prefix up to the last of `ends` that fits, encoding no more than needed."""
 
     def length(end: int) -> int:
         return len(codec.encode(text[:end]))

@@ -1,6 +1,6 @@
-"""Tokenizers: characters, regular expressions, spaCy words, pieces of words. JSON can hold each.
+"""Tokenizers: characters, regular expressions, spaCy words, subwords. All serialise to JSON.
 
-A tokenizer splits a text into pieces as they stand there, normalises each piece into a token, and joins tokens again.
+A tokenizer splits a text into pieces, normalises each into a token, and joins tokens again.
 """
 
 from __future__ import annotations
@@ -28,50 +28,49 @@ from viz_transformer.text.growth import Growth, growth_of, joining_growth, read_
 
 LONGEST_PATTERN = MAX_REPLACEMENTS = 1000
 LONGEST_RUN = 250
-"""Characters without a blank that spaCy is given: a run of signs takes it time in proportion to the run's square."""
+"""Maximum run without spaces for spaCy, which takes quadratic time."""
 MAX_MERGES = 50_000
 LONGEST_PACKED, MAX_DESCRIBED = 3 * 2**20, 64 * 2**20
-"""Characters of a compressed tokenizer.json, and bytes of what comes out of it."""
+"""Maximum characters of a compressed tokenizer.json, and bytes after decompression."""
 MAX_KNOWN = 50_000
-"""Words whose pieces a tokenizer remembers."""
+"""Maximum words whose segmentation is cached."""
 LONGEST_JOINED = 1_000_000
-"""Characters that joining may add to those of the tokens: the rules may be anybody's, and grow a text without end."""
+"""Maximum characters that joining may add: untrusted rules can grow a text without end."""
 _Word = Annotated[str, Meta(min_length=1, description="a text that is not empty")]
 _TOO_LONG = "this model's rules for joining tokens make a text of millions of characters: choose another model"
 
 
 @dataclass(frozen=True)
 class Tokenizer(ABC):
-    """Text -> tokens and back. `tokenize(text)` is `normalise` of each piece of `split(text)`."""
+    """Text -> tokens and back. `tokenize(text)` normalises each piece of `split(text)`."""
 
     kind: ClassVar[str]
     cuts_words: ClassVar[bool] = False
-    """Whether a word may be several tokens, the first with the blank in front of it."""
+    """Whether a word may be several tokens, the first with its leading space."""
 
     @abstractmethod
     def split(self, text: str) -> list[str]:
-        """The pieces of the text, as they stand in it. Blank text gives none; no other text is an error."""
+        """Verbatim pieces of the text; none for a blank text. Never raises."""
 
     @abstractmethod
     def detokenize(self, tokens: Sequence[str]) -> str:
-        """The text of the tokens."""
+        """Text of the tokens."""
 
     def normalise(self, piece: str) -> str:
-        """The token of a piece: what is looked up in the vocabulary."""
+        """Token of a piece, to be looked up in the vocabulary."""
         return piece
 
     def tokenize(self, text: str) -> list[str]:
-        """The tokens of the text."""
         return [self.normalise(piece) for piece in self.split(text)]
 
     def to_dict(self) -> dict[str, Any]:
-        """The kind and all settings, ready for JSON."""
+        """JSON values: the kind and all settings."""
         return {"kind": self.kind, **asdict(self)}
 
 
 @dataclass(frozen=True)
 class Characters(Tokenizer):
-    """One token per character (Unicode code point); `strip` removes blanks at both ends first."""
+    """One token per character (Unicode code point). strip: first remove white space at both ends."""
 
     kind: ClassVar[str] = "characters"
     lower: bool = False
@@ -92,12 +91,11 @@ class Characters(Tokenizer):
 
 @dataclass(frozen=True)
 class RegexTokens(Tokenizer):
-    """One token per match of the pattern; text between matches that is not blank is kept, as tokens of its own.
+    r"""One token per match of the pattern; text between matches, unless blank, becomes tokens too.
 
-    Joining puts `join` between tokens and then makes the `replacements` (pairs: what, by what) in their order.
-    A pattern may be anybody's, and may take for ever. One of plain pieces, repeated at their end alone, cannot: `re`
-    matches it. All others are matched by `regex`, whose \\w follows Unicode's annex 18, and no longer than `_seconds`.
-    Raises ValueError for a pattern that is not a regular expression, and for a text on which matching takes longer.
+    Joining puts `join` between tokens, then applies the `replacements` (old, new) in order. Patterns are untrusted:
+    `re` matches simple ones in linear time; all others use `regex` with a time limit (`_seconds`), whose \w follows
+    Unicode annex 18. Raises ValueError for an invalid pattern, and for a text that exceeds the limit.
     """
 
     kind: ClassVar[str] = "regex"
@@ -119,12 +117,12 @@ class RegexTokens(Tokenizer):
         return pieces + text[end:].split()
 
     def _matches(self, text: str) -> Iterator[tuple[int, int]]:
-        """Where the matches begin and end."""
+        """Start and end of each match."""
         pattern = _compiled(self.pattern)
         if isinstance(pattern, re.Pattern):
             yield from (match.span() for match in pattern.finditer(text))
             return
-        try:  # other sessions go on: nothing is locked while this package matches
+        try:  # releases the GIL while matching
             yield from (match.span() for match in pattern.finditer(text, timeout=_seconds(text), concurrent=True))
         except (TimeoutError, MemoryError):
             raise ValueError(
@@ -146,40 +144,38 @@ class RegexTokens(Tokenizer):
 
 _ATOM = r"(?:\\.|\[\^?(?:[^\]\[\\]|\\.)+\]|[^\\\[\](){}|?*+^$])"
 _PLAIN = re.compile(rf"(?:{_ATOM}+[*+?]?)(?:\|{_ATOM}+[*+?]?)*", re.DOTALL)
-"""Alternatives of signs and sets, of which the last may be repeated: matching never goes back by more than one of them,
-so it takes time in proportion to the text."""
+"""Alternatives of characters and sets, only the last repeated: backtracks by at most one, so it takes linear time."""
 
 
 @lru_cache(maxsize=64)
 def _compiled(pattern: str) -> re.Pattern[str] | regex.Pattern[str]:
-    """What matches the pattern, in bounded time. Raises ValueError for one that is not a regular expression."""
+    """The compiled pattern, matched in bounded time. Raises ValueError if invalid."""
     declared.at_most(len(pattern), LONGEST_PATTERN, "the pattern has {} characters", "read")
     try:
-        plain = re.compile(pattern)  # what it does not read, such as recursion, is read nowhere
+        plain = re.compile(pattern)  # anything it rejects, such as recursion, is rejected
         return plain if _PLAIN.fullmatch(pattern) else regex.compile(pattern, regex.VERSION0)
     except (re.error, regex.error, OverflowError, RecursionError, ValueError) as error:
         raise ValueError(f"the pattern {quote(pattern)} is not a regular expression: {error!s:.200}") from None
 
 
 def _seconds(text: str) -> float:
-    """How long the matching of a text may take, of the processor's time: what would be slow for any useful pattern."""
+    """CPU time limit for matching a text, generous for any useful pattern."""
     return 2.0 + len(text) * 2e-5
 
 
 def numbers_target_tokenizer() -> RegexTokens:
-    """Words, with `,` and `-` as tokens of their own: "twenty-nine thousand, two" <-> twenty - nine thousand , two."""
+    """Words, with `,` and `-` as separate tokens: "twenty-nine thousand, two" <-> twenty - nine thousand , two."""
     return RegexTokens(r"[,\-]|[^\s,\-]+", replacements=((" , ", ", "), (" - ", "-")))
 
 
 @dataclass(frozen=True)
 class SpacyWords(Tokenizer):
-    """The words of spaCy's rule-based tokenizer for a language ("en", "de", ...), without its blank tokens.
+    """Words of spaCy's rule-based tokenizer for a language ("en", "de", ...), without white-space tokens.
 
-    spaCy splits "don't" into do n't. Joining puts a blank between two tokens unless the right one is in `glue_left`
-    (sticks to what stands before), the left one in `glue_right` (sticks to what follows), or a `paired` sign, which
-    opens and closes in turn, asks for none. `learn` counts these rules in a text. Tokens in the rules are normalised.
-    More than LONGEST_RUN characters without a blank are cut there. Raises ValueError for a language that spaCy does not
-    know, when a text is first split.
+    spaCy splits "don't" into do n't. Joining puts a space between tokens unless the right one is in `glue_left`, the
+    left one in `glue_right`, or a `paired` symbol, which alternately opens and closes, forbids it. `learn` counts these
+    rules in texts. Tokens in the rules are normalised. Runs without spaces are cut at LONGEST_RUN characters. Raises
+    ValueError for a language unknown to spaCy, when a text is first split.
     """
 
     kind: ClassVar[str] = "spacy"
@@ -196,7 +192,7 @@ class SpacyWords(Tokenizer):
         return [piece for piece in self.all_pieces(text) if not piece.isspace()]
 
     def all_pieces(self, text: str) -> list[str]:
-        """The pieces with those that spaCy makes of blanks, such as the second of two."""
+        """The pieces including spaCy's white-space tokens, such as a second space."""
         text = re.sub(rf"(\S{{{LONGEST_RUN}}})(?=\S)", r"\1 ", text)
         return [token.text for token in _spacy_tokenizer(self.language)(text)]
 
@@ -207,7 +203,7 @@ class SpacyWords(Tokenizer):
         left, right, paired = set(self.glue_left), set(self.glue_right), set(self.paired)
         is_open: dict[str, bool] = defaultdict(bool)
         text = ""
-        glued = True  # nothing stands before the first token
+        glued = True  # nothing before the first token
         for token in tokens:
             glued = glued or token in left or (token in paired and is_open[token])
             text += token if glued else " " + token
@@ -216,12 +212,12 @@ class SpacyWords(Tokenizer):
         return text
 
     def learn(self, texts: Iterable[str], min_gain: int = 2) -> SpacyWords:
-        """The same tokenizer with the joining rules that these texts follow.
+        """The same tokenizer with joining rules learned from texts.
 
-        Starts with a blank at every boundary and adds, one by one, the rule that makes the most boundaries right,
-        until none makes `min_gain` more right than wrong.
+        Starts with a space at every boundary and greedily adds the rule that corrects the most boundaries, until none
+        gains at least `min_gain`.
         """
-        boundaries: Counter[tuple[str, str]] = Counter()  # (left, right) -> times glued minus times with a blank
+        boundaries: Counter[tuple[str, str]] = Counter()  # (left, right) -> times glued minus times spaced
         for text in texts:
             tokens = [token for token in _spacy_tokenizer(self.language)(text) if not token.is_space]
             for a, b in pairwise(tokens):
@@ -231,7 +227,7 @@ class SpacyWords(Tokenizer):
             if a in self.paired or b in self.paired:
                 del boundaries[a, b]
 
-        # Side 0: a token on the left of a boundary glues to the right; side 1 the other way round.
+        # Side 0: a token left of a boundary glues to the right; side 1: the reverse.
         gains: Counter[tuple[int, str]] = Counter()
         for boundary, gain in boundaries.items():
             for rule in enumerate(boundary):
@@ -243,7 +239,7 @@ class SpacyWords(Tokenizer):
                 break
             rules.append((side, token))
             for boundary in [pair for pair in boundaries if pair[side] == token]:
-                gain = boundaries.pop(boundary)  # right from now on, so no other rule can win it
+                gain = boundaries.pop(boundary)  # correct from now on, so no other rule can gain it
                 for rule in enumerate(boundary):
                     gains[rule] -= gain
         return replace(
@@ -255,12 +251,12 @@ class SpacyWords(Tokenizer):
 
 @cache
 def _spacy_tokenizer(language: str) -> Callable[[str], Any]:
-    """spaCy's tokenizer without its 1,000,000-character limit. spaCy is loaded here: it takes a second."""
+    """spaCy's tokenizer without its limit of 1,000,000 characters. Loads spaCy, which takes a second."""
     import spacy
 
     try:
         tokenizer: Callable[[str], Any] = spacy.blank(language).tokenizer
-    except ImportError as error:  # an unknown language, or one whose tokenizer is a package of its own
+    except ImportError as error:  # an unknown language, or one that needs a separate package
         reason = " ".join(str(error).split())
         raise ValueError(f"spaCy cannot split words of the language {quote(language)}: {reason}") from None
     return tokenizer
@@ -268,11 +264,10 @@ def _spacy_tokenizer(language: str) -> Callable[[str], Any]:
 
 @dataclass(frozen=True)
 class SubWords(Tokenizer):
-    """Pieces of words by byte-pair encoding: two that stand side by side are merged, in the order of `merges`.
+    """Byte-pair encoding on characters: adjacent pieces are merged in the order of `merges`.
 
-    A word is what stands between blanks, with the one blank before it, cut after LONGEST_RUN characters. Tokens are
-    what stands in the text, blanks included: joining gives the text again. `strip` removes blanks at both ends first.
-    Source: Sennrich et al. (2016); on characters, not on bytes.
+    Words are separated by spaces, include one leading space, and are cut at LONGEST_RUN characters. Tokens are verbatim
+    text, so joining is lossless. strip: first remove white space at both ends. Source: Sennrich et al. (2016).
     """
 
     kind: ClassVar[str] = "bpe"
@@ -298,7 +293,7 @@ class SubWords(Tokenizer):
 
     @staticmethod
     def words(text: str) -> list[str]:
-        """What is merged within: words with the blank before them, and other blanks."""
+        """Units of merging: words with their leading space, and other spaces."""
         return _WORDS.findall(text)
 
     def _pieces(self, word: str) -> tuple[str, ...]:
@@ -324,12 +319,10 @@ class SubWords(Tokenizer):
 
 @dataclass(frozen=True)
 class LibraryTokens(Tokenizer):
-    """Pieces as Hugging Face's `tokenizers` library cuts them, as a `tokenizer.json` describes.
+    """Subwords of Hugging Face's `tokenizers` library, from a `tokenizer.json`.
 
-    packed: that file, compressed, in base 64.
-
-    Pieces have the library's own names, such as "Ġthe" or "##ing". Raises ValueError for what it cannot read, and where
-    the library is not installed.
+    packed: that file, compressed, in base64. Tokens have the library's names, such as "Ġthe" or "##ing". Raises
+    ValueError for an unreadable file, and without the library.
     """
 
     kind: ClassVar[str] = "tokenizer.json"
@@ -340,7 +333,7 @@ class LibraryTokens(Tokenizer):
 
     @classmethod
     def of(cls, described: str) -> LibraryTokens:
-        """The tokenizer that the text of a `tokenizer.json` describes."""
+        """The tokenizer in the text of a `tokenizer.json`."""
         packed = b64encode(zlib.compress(described.encode("utf-8"), 9)).decode("ascii")
         if len(packed) > LONGEST_PACKED:
             raise ValueError(
@@ -369,8 +362,10 @@ class LibraryTokens(Tokenizer):
 
 @contextmanager
 def panics_said() -> Iterator[None]:
-    """Turns what the tokenizers library raises into a ValueError: a plain Exception, and what is no Exception for a
-    fault inside of it. What a file describes may be damaged where the library believes it."""
+    """Turn errors of the tokenizers library into ValueError, including panics, which are not Exceptions.
+
+    The library trusts files that may be damaged.
+    """
     try:
         yield
     except BaseException as error:
@@ -383,7 +378,7 @@ def panics_said() -> Iterator[None]:
 
 @dataclass(frozen=True)
 class _Library:
-    """The library's tokenizer, and how much it may make of a text, and of tokens."""
+    """The library's tokenizer, with growth bounds for tokenizing and joining."""
 
     tokenizer: Any
     growth: Growth
@@ -392,8 +387,7 @@ class _Library:
 
 @lru_cache(maxsize=8)
 def _library_tokenizer(packed: str) -> _Library:
-    """The library's tokenizer, without its padding and cutting off. Of another program's file nothing is run, and one
-    that may make too much of a text is not read."""
+    """The library's tokenizer without padding and truncation; refused if it may produce too much text."""
     if find_spec("tokenizers") is None:
         raise ValueError(
             'a tokenizer.json is read by the tokenizers library: install it with `pip install -e ".[train]"`'
@@ -407,7 +401,7 @@ def _library_tokenizer(packed: str) -> _Library:
         growth, joining = growth_of(content), joining_growth(content)
         with panics_said():
             made = import_module("tokenizers").Tokenizer.from_str(described.decode("utf-8"))
-    except Exception as error:  # the library raises plain ones
+    except Exception as error:  # the library raises plain Exceptions
         raise ValueError(f"the tokenizers library cannot read this tokenizer.json ({error!s:.200})") from None
     made.no_padding()
     made.no_truncation()
@@ -422,6 +416,6 @@ TOKENIZERS: Mapping[str, type[Tokenizer]] = {
 
 
 def tokenizer_from_dict(d: Mapping[str, Any]) -> Tokenizer:
-    """The tokenizer that `to_dict` described. Raises ValueError for an unknown kind or setting."""
+    """Inverse of `to_dict`. Raises ValueError for an unknown kind or setting."""
     kind = declared.one_of("the tokenizer's kind", d.get("kind") if isinstance(d, Mapping) else None, TOKENIZERS)
     return declared.read(TOKENIZERS[kind], {key: d[key] for key in d if key != "kind"}, f"the {kind} tokenizer")

@@ -1,4 +1,4 @@
-"""Text as it can be seen: signs for what has no shape, never two lines, never too long; and as the name of a file."""
+"""Displayable text: symbols for invisible characters, one line, limited length; and file names."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ JOINERS = {"\u200c", "\u200d"}
 
 
 def visible(token: str) -> str:
-    """The token with signs for white space and code points for what has no shape; never markup, never two lines."""
-    if len(token) > 1 and token.isprintable():  # nearly all are: a vocabulary may have hundreds of thousands
+    """The token with symbols for white space and code points for invisible characters; plain text on one line."""
+    if len(token) > 1 and token.isprintable():  # nearly all: a vocabulary may have hundreds of thousands
         return token.replace(" ", SIGNS[" "])
     return "".join(_sign(c, alone=len(token) == 1) for c in token) or "(empty)"
 
 
 def sentence(text: str) -> str:
-    """A text of several words on one line: its blanks stay blanks, all else as in `visible`."""
+    """A text of several words on one line, with spaces kept and the rest as in `visible`."""
     return " ".join(visible(word) if word else "" for word in text.split(" ")) or visible(text)
 
 
@@ -32,14 +32,14 @@ def _sign(c: str, *, alone: bool) -> str:
     if category in ("Zs", "Zl", "Zp"):
         return "␣"
     if ord(c) < 32:
-        return chr(0x2400 + ord(c))  # the pictures of the control characters
+        return chr(0x2400 + ord(c))  # pictures of control characters
     if category in ("Cc", "Cn", "Co") or (category == "Cf" and (alone or c not in JOINERS)):
         return f"U+{ord(c):04X}"
     return "\N{DOTTED CIRCLE}" + c if alone and category.startswith("M") else c
 
 
 def width(text: str) -> int:
-    """How many columns of a fixed-width font the text takes: wide characters two, marks and joiners none."""
+    """Columns in a fixed-width font: wide characters count two, marks and joiners none."""
     return sum(_columns(c) for c in text)
 
 
@@ -50,8 +50,7 @@ def _columns(c: str) -> int:
 
 
 def shorten(text: str, columns: int) -> str:
-    """The text, or its beginning and an ellipsis, in at most `columns` columns; a sign of several code points is kept
-    or left out whole."""
+    """The text in at most `columns` columns, with an ellipsis if cut; clusters are not split."""
     if width(text) <= columns:
         return text
     kept, used = "", 0
@@ -64,5 +63,5 @@ def shorten(text: str, columns: int) -> str:
 
 
 def file_name(*parts: str) -> str:
-    """Words as a name for a file."""
+    """A file name made of these words."""
     return "-".join(filter(None, (re.sub(r"[^A-Za-z0-9]+", "-", part).strip("-").lower() for part in parts)))[:120]

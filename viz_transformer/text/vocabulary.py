@@ -1,4 +1,4 @@
-"""A vocabulary: the tokens a model knows, where the position is the id, and the roles of the special ones."""
+"""A vocabulary: the tokens a model knows, indexed by id, and the roles of special ones."""
 
 from __future__ import annotations
 
@@ -13,22 +13,19 @@ from viz_transformer.sentences import join_names, shorten
 ROLES = ("bos", "eos", "unk", "pad")
 SPECIALS: Mapping[str, str] = MappingProxyType({"bos": "<s>", "eos": "</s>", "unk": "<unk>", "pad": "<pad>"})
 MAX_NAMED_WORDS, MAX_NAMED_SIGNS, MAX_LETTERS = 8, 6, 20
-"""Tokens that a sentence names, words and signs, and of a word its characters."""
+"""How many words and symbols a sentence names, and characters of each word."""
 _NONE: Mapping[str, str] = MappingProxyType({})
 
 
 @dataclass(frozen=True, init=False)
 class Vocabulary:
-    """Tokens and their ids; `specials` maps a role ("bos", "eos", "unk", "pad", each optional) to its token.
+    """Tokens and their ids.
 
-    bos, eos, unk, pad: the ids of the start and end token, of the one that stands for every unknown token, and of the
-    one that fills up shorter texts of a batch; None for those that there are not.
-    Raises ValueError for no tokens, a token that is no text, a token that stands twice, an unknown role, and a
-    special that is not among the tokens.
+    Raises ValueError for no, invalid or repeated tokens, and for unknown roles or special tokens.
     """
 
     tokens: tuple[str, ...]
-    specials: dict[str, str]
+    specials: dict[str, str]  # role ("bos", "eos", "unk", "pad", all optional) -> token
     bos: int | None = field(repr=False, compare=False)
     eos: int | None = field(repr=False, compare=False)
     unk: int | None = field(repr=False, compare=False)
@@ -59,9 +56,9 @@ class Vocabulary:
     def build(
         cls, token_lists: Iterable[Iterable[str]], specials: Mapping[str, str] = SPECIALS, min_count: int = 1
     ) -> Vocabulary:
-        """The specials in their order, then all tokens that occur `min_count` times, by decreasing frequency.
+        """Build from texts: the specials, then all tokens that occur `min_count` times, by decreasing frequency.
 
-        Equally frequent tokens stand in the order in which they were first seen.
+        Ties are in the order of first occurrence.
         """
         counts = Counter(token for tokens in token_lists for token in tokens)
         reserved = dict.fromkeys(specials.values())
@@ -78,20 +75,20 @@ class Vocabulary:
         return hash((self.tokens, frozenset(self.specials.items())))
 
     def id(self, token: str) -> int:
-        """The token's id, or that of the unknown token. Raises KeyError if there is no unknown token either."""
+        """The token's id, or the unknown token's. Raises KeyError without an unknown token."""
         found = self._ids.get(token, self.unk)
         if found is None:
             raise KeyError(f"{token!r:.40} is not in the vocabulary, and the vocabulary has no token for unknown text")
         return found
 
     def token(self, id: int) -> str:
-        """The token at this id. Raises IndexError for an id outside the vocabulary."""
+        """The token with this id. Raises IndexError outside the vocabulary."""
         if not 0 <= id < len(self.tokens):
             raise IndexError(f"id {id} is outside the vocabulary: ids go from 0 to {len(self.tokens) - 1}")
         return self.tokens[id]
 
     def in_words(self) -> str:
-        """What a text of it is made of, in a few words: "a to z", "sin, cos, x, 0 to 9 and 7 more"."""
+        """What texts consist of, in a few words: "a to z", "sin, cos, x, 0 to 9 and 7 more"."""
         if self.tokens == tuple(map(str, range(len(self)))):
             return f"whole numbers from 0 to {len(self) - 1:,}"
         names = [token for id, token in enumerate(self.tokens) if id not in self.special_ids]
@@ -108,12 +105,11 @@ class Vocabulary:
 
     @property
     def special_ids(self) -> frozenset[int]:
-        """Ids of all special tokens."""
         return frozenset(self._ids[token] for token in self.specials.values())
 
 
 def _runs(singles: Sequence[str]) -> list[tuple[str, int]]:
-    """Sorted characters with the number of each; of three and more that follow each other the first and the last."""
+    """Sorted characters with counts; runs of three or more consecutive ones as first and last."""
     found = list[tuple[str, int]]()
     for _, each in groupby(enumerate(singles), key=lambda numbered: ord(numbered[1]) - numbered[0]):
         run = [sign for _, sign in each]

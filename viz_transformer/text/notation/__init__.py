@@ -1,6 +1,6 @@
-"""In which notation a model learned its texts, by its card: whether a text is written so, and how it would be.
+"""The notation of a model's training texts, from its card: whether a text follows it, and its nearest equivalent.
 
-The card's entry is `notation`, an object with its `kind` and the settings of that kind.
+The card's entry `notation` is an object with a `kind` and its settings.
 """
 
 from __future__ import annotations
@@ -30,18 +30,18 @@ CARD_KEY = "notation"
 
 
 class Notation(Protocol):
-    """How the sources of a model's training were written; `noun` is what they were."""
+    """How a model's training sources were written. noun: what they were."""
 
     noun: ClassVar[str]
 
     def read(self, text: str) -> Reading:
-        """Whether the text is written so; if not, what it would be, where that can be said."""
+        """Whether the text follows the notation and, if not, its equivalent where there is one."""
 
     def strange(self, text: str) -> tuple[str, ...]:
-        """Words and signs of the text that no text of training had, in their order."""
+        """Words and symbols of the text that occur in no training text, in order."""
 
     def words(self) -> str:
-        """The notation in words, as a phrase."""
+        """The notation as a phrase."""
 
     def settings(self) -> dict[str, Any]:
         """As a card has it, with the kind."""
@@ -51,10 +51,10 @@ _KINDS = {kind.kind: kind for kind in (Numbers, TypedNumbers, Expressions, Lette
 
 
 def read_notation(card: Mapping[str, Any]) -> Notation | None:
-    """The notation that a card states; None for a card that states none.
+    """The notation in a card, or None.
 
-    Raises ValueError, one sentence, for an entry that is no such object, of an unknown kind, or with settings that are
-    missing, unknown or out of bounds: the card may be anybody's.
+    The card is untrusted: raises ValueError with one sentence for an unknown kind, or settings that are missing,
+    unknown or out of bounds.
     """
     if CARD_KEY not in card:
         return None

@@ -1,4 +1,4 @@
-"""Expressions of x."""
+"""Notation of expressions in x."""
 
 from __future__ import annotations
 
@@ -27,9 +27,9 @@ _Name = Annotated[str, Meta(pattern=r"\A[a-z]{2,10}\Z", description="a name of 2
 
 @dataclass(frozen=True, kw_only=True)
 class Expressions(Settings):
-    """Functions with parentheses, `*`, `**`, whole numbers up to `largest`, x, and one-letter symbols for constants.
+    """Functions with parentheses, `*`, `**`, integers up to `largest`, x, and one-letter constants.
 
-    plain: whether x may stand alone, as in sin(x) and x**2; else it stood only inside functions, times a symbol.
+    plain: whether x may occur alone, as in sin(x) and x**2; otherwise only inside functions, multiplied by a constant.
     Raises ValueError for settings out of bounds.
     """
 
@@ -50,7 +50,7 @@ class Expressions(Settings):
         return f"{said} and whole numbers up to {self.largest:,}{where}"
 
     def read(self, text: str) -> Reading:
-        """What people leave out is written out; where x has to have a symbol, an expression with one is offered."""
+        """Write out what people leave out; where x needs a constant, offer an expression with one."""
         if not text.strip():
             return INSIDE
         try:
@@ -83,7 +83,7 @@ class Expressions(Settings):
         )
 
     def _not_learned(self, tokens: Sequence[str]) -> str:
-        """What of an expression with all its signs was not in training, as a sentence; "" for none."""
+        """A sentence on what in a complete expression was not in training; "" for nothing."""
         if any(token.isdigit() and int(token) > self.largest for token in tokens):
             return f"The whole numbers that this model learned in expressions go up to {self.largest:,}."
         if not self.plain and not self._always_with_symbol(tokens):
@@ -93,8 +93,8 @@ class Expressions(Settings):
         return ""
 
     def _always_with_symbol(self, tokens: Sequence[str]) -> bool:
-        """Whether each x stands in a function of products and sums alone, times a symbol; there has to be one."""
-        inside: list[bool] = []  # for each parenthesis that is open, whether it or one around it is a function's
+        """Whether each x (at least one) is in a function of products and sums only, multiplied by a constant."""
+        inside: list[bool] = []  # for each open parenthesis, whether it is inside a function call
         for place, token in enumerate(tokens):
             in_function = bool(inside) and inside[-1]
             if token == "(":
@@ -109,7 +109,7 @@ class Expressions(Settings):
         return VARIABLE in tokens
 
     def _is_scaled(self, tokens: Sequence[str], place: int) -> bool:
-        """Whether the x at this place is multiplied by a symbol or by something in parentheses."""
+        """Whether the x at this index is multiplied by a constant or by a parenthesis."""
         if tokens[place + 1 : place + 2] == ["*"] and tokens[place + 2] in ("(", *self.symbols):
             return True
         while place >= 2 and tokens[place - 1] == "*":
@@ -121,7 +121,7 @@ class Expressions(Settings):
         return False
 
     def _with_symbol(self, tokens: Sequence[str], symbol: str) -> list[str]:
-        """The expression with each x that has no symbol times this one."""
+        """The expression with each bare x multiplied by this constant."""
         found: list[str] = []
         for place, token in enumerate(tokens):
             bare = token == VARIABLE and not self._is_scaled(tokens, place)

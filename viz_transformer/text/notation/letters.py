@@ -1,4 +1,4 @@
-"""Strings of letters."""
+"""Notation of letter strings."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ class Letters(Settings):
         return f"1 to {self.longest:,} of {self._which()}"
 
     def read(self, text: str) -> Reading:
-        """Capitals are offered in lower case; what has other characters is not offered anything."""
+        """Offer lower case for capitals, and nothing for texts with other characters."""
         typed = text.strip()
         if not typed:
             return INSIDE

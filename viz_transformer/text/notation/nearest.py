@@ -1,4 +1,4 @@
-"""The number in plain digits that is meant by what a person typed in another notation, where there is one."""
+"""Converts a number typed in another notation to plain digits."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import re
 from fractions import Fraction
 
 LONGEST = 40
-"""Characters of a text that are looked at."""
+"""Maximum characters to inspect."""
 MAX_DECIMALS = 6
 _ROMAN = {"I": 1, "V": 5, "X": 10, "L": 50, "C": 100, "D": 500, "M": 1000}
 _ROMAN_NUMERAL = re.compile("M{0,3}(CM|CD|D?C{0,3})(XC|XL|L?X{0,3})(IX|IV|V?I{0,3})")
@@ -18,8 +18,10 @@ _COMMA = re.compile(r"(?P<sign>-?)(?P<whole>[0-9]+|[0-9]{1,3}(?:\.[0-9]{3})+),(?
 
 
 def nearest_number(text: str) -> str | None:
-    """The number without its unit, a power of ten or a fraction in decimals, a Roman numeral in digits, a comma as a
-    point; None for anything else, and where decimals would have to be rounded."""
+    """The number without its unit; powers of ten, fractions, Roman numerals and decimal commas are converted.
+
+    None for anything else, and if decimals would have to be rounded.
+    """
     typed = text.strip().replace("\N{MINUS SIGN}", "-")
     if not typed or len(typed) > LONGEST:
         return None
@@ -37,7 +39,7 @@ def nearest_number(text: str) -> str | None:
 
 
 def _decimal(value: Fraction, sign: str) -> str | None:
-    """The value in digits; None if it has more decimals than are written out."""
+    """The value in digits; None if it needs too many decimals."""
     scaled = value * 10**MAX_DECIMALS
     if scaled.denominator != 1:
         return None

@@ -1,4 +1,4 @@
-"""Numbers in digits: as the lab's data write them, and as people type them."""
+"""Notations of numbers in digits: as in the lab's data, and as people type them."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ _TYPED = re.compile(
 
 @dataclass(frozen=True)
 class _Number:
-    """A number as typed: whole without leading zeros ("0" for none), the decimals that were typed."""
+    """A number as typed: whole part without leading zeros ("0" if empty), and decimals."""
 
     negative: bool
     whole: str
@@ -57,7 +57,7 @@ class _Number:
 
 
 def _parsed(text: str) -> _Number | None:
-    """The number that a text writes in some usual English notation; None if it writes none."""
+    """Parse any usual English notation of a number; None if it is not one."""
     found = _NUMBER.fullmatch(text)
     if found is None or not (found["whole"] or found["decimals"]):
         return None
@@ -73,12 +73,14 @@ def _count(n: int, noun: str) -> str:
 
 
 _Judged = tuple[str, bool, tuple[str, bool]]
-"""Of a number a sentence if it is larger than those that the model learned, else ""; whether it is written as these
-were; as it would be, and whether it is rounded then."""
+"""(too large, in notation, (rewritten, rounded)): how a number compares with a notation.
+
+Too large is a sentence, or "" within the training range.
+"""
 
 
 def _reading(text: str, decimals: int, only: str, judged: Callable[[str, _Number], _Judged]) -> Reading:
-    """Any usual English notation is offered in the model's; more decimals than it knows are rounded, and said."""
+    """Offer any usual English notation in the model's; excess decimals are rounded, with a remark."""
     typed = text.strip()
     if not typed:
         return INSIDE
@@ -94,8 +96,10 @@ def _reading(text: str, decimals: int, only: str, judged: Callable[[str, _Number
 
 @dataclass(frozen=True, kw_only=True)
 class Numbers(Settings):
-    """Commas between groups of three digits, exactly so many decimals, "-" for below zero; the whole part at most
-    `largest`. Raises ValueError for settings out of bounds."""
+    """Digit groups with commas, a fixed number of decimals, "-" for negatives, whole part up to `largest`.
+
+    Raises ValueError for settings out of bounds.
+    """
 
     kind: ClassVar[str] = "numbers"
     noun: ClassVar[str] = "numbers"
@@ -123,9 +127,11 @@ class Numbers(Settings):
 
 @dataclass(frozen=True, kw_only=True)
 class TypedNumbers(Settings):
-    """The usual English notations: up to `digits` digits before the point, plain or in groups of three with commas,
-    up to `decimals` behind it, "+", "-" or a minus sign in front; without a sign also with up to three zeros more in
-    front, and with nothing before the point. Raises ValueError for settings out of bounds."""
+    """The usual English notations: up to `digits` digits, plain or grouped with commas, and up to `decimals` decimals.
+
+    A "+", "-" or minus sign may precede; unsigned numbers may have up to three leading zeros, or nothing before the
+    point. Raises ValueError for settings out of bounds.
+    """
 
     kind: ClassVar[str] = "typed-numbers"
     noun: ClassVar[str] = "numbers"

@@ -1,6 +1,6 @@
-"""Expressions as people type them, rewritten with every sign: functions with parentheses, `*` and `**`.
+"""Rewrites typed expressions in full: functions with parentheses, `*` and `**`.
 
-Nothing is evaluated: the text is cut into tokens, and these are put in order by a small grammar.
+Nothing is evaluated: tokens are parsed with a small grammar.
 """
 
 from __future__ import annotations
@@ -27,15 +27,15 @@ _SIGNS = str.maketrans(
 
 
 class UnclearError(Exception):
-    """The text is not an expression of these names, or can be read in two ways."""
+    """The text is not an expression in these names, or is ambiguous."""
 
 
 def rewrite(text: str, functions: Sequence[str], symbols: str) -> list[str]:
-    """The tokens of the expression, with the signs that were left out.
+    """Tokens of the expression, with omitted symbols restored.
 
     `e^x` is exp(x), `x^2` x**2, `2x` 2*x, `sin x` sin(x), `sin^2 x` sin(x)**2. An argument without parentheses ends
-    before the next sign or function. Raises UnclearError for other names, for more than 40 levels of parentheses, and
-    for what can be read in two ways: `f(x)`, `e^2x`, `sin a*x`.
+    before the next operator or function. Raises UnclearError for other names, more than 40 levels of parentheses, and
+    ambiguous input: `f(x)`, `e^2x`, `sin a*x`.
     """
     writer = _Writer(_tokens(text, functions, symbols), functions, symbols)
     found = writer.sum()
@@ -45,7 +45,7 @@ def rewrite(text: str, functions: Sequence[str], symbols: str) -> list[str]:
 
 
 def _tokens(text: str, functions: Sequence[str], symbols: str) -> list[str]:
-    """Numbers, names and signs; names that stand together are taken apart."""
+    """Split into numbers, names and symbols; adjacent names are separated."""
     text = re.sub("[⁰¹²³⁴⁵⁶⁷⁸⁹]+", lambda found: f"^{found[0].translate(_SUPERSCRIPTS)} ", text).translate(_SIGNS)
     found: list[str] = []
     for piece in text.split():
@@ -60,8 +60,10 @@ def _tokens(text: str, functions: Sequence[str], symbols: str) -> list[str]:
 
 
 def _names(word: str, functions: Sequence[str], symbols: str) -> list[str]:
-    """A word as the names that it consists of: "sinx" is sin, x, and "ax" is a, x. A function stands at the beginning
-    or behind x ("asin" is no product), and what is taken apart ends with x or a function."""
+    """Split a word into names: "sinx" into sin, x; "ax" into a, x.
+
+    Functions come first or after x ("asin" is not a product), and the last name is x or a function.
+    """
     if word in functions or word in (VARIABLE, "e") or (len(word) == 1 and word in symbols):
         return [word]
     longest_first = sorted(functions, key=len, reverse=True)
@@ -82,7 +84,7 @@ def _names(word: str, functions: Sequence[str], symbols: str) -> list[str]:
 
 
 class _Writer:
-    """A recursive-descent parser that writes down what it reads, with all signs."""
+    """A recursive-descent parser that writes out what it reads."""
 
     def __init__(self, tokens: Sequence[str], functions: Sequence[str], symbols: str) -> None:
         self.tokens, self.functions, self.symbols = tokens, functions, symbols
@@ -93,14 +95,14 @@ class _Writer:
         return self.tokens[self.place] if self.place < len(self.tokens) else None
 
     def _take(self, *wanted: str) -> str | None:
-        """The next token if it is one of these, and then it is read."""
+        """Consume and return the next token if it is one of these."""
         if self.next in wanted:
             self.place += 1
             return self.tokens[self.place - 1]
         return None
 
     def sum(self) -> list[str]:
-        """Terms with + and - between them."""
+        """Parse terms joined by + and -."""
         found = ["-"] if self._take("+", "-") == "-" else []
         found += self._product()
         while (sign := self._take("+", "-")) is not None:
@@ -108,7 +110,7 @@ class _Writer:
         return found
 
     def _product(self) -> list[str]:
-        """Factors with * and / between them, or with nothing."""
+        """Parse factors joined by *, / or nothing."""
         found = self._factor()
         while True:
             if (sign := self._take("*", "/")) is not None:
@@ -119,7 +121,7 @@ class _Writer:
                 return found
 
     def _follows_without_sign(self) -> bool:
-        """Whether a factor stands right behind another; raises UnclearError where that can mean two things."""
+        """Whether another factor follows directly; raises UnclearError if that is ambiguous."""
         token = self.next
         if token is None or token in "+-*/^)" or token == "**":
             return False
@@ -146,7 +148,7 @@ class _Writer:
         return found
 
     def _atom(self) -> list[str]:
-        """A number, x, a symbol, or a sum in parentheses."""
+        """Parse a number, x, a constant or a parenthesised sum."""
         token = self.next
         if token is None:
             raise UnclearError
@@ -158,14 +160,14 @@ class _Writer:
         raise UnclearError
 
     def _to_the_end(self) -> list[str]:
-        """A sum and the parenthesis behind it, which is left out."""
+        """Parse a sum and its closing parenthesis, which is dropped."""
         found = self.sum()
         if self._take(")") is None:
             raise UnclearError
         return found
 
     def _function(self) -> list[str]:
-        """A function of a sum in parentheses, or of the product behind it; a power may stand on either side."""
+        """Parse a function of a parenthesised sum or of the following product, with a power on either side."""
         name = self.tokens[self.place]
         self.place += 1
         power: list[str] = []
@@ -183,7 +185,7 @@ class _Writer:
         return found + power
 
     def _bare_argument(self) -> list[str]:
-        """Numbers, x and symbols behind a function, up to a sign or the next function."""
+        """Parse numbers, x and constants after a function, up to an operator or function."""
         found: list[str] = []
         while (token := self.next) is not None and (token.isdigit() or token == VARIABLE or token in [*self.symbols]):
             if found and token.isdigit():
@@ -196,7 +198,7 @@ class _Writer:
         return found
 
     def _exponential(self) -> list[str]:
-        """`e` with its exponent as exp."""
+        """Parse `e` with its exponent as exp."""
         if EXPONENTIAL not in self.functions:
             raise UnclearError
         self.place += 1
@@ -212,7 +214,7 @@ class _Writer:
 
 
 def _closes_at_the_end(tokens: Sequence[str]) -> bool:
-    """Whether the parenthesis at the beginning is closed by the last token."""
+    """Whether the first parenthesis is closed by the last token."""
     depth = 0
     for place, token in enumerate(tokens):
         depth += (token == "(") - (token == ")")
