@@ -80,9 +80,7 @@ class _Reader:
         self.pattern, self.at = pattern, 0
         self.first: str | None = None
         self.begins: list[tuple[str, bool]] = []
-        """For each alternative, its first repeated character or set ("" if none), and whether what follows may shorten
-        it.
-        """
+        """Per alternative: its first repeated character or set ("" if none), and whether the rest may shorten it."""
 
     def alternatives(self, before: Cost, depth: int) -> Cost:
         """Parse alternatives up to the end or the closing bracket. before: what precedes them."""

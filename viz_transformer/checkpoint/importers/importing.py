@@ -67,7 +67,7 @@ class Answers:
     specials: Mapping[str, str | None] = field(default_factory=dict)
     """By role, for both sides or one (`source_bos`): a token, an id, or None for none."""
     tokenizers: Mapping[str, str] = field(default_factory=dict)
-    """"characters", "words" or "spacy:LANGUAGE"."""
+    """One of "characters", "words" and "spacy:LANGUAGE"."""
     weights: str | None = None
     """Which copy of the weights."""
     ignore: tuple[str, ...] = ()
