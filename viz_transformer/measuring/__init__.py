@@ -1,1 +1,1 @@
-"""What a checkpoint says about many texts: its answers, how good they are, and the data to measure on."""
+"""Evaluates a checkpoint on many texts: its answers, their quality, and the data to measure on."""

@@ -1,10 +1,10 @@
-"""What a file of weights does not tell, measured: the loss of its owner's texts under each alternative.
+"""Measures what a weights file does not reveal: the loss of its owner's texts under each alternative.
 
-Settings act on each other: those that matter most are tried together first, then each is measured with the others at
-what is best so far, and all of them again until nothing changes; then those that decide two by two. What a layout names
-is measured too, because people take a layout's names and change exactly these. A setting is told only where its second
-best is worse by a margin, whatever one other setting is, and the whole reading passes: it is clearly better than
-counting, costs what its training reported, and no model that this program cannot run is better.
+Settings interact: the most important ones are tried together first, then each is measured with the others at their
+best, repeatedly until nothing changes; then the decisive ones in pairs. Settings that a layout names are measured too,
+since people change them under the same names. A setting counts as determined only if its second-best value is worse by
+a margin, whatever one other setting is, and the whole reading passes: clearly better than counting, in line with the
+reported training loss, and better than any model that this program cannot run.
 """
 
 from __future__ import annotations
@@ -52,26 +52,25 @@ from viz_transformer.text.vocabulary import ROLES
 
 Texts = Sequence[str] | Sequence[Pair]
 Said = Callable[[int], None]
-"""Called with the runs done."""
+"""Called with the number of runs done."""
 
 FEWEST_TEXTS, MAX_TEXTS = 10, 64
 MAX_STATES = 6
-"""Copies of the weights, each cut in another way, that are held at once."""
+"""Maximum copies of the weights, each split differently, held at once."""
 LONGEST = 512
-"""Tokens that are read of a text of a decoder alone."""
+"""Maximum tokens of a text for a decoder-only model."""
 MAX_ROUNDS = 3
 APART_NATS, APART_SHARE = 0.02, 0.02
-"""How far the best must be below the next best: in nats per token, and as a share of the next best's loss."""
+"""Margin between the best and the next best: nats per token, and share of the next best's loss."""
 CLEARLY_NATS, CLEARLY_SHARE = 0.05, 0.05
-"""The same of what a layout can name, to be called measured: a wrong answer may be a little better than the right
-one."""
+"""Larger margins for settings that a layout names: a wrong value may be slightly better than the right one."""
 ORDER = ("norm", "embedding_scale", "positions", "qkv_order", "n_heads", "divisor", "activation", "rotary_pairs")
 TOGETHER = ("norm", "embedding_scale", "positions")
-"""With one of these wrong the others may look worse than they are."""
+"""If one of these is wrong, the others may look worse than they are."""
 NAMED = ("norm", "embedding_scale", "positions", "qkv_order", "divisor", "activation")
-"""What is measured where the layout names it."""
+"""Settings measured even where the layout names them."""
 PASSES = 4
-"""How often the settings are measured two by two, at most: each time that something better was found."""
+"""Maximum rounds of measuring settings in pairs, one after each improvement."""
 LAST = ("norm_epsilon", "mask_fill")
 MEASURED_ROLES = tuple(f"{side}_{role}" for side in ("source", "target") for role in ROLES)
 END = "target_eos"
@@ -79,22 +78,22 @@ END = "target_eos"
 
 @dataclass(frozen=True)
 class Losses:
-    """The loss of the texts under each alternative of one setting, the others as they were found.
-
-    losses: alternative and nats per token, None for one that the model cannot have; none at all where the texts have
-    nothing to do with it. usual: what was guessed, or what the layout says where it is named. value: what is taken;
-    told: whether the texts tell it; why: why not, where that is not that two are too close. per: what the nats are of,
-    "token", or "text" for what ends one.
-    """
+    """The texts' loss under each alternative of one setting, with the others fixed."""
 
     name: str
     losses: tuple[tuple[Any, float | None], ...]
+    """(alternative, nats per token), None for an impossible model; empty if the texts do not depend on it."""
     usual: Any
+    """The guess, or the layout's value if `named`."""
     value: Any
+    """The chosen value."""
     told: bool
+    """Whether the texts determine it."""
     why: str = ""
+    """Why not, if not because two are too close."""
     named: bool = False
     per: Literal["token", "text"] = "token"
+    """Unit of the loss: "text" for the token that ends one."""
 
     @property
     def lines(self) -> tuple[tuple[str, str], ...]:
@@ -107,7 +106,7 @@ class Losses:
 
     @property
     def verdict(self) -> str:
-        """What follows, in words."""
+        """The conclusion, in words."""
         usual = "the layout's" if self.named else "the usual answer"
         if self.told:
             return f"{describe_alternative(self.value)}: measured"
@@ -122,34 +121,28 @@ class Losses:
             return f"undecided: none of them can be measured; {describe_alternative(self.value)} stays"
         if self.value == self.usual:
             return f"undecided: {near}; {usual} stays, {describe_alternative(self.value)}"
-        worse = f"{usual}, {describe_alternative(self.usual)}, is worse"
-        return f"undecided: {near}; {worse}, so it is {describe_alternative(self.value)}"
+        return f"undecided: {near}; {usual}, {describe_alternative(self.usual)}, is worse, so it is {describe_alternative(self.value)}"
 
 
 @dataclass(frozen=True, kw_only=True)
 class Measurement:
-    """What was measured, on what, and in how many runs of the model. settled: whether a last round changed nothing.
-
-    unknown: the share of the texts' tokens that the vocabulary does not have, on the side that is predicted. reading:
-    what the texts cost beside what guesses without a model cost, in one line. worse: whether that is more than the
-    training reported; doubt: why nothing is told; "" where the whole passes.
-    """
+    """The measured settings, with the texts and the number of runs."""
 
     tables: tuple[Losses, ...]
     loss: float
-    reading: str
-    worse: bool
-    doubt: str
+    reading: str  # the loss next to the yardsticks, in one line
+    worse: bool  # whether the loss exceeds the one reported by the training
+    doubt: str  # why nothing is determined; "" if the reading passes
     texts: int
     tokens: int
-    unknown: float
+    unknown: float  # share of unknown tokens on the predicted side
     runs: int
     rounds: int
-    settled: bool
+    settled: bool  # whether a last round changed nothing
 
     @property
     def sentence(self) -> str:
-        """On what and how it was measured, in words."""
+        """What was measured on what, in words."""
         what = f"{self.texts} texts, {self.tokens:,} tokens to predict"
         if self.unknown:
             what += f" ({numerals.percent(self.unknown)} of them unknown to the vocabulary)"
@@ -159,8 +152,7 @@ class Measurement:
 
     @property
     def answers(self) -> dict[str, Fitted]:
-        """What was found, by name: what the texts tell, and what is better than the usual answer. What the layout says
-        stays its word."""
+        """Results by name: what the texts determine, and improvements on usual answers; the layout's values stay."""
         return {
             each.name: Fitted(each.value, each.told)
             for each in self.tables
@@ -168,7 +160,7 @@ class Measurement:
         }
 
     def rows(self) -> list[tuple[str, str, str, str]]:
-        """Setting, alternative, loss in nats per token and verdict; what a line repeats is blank in it."""
+        """(setting, alternative, loss in nats per token, verdict), with repeated cells blank."""
         return [
             ("" if index else each.name, value, loss, "" if index else each.verdict)
             for each in self.tables
@@ -187,13 +179,11 @@ class Measurement:
 
 
 def describe_alternative(value: Any) -> str:
-    """An alternative in words."""
     return "none" if value is None else str(value)
 
 
 def read_texts(path: str | Path, opened: Opened) -> Texts:
-    """The owner's texts in a file: pairs with a tab between; for a decoder alone a line each, or prompt and answer with
-    a tab between.
+    """Read the owner's texts: tab-separated pairs; for a decoder-only model lines, or prompt and answer with a tab.
 
     Raises ValueError for any other file, and for a model that predicts no text.
     """
@@ -206,8 +196,7 @@ def read_texts(path: str | Path, opened: Opened) -> Texts:
 
 
 def _lines_or_answers(path: str | Path, opened: Opened) -> Texts:
-    """Lines, or, where each has one tab that is no token of the model, prompts and their answers, blanks as they
-    are."""
+    """Lines or, if each has exactly one tab that is not a token of the model, verbatim prompts and answers."""
     lines = [(number, line) for number, line in enumerate(read_text(path).splitlines(), start=1) if line.strip()]
     codec = codecs_of(_as_decoder(opened) or opened)[1]["target"]
     if not any("\t" in line for _, line in lines) or (codec is not None and "\t" in codec.names):
@@ -225,10 +214,9 @@ def _lines_or_answers(path: str | Path, opened: Opened) -> Texts:
 
 
 def measure_alternative(opened: Opened, texts: Texts, progress: Said | None = None) -> tuple[Opened, Measurement]:
-    """The same file with the answers that the texts tell, and the measurement. A person's own answers stay.
+    """The file with the answers that the texts determine, and the measurement. A person's own answers stay.
 
-    Raises ValueError for fewer than ten texts that the model can read, CheckpointError where the file cannot be
-    imported.
+    Raises ValueError for fewer than ten readable texts, CheckpointError if the file cannot be imported.
     """
     decoder = _as_decoder(opened)
     trial = _Trial(decoder or opened, texts, progress)
@@ -240,8 +228,7 @@ def measure_alternative(opened: Opened, texts: Texts, progress: Said | None = No
 
 
 def _as_decoder(opened: Opened) -> Opened | None:
-    """The same file as a decoder alone, where nothing tells whether its rows read later tokens and the usual answer is
-    that they do; None where that is not asked, or cannot be."""
+    """The file as a decoder-only model, if its causality is only guessed to be an encoder's; else None."""
     if not any(each.name == "causal" and each.asked for each in opened.plan.settings):
         return None
     other = replan(opened.found, replace(opened.answers, measured={**opened.answers.measured, "causal": Fitted(True)}))
@@ -249,7 +236,7 @@ def _as_decoder(opened: Opened) -> Opened | None:
 
 
 def _settled(trial: _Trial) -> Measurement:
-    """All settings, until nothing changes, then two by two."""
+    """Measure all settings until nothing changes, then in pairs."""
     _start(trial)
     tables: dict[str, Losses] = {}
     rounds, changed, better = 0, True, True
@@ -292,7 +279,7 @@ def _settled(trial: _Trial) -> Measurement:
 
 
 def _doubt(trial: _Trial, loss: Loss, by_counting: Yardsticks) -> str:
-    """Why the reading as a whole does not pass, so that no setting of it is told; "" where it does."""
+    """Why the reading as a whole fails, so that no setting is determined; "" if it passes."""
     said = f"the whole costs {numerals.number(loss.nats, 2)} nats per token"
     if not by_counting.speaks(loss.nats):
         return f"{said}, which counting does as well"
@@ -310,13 +297,12 @@ def _doubt(trial: _Trial, loss: Loss, by_counting: Yardsticks) -> str:
 
 
 def _untold(table: Losses, *, keeps: bool) -> Losses:
-    """The same where the whole does not pass: what is best may be so because something else is wrong. keeps: it is
-    taken nevertheless, as the best guess."""
+    """The table without a determined value, since the reading as a whole fails. keeps: keep the best as a guess."""
     return replace(table, told=False, why="the whole does not pass", value=table.value if keeps else table.usual)
 
 
 def _two_by_two(trial: _Trial) -> bool:
-    """Try two settings that decide at once; take the best, if it is better by the margin. Returns whether it was."""
+    """Try decisive settings in pairs; adopt the best if it wins by the margin, and return whether it did."""
     present = _loss_of(trial.losses({}))
     best, changes = present, {}
     for first, second in combinations(trial.deciding, 2):
@@ -332,8 +318,10 @@ def _two_by_two(trial: _Trial) -> bool:
 
 
 def _with_another(table: Losses, trial: _Trial) -> Losses:
-    """The same with each alternative at its best, whatever one other setting is: an alternative that is as good with
-    another answer beside it is not told apart."""
+    """The table with each alternative at its best over any one other setting.
+
+    Alternatives that tie under another value are not separated.
+    """
     losses: list[tuple[Any, float | None]] = []
     for value, loss in table.losses:
         beside = [
@@ -355,8 +343,11 @@ def _with_another(table: Losses, trial: _Trial) -> Losses:
 
 
 def _with_direction(measurement: Measurement, trial: _Trial, encoder: Opened) -> Measurement:
-    """The same with whether rows read earlier tokens alone, told only if a next token is predicted better than the
-    texts' own shares of tokens do; what was measured of a decoder holds for a decoder alone."""
+    """The measurement with the causality of the rows.
+
+    Determined only if next tokens are predicted better than by their frequencies; the other results hold for the
+    decoder-only reading.
+    """
     losses: list[tuple[Any, float | None]] = [(True, measurement.loss), (False, trial.seeing_all(encoder))]
     losses.sort(key=lambda each: (each[1] is None, each[1]))
     near, best = _near(losses), losses[0][1]
@@ -369,7 +360,7 @@ def _with_direction(measurement: Measurement, trial: _Trial, encoder: Opened) ->
 
 
 def _start(trial: _Trial) -> None:
-    """Begin with the best of what matters most, tried together."""
+    """Try the most important settings together and start from the best."""
     names = [name for name in TOGETHER if name in trial.open]
     tried = [dict(zip(names, values, strict=True)) for values in product(*(trial.open[name] for name in names))]
     losses = [(_loss_of(trial.losses(each)), each) for each in tried]
@@ -378,7 +369,7 @@ def _start(trial: _Trial) -> None:
 
 
 def _compared(name: str, options: Sequence[Any], trial: _Trial) -> Losses:
-    """The losses of one setting, best first; what is taken of it."""
+    """Losses of one setting, best first, and the chosen value."""
     tried = [(option, trial.losses({name: option})) for option in options]
     found = [(option, None if losses is None else _loss_of(losses)) for option, losses in tried]
     losses = tuple(sorted(found, key=lambda each: (each[1] is None, each[1])))
@@ -391,7 +382,7 @@ def _compared(name: str, options: Sequence[Any], trial: _Trial) -> Losses:
 
 
 def judge_masked(name: str, losses: tuple[tuple[Any, float | None], ...], usual: Any) -> Losses:
-    """Of padding, which is masked and stands in no text, only that it is none of the tokens that are needed."""
+    """For padding, which is masked and occurs in no text: only that it is none of the needed tokens."""
     by_token = dict(losses)
     without, with_usual = by_token[None], by_token[usual]
     assert without is not None
@@ -403,7 +394,7 @@ def judge_masked(name: str, losses: tuple[tuple[Any, float | None], ...], usual:
 def _near(
     losses: Iterable[tuple[Any, float | None]], nats: float = APART_NATS, share: float = APART_SHARE
 ) -> list[Any]:
-    """The alternatives that cannot be told from the best one: by less than these nats, or this share, above it."""
+    """Alternatives that are within the margin of the best."""
     known = [(value, loss) for value, loss in losses if loss is not None and math.isfinite(loss)]
     if not known:
         return []
@@ -412,12 +403,12 @@ def _near(
 
 
 def _is_apart(better: float, worse: float) -> bool:
-    """Whether a loss is below another by the margin that tells them apart."""
+    """Whether one loss is below another by the margin."""
     return worse - better >= max(APART_NATS, APART_SHARE * worse)
 
 
 def _loss_of(losses: Sequence[tuple[float, int]] | None) -> float:
-    """Nats per token; infinite for what the model cannot be."""
+    """Nats per token; infinite for an impossible model."""
     return math.inf if losses is None else Loss.of(losses).nats
 
 
@@ -429,11 +420,11 @@ def _config(opened: Opened) -> ModelConfig:
 
 
 class _Trial:
-    """Runs of one file's model under changing answers; each combination is run once.
+    """Runs of one file's model under varying answers; each combination runs once.
 
-    open: the settings that nothing tells, or the layout, and their alternatives. values: the present answers to them.
-    named: those that the layout says. deciding: those that are measured two by two. silent: those of which these texts
-    can tell nothing.
+    open: settings that neither the file nor the layout determines, with alternatives. values: their present answers.
+    named: settings of the layout. deciding: settings measured in pairs. silent: settings that these texts do not depend
+    on.
     """
 
     def __init__(self, opened: Opened, texts: Texts, progress: Said | None) -> None:
@@ -459,8 +450,7 @@ class _Trial:
         self.deciding = [name for name in ORDER if name in self.open]
 
     def _check(self, texts: Texts) -> None:
-        """Keep those that the model can read, at most MAX_TEXTS. Raises ValueError for fewer than FEWEST_TEXTS, and
-        for lines of fewer than FEWEST_TOKENS."""
+        """Keep at most MAX_TEXTS readable texts. Raises ValueError for too few texts or tokens."""
         alone = self.config.kind == "decoder-only"
         pairs = [] if alone else [text for text in texts if not isinstance(text, str)]
         lines: list[str | Pair] = [text for text in texts if alone or isinstance(text, str)]
@@ -486,11 +476,11 @@ class _Trial:
 
     @property
     def count(self) -> int:
-        """Texts that are measured on."""
+        """Number of texts measured on."""
         return len(self.pairs) + len(self.lines)
 
     def losses(self, changes: Mapping[str, Any]) -> list[tuple[float, int]] | None:
-        """Nats and tokens of each text with the present answers but for these; None for what the model cannot be."""
+        """(nats, tokens) of each text under the present answers with `changes`; None for an impossible model."""
         values = {**self.values, **changes}
         key = tuple(values.items())
         if key not in self._losses:
@@ -498,12 +488,12 @@ class _Trial:
         return self._losses[key]
 
     def _run(self, values: Mapping[str, Any], change: Callable[[Transformer], None] | None = None) -> Any:
-        """The same of these values; change: of the model, to one that no settings describe."""
+        """The same for these values. change: turns the model into one that no settings describe."""
         words = {name: value for name, value in values.items() if name not in (*MEASURED_ROLES, *BESIDE)}
         try:
             config = ModelConfig.from_dict({**self.config.to_dict(), **words})
             ckpt = self._made(config, values)
-        except ValueError:  # not with the others: such as one token in two roles
+        except ValueError:  # not combined with the others: such as one token in two roles
             return None
         if change is not None:
             change(ckpt.model)
@@ -513,21 +503,22 @@ class _Trial:
         return pair_losses(ckpt, self.pairs) if config.has_encoder else decoder_losses(ckpt, self._read(ckpt, values))
 
     def _read(self, ckpt: Checkpoint, values: Mapping[str, Any]) -> list[DecoderText]:
-        """The texts of a decoder alone as ids, with these roles of its tokens."""
+        """A decoder's texts as ids, with these special tokens."""
         key = tuple(value for name, value in values.items() if name in MEASURED_ROLES)
         if key not in self._texts:
             self._texts[key] = [decoder_text(ckpt, text, LONGEST) for text in self.lines]
         return self._texts[key]
 
     def outside(self, loss: float) -> tuple[str, float] | None:
-        """What no setting can say and is better than this loss by the margin, with what it costs, such as RMS norms:
-        tried on the best answers and on the usual ones. None where there is no such thing."""
+        """A model outside our settings, such as one with RMS norms, that beats this loss by the margin, with its loss.
+
+        Tried with the best and the usual answers; None if there is none.
+        """
         cost, name = min(((cost, name) for name, cost in self.beyond().items()), default=(math.inf, ""))
         return (name, cost) if _is_apart(cost, loss) else None
 
     def beyond(self, setting: str | None = None) -> dict[str, float]:
-        """What texts cost a decoder alone of which no setting describes one thing, by what that is; of all of these, or
-        of those instead of which this setting stands."""
+        """Loss of decoder-only variants that no setting describes, by name; optionally only those of `setting`."""
         if self.config.has_encoder:
             return {}
         usual = {**self.values, **{each: self.usual[each] for each in self.deciding}}
@@ -538,14 +529,14 @@ class _Trial:
         return {name: cost for name, cost in self._beyond.items() if setting in (None, OUTSIDE[name][0])}
 
     def yardsticks(self) -> Yardsticks:
-        """What guesses without a model cost on the same tokens."""
+        """Yardsticks for the same tokens."""
         ckpt = self._made(self.config, self.values)
         if self.pairs:
             return yardsticks([target_text(ckpt, target) for _, target in self.pairs], ckpt.codec("target"))
         return yardsticks([each.predicted for each in self._read(ckpt, self.values)], ckpt.codec("target"))
 
     def _made(self, config: ModelConfig, values: Mapping[str, Any]) -> Checkpoint:
-        """The model with these settings and roles."""
+        """The model with these settings and special tokens."""
         roles = {name: Fitted(value) for name, value in values.items() if name in MEASURED_ROLES}
         answers = replace(self.opened.answers, measured={**self.opened.answers.measured, **roles})
         plan = replace(self.opened.plan, config=config)
@@ -557,8 +548,7 @@ class _Trial:
         return Checkpoint(name, None, model.eval(), codecs["source"], codecs["target"], {}, "")
 
     def _state(self, config: ModelConfig, values: Mapping[str, Any]) -> Mapping[str, torch.Tensor]:
-        """Our tensors; how they are cut depends on the heads where they stand by head, and on the order of queries,
-        keys and values."""
+        """Our tensors, split according to the head count and the order of queries, keys and values."""
         plan = self.opened.plan
         by_head = any(place.how == "interleaved" for place in plan.mapping.values())
         order = values.get("qkv_order")
@@ -575,12 +565,11 @@ class _Trial:
         return pair_neighbours(self._states[key], config.n_heads) if halves else self._states[key]
 
     def _halves(self, values: Mapping[str, Any]) -> bool:
-        """Whether rotary positions turn halves of a head together."""
+        """Whether rotary positions pair the halves of a head."""
         return bool(values.get("rotary_pairs", self.opened.plan.setting("rotary_pairs")) == "halves")
 
     def seeing_all(self, encoder: Opened) -> float | None:
-        """Nats per token of the same texts, in the same windows, where each row reads all of its window; None where
-        that model gives out nothing to predict with."""
+        """Nats per token in the same windows if each row sees its whole window; None if that model predicts nothing."""
         words = {name: value for name, value in self.values.items() if name not in (*MEASURED_ROLES, *BESIDE)}
         config = ModelConfig.from_dict({**_config(encoder).to_dict(), **words})
         if config.target_vocab_size != self.config.target_vocab_size:
@@ -604,8 +593,10 @@ class _Trial:
         return total / count if math.isfinite(total) else math.inf
 
     def ending(self) -> list[Losses]:
-        """Of a decoder alone which token ends a text: how likely each is behind the texts' last tokens, and that it is
-        none of them. That none is does not tell that there is none: a text may be a part of a longer one."""
+        """Candidates for a decoder's end token, by their probability after each text, and that it is none of them.
+
+        A text may be part of a longer one, so "none" does not prove that there is no end token.
+        """
         if not self._ends:
             return []
         ckpt = self._made(self.config, self.values)
@@ -628,14 +619,14 @@ class _Trial:
         return [Losses(END, tuple(losses), usual, near[0] if told else usual, told, why, per="text")]
 
     def unknown(self) -> float:
-        """The share of the predicted side's tokens that are unknown to the vocabulary."""
+        """Share of unknown tokens on the predicted side."""
         codec = self._made(self.config, self.values).own_codec("target")
         texts = (*self.lines, *(target for _, target in self.pairs))
         encoded = [codec.encode(text if isinstance(text, str) else text[1]) for text in texts]
         return sum(len(each.unknown) for each in encoded) / sum(len(each) for each in encoded)
 
     def _lacking(self, role: str, pairs: Sequence[Pair], lines: Sequence[str | Pair]) -> bool:
-        """Whether a text has a token that its vocabulary lacks, for which this role would stand."""
+        """Whether a text needs a token missing from its vocabulary, which this role would replace."""
         side: SideName = "source" if role.startswith("source") else "target"
         codec = self._made(self.config, {**self.values, role: self.open[role][0]}).own_codec(side)
         own = [part for line in lines for part in ([line] if isinstance(line, str) else line)]
@@ -644,8 +635,7 @@ class _Trial:
 
 
 def _open(opened: Opened) -> tuple[dict[str, tuple[Any, ...]], dict[str, Any]]:
-    """The settings that nothing tells, in the order in which they are measured, with their alternatives; and what was
-    guessed of them."""
+    """Undetermined settings in measuring order, with their alternatives; and their guesses."""
     asked = {
         each.name: each
         for each in opened.plan.settings
@@ -653,7 +643,7 @@ def _open(opened: Opened) -> tuple[dict[str, tuple[Any, ...]], dict[str, Any]]:
     }
     pairs = _config(opened).kind == "encoder-decoder"
     roles = {
-        each.name: each  # not of ids, among which all words are too: a model that copies would end with any of them
+        each.name: each  # not for ids, which include all words: a copying model would end with any
         for each in special_settings(opened)
         if each.asked and len(each.options) > 1 and has_names(opened, each.name.split("_")[0])
     }
@@ -661,21 +651,21 @@ def _open(opened: Opened) -> tuple[dict[str, tuple[Any, ...]], dict[str, Any]]:
     usual: dict[str, Any] = {name: each.value for name, each in {**asked, **roles}.items()}
     for name, each in roles.items():
         needed = pairs and name in ("target_bos", END)
-        one = needed or name.endswith("_unk")  # without a token for them unknown words cannot be read
+        one = needed or name.endswith("_unk")  # without an unknown token, unknown words cannot be read
         options[name] = tuple(option for option in each.options if option is not None or not one)
         if needed and each.value is None and options[name]:
-            usual[name] = options[name][0]  # a target has a start and an end: which ones is measured
+            usual[name] = options[name][0]  # a target has a start and an end: which tokens is measured
     options |= {name: asked[name].options for name in LAST if name in asked}
-    if "positions" in options and "rotary_pairs" not in options:  # should they be rotary
+    if "positions" in options and "rotary_pairs" not in options:  # in case they are rotary
         options["rotary_pairs"], usual["rotary_pairs"] = OPTIONS["rotary_pairs"], "neighbours"
     return options, {name: usual[name] for name in options}
 
 
-# --- what no setting can say
+# --- models outside our settings
 
 
 class _RootMeanSquare(nn.Module):
-    """x / root of the mean square * gain: no mean is taken off."""
+    """RMS norm: x / root of the mean square * gain, without subtracting the mean."""
 
     def __init__(self, norm: LayerNorm) -> None:
         super().__init__()
@@ -738,5 +728,4 @@ OUTSIDE: Mapping[str, tuple[str, Callable[[Transformer], None], float]] = {
         for factor in (4, 8, 16, 32)
     },
 }
-"""Models that no config describes, by what is theirs: the setting instead of which that stands, how our model becomes
-one, and by what the embedding is multiplied."""
+"""Models that no config describes, by name: the setting they replace, the change, and the factor of the embedding."""

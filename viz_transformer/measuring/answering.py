@@ -1,4 +1,4 @@
-"""What a checkpoint says about many texts, unrecorded and in batches: its answers, and how likely given texts are."""
+"""Runs many texts unrecorded, in batches: the checkpoint's answers, and the likelihood of given texts."""
 
 from __future__ import annotations
 
@@ -22,33 +22,29 @@ from viz_transformer.running.strategies import Beam
 from viz_transformer.text.codec import Codec, TextCodec
 
 Progress = Callable[[int, int], None]
-"""Called with the texts done and the texts in all."""
+"""Called with the number of texts done and in all."""
 
 BATCH = 128
-"""Texts that are run together, at most; fewer of long ones."""
+"""Maximum texts per batch; fewer if they are long."""
 BATCH_TOKENS = 16_384
 BATCH_LOGITS = 2**26
 UNKNOWN = "\uffff"
-"""Stands for an unknown token where texts are compared: it is no character, so no text has it."""
+"""Represents an unknown token when texts are compared: a non-character, so no text contains it."""
 
 
 @dataclass(frozen=True)
 class Answer:
-    """What a checkpoint wrote: the text, its tokens without start, end and padding, and its ids without start and end.
+    """A checkpoint's answer."""
 
-    An unknown token is <unk> in the text and UNKNOWN among the tokens. `complete` says that there is none: any other
-    answer is wrong, whatever the target.
-    """
-
-    text: str
-    tokens: tuple[str, ...]
-    complete: bool
-    ids: tuple[int, ...]
+    text: str  # unknown tokens are <unk>
+    tokens: tuple[str, ...]  # without start, end and padding; unknown tokens are UNKNOWN
+    complete: bool  # whether nothing is unknown; an incomplete answer is always wrong
+    ids: tuple[int, ...]  # without start and end
 
 
 @dataclass(frozen=True)
 class TokenScores:
-    """Of given target tokens: their log-probability in nats, how many were the most probable next token, how many."""
+    """Scores of given target tokens: log-probability in nats, number most probable, and number in all."""
 
     log_prob: float = 0.0
     right: int = 0
@@ -60,27 +56,22 @@ class TokenScores:
 
 @dataclass(frozen=True)
 class Sides:
-    """What a checkpoint needs to translate text, present for certain.
-
-    start: what its decoder reads before it writes: its start token and, of a model that is made to, the token of a
-    language. ends: each ends an answer; end: the one behind a given target.
-    """
+    """The parts of a checkpoint that translates text, all present."""
 
     model: HookedModel
     source: TextCodec
     target: TextCodec
-    start: tuple[int, ...]
-    ends: frozenset[int]
-    end: int
+    start: tuple[int, ...]  # read before the first step: the start token and, in some models, a language token
+    ends: frozenset[int]  # any of these ends an answer
+    end: int  # follows a given target
 
     @property
     def bos(self) -> int:
-        """The start token."""
         return self.start[0]
 
 
 def sides(ckpt: Checkpoint) -> Sides:
-    """The parts of a checkpoint that translates text. Raises ValueError for any other."""
+    """Parts of a checkpoint that translates text. Raises ValueError for any other."""
     if ckpt.spec.kind != "encoder-decoder":
         raise ValueError(f"{ckpt.name} is {ckpt.spec.kind}: only an encoder-decoder can be evaluated on pairs")
     for side in SIDES:
@@ -101,7 +92,7 @@ def sides(ckpt: Checkpoint) -> Sides:
 
 
 def source_ids(ckpt: Checkpoint, sources: Sequence[str]) -> list[tuple[int, ...]]:
-    """The sources as the encoder reads them. Raises ValueError, with its number, for one that it cannot read."""
+    """Sources as ids. Raises ValueError with the index of an unreadable one."""
     side = sides(ckpt)
     return [_source_ids(side, index, source) for index, source in enumerate(sources)]
 
@@ -109,9 +100,9 @@ def source_ids(ckpt: Checkpoint, sources: Sequence[str]) -> list[tuple[int, ...]
 def answers_of(
     ckpt: Checkpoint, sources: Sequence[str], *, beam: int | None = None, progress: Progress | None = None
 ) -> tuple[list[Answer], float]:
-    """What the checkpoint writes for each source, greedily unless `beam` is a width, and the seconds that it took.
+    """The answer to each source, greedy unless `beam` is a width, and the seconds taken.
 
-    Raises ValueError for a model that is no encoder-decoder with text, and for sources that it cannot read.
+    Raises ValueError for a model that is not an encoder-decoder with text, and for unreadable sources.
     """
     side = sides(ckpt)
     items = [_Item(index, ids, ()) for index, ids in enumerate(source_ids(ckpt, sources))]
@@ -128,8 +119,10 @@ def answers_of(
 
 
 def _written_for(side: Sides, sources: Sequence[tuple[int, ...]], beam: int | None) -> list[list[int]]:
-    """The ids that are written for each source, without start and end token. A model of another program may have
-    several ends, tokens that it never writes, and rules; greedily it writes what a beam of 1 does."""
+    """Ids written for each source, without start and end tokens.
+
+    Other programs' models, which may have several end tokens, bans and rules, decode greedily with a beam of 1.
+    """
     if isinstance(side.model, Transformer):
         return decode_batch(side.model, sources, bos=side.bos, eos=side.end, beam=beam)
     found = beam_search(
@@ -147,10 +140,10 @@ def _written_for(side: Sides, sources: Sequence[tuple[int, ...]], beam: int | No
 
 
 def readable(ckpt: Checkpoint, pairs: Sequence[Pair], longest: tuple[int, int] | None = None) -> list[Pair]:
-    """The pairs that are not too long for the checkpoint on either side, in their order.
+    """The pairs that are not too long for the checkpoint, in order.
 
-    longest: how many tokens of source and target, without start and end, are not too many; the model may read fewer.
-    Raises ValueError for a model that is no encoder-decoder with text, and for a text that it has no tokens for.
+    longest: limits for source and target tokens, without start and end, in addition to the model's. Raises ValueError
+    for a model that is not an encoder-decoder with text, and for texts without tokens.
     """
     side, spec = sides(ckpt), ckpt.spec
     tokenizers = None
@@ -166,16 +159,16 @@ def readable(ckpt: Checkpoint, pairs: Sequence[Pair], longest: tuple[int, int] |
 
 
 def target_scores(ckpt: Checkpoint, pairs: Sequence[Pair]) -> TokenScores:
-    """How likely the checkpoint finds the targets, end tokens included; an unknown token is never right. What every
-    answer is made to begin with, such as the token of a language, is given and not counted.
+    """Scores of the targets, end tokens included; an unknown token is never right.
 
-    Raises ValueError for a model that is no encoder-decoder with text, and for texts that it cannot read.
+    A forced beginning, such as a language token, is not counted. Raises ValueError for a model that is not an
+    encoder-decoder with text, and for unreadable texts.
     """
     return sum(scores_of_each(ckpt, pairs), TokenScores())
 
 
 def scores_of_each(ckpt: Checkpoint, pairs: Sequence[Pair]) -> list[TokenScores]:
-    """As `target_scores`, of each pair by itself, in the order of the pairs."""
+    """`target_scores` for each pair, in order."""
     side = sides(ckpt)
     items = [
         _Item(index, _source_ids(side, index, source), _target_ids(side, index, target))
@@ -197,9 +190,9 @@ def window_scores(
     limit: int | None,
     progress: Progress | None = None,
 ) -> tuple[TokenScores, int]:
-    """How likely a decoder-only model finds the tokens after the first, and in how many windows, at most `limit`.
+    """Scores of a decoder-only model for the tokens after the first, and the number of windows, at most `limit`.
 
-    Window i reads `window` ids from i * window on, the last one perhaps fewer, and predicts the one after each.
+    Window i reads up to `window` ids from i * window on and predicts the next token of each.
     """
     starts = range(0, len(ids) - 1, window)[:limit]
     vocab_size = len(codec.names)
@@ -208,7 +201,7 @@ def window_scores(
     while done < len(starts):
         cut = [tuple(ids[start : start + window + 1]) for start in starts[done : done + rows]]
         if len(cut) > 1 and len(cut[-1]) < len(cut[0]):
-            cut.pop()  # the short one is run alone, so that nothing needs padding
+            cut.pop()  # the short one runs alone, so that nothing needs padding
         items = [_Item(done, (), tgt) for tgt in cut]
         scores = sum(_token_scores(ckpt.hooked_model, items, ckpt.spec.target_pad, codec), scores)
         done += len(cut)
@@ -219,7 +212,7 @@ def window_scores(
 
 @dataclass(frozen=True)
 class _Item:
-    """One text as ids, and its place in the given order; tgt begins with what is read and not written."""
+    """One text as ids, and its index; tgt begins with what is read but not written."""
 
     index: int
     src: tuple[int, ...]
@@ -243,7 +236,7 @@ def _target_ids(side: Sides, index: int, text: str) -> tuple[int, ...]:
 
 
 def _written(side: Sides, index: int, text: str) -> tuple[int, ...]:
-    """A target with start and end token, whether or not the codec adds them."""
+    """A target with start and end tokens, whether or not the codec adds them."""
     ids = _encoded(side.target, index, text)
     ids = ids if ids[0] == side.bos else (side.bos, *ids)
     return ids if side.target.adds_end or ids[-1] == side.end else (*ids, side.end)
@@ -272,8 +265,11 @@ def _answer(codec: TextCodec, ids: Sequence[int]) -> Answer:
 
 
 def _batches(items: Sequence[_Item], model: HookedModel) -> Iterator[list[_Item]]:
-    """The items by length, in batches; of one source and one target length each where nothing may be padded, and in
-    another program's model, whose numbers then are those of each text alone."""
+    """Batches of similar length.
+
+    Lengths are equal within a batch where padding is not allowed, and for other programs' models, to give each text its
+    own numbers.
+    """
     another = not isinstance(model, Transformer)
     equal_lengths = another or model.spec.source_pad is None or padding_matters(model)
     most = BATCH_LOGITS // (model.spec.target_vocab_size or 1) if another else BATCH_TOKENS
@@ -292,9 +288,9 @@ def _batches(items: Sequence[_Item], model: HookedModel) -> Iterator[list[_Item]
 def _token_scores(
     model: HookedModel, batch: Sequence[_Item], pad: int | None, codec: TextCodec, *, given: int = 1
 ) -> list[TokenScores]:
-    """The scores of each text of a batch; given: tokens of it that are read first, and not written."""
+    """Scores of each text in a batch. given: leading tokens that are read but not written."""
     spec = model.spec
-    # The last token is written and not read, not even behind a shorter text, where a model might see it coming.
+    # The last token is written but never read, even in a shorter text of the batch, where a model might see it early.
     read, wanted_rows = [item.tgt[:-1] for item in batch], [item.tgt[1:] for item in batch]
     sources = [item.src for item in batch] if spec.has_encoder else None
     with torch.no_grad():

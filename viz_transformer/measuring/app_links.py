@@ -1,18 +1,18 @@
-"""Where the app shows what was measured."""
+"""Links to measured pairs in the app."""
 
 from __future__ import annotations
 
 from urllib.parse import urlencode
 
 APP = "http://127.0.0.1:8501"
-"""Where the app usually is."""
+"""Default address of the app."""
 
 
 def both_shown(first: str, second: str, source: str) -> dict[str, str]:
-    """The fields of the app's address with which it shows both models' runs of a source beside each other."""
+    """Address fields that show both models' runs of a source side by side."""
     return {"checkpoint": first, "text": source, "pin_checkpoint": second, "pin_text": source, "shown": "A|B"}
 
 
 def app_link(fields: dict[str, str]) -> str:
-    """A whole address of the app, where it usually is."""
+    """A full link to the app at its default address."""
     return f"{APP}/?{urlencode(fields)}"

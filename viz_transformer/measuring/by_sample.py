@@ -1,4 +1,4 @@
-"""What a file of weights leaves open, told by its owner's sample: the one answer under which its logits come out."""
+"""Determines a weights file's open settings from its owner's sample: the one answer that reproduces its logits."""
 
 from __future__ import annotations
 
@@ -16,12 +16,14 @@ from viz_transformer.measuring.verifying import proof
 from viz_transformer.model.transformer import Transformer
 
 MAX_TRIED = 64
-"""Combinations of answers."""
+"""Maximum combinations of answers."""
 
 
 def settle_by_sample(opened: Opened, sample: Sample) -> Opened:
-    """The same file with the open settings as the sample tells them; as it was, where no answer, or more than one,
-    reproduces it. One row of logits for a longer text is taken as the text's, not as the last token's."""
+    """The file with open settings answered by the sample; unchanged unless exactly one answer reproduces it.
+
+    A single row of logits for a longer text is taken as the text's, not the last token's.
+    """
     found = [answers for answers in _answers(opened) if _reproduces(opened, answers, sample)]
     if sample.logits.shape[1] == 1 and any(ids.shape[1] > 1 for ids in sample.ids.values()):
         found = [answers for answers in found if answers.get("pooling") != Fitted("none")]
@@ -32,7 +34,7 @@ def settle_by_sample(opened: Opened, sample: Sample) -> Opened:
 
 
 def _answers(opened: Opened) -> Iterator[dict[str, Fitted]]:
-    """Each combination of answers to what is open, at most MAX_TRIED."""
+    """Combinations of answers to the open settings, at most MAX_TRIED."""
     asked = [each for each in opened.plan.settings if each.origin == "open"]
     for tried, values in enumerate(product(*(each.options for each in asked))):
         if tried == MAX_TRIED:
@@ -41,7 +43,7 @@ def _answers(opened: Opened) -> Iterator[dict[str, Fitted]]:
 
 
 def _reproduces(opened: Opened, answers: dict[str, Fitted], sample: Sample) -> bool:
-    """Whether the model with these answers gives out the logits of the sample."""
+    """Whether the model with these answers reproduces the sample's logits."""
     measured = {**opened.answers.measured, **answers}
     answered = replan(opened.found, replace(opened.answers, measured=measured))
     plan = answered.plan
@@ -54,5 +56,5 @@ def _reproduces(opened: Opened, answers: dict[str, Fitted], sample: Sample) -> b
     ckpt = Checkpoint("tried", None, model.eval(), codecs["source"], codecs["target"], {}, "")
     try:
         return proof(ckpt, sample.texts(ckpt.spec)).passed is True
-    except ValueError:  # logits of each token are of no model that gives them to the text
+    except ValueError:  # logits per token cannot come from a model that pools the text
         return False

@@ -1,4 +1,4 @@
-"""Pairs in files of other columns than `source<TAB>target`: comma files and JSON lines, and two of their columns."""
+"""Reads pairs from comma-separated files and JSON lines, given two of their columns."""
 
 from __future__ import annotations
 
@@ -14,30 +14,30 @@ from viz_transformer.sentences import count_of, quote, shorten
 
 Pair = tuple[str, str]
 AS_TEXT = "none"
-"""The word for `--columns` that reads a file as a plain text, whatever its lines look like."""
+"""Value of `--columns` that reads a file as plain text."""
 MAX_NAMED = 3
-"""Lines that one sentence names."""
+"""Maximum lines to name in a sentence."""
 _JSON_NAMES, _TABLE_NAMES = (".jsonl", ".ndjson"), (".csv",)
 _HEADERS = frozenset(
     "source target src tgt trg input output question answer prompt response completion instruction text label labels"
     " from to in out x y sentence translation original query reply key value english german italian french spanish"
     " en de it fr es de_text en_text source_text target_text".split()
 )
-"""Words of which two beside each other in the first line are taken for its header."""
+"""Header words: two adjacent ones in the first line make it a header."""
 
 
 class PairRow(NamedTuple):
-    """One pair, its line in the file, counted from 1, and whether one of its two texts was in quotes."""
+    """One pair, its line number (from 1), and whether one of its texts was quoted."""
 
     line: int
     pair: Pair
-    quoted: bool = False
+    quote: bool = False
 
 
 def two_columns(columns: str) -> tuple[str, str]:
-    """The two columns that `a,b` names, source first; a name with a comma stands in double quotes.
+    """The two columns in `a,b`, source first; a name with a comma needs double quotes.
 
-    Raises ValueError for anything but two different ones.
+    Raises ValueError for anything but two different columns.
     """
     found = [cell.text.strip() for cell in _cells(columns, ",") or ()]
     if len(found) != 2 or not all(found) or found[0] == found[1]:
@@ -49,16 +49,16 @@ def two_columns(columns: str) -> tuple[str, str]:
 
 
 def is_json_lines(path: Path, first: str) -> bool:
-    """Whether a file is JSON lines, by its name or by its first line that is not empty."""
+    """Whether a file is JSON lines, by its name or its first non-empty line."""
     if path.name.removesuffix(".gz").lower().endswith(_JSON_NAMES):
         return True
     return first.startswith("{") and isinstance(_parsed(first), dict)
 
 
 def asks_for_columns(path: Path, text: str) -> str | None:
-    """What to ask the owner of a file that has columns, but no tab between two of them; None for any other file.
+    """Error message asking for the columns of a file without tabs that looks tabular; None for any other file.
 
-    That is a file named .csv or .jsonl, and one in which every line has the same number of commas, or is JSON.
+    Tabular: named .csv or .jsonl, or every line has the same number of commas or is JSON.
     """
     lines = [line for line in text.splitlines() if line.strip()]
     if not lines or "\t" in lines[0]:
@@ -89,17 +89,17 @@ def _asking(path: Path, what: str, noun: str, names: Sequence[str]) -> str:
 
 
 def _same_commas(lines: Sequence[str]) -> bool:
-    """Whether each line has as many commas outside of quotes as the others, and at least one."""
+    """Whether all lines have the same number, at least one, of unquoted commas."""
     first = len(_cells(lines[0], ",") or ())
     return first > 1 and all(len(_cells(line, ",") or ()) == first for line in lines)
 
 
 def rows_by_columns(lines: Iterable[tuple[int, str]], path: Path, columns: str) -> Iterator[PairRow]:
-    """The pairs of a comma file, a file with tabs, or JSON lines, by their two columns; blanks around are dropped.
+    """Pairs from two columns of a comma-separated, tab-separated or JSON lines file, stripped.
 
-    lines: each with its number. A comma file's columns are named as in its first line, or numbered from 1; the first
-    line says what stands between them: a tab, else a comma, else a semicolon. Empty lines are left out.
-    Raises ValueError, with the line, for a column that is not there, an empty text, and one with a tab or line break.
+    lines: with their numbers. Columns are named as in the first line, or numbered from 1; the delimiter is the first of
+    tab, comma and semicolon found in the first line. Empty lines are skipped. Raises ValueError with the line for a
+    missing column, an empty text, and a text with a tab or line break.
     """
     wanted = two_columns(columns)
     stripped = ((number, line.rstrip("\r\n")) for number, line in lines)
@@ -151,8 +151,8 @@ def _table_rows(lines: Iterator[tuple[int, str]], path: Path, wanted: tuple[str,
         cells = _closed(path, number, line, delimiter)
         if len(cells) <= max(places):
             raise ValueError(
-                f"{path}, line {number} has {count_of(len(cells), 'column')},"
-                f" and column {max(places) + 1} is asked for: fill it in or remove the line"
+                f"{path}, line {number} has {count_of(len(cells), 'column')}, and column {max(places) + 1} is asked for:"
+                " fill it in or remove the line"
             )
         chosen = [cells[place] for place in places]
         yield PairRow(
@@ -162,14 +162,14 @@ def _table_rows(lines: Iterator[tuple[int, str]], path: Path, wanted: tuple[str,
 
 class _Cell(NamedTuple):
     text: str
-    quoted: bool
+    quote: bool
 
 
 _QUOTED = re.compile(r' *"((?:[^"]|"")*)" *')
 
 
 def _cells(line: str, delimiter: str) -> list[_Cell] | None:
-    """The fields of a line (RFC 4180); None if a quote is not closed in it, or followed by more than the delimiter."""
+    """Cells of a line (RFC 4180); None if a quote is unclosed or followed by more than the delimiter."""
     cells, at = list[_Cell](), 0
     while True:
         if (match := _QUOTED.match(line, at)) is not None:
@@ -189,7 +189,7 @@ def _cells(line: str, delimiter: str) -> list[_Cell] | None:
 
 
 def _closed(path: Path, number: int, line: str, delimiter: str) -> list[_Cell]:
-    """The fields of a line. Raises ValueError if a quote is not closed in it."""
+    """Cells of a line. Raises ValueError for an unclosed quote."""
     if (cells := _cells(line, delimiter)) is None:
         raise ValueError(
             f"{path}, line {number} has a quote that is not closed, or goes on in the next line: put each pair in one"
@@ -229,9 +229,9 @@ def _listed(names: Sequence[str]) -> str:
 
 
 def remarks(rows: Sequence[PairRow], columns: str | None) -> list[str]:
-    """What the owner of pairs should know of them before anything learns from them, each with its lines.
+    """Warnings about pairs before training on them, with line numbers.
 
-    A line that looks like a header, quotes, pairs that are there again, and sources with several targets.
+    They concern a line that looks like a header, quotes, duplicate pairs, and sources with several targets.
     """
     return [
         *_header_remarks(rows, columns),

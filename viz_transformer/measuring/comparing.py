@@ -1,4 +1,4 @@
-"""Which of two checkpoints is better on the same pairs, and whether that may be chance."""
+"""Compares two checkpoints on the same pairs, with tests of significance."""
 
 from __future__ import annotations
 
@@ -30,13 +30,13 @@ from viz_transformer.numerals import significant
 from viz_transformer.running.tracing import CHECKPOINT
 
 SAMPLES = 1000
-"""Of the bootstrap."""
+"""Bootstrap samples."""
 SEED = 12345
 
 
 @dataclass(frozen=True)
 class Difference:
-    """A source to which two checkpoints wrote different texts; `right`: which of them is an exact match."""
+    """A source with different answers. right: which of them is an exact match."""
 
     source: str
     target: str
@@ -46,7 +46,7 @@ class Difference:
 
 @dataclass(frozen=True)
 class Both:
-    """What two checkpoints wrote for the same pairs, and what of it is right; `lower`: in lower case."""
+    """Two checkpoints' answers to the same pairs, and which are right. lower: compared in lower case."""
 
     names: tuple[str, str]
     pairs: Sequence[Pair]
@@ -55,7 +55,7 @@ class Both:
     lower: bool
 
     def differences(self) -> list[Difference]:
-        """The pairs to which they wrote different texts, in their order."""
+        """Pairs with different answers, in order."""
         rows = zip(self.pairs, *self.answers, *self.right, strict=True)
         return [
             Difference(source, target, (one.text, other.text), (first, second))
@@ -64,7 +64,7 @@ class Both:
         ]
 
     def judged(self) -> dict[str, Any]:
-        """Each one's share of exact matches, and McNemar's exact test, as `compare` returns them."""
+        """Each one's share of exact matches, and McNemar's exact test, as returned by `compare`."""
         count = len(self.pairs)
         exact = {name: sum(right) / count for name, right in zip(("first", "second"), self.right, strict=True)}
         return {
@@ -94,16 +94,16 @@ def compare(
     differences: str | Path | None = None,
     progress: Progress | None = None,
 ) -> dict[str, Any]:
-    """Both checkpoints' answers to the same pairs, judged; greedy unless `beam` is a width.
+    """Judge both checkpoints' answers to the same pairs; greedy unless `beam` is a width.
 
-    exact_match: each one's share, and McNemar's exact test: `both`, `only_first`, `only_second` and `neither` count the
-    pairs that were answered right, `p` is its two-sided p-value. bleu and chrf, None without `bleu` (see `evaluate`):
-    each one's score, mean and half the width of the 95 % interval over SAMPLES bootstrap samples, `p` of the paired
-    bootstrap, and sacrebleu's signature. `differences` is a file for the pairs with different answers, as
-    `difference_rows` has them, with tabs between. Everything is in lower case if one of the models writes lower case.
-    Raises ValueError for models that are no encoder-decoders with text, for no pairs, for sources that one of them
-    cannot read, and for "tokens" as `bleu` if they split the targets differently.
-    Sources: McNemar (1947), exact as a sign test; Koehn (2004), by sacrebleu.
+    exact_match: each one's share, and McNemar's exact test: `both`, `only_first`, `only_second` and `neither` count
+    right answers, `p` is two-sided.
+    bleu, chrf: None without `bleu` (see `evaluate`); else each one's score, mean and half width of the 95 % interval
+    over SAMPLES bootstrap samples, `p` of the paired bootstrap, and sacrebleu's signature.
+    differences: file for the pairs with different answers (`difference_rows`), tab-separated.
+    Everything is lower-cased if one of the models writes lower case. Raises ValueError for models that are not
+    encoder-decoders with text, no pairs, sources that one of them cannot read, and `bleu` "tokens" if they split
+    targets differently. Sources: McNemar (1947), exact as a sign test; Koehn (2004), by sacrebleu.
     """
     check_bleu(bleu)
     if differences is not None:
@@ -126,10 +126,10 @@ def both_answers(
     beam: int | None = None,
     progress: Progress | None = None,
 ) -> Both:
-    """What both write for the pairs. Raises ValueError as `compare`."""
+    """Both checkpoints' answers to the pairs. Raises ValueError as `compare`."""
     _check_comparable(first, second, pairs)
     sources, targets = [source for source, _ in pairs], [[target] for _, target in pairs]
-    for ckpt in (first, second):  # both before the first one's answers, which may take long
+    for ckpt in (first, second):  # check both before the first one's answers, which may take long
         _check_readable(ckpt, sources)
     one, other = (
         answers_of(ckpt, sources, beam=beam, progress=_part(progress, part, len(pairs)))[0]
@@ -143,7 +143,7 @@ def both_answers(
 
 
 def difference_rows(both: Both) -> list[tuple[str, ...]]:
-    """A heading, then source, target, both answers, which of them is right, and where the app shows both."""
+    """Header, then source, target, both answers, which is right, and a link to both in the app."""
     first, second = both.names
     words = {(True, True): "both", (True, False): first, (False, True): second, (False, False): "neither"}
     rows: list[tuple[str, ...]] = [("source", "target", first, second, "right", "in the app")]
@@ -172,7 +172,7 @@ def compare_checkpoints(
     differences: str | Path | None = None,
     progress: Progress | None = None,
 ) -> dict[str, Any]:
-    """`compare` on the pairs and with the BLEU that the first one's card names, unless others are given.
+    """`compare` with the pairs and the BLEU tokenizer of the first card, unless given.
 
     Raises ValueError as `compare` and `chosen_pairs`.
     """
@@ -185,8 +185,8 @@ def compare_checkpoints(
 def mcnemar(first: Sequence[bool], second: Sequence[bool]) -> dict[str, int | float]:
     """How often both, only one and neither were right, and the two-sided p-value of McNemar's exact test.
 
-    If both are equally good, each pair that only one has right is a toss of a coin: p is the probability of tosses at
-    least as uneven as these, 1 if there are none. Source: McNemar (1947), with the binomial distribution itself.
+    If both are equally good, each pair that only one has right is a coin toss: p is the probability of a result at
+    least as uneven, 1 without tosses. Source: McNemar (1947), with the exact binomial distribution.
     """
     counts = [0, 0, 0, 0]
     for a, b in zip(first, second, strict=True):
@@ -197,12 +197,12 @@ def mcnemar(first: Sequence[bool], second: Sequence[bool]) -> dict[str, int | fl
     for k in range(min(only_first, only_second) + 1):
         tail += ways
         ways = ways * (tosses - k) // (k + 1)
-    p = min(1.0, 2 * tail / 2**tosses)  # whole numbers divided: exact up to the last rounding
+    p = min(1.0, 2 * tail / 2**tosses)  # integer division: exact up to the last rounding
     return {"both": both, "only_first": only_first, "only_second": only_second, "neither": neither, "p": p}
 
 
 def comparison_rows(result: Mapping[str, Any]) -> list[tuple[str, ...]]:
-    """What `compare` returned as a table with a heading."""
+    """The result of `compare` as a table with a header."""
     rows: list[tuple[str, ...]] = [("", result["first"], result["second"], "difference", "p")]
     exact = result["exact_match"]
     points = 100 * (exact["first"] - exact["second"])
@@ -221,7 +221,7 @@ def _score(found: Mapping[str, float]) -> str:
 
 
 def verdicts(result: Mapping[str, Any]) -> list[str]:
-    """What the numbers of `compare` say, in sentences."""
+    """Conclusions from the result of `compare`, in sentences."""
     exact, first, second = result["exact_match"], result["first"], result["second"]
     sentences = [
         f"Of {result['pairs']:,} pairs both have {exact['both']:,} right, only {first} {exact['only_first']:,},"
@@ -245,7 +245,7 @@ def verdicts(result: Mapping[str, Any]) -> list[str]:
 
 
 def _check_same_tokens(first: Checkpoint, second: Checkpoint, pairs: Sequence[Pair]) -> None:
-    """Raises ValueError unless both split all targets alike; tokens that only one of them has are no difference."""
+    """Raise ValueError unless both split all targets alike, up to tokens missing from one vocabulary."""
     splits = [tokenizer_of(ckpt).tokenize for ckpt in (first, second)]
     for number, (_, target) in enumerate(pairs, start=1):
         if splits[0](target) != splits[1](target):
@@ -263,7 +263,7 @@ def _check_readable(ckpt: Checkpoint, sources: Sequence[str]) -> None:
 
 
 def _part(progress: Progress | None, part: int, total: int) -> Progress | None:
-    """Progress of one of two equal parts, told as that of the whole."""
+    """Progress of one of two equal parts, reported as progress of the whole."""
     return None if progress is None else lambda done, _: progress(part * total + done, 2 * total)
 
 
@@ -275,7 +275,7 @@ def _bootstrap(
     *,
     lower: bool,
 ) -> dict[str, Any]:
-    """sacrebleu's paired bootstrap of both on BLEU and chrF; None for each where BLEU is not asked for."""
+    """sacrebleu's paired bootstrap for BLEU and chrF; None for each without `bleu`."""
     if bleu is None:
         return {"bleu": None, "chrf": None}
     metric, chrf = overlap_metrics(bleu, lower=lower)
@@ -295,14 +295,14 @@ def _paired(metric: Any, systems: Sequence[tuple[list[str], list[list[str]]]]) -
     ((name, signature),) = signatures.items()
     results: list[Any] = scores[name]
     found = [{"score": float(r.score), "mean": float(r.mean), "interval": float(r.ci)} for r in results]
-    # Two-sided: a difference of 0 is always reached. sacrebleu counts what exceeds it, and would say p = 1 / 1001.
+    # Two-sided: a difference of 0 is always reached. sacrebleu counts only larger ones, and would give p = 1 / 1001.
     p = 1.0 if found[0]["score"] == found[1]["score"] else float(results[1].p_value)
     return {"first": found[0], "second": found[1], "p": p, "signature": str(signature)}
 
 
 @contextmanager
 def _seed() -> Iterator[None]:
-    """sacrebleu takes the seed of its samples from the environment: here it is always the same."""
+    """Fix the seed of sacrebleu's samples, which it takes from the environment."""
     before = os.environ.get("SACREBLEU_SEED")
     os.environ["SACREBLEU_SEED"] = str(SEED)
     try:

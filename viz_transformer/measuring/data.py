@@ -1,4 +1,4 @@
-"""The data sets' files: finding them, reading pairs or plain text, and the part of a file that a split is."""
+"""Data files: finding them, reading pairs or plain text, and splitting files."""
 
 from __future__ import annotations
 
@@ -36,19 +36,16 @@ DATA_VARIABLE = "VIZ_TRANSFORMER_DATA"
 GENERATED = "generated:"
 LONGEST_LINE = 64 * 2**20
 MAX_UNPACKED = 100
-"""How many times its own size a gzip file may unpack to, beyond one line: texts have ten times, bombs a thousand."""
+"""Maximum expansion of a gzip file, beyond one line: texts expand tenfold, bombs a thousandfold."""
 MAX_PAIRS = 5_000_000
 Separator = Annotated[str, Meta(pattern=r"\A[^\n]{1,16}\Z", description="1 to 16 characters in one line")]
 _Two = tuple[Whole, Whole]
 MAX_GENERATED = 1_000_000
-"""Pairs that are made at once: their number may come from anybody's card."""
+"""Maximum pairs generated at once, since the number may come from an untrusted card."""
 
 
 def find_data_folder(given: str | Path | None = None) -> Path:
-    """The folder of the data sets: the one given, else VIZ_TRANSFORMER_DATA, else ./data.
-
-    Raises ValueError if there is no such folder.
-    """
+    """The data folder: the given one, else VIZ_TRANSFORMER_DATA, else ./data. Raises ValueError if missing."""
     folder = Path(given or os.environ.get(DATA_VARIABLE) or "data").expanduser()
     if not folder.is_dir():
         raise ValueError(
@@ -59,12 +56,11 @@ def find_data_folder(given: str | Path | None = None) -> Path:
 
 
 def find_data_file(folder: Path, name: str) -> Path:
-    """The file `name` of the data folder. Raises ValueError if it is not there, and for a name that leads out of it: it
-    may stand in anybody's card."""
+    """A file of the data folder. Raises ValueError if missing, or if the name (possibly from a card) leads outside."""
     if Path(name).is_absolute() or Path(name).drive or ".." in Path(name).parts:
         raise ValueError(f"{quote(name)} is not a name inside the data folder: give the file itself with --data")
     path = folder / name
-    if not os.path.isfile(path):  # os.path: False also for what can be no file's name
+    if not os.path.isfile(path):  # os.path: also False for an invalid file name
         place, name = shorten(str(path), 300), shorten(name, 200)
         raise ValueError(f"{place} is missing: put the data set's file {name} into the data folder {folder}")
     return path
@@ -73,11 +69,11 @@ def find_data_file(folder: Path, name: str) -> Path:
 def read_pairs(
     path: str | Path, separator: str = "\t", *, limit: int | None = None, columns: str | None = None
 ) -> list[Pair]:
-    """The pairs of a UTF-8 file with one `source<separator>target` per line, plain or gzip, at most `limit`.
+    """Pairs of a UTF-8 file with one `source<separator>target` per line, plain or gzip, at most `limit`.
 
-    columns: of a comma file or JSON lines the two that are source and target, as in `rows_by_columns`.
-    Blanks around both texts are dropped. Raises ValueError, with the line number, for a line that is not UTF-8, has
-    another number of columns or an empty side, and for a file without pairs.
+    columns: source and target columns of a comma-separated file or JSON lines, as in `rows_by_columns`. Texts are
+    stripped. Raises ValueError with the line number for a line that is not UTF-8, has another number of columns or an
+    empty side, and for a file without pairs.
     """
     declared.within("limit", limit, Count | None)
     return [row.pair for row in read_rows(path, separator, limit=limit, columns=columns)]
@@ -86,7 +82,7 @@ def read_pairs(
 def read_rows(
     path: str | Path, separator: str = "\t", *, limit: int | None = None, columns: str | None = None
 ) -> list[PairRow]:
-    """The pairs of `read_pairs`, each with its line; raises the same."""
+    """Pairs as in `read_pairs`, with their lines."""
     path = Path(path)
     check_separator(separator)
     numbered = ((number, _decoded(line, path, number)) for number, line in enumerate(_lines(path), start=1))
@@ -117,9 +113,9 @@ def _rows(lines: Iterable[tuple[int, str]], path: Path, separator: str) -> Itera
 
 
 def read_text(path: str | Path) -> str:
-    """The whole text of a UTF-8 file, plain or gzip, every character as it stands there.
+    """Text of a UTF-8 file, plain or gzip, verbatim.
 
-    Raises ValueError, with the line number, for what is not UTF-8, and for an empty file.
+    Raises ValueError with the line number for invalid UTF-8, and for an empty file.
     """
     path = Path(path)
     text = "".join(_decoded(line, path, number) for number, line in enumerate(_lines(path), start=1))
@@ -129,10 +125,9 @@ def read_text(path: str | Path) -> str:
 
 
 def beginning(path: str | Path, most: int) -> bytes | None:
-    """The first whole lines of a file, plain or gzip, at most `most` bytes of them unpacked, of a longer first line its
-    beginning; None where that is all of it. No more than a line above `most` is read.
+    """The first whole lines of a file, plain or gzip, at most `most` bytes; None if that is all of it.
 
-    Raises ValueError for a file that cannot be read.
+    A longer first line is cut. Reads at most one line beyond `most`. Raises ValueError for an unreadable file.
     """
     lines: list[bytes] = []
     size = 0
@@ -152,12 +147,12 @@ def _decoded(line: bytes, path: Path, number: int) -> str:
 
 
 def check_separator(separator: str) -> None:
-    """Raise ValueError for what cannot stand between the columns of a file."""
+    """Raise ValueError for an invalid separator."""
     declared.within("separator", separator, Separator)
 
 
 def _lines(path: Path) -> Iterator[bytes]:
-    """The raw lines of a plain or gzip file, told apart by their first two bytes; each is read with suspicion."""
+    """Raw lines of a plain or gzip file (by its first two bytes), with an expansion limit."""
     most = MAX_UNPACKED * regular_size(path) + LONGEST_LINE
     unpacked = 0
     try:
@@ -184,20 +179,18 @@ def _lines(path: Path) -> Iterator[bytes]:
 
 @dataclass(frozen=True, kw_only=True)
 class Split:
-    """Some pairs of one file: those of at most `longest` tokens (source, target), without the first `skip` of them.
-
-    `file` is a name in the data folder, or "generated:copy/train" and "generated:copy/test". Tokens are counted without
-    start and end tokens. `drawn` takes the sources from one place to before another in `drawing_order`: parts of one
-    file have no source in common.
-    Raises ValueError for numbers that cannot be.
-    """
+    """Some pairs of one file. Raises ValueError for impossible numbers."""
 
     file: str
+    """Name in the data folder, or a generated set such as "generated:copy/train"."""
     separator: Separator = "\t"
-    columns: str | None = None  # of a comma file or JSON lines, as `read_pairs` takes them
+    columns: str | None = None  # as in `read_pairs`
     longest: Annotated[_Two, Meta(description="two numbers of tokens: source and target")] | None = None
+    """Maximum tokens of source and target, without start and end."""
     drawn: Annotated[_Two, Meta(description="two indices: the first source's, and one past the last")] | None = None
+    """Range of sources in `drawing_order`: disjoint ranges share no source."""
     skip: CountOrZero = 0
+    """Pairs to skip."""
     limit: Count | None = None
 
     def __post_init__(self) -> None:
@@ -214,11 +207,10 @@ class Split:
     def read(
         self, folder: str | Path | None = None, tokenizers: Tokenizers | None = None, *, too_long: bool = False
     ) -> list[Pair]:
-        """The pairs; `tokenizers` count what `longest` limits. `folder` is the data folder, looked up if needed.
+        """The pairs. tokenizers: count tokens for `longest`. folder: data folder, located if needed.
 
-        With `too_long` also the longer ones that stand in the file before, between and behind these pairs, as far as
-        the next pair that fits and is not one of them.
-        Raises ValueError for a missing folder or file, as `read_pairs`, and if no pair is left.
+        too_long: also include the longer pairs among, before and after these, up to the next pair that fits. Raises
+        ValueError for a missing folder or file, as `read_pairs`, and if no pair is left.
         """
         end = None if self.limit is None else self.skip + self.limit
         if self.file.startswith(GENERATED):
@@ -242,38 +234,38 @@ class Split:
         return [pairs[place] for place in places[self.skip : end]]
 
     def of(self, pairs: list[Pair]) -> list[Pair]:
-        """Those of a file's pairs whose source is drawn."""
+        """The pairs whose source is in the drawn range."""
         if self.drawn is None:
             return pairs
         sources = set(drawing_order(source for source, _ in pairs)[slice(*self.drawn)])
         return [pair for pair in pairs if pair[0] in sources]
 
     def sources(self, folder: str | Path | None = None, tokenizers: Tokenizers | None = None) -> list[str]:
-        """The sources of `read`, without making targets for them where pairs are made here; raises the same."""
+        """Sources of `read`, without generating targets. Raises the same."""
         if self.file.startswith(GENERATED) and self.longest is None:
             return generated_sources(self.file, None if self.limit is None else self.skip + self.limit)[self.skip :]
         return [source for source, _ in self.read(folder, tokenizers)]
 
     def to_dict(self) -> dict[str, Any]:
-        """The fields as plain JSON values, defaults left out."""
+        """Fields as JSON values, without defaults."""
         values = ((field, getattr(self, field.name)) for field in dataclasses.fields(self))
         told = {field.name: value for field, value in values if value != field.default}
         return {name: list(value) if isinstance(value, tuple) else value for name, value in told.items()}
 
     @classmethod
     def from_dict(cls, d: Mapping[str, Any]) -> Split:
-        """The split that `to_dict` described. Raises ValueError for anything else."""
+        """Inverse of `to_dict`. Raises ValueError for anything else."""
         declared.refuse(f"{name}=None says nothing: leave it out" for name, value in d.items() if value is None)
         return declared.read(cls, d, "a part of a data file")
 
 
 def drawing_order(sources: Iterable[str]) -> list[str]:
-    """The different sources in the order of their checksums: as good as shuffled, and the same everywhere."""
+    """Distinct sources in the order of their checksums: a shuffle that is the same everywhere."""
     return sorted(set(sources), key=lambda source: (hashlib.blake2b(source.encode(), digest_size=8).digest(), source))
 
 
 def fits(pair: Pair, tokenizers: Tokenizers, longest: tuple[int, int]) -> bool:
-    """Whether source and target have at most that many tokens."""
+    """Whether source and target have at most `longest` tokens."""
     sides = zip(pair, tokenizers, longest, strict=True)
     return all(len(tokenizer.split(text)) <= most for text, tokenizer, most in sides)
 
@@ -284,23 +276,23 @@ COPY_FEW = 5
 
 
 def generated_pairs(name: str, n: int | None) -> list[Pair]:
-    """The first n pairs of a data set that is made here, by the same rule on every machine.
+    """The first n pairs of a generated data set, identical on every machine.
 
-    "generated:copy/train" and ".../test": strings of 1 to 20 of the letters a to z, each its own target; lengths and
-    letters are even, and every second string, by chance, has at most COPY_FEW different letters. A checksum decides the
-    side of each string, so no test string is ever trained on; test strings are different.
-    "generated:numbers-any/train", ".../validation", ".../test", ".../test/NOTATION" for one of them and
-    ".../to-9999/NOTATION": numbers and their words, as `typed_numbers` and `words_of` have them.
-    "generated:taylor/train", ".../test" and ".../textbook": expressions and their series, as `typed_expressions`,
-    `textbook` and `series_of` have them.
-    Raises ValueError for another name, without n, and for an n above MAX_GENERATED.
+    "generated:copy/train", ".../test": strings of 1 to 20 letters a to z, each its own target; lengths and letters are
+    uniform, and about every second string has at most COPY_FEW different letters. A checksum assigns each string to a
+    side, so no test string is trained on; test strings are distinct.
+    "generated:numbers-any/train", ".../validation", ".../test", ".../test/NOTATION", ".../to-9999/NOTATION": numbers
+    and their words (`typed_numbers`, `words_of`).
+    "generated:taylor/train", ".../test", ".../textbook": expressions and their series (`typed_expressions`, `textbook`,
+    `series_of`).
+    Raises ValueError for another name, without n, and for n above MAX_GENERATED.
     """
     words = _made(name)[1]
     return [(text, words(text)) for text in generated_sources(name, n)]
 
 
 def generated_sources(name: str, n: int | None) -> list[str]:
-    """The sources of `generated_pairs` alone, which are made sooner; raises the same."""
+    """Sources of `generated_pairs` without the slower targets. Raises the same."""
     if n is None:
         raise ValueError(f"{name} has no end: say how many pairs")
     if n > MAX_GENERATED:
@@ -347,4 +339,4 @@ _MADE: Mapping[str, _Maker] = {
     **{f"{GENERATED}taylor/{side}": (partial(typed_expressions, side=side), series_of) for side in SERIES_SIDES},
     f"{GENERATED}taylor/textbook": (textbook, series_of),
 }
-"""Each set's sources, and how a target is made of one."""
+"""For each set: its sources, and the target of a source."""

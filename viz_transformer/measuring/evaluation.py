@@ -1,6 +1,6 @@
-"""How good a checkpoint is on pairs of texts, or a language model on a text.
+"""Evaluates a checkpoint on pairs of texts, or a language model on a text.
 
-Exact matches with their interval, loss, accuracy, BLEU, chrF, equal expressions; the wrong answers as a file.
+Exact matches with interval, loss, accuracy, BLEU, chrF and equivalent expressions; wrong answers as a file.
 """
 
 from __future__ import annotations
@@ -50,11 +50,11 @@ from viz_transformer.text.codec import Codec
 from viz_transformer.text.tokenizers import Tokenizer
 
 NO_ANSWER = Answer("", (), complete=False, ids=())
-"""Of a source that is not run."""
+"""Answer to a source that is not run."""
 
 
 def wilson(k: int, n: int, z: float = 1.959963984540054) -> tuple[float, float]:
-    """The Wilson score interval of k successes in n trials, as fractions; z = 1.96 makes it the 95 % interval.
+    """Wilson score interval of k successes in n trials, as fractions; 95 % by default.
 
     Raises ValueError unless 0 <= k <= n and n > 0. Source: Wilson (1927); 1,980 of 2,000 gives 0.985 to 0.994.
     """
@@ -64,7 +64,7 @@ def wilson(k: int, n: int, z: float = 1.959963984540054) -> tuple[float, float]:
     centre = share + z * z / (2 * n)
     half = z * math.sqrt(share * (1 - share) / n + z * z / (4 * n * n))
     scale = 1 + z * z / n
-    # The ends are exact where rounding would leave a hair: no success is 0, no failure is 1.
+    # Exact ends in spite of rounding: 0 without success, 1 without failure.
     return (centre - half) / scale if k else 0.0, (centre + half) / scale if k < n else 1.0
 
 
@@ -94,25 +94,26 @@ def evaluate(
     errors: str | Path | None = None,
     progress: Progress | None = None,
 ) -> dict[str, Any]:
-    """How good the checkpoint is on the pairs; greedy unless `beam` is a width.
+    """Evaluate the checkpoint on the pairs; greedy unless `beam` is a width.
 
-    pairs: how many there are; with `group` different sources, each with all its targets, in the order of the data.
-    exact_match: share of answers that equal the target text, or one of them (with its 95 % Wilson interval);
-    exact_match_unseen: the same over sources that are not in `seen_sources`, None without those. equivalent, only with
-    `equivalence="sympy"`: share of answers that equal it as mathematical expressions (see `same_expression`).
-    loss: nats per target token, end token included, without smoothing, on all given targets; perplexity: its
-    exponential, per token; token_accuracy: how often the most probable next token is the target's, an unknown word
-    counting as wrong. bleu: by sacrebleu, of the detokenised answers against the texts with the tokenizer `bleu`
-    ("13a", "none", ...), or with "tokens" of the model's own tokens against the target's, unknown words as they stand
-    there; chrf: of the detokenised answers; both against all targets, in lower case if the model writes lower case,
-    and None without `bleu`. sentences_per_second: of decoding alone.
-    too_long, only with `count_too_long`: pairs whose source or whose every target is longer than the model reads, or
-    than `longest` (tokens of source and target, without start and end). They are not run, count among the pairs, and
-    their answer is wrong and empty; the numbers per token are None if there are any.
-    `errors` is a file for the answers that are no exact match: source, answer, target (several joined by " | ") with
-    tabs between, in the order of the data, written whole or not at all.
-    Raises ValueError for a model that is no encoder-decoder with text, for no pairs, for texts too long for it, for
-    unknown words as `bleu` and `equivalence`, and before anything is run for a file that cannot be written.
+    pairs: their number; with `group`, of distinct sources, each with all its targets, in order.
+    exact_match: share of answers that equal (one of) the target, with a 95 % Wilson interval.
+    exact_match_unseen: the same for sources not in `seen_sources`; None without those.
+    equivalent: with `equivalence="sympy"`, share of answers equal as expressions (see `same_expression`).
+    loss: nats per target token over all targets, end token included, without label smoothing. perplexity: its
+    exponential.
+    token_accuracy: share of targets' tokens that are most probable; unknown words count as wrong.
+    bleu: by sacrebleu, on detokenised answers with tokenizer `bleu` ("13a", "none", ...), or on the model's own tokens
+    with "tokens". chrf: on detokenised answers. Both against all targets, in lower case if the model writes lower case;
+    None without `bleu`.
+    sentences_per_second: of decoding only.
+    too_long: with `count_too_long`, pairs whose source or every target exceeds the model's limits or `longest` (source
+    and target tokens without start and end). They are not run and count as wrong and empty; per-token numbers are then
+    None.
+    errors: file for answers that are not exact matches: source, answer, target (several joined by " | "),
+    tab-separated, in order, written atomically.
+    Raises ValueError for a model that is not an encoder-decoder with text, no pairs, texts too long, unknown values of
+    `bleu` and `equivalence`, and, before running, for a file that cannot be written.
     """
     sides(ckpt)
     check_bleu(bleu)
@@ -161,15 +162,13 @@ def evaluate(
 def evaluate_text(
     ckpt: Checkpoint, text: str, window: int, limit: int | None = None, *, progress: Progress | None = None
 ) -> dict[str, Any]:
-    """How well a decoder-only model predicts a text, cut into consecutive windows of `window` tokens.
+    """Evaluate a decoder-only model on a text, in consecutive windows of `window` tokens.
 
-    Window i reads the tokens from i * window on and predicts the one after each, so that every token but the first is
-    predicted once, from at most `window` tokens; the last window may be shorter. No start or end token is added, unless
-    the tokenizer of a folder of transformers puts some around each text.
-    The keys are those of `evaluate`: pairs counts windows (the first `limit`), loss is nats per predicted token, and
-    what belongs to answers is None.
-    Raises ValueError for a model that is not decoder-only with text, for windows that it cannot read, and for a text of
-    fewer than two tokens.
+    Window i reads the tokens from i * window on and predicts the next token of each, so every token except the first is
+    predicted once; the last window may be shorter. No start or end token is added, unless a transformers tokenizer adds
+    some to each text. Keys are as in `evaluate`: pairs counts windows (the first `limit`), loss is nats per predicted
+    token, and answers' metrics are None.
+    Raises ValueError for a model that is not decoder-only with text, unreadable windows, and fewer than two tokens.
     """
     spec = ckpt.spec
     if spec.kind != "decoder-only" or "target" not in ckpt.codecs or not spec.writes:
@@ -210,11 +209,11 @@ def evaluate_checkpoint(
 ) -> dict[str, Any]:
     """`evaluate` on `chosen_pairs`, or `evaluate_text` for a decoder-only model.
 
-    The card says which BLEU belongs to the data (`bleu` replaces that), whether expressions are compared, and where the
-    training sources are; exact_match_unseen is None if one of those files is not there. For a text the card names the
-    file, how many characters to skip, the window (else the longest that the model reads) and the number of windows;
-    `data_file` and `limit` replace these. Raises ValueError as `evaluate`, `evaluate_text` and `chosen_pairs`, and for
-    options that belong to answers.
+    The card gives the BLEU tokenizer (overridden by `bleu`), whether expressions are compared, and the training
+    sources; exact_match_unseen is None if one of those files is missing. For a text, the card gives the file, the
+    characters to skip, the window (default: the model's maximum) and the number of windows; `data_file` and `limit`
+    override these. Raises ValueError as `evaluate`, `evaluate_text` and `chosen_pairs`, and for options that only apply
+    to answers.
     """
     settings = _settings(ckpt.card)
     if ckpt.spec.kind == "decoder-only":
@@ -260,12 +259,11 @@ def choose_pairs(
     too_long: bool = False,
     data_folder: str | Path | None = None,
 ) -> list[Pair]:
-    """The pairs to test a checkpoint on: those that its card names, or all of a file; at most `limit`.
+    """The test pairs named by the card, or all pairs of a file; at most `limit`.
 
-    `too_long` adds those that the card leaves out for their length, as `Split.read` does.
-    `data_file` is a path, a name in the data folder, or a generated set; the card says how its columns are separated.
-    Raises ValueError for a model that is no encoder-decoder with text, if there is neither a file nor a card that names
-    one, and as `read_pairs` and `Split`.
+    too_long: include pairs that the card skips for their length, as in `Split.read`. data_file: a path, a name in the
+    data folder, or a generated set; the card gives its separator. Raises ValueError for a model that is not an
+    encoder-decoder with text, without a file in either place, and as `read_pairs` and `Split`.
     """
     sides(ckpt)
     settings = _settings(ckpt.card)
@@ -282,12 +280,12 @@ def choose_pairs(
 
 
 def card_bleu(ckpt: Checkpoint) -> str | None:
-    """The BLEU that the card names for its data."""
+    """BLEU tokenizer named by the card."""
     return _settings(ckpt.card).get("bleu")
 
 
 def exact_matches(answers: Sequence[Answer], targets: Sequence[Sequence[str]], *, lower: bool) -> list[bool]:
-    """Whether each answer equals one of its targets, blanks collapsed; in lower case if asked for."""
+    """Whether each answer equals one of its targets after collapsing white space, optionally in lower case."""
     return [
         answer.complete and plain(answer.text, lower=lower) in {plain(target, lower=lower) for target in wanted}
         for answer, wanted in zip(answers, targets, strict=True)
@@ -297,7 +295,7 @@ def exact_matches(answers: Sequence[Answer], targets: Sequence[Sequence[str]], *
 def bleu_lines(
     ckpt: Checkpoint, answers: Sequence[Answer], targets: Sequence[Sequence[str]], bleu: str
 ) -> tuple[list[str], list[list[str]]]:
-    """Answers and targets as this BLEU reads them: texts, or for "tokens" as the checkpoint's tokenizer splits them."""
+    """Answers and targets as BLEU reads them: texts, or token lines for "tokens"."""
     if bleu != "tokens":
         return [answer.text for answer in answers], [list(wanted) for wanted in targets]
     tokenize = tokenizer_of(ckpt).tokenize
@@ -308,7 +306,7 @@ def bleu_lines(
 
 
 def tokenizer_of(ckpt: Checkpoint) -> Tokenizer:
-    """What splits the targets of one of our own models. Raises ValueError for a folder of transformers."""
+    """Target tokenizer of one of our own models. Raises ValueError for a folder of transformers."""
     codec = ckpt.codec("target")
     if not isinstance(codec, Codec):
         raise ValueError(
@@ -319,13 +317,13 @@ def tokenizer_of(ckpt: Checkpoint) -> Tokenizer:
 
 
 def writes_lower_case(ckpt: Checkpoint) -> bool:
-    """Whether the target side reads and writes lower case only, as far as it is told."""
+    """Whether the target side is known to be lower case only."""
     codec = ckpt.codec("target")
     return isinstance(codec, Codec) and bool(getattr(codec.tokenizer, "lower", False))
 
 
 def _joined(pairs: Sequence[Pair]) -> tuple[list[str], list[list[str]]]:
-    """The different sources, and the different targets of each, in the order given."""
+    """Distinct sources, and the distinct targets of each, in order."""
     targets: dict[str, dict[str, None]] = {}
     for source, target in pairs:
         targets.setdefault(source, {})[target] = None
@@ -339,14 +337,14 @@ def _per_token(scores: TokenScores | None) -> dict[str, Any]:
     return {
         "token_accuracy": scores.right / scores.tokens,
         "loss": loss,
-        "perplexity": numerals.exponential(loss) if loss < 700 else None,  # beyond what a float holds
+        "perplexity": numerals.exponential(loss) if loss < 700 else None,  # larger than a float
     }
 
 
 def _overlap_scores(
     ckpt: Checkpoint, answers: Sequence[Answer], targets: Sequence[Sequence[str]], bleu: str | None
 ) -> dict[str, Any]:
-    """BLEU with its signature and chrF, 0 to 100, of whole corpora; None where BLEU is not asked for."""
+    """Corpus BLEU with signature and chrF, 0 to 100; None without `bleu`."""
     if bleu is None:
         return {"bleu": None, "bleu_signature": None, "chrf": None}
     metric, chrf = overlap_metrics(bleu, lower=writes_lower_case(ckpt))
@@ -357,7 +355,7 @@ def _overlap_scores(
 
 
 def to_lines(rows: Sequence[tuple[str, ...]]) -> bytes:
-    """One line for each row with tabs between."""
+    """Rows as tab-separated lines."""
     lines = ["\t".join(_ENDS_CELL.sub(" ", cell) for cell in row) + "\n" for row in rows]
     return "".join(lines).encode("utf-8", "replace")
 
@@ -366,7 +364,7 @@ _ENDS_CELL = re.compile("[\t\n\v\f\r\x1c-\x1e\x85\u2028\u2029]")
 
 
 def _settings(card: Mapping[str, Any]) -> dict[str, Any]:
-    """What a card says about its evaluation, as far as it has the right type: a card may be anybody's."""
+    """Evaluation settings of a card, which is untrusted, as far as their types are right."""
     named = card.get("evaluation")
     if not isinstance(named, dict):
         return {}
@@ -388,7 +386,7 @@ def _named_data(ckpt: Checkpoint) -> str:
 
 
 def _given_file(name: str | Path, data_folder: str | Path | None) -> Path:
-    """The file, here or in the data folder. Raises ValueError if there is none."""
+    """The file, locally or in the data folder. Raises ValueError if there is none."""
     if os.path.exists(name):
         return Path(name)
     try:
@@ -400,7 +398,7 @@ def _given_file(name: str | Path, data_folder: str | Path | None) -> Path:
 
 
 def _seen_sources(ckpt: Checkpoint, folder: str | Path | None) -> set[str] | None:
-    """The sources of the training data that the card names, None if it names none or a file is not at hand."""
+    """Training sources named by the card; None if it names none or a file is missing."""
     settings = _settings(ckpt.card)
     evaluation = ckpt.card.get("evaluation")
     named = evaluation.get("seen") if isinstance(evaluation, dict) else None

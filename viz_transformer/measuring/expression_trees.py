@@ -1,8 +1,7 @@
-"""Mathematical expressions as trees: the one parser of what tasks of series read and answer. Nothing is evaluated.
+"""Parses mathematical expressions of the series tasks into trees, without evaluating anything.
 
-Sums of rational numbers, names, `+ - * / **`, parentheses, functions of something, and at the end perhaps `O(x**6)`;
-precedence as in Python, an exponent is a whole number. Each limit bounds the work that comes after it: no honest text
-meets one, and no hostile one gets around it.
+Sums of rationals, names, `+ - * / **`, parentheses and functions, optionally ending in `O(x**6)`; precedence as in
+Python, integer exponents. Each limit bounds the work after it; no honest text reaches one.
 """
 
 from __future__ import annotations
@@ -20,11 +19,11 @@ MAX_EXPONENT = 100
 
 
 class ExpressionError(ValueError):
-    """What is wrong with a text, in words that go on after its name: `divides by zero`."""
+    """What is wrong with a text, as a clause that follows its name: `divides by zero`."""
 
 
 class UnexpectedError(ExpressionError):
-    """A token stands where another is wanted; `clause`: what was expected, `advice`: what to write, if it is clear."""
+    """An unexpected token. clause: what was expected. advice: what to write, if clear."""
 
     def __init__(self, wanted: str, tokens: list[str], place: int) -> None:
         token = _short(tokens[place])
@@ -65,15 +64,13 @@ class Product:
 
 @dataclass(frozen=True)
 class Sum:
-    """Terms as written, each with whether it is taken away; one term alone is a negative one."""
+    """Terms as written, each with whether it is subtracted; a single term is a negative one."""
 
     terms: tuple[tuple[bool, Tree], ...]
 
 
 @dataclass(frozen=True)
 class Order:
-    """The term `O(variable**power)`."""
-
     variable: str
     power: int
 
@@ -86,7 +83,7 @@ Tree = Number | Name | Call | Power | Product | Sum | Order
 
 @dataclass(frozen=True)
 class Expression:
-    """A text that was read: its tree, names, functions as often and in the order in which they stand, and O term."""
+    """A parsed text: tree, names, functions in order of occurrence, and O term."""
 
     tree: Tree
     names: frozenset[str]
@@ -95,7 +92,7 @@ class Expression:
 
 
 def parse(text: str) -> Expression:
-    """A text as a tree, in the order in which it is written. Raises ExpressionError for what is no such expression."""
+    """Parse a text in its written order. Raises ExpressionError if it is not such an expression."""
     tokens = _tokens(text)
     words = [token for token in tokens if token.isalpha()]
     names = frozenset(words) - {"O", *FUNCTIONS}
@@ -110,7 +107,7 @@ _TOKEN = re.compile(r"\s*(\*\*|[-+*/()]|[0-9]+|[A-Za-z]+)")
 
 
 def _tokens(text: str) -> list[str]:
-    """Names, numbers and signs of a text."""
+    """Names, numbers and symbols of a text."""
     text = text.strip()
     if len(text) > MAX_CHARACTERS:
         raise ExpressionError(f"has more than {MAX_CHARACTERS:,} characters")
@@ -144,7 +141,7 @@ class _Reader:
         return tree
 
     def _next(self, *wanted: str) -> str | None:
-        """The next token if it is one of these, and then it is read."""
+        """Consume and return the next token if it is one of these."""
         if self.place < len(self.tokens) and self.tokens[self.place] in wanted:
             self.place += 1
             return self.tokens[self.place - 1]
@@ -165,7 +162,7 @@ class _Reader:
                 return terms[0][1] if len(terms) == 1 and not terms[0][0] else Sum(tuple(terms))
 
     def _order(self) -> Order:
-        """`(x**6)` behind an O."""
+        """Parse `(x**6)` after an O."""
         if self.depth or self.order:
             raise ExpressionError("has an O term inside another term" if self.depth else "has two O terms")
         self._parenthesis("(")
@@ -241,7 +238,7 @@ def _short(token: str) -> str:
 
 
 def _number(tree: Tree) -> Fraction:
-    """The number that a tree writes. Raises ArithmeticError for names, for a division by 0, and for a large number."""
+    """The number that a tree represents. Raises ArithmeticError for names, division by zero, and large numbers."""
     match tree:
         case Number(value):
             found = Fraction(value)

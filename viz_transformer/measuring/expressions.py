@@ -1,4 +1,4 @@
-"""Whether two texts are the same mathematical expression, found exactly, by polynomials, with nothing evaluated."""
+"""Decides exactly, by polynomials, whether two texts are the same expression, without evaluating them."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ from viz_transformer.measuring import expression_trees as trees
 def same_expression(answer: str, wanted: str) -> bool:
     """Whether two texts are equal as mathematical expressions.
 
-    Exact: what `expression_trees` reads becomes quotients of sympy's polynomials with rational coefficients,
-    compared crosswise; a function is a name of its own, so sin(x)**2 + cos(x)**2 is not 1. Both need the same O term,
-    and what vanishes in it makes no difference. What cannot be read, is too large, or divides by zero, equals nothing
-    but the same text. Nothing of a text is ever evaluated as Python.
+    Exact: trees of `expression_trees` become quotients of sympy polynomials with rational coefficients, compared by
+    cross-multiplication; each function value is a separate name, so sin(x)**2 + cos(x)**2 is not 1. Both need the same
+    O term, which absorbs higher terms. A text that cannot be read, is too large or divides by zero equals only itself.
+    Nothing is evaluated as Python.
     """
     if answer == wanted:
         return True
@@ -36,10 +36,10 @@ def same_expression(answer: str, wanted: str) -> bool:
     return bool(min(m[place] for m in num.itermonoms()) - min(m[place] for m in den.itermonoms()) >= first.order.power)
 
 
-MAX_BITS = 4_000  # of a coefficient
-MAX_PRODUCTS = 20_000  # of two terms, in one comparison
+MAX_BITS = 4_000  # per coefficient
+MAX_PRODUCTS = 20_000  # products of two terms, per comparison
 
-_Value = tuple[Any, Any]  # numerator and denominator, polynomials of sympy
+_Value = tuple[Any, Any]  # numerator and denominator, as sympy polynomials
 
 
 def _require(met: bool) -> None:
@@ -48,7 +48,7 @@ def _require(met: bool) -> None:
 
 
 class _Algebra:
-    """Exact arithmetic with all names of some expressions, within the limits."""
+    """Exact, bounded arithmetic in the names of some expressions."""
 
     def __init__(self, read: Sequence[trees.Expression]) -> None:
         from sympy import QQ, ring  # type: ignore[import-untyped]  # sympy has no types
@@ -58,14 +58,14 @@ class _Algebra:
         _require(len(names) + calls <= trees.MAX_NAMES)
         self.places = {name: place for place, name in enumerate(names)}
         self.ring, *self.generators = ring([*names, *(f"_{n}" for n in range(calls)), "_"], QQ)
-        self.functions: dict[Any, int] = {}  # (name, argument) -> place of the name that stands for it
+        self.functions: dict[Any, int] = {}  # (name, argument) -> index of the name that represents it
         self.products_left = MAX_PRODUCTS
 
     def number(self, value: int) -> _Value:
         return self.ring(value), self.ring.one
 
     def function(self, name: str, argument: _Value) -> _Value:
-        """The name that stands for this function of this argument, whose denominator may have one term only."""
+        """The name of this function value, whose argument's denominator may only have one term."""
         num, den = argument
         _require(len(den) == 1)
         ((monomial, _),) = den.terms()
@@ -84,7 +84,7 @@ class _Algebra:
     def inverse(self, a: _Value) -> _Value:
         num, den = a
         _require(bool(num))
-        # The coefficient of the first term goes into the new numerator: many sums then have one denominator.
+        # Move the leading coefficient into the numerator: many sums then share a denominator.
         return den * (1 / num.LC), num * (1 / num.LC)
 
     def power(self, a: _Value, exponent: int) -> _Value:
@@ -96,7 +96,7 @@ class _Algebra:
         return found
 
     def value(self, tree: trees.Tree) -> _Value:
-        """The value of a tree; of an O term it is 0."""
+        """Value of a tree; 0 for an O term."""
         match tree:
             case trees.Number(number):
                 return self.number(number)
@@ -127,5 +127,5 @@ class _Algebra:
 
 
 def bits(a: Any) -> int:
-    """The length of the longest coefficient."""
+    """Bits of the longest coefficient."""
     return max((c.numerator.bit_length() + c.denominator.bit_length() for c in a.itercoeffs()), default=0)

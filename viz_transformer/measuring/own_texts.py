@@ -1,4 +1,4 @@
-"""How likely a model finds its owner's texts, text by text: all of a text, or an answer behind its prompt."""
+"""Likelihood of an owner's texts, text by text: of a whole text, or of an answer after its prompt."""
 
 from __future__ import annotations
 
@@ -21,14 +21,14 @@ from viz_transformer.text.codec import Codec, Encoded
 
 @dataclass(frozen=True)
 class DecoderText:
-    """A text of a decoder alone as ids, its start token included, and the place of the first that counts."""
+    """A decoder-only text as ids with start token, and the index of the first counted token."""
 
     ids: tuple[int, ...]
     first: int
 
     @property
     def count(self) -> int:
-        """Tokens that are predicted and counted."""
+        """Number of counted tokens."""
         return max(len(self.ids) - self.first, 0)
 
     @property
@@ -38,7 +38,7 @@ class DecoderText:
 
 @dataclass(frozen=True)
 class Loss:
-    """Nats per token over some texts, with the standard error that so few texts leave."""
+    """Nats per token over some texts, with its standard error."""
 
     nats: float
     error: float
@@ -46,7 +46,7 @@ class Loss:
 
     @classmethod
     def of(cls, each: Sequence[tuple[float, int]]) -> Loss:
-        """Of each text its nats in all and its tokens."""
+        """Loss from (nats, tokens) of each text."""
         tokens = sum(count for _, count in each)
         nats = sum(total for total, _ in each) / tokens
         if not math.isfinite(nats):
@@ -58,15 +58,15 @@ class Loss:
 
 
 def encoded_text(codec: Codec, text: str | Pair) -> Encoded | tuple[Encoded, Encoded]:
-    """A text, or prompt and answer each by itself."""
+    """A text, or prompt and answer separately, encoded."""
     return codec.encode(text) if isinstance(text, str) else (codec.encode(text[0]), codec.encode(text[1]))
 
 
 def decoder_text(ckpt: Checkpoint, text: str | Pair, longest: int | None = None) -> DecoderText:
-    """What a decoder alone reads and predicts of a text, behind its start token if it has one.
+    """What a decoder-only model reads and predicts of a text, after its start token if it has one.
 
-    Of a text every token counts but the first, which nothing predicts without a start token; of prompt and answer the
-    answer's alone. longest: ids that are read of a text, start token aside.
+    In a text, every token counts except the first without a start token; in prompt and answer, only the answer's.
+    longest: maximum ids, without the start token.
     """
     codec = ckpt.own_codec("target")
     start = () if codec.vocabulary.bos is None else (codec.vocabulary.bos,)
@@ -78,20 +78,20 @@ def decoder_text(ckpt: Checkpoint, text: str | Pair, longest: int | None = None)
 
 
 def _plain(codec: Codec, encoded: Encoded) -> tuple[int, ...]:
-    """The ids without those of start and end that the codec puts around a text."""
+    """Ids without the start and end tokens that the codec adds."""
     ids = encoded.ids[codec.add_bos :]
     return ids[: len(ids) - codec.add_eos]
 
 
 def fits(ckpt: Checkpoint, text: str | Pair, read: DecoderText) -> bool:
-    """Whether a text has something to count; an answer has to be read in one piece with its prompt."""
+    """Whether a text has a counted token; prompt and answer must fit in one piece."""
     return read.count > 0 and (isinstance(text, str) or len(read.ids) - 1 <= ckpt.spec.max_target)
 
 
 def decoder_losses(ckpt: Checkpoint, texts: Sequence[DecoderText]) -> list[tuple[float, int]]:
-    """Of each text the nats of the tokens that count, and how many these are.
+    """(nats, number) of each text's counted tokens.
 
-    A text that is longer than the model reads is cut: each piece predicts one token more than it reads.
+    Longer texts are cut: each piece predicts one token more than it reads.
     """
     nats, counts = [0.0] * len(texts), [0] * len(texts)
     pieces: list[_Piece] = []
@@ -111,12 +111,12 @@ def decoder_losses(ckpt: Checkpoint, texts: Sequence[DecoderText]) -> list[tuple
 
 
 def pair_losses(ckpt: Checkpoint, pairs: Sequence[Pair]) -> list[tuple[float, int]]:
-    """The same of the targets of an encoder-decoder."""
+    """(nats, tokens) of an encoder-decoder's targets."""
     return [(-each.log_prob, each.tokens) for each in scores_of_each(ckpt, pairs)]
 
 
 def target_text(ckpt: Checkpoint, target: str) -> Predicted:
-    """What of a target is predicted: all behind its start token, its end included."""
+    """Predicted tokens of a target: everything after its start token, end included."""
     codec = ckpt.codec("target")
     ids = codec.encode(target).ids
     ids = ids if codec.start is None or ids[:1] == (codec.start,) else (codec.start, *ids)
@@ -129,8 +129,7 @@ _Piece = tuple[int, tuple[int, ...], int]
 
 
 def _batches(pieces: Sequence[_Piece], model: HookedModel, size: int) -> Iterator[list[_Piece]]:
-    """Pieces that are run together: in a causal decoder what stands behind a text changes nothing of it, unless norms
-    or heads mix positions; then, and in another program's model, only those of one length."""
+    """Batches of pieces; of equal length unless the decoder is causal and ours, since padding may change numbers."""
     config = model.config if isinstance(model, Transformer) else None
     apart = config is None or config.norm_kind == "positions-and-features" or config.merge != "concatenate"
     batch: list[_Piece] = []
@@ -146,7 +145,7 @@ def _batches(pieces: Sequence[_Piece], model: HookedModel, size: int) -> Iterato
 
 
 def _losses(model: HookedModel, rows: Sequence[Sequence[int]]) -> Tensor:
-    """The nats of each token behind those before it: [B, T - 1], beyond a row's end of no meaning."""
+    """Nats of each next token: [B, T - 1]; undefined beyond a row's end."""
     longest = max(map(len, rows))
     filled = torch.tensor([[*row, *[row[0]] * (longest - len(row))] for row in rows])
     with torch.no_grad():

@@ -1,7 +1,7 @@
-"""Taylor and Laurent series of expressions, exactly, printed as the data set `taylor-generated` prints them.
+"""Exact Taylor and Laurent series of expressions, printed as in the data set `taylor-generated`.
 
-A series is found exactly: the functions' known coefficients as fractions, multiplied, divided and put into each other
-as truncated power series; no computer algebra is needed.
+Known coefficients as fractions are multiplied, divided and composed as truncated power series, without computer
+algebra.
 """
 
 from __future__ import annotations
@@ -15,14 +15,14 @@ from math import factorial
 from viz_transformer.measuring import expression_trees as trees
 
 ORDER = 6
-"""The first power that is left out."""
+"""First omitted power."""
 
 _Coefficient = dict[tuple[int, ...], Fraction]
-"""A sum of products of the constants: the exponents of each product, and its factor."""
+"""A sum of products of constants: exponents -> factor."""
 
 
 class _Series:
-    """Coefficients from the power `low` on, as many as are known; `of` has at least one."""
+    """Known coefficients from the power `low` on, at least one."""
 
     def __init__(self, low: int, of: Sequence[_Coefficient]) -> None:
         self.low, self.of = low, of
@@ -44,11 +44,10 @@ class _Series:
         return _Series(self.low + other.low, [_reduced(c) for c in found])
 
     def times(self, factor: Fraction) -> _Series:
-        """A multiple of it."""
         return _Series(self.low, [{e: factor * f for e, f in c.items()} for c in self.of])
 
     def inverse(self) -> _Series:
-        """1 over it. Raises ZeroDivisionError unless its first coefficient that is not 0 is one product."""
+        """1 over the series. Raises ZeroDivisionError unless its first non-zero coefficient is a single product."""
         start = next((n for n, c in enumerate(self.of) if c), None)
         if start is None or len(self.of[start]) != 1:
             raise ZeroDivisionError
@@ -66,7 +65,7 @@ class _Series:
         return _Series(-(self.low + start), found)
 
     def at(self, power: int) -> _Coefficient:
-        """The coefficient of x**power."""
+        """Coefficient of x**power."""
         return self.of[power - self.low] if self.low <= power < self.low + len(self.of) else {}
 
 
@@ -89,16 +88,16 @@ def _add_product(total: _Coefficient, a: _Coefficient, b: _Coefficient) -> None:
 
 
 _KNOWN = 2 * ORDER
-"""The power up to which each part of an expression with a division is known: some are lost when it is by x**3."""
+"""Precision in powers for expressions with a division: dividing by x**3 loses some."""
 
 
 _SIGNS = {"exp": (1, 1, 1, 1), "sin": (0, 1, 0, -1), "cos": (1, 0, -1, 0), "sinh": (0, 1, 0, 1), "cosh": (1, 0, 1, 0)}
-"""The k-th derivatives at 0, which repeat after four."""
+"""Derivatives at 0, which repeat after four."""
 
 
 @lru_cache(maxsize=1024)
 def coefficients(function: str, count: int) -> tuple[Fraction, ...]:
-    """The first coefficients of a function of one variable: tan and tanh by t' = 1 + t**2 and t' = 1 - t**2."""
+    """The first coefficients of a function; tan and tanh by t' = 1 + t**2 and t' = 1 - t**2."""
     if function in _SIGNS:
         return tuple(Fraction(_SIGNS[function][k % 4], factorial(k)) for k in range(count))
     sign = 1 if function == "tan" else -1
@@ -110,18 +109,18 @@ def coefficients(function: str, count: int) -> tuple[Fraction, ...]:
 
 
 class _Reader:
-    """Finds the series of expressions with these constants, each part of them up to x**known."""
+    """Computes series in these constants, with every part known up to x**known."""
 
     def __init__(self, symbols: str, known: int) -> None:
         self.symbols, self.known = symbols, known
 
     def monomial(self, factor: Fraction, power: int = 0, name: str = "") -> _Series:
-        """A number, times a power of x, times a constant."""
+        """A number times a power of x times a constant."""
         found = {tuple(int(name == symbol) for symbol in self.symbols): factor} if factor else {}
         return _Series(power, [found, *({} for _ in range(self.known - power))])
 
     def value(self, tree: trees.Tree) -> _Series:
-        """The series of a part of an expression."""
+        """Series of a subexpression."""
         match tree:
             case trees.Number(number):
                 return self.monomial(Fraction(number))
@@ -149,7 +148,7 @@ class _Reader:
                 raise trees.ExpressionError("has an O term, which belongs in the series")
 
     def function(self, name: str, inner: _Series) -> _Series:
-        """A function of a series that starts with an x."""
+        """A function of a series without a constant term."""
         if any(inner.at(power) for power in range(inner.low, 1)):
             raise ZeroDivisionError
         known = coefficients(name, self.known + 1)
@@ -169,7 +168,7 @@ class _Reader:
 
 @lru_cache(maxsize=2**14)
 def _factor(tree: trees.Call | trees.Power, symbols: str, known: int) -> _Series:
-    """The series of a function's value or of a power."""
+    """Series of a function value or power."""
     reader = _Reader(symbols, known)
     match tree:
         case trees.Call(function, argument):
@@ -182,10 +181,10 @@ def _factor(tree: trees.Call | trees.Power, symbols: str, known: int) -> _Series
 
 @lru_cache(maxsize=2**17)
 def series_of(text: str) -> str:
-    """The Taylor series of an expression of x, or its Laurent series, up to x**6, printed as in the data sets.
+    """Taylor or Laurent series of an expression in x, up to x**6, printed as in the data sets.
 
-    The constants are single letters. Raises ExpressionError for what is no such expression, ZeroDivisionError where
-    there is no series with coefficients of these constants.
+    Constants are single letters. Raises ExpressionError for anything else, ZeroDivisionError if there is no series with
+    coefficients in these constants.
     """
     symbols = "".join(symbols_of(text))
     reader = _Reader(symbols, _KNOWN if re.search(r"/[^0-9]|\*\*\(-", text) else ORDER - 1)
@@ -203,7 +202,7 @@ def series_of(text: str) -> str:
 
 
 def symbols_of(text: str) -> list[str]:
-    """The constants of an expression, in alphabetical order."""
+    """Constants of an expression, in alphabetical order."""
     return sorted(set(re.findall(r"\b[a-z]\b", text)) - {"x"})
 
 
@@ -216,7 +215,7 @@ def _power(name: str, exponent: int) -> str:
 
 
 def _product(exponents: Sequence[int], factor: Fraction, symbols: str, power: int) -> str:
-    """A product of a number, constants and a power of x: "-5*c**3*x**3/6", "1/(f*x)"."""
+    """A product of number, constants and power of x: "-5*c**3*x**3/6", "1/(f*x)"."""
     powers = [*zip(symbols, exponents, strict=True), ("x", power)]
     above = [_power(name, exponent) for name, exponent in powers if exponent > 0]
     below = [_power(name, -exponent) for name, exponent in powers if exponent < 0]

@@ -1,4 +1,4 @@
-"""The loss that is measured here, held against the one that a training reported."""
+"""Compares a measured loss with the one reported by the training."""
 
 from __future__ import annotations
 
@@ -10,19 +10,19 @@ from viz_transformer.checkpoint.importers.reported import Reported
 from viz_transformer.measuring.own_texts import Loss
 
 ERRORS = 2.0
-"""Standard errors of the measured loss that are within its rounding."""
+"""Standard errors within which a measured loss counts as equal."""
 
 
 @dataclass(frozen=True)
 class Comparison:
-    """How a measured loss compares with a reported one. equal: None where it is lower, which tells nothing."""
+    """Measured versus reported loss. equal: None if it is lower, which proves nothing."""
 
     equal: bool | None
     sentence: str
 
 
 def compare_to_reported(loss: Loss, reported: Reported) -> Comparison:
-    """Equal within the rounding of both: that of the digits that were reported, and what so few texts leave open."""
+    """Compare, allowing for the reported digits and the standard error of few texts."""
     within = reported.half + ERRORS * loss.error
     if not math.isfinite(within) and math.isfinite(loss.nats):
         within = reported.half

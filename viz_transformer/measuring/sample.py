@@ -1,7 +1,7 @@
-"""An owner's sample: ids that a model was given where it was trained, and the logits that it gave out there.
+"""An owner's sample: ids that a model was given where it was trained, and its logits there.
 
-A file of it may be anybody's: `.npz` as numpy.savez writes it, or JSON. Sizes are compared before a number is read, and
-a pickle is refused.
+The file is untrusted: `.npz` from numpy.savez, or JSON. Sizes are checked before numbers are read, and pickles are
+refused.
 """
 
 from __future__ import annotations
@@ -29,21 +29,21 @@ Array = NDArray[Any]
 MAX_BYTES = 256 * 2**20
 MAX_JSON_BYTES, MAX_JSON_VALUES = 32 * 2**20, 2_000_000
 LONGEST_DIRECTORY = 2**16
-"""Bytes of a zip file's list of its parts: the reader makes ten times as much of it in memory."""
+"""Maximum bytes of a zip directory: the reader takes ten times as much memory."""
 MAX_TEXTS = 64
 IDS = ("source", "target")
 SAVE_AGAIN = "write it again with the lines that `viz-transformer import --sample-script` prints"
 
 
 class SampleError(ValueError):
-    """A file that is no sample, or one of another model: one sentence with its name and what to do."""
+    """A file that is not a sample, or of another model: one sentence with its name and what to do."""
 
 
 @dataclass(frozen=True, eq=False)
 class SampleText:
-    """One text of a sample: what each stack read, None for a stack that the model has not, and logits [R, V].
+    """One text of a sample: the ids that each stack read (None: no such stack), and logits [R, V].
 
-    R is the number of positions, of which the first are the text's, or 1 for the last position alone.
+    R is the number of positions, of which the first are the text's, or 1 for the last position only.
     """
 
     source: tuple[int, ...] | None
@@ -53,14 +53,14 @@ class SampleText:
 
 @dataclass(frozen=True, eq=False)
 class Sample:
-    """What a file of a sample holds: ids [N, S] and [N, T] by side, and logits [N, R, V]."""
+    """Content of a sample file: ids [N, S] and [N, T] by side, and logits [N, R, V]."""
 
     path: Path
     ids: Mapping[str, Array]
     logits: Array
 
     def texts(self, spec: ModelSpec) -> list[SampleText]:
-        """The texts as this model reads them. Raises SampleError for ids or logits that cannot be of such a model."""
+        """The texts as this model reads them. Raises SampleError for ids or logits that do not fit it."""
         sides = ["source"] * spec.has_encoder + ["target"] * spec.has_decoder
         given = dict(self.ids)
         if len(sides) == len(given) == 1:
@@ -97,7 +97,7 @@ class Sample:
 
 
 def read_sample(path: str | Path) -> Sample:
-    """The sample in a file. Raises ValueError, one sentence, for anything else."""
+    """Read a sample file. Raises ValueError with one sentence for anything else."""
     path = Path(path)
     size = regular_size(path)
     if size > MAX_BYTES:
@@ -110,7 +110,7 @@ def read_sample(path: str | Path) -> Sample:
 
 
 def _sample(path: Path, held: Mapping[str, Array]) -> Sample:
-    """The arrays with an axis for texts, checked against each other."""
+    """The arrays with a text axis, checked against each other."""
     logits = held["logits"]
     ids = {side: held[side] for side in IDS if side in held}
     for side, array in ids.items():
@@ -128,7 +128,7 @@ def _sample(path: Path, held: Mapping[str, Array]) -> Sample:
         ids = {side: array.T if array.ndim == 2 else array for side, array in ids.items()}
     ids = {side: np.atleast_2d(array) for side, array in ids.items()}
     if logits.ndim == 1 or (logits.ndim == 2 and len(next(iter(ids.values()))) > 1):
-        logits = np.atleast_2d(logits)[:, None]  # of the last position alone
+        logits = np.atleast_2d(logits)[:, None]  # last position only
     logits = logits.reshape(-1, *logits.shape[-2:])
     counts = {len(logits), *map(len, ids.values())}
     if len(counts) != 1:
@@ -167,7 +167,7 @@ def _read_npz(path: Path, size: int) -> dict[str, Array]:
 
 
 def _check_directory(path: Path, size: int) -> None:
-    """Raise BadZipFile unless the file ends as numpy's do: a short list of parts, and no comment behind it."""
+    """Raise BadZipFile unless the file ends like numpy's: a short directory without a comment."""
     with path.open("rb") as file:
         file.seek(max(0, size - 42))
         end = file.read()
@@ -179,7 +179,7 @@ def _check_directory(path: Path, size: int) -> None:
 
 
 def _array(path: Path, name: str, archive: zipfile.ZipFile, entry: zipfile.ZipInfo, size: int) -> Array:
-    """One array, whose header says as many numbers as stand behind it."""
+    """One array, after checking its header against its size."""
     if entry.compress_type != zipfile.ZIP_STORED:
         raise SampleError(f"{path} is compressed: write it with numpy.savez instead of numpy.savez_compressed")
     if entry.file_size > size:

@@ -1,7 +1,7 @@
-"""The lines that write an owner's sample where a model was trained: `viz-transformer import --sample-script`.
+"""The script that writes an owner's sample where a model was trained: `viz-transformer import --sample-script`.
 
-Unchanged they find out by trying how many tokens the model reads and how large its vocabularies are, so that the sample
-is long enough, and its ids spread enough, to tell a model that is read wrong.
+Unmodified, it finds the model's maximum length and vocabulary sizes by trial, so that the sample is long and varied
+enough to reveal a wrong reading.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
-"""How close answers are to the texts that were wanted: the same text, shared n-grams (BLEU, chrF).
+"""Scores of answers against targets: equality and shared n-grams (BLEU, chrF).
 
-Works on strings alone; which strings belong to a checkpoint's answers is the evaluation's business.
+Works on strings; which strings represent a checkpoint's answers is decided in `evaluation`.
 """
 
 from __future__ import annotations
@@ -15,36 +15,36 @@ if TYPE_CHECKING:
     from sacrebleu.metrics.chrf import CHRF
 
 BLEU_NAMES = ("tokens", "13a", "intl", "char", "zh", "none")
-"""Words for how BLEU splits texts; all but the first are sacrebleu's, those of them that need no download."""
+"""BLEU tokenizers; all but the first are sacrebleu's, without downloads."""
 EQUIVALENCES = ("sympy",)
 
 
 def plain(text: str, *, lower: bool) -> str:
-    """The text for comparing: blanks collapsed, in lower case if asked for."""
+    """Text for comparison: white space collapsed, optionally in lower case."""
     text = " ".join(text.split())
     return text.lower() if lower else text
 
 
 def check_bleu(name: str | None) -> None:
-    """Raises ValueError for a word that names no BLEU; None asks for none."""
+    """Raise ValueError for an unknown BLEU tokenizer; None is allowed."""
     if name is not None and name not in BLEU_NAMES:
         known = ", ".join(BLEU_NAMES[1:])
         raise ValueError(f"there is no BLEU {name!r:.40}: choose tokens, or one of sacrebleu's {known}")
 
 
 def check_equivalence(name: str | None) -> None:
-    """Raises ValueError for a word that names no kind of equivalence; None asks for none."""
+    """Raise ValueError for an unknown kind of equivalence; None is allowed."""
     if name is not None and name not in EQUIVALENCES:
         raise ValueError(f"there is no equivalence {name!r:.40}: choose {', '.join(EQUIVALENCES)}")
 
 
 def token_line(tokens: Sequence[str]) -> str:
-    """The tokens joined by blanks, so that splitting at blanks gives them back; a blank inside a token becomes ▁."""
+    """Tokens joined by spaces, reversibly: a space inside a token becomes ▁."""
     return " ".join(re.sub(r"\s", "▁", token) for token in tokens)
 
 
 def overlap_metrics(bleu: str, *, lower: bool) -> tuple[BLEU, CHRF]:
-    """sacrebleu's two metrics; "tokens" counts what stands between blanks. They are for whole corpora, 0 to 100."""
+    """sacrebleu's corpus metrics, 0 to 100; "tokens" splits at spaces."""
     from sacrebleu.metrics.bleu import BLEU
     from sacrebleu.metrics.chrf import CHRF
 
@@ -53,6 +53,6 @@ def overlap_metrics(bleu: str, *, lower: bool) -> tuple[BLEU, CHRF]:
 
 
 def reference_lists(references: Sequence[Sequence[str]]) -> list[list[str]]:
-    """The references of each answer as sacrebleu reads them: all first ones, all second ones, None where one lacks."""
+    """References in sacrebleu's layout: all first ones, all second ones, ..., None where one is missing."""
     columns: list[list[Any]] = [list(column) for column in zip_longest(*references)]
-    return columns  # its annotations forget the None
+    return columns  # its annotations omit None

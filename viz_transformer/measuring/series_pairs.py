@@ -1,4 +1,4 @@
-"""Expressions as people type them, whose Taylor series up to x**6 are made here, by the same rule on every machine."""
+"""Generates expressions as people type them, with Taylor series up to x**6, identically on every machine."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ MAX_SOURCE, MAX_TARGET = 40, 100
 """Tokens."""
 MOST = 100_000
 MAX_DIGITS = 5
-"""Of a number in a series."""
+"""Maximum digits of a number in a series."""
 TEXTBOOK = tuple(
     """
     sin(x) cos(x) exp(x) tan(x) sinh(x) cosh(x) tanh(x)
@@ -31,22 +31,22 @@ TEXTBOOK = tuple(
     1/(1-x) 1/(1+x) 1/(1+x**2) 1/(1-2*x) sin(x)/x 1/cos(x) exp(-x**2)
     """.split()
 )
-"""What a textbook expands first: 60 expressions. None is trained on, nor any other with the series of one."""
+"""60 expressions that a textbook expands first. Neither they nor others with the same series are trained on."""
 
 
 def key_of(text: str) -> str:
-    """The same for all expressions with one series: it, with the constants numbered in alphabetical order."""
+    """Key shared by all expressions with one series: the series with constants numbered alphabetically."""
     return series_of(renamed(text, SYMBOLS))
 
 
 def renamed(text: str, names: Sequence[str]) -> str:
-    """The expression with its constants named in order by the first of these."""
+    """The expression with its constants renamed, in order, to the first of `names`."""
     names_of = dict(zip(symbols_of(text), names, strict=False))
     return re.sub(r"\b[a-z]\b", lambda found: names_of.get(found[0], found[0]), text)
 
 
 def typed_expressions(source: random.Random, n: int, *, side: str) -> list[str]:
-    """n different expressions of this side, of all kinds; those with constants name them at random.
+    """n distinct expressions of this side, of all kinds, with random names for constants.
 
     Raises ValueError for more than MOST, which would take minutes.
     """
@@ -68,8 +68,10 @@ def typed_expressions(source: random.Random, n: int, *, side: str) -> list[str]:
 
 
 def side_of(text: str) -> str | None:
-    """For what an expression is used, however it is written: one in twenty series is for "test", those of the textbook
-    are for neither side, and all others for "train". None also for what is too long, or has no series with an x."""
+    """The side of an expression, however written: "test" for one in twenty series, else "train".
+
+    None for the textbook's series, for what is too long, and without a series in x.
+    """
     try:
         series = key_of(text)
     except ZeroDivisionError:
@@ -89,7 +91,7 @@ def _textbook_keys() -> frozenset[str]:
 
 
 def textbook(source: random.Random, n: int) -> list[str]:
-    """The first n of TEXTBOOK; nothing is drawn."""
+    """The first n of TEXTBOOK."""
     return list(TEXTBOOK[:n])
 
 
@@ -98,27 +100,27 @@ def _tokens(text: str) -> int:
 
 
 WITH_CONSTANTS = 0.25
-"""How many of the expressions have constants beside the numbers."""
+"""Share of expressions with constants besides numbers."""
 _NUMBERS = range(1, 7)
 _OFTEN = (16, 6, 4, 2, 2, 1)
 
 
 class _Drawn:
-    """The parts of an expression, drawn one by one; small numbers are drawn most often."""
+    """Draws the parts of an expression at random, small numbers most often."""
 
     def __init__(self, source: random.Random, *, constants: bool) -> None:
         self.source, self.constants = source, constants
 
     def one(self, *of: str) -> str:
-        """One of these with equal chances."""
+        """A uniform choice."""
         return self.source.choice(of)
 
     def number(self) -> int:
-        """1 to 6."""
+        """A number from 1 to 6."""
         return self.source.choices(_NUMBERS, _OFTEN)[0]
 
     def multiple(self, of: str) -> str:
-        """The text as it is, or with a number or a constant before it, or a small number under it."""
+        """The text alone, with a number or constant in front, or over a small number."""
         if self.constants and self.source.random() < 0.6:
             of = f"{self.one('a', 'a', 'b')}*{of}"
         number, chance = self.number(), self.source.random()
@@ -127,7 +129,7 @@ class _Drawn:
         return f"{of}/{number}" if chance < 0.2 and number < 5 else f"{number}*{of}"
 
     def argument(self) -> str:
-        """Of a function: mostly a multiple of x."""
+        """Argument of a function: usually a multiple of x."""
         sign = "-" if self.source.random() < 0.15 else ""
         return sign + self.multiple("x" if self.source.random() < 0.95 else "x**2")
 
@@ -146,7 +148,7 @@ class _Drawn:
         return self.function() + (self.one("**2", "**2", "**3") if self.source.random() < 0.15 else "")
 
     def term(self) -> str:
-        """A function, perhaps with a number or a power of x before it."""
+        """A function, possibly with a number or a power of x in front."""
         chance = self.source.random()
         factor = self.factor()
         if chance < 0.15:
@@ -157,25 +159,25 @@ class _Drawn:
         return self.one("+", "+", "-")
 
     def mixed(self, *parts: str, by: str = "++-") -> str:
-        """The parts in any order, with one of these signs between them."""
+        """The parts in random order, joined by random signs."""
         shuffled = [*parts]
         self.source.shuffle(shuffled)
         return (self.one(*by) if len(by) > 1 else by).join(shuffled)
 
     def two(self) -> str:
-        """Terms."""
+        """Sum of two terms."""
         return self.one("", "", "", "", "-") + self.term() + self.sign() + self.term()
 
     def product(self) -> str:
-        """Of two functions."""
+        """Product of two functions."""
         return self.multiple(f"{self.factor()}*{self.function()}")
 
     def binomial(self) -> str:
-        """Such as (1-2*x)."""
+        """A binomial such as (1-2*x)."""
         return f"({self.number()}{self.sign()}{self.multiple('x')})"
 
     def geometric(self) -> str:
-        """Quotients of polynomials such as 1/(1-x), x/(1+2*x), 2/(1-x)**2."""
+        """A quotient of polynomials such as 1/(1-x), x/(1+2*x), 2/(1-x)**2."""
         below = self.one("1", "1", "1", "2", "3") + self.one("+", "-")
         below += self.multiple(self.one("x", "x", "x", "x**2", "x**3"))
         above = self.one("1", "1", "x", str(self.number()), "x**2", f"(1{self.sign()}{self.multiple('x')})")
@@ -186,7 +188,7 @@ class _Drawn:
         return self.multiple(f"{above}/{self.one('x', self.factor(), self.factor(), self.factor())}")
 
     def inside(self) -> str:
-        """A function of a function, or of a polynomial."""
+        """A function of a function or of a polynomial."""
         inner = self.one(
             f"{self.one('sin', 'tan', 'sinh', 'tanh')}({self.argument()})",
             f"{self.argument()}{self.sign()}{self.one('x**2', 'x**3')}",
@@ -217,4 +219,4 @@ _KINDS: Sequence[tuple[Callable[[_Drawn], str], float]] = (
     (lambda d: d.multiple(f"{d.binomial()}**{d.one('2', '3', '4', '5')}"), 2),
     (_Drawn.inside, 3),
 )
-"""What an expression can be, and how often each is drawn."""
+"""Kinds of expressions with their weights."""

@@ -1,4 +1,4 @@
-"""Numbers as people type them, with their words: data that are made here, by the same rule on every machine."""
+"""Generates numbers as people type them, with their words, identically on every machine."""
 
 from __future__ import annotations
 
@@ -8,18 +8,18 @@ from collections.abc import Callable, Mapping
 from functools import lru_cache
 
 Digits = tuple[str, str]
-"""Of a number that is not negative: before the point, without leading zeros ("0" for none), and behind it."""
+"""A non-negative number: digits before the point, without leading zeros ("0" if empty), and after it."""
 
 SIDES = ("train", "validation", "test")
 LONGEST = 15
-"""Digits before the point."""
+"""Maximum digits before the point."""
 MAX_DECIMALS = 6
 _LENGTHS = (10, 12, 12, 14, 8, 8, 8, 6, 5, 5, 4, 4, 3, 3, 3)
-"""How often a number has 1, 2, ... digits before the point: short ones are typed more often."""
+"""Weights of 1, 2, ... digits before the point: short numbers are typed more often."""
 
 
 def grouped(digits: str) -> str:
-    """Whole digits with a comma before every three: "1234567" is "1,234,567"."""
+    """Digits with a comma before every three: "1234567" becomes "1,234,567"."""
     return f"{int(digits):,}"
 
 
@@ -28,7 +28,7 @@ def _decimal(whole: str, digits: str) -> str:
 
 
 def _either(n: Digits, source: random.Random) -> str:
-    """Plain or grouped, with its decimals."""
+    """Plain or grouped, with decimals."""
     whole, decimals = n
     return _decimal(grouped(whole) if source.random() < 0.5 else whole, decimals)
 
@@ -49,7 +49,7 @@ NOTATIONS: Mapping[str, Callable[[Digits, random.Random], str]] = {
         " " * source.randint(1, 2) + source.choice(["", "-"]) + _either(n, source) + " " * source.randint(0, 2)
     ),
 }
-"""How a number can be written, each with what makes it of the digits."""
+"""Notations of a number, each a function of its digits."""
 _WHOLE, _WITH_DECIMALS, _BELOW_ONE = {"whole", "whole-grouped"}, {"decimal", "decimal-grouped"}, {"small", "bare-point"}
 
 
@@ -68,8 +68,8 @@ def _integer(value: int) -> str:
 def words_of(text: str) -> str:
     """A number in any of these notations in English words: British "and", commas between groups, hyphens.
 
-    The sign is spoken where it is a minus, also of zero; each decimal by its name, but for zeros at their end. Raises
-    ValueError without num2words, which only training and measuring need.
+    A minus is spoken, even before zero; each decimal digit is named, trailing zeros excepted. Raises ValueError without
+    num2words, which only training and measuring need.
     """
     typed = text.strip()
     negative = typed[0] in "-\N{MINUS SIGN}"
@@ -81,8 +81,10 @@ def words_of(text: str) -> str:
 
 
 def side_of(n: Digits) -> str:
-    """For what a number is used, in whatever notation: of those with more than four digits, one in twenty each is for
-    "validation" and for "test"; all others are for "train"."""
+    """The side of a number, in any notation.
+
+    Above four digits, one in twenty each is "validation" and "test"; all others are "train".
+    """
     whole, decimals = n
     value = f"{whole}.{decimals.rstrip('0')}"
     if sum(map(str.isdigit, value.lstrip("0."))) <= 4:
@@ -91,7 +93,7 @@ def side_of(n: Digits) -> str:
 
 
 def draw_digits(source: random.Random, notation: str) -> Digits:
-    """A number for this notation, of digits as people type them."""
+    """A number for this notation, distributed as people type them."""
     whole = "0" if notation in _BELOW_ONE else _whole(source)
     if notation in _WHOLE:
         return whole, ""
@@ -110,9 +112,9 @@ def _whole(source: random.Random) -> str:
     if kind < 0.2:  # round: 40000, 1500000
         kept = source.randint(1, min(3, length))
         digits = _any_digits(source, kept) + "0" * (length - kept)
-    elif kind < 0.3:  # one digit again and again: 7777
+    elif kind < 0.3:  # a repeated digit: 7777
         digits = str(source.randint(1, 9)) * length
-    elif kind < 0.55:  # zeros inside: 1000007
+    elif kind < 0.55:  # inner zeros: 1000007
         digits = "".join(str(source.randint(1, 9)) if source.random() < 0.4 else "0" for _ in range(length))
     else:
         digits = _any_digits(source, length)
@@ -121,7 +123,7 @@ def _whole(source: random.Random) -> str:
 
 def _decimals(source: random.Random) -> str:
     count = source.choices(range(1, MAX_DECIMALS + 1), (6, 6, 3, 2, 2, 3))[0]
-    if source.random() < 0.3:  # zeros before the last: 000001
+    if source.random() < 0.3:  # zeros before the last digit: 000001
         return "0" * (count - 1) + str(source.randint(1, 9))
     return _any_digits(source, count)
 
@@ -131,7 +133,7 @@ def _any_digits(source: random.Random, count: int) -> str:
 
 
 def typed_numbers(source: random.Random, n: int, *, side: str, notations: tuple[str, ...]) -> list[str]:
-    """n numbers of this side, in these notations by turns; those that are not for training are different texts."""
+    """n numbers of this side, cycling through notations; validation and test texts are distinct."""
     texts: list[str] = []
     seen: set[str] = set()
     while len(texts) < n:
@@ -146,5 +148,5 @@ def typed_numbers(source: random.Random, n: int, *, side: str, notations: tuple[
 
 
 def counted_numbers(source: random.Random, n: int, *, notation: str) -> list[str]:
-    """0, 1, 2, ... in this notation, at most up to 9,999; nothing is drawn."""
+    """0, 1, 2, ... in this notation, up to 9,999."""
     return [NOTATIONS[notation]((str(value), ""), source) for value in range(min(n, 10_000))]

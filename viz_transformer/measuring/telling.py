@@ -1,9 +1,9 @@
-"""Whether a sample that is reproduced could have told a model that is read wrong.
+"""Tests whether a reproduced sample could have revealed a wrong reading.
 
-Logits that agree prove only what they depend on: in a text of one token every weight is 1, whatever queries and keys
-are. So the model is changed in each of the ways in which it may be read wrong, and what does not move a logit of these
-texts beyond the tolerance is named. A shorter window is tried too: how short one would have been noticed says up to how
-many tokens the sample proves anything.
+Equal logits prove only what they depend on: in a text of one token, every weight is 1, whatever queries and keys are.
+So the model is modified in each way it may be misread, and modifications that move no logit beyond the tolerance are
+reported. Shorter windows are tried too: the shortest one that would go unnoticed limits the length for which the sample
+is proof.
 """
 
 from __future__ import annotations
@@ -27,15 +27,14 @@ from viz_transformer.model.positions import ENCODINGS
 from viz_transformer.model.transformer import Transformer
 
 Change = Callable[[str, Tensor], Tensor]
-"""A point's full name and its value -> the value with which the model goes on."""
+"""(full name of a point, value) -> value with which the model continues."""
 EXACT_OR_TANH = ("gelu", "gelu-tanh")
-"""Of these two one is as good as the other: they differ by less than most samples can tell."""
+"""Equally acceptable: they differ by less than most samples reveal."""
 
 
 @dataclass(frozen=True)
 class Told:
-    """What a sample could tell. longest: for each side up to how many tokens; untold: the wrong readings, in words,
-    that it would miss."""
+    """What a sample can reveal. longest: proved length by side. untold: wrong readings it would miss, in words."""
 
     longest: Mapping[str, int]
     untold: tuple[str, ...]
@@ -43,7 +42,7 @@ class Told:
 
 @dataclass(frozen=True)
 class _Deviation:
-    """A wrong reading: what is wrong, in which kind of attention if not in all of the model, and the model with it."""
+    """A wrong reading: what is wrong, in which kind of attention ("" for the whole model), and the modified model."""
 
     what: str
     where: str
@@ -52,8 +51,11 @@ class _Deviation:
 
 
 def try_deviations(model: Transformer, texts: Sequence[SampleText], *, tolerance: float, log_probs: bool) -> Told:
-    """What these texts could tell of a model whose logits they have. tolerance: how far a logit may be off. log_probs:
-    the sample has log-probabilities instead of logits, which a shift of all logits leaves as they are."""
+    """What these texts reveal about the model whose logits they have.
+
+    tolerance: allowed difference of a logit. log_probs: the sample has log-probabilities, which ignore a common shift
+    of logits.
+    """
     trial = _Trial(model, texts, tolerance, log_probs)
     longest: dict[str, int] = {side: trial.longest(side) for side in SIDES if SIDES[side].layers(model.spec)}
     tried: dict[str, dict[str, bool]] = {}
@@ -69,7 +71,7 @@ def try_deviations(model: Transformer, texts: Sequence[SampleText], *, tolerance
 
 
 class _Trial:
-    """The texts, the longest first, with the logits that the model has for them."""
+    """The texts, longest first, with the model's logits."""
 
     def __init__(self, model: Transformer, texts: Sequence[SampleText], tolerance: float, log_probs: bool) -> None:
         self.model, self.tolerance, self.log_probs = model, tolerance, log_probs
@@ -77,17 +79,16 @@ class _Trial:
         self.logits = [self._logits(model, text, OFF) for text in self.texts]
 
     def moves(self, model: Transformer, hook: Hook) -> bool:
-        """Whether one of the sample's logits is another than the model's own, by more than the tolerance."""
+        """Whether a logit of the sample moves by more than the tolerance."""
         found = zip(self.texts, self.logits, strict=True)
         return any(not _near(self._logits(model, text, hook), own, self.tolerance) for text, own in found)
 
     def longest(self, side: SideName) -> int:
-        """Up to how many tokens of a side the texts prove anything: one more than the largest window that moves a
-        logit, or 1 where none does."""
+        """Proved length of a side in tokens: one more than the largest window that moves a logit, or 1."""
         pad = SIDES[side].pad(self.model.spec)
         given = [getattr(text, side) or () for text in self.texts]
         most = max(sum(id != pad for id in ids) for ids in given)
-        low, high = 0, most  # a window of `low` moves a logit, or is none; one of `high` closes nothing
+        low, high = 0, most  # a window of `low` moves a logit, or is empty; one of `high` masks nothing
         window = most - 1
         while high - low > 1:
             if self.moves(self.model, _Changing(_windowed(SIDES[side].stack, window))):
@@ -99,7 +100,7 @@ class _Trial:
 
     @torch.no_grad()
     def _logits(self, model: Transformer, text: SampleText, hook: Hook) -> NDArray[np.float32]:
-        """Those that the sample has too, [R, V]."""
+        """The model's logits for those in the sample, [R, V]."""
         source, target = (None if ids is None else [ids] for ids in (text.source, text.target))
         logits = model.whole(source, target, hook=hook)[0]
         read, pad = (text.source, model.config.source_pad) if target is None else (text.target, model.config.target_pad)
@@ -110,12 +111,12 @@ class _Trial:
 
 
 def _near(found: NDArray[np.float32], own: NDArray[np.float32], tolerance: float) -> bool:
-    """Whether no number is off by more than that; what is not a number is off."""
+    """Whether all numbers are within the tolerance; NaN is not."""
     return bool(np.nan_to_num(np.abs(found - own), nan=np.inf).max() <= tolerance)
 
 
 class _Changing:
-    """A hook that changes points of the model where they are made."""
+    """A hook that modifies points."""
 
     def __init__(self, change: Change, inside: str = "") -> None:
         self._change, self._inside = change, inside
@@ -128,7 +129,7 @@ class _Changing:
 
 
 def _windowed(stack: str, window: int) -> Change:
-    """Self-attention that reads no key further away than the window: itself and window - 1 more to a side."""
+    """Limit self-attention to a window: the token itself and window - 1 more to each side."""
 
     def closed(name: str, value: Tensor) -> Tensor:
         if not (name.startswith(f"{stack}.") and name.endswith(".self.mask")):
@@ -140,7 +141,7 @@ def _windowed(stack: str, window: int) -> Change:
 
 
 def _of_kind(kind: Kind, points: Sequence[str], made: Callable[[Tensor], Tensor]) -> _Changing:
-    """The points of these names in all attentions of a kind, made anew."""
+    """Modify these points in all attentions of a kind."""
     ends = tuple(f".{kind.attention}.{point}" for point in points)
 
     def changed(name: str, value: Tensor) -> Tensor:
@@ -150,12 +151,12 @@ def _of_kind(kind: Kind, points: Sequence[str], made: Callable[[Tensor], Tensor]
 
 
 def _normalised(vectors: Tensor) -> Tensor:
-    """Vectors with a mean square of 1, as an RMS norm without a gain makes them: it leaves no tensor in a file."""
+    """Vectors with a mean square of 1, as from an RMS norm without gain, which leaves no tensor in a file."""
     return vectors / (vectors.square().mean(-1, keepdim=True) + 1e-6).sqrt()
 
 
 def _deviations(model: Transformer) -> Iterator[_Deviation]:
-    """All wrong readings that are tried, those of attention for each kind of it."""
+    """All wrong readings to try, those of attention for each kind."""
     config, kinds = model.config, [KINDS[name] for name in kinds_of(model.spec)]
     for kind in kinds:
         yield _Deviation("exchanged queries and keys", kind.words, partial(_exchanged, model, kind))
@@ -171,20 +172,20 @@ def _deviations(model: Transformer) -> Iterator[_Deviation]:
     for what, changes in others:
         try:
             changed = ModelConfig.from_dict({**config.to_dict(), **changes})
-        except ValueError:  # there is no such model, so it cannot be read as one
+        except ValueError:  # no such model exists, so it cannot be misread as one
             continue
         yield _Deviation(what, "", partial(_rebuilt, changed, model.state_dict()))
 
 
 def _factors(config: ModelConfig) -> list[float]:
-    """By what a query is multiplied where its scores are not divided, or by the root of the other size."""
+    """Factors of a query that amount to undivided scores, or to the other divisor."""
     divisors = {"sqrt-head-dim": math.sqrt(config.head_dim), "sqrt-d-model": math.sqrt(config.d_model)}
     own = divisors.get(config.divisor, divisors["sqrt-head-dim"])
     return [own / other for other in (1.0, *divisors.values()) if not math.isclose(own, other)]
 
 
 def _positions(config: ModelConfig) -> list[str]:
-    """None, and the other tables that a formula makes; of a model without positions, the usual ones."""
+    """No positions, and the other computed tables; for a model without positions, sinusoidal ones."""
     if config.positions == "none":
         return ["sinusoidal"]
     tables = [word for word, each in ENCODINGS.items() if each.computed and word != config.positions]
@@ -197,7 +198,7 @@ def _activations(config: ModelConfig) -> list[str]:
 
 
 def _exchanged(model: Transformer, kind: Kind) -> Transformer:
-    """The model with the maps of queries and of keys exchanged in one kind of attention."""
+    """The model with query and key maps exchanged in one kind of attention."""
     state = model.state_dict()
     changed = dict(state)
     for name in state:
@@ -208,7 +209,7 @@ def _exchanged(model: Transformer, kind: Kind) -> Transformer:
 
 
 def _rebuilt(config: ModelConfig, state: Mapping[str, Tensor]) -> Transformer:
-    """A model of this config with as many of these tensors as it has."""
+    """A model with this config and as many of these tensors as fit."""
     with torch.random.fork_rng(devices=[]):
         model = Transformer(config).eval()
     held = model.state_dict()

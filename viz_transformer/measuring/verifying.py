@@ -1,8 +1,8 @@
-"""Whether a checkpoint is read as it was trained: three kinds of evidence, which are never mixed up.
+"""Verifies that a checkpoint is read as it was trained, with three separate kinds of evidence.
 
-Proved: an owner's sample of ids and logits is reproduced, and could have told a wrong reading; nothing else proves one.
-Texts: what they cost this reading, beside what counting their tokens costs and what the training reported. Consistent:
-a float64 walk, which shares no code with the model, agrees with a recorded run.
+Proved: an owner's sample of ids and logits is reproduced and could have revealed a wrong reading; nothing else is
+proof. Texts: their loss next to counting tokens and to the reported loss. Consistent: an independent float64 walk
+agrees with a recorded run.
 """
 
 from __future__ import annotations
@@ -43,17 +43,17 @@ Grade = Literal["failed", "proved", "reproduced", "doubtful", "not proved", "not
 
 LOSS = Accepted(lambda value: is_number(value) or isinstance(value, Reported), "a number, in nats per token")
 TOLERANCE = 1e-4
-"""Of a difference, relative to the largest absolute number: rounding of float32 makes a twentieth of it."""
+"""Tolerance relative to the largest absolute number; float32 rounding takes a twentieth of it."""
 FEWEST_PAIRS, MAX_PAIRS = 10, 500
 FEWEST_TOKENS, MAX_TOKENS = 50, 20_000
 MADE_UP = 9
-"""Tokens of the text that is walked through where no sample is given, on each side."""
+"""Tokens per side of the text to walk through without a sample."""
 MAX_WALKED = 64
 
 
 @dataclass(frozen=True)
 class Finding:
-    """What was found for one grade. passed: None where it was not tried; figures: what the sentence says, by name."""
+    """The finding for one grade. passed: None if not tried. figures: the sentence's numbers, by name."""
 
     passed: bool | None
     sentence: str
@@ -62,29 +62,27 @@ class Finding:
 
 @dataclass(frozen=True)
 class Verification:
-    """What speaks for a checkpoint being read right, each grade for itself.
-
-    causal: whether no later token changes an earlier row's logits; None for a model without a decoder. left_out: which
-    trained tensors of the file were left out by choice, as a sentence; "" for none.
-    """
+    """Evidence that a checkpoint is read right, by grade."""
 
     proved: Finding
     texts: Finding
     consistent: Finding
-    causal: bool | None
-    left_out: str = ""
+    causal: bool | None  # whether no later token changes an earlier row's logits; None without a decoder
+    left_out: str = ""  # A sentence on trained tensors left out by choice; "" for none
 
     @property
     def grade(self) -> Grade:
-        """ "failed" if the sample is not reproduced or the walk differs, whatever else holds; "proved" by a reproduced
-        sample alone, and only "reproduced" by one that a model that is read wrong would reproduce too; else "doubtful"
-        if the texts cost more than the training reported, or "not proved". A model without tensors that were left out
-        by choice is "not verified" at best."""
+        """ "failed" if the sample is not reproduced or the walk differs, whatever else holds.
+
+        "proved" by a reproduced sample, only "reproduced" if a misread model would reproduce it too; else "doubtful" if
+        the texts cost more than the training reported, or "not proved". At best "not verified" if tensors were left out
+        by choice.
+        """
         best = self._best()
         return best if not self.left_out or best in WORSE else "not verified"
 
     def _best(self) -> Grade:
-        """The same, whatever was left out."""
+        """The grade, ignoring what was left out."""
         if False in (self.proved.passed, self.consistent.passed):
             return "failed"
         if self.proved.passed:
@@ -103,20 +101,20 @@ class Verification:
 
     @property
     def causality(self) -> str:
-        """What is known of the model's causality, in words."""
+        """Whether the model is causal, in words."""
         if self.causal is None:
             return "an encoder: every row reads the whole text"
         return "yes: no later token changes an earlier row" if self.causal else "no: later tokens change earlier rows"
 
     def rows(self) -> list[tuple[str, str]]:
-        """All of it as names and sentences, for a terminal."""
+        """Everything as names and sentences, for a terminal."""
         found = (("proved", self.proved), ("texts", self.texts), ("consistent", self.consistent))
         without = [("left out", self.left_out)] if self.left_out else []
         findings = [(name, each.sentence) for name, each in found]
         return [("verified", self.grade), *without, *findings, ("causal", self.causality)]
 
     def to_dict(self) -> dict[str, Any]:
-        """The grade, its sentence and all findings, as JSON values: None for what is not finite."""
+        """The grade, its sentence and all findings as JSON values; None for non-finite numbers."""
         found = {"grade": self.grade, "sentence": self.sentence, **asdict(self)}
         for each in (found["proved"], found["texts"], found["consistent"]):
             figures = each["figures"].items()
@@ -136,12 +134,12 @@ def verify(
     texts: Texts | None = None,
     reported_loss: float | Reported | None = None,
 ) -> Verification:
-    """Whether the checkpoint is read as it was trained, as far as what is given can tell.
+    """Verify that the checkpoint is read as it was trained, as far as the evidence goes.
 
-    sample: a file of ids and logits that its owner's program wrote. texts: the owner's, pairs of source and target, for
-    a decoder alone texts, one text, or pairs of prompt and answer. reported_loss: what the training said of such texts,
-    in nats per token. Raises ValueError, one sentence, for a sample or texts that this model cannot read, and for too
-    few texts.
+    sample: file of ids and logits from its owner's program. texts: the owner's pairs of source and target; for a
+    decoder-only model texts, one text, or pairs of prompt and answer. reported_loss: their loss according to the
+    training, in nats per token. Raises ValueError with one sentence for a sample or texts that the model cannot read,
+    and for too few texts.
     """
     if not (reported_loss is None or isinstance(reported_loss, Reported)):
         reported_loss = parse_reported(str(reported_loss))
@@ -163,7 +161,7 @@ def verify_folder(
     texts: Texts | None = None,
     reported_loss: Reported | None = None,
 ) -> Verification:
-    """`verify`, and the result written to the folder's card, as one of these very files."""
+    """`verify`, with the result written to the folder's card for its present files."""
     found = verify(ckpt, sample, texts, reported_loss)
     noted = found.to_dict()
     if sample is not None:
@@ -182,9 +180,9 @@ _NO_SAMPLE = Finding(
 
 
 def proof(ckpt: Checkpoint, texts: Sequence[SampleText]) -> Finding:
-    """Whether the logits of the sample are reproduced; positions of padding are left out.
+    """Whether the sample's logits are reproduced, ignoring padding.
 
-    Numbers of which every row is a logarithm of probabilities are compared with ours behind a log-softmax.
+    Log-probabilities are compared with ours after a log-softmax.
     """
     logs, scale = _are_log_probs(texts), _scale(texts)
     largest, count, first = 0.0, 0, ""
@@ -220,8 +218,10 @@ def proof(ckpt: Checkpoint, texts: Sequence[SampleText]) -> Finding:
 
 
 def weigh_finding(ckpt: Checkpoint, texts: Sequence[SampleText], found: Finding) -> Finding:
-    """What a sample that is reproduced is worth: up to how many tokens it proves a reading, or which wrong readings it
-    could not have told. Only of our own model, whose settings may have been guessed."""
+    """The value of a reproduced sample: the proved length, or the wrong readings that it would miss.
+
+    Only for our own model, whose settings may be guessed.
+    """
     if not found.passed or ckpt.spec.config is None:
         return found
     tolerance = TOLERANCE * _scale(texts)
@@ -237,17 +237,17 @@ def weigh_finding(ckpt: Checkpoint, texts: Sequence[SampleText], found: Finding)
 
 
 def _are_log_probs(texts: Sequence[SampleText]) -> bool:
-    """Whether every row of the sample is the logarithm of probabilities."""
+    """Whether every row of the sample holds log-probabilities."""
     return all(np.abs(np.logaddexp.reduce(each.logits.astype(float), axis=-1)).max() < 1e-3 for each in texts)
 
 
 def _scale(texts: Sequence[SampleText]) -> float:
-    """The largest absolute number of the sample."""
+    """Largest absolute number of the sample."""
     return max(float(np.abs(text.logits).max()) for text in texts)
 
 
 def _compared(spec: ModelSpec, text: SampleText) -> list[int]:
-    """The positions whose logits are compared: those of tokens, or the last one if the sample has no others."""
+    """Positions to compare: those of tokens, or only the last one if the sample has no others."""
     read, pad = (text.target, spec.target_pad) if spec.has_decoder else (text.source, spec.source_pad)
     assert read is not None
     places = list(range(len(read))) if len(text.logits) > 1 else [len(read) - 1]
@@ -272,11 +272,11 @@ SAY_NOTHING = (
 
 
 def cost_of(ckpt: Checkpoint, texts: Texts, reported: Reported | None = None) -> Finding:
-    """What the texts cost this reading in nats per token, beside what guesses cost that need no model, and what the
-    training reported. It proves nothing: a wrong reading may still be better than counting.
+    """Loss of the texts under this reading, in nats per token, next to the yardsticks and the reported loss.
 
-    passed: whether the loss is clearly below counting tokens; otherwise the texts say nothing. Raises ValueError for
-    texts that the model cannot be measured on, and for fewer than ten pairs or fifty tokens.
+    No proof: a wrong reading may still beat counting. passed: whether the loss is clearly below counting tokens;
+    otherwise the texts say nothing. Raises ValueError for texts that cannot be measured, and for fewer than ten pairs
+    or fifty tokens.
     """
     if ckpt.spec.kind == "encoder-only":
         raise ValueError(f"{ckpt.name} is encoder-only: it predicts no text, so texts cannot speak for it")
@@ -297,8 +297,7 @@ def cost_of(ckpt: Checkpoint, texts: Texts, reported: Reported | None = None) ->
 
 
 def reading_of(loss: Loss, by_counting: Yardsticks, reported: Reported | None) -> str:
-    """What texts say of a reading, in one line: its loss and the yardsticks, the loss that was reported, and that
-    nothing of it is a proof."""
+    """One line on a reading: its loss, the yardsticks, the reported loss, and that none of it is proof."""
     said = f"reads your texts at {numerals.number(loss.nats, 2)} nats per token ({by_counting.sentence})"
     parts = [said] if reported is None else [said, compare_to_reported(loss, reported).sentence]
     parts += [] if by_counting.speaks(loss.nats) else [SAY_NOTHING]
@@ -347,7 +346,7 @@ def _consistent(ckpt: Checkpoint, text: SampleText | None) -> Finding:
 
 
 def made_up_ids(spec: ModelSpec, side: str) -> list[int]:
-    """Ids of no text, always the same; the source ends in padding if the model knows that, so that masks act."""
+    """Fixed pseudo-random ids; the source ends in padding if the model has it, so that masks act."""
     size, pad, most = (getattr(spec, name) for name in (f"{side}_vocab_size", f"{side}_pad", f"max_{side}"))
     drawn = np.random.default_rng(0).integers(size, size=min(MADE_UP, most)).tolist()
     ids = [int(id) if id != pad else (id + 1) % size for id in drawn]
@@ -355,7 +354,7 @@ def made_up_ids(spec: ModelSpec, side: str) -> list[int]:
 
 
 def consistency(ckpt: Checkpoint, run: Trace) -> Finding:
-    """Whether a float64 walk from the checkpoint's numbers agrees with this run at every recorded point."""
+    """Whether an independent float64 walk agrees with this run at every recorded point."""
     numbers = {name: tensor.numpy() for name, tensor in ckpt.model.state_dict().items()}
     spec = ckpt.spec
     walked = walk(
@@ -385,9 +384,9 @@ def consistency(ckpt: Checkpoint, run: Trace) -> Finding:
 
 
 def _apart(name: str, walked: Mapping[str, Array], found: Array) -> float:
-    """The largest difference of a point, relative to its largest number; infinite for another shape or mask.
+    """Largest difference of a point relative to its largest number; infinite for another shape or mask.
 
-    NaN equals NaN. A mean is compared with its norm's scale too: it may be 0 but for rounding.
+    NaN equals NaN. A mean is also compared with its norm's scale, since it may be 0 up to rounding.
     """
     wanted = walked[name]
     if wanted.dtype == bool:

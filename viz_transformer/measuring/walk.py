@@ -1,7 +1,7 @@
-"""A forward pass in float64, written from the paper's and the tutorials' definitions: no line of it is the model's own.
+"""An independent forward pass in float64, written from the definitions in the paper and the tutorials.
 
-It knows tensors by their names in a checkpoint and settings by the words of its config, and so repeats what these say:
-it can find a fault of the model's code, never a wrong answer to what the shapes of a file cannot tell.
+It takes tensors and settings from the checkpoint, so it can reveal a bug in the model's code, but never a wrong
+setting.
 """
 
 from __future__ import annotations
@@ -19,10 +19,10 @@ Array = NDArray[Any]
 def walk(
     numbers: Mapping[str, Array], words: Mapping[str, Any], source: Sequence[int] | None, target: Sequence[int] | None
 ) -> dict[str, Array]:
-    """Every point of one run, by its name, in the order in which it is computed; float64, masks Boolean, no batch axis.
+    """Every point of one run, by name, in forward order; float64, Boolean masks, no batch axis.
 
-    numbers: the tensors of a checkpoint. words: the fields of its config. source, target: ids as the stacks read them,
-    padding included; None for a stack that there is not.
+    numbers: tensors of a checkpoint. words: fields of its config. source, target: ids as the stacks read them, padding
+    included; None for a missing stack.
     """
     return _Walk(numbers, words).run(source, target)
 
@@ -35,7 +35,7 @@ class _Walk:
         self.points: dict[str, Array] = {}
 
     def run(self, source: Sequence[int] | None, target: Sequence[int] | None) -> dict[str, Array]:
-        with np.errstate(all="ignore"):  # a row that may attend to nothing is NaN under one of the rules
+        with np.errstate(all="ignore"):  # a fully masked row is NaN under one mask fill
             out, stack = np.empty(0), ""
             seen: Array | None = None
             if source is not None:
@@ -58,7 +58,7 @@ class _Walk:
         return self.points
 
     def of_text(self, out: Array, tokens: Array) -> Array:
-        """[T, D] -> [D]: what the labels of the text are made of."""
+        """[T, D] -> [D]: pool the text for its labels."""
         rows = {"first": out[:1], "last": out[tokens][-1:], "mean": out[tokens]}[self.words["pooling"]]
         found: Array = rows.mean(axis=0)
         return found
@@ -71,20 +71,20 @@ class _Walk:
         self.points[name] = value
         return value
 
-    # --- masks: True where a query may look
+    # --- masks: True = may attend
 
     def is_token(self, ids: Array, side: str) -> Array:
         pad = self.words[f"{side}_pad"]
         return np.array([id != pad for id in ids])
 
     def padding(self, queries: Array, keys: Array) -> Array:
-        """[Q, K]; of padded queries too under the rules that say so."""
+        """[Q, K]; under some rules padded queries are masked too."""
         rows = np.full(len(queries), True) if self.words["padding_mask"] == "key" else queries
         both: Array = rows[:, None] & keys
         return both
 
     def crossing(self, target: Array, source: Array) -> Array:
-        """[T, S]; under the swapped rule the source's padding closes rows, and the target's columns."""
+        """[T, S]; the swapped rule exchanges the padding of source and target."""
         if self.words["padding_mask"] == "key-or-query-swapped-cross":
             source, target = target, source
         return self.padding(target, source)
@@ -111,7 +111,7 @@ class _Walk:
         return self.note(f"{name}.embed.out", x)
 
     def rows_of_positions(self, name: str, length: int) -> Array | None:
-        """[T, D]; None where nothing is added."""
+        """[T, D], or None if no positions are added."""
         kind, width = self.words["positions"], self.words["d_model"]
         if kind in ("none", "rotary", "alibi"):
             return None
@@ -175,7 +175,7 @@ class _Walk:
     # --- attention
 
     def attention(self, at: str, held: str, x: Array, mask: Array, memory: Array | None = None) -> Array:
-        """mask: [Q, K]. Without a memory it is self-attention, where rotary positions and ALiBi act."""
+        """mask: [Q, K]. Without a memory, self-attention with rotary positions or ALiBi."""
         self.note(f"{at}.in", x)
         biased, own = self.words["attention_bias"], memory is None
         query = self.by_head(self.linear(f"{held}.to_query", x, biased))
@@ -204,7 +204,7 @@ class _Walk:
         return np.stack(np.split(x, self.heads, axis=1))
 
     def placed(self, name: str, vectors: Array) -> Array:
-        """[H, T, E] as its positions leave it: a rotation is a product of complex numbers."""
+        """Apply rotary positions to [H, T, E], as complex multiplication."""
         if self.words["positions"] != "rotary":
             return self.note(name, vectors)
         self.note(f"{name}_unrotated", vectors)
@@ -214,14 +214,14 @@ class _Walk:
         return self.note(name, np.stack([turned.real, turned.imag], axis=-1).reshape(vectors.shape))
 
     def distances(self, at: str, length: int) -> Array:
-        """ALiBi's bias [H, Q, K]: in a decoder 0 at what comes later, which is masked anyway."""
+        """ALiBi's bias [H, Q, K]; 0 for later keys in a decoder, which are masked."""
         back = np.subtract.outer(np.arange(length), np.arange(length))
         distance = np.abs(back) if at.startswith("encoder") else np.where(back > 0, back, 0)
         return np.array(slopes(self.heads))[:, None, None] * -distance
 
 
 def slopes(heads: int) -> list[float]:
-    """ALiBi's slope of each head: a geometric series that ends at 1/256, by the authors' rule for any number."""
+    """ALiBi's slope of each head: a geometric series ending at 1/256, by the authors' rule for any number."""
     if heads & (heads - 1) == 0:
         return [2.0 ** -(8 * (head + 1) / heads) for head in range(heads)]
     below = 1 << (heads.bit_length() - 1)
@@ -229,7 +229,6 @@ def slopes(heads: int) -> list[float]:
 
 
 def activated(x: Array, kind: str) -> Array:
-    """The activation of the feed-forward."""
     kinds: dict[str, Callable[[], Array]] = {
         "relu": lambda: np.where(x > 0, x, 0.0),
         "silu": lambda: x / (1 + np.exp(-x)),
@@ -240,8 +239,8 @@ def activated(x: Array, kind: str) -> Array:
 
 
 def masked_softmax(scores: Array, mask: Array, fill: str) -> Array:
-    """Weights [H, Q, K] under one of the rules for masked scores; mask: [Q, K]."""
-    if fill == "added-1e9":  # in float32, as the model adds it: what is left of such scores are multiples of 64
+    """Weights [H, Q, K] under a mask fill; mask: [Q, K]."""
+    if fill == "added-1e9":  # in float32, like the model: the sums are multiples of 64
         added = scores.astype(np.float32) + np.where(mask, np.float32(0), np.float32(-1e9))
         return softmax(added.astype(np.float64))
     number = {"-1e9": -1e9, "-1e10": -1e10}.get(fill, -math.inf)
@@ -250,7 +249,7 @@ def masked_softmax(scores: Array, mask: Array, fill: str) -> Array:
 
 
 def softmax(scores: Array) -> Array:
-    """Over the last axis; a row of minus infinities is NaN."""
+    """Softmax over the last axis; NaN for a row of minus infinities."""
     powers = np.exp(scores - scores.max(axis=-1, keepdims=True))
     weights: Array = powers / powers.sum(axis=-1, keepdims=True)
     return weights

@@ -1,4 +1,4 @@
-"""What a loss is held against: how well the same tokens are predicted by counting them, without a model."""
+"""Yardsticks for a loss: how well counting predicts the same tokens, without a model."""
 
 from __future__ import annotations
 
@@ -11,27 +11,29 @@ from viz_transformer import numerals
 from viz_transformer.text.codec import Codec, TextCodec
 
 LOWER_NATS, LOWER_SHARE = 0.1, 0.05
-"""How far a loss has to be below counting to be called lower: nats per token, and a share of what counting costs."""
+"""Margin by which a loss must beat counting: nats per token, and share of counting's loss."""
 
 
 @dataclass(frozen=True)
 class Predicted:
-    """Tokens of one text that are predicted, each with the token before it (None at the start of the text)."""
+    """Predicted tokens of one text, each with its previous token (None at the start)."""
 
     before: tuple[int | None, ...]
     tokens: tuple[int, ...]
 
     @classmethod
     def of(cls, ids: Sequence[int], first: int) -> Predicted:
-        """The tokens from place `first` on of a text."""
+        """The tokens of a text from index `first` on."""
         places = range(first, len(ids))
         return cls(tuple(ids[i - 1] if i else None for i in places), tuple(ids[first:]))
 
 
 @dataclass(frozen=True)
 class Yardsticks:
-    """Nats per token of guesses that need no model: all tokens equally likely, by how frequent each is, and by how
-    often each follows the one before it. letters: whether the tokens are characters."""
+    """Nats per token without a model: uniform, by token frequency, and by frequency of token pairs.
+
+    letters: whether tokens are characters.
+    """
 
     uniform: float
     single: float
@@ -40,22 +42,21 @@ class Yardsticks:
 
     @property
     def sentence(self) -> str:
-        """The three, in words."""
+        """The three in words."""
         unit = "letters" if self.letters else "tokens"
         uniform, single, pairs = (numerals.number(each, 2) for each in (self.uniform, self.single, self.pairs))
         return f"uniform guess {uniform}, counting {unit} {single}, pairs of {unit} {pairs}"
 
     def speaks(self, loss: float) -> bool:
-        """Whether a loss is clearly lower than counting tokens: otherwise the texts say nothing of the reading."""
+        """Whether a loss is clearly lower than counting tokens: otherwise the texts say nothing about the reading."""
         return clearly_lower(loss, min(self.single, self.uniform))
 
     def passed_by(self, loss: float) -> bool:
-        """Whether a loss is clearly lower than all three."""
         return clearly_lower(loss, min(self.uniform, self.single, self.pairs))
 
 
 def clearly_lower(loss: float, counted: float) -> bool:
-    """By 0.1 nats and by 5 %, or as near to 0 as that leaves."""
+    """Whether a loss is lower by 0.1 nats and by 5 %, or at least halved."""
     margin = max(LOWER_NATS, LOWER_SHARE * counted)
     return math.isfinite(loss) and counted - loss >= min(margin, counted / 2) and loss < counted
 
@@ -63,9 +64,9 @@ def clearly_lower(loss: float, counted: float) -> bool:
 def yardsticks(texts: Sequence[Predicted], codec: TextCodec) -> Yardsticks:
     """The yardsticks of these tokens.
 
-    Each token is predicted from the counts of all others in these texts, itself left out, so that a token that comes
-    once is no certainty; a text that comes twice counts once. Pairs fall back on single tokens and these on the even
-    guess, by as many counts as there are different tokens (Witten and Bell 1991).
+    Each token is predicted from the counts of all others, leaving itself out, so that a token that occurs once is not
+    certain; repeated texts count once. Pairs back off to single tokens, and these to the uniform guess, with as many
+    pseudo-counts as there are distinct tokens (Witten and Bell 1991).
     """
     texts, size = list(dict.fromkeys(texts)), len(codec.names)
     single = Counter(token for text in texts for token in text.tokens)
