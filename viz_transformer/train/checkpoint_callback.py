@@ -1,4 +1,4 @@
-"""The Lightning callback that measures, remembers and saves: history, best weights, snapshots, place to resume at."""
+"""The Lightning callback that measures and saves: history, best weights, snapshots, state for resuming."""
 
 from __future__ import annotations
 
@@ -26,23 +26,21 @@ from viz_transformer.train.stopping import Stop
 from viz_transformer.train.tasks.task import Plan
 
 COLUMNS = (*HISTORY_COLUMNS, SECONDS)
-KEPT = ("history", "best_step", "best_loss", "best_weights")  # beside the time, in Lightning's checkpoint
+KEPT = ("history", "best_step", "best_loss", "best_weights")  # besides the time, in Lightning's checkpoint
 Row = dict[str, float]
 Weights = dict[str, Tensor]
 
 
 class Keeper(Callback):
-    """Everything that outlasts a kill, in the folder `state`.
+    """Saves everything that survives a kill, in the folder `state`.
 
-    A row of the history belongs to the weights after `step` updates: both losses are plain negative log-likelihoods
-    in nats per target token (no smoothing, no dropout, float32) on a fixed sample of training and of validation pairs;
-    learning rate and gradient norm (before clipping) are those of the last update, empty at step 0; `seconds` is the
-    time that the training had taken, these measurements included. The best weights have the lowest trained loss, label
-    smoothing included, on the validation sample. History, best weights and time travel in Lightning's checkpoint, so a
-    resumed run continues exactly what the saved one had: the time between does not count, nor steps done twice. When
-    `stop` has got a signal, the step that is under way is finished and saved.
-
-    With `count`, which says how many of `counted` pairs weights answer right, they are counted at each snapshot.
+    A row of the history describes the weights after `step` updates: negative log-likelihood in nats per target token
+    (no label smoothing, no dropout, float32) on fixed samples of training and validation pairs; learning rate and
+    gradient norm (before clipping) of the last update, empty at step 0; `seconds` of training so far, measuring
+    included. The best weights minimise the training objective, with label smoothing, on the validation sample. History,
+    best weights and time are saved in Lightning's checkpoint, so a resumed run continues exactly: neither the pause nor
+    repeated steps count. After a signal to `stop`, the current step is finished and saved. `count` counts right answers
+    among `counted` pairs at each snapshot.
     """
 
     def __init__(
@@ -51,19 +49,19 @@ class Keeper(Callback):
         self.state, self.plan, self.stop = state, plan, stop
         self.count: Callable[[Weights], int] | None = None
         self.counted = 0
-        self.right: list[tuple[int, int, int]] = []  # step, right, of how many
+        self.right: list[tuple[int, int, int]] = []  # step, right, number of pairs
         self.reporter = Reporter(state)
         self.samples = {"train_loss": train, "validation_loss": validation}
         self.history: list[Row] = []
         self.best_step = -1
         self.best_loss = math.inf
         self.best_weights: Weights = {}
-        self.seconds_before = 0.0  # of the training that is continued; nan if that did not count them
+        self.seconds_before = 0.0  # of earlier parts of the training; NaN if not measured
         self.started = math.nan
 
     @property
     def seconds(self) -> float:
-        """How long the training has taken, all its parts together; nan if a part did not count."""
+        """Duration of all parts of the training; NaN if one was not measured."""
         return self.seconds_before + time.monotonic() - self.started
 
     def state_dict(self) -> dict[str, Any]:
@@ -77,7 +75,7 @@ class Keeper(Callback):
 
     def on_train_start(self, trainer: Trainer, pl_module: Any) -> None:
         self.started = time.monotonic()
-        self.stop.listen()  # Lightning has a handler of its own, which ends without saving
+        self.stop.listen()  # Lightning's own handler ends without saving
         if trainer.is_global_zero:
             self.reporter.began(trainer.global_step, pl_module.total)
         if trainer.global_step == 0:
@@ -99,7 +97,7 @@ class Keeper(Callback):
             snapshot.parent.mkdir(exist_ok=True)
             write_file(snapshot, pack_weights(module.kept))
             self._count(module, step)
-        # Any process of the training may have got the signal, and all of them have to save the same step.
+        # Any process may receive the signal, and all must save the same step.
         stops = step > 0 and trainer.strategy.reduce_boolean_decision(self.stop.signum is not None, all=False)
         if last or stops or (step and step % plan.save_every == 0):
             trainer.save_checkpoint(last_path(self.state))  # every process takes part
@@ -127,9 +125,9 @@ class Keeper(Callback):
         row["gradient_norm"] = float(module.gradient_norm)
         row[SECONDS] = self.seconds
         self.history.append(row)
-        if step:  # at the start Lightning takes it for a mean of the epoch, and shows it again in the end
+        if step:  # at the start Lightning takes it for an epoch mean, and shows it again at the end
             module.log("validation", row["validation_loss"], prog_bar=True)
-        # What is trained decides: under label smoothing the plain loss is lowest before the training is at its best.
+        # Judge by the objective: with label smoothing, the plain loss is lowest before the training is at its best.
         smoothing = self.plan.smoothing
         loss = (
             mean_loss(module.kept, self.samples["validation_loss"], smoothing) if smoothing else row["validation_loss"]
@@ -142,9 +140,9 @@ class Keeper(Callback):
 
 
 def mean_loss(model: Transformer, batches: Sequence[Batch], smoothing: float = 0.0) -> float:
-    """Negative log-likelihood in nats per target token, in float32 and without dropout; the mode is put back after.
+    """Negative log-likelihood in nats per target token, in float32 without dropout; restores the model's mode.
 
-    With `smoothing`, that share of each token's probability is spread evenly over the vocabulary.
+    smoothing: share of each token's probability spread uniformly over the vocabulary.
     """
     device = next(model.parameters()).device
     pad = -100 if model.config.target_pad is None else model.config.target_pad
@@ -166,7 +164,7 @@ def mean_loss(model: Transformer, batches: Sequence[Batch], smoothing: float = 0
 
 
 def history_csv(rows: Sequence[Mapping[str, float]]) -> str:
-    """The history as CSV text; a value that does not exist is an empty cell."""
+    """The history as CSV text; missing values are empty cells."""
     lines = [",".join(COLUMNS)]
     for row in rows:
         values = [row.get(name, math.nan) for name in COLUMNS[1:]]
@@ -176,7 +174,7 @@ def history_csv(rows: Sequence[Mapping[str, float]]) -> str:
 
 
 def pack_weights(model: Transformer) -> bytes:
-    """The weights as they are stored, rounded to float16."""
+    """The weights as stored: float16."""
     buffer = io.BytesIO()
     torch.save({name: value.detach().cpu().half() for name, value in model.state_dict().items()}, buffer)
     return buffer.getvalue()
@@ -187,24 +185,24 @@ def snapshot_path(state: Path, step: int) -> Path:
 
 
 def list_snapshots(state: Path) -> list[int]:
-    """The steps of the snapshots that the saved training has taken, up to the step that it goes on from."""
+    """Steps of the saved training's snapshots, up to the step to resume from."""
     steps = (int(path.stem.removeprefix("step-")) for path in (state / "snapshots").glob("step-*.pt"))
     return [step for step in steps if step <= last_step(state)]
 
 
 def last_path(state: Path) -> Path:
-    """Where Lightning's checkpoint of the last saved step lies."""
+    """Path of Lightning's checkpoint of the last saved step."""
     return state / "last.ckpt"
 
 
 def last_step(state: Path) -> int:
-    """How many steps the saved training has taken; 0 if nothing is saved."""
+    """The last saved step; 0 if nothing is saved."""
     path = last_path(state)
     return int(torch.load(path, weights_only=True, mmap=True)["global_step"]) if path.is_file() else 0
 
 
 class WholeFiles(TorchCheckpointIO):
-    """Lightning's checkpoints, each written whole or not at all."""
+    """Writes Lightning's checkpoints atomically."""
 
     def save_checkpoint(self, checkpoint: dict[str, Any], path: Any, storage_options: Any = None) -> None:
         buffer = io.BytesIO()

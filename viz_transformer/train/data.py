@@ -1,4 +1,4 @@
-"""Pairs, or one long text -> batches of ids, bucketed by length, in an order that depends on (seed, step) alone."""
+"""Batches of ids from pairs or one long text, bucketed by length, in an order that depends only on (seed, step)."""
 
 from __future__ import annotations
 
@@ -13,20 +13,20 @@ from viz_transformer.measuring.data import Pair
 from viz_transformer.model.stepping import pad_rows
 from viz_transformer.text.codec import Codec
 
-Batch = tuple[Tensor | None, Tensor]  # source ids [B, S] (None for a decoder alone) and target ids [B, T]
+Batch = tuple[Tensor | None, Tensor]  # source ids [B, S] (None: decoder-only), target ids [B, T]
 Vary = Callable[[Batch, torch.Generator], Batch]
-"""Makes other examples that are as true out of those of a batch, drawing from the generator; lengths stay."""
-POOL = 16_384  # pairs that are sorted by length together: nearly no padding, and still a mixture of lengths
+"""Augments a batch with equally valid examples of the same lengths, drawing from the generator."""
+POOL = 16_384  # pairs sorted by length together: hardly any padding, yet mixed lengths
 
 
 class Examples(Protocol):
-    """What is trained on, as ids: examples with an index, and how long each is."""
+    """Training examples as ids, by index, with their lengths."""
 
     src_lengths: Tensor  # [N]
     tgt_lengths: Tensor  # [N]
 
     def epoch(self, generator: torch.Generator) -> Tensor:
-        """The indices of one pass over the data, shuffled."""
+        """Indices of one pass over the data, shuffled."""
 
     def batch(self, indices: Tensor) -> Batch:
         """The examples at these indices."""
@@ -35,17 +35,16 @@ class Examples(Protocol):
         """All examples once, in batches of at most `tokens` padded tokens: for measuring."""
 
     def read_lengths(self) -> dict[str, int]:
-        """The most tokens that each stack reads of an example, by side: so many positions are trained."""
+        """Maximum tokens that each stack reads, by side: the positions that are trained."""
 
     def hold_on(self, device: torch.device) -> None:
-        """Keep all examples in the memory of the device from now on: batches are made there."""
+        """Move all examples to the device, where batches are then made."""
 
 
 class EncodedPairs:
-    """All pairs as padded ids: `src` [N, S], `tgt` [N, T] (int16 or int32), and how long each is.
+    """All pairs as padded ids: `src` [N, S], `tgt` [N, T] (int16 or int32), with lengths.
 
-    For a model with `pad_to` all are that long, padding included.
-    Raises ValueError for a pair that is longer than the model reads, naming its place in the file.
+    With `pad_to`, all have that length. Raises ValueError for a pair that is too long, with its index in the file.
     """
 
     def __init__(
@@ -79,7 +78,6 @@ class EncodedPairs:
         return len(self.src)
 
     def epoch(self, generator: torch.Generator) -> Tensor:
-        """The indices of all pairs, shuffled."""
         return torch.randperm(len(self), generator=generator)
 
     def batch(self, indices: Tensor) -> Batch:
@@ -90,7 +88,7 @@ class EncodedPairs:
         return self.src[indices, :longest_src].long(), self.tgt[indices, :longest_tgt].long()
 
     def batches(self, tokens: int) -> list[Batch]:
-        """All pairs once, sorted by length, in batches of at most `tokens` padded tokens: for measuring."""
+        """All examples once, in batches of at most `tokens` padded tokens, for measuring."""
         order = torch.argsort(self.tgt_lengths * 65536 + self.src_lengths, stable=True)
         return [self.batch(indices) for indices in _cut(order, self.src_lengths, self.tgt_lengths, tokens)]
 
@@ -99,14 +97,14 @@ class EncodedPairs:
         return {"source": int(self.src_lengths.max()), "target": int(self.tgt_lengths.max()) - 1}
 
     def hold_on(self, device: torch.device) -> None:
-        """Keep the ids in the memory of the device; the lengths, which only batches are planned by, stay."""
+        """Move the ids to the device; the lengths, used only for planning batches, stay."""
         self.src, self.tgt = self.src.to(device), self.tgt.to(device)
 
 
 class EncodedText:
-    """One long text for a decoder alone: window i reads `window` tokens from token i on and predicts those after each.
+    """One long text for a decoder-only model: window i reads `window` tokens from i on and predicts the next ones.
 
-    Raises ValueError for a text that is shorter than a window.
+    Raises ValueError for a text shorter than a window.
     """
 
     def __init__(self, ids: Sequence[int] | Tensor, window: int, starts: Tensor | None = None) -> None:
@@ -119,7 +117,7 @@ class EncodedText:
         self.tgt_lengths = torch.full((len(self.starts),), window)
 
     def epoch(self, generator: torch.Generator) -> Tensor:
-        """Windows side by side, from a random place on, shuffled: each token is read once."""
+        """Adjacent windows from a random start, shuffled: each token is read once."""
         first = int(torch.randint(min(self.window, len(self.starts)), (1,), generator=generator))
         indices = torch.arange(first, len(self.starts), self.window)
         return indices[torch.randperm(len(indices), generator=generator)]
@@ -129,29 +127,28 @@ class EncodedText:
         return {"target": self.window}
 
     def hold_on(self, device: torch.device) -> None:
-        """Keep the text in the memory of the device."""
         self.ids = self.ids.to(device)
 
     def evenly(self, n: int) -> EncodedText:
-        """The same text with n windows at even distances."""
+        """The same text with n evenly spaced windows."""
         step = max(1, len(self.starts) // n)
         return EncodedText(self.ids, self.window, self.starts[::step][:n])
 
     def batch(self, indices: Tensor) -> Batch:
-        """The windows at these indices, with the token after each: no source, [B, window + 1]."""
+        """The windows at these indices, each with the following token: no source, [B, window + 1]."""
         places = self.starts[indices][:, None] + torch.arange(self.window + 1)
         return None, self.ids[places.to(self.ids.device)]
 
     def batches(self, tokens: int) -> list[Batch]:
-        """All windows once, in batches of at most `tokens` tokens: for measuring."""
+        """All windows once, in batches of at most `tokens` tokens, for measuring."""
         return [self.batch(part) for part in torch.split(torch.arange(len(self.starts)), max(1, tokens // self.window))]
 
 
 class TrainingOrder:
-    """Which examples the batch at each step has: a pure function of (seed, step), whatever came before.
+    """The examples of the batch at each step: a pure function of (seed, step).
 
     Each epoch shuffles all examples, sorts pools of them by length, cuts batches of at most `tokens` padded tokens
-    (source and target together) and shuffles the batches. With `vary` each batch is varied anew at each step.
+    (source plus target) and shuffles the batches. `vary` augments each batch anew at each step.
     """
 
     def __init__(self, examples: Examples, *, tokens: int, seed: int, vary: Vary | None = None) -> None:
@@ -160,7 +157,7 @@ class TrainingOrder:
         self._epoch = lru_cache(maxsize=1)(self._plan)
 
     def steps(self, epochs: int) -> int:
-        """How many batches the first epochs have."""
+        """Number of batches in the first epochs."""
         while len(self._starts) <= epochs:
             self._starts.append(self._starts[-1] + len(self._epoch(len(self._starts) - 1)))
         return self._starts[epochs]
@@ -186,9 +183,9 @@ class TrainingOrder:
 
 
 class Batches:
-    """The batches of one process from step 0 (or where it was stopped) to the last; Lightning saves its place.
+    """Batches of one process, from step 0 or where it stopped; Lightning saves the position.
 
-    With `world` processes, process `rank` takes every world-th batch.
+    Of `world` processes, process `rank` takes every world-th batch.
     """
 
     def __init__(self, order: TrainingOrder, *, steps: int, rank: int = 0, world: int = 1) -> None:
@@ -204,16 +201,15 @@ class Batches:
             yield self.order[(self.step - 1) * self.world + self.rank]
 
     def state_dict(self) -> dict[str, int]:
-        """The place: how many batches were given out."""
+        """Position: the number of batches returned."""
         return {"step": self.step}
 
     def load_state_dict(self, state: dict[str, int]) -> None:
-        """Continue after that many batches."""
         self.step = state["step"]
 
 
 def _cut(order: Tensor, src_lengths: Tensor, tgt_lengths: Tensor, tokens: int) -> list[Tensor]:
-    """The indices in their order, cut so that rows x (longest source + longest target) stays within `tokens`."""
+    """Cut the indices, in order, so that rows x (longest source + longest target) stays within `tokens`."""
     cuts, start, src, tgt = [], 0, 0, 0
     lengths = zip(src_lengths[order].tolist(), tgt_lengths[order].tolist(), strict=True)
     for position, (source, target) in enumerate(lengths):

@@ -1,4 +1,4 @@
-"""One training at a time in a folder."""
+"""Allows one training at a time in a folder."""
 
 from __future__ import annotations
 
@@ -11,15 +11,12 @@ from filelock import FileLock, Timeout
 
 LOCK = "lock"
 PATIENCE = 0.1
-"""Seconds: who only asks whether a training is running holds the lock for much less."""
+"""Seconds to retry: checking whether a training runs holds the lock only briefly."""
 
 
 @contextmanager
 def only_training(state: Path) -> Iterator[None]:
-    """Hold the folder's lock. The system gives it back with the process, so a kill leaves none.
-
-    Raises ValueError if another training holds it.
-    """
+    """Hold the folder's lock, which a kill releases. Raises ValueError if another training holds it."""
     state.mkdir(parents=True, exist_ok=True)
     lock = FileLock(state / LOCK, timeout=PATIENCE, poll_interval=PATIENCE / 10)
     try:
@@ -35,7 +32,7 @@ def only_training(state: Path) -> Iterator[None]:
 
 
 def is_training(state: Path) -> bool:
-    """Whether a training holds the folder's lock now; False for a folder of somebody else's."""
+    """Whether a training holds the folder's lock; False for someone else's folder."""
     if not os.access(state / LOCK, os.R_OK | os.W_OK):
         return False
     try:

@@ -1,4 +1,4 @@
-"""What Lightning trains: the model, its loss, its optimiser and its learning rate."""
+"""The Lightning module: model, loss, optimizer and learning rate."""
 
 from __future__ import annotations
 
@@ -19,18 +19,18 @@ from viz_transformer.train.tasks.task import Plan
 
 
 def rate_factor(step: int, *, warmup: int, total: int) -> float:
-    """Share of the peak learning rate at the update after `step` updates: a linear rise, then half a cosine to 0.
+    """Share of the peak learning rate after `step` updates: linear warm-up, then half a cosine to 0.
 
-    Source: the one-cycle shape of Smith (2018) with a linear first part, as in Vaswani et al. (2017).
+    Source: one-cycle schedule of Smith (2018), with a linear warm-up as in Vaswani et al. (2017).
     """
-    warmup = min(warmup, max(1, total // 4))  # short runs warm up as well
+    warmup = min(warmup, max(1, total // 4))  # short runs warm up too
     if step < warmup:
         return (step + 1) / warmup
     return 0.5 * (1 + math.cos(math.pi * min(1.0, (step - warmup) / max(1, total - warmup))))
 
 
 def predicted(model: Transformer, batch: Batch) -> tuple[Tensor, Tensor]:
-    """The model's logits [B, T, V] for a batch, teacher-forced, and the ids [B, T] that should have been predicted."""
+    """Teacher-forced logits [B, T, V] of a batch, and the target ids [B, T]."""
     src, tgt = batch
     read = tgt[:, :-1]
     logits: Tensor = model(read) if src is None else model(src, read)
@@ -38,13 +38,13 @@ def predicted(model: Transformer, batch: Batch) -> tuple[Tensor, Tensor]:
 
 
 def twice(batch: Batch) -> Batch:
-    """Each example two times, the second half after the first."""
+    """Each example twice, the second copies after the first."""
     src, tgt = batch
     return None if src is None else torch.cat([src, src]), torch.cat([tgt, tgt])
 
 
 def divergence(first: Tensor, second: Tensor, counted: Tensor) -> Tensor:
-    """The mean of KL(p || q) and KL(q || p) in nats per token, of two logits [B, T, V] where `counted` [B, T] is true.
+    """Mean of KL(p || q) and KL(q || p) in nats per token, of logits [B, T, V] where `counted` [B, T] is True.
 
     Source: R-Drop, Liang et al. (2021), equation 3.
     """
@@ -53,14 +53,14 @@ def divergence(first: Tensor, second: Tensor, counted: Tensor) -> Tensor:
 
 
 def averaged(model: Transformer, decay: float) -> AveragedModel:
-    """An exponential moving average of the model's weights, that begins with those it has now."""
+    """An exponential moving average of the model's weights, initialised to the present ones."""
     average = AveragedModel(model, multi_avg_fn=get_ema_multi_avg_fn(decay)).requires_grad_(False)  # type: ignore[no-untyped-call]
     average.update_parameters(model)
     return average
 
 
 def adamw(model: Transformer, plan: Plan, parameters: Iterable[Parameter] | None = None) -> torch.optim.AdamW:
-    """AdamW for these parameters, all of the model if none are given; biases and norms do not decay."""
+    """AdamW for these parameters (default: all), without weight decay on biases and norms."""
     chosen = list(model.parameters() if parameters is None else parameters)
     return torch.optim.AdamW(
         [
@@ -75,7 +75,7 @@ def adamw(model: Transformer, plan: Plan, parameters: Iterable[Parameter] | None
 
 
 class FloatMuon(torch.optim.Muon):
-    """Muon with its iteration in float32, not bfloat16: on a CPU without bfloat16 twenty times as fast."""
+    """Muon with its iteration in float32: twenty times as fast as bfloat16 on a CPU without it."""
 
     @torch.no_grad()
     def step(self, closure: None = None) -> None:  # type: ignore[override]
@@ -94,7 +94,7 @@ class FloatMuon(torch.optim.Muon):
 
 
 def orthogonal(matrix: Tensor, coefficients: tuple[float, float, float], steps: int) -> Tensor:
-    """The matrix with singular values of about 1, by Newton and Schulz's iteration in its own precision."""
+    """The matrix with singular values near 1, by Newton-Schulz iteration in its own precision."""
     a, b, c = coefficients
     found = matrix.T if matrix.size(0) > matrix.size(1) else matrix
     found = found / found.norm().clamp(min=1e-7)
@@ -105,9 +105,9 @@ def orthogonal(matrix: Tensor, coefficients: tuple[float, float, float], steps: 
 
 
 def muon(model: Transformer, plan: Plan) -> Together:
-    """Muon for the matrices of the layers, which map features to features; AdamW for embeddings, output, vectors.
+    """Muon for the layers' matrices, AdamW for embeddings, output and vectors.
 
-    Source: Jordan et al. (2024), the rate brought to AdamW's scale as in Liu et al. (2025): one rate does for both.
+    Source: Jordan et al. (2024), scaled to AdamW's learning rate as in Liu et al. (2025), so that one rate serves both.
     """
     inside = [p for name, p in model.named_parameters() if ".layers." in name and p.dim() == 2]
     taken = {id(p) for p in inside}
@@ -119,7 +119,7 @@ def muon(model: Transformer, plan: Plan) -> Together:
 
 
 class Together(torch.optim.Optimizer):
-    """Several optimisers as one, each with parameters of its own: they step together and are saved together."""
+    """Several optimizers as one, with disjoint parameters, stepped and saved together."""
 
     def __init__(self, *parts: torch.optim.Optimizer) -> None:
         self.parts = parts
@@ -144,7 +144,7 @@ class Together(torch.optim.Optimizer):
 
 
 class TrainingModule(LightningModule):
-    """A model and its training step; `total` is the number of optimiser steps of the whole training."""
+    """A model and its training step. total: optimizer steps of the whole training."""
 
     def __init__(self, model: Transformer, order: TrainingOrder, plan: Plan, total: int) -> None:
         super().__init__()
@@ -158,7 +158,7 @@ class TrainingModule(LightningModule):
 
     @property
     def kept(self) -> Transformer:
-        """The model that is measured and stored: the average of the weights where the plan asks for it."""
+        """The model that is measured and stored: the weight average, if the plan has one."""
         if self.average is None:
             return self.model
         average: Transformer = self.average.module  # type: ignore[assignment]
@@ -168,13 +168,13 @@ class TrainingModule(LightningModule):
         return Batches(self.order, steps=self.total, rank=self.trainer.global_rank, world=self.trainer.world_size)
 
     def on_train_batch_start(self, batch: Batch, batch_idx: int) -> None:
-        # Dropout depends on the step alone, so a resumed run draws what the unbroken run drew.
+        # Dropout depends only on the step, so a resumed run draws what an unbroken run draws.
         torch.manual_seed(self.plan.seed + self.global_step + 1_000_003 * self.trainer.global_rank)
 
     def training_step(self, batch: Batch, batch_idx: int) -> Tensor:
-        """The smoothed cross-entropy per target token, end token included, padding left out.
+        """Label-smoothed cross-entropy per target token, end token included, padding excluded.
 
-        With `consistency` the mean of two readings of the batch, and what `divergence` of them adds.
+        With `consistency`, the mean of two passes plus their weighted `divergence`.
         """
         weight, pad = self.plan.consistency, self.model.config.target_pad
         logits, wanted = predicted(self.model, twice(batch) if weight else batch)
@@ -193,11 +193,11 @@ class TrainingModule(LightningModule):
 
     def optimizer_step(self, *args: Any, **kwargs: Any) -> None:
         super().optimizer_step(*args, **kwargs)
-        if self.average is not None:  # here, for callbacks save and measure before any later hook of this class
+        if self.average is not None:  # here, since callbacks save and measure before later hooks of this class
             self.average.update_parameters(self.model)
 
     def configure_gradient_clipping(self, optimizer: Any, *_: Any, **__: Any) -> None:
-        # Lightning's own clipping refuses a fused optimiser under mixed precision.
+        # Lightning's own clipping refuses a fused optimizer under mixed precision.
         self.gradient_norm = torch.nn.utils.clip_grad_norm_(self.parameters(), self.plan.clip)
         self.rate = float(optimizer.param_groups[0]["lr"])
 

@@ -1,6 +1,6 @@
-"""Trainings on one's own data as processes of their own: started, found again, stopped, gone on with, removed.
+"""Trainings on a user's own data, as separate processes: started, found, stopped, resumed, removed.
 
-Everything that is known of one lies in files, so whoever started it may end: it goes on, and the next one finds it.
+All state is in files, so a training survives whoever started it.
 """
 
 from __future__ import annotations
@@ -34,14 +34,14 @@ NEEDS = (
     "training needs Lightning and tokenizers: in the folder of this project, `pip install -e '.[train]'` installs them"
 )
 NICENESS = 3
-"""How much a training stands back for what a person waits for."""
+"""Niceness of the process, in favour of interactive work."""
 _children: dict[Path, subprocess.Popen[bytes]] = {}
 _starting = Lock()
 
 
 @dataclass(frozen=True, kw_only=True)
 class Asked:
-    """What a training on one's own data was started with; its paths are whole, so that it can go on from anywhere."""
+    """Settings with which a training on own data was started; absolute paths, so that it can resume from anywhere."""
 
     own: OwnData
     epochs: int | None = None
@@ -50,17 +50,17 @@ class Asked:
     device: str = "auto"
 
     def whole(self) -> Asked:
-        """The same with whole paths, as texts."""
+        """The same with absolute paths, as strings."""
         given = {name: getattr(self.own, name) for name in ("pairs", "valid", "test")}
         paths = {name: os.path.abspath(os.path.expanduser(path)) for name, path in given.items() if path is not None}
         return replace(self, own=replace(self.own, **paths))
 
     def write(self, state: Path) -> None:
-        """Into the folder of the training's state."""
+        """Save to the folder of the training's state."""
         write_file(state / ASKED, json.dumps(asdict(self.whole()), indent=1).encode())
 
     def options(self) -> list[str]:
-        """The options of `viz-transformer train` that ask for it."""
+        """The equivalent options of `viz-transformer train`."""
         given = {**asdict(self.own), **{name: value for name, value in asdict(self).items() if name != "own"}}
         words = []
         for name, value in given.items():
@@ -70,7 +70,7 @@ class Asked:
 
 @dataclass(frozen=True)
 class Training:
-    """One training of the folder: `out` is the checkpoint that it makes, `state` what it has so far."""
+    """One training of the folder. out: the checkpoint it makes. state: its state so far."""
 
     out: Path
     state: Path
@@ -82,7 +82,7 @@ class Training:
 
     @property
     def running(self) -> bool:
-        """Whether a process works on it now, whoever started that."""
+        """Whether a process is working on it, whoever started it."""
         child = _children.get(self.state)
         return (child is not None and child.poll() is None) or is_training(self.state)
 
@@ -93,31 +93,30 @@ class Training:
 
     @property
     def saved(self) -> bool:
-        """Whether there is something to go on from."""
         return (self.state / SAVED).is_file()
 
     def progress(self) -> Progress | None:
-        """What it said last; None before its first word."""
+        """Its last reported progress; None before the first report."""
         return read_progress(self.state)
 
     def right(self) -> list[tuple[int, int, int]]:
-        """Step, validation pairs answered right, and how many were asked, of each count so far."""
+        """(step, right answers, validation pairs) of each count so far."""
         return read_right(self.state)
 
     @property
     def beginning(self) -> Path:
-        """The checkpoint folder of the model before its first step; it is there when the data have been read."""
+        """Checkpoint folder of the untrained model, present once the data have been read."""
         return self.state / BEGINNING
 
     def history(self) -> list[dict[str, float]]:
-        """The rows of its history so far; none while there is none that can be read."""
+        """Rows of its history so far; empty if there is none, or if unreadable."""
         try:
             return read_history(self.state)
         except CheckpointError:
             return []
 
     def last_word(self) -> str:
-        """The last line that its process wrote, which says why it ended; "" if it said nothing."""
+        """The last line of its output, which says why it ended; "" if there is none."""
         try:
             lines = (self.state / LOG).read_text(encoding="utf-8", errors="replace").split("\n")
         except OSError:
@@ -126,18 +125,18 @@ class Training:
 
 
 def missing() -> tuple[str, ...]:
-    """The libraries that training needs and this installation lacks."""
+    """Libraries that training needs and this installation lacks."""
     return tuple(name for name in NEEDED if importlib.util.find_spec(name) is None)
 
 
 def folder() -> Path:
-    """Where trainings are: the last folder that the app looks into, `./runs` if nothing else was said."""
+    """Folder of trainings: the last one that the app searches, `./runs` by default."""
     given = [each for each in os.environ.get(CHECKPOINTS_VARIABLE, RUNS).split(os.pathsep) if each]
     return Path(given[-1] if given else RUNS)
 
 
 def trainings() -> tuple[Training, ...]:
-    """The trainings on own data in the folder, the one that moved last first."""
+    """Trainings on own data in the folder, most recently active first."""
     found = []
     with suppress(OSError):
         for state in folder().glob(f"*{ENDING}"):
@@ -147,12 +146,12 @@ def trainings() -> tuple[Training, ...]:
 
 
 def running() -> Training | None:
-    """The training that goes on now, if there is one."""
+    """The running training, or None."""
     return next((each for each in trainings() if each.running), None)
 
 
 def usual_name(file: str, taken: set[str]) -> str:
-    """A name for what is learned from this file that is free."""
+    """A free name derived from the data file's."""
     stem = "".join(sign if sign.isascii() and sign.isalnum() else "-" for sign in Path(file).name.split(".")[0])
     name = stem.strip("-")[:50] or "own"
     names = (name if count == 1 else f"{name}-{count}" for count in range(1, 10_000))
@@ -160,9 +159,9 @@ def usual_name(file: str, taken: set[str]) -> str:
 
 
 def start(asked: Asked, name: str, taken: set[str], *, keep: bool = False) -> Training:
-    """Start a training under this name; with `keep` its file is copied beside it first, since it will not stay.
+    """Start a training under this name; `keep` first copies its temporary file next to it.
 
-    Raises ValueError for a name that cannot be or is taken, while another one runs, and if nothing can be written.
+    Raises ValueError for an invalid or taken name, while another training runs, and if nothing can be written.
     """
     check_name(name)
     if not _is_free(name, taken):
@@ -182,17 +181,14 @@ def start(asked: Asked, name: str, taken: set[str], *, keep: bool = False) -> Tr
 
 
 def go_on(training: Training) -> None:
-    """Continue a training from its last saved step, or begin it again if none is saved.
-
-    Raises ValueError while a training runs.
-    """
+    """Resume a training from its last saved step, or restart it if there is none. Raises ValueError while one runs."""
     with _starting:
         _refuse_second()
         _run(training, *["--resume"] * training.saved)
 
 
 def stop(training: Training) -> None:
-    """Ask its process to save the step that is under way and to end; it takes a moment. On Windows it ends at once."""
+    """Ask its process to save the current step and end, which takes a moment. On Windows it ends at once."""
     child = _children.get(training.state)
     if child is not None and child.poll() is None:
         child.terminate()
@@ -202,7 +198,7 @@ def stop(training: Training) -> None:
 
 
 def remove(training: Training) -> None:
-    """Remove what a training has saved; its checkpoint, if there is one, stays. Raises ValueError while it runs."""
+    """Remove a training's state, keeping its checkpoint. Raises ValueError while it runs."""
     if training.running:
         raise ValueError(f"the training of {training.name} goes on: stop it first")
     shutil.rmtree(training.state, ignore_errors=True)
@@ -212,9 +208,9 @@ def _run(training: Training, *more: str) -> Training:
     inside = training.out.absolute().is_relative_to(Path.cwd())
     out = training.out.absolute().relative_to(Path.cwd()) if inside else training.out.absolute()
     words = ["train", *training.asked.options(), f"--out={out}", "--quiet", *more]
-    # -P: as for the command itself, what lies in the present folder is no library.
+    # -P: do not import from the current folder, as in the installed command.
     command = [sys.executable, "-P", "-m", "viz_transformer.command", *words]
-    (training.state / PROGRESS).unlink(missing_ok=True)  # of another process
+    (training.state / PROGRESS).unlink(missing_ok=True)  # from an earlier process
     with (training.state / LOG).open("wb") as log:
         child = subprocess.Popen(
             command,
@@ -222,7 +218,7 @@ def _run(training: Training, *more: str) -> Training:
             stdin=subprocess.DEVNULL,
             stdout=log,
             stderr=log,
-            start_new_session=True,  # the terminal's Ctrl-C and its end are not for the training
+            start_new_session=True,  # the training survives the terminal and its Ctrl-C
             creationflags=getattr(subprocess, "CREATE_NEW_PROCESS_GROUP", 0),
         )
     _children[training.state] = child
@@ -242,7 +238,7 @@ def _is_free(name: str, taken: set[str]) -> bool:
 
 
 def _environment() -> dict[str, str]:
-    """That of this process; in a checkout, where the package may not be installed, also where it lies."""
+    """This process' environment; in a checkout, with the package's location on PYTHONPATH."""
     here = Path(__file__).resolve().parents[2]
     if not (here / "pyproject.toml").is_file():
         return {**os.environ}
@@ -250,7 +246,7 @@ def _environment() -> dict[str, str]:
 
 
 def _kept_beside(own: OwnData, out: Path) -> OwnData:
-    """The data with its file copied beside the checkpoint that is to be, under its name."""
+    """The data with its file copied next to the future checkpoint, under its name."""
     file = Path(own.pairs)
     place = out.with_name(out.name + "".join(file.suffixes[-2:]))
     shutil.copyfile(file, place)
@@ -266,7 +262,7 @@ def _moved(training: Training) -> float:
 
 
 def _read_asked(state: Path) -> Asked | None:
-    """What is noted there; None for a training of a bundled task, and for what cannot be read."""
+    """The saved settings; None for a bundled task, and if unreadable."""
     try:
         content: dict[str, Any] = json.loads((state / ASKED).read_text(encoding="utf-8"))
         return Asked(**{**content, "own": OwnData(**content["own"])})

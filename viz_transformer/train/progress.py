@@ -1,4 +1,4 @@
-"""How far a training has come: a small file beside its state, which anyone may read while it goes on."""
+"""Progress of a training: a small file next to its state, readable while it runs."""
 
 from __future__ import annotations
 
@@ -14,39 +14,39 @@ from viz_transformer.checkpoint.writing import write_file
 
 Phase = Literal["preparing", "learning", "measuring"]
 PROGRESS, RIGHT, BEGINNING, EXPORTED = "progress.json", "right.csv", "beginning", "exported"
-"""In the folder of a training's state: this file, pairs answered right, the model at step 0, and that all is done."""
+"""Files in a training's state folder: progress, right answers, the model at step 0, completion."""
 EVERY = 1.0
-"""Seconds between two writings."""
+"""Seconds between writes."""
 MARKS = 30
-"""Writings that the pace is measured over: what else the computer does changes it."""
+"""Writes over which the speed is averaged, as it depends on other load."""
 WARM = 3
-"""Steps of a start that are not timed: they take longer than the others."""
+"""Steps of a start that are not timed, since they are slower."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Progress:
-    """`steps` is the length, `saved` the last step that can be gone on from, `loss` that of the last batch.
-
-    `seconds_a_step` is measured over the last steps of this start, measurements of the losses included; None before
-    there is a measure.
-    """
+    """Progress of a training."""
 
     phase: Phase = "preparing"
     pid: int
     step: int = 0
     steps: int = 0
+    """Length of the training."""
     saved: int = 0
+    """Last step that can be resumed."""
     loss: float | None = None
+    """Of the last batch."""
     seconds_a_step: float | None = None
+    """Over the last steps of this start, measuring included; None if not yet measured."""
 
     @property
     def left(self) -> float | None:
-        """Seconds until the last step, at the pace so far."""
+        """Estimated seconds until the last step."""
         return None if self.seconds_a_step is None else self.seconds_a_step * (self.steps - self.step)
 
 
 class Reporter:
-    """Writes the progress of one start of a training into its state folder, at most every EVERY seconds."""
+    """Writes a training's progress to its state folder, at most every EVERY seconds."""
 
     def __init__(self, state: Path) -> None:
         self.state = state
@@ -61,17 +61,16 @@ class Reporter:
         self._write()
 
     def began(self, step: int, steps: int) -> None:
-        """A training of this length learns, from this step on."""
+        """Training starts at `step`, with `steps` in all."""
         self._first = step
         self.now = replace(self.now, phase="learning", step=step, steps=steps, saved=step)
         self._write()
 
     def due(self) -> bool:
-        """Whether it is time to say again where the training is."""
+        """Whether the next write is due."""
         return time.monotonic() - self._written >= EVERY
 
     def at(self, step: int, loss: float | None = None) -> None:
-        """This step is done."""
         if step >= self._first + WARM:
             self._marks.append((step, time.monotonic()))
         pace = None
@@ -82,7 +81,7 @@ class Reporter:
         self._write()
 
     def saved(self, step: int) -> None:
-        """The training can go on from this step."""
+        """The training can be resumed from this step."""
         self.now = replace(self.now, step=step, saved=step)
         self._write()
 
@@ -92,7 +91,7 @@ class Reporter:
 
 
 def read_progress(state: Path) -> Progress | None:
-    """What a training last said of itself; None if it said nothing that can be read."""
+    """Last progress of a training; None if missing or unreadable."""
     try:
         found = Progress(**json.loads((state / PROGRESS).read_text(encoding="utf-8")))
     except (OSError, ValueError, TypeError):
@@ -102,7 +101,7 @@ def read_progress(state: Path) -> Progress | None:
 
 
 def read_right(state: Path) -> list[tuple[int, int, int]]:
-    """Step, pairs answered right, and pairs that were asked, of each count so far; nothing of a damaged file."""
+    """(step, right answers, pairs) of each count so far; empty if the file is damaged."""
     try:
         lines = (state / RIGHT).read_text(encoding="utf-8").splitlines()[1:]
         rows = [tuple(map(int, line.split(","))) for line in lines]

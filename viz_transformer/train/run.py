@@ -1,4 +1,4 @@
-"""One training from data to checkpoint folder, and its continuation after a stop."""
+"""One training from data to checkpoint folder, with resuming."""
 
 from __future__ import annotations
 
@@ -76,20 +76,20 @@ def train(
     quiet: bool = False,
     stop: Stop | None = None,
 ) -> Path:
-    """Train a task, or on one's own data, and write its checkpoint folder; returns that folder.
+    """Train a task, or on one's own data, and return the checkpoint folder.
 
-    out: default `runs/<task>`, of own data `runs/<file>`, and what is proposed is said on stderr; what a resumption
-    needs lies beside it in `<out>.training` and stays there. `resume` continues from the last save and, on CPU with the
-    same number of threads, gives the curve of an unbroken run; if the training itself is done, it only exports again.
-    `start_from`: a checkpoint of the same model and vocabularies whose weights are learnt on from; the optimiser starts
-    anew, and the card names it. `peak_rate` replaces the plan's, `epochs` or `steps` its length; given with `resume`,
-    the learning rate follows the new length from there on, and the card states both. `device`: auto (CUDA where there
-    is one), cpu or cuda (in bfloat16 beside weights in float32, with all data in its memory); `devices`, `nodes`,
-    `strategy` are Lightning's. SIGINT and SIGTERM save the step that is under way and raise Stopped; `stop` is given by
-    who listens to them already.
-    Raises ValueError for unknown tasks, missing or bad data, a `resume` that does not fit the saved state, a
-    `start_from` that is another model, and while another training runs in `out`; OutputError if the disk is full, in
-    which case the last saved step stays.
+    out: default `runs/<task>`, or `runs/<file>` for own data, whose proposed settings go to stderr. State for resuming
+    stays in `<out>.training`.
+    resume: continue from the last save; on CPU with the same number of threads, the curve equals an unbroken run's. A
+    finished training is only exported again.
+    start_from: checkpoint of the same model and vocabularies to start from, with a new optimizer; the card names it.
+    peak_rate, epochs, steps: replace the plan's. With `resume`, the learning rate follows the new length from there on,
+    and the card states both.
+    device: auto (CUDA if available), cpu, or cuda (bfloat16 with float32 weights, all data on the GPU). devices, nodes,
+    strategy: Lightning's.
+    stop: passed by a caller that already handles signals. SIGINT and SIGTERM save the current step and raise Stopped.
+    Raises ValueError for unknown tasks, missing or bad data, a `resume` or `start_from` that does not fit, and while
+    another training runs in `out`; OutputError if the disk is full, keeping the last saved step.
     """
     with contextlib.ExitStack() as held:
         stop = stop or held.enter_context(Stop(resumes=resume))
@@ -129,9 +129,9 @@ def train(
         task = dataclasses.replace(task, plan=task.plan.with_snapshots(length, kept))
         stop.check()
         held.enter_context(_full_disk_named(state))
-        if getattr(rank_zero_only, "rank", 0) == 0:  # before Lightning starts the other processes, if there are any
+        if getattr(rank_zero_only, "rank", 0) == 0:  # before Lightning starts other processes
             held.enter_context(only_training(state))
-            for half in state.rglob(".*.new"):  # a training was killed while it wrote this
+            for half in state.rglob(".*.new"):  # left by a training killed while writing
                 half.unlink()
             stage = {"batches": length, "command": _command(task, start_from, peak_rate, epochs, steps, device)}
             if first is not None:
@@ -161,7 +161,7 @@ def train(
             strategy=strategy,
             plugins=[WholeFiles()],
             precision=plan.precision,
-            max_epochs=1,  # one long epoch: the order of the batches knows the epochs
+            max_epochs=1,  # one long epoch: the order of the batches knows the real ones
             callbacks=[keeper, *callbacks, *_progress_bar(quiet)],
             enable_progress_bar=not quiet,
             logger=False,
@@ -185,7 +185,7 @@ def train(
 
 
 def with_peak_rate(task: Task, rate: float | None) -> Task:
-    """The task, with this peak of the learning rate. Raises ValueError for one that is not positive and finite."""
+    """The task with this peak learning rate. Raises ValueError unless positive and finite."""
     if rate is None:
         return task
     if not 0 < rate < math.inf:
@@ -194,7 +194,7 @@ def with_peak_rate(task: Task, rate: float | None) -> Task:
 
 
 def _check_start(first: Checkpoint, material: Material) -> None:
-    """Raises ValueError unless the checkpoint is the task's model, with its vocabularies."""
+    """Raise ValueError unless the checkpoint has the task's model and vocabularies."""
     wanted, found = material.model.to_dict(), first.config.to_dict()
     other = [name for name in wanted if name not in _MAY_CHANGE and wanted[name] != found.get(name)]
     codecs = (first.source_codec, first.target_codec)
@@ -208,7 +208,7 @@ def _check_start(first: Checkpoint, material: Material) -> None:
 
 
 def chosen_device(device: str) -> str:
-    """cpu or cuda. Raises ValueError for another word, and for cuda where there is none."""
+    """ "cpu" or "cuda". Raises ValueError for anything else, and for a missing GPU."""
     declared.one_of("device", device, ("auto", "cpu", "cuda"))
     if device == "cuda" and not torch.cuda.is_available():
         raise ValueError("there is no CUDA device here: choose --device cpu, or install a CUDA build of torch")
@@ -218,7 +218,7 @@ def chosen_device(device: str) -> str:
 
 
 def training_length(order: TrainingOrder, plan: Plan, *, epochs: int | None, steps: int | None) -> int:
-    """The number of batches of the training: `steps`, else `epochs`, else the plan's epochs."""
+    """Number of batches: `steps`, else from `epochs`, else from the plan."""
     if epochs is not None and steps is not None:
         raise ValueError("give epochs or steps, not both")
     for name, value in (("epochs", epochs), ("steps", steps)):
@@ -227,7 +227,7 @@ def training_length(order: TrainingOrder, plan: Plan, *, epochs: int | None, ste
 
 
 def _identity(task: Task, material: Material) -> dict[str, Any]:
-    """What must be the same for a saved training to go on."""
+    """What must be equal for a saved training to be resumed."""
     plan = {name: value for name, value in dataclasses.asdict(task.plan).items() if name not in _FREE}
     identity = {"task": task.name, "model": material.model.to_dict(), "plan": plan, "pairs": material.counts}
     plain: dict[str, Any] = json.loads(json.dumps(identity))
@@ -236,7 +236,7 @@ def _identity(task: Task, material: Material) -> dict[str, Any]:
 
 @contextlib.contextmanager
 def _full_disk_named(state: Path) -> Iterator[None]:
-    """What is raised when nothing more can be written says so, and what is saved."""
+    """Name a full disk as such in errors, with what is saved."""
     try:
         yield
     except OSError as error:
@@ -250,7 +250,7 @@ def _full_disk_named(state: Path) -> Iterator[None]:
 
 
 NOTE = "training.json"
-# Of a model whose weights are learnt on from: it is of training alone.
+# May differ from the model to start from: only affects training.
 _MAY_CHANGE = {"dropout", "embedding_dropout", "attention_dropout", "ffn_dropout", "decoder_ffn_dropout"}
 # May differ without changing the weights.
 _FREE = {"best_by", "epochs", "save_every", "snapshots", "spread", "threads", "first_rows", "row_every", "watched"}
@@ -258,7 +258,7 @@ _DEFAULTS = {each.name: each.default for each in dataclasses.fields(Plan) if eac
 
 
 def _note(state: Path) -> dict[str, Any]:
-    """What is written down of a saved training. Raises ValueError if there is none."""
+    """Notes on a saved training. Raises ValueError if there are none."""
     note = state / NOTE
     if not note.is_file():
         raise ValueError(f"there is nothing to resume in {state}: start the training without --resume")
@@ -267,17 +267,17 @@ def _note(state: Path) -> dict[str, Any]:
 
 
 def _stages(state: Path) -> list[dict[str, Any]]:
-    """How long the training was to be, from which step on, and the command that said so; the last one holds."""
+    """Planned lengths with their first step and command; the last one is valid."""
     stages: list[dict[str, Any]] = _note(state)["stages"]
     return stages
 
 
 def _prepare_state(state: Path, identity: dict[str, Any], stage: dict[str, Any], *, resume: bool) -> None:
-    """Make the state folder, or check that the one there may be continued or thrown away; note the new length."""
+    """Make the state folder, or check that the existing one may be resumed or discarded; note the new length."""
     note = state / NOTE
     if resume:
         saved = _note(state)
-        with contextlib.suppress(KeyError, TypeError, ValueError):  # an older note lacks settings: the defaults
+        with contextlib.suppress(KeyError, TypeError, ValueError):  # an older note lacks settings: use the defaults
             saved["model"] = ModelConfig.from_dict(saved["model"]).to_dict()
             saved["plan"] = {name: _DEFAULTS[name] for name in identity["plan"] if name in _DEFAULTS} | saved["plan"]
         if changed := [name for name in identity if saved.get(name) != identity[name]]:
@@ -302,9 +302,9 @@ def _prepare_state(state: Path, identity: dict[str, Any], stage: dict[str, Any],
 
 
 def _clear(state: Path) -> None:
-    """Empty the folder, but for the lock and what its starter keeps there.
+    """Empty the folder, except the lock and its starter's files.
 
-    First what could be resumed goes: the rest is nothing without it.
+    What could be resumed goes first: the rest is useless without it.
     """
     last_path(state).unlink(missing_ok=True)
     for path in state.iterdir():
@@ -316,7 +316,7 @@ def _clear(state: Path) -> None:
 
 @dataclass(frozen=True)
 class _Best:
-    """The weights that are kept, of which step, and what the card says about the choice."""
+    """The chosen weights with their step, and the card's entry on the choice."""
 
     step: int
     weights: Mapping[str, Tensor]
@@ -324,7 +324,7 @@ class _Best:
 
 
 def _best(task: Task, material: Material, keeper: Keeper, module: TrainingModule) -> _Best:
-    """The weights of the lowest validation loss, or those of the last step if the plan counts what is exactly right."""
+    """Weights with the lowest validation loss, or of the last step if the plan prefers more exact matches."""
     steps = {keeper.best_step: keeper.best_weights}
     last = int(keeper.history[-1]["step"])
     if task.plan.best_by == "loss" or last == keeper.best_step or not material.held_out:
@@ -337,7 +337,7 @@ def _best(task: Task, material: Material, keeper: Keeper, module: TrainingModule
 
 
 def _right(material: Material, weights: Mapping[str, Tensor], pairs: Sequence[Pair]) -> int:
-    """How many of these pairs a model with these weights, as stored, answers right, as `evaluate` counts."""
+    """Number of right answers of a model with these stored weights, counted as in `evaluate`."""
     model = Transformer(material.model)
     model.load_state_dict({name: value.half().float() for name, value in weights.items()})
     ckpt = Checkpoint(
@@ -354,7 +354,7 @@ def _right(material: Material, weights: Mapping[str, Tensor], pairs: Sequence[Pa
 
 
 def _show_beginning(task: Task, material: Material, model: Transformer, state: Path) -> None:
-    """The model before its first step, as a checkpoint of its own: with a snapshot's weights it is that snapshot."""
+    """Save the untrained model as a checkpoint, which becomes a snapshot with that snapshot's weights."""
     save_checkpoint(
         state / BEGINNING,
         state_dict=model.state_dict(),
@@ -378,7 +378,7 @@ def _export(
     *,
     quiet: bool,
 ) -> None:
-    """Write the checkpoint folder, measure the stored weights as loaded again, and write it with the metrics."""
+    """Write the checkpoint folder, measure its weights as loaded again, and add the metrics."""
     snapshots = {
         step: torch.load(snapshot_path(state, step), weights_only=True)
         for step in task.plan.snapshots
@@ -399,7 +399,7 @@ def _export(
         "training_lengths": material.train.read_lengths(),
         "metrics": [],
     }
-    if len(stages) > 1:  # stopped, and resumed with another length
+    if len(stages) > 1:  # resumed with another length
         card["training_stages"] = stages
 
     def write() -> None:
@@ -418,7 +418,7 @@ def _export(
 
     write()
     stored = load(out)
-    card["causal"] = is_causal(stored.model)  # else the losses are of a decoder that reads the answer
+    card["causal"] = is_causal(stored.model)  # otherwise the losses are of a decoder that reads the answer
     for measure in task.measures:
         measured = evaluate_checkpoint(
             stored, **measure.options(), data_folder=data, progress=None if quiet else _report
@@ -431,7 +431,7 @@ def _export(
 
 
 def _report(done: int, total: int) -> None:
-    """Progress of the final evaluation, on stderr."""
+    """Print the progress of the final evaluation to stderr."""
     print(f"\revaluated {done} of {total} pairs", end="\n" if done == total else "", file=sys.stderr, flush=True)
 
 
@@ -443,11 +443,11 @@ def _command(
     steps: int | None,
     device: str,
 ) -> str:
-    """The public command that does this training again."""
+    """The public command that repeats this training."""
     words = ["viz-transformer", "train", *(task.trained_by or (task.name,))]
     if task.trained_by and epochs is None and steps is None:
         epochs = task.plan.epochs  # proposed
-    start = Path(start_from).name if start_from is not None else None  # a folder is its owner's, its name is enough
+    start = Path(start_from).name if start_from is not None else None  # the folder is private, its name is enough
     options = {"--start-from": start, "--peak-rate": peak_rate, "--epochs": epochs, "--steps": steps}
     for name, value in options.items():
         words += [name, str(value)] if value is not None else []
@@ -462,7 +462,7 @@ def _progress_bar(quiet: bool) -> list[Callback]:
 
 @contextlib.contextmanager
 def _quiet_lightning() -> Iterator[None]:
-    """No advertisement and no hints about workers: our batches are tensors already, and cost nothing to make."""
+    """Hide advertisements and hints about workers, which are not needed: batches are tensors already."""
     loggers = [logging.getLogger(name) for name in ("lightning.pytorch", "lightning.fabric", "lightning")]
     levels = [logger.level for logger in loggers]
     for logger in loggers:

@@ -1,7 +1,7 @@
-"""Ctrl-C (SIGINT) and SIGTERM in a training: it ends where it can be continued, and says where that is.
+"""Handles Ctrl-C (SIGINT) and SIGTERM so that a training ends where it can be resumed, and says where.
 
-Before the first step and after the last one a signal ends it where it is; between them at the end of the step, which is
-saved. A second signal ends the process at once, whatever it is doing: what is being written is then the old or the new.
+Between the first and the last step, a signal takes effect at the end of the step, which is saved; otherwise at once. A
+second signal ends the process immediately; files being written are then old or new.
 """
 
 from __future__ import annotations
@@ -17,17 +17,17 @@ SIGNALS = (signal.SIGINT, signal.SIGTERM)
 
 
 class Stopped(SystemExit):
-    """A signal ended the training. Its code is the exit status: 130 for SIGINT, 143 for SIGTERM."""
+    """A signal ended the training. The code is the exit status: 130 for SIGINT, 143 for SIGTERM."""
 
 
 class Stop:
-    """As a context: the signals are listened to, and what ended the training is said on stderr.
+    """Context that handles signals and prints to stderr what ended the training.
 
-    `saved` is the last step that was saved, None if there is none; `place` says how far the training has come.
+    saved: last saved step, or None. place: how far the training has come.
     """
 
     def __init__(self, *, resumes: bool = False) -> None:
-        self.resumes = resumes  # what an earlier training saved, if anything, is not known yet
+        self.resumes = resumes  # not yet known what an earlier training saved
         self.saved: int | None = None
         self.place = "at the start"
         self.waits = False  # for the end of the step
@@ -42,9 +42,7 @@ class Stop:
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, _: TracebackType | None) -> None:
         stopped = isinstance(error, Stopped)
-        if not self.silent and (
-            stopped or (error is not None and self._raised)
-        ):  # what is interrupted ends in any error
+        if not self.silent and (stopped or (error is not None and self._raised)):  # interrupted code may raise anything
             print(self._line(), file=sys.stderr)
         for signum, handler in self._before.items():
             signal.signal(signum, handler)
@@ -53,7 +51,7 @@ class Stop:
             raise self._stopped() from None
 
     def listen(self) -> None:
-        """Handle the signals from here on, whoever handled them; those that are ignored stay so."""
+        """Handle the signals from now on, replacing other handlers; ignored signals stay ignored."""
         if threading.current_thread() is not threading.main_thread():
             return
         for signum in SIGNALS:
@@ -63,7 +61,7 @@ class Stop:
                 self._before.setdefault(signum, handler)
 
     def check(self) -> None:
-        """Raise Stopped if a signal has come, also if what was running swallowed it."""
+        """Raise Stopped if a signal has come, even if its exception was swallowed."""
         if self.signum is not None:
             self.raise_stopped()
 
@@ -71,7 +69,7 @@ class Stop:
         raise self._stopped()
 
     def sentence(self) -> str:
-        """What has ended where, and only if something is saved, how to go on."""
+        """What ended where and, if something is saved, how to resume."""
         if self.saved is not None:
             return f"stopped {self.place}, the last saved step is {self.saved}: continue with --resume"
         if self.resumes:

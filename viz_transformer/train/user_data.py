@@ -1,4 +1,4 @@
-"""What its owner asks for when a model is to learn from a file; importing this loads nothing heavy."""
+"""A user's settings for training on a file; imports nothing heavy."""
 
 from __future__ import annotations
 
@@ -8,26 +8,27 @@ from pathlib import Path
 
 @dataclass(frozen=True, kw_only=True)
 class OwnData:
-    """A file of pairs (`source<TAB>target` in each line) or a plain text, and the settings; None is proposed from it.
-
-    columns: of a comma file, or of JSON lines, the two that are source and target (`a,b`: names, or numbers from 1); or
-    none, for a plain text that looks like one.
-    valid, test: files of the same kind, to choose the best weights by and to measure on; taken out of `pairs` without.
-    tokens: chars, words or bpe (pieces of words). vocabulary: different words or pieces of a side at most.
-    longest: tokens of a text at most, start and end included; of a plain text those that are read at a time.
-    snapshots: how many weights are kept for the replay of the training.
-    """
+    """A file of pairs (`source<TAB>target` per line) or plain text, with settings; None: proposed from the data."""
 
     pairs: str | Path
     columns: str | None = None
+    """Source and target columns of a comma-separated file or JSON lines, as `a,b` (names, or numbers from 1); "none"
+    reads plain text.
+    """
     valid: str | Path | None = None
+    """Validation file, to choose the best weights by; held out of `pairs` by default."""
     test: str | Path | None = None
+    """Test file; held out of `pairs` by default."""
     tokens: str | None = None
+    """One of "chars", "words" and "bpe"."""
     vocabulary: int | None = None
+    """Maximum distinct words or pieces per side."""
     layers: int | None = None
     heads: int | None = None
     d_model: int | None = None
     d_ff: int | None = None
     dropout: float | None = None
     longest: int | None = None
+    """Maximum tokens of a text, start and end included; for plain text, the window."""
     snapshots: int | None = None
+    """Number of snapshots for the training replay."""

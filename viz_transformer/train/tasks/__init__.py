@@ -1,4 +1,4 @@
-"""The tasks that can be trained, by name."""
+"""The trainable tasks, by name."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ TASKS: Mapping[str, Task] = {
 
 
 def find_task(name: str) -> Task:
-    """The task of this name. Raises ValueError with near matches if there is none."""
+    """The task with this name. Raises ValueError with near matches if there is none."""
     if name not in TASKS:
         near = difflib.get_close_matches(name, TASKS, n=2)
         hint = f"did you mean {' or '.join(map(repr, near))}?" if near else f"choose {' or '.join(map(repr, TASKS))}"

@@ -1,4 +1,4 @@
-"""Copying a string: the smallest task that shows attention at work. Its data are made, not read."""
+"""Copying a string: the smallest task that shows attention at work, with generated data."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ from viz_transformer.train.tasks.task import Measure, PairTask, Plan, vocabulary
 
 
 def copy_codecs(tokenizers: Tokenizers, pairs: Sequence[Pair]) -> tuple[Codec, Codec]:
-    """Both sides in the letters a to z."""
+    """Codecs of both sides: the letters a to z."""
     codec = Codec(tokenizers[0], Vocabulary((*SPECIALS.values(), *COPY_SYMBOLS), SPECIALS))
     return codec, codec
 
 
 def copy_model(source: Codec, target: Codec) -> ModelConfig:
-    """Two layers on each side, pre-norm, sinusoidal positions; small, for all its snapshots are to be at hand."""
+    """Two layers per stack, pre-norm, sinusoidal positions; small, since all snapshots are kept."""
     return ModelConfig(
         encoder_layers=2,
         decoder_layers=2,
@@ -28,7 +28,7 @@ def copy_model(source: Codec, target: Codec) -> ModelConfig:
         n_heads=4,
         d_ff=64,
         dropout=0.0,
-        max_source=COPY_LONGEST + 12,  # longer than anything it has seen may be tried
+        max_source=COPY_LONGEST + 12,  # allows trying longer texts than those in training
         max_target=COPY_LONGEST + 12,
         **vocabulary_sizes(source, target),
     )

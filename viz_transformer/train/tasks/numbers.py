@@ -1,4 +1,4 @@
-"""Numbers in digits to numbers in English words: the task of the UPC lab."""
+"""Numbers in digits to English words: the task of the UPC lab."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def numbers_codecs(
     symbols: Sequence[str] = NUMBERS_SOURCE,
     words: Sequence[str] = NUMBERS_TARGET,
 ) -> tuple[Codec, Codec]:
-    """Characters -> words; without `symbols` and `words` with the generator's vocabularies."""
+    """Codecs, characters -> words, with the generator's vocabularies by default."""
     source, target = tokenizers
     return Codec(source, Vocabulary(symbols, SPECIALS)), Codec(target, Vocabulary(words, SPECIALS))
 

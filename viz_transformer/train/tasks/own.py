@@ -1,4 +1,4 @@
-"""Training on one's own data: a file of pairs, or a plain text. What is not asked for is proposed from the data."""
+"""Training on a user's own data, pairs or plain text, with settings proposed from the data."""
 
 from __future__ import annotations
 
@@ -30,30 +30,31 @@ from viz_transformer.train.user_data import OwnData
 
 TOKENS = ("chars", "words", "bpe")
 LONGEST = 512
-"""Tokens of a text, start and end included, unless its owner asks for more: memory grows with their square."""
+"""Default maximum tokens of a text, start and end included: memory grows quadratically."""
 ROOM = 10
-"""Tokens more than the longest text has, so that a longer one can be tried."""
+"""Extra positions beyond the longest text, to try longer ones."""
 MAX_HELD_OUT = 1000
 MAX_CHARACTERS_HELD_OUT = 50_000
 SOME_WORDS = 3000
-"""From so many different words on, those that occur once are unknown: one meeting teaches nothing."""
+"""Number of distinct words from which those that occur once become unknown."""
 MAX_TOKENS = 30_000
 MAX_SUBWORDS = 8000
 MAX_READ = 50_000_000
-"""Bytes of a file, unpacked: as characters of a plain text they take about 2 GB of memory, as words about 5, and four
-epochs of them are days."""
+"""Maximum unpacked bytes of a file: plain text takes about 2 GB of memory as characters or 5 as words, and four epochs
+take days.
+"""
 WINDOW = 128
 SMALL = 64
-"""A d_model up to which one thread of the processor is enough."""
+"""Largest d_model for which one CPU thread is enough."""
 SHORTEST_WINDOW = 8
 WATCHED = 50
-"""Validation pairs that are answered at each snapshot."""
+"""Validation pairs answered at each snapshot."""
 OWNER = "the owner's"
 
 
 @dataclass(frozen=True)
 class Fact:
-    """Something that is proposed, and the options of the command that change it."""
+    """A proposed setting, and the options that change it."""
 
     words: str
     options: str = ""
@@ -61,7 +62,7 @@ class Fact:
 
 @dataclass(frozen=True)
 class Proposal:
-    """A task with its model, the folder that its files are named in, and what will be trained on what."""
+    """A task with its model, the folder of its files, and what will be trained on what."""
 
     task: Task
     config: ModelConfig
@@ -70,13 +71,13 @@ class Proposal:
 
     @property
     def lines(self) -> tuple[str, ...]:
-        """The facts as the command says them."""
+        """The facts as printed by the command."""
         return tuple(f"{fact.words} ({fact.options})" if fact.options else fact.words for fact in self.facts)
 
 
 @dataclass(frozen=True)
 class _Files:
-    """The files as they were given, and as the card names them: within the folder that holds them all."""
+    """The given files, and their names on the card, relative to the common folder."""
 
     folder: Path
     given: dict[str, str]  # part -> path
@@ -84,13 +85,13 @@ class _Files:
 
 
 def own_task(own: OwnData, *, out: str | Path, epochs: int | None = None, steps: int | None = None) -> Proposal:
-    """The task of learning the targets of a file with `source<TAB>target` in each line, or of writing on.
+    """The task for a file: pairs (`source<TAB>target` per line), or plain text for a decoder-only model.
 
-    A file without any tab is a plain text, and trains a decoder alone; of a comma file, or of JSON lines, the two
-    columns have to be named. Where no other file is given, sources are taken out by their checksums, or the two ends of
-    the text. The card names the files, not the folders of their owner.
-    Raises ValueError, with the line number, for bad files and for texts that are too long, for files that are too
-    large, if there is too little to learn from and to test on, and for settings that do not fit.
+    A file without tabs is plain text; comma-separated files and JSON lines need their two columns named. Without
+    separate files, validation and test data are held out by source checksums, or from the two ends of the text. The
+    card names files, not their folders.
+    Raises ValueError with the line number for bad files and too long texts, for too large files, too little data, and
+    settings that contradict each other.
     """
     if own.tokens is not None:
         declared.one_of("tokens", own.tokens, TOKENS)
@@ -110,8 +111,10 @@ def own_task(own: OwnData, *, out: str | Path, epochs: int | None = None, steps:
 
 
 def _check_size(path: str) -> None:
-    """Raise ValueError for a file of more than MAX_READ bytes, with as many of its lines as are read. No more of it is
-    read for that."""
+    """Raise ValueError for a file of more than MAX_READ bytes, with the number of lines that would fit.
+
+    Reads no more of the file than that.
+    """
     if (read := beginning(path, MAX_READ)) is None:
         return
     lines, most = read.count(b"\n"), f"{MAX_READ // 1_000_000} MB"
@@ -191,7 +194,7 @@ def _pairs_task(files: _Files, _: str, own: OwnData) -> tuple[Task, ModelConfig,
 
 
 def _splits(files: _Files, whole: dict[str, list[Pair]], columns: str | None) -> dict[str, Split]:
-    """The part of a file that each part is: the whole of its own file, else some sources of the first one."""
+    """Splits: each part's own file, or else some sources of the first file."""
     sources = {source for source, _ in whole["train"]}
     taken = [part for part in ("test", "validation") if part not in whole]
     if len(sources) <= len(taken):
@@ -209,7 +212,7 @@ def _splits(files: _Files, whole: dict[str, list[Pair]], columns: str | None) ->
 
 
 def _longest(files: _Files, rows: dict[str, list[PairRow]], codecs: tuple[Codec, Codec], most: int) -> tuple[int, int]:
-    """The most tokens of a source and of a target, in all files. Raises ValueError for more than `most`."""
+    """Maximum tokens of a source and of a target over all files. Raises ValueError for more than `most`."""
     found = [0, 0]
     for part, path in files.given.items():
         for row in rows[part]:
@@ -285,21 +288,21 @@ def _text_task(files: _Files, text: str, own: OwnData) -> tuple[Task, ModelConfi
 
 
 def learned_subwords(texts: Sequence[str], most: int, *, strip: bool = True) -> SubWords:
-    """The merges of pieces that are most frequent in the texts, until there are `most` different pieces.
+    """Learn byte-pair merges from texts, up to `most` distinct pieces.
 
-    None is learned of a pair that occurs once.
+    Pairs that occur once are not merged.
     """
     tokenizer = SubWords((), strip=strip)
     words = (word for text in texts for word in tokenizer.words(text.strip() if strip else text))
-    learner = Learner(BPE())  # of words that are split already
+    learner = Learner(BPE())  # words are split already
     learner.train_from_iterator(words, BpeTrainer(vocab_size=most, min_frequency=2, show_progress=False))
     return replace(tokenizer, merges=json.loads(learner.to_str())["model"]["merges"])
 
 
 def _codec(texts: Sequence[str], tokens: str, most: int | None, *, in_pairs: bool = True) -> Codec:
-    """The codec that the training texts of a side ask for; those of pairs get start and end tokens.
+    """Codec for a side's training texts, with start and end tokens for pairs.
 
-    most: different words or pieces, if their owner says how many.
+    most: maximum distinct words or pieces, if requested.
     """
     tokenizer: Tokenizer = Characters(strip=in_pairs)
     if tokens == "words":
@@ -307,7 +310,7 @@ def _codec(texts: Sequence[str], tokens: str, most: int | None, *, in_pairs: boo
     elif tokens == "bpe":
         tokenizer = learned_subwords(texts, most or min(sum(map(len, texts)) // 100, MAX_SUBWORDS), strip=in_pairs)
     counts = Counter(token for text in texts for token in tokenizer.tokenize(text))
-    if isinstance(tokenizer, SubWords):  # what else can be left of other words
+    if isinstance(tokenizer, SubWords):  # what may be left of other words
         counts.update(a + b for a, b in tokenizer.merges)
         counts.update({character for text in texts for character in text})
     least, most = 2 if tokens == "words" and len(counts) > SOME_WORDS else 1, most or MAX_TOKENS
@@ -320,7 +323,7 @@ def _codec(texts: Sequence[str], tokens: str, most: int | None, *, in_pairs: boo
 
 @dataclass(frozen=True)
 class _Size:
-    """The sizes of a model: what was asked for, and for the rest what so many tokens can teach."""
+    """Sizes of a model: as requested, or else suited to the amount of data."""
 
     layers: int
     heads: int
@@ -336,12 +339,12 @@ class _Size:
         return cls(own.layers or layers, heads, d_model, own.d_ff or 4 * d_model, own)
 
     def settings(self, *, dropout: float) -> dict[str, Any]:
-        """Those of a ModelConfig, but for the layers."""
+        """Sizes as ModelConfig settings, without layers."""
         dropout = dropout if self.own.dropout is None else self.own.dropout
         return {"d_model": self.d_model, "n_heads": self.heads, "d_ff": self.d_ff, "dropout": dropout}
 
     def plan(self, tokens: int, **settings: Any) -> Plan:
-        """About as many steps as a model of this size needs, but not fewer than 4 epochs."""
+        """A plan with about as many steps as this size needs, at least 4 epochs."""
         batch, steps = next(plan for most, plan in _PLANS if tokens < most)
         return Plan(
             epochs=min(max(round(steps * batch / tokens), 4), 500),
@@ -356,22 +359,22 @@ class _Size:
 
 
 _SIZES = ((300_000, (2, 64)), (3_000_000, (3, 128)), (math.inf, (3, 256)))
-"""Fewer tokens to train on than this -> layers, d_model."""
+"""(fewer training tokens than, (layers, d_model))"""
 _PLANS = ((300_000, (1500, 1500)), (3_000_000, (3000, 4000)), (math.inf, (4000, 10_000)))
-"""Fewer tokens to train on than this -> tokens of a batch, steps."""
+"""(fewer training tokens than, (tokens per batch, steps))"""
 
 
 def _of_owner(files: _Files) -> dict[str, Any]:
-    """What the card says of whose the data are."""
+    """The card's entries on the owner of the data."""
     names = ", ".join(dict.fromkeys(files.names.values()))
     return {"data_name": names, "data_licence": OWNER, "weights_terms": OWNER}
 
 
 def _words(files: _Files, own: OwnData, config: ModelConfig, out: Path) -> dict[str, Any]:
-    """The commands that train and test again, as the card has them."""
+    """The card's commands for training and testing again."""
 
     def shown(path: str | Path) -> str:
-        """A path as it was given, but of a whole one the name: the rest is its owner's."""
+        """A path as given; only the name of an absolute one, since the rest is private."""
         return Path(path).name if os.path.isabs(path) else Path(path).as_posix()
 
     given = {part: shown(path) for part, path in files.given.items()}

@@ -1,4 +1,4 @@
-"""Writing on in the manner of Shakespeare: a decoder alone that predicts the next character."""
+"""Continuing in the manner of Shakespeare: a decoder-only model that predicts the next character."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ CONTEXT = 128
 
 
 def shakespeare_codec(text: str) -> Codec:
-    """Every character of the text, in sorted order; no start, end or padding: text is all there is."""
+    """Codec of all characters in the text, sorted; no start, end or padding tokens."""
     return Codec(Characters(strip=False), Vocabulary(sorted(set(text))), add_bos=False, add_eos=False)
 
 
 def shakespeare_model(codec: Codec) -> ModelConfig:
-    """Four layers, pre-norm, sinusoidal positions, the output tied to the embedding."""
+    """Four layers, pre-norm, sinusoidal positions, tied output."""
     return ModelConfig(
         target_vocab_size=len(codec.vocabulary),
         decoder_layers=4,

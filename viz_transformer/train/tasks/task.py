@@ -1,4 +1,4 @@
-"""What a task is: data, codecs, model and plan of one training, and how its result is measured."""
+"""The parts of a task: data, codecs, model, plan, and how its result is measured."""
 
 from __future__ import annotations
 
@@ -35,60 +35,59 @@ _Weight = Annotated[
 
 @dataclass(frozen=True, kw_only=True)
 class Plan:
-    """How long and how fast a model learns; lengths in optimiser steps, raises ValueError for values that cannot be.
+    """Length and speed of a training, in optimizer steps. Raises ValueError for impossible values.
 
     The learning rate rises linearly to `peak_rate` and falls along half a cosine to zero at the last step.
     """
 
     epochs: Count
-    batch_tokens: Count  # padded tokens of source and target together, at most
+    batch_tokens: Count  # maximum padded tokens, source plus target
     peak_rate: float
     warmup: int
-    smoothing: Share = 0.1  # share of the target's probability that is spread over the vocabulary
+    smoothing: Share = 0.1  # share of the target's probability spread over the vocabulary
     weight_decay: float = 0.01
-    clip: float = 1.0  # largest norm of the gradient
-    # R-Drop (Liang et al., 2021): each batch is read twice, with other dropout, and this is the weight of how far the
-    # two predictions are apart; 0 reads once
+    clip: float = 1.0  # maximum norm of the gradient
+    # R-Drop (Liang et al., 2021): weight of the divergence between two passes with different dropout; 0: one pass
     consistency: _Weight = 0.0
-    # Decay of the exponential moving average of the weights at each step, which is then measured and kept; 0: none
+    # Decay per step of the exponential moving average of the weights, which is then measured and kept; 0: none
     averaging: Share = 0.0
-    # Which weights are kept: those of the lowest validation loss, or, if they have more validation pairs exactly right,
-    # those of the last step. A model that is ever surer of itself gets a higher loss for the pairs that it has wrong.
+    # Which weights are kept: those with the lowest validation loss or, if they have more exact matches, those of the
+    # last step. A model that grows ever more confident gets a higher loss on the pairs it has wrong.
     best_by: Literal["loss", "exact"] = "loss"
-    # muon: for the matrices of the layers, AdamW for the rest; with its iteration in bfloat16, or in float32
+    # muon: for the layers' matrices, AdamW for the rest; iterated in bfloat16 or float32
     optimizer: Literal["adamw", "muon", "muon-float32"] = "adamw"
     precision: Literal["bf16-mixed", "32-true"] = "32-true"
     first_rows: tuple[int, ...] = (0, 1, 2, 5, 10, 20, 50)
     row_every: Count = 100  # later rows of the history
     save_every: Count = 200
-    sample: Count = 512  # pairs of training and of validation data that the losses are measured on
+    sample: Count = 512  # training and validation pairs used to measure the losses
     snapshots: tuple[int, ...] = ()
-    spread: int = 0  # so many more snapshots, from the first step to the last, ever further apart
-    watched: int = 0  # validation pairs that are answered at each snapshot, to see how many are right
-    threads: int | None = None  # of the processor; small matrices gain nothing from more than one
+    spread: int = 0  # number of further snapshots, ever further apart
+    watched: int = 0  # validation pairs answered at each snapshot
+    threads: int | None = None  # CPU threads; small matrices gain nothing from more than one
     seed: int = 1
 
     def __post_init__(self) -> None:
         declared.check(self)
 
     def on(self, device: str) -> Plan:
-        """The plan as it is followed there: a GPU computes in bfloat16, beside weights in float32."""
+        """The plan for a device: a GPU computes in bfloat16, with float32 weights."""
         if device != "cuda":
             return self
         optimizer = "muon" if self.optimizer == "muon-float32" else self.optimizer
         return replace(self, precision="bf16-mixed", optimizer=optimizer)
 
     def with_snapshots(self, length: int, kept: Iterable[int] = ()) -> Plan:
-        """The plan with the steps at which a training of this length keeps its weights; `kept`: did so already."""
+        """The plan with the snapshot steps of a training of this length; `kept`: steps already saved."""
         spread = (round(length * (i / self.spread) ** 3) for i in range(self.spread + 1)) if self.spread else ()
         return replace(self, snapshots=tuple(sorted({*self.snapshots, *spread, *kept})))
 
 
 @dataclass(frozen=True, kw_only=True)
 class Measure:
-    """One measurement of the trained model: the options of `viz-transformer evaluate`, and what the pairs are called.
+    """One measurement of the trained model: options of `viz-transformer evaluate`, and the name of the pairs.
 
-    Without options it is the one that `evaluate` makes by itself.
+    Without options, it is the default evaluation.
     """
 
     split: str
@@ -100,12 +99,12 @@ class Measure:
     count_too_long: bool = False
 
     def options(self) -> dict[str, Any]:
-        """The arguments of `evaluate_checkpoint`."""
+        """Arguments of `evaluate_checkpoint`."""
         named = asdict(self) | {"data_file": self.data}
         return {name: value for name, value in named.items() if value and name not in ("split", "data")}
 
     def command(self, *checkpoint: str) -> str:
-        """The command that measures it again: `checkpoint` is what names it, and maybe where its data are."""
+        """The command that repeats the measurement. checkpoint: its name, and possibly its data."""
         words = ["viz-transformer", "evaluate", *checkpoint]
         for name in ("data", "limit", "beam", "bleu"):
             if (value := getattr(self, name)) is not None:
@@ -114,65 +113,65 @@ class Measure:
 
 
 class Symmetry(Protocol):
-    """Changes that turn a pair into another that is as true, such as other names for the symbols of a formula."""
+    """Transformations of a pair into an equally valid one, such as renaming the constants of a formula."""
 
     @property
     def said(self) -> str:
         """What it does to a pair of a batch, as a clause."""
 
     def key(self, source: str) -> str:
-        """The same text for all sources that such changes turn into each other."""
+        """Key shared by all sources that it transforms into each other."""
 
     def vary(self, source: Codec, target: Codec) -> Vary:
-        """A change of the examples of a batch, drawn anew for each."""
+        """The augmentation of batches, drawn anew for each example."""
 
 
 @dataclass(frozen=True)
 class Material:
-    """What one training works on: the data as ids, the codecs, the model, and what the card says about the data."""
+    """What one training works on: encoded data, codecs, model, and the card's entries on the data."""
 
     codecs: Codecs
     model: ModelConfig
     train: Examples
-    samples: tuple[Examples, Examples]  # of training and validation data, to measure the losses on
-    losses_on: dict[str, str]  # how many these are of how many, as the card says it
-    counts: dict[str, int]  # examples of each split: they tell one data set from another
-    overlap: dict[str, Any]  # how much of the test data is in the training data
+    samples: tuple[Examples, Examples]  # of training and validation data, for the losses
+    losses_on: dict[str, str]  # size of these samples, in the card's words
+    counts: dict[str, int]  # examples per split, which identify the data set
+    overlap: dict[str, Any]  # share of the test data that is in the training data
     examples: list[Pair]  # for the app
-    vary: Vary | None = None  # what is done to the examples of each batch
+    vary: Vary | None = None  # augmentation of batches
     held_out: Sequence[Pair] = ()  # validation pairs as text, to choose the weights by
 
 
 @dataclass(frozen=True, kw_only=True)
 class Task:
-    """What all tasks have; `prepare` reads the data. `measures` are made after training, the first is the main one."""
+    """Fields of all tasks; `prepare` reads the data. The first of `measures` is the main one."""
 
     name: str
     title: str
-    does: str = ""  # what the model does with a text, as the rest of "This network ..."
-    language: str = ""  # of its sources, as a code of two letters, where they are sentences
+    does: str = ""  # what the model does with a text, completing "This network ..."
+    language: str = ""  # two-letter code, if the sources are sentences
     plan: Plan
     measures: tuple[Measure, ...]
     data_name: str
     data_licence: str
     weights_terms: str
     notes: tuple[str, ...] = ()
-    broken: str = ""  # what is wrong with the model, if that is what it is for
-    notation: Notation | None = None  # how the sources of its training are written
+    broken: str = ""  # what is wrong with the model, if that is its purpose
+    notation: Notation | None = None  # how the training sources are written
     examples: int = 200
-    trained_by: tuple[str, ...] = ()  # what follows `viz-transformer train`; without it the name
-    evaluated_by: tuple[str, ...] = ()  # what follows `viz-transformer evaluate`; without it the name
+    trained_by: tuple[str, ...] = ()  # arguments of `viz-transformer train`; default: the name
+    evaluated_by: tuple[str, ...] = ()  # arguments of `viz-transformer evaluate`; default: the name
 
     def prepare(self, folder: str | Path | None) -> Material:
-        """Read the data and encode them. Raises ValueError for missing or bad data."""
+        """Read and encode the data. Raises ValueError for missing or bad data."""
         raise AssertionError("a task is a PairTask or a TextTask")
 
     def evaluation(self) -> dict[str, Any]:
-        """What the card says about measuring the model, as `evaluate_checkpoint` reads it."""
+        """The card's entry on evaluation, as `evaluate_checkpoint` reads it."""
         return {"split": self.measures[0].split}
 
     def card(self) -> dict[str, Any]:
-        """What the card says before anything is trained."""
+        """The card's entries before training."""
         stated = {
             "task": self.name,
             "title": self.title,
@@ -191,8 +190,8 @@ class Task:
 class PairTask(Task):
     """Learns to write a target for a source.
 
-    With a `symmetry`, each batch is varied by it, and a training pair that it turns into one of validation or test, or
-    of another file that the model is measured on, is left out.
+    A `symmetry` augments each batch; training pairs that it maps to a validation, test or other measured pair are left
+    out.
     """
 
     train: tuple[Split, ...]
@@ -247,11 +246,11 @@ class PairTask(Task):
         return unlike(self.symmetry, train, [*held_out, *(pair for file in others for pair in file.read(folder))])
 
     def _others(self, folder: str | Path | None, seen: set[str]) -> list[dict[str, Any]]:
-        """The overlap of the other files that the model is measured on."""
+        """Overlap of the other measured files with the training data."""
         return [{"split": split} | _overlap(file.read(folder), seen) for split, file in self.measured().items()]
 
     def measured(self) -> dict[str, Split]:
-        """The other files that the model is measured on, by what their pairs are called."""
+        """Other files that the model is measured on, by the name of their pairs."""
         return {
             each.split: Split(file=each.data, separator=self.test.separator, limit=each.limit)
             for each in self.measures
@@ -272,13 +271,13 @@ class PairTask(Task):
 
 @dataclass(frozen=True, kw_only=True)
 class TextTask(Task):
-    """Learns to go on writing: a decoder alone, on windows of a long text. Files are named as in the data folder."""
+    """Learns to continue a text: a decoder-only model, on windows of a long text. Files are in the data folder."""
 
     train: str
     validation: str | None = None
-    held_out: int = 0  # without such a file: characters at the start of the training text that are for validation
+    held_out: int = 0  # without a validation file: characters at the start of the training text
     test: str
-    skip: int = 0  # characters of the test file before those that are tested; if it is the training file, it ends there
+    skip: int = 0  # characters of the test file to skip; if it is the training file, training ends there
     codec: Callable[[str], Codec]  # training text -> codec
     model: Callable[[Codec], ModelConfig]
     window: int
@@ -317,13 +316,13 @@ class TextTask(Task):
 
 
 def unlike(symmetry: Symmetry, train: Sequence[Pair], held_out: Sequence[Pair]) -> list[Pair]:
-    """The training pairs without those that the symmetry turns into one that is held out."""
+    """The training pairs that the symmetry maps to no held-out pair."""
     keys = {symmetry.key(source) for source, _ in held_out}
     return [pair for pair in train if symmetry.key(pair[0]) not in keys]
 
 
 def vocabulary_sizes(source: Codec, target: Codec) -> dict[str, Any]:
-    """What a model has to know of its vocabularies."""
+    """Vocabulary settings of a model."""
     return {
         "source_vocab_size": len(source.vocabulary),
         "target_vocab_size": len(target.vocabulary),
@@ -337,17 +336,17 @@ def _overlap(pairs: Sequence[Pair], seen: set[str]) -> dict[str, Any]:
 
 
 def evenly(pairs: Sequence[Pair], n: int) -> list[Pair]:
-    """n of the pairs at even distances, all if there are fewer."""
+    """n evenly spaced pairs, or all if there are fewer."""
     n = min(n, len(pairs))
     return [pairs[i * len(pairs) // n] for i in range(n)]
 
 
 def windows(text: str, length: int) -> list[str]:
-    """The text cut into pieces of this length, the last one maybe shorter."""
+    """The text in pieces of this length; the last may be shorter."""
     return [text[start : start + length] for start in range(0, len(text), length)]
 
 
 def consecutive_lines(text: str) -> list[Pair]:
-    """Each line of some length with the line after it: something to start from, and how the original goes on."""
+    """(line, next line) for each long enough line: a beginning, and how the original continues."""
     lines = [line.strip() for line in text.splitlines()]
     return [(line, after) for line, after in pairwise(lines) if len(line) > 20 and after]

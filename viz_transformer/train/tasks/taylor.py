@@ -20,15 +20,15 @@ from viz_transformer.train.tasks.task import Measure, PairTask, Plan
 
 SPECIALS = {"pad": "<pad>", "bos": "<sos>", "eos": "<eos>"}
 EXPRESSIONS = RegexTokens(r"O\(x\*\*6\)|\*\*|[0-9]|[A-Za-z]+|[^\sA-Za-z0-9]", join="")
-"""`O(x**6)` and `**` are one token each, as are names; digits and other signs stand alone."""
+"""`O(x**6)`, `**` and names are single tokens; digits and other symbols are separate."""
 
 
 def taylor_codecs(
     tokenizers: Tokenizers, pairs: Sequence[Pair], *, symbols: str, source_symbols: str = ""
 ) -> tuple[Codec, Codec]:
-    """The tutorial's vocabularies: specials, then in sorted order signs, all digits, and the names that occur.
+    """The tutorial's vocabularies: specials, then symbols, digits and names, sorted.
 
-    `symbols` are letters of both sides, `source_symbols` more of the source, which has the functions as well.
+    symbols: letters of both sides. source_symbols: additional letters of the source, which also has the functions.
     """
     signs = {*"()+-/0123456789", "*", "**", "x", *symbols}
     source, target = (
@@ -39,7 +39,7 @@ def taylor_codecs(
 
 
 def taylor_model(source: Codec, target: Codec, *, longest: tuple[int, int], **sizes: Any) -> ModelConfig:
-    """The tutorial's family in another size; dropout of what is added to the stream, not of the stream."""
+    """The tutorial's architecture in another size, with dropout on the sub-layer's output instead of the stream."""
     return tutorial(
         "fsu",
         source_vocab_size=len(source.vocabulary),
@@ -53,10 +53,9 @@ def taylor_model(source: Codec, target: Codec, *, longest: tuple[int, int], **si
 
 @dataclass(frozen=True)
 class Renaming:
-    """Other names for the symbols of an expression and of its series, in the same alphabetical order.
+    """Renames the constants of an expression and its series, preserving alphabetical order.
 
-    Terms and factors are printed in an order that depends on the names; a renaming that keeps the names' order keeps
-    that one too, so the renamed series is what the recipe would have printed for the renamed expression.
+    The printed order of terms depends on the order of the names, so the renamed series is what the recipe would print.
     """
 
     symbols: str  # all names, in order
@@ -66,13 +65,13 @@ class Renaming:
         return "the symbols of each pair are renamed at random, in alphabetical order"
 
     def key(self, source: str) -> str:
-        """The expression with its symbols numbered in order."""
+        """The expression with its constants numbered in order."""
         tokens = EXPRESSIONS.split(source)
         used = [symbol for symbol in self.symbols if symbol in tokens]
         return "".join(f"<{used.index(token)}>" if token in used else token for token in tokens)
 
     def vary(self, source: Codec, target: Codec) -> Vary:
-        """For each pair as many names as it has, drawn from all with equal chances and given in order."""
+        """For each pair, draw as many names as it has, uniformly, and assign them in order."""
         places = [
             torch.tensor([codec.vocabulary.tokens.index(name) for name in self.symbols]) for codec in (source, target)
         ]
@@ -105,13 +104,13 @@ class Renaming:
 
 FUNCTIONS = ("exp", "sin", "cos", "tan", "sinh", "cosh", "tanh")
 TWO_TERMS = "taylor-2terms/seq2seq_series_2terms.txt.gz"
-TWO_TERMS_LONGEST = (20, 83)  # the tutorial's filter: at most mean + 3 deviations (20), at most 85 with start and end
+TWO_TERMS_LONGEST = (20, 83)  # the tutorial's filter: at most mean + 3 SD (20), at most 85 with start and end
 GENERATED_LONGEST = (59, 198)
-"""Tokens of source and target, the tutorial's: no pair of the data set is longer."""
+"""Maximum tokens of source and target, as in the tutorial: no pair of the data set is longer."""
 
 
 def two_terms(skip: int, limit: int) -> Split:
-    """A part of the file with two terms, in file order, without what is too long: 17 : 2 : 1 of 11,850 pairs."""
+    """Part of the file with two terms, in file order, without too long pairs: 17 : 2 : 1 of 11,850 pairs."""
     return Split(file=TWO_TERMS, separator="|", longest=TWO_TERMS_LONGEST, skip=skip, limit=limit)
 
 

@@ -1,4 +1,4 @@
-"""Translation of everyday sentences: Multi30k (German to English) and Tatoeba (English to Italian), in words."""
+"""Translation of everyday sentences in words: Multi30k (German-English) and Tatoeba (English-Italian)."""
 
 from __future__ import annotations
 
@@ -23,9 +23,10 @@ def word_codecs(
     source_ends: tuple[bool, bool] = (True, True),
     min_counts: tuple[int, int] = (2, 2),
 ) -> tuple[Codec, Codec]:
-    """Codecs of words that occur `min_counts` times in the training pairs (source, target), with their joining rules.
+    """Codecs of words that occur at least `min_counts` times in the training pairs (source, target), with joining
+    rules.
 
-    `source_ends` says whether a source gets a start and an end token.
+    source_ends: whether sources get a start and an end token.
     """
     codecs = []
     for side, tokenizer in enumerate(tokenizers):
@@ -38,7 +39,7 @@ def word_codecs(
 
 
 def clean_model(source: Codec, target: Codec, *, dropout: float) -> ModelConfig:
-    """Pre-norm, three layers on each side, sinusoidal positions, the output tied to the target's embedding."""
+    """Pre-norm, three layers per stack, sinusoidal positions, output tied to the target embedding."""
     return ModelConfig(
         encoder_layers=3,
         decoder_layers=3,
@@ -54,7 +55,7 @@ def clean_model(source: Codec, target: Codec, *, dropout: float) -> ModelConfig:
 
 
 def tutorial6_model(source: Codec, target: Codec) -> ModelConfig:
-    """bentrevett's sixth tutorial: post-norm, learned positions, no tied weights; its size halved."""
+    """bentrevett's sixth tutorial at half size: post-norm, learned positions, no tied weights."""
     return tutorial(
         "tutorial6",
         encoder_layers=3,
@@ -78,7 +79,7 @@ SLIPS_SPECIALS = {"bos": "<START>", "pad": "<PADDING>", "unk": "<UNKNOWN>", "eos
 def slips_codecs(tokenizers: Tokenizers, pairs: Sequence[Pair]) -> tuple[Codec, Codec]:
     """The notebook's ids: start and padding token first, end token last, no start token on the source.
 
-    The notebook leaves out sentences with unknown words; here a token stands for them, so every text can be typed.
+    The notebook drops sentences with unknown words; here an unknown token allows any text.
     """
     codecs = []
     for codec in word_codecs(tokenizers, pairs, specials=SLIPS_SPECIALS, source_ends=(False, True)):
@@ -88,7 +89,7 @@ def slips_codecs(tokenizers: Tokenizers, pairs: Sequence[Pair]) -> tuple[Codec, 
 
 
 def slips_model(source: Codec, target: Codec) -> ModelConfig:
-    """The notebook's architecture with all its slips, smaller and for shorter texts."""
+    """The notebook's architecture with all its bugs, smaller and for shorter texts."""
     return tutorial(
         "en-it",
         encoder_layers=2,
@@ -106,7 +107,7 @@ def _multi30k(name: str) -> Split:
 
 
 def _measures(split: str, *others: str) -> tuple[Measure, ...]:
-    """By beam search, greedily, and with another BLEU; other files of Multi30k by beam search."""
+    """Measures with beam search, greedy, and with another BLEU; other Multi30k files with beam search."""
     usual = (Measure(split=split, beam=4), Measure(split=split), Measure(split=split, beam=4, bleu="13a"))
     return (*usual, *(Measure(split=other, data=_multi30k(other).file, beam=4) for other in others))
 
