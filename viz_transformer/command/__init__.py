@@ -1,7 +1,7 @@
-"""The command `viz-transformer`. What a user can get wrong ends in one sentence on stderr, never in a traceback.
+"""The command `viz-transformer`. User errors end in one sentence on stderr, never in a traceback.
 
-`app` is understood here, so that nothing it does not need is imported before its first page: typer alone would take a
-quarter of the time that all of Streamlit does. commands.py knows the other commands, and every --help.
+`app` is parsed here, so that nothing unneeded is imported before its first page: typer alone would take a quarter as
+long as all of Streamlit. commands.py has the other commands and every --help.
 """
 
 from __future__ import annotations
@@ -14,23 +14,23 @@ from pathlib import Path
 from typing import Any
 
 LONGEST_LINE = 2000
-"""Of a sentence on stderr: a path alone may have 4,095 characters."""
+"""Maximum characters of a sentence on stderr: a path alone may have 4,095."""
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
-    """Run the command line and leave with its status: 0, 1 for an error, 2 for wrong usage, 130 for Ctrl-C.
+    """Run the command line and exit with status 0, 1 for an error, 2 for wrong usage, or 130 for Ctrl-C.
 
-    A training that SIGTERM ends has 143.
+    A training ended by SIGTERM exits with 143.
     """
     for stream in (sys.stdout, sys.stderr):
-        # A pipe gets UTF-8 everywhere, and no terminal is too old for a token.
+        # Pipes get UTF-8 everywhere, and any token can be printed to any terminal.
         stream.reconfigure(encoding=None if stream.isatty() else "utf-8", errors="backslashreplace")  # type: ignore[union-attr]
     words = list(sys.argv[1:] if arguments is None else arguments) or ["--help"]
     try:
         status = _run(words)
         sys.stdout.flush()
     except BrokenPipeError:
-        status = 1  # who read our output has seen enough
+        status = 1  # the reader of our output has closed it
     except KeyboardInterrupt:
         status = 130
     except Exception as error:
@@ -41,7 +41,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
         status = fail(sentence)
     try:
         sys.stdout.flush()
-    except OSError:  # closed or full: Python would try again at exit, and complain
+    except OSError:  # closed or full: Python would retry at exit, and complain
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
     sys.exit(status)
 
@@ -59,7 +59,7 @@ def _run(words: Sequence[str]) -> int:
 
 
 def app_options(words: Sequence[str]) -> dict[str, Any] | None:
-    """What `app` with these options is to do; None for other commands and for what has to be explained or refused."""
+    """Arguments of `app` for these options; None for other commands, and for options that need help or an error."""
     if not words or words[0] != "app":
         return None
     options: dict[str, Any] = {"port": None, "browser": True, "window": False, "checkpoints": [], "library": None}
@@ -82,7 +82,7 @@ def app_options(words: Sequence[str]) -> dict[str, Any] | None:
 
 
 def fail(sentence: str, *, status: int = 1) -> int:
-    """Print one line on stderr, however long the sentence; returns the exit status."""
+    """Print one line, shortened if needed, to stderr; return the exit status."""
     from viz_transformer.sentences import shorten
 
     print(shorten(" ".join(sentence.split()), LONGEST_LINE), file=sys.stderr)

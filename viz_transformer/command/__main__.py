@@ -1,4 +1,4 @@
-"""`python -m viz_transformer.command` is the command `viz-transformer`."""
+"""Runs the command `viz-transformer` as `python -m viz_transformer.command`."""
 
 from viz_transformer.command import main
 

@@ -1,10 +1,10 @@
-"""Messages to a browser that belong together go as one, and what it has been sent already is only named.
+"""Sends messages to a browser in batches, and repeated content by reference.
 
-A page here is 56 to 126 messages of Streamlit, 0.2 to 0.8 MB. Most are containers and lines of text, and most of the
-bytes are the scripts, styles and pictures of components, which come again with every run of a page. A browser that asks
-for batches (batches.js, which the served page holds) gets the messages of a moment in one frame of the WebSocket, in
-which whatever it remembers has its number instead. It remembers what the server tells it to, so neither has to guess
-what the other has; a new connection begins with nothing. Other clients get Streamlit's own messages.
+A page takes 56 to 126 messages of Streamlit, 0.2 to 0.8 MB: mostly containers and lines of text by number, and scripts,
+styles and pictures of components by size, which repeat in every rerun. A browser that requests batches (batches.js, in
+the served page) gets all messages of a moment in one WebSocket frame, in which content that it remembers is replaced by
+a number. The server tells it what to remember, so both always agree; a new connection starts empty. Other clients get
+Streamlit's own messages.
 """
 
 from __future__ import annotations
@@ -23,35 +23,34 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from viz_transformer.ui.compat import ForwardMsg
 
 ASKED: Final = b"batches"
-"""The query of the WebSocket's address by which a browser asks."""
+"""Query of the WebSocket address with which a browser requests batches."""
 
 SCRIPT: Final = (files(__package__) / "batches.js").read_text(encoding="utf-8")
 
 LITERAL, REMEMBERED, KNOWN, FORGOTTEN, END = range(5)
-"""What a record of a batch is: bytes; bytes to remember by their number; the number of some; one to forget; the end of
-a message."""
+"""Kinds of records: bytes; bytes to remember by number; a remembered number; a number to forget; end of message."""
 
 MIN_PART_BYTES, MAX_REMEMBERED_BYTES = 1024, 32 * 2**20
-"""Of what is remembered: each part, and all of them in one connection."""
+"""Limits of remembered content: minimum of a part, maximum of all parts in one connection."""
 
 MIN_PICTURE_BYTES = 8 * 1024
-"""News of this size are not kept waiting."""
+"""Messages of this size are sent without waiting."""
 
 FIRST_WAIT_SECONDS, WAIT_GROWTH, MAX_WAIT_SECONDS = 0.02, 1.5, 1.0
-"""How long small messages of a run wait for others: each time longer, as the run has gone on for longer."""
+"""How long small messages of a rerun wait for others: longer as the rerun goes on."""
 
 _RECORD = struct.Struct("<BI")
 
 
 class Batches:
-    """The encoder of one connection: messages into batches."""
+    """Encodes the messages of one connection as batches."""
 
     def __init__(self) -> None:
-        self._remembered: OrderedDict[bytes, tuple[int, int]] = OrderedDict()  # by digest: the number and the bytes
+        self._remembered: OrderedDict[bytes, tuple[int, int]] = OrderedDict()  # by digest: number and size
         self._count = self._bytes = 0
 
     def encode(self, message: bytes) -> bytes:
-        """The message's records."""
+        """The message as records."""
         records = list[bytes]()
         for part, is_large in _split(message):
             records += self._named(part) if is_large else (_RECORD.pack(LITERAL, len(part)), part)
@@ -75,7 +74,7 @@ class Batches:
 
 
 def _split(message: bytes) -> Iterator[tuple[bytes, bool]]:
-    """The message in parts, and of each whether it is one that may come again: a script, a style, a picture."""
+    """Parts of the message, each with whether it may repeat: a script, style or picture."""
     begin = 0
     if len(message) > MIN_PART_BYTES:
         for value in _large_values(ForwardMsg.FromString(message)):
@@ -87,7 +86,7 @@ def _split(message: bytes) -> Iterator[tuple[bytes, bool]]:
 
 
 def _large_values(message: Any) -> Iterator[bytes]:
-    """The texts and bytes of at least MIN_PART_BYTES in a message, in the order in which they are written."""
+    """Texts and bytes of at least MIN_PART_BYTES in a message, in serialised order."""
     for field, values in message.ListFields():
         for value in values if field.is_repeated and not _is_map(field) else (values,):
             if hasattr(value, "ListFields"):
@@ -101,7 +100,7 @@ def _is_map(field: Any) -> bool:
 
 
 class Batched:
-    """Sends a browser that asks for them batches in the place of messages."""
+    """Middleware that sends batches to browsers that request them."""
 
     def __init__(self, app: ASGIApp) -> None:
         self.app = app
@@ -112,7 +111,7 @@ class Batched:
 
 
 class _Outbox:
-    """What is to be sent over one connection."""
+    """Outgoing messages of one connection."""
 
     def __init__(self, send: Send) -> None:
         self._send = send
@@ -126,7 +125,7 @@ class _Outbox:
         self._last = 0.0
 
     async def send(self, event: Message) -> None:
-        """Waits while the browser does not take what was sent before. Raises OSError if the connection is lost."""
+        """Queue a message, waiting while the browser is behind. Raises OSError if the connection is lost."""
         if event["type"] != "websocket.send" or event.get("bytes") is None:
             await self._send(event)
             return
@@ -154,7 +153,7 @@ class _Outbox:
             self._is_taken.clear()
             try:
                 await self._send({"type": "websocket.send", "bytes": batch})
-            except (OSError, RuntimeError) as error:  # lost, or closed; raised where the next message is sent
+            except (OSError, RuntimeError) as error:  # lost or closed; raised at the next message
                 self._lost = error
                 return
             finally:
@@ -163,12 +162,12 @@ class _Outbox:
 
 
 def begins(message: bytes) -> bool:
-    """Whether the message is the first of a run."""
+    """Whether the message is the first of a rerun."""
     return len(message) < 16_384 and ForwardMsg.FromString(message).WhichOneof("type") == "new_session"
 
 
 def ends(message: bytes) -> bool:
-    """Whether the message is the last of a run: nothing runs any more."""
+    """Whether the message is the last of a rerun."""
     if len(message) > 64:
         return False
     found = ForwardMsg.FromString(message)

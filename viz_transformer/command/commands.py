@@ -1,6 +1,6 @@
 """The commands of `viz-transformer`.
 
-Every --help is fast: what is heavy comes with names that are loaded when a command uses them (`vt.load`).
+Every --help is fast: heavy imports happen when a command uses a lazy name (`vt.load`).
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ TEXT_MAY_START_WITH_MINUS = {"ignore_unknown_options": True}  # -79.42 is a text
 
 
 def run(words: Sequence[str]) -> int:
-    """Do what the words of a command line ask for; returns the exit status."""
+    """Run a command line; return the exit status."""
     try:
         return typer.main.get_command(cli).main(list(words), prog_name="viz-transformer", standalone_mode=False) or 0
     except typer.TyperException as error:
@@ -97,7 +97,7 @@ def app_command(
     ignore: IgnoreOption = None,
 ) -> None:
     """Open the app in the browser; it listens on this computer only."""
-    if device != devices.PROCESSOR:  # the usual app needs no torch before its first page
+    if device != devices.PROCESSOR:  # by default the app needs no torch before its first page
         huggingface.check_device(device)
     devices.compute_folders(device, dtype, ignore or ())
     names.allow_in_the_app(allow_download)

@@ -1,4 +1,4 @@
-"""Which errors end in a sentence for the user."""
+"""Decides which errors become a sentence for the user."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from viz_transformer.train.processes import NEEDED, NEEDS
 
 
 def sentence_for(error: Exception) -> str | None:
-    """What to tell the user about an error that input, files or the machine can cause; None for a fault of ours."""
+    """The sentence for an error caused by input, files or the machine; None for a bug."""
     if isinstance(error, OutputError):
         return str(error)
     if isinstance(error, OSError):

@@ -1,4 +1,4 @@
-"""`viz-transformer import`: what is found is printed, what nothing tells is asked where somebody is there to answer."""
+"""`viz-transformer import`: prints what is found, and asks for open settings if someone is there to answer."""
 
 from __future__ import annotations
 
@@ -46,9 +46,9 @@ def run_import(
     texts: Path | None,
     **more: Any,
 ) -> None:
-    """Read, measure, ask, print, write. Raises CheckpointError, one sentence, where the file cannot be imported.
+    """Read, measure, ask, print, write. Raises CheckpointError with one sentence if the file cannot be imported.
 
-    A sample that is not reproduced raises ValueError behind all that: the folder is written, and its card says so.
+    Raises ValueError at the end if the sample is not reproduced: the folder is written, and its card says so.
     """
     given = dict(_word(each) for each in words)
     if heads is not None:
@@ -82,13 +82,13 @@ def run_import(
     if write_map is not None:
         write_file(write_map, mapping_json(opened.plan).encode())
     if proof is not None and not opened.plan.problems:
-        proof.texts(spec_of(codecs_of(opened)[0]))  # raises for one that is of another model
+        proof.texts(spec_of(codecs_of(opened)[0]))  # raises for another model's sample
     if opened.plan.problems and instead is not None:
         raise CheckpointError(instead)
     folder = write_import(opened, out, None if measurement is None else measurement.to_dict(), _reading)
     verification = None
     if opened.plan.config is not None and opened.plan.config.kind == "encoder-only":
-        own = None  # it predicts no text, so they do not speak for it
+        own = None  # it predicts no text, so they are no evidence
     if proof is not None or own is not None:
         verification = verify_folder(folder, load(folder), proof, own, opened.reported_loss)
         print(table(verification.rows()))
@@ -108,7 +108,7 @@ LOSS_ASKED = (
 
 
 def _asked_for_loss(opened: Opened) -> Opened:
-    """The same with the loss that the training reported, if a person knows it."""
+    """Ask for the loss reported by the training."""
     while text := input("loss that its training reported on such texts, in nats per token [none]: ").strip():
         try:
             told = answers_from({"reported_loss": text}).reported_loss
@@ -120,12 +120,12 @@ def _asked_for_loss(opened: Opened) -> Opened:
 
 
 def _in_red(sentence: str) -> str:
-    """The sentence in the colour of errors, where a terminal shows colours."""
+    """The sentence in red, if the terminal shows colours."""
     return f"\033[31m{sentence}\033[0m" if sys.stderr.isatty() and "NO_COLOR" not in os.environ else sentence
 
 
 def _reading(done: int, total: int) -> None:
-    """Says on stderr how much of the weights is read, over and over in one line of a terminal."""
+    """Show on one terminal line of stderr how much of the weights is read."""
     if sys.stderr.isatty():
         end = "\n" if done == total else ""
         read = " of ".join(numerals.number(size / 2**20, 1, ",") for size in (done, total))
@@ -133,7 +133,7 @@ def _reading(done: int, total: int) -> None:
 
 
 def _said(runs: int) -> None:
-    """Says on stderr how many runs are done, over and over in one line of a terminal; 0 ends the line."""
+    """Show on one terminal line of stderr how many runs are done; 0 ends the line."""
     if sys.stderr.isatty():
         print(f"\rmeasuring: {runs} runs" if runs else "", end="" if runs else "\n", file=sys.stderr, flush=True)
 
@@ -146,7 +146,7 @@ def _word(text: str) -> tuple[str, str]:
 
 
 def _asked(opened: Opened) -> Opened:
-    """The same with a person's answer to each setting that nothing tells; an empty one takes the usual answer."""
+    """Ask for each open setting; an empty answer takes the usual one."""
     passed: set[str] = set()
     while True:
         asked = (each for each in all_settings(opened) if each.asked and each.name not in passed)
@@ -161,7 +161,7 @@ def _asked(opened: Opened) -> Opened:
             settings = {**answers.settings, **more.settings}
             specials = {**answers.specials, **more.specials}
             answered = replan(opened.found, replace(answers, settings=settings, specials=specials))
-            all_settings(answered)  # raises for a token that is none
+            all_settings(answered)  # raises for an unknown token
             if answered.plan.config is None and opened.plan.config is not None:
                 raise CheckpointError("; ".join(answered.plan.problems))
         except CheckpointError as error:

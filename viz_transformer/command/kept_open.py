@@ -1,7 +1,7 @@
-"""Serves the app for the program that opened it (`vt.open_app`), and ends when that does.
+"""Serves the app for the program that opened it (`vt.open_app`), and ends with that program.
 
-`python -m viz_transformer.command.kept_open FOLDER`: the folder has what is shown, and goes in the end. However the
-program ends, that closes our standard input.
+`python -m viz_transformer.command.kept_open FOLDER`: the folder holds what is shown, and is removed at the end.
+Standard input is closed however the program ends.
 """
 
 from __future__ import annotations
@@ -16,9 +16,9 @@ from viz_transformer.command.server import run_app
 
 
 def main() -> None:
-    """Serve until standard input is closed, or somebody sends SIGTERM."""
+    """Serve until standard input is closed, or until SIGTERM."""
     folder = Path(sys.argv[1])
-    signal.signal(signal.SIGTERM, lambda *_: sys.exit())  # as long as there is no server, which has a handler too
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit())  # until the server installs its own handler
     threading.Thread(target=_end_with_input, daemon=True).start()
     try:
         run_app(port=0, browser=False, checkpoints=[folder])

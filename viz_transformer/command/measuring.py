@@ -127,18 +127,18 @@ def compare(
 
 
 def say_left_out(model: Checkpoint) -> None:
-    """On stderr, how many pairs the test that the card names leaves out as too long."""
+    """Print to stderr how many pairs the card's test skips as too long."""
     if said := count_left_out(model.card):
         print(f"left out: {said}; evaluate --count-too-long counts them as wrong", file=sys.stderr)
 
 
 def file_or_folder(data: Path | None) -> tuple[Path | None, Path | None]:
-    """What --data names: a file, or the data folder."""
+    """--data as a file or as the data folder."""
     return (None, data) if data is not None and data.is_dir() else (data, None)
 
 
 def report_progress(things: str) -> Callable[[int, int], None]:
-    """Writes what is done to stderr: over and over in one line of a terminal, else a line for each tenth."""
+    """A callback that shows progress on stderr: on one terminal line, or else a line per tenth."""
     last = -1
 
     def report(done: int, total: int) -> None:

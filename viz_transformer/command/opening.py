@@ -1,4 +1,4 @@
-"""The one line in a notebook that shows a watched module in the app: its trace is saved, the app is started."""
+"""Opens a watched module's trace in the app from a notebook: saves the trace and starts the app."""
 
 from __future__ import annotations
 
@@ -23,13 +23,13 @@ from viz_transformer.sentences import put_on_one_line, quote
 
 LOG = "app.log"
 LONGEST_START = 120.0
-"""Seconds until a started app has to have said its address."""
+"""Maximum seconds for a started app to print its address."""
 USUAL_NAME = "watched"
 
 
 @dataclass(frozen=True)
 class OpenApp:
-    """The app that a program has open. url: of the trace that was shown last; it answers to this machine alone."""
+    """The app opened by a program. url: of the last trace shown, on this machine only."""
 
     url: str
     folder: Path
@@ -39,24 +39,23 @@ class OpenApp:
         return f"Viz Transformer: {self.url}"
 
     def close(self) -> None:
-        """End the app, and remove the traces that it showed. The end of the program does the same."""
+        """End the app and remove the traces it showed. Also happens when the program ends."""
         if self.process.stdin is not None:
             self.process.stdin.close()
         self.process.wait(timeout=LONGEST_START)
 
 
 _open: list[OpenApp] = []
-"""The app that this process has open, if it has one: a notebook does not have to keep it."""
+"""The open app of this process, so that a notebook need not keep a reference."""
 
 
 @takes(name=TEXT, browser=FLAG)
 def open_app(trace: Trace, *, name: str = USUAL_NAME, browser: bool = True) -> OpenApp:
-    """Show the trace of a watched module in the app, in a browser; the app is started if this program has none open.
+    """Show the trace of a watched module in the app, starting it if needed, in a browser.
 
-    It stays open as long as this program runs, and further traces come into the same one: each is a model in the app's
-    list, called by its name, with a number behind it where that is taken. Without `browser` only the address is
-    returned. Raises ValueError for a run of a model, whose checkpoint the app shows by itself, for a trace that the
-    app cannot show, and for a name that is no file's.
+    The app stays open while this program runs, and shows further traces as further models, named `name` with a number
+    if taken. browser=False only returns the address. Raises ValueError for the run of a model (the app shows its
+    checkpoint directly), a trace that the app cannot show, and an invalid file name.
     """
     if not isinstance(trace, Trace) or not is_watched(trace):
         raise ValueError(f"open_app shows the trace of a watched module, as vt.watch makes one, not {quote(trace)}")
@@ -70,12 +69,12 @@ def open_app(trace: Trace, *, name: str = USUAL_NAME, browser: bool = True) -> O
 
 
 def _at(url: str, path: Path, process: subprocess.Popen[bytes]) -> OpenApp:
-    """The app at the attention of the trace in this file."""
+    """The app showing the attention of the trace in this file."""
     return OpenApp(urljoin(url, f"/attention?{urlencode({'checkpoint': path.name})}"), path.parent, process)
 
 
 def _saved(trace: Trace, folder: Path, name: str) -> Path:
-    """The trace as a file of the folder. Raises ValueError for one that the app would refuse."""
+    """Save the trace to the folder. Raises ValueError for one that the app would refuse."""
     numbered = (f"{name}{'' if count == 1 else f'-{count}'}{RECORDING}" for count in range(1, 10_000))
     path = next(place for each in numbered if not (place := folder / each).exists())
     trace.save(path)
@@ -86,12 +85,14 @@ def _saved(trace: Trace, folder: Path, name: str) -> Path:
 
 
 def _started(trace: Trace, name: str) -> OpenApp:
-    """A process that serves the app with this trace, once it has said its address. Raises RuntimeError if it ends
-    before, or takes too long; then nothing is left of it."""
+    """Start a process that serves the app with this trace, and wait for its address.
+
+    Raises RuntimeError, leaving nothing behind, if it ends before or takes too long.
+    """
     folder = Path(tempfile.mkdtemp(prefix="viz-transformer-"))
     try:
         path, log = _saved(trace, folder, name), folder / LOG
-        with log.open("wb") as output:  # a session of its own: what interrupts a notebook's cell is not for the app
+        with log.open("wb") as output:  # a separate session, which interrupting a notebook's cell does not reach
             process = subprocess.Popen(
                 [sys.executable, "-m", "viz_transformer.command.kept_open", str(folder)],
                 stdin=subprocess.PIPE,

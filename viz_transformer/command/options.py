@@ -1,4 +1,4 @@
-"""Options that several commands have, and the model and the JSON that come of them."""
+"""Options shared by several commands, and the opening and printing that use them."""
 
 from __future__ import annotations
 
@@ -80,9 +80,9 @@ def open_model(
     special_tokens: bool = False,
     chat: bool = False,
 ) -> Checkpoint:
-    """The model that is named, whose texts are read as the options say; on stderr, what of its files takes no part.
+    """Open a model with these options, printing to stderr which of its tensors are unused.
 
-    Raises ValueError for what it does not offer, also for an empty language.
+    Raises ValueError for options that the model does not offer, including an empty language.
     """
     model = vt.load(ckpt, device=device, dtype=dtype, allow_download=allow_download, ignore=ignore or ())
     if (left := describe_unused(model.card)) is not None:
@@ -97,11 +97,11 @@ def open_model(
 
 
 def say_standing(model: Checkpoint) -> None:
-    """Says on stderr how well it is known that an imported model is read as it was trained."""
+    """Print to stderr how well an imported model's reading is established."""
     if (standing := standing_of(model.card)) is not None:
         print(f"{model.name}: {standing.words}", file=sys.stderr)
 
 
 def to_json(value: Mapping[str, Any]) -> str:
-    """One JSON object, indented; NaN and infinities become null."""
+    """One indented JSON object; NaN and infinities become null."""
     return orjson.dumps(value, option=orjson.OPT_INDENT_2).decode()

@@ -128,7 +128,7 @@ def translate(
 
 
 def say_unknown(model: Checkpoint, trace: Trace, steps: Sequence[Step] = ()) -> None:
-    """On stderr, which words the model did not see, and how often it wrote its token for unknown ones itself."""
+    """Print to stderr which words are unknown to the model, and how often it wrote its unknown token."""
     if (sentence := labels.unknown_sentence(analysis.hidden_texts(model, trace))) is not None:
         print(sentence, file=sys.stderr)
     if written := [step.token for step in steps if not step.forced and step.token_id == model.codec("target").unknown]:
@@ -137,7 +137,7 @@ def say_unknown(model: Checkpoint, trace: Trace, steps: Sequence[Step] = ()) -> 
 
 
 def strategy_of(beam: int | None, sample: bool, of_beam: Mapping[str, Any], of_sampling: Mapping[str, Any]) -> Strategy:
-    """What the options ask for. Raises ValueError for those that do not belong together."""
+    """The strategy that the options request. Raises ValueError for options that exclude each other."""
     if beam is not None and sample:
         raise ValueError("--beam and --sample are two ways to write an answer: give one of them")
     for options, needed, is_given in ((of_beam, "--beam N", beam is not None), (of_sampling, "--sample", sample)):
@@ -151,14 +151,14 @@ def strategy_of(beam: int | None, sample: bool, of_beam: Mapping[str, Any], of_s
 
 
 def _say_beyond(model: Checkpoint, recorded: Trace) -> None:
-    """Says on stderr that this text is longer than those for which a sample proves how the model is read."""
+    """Warn on stderr if this text is longer than those for which the model's reading is proved."""
     standing, lengths = standing_of(model.card), {"source": len(recorded.src), "target": len(recorded.tgt)}
     if standing is not None and (said := standing.beyond(lengths)):
         print(said, file=sys.stderr)
 
 
 def answer_facts(model: Checkpoint, run: Run) -> list[dict[str, Any]]:
-    """The best answers of a beam search, best first; of any other run the one that there is."""
+    """The best answers of a beam search, best first; the only answer of any other run."""
     if run.tree is None or model.target_codec is None:
         return [{"text": run.text, "log_prob": run.log_prob, "score": run.score}]
     best = [(node, model.target_codec.decode(run.tree.ids(node.index))) for node in run.tree.best]
@@ -166,7 +166,7 @@ def answer_facts(model: Checkpoint, run: Run) -> list[dict[str, Any]]:
 
 
 def run_facts(run: Run) -> dict[str, Any]:
-    """A run for `translate --json`."""
+    """A run as JSON values, for `translate --json`."""
     return {
         "text": run.text,
         "tokens": run.tokens,
@@ -190,7 +190,7 @@ def run_facts(run: Run) -> dict[str, Any]:
 
 
 def _without_text(run: Run) -> str:
-    """The tokens that a run wrote, where they make no text."""
+    """The tokens of an answer that has no text, in words."""
     if not run.tokens:
         return "there is no room for a token after the given text"
     more = len(run.tokens) - 5

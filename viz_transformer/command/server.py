@@ -1,7 +1,7 @@
-"""Starts the app: one socket on 127.0.0.1, Streamlit behind it (`serving.py`), a browser in front of it.
+"""Starts the app: one socket on 127.0.0.1, Streamlit (`serving.py`), and a browser.
 
-Streamlit is imported only after the address is bound, printed and handed to the browser, so that the browser's own
-start and Streamlit's imports overlap: a request that comes early waits in the socket's queue.
+Streamlit is imported after the address is bound, printed and opened, so that the browser starts meanwhile: early
+requests wait in the socket's queue.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ CHROME_WINDOWS: Final = (
 
 
 def entry_script() -> Path:
-    """The app's `app.py`: beside the package in a checkout, inside the package when it was installed from a wheel."""
+    """The app's `app.py`: next to the package in a checkout, inside it in a wheel."""
     package = Path(__file__).resolve().parents[1]
     checkout = package.parent
     if (checkout / "app.py").is_file() and (checkout / "pyproject.toml").is_file():
@@ -57,10 +57,10 @@ def entry_script() -> Path:
 
 
 def bind(port: int | None) -> tuple[socket.socket, str | None]:
-    """A listening socket on 127.0.0.1 and, if it is not the port that was asked for, a sentence that says so.
+    """A listening socket on 127.0.0.1, and a sentence if it is not the requested port.
 
-    port: None takes 8501 and any free port without a word if that is in use; 0 takes any free port.
-    The socket is handed to the server as it is, so nobody can take the port in between.
+    port: None takes 8501, or silently any free port if that is in use; 0 takes any free port. The server gets the
+    socket itself, so nobody can take the port in between.
     """
     wanted = USUAL_PORT if port is None else port
     try:
@@ -78,8 +78,8 @@ def bind(port: int | None) -> tuple[socket.socket, str | None]:
 def answers(port: int) -> bool:
     """Whether something accepts connections on this port of 127.0.0.1.
 
-    Linux would refuse to bind such a port by itself; macOS lets one bind 127.0.0.1 under a server on all addresses.
-    Not asked on Windows, where a refusal takes two seconds.
+    Linux refuses to bind such a port anyway; macOS allows 127.0.0.1 under a server on all addresses. Skipped on
+    Windows, where a refusal takes two seconds.
     """
     if os.name == "nt":
         return False
@@ -89,7 +89,7 @@ def answers(port: int) -> bool:
 
 
 def find_chrome() -> str | None:
-    """The path of a Chrome, Chromium or Edge on this machine, or None."""
+    """Path of Chrome, Chromium or Edge on this machine, or None."""
     for name in CHROME_NAMES:
         if found := shutil.which(name):
             return found
@@ -104,22 +104,22 @@ def find_chrome() -> str | None:
 
 
 def window_command(chrome: str, url: str) -> list[str]:
-    """The command that opens `url` in a window of its own, without tabs and address bar."""
+    """Command that opens `url` in a separate window, without tabs and address bar."""
     command = [chrome, f"--app={url}", "--no-first-run", "--no-default-browser-check"]
     if hasattr(os, "geteuid") and os.geteuid() == 0:
-        command.append("--no-sandbox")  # Chrome refuses to start as root with it
+        command.append("--no-sandbox")  # Chrome refuses to start as root without it
     return command
 
 
 def has_display() -> bool:
-    """Whether a browser can show anything here; without one, `webbrowser` may start a text browser in this terminal."""
+    """Whether a graphical browser can open; otherwise `webbrowser` may start a text browser in the terminal."""
     if sys.platform == "darwin" or os.name == "nt":
         return True
     return any(os.environ.get(name) for name in ("DISPLAY", "WAYLAND_DISPLAY", "BROWSER"))
 
 
 def open_in_browser(url: str, *, window: bool) -> None:
-    """Open the browser, or an app window, on `url`; say in one sentence what could not be done."""
+    """Open the browser, or an app window, on `url`; print one sentence if that fails."""
     if not has_display():
         say("There is no display here: open the address in a browser yourself.")
         return
@@ -146,9 +146,9 @@ def run_app(
     checkpoints: Sequence[Path] = (),
     library: Path | None = None,
 ) -> None:
-    """Serve the app until Ctrl-C. Prints its address in one line as soon as it is known.
+    """Serve the app until Ctrl-C, printing its address as soon as it is known.
 
-    checkpoints: folders of the person's own models, library: where opened ones are kept.
+    checkpoints: folders of the user's own models. library: folder of opened ones.
     """
     name_folders(checkpoints, library)
     script = entry_script()

@@ -1,6 +1,6 @@
-"""What answers at the app's address: Streamlit, for this machine's own pages alone.
+"""The server at the app's address: Streamlit, restricted to this machine's own pages.
 
-Imported when the address is bound, printed and handed to the browser.
+Imported after the address is bound, printed and opened.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from viz_transformer.ui.session.memory import give_back
 
 ALLOWED_HOSTS: Final = ["localhost", HOST]
 
-# What must hold however the app is started; colours, fonts and the rest are in .streamlit/config.toml beside app.py.
+# Settings required however the app is started; colours, fonts etc. are in .streamlit/config.toml next to app.py.
 SERVER_OPTIONS: Final[dict[str, object]] = {
     "browser.gatherUsageStats": False,
     "browser.serverAddress": HOST,
@@ -41,11 +41,11 @@ SERVER_OPTIONS: Final[dict[str, object]] = {
     "server.headless": True,
 }
 
-# Of every response: no page may show ours inside itself, and no file is taken for what it does not say it is.
+# For every response: no page may embed ours, and file types are not guessed.
 HEADERS: Final = [("content-security-policy", "frame-ancestors 'none'"), ("x-content-type-options", "nosniff")]
 
 LEFT_SECONDS: Final = 45
-"""After which what the last visitor has left is given back; it is behind server.disconnectedSessionTTL."""
+"""Seconds after which a visitor's leftovers are released; later than server.disconnectedSessionTTL."""
 
 FAILED: Final = (
     "This page stopped at an error in the program. Its details are in the terminal that the app was started from."
@@ -54,7 +54,7 @@ FAILED: Final = (
 
 
 def say_failure(error: Exception) -> bool:
-    """Say on the page that a run of it failed. Returns True: Streamlit, which has logged the error, shows nothing."""
+    """Show on the page that a rerun failed. Returns True: Streamlit has logged the error and shows nothing."""
     from viz_transformer.ui.frame import text
 
     text.paragraph(FAILED, tone="bad")
@@ -62,15 +62,15 @@ def say_failure(error: Exception) -> bool:
 
 
 async def not_found(request: Request, error: Exception) -> Response:
-    """The answer where the file system has no such file; it raises errors of its own for names that are too long."""
+    """404 also where the file system raises, such as for names that are too long."""
     return PlainTextResponse("Not Found", status_code=404)
 
 
 class OwnPagesOnly:
-    """Lets in what was asked of this machine by name, and only by pages that this server sent.
+    """Accepts only requests addressed to this machine by name, from pages of this server.
 
-    Streamlit alone checks the host of WebSockets only, lets in the pages of every other local server, and asks a
-    service on the internet for this machine's address when a stranger knocks. It lets every page read static files.
+    Streamlit itself checks only the host of WebSockets, accepts pages of every other local server, looks up this
+    machine's public address on the internet for unknown hosts, and lets any page read static files.
     """
 
     def __init__(self, app: ASGIApp) -> None:
@@ -95,10 +95,10 @@ class OwnPagesOnly:
 
 
 class AddressedPage:
-    """Serves Streamlit's page with this server's address in it, our title and style, and what takes batches apart.
+    """Serves Streamlit's page with this server's address, our title and style, and the decoder of batches.
 
-    Without the address the browser looks for the server below the path of the page first, and every page but the first
-    starts with two errors in the console. The style stands behind Streamlit's own, which it overrides.
+    Without the address, the browser first looks for the server below the page's path, so every page except the first
+    starts with two console errors. Our style comes after Streamlit's, which it overrides.
     """
 
     SCRIPT = "<script>window.__streamlit={BACKEND_BASE_URL:location.origin,MAIN_PAGE_BASE_URL:location.origin}</script>"
@@ -116,7 +116,7 @@ class AddressedPage:
         await response(scope, receive, send)
 
     def wanted(self, scope: Scope) -> bool:
-        """Whether a browser asks for a page: not for a file, and nothing of Streamlit's own."""
+        """Whether a browser requests a page, not a file or Streamlit endpoint."""
         if scope["type"] != "http" or scope["method"] != "GET" or scope["path"].startswith("/_stcore/"):
             return False
         accepts = dict(scope["headers"]).get(b"accept", b"")
@@ -142,7 +142,7 @@ def serve(script: Path, listening: socket.socket) -> None:
     class Server(uvicorn.Server):
         def handle_exit(self, sig: int, frame: FrameType | None) -> None:
             if self.should_exit:
-                os._exit(130)  # asked twice: uvicorn would leave in a hurry too, but with a traceback
+                os._exit(130)  # second signal: uvicorn would also exit at once, but with a traceback
             self.should_exit = True
 
     Server(
@@ -152,7 +152,7 @@ def serve(script: Path, listening: socket.socket) -> None:
             headers=HEADERS,
             log_level="warning",
             timeout_graceful_shutdown=2,
-            ws="websockets-sansio",  # this and the next four as `streamlit run` sets them
+            ws="websockets-sansio",  # this and the next four as in `streamlit run`
             ws_max_size=st.get_option("server.maxMessageSize") * 1_000_000,
             ws_per_message_deflate=False,
             ws_ping_interval=pings,

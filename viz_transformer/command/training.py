@@ -92,7 +92,7 @@ def train(
     }
     learned = what_is_learned(task, pairs, data, of_pairs)
     with Stop(resumes=resume) as stop:
-        from viz_transformer.train.run import train as run  # takes seconds, in which a signal may come
+        from viz_transformer.train.run import train as run  # takes seconds, during which a signal may come
 
         folder = run(
             learned,
@@ -116,7 +116,7 @@ def train(
 def what_is_learned(
     task: str | None, pairs: Path | None, data: Path | None, of_pairs: Mapping[str, Any]
 ) -> str | OwnData:
-    """The task or the data. Raises ValueError for none and for both, and for options that do not belong to it."""
+    """The task or the data. Raises ValueError for neither, for both, and for options that do not apply."""
     if task is not None and pairs is not None:
         raise ValueError("a TASK has its own data: give it or --pairs, not both")
     if pairs is not None:
