@@ -125,7 +125,7 @@ class _Outbox:
         self._last = 0.0
 
     async def send(self, event: Message) -> None:
-        """Queue a message, waiting while the browser is behind. Raises OSError if the connection is lost."""
+        """Queue a message, waiting while the browser lags. Raises OSError if the connection is lost."""
         if event["type"] != "websocket.send" or event.get("bytes") is None:
             await self._send(event)
             return

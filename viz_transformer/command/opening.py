@@ -87,7 +87,7 @@ def _saved(trace: Trace, folder: Path, name: str) -> Path:
 def _started(trace: Trace, name: str) -> OpenApp:
     """Start a process that serves the app with this trace, and wait for its address.
 
-    Raises RuntimeError, leaving nothing behind, if it ends before or takes too long.
+    Raises RuntimeError, after cleaning up, if it ends before or takes too long.
     """
     folder = Path(tempfile.mkdtemp(prefix="viz-transformer-"))
     try:

@@ -39,7 +39,7 @@ Site = Annotated[
     Meta(pattern=r"\A(encoder\.[0-9]{1,3}\.self|decoder\.[0-9]{1,3}\.(self|cross))\Z", description="an attention"),
 ]
 Numbers = tuple[Size, Count, Count, Count, Size | None]
-"""Of one attention: query heads, key heads, query size, value size, window."""
+"""One attention: query heads, key heads, query size, value size, window."""
 Points = Annotated[list[tuple[Name, Letters, Meaning, Growth]], Meta(max_length=50_000)]
 
 

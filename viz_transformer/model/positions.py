@@ -57,13 +57,13 @@ class ToldPlacing:
 class ToldBias:
     """How *One weight* and its program derive the biases of one query's row, [K].
 
-    In `sentences`, {scalar} stands for an entry of `scalars`.
+    In `sentences`, {scalar} is an entry of `scalars`.
     """
 
     note: str = "what positions add to the scores"
     """Comment in the program."""
     worked_out: str = ""
-    """Expression in `back` [K], each key's distance behind the query; "" keeps the recorded biases."""
+    """Expression in `back` [K], each key's distance back from the query; "" keeps the recorded biases."""
     scalars: Mapping[str, str] = field(default_factory=dict)
     """Expressions by name."""
     sentences: tuple[str, ...] = ("Positions then add a bias to it.",)
@@ -119,7 +119,7 @@ class Encoding:
         return hook(name, vectors)
 
     def bias(self, back: Tensor, held: Held, stack: StackName) -> Tensor:
-        """The point `bias`, added to the scores: [H, Q, K]. back: [Q, K], each key's distance behind the query.
+        """The point `bias`, added to the scores: [H, Q, K]. back: [Q, K], each key's distance back from the query.
 
         In a decoder it is 0 where `back` is negative: those keys are masked, and a cached step does not have them.
         """

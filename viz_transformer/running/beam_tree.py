@@ -36,7 +36,7 @@ class Hypothesis:
     token: str
     token_id: int
     log_prob: float
-    """Of the last token only."""
+    """Log-probability of its last token."""
     total: float
     """Sum over all its tokens."""
     length: int

@@ -246,7 +246,7 @@ def _repeated(written: str, degree: int) -> str:
 
 
 def _guarded(written: str) -> str:
-    """What a look-behind excludes before it, or the item itself if it anchors to the beginning; else ""."""
+    """What a lookbehind excludes before it, or the item itself if it anchors to the beginning; else ""."""
     found = re.fullmatch(r"\(\?<!([^()\[\]]+)\)|\(\?<=\[\^([^()\[\]&]+)\]\)|(\\A)", written)
     return (found[1] or found[2] or found[3]) if found is not None else ""
 

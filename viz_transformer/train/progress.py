@@ -35,7 +35,7 @@ class Progress:
     saved: int = 0
     """Last step that can be resumed."""
     loss: float | None = None
-    """Of the last batch."""
+    """Loss of the last batch."""
     seconds_a_step: float | None = None
     """Over the last steps of this start, measuring included; None if not yet measured."""
 

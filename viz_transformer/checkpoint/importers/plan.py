@@ -66,7 +66,7 @@ class Plan:
     weights: Weights
     layout: Layout | None
     mapping: Mapped
-    """Of every tensor with a place."""
+    """Place of every tensor that has one."""
     settings: tuple[Setting, ...]
     config: ModelConfig | None
     ignored: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
