@@ -59,7 +59,7 @@ class Summary:
             raise CheckpointError(f"{path} cannot be read as a safetensors file: {COPY_AGAIN}") from None
 
     def snapshots(self) -> tuple[int, ...]:
-        """The training steps of which the weights are kept, in order."""
+        """Training steps with saved weights, in order."""
         return snapshot_steps(self.card)
 
     def history(self) -> list[dict[str, float]]:

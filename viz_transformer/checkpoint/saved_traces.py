@@ -26,7 +26,6 @@ class RecordingSummary(Summary):
 
     @property
     def parameter_count(self) -> int:
-        """Raises Unavailable."""
         raise Unavailable(NO_MODEL)
 
     def snapshots(self) -> tuple[int, ...]:

@@ -87,7 +87,6 @@ class Checkpoint:
 
     @property
     def codecs(self) -> dict[SideName, TextCodec]:
-        """Its codecs, by side."""
         given: dict[SideName, TextCodec | None] = {"source": self.source_codec, "target": self.target_codec}
         return {side: codec for side, codec in given.items() if codec is not None}
 

@@ -441,7 +441,6 @@ class HuggingFaceCodec:
         return self._encoded((*begins, *ids), (*(self.names[i] for i in begins), *typed))
 
     def _chat(self, text: str) -> Encoded:
-        """Ids of the text in the chat template."""
         if not text.strip():
             raise ValueError("the text is empty: type at least one character")
         assert self.template is not None

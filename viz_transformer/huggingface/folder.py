@@ -61,7 +61,6 @@ class Stored:
 
     @property
     def types(self) -> frozenset[str]:
-        """The dtypes that occur."""
         return frozenset(self.dtypes.values())
 
     @property
@@ -84,7 +83,6 @@ class HuggingFaceSummary(Summary):
 
     @property
     def size(self) -> int:
-        """Bytes of the weights files."""
         return sum(path.stat().st_size for path in _weight_files(self.path))
 
     @property

@@ -71,7 +71,6 @@ class HuggingFaceModel:
 
     @property
     def parameter_count(self) -> int:
-        """Trained parameters, shared ones counted once."""
         return sum(parameter.numel() for parameter in self.model.parameters())
 
     def begin(self, sources: Rows | None, *, cached: bool = True, hook: Hook = OFF) -> Written:

@@ -28,7 +28,6 @@ class DecoderText:
 
     @property
     def count(self) -> int:
-        """Number of counted tokens."""
         return max(len(self.ids) - self.first, 0)
 
     @property

@@ -120,7 +120,6 @@ class _Reader:
         return _Series(power, [found, *({} for _ in range(self.known - power))])
 
     def value(self, tree: trees.Tree) -> _Series:
-        """Series of a subexpression."""
         match tree:
             case trees.Number(number):
                 return self.monomial(Fraction(number))

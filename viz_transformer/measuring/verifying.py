@@ -242,7 +242,6 @@ def _are_log_probs(texts: Sequence[SampleText]) -> bool:
 
 
 def _scale(texts: Sequence[SampleText]) -> float:
-    """Largest absolute number of the sample."""
     return max(float(np.abs(text.logits).max()) for text in texts)
 
 

@@ -200,7 +200,6 @@ class _Walk:
         return self.note(f"{at}.out", self.linear(f"{held}.to_out", merged, biased))
 
     def by_head(self, x: Array) -> Array:
-        """[T, D] -> [H, T, E]."""
         return np.stack(np.split(x, self.heads, axis=1))
 
     def placed(self, name: str, vectors: Array) -> Array:

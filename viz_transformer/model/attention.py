@@ -94,7 +94,7 @@ class NoPlaces:
     """Attention without positions."""
 
     def placed(self, name: str, vectors: Tensor, start: int, hook: Hook) -> Tensor:
-        """The point `name`, query or key, as the dot product takes it: [B, H, T, E], the first at position `start`."""
+        """Record and return `name` (query or key) for the dot product: [B, H, T, E], first row at position `start`."""
         return hook(name, vectors)
 
     def bias(self, like: Tensor, keys: int, start: int, hook: Hook) -> Tensor | None:

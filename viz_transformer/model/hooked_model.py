@@ -74,7 +74,6 @@ class Heads:
 
     @property
     def numbers_cached(self) -> int:
-        """Numbers cached per position."""
         return self.key * (self.size + self.value_size) if self.cached is None else self.cached
 
     @property
@@ -166,7 +165,6 @@ class ModelSpec:
         return MappingProxyType({each.name: each for each in (*self.recorded, *self.derived)})
 
     def heads(self, kind: KindName, layer: int) -> Heads:
-        """The heads of this attention."""
         return self.attentions[KINDS[kind].site(layer)]
 
     def sizes(self, name: str, *, batch: int, source: int, target: int) -> tuple[int, ...]:

@@ -33,7 +33,6 @@ class Stepping:
 
     @property
     def length(self) -> int:
-        """Positions that the cache holds; 0 without one."""
         return self.cache.length if self.cache is not None else 0
 
     def step(self, new: Sequence[Sequence[int]]) -> Tensor:
@@ -46,7 +45,6 @@ class Stepping:
         return logits[:, len(new[0]) - 1]
 
     def select(self, rows: Sequence[int]) -> None:
-        """Go on with these rows of the batch, in this order."""
         if list(rows) == list(range(len(self._source_of))):
             return
         index = torch.tensor(rows, dtype=torch.long, device=self._model.device)

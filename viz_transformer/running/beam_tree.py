@@ -94,7 +94,6 @@ class BeamTree:
             raise ValueError(f"there is no hypothesis {index}: the tree has 0 to {len(self.nodes) - 1}")
 
     def ids(self, index: int) -> tuple[int, ...]:
-        """Token ids of a hypothesis."""
         return tuple(node.token_id for node in self.path(index))
 
     def children(self, index: int | None) -> tuple[Hypothesis, ...]:

@@ -46,7 +46,6 @@ def read(
 
 
 def _both(ckpt: Checkpoint, source: TextOrIds, pair: str) -> str:
-    """Join two texts into one string."""
     if not ckpt.spec.reads_pairs:
         raise ValueError("this model reads one text: leave the second out")
     if not isinstance(source, str):

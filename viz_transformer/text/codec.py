@@ -46,7 +46,6 @@ class TokenizerOptions:
         return tuple(name for name, value in asdict(self).items() if value)
 
     def only(self, names: Collection[str]) -> TokenizerOptions:
-        """The options restricted to these names."""
         return TokenizerOptions(**{name: value for name, value in asdict(self).items() if name in names})
 
     def words(self) -> list[str]:
@@ -260,22 +259,18 @@ class Codec:
 
     @property
     def reads_pairs(self) -> bool:
-        """No."""
         return False
 
     @property
     def choices(self) -> Collection[str]:
-        """None."""
         return ()
 
     @property
     def languages(self) -> Mapping[str, int]:
-        """None."""
         return {}
 
     @property
     def how_read(self) -> TokenizerOptions:
-        """As always."""
         return AS_USUAL
 
     def read_as(self, how: TokenizerOptions) -> Codec:
@@ -284,7 +279,6 @@ class Codec:
         return self
 
     def second(self, ids: Sequence[int]) -> int | None:
-        """Nowhere."""
         return None
 
     def continuation(self, id: int) -> str | None:
@@ -299,17 +293,14 @@ class Codec:
 
     @property
     def forced_start(self) -> tuple[int, ...]:
-        """Nothing."""
         return ()
 
     @property
     def banned(self) -> frozenset[int]:
-        """None."""
         return frozenset()
 
     @property
     def rules(self) -> tuple[TokenRule, ...]:
-        """None."""
         return ()
 
     @property

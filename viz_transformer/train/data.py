@@ -32,7 +32,7 @@ class Examples(Protocol):
         """The examples at these indices."""
 
     def batches(self, tokens: int) -> list[Batch]:
-        """All examples once, in batches of at most `tokens` padded tokens: for measuring."""
+        """All examples once, in batches of at most `tokens` padded tokens, for measuring."""
 
     def read_lengths(self) -> dict[str, int]:
         """Maximum tokens that each stack reads, by side: the positions that are trained."""
@@ -123,7 +123,6 @@ class EncodedText:
         return indices[torch.randperm(len(indices), generator=generator)]
 
     def read_lengths(self) -> dict[str, int]:
-        """A window."""
         return {"target": self.window}
 
     def hold_on(self, device: torch.device) -> None:

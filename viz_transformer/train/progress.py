@@ -56,7 +56,6 @@ class Reporter:
         self._marks: deque[tuple[int, float]] = deque(maxlen=MARKS)
 
     def phase(self, phase: Phase) -> None:
-        """Say what is done from now on."""
         self.now = replace(self.now, phase=phase)
         self._write()
 

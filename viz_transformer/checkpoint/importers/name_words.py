@@ -16,7 +16,6 @@ def parts_of(name: str) -> list[str]:
 
 
 def module_of(rest: str) -> str:
-    """Name of the module that holds a tensor."""
     return rest.rpartition(".")[0]
 
 

@@ -44,7 +44,7 @@ class Notation(Protocol):
         """The notation as a phrase."""
 
     def settings(self) -> dict[str, Any]:
-        """As a card has it, with the kind."""
+        """The card's entry, with the kind."""
 
 
 _KINDS = {kind.kind: kind for kind in (Numbers, TypedNumbers, Expressions, Letters)}
