@@ -173,7 +173,7 @@ def test_a_json_file_of_gigabytes_is_not_read(folder: Path) -> None:
 def test_a_card_without_digests_is_refused(folder: Path, digests: Any) -> None:
     card = json.loads((folder / "card.json").read_text())
     (folder / "card.json").write_text(json.dumps({**card, "sha256": digests}))
-    assert "card.json states no sha256 of config.json" in refusal(folder)
+    assert "card.json has no sha256 of config.json" in refusal(folder)
 
 
 @pytest.mark.parametrize(

@@ -339,7 +339,7 @@ def test_an_ignore_that_leaves_out_nothing_is_an_error(command: Command, probed:
 
 def test_the_help_has_the_syntax_of_ignore(command: Command) -> None:
     help = " ".join(command("import", "--help").out.replace("│", " ").split())
-    assert r"ignore=PATTERN leaves out the tensors without a place whose whole name the regular expression" in help
+    assert r"ignore=PATTERN leaves out the unplaced tensors whose full name matches the regular expression" in help
     assert r"'ignore=aux_head\..*'" in help
 
 

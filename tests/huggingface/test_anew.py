@@ -181,7 +181,7 @@ def test_a_pass_that_gives_other_numbers_is_not_shown(opened: Opened, monkeypatc
     kept[0, 3, 5] = torch.nextafter(kept[0, 3, 5], torch.tensor(torch.inf))  # one bit
     assert large["decoder.0.ffn.hidden"].numel()
     with pytest.raises(
-        ReplayMismatch, match=r"decoder, layer 1 cannot be shown: recorded anew, its decoder\.1\.residual_out was not"
+        ReplayMismatch, match=r"decoder, layer 1 cannot be shown: recomputed, its decoder\.1\.residual_out was not"
     ):
         large["decoder.1.ffn.hidden"]
 

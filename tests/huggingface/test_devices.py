@@ -55,7 +55,7 @@ def test_a_device_that_is_not_there_is_a_sentence(
 ) -> None:
     monkeypatch.setattr(torch.cuda, "is_available", lambda: False)
     for device, said in (
-        ("cuda", "there is no GPU here that torch can use"),
+        ("cuda", "torch finds no GPU that it can use"),
         ("tpu", "'tpu' is not known; choose 'cpu'"),
     ):
         with pytest.raises(ValueError, match=said):
@@ -68,7 +68,7 @@ def test_a_device_that_is_not_there_is_a_sentence(
     ):
         with pytest.raises(SystemExit):
             program([*words, "--device", "cuda"])
-        assert "there is no GPU here" in capsys.readouterr().err, words
+        assert "torch finds no GPU" in capsys.readouterr().err, words
 
 
 def test_the_app_computes_folders_where_it_was_told_and_its_own_models_on_the_processor(

@@ -162,7 +162,7 @@ def test_the_shell_prints_one_object(tmp_path: Path, capsys: pytest.CaptureFixtu
     ("name", "options", "said"),
     [
         ("bert", [], "model is encoder-only: only an encoder-decoder can be evaluated on pairs"),
-        ("bart", ["--bleu", "tokens"], "model is a model of transformers, whose pieces are no words to count"),
+        ("bart", ["--bleu", "tokens"], "model is a model of transformers, whose tokens are subwords"),
         ("bart", ["--language", "de"], "language"),
         ("gpt2", ["--beam", "2"], "model is decoder-only and writes no answers: leave out beam"),
     ],
@@ -222,7 +222,7 @@ def test_two_folders_are_compared_and_a_folder_with_one_of_ours_is_refused_by_it
     found = compare(first, second, pairs, bleu="char")
     assert found["exact_match"]["first"] == 1.0 and found["exact_match"]["only_second"] == 0
     assert found["bleu"]["first"]["score"] > found["bleu"]["second"]["score"]
-    with pytest.raises(ValueError, match="is a model of transformers, whose pieces are no words to count"):
+    with pytest.raises(ValueError, match="is a model of transformers, whose tokens are subwords"):
         compare(first, second, pairs, bleu="tokens")
 
 

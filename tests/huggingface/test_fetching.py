@@ -137,12 +137,12 @@ def test_settings_alone_in_the_cache_are_no_model(
     ("status", "headers", "expected"),
     [
         (401, {"X-Error-Code": "RepoNotFound"}, "the Hugging Face hub has no model 'someone/tiny' that can be read"),
-        (401, {}, "the Hugging Face hub does not give someone/tiny to whoever asks here (401): log in with"),
+        (401, {}, "the Hugging Face hub denies access to someone/tiny (401): log in with"),
         (404, {"X-Error-Code": "RepoNotFound"}, "the Hugging Face hub has no model 'someone/tiny' that can be read"),
-        (403, {"X-Error-Code": "GatedRepo"}, "someone/tiny is given only to those who agreed to its terms"),
-        (403, {}, "the Hugging Face hub does not give someone/tiny to whoever asks here (403): log in with"),
+        (403, {"X-Error-Code": "GatedRepo"}, "someone/tiny requires agreeing to its terms"),
+        (403, {}, "the Hugging Face hub denies access to someone/tiny (403): log in with"),
         (429, {}, "the Hugging Face hub was asked too often from here (429): try someone/tiny again in some minutes"),
-        (503, {}, "the Hugging Face hub could not give someone/tiny (503): try it again later, or give a folder"),
+        (503, {}, "the Hugging Face hub could not provide someone/tiny (503): try it again later, or give a folder"),
     ],
 )
 def test_what_the_hub_answers_is_one_sentence(

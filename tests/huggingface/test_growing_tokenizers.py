@@ -52,7 +52,7 @@ def test_blanks_that_become_thousands_three_times_over(changed: Callable[..., Pa
 @pytest.mark.parametrize("pattern", [r"(a+)+$", r"(.*)*\d", r".*.*x", r"(a)\1+"])
 def test_a_pattern_that_goes_back_for_ever(changed: Callable[..., Path], pattern: str) -> None:
     split = {"type": "Split", "pattern": {"Regex": pattern}, "behavior": "Isolated", "invert": False}
-    refused(changed("gpt2", pre_tokenizer=split), "a tokenizer that is not used", "may take for ever")
+    refused(changed("gpt2", pre_tokenizer=split), "a tokenizer that is not used", "may take forever")
 
 
 def test_what_is_no_description_of_a_tokenizer(changed: Callable[..., Path]) -> None:

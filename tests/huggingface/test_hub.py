@@ -134,9 +134,9 @@ class _Answer:
 @pytest.mark.parametrize(
     ("error", "expected"),
     [
-        (GatedRepoError, "someone/tiny is given only to those who agreed to its terms"),
+        (GatedRepoError, "someone/tiny requires agreeing to its terms"),
         (RepositoryNotFoundError, "the Hugging Face hub has no model 'someone/tiny' that can be read from here"),
-        (OSError, "someone/tiny could not be fetched from the Hugging Face hub"),
+        (OSError, "someone/tiny could not be downloaded from the Hugging Face hub"),
     ],
 )
 def test_what_the_hub_does_not_give_is_one_sentence(

@@ -309,7 +309,7 @@ def test_the_ends_of_texts_that_go_on_do_not_tell_that_there_is_no_end_token(tmp
 @pytest.mark.parametrize(
     ("texts", "said"),
     [
-        ([("oop", "oop")] * 9, "9 texts that the model can read are too few to measure by: give 10 or more"),
+        ([("oop", "oop")] * 9, "9 texts that the model can read are too few to measure on: give 10 or more"),
         ([("o" * 99, "oop")] * 20, "0 texts that the model can read are too few"),
         (["oop"] * 20, "is encoder-decoder: give pairs of source and target"),
     ],

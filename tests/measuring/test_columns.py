@@ -127,7 +127,7 @@ def test_pairs_are_remarked_on_with_their_lines() -> None:
     assert remarks(rows, None) == [
         "line 1 looks like a header ('Source', 'target'), and is learned as a pair: remove it",
         "texts in quotes keep them, since nothing is quoted between tabs: line 3",
-        "2 pairs are there again: line 4 repeats line 2, line 8 repeats line 2",
+        "2 pairs are repeated: line 4 repeats line 2, line 8 repeats line 2",
         "2 sources have different targets, of which at most one can be answered: “a” in lines 2 and 6, “e” in lines 5"
         " and 7",
     ]

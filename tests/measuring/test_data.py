@@ -229,7 +229,7 @@ def test_a_split_is_described_by_what_is_not_usual(split: Split, described: dict
         ({"file": "a", "drawn": [-1, 3]}, r"drawn=\[-1, 3\] takes no source"),
         ({"file": "a", "skip": -1}, "skip=-1 has to be a whole number of at least 0"),
         ({"file": "a", "limit": 0}, "limit=0 has to be a whole number of at least 1"),
-        ({"file": "generated:copy/test", "longest": [5, 5]}, "is made to measure: leave out longest"),
+        ({"file": "generated:copy/test", "longest": [5, 5]}, "is generated to length: leave out longest"),
     ],
 )
 def test_what_describes_no_split_is_refused(described: dict[str, Any], sentence: str):

@@ -169,7 +169,7 @@ def test_a_reported_loss_is_evidence_where_it_is_equal_and_a_warning_where_it_is
     texts = [source for source, _ in ckpt.examples()[:20]]
     loss = float(vt.verify(ckpt, texts=texts).texts.figures["loss"])
     equal = vt.verify(ckpt, texts=texts, reported_loss=round(loss, 2))
-    assert equal.grade == "not proved" and "which is evidence and no proof; not proved" in equal.sentence
+    assert equal.grade == "not proved" and "which is evidence, not proof; not proved" in equal.sentence
     worse = vt.verify(ckpt, texts=texts, reported_loss=round(loss - 0.6, 2))
     assert worse.grade == "doubtful" and "WORSE by 0." in worse.sentence and worse.sentence.endswith("; not proved")
     lower = vt.verify(ckpt, texts=texts, reported_loss=round(loss + 0.9, 2))

@@ -385,5 +385,5 @@ def test_the_first_token_stands_where_the_offset_says() -> None:
     config = ModelConfig(positions="sinusoidal-halves", position_offset=2, d_model=8, n_heads=2, max_source=5, **sizes)
     model = Transformer(config)
     assert torch.equal(model.table("positions", "encoder"), ENCODINGS["sinusoidal-halves"].table(7, 8)[2:])
-    with pytest.raises(ValueError, match="position_offset=2 goes with positions in halves alone"):
+    with pytest.raises(ValueError, match="position_offset=2 only applies to positions in halves"):
         ModelConfig(position_offset=2, d_model=8, n_heads=2, **sizes)

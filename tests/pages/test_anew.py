@@ -99,5 +99,5 @@ def test_a_page_says_where_a_pass_gives_other_numbers(
     monkeypatch.setattr(lazy_activations, "_same", lambda first, second: False)
     st.cache_resource.clear()
     app = goes_to(script("app.py").switch_page("pages/layers.py"))
-    assert "cannot be shown: recorded anew, its" in words(app)
+    assert "cannot be shown: recomputed, its" in words(app)
     assert "Tensors" in app.get("page_link")[-1].proto.label

@@ -259,7 +259,7 @@ def test_too_few_texts_are_refused_in_a_sentence(app: AppTest, copying: dict[str
     copying["texts"].write_text("oop\toop\n" * 9)
     named(app, BUNDLED / "copy" / "model.safetensors", **copying)
     app.button(key="open_measure").click().run()
-    assert "9 texts that the model can read are too few to measure by: give 10 or more." in words(app)
+    assert "9 texts that the model can read are too few to measure on: give 10 or more." in words(app)
 
 
 def test_the_place_of_a_tensor_of_an_unknown_layout_is_corrected(

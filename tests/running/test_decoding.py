@@ -417,9 +417,9 @@ def test_a_forced_end_token_ends_the_answer_there(strategy: Strategy) -> None:
 @pytest.mark.parametrize(
     ("given", "sentence"),
     [
-        ({"force": {0: "u"}, "ban": ["u"]}, "the token 'u' is banned, and step 0 is to write it"),
-        ({"prefix": "uv", "ban": ["v"]}, "the token 'v' is banned, and step 1 is to write it"),
-        ({"force": {1: 5}, "prefix": "uv"}, "step 1 is forced, and it is part of the prefix of 2 tokens"),
+        ({"force": {0: "u"}, "ban": ["u"]}, "the token 'u' is banned, but forced at step 0"),
+        ({"prefix": "uv", "ban": ["v"]}, "the token 'v' is banned, but forced at step 1"),
+        ({"force": {1: 5}, "prefix": "uv"}, "step 1 is forced, but belongs to the prefix of 2 tokens"),
         ({"ban": range(len(TARGET))}, "all 20 tokens are banned"),
         ({"ban": ["Ж"]}, "ban: 'Ж' is not a token of the target vocabulary"),
         ({"ban": "uv"}, "ban='uv' has to be a list of tokens"),

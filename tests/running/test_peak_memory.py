@@ -123,7 +123,7 @@ FOLDERS: dict[str, tuple[Callable[[Path], object], str]] = {
         write("card.json", lambda: filled('{"a":[', "[],", "0]}", 4 * MIB)),
         "values, at most 100,000",
     ),
-    "a card of small objects": (write("card.json", lambda: '{"a":[' + '{"":0},' * 49_000 + "0]}"), "states no sha256"),
+    "a card of small objects": (write("card.json", lambda: '{"a":[' + '{"":0},' * 49_000 + "0]}"), "has no sha256"),
     "a card that is nested deeply": (
         write("card.json", lambda: filled("", "[", "", 4 * MIB)),
         "values, at most 100,000",

@@ -365,7 +365,7 @@ def test_what_is_odd_about_pairs_is_said_before_anything_is_trained(here: Path) 
     assert "odd.tsv: line 1 looks like a header ('source', 'target'), and is learned as a pair: remove it" in lines
     assert any("odd.tsv: " in line and "line 34 repeats line 32" in line for line in lines)
     assert any("odd.tsv: 1 source has different targets" in line and "“a” in lines 32 and 33" in line for line in lines)
-    assert "test.tsv: 1 pair is there again: line 5 repeats line 1" in lines
+    assert "test.tsv: 1 pair is repeated: line 5 repeats line 1" in lines
 
 
 def test_snapshots_are_spread_over_the_training() -> None:

@@ -138,7 +138,7 @@ def test_a_training_killed_while_it_clears_an_older_one_away_can_be_begun_again(
     ("options", "sentence"),
     [
         ([], "stopped at the start: nothing was saved\n"),
-        (["--resume"], "stopped at the start, what was saved before is as it was: continue with --resume\n"),
+        (["--resume"], "stopped at the start, earlier saves are unchanged: continue with --resume\n"),
     ],
 )
 @pytest.mark.parametrize(("signum", "status"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])

@@ -36,7 +36,7 @@ def check_name(device: str) -> None:
 def check_dtype(dtype: str) -> None:
     """Raise ValueError for an unsupported dtype."""
     if dtype not in DTYPES:
-        raise ValueError(f"dtype={quote(dtype)} is not computed in here: choose {' or '.join(DTYPES)}")
+        raise ValueError(f"dtype={quote(dtype)} is not supported: choose {' or '.join(DTYPES)}")
 
 
 def compute_folders(device: str, dtype: str, ignore: Sequence[str] = ()) -> None:

@@ -146,7 +146,7 @@ def check_digest(folder: Path, name: str, card: dict[str, Any]) -> str:
     stated = card.get("sha256")
     stated = stated.get(name) if isinstance(stated, dict) else None
     if not isinstance(stated, str):
-        raise CheckpointError(f"{folder / CARD} states no sha256 of {name}, so it cannot be checked: {COPY_AGAIN}")
+        raise CheckpointError(f"{folder / CARD} has no sha256 of {name}, so it cannot be checked: {COPY_AGAIN}")
     if (found := sha256(folder / name)) != stated:
         raise CheckpointError(
             f"{folder / name} does not have the sha256 that {CARD} states, so it was damaged or edited: {COPY_AGAIN}"

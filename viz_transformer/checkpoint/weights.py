@@ -37,7 +37,7 @@ _HARMLESS = re.compile(
 )
 _MAPPED = 32 * 2**20
 _SAVE_TENSORS = "save only the tensors again, with a recent torch and torch.save(model.state_dict(), FILE)"
-_DISTRUST = "the file is damaged or was made to do harm, so get it again from someone you trust"
+_DISTRUST = "the file is damaged or malicious, so get it again from a source that you trust"
 
 
 def read_tensors(path: Path, expected: Shapes | None = None) -> dict[str, Tensor]:

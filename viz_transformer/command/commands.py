@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 
 cli = typer.Typer(
     name="viz-transformer",
-    help="Run trained transformers, and look at everything that happens inside.",
+    help="Run trained transformers and see everything that happens inside.",
     add_completion=False,
     rich_markup_mode=None,
     pretty_exceptions_enable=False,
@@ -73,7 +73,7 @@ def app_command(
     port: Annotated[
         int | None, typer.Option(min=0, max=65535, help="Where to listen; default 8501, 0 takes any free port.")
     ] = None,
-    no_browser: Annotated[bool, typer.Option("--no-browser", help="Serve only; open no browser.")] = False,
+    no_browser: Annotated[bool, typer.Option("--no-browser", help="Do not open a browser.")] = False,
     window: Annotated[
         bool, typer.Option("--window", help="Open the app in its own window, with Chrome, Chromium or Edge.")
     ] = False,
@@ -81,11 +81,11 @@ def app_command(
         list[Path] | None,
         typer.Option(
             metavar="DIR",
-            help="A folder of checkpoints of your own, or the saved trace of a watched module; may be repeated. ./runs"
-            " is found by itself.",
+            help="A folder of your own checkpoints, or the saved trace of a watched module; repeatable. ./runs"
+            " is always searched.",
         ),
     ] = None,
-    library: Annotated[Path | None, typer.Option(metavar="DIR", help="Where models that you open are kept.")] = None,
+    library: Annotated[Path | None, typer.Option(metavar="DIR", help="Folder for the models that you open.")] = None,
     device: Annotated[
         str, typer.Option(help="Device for folders of transformers: cpu or cuda. Other models run on the cpu.")
     ] = "cpu",
@@ -121,7 +121,8 @@ def show_sample_script(wanted: bool) -> None:
 @cli.command("import")
 def import_command(
     file: Annotated[
-        Path, typer.Argument(metavar="FILE", help="Weights: .pt, .pth, .ckpt, .bin, .safetensors, an index.")
+        Path,
+        typer.Argument(metavar="FILE", help="Weights: .pt, .pth, .ckpt, .bin, .safetensors or an index of shards."),
     ],
     out: Annotated[Path, typer.Option(metavar="DIR", help="Checkpoint folder to write.")],
     layout: Annotated[
@@ -129,38 +130,38 @@ def import_command(
         typer.Option(metavar="L", help="en-it, tutorial6, annotated, upc-lab, fsu, torch, gpt, ..."),
     ] = None,
     map_: Annotated[
-        Path | None, typer.Option("--map", metavar="FILE", help="A map of tensors, instead of a layout.")
+        Path | None, typer.Option("--map", metavar="FILE", help="A mapping of tensors, instead of a layout.")
     ] = None,
     write_map: Annotated[
-        Path | None, typer.Option(metavar="FILE", help="Write the map that was used, to be corrected for --map.")
+        Path | None, typer.Option(metavar="FILE", help="Write the mapping that was used, to correct for --map.")
     ] = None,
     heads: Annotated[
-        int | None, typer.Option(metavar="N", help="Number of attention heads, which no shape shows.")
+        int | None, typer.Option(metavar="N", help="Number of attention heads, which no shape reveals.")
     ] = None,
     source_vocab: Annotated[
-        Path | None, typer.Option(metavar="F", help="JSON, one token a line, counted:TEXT.")
+        Path | None, typer.Option(metavar="F", help="JSON, one token per line, or counted:TEXT.")
     ] = None,
     target_vocab: Annotated[
-        Path | None, typer.Option(metavar="F", help="The same of the target, or of a decoder alone.")
+        Path | None, typer.Option(metavar="F", help="The same for the target, or a decoder-only model.")
     ] = None,
     set_: Annotated[
         list[str] | None,
         typer.Option(
             "--set",
             metavar="KEY=VALUE",
-            help="A setting of the model, or bos=, pad=; ignore=PATTERN leaves out the tensors without a place whose"
-            r" whole name the regular expression matches, such as 'ignore=aux_head\..*'.",
+            help="A setting of the model, or bos=, pad=; ignore=PATTERN leaves out the unplaced tensors whose full"
+            r" name matches the regular expression, such as 'ignore=aux_head\..*'.",
         ),
     ] = None,
     sample: Annotated[
         Path | None,
-        typer.Option(metavar="FILE", help="Ids and logits computed where it was trained (.npz, .json)."),
+        typer.Option(metavar="FILE", help="Ids and logits from where it was trained (.npz, .json)."),
     ] = None,
     texts: Annotated[
         Path | None,
         typer.Option(
             metavar="FILE",
-            help="Ten or more of your texts (source, tab, target; for a decoder, lines): settings are measured.",
+            help="Ten or more of your texts, to measure settings on (source, tab, target; for a decoder, lines).",
         ),
     ] = None,
     sample_script: Annotated[
@@ -169,11 +170,14 @@ def import_command(
             "--sample-script",
             callback=show_sample_script,
             is_eager=True,
-            help="Print a script that writes such a file.",
+            help="Print a script that writes a file for --sample.",
         ),
     ] = False,
 ) -> None:
-    """Make a checkpoint folder from another program's weights; no code in the file is run."""
+    """Make a checkpoint folder from another program's weights.
+
+    No code in the file is run.
+    """
     from viz_transformer.command.importing import run_import
 
     run_import(
@@ -199,7 +203,7 @@ def inspect(
     allow_download: AllowDownloadOption = False,
     ignore: IgnoreOption = None,
 ) -> None:
-    """Print what a checkpoint is, after checking all its files and putting it on the device."""
+    """Check a checkpoint's files, load it, and print what it is."""
     how: dict[str, Any] = {"device": device, "allow_download": allow_download, "ignore": ignore or ()}
     model = vt.load(ckpt, dtype=dtype, **how)
     say_standing(model)
@@ -220,7 +224,10 @@ def inspect(
 
 @cli.command("list")
 def list_command() -> None:
-    """List the bundled checkpoints, and your own in ./runs and in the library."""
+    """List the bundled checkpoints and your own.
+
+    Your own are those in ./runs and in the library.
+    """
     rows, broken = [], []
     bundled = checkpoint.list_checkpoints()
     for entry in (*bundled, *recognised(own_checkpoints({each.name for each in bundled}))):
@@ -235,7 +242,7 @@ def list_command() -> None:
     if broken:
         raise checkpoint.CheckpointError("; ".join(broken))
     if not rows:
-        raise checkpoint.CheckpointError("no checkpoints came with this program: install it again")
+        raise checkpoint.CheckpointError("this installation has no checkpoints: install it again")
 
 
 def list_row(entry: Summary) -> tuple[str, ...]:

@@ -92,16 +92,16 @@ def compare(
         Path | None,
         typer.Option(
             metavar="FILE",
-            help="Write the pairs with different answers: source, target, both answers, which is right, a link;"
-            " tabs between.",
+            help="Write the pairs with different answers, tab-separated: source, target, both answers, which is right,"
+            " a link.",
         ),
     ] = None,
     allow_download: AllowDownloadOption = False,
     json: JsonOption = False,
 ) -> None:
-    """Say which of two checkpoints answers the same pairs better, and whether that could be chance.
+    """Test which of two checkpoints answers the same pairs better.
 
-    Pairs and BLEU are those of the first one's card. Exact matches: McNemar's exact test. BLEU and chrF:
+    Pairs and BLEU tokenizer are those of the first card. Exact matches: McNemar's exact test. BLEU and chrF:
     paired bootstrap.
     """
     from viz_transformer.measuring.comparing import compare_checkpoints, comparison_rows, verdicts

@@ -24,8 +24,8 @@ DataOption = Annotated[
     Path | None,
     typer.Option(
         metavar="FILE",
-        help="What to test on, a path or a name in the data folder, or the data folder;"
-        " default: what the card names, in the data folder.",
+        help="Test data: a path, a name in the data folder, or the data folder itself;"
+        " default: the data that the card names.",
     ),
 ]
 LimitOption = Annotated[int | None, typer.Option(metavar="N", help="Only the first N pairs, or windows of a text.")]
@@ -33,16 +33,16 @@ BleuOption = Annotated[
     str | None,
     typer.Option(
         metavar="NAME",
-        help="How BLEU splits texts, instead of as the card says: tokens, or one of sacrebleu's: 13a, intl, char, ...",
+        help="BLEU tokenizer, instead of the card's: tokens, or one of sacrebleu's: 13a, intl, char, ...",
     ),
 ]
 JsonOption = Annotated[bool, typer.Option("--json", help="Print one JSON object.")]
 LanguageOption = Annotated[
     str | None,
-    typer.Option(metavar="CODE", help="The language to answer in, of a model with several: de_DE, de, deu_Latn, ..."),
+    typer.Option(metavar="CODE", help="Language of the answer, for a multilingual model: de_DE, de, deu_Latn, ..."),
 ]
 SourceLanguageOption = Annotated[
-    str | None, typer.Option(metavar="CODE", help="The language of the text, of a model with several.")
+    str | None, typer.Option(metavar="CODE", help="Language of the text, for a multilingual model.")
 ]
 SpecialTokensOption = Annotated[
     bool,
@@ -59,8 +59,8 @@ IgnoreOption = Annotated[
     typer.Option(
         "--ignore",
         metavar="PATTERN",
-        help="Open a folder of transformers without its tensors whose whole name this regular expression matches, such"
-        " as '.*lora.*'; may be repeated.",
+        help="Open a folder of transformers without the tensors whose full name matches this regular expression, such"
+        " as '.*lora.*'; repeatable.",
     ),
 ]
 ChatOption = Annotated[

@@ -47,7 +47,7 @@ def translate(
     beam: BeamOption = None,
     length_penalty: Annotated[
         float | None,
-        typer.Option(help="With --beam: 0 for none, more favours long answers; default 0.6, or the folder's own."),
+        typer.Option(help="With --beam: 0 for none, higher favours long answers; default 0.6, or the folder's own."),
     ] = None,
     n_best: Annotated[
         int | None, typer.Option(metavar="N", help="With --beam: how many answers to print, best first.")
@@ -69,8 +69,8 @@ def translate(
     repetition_penalty: Annotated[
         float | None, typer.Option(help="With --sample: above 1 discourages tokens already read.")
     ] = None,
-    seed: Annotated[int | None, typer.Option(help="With --sample: the same seed, the same draws; default 0.")] = None,
-    prefix: Annotated[str | None, typer.Option(metavar="TEXT", help="What the answer has to begin with.")] = None,
+    seed: Annotated[int | None, typer.Option(help="With --sample: seed of the draws; default 0.")] = None,
+    prefix: Annotated[str | None, typer.Option(metavar="TEXT", help="Text that the answer must begin with.")] = None,
     language: LanguageOption = None,
     source_language: SourceLanguageOption = None,
     special_tokens: SpecialTokensOption = False,
@@ -208,7 +208,7 @@ def read_command(
     ignore: IgnoreOption = None,
     json: JsonOption = False,
 ) -> None:
-    """Print what an encoder makes of a text: its labels, or its predictions for masks."""
+    """Print an encoder's labels or masked-token predictions."""
     model = open_model(ckpt, device, dtype, allow_download, ignore, special_tokens=special_tokens)
     if model.spec.writes:
         raise ValueError(f"{model.name} writes: its answer is printed by 'viz-transformer translate'")
@@ -225,7 +225,7 @@ def trace(
     ckpt: CheckpointArgument,
     text: TextArgument,
     out: Annotated[Path, typer.Option("-o", "--out", metavar="FILE", help="The safetensors file to write.")],
-    target: Annotated[str | None, typer.Option(help="What the decoder is given; default: the greedy answer.")] = None,
+    target: Annotated[str | None, typer.Option(help="Target for the decoder; default: the greedy answer.")] = None,
     language: LanguageOption = None,
     source_language: SourceLanguageOption = None,
     special_tokens: SpecialTokensOption = False,
@@ -235,7 +235,7 @@ def trace(
     allow_download: AllowDownloadOption = False,
     ignore: IgnoreOption = None,
 ) -> None:
-    """Record a run, and save every tensor of it."""
+    """Record a run and save all its tensors."""
     check_output(out)
     model = open_model(
         ckpt,

@@ -19,7 +19,7 @@ def train(
     ] = None,
     pairs: Annotated[
         Path | None,
-        typer.Option(metavar="TSV", help="Your own data instead: source, tab, target in each line; or a plain text."),
+        typer.Option(metavar="TSV", help="Your own data instead: source, tab, target on each line, or plain text."),
     ] = None,
     columns: Annotated[
         str | None,
@@ -31,30 +31,28 @@ def train(
     ] = None,
     valid: Annotated[
         Path | None,
-        typer.Option(metavar="TSV", help="With --pairs: validation data; else held out of it."),
+        typer.Option(metavar="TSV", help="With --pairs: validation data; default: held out."),
     ] = None,
     test: Annotated[
-        Path | None, typer.Option(metavar="TSV", help="With --pairs: test data; else held out of it.")
+        Path | None, typer.Option(metavar="TSV", help="With --pairs: test data; default: held out.")
     ] = None,
     tokens: Annotated[str | None, typer.Option(help="With --pairs: chars, words or bpe; default chars.")] = None,
     vocabulary: Annotated[
         int | None,
-        typer.Option(min=1, max=50_000, help="With --pairs: at most so many words or sub-words for each side."),
+        typer.Option(min=1, max=50_000, help="With --pairs: maximum words or subwords per side."),
     ] = None,
     layers: Annotated[
         int | None,
-        typer.Option(min=1, max=64, help="With --pairs: layers in each stack; else by the size of the data."),
+        typer.Option(min=1, max=64, help="With --pairs: layers per stack; default: by the size of the data."),
     ] = None,
-    heads: Annotated[int | None, typer.Option(min=1, max=512, help="With --pairs: heads in each attention.")] = None,
-    d_model: Annotated[int | None, typer.Option(min=1, max=8192, help="With --pairs: the width of the model.")] = None,
-    d_ff: Annotated[
-        int | None, typer.Option(min=1, max=65536, help="With --pairs: the width of the feed-forward.")
-    ] = None,
+    heads: Annotated[int | None, typer.Option(min=1, max=512, help="With --pairs: heads per attention.")] = None,
+    d_model: Annotated[int | None, typer.Option(min=1, max=8192, help="With --pairs: width of the model.")] = None,
+    d_ff: Annotated[int | None, typer.Option(min=1, max=65536, help="With --pairs: width of the feed-forward.")] = None,
     dropout: Annotated[float | None, typer.Option(help="With --pairs: dropout, from 0 to below 1.")] = None,
     longest: Annotated[
         int | None,
         typer.Option(
-            min=1, max=65536, help="With --pairs: tokens of a text at most, start and end included; default 512."
+            min=1, max=65536, help="With --pairs: maximum tokens of a text, start and end included; default 512."
         ),
     ] = None,
     snapshots: Annotated[
@@ -68,16 +66,16 @@ def train(
         str | None,
         typer.Option(metavar="CKPT", help="Start from the weights of this checkpoint of the same model."),
     ] = None,
-    peak_rate: Annotated[float | None, typer.Option(help="Highest learning rate, instead of the task's own.")] = None,
+    peak_rate: Annotated[float | None, typer.Option(help="Peak learning rate, instead of the task's own.")] = None,
     epochs: Annotated[int | None, typer.Option(help="Passes over the data, instead of the task's own.")] = None,
-    steps: Annotated[int | None, typer.Option(help="Batches, instead of epochs.")] = None,
+    steps: Annotated[int | None, typer.Option(help="Number of batches, instead of epochs.")] = None,
     device: Annotated[str, typer.Option(help="auto, cpu or cuda.")] = "auto",
     devices: Annotated[str, typer.Option(help="Devices on each node.")] = "auto",
     nodes: Annotated[int, typer.Option(help="Number of nodes.")] = 1,
     strategy: Annotated[str, typer.Option(help="Lightning's strategy, such as ddp.")] = "auto",
     quiet: Annotated[bool, typer.Option("--quiet", help="Print neither the proposal nor the progress.")] = False,
 ) -> None:
-    """Train a model on one of the tasks or on your own pairs, and write its checkpoint folder."""
+    """Train a model on a task or on your own data."""
     count: int | str = int(devices) if devices.isdecimal() else devices
     wishes = {"layers": layers, "heads": heads, "d_model": d_model, "d_ff": d_ff, "dropout": dropout}
     of_pairs = {

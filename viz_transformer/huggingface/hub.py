@@ -91,7 +91,7 @@ def _why_not(name: str, error: Exception) -> str:
     status = answer.response.status_code if isinstance(answer, HfHubHTTPError) else None
     if isinstance(error, GatedRepoError):
         return (
-            f"{name} is given only to those who agreed to its terms on huggingface.co: do that there, and then log in"
+            f"{name} requires agreeing to its terms on huggingface.co: do that there, and then log in"
             " here with `hf auth login`"
         )
     if isinstance(error, RepositoryNotFoundError | HFValidationError):
@@ -100,15 +100,15 @@ def _why_not(name: str, error: Exception) -> str:
             " facebook/bart-base"
         )
     if status in (401, 403):
-        return f"the Hugging Face hub does not give {name} to whoever asks here ({status}): log in with `hf auth login`"
+        return f"the Hugging Face hub denies access to {name} ({status}): log in with `hf auth login`"
     if status == 429:
         return f"the Hugging Face hub was asked too often from here ({status}): try {name} again in some minutes"
     if status is not None:
-        return f"the Hugging Face hub could not give {name} ({status}): try it again later, or give a folder"
+        return f"the Hugging Face hub could not provide {name} ({status}): try it again later, or give a folder"
     if isinstance(error, LocalEntryNotFoundError):
         return (
             f"{name} is not in the cache here, and the Hugging Face hub does not answer: try it again with a network,"
             " or give a folder"
         )
     said = put_on_one_line(str(error), 200) or type(error).__name__
-    return f"{name} could not be fetched from the Hugging Face hub ({said}): try it again"
+    return f"{name} could not be downloaded from the Hugging Face hub ({said}): try it again"

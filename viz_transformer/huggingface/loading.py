@@ -97,7 +97,7 @@ def check_device(device: str) -> None:
     """Raise ValueError for an unknown or missing device."""
     check_name(device)
     if device != PROCESSOR and not torch.cuda.is_available():
-        raise ValueError("there is no GPU here that torch can use, so nothing runs on cuda: choose cpu")
+        raise ValueError("torch finds no GPU that it can use, so nothing runs on cuda: choose cpu")
 
 
 def _loaded(where: str | Path, wishes: _Wishes) -> Checkpoint:

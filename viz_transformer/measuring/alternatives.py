@@ -168,7 +168,6 @@ class Measurement:
         ]
 
     def to_dict(self) -> dict[str, Any]:
-        """All of it as JSON values."""
         finite = [
             asdict(each)
             | {"losses": [[v, loss if loss is None or math.isfinite(loss) else None] for v, loss in each.losses]}
@@ -189,7 +188,9 @@ def read_texts(path: str | Path, opened: Opened) -> Texts:
     """
     config = _config(opened)
     if config.kind == "encoder-only" and _as_decoder(opened) is None:
-        raise ValueError(f"{opened.found.path.name} is encoder-only: it predicts no text, so texts tell nothing of it")
+        raise ValueError(
+            f"{opened.found.path.name} is encoder-only: it predicts no text, so texts say nothing about it"
+        )
     if config.kind != "encoder-decoder":
         return _lines_or_answers(path, opened)
     return read_pairs(path)
@@ -292,7 +293,7 @@ def _doubt(trial: _Trial, loss: Loss, by_counting: Yardsticks) -> str:
         return f"{said}, which counting pairs does as well"
     if (other := trial.outside(loss.nats)) is not None:
         name, cost = other
-        return f"{said}, and {numerals.number(cost, 2)} with {name}, which no setting here can say"
+        return f"{said}, and {numerals.number(cost, 2)} with {name}, which no setting here can express"
     return ""
 
 
@@ -456,7 +457,7 @@ class _Trial:
         lines: list[str | Pair] = [text for text in texts if alone or isinstance(text, str)]
         given = self.opened.found.path.name
         if self.config.kind == "encoder-only":
-            raise ValueError(f"{given} is encoder-only: it predicts no text, so texts tell nothing of it")
+            raise ValueError(f"{given} is encoder-only: it predicts no text, so texts say nothing about it")
         if self.config.kind == "encoder-decoder" and lines:
             raise ValueError(f"{given} is encoder-decoder: give pairs of source and target, a tab between them")
         pairs, lines = pairs[:MAX_TEXTS], lines[:MAX_TEXTS]
@@ -468,7 +469,7 @@ class _Trial:
         self.lines = [each for each in lines if fits(ckpt, each, decoder_text(ckpt, each, LONGEST))]
         if self.count < FEWEST_TEXTS:
             raise ValueError(
-                f"{self.count} texts that the model can read are too few to measure by: give {FEWEST_TEXTS} or more"
+                f"{self.count} texts that the model can read are too few to measure on: give {FEWEST_TEXTS} or more"
             )
         tokens = sum(decoder_text(ckpt, each, LONGEST).count for each in self.lines)
         if self.lines and tokens < FEWEST_TOKENS:
@@ -476,7 +477,6 @@ class _Trial:
 
     @property
     def count(self) -> int:
-        """Number of texts measured on."""
         return len(self.pairs) + len(self.lines)
 
     def losses(self, changes: Mapping[str, Any]) -> list[tuple[float, int]] | None:

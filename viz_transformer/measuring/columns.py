@@ -264,7 +264,7 @@ def _repeated(rows: Sequence[PairRow]) -> list[str]:
     if not again:
         return []
     named = ", ".join(f"line {line:,} repeats line {earlier:,}" for line, earlier in again[:MAX_NAMED])
-    return [f"{count_of(len(again), 'pair')} {'is' if len(again) == 1 else 'are'} there again: {named}{_more(again)}"]
+    return [f"{count_of(len(again), 'pair')} {'is' if len(again) == 1 else 'are'} repeated: {named}{_more(again)}"]
 
 
 def _contradicting(rows: Sequence[PairRow]) -> list[str]:

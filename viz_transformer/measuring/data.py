@@ -202,7 +202,7 @@ class Split:
         if self.drawn is not None and not 0 <= self.drawn[0] < self.drawn[1]:
             yield f"drawn={quote(list(self.drawn))} takes no source: give the first index and a larger one"
         if self.longest is not None and self.file.startswith(GENERATED):
-            yield f"{quote(self.file)} is made to measure: leave out longest={quote(self.longest)}"
+            yield f"{quote(self.file)} is generated to length: leave out longest={quote(self.longest)}"
 
     def read(
         self, folder: str | Path | None = None, tokenizers: Tokenizers | None = None, *, too_long: bool = False

@@ -280,7 +280,6 @@ def choose_pairs(
 
 
 def card_bleu(ckpt: Checkpoint) -> str | None:
-    """BLEU tokenizer named by the card."""
     return _settings(ckpt.card).get("bleu")
 
 
@@ -310,7 +309,7 @@ def tokenizer_of(ckpt: Checkpoint) -> Tokenizer:
     codec = ckpt.codec("target")
     if not isinstance(codec, Codec):
         raise ValueError(
-            f"{ckpt.name} is a model of transformers, whose pieces are no words to count: choose one of sacrebleu's"
+            f"{ckpt.name} is a model of transformers, whose tokens are subwords: choose one of sacrebleu's"
             " tokenizers, such as 13a, for its BLEU"
         )
     return codec.tokenizer

@@ -27,7 +27,7 @@ class UnexpectedError(ExpressionError):
 
     def __init__(self, wanted: str, tokens: list[str], place: int) -> None:
         token = _short(tokens[place])
-        super().__init__(f"has “{token}” where {wanted} should stand")
+        super().__init__(f"has “{token}” where {wanted} is expected")
         self.clause = f"expected {wanted} before “{token}”"
         before = tokens[place - 1] if place else ""
         self.advice = f" Write {before}({token})." if before in FUNCTIONS and tokens[place].isalnum() else ""

@@ -40,4 +40,4 @@ def compare_to_reported(loss: Loss, reported: Reported) -> Comparison:
             " was trained on"
         )
         return Comparison(None, sentence)
-    return Comparison(True, f"equal to {reported.words} ({rounded}), which is evidence and no proof")
+    return Comparison(True, f"equal to {reported.words} ({rounded}), which is evidence, not proof")

@@ -29,7 +29,7 @@ def check_bleu(name: str | None) -> None:
     """Raise ValueError for an unknown BLEU tokenizer; None is allowed."""
     if name is not None and name not in BLEU_NAMES:
         known = ", ".join(BLEU_NAMES[1:])
-        raise ValueError(f"there is no BLEU {name!r:.40}: choose tokens, or one of sacrebleu's {known}")
+        raise ValueError(f"there is no BLEU tokenizer {name!r:.40}: choose tokens, or one of sacrebleu's {known}")
 
 
 def check_equivalence(name: str | None) -> None:

@@ -84,7 +84,7 @@ class ModelConfig:
         if self.d_model % self.n_heads:
             yield f"d_model={self.d_model} cannot be split evenly into n_heads={self.n_heads}"
         if self.position_offset and not (self.encoding.computed and self.encoding.formula is None):
-            yield f"position_offset={self.position_offset} goes with positions in halves alone"
+            yield f"position_offset={self.position_offset} only applies to positions in halves"
         if self.norm_kind == "bessel" and self.d_model < 2:
             yield "norm_kind='bessel' divides by d_model - 1: d_model must be at least 2"
         if self.encoder_final_norm != "same" and not (self.has_encoder and self.final_norm):
@@ -96,7 +96,7 @@ class ModelConfig:
         if not self.has_encoder and self.source_vocab_size is not None:
             yield "a model without an encoder reads the target vocabulary: leave source_vocab_size out"
         if self.pooling != "none" and (self.has_decoder or self.target_vocab_size is None):
-            yield f"pooling={self.pooling!r} is of an encoder alone with labels: it needs target_vocab_size"
+            yield f"pooling={self.pooling!r} needs an encoder-only model with labels: set target_vocab_size"
         if self.tied_output and not self.has_decoder and self.source_vocab_size != self.target_vocab_size:
             yield "tied_output needs source and target vocabularies of the same size in an encoder"
         for side in ("source", "target"):
@@ -135,7 +135,6 @@ class ModelConfig:
         return self.d_model // self.n_heads
 
     def to_dict(self) -> dict[str, Any]:
-        """The fields as plain JSON values."""
         return asdict(self)
 
     @classmethod

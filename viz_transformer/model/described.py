@@ -129,7 +129,7 @@ def _model_rules(spec: ModelSpec) -> Iterator[str]:
         if kind == "cross" and not layers["encoder"]:
             yield f"{quote(site)} has no encoder to read"
         if heads.key > heads.query or heads.query % heads.key:
-            yield f"{site} has {heads.query} heads, of which {heads.key} hold keys"
+            yield f"{site} has {heads.query} heads, and {heads.key} key heads"
 
 
 _LETTERS_OF_HEADS = frozenset("HEGU")

@@ -177,7 +177,9 @@ def uneven_layers(spec: ModelSpec) -> str | None:
     """Reason why pages that go through all layers cannot show the module; None if its layers are alike."""
     expected = [KINDS[kind].site(layer) for kind in kinds_of(spec) for layer in range(KINDS[kind].layers(spec))]
     if lacking := [site for site in expected if site not in spec.attentions and site not in spec.unseen]:
-        return f"the layers of this module are not alike: it has no attention {lacking[0]}, so see it on Tensors alone"
+        return (
+            f"the layers of this module are not alike: it has no attention {lacking[0]}, so it is only shown on Tensors"
+        )
     return None
 
 
@@ -222,7 +224,7 @@ class _Watched:
                 yield f"{quote(site)} is not an attention of the first {MAX_LAYERS} layers"
         for site in self.unseen:
             if site in self.heads:
-                yield f"{site} is there and not seen"
+                yield f"{site} is listed both as seen and as not seen"
         for site in self.modules:
             if site not in self.heads and site not in self.unseen:
                 yield f"it names a module for {quote(site)}, which it does not have"

@@ -264,7 +264,7 @@ def _job(ckpt: Checkpoint, source: TextOrIds, strategy: Strategy | None, edits: 
     spec = ckpt.spec
     if spec.output != "next token":
         gives = f"this model gives {_GIVES[spec.output]}, not a next token"
-        why = gives if spec.has_decoder else "an encoder-only model writes nothing"
+        why = gives if spec.has_decoder else "an encoder-only model does not generate text"
         raise ValueError(f"{why}: record it with trace()")
     check_edits(edits, spec)
     codec = ckpt.codec("target")
@@ -595,14 +595,16 @@ def _all_forced(
     """Merge prefix and forced tokens. Raises ValueError if they contradict each other or leave no choice."""
     for step in given:
         if step < len(prefix):
-            raise ValueError(f"step {step} is forced, and it is part of the prefix of {len(prefix)} tokens: give one")
+            raise ValueError(
+                f"step {step} is forced, but belongs to the prefix of {len(prefix)} tokens: give one of the two"
+            )
         if step >= most:
             raise ValueError(f"step {step} cannot be forced: the answer has at most {most} steps, 0 to {most - 1}")
     forced = dict(enumerate(prefix)) | dict(given)
     for step, token in forced.items():
         if token in banned:
             raise ValueError(
-                f"the token {quote(names[token])} is banned, and step {step} is to write it: leave one of them out"
+                f"the token {quote(names[token])} is banned, but forced at step {step}: leave one of them out"
             )
     if len(banned) >= len(names):
         raise ValueError(f"all {len(names)} tokens are banned: leave at least one that can be written")

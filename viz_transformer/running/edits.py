@@ -344,7 +344,7 @@ def check_edits(edits: Sequence[Edit], spec: ModelSpec) -> None:
             raise ValueError(f"no attention named {quote(site)}; this model has {', '.join(sites)}")
         if edit.point in derived:
             raise ValueError(
-                f"{quote(edit.point)} is derived: nothing in the run is made from it, so it cannot be edited"
+                f"{quote(edit.point)} is derived: nothing in the run is computed from it, so it cannot be edited"
             )
         if edit.point not in recorded:
             raise ValueError(spec.missing.get(edit.point) or unknown_point(edit.point, recorded))
@@ -422,7 +422,6 @@ def _as_tuples(given: Tensor | NDArray[np.generic]) -> Any:
 
 
 def _with_numbers(truths: Any) -> Any:
-    """True as 1 and False as 0."""
     return tuple(map(_with_numbers, truths)) if isinstance(truths, tuple) else float(truths)
 
 

@@ -87,7 +87,7 @@ class LazyActivations(Mapping[str, Tensor]):
         made = self._again(names)
         if proof is not None and not _same(made[proof], self.kept[proof]):
             raise ReplayMismatch(
-                f"{layer.replace('.', ', layer ')} cannot be shown: recorded anew, its {proof} was not bit by bit that"
+                f"{layer.replace('.', ', layer ')} cannot be shown: recomputed, its {proof} was not bit for bit that"
                 " of the run"
             )
         self._made.update((each, made[each]) for each in wanted)

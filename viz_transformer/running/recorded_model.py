@@ -31,9 +31,7 @@ def open_recording(path: Path) -> tuple[Checkpoint, Run]:
         raise ValueError(f"{path} is a run of a model, not a watched module: open it on Tensors")
     for name in (f"{site}.weights" for site in trace.spec.attentions):
         if bool(trace[name].isinf().any()):
-            raise ValueError(
-                f"{path} cannot be shown: some weights in {name} are infinite, which no map has a colour for"
-            )
+            raise ValueError(f"{path} cannot be shown: some weights in {name} are infinite, which a map cannot show")
     trace = replace(trace, weights_sha256=files.sha256(path))
     run = Run("", (), trace, "end token")
     return stand_in(path.name, run), run
@@ -58,11 +56,9 @@ class RecordedModel:
 
     @property
     def parameter_count(self) -> int:
-        """Raises Unavailable."""
         raise Unavailable(NO_MODEL)
 
     def scalars(self) -> Mapping[str, float]:
-        """None was recorded."""
         return {}
 
     def frequencies(self) -> Mapping[str, Tensor]:
@@ -99,7 +95,6 @@ class RecordedText:
         return self
 
     def second(self, ids: Sequence[int]) -> int | None:
-        """Nowhere."""
         return None
 
     def continuation(self, id: int) -> str | None:

@@ -410,7 +410,7 @@ class Trace:
             raise ValueError(f"{path} is not read: {error}") from None
         except _UNREADABLE as error:
             why = put_on_one_line(str(error), 200)
-            raise ValueError(f"{path} is not a whole trace ({why}): save it anew with trace.save(file)") from None
+            raise ValueError(f"{path} is not a whole trace ({why}): save it again with trace.save(file)") from None
 
 
 _UNREADABLE = (
@@ -530,7 +530,7 @@ def _problem(trace: Trace, *, watched: bool) -> str | None:
     if watched:
         return _problem_of_watched(trace)
     if is_watched(trace):
-        return "it says that its model was only watched, and describes more"
+        return "it is marked as a watched module, but describes more"
     if not _tokens_fit(trace):
         return "its tokens do not fit its model"
     known = {point.name for point in trace.spec.recorded}
@@ -544,7 +544,10 @@ def _problem(trace: Trace, *, watched: bool) -> str | None:
         kind = torch.bool if name.endswith(".mask") else torch.float32
         if tuple(value.shape) not in shapes or value.dtype != kind:
             return f"its point {name} is {value.dtype} {list(value.shape)}, and not {kind} {list(shape)}"
-    return next((f"{site} lacks what it is made of" for site in trace.spec.attentions if _lacks(trace, site)), None)
+    return next(
+        (f"{site} lacks the points that it is computed from" for site in trace.spec.attentions if _lacks(trace, site)),
+        None,
+    )
 
 
 def _problem_of_watched(trace: Trace) -> str | None:

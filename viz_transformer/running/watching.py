@@ -73,7 +73,7 @@ def watch(
     """
     sides = _sides(tokens)
     if any(_drops(part) for part in module.modules()):
-        raise ValueError("the module is in training mode, in which each call drops other numbers: call module.eval()")
+        raise ValueError("the module is in training mode, in which dropout differs at each call: call module.eval()")
     sizes = {len(names) for names in sides}
     drawing = _random_state()
     with torch.no_grad():

@@ -55,10 +55,10 @@ def pattern_cost(pattern: str) -> Cost:
         if reader.at < len(pattern):
             raise _Unknown("a bracket that closes nothing")
     except _Unknown as error:
-        raise ValueError(f"the pattern {quote(pattern)} may take for ever to match ({error})") from None
+        raise ValueError(f"the pattern {quote(pattern)} may take forever to match ({error})") from None
     if found.degree > 1:
         raise ValueError(
-            f"the pattern {quote(pattern)} may take for ever to match ({found.degree} repetitions that each may be"
+            f"the pattern {quote(pattern)} may take forever to match ({found.degree} repetitions that each may be"
             " made shorter again)"
         )
     return replace(found, searched=any(not _is_taken_in(reader.begins, place) for place in range(len(reader.begins))))

@@ -372,7 +372,7 @@ def panics_said() -> Iterator[None]:
         if type(error) is not Exception and type(error).__name__ != "PanicException":
             raise
         raise ValueError(
-            f"the tokenizers library fails with what this model's tokenizer describes ({error!s:.200}): it is damaged"
+            f"the tokenizers library fails on this model's tokenizer ({error!s:.200}): it is damaged"
         ) from None
 
 

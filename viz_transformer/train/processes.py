@@ -88,7 +88,6 @@ class Training:
 
     @property
     def done(self) -> bool:
-        """Whether its checkpoint is complete."""
         return (self.state / EXPORTED).is_file()
 
     @property
@@ -200,7 +199,7 @@ def stop(training: Training) -> None:
 def remove(training: Training) -> None:
     """Remove a training's state, keeping its checkpoint. Raises ValueError while it runs."""
     if training.running:
-        raise ValueError(f"the training of {training.name} goes on: stop it first")
+        raise ValueError(f"the training of {training.name} is still running: stop it first")
     shutil.rmtree(training.state, ignore_errors=True)
 
 

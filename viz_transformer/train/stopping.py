@@ -73,7 +73,7 @@ class Stop:
         if self.saved is not None:
             return f"stopped {self.place}, the last saved step is {self.saved}: continue with --resume"
         if self.resumes:
-            return f"stopped {self.place}, what was saved before is as it was: continue with --resume"
+            return f"stopped {self.place}, earlier saves are unchanged: continue with --resume"
         return f"stopped {self.place}: nothing was saved"
 
     def _line(self) -> str:

@@ -281,13 +281,13 @@ def test_an_answer_cut_off_anywhere_is_not_right():
         ("²", "has “²”, which is not a sign of an expression"),
         ("٣", "has “٣”, which is not a sign of an expression"),
         ("<b>x</b>", "has “<”, which is not a sign of an expression"),
-        ("2x", "has “x” where a sign should stand"),
-        ("x)", "has “)” where a sign should stand"),
+        ("2x", "has “x” where a sign is expected"),
+        ("x)", "has “)” where a sign is expected"),
         ("(x", "ends where “)” should follow"),
-        ("sin x", "has “x” where “(” should stand"),
+        ("sin x", "has “x” where “(” is expected"),
         ("sin", "ends where “(” should follow"),
-        ("x+*x", "has “*” where a number, a name or a parenthesis should stand"),
-        ("x//x", "has “/” where a number, a name or a parenthesis should stand"),
+        ("x+*x", "has “*” where a number, a name or a parenthesis is expected"),
+        ("x//x", "has “/” where a number, a name or a parenthesis is expected"),
         ("x+", "ends where a number, a name or a parenthesis should follow"),
         ("x**a", "has an exponent that is not a whole number from -100 to 100"),
         ("x**(1/2)", "has an exponent that is not a whole number from -100 to 100"),
@@ -297,9 +297,9 @@ def test_an_answer_cut_off_anywhere_is_not_right():
         ("x*O(x**6)", "has an O term inside another term"),
         ("(O(x**6))", "has an O term inside another term"),
         ("x+O(x)+O(x)", "has two O terms"),
-        ("O(6)", "has “6” where a name should stand"),
+        ("O(6)", "has “6” where a name is expected"),
         ("O(x**-1)", "has an O term with a power below 1"),
-        ("O(x*a)", "has “*” where “)” should stand"),
+        ("O(x*a)", "has “*” where “)” is expected"),
         ("(" * 300 + "x" + ")" * 300, "is nested more than 40 deep"),
         ("-" * 1999 + "x", "is nested more than 40 deep"),
         ("x" + "**1" * 600, "is nested more than 40 deep"),
@@ -315,7 +315,7 @@ def test_what_is_no_expression_is_refused_with_the_reason(text: str, reason: str
     assert str(caught.value) == reason
     found, other = verdict(text, SIN), verdict("sin(a*x)", text)
     assert found.kind == other.kind == "unreadable"
-    if where := re.fullmatch("has (.*) where (.*) should stand", reason):
+    if where := re.fullmatch("has (.*) where (.*) is expected", reason):
         found, other = (replace(each, sentence=each.sentence.partition(" Write ")[0]) for each in (found, other))
         assert found.sentence == f"Not checked: expected {where[2]} before {where[1]} in the source."
         assert other.sentence == f"Not checked: expected {where[2]} before {where[1]} in the answer."

@@ -125,5 +125,5 @@ def test_an_encoder_of_an_unknown_layout_is_known_by_the_rows_of_its_output(tmp_
 
 @pytest.mark.parametrize("kind", ["decoder-only", "encoder-decoder"])
 def test_only_an_encoder_alone_pools(kind: str) -> None:
-    with pytest.raises(ValueError, match="is of an encoder alone with labels"):
+    with pytest.raises(ValueError, match="needs an encoder-only model with labels"):
         tiny_config(kind, pooling="mean")

@@ -198,7 +198,7 @@ def test_an_answer_that_names_no_tensor_or_is_not_asked_is_refused(tmp_path: Pat
         open_file(tmp_path / "m.pt", Answers(settings=wrong))
     torch.save(with_head("lm_head.weight")[0], tmp_path / "m.pt")
     not_asked = {**settings_of(config), "decoder.norm": "norm_z"}
-    with pytest.raises(vt.CheckpointError, match=r"which tensor is decoder\.norm is not asked of this file"):
+    with pytest.raises(vt.CheckpointError, match=r"which tensor is decoder\.norm is not a question for this file"):
         open_file(tmp_path / "m.pt", Answers(settings=not_asked))
 
 

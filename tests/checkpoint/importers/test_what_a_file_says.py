@@ -77,7 +77,7 @@ def test_without_a_table_of_positions_they_are_a_question_of_their_own(tmp_path:
     rows = report_rows(opened)
     said = dict(rows)["positions"]
     assert said.startswith("sinusoidal (a guess: the file has no table of positions; --set positions=")
-    assert any("this file has none: what its positions are is a question of its own" in row for _, row in rows)
+    assert any("this file has none: its positions have to be set separately" in row for _, row in rows)
 
 
 def test_a_last_norm_that_the_layout_has_and_the_file_lacks_is_said(tmp_path: Path) -> None:

@@ -293,8 +293,8 @@ def _counted(answers: Answers, path: str, side: str, cut: str | None, size: int)
     tokens = count_tokens(path, cut.removeprefix("spacy:"), answers.min_count, answers.first_tokens)
     if len(tokens) != size:
         raise CheckpointError(
-            f"{path} gives {len(tokens):,} tokens, the model has {size:,} for the {side}: another text, min_count"
-            f" ({answers.min_count} now) or first_tokens ({' '.join(answers.first_tokens)} now) was counted"
+            f"{path} gives {len(tokens):,} tokens, the model has {size:,} for the {side}: it was built with"
+            f" another text, min_count ({answers.min_count} now) or first_tokens ({' '.join(answers.first_tokens)} now)"
         )
     return tokens
 
@@ -390,7 +390,7 @@ def answers_from(words: Mapping[str, str], **more: Any) -> Answers:
             tokenizers[key.removesuffix("tokenizer").rstrip("_")] = value
         elif key == "min_count":
             if not value.isdecimal():
-                raise CheckpointError(f"min_count={quote(value)} is not a number: a word occurs so often, or more")
+                raise CheckpointError(f"min_count={quote(value)} is not a number of occurrences: give a whole number")
             more["min_count"] = int(value)
         elif key == "first_tokens":
             more["first_tokens"] = tuple(value.split())

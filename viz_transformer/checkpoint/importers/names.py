@@ -99,7 +99,7 @@ def weights_of(found: Found, choice: str | None = None) -> Weights:
             if name.endswith("weight"):
                 kind = str(stored.dtype).removeprefix("torch.")
                 raise CheckpointError(
-                    f"{found.path}: {name!r:.80} is of {kind}, as in quantised models: give the weights as they were"
+                    f"{found.path}: {name!r:.80} is of {kind}, as in quantised models: give the unquantised weights"
                 )
             left[name] = "whole numbers, which are no weights"
             del tensors[name]
@@ -107,8 +107,8 @@ def weights_of(found: Found, choice: str | None = None) -> Weights:
         not ADAPTER.search(name) and name.endswith("weight") for name in tensors
     ):
         raise CheckpointError(
-            f"{found.path} holds an adapter (LoRA) alone, which changes another model: merge it into that one, and save"
-            " the whole"
+            f"{found.path} only holds an adapter (LoRA) for another model: merge it into that model, and save"
+            " the result"
         )
     values = {".".join(keys): value for keys, value in found.values.items() if not _OPTIMIZER.fullmatch(keys[0])}
     return Weights(tensors, values, copies, left, positions)

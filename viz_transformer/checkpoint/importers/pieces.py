@@ -64,7 +64,6 @@ class Pieces:
     escapes_spaces: bool
 
     def of_type(self, *types: int) -> list[str]:
-        """Pieces of these types, by id."""
         return [name for name, type in zip(self.names, self.types, strict=True) if type in types]
 
 
@@ -127,7 +126,7 @@ def _cutting(path: Path, stamp: tuple[int, int] | None) -> LibraryTokens:
             if name not in made.split(name):
                 raise ValueError(f"its own symbol {quote(name)} would be cut or changed")
     except ValueError as error:
-        raise CheckpointError(f"{path}: {error}; or cut texts otherwise, with --set tokenizer=words") from None
+        raise CheckpointError(f"{path}: {error}; or choose another tokenizer, with --set tokenizer=words") from None
     return made
 
 

@@ -150,7 +150,9 @@ def plan_import(
     if guessed_places:
         mapping, ties = infer_placements(weights.tensors, chosen)
     if unasked := [name for name in chosen if name not in {tie.place for tie in ties}]:
-        raise CheckpointError(f"which tensor is {unasked[0]} is not asked of this file: give a corrected --map instead")
+        raise CheckpointError(
+            f"which tensor is {unasked[0]} is not a question for this file: give a corrected --map instead"
+        )
     asked = [Setting(tie.place, tie.chosen, "given" if tie.chosen else "open", tie.options) for tie in ties]
     open_ties = [tie for tie in ties if tie.chosen is None]
     if known is None and not mapping:
@@ -277,8 +279,8 @@ def _notes(plan: Plan, shapes: Shapes) -> tuple[str, ...]:
     learned = plan.layout is not None and plan.layout.known.get("positions") == "learned"
     if plan.layout is not None and learned and positions is not None and positions.asked:
         notes.append(
-            f"{plan.layout.title} has a trained table of positions, and this file has none: what its positions are is a"
-            " question of its own"
+            f"{plan.layout.title} has a trained table of positions, and this file has none: its positions have to"
+            " be set separately"
         )
     gains = [name for name in shapes if name.endswith("norm.gain")]
     if gains and not any(name.endswith("norm.offset") for name in shapes):

@@ -32,7 +32,7 @@ MAX_BYTES = 8 * 2**30
 """Limit for all files of one model together."""
 MAX_SHARDS = 1000
 """Limit for the files in an index."""
-_DISTRUST = "the file is damaged or was made to do harm, so get it again from someone you trust"
+_DISTRUST = "the file is damaged or malicious, so get it again from a source that you trust"
 PICKLED_MODULE = (
     "is a whole pickled module, which needs its own code to be opened: where that is, save its numbers alone, with"
     " torch.save(model.state_dict(), FILE)"
@@ -137,7 +137,7 @@ def _read_index(path: Path) -> Found:
     shards: dict[str, Found] = {}
     for name in names:
         if Path(name).name != name or name in (".", ".."):
-            raise CheckpointError(f"{path} names the file {quote(name)}, which is not beside it: {_DISTRUST}")
+            raise CheckpointError(f"{path} names the file {quote(name)}, which is not next to it: {_DISTRUST}")
         shard = path.parent / name
         if shard.is_symlink() and shard.resolve().parent != path.parent.resolve():
             raise CheckpointError(f"{shard} is a link to another folder: copy the file itself beside {path.name}")

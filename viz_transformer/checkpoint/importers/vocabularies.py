@@ -138,7 +138,7 @@ def library_tokens(path: Path) -> LibraryTokens | None:
     try:
         return LibraryTokens.of(json.dumps(content, ensure_ascii=False, separators=(",", ":")))
     except ValueError as error:
-        raise CheckpointError(f"{path}: {error}; or cut texts otherwise, with --set tokenizer=words") from None
+        raise CheckpointError(f"{path}: {error}; or choose another tokenizer, with --set tokenizer=words") from None
 
 
 def name_specials(path: Path) -> dict[str, str | None]:
@@ -209,7 +209,6 @@ def unnamed(id: int) -> str:
 
 
 def unnamed_ids(tokens: Sequence[str]) -> list[int]:
-    """Ids without a known token."""
     return [id for id, token in enumerate(tokens) if token == unnamed(id)]
 
 

@@ -182,7 +182,7 @@ def _pairs_task(files: _Files, _: str, own: OwnData) -> tuple[Task, ModelConfig,
             "" if own.columns is None else "--columns",
         ),
         *(Fact(f"{path}: {each}") for part, path in files.given.items() for each in remarks(rows[part], own.columns)),
-        *[Fact(f"{again:,} of the test pairs have a source that is trained on too")] * bool(again),
+        *[Fact(f"{again:,} of the test pairs have a source that is also trained on")] * bool(again),
         Fact(
             f"tokens: {tokens}, {len(source.vocabulary):,} for sources and {len(target.vocabulary):,} for targets; the"
             f" longest source has {longest[0]:,}, the longest target {longest[1]:,}, start and end included",
@@ -274,7 +274,7 @@ def _text_task(files: _Files, text: str, own: OwnData) -> tuple[Task, ModelConfi
     facts = [
         Fact(
             f"{file}: {'no tab in any line, so a plain text' if own.columns is None else 'a plain text, as asked for'},"
-            " and a decoder alone learns to write on"
+            " and a decoder-only model learns to continue it"
         ),
         *[Fact(", ".join(kept))] * bool(kept),
         Fact(
