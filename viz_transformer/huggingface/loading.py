@@ -26,10 +26,7 @@ from viz_transformer.model.hooked_model import Precision
 
 @dataclass(frozen=True, kw_only=True)
 class _Wishes:
-    """How to open a model.
-
-    everywhere: the patterns cover several folders, so no match in this one is not an error.
-    """
+    """How to open a model. everywhere: the patterns cover several folders, so no match in this one is not an error."""
 
     device: str = PROCESSOR
     dtype: str = FLOAT32

@@ -288,10 +288,7 @@ def _text_task(files: _Files, text: str, own: OwnData) -> tuple[Task, ModelConfi
 
 
 def learned_subwords(texts: Sequence[str], most: int, *, strip: bool = True) -> SubWords:
-    """Learn byte-pair merges from texts, up to `most` distinct pieces.
-
-    Pairs that occur once are not merged.
-    """
+    """Learn byte-pair merges from texts, up to `most` distinct pieces. Pairs that occur once are not merged."""
     tokenizer = SubWords((), strip=strip)
     words = (word for text in texts for word in tokenizer.words(text.strip() if strip else text))
     learner = Learner(BPE())  # words are split already
