@@ -37,6 +37,7 @@ from viz_transformer.model.config import MAX_LAYERS, ModelConfig
 from viz_transformer.model.hooked_model import OF_ANOTHER, HookedModel, ModelSpec, Unavailable
 from viz_transformer.model.kinds import SideName
 from viz_transformer.model.transformer import Transformer
+from viz_transformer.model.unfilled import Unfilled, shapes_alone
 from viz_transformer.renamed import Renamed
 from viz_transformer.text import Codec, Vocabulary
 from viz_transformer.text.codec import TextCodec, TokenizerOptions, check_choices
@@ -250,7 +251,7 @@ def add_to_card(folder: Path, facts: Mapping[str, Any]) -> None:
 
 def expected_shapes(config: ModelConfig) -> Shapes:
     """Name and shape of each tensor of a model with this config, without allocating them."""
-    with torch.device("meta"):
+    with shapes_alone():
         return {name: tuple(tensor.shape) for name, tensor in Transformer(config).state_dict().items()}
 
 
@@ -315,7 +316,7 @@ def _read_model(folder: Path, name: str, config: ModelConfig, card: dict[str, An
     _check_size(config, folder / files.CONFIG, path)
     check_stored(path, expected_shapes(config))
     digest = files.check_digest(folder, name, card)  # slowest, so last
-    with torch.random.fork_rng(devices=[]):  # looking changes nothing, not even the random numbers drawn next
+    with Unfilled():  # all is read; and looking changes nothing, not even the random numbers drawn next
         model = Transformer(config)
     with torch.no_grad():
         read_into(path, model.state_dict())

@@ -48,6 +48,7 @@ from viz_transformer.model.kinds import SideName
 from viz_transformer.model.layers import DecoderLayer, Embedding, FeedForward
 from viz_transformer.model.norms import LayerNorm
 from viz_transformer.model.transformer import Transformer
+from viz_transformer.model.unfilled import Unfilled
 from viz_transformer.text.vocabulary import ROLES
 
 Texts = Sequence[str] | Sequence[Pair]
@@ -541,7 +542,7 @@ class _Trial:
         answers = replace(self.opened.answers, measured={**self.opened.answers.measured, **roles})
         plan = replace(self.opened.plan, config=config)
         config, codecs = codecs_of(replace(self.opened, plan=plan, answers=answers))
-        with torch.random.fork_rng(devices=[]):
+        with Unfilled():
             model = Transformer(config)
         model.load_state_dict(self._state(config, values), assign=True)
         name = self.opened.found.path.name
@@ -575,7 +576,7 @@ class _Trial:
         if config.target_vocab_size != self.config.target_vocab_size:
             return None
         plan, shapes = encoder.plan, expected_shapes(config)
-        with torch.random.fork_rng(devices=[]):
+        with Unfilled():
             model = Transformer(config).eval()
         zeros = {name: torch.zeros(shapes[name]) for name in plan.zeros}
         model.load_state_dict({**map_tensors(plan.mapping, plan.weights.tensors, config.n_heads), **zeros}, assign=True)

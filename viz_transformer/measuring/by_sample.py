@@ -6,14 +6,13 @@ from collections.abc import Iterator
 from dataclasses import replace
 from itertools import product
 
-import torch
-
 from viz_transformer.checkpoint import Checkpoint
 from viz_transformer.checkpoint.importers.importing import Opened, codecs_of, replan, state_of
 from viz_transformer.checkpoint.importers.plan import Fitted
 from viz_transformer.measuring.sample import Sample
 from viz_transformer.measuring.verifying import proof
 from viz_transformer.model.transformer import Transformer
+from viz_transformer.model.unfilled import Unfilled
 
 MAX_TRIED = 64
 """Maximum combinations of answers."""
@@ -50,7 +49,7 @@ def _reproduces(opened: Opened, answers: dict[str, Fitted], sample: Sample) -> b
     if plan.problems or plan.config is None:
         return False
     config, codecs = codecs_of(answered)
-    with torch.random.fork_rng(devices=[]):
+    with Unfilled():
         model = Transformer(config)
     model.load_state_dict(state_of(plan, config), assign=True)
     ckpt = Checkpoint("tried", None, model.eval(), codecs["source"], codecs["target"], {}, "")

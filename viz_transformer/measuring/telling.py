@@ -25,6 +25,7 @@ from viz_transformer.model.hook import OFF, Hook
 from viz_transformer.model.kinds import KINDS, SIDES, Kind, SideName, kinds_of
 from viz_transformer.model.positions import ENCODINGS
 from viz_transformer.model.transformer import Transformer
+from viz_transformer.model.unfilled import Unfilled
 
 Change = Callable[[str, Tensor], Tensor]
 """(full name of a point, value) -> value with which the model continues."""
@@ -210,7 +211,7 @@ def _exchanged(model: Transformer, kind: Kind) -> Transformer:
 
 def _rebuilt(config: ModelConfig, state: Mapping[str, Tensor]) -> Transformer:
     """A model with this config and as many of these tensors as fit."""
-    with torch.random.fork_rng(devices=[]):
+    with Unfilled():
         model = Transformer(config).eval()
     held = model.state_dict()
     model.load_state_dict({name: tensor for name, tensor in state.items() if name in held}, assign=True)

@@ -22,6 +22,7 @@ from viz_transformer.model.hook import Hook
 from viz_transformer.model.hook_point import FUSED_FROM
 from viz_transformer.model.kinds import StackName
 from viz_transformer.model.masks import MASK_FILLS
+from viz_transformer.model.unfilled import has_numbers
 
 
 def split_heads(x: Tensor, n_heads: int) -> Tensor:
@@ -108,7 +109,7 @@ class Places(NoPlaces, nn.Module):
     def __init__(self, config: ModelConfig, stack: StackName) -> None:
         super().__init__()
         self.encoding, self.stack = config.encoding, stack
-        tensors = self.encoding.tensors(config, stack)
+        tensors = self.encoding.tensors(config, stack) if has_numbers() else {}
         self.names = tuple(tensors)
         for name, tensor in tensors.items():
             self.register_buffer(name, tensor, persistent=False)

@@ -15,6 +15,7 @@ from viz_transformer.model.config import ModelConfig
 from viz_transformer.model.dropout import Dropout
 from viz_transformer.model.hook import Hook
 from viz_transformer.model.norms import NORMS
+from viz_transformer.model.unfilled import has_numbers
 
 
 def gelu_tanh(x: Tensor) -> Tensor:
@@ -94,7 +95,10 @@ class PositionTable(nn.Module):
 
     def __init__(self, config: ModelConfig, length: int) -> None:
         super().__init__()
-        table = config.encoding.table(length + config.position_offset, config.d_model)[config.position_offset :]
+        if has_numbers():
+            table = config.encoding.table(length + config.position_offset, config.d_model)[config.position_offset :]
+        else:
+            table = torch.empty(length, config.d_model)
         if config.encoding.trained:
             self.table = nn.Parameter(table)
         else:

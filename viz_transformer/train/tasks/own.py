@@ -11,7 +11,6 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-import torch
 from tokenizers import Tokenizer as Learner
 from tokenizers.models import BPE
 from tokenizers.trainers import BpeTrainer
@@ -21,6 +20,7 @@ from viz_transformer.measuring.columns import AS_TEXT, PairRow, asks_for_columns
 from viz_transformer.measuring.data import Pair, Split, beginning, read_rows, read_text
 from viz_transformer.model.config import ModelConfig
 from viz_transformer.model.transformer import Transformer
+from viz_transformer.model.unfilled import shapes_alone
 from viz_transformer.sentences import count_of
 from viz_transformer.text.codec import Codec
 from viz_transformer.text.tokenizers import Characters, SpacyWords, SubWords, Tokenizer
@@ -400,7 +400,7 @@ def _words(files: _Files, own: OwnData, config: ModelConfig, out: Path) -> dict[
 
 
 def _model_fact(config: ModelConfig) -> Fact:
-    with torch.device("meta"):
+    with shapes_alone():
         weights = sum(parameter.numel() for parameter in Transformer(config).parameters())
     layers = "+".join(str(n) for n in (config.encoder_layers, config.decoder_layers) if n)
     return Fact(
