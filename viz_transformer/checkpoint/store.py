@@ -9,6 +9,7 @@ import shutil
 import stat
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import lru_cache
 from pathlib import Path
 from typing import Any, Literal, cast
 
@@ -251,6 +252,11 @@ def add_to_card(folder: Path, facts: Mapping[str, Any]) -> None:
 
 def expected_shapes(config: ModelConfig) -> Shapes:
     """Name and shape of each tensor of a model with this config, without allocating them."""
+    return dict(_shapes(config))
+
+
+@lru_cache(maxsize=64)
+def _shapes(config: ModelConfig) -> Shapes:
     with shapes_alone():
         return {name: tuple(tensor.shape) for name, tensor in Transformer(config).state_dict().items()}
 
