@@ -85,7 +85,12 @@ SLOWER = ("numbers-tiny", 24)
 
 @pytest.mark.parametrize(
     ("name", "count"),
-    [("copy", 12), ("shakespeare", 12), ("multi30k-tutorial6", 12), ("taylor", 12), ("numbers-any", 12), SLOWER],
+    [
+        ("copy", 12),
+        ("multi30k-tutorial6", 12),
+        *(pytest.param(name, 12, marks=pytest.mark.slow) for name in ("shakespeare", "taylor", "numbers-any")),
+        pytest.param(*SLOWER, marks=pytest.mark.slow),
+    ],
 )
 def test_heads_of_a_bundled_model_are_found_from_some_texts(name: str, count: int) -> None:
     config = vt.load(BUNDLED / name).config
