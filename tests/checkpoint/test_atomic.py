@@ -73,7 +73,7 @@ print(json.dumps([outcomes, found(), sorted(os.listdir(folder.parent))]))
 """
 
 
-@pytest.mark.parametrize("way", ["exchange", "two renames"])
+@pytest.mark.parametrize("way", ["exchange", pytest.param("two renames", marks=pytest.mark.slow)])
 def test_a_save_killed_at_any_moment_leaves_the_old_checkpoint_or_the_new(tmp_path: Path, way: str) -> None:
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
     done = subprocess.run(

@@ -7,12 +7,11 @@ import os
 import pty
 import socket
 import stat
-import subprocess
-import sys
 import threading
 import tty
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 from builders import tiny_checkpoint
@@ -214,9 +213,10 @@ def test_the_wrong_answers_go_through_a_pipe_that_is_read(pipe: Path, read: Call
     assert kind(pipe) == stat.S_IFIFO
 
 
-def test_the_command_writes_into_what_is_no_file(pipe: Path, read: Callable[[], bytes]) -> None:
-    words = ["translate", "numbers-tiny", "3", "--beam", "2", "--tree", str(pipe)]
-    done = subprocess.run([sys.executable, "-c", COMMAND, *words], capture_output=True, text=True)
-    assert (done.returncode, done.stderr) == (0, "")
+def test_the_command_writes_into_what_is_no_file(
+    command: Callable[..., Any], pipe: Path, read: Callable[[], bytes]
+) -> None:
+    done = command("translate", "numbers-tiny", "3", "--beam", 2, "--tree", pipe)
+    assert (done.status, done.err) == (0, "")
     assert read().startswith(b"{")
     assert kind(pipe) == stat.S_IFIFO

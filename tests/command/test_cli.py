@@ -59,9 +59,8 @@ def test_translate_prints_the_answer_and_nothing_else(command: Command, folder: 
 def test_a_line_break_of_the_shell_is_read_as_one(tmp_path: Path, command: Command) -> None:
     ckpt = load("shakespeare")  # which reads line breaks
     run = decode(ckpt, "\nso\nit goes\n", prefix="\n\nA")
-    words = f"{sys.executable} -m viz_transformer.command translate shakespeare $'\\nso\\nit goes\\n' --json"
-    given = subprocess.run(["bash", "-c", f"{words} --prefix $'\\n\\nA'"], capture_output=True, text=True, check=True)
-    assert json.loads(given.stdout)["text"] == run.text and run.text.startswith("\n\nA")
+    given = command("translate", "shakespeare", "\nso\nit goes\n", "--json", "--prefix", "\n\nA")
+    assert json.loads(given.out)["text"] == run.text and run.text.startswith("\n\nA")
     assert command("trace", "shakespeare", "\nso\n", "-o", tmp_path / "run.safetensors")[0] == 0
     assert Trace.load(tmp_path / "run.safetensors").tgt_tokens[:4] == ("\n", "s", "o", "\n")
 

@@ -38,16 +38,12 @@ def nano(tmp_path: Path) -> Path:
     return tmp_path
 
 
-def test_a_nanogpt_and_its_characters_are_imported_and_run_by_the_command(nano: Path) -> None:
-    words = ["import", nano / "ckpt.pt", "--out", nano / "out", "--target-vocab", nano / "meta.pkl"]
-    command = [sys.executable, "-m", "viz_transformer.command", *map(str, words)]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=120, stdin=subprocess.DEVNULL)
-    assert done.returncode == 0, done.stderr
-    assert "n_heads          3 (from the file)" in done.stdout
-    assert (
-        "activation       gelu (usual answer: nothing in the file tells; --set activation=... for another)"
-        in done.stdout
-    )
+def test_a_nanogpt_and_its_characters_are_imported_and_run_by_the_command(command: Command, nano: Path) -> None:
+    done = command("import", nano / "ckpt.pt", "--out", nano / "out", "--target-vocab", nano / "meta.pkl")
+    assert done.status == 0, done.err
+    assert "n_heads          3 (from the file)" in done.out
+    usual = "usual answer: nothing in the file tells; --set activation=... for another"
+    assert f"activation       gelu ({usual})" in done.out
     ckpt = vt.load(nano / "out")
     assert vt.trace(ckpt, "bad\n").tgt_tokens == ("b", "a", "d", "\n")
     assert {each["name"]: each["origin"] for each in ckpt.card["imported"]["settings"]}["activation"] == "usual answer"
