@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -29,6 +30,7 @@ from viz_transformer.running.tracing import trace
 
 Opened = Callable[[str], Checkpoint]
 Theirs = Callable[[str], Any]
+Ran = Callable[[str], Trace]
 ROTATED = {*"llama mistral qwen2 qwen3 gemma gemma2 gemma3_text olmo cohere gpt_neox mixtral".split()}
 ROTATED |= {*"qwen2_moe qwen3_moe olmoe phimoe gpt_oss modernbert".split()}
 NORMED = {*"bert roberta distilbert modernbert deberta deberta-v2 bart mbart bloom".split()}
@@ -50,10 +52,21 @@ def their_pass(model: Any, ckpt: Checkpoint) -> Any:
     return model(**ids, output_attentions=True, output_hidden_states=True)
 
 
+@pytest.fixture(scope="module")
+def run_of(opened: Opened) -> Callable[[str], Trace]:
+    """The run of a family's model, recorded once."""
+    return cache(lambda name: recorded(opened(name)))
+
+
+@pytest.fixture(scope="module")
+def their_run(opened: Opened, theirs: Theirs) -> Callable[[str], Any]:
+    """The pass of its own program, made once."""
+    return cache(lambda name: their_pass(theirs(name), opened(name)))
+
+
 @pytest.mark.parametrize("name", KINDS)
-def test_weights_and_logits_are_theirs_bit_by_bit(opened: Opened, theirs: Theirs, name: str) -> None:
-    ckpt = opened(name)
-    found, expected = recorded(ckpt), their_pass(theirs(name), ckpt)
+def test_weights_and_logits_are_theirs_bit_by_bit(opened: Opened, run_of: Ran, their_run: Theirs, name: str) -> None:
+    ckpt, found, expected = opened(name), run_of(name), their_run(name)
     assert torch.equal(found["logits"], expected.logits)
     attentions = {
         "encoder-decoder": {"encoder.{}.self": "encoder_attentions", "decoder.{}.self": "decoder_attentions"}
@@ -71,17 +84,17 @@ def test_weights_and_logits_are_theirs_bit_by_bit(opened: Opened, theirs: Theirs
 
 
 @pytest.mark.parametrize("name", KINDS)
-def test_recording_changes_no_bit(opened: Opened, name: str) -> None:
+def test_recording_changes_no_bit(opened: Opened, run_of: Ran, name: str) -> None:
     ckpt = opened(name)
     pair = ckpt.spec.kind == "encoder-decoder"
     texts = ([SOURCE], [TARGET]) if pair else ([SOURCE], None) if ckpt.spec.has_encoder else (None, [SOURCE])
-    assert torch.equal(ckpt.hooked_model.whole(*texts), recorded(ckpt)["logits"])
+    assert torch.equal(ckpt.hooked_model.whole(*texts), run_of(name)["logits"])
 
 
 @pytest.mark.parametrize("name", KINDS)
-def test_all_points_of_the_spec_are_recorded_in_their_shapes(opened: Opened, name: str) -> None:
+def test_all_points_of_the_spec_are_recorded_in_their_shapes(opened: Opened, run_of: Ran, name: str) -> None:
     ckpt = opened(name)
-    found, spec = recorded(ckpt), ckpt.spec
+    found, spec = run_of(name), ckpt.spec
     assert found.points() == tuple(point.name for point in spec.recorded)
     for point in found.points(derived=True):
         sizes = spec.sizes(point, batch=1, source=len(found.src), target=len(found.tgt))
@@ -90,9 +103,11 @@ def test_all_points_of_the_spec_are_recorded_in_their_shapes(opened: Opened, nam
 
 
 @pytest.mark.parametrize("name", KINDS)
-def test_streams_are_the_sums_of_their_parts_and_theirs(opened: Opened, theirs: Theirs, name: str) -> None:
+def test_streams_are_the_sums_of_their_parts_and_theirs(
+    opened: Opened, run_of: Ran, their_run: Theirs, name: str
+) -> None:
     ckpt = opened(name)
-    found, expected = recorded(ckpt), their_pass(theirs(name), ckpt)
+    found, expected = run_of(name), their_run(name)
     states = {"encoder": "encoder_hidden_states", "decoder": "decoder_hidden_states"}
     for stack in {site.partition(".")[0] for site in ckpt.spec.attentions}:
         field = states[stack] if ckpt.spec.kind == "encoder-decoder" else "hidden_states"
@@ -101,10 +116,10 @@ def test_streams_are_the_sums_of_their_parts_and_theirs(opened: Opened, theirs: 
 
 
 @pytest.mark.parametrize("name", [name for name in KINDS if name not in NARROW])
-def test_inputs_are_the_sums_of_the_embeddings(opened: Opened, name: str) -> None:
+def test_inputs_are_the_sums_of_the_embeddings(opened: Opened, run_of: Ran, name: str) -> None:
     ckpt = opened(name)
     for side in ckpt.codecs:
-        made = input_sum(recorded(ckpt), embedding_table(ckpt, side), side)
+        made = input_sum(run_of(name), embedding_table(ckpt, side), side)
         assert made.exact
         assert (made.before_norm is not None) == (name.partition("/")[0] in NORMED)
         assert (made.scale != 1) == (
@@ -114,11 +129,11 @@ def test_inputs_are_the_sums_of_the_embeddings(opened: Opened, name: str) -> Non
 
 @pytest.mark.parametrize("name", NARROW)
 def test_narrow_embeddings_are_added_up_and_a_map_makes_the_stream_of_them(
-    opened: Opened, theirs: Theirs, name: str
+    opened: Opened, run_of: Ran, theirs: Theirs, name: str
 ) -> None:
     ckpt = opened(name)
     ((side, _),) = ckpt.codecs.items()
-    made, model = input_sum(recorded(ckpt), embedding_table(ckpt, side), side), theirs(name).base_model
+    made, model = input_sum(run_of(name), embedding_table(ckpt, side), side), theirs(name).base_model
     assert made.exact and made.out.shape == (len(SOURCE), 32)
     assert made.scaled.shape[1] == (32 if name == "albert/groups" else 16)
     if name == "opt/post":
@@ -159,9 +174,9 @@ def test_a_map_that_a_trial_pass_does_not_show_is_a_sentence(tmp_path: Path) -> 
 
 
 @pytest.mark.parametrize("name", KINDS)
-def test_contributions_of_the_heads_and_the_bias_are_the_output(opened: Opened, name: str) -> None:
+def test_contributions_of_the_heads_and_the_bias_are_the_output(opened: Opened, run_of: Ran, name: str) -> None:
     ckpt = opened(name)
-    found = recorded(ckpt)
+    found = run_of(name)
     for site in ckpt.spec.attentions:
         if f"{site}.contribution" not in found:
             assert name in ("gemma2", "gemma3_text")
@@ -172,10 +187,10 @@ def test_contributions_of_the_heads_and_the_bias_are_the_output(opened: Opened, 
 
 
 @pytest.mark.parametrize("name", KINDS)
-def test_query_key_and_value_follow_from_the_maps(opened: Opened, name: str) -> None:
+def test_query_key_and_value_follow_from_the_maps(opened: Opened, run_of: Ran, name: str) -> None:
     """Values are turned by nothing, so they tell whether maps, heads and shared heads are read right."""
     ckpt = opened(name)
-    found = recorded(ckpt)
+    found = run_of(name)
     for site, heads in ckpt.spec.attentions.items():
         value = ckpt.hooked_model.parameters_of(site).value
         if value is None:
@@ -191,10 +206,10 @@ TURNED = [name for name in KINDS if name.partition("/")[0] in ROTATED]
 
 
 @pytest.mark.parametrize("name", TURNED)
-def test_queries_and_keys_are_those_before_turned_by_their_positions(opened: Opened, name: str) -> None:
+def test_queries_and_keys_are_those_before_turned_by_their_positions(opened: Opened, run_of: Ran, name: str) -> None:
     """Of each the pair of features i and i + half (or 2i and 2i + 1) keeps its length; position 0 is not turned."""
     ckpt = opened(name)
-    found = recorded(ckpt)
+    found = run_of(name)
     for site, heads in ckpt.spec.attentions.items():
         maps = ckpt.hooked_model.parameters_of(site)
         for part, count in (("query", heads.query), ("key", heads.key)):
@@ -295,11 +310,11 @@ def test_beams_are_those_of_generate(opened: Opened, theirs: Theirs, name: str) 
 
 
 @pytest.mark.parametrize("name", KINDS)
-def test_the_lens_ends_with_the_runs_own_logits(opened: Opened, name: str) -> None:
+def test_the_lens_ends_with_the_runs_own_logits(opened: Opened, run_of: Ran, name: str) -> None:
     ckpt = opened(name)
     assert "read_out" not in ckpt.spec.missing
     stack = "decoder" if ckpt.spec.has_decoder else "encoder"
-    found = recorded(ckpt)
+    found = run_of(name)
     last = max(ckpt.spec.encoder_layers, ckpt.spec.decoder_layers) - 1
     again = ckpt.hooked_model.read_out(found[f"{stack}.{last}.residual_out"], stack)
     assert torch.equal(again, found["logits"])

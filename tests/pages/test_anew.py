@@ -18,7 +18,8 @@ import transformers
 from pretrained import folder as save_folder
 
 from viz_transformer.analysis.tensors.trace_files import TOO_LARGE
-from viz_transformer.checkpoint import folders
+from viz_transformer.checkpoint import Checkpoint, folders
+from viz_transformer.huggingface import loading
 from viz_transformer.model import hooked_model
 from viz_transformer.running import lazy_activations
 from viz_transformer.running.lazy_activations import LazyActivations
@@ -35,10 +36,21 @@ def written(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], Path]:
     return cache(lambda name: save_folder(tmp_path_factory.mktemp("theirs") / name, name))
 
 
+@pytest.fixture(scope="module")
+def loaded() -> Callable[[Path], Checkpoint]:
+    """The model of a folder as the app loads it, once for all tests; runs and what pages make of them are not kept."""
+    return cache(loading.load_in_the_app)
+
+
 @pytest.fixture
 def opened(
-    alone: Callable[..., AppTest], written: Callable[[str], Path], monkeypatch: pytest.MonkeyPatch
+    alone: Callable[..., AppTest],
+    written: Callable[[str], Path],
+    loaded: Callable[[Path], Checkpoint],
+    monkeypatch: pytest.MonkeyPatch,
 ) -> Callable[..., AppTest]:
+    monkeypatch.setattr(loading, "load_in_the_app", loaded)
+
     def open_page(name: str, page: str, **address: str) -> AppTest:
         monkeypatch.setenv(folders.CHECKPOINTS_VARIABLE, str(written(name)))
         text, kind = READ[name]

@@ -40,7 +40,15 @@ PICTURES = {  # of a page: the component, or else the chart, that answers its qu
 
 
 @pytest.mark.parametrize("name", BUNDLED)
-def test_every_page_answers_its_question_of_each_bundled_model(name):
+def test_every_page_answers_its_question_of_each_bundled_model(name, subtests):
+    """And *Run* and *Attention* show its run; one after the other, while the model is loaded."""
+    with subtests.test("every page"):
+        every_page_answers(name)
+    with subtests.test("the run"):
+        run_and_attention_show(name)
+
+
+def every_page_answers(name):
     app = script("app.py")
     for page in (*PICTURES, "models"):
         shown = markup(opened(app, page, checkpoint=name))
@@ -55,8 +63,7 @@ def test_every_page_answers_its_question_of_each_bundled_model(name):
             assert len(components(app, picture)) + sum(charts) == 1, page
 
 
-@pytest.mark.parametrize("name", BUNDLED)
-def test_run_and_attention_show_the_run_of_each_bundled_model(name):
+def run_and_attention_show(name):
     text = examples.list_examples(BUNDLED[name])[0]
     run = the_run(bundled_folder(), text, name)
     app = opened(script("app.py"), "run", checkpoint=name, text=text)
