@@ -27,6 +27,7 @@ from lightning.pytorch import Callback
 from viz_transformer.command import main
 from viz_transformer.train import checkpoint_callback, run
 from viz_transformer.train.checkpoint_callback import last_path, last_step
+from viz_transformer.train.user_data import TrainingSettings
 
 FOLDER = Path(sys.argv[1])
 STEPS = 12  # saved every 5
@@ -165,8 +166,8 @@ def full(*_: Any) -> None:
 def from_python() -> None:
     """The function instead of the command."""
     in_step(8, lambda: signal.raise_signal(TERM))()
-    options = {"data": FOLDER / "data", "out": FOLDER / "from Python", "steps": STEPS, "device": "cpu", "quiet": True}
-    run.train("backwards", **options)
+    settings = TrainingSettings(steps=STEPS, device="cpu")
+    run.train("backwards", settings, data=FOLDER / "data", out=FOLDER / "from Python", quiet=True)
 
 
 def twice() -> dict[str, Any]:

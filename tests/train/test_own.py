@@ -16,13 +16,13 @@ import pytest
 from lightning.pytorch import Callback
 from tokenizers import Tokenizer as Reference
 from tokenizers.models import BPE
+from with_settings import train_with
 
 from viz_transformer.checkpoint import load
 from viz_transformer.command import main
 from viz_transformer.measuring.data import LONGEST_LINE, read_text
 from viz_transformer.model.config import ModelConfig
 from viz_transformer.text import SubWords
-from viz_transformer.train.run import train
 from viz_transformer.train.stopping import Stopped
 from viz_transformer.train.tasks import own
 from viz_transformer.train.tasks.own import learned_subwords, own_task
@@ -390,9 +390,9 @@ def test_a_training_that_is_stopped_and_resumed_for_longer_keeps_its_snapshots(h
     options: dict[str, Any] = {"out": "mine", "device": "cpu", "threads": 1, "quiet": True}
     signal.signal(signal.SIGINT, signal.default_int_handler)  # whatever who started this ignores
     with pytest.raises(Stopped):
-        train(own, steps=27, callbacks=[Interrupt()], **options)
+        train_with(own, steps=27, callbacks=[Interrupt()], **options)
     assert not Path("mine").exists()
-    train(own, steps=64, resume=True, **options)
+    train_with(own, steps=64, resume=True, **options)
     ckpt = load("mine")
     assert set(ckpt.snapshots()) == {0, 1, 19, 64}  # 0, 1, 8, 27 as it began, 0, 2, 19, 64 as it went on
     assert ckpt.card["training_command"].endswith("--steps 64 --device cpu --resume")

@@ -16,6 +16,7 @@ import torch
 from backwards import backwards_codecs, backwards_pairs, backwards_task
 from builders import tiny_checkpoint
 from lightning.pytorch import Callback
+from with_settings import train_with
 
 from viz_transformer.checkpoint import load
 from viz_transformer.measuring.answering import Answer
@@ -26,7 +27,6 @@ from viz_transformer.train import checkpoint_callback
 from viz_transformer.train import run as training
 from viz_transformer.train.checkpoint_callback import last_path, mean_loss
 from viz_transformer.train.module import rate_factor
-from viz_transformer.train.run import train
 from viz_transformer.train.tasks.task import Plan, evenly
 
 STEPS = 24
@@ -58,7 +58,7 @@ def run(data: Path, out: Path, *, stop: int | None = None, resume: bool = False,
     losses = Losses(stop)
     options: dict[str, Any] = {"data": data, "out": out, "steps": STEPS, "threads": 1, "device": "cpu", "quiet": True}
     try:
-        train(backwards_task(**plan), resume=resume, callbacks=[losses], **options)
+        train_with(backwards_task(**plan), resume=resume, callbacks=[losses], **options)
     except Stopped:
         assert not out.exists()
     return losses.values
@@ -105,13 +105,13 @@ import os, signal, sys
 sys.path.insert(0, sys.argv[1])
 from backwards import backwards_task
 from lightning.pytorch import Callback
-from viz_transformer.train.run import train
+from with_settings import train_with
 class Kill(Callback):
     def on_train_batch_end(self, trainer, *_):
         if trainer.global_step == 13:
             os.kill(os.getpid(), signal.SIGKILL)
-train(backwards_task(), data=sys.argv[2], out=sys.argv[3], steps=24, threads=1, quiet=True, device="cpu",
-      callbacks=[Kill()])
+train_with(backwards_task(), data=sys.argv[2], out=sys.argv[3], steps=24, threads=1, quiet=True, device="cpu",
+           callbacks=[Kill()])
 """
     arguments = [str(Path(__file__).parent), str(data), str(tmp_path / "killed")]
     killed = subprocess.run([sys.executable, "-c", script, *arguments], capture_output=True, timeout=120)
@@ -142,9 +142,9 @@ def test_the_seconds_of_a_training_are_those_in_which_it_ran(
     monkeypatch.setattr(checkpoint_callback, "time", SimpleNamespace(monotonic=lambda: clock.now))
     options: dict[str, Any] = {"data": data, "out": tmp_path / "out", "steps": STEPS, "device": "cpu", "quiet": True}
     with pytest.raises(Stopped):
-        train(backwards_task(), callbacks=[clock], **options)
+        train_with(backwards_task(), callbacks=[clock], **options)
     clock.now += 3600  # the machine was off
-    train(backwards_task(), callbacks=[clock], resume=True, **options)
+    train_with(backwards_task(), callbacks=[clock], resume=True, **options)
     assert all(row["seconds"] == 10 * row["step"] for row in load(tmp_path / "out").history())
 
 
@@ -215,7 +215,7 @@ def test_the_best_weights_are_exported_not_the_last(data: Path, tmp_path: Path):
                     value.data *= 5
 
     options: dict[str, Any] = {"steps": STEPS, "threads": 1, "device": "cpu", "quiet": True}
-    train(backwards_task(), data=data, out=tmp_path / "out", callbacks=[Ruin()], **options)
+    train_with(backwards_task(), data=data, out=tmp_path / "out", callbacks=[Ruin()], **options)
     ckpt = load(tmp_path / "out")
     losses = {int(row["step"]): row["validation_loss"] for row in ckpt.history()}
     best = min(losses, key=losses.__getitem__)
@@ -234,7 +234,7 @@ def test_training_learns(data: Path, tmp_path: Path):
 def test_a_training_leaves_the_number_of_threads_as_it_was(data: Path, tmp_path: Path):
     torch.set_num_threads(3)
     try:
-        train(backwards_task(), data=data, out=tmp_path / "model", steps=1, threads=2, device="cpu", quiet=True)
+        train_with(backwards_task(), data=data, out=tmp_path / "model", steps=1, threads=2, device="cpu", quiet=True)
         assert torch.get_num_threads() == 3
     finally:
         torch.set_num_threads(1)
@@ -272,7 +272,7 @@ def test_resume_refuses_what_it_cannot_continue(data: Path, tmp_path: Path):
     with pytest.raises(ValueError, match="has another plan: resume it with the options"):
         run(data, tmp_path / "out", resume=True, optimizer="muon")
     with pytest.raises(ValueError, match="has 5 steps already: resume it with more than that"):
-        train(backwards_task(), data=data, out=tmp_path / "out", steps=4, resume=True, quiet=True)
+        train_with(backwards_task(), data=data, out=tmp_path / "out", steps=4, resume=True, quiet=True)
 
 
 def test_weights_may_be_chosen_by_what_they_have_exactly_right(data: Path, tmp_path: Path, monkeypatch):
@@ -280,7 +280,7 @@ def test_weights_may_be_chosen_by_what_they_have_exactly_right(data: Path, tmp_p
     monkeypatch.setattr(checkpoint_callback, "mean_loss", lambda *_: next(losses))
     losses = iter([2.0, 2.0, 1.0, 1.0, *[3.0] * 99])  # of training and validation, in turn
     options: dict[str, Any] = {"data": data, "threads": 1, "device": "cpu", "quiet": True, "epochs": 12}
-    train(
+    train_with(
         backwards_task(best_by="exact", smoothing=0.0, row_every=100, first_rows=(0, 1)),
         out=tmp_path / "exact",
         **options,
@@ -292,7 +292,7 @@ def test_weights_may_be_chosen_by_what_they_have_exactly_right(data: Path, tmp_p
     model, pairs = load(tmp_path / "exact"), evenly(backwards_pairs(1, 40), 20)
     assert last["right"] == sum(decode(model, source).text == target for source, target in pairs)
     losses = iter([2.0, 2.0, 1.0, 1.0, *[3.0] * 99])
-    train(
+    train_with(
         backwards_task(smoothing=0.0, row_every=100, first_rows=(0, 1)),
         out=tmp_path / "loss",
         **{**options, "epochs": 1},
@@ -305,7 +305,7 @@ def test_a_training_resumed_with_another_length_ends_there_and_its_card_states_b
     out = tmp_path / "out"
     run(data, out, stop=8)
     options: dict[str, Any] = {"data": data, "out": out, "threads": 1, "device": "cpu", "quiet": True, "resume": True}
-    train(backwards_task(), steps=16, **options)
+    train_with(backwards_task(), steps=16, **options)
     ckpt = load(out)
     rows = {int(row["step"]): row["learning_rate"] for row in ckpt.history()}
     assert max(rows) == 16 and ckpt.card["steps"] == 16
@@ -317,7 +317,7 @@ def test_a_training_resumed_with_another_length_ends_there_and_its_card_states_b
     assert ckpt.card["training_command"] == f"{first['command']} && {second['command']}"
     assert second["command"].endswith("--steps 16 --device cpu --resume")
     before = (out / "model.safetensors").read_bytes()
-    train(backwards_task(), **options)  # without a length it is the last one: nothing is left to do
+    train_with(backwards_task(), **options)  # without a length it is the last one: nothing is left to do
     assert (out / "model.safetensors").read_bytes() == before
 
 
@@ -325,7 +325,7 @@ def test_a_training_starts_from_the_weights_of_a_checkpoint_and_its_card_names_i
     run(data, tmp_path / "first")
     first, out = load(tmp_path / "first"), tmp_path / "second"
     options: dict[str, Any] = {"data": data, "threads": 1, "device": "cpu", "quiet": True}
-    train(backwards_task(), out=out, start_from=tmp_path / "first", peak_rate=1e-4, steps=3, **options)
+    train_with(backwards_task(), out=out, start_from=tmp_path / "first", peak_rate=1e-4, steps=3, **options)
     second = load(out)
     assert second.card["started_from"] == {"name": "first", "weights_sha256": first.weights_sha256}
     assert second.card["training_command"].endswith(
@@ -337,11 +337,11 @@ def test_a_training_starts_from_the_weights_of_a_checkpoint_and_its_card_names_i
     assert after[0]["validation_loss"] == pytest.approx(stored, rel=1e-2)  # of weights that were rounded to float16
     assert max(row["learning_rate"] for row in after if row["step"]) <= 1e-4
     with pytest.raises(ValueError, match="give --resume or --start-from"):
-        train(backwards_task(), out=out, start_from=tmp_path / "first", resume=True, **options)
+        train_with(backwards_task(), out=out, start_from=tmp_path / "first", resume=True, **options)
     with pytest.raises(
         ValueError, match=r"copy has another .*d_model, .*, source vocabulary, target vocabulary than the"
     ):
-        train(backwards_task(), out=tmp_path / "third", start_from="copy", **options)
+        train_with(backwards_task(), out=tmp_path / "third", start_from="copy", **options)
     assert not (tmp_path / "third.training").exists()
 
 
@@ -357,17 +357,17 @@ def test_a_training_starts_from_the_weights_of_a_checkpoint_and_its_card_names_i
 )
 def test_wrong_options_are_refused(options: dict[str, Any], sentence: str, data: Path, tmp_path: Path):
     with pytest.raises(ValueError, match=sentence):
-        train(backwards_task(), data=data, out=tmp_path / "out", quiet=True, **options)
+        train_with(backwards_task(), data=data, out=tmp_path / "out", quiet=True, **options)
 
 
 def test_bad_training_data_are_refused_with_the_line(data: Path, tmp_path: Path):
     file = data / "backwards" / "dev.tsv"
     file.write_text("abc\tcba\nabc cba\n", encoding="utf-8")
     with pytest.raises(ValueError, match=r"dev\.tsv, line 2 has 1 column, each line must be source<TAB>target"):
-        train(backwards_task(), data=data, out=tmp_path / "out", quiet=True)
+        train_with(backwards_task(), data=data, out=tmp_path / "out", quiet=True)
     file.unlink()
     with pytest.raises(ValueError, match=r"dev\.tsv is missing: put the data set's file backwards/dev\.tsv into"):
-        train(backwards_task(), data=data, out=tmp_path / "out", quiet=True)
+        train_with(backwards_task(), data=data, out=tmp_path / "out", quiet=True)
     assert not (tmp_path / "out.training").exists()
 
 
@@ -399,7 +399,9 @@ def test_on_a_gpu_it_learns_in_bfloat16_beside_weights_in_float32(
     monkeypatch.setattr(Plan, "on", lambda self, device: own(self, "cuda"))
     gpu = run(data, tmp_path / "gpu", stop=10, optimizer=optimizer)
     gpu |= run(data, tmp_path / "gpu", resume=True, optimizer=optimizer)
-    train(backwards_task(optimizer=optimizer), data=data, out=tmp_path / "few", steps=2, callbacks=[Look()], quiet=True)
+    train_with(
+        backwards_task(optimizer=optimizer), data=data, out=tmp_path / "few", steps=2, callbacks=[Look()], quiet=True
+    )
     used = {"adamw": "adamw", "muon-float32": "muon"}[optimizer]
     assert seen == [("bf16-mixed", used, {torch.float32})] * 2
     assert cpu.keys() == gpu.keys() and cpu != gpu

@@ -14,6 +14,7 @@ from pathlib import Path
 import pytest
 import sympy
 import torch
+from with_settings import train_with
 
 from viz_transformer.checkpoint import load
 from viz_transformer.measuring.answering import answers_of
@@ -23,7 +24,6 @@ from viz_transformer.model.config import tutorial
 from viz_transformer.model.transformer import Transformer
 from viz_transformer.text.codec import Codec
 from viz_transformer.train.data import EncodedPairs
-from viz_transformer.train.run import train
 from viz_transformer.train.tasks import TASKS, find_task
 from viz_transformer.train.tasks.numbers import NUMBERS_SOURCE, NUMBERS_TARGET, numbers_codecs
 from viz_transformer.train.tasks.task import Measure, PairTask, Plan, TextTask, consecutive_lines, evenly, windows
@@ -279,7 +279,7 @@ def test_copy_is_learned_in_a_short_run(tmp_path: Path):
     task = PAIR_TASKS["copy"]
     plan = replace(task.plan, batch_tokens=1000, peak_rate=1e-2, warmup=100, row_every=200, sample=128)
     short = replace(task, plan=plan, measures=task.measures[:1])
-    ckpt = load(train(short, out=tmp_path / "copy", steps=400, quiet=True, device="cpu", threads=1))
+    ckpt = load(train_with(short, out=tmp_path / "copy", steps=400, quiet=True, device="cpu", threads=1))
     (measured,) = ckpt.card["metrics"]
     assert measured["pairs"] == 1000 and measured["exact_match"] == measured["exact_match_unseen"] > 0.9
     assert ckpt.card["overlap"] == {"test_pairs": 1000, "with_source_in_train": 0}
@@ -337,7 +337,7 @@ def test_a_decoder_alone_is_trained_on_a_text_and_measured_on_all_of_another(tmp
     text = (tmp_path / "toy" / "train.txt").read_text(encoding="utf-8")
     parts = [material.codecs[1].decode(part.ids.tolist()) for part in (material.samples[1], material.train)]
     assert parts == [text[:300], text[300:]], "the beginning is held out, and nothing is lost"
-    ckpt = load(train(task, data=tmp_path, out=tmp_path / "out", quiet=True, device="cpu", threads=1))
+    ckpt = load(train_with(task, data=tmp_path, out=tmp_path / "out", quiet=True, device="cpu", threads=1))
     measured = ckpt.card["metrics"][0]
     assert ckpt.config.kind == "decoder-only" and ckpt.source_codec is None
     assert measured["pairs"] == -(-(270 - 1) // 16) and measured["loss"] < 0.5 < 2.19722  # ln 9: guessing

@@ -6,12 +6,12 @@ Every --help is fast: heavy imports happen when a command uses a lazy name (`vt.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-import viz_transformer as vt
 from viz_transformer import __version__, checkpoint, huggingface, numerals
 from viz_transformer.checkpoint import devices
 from viz_transformer.checkpoint.describe import checkpoint_rows, count_left_out, metric, metrics, table, with_too_long
@@ -19,14 +19,7 @@ from viz_transformer.checkpoint.grading import standing_of
 from viz_transformer.checkpoint.own import own_checkpoints
 from viz_transformer.checkpoint.saved_traces import RecordingSummary
 from viz_transformer.command import fail, measuring, running, server, training
-from viz_transformer.command.options import (
-    AllowDownloadOption,
-    CheckpointArgument,
-    DeviceOption,
-    DtypeOption,
-    IgnoreOption,
-    say_standing,
-)
+from viz_transformer.command.options import CheckpointArgument, ImportOptions, OpeningOptions, grouped, say_standing
 from viz_transformer.huggingface import names
 from viz_transformer.huggingface.folder import recognised
 from viz_transformer.measuring.sample_script import SCRIPT
@@ -68,8 +61,23 @@ def options(
     pass
 
 
+@dataclass(frozen=True, kw_only=True)
+class AppOpeningOptions(OpeningOptions):
+    """How the app opens models."""
+
+    device: Annotated[
+        str, typer.Option(help="Device for folders of transformers: cpu or cuda. Other models run on the cpu.")
+    ] = "cpu"
+    allow_download: Annotated[
+        bool,
+        typer.Option("--allow-download", help="Let the Models page download from the Hugging Face hub."),
+    ] = False
+
+
 @cli.command("app")
+@grouped
 def app_command(
+    *,
     port: Annotated[
         int | None, typer.Option(min=0, max=65535, help="Where to listen; default 8501, 0 takes any free port.")
     ] = None,
@@ -86,21 +94,13 @@ def app_command(
         ),
     ] = None,
     library: Annotated[Path | None, typer.Option(metavar="DIR", help="Folder for the models that you open.")] = None,
-    device: Annotated[
-        str, typer.Option(help="Device for folders of transformers: cpu or cuda. Other models run on the cpu.")
-    ] = "cpu",
-    dtype: DtypeOption = "float32",
-    allow_download: Annotated[
-        bool,
-        typer.Option("--allow-download", help="Let the Models page download from the Hugging Face hub."),
-    ] = False,
-    ignore: IgnoreOption = None,
+    opening: AppOpeningOptions,
 ) -> None:
     """Open the app in the browser; it listens on this computer only."""
-    if device != devices.PROCESSOR:  # by default the app needs no torch before its first page
-        huggingface.check_device(device)
-    devices.compute_folders(device, dtype, ignore or ())
-    names.allow_in_the_app(allow_download)
+    if opening.device != devices.PROCESSOR:  # by default the app needs no torch before its first page
+        huggingface.check_device(opening.device)
+    devices.compute_folders(opening.device, opening.dtype, opening.ignore or ())
+    names.allow_in_the_app(opening.allow_download)
     server.run_app(port=port, browser=not no_browser, window=window, checkpoints=checkpoints or [], library=library)
 
 
@@ -119,51 +119,15 @@ def show_sample_script(wanted: bool) -> None:
 
 
 @cli.command("import")
+@grouped
 def import_command(
+    *,
     file: Annotated[
         Path,
         typer.Argument(metavar="FILE", help="Weights: .pt, .pth, .ckpt, .bin, .safetensors or an index of shards."),
     ],
     out: Annotated[Path, typer.Option(metavar="DIR", help="Checkpoint folder to write.")],
-    layout: Annotated[
-        str | None,
-        typer.Option(metavar="L", help="en-it, tutorial6, annotated, upc-lab, fsu, torch, gpt, ..."),
-    ] = None,
-    map_: Annotated[
-        Path | None, typer.Option("--map", metavar="FILE", help="A mapping of tensors, instead of a layout.")
-    ] = None,
-    write_map: Annotated[
-        Path | None, typer.Option(metavar="FILE", help="Write the mapping that was used, to correct for --map.")
-    ] = None,
-    heads: Annotated[
-        int | None, typer.Option(metavar="N", help="Number of attention heads, which no shape reveals.")
-    ] = None,
-    source_vocab: Annotated[
-        Path | None, typer.Option(metavar="F", help="JSON, one token per line, or counted:TEXT.")
-    ] = None,
-    target_vocab: Annotated[
-        Path | None, typer.Option(metavar="F", help="The same for the target, or a decoder-only model.")
-    ] = None,
-    set_: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--set",
-            metavar="KEY=VALUE",
-            help="A setting of the model, or bos=, pad=; ignore=PATTERN leaves out the unplaced tensors whose full"
-            r" name matches the regular expression, such as 'ignore=aux_head\..*'.",
-        ),
-    ] = None,
-    sample: Annotated[
-        Path | None,
-        typer.Option(metavar="FILE", help="Ids and logits from where it was trained (.npz, .json)."),
-    ] = None,
-    texts: Annotated[
-        Path | None,
-        typer.Option(
-            metavar="FILE",
-            help="Ten or more of your texts, to measure settings on (source, tab, target; for a decoder, lines).",
-        ),
-    ] = None,
+    options: ImportOptions,
     sample_script: Annotated[
         bool,
         typer.Option(
@@ -180,36 +144,21 @@ def import_command(
     """
     from viz_transformer.command.importing import run_import
 
-    run_import(
-        file,
-        out,
-        words=set_ or [],
-        heads=heads,
-        write_map=write_map,
-        layout=layout,
-        mapping=map_,
-        source_vocab=source_vocab,
-        target_vocab=target_vocab,
-        sample=sample,
-        texts=texts,
-    )
+    run_import(file, out, options)
 
 
 @cli.command()
+@grouped
 def inspect(
     ckpt: CheckpointArgument,
-    device: DeviceOption = "cpu",
-    dtype: DtypeOption = "float32",
-    allow_download: AllowDownloadOption = False,
-    ignore: IgnoreOption = None,
+    opening: OpeningOptions,
 ) -> None:
     """Check a checkpoint's files, load it, and print what it is."""
-    how: dict[str, Any] = {"device": device, "allow_download": allow_download, "ignore": ignore or ()}
-    model = vt.load(ckpt, dtype=dtype, **how)
+    model = opening.load(ckpt)
     say_standing(model)
-    rows = [*checkpoint_rows(model), ("device", device)]
-    if dtype != devices.FLOAT32:
-        found = huggingface.away(model, vt.load(ckpt, **how))
+    rows = [*checkpoint_rows(model), ("device", opening.device)]
+    if opening.dtype != devices.FLOAT32:
+        found = huggingface.away(model, replace(opening, dtype=devices.FLOAT32).load(ckpt))
         given = "logits" if "logits" in model.spec.point else "outputs"
         rows.append(
             (

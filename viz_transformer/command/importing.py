@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING
 
 from viz_transformer import numerals
 from viz_transformer.checkpoint import CheckpointError, load
@@ -33,30 +32,28 @@ from viz_transformer.measuring.sample import read_sample
 from viz_transformer.measuring.verifying import verify_folder
 from viz_transformer.model.hooked_model import spec_of
 
+if TYPE_CHECKING:
+    from viz_transformer.command.options import ImportOptions
 
-def run_import(
-    file: Path,
-    out: Path,
-    *,
-    words: Sequence[str],
-    heads: int | None,
-    write_map: Path | None,
-    mapping: Path | None,
-    sample: Path | None,
-    texts: Path | None,
-    **more: Any,
-) -> None:
+
+def run_import(file: Path, out: Path, options: ImportOptions) -> None:
     """Read, measure, ask, print, write. Raises CheckpointError with one sentence if the file cannot be imported.
 
     Raises ValueError at the end if the sample is not reproduced: the folder is written, and its card says so.
     """
-    given = dict(_word(each) for each in words)
-    if heads is not None:
-        given["n_heads"] = str(heads)
-    if write_map is not None:
-        check_output(write_map)
-    answers = answers_from(given, mapping=None if mapping is None else read_mapping(mapping), **more)
-    proof = None if sample is None else read_sample(sample)
+    words = dict(_word(each) for each in options.set_ or ())
+    if options.heads is not None:
+        words["n_heads"] = str(options.heads)
+    if options.write_map is not None:
+        check_output(options.write_map)
+    answers = answers_from(
+        words,
+        layout=options.layout,
+        mapping=None if options.map_ is None else read_mapping(options.map_),
+        source_vocab=options.source_vocab,
+        target_vocab=options.target_vocab,
+    )
+    proof = None if options.sample is None else read_sample(options.sample)
     instead = instead_of_importing(file)
     try:
         opened = open_file(file, answers)
@@ -64,13 +61,13 @@ def run_import(
         if instead is None:
             raise
         raise CheckpointError(instead) from None
-    own = None if texts is None else read_texts(texts, opened)
+    own = None if options.texts is None else read_texts(options.texts, opened)
     measurement = None
     if own is not None:
         opened, measurement = measure_alternative(opened, own, _said)
         _said(0)
         print(table([("setting", "it could be", "loss", "verdict"), *measurement.rows()]))
-        print(f"measured on {texts}: {measurement.sentence}; {measurement.reading}")
+        print(f"measured on {options.texts}: {measurement.sentence}; {measurement.reading}")
         print(f"no setting is decided: {measurement.doubt}\n" if measurement.doubt else "")
     if proof is not None and opened.plan.unanswered and not opened.plan.problems:
         opened = settle_by_sample(opened, proof)
@@ -79,8 +76,8 @@ def run_import(
         if own is not None and opened.reported_loss is None:
             opened = _asked_for_loss(opened)
     print(table(report_rows(opened)))
-    if write_map is not None:
-        write_file(write_map, mapping_json(opened.plan).encode())
+    if options.write_map is not None:
+        write_file(options.write_map, mapping_json(opened.plan).encode())
     if proof is not None and not opened.plan.problems:
         proof.texts(spec_of(codecs_of(opened)[0]))  # raises for another model's sample
     if opened.plan.problems and instead is not None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -13,17 +14,12 @@ import viz_transformer as vt
 from viz_transformer.checkpoint.describe import count_left_out, number, table
 from viz_transformer.command.options import (
     AllowDownloadOption,
-    BeamOption,
-    BleuOption,
     CheckpointArgument,
-    DataOption,
-    DeviceOption,
-    DtypeOption,
-    IgnoreOption,
     JsonOption,
-    LanguageOption,
-    LimitOption,
-    SourceLanguageOption,
+    LanguageOptions,
+    MeasuringOptions,
+    OpeningOptions,
+    grouped,
     open_model,
     say_standing,
     to_json,
@@ -33,42 +29,44 @@ if TYPE_CHECKING:
     from viz_transformer.checkpoint import Checkpoint
 
 
-def evaluate(
-    ckpt: CheckpointArgument,
-    data: DataOption = None,
-    limit: LimitOption = None,
-    beam: BeamOption = None,
-    bleu: BleuOption = None,
-    group: Annotated[bool, typer.Option("--group", help="Group equal sources: any of their targets is right.")] = False,
+@dataclass(frozen=True, kw_only=True)
+class CountingOptions:
+    """Which answers count as right, and which pairs count."""
+
+    group: Annotated[bool, typer.Option("--group", help="Group equal sources: any of their targets is right.")] = False
     count_too_long: Annotated[
         bool,
         typer.Option("--count-too-long", help="Count pairs that are too long as wrong instead of skipping them."),
-    ] = False,
+    ] = False
+
+
+@grouped
+def evaluate(
+    *,
+    ckpt: CheckpointArgument,
+    measuring: MeasuringOptions,
+    counting: CountingOptions,
     errors: Annotated[
         Path | None,
         typer.Option(metavar="FILE", help="Write the wrong answers, tab-separated: source, answer, target."),
     ] = None,
-    language: LanguageOption = None,
-    source_language: SourceLanguageOption = None,
-    device: DeviceOption = "cpu",
-    dtype: DtypeOption = "float32",
-    allow_download: AllowDownloadOption = False,
-    ignore: IgnoreOption = None,
+    languages: LanguageOptions,
+    opening: OpeningOptions,
     json: JsonOption = False,
 ) -> None:
     """Measure how good a checkpoint is."""
     from viz_transformer.measuring.evaluation import evaluate_checkpoint
 
-    file, folder = file_or_folder(data)
-    model = open_model(ckpt, device, dtype, allow_download, ignore, language=language, source_language=source_language)
+    file, folder = measuring.file_and_folder()
+    model = open_model(ckpt, opening, languages)
     measured = evaluate_checkpoint(
         model,
         file,
-        limit=limit,
-        beam=beam,
-        bleu=bleu,
-        group=group,
-        count_too_long=count_too_long,
+        limit=measuring.limit,
+        beam=measuring.beam,
+        bleu=measuring.bleu,
+        group=counting.group,
+        count_too_long=counting.count_too_long,
         errors=errors,
         data_folder=folder,
         progress=report_progress("windows" if model.spec.kind == "decoder-only" else "pairs"),
@@ -76,18 +74,17 @@ def evaluate(
     if errors is not None:
         wrong = measured["pairs"] - round(measured["pairs"] * measured["exact_match"])
         print(f"{errors}: {wrong:,} wrong answers", file=sys.stderr)
-    if file is None and not count_too_long:
+    if file is None and not counting.count_too_long:
         say_left_out(model)
     print(to_json(measured) if json else table([(name, number(value)) for name, value in measured.items()]))
 
 
+@grouped
 def compare(
+    *,
     first: CheckpointArgument,
     second: CheckpointArgument,
-    data: DataOption = None,
-    limit: LimitOption = None,
-    beam: BeamOption = None,
-    bleu: BleuOption = None,
+    measuring: MeasuringOptions,
     differences: Annotated[
         Path | None,
         typer.Option(
@@ -106,7 +103,7 @@ def compare(
     """
     from viz_transformer.measuring.comparing import compare_checkpoints, comparison_rows, verdicts
 
-    file, folder = file_or_folder(data)
+    file, folder = measuring.file_and_folder()
     base, other = (vt.load(each, allow_download=allow_download) for each in (first, second))
     for model in (base, other):
         say_standing(model)
@@ -114,9 +111,9 @@ def compare(
         base,
         other,
         file,
-        limit=limit,
-        beam=beam,
-        bleu=bleu,
+        limit=measuring.limit,
+        beam=measuring.beam,
+        bleu=measuring.bleu,
         data_folder=folder,
         differences=differences,
         progress=report_progress("answers"),
@@ -130,11 +127,6 @@ def say_left_out(model: Checkpoint) -> None:
     """Print to stderr how many pairs the card's test skips as too long."""
     if said := count_left_out(model.card):
         print(f"left out: {said}; evaluate --count-too-long counts them as wrong", file=sys.stderr)
-
-
-def file_or_folder(data: Path | None) -> tuple[Path | None, Path | None]:
-    """--data as a file or as the data folder."""
-    return (None, data) if data is not None and data.is_dir() else (data, None)
 
 
 def report_progress(things: str) -> Callable[[int, int], None]:

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, Final
 
 import typer
 
@@ -15,18 +16,14 @@ from viz_transformer.checkpoint.describe import table
 from viz_transformer.checkpoint.grading import standing_of
 from viz_transformer.checkpoint.writing import check_output, write_file
 from viz_transformer.command.options import (
-    AllowDownloadOption,
     BeamOption,
-    ChatOption,
     CheckpointArgument,
-    DeviceOption,
-    DtypeOption,
-    IgnoreOption,
     JsonOption,
-    LanguageOption,
-    SourceLanguageOption,
+    OpeningOptions,
+    ReadingOptions,
     SpecialTokensOption,
     TextArgument,
+    grouped,
     open_model,
     to_json,
 )
@@ -41,87 +38,88 @@ if TYPE_CHECKING:
     from viz_transformer.running.trace import Trace
 
 
-def translate(
-    ckpt: CheckpointArgument,
-    text: TextArgument,
-    beam: BeamOption = None,
+@dataclass(frozen=True, kw_only=True)
+class AnswerOptions:
+    """How an answer is written."""
+
+    beam: BeamOption = None
     length_penalty: Annotated[
         float | None,
         typer.Option(help="With --beam: 0 for none, higher favours long answers; default 0.6, or the folder's own."),
-    ] = None,
+    ] = None
     n_best: Annotated[
         int | None, typer.Option(metavar="N", help="With --beam: how many answers to print, best first.")
-    ] = None,
+    ] = None
     tree: Annotated[
         Path | None, typer.Option(metavar="FILE", help="With --beam: write every hypothesis of the search as JSON.")
-    ] = None,
-    sample: Annotated[bool, typer.Option("--sample", help="Draw each token instead of taking the best.")] = False,
-    temperature: Annotated[float | None, typer.Option(help="With --sample: default 1; 0 is greedy.")] = None,
-    top_k: Annotated[
-        int | None, typer.Option(metavar="N", help="With --sample: keep the N most probable tokens.")
-    ] = None,
+    ] = None
+    sample: Annotated[bool, typer.Option("--sample", help="Draw each token instead of taking the best.")] = False
+    temperature: Annotated[float | None, typer.Option(help="With --sample: default 1; 0 is greedy.")] = None
+    top_k: Annotated[int | None, typer.Option(metavar="N", help="With --sample: keep the N most probable tokens.")] = (
+        None
+    )
     top_p: Annotated[
         float | None, typer.Option(help="With --sample: keep the fewest tokens whose probabilities reach this sum.")
-    ] = None,
+    ] = None
     min_p: Annotated[
         float | None, typer.Option(help="With --sample: keep tokens at least this many times as probable as the first.")
-    ] = None,
+    ] = None
     repetition_penalty: Annotated[
         float | None, typer.Option(help="With --sample: above 1 discourages tokens already read.")
-    ] = None,
-    seed: Annotated[int | None, typer.Option(help="With --sample: seed of the draws; default 0.")] = None,
-    prefix: Annotated[str | None, typer.Option(metavar="TEXT", help="Text that the answer must begin with.")] = None,
-    language: LanguageOption = None,
-    source_language: SourceLanguageOption = None,
-    special_tokens: SpecialTokensOption = False,
-    chat: ChatOption = False,
-    device: DeviceOption = "cpu",
-    dtype: DtypeOption = "float32",
-    allow_download: AllowDownloadOption = False,
-    ignore: IgnoreOption = None,
+    ] = None
+    seed: Annotated[int | None, typer.Option(help="With --sample: seed of the draws; default 0.")] = None
+    prefix: Annotated[str | None, typer.Option(metavar="TEXT", help="Text that the answer must begin with.")] = None
+
+    def strategy(self) -> Strategy:
+        """Raises ValueError for options that do not belong together."""
+        if self.beam is not None and self.sample:
+            raise ValueError("--beam and --sample are two ways to write an answer: give one of them")
+        of_beam, of_sampling = self._given("length_penalty", "n_best"), self._given(*SAMPLING)
+        for given, needed, chosen in (
+            (of_beam, "--beam N", self.beam is not None),
+            (of_sampling, "--sample", self.sample),
+        ):
+            if given and not chosen:
+                raise ValueError(f"--{next(iter(given)).replace('_', '-')} is a setting of {needed}: give that with it")
+        if self.tree is not None and self.beam is None:
+            raise ValueError("--tree writes the hypotheses of a beam search: give --beam N with it")
+        if self.beam is not None:
+            return vt.Beam(self.beam, **of_beam)
+        return vt.Sampling(**of_sampling) if self.sample else vt.Greedy()
+
+    def _given(self, *names: str) -> dict[str, Any]:
+        return {name: value for name in names if (value := getattr(self, name)) is not None}
+
+
+SAMPLING: Final = ("temperature", "top_k", "top_p", "min_p", "repetition_penalty", "seed")
+
+
+@grouped
+def translate(
+    ckpt: CheckpointArgument,
+    text: TextArgument,
+    answer: AnswerOptions,
+    reading: ReadingOptions,
+    opening: OpeningOptions,
     json: JsonOption = False,
 ) -> None:
     """Print the model's answer."""
-    strategy = strategy_of(
-        beam,
-        sample,
-        {"length_penalty": length_penalty, "n_best": n_best},
-        {
-            "temperature": temperature,
-            "top_k": top_k,
-            "top_p": top_p,
-            "min_p": min_p,
-            "repetition_penalty": repetition_penalty,
-            "seed": seed,
-        },
-    )
-    if tree is not None and beam is None:
-        raise ValueError("--tree writes the hypotheses of a beam search: give --beam N with it")
-    if tree is not None:
-        check_output(tree)
-    model = open_model(
-        ckpt,
-        device,
-        dtype,
-        allow_download,
-        ignore,
-        language=language,
-        source_language=source_language,
-        special_tokens=special_tokens,
-        chat=chat,
-    )
+    strategy = answer.strategy()
+    if answer.tree is not None:
+        check_output(answer.tree)
+    model = open_model(ckpt, opening, reading)
     if not model.spec.writes:
         raise ValueError(f"{model.name} writes nothing: 'viz-transformer read' prints what it makes of a text")
-    run = vt.decode(model, text, strategy=strategy, prefix=prefix)
+    run = vt.decode(model, text, strategy=strategy, prefix=answer.prefix)
     _say_beyond(model, run.trace)
-    if tree is not None and run.tree is not None:
+    if answer.tree is not None and run.tree is not None:
         about = {"checkpoint": model.name, "weights_sha256": model.weights_sha256, "source": text}
-        write_file(tree, (to_json({**about, **run.tree.to_dict()}) + "\n").encode())
+        write_file(answer.tree, (to_json({**about, **run.tree.to_dict()}) + "\n").encode())
     answers = answer_facts(model, run)
     if json:
-        print(to_json({**run_facts(run), **({} if n_best is None else {"answers": answers})}))
+        print(to_json({**run_facts(run), **({} if answer.n_best is None else {"answers": answers})}))
     else:
-        print("\n".join([run.text] if n_best is None else [answer["text"] for answer in answers]))
+        print("\n".join([run.text] if answer.n_best is None else [each["text"] for each in answers]))
     say_unknown(model, run.trace, run.steps)
     if not run.text.strip():
         print(f"the answer is empty: {_without_text(run)}", file=sys.stderr)
@@ -134,20 +132,6 @@ def say_unknown(model: Checkpoint, trace: Trace, steps: Sequence[Step] = ()) -> 
     if written := [step.token for step in steps if not step.forced and step.token_id == model.codec("target").unknown]:
         times = "once" if len(written) == 1 else f"{len(written):,} times"
         print(f"the model itself wrote {written[0]} {times}: a word that its vocabulary lacks", file=sys.stderr)
-
-
-def strategy_of(beam: int | None, sample: bool, of_beam: Mapping[str, Any], of_sampling: Mapping[str, Any]) -> Strategy:
-    """The strategy that the options request. Raises ValueError for options that exclude each other."""
-    if beam is not None and sample:
-        raise ValueError("--beam and --sample are two ways to write an answer: give one of them")
-    for options, needed, is_given in ((of_beam, "--beam N", beam is not None), (of_sampling, "--sample", sample)):
-        given = [f"--{name.replace('_', '-')}" for name, value in options.items() if value is not None]
-        if given and not is_given:
-            raise ValueError(f"{given[0]} is a setting of {needed}: give that with it")
-    if beam is not None:
-        return vt.Beam(beam, **{name: value for name, value in of_beam.items() if value is not None})
-    drawn = {name: value for name, value in of_sampling.items() if value is not None}
-    return vt.Sampling(**drawn) if sample else vt.Greedy()
 
 
 def _say_beyond(model: Checkpoint, recorded: Trace) -> None:
@@ -198,18 +182,17 @@ def _without_text(run: Run) -> str:
     return f"the model wrote {listed}, which {'is' if len(run.tokens) == 1 else 'are'} no text"
 
 
+@grouped
 def read_command(
+    *,
     ckpt: CheckpointArgument,
     text: TextArgument,
     special_tokens: SpecialTokensOption = False,
-    device: DeviceOption = "cpu",
-    dtype: DtypeOption = "float32",
-    allow_download: AllowDownloadOption = False,
-    ignore: IgnoreOption = None,
+    opening: OpeningOptions,
     json: JsonOption = False,
 ) -> None:
     """Print an encoder's labels or masked-token predictions."""
-    model = open_model(ckpt, device, dtype, allow_download, ignore, special_tokens=special_tokens)
+    model = open_model(ckpt, opening, ReadingOptions(special_tokens=special_tokens))
     if model.spec.writes:
         raise ValueError(f"{model.name} writes: its answer is printed by 'viz-transformer translate'")
     run = vt.read(model, text)
@@ -221,33 +204,19 @@ def read_command(
     say_unknown(model, run.trace)
 
 
+@grouped
 def trace(
+    *,
     ckpt: CheckpointArgument,
     text: TextArgument,
     out: Annotated[Path, typer.Option("-o", "--out", metavar="FILE", help="The safetensors file to write.")],
     target: Annotated[str | None, typer.Option(help="Target for the decoder; default: the greedy answer.")] = None,
-    language: LanguageOption = None,
-    source_language: SourceLanguageOption = None,
-    special_tokens: SpecialTokensOption = False,
-    chat: ChatOption = False,
-    device: DeviceOption = "cpu",
-    dtype: DtypeOption = "float32",
-    allow_download: AllowDownloadOption = False,
-    ignore: IgnoreOption = None,
+    reading: ReadingOptions,
+    opening: OpeningOptions,
 ) -> None:
     """Record a run and save all its tensors."""
     check_output(out)
-    model = open_model(
-        ckpt,
-        device,
-        dtype,
-        allow_download,
-        ignore,
-        language=language,
-        source_language=source_language,
-        special_tokens=special_tokens,
-        chat=chat,
-    )
+    model = open_model(ckpt, opening, reading)
     decodes = target is None and model.spec.output == "next token"
     run = vt.decode(model, text) if decodes else None
     recorded = vt.trace(model, text, target) if run is None else run.trace

@@ -242,7 +242,8 @@ def _others(stack: StackLayout) -> Iterator[str]:
             if own != usual:
                 bare = " without a norm before it" if usual.before and not own.before else ""
                 parts.append(f"{own.label.lower()}{bare}, {', '.join(own.details)}")
-        yield f"{capitalised(stack.stack)} layer{'s' if len(where) > 1 else ''} {join_names(where)}: {'; '.join(parts)}."
+        which = f"layer{'s' if len(where) > 1 else ''} {join_names(where)}"
+        yield f"{capitalised(stack.stack)} {which}: {'; '.join(parts)}."
 
 
 # --- output and parameters

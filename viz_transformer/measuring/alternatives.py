@@ -122,7 +122,8 @@ class Losses:
             return f"undecided: none of them can be measured; {describe_alternative(self.value)} stays"
         if self.value == self.usual:
             return f"undecided: {near}; {usual} stays, {describe_alternative(self.value)}"
-        return f"undecided: {near}; {usual}, {describe_alternative(self.usual)}, is worse, so it is {describe_alternative(self.value)}"
+        worse = f"{usual}, {describe_alternative(self.usual)}, is worse"
+        return f"undecided: {near}; {worse}, so it is {describe_alternative(self.value)}"
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -31,7 +31,7 @@ class PairRow(NamedTuple):
 
     line: int
     pair: Pair
-    quote: bool = False
+    quoted: bool = False
 
 
 def two_columns(columns: str) -> tuple[str, str]:
@@ -151,8 +151,8 @@ def _table_rows(lines: Iterator[tuple[int, str]], path: Path, wanted: tuple[str,
         cells = _closed(path, number, line, delimiter)
         if len(cells) <= max(places):
             raise ValueError(
-                f"{path}, line {number} has {count_of(len(cells), 'column')}, and column {max(places) + 1} is asked for:"
-                " fill it in or remove the line"
+                f"{path}, line {number} has {count_of(len(cells), 'column')},"
+                f" and column {max(places) + 1} is asked for: fill it in or remove the line"
             )
         chosen = [cells[place] for place in places]
         yield PairRow(
@@ -162,7 +162,7 @@ def _table_rows(lines: Iterator[tuple[int, str]], path: Path, wanted: tuple[str,
 
 class _Cell(NamedTuple):
     text: str
-    quote: bool
+    quoted: bool
 
 
 _QUOTED = re.compile(r' *"((?:[^"]|"")*)" *')

@@ -54,24 +54,17 @@ from viz_transformer.train.stopping import Stop
 from viz_transformer.train.tasks import find_task
 from viz_transformer.train.tasks.own import own_task
 from viz_transformer.train.tasks.task import Material, Plan, Task
-from viz_transformer.train.user_data import OwnData
+from viz_transformer.train.user_data import OwnData, TrainingSettings
+
+DEFAULT_SETTINGS = TrainingSettings()
 
 
 def train(
     task: str | Task | OwnData,
+    settings: TrainingSettings = DEFAULT_SETTINGS,
     *,
     data: str | Path | None = None,
     out: str | Path | None = None,
-    resume: bool = False,
-    start_from: str | Path | None = None,
-    peak_rate: float | None = None,
-    epochs: int | None = None,
-    steps: int | None = None,
-    device: str = "auto",
-    devices: int | str = "auto",
-    nodes: int = 1,
-    strategy: str = "auto",
-    threads: int | None = None,
     callbacks: Sequence[Callback] = (),
     quiet: bool = False,
     stop: Stop | None = None,
@@ -80,45 +73,39 @@ def train(
 
     out: default `runs/<task>`, or `runs/<file>` for own data, whose proposed settings go to stderr. State for resuming
     stays in `<out>.training`.
-    resume: continue from the last save; on CPU with the same number of threads, the curve equals an unbroken run's. A
-    finished training is only exported again.
-    start_from: checkpoint of the same model and vocabularies to start from, with a new optimizer; the card names it.
-    peak_rate, epochs, steps: replace the plan's. With `resume`, the learning rate follows the new length from there on,
-    and the card states both.
-    device: auto (CUDA if available), cpu, or cuda (bfloat16 with float32 weights, all data on the GPU). devices, nodes,
-    strategy: Lightning's.
     stop: passed by a caller that already handles signals. SIGINT and SIGTERM save the current step and raise Stopped.
     Raises ValueError for unknown tasks, missing or bad data, a `resume` or `start_from` that does not fit, and while
     another training runs in `out`; OutputError if the disk is full, keeping the last saved step.
     """
+    resume, epochs, steps = settings.resume, settings.epochs, settings.steps
     with contextlib.ExitStack() as held:
         stop = stop or held.enter_context(Stop(resumes=resume))
-        accelerator = chosen_device(device)
+        accelerator = chosen_device(settings.device)
         asked = None
         if isinstance(task, OwnData):
-            asked = Asked(own=task, epochs=epochs, steps=steps, peak_rate=peak_rate, device=device)
+            asked = Asked(own=task, epochs=epochs, steps=steps, peak_rate=settings.peak_rate, device=settings.device)
             out = out if out is not None else Path("runs") / Path(task.pairs).name.split(".")[0]
             proposal = own_task(task, out=out, epochs=epochs, steps=steps)
             task, data = proposal.task, proposal.folder
             if not quiet and getattr(rank_zero_only, "rank", 0) == 0:
                 print("\n".join(proposal.lines), file=sys.stderr, flush=True)
-        task = with_peak_rate(find_task(task) if isinstance(task, str) else task, peak_rate)
+        task = with_peak_rate(find_task(task) if isinstance(task, str) else task, settings.peak_rate)
         out = Path(out) if out is not None else Path("runs") / task.name
         if out.exists() and not out.is_dir():
             raise ValueError(f"{out} is a file: choose another folder for the checkpoint with --out")
         state = out.with_name(out.name + ".training")
         if resume:
-            if start_from is not None:
+            if settings.start_from is not None:
                 raise ValueError("a saved training goes on from its own weights: give --resume or --start-from")
             _note(state)
             stop.saved, stop.resumes = last_step(state) or None, False
-        first = load(start_from) if start_from is not None else None
+        first = load(settings.start_from) if settings.start_from is not None else None
         material = task.prepare(data)
         if first is not None:
             _check_start(first, material)
         if accelerator == "cpu":
             held.callback(torch.set_num_threads, torch.get_num_threads())
-            torch.set_num_threads(threads or task.plan.threads or min(os.cpu_count() or 1, 8))
+            torch.set_num_threads(settings.threads or task.plan.threads or min(os.cpu_count() or 1, 8))
 
         order = TrainingOrder(material.train, tokens=task.plan.batch_tokens, seed=task.plan.seed, vary=material.vary)
         samples = [sample.batches(task.plan.batch_tokens) for sample in material.samples]
@@ -133,7 +120,7 @@ def train(
             held.enter_context(only_training(state))
             for half in state.rglob(".*.new"):  # left by a training killed while writing
                 half.unlink()
-            stage = {"batches": length, "command": _command(task, start_from, peak_rate, epochs, steps, device)}
+            stage = {"batches": length, "command": _command(task, settings)}
             if first is not None:
                 stage["started_from"] = {"name": first.name, "weights_sha256": first.weights_sha256}
             _prepare_state(state, _identity(task, material), stage, resume=resume)
@@ -156,9 +143,9 @@ def train(
         held.enter_context(_quiet_lightning())
         trainer = Trainer(
             accelerator={"cuda": "gpu"}.get(accelerator, accelerator),
-            devices=1 if accelerator == "cpu" and devices == "auto" else devices,
-            num_nodes=nodes,
-            strategy=strategy,
+            devices=1 if accelerator == "cpu" and settings.devices == "auto" else settings.devices,
+            num_nodes=settings.nodes,
+            strategy=settings.strategy,
             plugins=[WholeFiles()],
             precision=plan.precision,
             max_epochs=1,  # one long epoch: the order of the batches knows the real ones
@@ -179,7 +166,7 @@ def train(
         if trainer.is_global_zero:
             keeper.reporter.phase("measuring")
             best = _best(task, material, keeper, module)
-            _export(task, material, out, state, best, keeper.history, data, quiet=quiet)
+            _export(task, material, out, state, best, data, quiet=quiet)
         trainer.strategy.barrier()
     return out
 
@@ -316,11 +303,12 @@ def _clear(state: Path) -> None:
 
 @dataclass(frozen=True)
 class _Best:
-    """The chosen weights with their step, and the card's entry on the choice."""
+    """The weights that are kept, of which step, what the card says about the choice, and the curve."""
 
     step: int
     weights: Mapping[str, Tensor]
     choice: dict[str, Any]
+    history: Sequence[Row]
 
 
 def _best(task: Task, material: Material, keeper: Keeper, module: TrainingModule) -> _Best:
@@ -328,12 +316,13 @@ def _best(task: Task, material: Material, keeper: Keeper, module: TrainingModule
     steps = {keeper.best_step: keeper.best_weights}
     last = int(keeper.history[-1]["step"])
     if task.plan.best_by == "loss" or last == keeper.best_step or not material.held_out:
-        return _Best(keeper.best_step, keeper.best_weights, {})
+        return _Best(keeper.best_step, keeper.best_weights, {}, keeper.history)
     steps[last] = {name: value.detach().cpu().clone() for name, value in module.kept.state_dict().items()}
     right = {step: _right(material, weights, material.held_out) for step, weights in steps.items()}
     chosen = max(right, key=lambda step: (right[step], step))
     counts = [{"step": step, "right": count} for step, count in right.items()]
-    return _Best(chosen, steps[chosen], {"chosen_by": {"validation_pairs": len(material.held_out), "of": counts}})
+    choice = {"chosen_by": {"validation_pairs": len(material.held_out), "of": counts}}
+    return _Best(chosen, steps[chosen], choice, keeper.history)
 
 
 def _right(material: Material, weights: Mapping[str, Tensor], pairs: Sequence[Pair]) -> int:
@@ -373,7 +362,6 @@ def _export(
     out: Path,
     state: Path,
     best: _Best,
-    history: Sequence[Row],
     data: str | Path | None,
     *,
     quiet: bool,
@@ -392,7 +380,7 @@ def _export(
         **{name: value for name, value in stages[0].items() if name == "started_from"},
         "exported_step": best.step,
         **best.choice,
-        "steps": int(history[-1]["step"]),
+        "steps": int(best.history[-1]["step"]),
         "data_sizes": material.counts,
         "losses_on": material.losses_on,
         "overlap": material.overlap,
@@ -410,7 +398,7 @@ def _export(
             source_codec=material.codecs[0],
             target_codec=material.codecs[1],
             card=card,
-            history_csv=history_csv(history),
+            history_csv=history_csv(best.history),
             examples=material.examples,
             snapshots=snapshots,
             dtype="float16",
@@ -435,20 +423,19 @@ def _report(done: int, total: int) -> None:
     print(f"\revaluated {done} of {total} pairs", end="\n" if done == total else "", file=sys.stderr, flush=True)
 
 
-def _command(
-    task: Task,
-    start_from: str | Path | None,
-    peak_rate: float | None,
-    epochs: int | None,
-    steps: int | None,
-    device: str,
-) -> str:
+def _command(task: Task, settings: TrainingSettings) -> str:
     """The public command that repeats this training."""
+    epochs, start_from, device = settings.epochs, settings.start_from, settings.device
     words = ["viz-transformer", "train", *(task.trained_by or (task.name,))]
-    if task.trained_by and epochs is None and steps is None:
+    if task.trained_by and epochs is None and settings.steps is None:
         epochs = task.plan.epochs  # proposed
     start = Path(start_from).name if start_from is not None else None  # the folder is private, its name is enough
-    options = {"--start-from": start, "--peak-rate": peak_rate, "--epochs": epochs, "--steps": steps}
+    options = {
+        "--start-from": start,
+        "--peak-rate": settings.peak_rate,
+        "--epochs": epochs,
+        "--steps": settings.steps,
+    }
     for name, value in options.items():
         words += [name, str(value)] if value is not None else []
     return shlex.join([*words, "--device", device] if device != "auto" else words)

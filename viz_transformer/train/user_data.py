@@ -1,4 +1,4 @@
-"""A user's settings for training on a file; imports nothing heavy."""
+"""A user's settings for training; imports nothing heavy."""
 
 from __future__ import annotations
 
@@ -12,23 +12,40 @@ class OwnData:
 
     pairs: str | Path
     columns: str | None = None
-    """Source and target columns of a comma-separated file or JSON lines, as `a,b` (names, or numbers from 1); "none"
-    reads plain text.
-    """
     valid: str | Path | None = None
-    """Validation file, to choose the best weights by; held out of `pairs` by default."""
     test: str | Path | None = None
-    """Test file; held out of `pairs` by default."""
     tokens: str | None = None
-    """One of "chars", "words" and "bpe"."""
     vocabulary: int | None = None
-    """Maximum distinct words or pieces per side."""
     layers: int | None = None
     heads: int | None = None
     d_model: int | None = None
     d_ff: int | None = None
     dropout: float | None = None
     longest: int | None = None
-    """Maximum tokens of a text, start and end included; for plain text, the window."""
     snapshots: int | None = None
-    """Number of snapshots for the training replay."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class TrainingSettings:
+    """How long a training runs, from what it starts and on what machines; None is the task's own.
+
+    resume: continue from the last save; on CPU with the same number of threads, that gives the curve of an unbroken
+    run, and if the training itself is done, it is only exported again.
+    start_from: a checkpoint of the same model and vocabularies whose weights are learnt on from; the optimiser starts
+    anew, and the card names it.
+    peak_rate: the highest learning rate. epochs or steps: the length; given with `resume`, the learning rate follows
+    the new length from there on, and the card states both.
+    device: auto (CUDA where there is one), cpu or cuda (in bfloat16 beside weights in float32, with all data in its
+    memory). devices, nodes, strategy: Lightning's. threads: of torch, on the CPU.
+    """
+
+    resume: bool = False
+    start_from: str | Path | None = None
+    peak_rate: float | None = None
+    epochs: int | None = None
+    steps: int | None = None
+    device: str = "auto"
+    devices: int | str = "auto"
+    nodes: int = 1
+    strategy: str = "auto"
+    threads: int | None = None
