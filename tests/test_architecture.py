@@ -1,4 +1,5 @@
-"""docs/architecture.md shows the tree that there is, in the order of the imports; one file knows Streamlit's inside."""
+"""docs/architecture.md shows the tree that there is, in the order of the imports; one file knows Streamlit's inside;
+no function takes more parameters than fit in a head."""
 
 from __future__ import annotations
 
@@ -92,3 +93,33 @@ def test_one_file_knows_the_inside_of_streamlit() -> None:
     found = {str(path.relative_to(ROOT)): [*private_names(path)] for path in files if "_app" not in path.parts}
     assert {path: names for path, names in found.items() if names and path not in INSIDE} == {}
     assert {path for path, names in found.items() if names} >= INSIDE  # what is looked for is found
+
+
+# ---- Parameters
+
+MAX_PARAMETERS = 7
+PUBLIC_WITH_MORE = {
+    "checkpoint/store.py": ["save_checkpoint"],
+    "figures/distances.py": ["product_curves", "wavelength_curves"],
+    "figures/positions.py": ["dimension_curves"],
+    "figures/tensors.py": ["tensor_heatmap", "value_histogram"],
+    "measuring/evaluation.py": ["evaluate"],
+    "running/decoding.py": ["decode", "decode_stream"],
+}
+"""The functions whose keywords are documented one by one; docs/decisions.md says why."""
+
+
+def parameters(function: ast.FunctionDef | ast.AsyncFunctionDef) -> list[str]:
+    given = function.args
+    names = [each.arg for each in (*given.posonlyargs, *given.args, *given.kwonlyargs)]
+    return names[names[:1] in (["self"], ["cls"]) :]
+
+
+def test_no_function_takes_more_than_seven_parameters() -> None:
+    found: dict[str, list[str]] = {}
+    package = ROOT / "viz_transformer"
+    for path in (path for path in package.rglob("*.py") if "_app" not in path.parts):
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef) and len(parameters(node)) > MAX_PARAMETERS:
+                found.setdefault(str(path.relative_to(package)), []).append(node.name)
+    assert found == PUBLIC_WITH_MORE

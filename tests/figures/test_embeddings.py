@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from viz_transformer.figures import theme
-from viz_transformer.figures.embeddings import MAX_CELLS, Strip, input_strips
+from viz_transformer.figures.embeddings import MAX_CELLS, Strip, StripRows, input_strips
 
 
 def strips_of(rows, features, count=3, seed=0):
@@ -14,13 +14,9 @@ def strips_of(rows, features, count=3, seed=0):
 
 def draw(strips, **changes):
     rows = strips[0].values.shape[0]
-    settings = {
-        "side": "source",
-        "title": "a <title>",
-        "tokens": ["<b>", "cat", "cat"][:rows],
-        "positions": range(rows),
-    }
-    return input_strips(strips, **{**settings, **changes})
+    tokens, positions = changes.pop("tokens", ["<b>", "cat", "cat"][:rows]), changes.pop("positions", range(rows))
+    read = StripRows(tokens, positions, changes.pop("side", "source"))
+    return input_strips(strips, read, **{"title": "a <title>", **changes})
 
 
 def words(figure):
@@ -107,7 +103,7 @@ def test_zeros_alone_have_a_scale():
 
 def test_strips_that_do_not_fit_are_an_error():
     with pytest.raises(ValueError, match="no strips"):
-        input_strips([], [], [], side="source", title="")
+        input_strips([], StripRows([], [], "source"), title="")
     with pytest.raises(ValueError, match="same"):
         draw([*strips_of(1, 4), *strips_of(2, 4)], tokens=["a"])
     with pytest.raises(ValueError, match="2 tokens at 2 positions do not fit 1 rows"):

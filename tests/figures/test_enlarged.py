@@ -1,13 +1,13 @@
 import numpy as np
 
-from viz_transformer.figures.embeddings import Strip, input_strips
+from viz_transformer.figures.embeddings import Strip, StripRows, input_strips
 from viz_transformer.figures.enlarged import enlarged
 from viz_transformer.figures.lengths import length_histogram
 
 
 def strips():
     values = np.arange(8, dtype=np.float32).reshape(1, 8)
-    return input_strips([Strip("a", values), Strip("b", values)], ["cat"], [0], side="source", title="title")
+    return input_strips([Strip("a", values), Strip("b", values)], StripRows(["cat"], [0], "source"), title="title")
 
 
 def test_letters_and_pixels_grow_and_the_numbers_stay():

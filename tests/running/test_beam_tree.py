@@ -371,7 +371,8 @@ def search_by_table(monkeypatch: pytest.MonkeyPatch, table: dict[Key, list[float
     monkeypatch.setattr(search, "DecoderState", State)
     monkeypatch.setattr(search, "whole_passes_because", lambda *_: None)
     names = ["</s>", "a", "b"]
-    (found,) = search.beam_search(None, None, [9], beam, ends={0}, most=most, vocabulary=names)  # type: ignore[arg-type]
+    constraints = search.Constraints(start=[9], ends={0}, most=most)
+    (found,) = search.beam_search(None, None, beam, constraints, vocabulary=names)  # type: ignore[arg-type]
     return found
 
 

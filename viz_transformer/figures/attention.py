@@ -36,17 +36,29 @@ if TYPE_CHECKING:
     from viz_transformer.analysis.attention.head_scores import Score
 
 
-class Words(TypedDict, total=False):
+class Captions(TypedDict, total=False):
+    """What a picture of attention says of itself.
+
+    scale_name: what a colour stands for. caption: what a picture saved from it says below itself.
+    """
+
+    scale_name: str
+    caption: str
+
+
+class Words(Captions, total=False):
     """What else a picture of attention can be told.
 
+    hidden: [Q], the share of each row's weight that keys hold which were left out; rows of which that is more than 0.9
+    are faint; of several maps [N, Q].
     mask: [Q, K], True = may attend; masked cells are hatched, and their weight is in the tooltip. there: [Q, K], False
     where there is no number. query_writes: what each decoder row writes. query_originals, key_originals: what was
     typed; where a token stands for something else, both are shown. derived: drawn in grey. spread: whether the weights
     are shares, of which 1 has full colour, or go beyond, so that the largest of the map has; with some below 0, on the
-    scale of signed numbers. fill: what the model puts in
-    masked places. caption, name: what a picture saved from it says below itself, and its file's name.
+    scale of signed numbers. fill: what the model puts in masked places. name: of the file of a picture saved from it.
     """
 
+    hidden: ArrayLike | None
     mask: ArrayLike | None
     there: ArrayLike | None
     query_writes: Sequence[str] | None
@@ -55,7 +67,6 @@ class Words(TypedDict, total=False):
     derived: bool
     spread: Spread
     fill: str
-    caption: str
     name: str
 
 
@@ -67,22 +78,18 @@ def attention_heatmap(
     title: str,
     kind: KindName = "cross",
     selected_query: int | None = None,
-    scale_name: str = ATTENTION_WEIGHT,
     height: int = HEIGHT,
-    hidden: ArrayLike | None = None,
     **words: Unpack[Words],
 ) -> HtmlFigure:
     """The weights of one head as a map, queries as rows, keys as columns; in grey if it is derived, such as a mean.
 
     weights: [Q, K]; NaN is dotted. query_tokens, key_tokens: what each row and column reads; tokens may repeat and hold
-    anything, "<b>" stays "<b>". selected_query: the row that has a ring. scale_name: what a colour stands for.
-    hidden: [Q], the share of each row's weight that keys hold which were left out; rows of which that is more than 0.9
-    are faint. All else is in `Words`.
+    anything, "<b>" stays "<b>". selected_query: the row that has a ring. All else is in `Words`.
     Each weight is there as float32, bit by bit: a file of 1,024 x 1,024 tokens has 4 to 5 MB.
     Raises ValueError if the shapes and the numbers of tokens do not fit.
     """
     made = _picture(weights, _axes(kind, query_tokens, key_tokens, words), title, kind, words)
-    made = replace(made.said(unit=scale_name), hidden=_shares(hidden, len(query_tokens)))
+    made = replace(made, hidden=_shares(words.get("hidden"), len(query_tokens)))
     spread = words.get("spread", "shares")
     made = made.said(scale="diverging") if spread == "signed" else made.said(bounded=spread == "shares")
     data = matrix_payload(made, height=height, exact=True)
@@ -97,27 +104,26 @@ def attention_lines(
     title: str,
     heads: Sequence[str] = (),
     kind: KindName = "cross",
-    scale_name: str = ATTENTION_WEIGHT,
     height: int = HEIGHT,
-    hidden: ArrayLike | None = None,
     **words: Unpack[Words],
 ) -> HtmlFigure:
     """Lines from queries to keys, as opaque as the weight: one head in its kind's colour, or two to six in their own.
 
     weights: [Q, K], or [N, Q, K] with the names of the N maps in `heads`; at least 0 or NaN. Masked pairs have no line;
     lines of small weights are hidden below a threshold that can be moved. All else, and `words`, is as in
-    `attention_heatmap`; hidden: [N, Q].
+    `attention_heatmap`.
     Raises ValueError for shapes, names and tokens that do not fit, more than six maps, several derived ones, and
     weights below 0.
     """
     maps = np.asarray(weights, dtype=np.float32)
     maps = maps[None] if maps.ndim == 2 else maps
+    hidden = words.get("hidden")
     shares = None if hidden is None else np.atleast_2d(np.asarray(hidden, dtype=np.float64))
     axes = _axes(kind, query_tokens, key_tokens, words)
     made = _picture(maps[:1].sum(axis=0), axes, title, kind, words)
     mask = words.get("mask")
     drawn = Heads(tuple(heads) or (title,), maps, shares, None if mask is None else np.asarray(mask, dtype=bool))
-    return HtmlFigure("lines", lines_payload(replace(made.said(unit=scale_name), heads=drawn), height=height), title)
+    return HtmlFigure("lines", lines_payload(replace(made, heads=drawn), height=height), title)
 
 
 def attention_text(
@@ -128,8 +134,6 @@ def attention_text(
     title: str,
     kind: KindName = "cross",
     selected_query: int = 0,
-    scale_name: str = ATTENTION_WEIGHT,
-    hidden: ArrayLike | None = None,
     **words: Unpack[Words],
 ) -> HtmlFigure:
     """The text itself, each token shaded by the weight that the selected query gives it; a click selects another one.
@@ -137,7 +141,7 @@ def attention_text(
     All else is as in `attention_heatmap`; above 512 tokens a side weights have 16 bits and are marked as rounded.
     """
     made = _picture(weights, _axes(kind, query_tokens, key_tokens, words), title, kind, words)
-    made = replace(made.said(unit=scale_name), hidden=_shares(hidden, len(query_tokens)))
+    made = replace(made, hidden=_shares(words.get("hidden"), len(query_tokens)))
     return HtmlFigure("shading", shading_payload(made), title, _chosen(made.rows, selected_query))
 
 
@@ -149,8 +153,7 @@ def head_grid(
     mask: ArrayLike | None = None,
     there: ArrayLike | None = None,
     scores: Sequence[Score] = (),
-    scale_name: str = ATTENTION_WEIGHT,
-    caption: str = "",
+    **captions: Unpack[Captions],
 ) -> HtmlFigure:
     """All heads of one kind of attention as thumbnails, which can be sorted by scores; layers are rows, heads columns.
 
@@ -161,7 +164,8 @@ def head_grid(
     Thumbnails are to find a head by: they have at most 64 x 64 cells in few colours, and no numbers.
     Raises ValueError for shapes that do not fit, and for weights below 0 or infinite.
     """
-    meta = Meta(title, caption or title, file_name(title), unit=scale_name)
+    unit = captions.get("scale_name", ATTENTION_WEIGHT)
+    meta = Meta(title, captions.get("caption") or title, file_name(title), unit=unit)
     rows = [GridScore(each.name, each.values, each.baseline, each.n, each.formula) for each in scores]
     return HtmlFigure("grid", grid_payload(HeadMaps(kind, maps, mask, there), meta, rows), title)
 
@@ -187,6 +191,7 @@ def _picture(weights: ArrayLike, axes: Axes, title: str, kind: KindName, words: 
         words.get("caption") or title,
         words.get("name") or file_name(title),
         scale="derived" if words.get("derived") else kind,
+        unit=words.get("scale_name", ATTENTION_WEIGHT),
         fill=words.get("fill", ""),
     )
     is_open = np.ones(values.shape, dtype=bool) if mask is None else np.asarray(mask, dtype=bool)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, TypedDict, Unpack
 
 import numpy as np
 import plotly.graph_objects as go
@@ -19,26 +19,36 @@ RATE_HEIGHT = 150
 """Pixels that the learning rate adds to the height."""
 
 
+class Tooltips(TypedDict, total=False):
+    """What the tooltips of losses say beside the numbers.
+
+    times: of the time at a step, for the steps where something is known. measured_on: of the examples that a curve was
+    measured on, by its name.
+    """
+
+    times: Mapping[float, str] | None
+    measured_on: Mapping[str, str] | None
+
+
 def loss_curves(
     curves: Mapping[str, tuple[Sequence[float], Sequence[float]]],
     *,
     title: str,
     rate: tuple[Sequence[float], Sequence[float]] | None = None,
     best: tuple[float, float] | None = None,
-    times: Mapping[float, str] | None = None,
-    measured_on: Mapping[str, str] | None = None,
     theme: Theme = "light",
     height: int = 400,
+    **tooltips: Unpack[Tooltips],
 ) -> go.Figure:
     """Each named curve is (steps, losses); the first is drawn thin and muted, the others strong.
 
     rate: (steps, learning rates), drawn below on the same steps and a linear axis. best: step and loss of the point
-    to mark, of the last curve. times: what the tooltip of the losses says of the time at a step, for the steps where
-    something is known. measured_on: what its tooltip says of the examples that a curve was measured on, by its name.
+    to mark, of the last curve.
 
     A logarithmic axis has no place for steps or losses that are 0, negative or not finite: these points are left out.
     Raises ValueError if a curve's lists differ in length, or if no curve has a point left.
     """
+    times, measured_on = tooltips.get("times"), tooltips.get("measured_on")
     colors = palette(theme)
     figure = go.Figure()
     low, high, last = np.inf, 0.0, 0.0

@@ -34,12 +34,19 @@ class Strip:
     values: NDArray[np.float32]
 
 
+@dataclass(frozen=True)
+class StripRows:
+    """What stands at each row of a strip: the tokens, and where in the run, on which side, they are."""
+
+    tokens: Sequence[str]
+    positions: Sequence[int]
+    side: SideName
+
+
 def input_strips(
     strips: Sequence[Strip],
-    tokens: Sequence[str],
-    positions: Sequence[int],
+    read: StripRows,
     *,
-    side: SideName,
     title: str,
     scale: float = 0.0,
     beside: bool = False,
@@ -52,11 +59,11 @@ def input_strips(
     The scale goes to `scale` at least, which brings two pictures onto one. beside: they are narrow, for they
     stand beside others, and their legend says less.
 
-    tokens, positions: what stands at each row, and where in the run. More than MAX_CELLS rows or features are pooled:
+    More than MAX_CELLS rows or features are pooled:
     a cell then shows the value farthest from 0 in its block, which the legend says. Raises ValueError if there is no
     strip, or if one is empty or does not fit the tokens.
     """
-    _check(strips, tokens, positions)
+    _check(strips, read)
     count, features = len(strips[0].values), max(strip.values.shape[1] for strip in strips)
     equal = all(strip.values.shape[1] == features for strip in strips)
     largest = max(scale, *(float(np.abs(strip.values).max(initial=0.0)) for strip in strips)) or 1.0
@@ -65,7 +72,7 @@ def input_strips(
     total = len(strips) * (_NAME + panel + _GAP)
     colors = palette(theme)
     figure, ticks, notes = go.Figure(), dict[float, str](), set[str]()
-    names = [labels.tick(token, _LABEL_COLUMNS) for token in tokens]
+    names = [labels.tick(token, _LABEL_COLUMNS) for token in read.tokens]
     every = max(1, math.ceil(13 / row))
     for number, strip in enumerate(strips):
         top = number * (_NAME + panel + _GAP) + _NAME
@@ -84,13 +91,13 @@ def input_strips(
             zmax=largest,
             colorscale=colors.diverging,
             ygap=1 if 1 < count <= 4 else 0,
-            **_hover(strip, tokens, positions, pooled.values, (pooled.rows, pooled.columns)),
+            **_hover(strip, read, pooled.values, (pooled.rows, pooled.columns)),
         )
         ticks |= {top + (index + 0.5) * row: names[index] for index in range(0, count, every)}
         place = {"x": 0, "xref": "paper", "xanchor": "left", "y": top - _NAME / 2, "yanchor": "middle"}
         name = strip.name if equal else f"{strip.name}, {strip.values.shape[1]:,} features"
         figure.add_annotation(text=labels.escape(name), font={"size": 14, "color": colors.text}, **place)
-    widest = max(min(_LABEL_COLUMNS, labels.width(labels.visible(token))) for token in tokens)
+    widest = max(min(_LABEL_COLUMNS, labels.width(labels.visible(token))) for token in read.tokens)
     lower = legend.space(1 + len(notes))
     margin = (16 + math.ceil(widest * 12 * legend.CHARACTER), 12, _TOP, lower)
     dressed(figure, theme, title=title, height=math.ceil(_TOP + total + lower), margin=margin).update_layout(
@@ -100,7 +107,7 @@ def input_strips(
             "range": [total, 0],
             "tickvals": [*ticks],
             "ticktext": [f"{text} " for text in ticks.values()],
-            "tickfont": {"color": SIDES[side].of(colors.source_ink, colors.target_ink)},
+            "tickfont": {"color": SIDES[read.side].of(colors.source_ink, colors.target_ink)},
         },
     )
     said = ["value" if beside else "value, one scale for all; features along the axis", *sorted(notes)]
@@ -108,20 +115,18 @@ def input_strips(
     return figure
 
 
-def _check(strips: Sequence[Strip], tokens: Sequence[str], positions: Sequence[int]) -> None:
+def _check(strips: Sequence[Strip], read: StripRows) -> None:
     if not strips:
         raise ValueError("there are no strips to draw")
     shapes = {strip.values.shape for strip in strips}
     if any(len(shape) != 2 or 0 in shape for shape in shapes) or len({shape[0] for shape in shapes}) != 1:
         raise ValueError(f"strips have the shapes {sorted(shapes)}: all need to be [T, D] with the same T")
     rows = strips[0].values.shape[0]
-    if len(tokens) != rows or len(positions) != rows:
-        raise ValueError(f"{len(tokens)} tokens at {len(positions)} positions do not fit {rows} rows")
+    if len(read.tokens) != rows or len(read.positions) != rows:
+        raise ValueError(f"{len(read.tokens)} tokens at {len(read.positions)} positions do not fit {rows} rows")
 
 
-def _hover(
-    strip: Strip, tokens: Sequence[str], positions: Sequence[int], values: NDArray[np.float32], steps: tuple[int, int]
-) -> dict[str, Any]:
+def _hover(strip: Strip, read: StripRows, values: NDArray[np.float32], steps: tuple[int, int]) -> dict[str, Any]:
     """The tooltip of each cell: its text, or where there are too many cells its number alone."""
     name = labels.escape(strip.name)
     if steps != (1, 1) or values.size > _HOVER_TEXTS:
@@ -132,6 +137,6 @@ def _hover(
             f"{name}<br>position {position}: {labels.tick(token, 40)}<br>feature {d}<br>{significant(value, 5)}"
             for d, value in enumerate(row)
         ]
-        for position, token, row in zip(positions, tokens, values.tolist(), strict=True)
+        for position, token, row in zip(read.positions, read.tokens, values.tolist(), strict=True)
     ]
     return {"customdata": text}

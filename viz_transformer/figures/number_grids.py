@@ -51,6 +51,16 @@ class Grid:
     columns: tuple[str, ...] = ()
     boxes: tuple[tuple[int, int, int, int], ...] = field(default=())
 
+    @property
+    def allowed(self) -> NDArray[np.bool_]:
+        """True = may attend: everything where there is no mask."""
+        return np.ones(self.values.shape, bool) if self.mask is None else self.mask
+
+    @property
+    def low(self) -> float:
+        """Where the colours begin."""
+        return -self.limit if self.scale == "diverging" else 0.0
+
 
 @dataclass(frozen=True)
 class _Parts:
@@ -97,25 +107,23 @@ def number_grids(
 def _cells(parts: _Parts, grid: Grid, column: float, row: float, theme: Theme) -> None:
     rows, columns = grid.values.shape
     x, y = grid.left + column * (np.arange(columns) + 0.5), grid.top + row * (np.arange(rows) + 0.5)
-    allowed = np.ones(grid.values.shape, bool) if grid.mask is None else grid.mask
-    low = -grid.limit if grid.scale == "diverging" else 0.0
     parts.traces.append(
         go.Heatmap(
-            z=np.where(allowed, grid.values, np.nan).astype(np.float32),
+            z=np.where(grid.allowed, grid.values, np.nan).astype(np.float32),
             x=x,
             y=y,
             customdata=[list(texts) for texts in grid.hover],
             hoverongaps=True,
-            zmin=low,
+            zmin=grid.low,
             zmax=grid.limit,
             xgap=1,
             ygap=1,
             colorscale=_ramp(grid.scale, theme),
         )
     )
-    if not allowed.all():
-        parts.traces.append(_hatched(np.argwhere(~allowed), x, y, column, row, theme))
-    _numbers(parts, grid, x, y, allowed, low, column, theme)
+    if not grid.allowed.all():
+        parts.traces.append(_hatched(np.argwhere(~grid.allowed), x, y, column, row, theme))
+    _numbers(parts, grid, x, y, column, theme)
     _words(parts, grid, x, y, row, theme)
     for first, start, tall, wide in grid.boxes:
         parts.shapes.append(
@@ -145,9 +153,7 @@ def _hatched(places: NDArray[np.int64], x: Any, y: Any, column: float, row: floa
     )
 
 
-def _numbers(
-    parts: _Parts, grid: Grid, x: Any, y: Any, allowed: NDArray[np.bool_], low: float, column: float, theme: Theme
-) -> None:
+def _numbers(parts: _Parts, grid: Grid, x: Any, y: Any, column: float, theme: Theme) -> None:
     """The number of each cell, in the ink that stands out from its colour; none where it would be too small to read."""
     texts = [[numerals.number(value, grid.digits) for value in line] for line in grid.values.tolist()]
     longest = max(len(text) for line in texts for text in line)
@@ -155,10 +161,10 @@ def _numbers(
     if size < _SMALLEST_FONT:
         return
     ends, ramp = (palette(theme).page, palette(theme).text), _ramp(grid.scale, theme)
-    cells = np.argwhere(allowed)
+    cells = np.argwhere(grid.allowed)
 
     def ink(value: float) -> str:
-        light = _light(ramp, (value - low) / (grid.limit - low))
+        light = _light(ramp, (value - grid.low) / (grid.limit - grid.low))
         return max(ends, key=lambda color: abs(_light([color], 0.0) - light))
 
     parts.traces.append(

@@ -127,16 +127,17 @@ def attention_forward(
     attention_mask: Tensor | None,
     scaling: float | None = None,
     position_bias: Tensor | None = None,
-    softcap: float | None = None,
-    s_aux: Tensor | None = None,
-    **_: Any,
+    **of_family: Any,
 ) -> tuple[Tensor, Tensor | None]:
     """query: [B, H, Q, E], key and value: [B, G, K, E], mask: [B, 1, Q, K], True = may attend -> [B, Q, H, E], weights.
 
     Same operations in the same order as each family's eager function, so equal bit for bit. A mask adds the lowest
     number to masked scores (a fully masked row is uniform), or nothing if all is open. A long attention (`is_fused`)
-    runs in the fused kernel, hook or not, if queries and keys determine its weights and no edit changes them.
+    runs in the fused kernel, hook or not, if queries and keys determine its weights and no edit changes them. Some
+    families have a `softcap` of the scores, or `s_aux`, a sink of each head.
     """
+    softcap: float | None = of_family.get("softcap")
+    s_aux: Tensor | None = of_family.get("s_aux")
     now = PASS.get()
     if attention_mask is not None and attention_mask.dtype != torch.bool:  # made by the model, of two numbers
         attention_mask = attention_mask == 0

@@ -17,7 +17,7 @@ from viz_transformer.model.hooked_model import HookedModel
 from viz_transformer.model.kinds import SIDES
 from viz_transformer.model.stepping import pad_rows
 from viz_transformer.model.transformer import Transformer
-from viz_transformer.running.search import beam_search, decode_batch
+from viz_transformer.running.search import Constraints, beam_search, decode_batch
 from viz_transformer.running.strategies import Beam
 from viz_transformer.text.codec import Codec, TextCodec
 
@@ -128,13 +128,15 @@ def _written_for(side: Sides, sources: Sequence[tuple[int, ...]], beam: int | No
     found = beam_search(
         side.model,
         sources,
-        side.start,
         Beam(beam or 1).filled(side.target.beam_settings),
-        ends=side.ends,
-        most=side.model.spec.max_target - len(side.start) + 1,
-        banned=side.target.banned,
-        rules=side.target.rules,
-        begun=len(side.start) - 1,
+        Constraints(
+            start=side.start,
+            ends=side.ends,
+            most=side.model.spec.max_target - len(side.start) + 1,
+            begun=len(side.start) - 1,
+            banned=side.target.banned,
+            rules=side.target.rules,
+        ),
     )
     return [each.ids[:-1] if each.ids and each.ids[-1] in side.ends else each.ids for each in found]
 

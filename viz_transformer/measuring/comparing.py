@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, TypedDict, Unpack
 
 from viz_transformer import numerals
 from viz_transformer.checkpoint import Checkpoint
@@ -160,17 +160,23 @@ def _check_comparable(first: Checkpoint, second: Checkpoint, pairs: Sequence[Pai
         raise ValueError("there are no pairs to compare on: give at least one")
 
 
+class _How(TypedDict, total=False):
+    """What else `compare` takes."""
+
+    beam: int | None
+    differences: str | Path | None
+    progress: Progress | None
+
+
 def compare_checkpoints(
     first: Checkpoint,
     second: Checkpoint,
     data_file: str | Path | None = None,
     *,
     limit: int | None = None,
-    beam: int | None = None,
     bleu: str | None = None,
     data_folder: str | Path | None = None,
-    differences: str | Path | None = None,
-    progress: Progress | None = None,
+    **how: Unpack[_How],
 ) -> dict[str, Any]:
     """`compare` with the pairs and the BLEU tokenizer of the first card, unless given.
 
@@ -179,7 +185,7 @@ def compare_checkpoints(
     sides(second)
     pairs = choose_pairs(first, data_file, limit=limit, data_folder=data_folder)
     bleu = bleu if bleu is not None else card_bleu(first)
-    return compare(first, second, pairs, beam=beam, bleu=bleu, differences=differences, progress=progress)
+    return compare(first, second, pairs, bleu=bleu, **how)
 
 
 def mcnemar(first: Sequence[bool], second: Sequence[bool]) -> dict[str, int | float]:

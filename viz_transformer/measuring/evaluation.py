@@ -10,7 +10,7 @@ import os
 import re
 from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, TypedDict, Unpack
 
 from viz_transformer import declared, numerals
 from viz_transformer.checkpoint import Checkpoint
@@ -194,18 +194,24 @@ def evaluate_text(
     }
 
 
+class OfAnswers(TypedDict, total=False):
+    """What `evaluate` takes that belongs to answers: a decoder-only model, which is measured on a text, has none."""
+
+    beam: int | None
+    bleu: str | None
+    group: bool
+    count_too_long: bool
+    errors: str | Path | None
+
+
 def evaluate_checkpoint(
     ckpt: Checkpoint,
     data_file: str | Path | None = None,
     *,
     limit: int | None = None,
-    beam: int | None = None,
-    bleu: str | None = None,
-    group: bool = False,
-    count_too_long: bool = False,
-    errors: str | Path | None = None,
     data_folder: str | Path | None = None,
     progress: Progress | None = None,
+    **of_answers: Unpack[OfAnswers],
 ) -> dict[str, Any]:
     """`evaluate` on `chosen_pairs`, or `evaluate_text` for a decoder-only model.
 
@@ -217,14 +223,8 @@ def evaluate_checkpoint(
     """
     settings = _settings(ckpt.card)
     if ckpt.spec.kind == "decoder-only":
-        given = {
-            "beam": beam,
-            "bleu": bleu,
-            "group": group or None,
-            "count_too_long": count_too_long or None,
-            "errors": errors,
-        }
-        if meant := [name for name, value in given.items() if value is not None]:
+        given = {name: of_answers.get(name) for name in OfAnswers.__annotations__}
+        if meant := [name for name, value in given.items() if value is not None and value is not False]:
             raise ValueError(f"{ckpt.name} is decoder-only and writes no answers: leave out {' and '.join(meant)}")
         if data_file is None:
             path = find_data_file(find_data_folder(data_folder), _named_data(ckpt))
@@ -235,19 +235,18 @@ def evaluate_checkpoint(
         text = read_text(path)
         tested = text if data_file is not None else text[settings.get("skip", 0) :]
         return evaluate_text(ckpt, tested, window, limit, progress=progress)
-    pairs = choose_pairs(ckpt, data_file, limit=limit, too_long=count_too_long, data_folder=data_folder)
+    too_long = of_answers.get("count_too_long", False)
+    pairs = choose_pairs(ckpt, data_file, limit=limit, too_long=too_long, data_folder=data_folder)
+    if of_answers.get("bleu") is None:
+        of_answers["bleu"] = card_bleu(ckpt)
     return evaluate(
         ckpt,
         pairs,
-        beam=beam,
         seen_sources=_seen_sources(ckpt, data_folder),
-        bleu=bleu if bleu is not None else settings.get("bleu"),
-        group=group,
         equivalence=settings.get("equivalence"),
-        count_too_long=count_too_long,
         longest=settings.get("longest"),
-        errors=errors,
         progress=progress,
+        **of_answers,
     )
 
 

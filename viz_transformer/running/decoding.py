@@ -28,7 +28,7 @@ from viz_transformer.running.edits import EDITS, Edit, check_edits
 from viz_transformer.running.labels import Labels, labels_of
 from viz_transformer.running.lazy_activations import LazyActivations, only
 from viz_transformer.running.per_step_rows import per_step_rows
-from viz_transformer.running.search import DecoderState, Found, Progress, beam_search, whole_passes_because
+from viz_transformer.running.search import Constraints, DecoderState, Found, Progress, beam_search, whole_passes_because
 from viz_transformer.running.stacked_steps import StackedSteps
 from viz_transformer.running.step import Choosing, Held, Step, attention_rows, read_for_rows
 from viz_transformer.running.strategies import (
@@ -538,14 +538,16 @@ def _decode_beam(job: _Job, beam: Beam) -> Iterator[Step | Run]:
     (found,) = beam_search(
         job.ckpt.hooked_model,
         [job.src.ids] if len(job.src) else None,
-        job.start.ids,
         beam,
-        ends=job.ends,
-        most=job.most,
-        forced=job.force,
-        banned=job.banned,
-        rules=job.rules,
-        begun=len(job.ckpt.codec("target").forced_start),
+        Constraints(
+            start=job.start.ids,
+            ends=job.ends,
+            most=job.most,
+            begun=len(job.ckpt.codec("target").forced_start),
+            forced=job.force,
+            banned=job.banned,
+            rules=job.rules,
+        ),
         edits=job.edits,
         vocabulary=job.vocabulary,
         progress=job.progress,

@@ -218,42 +218,54 @@ class Found:
     tree: BeamTree | None = None
 
 
+@dataclass(frozen=True, kw_only=True)
+class Constraints:
+    """What an answer may be: it follows on `start`, has at most `most` tokens, and one of `ends` ends it.
+
+    begun: how many tokens at the end of `start` count as written. forced: tokens by step; banned: ids that are never
+    written; rules: what else a hypothesis may not write.
+    """
+
+    start: Sequence[int]
+    ends: Collection[int]
+    most: int
+    begun: int = 0
+    forced: Mapping[int, int] = field(default_factory=dict)
+    banned: Collection[int] = ()
+    rules: Sequence[TokenRule] = ()
+
+
 def beam_search(
     model: HookedModel,
     src: Sequence[Sequence[int]] | None,
-    start: Sequence[int],
     beam: Beam,
+    constraints: Constraints,
     *,
-    ends: Collection[int],
-    most: int,
-    forced: Mapping[int, int] | None = None,
-    banned: Collection[int] = (),
-    rules: Sequence[TokenRule] = (),
-    begun: int = 0,
     edits: Sequence[Edit] = (),
     vocabulary: Sequence[str] | None = None,
     progress: Progress | None = None,
 ) -> list[Found]:
     """The best hypothesis for each text.
 
-    src: texts searched in parallel; None for a decoder-only model, which continues one. forced: tokens by step. banned:
-    ids never written. rules: further restrictions. begun: tokens at the end of `start` that count as written.
-    vocabulary: token names; if given, trees are recorded.
+    src: texts searched in parallel; None for a decoder-only model, which continues one. vocabulary: token names; if
+    given, trees are recorded.
     """
+    start, most = constraints.start, constraints.most
     # Edits change the search too, so their passes go through a Recorder.
     because = whole_passes_because(model, start, edits, src[0] if src else ())
     state = DecoderState(model, src, cached=because is None, edits=edits or None)
     beam, recorded = beam.filled(), vocabulary is not None
+    ends, begun = constraints.ends, constraints.begun
     searches = [
         _Search(beam, ends, most, begun, TreeRecorder(beam, ends, begun, most) if recorded else None)
         for _ in src or [()]
     ]
-    out = torch.tensor(sorted(banned), dtype=torch.long)
+    out = torch.tensor(sorted(constraints.banned), dtype=torch.long)
     going = searches
     fed = [list(start) for _ in going]
     for step in range(most):
         log_probs = log_softmax(state.step(fed)[0])  # [all hypotheses, V]
-        token = (forced or {}).get(step)
+        token = constraints.forced.get(step)
         if len(out):
             log_probs = log_probs.index_fill(1, out.to(log_probs.device), -math.inf)
         rows: list[int] = []
@@ -261,7 +273,7 @@ def beam_search(
         for search in going:
             count = len(search.alive)
             if token is None:
-                _remove(log_probs[row : row + count], rules, start, search)
+                _remove(log_probs[row : row + count], constraints.rules, start, search)
             parents = search.grow(log_probs[row : row + count], token)
             if not search.is_over():
                 left.append(search)
@@ -313,7 +325,7 @@ def decode_batch(
                 found = _greedy_batch(model, sources, bos=bos, eos=eos, most=most)
             else:
                 strategy = Beam(beam, length_penalty=length_penalty)
-                best = beam_search(model, sources, [bos], strategy, ends={eos}, most=most)
+                best = beam_search(model, sources, strategy, Constraints(start=[bos], ends={eos}, most=most))
                 found = [each.ids[:-1] if each.ids and each.ids[-1] == eos else each.ids for each in best]
             for place, answer in zip(places, found, strict=True):
                 answers[place] = answer

@@ -32,7 +32,13 @@ def is_escape(shown, i):
 
 def test_a_table_sets_what_it_gets_as_text_but_for_markup_and_each_row_may_have_a_class_and_a_hint():
     rows = [("<b>", "1 & 2"), (text.Html("<i>a</i>"), "3")]
-    made = text.table(rows, head=("", "n < m"), style="s", caption="a > b", styles=["own"], hints=["", '"x"'])
+    made = text.table(
+        rows,
+        head=("", "n < m"),
+        style="s",
+        caption="a > b",
+        attributes=[{"class": "own", "title": ""}, {"title": '"x"'}],
+    )
     assert made == (
         '<table class="s"><caption>a &gt; b</caption><thead><tr><th></th><th>n &lt; m</th></tr></thead><tbody>'
         '<tr class="own"><th>&lt;b&gt;</th><td>1 &amp; 2</td></tr>'

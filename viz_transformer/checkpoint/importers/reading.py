@@ -401,27 +401,19 @@ def _placed(path: Path, what: str, arguments: Any, records: Mapping[str, _Record
         raise CheckpointError(f"{what} claims {count:,} numbers, but the file does not store so many: {_DISTRUST}")
 
     def read() -> Tensor:
-        return _read_record(path, what, record, dtype, offset, shape, steps, last)
+        if not count:
+            return torch.empty(shape, dtype=dtype)
+        numbers = _bytes_of(path, what, record.start + offset * dtype.itemsize, (last - offset + 1) * dtype.itemsize)
+        return torch.frombuffer(numbers, dtype=dtype).as_strided(shape, steps).contiguous()
 
     return Stored(shape, dtype, (path, record, offset, shape, steps), read)
 
 
-def _read_record(
-    path: Path,
-    what: str,
-    record: _Record,
-    dtype: torch.dtype,
-    offset: int,
-    shape: tuple[int, ...],
-    steps: tuple[int, ...],
-    last: int,
-) -> Tensor:
-    """Numbers of one tensor, reading only its own part of a possibly longer storage."""
-    if not math.prod(shape):
-        return torch.empty(shape, dtype=dtype)
-    held = bytearray((last - offset + 1) * dtype.itemsize)
+def _bytes_of(path: Path, what: str, start: int, length: int) -> bytearray:
+    """These bytes of a file: only a tensor's own are read, however long the storage is that it is a view of."""
+    held = bytearray(length)
     with files.reading(path), path.open("rb") as file:
-        file.seek(record.start + offset * dtype.itemsize)
-        if file.readinto(held) != len(held):
+        file.seek(start)
+        if file.readinto(held) != length:
             raise CheckpointError(f"{what} is cut off: {COPY_AGAIN}")
-    return torch.frombuffer(held, dtype=dtype).as_strided(shape, steps).contiguous()
+    return held

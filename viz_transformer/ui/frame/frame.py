@@ -585,25 +585,33 @@ def show_messages(place: DeltaGenerator, *sentences: str, error: str | None = No
             text.paragraph(sentence)
 
 
-def chart(
-    figure: Figure,
-    *,
-    key: str,
-    alt: str,
-    caption: str | None = None,
-    rows: str = "",
-    grows: float = 1.0,
-    fills: bool = False,
-    drawn_for: int | None = None,
-    on_table: Asked | None = None,
-    room: float = projector.ROOM,
-) -> None:
-    """A figure with its own colours, without plotly's tool bar, in a place that keeps its height.
+@dataclass(frozen=True, kw_only=True)
+class ChartSize:
+    """How large a chart is drawn.
 
     On a projector it is enlarged so many times as it `grows`, but not to be higher than the `room` for it. One that
     `fills` is its page's picture: elsewhere it is as high as the window leaves it (page.css says how high), and at
     least as its own height says. One that is `drawn_for` a width in pixels is magnified with its letters where there is
     more room (page.css).
+    """
+
+    grows: float = 1.0
+    room: float = projector.ROOM
+    fills: bool = False
+    drawn_for: int | None = None
+
+
+def chart(
+    figure: Figure,
+    *,
+    key: str,
+    alt: str,
+    size: ChartSize = ChartSize(),
+    caption: str | None = None,
+    rows: str = "",
+    on_table: Asked | None = None,
+) -> None:
+    """A figure with its own colours, without plotly's tool bar, in a place that keeps its height.
 
     Under it, but not on a projector, a menu saves it with `caption`, which says of what it is; without one that is the
     run that the page looks at. `rows`, the figure's title (`alt` where it has none) and the version are added. The menu
@@ -612,10 +620,10 @@ def chart(
     Streamlit makes a new chart of each new figure; for a moment there is none.
     """
     saved = not projector.is_on()
-    fills, drawn_for = fills and saved, drawn_for if saved else None
+    fills, drawn_for = size.fills and saved, size.drawn_for if saved else None
     if not saved:
-        figure = enlarged(figure, grows)
-        figure.update_layout(height=min(figure.layout.height, room))
+        figure = enlarged(figure, size.grows)
+        figure.update_layout(height=min(figure.layout.height, size.room))
     height = int(figure.layout.height) + (MENU_HEIGHT if saved else 0)
     with st.container(key=key, height=height, border=False, gap=None):
         if fills or drawn_for:

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import html
 import re
-from collections.abc import Iterable, Sequence
-from itertools import zip_longest
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Literal
 
 import streamlit as st
@@ -67,17 +66,17 @@ def table(
     caption: str = "",
     foot: str = "",
     first: str = "th",
-    styles: Iterable[str] = (),
-    hints: Iterable[str] = (),
+    attributes: Iterable[Mapping[str, str]] = (),
 ) -> Html:
     """A table. What is not `Html` is set as text; `foot` is whole rows.
 
-    first: the tag of the first cell of each row; styles, hints: for each row a class, and what is said at the mouse.
+    first: the tag of the first cell of each row; attributes: of each row, such as its class, and its title, which is
+    said at the mouse; one that is "" is left out.
     """
     top = f"<thead><tr>{cells(head, 'th')}</tr></thead>" if head else ""
-    body = ""
-    for row, looks, hint in zip_longest(rows, styles, hints, fillvalue=""):
-        said = (f' {name}="{html.escape(value)}"' for name, value in (("class", looks), ("title", hint)) if value)
+    body, of_rows = "", iter(attributes)
+    for row in rows:
+        said = (f' {name}="{html.escape(value)}"' for name, value in next(of_rows, {}).items() if value)
         body += f"<tr{''.join(said)}>{cells(row[:1], first)}{cells(row[1:])}</tr>"
     named = f"<caption>{html.escape(caption)}</caption>" if caption else ""
     below = f"<tfoot>{foot}</tfoot>" if foot else ""

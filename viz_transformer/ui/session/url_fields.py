@@ -13,7 +13,7 @@ from __future__ import annotations
 import dataclasses
 import re
 from collections.abc import Callable, Sequence
-from typing import Any, TypeVar
+from typing import Any, TypedDict, TypeVar, Unpack
 
 T = TypeVar("T")
 
@@ -64,33 +64,22 @@ class Field:
     typed: str = ""
 
 
-def url_field(
-    start: T,
-    reading: Codec,
-    *,
-    always: bool = False,
-    in_a_link: T | None = None,
-    picked: bool = False,
-    forgotten_with: Sequence[str] = (),
-    brought_back: bool = False,
-    noun: str = "",
-    follows: bool = False,
-    typed: str = "",
-) -> T:
-    """The attribute of a dataclass that declares a field; see `Field`."""
-    field = Field(
-        start=start,
-        reading=reading,
-        always=always,
-        in_a_link=in_a_link,
-        picked=picked,
-        forgotten_with=tuple(forgotten_with),
-        brought_back=brought_back,
-        noun=noun,
-        follows=follows,
-        typed=typed,
-    )
-    return dataclasses.field(default=start, metadata={"declared": field})
+class _More(TypedDict, total=False):
+    """What a declaration says of a `Field` beside its start and its reading."""
+
+    always: bool
+    in_a_link: Any
+    picked: bool
+    forgotten_with: tuple[str, ...]
+    brought_back: bool
+    noun: str
+    follows: bool
+    typed: str
+
+
+def url_field(start: T, reading: Codec, **more: Unpack[_More]) -> T:
+    """The attribute of a dataclass that declares a field; `more` as in `Field`."""
+    return dataclasses.field(default=start, metadata={"declared": Field(start=start, reading=reading, **more)})
 
 
 def fields_of(declaration: type) -> dict[str, Field]:

@@ -119,7 +119,7 @@ def _curves(found: Comparison, a: RunView, b: RunView) -> None:
         name=labels.file_name(a.summary.name, "branches"),
         key="branch_curves",
     )
-    frame.chart(figure, key="branch_curves", alt=words.CURVES_ALT, grows=1.4, on_table=asked)
+    frame.chart(figure, key="branch_curves", alt=words.CURVES_ALT, size=frame.ChartSize(grows=1.4), on_table=asked)
 
 
 def curve_table(found: Comparison, a: RunView, b: RunView) -> pd.DataFrame:
@@ -198,7 +198,9 @@ def _heatmap(found: Comparison, chosen: Variation, a: RunView, asked: Asked | No
         height=160 + 34 * heads,
     )
     alt = words.VARIATION_ALT
-    frame.chart(figure, key="branch_variation", alt=alt, rows=a.row_source, grows=1.4, on_table=asked)
+    frame.chart(
+        figure, key="branch_variation", alt=alt, rows=a.row_source, size=frame.ChartSize(grows=1.4), on_table=asked
+    )
 
 
 def variation_table(found: Comparison, a: RunView) -> pd.DataFrame:

@@ -163,13 +163,13 @@ def work_html(steps: Sequence[CacheStep], index: int) -> str:
     parts = words.WORK_PARTS.items()
     counts = [(said, getattr(step.cached, name), getattr(step.whole, name)) for name, said in parts]
     counts = [row for row in counts if row[2]]
-    styles = [*[""] * len(counts), "vt-kv-total", "vt-kv-total"]
+    looks = [*[{}] * len(counts), {"class": "vt-kv-total"}, {"class": "vt-kv-total"}]
     counts.append((words.THIS_STEP, step.cached.total, step.whole.total))
     so_far = steps[: index + 1]
     ours, whole = sum(each.cached.total for each in so_far), sum(each.whole.total for each in so_far)
     counts.append((words.steps_so_far(index), ours, whole))
     rows = [(said, f"{ours:,}", f"{whole:,}", numerals.percent(1 - ours / whole)) for said, ours, whole in counts]
-    return text.table(rows, head=words.WORK_HEAD, style="vt-kv-work", styles=styles)
+    return text.table(rows, head=words.WORK_HEAD, style="vt-kv-work", attributes=looks)
 
 
 def _curves(steps: Sequence[CacheStep], index: int, asked: Asked) -> None:
@@ -180,7 +180,7 @@ def _curves(steps: Sequence[CacheStep], index: int, asked: Asked) -> None:
         chosen=index,
         theme=frame.theme(),
     )
-    frame.chart(figure, key="cache_curves", alt=words.WORK_ALT, grows=1.4, on_table=asked)
+    frame.chart(figure, key="cache_curves", alt=words.WORK_ALT, size=frame.ChartSize(grows=1.4), on_table=asked)
 
 
 def cache_table(steps: Sequence[CacheStep], run: Run) -> pd.DataFrame:

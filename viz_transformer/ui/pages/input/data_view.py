@@ -213,9 +213,9 @@ def _sources(ckpt: Checkpoint) -> None:
         )
         for each in found
     ]
-    hints = [", ".join(each.files) for each in found]
+    hints = [{"title": ", ".join(each.files)} for each in found]
     text.section(words.PARTS)
-    st.html(text.table(rows, head=words.PARTS_HEAD, style="vt-facts vt-numbers", hints=hints))
+    st.html(text.table(rows, head=words.PARTS_HEAD, style="vt-facts vt-numbers", attributes=hints))
     files = list(dict.fromkeys(file for each in found for file in each.files))
     text.paragraph(words.from_files(files))
     for each in found:
@@ -276,7 +276,9 @@ def _lengths(ckpt: Checkpoint, data: Data, measured: Measured, limits: Mapping[S
     title = words.lengths_title(len(data.items), data.whole_text, data.part)
     figure = _length_histogram(sides, title=title, limits=cut, theme=frame.theme())
     caption = words.data_of(graded(state.SHARED.now().checkpoint, ckpt.card))
-    frame.chart(figure, key="input_lengths", alt=words.LENGTHS_ALT, caption=caption, grows=PROJECTED)
+    frame.chart(
+        figure, key="input_lengths", alt=words.LENGTHS_ALT, caption=caption, size=frame.ChartSize(grows=PROJECTED)
+    )
 
 
 def _batch(ckpt: Checkpoint, data: Data) -> None:

@@ -19,7 +19,7 @@ from viz_transformer.analysis.inputs.embeddings import (
     measure_spread,
 )
 from viz_transformer.figures import labels
-from viz_transformer.figures.embeddings import Strip, input_strips
+from viz_transformer.figures.embeddings import Strip, StripRows, input_strips
 from viz_transformer.model.kinds import SIDES, SideName
 from viz_transformer.numerals import significant
 from viz_transformer.ui.compat import DeltaGenerator
@@ -33,6 +33,7 @@ from viz_transformer.ui.session import state
 from viz_transformer.ui.session.memoize import memoize_figure
 from viz_transformer.ui.session.runs import RunView
 
+SIZE = frame.ChartSize(grows=PROJECTED, fills=True, room=420)
 _input_strips = memoize_figure(input_strips)
 
 
@@ -81,7 +82,7 @@ def _one_run(shown: RunView, side: SideName, row: int | None, numbers: DeltaGene
     parts = _parts_of(made)
     names = [tokens_of(shown, side).tokens[position] for position in made.rows]
     asked = None if row is None else _table(shown, side, row, lambda: _strip_table(made))
-    _draw(parts, names, made.rows, side, row, asked)
+    _draw(parts, StripRows(names, made.rows, side), row, asked)
     with numbers:
         st.html(_spread_table(_spread_rows(made)))
         _verdict(made)
@@ -111,9 +112,7 @@ def _parts_of(made: InputSum) -> list[tuple[str, NDArray[np.float32]]]:
 
 def _draw(
     parts: Sequence[tuple[str, NDArray[np.float32]]],
-    names: Sequence[str],
-    rows: Sequence[int],
-    side: SideName,
+    read: StripRows,
     row: int | None,
     asked: Asked | None = None,
     *,
@@ -123,20 +122,18 @@ def _draw(
 ) -> None:
     """The figure, whose table opens when it is `asked` for; `compared` names both runs where the strips are A − B, `of`
     the run of which they are where they stand beside those of another."""
-    where = words.strips_where(row, len(rows), bool(compared))
+    where = words.strips_where(row, len(read.positions), bool(compared))
     figure = _input_strips(
         [Strip(name, values) for name, values in parts],
-        names,
-        rows,
-        side=side,
-        title=words.strips_title(SIDES[side].stack, where, of),
+        read,
+        title=words.strips_title(SIDES[read.side].stack, where, of),
         scale=scale,
         beside=bool(of),
         theme=frame.theme(),
     )
     alt = words.strips_alt(where)
     key = "input_strips_b" if of == "B" else "input_strips"
-    frame.chart(figure, key=key, alt=alt, caption=compared, grows=PROJECTED, fills=True, on_table=asked, room=420)
+    frame.chart(figure, key=key, alt=alt, caption=compared, on_table=asked, size=SIZE)
 
 
 def _table(shown: RunView, side: SideName, row: int, numbers: Callable[[], pd.DataFrame], said: str = "") -> Asked:
@@ -175,23 +172,21 @@ def _two_runs(
         (words.STRIPS["position"], (first.position, second.position, found.position)),
         (_input_name(first), (first.out, second.out, found.out)),
     ]
-    memoize_figure = [
-        (name, [each for each in three if each is not None]) for name, three in parts if three[2] is not None
-    ]
+    strips = [(name, [each for each in three if each is not None]) for name, three in parts if three[2] is not None]
     tokens = [tokens_of(shown, side).tokens for shown in (a, b)]
     runs = "; ".join(words.run_of(each.name, each.called, each.words()) for each in (a, b))
     if row is not None:
-        strips_of_all = [(name, np.concatenate(three)) for name, three in memoize_figure]
+        strips_of_all = [(name, np.concatenate(three)) for name, three in strips]
         names = [*(f"{name}:{each[row]}" for name, each in zip("AB", tokens, strict=True)), "A−B"]
         said = words.before_difference(b.caption(words.SAME_POSITION))
         asked = _table(a, side, row, lambda: _difference_table(found), said)
-        _draw(strips_of_all, names, [row] * 3, side, row, asked, compared=runs)
+        _draw(strips_of_all, StripRows(names, [row] * 3, side), row, asked, compared=runs)
     else:
-        differences = [(name, three[2]) for name, three in memoize_figure]
+        differences = [(name, three[2]) for name, three in strips]
         names = [x if x == y else f"{x}|{y}" for x, y in zip(*tokens, strict=True)]
         scale = max(first.largest, second.largest)
-        _draw(differences, names, found.a.rows, side, row, compared=runs, scale=scale)
-    rows = [(words.minus(name.lstrip("+= ")), three[2]) for name, three in memoize_figure]
+        _draw(differences, StripRows(names, found.a.rows, side), row, compared=runs, scale=scale)
+    rows = [(words.minus(name.lstrip("+= ")), three[2]) for name, three in strips]
     with numbers:
         st.html(_spread_table([(words.INPUT_OF_A, first.out), (words.INPUT_OF_B, second.out), *rows]))
         for sentence in difference_in_words(found, a, b, side):
@@ -205,7 +200,7 @@ def _beside(a: RunView, b: RunView, side: SideName, row: int | None, first: Inpu
     for column, (shown, made) in zip(st.columns(len(runs), gap="medium"), runs, strict=True):
         with column:
             names = [tokens_of(shown, side).tokens[position] for position in made.rows]
-            _draw(_parts_of(made), names, made.rows, side, row, scale=scale, of=shown.name)
+            _draw(_parts_of(made), StripRows(names, made.rows, side), row, scale=scale, of=shown.name)
 
 
 def difference_in_words(found: InputDifference, a: RunView, b: RunView, side: SideName) -> list[str]:

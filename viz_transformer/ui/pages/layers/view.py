@@ -167,7 +167,7 @@ def norm_panel(both: Runs, place: sublayers.SubLayer | None, stack: StackName) -
     with right:
         figure = _gain_chart(view.gain, view.offset, title=words.GAIN_AND_OFFSET, theme=frame.theme())
         alt, caption = words.gain_alt(view.title), words.gain_caption(shown.called, view.title)
-        frame.chart(figure, key="layers_gain", alt=alt, caption=caption, grows=PROJECTED)
+        frame.chart(figure, key="layers_gain", alt=alt, caption=caption, size=frame.ChartSize(grows=PROJECTED))
     if view.whole_text:
         text.paragraph(words.whole_text_norm(*(labels.number(float(each[0])) for each in (view.mean, view.scale))))
     text.paragraph(words.norm_checked(f"{view.gap:.1e}"))

@@ -301,8 +301,8 @@ def fills(looked: Looked) -> None:
     if looked.compared is not None:
         scores = words.with_scores(state.SHARED.now().layer, _score_head())
     text.paragraph(words.filled(looked.token(looked.query), scores))
-    styles = ["vt-own" * (each.fill == looked.fill) for each in filled]
-    st.html(text.table(rows, head=words.FILL_TABLE, style="vt-fill-rows", styles=styles))
+    looks = [{"class": "vt-own" * (each.fill == looked.fill)} for each in filled]
+    st.html(text.table(rows, head=words.FILL_TABLE, style="vt-fill-rows", attributes=looks))
 
 
 def filled_row(looked: Looked) -> tuple[FilledRow, ...]:

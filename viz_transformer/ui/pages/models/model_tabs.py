@@ -203,9 +203,8 @@ def curves(summary: Summary) -> None:
             key="models_loss",
             alt=words.LOSS_ALT,
             caption=caption,
-            fills=True,
+            size=frame.ChartSize(fills=True, room=projector.ROOM_ALONE),
             on_table=asked,
-            room=projector.ROOM_ALONE,
         )
     with st.container(key="loss_words"):
         if best is not None:

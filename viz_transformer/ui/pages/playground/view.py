@@ -120,8 +120,8 @@ def chart(
         for numbers in figure.select_traces({"type": "scatter", "mode": "text"}):
             numbers.textfont.size *= WIDER
     caption = words.caption(FIELDS.now().play_seed)
-    more: dict[str, Any] = {"fills": fills, "drawn_for": drawn_for, "on_table": on_table}
-    frame.chart(figure, key=key, alt=alt, caption=caption, room=TALLEST, **more)
+    size = frame.ChartSize(room=TALLEST, fills=fills, drawn_for=drawn_for)
+    frame.chart(figure, key=key, alt=alt, size=size, caption=caption, on_table=on_table)
 
 
 def sizes() -> by_hand.Sizes:

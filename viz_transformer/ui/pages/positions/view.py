@@ -393,7 +393,8 @@ def chart(
 ) -> None:
     """A figure in its place, enlarged on a projector."""
     shown = enlarged(figure, PROJECTED) if projector.is_on() else figure
-    frame.chart(shown, key=key, alt=alt, caption=caption, fills=fills, on_table=on_table, room=projector.ROOM_OF_CHART)
+    size = frame.ChartSize(fills=fills, room=projector.ROOM_OF_CHART)
+    frame.chart(shown, key=key, alt=alt, size=size, caption=caption, on_table=on_table)
 
 
 def height(usual: int) -> int:

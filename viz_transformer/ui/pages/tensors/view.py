@@ -423,10 +423,8 @@ def _chart(memoize_figure: Drawn, figure: Figure, *, key: str, alt: str) -> None
         alt=alt,
         caption=looked.caption,
         rows=rows,
-        grows=PROJECTED,
-        fills=True,
+        size=frame.ChartSize(grows=PROJECTED, fills=True, room=projector.ROOM_OF_CHART),
         on_table=asked,
-        room=projector.ROOM_OF_CHART,
     )
 
 

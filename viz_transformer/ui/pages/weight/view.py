@@ -196,7 +196,15 @@ def line_panel(shown: RunView, found: Ladder) -> None:
         alt = f"{said.title}: {', '.join(v.name for v in line.vectors)}"
         caption = words.of_run(shown.called, shown.words(), _cell_words(found.cell))
         rows = shown.row_source if KINDS[found.cell.kind].writes else ""
-        frame.chart(figure, key="weight_picture", alt=alt, caption=caption, rows=rows, on_table=asked, room=250)
+        frame.chart(
+            figure,
+            key="weight_picture",
+            alt=alt,
+            caption=caption,
+            rows=rows,
+            on_table=asked,
+            size=frame.ChartSize(room=250),
+        )
     if line.shapes:
         shapes = [(each.name, each.letters, each.sizes) for each in line.shapes]
         st.html(text.table(shapes, style="vt-definitions vt-mono vt-shapes"))
