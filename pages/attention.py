@@ -17,7 +17,7 @@ both = frame.runs(status, rows="chosen")
 
 from viz_transformer.analysis.attention.picture import Picture
 from viz_transformer.ui.frame import pictures
-from viz_transformer.ui.pages.attention import question, view, words
+from viz_transformer.ui.pages.attention import view, words
 
 
 def show(both: frame.Runs) -> None:
@@ -64,7 +64,7 @@ def ask(both: frame.Runs, picture: Picture | None) -> None:
         found = questions.where(both.main, picture, position, chosen["heads"])
         questions.show_question(asked, questions.ask_of_one(both, picture, found))
         said = chosen["kind"], chosen["layer"], chosen["heads"], position
-        tour.tell(lambda: question.at_stop(both.main, picture, *said), *RINGED)
+        tour.tell(lambda: view.at_stop(both.main, picture, *said), *RINGED)
 
 
 def heads(both: frame.Runs) -> None:

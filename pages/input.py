@@ -20,7 +20,7 @@ wait = st.empty()
 both = frame.runs(status, rows="none", recording=words.OF_RECORDING)
 
 from viz_transformer.checkpoint import Checkpoint
-from viz_transformer.ui.pages.input import data_view, input_sum_view, question, tokens_view, view, vocabulary_view
+from viz_transformer.ui.pages.input import data_view, input_sum_view, tokens_view, view, vocabulary_view
 
 
 def show(both: frame.Runs | None, ckpt: Checkpoint, wait: DeltaGenerator) -> SideName | None:
@@ -37,7 +37,7 @@ def show(both: frame.Runs | None, ckpt: Checkpoint, wait: DeltaGenerator) -> Sid
     left, right = st.columns([5, 3], gap="medium")
     if both is not None:
         position = state.selection()[SIDES[side].field]
-        questions.show_question(asked, question.question(both.main, side, position))
+        questions.show_question(asked, view.question(both.main, side, position))
         tour.tell(lambda: first_stop.sentences(both.main, side, position), *RINGED)
         with left:
             drawn, numbers = st.container(key="input_sum"), st.container(key="input_spread")

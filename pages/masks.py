@@ -16,7 +16,7 @@ strip = frame.place("strip")
 status = frame.status()
 both = frame.runs(status, recording=words.OF_RECORDING)
 
-from viz_transformer.ui.pages.masks import explained, influence_view, masks_source, question, recorded_masks_view, view
+from viz_transformer.ui.pages.masks import explained, influence_view, masks_source, recorded_masks_view, view
 from viz_transformer.ui.pages.masks.fields import FIELDS
 from viz_transformer.ui.pages.masks.masks_source import Looked
 
@@ -27,7 +27,7 @@ def show(both: frame.Runs, kind: KindName, status: DeltaGenerator) -> None:
     picture, drawn = st.container(key="masks_picture"), st.container(key="masks_weights")
     tools = st.container(key="masks_beside_row")
     looked = masks_source.load_masks(both.main, kind, status)
-    questions.show_question(asked, question.question(looked.parts, looked.query, looked.token(looked.query)))
+    questions.show_question(asked, view.question(looked.parts, looked.query, looked.token(looked.query)))
     # On a projector masks and weights are scenes of one page.
     chosen = FIELDS.now().mask_view
     if chosen == "masks" or projector.is_on():

@@ -400,14 +400,13 @@ if both is not None:
         ahead_view,
         formula,
         question,
-        reading_choices,
         reading_view,
         recording,
         whole_view,
     )
 
     with choices:
-        reading_choices.show_reading_choices(both.a.ckpt)
+        reading_view.choices(both.a.ckpt)
 
     if answer is not None:
         with answer:

@@ -151,6 +151,34 @@ def test_nothing_stands_beside_the_folders() -> None:
         assert {path.name for path in (ROOT / PACKAGE / folder).glob("*.py")} == {"__init__.py", *files}
 
 
+MAX_SMALL_LINES = 60
+BY_OTHER_MEANS = {
+    "command.__main__",  # `python -m viz_transformer.command`
+    "ui.pages.run.recording",  # `python -m viz_transformer.ui.pages.run.recording`
+    "figures.whole",  # `vt.figures.run`, by the stub
+    "ui.pages.positions.question",  # its page's view is long enough
+}
+"""Small modules that are found by more than an import."""
+
+
+def test_a_small_module_has_more_than_one_importer() -> None:
+    files = {path: name for name, path in modules()}
+    files |= {path: f"pages.{path.stem}" for path in (ROOT / "pages").glob("*.py")} | {ROOT / "app.py": "app"}
+    importers: dict[str, set[str]] = {}
+    for path, name in files.items():
+        for each in ours(path):
+            for found in (each, each.rpartition(".")[0]):
+                importers.setdefault(found, set()).add(name)
+    small = {
+        name
+        for name, path in modules()
+        if path.name not in ("__init__.py", "fields.py")  # each page's fields are imported by their folder
+        and len(path.read_text(encoding="utf-8").splitlines()) < MAX_SMALL_LINES
+        and len(importers.get(name, ())) < 2
+    }
+    assert small <= BY_OTHER_MEANS, small - BY_OTHER_MEANS
+
+
 def test_a_part_of_a_large_library_is_imported_after_the_whole() -> None:
     """Two threads that begin a library at two ends wait for each other; Python then gives one of them an error."""
     wrong = []

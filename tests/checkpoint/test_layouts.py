@@ -7,7 +7,7 @@ import torch
 from builders import tiny_config
 from torch import Tensor, nn
 
-from viz_transformer.checkpoint.layouts import join_heads, split_interleaved, split_stacked
+from viz_transformer.checkpoint.importers.mapping import join_heads, split_interleaved, split_stacked
 from viz_transformer.model.attention import Attention, split_heads
 from viz_transformer.model.hook import Recorder
 

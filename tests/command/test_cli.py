@@ -17,7 +17,7 @@ from watched import watched_trace
 
 from viz_transformer.checkpoint import Checkpoint, CheckpointError, load, save_checkpoint
 from viz_transformer.command import app_options, commands
-from viz_transformer.command.errors import sentence_for
+from viz_transformer.command.commands import sentence_for
 from viz_transformer.running.decoding import decode
 from viz_transformer.running.strategies import Beam, Sampling
 from viz_transformer.running.trace import Trace

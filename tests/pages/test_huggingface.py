@@ -44,8 +44,7 @@ from pretrained import folder as save_folder
 
 from viz_transformer import huggingface
 from viz_transformer.analysis.layers.lens import lens
-from viz_transformer.analysis.layers.sublayers import share_added
-from viz_transformer.analysis.layers.whole_layers import layer_flows
+from viz_transformer.analysis.layers.sublayers import layer_flows, share_added
 from viz_transformer.analysis.masks.parts import run_in_batch
 from viz_transformer.analysis.positions.in_attention import bias_rule
 from viz_transformer.analysis.run.layer import layer_of

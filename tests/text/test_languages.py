@@ -1,7 +1,7 @@
 import pytest
 
 from viz_transformer.checkpoint.contents import bundled_folder, read_examples
-from viz_transformer.text.languages import NAMES, other_language
+from viz_transformer.text.linguistics import NAMES, other_language
 
 
 @pytest.mark.parametrize(

@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from viz_transformer.analysis.models.learning import learning_run, list_snapshot_steps, load_step, shown_pairs
+from viz_transformer.analysis.models.snapshots import at_step, learning_run, shown_pairs, taken
 from viz_transformer.checkpoint import load
 from viz_transformer.train import processes
 from viz_transformer.train.processes import Asked, Training, go_on, remove, running, start, stop, trainings
@@ -79,14 +79,14 @@ def test_it_goes_on_after_whoever_started_it_is_stopped_killed_and_is_a_model_in
     until(lambda: not found.running)
     assert found.saved and not found.done and found.last_word() == ""
 
-    before = list_snapshot_steps(found.state)
+    before = taken(found.state)
     note = json.loads((found.state / processes.ASKED).read_text())
     (found.state / processes.ASKED).write_text(json.dumps({**note, "steps": progress.saved + 10}))
     (found,) = trainings()
     go_on(found)
     until(lambda: not found.running)
     assert found.done, found.last_word()
-    ckpt, steps = load(runs / "orphan"), list_snapshot_steps(found.state)
+    ckpt, steps = load(runs / "orphan"), taken(found.state)
     assert ckpt.card["steps"] == progress.saved + 10 and {*before} <= {*ckpt.snapshots()} == {*steps}
     assert [step for step, right, of in found.right() if 0 <= right <= of] == [*steps]
     assert found.history() == ckpt.history()
@@ -96,7 +96,7 @@ def test_it_goes_on_after_whoever_started_it_is_stopped_killed_and_is_a_model_in
     assert pair in ckpt.examples()
     last = learning_run(beginning, found.state, steps[-1], pair)
     assert last.run.text == pair[1] and last.loss > 0
-    kept, again = ckpt.at_snapshot(steps[-1]), load_step(beginning, found.state, steps[-1])
+    kept, again = ckpt.at_snapshot(steps[-1]), at_step(beginning, found.state, steps[-1])
     for name, weight in kept.model.state_dict().items():
         assert again.model.state_dict()[name].equal(weight), name
 

@@ -1,4 +1,5 @@
-"""Reads tensors from untrusted files: safetensors, and torch's zip files without running code.
+"""Reads tensors from untrusted files: safetensors, and torch's zip files without running code. And writes files of
+tensors that are made one after the other, because all together would take too much memory.
 
 Names, shapes and sizes are checked before numbers are copied, and no file can make the reader take much more memory
 than its own size.
@@ -10,11 +11,12 @@ import math
 import pickletools
 import re
 import zipfile
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+import orjson
 import torch
 from safetensors import SafetensorError, safe_open
 from torch import Tensor
@@ -25,6 +27,8 @@ from viz_transformer.checkpoint.importers.refusals import other_kind
 from viz_transformer.sentences import quote
 
 Shapes = Mapping[str, tuple[int, ...]]
+_NAMES = {torch.float32: ("F32", 4), torch.bool: ("BOOL", 1)}
+Kind = tuple[torch.dtype, tuple[int, ...]]
 
 FLOAT_DTYPES = ("F16", "BF16", "F32", "F64")
 ZIP_MAGIC, PICKLE_MAGIC = b"PK\x03\x04", b"\x80"
@@ -223,3 +227,30 @@ def _check_shapes(path: Path, found: Shapes, expected: Shapes | None) -> None:
             raise CheckpointError(
                 f"{path}: {name!r} has the shape {list(found[name])}, the config asks for {list(shape)}: {advice}"
             )
+
+
+def write_tensors(
+    path: Path, kinds: Mapping[str, Kind], make: Callable[[str], Tensor], metadata: Mapping[str, str]
+) -> None:
+    """Write tensors of these types and shapes, each asked for by its name in turn, and let go of. Raises ValueError if
+    one has another shape than was said.
+
+    safetensors itself writes what is there at once. Format: https://huggingface.co/docs/safetensors, its length, a
+    header in JSON with the place of each tensor, the numbers without gaps.
+    """
+    header: dict[str, object] = {"__metadata__": dict(metadata)}
+    end = 0
+    for name, (dtype, shape) in kinds.items():
+        called, size = _NAMES[dtype]
+        begin, end = end, end + size * math.prod(shape)
+        header[name] = {"dtype": called, "shape": shape, "data_offsets": (begin, end)}
+    described = orjson.dumps(header)
+    described += b" " * (-len(described) % 8)
+    with path.open("wb") as file:
+        file.write(len(described).to_bytes(8, "little"))
+        file.write(described)
+        for name, kind in kinds.items():
+            value = make(name).detach().cpu().contiguous()
+            if (value.dtype, tuple(value.shape)) != kind:
+                raise ValueError(f"{name} is {value.dtype} {list(value.shape)}, and not {kind[0]} {list(kind[1])}")
+            file.write(value.numpy().data.cast("B") if value.numel() else b"")

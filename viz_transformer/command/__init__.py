@@ -34,7 +34,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     except KeyboardInterrupt:
         status = 130
     except Exception as error:
-        from viz_transformer.command.errors import sentence_for
+        from viz_transformer.command.commands import sentence_for
 
         if (sentence := sentence_for(error)) is None:
             raise

@@ -18,11 +18,13 @@ from viz_transformer.checkpoint.describe import checkpoint_rows, count_left_out,
 from viz_transformer.checkpoint.grading import standing_of
 from viz_transformer.checkpoint.own import own_checkpoints
 from viz_transformer.checkpoint.saved_traces import RecordingSummary
+from viz_transformer.checkpoint.writing import OutputError, reason
 from viz_transformer.command import fail, measuring, running, server, training
 from viz_transformer.command.options import CheckpointArgument, ImportOptions, OpeningOptions, grouped, say_standing
 from viz_transformer.huggingface import names
 from viz_transformer.huggingface.folder import recognised
 from viz_transformer.measuring.sample_script import SCRIPT
+from viz_transformer.train.processes import NEEDED, NEEDS
 
 if TYPE_CHECKING:
     from viz_transformer.checkpoint import Summary
@@ -204,3 +206,20 @@ def list_row(entry: Summary) -> tuple[str, ...]:
     if (standing := standing_of(entry.card)) is not None:
         said.append(standing.words)
     return entry.name, str(entry.card.get("task", "")), f"{entry.parameter_count:,}", "; ".join(said)
+
+
+def sentence_for(error: Exception) -> str | None:
+    """The sentence for an error caused by input, files or the machine; None for a bug."""
+    if isinstance(error, OutputError):
+        return str(error)
+    if isinstance(error, OSError):
+        where = f"{error.filename}: " if error.filename else ""
+        return where + reason(error)
+    if isinstance(error, KeyError):
+        message = str(error.args[0]) if error.args else ""
+        return message if " " in message else None  # our KeyErrors are sentences, others are a missing key
+    if isinstance(error, ModuleNotFoundError) and str(error.name).partition(".")[0] in NEEDED:
+        return NEEDS
+    if isinstance(error, ValueError) or type(error).__name__ == "SafetensorError":
+        return str(error) or None
+    return None

@@ -20,9 +20,8 @@ from torch import Tensor, nn
 from transformers import AttentionInterface, AttentionMaskInterface
 from transformers.masking_utils import causal_mask_function, sdpa_mask
 
-from viz_transformer.huggingface.experts import FirstLinear, choose_experts, shares_of
 from viz_transformer.huggingface.families import AttentionPlace, LayerPlaces, StackPlaces
-from viz_transformer.huggingface.functional_hook import FunctionalHookMode, with_mask
+from viz_transformer.huggingface.functional_hook import FirstLinear, FunctionalHookMode, chosen_by, shares_of, with_mask
 from viz_transformer.huggingface.rows import record_rows, repeat_heads
 from viz_transformer.model.attention import is_fused
 from viz_transformer.model.hook import OFF, Hook, Recorder
@@ -529,7 +528,7 @@ class _Ears:
             count: Any = experts.num_experts
             before = shares_of(chosen, weighed, int(count))
             changed = _said(now, shares, before)
-            return (args if changed is before else (rows, *choose_experts(changed, chosen))), kwargs
+            return (args if changed is before else (rows, *chosen_by(changed, chosen))), kwargs
 
         if numbers in self.points:
             self._at(router).around.append(lambda now: FirstLinear(lambda made: _said(now, numbers, made)))

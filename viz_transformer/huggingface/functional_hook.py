@@ -2,14 +2,18 @@
 
 Their own code runs; the products of queries and keys, the softmax, and the product of weights and values are
 intercepted, and continue with the hook's result.
+
+Experts are recorded in the same way, at the first linear map of a router: `FirstLinear`.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import torch
 from torch import Tensor, nn
+from torch.nn.functional import linear, one_hot
 from torch.overrides import TorchFunctionMode
 
 from viz_transformer.huggingface.families import AttentionPlace
@@ -178,3 +182,36 @@ def _weight(module: nn.Module, path: str) -> Tensor | None:
     found: Any = getattr(module, path, None)
     weight = found if isinstance(found, Tensor) else getattr(found, "weight", None)
     return weight if isinstance(weight, Tensor) else None
+
+
+class FirstLinear(TorchFunctionMode):
+    """Replaces the output of the first linear map inside it with the result of `say`."""
+
+    def __init__(self, say: Callable[[Tensor], Tensor]) -> None:
+        super().__init__()
+        self._say: Callable[[Tensor], Tensor] | None = say
+
+    def __torch_function__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        made = func(*args, **(kwargs or {}))
+        if func is not linear or self._say is None:
+            return made
+        say, self._say = self._say, None
+        return say(made)
+
+
+def shares_of(chosen: Tensor, shares: Tensor, count: int) -> Tensor:
+    """Factor of each expert's output, 0 if not chosen: [N, X].
+
+    chosen: [N, C] expert indices, or one-hot [N, C, X] (possibly all zero). shares: [N, C].
+    """
+    if chosen.dim() == 3:
+        return (chosen * shares[..., None]).sum(dim=1).to(shares.dtype)
+    return shares.new_zeros(len(shares), count).scatter(1, chosen, shares)
+
+
+def chosen_by(shares: Tensor, like: Tensor) -> tuple[Tensor, Tensor]:
+    """The experts that have a share [N, X], and their shares, as the model is given them: `like` what it had chosen."""
+    most = max(1, int((shares != 0).sum(dim=-1).max()))
+    chosen = shares.abs().topk(most, dim=-1).indices
+    named = one_hot(chosen, shares.size(-1)).to(like.dtype) if like.dim() == 3 else chosen
+    return named, shares.gather(-1, chosen)

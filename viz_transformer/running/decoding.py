@@ -27,9 +27,8 @@ from viz_transformer.running.beam_tree import BeamTree
 from viz_transformer.running.edits import EDITS, Edit, check_edits
 from viz_transformer.running.labels import Labels, labels_of
 from viz_transformer.running.lazy_activations import LazyActivations, only
-from viz_transformer.running.per_step_rows import per_step_rows
 from viz_transformer.running.search import Constraints, DecoderState, Found, Progress, beam_search, whole_passes_because
-from viz_transformer.running.stacked_steps import StackedSteps
+from viz_transformer.running.stacked_steps import StackedSteps, per_step_rows
 from viz_transformer.running.step import Choosing, Held, Step, attention_rows, read_for_rows
 from viz_transformer.running.strategies import (
     Beam,

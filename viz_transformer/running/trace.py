@@ -19,7 +19,6 @@ from safetensors import SafetensorError, safe_open
 from safetensors.torch import save_file
 from torch import Tensor
 
-from viz_transformer.checkpoint import streaming_save
 from viz_transformer.checkpoint.grading import Standing, read_standing
 from viz_transformer.checkpoint.untrusted import (
     LONGEST_HEADER,
@@ -29,6 +28,7 @@ from viz_transformer.checkpoint.untrusted import (
     json_values,
     regular_size,
 )
+from viz_transformer.checkpoint.weights import write_tensors
 from viz_transformer.checkpoint.writing import replace_file
 from viz_transformer.given import PATH, shown, takes
 from viz_transformer.model.attention import DIVISORS, attention_scores, split_heads
@@ -347,7 +347,7 @@ class Trace:
             kinds = {name: (mask[name], self.shape(name)) for name in self.values}
             kinds |= {name: (weight.dtype, tuple(weight.shape)) for name, weight in maps.items()}
             make = lambda name: maps[name] if name in maps else self.values[name]  # noqa: E731
-            replace_file(path, lambda new: streaming_save.write(new, kinds, make, metadata))
+            replace_file(path, lambda new: write_tensors(new, kinds, make, metadata))
             return
         tensors = {
             name: value.detach().clone(memory_format=torch.contiguous_format)

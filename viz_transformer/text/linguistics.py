@@ -1,10 +1,14 @@
-"""spaCy's analysis of a text: by rules, and with a pipeline that the user has installed."""
+"""spaCy's analysis of a text: by rules, and with an installed pipeline. And the language of a text, by its commonest
+words, where that is clear."""
 
 from __future__ import annotations
 
+import json
+import re
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cache, lru_cache
+from importlib.resources import files
 from typing import Any
 
 from viz_transformer.sentences import quote
@@ -149,3 +153,38 @@ def _pipeline(name: str) -> Callable[[str], Any]:
         reason = " ".join(str(error).split())
         raise ValueError(f"the spaCy pipeline {name} cannot be loaded: {reason:.300}") from None
     return loaded
+
+
+NAMES = {"de": "German", "en": "English", "es": "Spanish", "fr": "French", "it": "Italian"}
+LEAST_WORDS, LEAST_SHARE = 2, 0.25
+"""So many of a text's words have to be among a language's commonest, and this share of all of them."""
+LONGEST = 2_000
+"""Characters of a text whose words are counted."""
+
+
+def words_of(text: str) -> list[str]:
+    """Lower-case words of a text; an apostrophe ends a word."""
+    return re.findall(r"[^\W\d_]+", text[:LONGEST].lower())
+
+
+def other_language(text: str, own: str) -> str | None:
+    """Code of a text's language if it surely differs from `own`, else None.
+
+    Words common to both do not count, and hardly any word of `own` may occur.
+    """
+    common = _common_words()
+    if own not in common:
+        return None
+    words = words_of(text)
+    mine = sum(word in common[own] for word in words)
+    found = {code: sum(word in common[code] - common[own] for word in words) for code in common if code != own}
+    best = max(found, key=found.__getitem__)
+    seconds = [count for code, count in found.items() if code != best]
+    sure = found[best] >= max(LEAST_WORDS, LEAST_SHARE * len(words)) and found[best] > 2 * mine
+    return best if sure and found[best] > max(seconds) else None
+
+
+@cache
+def _common_words() -> dict[str, frozenset[str]]:
+    read = files(__package__).joinpath("common_words.json").read_text(encoding="utf-8")
+    return {code: frozenset(words.split()) for code, words in json.loads(read).items()}

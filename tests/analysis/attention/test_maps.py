@@ -6,7 +6,6 @@ import pytest
 import torch
 from builders import tiny_checkpoint
 
-from viz_transformer.analysis.attention.hidden_keys import hidden_keys
 from viz_transformer.analysis.attention.maps import (
     attention_kinds,
     contribution_norms,
@@ -16,7 +15,7 @@ from viz_transformer.analysis.attention.maps import (
     layer_weights,
     step_row,
 )
-from viz_transformer.analysis.attention.specials import special_positions
+from viz_transformer.analysis.attention.specials import hidden_keys, special_positions
 from viz_transformer.running.decoding import decode
 from viz_transformer.running.edits import AblateHead, SetMask
 from viz_transformer.running.tracing import trace

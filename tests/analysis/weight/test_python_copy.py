@@ -19,7 +19,7 @@ from viz_transformer.analysis.weight.python_copy import FILE, MODEL_FILE, model_
 from viz_transformer.analysis.weight.told import IN_FULL, digits
 from viz_transformer.analysis.weight.weight_numbers import Cell, parameters
 from viz_transformer.checkpoint import load, save_checkpoint
-from viz_transformer.checkpoint.layouts import split_interleaved, split_stacked
+from viz_transformer.checkpoint.importers.mapping import split_interleaved, split_stacked
 from viz_transformer.model import attention
 from viz_transformer.running.tracing import trace
 

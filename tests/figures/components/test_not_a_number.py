@@ -18,9 +18,8 @@ from viz_transformer.figures import run as run_figure
 from viz_transformer.figures.components import payload
 from viz_transformer.figures.components.chips import Chip, ChipRow
 from viz_transformer.figures.components.lines import lines_payload
-from viz_transformer.figures.components.matrix import matrix_payload
+from viz_transformer.figures.components.matrix import matrix_payload, row_payload
 from viz_transformer.figures.components.model_maps import rail_data
-from viz_transformer.figures.components.row import row_payload
 from viz_transformer.figures.components.shading import shading_payload
 from viz_transformer.figures.components.snapshots import MapsOfKind, SnapshotData, snapshots_payload
 from viz_transformer.model.hooked_model import spec_of

@@ -9,7 +9,7 @@ from mounted import mounted
 from viz_transformer.analysis.attention.picture import Axis, Meta, Texts
 from viz_transformer.analysis.weight.weight_numbers import QueryRow
 from viz_transformer.figures.components import payload
-from viz_transformer.figures.components.row import row_payload
+from viz_transformer.figures.components.matrix import row_payload
 
 MARKUP = "<b>&amp;<img/src=x/onerror=alert(1)>"
 QUERY = np.array([1.0, -2.0], np.float32)

@@ -10,7 +10,7 @@ from hard_numbers import numbers
 from mounted import imported, mounted
 
 from viz_transformer import numerals
-from viz_transformer.analysis.attention.hidden_keys import MOSTLY_HIDDEN
+from viz_transformer.analysis.attention.specials import MOSTLY_HIDDEN
 from viz_transformer.figures import components
 from viz_transformer.figures.components import source
 from viz_transformer.ui.frame import style

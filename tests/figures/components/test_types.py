@@ -26,9 +26,8 @@ from viz_transformer.figures.components.chips import MANY, Chip, ChipRow, Editin
 from viz_transformer.figures.components.grid import GridScore, HeadMaps, grid_payload
 from viz_transformer.figures.components.lines import MAX_TOKENS, lines_payload
 from viz_transformer.figures.components.masks import MaskGrids, MaskWords, masks_payload
-from viz_transformer.figures.components.matrix import Why, matrix_payload
+from viz_transformer.figures.components.matrix import Why, matrix_payload, row_payload
 from viz_transformer.figures.components.model_maps import Looks, locator_data, rail_data
-from viz_transformer.figures.components.row import row_payload
 from viz_transformer.figures.components.scrubber import WrittenSteps, scrubber_payload, steps_of
 from viz_transformer.figures.components.shading import shading_payload
 from viz_transformer.figures.components.snapshots import MapsOfKind, SnapshotData, snapshots_payload

@@ -4,7 +4,7 @@ from string import ascii_lowercase
 
 import pytest
 
-from viz_transformer.text.notation.letters import Letters
+from viz_transformer.text.notation import Letters
 from viz_transformer.text.notation.reading import LEARNED, WRITTEN
 
 COPY = Letters(letters=ascii_lowercase, longest=20)

@@ -1,6 +1,6 @@
 import pytest
 
-from viz_transformer.text.notation.nearest import nearest_number
+from viz_transformer.text.notation.numbers import nearest_number
 
 
 @pytest.mark.parametrize(

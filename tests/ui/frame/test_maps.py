@@ -16,7 +16,7 @@ from wording import wording
 
 from viz_transformer import __version__
 from viz_transformer.analysis.attention import picture as pictures_of_maps
-from viz_transformer.analysis.attention.hidden_keys import hidden_keys
+from viz_transformer.analysis.attention.specials import hidden_keys
 from viz_transformer.figures.components import payload
 from viz_transformer.figures.components.matrix import matrix_payload
 from viz_transformer.running.decoding import Run

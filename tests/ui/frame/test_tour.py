@@ -32,7 +32,7 @@ from viz_transformer.running.decoding import Run
 from viz_transformer.running.strategies import Sampling
 from viz_transformer.ui.frame import maps, questions
 from viz_transformer.ui.frame.tour import STOPS
-from viz_transformer.ui.pages.attention import question as of_attention
+from viz_transformer.ui.pages.attention import view as of_attention
 from viz_transformer.ui.pages.decoding import question as of_decoding
 from viz_transformer.ui.session import cached, examples
 from viz_transformer.ui.session.runs import RunView

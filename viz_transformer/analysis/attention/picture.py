@@ -14,7 +14,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from viz_transformer import __version__, numerals
-from viz_transformer.analysis.attention.hidden_keys import MOSTLY_HIDDEN, HiddenKeys, hidden_keys
+from viz_transformer.analysis.attention.specials import MOSTLY_HIDDEN, HiddenKeys, hidden_keys
 from viz_transformer.analysis.attention.words import Words, word_map
 from viz_transformer.model.kinds import KINDS, KindName, SideName
 from viz_transformer.sentences import capitalised

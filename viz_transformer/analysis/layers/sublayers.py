@@ -1,5 +1,6 @@
 """What each sub-layer read, added and left of the stream, what its norm did, and which hidden units were active.
 
+Where a recording has what layers read and gave out and nothing between, `layer_flows` says what whole layers did.
 All numbers are float64 sums over the run's recorded points; gains and offsets are the model's own parameters.
 """
 
@@ -344,3 +345,42 @@ def activity(trace: Trace, place: SubLayer) -> Activity | None:
         never=int((~own.any(dim=0)).sum()),
         always=int(own.all(dim=0).sum()),
     )
+
+
+@dataclass(frozen=True, eq=False)
+class LayerFlow:
+    """What one whole layer did to the stream, by token; lengths are Euclidean norms. All arrays: [T].
+
+    came, left: lengths of what the layer read and gave out. changed: the length of their difference. cosine: of the
+    two; baseline: its mean over pairs of different tokens, NaN without one; pairs: how many those are. changed and
+    cosine are NaN where the two have different numbers of features.
+    """
+
+    layer: int
+    came: Floats
+    left: Floats
+    changed: Floats
+    cosine: Floats
+    baseline: float
+    pairs: int
+
+
+def layer_flows(trace: Trace, stack: StackName) -> tuple[LayerFlow, ...]:
+    """The layers of a stack of which both sides were recorded, in the order of the forward pass."""
+    found = []
+    for layer in range(SIDE_OF[stack].layers(trace.spec)):
+        names = [f"{stack}.{layer}.residual_{end}" for end in ("in", "out")]
+        if all(name in trace.values for name in names):
+            found.append(_layer_flow(layer, *(trace[name][0].double().numpy() for name in names)))
+    return tuple(found)
+
+
+def _layer_flow(layer: int, before: Floats, after: Floats) -> LayerFlow:
+    """before, after: [T, D]."""
+    came, left = (np.linalg.norm(rows, axis=-1) for rows in (before, after))
+    if before.shape != after.shape:
+        nothing = np.full(len(before), np.nan)
+        return LayerFlow(layer, came, left, nothing, nothing, float("nan"), 0)
+    baseline, pairs = random_pair_cosine(before, after)
+    changed: Floats = np.linalg.norm(after - before, axis=-1)
+    return LayerFlow(layer, came, left, changed, cosines(before, after), baseline, pairs)

@@ -1,22 +1,28 @@
 """One sentence at every snapshot of a training: the answer then, the loss then, and the maps of all heads then.
 
 Each snapshot writes its own answer, and is then given one and the same target: only so do the losses compare, and only
-so have the maps the same tokens on their axes.
+so have the maps the same tokens on their axes. While a training goes on, an example pair is looked at instead, at the
+snapshots that it has taken so far.
 """
 
 from __future__ import annotations
 
+import hashlib
+import io
 import math
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import Literal
 
 import numpy as np
+import torch
 from numpy.typing import NDArray
 
 from viz_transformer.analysis.attention.maps import attention_kinds, layer_count, layer_weights
 from viz_transformer.checkpoint import Checkpoint
 from viz_transformer.model.kinds import KindName
+from viz_transformer.model.transformer import Transformer
 from viz_transformer.running.decoding import Run, decode
 from viz_transformer.running.trace import Trace
 
@@ -135,3 +141,49 @@ def snapshot_run(ckpt: Checkpoint, step: int, source: str, target: str | Sequenc
 
 def _text(ckpt: Checkpoint, ids: Sequence[int]) -> str:
     return ckpt.codec("target").decode(ids)
+
+
+LONG = 40
+"""Characters of an example that is too long to be read at a glance."""
+
+
+def taken(state: Path) -> tuple[int, ...]:
+    """The steps of the snapshots that a training's state holds, in order."""
+    steps = (path.stem.removeprefix("step-") for path in (state / "snapshots").glob("step-*.pt"))
+    return tuple(sorted(int(step) for step in steps if step.isdecimal()))
+
+
+def shown_pairs(ckpt: Checkpoint, most: int = 5) -> tuple[tuple[str, str], ...]:
+    """Example pairs that are looked at while it learns: those with a short source and target, else the shortest."""
+    pairs = sorted(ckpt.examples(), key=lambda pair: max(map(len, pair)))
+    short = [pair for pair in ckpt.examples() if max(map(len, pair)) <= LONG]
+    return tuple((short or pairs)[:most])
+
+
+def at_step(beginning: Checkpoint, state: Path, step: int) -> Checkpoint:
+    """The model as it was after this step. `beginning`: the same model with other weights.
+
+    Raises ValueError if the snapshot cannot be read.
+    """
+    path = state / "snapshots" / f"step-{step}.pt"
+    try:
+        content = path.read_bytes()
+        weights = torch.load(io.BytesIO(content), weights_only=True)
+        model = Transformer(beginning.config)
+        model.load_state_dict({name: value.float() for name, value in weights.items()})
+    except Exception as error:  # torch has an error of its own for each way in which a file can be damaged
+        raise ValueError(
+            f"{path} cannot be read ({type(error).__name__}): it is being removed, or is damaged"
+        ) from None
+    digest = hashlib.sha256(content).hexdigest()
+    return replace(beginning, name=f"{state.stem}@{step}", hooked_model=model.eval(), weights_sha256=digest)
+
+
+def learning_run(beginning: Checkpoint, state: Path, step: int, pair: tuple[str, str]) -> SnapshotRun:
+    """An example pair with the weights of this step."""
+    return snapshot_run(at_step(beginning, state, step), step, *pair)
+
+
+def learning_series(runs: tuple[SnapshotRun, ...], pair: tuple[str, str]) -> SnapshotSeries:
+    """The runs so far as the replay of a training shows them."""
+    return SnapshotSeries(*pair, "example", runs)

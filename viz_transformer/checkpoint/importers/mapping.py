@@ -1,13 +1,14 @@
 """Maps each tensor of a file to our names. Numbers are moved, never computed.
 
 A mapping comes from a known layout, is inferred for an unknown one, and may be corrected by a person; as JSON it is the
-file for `viz-transformer import --map`.
+file for `viz-transformer import --map`. Fused projections are split into W_Q, W_K and W_V: a weight is stored as
+nn.Linear has it, [out, in], a bias is [out], and head h owns rows h*E to (h+1)*E - 1 of each map.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from typing import Any, Literal
@@ -18,7 +19,6 @@ from torch import Tensor
 from viz_transformer import declared
 from viz_transformer.checkpoint.files import CheckpointError
 from viz_transformer.checkpoint.importers.reading import Stored
-from viz_transformer.checkpoint.layouts import join_heads, split_interleaved, split_stacked
 from viz_transformer.checkpoint.weights import all_finite
 from viz_transformer.sentences import quote
 
@@ -245,3 +245,42 @@ def place_names(rules: Iterable[NameRule], names: Iterable[str]) -> dict[str, Pl
                 found[name] = place
                 break
     return found
+
+
+def split_stacked(fused: Tensor, parts: int = 3) -> tuple[Tensor, ...]:
+    """Split all of W_Q, then W_K, then W_V, as in `nn.MultiheadAttention.in_proj_weight` and nanoGPT's `c_attn`.
+
+    fused: [parts*D, D] or a bias [parts*D]; parts=2 for keys and values only. Returns parts of [D, D] or [D]. Raises
+    ValueError if the rows do not divide evenly.
+    """
+    _check_rows(fused, parts, f"{parts} maps")
+    return tuple(part.clone() for part in fused.chunk(parts, dim=0))
+
+
+def split_interleaved(fused: Tensor, n_heads: int, parts: int = 3) -> tuple[Tensor, ...]:
+    """Split query, key and value of head 0, then of head 1, ...: a projection reshaped to [B, T, H, parts*E].
+
+    fused: [parts*D, D] or a bias [parts*D]; parts=2 for keys and values only. Returns parts of [D, D] or [D]. Raises
+    ValueError if the rows do not divide evenly.
+    """
+    _check_rows(fused, n_heads * parts, f"{parts} maps of {n_heads} heads")
+    head_dim = len(fused) // (n_heads * parts)
+    by_head = fused.reshape(n_heads, parts, head_dim, *fused.shape[1:])
+    return tuple(by_head[:, part].reshape(-1, *fused.shape[1:]).clone() for part in range(parts))
+
+
+def join_heads(heads: Sequence[Tensor]) -> Tensor:
+    """Join one Linear per head into one map: H of [E, D] -> [D, D]; biases H of [E] -> [D].
+
+    Raises ValueError if there are none, or if shapes differ.
+    """
+    shapes = {tuple(head.shape) for head in heads}
+    if len(shapes) != 1:
+        given = ", ".join(map(str, sorted(shapes))) or "none"
+        raise ValueError(f"the heads of one map must have one shape, not {given}")
+    return torch.cat(list(heads))
+
+
+def _check_rows(fused: Tensor, parts: int, what: str) -> None:
+    if parts < 1 or fused.dim() not in (1, 2) or len(fused) % parts:
+        raise ValueError(f"a tensor of shape {list(fused.shape)} is not {what} below each other")

@@ -5,15 +5,25 @@ The card's entry `notation` is an object with a `kind` and its settings.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any, ClassVar, Protocol
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from string import ascii_lowercase
+from typing import Annotated, Any, ClassVar, Protocol
+
+from msgspec import Meta
 
 from viz_transformer import declared
 from viz_transformer.sentences import quote
 from viz_transformer.text.notation.expressions import Expressions
-from viz_transformer.text.notation.letters import Letters
 from viz_transformer.text.notation.numbers import Numbers, TypedNumbers
-from viz_transformer.text.notation.reading import Reading
+from viz_transformer.text.notation.reading import (
+    INSIDE,
+    LEARNED,
+    WRITTEN,
+    Reading,
+    Settings,
+    find_repeated,
+)
 
 __all__ = [
     "CARD_KEY",
@@ -35,7 +45,7 @@ class Notation(Protocol):
     noun: ClassVar[str]
 
     def read(self, text: str) -> Reading:
-        """Whether the text follows the notation and, if not, its equivalent where there is one."""
+        """Offer lower case for capitals, and nothing for texts with other characters."""
 
     def strange(self, text: str) -> tuple[str, ...]:
         """Words and symbols of the text that occur in no training text, in order."""
@@ -45,6 +55,44 @@ class Notation(Protocol):
 
     def settings(self) -> dict[str, Any]:
         """The card's entry, with the kind."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Letters(Settings):
+    """1 to `longest` of these lower-case letters. Raises ValueError for settings out of bounds."""
+
+    kind: ClassVar[str] = "letters"
+    noun: ClassVar[str] = "strings"
+    letters: Annotated[str, Meta(pattern=r"\A[a-z]{1,26}\Z", description=f"different ones of {ascii_lowercase}")]
+    longest: Annotated[int, Meta(ge=1, le=10_000)]
+
+    def rules(self) -> Iterator[str]:
+        yield from find_repeated("letters", self.letters)
+
+    def words(self) -> str:
+        return f"1 to {self.longest:,} of {self._which()}"
+
+    def read(self, text: str) -> Reading:
+        """Offer lower case for capitals, and nothing for texts with other characters."""
+        typed = text.strip()
+        if not typed:
+            return INSIDE
+        said = f"This model learned strings of at most {self.longest:,} characters; this one has {len(typed):,}."
+        too_long = said if len(typed) > self.longest else ""
+        letters = {*self.letters}
+        if {*typed} <= letters:
+            return Reading(inside=False, said=too_long) if too_long else INSIDE
+        if typed.isascii() and {*typed.lower()} <= letters:
+            lead = WRITTEN if too_long else LEARNED
+            return Reading(inside=False, offered=typed.lower(), lead=lead, said=too_long)
+        return Reading(inside=False, said=f"This model learned {self._which()} only. {too_long}".rstrip(), read=False)
+
+    def strange(self, text: str) -> tuple[str, ...]:
+        return tuple(dict.fromkeys(sign for sign in text.strip() if sign not in self.letters))
+
+    def _which(self) -> str:
+        run = self.letters in ascii_lowercase and len(self.letters) > 2
+        return f"the letters {f'{self.letters[0]} to {self.letters[-1]}' if run else ', '.join(self.letters)}"
 
 
 _KINDS = {kind.kind: kind for kind in (Numbers, TypedNumbers, Expressions, Letters)}

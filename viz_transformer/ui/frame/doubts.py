@@ -8,9 +8,9 @@ from typing import Any
 
 from viz_transformer.checkpoint.contents import Summary
 from viz_transformer.figures import labels
-from viz_transformer.text.languages import NAMES, other_language, words_of
+from viz_transformer.text.linguistics import NAMES, other_language, words_of
 from viz_transformer.text.notation import Notation, read_notation
-from viz_transformer.text.notation.nearest import nearest_number
+from viz_transformer.text.notation.numbers import nearest_number
 from viz_transformer.ui.frame import words
 from viz_transformer.ui.session import cached
 

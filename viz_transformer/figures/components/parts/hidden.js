@@ -11,7 +11,7 @@ export const NOT_YET = "not written yet at this step"
 
 /** How a row of which so much is hidden is painted: what is left of it was little, however large it looks. */
 export const FAINT = 0.5
-const MOSTLY_HIDDEN = 0.9 // analysis/attention/hidden_keys.py has it too
+const MOSTLY_HIDDEN = 0.9 // analysis/attention/specials.py has it too
 /** @param {?number | undefined} hidden */
 export const isFaint = (hidden) => (hidden ?? 0) > MOSTLY_HIDDEN
 export const FAINT_ROWS = `faint: more than ${MOSTLY_HIDDEN} of the row is hidden`

@@ -20,6 +20,7 @@ from viz_transformer.analysis.attention.maps import (
     layer_count,
     layer_weights,
     sides,
+    step_row,
     unseen_layers,
     valid_mask,
 )
@@ -33,10 +34,12 @@ from viz_transformer.figures.components.shading import shading_payload
 from viz_transformer.figures.theme import MAX_HEADS
 from viz_transformer.model.hooked_model import Heads
 from viz_transformer.model.kinds import KINDS, KindName
+from viz_transformer.numerals import percent
 from viz_transformer.sentences import capitalised
 from viz_transformer.ui.components.pictures import grid, lines, shading
 from viz_transformer.ui.frame import controls, maps, pictures, text
 from viz_transformer.ui.frame.frame import Runs
+from viz_transformer.ui.frame.questions import EVEN, open_cells, place_of, there, token_at, where
 from viz_transformer.ui.pages.attention import words
 from viz_transformer.ui.pages.attention.fields import FIELDS
 from viz_transformer.ui.session import state
@@ -183,9 +186,9 @@ def _as_many_heads(layers: Sequence[_Small]) -> list[_Small]:
     """The same for as many heads as any layer has: the places of others are not there."""
     heads = max(len(weights) for weights, _, _ in layers)
     found = []
-    for weights, mask, there in layers:
+    for weights, mask, cells in layers:
         lacking = [(0, heads - len(weights)), (0, 0), (0, 0)]
-        found.append((np.pad(weights, lacking), np.pad(mask, lacking), np.pad(there, lacking)))
+        found.append((np.pad(weights, lacking), np.pad(mask, lacking), np.pad(cells, lacking)))
     return found
 
 
@@ -308,3 +311,35 @@ def _special_tokens(shown: RunView, kind: KindName, layer: int, head: int) -> No
         text.section(words.key_shares_of([name for name, *_ in rows]))
         st.html(text.table(rows, head=words.KEY_HEAD, style="vt-facts vt-numbers"))
         text.paragraph(words.ABOUT_KEYS)
+
+
+def at_stop(
+    shown: RunView, picture: Picture, kind: KindName, layer: int, heads: tuple[int, ...] | str, position: int
+) -> tuple[str, ...]:
+    """The key with most of the chosen row's weight, and the next one; of a map that is not one head's weights, the
+    page's question and its answer."""
+    row = place_of(picture.rows, position)
+    if row is None:
+        return (words.LEFT_OUT,)
+    values = picture.values[row].astype(np.float64)
+    free = open_cells(picture, row)
+    strange = there(picture, row) & ~np.isfinite(values)
+    meta = picture.meta
+    plain = meta.quantity == "weight" and meta.bounded and meta.adds_up and not meta.signed
+    if isinstance(heads, str) or len(heads) > 1 or not plain or strange.any() or not (values[free] > 0).any():
+        found = where(shown, picture, position, heads)
+        return () if found is None else (f"{found.asks} {found.answer}",)
+    step = position - step_row(shown.run, 0)
+    when = words.reading(token_at(picture.rows.reads, row))
+    if picture.rows.writes is not None and 0 <= step < len(shown.run.steps) and not shown.run.steps[step].forced:
+        when = words.writing(token_at(picture.rows.writes, row))
+    who = words.a_head(heads[0], KINDS[kind].stack, layer)
+    best, *others = np.argsort(np.where(free, -values, np.inf), kind="stable")[: max(1, int(free.sum()))]
+    key, share = token_at(picture.columns.reads, int(best)), float(values[best])
+    if not others:
+        return (words.looked_at_one(when, who, key, percent(share)),)
+    said = words.looked(when, who, key, percent(share))
+    if free.sum() > 2 and share < EVEN / free.sum():
+        said = words.looked_evenly(when, who, int(free.sum()), key, percent(share))
+    following = int(others[0])
+    return said, words.next_came(token_at(picture.columns.reads, following), percent(float(values[following])))

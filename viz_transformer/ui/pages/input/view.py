@@ -7,6 +7,7 @@ from viz_transformer.model.kinds import SIDES, SideName
 from viz_transformer.running.trace import Tokens
 from viz_transformer.ui.frame import controls, frame, text
 from viz_transformer.ui.frame.frame import Runs
+from viz_transformer.ui.frame.questions import Question, cite
 from viz_transformer.ui.pages.input import words
 from viz_transformer.ui.pages.input.fields import FIELDS
 from viz_transformer.ui.session import cached, data_files, state
@@ -63,3 +64,17 @@ def selected_id(both: Runs | None, side: SideName) -> int | None:
         return None
     ids = tokens_of(both.main, side).ids
     return ids[state.selection()[SIDES[side].field]] if ids else None
+
+
+def question(shown: RunView, side: SideName, position: int) -> Question | None:
+    """The token of this position, its id, and how many numbers it becomes."""
+    read = SIDES[side].of(shown.trace.src, shown.trace.tgt)
+    if not 0 <= position < len(read):
+        return None
+    codec, size = shown.ckpt.codecs.get(side), SIDES[side].vocab_size(shown.trace.spec)
+    token, typed, token_id = read.tokens[position], read.originals[position], read.ids[position]
+    what = cite(token)
+    if codec is not None and token_id == codec.unknown and typed != token:
+        what = words.in_place_of(what, cite(typed))
+    answer = words.becomes(what, token_id, size, shown.trace.spec.d_model)
+    return Question(words.asks(SIDES[side].stack, position), answer)

@@ -10,7 +10,7 @@ import pandas as pd
 import streamlit as st
 
 from viz_transformer.analysis.attention.maps import attention_kinds
-from viz_transformer.analysis.layers.whole_layers import LayerFlow, layer_flows
+from viz_transformer.analysis.layers.sublayers import LayerFlow, layer_flows
 from viz_transformer.figures import labels
 from viz_transformer.figures.layers import Marked, Panel, Size, stream_chart
 from viz_transformer.model.kinds import KINDS, SIDE_OF, StackName

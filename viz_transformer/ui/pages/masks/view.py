@@ -16,6 +16,7 @@ from viz_transformer.analysis.masks.parts import (
     Change,
     ClosedIs,
     FilledRow,
+    MaskParts,
     RowEffect,
     closed_rows_are,
     even_weights,
@@ -30,6 +31,7 @@ from viz_transformer.model.kinds import KINDS, KindName
 from viz_transformer.ui.compat import DeltaGenerator
 from viz_transformer.ui.components.pictures import last_clicked_token, masks, matrix
 from viz_transformer.ui.frame import maps, pictures, text
+from viz_transformer.ui.frame.questions import Question
 from viz_transformer.ui.pages.masks import words
 from viz_transformer.ui.pages.masks.explained import leads
 from viz_transformer.ui.pages.masks.fields import FIELDS, MAX_CELLS, cells
@@ -346,3 +348,12 @@ def closed_row_words(each: FilledRow, keys: int) -> str:
     if each.closed_is == "uneven":
         return words.uneven(labels.share(float(each.closed.min())), labels.share(float(each.closed.max())))
     return words.NAN
+
+
+def question(parts: MaskParts, row: int, name: str) -> Question:
+    """How many keys are open to a query, and what closes the others. name: the query in words."""
+    open_, keys = int(parts.changed[row].sum()), parts.changed.shape[1]
+    later = int((~parts.causal[row] & ~parts.changed[row]).sum())
+    padded = int((~parts.padding[row] & parts.causal[row] & ~parts.changed[row]).sum())
+    yours = keys - open_ - later - padded
+    return Question(words.asks(name), words.may_read(open_, keys, later=later, padded=padded, yours=yours))

@@ -10,8 +10,7 @@ import streamlit as st
 
 import viz_transformer as vt
 from viz_transformer import numerals
-from viz_transformer.analysis.models.learning import learning_run, learning_series, list_snapshot_steps, shown_pairs
-from viz_transformer.analysis.models.snapshots import SnapshotRun
+from viz_transformer.analysis.models.snapshots import SnapshotRun, learning_run, learning_series, shown_pairs, taken
 from viz_transformer.analysis.models.training import loss_history
 from viz_transformer.checkpoint.contents import read_summary
 from viz_transformer.checkpoint.files import CARD
@@ -177,7 +176,7 @@ def _losses(training: Training, *, going: bool) -> None:
 
 def _example(training: Training) -> None:
     """An example of the test data at every snapshot so far, as the replay of a training shows it."""
-    steps = list_snapshot_steps(training.state)
+    steps = taken(training.state)
     if not steps or not (training.beginning / CARD).is_file():
         return
     try:

@@ -1,14 +1,18 @@
-"""Run of a model that writes nothing: which of its tokens are masked, and what it would put in their place."""
+"""How a text is read, where the model leaves a choice; and of a model that writes nothing which tokens are masked, and
+what it would put in their place."""
 
 from __future__ import annotations
 
 from collections import Counter
+from dataclasses import replace
+from typing import Any
 
 import pandas as pd
 import streamlit as st
 
 from viz_transformer import numerals
 from viz_transformer.analysis.run.filling import Filling, filling, fills_masks, masked_positions
+from viz_transformer.checkpoint import Checkpoint
 from viz_transformer.figures import labels
 from viz_transformer.figures.filling import Shares
 from viz_transformer.model.hooked_model import ModelSpec
@@ -22,6 +26,34 @@ from viz_transformer.ui.session import state
 from viz_transformer.ui.session.runs import RunView
 
 MAX_OFFERED, LONGEST = 64, 16
+
+
+def choices(ckpt: Checkpoint) -> None:
+    """Lists of the model's languages, switches for special tokens and a chat; nothing for a model without a choice."""
+    offered = {name: codec for codec in ckpt.codecs.values() for name in codec.choices}
+    if not offered:
+        return
+    for name, label in (("source_language", words.FROM), ("language", words.INTO)):
+        if name in offered:
+            now = getattr(state.SHARED.now().read_as, name)
+            known = ["", *offered[name].languages]
+            st.selectbox(
+                label,
+                known if now in known else [*known, now],
+                format_func=lambda code: code or words.USUAL,
+                width=170,
+                **state.widget_args("read_as", key=f"run_{name}", value=now, taken=_taken(name)),
+            )
+    switches = (("special_tokens", words.SPECIAL_TOKENS, words.SPECIAL), ("chat", words.CHAT_TEMPLATE, words.CHAT))
+    for name, label, help in switches:
+        if name in offered:
+            on = getattr(state.SHARED.now().read_as, name)
+            st.toggle(label, help=help, **state.widget_args("read_as", key=f"run_{name}", value=on, taken=_taken(name)))
+
+
+def _taken(name: str) -> Any:
+    """What a change of one choice makes of all of them."""
+    return lambda new: replace(state.SHARED.now().read_as, **{name: new})
 
 
 def masks(shown: RunView) -> None:

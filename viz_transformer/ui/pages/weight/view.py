@@ -30,7 +30,7 @@ from viz_transformer.analysis.weight.weight_numbers import Cell, Check, Line, pa
 from viz_transformer.checkpoint import Checkpoint
 from viz_transformer.checkpoint.files import WEIGHTS
 from viz_transformer.figures import labels
-from viz_transformer.figures.components.row import row_payload
+from viz_transformer.figures.components.matrix import row_payload
 from viz_transformer.figures.one_weight import BarLook, bars, strips
 from viz_transformer.model.kinds import KINDS, KindName
 from viz_transformer.numerals import SMALL, number, significant, write_in_sentence
