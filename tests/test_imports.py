@@ -152,16 +152,15 @@ def test_nothing_stands_beside_the_folders() -> None:
 
 
 MAX_SMALL_LINES = 60
-BY_OTHER_MEANS = {
-    "command.__main__",  # `python -m viz_transformer.command`
-    "ui.pages.run.recording",  # `python -m viz_transformer.ui.pages.run.recording`
-    "figures.whole",  # `vt.figures.run`, by the stub
+ALONE = {
+    "ui.pages.run.recording",  # started by `python -m`
+    "figures.whole",  # it is `vt.figures.run`, by the stub
     "ui.pages.positions.question",  # its page's view is long enough
 }
-"""Small modules that are found by more than an import."""
+"""Small modules with a single importer that have a reason to be alone."""
 
 
-def test_a_small_module_has_more_than_one_importer() -> None:
+def test_a_small_module_is_not_there_for_a_single_importer() -> None:
     files = {path: name for name, path in modules()}
     files |= {path: f"pages.{path.stem}" for path in (ROOT / "pages").glob("*.py")} | {ROOT / "app.py": "app"}
     importers: dict[str, set[str]] = {}
@@ -174,9 +173,9 @@ def test_a_small_module_has_more_than_one_importer() -> None:
         for name, path in modules()
         if path.name not in ("__init__.py", "fields.py")  # each page's fields are imported by their folder
         and len(path.read_text(encoding="utf-8").splitlines()) < MAX_SMALL_LINES
-        and len(importers.get(name, ())) < 2
+        and len(importers.get(name, ())) == 1
     }
-    assert small <= BY_OTHER_MEANS, small - BY_OTHER_MEANS
+    assert small == ALONE, small ^ ALONE
 
 
 def test_a_part_of_a_large_library_is_imported_after_the_whole() -> None:

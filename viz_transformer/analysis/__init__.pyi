@@ -1,7 +1,6 @@
 """The names of the package, which are loaded when they are first used."""
 
 from .attention.head_scores import head_scores as head_scores
-from .attention.hidden_keys import hidden_keys as hidden_keys
 from .attention.maps import attention_kinds as attention_kinds
 from .attention.maps import attention_picture as attention_picture
 from .attention.maps import contribution_norms as contribution_norms
@@ -12,6 +11,7 @@ from .attention.maps import layer_weights as layer_weights
 from .attention.maps import step_row as step_row
 from .attention.rollout import rollout as rollout
 from .attention.rollout import rollout_view as rollout_view
+from .attention.specials import hidden_keys as hidden_keys
 from .attention.specials import special_positions as special_positions
 from .attention.strongest import strongest_key as strongest_key
 from .attention.words import word_groups as word_groups
