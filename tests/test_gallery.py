@@ -49,7 +49,7 @@ INNER = {
         *("positions.in_attention", "positions.orders", "positions.table", "tensors.trace_files"),
         *("run.attention", "run.checking", "run.filling", "run.layer", "run.remarks", "run.whole"),
         *("weight.cell_facts", "weight.fused_projection", "weight.ladder", "weight.python_copy"),
-        *("weight.row_difference", "weight.told", "weight.told_inputs", "weight.told_output", "weight.told_weight"),
+        *("weight.row_difference", "weight.told", "weight.derivation"),
         *("weight.torch_attention", "weight.weight_numbers"),
     },
 }

@@ -19,7 +19,7 @@ HOVER = re.compile(r"%\{[^}]*:(?!,d?\}|\.9~g\})[^}]*\}")  # whole numbers, and a
 NOT_SHOWN = {
     "viz_transformer/numerals.py": "the formatter",
     "viz_transformer/figures/labels.py": "durations, in units of their own",
-    "viz_transformer/analysis/weight/told.py": "a program that stands alone",
+    "viz_transformer/analysis/weight/derivation.py": "a program that stands alone",
     "viz_transformer/ui/session/examples.py": "numbers as a data set writes them",
     "viz_transformer/ui/pages/playground/number_editor.py": "numbers as they were typed, with four decimals",
 }

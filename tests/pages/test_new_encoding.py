@@ -6,6 +6,7 @@ import html
 import re
 from collections.abc import Iterator, Mapping
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -50,6 +51,14 @@ class Ramp(Table):
         return (torch.arange(length) / 100)[:, None].repeat(1, d_model)
 
 
+def lowered_for_others(back: Any, slope: float) -> Any:
+    return -slope * (back != 0)
+
+
+def lowered_for_earlier(back: Any, slope: float) -> Any:
+    return -slope * (back > 0)
+
+
 class Elsewhere(Encoding):
     """A token's score with another than itself is lowered by the head's number and a half."""
 
@@ -72,11 +81,10 @@ class Elsewhere(Encoding):
         return (back != 0 if stack == "encoder" else back > 0) * -held["depth"][:, None, None]
 
     def told_bias(self, config: ModelConfig, stack: StackName, head: int) -> ToldBias:
-        depth = repr(head + 0.5)
         return ToldBias(
-            note="less for others",
-            worked_out=f"-{depth} * (back {'!=' if stack == 'encoder' else '>'} 0)",
-            scalars={"depth": depth},
+            bias_of=lowered_for_others if stack == "encoder" else lowered_for_earlier,
+            slope=head + 0.5,
+            scalars={"depth": lambda _: head + 0.5},
             sentences=("Scores of other tokens are lowered by {depth}.",),
         )
 

@@ -8,11 +8,12 @@ numbers are computed: the names are read long before.
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, ClassVar, Literal
+from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 from viz_transformer.model.hook_point import KEYS, QUERIES, WEIGHTS, HookPoint
+from viz_transformer.model.told_positions import lowered_behind, lowered_to_both_sides, pair_angles, rotated
 
 if TYPE_CHECKING:
     from torch import Tensor
@@ -32,18 +33,16 @@ Picture = Literal["table", "rotation", "slopes", "bias", "none"]
 class ToldPlacing:
     """How *One weight* and its program derive the rotated query or key of a head.
 
-    In `showing` and `placed`, `$name` is "query" or "key" and the position's name; in `formula` and `sentence`, {place}
-    is the position and {size} head_dim.
+    In `formula` and `sentence`, {place} is the position, {size} head_dim. Functions need numpy alone
+    (`told_positions`): the program has their source.
     """
 
-    functions: str = ""
-    """Helper functions, as program text."""
     before: str = "before positions act on it"
-    """Label of the vector that W_Q or W_K gives, which is `made` [E] in the program."""
-    showing: str = ""
-    """Program lines that `show` the ingredients of `placed`."""
-    placed: str = ""
-    """Expression of the recorded vector."""
+    """Label of the vector that W_Q or W_K gives."""
+    of_places: Mapping[str, Callable[..., Any]] = field(default_factory=dict)
+    """Ingredients of the result by label: functions of position and head_dim."""
+    placed: Callable[..., Any] | None = None
+    """(vector [E], position) -> the recorded vector; None if it is not derived."""
     shown: Mapping[str, str] = field(default_factory=dict)
     """Labels of the shown values, by name."""
     note: str = "These are the numbers before positions act on them."
@@ -60,12 +59,13 @@ class ToldBias:
     In `sentences`, {scalar} is an entry of `scalars`.
     """
 
-    note: str = "what positions add to the scores"
-    """Comment in the program."""
-    worked_out: str = ""
-    """Expression in `back` [K], each key's distance back from the query; "" keeps the recorded biases."""
-    scalars: Mapping[str, str] = field(default_factory=dict)
-    """Expressions by name."""
+    bias_of: Callable[..., Any] | None = None
+    """(`back` [K], each key's distance back from the query; slope) -> biases; None keeps the recorded ones. It needs
+    numpy alone: the program has its source."""
+    slope: float = 0.0
+    """A number of this head."""
+    scalars: Mapping[str, Callable[[int], float]] = field(default_factory=dict)
+    """Functions of the cell's distance back, by name."""
     sentences: tuple[str, ...] = ("Positions then add a bias to it.",)
     """What is added, in words."""
 
@@ -302,10 +302,9 @@ class Rotary(Encoding):
 
     def told_placing(self) -> ToldPlacing:
         return ToldPlacing(
-            functions=_ROTATION,
             before="before the rotation",
-            showing='show("angles", angles($name))\n',
-            placed="turned(made, $name)",
+            of_places={"angles": pair_angles},
+            placed=rotated,
             shown={"angle of each dimension's pair": "angles"},
             note="These are the numbers before positions turn them.",
             formula="R_{{{place}}}",
@@ -314,23 +313,6 @@ class Rotary(Encoding):
                 " rotary positions. Lengths stay, and q·k knows the distance of the two alone."
             ),
         )
-
-
-_ROTATION = """
-
-def angles(place):
-    \"\"\"By how much this position turns each dimension's pair, in radians: [E].\"\"\"
-    size = point(f"{site}.query").shape[-1]
-    return np.repeat(place / 10_000.0 ** (np.arange(0, size, 2) / size), 2)
-
-
-def turned(vector, place):
-    \"\"\"Dimensions 2i and 2i+1 turned counter-clockwise by their angle at this position: [E].\"\"\"
-    angle, even, odd = angles(place)[0::2], vector[0::2], vector[1::2]
-    cos, sin = np.cos(angle), np.sin(angle)
-    return np.stack([even * cos - odd * sin, even * sin + odd * cos], axis=1).reshape(-1)
-
-"""
 
 
 def rotary_angles(length: int, head_dim: int) -> Tensor:
@@ -379,16 +361,15 @@ class Alibi(Encoding):
         return distance * -held["slopes"][:, None, None]
 
     def told_bias(self, config: ModelConfig, stack: StackName, head: int) -> ToldBias:
-        slope = repr(alibi_slopes(config.n_heads)[head])
-        distance = "np.abs(back)" if stack == "encoder" else "np.maximum(back, 0)"  # later keys are masked
+        slope, both = alibi_slopes(config.n_heads)[head], stack == "encoder"
         return ToldBias(
-            note="ALiBi: less for keys that are farther away",
-            worked_out=f"-{slope} * {distance}",
-            scalars={"slope": slope, "distance": f"{distance}[key]"},
+            bias_of=lowered_to_both_sides if both else lowered_behind,
+            slope=slope,
+            scalars={"slope": lambda _: slope, "distance": abs if both else (lambda back: max(back, 0))},
             sentences=(
                 "ALiBi then adds minus slope times distance: this head's slope is {slope}, the distance here is"
                 " {distance}.",
-                "It counts to both sides." if stack == "encoder" else "Keys after the query, masked anyway, get 0.",
+                "It counts to both sides." if both else "Keys after the query, masked anyway, get 0.",
             ),
         )
 

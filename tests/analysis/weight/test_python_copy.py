@@ -1,6 +1,7 @@
 """The program is run: it prints the digits of the whole ladder, from the saved trace and the model's file alone."""
 
 import ast
+import inspect
 import math
 import re
 import subprocess
@@ -14,9 +15,10 @@ from ladders import VARIANTS, cells, run_of
 
 from viz_transformer.analysis.models.untrained import Recipe, make_untrained
 from viz_transformer.analysis.weight import LINES
+from viz_transformer.analysis.weight.derivation import IN_FULL, digits
 from viz_transformer.analysis.weight.ladder import ladder
 from viz_transformer.analysis.weight.python_copy import FILE, MODEL_FILE, model_file, python_copy
-from viz_transformer.analysis.weight.told import IN_FULL, digits
+from viz_transformer.analysis.weight.told import telling
 from viz_transformer.analysis.weight.weight_numbers import Cell, parameters
 from viz_transformer.checkpoint import load, save_checkpoint
 from viz_transformer.checkpoint.importers.mapping import split_interleaved, split_stacked
@@ -278,6 +280,17 @@ def test_the_program_needs_numpy_alone_and_is_plain_to_read(variant):
     assert not [node for node in ast.walk(ast.parse(program)) if isinstance(node, ast.ImportFrom)]
     assert max(map(len, program.splitlines())) <= 120
     assert "$" not in program and "\n\n\n\n" not in program
+
+
+@pytest.mark.parametrize("variant", VARIANTS)
+def test_the_program_has_the_functions_that_computed_the_page_and_no_others(variant):
+    _, run = run_of(variant)
+    for cell in cells(run):
+        program = python_copy(run, cell)
+        for told in telling(cell, run.config).values():
+            assert told.step is None or inspect.getsource(told.step) in program
+        names = [node.name for node in ast.parse(program).body if isinstance(node, ast.FunctionDef)]
+        assert len(names) == len(set(names)) and all(program.count(name) > 1 for name in names)
 
 
 def test_nothing_of_a_text_and_no_code_of_a_name_goes_into_the_program():

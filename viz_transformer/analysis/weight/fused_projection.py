@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -15,12 +15,11 @@ from viz_transformer.running.trace import Trace
 _Map = tuple[Floats, Floats]  # weight [N, D] and bias [N]
 
 
-def check_fused(trace: Trace, cell: Cell, names: Mapping[str, Any]) -> tuple[Check, ...]:
-    """All numbers of query, key and value, made by one map. names: those of the program, with w_q, b_q and so on."""
+def check_fused(trace: Trace, cell: Cell, at: Any) -> tuple[Check, ...]:
+    """All numbers of query, key and value, made by one map. at: the `Values` of the derivation, with w_q, b_q, ..."""
     heads, size = trace.config.n_heads, trace.config.head_dim
-    point = names["point"]
-    reads, read = point(f"{cell.site}.in"), point(cell.read_point)
-    maps: dict[str, _Map] = {part: (names[f"w_{part[0]}"], names[f"b_{part[0]}"]) for part in ("query", "key", "value")}
+    reads, read = at.own("in"), at.point(cell.read_point)
+    maps: dict[str, _Map] = {"query": (at.w_q, at.b_q), "key": (at.w_k, at.b_k), "value": (at.w_v, at.b_v)}
     fused = ("key", "value") if cell.kind == "cross" else ("query", "key", "value")
     by_map = _made([maps[part] for part in fused], read).reshape(len(read), len(fused), heads, size)
     found = dict(zip(fused, by_map.transpose(1, 2, 0, 3), strict=True))
@@ -34,7 +33,7 @@ def check_fused(trace: Trace, cell: Cell, names: Mapping[str, Any]) -> tuple[Che
     largest = float(np.abs(read).max()) * math.sqrt(trace.spec.d_model)
     unplaced = cell.unplaced(trace.config)
     points = {part: f"{cell.site}.{part}{unplaced if part != 'value' else ''}" for part in maps}
-    return tuple(Check(name, each, point(points[part]), f"{points[part]}[0]", largest) for part, name, each in made)
+    return tuple(Check(name, each, at.point(points[part]), f"{points[part]}[0]", largest) for part, name, each in made)
 
 
 def _made(maps: Sequence[_Map], read: Floats) -> Floats:

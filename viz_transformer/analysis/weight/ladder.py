@@ -5,28 +5,25 @@ recorded for it. From query and key to the head's output the float64 numbers go 
 starts from recorded float32 numbers, so that rounding does not add up. Source of the formulas: Vaswani et al. (2017),
 equation 1 and section 3.2.2.
 
-Each line is told once, as its part of the program that the page gives (`told_inputs`, `told_weight`, `told_output`).
-That part is run here on the trace and the parameters in memory: what it shows is the print, what it compares is the
-table of comparisons, and vectors and numbers of the page are expressions over its names. Nothing is in it but words of
-this package and checked numbers of config and cell.
+Each line is a step of `derivation`, whose source is the program that the page gives. It is called here with the trace
+and the parameters in memory: what it shows is the print, and what it compares is the table of comparisons; `told` says
+which of both are the page's vectors and numbers.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from functools import lru_cache
-from types import CodeType
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from viz_transformer.analysis.attention.maps import sides
-from viz_transformer.analysis.weight import told_inputs, told_output, told_weight
+from viz_transformer.analysis.weight import derivation
 from viz_transformer.analysis.weight.cell_facts import mixed_heads, scales, why_masked
 from viz_transformer.analysis.weight.fused_projection import check_fused, trail
-from viz_transformer.analysis.weight.told import HELPERS, VERDICT, Told
+from viz_transformer.analysis.weight.told import Source, Told, given, telling
 from viz_transformer.analysis.weight.weight_numbers import (
     Cell,
     Check,
@@ -38,7 +35,6 @@ from viz_transformer.analysis.weight.weight_numbers import (
     row_of,
 )
 from viz_transformer.model.attention import attention_scores
-from viz_transformer.model.config import ModelConfig
 from viz_transformer.running.trace import Trace
 
 
@@ -61,77 +57,64 @@ class Ladder:
         return all(line.agrees for line in self.lines.values())
 
 
-def telling(cell: Cell, config: ModelConfig) -> dict[str, Told]:
-    """Each line of a cell as it is told, from the tokens on."""
-    return {
-        "token": told_inputs.token(cell, config),
-        "stream": told_inputs.stream(cell, config),
-        "norm": told_inputs.norm(cell, config),
-        "maps": told_inputs.maps(cell, config),
-        "shapes": Told(""),  # which is of all cells together, and no part of the program
-        "query": told_inputs.projected("query", cell, config),
-        "key": told_inputs.projected("key", cell, config),
-        "products": told_weight.PRODUCTS,
-        "divisor": told_weight.divisor(cell, config),
-        "mask": told_weight.mask(cell, config),
-        "softmax": told_weight.softmax(config),
-        "weight": told_weight.WEIGHT,
-        "value": told_output.value(cell),
-        "head": told_output.HEAD,
-        "merge": told_output.merge(config),
-        "output": told_output.output(config),
-        "residual": told_output.residual(cell, config),
-    }
-
-
 def ladder(trace: Trace, learned: Parameters, cell: Cell) -> Ladder:
     """Every line of one cell. `learned`: the parameters of the cell's attention in the model that made the trace.
 
     Raises ValueError for a kind, layer, head or position that the trace does not have.
     """
     row = row_of(trace, cell)
-    program = _Program(trace, learned)
+    at: Any = derivation.Values(
+        trace=_Recorded(trace),
+        model=learned,
+        scalars=trace.scalars,
+        ids={"src": trace.src.ids, "tgt": trace.tgt.ids},
+        **given(cell, trace.config),
+    )
+    report = _Kept()
     lines = {}
-    for name, told in telling(cell, trace.config).items():
-        program.run(told.code)
-        lines[name] = program.line(name, told)
-    program.run(VERDICT)
-    names, queries = program.names, len(sides(trace, cell.kind)[0])
-    for name, checks in _derived(trace, cell, row, names).items():
+    with np.errstate(invalid="ignore"):
+        for name, told in telling(cell, trace.config).items():
+            if told.step is not None:
+                report.line(name)
+                told.step(at, report)
+            lines[name] = _line(name, told, at, report if told.step is not None else _Kept(), trace)
+    report.verdict()
+    queries = len(sides(trace, cell.kind)[0])
+    for name, checks in _derived(trace, cell, row, at).items():
         lines[name] = replace(lines[name], checks=(*checks, *lines[name].checks))
     lines["shapes"] = replace(lines["shapes"], shapes=trail(trace.config, cell, queries, len(row.mask)))
     lines["token"] = replace(lines["token"], facts=scales(trace, cell))
     if not row.mask[cell.key]:
         lines["mask"] = replace(lines["mask"], facts=why_masked(trace, cell))
     if trace.config.merge == "raw-reshape":
-        held = mixed_heads(names["row"], trace.config.n_heads, queries)
+        held = mixed_heads(at.row, trace.config.n_heads, queries)
         lines["merge"] = replace(lines["merge"], facts=(held,))
-    return Ladder(cell, lines, row, "".join(program.printed))
+    return Ladder(cell, lines, row, "".join(report.printed))
 
 
-def _derived(trace: Trace, cell: Cell, row: QueryRow, names: Mapping[str, Any]) -> dict[str, tuple[Check, ...]]:
+def _derived(trace: Trace, cell: Cell, row: QueryRow, at: Any) -> dict[str, tuple[Check, ...]]:
     """What the program has not compared: the maps as one, the scores, which no run records, beside what the model's own
     function makes of the recorded query and key, and the weights of a long attention that ran fused."""
     head, query = slice(cell.head, cell.head + 1), slice(cell.query, cell.query + 1)
     bias = trace[f"{cell.site}.bias"][:, head, query] if f"{cell.site}.bias" in trace else None
     q, keys = trace[f"{cell.site}.query"][:, head, query], trace[f"{cell.site}.key"][:, head]
-    scores = attention_scores(q, keys, names["divisor"], bias)[0, 0, 0].double().numpy()
-    largest = float(np.abs(row.products).sum(axis=1).max() / names["divisor"])
-    at = f"[0, {cell.head}, {cell.query}"
+    scores = attention_scores(q, keys, at.divisor, bias)[0, 0, 0].double().numpy()
+    largest = float(np.abs(row.products).sum(axis=1).max() / at.divisor)
+    place = f"[0, {cell.head}, {cell.query}"
     found: dict[str, tuple[Check, ...]] = {
-        "shapes": check_fused(trace, cell, names),
+        "shapes": check_fused(trace, cell, at),
         "divisor": tuple(
-            Check(name, _float64(worked_out), recorded, f"{cell.site}.scores{at}{key}], derived", largest)
+            Check(name, _float64(worked_out), recorded, f"{cell.site}.scores{place}{key}], derived", largest)
             for name, worked_out, recorded, key in (
-                ("score", names["scores"][cell.key], scores[cell.key], f", {cell.key}"),
-                ("scores of the row", names["scores"], scores, ""),
+                ("score", at.scores[cell.key], scores[cell.key], f", {cell.key}"),
+                ("scores of the row", at.scores, scores, ""),
             )
         ),
     }
     if f"{cell.site}.weights" not in trace.values:
-        weights, site = names["weights"], f"{cell.site}.weights"
-        of_row = Check("weights of the row", weights, _float64(row.weights), f"{site}{at}]")
-        of_key = Check("weight", weights[cell.key], _float64(row.weights[cell.key]), f"{site}{at}, {cell.key}]")
+        weights, site = at.weights, f"{cell.site}.weights"
+        of_row = Check("weights of the row", weights, _float64(row.weights), f"{site}{place}]")
+        of_key = Check("weight", weights[cell.key], _float64(row.weights[cell.key]), f"{site}{place}, {cell.key}]")
         found |= {"softmax": (of_row,), "weight": (of_key,)}
     return found
 
@@ -150,83 +133,64 @@ class _Recorded:
         return (value.double() if value.is_floating_point() else value).numpy()
 
 
-@lru_cache(512)  # of a cell only the first line and the expressions with its numbers are new
-def _compiled(code: str, mode: Literal["exec", "eval"]) -> CodeType:
-    return compile(code, "one_weight.py", mode)
+class _Kept(derivation.Report):
+    """A report that keeps what it prints, and what the line in hand has shown and compared."""
 
-
-class _Program:
-    """The program's names, what it has printed, and what the last part of it has shown and compared."""
-
-    def __init__(self, trace: Trace, learned: Parameters) -> None:
-        self.trace = trace
+    def __init__(self) -> None:
         self.printed: list[str] = []
         self.shown: list[tuple[str, Floats]] = []
         self.compared: list[tuple[Floats, Floats, float]] = []
-        self.names: dict[str, Any] = {
-            "np": np,
-            "print": self._print,
-            "trace": _Recorded(trace),
-            "model": learned,
-            "about": {"scalars": trace.scalars, "src": [trace.src.ids], "tgt": [trace.tgt.ids]},
-        }
-        exec(_compiled(HELPERS, "exec"), self.names)
-        show, compare = self.names["show"], self.names["compare"]
+        super().__init__(lambda text: self.printed.append(f"{text}\n"))
 
-        def note_shown(label: str, values: ArrayLike) -> None:
-            self.shown.append((label, _float64(values)))
-            show(label, values)
-
-        def note_compared(worked_out: ArrayLike, recorded: ArrayLike, scale: float = 0.0) -> None:
-            self.compared.append((_float64(worked_out), _float64(recorded), float(scale)))
-            compare(worked_out, recorded, scale)
-
-        self.names |= {"show": note_shown, "compare": note_compared, "shown": self._shown}
-
-    def run(self, code: str) -> None:
-        """The next part of the program."""
+    def line(self, name: str) -> None:
         self.shown.clear()
         self.compared.clear()
-        with np.errstate(invalid="ignore"):
-            exec(_compiled(code, "exec"), self.names)
+        super().line(name)
 
-    def line(self, name: str, told: Told) -> Line:
-        """What the page has of the part that was run last."""
-        found = ((each, self._value(each.code)) for each in told.vectors)
-        vectors = tuple(
-            Numbers(
-                each.name.format_map(self.names),
-                _float64(values),
-                each.axis,
-                picked=self._value(each.picked),
-                span=self._value(each.span),
-            )
-            for each, values in found
-            if values is not None
+    def show(self, name: str, values: ArrayLike) -> None:
+        self.shown.append((name, _float64(values)))
+        super().show(name, values)
+
+    def compare(self, computed: ArrayLike, recorded: ArrayLike, scale: float = 0.0) -> None:
+        self.compared.append((_float64(computed), _float64(recorded), float(scale)))
+        super().compare(computed, recorded, scale)
+
+
+def _line(name: str, told: Told, at: Any, report: _Kept, trace: Trace) -> Line:
+    """What the page has of the step that was taken last."""
+
+    def found(source: Source) -> Any:
+        if callable(source):
+            return source(at)
+        label, nth = (source, 0) if isinstance(source, str) else source
+        shown = [values for each, values in report.shown if each == label]
+        return shown[nth] if shown else None
+
+    vectors = tuple(
+        Numbers(
+            each.name.format_map(vars(at)),
+            _float64(values),
+            each.axis,
+            picked=None if each.picked is None else each.picked(at),
+            span=None if each.span is None else each.span(at),
         )
-        scalars = {key: float(np.asarray(self._value(code)).item()) for key, code in told.scalars.items()}
-        return Line(name, vectors, scalars, self._checks(told))
+        for each, values in ((each, found(each.source)) for each in told.vectors)
+        if values is not None
+    )
+    scalars = {key: float(np.asarray(found(source)).item()) for key, source in told.scalars.items()}
+    return Line(name, vectors, scalars, _checks(told, vars(at), report, trace))
 
-    def _checks(self, told: Told) -> tuple[Check, ...]:
-        if not self.compared:  # the run recorded none of the points
-            return ()
-        checks = []
-        for (name, point), (worked_out, recorded, scale) in zip(told.checks, self.compared, strict=True):
-            at = point.format_map(self.names)
-            if at.count(",") + 1 == self.trace[at.partition("[")[0]].ndim:  # one number, which may come as an array
-                worked_out, recorded = worked_out.reshape(()), recorded.reshape(())
-            checks.append(Check(name.format_map(self.names), worked_out, recorded, at, scale))
-        return tuple(checks)
 
-    def _value(self, code: str) -> Any:
-        return eval(_compiled(code, "eval"), self.names)
-
-    def _shown(self, label: str, nth: int = 0) -> Floats | None:
-        found = [values for each, values in self.shown if each == label]
-        return found[nth] if found else None
-
-    def _print(self, *values: object) -> None:
-        self.printed.append(f"{' '.join(map(str, values))}\n")
+def _checks(told: Told, names: Mapping[str, Any], report: _Kept, trace: Trace) -> tuple[Check, ...]:
+    if not report.compared:  # the run recorded none of the points
+        return ()
+    checks = []
+    for (name, point), (computed, recorded, scale) in zip(told.checks, report.compared, strict=True):
+        place = point.format_map(names)
+        if place.count(",") + 1 == trace[place.partition("[")[0]].ndim:  # one number, which may come as an array
+            computed, recorded = computed.reshape(()), recorded.reshape(())
+        checks.append(Check(name.format_map(names), computed, recorded, place, scale))
+    return tuple(checks)
 
 
 def _float64(values: ArrayLike) -> Floats:

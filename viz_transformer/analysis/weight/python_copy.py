@@ -8,13 +8,18 @@ recorded numbers, and is set beside what was recorded for it.
 
 from __future__ import annotations
 
+import json
+from collections.abc import Iterator
+from functools import cache
+from inspect import getsource
 from string import Template
+from typing import Any
 
 from safetensors.torch import save
 
 from viz_transformer.analysis.models.untrained import is_new
-from viz_transformer.analysis.weight.ladder import telling
-from viz_transformer.analysis.weight.told import HELPERS, VERDICT
+from viz_transformer.analysis.weight import derivation
+from viz_transformer.analysis.weight.told import given, telling
 from viz_transformer.analysis.weight.weight_numbers import Cell
 from viz_transformer.checkpoint import Checkpoint
 from viz_transformer.checkpoint.files import WEIGHTS
@@ -28,7 +33,8 @@ _FILES = Template('''\
 # Needs numpy and two files: $file, the saved trace, and $model_file, the model's parameters:
 # $what.
 #     python one_weight.py [$file [$model_file]]
-# Each line starts from what the run recorded in float32 and is compared with what it recorded next.
+# Each line starts from what the run recorded in float32 and is compared with what it recorded next. The functions are
+# those that computed the page.
 import hashlib
 import json
 import sys
@@ -96,8 +102,75 @@ def python_copy(trace: Trace, cell: Cell) -> str:
         what=_NEW_WHAT if new else _WHAT,
         same_file="" if new else _SAME_FILE,
     )
-    lines = (told.code for told in telling(cell, trace.config).values())
-    return "".join((files, HELPERS, *lines, VERDICT))
+    values = given(cell, trace.config)
+    steps = {name: told.step for name, told in telling(cell, trace.config).items() if told.step is not None}
+    return "\n\n\n".join(
+        (
+            f"{files}\nIN_FULL, ROUNDING = {derivation.IN_FULL}, {derivation.ROUNDING}",
+            *map(_source, _defined(values, steps)),
+            _MAIN.substitute(values=_each(values), steps=_each(steps)),
+        )
+    )
+
+
+_MAIN = Template("""\
+at = Values(
+    trace=trace,
+    model=model,
+    scalars=about["scalars"],
+    ids={"src": about["src"][0], "tgt": about["tgt"][0]},
+$values)
+report = Report()
+steps = dict(
+$steps)
+for name, step in steps.items():
+    report.line(name)
+    step(at, report)
+report.verdict()
+""")
+_USED = {
+    derivation.residual_and_norm: (derivation.residual,),
+    derivation.maps: (derivation.parameters,),
+    derivation.query: (derivation.projected,),
+    derivation.mask: (derivation.kept,),
+}
+"""What steps call, beside what is among the values."""
+
+
+@cache  # to find a class in its file takes as long as the rest of the program
+def _source(defined: Any) -> str:
+    return getsource(defined).rstrip()
+
+
+def _defined(*parts: Any) -> Iterator[Any]:
+    """The functions and classes of the program, each once, before what calls it."""
+    found = [derivation.Values, derivation.length, derivation.digits, derivation.Report, derivation.normed]
+    for each in (each for part in parts for value in part.values() for each in _functions(value)):
+        found += [*_USED.get(each, ()), each]
+    return iter(dict.fromkeys(found))
+
+
+def _functions(value: Any) -> Iterator[Any]:
+    if callable(value):
+        yield value
+    elif isinstance(value, tuple | dict):
+        for each in value.values() if isinstance(value, dict) else value:
+            yield from _functions(each)
+
+
+def _each(values: dict[str, Any]) -> str:
+    return "".join(f"    {name}={_literal(value)},\n" for name, value in values.items())
+
+
+def _literal(value: Any) -> str:
+    """A value as the program has it: functions by their names."""
+    if callable(value):
+        return str(value.__name__)
+    if isinstance(value, dict):
+        return f"{{{', '.join(f'{json.dumps(name)}: {_literal(each)}' for name, each in value.items())}}}"
+    if isinstance(value, tuple):
+        return f"({', '.join(map(_literal, value))})"
+    return json.dumps(value) if isinstance(value, str) else repr(value)
 
 
 def model_file(ckpt: Checkpoint) -> bytes:

@@ -1,100 +1,396 @@
-"""How a line of a ladder is told: its part of the program, what the page takes from it, and what all lines use."""
+"""What the page has of each step of `derivation`, and what a step takes for a cell of a model: the cell's names and
+numbers, and which of several functions the config means."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
+from viz_transformer.analysis.weight import derivation
+from viz_transformer.model.config import ModelConfig
+from viz_transformer.model.kinds import KINDS
+
+if TYPE_CHECKING:
+    from viz_transformer.analysis.weight.weight_numbers import Cell
+
 AxisName = Literal["feature", "dimension", "key"]
-ROUNDING = 2e-6
-"""float32 arithmetic may differ from float64 by this part of the largest number in a line (of 1 if all are smaller)."""
+Step = Callable[[Any, Any], None]
+Source = str | tuple[str, int] | Callable[[Any], Any]
+"""Where a number is from: the label under which a step has shown it, and which of several of this label (0 is the
+first), or a function of what is known behind the step."""
+digits: Callable[[float], str] = derivation.digits
+"""A score to which -1e9 was added is a whole number, and what is left of the score are its last digits."""
 
 
 @dataclass(frozen=True)
 class Vector:
-    """A vector or a matrix of a line on the page. code, picked, span: expressions behind the line's code; a code that
-    gives None has no vector. `shown(label)` is what `show` was given under this label, `shown(label, 1)` the second."""
+    """A vector or a matrix of a line on the page; there is none where its label was not shown."""
 
     name: str
     axis: AxisName
-    code: str
-    picked: str = "None"
-    span: str = "None"
+    source: Source
+    picked: Callable[[Any], int] | None = None
+    span: Callable[[Any], tuple[int, int]] | None = None
 
 
 @dataclass(frozen=True)
 class Told:
-    """One line. scalars: expressions by name. checks: name and point of each `compare` in the code, in its order."""
+    """One line. scalars: numbers by name. checks: name and point of each comparison of the step, in its order."""
 
-    code: str
+    step: Step | None
     vectors: tuple[Vector, ...] = ()
-    scalars: Mapping[str, str] = field(default_factory=dict)
+    scalars: Mapping[str, Source] = field(default_factory=dict)
     checks: tuple[tuple[str, str], ...] = ()
 
 
-def by_axis(axis: AxisName, codes: Mapping[str, str]) -> tuple[Vector, ...]:
+def by_axis(axis: AxisName, sources: Mapping[str, Source]) -> tuple[Vector, ...]:
     """Vectors over the same axis by their names; of those by key the cell's own is picked."""
-    return tuple(Vector(name, axis, code, "key" if axis == "key" else "None") for name, code in codes.items())
+    picked = (lambda at: int(at.key)) if axis == "key" else None
+    return tuple(Vector(name, axis, source, picked) for name, source in sources.items())
 
 
-IN_FULL = 64
-"""Numbers of a vector that are printed at most; of a longer one the first four, how many there are, and its length."""
-HELPERS = f'''
-def point(name):
-    """A point of the run's one text."""
-    return trace[name][0]
+def telling(cell: Cell, config: ModelConfig) -> dict[str, Told]:
+    """Each line of a cell as it is told, from the tokens on."""
+    return {
+        "token": _token(cell),
+        "stream": _stream(cell, config),
+        "norm": _norm(cell, config),
+        "maps": _maps(cell, config),
+        "shapes": Told(None),  # which is of all cells together, and no part of the program
+        "query": _projected("query", cell, config),
+        "key": _projected("key", cell, config),
+        "products": _PRODUCTS,
+        "divisor": _divisor(cell, config),
+        "mask": _MASK,
+        "softmax": _SOFTMAX,
+        "weight": _WEIGHT,
+        "value": _VALUE,
+        "head": _HEAD,
+        "merge": _merge(config),
+        "output": _output(config),
+        "residual": _residual(cell, config),
+    }
 
 
-def length(vector):
-    return np.sqrt((vector * vector).sum())
+def given(cell: Cell, config: ModelConfig) -> dict[str, Any]:
+    """What the steps read of a cell and of its model's config, beside the run and the parameters."""
+    place = f"{cell.stack}.layers.{cell.layer}.{cell.attention}"
+    after = f"{cell.stack}.{cell.layer}.residual_after_{cell.attention}"
+    kind = KINDS[cell.kind]
+    values: dict[str, Any] = {
+        **{name: getattr(cell, name) for name in ("site", "head", "query", "key", "stack", "key_stack")},
+        "attention": f"{place}_attention",  # what the model's file calls this attention, and its norm
+        "norm_name": f"{place}_residual.norm",
+        "norm": (_NORMS[config.norm_kind], config.norm_epsilon),
+        "reads": cell.stream_point,
+        "key_stream": "encoder.out" if cell.kind == "cross" else cell.stream_point,
+        "key_reads": cell.read_point,
+        "unplaced": cell.unplaced(config),
+        "key_side": kind.keys.of("src", "tgt"),
+        "query_side": kind.queries.of("src", "tgt"),
+        "key_pad": kind.keys.pad(config),
+        "query_pad": kind.queries.pad(config),
+        "rule": _rule(cell, config),
+        "causal": kind.causal,
+        "fill": FILLS[config.mask_fill].fill,
+        "zero_rows": config.mask_fill == "zero-rows",
+        "added": after if config.norm == "pre" else f"{after}_sum",
+        "left": after,
+    }
+    if cell.kind == "cross":
+        own = ("layer", 1e-5) if config.encoder_final_norm == "torch" else (config.norm_kind, config.norm_epsilon)
+        values |= {
+            "layer": f"{cell.stack}.{cell.layer}",
+            "stream_sum": f"{cell.stream_point}{'' if config.norm == 'pre' else '_sum'}",
+            "last": f"encoder.{config.encoder_layers - 1}.residual_out",
+            "encoder_norm": (_NORMS[own[0]], own[1]) if config.final_norm else None,
+        }
+    else:
+        values["before"] = f"{cell.stack}.{cell.layer - 1}.residual_out" if cell.layer else f"{cell.stack}.embed.out"
+    if cell.unplaced(config):
+        told = config.encoding.told_placing()
+        values |= {"placing": told.before, "of_places": dict(told.of_places), "placed": told.placed}
+    if config.encoding.biased and cell.kind != "cross":
+        bias = config.encoding.told_bias(config, cell.stack, cell.head)
+        values |= {"bias_of": bias.bias_of, "slope": bias.slope}
+    return values
 
 
-def digits(value):
-    """Six significant digits, or all of a whole number."""
-    whole = abs(value) < 1e15 and value == round(value)
-    return f"{{value + 0.0:{{'.15g' if whole else '.6g'}}}}"
+_NORMS: Mapping[str, Callable[..., Any]] = {
+    "layer": derivation.layer_norm,
+    "bessel": derivation.bessel_norm,
+    "positions-and-features": derivation.norm_over_positions,
+}
 
 
-def show(name, values):
-    """The digits of each number; of a long vector the first four, their count, and the vector's length."""
-    values = np.asarray(values, dtype=float).reshape(-1)
-    numbers = [digits(value) for value in values[: 4 if len(values) > {IN_FULL} else None].tolist()]
-    if len(values) > {IN_FULL}:
-        numbers.append(f"... {{len(values)}} numbers, length {{digits(float(length(values)))}}")
-    print(f"  {{name:<28}}", *numbers)
+def _rule(cell: Cell, config: ModelConfig) -> Callable[..., Any]:
+    """What may be read, by the padding rule of the config."""
+    if cell.kind == "cross" and config.padding_mask == "key-or-query-swapped-cross":
+        return derivation.padding_masked_with_its_sides_swapped
+    return derivation.padded_keys_masked if config.padding_mask == "key" else derivation.padded_keys_and_queries_masked
 
 
-agrees = {{}}  # line of the ladder: whether each of its comparisons agrees
+# --- from the tokens to query and key
 
 
-def line(name):
-    agrees[name] = []
-    print(name)
+def _token(cell: Cell) -> Told:
+    """Embedding and position of both tokens."""
+    names = {"token, scaled": "e", "position": "p", "input": "x0"}
+    return Told(
+        derivation.token,
+        by_axis("feature", {f"{s}'s {name}": f"{s}, {of}" for s in ("query", "key") for name, of in names.items()}),
+        checks=(
+            ("input of the query", f"{cell.stack}.embed.out[0, {{query}}]"),
+            ("input of the key", f"{cell.key_stack}.embed.out[0, {{key}}]"),
+        ),
+    )
 
 
-def compare(worked_out, recorded, scale=0.0):
-    """Note whether the two are equal up to the rounding of float32; scale: how large the numbers were that added up."""
-    worked_out, recorded = np.asarray(worked_out, dtype=float), np.asarray(recorded, dtype=float)
-    same = (worked_out == recorded) | (np.isnan(worked_out) & np.isnan(recorded))
-    gap = np.nan_to_num(np.where(same, 0, np.abs(worked_out - recorded)), nan=np.inf).max()
-    largest = np.abs(recorded[np.isfinite(recorded)]).max(initial=0)
-    [*agrees.values()][-1].append(gap <= {ROUNDING} * max(1, largest, scale))
+def _stream(cell: Cell, config: ModelConfig) -> Told:
+    """What has become of both tokens before this sub-layer."""
+    if cell.kind != "cross":
+        name = f"what layer {cell.layer - 1} left" if cell.layer else "the input"
+        vectors = by_axis("feature", {"query's stream": "query, x", "key's stream": "key, x"})
+        return Told(derivation.stream, vectors, checks=((name, f"{cell.stream_point}[0, {{query}}]"),))
+    return Told(
+        derivation.stream_and_memory,
+        by_axis("feature", {"query's stream": "query, x", "key's memory": "key, m"}),
+        checks=(("stream + self-attention", "{stream_sum}[0, {query}]"), ("memory", "encoder.out[0, {key}]")),
+    )
 
-'''
-VERDICT = """
-every = [each for found in agrees.values() for each in found]
-print(f"{sum(every)} of {len(every)} comparisons with the record agree up to the rounding of float32")
-if not all(every):
-    print("not in the lines", ", ".join(name for name, found in agrees.items() if not all(found)))
-"""
 
-_helpers: dict[str, Any] = {"np": np}
-exec(HELPERS, _helpers)
-digits: Callable[[float], str] = _helpers["digits"]
-"""Six significant digits, or all of a whole number, as the program prints them; a negative zero is a zero.
+_MEAN_AND_SCALE = (("mean", "{site}.norm_mean[0, {nth}, 0]"), ("scale", "{site}.norm_scale[0, {nth}, 0]"))
+_MU_AND_SIGMA: Mapping[str, Source] = {"mu": "mean", "sigma": "scale"}
 
-A score to which -1e9 was added is a whole number, and what is left of the score are its last digits.
-"""
+
+def _norm(cell: Cell, config: ModelConfig) -> Told:
+    """The norm in front of a pre-norm sub-layer; a post-norm sub-layer reads the stream."""
+    read = "{site}.in[0, {query}]"
+    if config.norm == "post":
+        return Told(derivation.no_norm, by_axis("feature", {"read": "n"}), checks=(("what the sub-layer reads", read),))
+    normed: dict[str, Source] = {"before": lambda at: at.stream[at.query], "centred, scaled": "(x - mean) / scale"}
+    key = () if cell.kind == "cross" else (("after the norm, key", "{site}.in[0, {key}]"),)
+    return Told(
+        derivation.norm_before,
+        by_axis("feature", {**normed, "gain": "gain", "offset": "offset", "after": "n"}),
+        _MU_AND_SIGMA,
+        (*_MEAN_AND_SCALE, ("after the norm, query", read), *key),
+    )
+
+
+def _maps(cell: Cell, config: ModelConfig) -> Told:
+    """This head's rows of W_Q and W_K, and one dimension of both computed in full."""
+    first, last = cell.head * config.head_dim, (cell.head + 1) * config.head_dim - 1
+    vectors: list[Vector] = []
+    scalars: dict[str, Source] = {"d": lambda at: at.d, "row": lambda at: at.row}
+    for nth, (letter, name) in enumerate((("q", "query"), ("k", "key"))):
+        large = letter.upper()
+        rows = (lambda at: at.w_q[at.rows]) if letter == "q" else (lambda at: at.w_k[at.rows])
+        vectors += [
+            Vector(f"W_{large}, rows {first} to {last}", "feature", rows, picked=lambda at: int(at.d)),
+            Vector("row {row} × what it reads", "feature", f"W_{large}[row] x what it reads"),
+        ]
+        scalars |= {f"{letter}_sum": ("sum", nth), f"{letter}_bias": ("bias", nth), f"{letter}_d": f"{name}[d]"}
+    return Told(
+        derivation.maps,
+        tuple(vectors),
+        scalars,
+        tuple(
+            (f"{letter}, dimension {{d}}", f"{{site}}.{name}{{unplaced}}[0, {{head}}, {{{name}}}, {{d}}]")
+            for letter, name in (("q", "query"), ("k", "key"))
+        ),
+    )
+
+
+def _projected(name: str, cell: Cell, config: ModelConfig) -> Told:
+    """The query or the key of the head, and what its position makes of it in a model whose encoding acts there."""
+    of: dict[str, Source] = (
+        {"n": lambda at: at.n, "w": lambda at: at.w_q[at.rows], "b": lambda at: at.b_q[at.rows]}
+        if name == "query"
+        else {"n": lambda at: at.n_key, "w": lambda at: at.w_k[at.rows], "b": lambda at: at.b_k[at.rows]}
+    )
+    at = f"[0, {{head}}, {{{name}}}]"
+    before: tuple[tuple[str, str], ...] = ()
+    vectors: dict[str, Source] = {}
+    if cell.unplaced(config):
+        told = config.encoding.told_placing()
+        vectors = {f"{name} {told.before}": told.before, **told.shown}
+        before = ((f"{name} {told.before}", f"{{site}}.{name}{{unplaced}}{at}"),)
+    bias = by_axis("dimension", {"bias": of["b"]}) if config.attention_bias else ()
+    return Told(
+        derivation.query if name == "query" else derivation.key,
+        (
+            *by_axis("feature", {"read": of["n"], "map": of["w"]}),
+            *bias,
+            *by_axis("dimension", {**vectors, name: name[0]}),
+        ),
+        {"norm": "length"},
+        (*before, (name, f"{{site}}.{name}{at}")),
+    )
+
+
+# --- from query and key to the weight
+
+_PRODUCTS = Told(
+    derivation.products,
+    by_axis(
+        "dimension",
+        {
+            "query": lambda at: at.q,
+            "key": lambda at: at.keys[at.key],
+            "products": "q x k, by dimension",
+            "added up so far": lambda at: np.cumsum(at.q * at.keys[at.key]),
+        },
+    ),
+    {"dot": "sum"},
+)
+
+
+def _divisor(cell: Cell, config: ModelConfig) -> Told:
+    """The score, with the bias that positions may add to it."""
+    scalars: dict[str, Source] = {"dot": lambda at: at.dots[at.key], "divisor": "divisor", "s": "score"}
+    score: dict[str, Source] = {"score": "scores of the row"}
+    if not config.encoding.biased or cell.kind == "cross":
+        return Told(derivation.divisor, by_axis("key", score), scalars)
+    told = config.encoding.told_bias(config, cell.stack, cell.head)
+    numbers = {name: _behind(number) for name, number in told.scalars.items()}
+    return Told(
+        derivation.divisor_and_bias,
+        by_axis("key", {"bias": lambda at: at.bias, **score}),
+        {**scalars, "bias": "bias", **numbers},
+        () if told.bias_of is None else (("bias of the row", "{site}.bias[0, {head}, {query}]"),),
+    )
+
+
+def _behind(number: Callable[[int], float]) -> Source:
+    """A number of how far the key is behind the query."""
+    return lambda at: number(at.query - at.key)
+
+
+_MASK = Told(
+    derivation.mask,
+    by_axis("key", {"may attend": "row of the mask"}),
+    {
+        "open": "may attend",
+        "allowed": "open keys",
+        "keys": lambda at: at.mask.size,
+        "s": lambda at: at.scores[at.key],
+        "seen": lambda at: at.fill(at.scores, at.mask)[at.key],
+    },
+    (("mask of the row", "{site}.mask[0, 0, {query}]"),),
+)
+
+
+@dataclass(frozen=True)
+class Fill:
+    """What becomes of masked scores. fill: the scores that the softmax gets; formula: LaTeX; sentence: the page's."""
+
+    fill: Callable[..., Any]
+    formula: str
+    sentence: str
+
+
+FILLS: Mapping[str, Fill] = {
+    "zero-rows": Fill(
+        derivation.minus_infinity,
+        r"s \to -\infty",
+        "A masked score takes no part in the softmax; a row that may attend to nothing is all zeros.",
+    ),
+    "-inf": Fill(
+        derivation.minus_infinity,
+        r"s \to -\infty",
+        "A masked score becomes minus infinity; a row that may attend to nothing is not a number.",
+    ),
+    "-1e9": Fill(
+        derivation.minus_1e9,
+        r"s \to -10^9",
+        "A masked score becomes -1e9; a row that may attend to nothing is uniform over all keys.",
+    ),
+    "-1e10": Fill(
+        derivation.minus_1e10,
+        r"s \to -10^{10}",
+        "A masked score becomes -1e10; a row that may attend to nothing is uniform over all keys.",
+    ),
+    "added-1e9": Fill(
+        derivation.less_1e9,
+        r"s \to s + (-10^9)",
+        "-1e9 is added to a masked score in float32, whose steps are 64 there, so only a multiple of 64 is left of the"
+        " score. A row that may attend to nothing is uniform only where these are equal.",
+    ),
+}
+
+_SOFTMAX = Told(  # the whole row: a weight depends on every score in it
+    derivation.softmax,
+    by_axis("key", {name: name for name in ("below the largest", "exponentials", "weights")}),
+    {"max": "largest", "total": "their sum", "sum": "sum of the weights"},
+    (("weights of the row", "{site}.weights[0, {head}, {query}]"),),
+)
+_WEIGHT = Told(
+    derivation.weight,
+    by_axis("key", {"weights": lambda at: at.weights}),
+    {"w": "weight", "even": "if it were even", "rank": "rank in the row"},
+    (("weight", "{site}.weights[0, {head}, {query}, {key}]"),),
+)
+
+# --- from the weight to the stream
+
+_VALUE = Told(
+    derivation.value,
+    by_axis("dimension", {"value": "v", "weight × value": "weight x v"}),
+    {"v_norm": "length of v", "part_norm": "length of weight x v"},
+    (("value", "{site}.value[0, {head}, {key}]"),),
+)
+_HEAD = Told(
+    derivation.head,
+    by_axis("dimension", {name: name for name in ("from this key", "from all other keys", "head_out")}),
+    {"norm": "length", "part_norm": lambda at: derivation.length(at.part)},
+    (("head_out", "{site}.head_out[0, {head}, {query}]"),),
+)
+_ROW: Mapping[str, Source] = {"row": lambda at: at.row}
+
+
+def _merge(config: ModelConfig) -> Told:
+    """Where the head's output lands, and what stands beside it there; no point records it."""
+    return Told(
+        derivation.reshaped if config.merge == "raw-reshape" else derivation.concatenated,
+        (
+            Vector(
+                "merged row",
+                "feature",
+                "merged row",
+                span=lambda at: (at.slot * at.size, (at.slot + 1) * at.size),
+            ),
+        ),
+        {**_ROW, "slot": lambda at: at.slot},
+    )
+
+
+def _output(config: ModelConfig) -> Told:
+    """The merged row through W_O; what this key and this head add to it."""
+    bias: dict[str, Source] = {"bias": lambda at: at.b_o} if config.attention_bias else {}
+    vectors: dict[str, Source] = {"from this key": "from this key", "from this head": "from this head"}
+    lengths = {"part_norm": "from this key", "head_norm": "from this head", "norm": "of out"}
+    return Told(
+        derivation.output,
+        by_axis("feature", {**vectors, **bias, "out": "out"}),
+        {**_ROW, **{name: f"length {label}" for name, label in lengths.items()}},
+        (("out", "{site}.out[0, {row}]"),),
+    )
+
+
+def _residual(cell: Cell, config: ModelConfig) -> Told:
+    """The stream plus the sub-layer's output, and the norm behind the sum of a post-norm model."""
+    vectors = by_axis("feature", {"stream before": "x", "out": "y", "sum": "x + y"})
+    lengths = {"x_norm": "x", "y_norm": "y", "sum_norm": "x + y"}
+    scalars = {**_ROW, **{name: f"length of {label}" for name, label in lengths.items()}}
+    if config.norm == "pre":
+        return Told(derivation.residual, vectors, scalars, (("stream after", "{added}[0, {row}]"),))
+    return Told(
+        derivation.residual_and_norm,
+        (*vectors, Vector("after the norm", "feature", "after the norm")),
+        {**scalars, **_MU_AND_SIGMA},
+        (("sum", "{added}[0, {row}]"), *_MEAN_AND_SCALE, ("after the norm", "{left}[0, {row}]")),
+    )

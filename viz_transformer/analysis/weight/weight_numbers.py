@@ -10,7 +10,8 @@ from numpy.typing import NDArray
 
 from viz_transformer import declared
 from viz_transformer.analysis.attention.maps import layer_count, sides
-from viz_transformer.analysis.weight.told import ROUNDING, AxisName
+from viz_transformer.analysis.weight.derivation import ROUNDING
+from viz_transformer.analysis.weight.told import AxisName
 from viz_transformer.model.config import ModelConfig
 from viz_transformer.model.kinds import KINDS, KindName, StackName
 from viz_transformer.model.transformer import Stack, Transformer
@@ -173,8 +174,7 @@ def check_cell(trace: Trace, cell: Cell) -> None:
         for (name, place), side in zip((("query", cell.query), ("key", cell.key)), sides(trace, cell.kind), strict=True)
     ]
     for name, given, count in counts:
-        if not 0 <= given < count:
-            raise ValueError(f"there is no {name} {given}: {name}s go from 0 to {count - 1}")
+        declared.place(name, given, count)
 
 
 def row_of(trace: Trace, cell: Cell) -> QueryRow:

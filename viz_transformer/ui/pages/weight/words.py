@@ -8,8 +8,7 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from viz_transformer.analysis.weight.told import digits
-from viz_transformer.analysis.weight.told_weight import FILLS
+from viz_transformer.analysis.weight.told import FILLS, digits
 from viz_transformer.numerals import share, significant, write_in_sentence
 
 if TYPE_CHECKING:
