@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Annotated, Any, Literal
 
+import msgspec
 import pytest
 from msgspec import Meta
 
@@ -117,3 +118,53 @@ def test_an_index_that_is_not_there_says_which_are() -> None:
     for index in (-1, 8):
         with pytest.raises(ValueError, match=f"^there is no head {index}: heads go from 0 to 7$"):
             declared.place("head", index, 8)
+
+
+def test_without_any_of_them_it_says_that_there_are_none() -> None:
+    with pytest.raises(ValueError, match=r"^there is no query 0: there are none$"):
+        declared.place("query", 0, 0)
+
+
+def test_counts_that_differ_and_an_array_of_other_axes_are_said_with_all_numbers() -> None:
+    declared.same_count(tokens=3, positions=3)
+    with pytest.raises(ValueError, match=r"^2 typed tokens do not fit 3 tokens and 1 rows$"):
+        declared.same_count(typed_tokens=2, tokens=3, rows=1)
+    declared.shaped("weights", (2, 3), queries=2, keys=3)
+    for shape, axes in (((2, 3), (3, 2)), ((6,), (2, 3)), ((0, 3), (0, 3))):
+        with pytest.raises(ValueError, match=rf"^weights \(.*\) do not fit {axes[0]} queries and {axes[1]} keys$"):
+            declared.shaped("weights", shape, queries=axes[0], keys=axes[1])
+
+
+def test_what_a_sentence_is_about_stands_before_it() -> None:
+    with (
+        pytest.raises(ValueError, match=r"^pair 3: there is no head 1: heads go from 0 to 0$"),
+        declared.prefixed("pair 3: "),
+    ):
+        declared.place("head", 1, 1)
+
+
+class Inner(msgspec.Struct):
+    at: Annotated[int, Meta(ge=0)]
+    name: str | None = None
+
+
+class Foreign(msgspec.Struct):
+    inner: list[Inner]
+
+
+@pytest.mark.parametrize(
+    ("content", "sentence"),
+    [
+        ({"inner": [{"at": "x"}]}, "its inner[0].at has to be a whole number, not a text"),
+        ({"inner": [{"at": -1}]}, "its inner[0].at has to be a whole number of at least 0"),
+        ({"inner": [{"at": 1, "name": 2}]}, "its inner[0].name has to be a text or nothing, not a whole number"),
+        ({"inner": [{}]}, "its inner[0] has no 'at'"),
+        ({"inner": {}}, "its inner has to be a list, not an object"),
+        ([], "it has to be an object, not a list"),
+    ],
+)
+def test_of_what_another_program_wrote_the_same_is_said_and_the_rest_left_out(content: object, sentence: str) -> None:
+    with pytest.raises(ValueError) as refused:
+        declared.converted(Foreign, content)
+    assert str(refused.value) == sentence
+    assert declared.converted(Foreign, {"inner": [{"at": 1, "more": 5}]}).inner == [Inner(at=1)]

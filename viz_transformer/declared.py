@@ -6,7 +6,9 @@ A type says what is accepted: `Annotated[int, Meta(ge=1)]`, a Literal, a datacla
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import MISSING, Field, fields, is_dataclass
 from difflib import get_close_matches
 from functools import cache
@@ -102,8 +104,37 @@ def within(name: str, value: object, hint: Any) -> None:
 def place(what: str, index: int, count: int) -> int:
     """The index of one of `count` things, which are counted from 0. Raises ValueError for any other."""
     if not 0 <= index < count:
-        raise ValueError(f"there is no {what} {index}: {what}s go from 0 to {count - 1}")
+        several = f"{what.removesuffix('y')}ies" if what.endswith("y") else f"{what}s"
+        known = f"{several} go from 0 to {count - 1}" if count else "there are none"
+        raise ValueError(f"there is no {what} {index}: {known}")
     return index
+
+
+def same_count(**counts: int) -> None:
+    """Raise ValueError unless there are as many of each, called by its name: `tokens`, `log_probabilities`."""
+    if len(set(counts.values())) > 1:
+        (name, count), *others = counts.items()
+        raise ValueError(f"{_each({name: count})} do not fit {_each(dict(others))}")
+
+
+def shaped(name: str, shape: Sequence[int], **axes: int) -> None:
+    """Raise ValueError unless an array has these axes, called by their names (`queries`), and none is empty."""
+    if tuple(shape) != tuple(axes.values()) or 0 in axes.values():
+        raise ValueError(f"{name} {tuple(shape)} do not fit {_each(axes)}")
+
+
+def _each(counts: Mapping[str, int]) -> str:
+    *some, last = (f"{count} {name.replace('_', ' ')}" for name, count in counts.items())
+    return f"{', '.join(some)} and {last}" if some else last
+
+
+@contextmanager
+def prefixed(text: str) -> Iterator[None]:
+    """A ValueError that is raised within begins with this text, which says what it is about ("pair 3: ")."""
+    try:
+        yield
+    except ValueError as error:
+        raise ValueError(f"{text}{error}") from None
 
 
 def at_most(count: int, most: int, said: str, what: str) -> None:
@@ -111,6 +142,45 @@ def at_most(count: int, most: int, said: str, what: str) -> None:
     are read, or allowed."""
     if count > most:
         raise ValueError(f"{said.format(f'{count:,}')}, at most {most:,} are {what}")
+
+
+def converted(kind: type[T], content: object) -> T:
+    """What msgspec makes of JSON's `content`: of another program's description, which may say more than is read here.
+    Raises ValueError with the sentence of its error: "its a[0] has to be ...", or "it has to be ..."."""
+    try:
+        return msgspec.convert(content, kind)
+    except RecursionError:
+        raise ValueError("it is nested too deeply") from None
+    except msgspec.ValidationError as error:
+        raise ValueError(_in_words(str(error))) from None
+
+
+def _in_words(message: str) -> str:
+    """msgspec's "Expected `str`, got `int` - at `$.a[0]`" in the words of `fault`."""
+    problem, _, where = message.partition(" - at ")
+    place = where.removeprefix("key in ").strip("`").removeprefix("$").removeprefix(".")
+    place = f"its {shorten(place, 100)}" if place else "it"
+    if missing := re.fullmatch(r"Object missing required field `(.+)`", problem):
+        return f"{place} has no {missing[1]!r}"
+    if expected := re.fullmatch(r"Expected `([^`]+)`(?: ([<>]=? [^,]+))?(?:, got `(.+)`)?", problem):
+        kinds, bound, found = expected.groups()
+        named = " or ".join(_JSON_NOUNS.get(each, each) for each in kinds.split(" | "))
+        sign, _, number = (bound or "").partition(" ")
+        least = f" {_BOUNDS[sign]} {number}" if bound else ""
+        return f"{place} has to be {named}{least}" + (f", not {_JSON_NOUNS.get(found, found)}" if found else "")
+    return f"{place} is refused: {shorten(problem, 100)}"
+
+
+_BOUNDS = {">=": "of at least", "<=": "of at most", ">": "above", "<": "below"}
+_JSON_NOUNS = {
+    "int": "a whole number",
+    "float": "a number",
+    "bool": "true or false",
+    "str": "a text",
+    "array": "a list",
+    "object": "an object",
+    "null": "nothing",
+}
 
 
 def fault(hint: Any, value: object, name: str = "") -> str | None:

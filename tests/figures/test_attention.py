@@ -65,9 +65,9 @@ def test_several_heads_are_lines_in_colours():
         *((draw, {"query_writes": ["b"]}, "1 written tokens do not fit") for draw in ONE_HEAD),
         *((draw, {"key_originals": ["x"]}, "1 typed tokens do not fit 3 tokens") for draw in ONE_HEAD),
         *((draw, {"kind": "self"}, "kind='self' is not known; choose 'cross' or") for draw in ONE_HEAD),
-        (attention_heatmap, {"selected_query": 2}, "selected_query=2 is not a row: rows go from 0 to 1"),
-        (attention_text, {"selected_query": -1}, "selected_query=-1 is not a row"),
-        (attention_heatmap, {"hidden": [0.5]}, r"hidden \(1,\) does not fit 2 query tokens"),
+        (attention_heatmap, {"selected_query": 2}, "there is no query 2: queries go from 0 to 1"),
+        (attention_text, {"selected_query": -1}, "there is no query -1"),
+        (attention_heatmap, {"hidden": [0.5]}, r"hidden shares \(1,\) do not fit 2 query tokens"),
         (attention_lines, {"heads": ["a", "b"]}, "do not fit 2 heads"),
     ],
 )

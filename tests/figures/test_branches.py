@@ -83,9 +83,9 @@ def test_everything_is_grey_or_the_colour_of_text(mode):
 @pytest.mark.parametrize(
     ("given", "says"),
     [
-        ({"a": (["u"], [-1.0, -2.0])}, "A has 1 tokens and 2 log-probabilities"),
-        ({"b": ([], [])}, "B has 0 tokens"),
-        ({"parted": 3}, "there is no step 3 among 3"),
+        ({"a": (["u"], [-1.0, -2.0])}, "A: 1 tokens do not fit 2 log-probabilities"),
+        ({"b": ([], [])}, "B: tokens=0 has to be"),
+        ({"parted": 3}, "there is no step 3: steps go from 0 to 2"),
         ({"theme": "sepia"}, "theme='sepia' is not known"),
     ],
 )

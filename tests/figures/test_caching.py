@@ -41,9 +41,9 @@ def test_everything_is_grey_or_the_colour_of_text(mode):
 @pytest.mark.parametrize(
     ("given", "says"),
     [
-        ({"cached": (1, 2)}, "2 steps with the cache do not fit 3 without"),
-        ({"cached": (), "whole": ()}, "0 steps"),
-        ({"chosen": 3}, "there is no step 3 among 3"),
+        ({"cached": (1, 2)}, "2 steps with the cache do not fit 3 steps without"),
+        ({"cached": (), "whole": ()}, "steps=0 has to be"),
+        ({"chosen": 3}, "there is no step 3: steps go from 0 to 2"),
     ],
 )
 def test_what_cannot_be_drawn_is_refused_in_one_sentence(given, says):

@@ -26,11 +26,11 @@ def test_each_step_has_its_candidates_the_one_written_and_what_is_left_to_the_ot
     ("changes", "message"),
     [
         ({"chosen": [0]}, "2 steps do not fit 2 log-probabilities and 1 chosen"),
-        ({"chosen": [0, 2]}, "step 1: 2 tokens, 2 log-probabilities, chosen 2"),
+        ({"chosen": [0, 2]}, "step 1: there is no candidate 2: candidates go from 0 to 1"),
         ({"reads": ["<s>"]}, "1 tokens read do not fit 2 steps"),
         ({"vocabulary": 1}, "2 candidates do not fit a vocabulary of 1 tokens"),
         ({"tokens": [["a", "a"], ["c", "a"]]}, "a token is twice among the candidates"),
-        ({"tokens": [["a"], ["c", "a"]]}, "step 0: 1 tokens, 2 log-probabilities"),
+        ({"tokens": [["a"], ["c", "a"]]}, "step 0: 1 tokens do not fit 2 log-probabilities"),
     ],
 )
 def test_what_does_not_fit_together_is_refused(changes, message):

@@ -106,5 +106,5 @@ def test_strips_that_do_not_fit_are_an_error():
         input_strips([], StripRows([], [], "source"), title="")
     with pytest.raises(ValueError, match="same"):
         draw([*strips_of(1, 4), *strips_of(2, 4)], tokens=["a"])
-    with pytest.raises(ValueError, match="2 tokens at 2 positions do not fit 1 rows"):
+    with pytest.raises(ValueError, match="2 tokens do not fit 2 positions and 1 rows"):
         draw(strips_of(1, 4), tokens=["a", "b"], positions=[0, 1])

@@ -146,7 +146,7 @@ def test_titles_and_names_are_no_markup():
     [
         ({"panels": [Panel("length", np.ones((4, 3)))]}, r"the chart needs \[5 stations, tokens\]"),
         ({"panels": [Panel("length", np.ones((5, 0)))]}, "the chart needs"),
-        ({"token": 3}, "there is no position 3 among 3 tokens"),
+        ({"token": 3}, "there is no position 3: positions go from 0 to 2"),
         ({"panels": [Panel("length", VALUES, baseline=[1, 2])]}, r"the baseline of 'length' has the shape \(2,\)"),
         ({"panels": [Panel("length", VALUES, other=[1])]}, r"the other of 'length' has the shape \(1,\)"),
         ({"stations": []}, "there is nothing to draw"),

@@ -163,5 +163,5 @@ def test_tokens_of_two_rows_are_text():
 
 
 def test_rows_that_do_not_fit_are_an_error():
-    with pytest.raises(ValueError, match="rows of 2 and 1 do not fit 2 keys"):
+    with pytest.raises(ValueError, match="2 weights do not fit 1 weights of the other row, 2 keys and 2 tooltips"):
         rows([0.5, 0.5], [1.0])

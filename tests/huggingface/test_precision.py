@@ -158,8 +158,8 @@ def test_inspect_says_it(written: Written, capsys: pytest.CaptureFixture[str]) -
     ("words", "said"),
     [
         (["inspect", "numbers-tiny", "--dtype", "bfloat16"], "numbers-tiny is one of this program's own models"),
-        (["translate", "numbers-tiny", "1.00", "--dtype", "float16"], "dtype='float16' is not supported"),
-        (["app", "--no-browser", "--dtype", "int8"], "dtype='int8' is not supported"),
+        (["translate", "numbers-tiny", "1.00", "--dtype", "float16"], "dtype='float16' is not known; choose"),
+        (["app", "--no-browser", "--dtype", "int8"], "dtype='int8' is not known; choose"),
     ],
 )
 def test_another_type_is_a_sentence(capsys: pytest.CaptureFixture[str], words: list[str], said: str) -> None:

@@ -227,7 +227,7 @@ def test_what_cannot_be_compared_is_refused(two: tuple[Checkpoint, Checkpoint]):
                 compare_checkpoints(*both)
     with pytest.raises(ValueError, match="there are no pairs to compare on"):
         compare(*two, [])
-    with pytest.raises(ValueError, match="there is no BLEU '14a'"):
+    with pytest.raises(ValueError, match="bleu='14a' is not known"):
         compare(*two, PAIRS, bleu="14a")
     short = replace(tiny_checkpoint(max_source=5), name="short")
     with pytest.raises(ValueError, match="short, pair 2: the source has 6 tokens, the model reads at most 5"):

@@ -279,7 +279,11 @@ def test_no_test_string_of_the_copy_task_is_trained_on():
 @pytest.mark.parametrize(
     ("name", "n", "sentence"),
     [
-        ("generated:copy", 5, r"'generated:copy' is not made here: choose generated:copy/train or generated:copy/test"),
+        (
+            "generated:copy",
+            5,
+            "the data='generated:copy' is not known; choose 'generated:copy/train' or ",
+        ),
         ("generated:copy/test", None, "generated:copy/test has no end: say how many pairs"),
         ("generated:copy/test", MAX_GENERATED + 1, "1,000,001 pairs of generated:copy/test are too many"),
     ],

@@ -248,8 +248,8 @@ def test_an_unknown_token_matches_no_reference_that_spells_it(monkeypatch: pytes
 def test_unknown_words_for_scores_are_refused_before_anything_is_run(ckpt: Checkpoint, monkeypatch: pytest.MonkeyPatch):
     answered = script(monkeypatch, (ckpt, {"a": "u"}))
     for options, sentence in (
-        ({"bleu": "14a"}, "there is no BLEU '14a'"),
-        ({"equivalence": "x"}, "no equivalence 'x'"),
+        ({"bleu": "14a"}, "bleu='14a' is not known"),
+        ({"equivalence": "x"}, "equivalence='x' is not known"),
     ):
         with pytest.raises(ValueError, match=sentence):
             evaluate(ckpt, [("a", "u")], **options)

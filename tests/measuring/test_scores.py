@@ -23,11 +23,11 @@ def test_plain_text_has_single_blanks_and_lower_case_if_asked_for():
 def test_only_known_words_ask_for_a_score():
     for name in (*BLEU_NAMES, None):
         check_bleu(name)
-    with pytest.raises(ValueError, match=r"there is no BLEU 'spm': choose tokens, or one of sacrebleu's 13a, intl, "):
+    with pytest.raises(ValueError, match=r"bleu='spm' is not known; choose 'tokens' or '13a' or 'intl'"):
         check_bleu("spm")  # sacrebleu's, but it would be downloaded
     check_equivalence("sympy")
     check_equivalence(None)
-    with pytest.raises(ValueError, match="there is no equivalence 'maple': choose sympy"):
+    with pytest.raises(ValueError, match="equivalence='maple' is not known; choose 'sympy'"):
         check_equivalence("maple")
 
 

@@ -116,5 +116,5 @@ def test_where_there_is_no_such_series_there_is_none(text: str) -> None:
 
 
 def test_too_many_are_refused() -> None:
-    with pytest.raises(ValueError, match="100,001 expressions with their series are too many: take at most 100,000"):
+    with pytest.raises(ValueError, match="100,001 expressions with their series are too many, at most 100,000"):
         generated_sources("generated:taylor/train", MOST + 1)

@@ -76,7 +76,7 @@ def test_each_tutorial_is_its_column_of_the_table() -> None:
 
 
 def test_what_is_missing_or_unknown_is_said() -> None:
-    with pytest.raises(ValueError, match="no tutorial named 'enit'; known are en-it, tutorial6"):
+    with pytest.raises(ValueError, match="tutorial='enit' is not known; choose 'en-it' or 'tutorial6'"):
         tutorial("enit")
     with pytest.raises(ValueError, match="'upc-lab' decide its vocabularies: give source_vocab_size"):
         tutorial("upc-lab")

@@ -111,7 +111,7 @@ def test_an_edited_decode_equals_an_edited_pass_over_what_it_wrote(edit: Edit) -
     ("edit", "sentence"),
     [
         (AblateHead("decoder.9.cross", 0), "no attention named 'decoder.9.cross'; this model has encoder.0.self"),
-        (AblateHead(SITE, 4), "there is no head 4: this model has heads 0 to 3"),
+        (AblateHead(SITE, 4), "there is no head 4: heads go from 0 to 3"),
         (Scale("decoder.1.cross.weight", 2.0), "Did you mean 'decoder.1.cross.weights'"),
         (Scale("decoder.1.cross.scores", 2.0), "is derived: nothing in the run is computed from it"),
         (RemovePositions("encoder"), "no point named 'encoder.embed.position'"),

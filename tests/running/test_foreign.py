@@ -128,7 +128,7 @@ def test_an_edit_moves_the_logits_the_same_cached_and_whole(edit: object) -> Non
 
 
 def test_heads_that_one_layer_has_and_another_lacks() -> None:
-    with pytest.raises(ValueError, match="there is no head 5: this model has heads 0 to 3"):
+    with pytest.raises(ValueError, match="there is no head 5: heads go from 0 to 3"):
         trace(CKPT, TEXT, edits=[AblateHead("decoder.0.self", 5)])
 
 

@@ -8,7 +8,6 @@ from typing import Final
 
 from viz_transformer import declared
 from viz_transformer.checkpoint.ignoring import match_patterns
-from viz_transformer.sentences import quote
 
 PROCESSOR: Final = "cpu"
 DEVICES: Final = (PROCESSOR, "cuda")
@@ -35,8 +34,7 @@ def check_name(device: str) -> None:
 
 def check_dtype(dtype: str) -> None:
     """Raise ValueError for an unsupported dtype."""
-    if dtype not in DTYPES:
-        raise ValueError(f"dtype={quote(dtype)} is not supported: choose {' or '.join(DTYPES)}")
+    declared.one_of("dtype", dtype, DTYPES)
 
 
 def compute_folders(device: str, dtype: str, ignore: Sequence[str] = ()) -> None:

@@ -175,8 +175,8 @@ def _axes(kind: KindName, query_tokens: Sequence[str], key_tokens: Sequence[str]
     declared.one_of("kind", kind, KINDS)
     sides = []
     for tokens, typed in ((query_tokens, words.get("query_originals")), (key_tokens, words.get("key_originals"))):
-        if typed is not None and len(typed) != len(tokens):
-            raise ValueError(f"{len(typed)} typed tokens do not fit {len(tokens)} tokens")
+        if typed is not None:
+            declared.same_count(typed_tokens=len(typed), tokens=len(tokens))
         sides.append(Texts(tokens, typed))
     writes = words.get("query_writes")
     queries, keys = sides
@@ -199,12 +199,11 @@ def _picture(weights: ArrayLike, axes: Axes, title: str, kind: KindName, words: 
 
 
 def _shares(hidden: ArrayLike | None, queries: int) -> NDArray[np.float64] | None:
-    if hidden is not None and np.shape(hidden) != (queries,):
-        raise ValueError(f"hidden {np.shape(hidden)} does not fit {queries} query tokens")
-    return None if hidden is None else np.asarray(hidden, dtype=np.float64)
+    if hidden is None:
+        return None
+    declared.shaped("hidden shares", np.shape(hidden), query_tokens=queries)
+    return np.asarray(hidden, dtype=np.float64)
 
 
 def _chosen(rows: Axis, query: int | None) -> dict[str, int]:
-    if query is not None and not 0 <= query < len(rows):
-        raise ValueError(f"selected_query={query} is not a row: rows go from 0 to {len(rows) - 1}")
-    return {} if query is None else {rows.field: query}
+    return {} if query is None else {rows.field: declared.place("query", query, len(rows))}

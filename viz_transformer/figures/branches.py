@@ -8,6 +8,7 @@ import numpy as np
 import plotly.graph_objects as go
 from numpy.typing import NDArray
 
+from viz_transformer import declared
 from viz_transformer.figures import labels
 from viz_transformer.figures.template import band, dressed, run_line, steps_axis
 from viz_transformer.figures.theme import Theme, palette
@@ -36,11 +37,12 @@ def branch_curves(
     neither has.
     """
     for name, (tokens, log_probs) in zip(names, (a, b), strict=True):
-        if len(tokens) != len(log_probs) or not tokens:
-            raise ValueError(f"{name} has {len(tokens)} tokens and {len(log_probs)} log-probabilities")
+        with declared.prefixed(f"{name}: "):
+            declared.same_count(tokens=len(tokens), **{"log-probabilities": len(log_probs)})
+            declared.within("tokens", len(tokens), declared.Count)
     steps = max(len(a[0]), len(b[0]))
-    if parted is not None and not 0 <= parted < steps:
-        raise ValueError(f"there is no step {parted} among {steps}")
+    if parted is not None:
+        declared.place("step", parted, steps)
     figure, colors = go.Figure(), palette(theme)
     for panel, what, axis, domain in _PANELS:
         drawn = []

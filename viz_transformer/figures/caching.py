@@ -7,6 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 import plotly.graph_objects as go
 
+from viz_transformer import declared
 from viz_transformer.figures.template import dressed, run_line, steps_axis
 from viz_transformer.figures.theme import Theme, palette
 from viz_transformer.numerals import nth
@@ -28,10 +29,10 @@ def work_curves(
     chosen: the index of the step that is marked. Raises ValueError for lists of different lengths, for no steps, and
     for a step that there is not.
     """
-    if len(cached) != len(whole) or not len(whole):
-        raise ValueError(f"{len(cached)} steps with the cache do not fit {len(whole)} without")
-    if chosen is not None and not 0 <= chosen < len(whole):
-        raise ValueError(f"there is no step {chosen} among {len(whole)}")
+    declared.same_count(steps_with_the_cache=len(cached), steps_without=len(whole))
+    declared.within("steps", len(whole), declared.Count)
+    if chosen is not None:
+        declared.place("step", chosen, len(whole))
     colors, steps = palette(theme), len(whole)
     figure = go.Figure()
     for name, values, ink in zip(NAMES, (whole, cached), (colors.muted, colors.text), strict=True):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from viz_transformer import declared
 from viz_transformer.analysis.attention.picture import Texts
 from viz_transformer.figures.components.scrubber import CandidateData, StepData, WrittenSteps, scrubber_payload
 from viz_transformer.figures.components.standalone import HtmlFigure
@@ -26,13 +27,13 @@ def candidate_bars(
     renormalised. chosen: the candidate that each step wrote. reads: what its row reads. vocabulary: how many tokens
     there are. Raises ValueError for what does not fit together.
     """
-    if not len(tokens) == len(log_probs) == len(chosen):
-        raise ValueError(f"{len(tokens)} steps do not fit {len(log_probs)} log-probabilities and {len(chosen)} chosen")
+    declared.same_count(steps=len(tokens), **{"log-probabilities": len(log_probs)}, chosen=len(chosen))
     ids = {token: place for place, token in enumerate(dict.fromkeys(token for step in tokens for token in step))}
     steps = []
     for place, (words, values, written) in enumerate(zip(tokens, log_probs, chosen, strict=True)):
-        if len(words) != len(values) or not 0 <= written < len(words):
-            raise ValueError(f"step {place}: {len(words)} tokens, {len(values)} log-probabilities, chosen {written}")
+        with declared.prefixed(f"step {place}: "):
+            declared.same_count(tokens=len(words), **{"log-probabilities": len(values)})
+            declared.place("candidate", written, len(words))
         candidates = [CandidateData(word, ids[word], value) for word, value in zip(words, values, strict=True)]
         steps.append(StepData(candidates[written], candidates))
     sent = WrittenSteps(steps, Texts(reads), vocabulary)

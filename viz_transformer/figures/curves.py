@@ -9,7 +9,7 @@ from typing import Any, TypedDict, Unpack
 import numpy as np
 import plotly.graph_objects as go
 
-from viz_transformer import numerals
+from viz_transformer import declared, numerals
 from viz_transformer.figures import labels
 from viz_transformer.figures.template import dressed
 from viz_transformer.figures.theme import Theme, palette
@@ -53,8 +53,8 @@ def loss_curves(
     figure = go.Figure()
     low, high, last = np.inf, 0.0, 0.0
     for number, (name, (steps, losses)) in enumerate(curves.items()):
-        if len(steps) != len(losses):
-            raise ValueError(f"curve {name!r} has {len(steps)} steps and {len(losses)} losses")
+        with declared.prefixed(f"curve {name!r}: "):
+            declared.same_count(steps=len(steps), losses=len(losses))
         x, y = np.asarray(steps, np.float32), np.asarray(losses, np.float32)
         usable = np.isfinite(x) & np.isfinite(y) & (x > 0) & (y > 0)
         if not usable.any():
@@ -114,8 +114,7 @@ def _add_rate(figure: go.Figure, rate: tuple[Sequence[float], Sequence[float]], 
     Raises ValueError for lists that differ in length.
     """
     steps, rates = rate
-    if len(steps) != len(rates):
-        raise ValueError(f"the learning rate has {len(steps)} steps and {len(rates)} values")
+    declared.same_count(steps=len(steps), learning_rates=len(rates))
     x, y = np.asarray(steps, np.float32), np.asarray(rates, np.float32)
     usable = np.isfinite(x) & np.isfinite(y) & (x > 0) & (y >= 0)
     if not usable.any() or not y[usable].any():

@@ -11,6 +11,7 @@ import numpy as np
 import plotly.graph_objects as go
 from numpy.typing import NDArray
 
+from viz_transformer import declared
 from viz_transformer.analysis.tensors.points import max_pooled
 from viz_transformer.figures import labels, legend
 from viz_transformer.figures.template import dressed
@@ -121,9 +122,7 @@ def _check(strips: Sequence[Strip], read: StripRows) -> None:
     shapes = {strip.values.shape for strip in strips}
     if any(len(shape) != 2 or 0 in shape for shape in shapes) or len({shape[0] for shape in shapes}) != 1:
         raise ValueError(f"strips have the shapes {sorted(shapes)}: all need to be [T, D] with the same T")
-    rows = strips[0].values.shape[0]
-    if len(read.tokens) != rows or len(read.positions) != rows:
-        raise ValueError(f"{len(read.tokens)} tokens at {len(read.positions)} positions do not fit {rows} rows")
+    declared.same_count(tokens=len(read.tokens), positions=len(read.positions), rows=strips[0].values.shape[0])
 
 
 def _hover(strip: Strip, read: StripRows, values: NDArray[np.float32], steps: tuple[int, int]) -> dict[str, Any]:

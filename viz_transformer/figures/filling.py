@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 import plotly.graph_objects as go
 
+from viz_transformer import declared
 from viz_transformer.figures import labels
 from viz_transformer.figures.template import dressed
 from viz_transformer.figures.theme import Theme, palette, weight_colors
@@ -39,8 +40,8 @@ def filling_bars(best: Shares, *, title: str, theme: Theme = "light") -> go.Figu
     Raises ValueError for what does not fit together.
     """
     tokens, log_probs, others, hidden = best.tokens, best.log_probs, best.others, best.hidden
-    if len(tokens) != len(log_probs) or not tokens:
-        raise ValueError(f"{len(tokens)} tokens do not fit {len(log_probs)} log-probabilities")
+    declared.same_count(tokens=len(tokens), **{"log-probabilities": len(log_probs)})
+    declared.within("tokens", len(tokens), declared.Count)
     colors = palette(theme)
     names = [labels.shorten(labels.visible(token), LONGEST) for token in tokens]
     shares = [exponential(each) for each in log_probs]

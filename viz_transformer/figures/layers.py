@@ -10,6 +10,7 @@ import numpy as np
 import plotly.graph_objects as go
 from numpy.typing import ArrayLike, NDArray
 
+from viz_transformer import declared
 from viz_transformer.figures import labels
 from viz_transformer.figures.enlarged import enlarge_letters
 from viz_transformer.figures.template import ON_PAPER, SILENT, band, dressed
@@ -139,8 +140,7 @@ def _grid(panel: Panel, stations: int, token: int) -> NDArray[np.float64]:
     grid = np.asarray(panel.values, np.float64)
     if grid.ndim != 2 or len(grid) != stations or not grid.shape[1]:
         raise ValueError(f"{panel.name!r} has the shape {grid.shape}, the chart needs [{stations} stations, tokens]")
-    if not 0 <= token < grid.shape[1]:
-        raise ValueError(f"there is no position {token} among {grid.shape[1]} tokens")
+    declared.place("position", token, grid.shape[1])
     for what in ("baseline", "other"):
         line = getattr(panel, what)
         if line is not None and np.shape(line) != (stations,):

@@ -11,7 +11,7 @@ import numpy as np
 import plotly.graph_objects as go
 from numpy.typing import ArrayLike, NDArray
 
-from viz_transformer import numerals
+from viz_transformer import declared, numerals
 from viz_transformer.analysis.weight.weight_numbers import Numbers
 from viz_transformer.figures import labels
 from viz_transformer.figures.template import ON_PAPER, dressed
@@ -89,8 +89,9 @@ def bars(values: ArrayLike, look: BarLook, *, running: ArrayLike | None = None, 
         list(hover) if hover is not None else [f"{look.quantity} {significant(value, 6)}" for value in heights.tolist()]
     )
     for what, given in (("ticks", ticks), ("tooltips", texts), ("sums", running)):
-        if given is not None and len(np.atleast_1d(np.asarray(given, dtype=object))) != len(heights):
-            raise ValueError(f"the {what} do not fit {len(heights)} values")
+        if given is not None:
+            count = len(np.atleast_1d(np.asarray(given, dtype=object)))
+            declared.same_count(**{what: count}, values=len(heights))
     colors = palette(theme)
     own = None if look.kind is None else weight_colors(look.kind, theme)[4]
     fills = _signed(heights, colors) if own is None else [own] * len(heights)
@@ -141,8 +142,7 @@ def two_rows(a: ArrayLike, b: ArrayLike, look: BarLook) -> go.Figure:
     """
     first, second = np.asarray(a, dtype=np.float64), np.asarray(b, dtype=np.float64)
     ticks, hover, picked, type_size = look.ticks or (), look.hover or (), look.picked, look.type_size
-    if not len(first) == len(second) == len(ticks) == len(hover):
-        raise ValueError(f"rows of {len(first)} and {len(second)} do not fit {len(ticks)} keys, {len(hover)} tooltips")
+    declared.same_count(weights=len(first), weights_of_the_other_row=len(second), keys=len(ticks), tooltips=len(hover))
     less = first - second
     colors, ink = palette(look.theme), weight_colors(look.kind or "cross", look.theme)[4]
     places = np.arange(len(first))

@@ -99,8 +99,7 @@ def dimension_curves(
     names: one for each curve. Raises ValueError for what does not fit the table, and for too many columns.
     """
     values = _table(table, marks.position, picked)
-    if len(names) != len(picked):
-        raise ValueError(f"{len(names)} names do not fit {len(picked)} columns")
+    declared.same_count(names=len(names), columns=len(picked))
     colors = palette(theme)
     figure = go.Figure()
     for number, (column, ink) in enumerate(zip(picked, colors.heads, strict=False)):

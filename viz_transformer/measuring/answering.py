@@ -10,6 +10,7 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 
+from viz_transformer import declared
 from viz_transformer.checkpoint import Checkpoint
 from viz_transformer.measuring.data import Pair, fits
 from viz_transformer.model.causality import padding_matters
@@ -245,10 +246,8 @@ def _written(side: Sides, index: int, text: str) -> tuple[int, ...]:
 
 
 def _encoded(codec: TextCodec, index: int, text: str) -> tuple[int, ...]:
-    try:
+    with declared.prefixed(f"pair {index + 1}: "):
         return codec.encode(text).ids
-    except ValueError as error:
-        raise ValueError(f"pair {index + 1}: {error}") from None
 
 
 def _check_length(index: int, name: str, length: int, most: int) -> None:

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypedDict, Unpack
 
-from viz_transformer import numerals
+from viz_transformer import declared, numerals
 from viz_transformer.checkpoint import Checkpoint
 from viz_transformer.checkpoint.writing import check_output, write_file
 from viz_transformer.given import CALLABLE, PAIRS, PATH, TEXT, WHOLE, optional, takes
@@ -262,10 +262,8 @@ def _check_same_tokens(first: Checkpoint, second: Checkpoint, pairs: Sequence[Pa
 
 
 def _check_readable(ckpt: Checkpoint, sources: Sequence[str]) -> None:
-    try:
+    with declared.prefixed(f"{ckpt.name}, "):
         source_ids(ckpt, sources)
-    except ValueError as error:
-        raise ValueError(f"{ckpt.name}, {error}") from None
 
 
 def _part(progress: Progress | None, part: int, total: int) -> Progress | None:

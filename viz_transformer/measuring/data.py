@@ -295,16 +295,13 @@ def generated_sources(name: str, n: int | None) -> list[str]:
     """Sources of `generated_pairs` without the slower targets. Raises the same."""
     if n is None:
         raise ValueError(f"{name} has no end: say how many pairs")
-    if n > MAX_GENERATED:
-        raise ValueError(f"{n:,} pairs of {name} are too many: take at most {MAX_GENERATED:,}")
+    declared.at_most(n, MAX_GENERATED, f"{{}} pairs of {name} are too many", "made")
     source = random.Random(f"viz-transformer {name}")  # the generator is the same in all Python versions
     return _made(name)[0](source, n)
 
 
 def _made(name: str) -> _Maker:
-    if name not in _MADE:
-        raise ValueError(f"{name!r:.60} is not made here: choose {' or '.join(_MADE)}")
-    return _MADE[name]
+    return _MADE[declared.one_of("the data", name, _MADE)]
 
 
 def _copies(source: random.Random, n: int, *, tested: bool) -> list[str]:

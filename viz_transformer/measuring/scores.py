@@ -10,6 +10,8 @@ from collections.abc import Sequence
 from itertools import zip_longest
 from typing import TYPE_CHECKING, Any
 
+from viz_transformer import declared
+
 if TYPE_CHECKING:
     from sacrebleu.metrics.bleu import BLEU
     from sacrebleu.metrics.chrf import CHRF
@@ -27,15 +29,14 @@ def plain(text: str, *, lower: bool) -> str:
 
 def check_bleu(name: str | None) -> None:
     """Raise ValueError for an unknown BLEU tokenizer; None is allowed."""
-    if name is not None and name not in BLEU_NAMES:
-        known = ", ".join(BLEU_NAMES[1:])
-        raise ValueError(f"there is no BLEU tokenizer {name!r:.40}: choose tokens, or one of sacrebleu's {known}")
+    if name is not None:
+        declared.one_of("bleu", name, BLEU_NAMES)
 
 
 def check_equivalence(name: str | None) -> None:
     """Raise ValueError for an unknown kind of equivalence; None is allowed."""
-    if name is not None and name not in EQUIVALENCES:
-        raise ValueError(f"there is no equivalence {name!r:.40}: choose {', '.join(EQUIVALENCES)}")
+    if name is not None:
+        declared.one_of("equivalence", name, EQUIVALENCES)
 
 
 def token_line(tokens: Sequence[str]) -> str:

@@ -8,6 +8,7 @@ import zlib
 from collections.abc import Callable, Sequence
 from functools import lru_cache
 
+from viz_transformer.declared import at_most
 from viz_transformer.measuring.expression_trees import FUNCTIONS
 from viz_transformer.measuring.power_series import series_of, symbols_of
 
@@ -50,8 +51,7 @@ def typed_expressions(source: random.Random, n: int, *, side: str) -> list[str]:
 
     Raises ValueError for more than MOST, which would take minutes.
     """
-    if n > MOST:
-        raise ValueError(f"{n:,} expressions with their series are too many: take at most {MOST:,}")
+    at_most(n, MOST, "{} expressions with their series are too many", "made")
     texts: list[str] = []
     seen: set[str] = set()
     kinds, weights = zip(*_KINDS, strict=True)

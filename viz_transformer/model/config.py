@@ -11,7 +11,6 @@ from msgspec import Meta
 from viz_transformer import declared
 from viz_transformer.declared import Count, CountOrZero, Whole
 from viz_transformer.model.positions import ENCODINGS, Encoding
-from viz_transformer.sentences import quote
 
 ModelKind = Literal["encoder-decoder", "encoder-only", "decoder-only"]
 MAX_LAYERS = 256
@@ -160,8 +159,7 @@ def tutorial(name: str, **changes: Any) -> ModelConfig:
     and `fsu` (Taylor series; its later edition has embedding_scale="learned", divisor="learned"). Raises ValueError for
     any other name, or without vocabulary sizes where the tutorial's data determine them.
     """
-    if name not in _TUTORIALS:
-        raise ValueError(f"no tutorial named {quote(name)}; known are {', '.join(_TUTORIALS)}")
+    declared.one_of("tutorial", name, _TUTORIALS)
     values = {**_BASE, "tied_output": False, "attention_bias": True, "output_bias": True, **_TUTORIALS[name]}
     if "pad_to" in values and changes.get("pad_to") is not None:
         values |= {"max_source": changes["pad_to"], "max_target": changes["pad_to"]}

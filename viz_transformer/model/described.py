@@ -88,10 +88,8 @@ def spec_to_dict(spec: ModelSpec) -> dict[str, Any]:
     }
     for name, points in (("recorded", spec.recorded), ("derived", spec.derived)):
         written[name] = [[point.name, "".join(point.shape), point.meaning, point.grows] for point in points]
-    try:
+    with declared.prefixed("this trace cannot be saved: "):
         spec_from_dict(written)
-    except ValueError as error:
-        raise ValueError(f"this trace cannot be saved: {error}") from None
     return written
 
 

@@ -192,10 +192,8 @@ def dump_watched_spec(spec: ModelSpec) -> dict[str, Any]:
         "modules": dict(spec.modules),
         "unseen": dict(spec.unseen),
     }
-    try:
+    with declared.prefixed("this trace cannot be saved: "):
         parse_watched_spec(written, source=1, target=1)
-    except ValueError as error:
-        raise ValueError(f"this trace cannot be saved: {error}") from None
     return written
 
 

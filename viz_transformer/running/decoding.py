@@ -623,10 +623,8 @@ def _forced(ckpt: Checkpoint, name: str, given: TextOrIds | None) -> Tokens:
         return Tokens()
     specials = {codec.start, codec.padding, *codec.ends}
     if isinstance(given, str):
-        try:
+        with declared.prefixed(f"{name}: "):
             encoded = codec.encode(given)
-        except ValueError as error:
-            raise ValueError(f"{name}: {error}") from None
         specials |= codec.special_ids - {codec.unknown}  # also those that a tokenizer puts before every text
         kept = [place for place, i in enumerate(encoded.ids) if i not in specials]
         if codec.forced_start and encoded.ids[1 : 1 + len(codec.forced_start)] == codec.forced_start:

@@ -128,7 +128,7 @@ class AblateHead(_Edit):
         return f"{self.site}.{'weights' if self.how == 'uniform' else 'head_out'}"
 
     def apply(self, value: Tensor, start: int, values: Values) -> Tensor | None:
-        head = _checked(self.head, value.size(1), "head")
+        head = declared.place("head", self.head, value.size(1))
         value = value.clone()
         if self.how == "zero":
             value[:, head] = 0.0
@@ -238,7 +238,7 @@ class SetMask(_Edit):
     def apply(self, value: Tensor, start: int, values: Values) -> Tensor | None:
         if self.head is not None:
             n_heads = values[f"{self.site}.query"].size(1)
-            _checked(self.head, n_heads, "head")
+            declared.place("head", self.head, n_heads)
             value = value.expand(-1, n_heads, -1, -1)
         rows = _local(self.query, value.size(-2), start)
         keys = _local(self.key, value.size(-1), 0)
@@ -279,7 +279,7 @@ class FixRow(_Edit):
         if row is None:
             return None
         if self.head is not None:
-            _checked(self.head, value.size(1), "head")
+            declared.place("head", self.head, value.size(1))
         keys = value.size(-1)
         if any(self.weights[keys:]):
             raise ValueError(f"{self.site!r}: the row has {len(self.weights)} weights, query {self.query} has {keys}")
@@ -350,13 +350,7 @@ def check_edits(edits: Sequence[Edit], spec: ModelSpec) -> None:
             raise ValueError(spec.missing.get(edit.point) or unknown_point(edit.point, recorded))
         head = getattr(edit, "head", None)
         if head is not None:
-            _checked(head, sites[edit.point.rpartition(".")[0]].query, "head")
-
-
-def _checked(index: int, size: int, what: str) -> int:
-    if not 0 <= index < size:
-        raise ValueError(f"there is no {what} {index}: this model has {what}s 0 to {size - 1}")
-    return index
+            declared.place("head", head, sites[edit.point.rpartition(".")[0]].query)
 
 
 def _local(index: int | None, size: int, start: int) -> int | slice | None:

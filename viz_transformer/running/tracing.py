@@ -9,6 +9,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
+from viz_transformer import declared
 from viz_transformer.checkpoint import Checkpoint
 from viz_transformer.checkpoint.grading import standing_of
 from viz_transformer.given import TEXT_OR_IDS, instance, optional, takes
@@ -180,8 +181,6 @@ def make_trace(
 
 
 def _encode(codec: TextCodec, given: TextOrIds, what: str) -> Tokens:
-    try:
+    with declared.prefixed("" if what == "source" else f"{what}: "):
         encoded = codec.encode(given) if isinstance(given, str) else codec.encode_ids(given)
-    except ValueError as error:
-        raise ValueError(str(error) if what == "source" else f"{what}: {error}") from None
     return Tokens(encoded.ids, encoded.tokens, encoded.originals)

@@ -14,7 +14,7 @@ def heads(query: int, key: int) -> Heads:
 
 def test_heads_that_follow_each_other_ask_the_same_keys() -> None:
     assert [[*asking(heads(6, 2), key)] for key in range(2)] == [[0, 1, 2], [3, 4, 5]]
-    with pytest.raises(ValueError, match="they go from 0 to 1"):
+    with pytest.raises(ValueError, match="there is no key head 2: key heads go from 0 to 1"):
         asking(heads(6, 2), 2)
 
 

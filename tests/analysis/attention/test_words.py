@@ -213,8 +213,8 @@ def test_a_row_of_zeros_counts_in_the_mean():
 @pytest.mark.parametrize(
     ("groups", "sentence"),
     [
-        (((0, 2),), "key position 2 is outside: positions go from 0 to 1"),
-        (((-1,),), "key position -1 is outside"),
+        (((0, 2),), "there is no key position 2: key positions go from 0 to 1"),
+        (((-1,),), "there is no key position -1"),
         (((0,), (0, 1)), "is in two words"),
         (((0, 0),), "is in two words"),
         (((0,), ()), "a key word without tokens"),
@@ -233,5 +233,5 @@ def test_shapes_and_lists_that_do_not_fit_are_refused():
         word_map([[1.0]], [[True, True]], words, words)
     with pytest.raises(ValueError, match=r"weights of shape \[1\]"):
         word_map([1.0], [True], words, words)
-    with pytest.raises(ValueError, match="2 tokens, 1 originals and 2 marks do not fit"):
+    with pytest.raises(ValueError, match="2 tokens do not fit 1 originals, 2 marks of special tokens"):
         word_groups(["a", "b"], ["a"], special=[False, False], characters=True)

@@ -160,7 +160,7 @@ def test_what_has_no_cache_says_why():
         ("encoder-only", (1, 3, 2), "writes nothing"),
         ("encoder-decoder", (1, 0, 2), "source=0 does not fit: the model is encoder-decoder"),
         ("decoder-only", (1, 3, 2), "source=3 does not fit"),
-        ("decoder-only", (0, 0, 2), "start=0 and steps=2 must be at least 1"),
+        ("decoder-only", (0, 0, 2), "start=0 has to be a whole number of at least 1"),
         ("decoder-only", (5, 0, 21), "the last step reads 25 tokens, the model at most 24"),
     ],
 )

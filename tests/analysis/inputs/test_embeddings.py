@@ -127,7 +127,7 @@ def test_a_side_or_position_that_is_not_there_is_an_error():
         embedding_table(ckpt, "source")
     with pytest.raises(ValueError, match="this run has no source"):
         input_sum(run, embedding_table(ckpt, "target"), "source")
-    with pytest.raises(ValueError, match="no target position 4: the run has 4"):
+    with pytest.raises(ValueError, match="no target position 4: target positions go from 0 to 3"):
         input_sum(run, embedding_table(ckpt, "target"), "target", 4)
 
 

@@ -89,7 +89,7 @@ def test_a_vocabulary_of_nothing_is_an_error():
         rebuild(ENGLISH, ["  "], {}, 1)
     with pytest.raises(ValueError, match="no token occurs 9 times"):
         rebuild(ENGLISH, SENTENCES, {}, 9)
-    with pytest.raises(ValueError, match="minimum count of 0"):
+    with pytest.raises(ValueError, match="min_count=0 has to be"):
         rebuild(ENGLISH, SENTENCES, SPECIALS, 0)
 
 

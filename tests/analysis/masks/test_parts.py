@@ -65,7 +65,7 @@ def test_sizes_and_rules_that_do_not_fit_are_refused():
         mask_parts("decoder", [True] * 2, [True] * 3)
     with pytest.raises(ValueError, match="needs as many queries as keys"):
         mask_parts("cross", [True] * 2, [True] * 3, rule="key-or-query-swapped-cross")
-    with pytest.raises(ValueError, match="no padding rule named 'both'"):
+    with pytest.raises(ValueError, match="rule='both' is not known"):
         mask_parts("cross", [True] * 2, [True] * 3, rule="both")
     with pytest.raises(ValueError, match="no 'encoder' attention"):
         parts_of(trace(tiny_checkpoint("decoder-only"), "uvw"), "encoder")

@@ -105,8 +105,8 @@ def test_a_decoder_alone_has_no_encoder():
         ({"n_heads": 3}, "d_model=8 cannot be split evenly into n_heads=3"),
         ({"encoder_layers": 0}, "choose 1 to 12"),
         ({"decoder_layers": 13}, "13 decoder layers are too many"),
-        ({"d_model": 2000}, "d_model=2000 is too large"),
-        ({"architecture": "rnn"}, "no architecture is named 'rnn'"),
+        ({"d_model": 2000}, "d_model=2,000 is too large"),
+        ({"architecture": "rnn"}, "architecture='rnn' is not known"),
         (
             {"d_model": 1024, "d_ff": 8192, "encoder_layers": 12, "decoder_layers": 12},
             f"has at most {MAX_PARAMETERS:,}",

@@ -96,7 +96,7 @@ def test_shapes_that_do_not_fit_are_said():
         attend(HAND, np.ones((2, 3), bool))
     with pytest.raises(ValueError, match=r"choose .none. or .causal. or .padding. or .own.$"):
         mask_of("half", 2, 2)
-    with pytest.raises(ValueError, match="queries=9 must be from 1 to 8"):
+    with pytest.raises(ValueError, match="queries=9 has to be a whole number from 1 to 8"):
         Sizes(queries=9)
 
 

@@ -199,7 +199,7 @@ def test_a_slice_cannot_be_written_into(run):
 
 @pytest.mark.parametrize(
     ("at", "sentence"),
-    [((0, 4), "there is no head 4: they go from 0 to 3"), ((0, -1), "no head -1"), ((0,), "needs 2")],
+    [((0, 4), "there is no head 4: heads go from 0 to 3"), ((0, -1), "no head -1"), ((0,), "needs 2")],
 )
 def test_an_index_out_of_range_is_a_value_error(run, at, sentence):
     with pytest.raises(ValueError, match=sentence):

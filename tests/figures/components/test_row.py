@@ -49,7 +49,7 @@ def test_every_bit_is_sent():
         ({"query": np.ones(3)}, "do not fit 3 tokens"),
         ({"weights": np.ones(2)}, r"weights \(2,\) do not fit 3 tokens"),
         ({"mask": np.ones(4, bool)}, r"mask \(4,\) do not fit 3 tokens"),
-        ({"position": 3}, "there is no query 3: there are 3"),
+        ({"position": 3}, "there is no query 3: queries go from 0 to 2"),
     ],
 )
 def test_what_does_not_fit_is_refused(changes, said):

@@ -156,7 +156,7 @@ def test_special_tokens_are_known_by_their_id():
     [
         ((), {}, "at least one step"),
         ((SURE,), {"reads": Texts(["a", "b"])}, "2 tokens read do not fit 1 steps"),
-        ((SURE,), {"first_row": -1}, "first_row=-1 must be at least 0"),
+        ((SURE,), {"first_row": -1}, "first_row=-1 has to be a whole number of at least 0"),
         ((SURE,), {"vocabulary": 1}, "2 candidates do not fit a vocabulary of 1 tokens"),
         ((StepData(SURE.written, [SURE.written] * 2),), {}, "is twice"),
     ],

@@ -10,6 +10,7 @@ from weakref import WeakKeyDictionary
 import numpy as np
 from numpy.typing import NDArray
 
+from viz_transformer import declared
 from viz_transformer.analysis.attention.maps import AttentionPicture, describe_spread, layer_count, view_of
 from viz_transformer.model.kinds import KINDS, KindName
 from viz_transformer.model.watched import place_of
@@ -132,9 +133,7 @@ def _joined(
     and `mixed` for what each attention does."""
     config = trace.spec.config
     layers = layer_count(trace, kind)
-    last = layers - 1 if layer is None else layer
-    if not 0 <= last < layers:
-        raise ValueError(f"there is no layer {layer}: layers go from 0 to {layers - 1}")
+    last = declared.place("layer", layers - 1 if layer is None else layer, layers)
     if config is not None and config.merge == "raw-reshape":
         raise ValueError(
             "rollout is undefined: this model merges its heads by a raw reshape, so what a row attends to lands in"

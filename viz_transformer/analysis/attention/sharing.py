@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from viz_transformer import declared
 from viz_transformer.model.hooked_model import Heads
 
 MAX_LISTED = 4
@@ -10,8 +11,7 @@ MAX_LISTED = 4
 
 def asking(heads: Heads, key: int) -> range:
     """The query heads that ask this head of keys and values. Raises ValueError for one that there is not."""
-    if not 0 <= key < heads.key:
-        raise ValueError(f"there is no head {key} of keys: they go from 0 to {heads.key - 1}")
+    declared.place("key head", key, heads.key)
     return range(key * heads.shared, (key + 1) * heads.shared)
 
 

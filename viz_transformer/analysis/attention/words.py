@@ -9,6 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from viz_transformer import declared
 from viz_transformer.text.codec import is_of_a_word
 from viz_transformer.text.graphemes import within_graphemes
 
@@ -65,8 +66,8 @@ def word_groups(
     they are.
     Raises ValueError if the lists are not equally long.
     """
-    if not len(tokens) == len(originals) == len(special) or len(continuations or tokens) != len(tokens):
-        raise ValueError(f"{len(tokens)} tokens, {len(originals)} originals and {len(special)} marks do not fit")
+    marks = {"marks of special tokens": len(special), "continuations": len(continuations or tokens)}
+    declared.same_count(tokens=len(tokens), originals=len(originals), **marks)
     if continuations is not None:
         return _of_pieces(tokens, originals, special, continuations)
     within = _within(originals, special)
@@ -171,7 +172,7 @@ def _check(words: Words, size: int, name: str) -> None:
     flat = [position for group in words.positions for position in group]
     if not words.positions or not all(words.positions):
         raise ValueError(f"a {name} word without tokens: give each word at least one position")
-    if outside := [position for position in flat if not 0 <= position < size]:
-        raise ValueError(f"{name} position {outside[0]} is outside: positions go from 0 to {size - 1}")
+    for position in flat:
+        declared.place(f"{name} position", position, size)
     if len(set(flat)) < len(flat):
         raise ValueError(f"a {name} position is in two words, or twice in one")

@@ -8,6 +8,7 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
+from viz_transformer import declared
 from viz_transformer.analysis.attention.maps import step_row
 from viz_transformer.checkpoint import Checkpoint
 from viz_transformer.model.config import ModelConfig
@@ -116,8 +117,8 @@ def cache_use(config: ModelConfig, start: int, source: int, steps: int) -> tuple
         raise ValueError(f"there is no cache: the model reads {config.pad_to} tokens at a time, padding included")
     if (source > 0) != config.has_encoder or source < 0:
         raise ValueError(f"source={source} does not fit: the model is {config.kind}")
-    if start < 1 or steps < 1:
-        raise ValueError(f"start={start} and steps={steps} must be at least 1")
+    declared.within("start", start, declared.Count)
+    declared.within("steps", steps, declared.Count)
     if start + steps - 1 > config.max_target:
         last = start + steps - 1
         raise ValueError(f"the last step reads {last} tokens, the model at most {config.max_target}")

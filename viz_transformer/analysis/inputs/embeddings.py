@@ -10,6 +10,7 @@ import numpy as np
 import torch
 from numpy.typing import ArrayLike, NDArray
 
+from viz_transformer import declared
 from viz_transformer.checkpoint import Checkpoint
 from viz_transformer.model.hooked_model import Precision, Unavailable
 from viz_transformer.model.kinds import SIDES, SideName
@@ -146,8 +147,8 @@ def input_sum(trace: Trace, table: ArrayLike, side: SideName, row: int | None = 
     tokens = SIDES[side].of(trace.src, trace.tgt)
     if f"{stack}.embed.out" not in trace:
         raise ValueError(f"this run has no {side}: its model has no {stack}")
-    if row is not None and not 0 <= row < len(tokens):
-        raise ValueError(f"there is no {side} position {row}: the run has {len(tokens)}")
+    if row is not None:
+        declared.place(f"{side} position", row, len(tokens))
     if f"{stack}.embed.token" not in trace:
         raise Unavailable(trace.spec.missing.get(f"{stack}.embed.token", "they were not recorded"))
     rows = tuple(range(len(tokens))) if row is None else (row,)
@@ -228,8 +229,7 @@ def neighbours(table: ArrayLike, id: int, count: int = 10, *, leave_out: Sequenc
     Raises ValueError for an id outside the table, and for an embedding of zeros, which points nowhere.
     """
     vectors = np.asarray(table)
-    if not 0 <= id < len(vectors):
-        raise ValueError(f"id {id} is outside the vocabulary: ids go from 0 to {len(vectors) - 1}")
+    declared.place("id", id, len(vectors))
     own = vectors[id].astype(np.float64)
     lengths, products = np.empty(len(vectors)), np.empty(len(vectors))
     many = max(1, AT_ONCE // max(1, len(own)))

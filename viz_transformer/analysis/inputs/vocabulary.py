@@ -9,6 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from viz_transformer import declared
 from viz_transformer.text.codec import Codec
 from viz_transformer.text.tokenizers import Tokenizer
 from viz_transformer.text.vocabulary import Vocabulary
@@ -101,8 +102,7 @@ def rebuild(tokenizer: Tokenizer, sentences: Sequence[str], specials: Mapping[st
 
     Raises ValueError for a minimum count below 1, and if there is neither a token nor a special one.
     """
-    if min_count < 1:
-        raise ValueError(f"a minimum count of {min_count} means nothing: it is 1 or more")
+    declared.within("min_count", min_count, declared.Count)
     texts = [sentence for sentence in sentences if sentence.strip()]
     lists = [tokenizer.tokenize(text) for text in texts]
     counted = Counter(token for tokens in lists for token in tokens)

@@ -14,6 +14,7 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
+from viz_transformer.analysis.layers.sublayers import places
 from viz_transformer.model.hooked_model import HookedModel, ModelSpec
 from viz_transformer.model.kinds import SIDE_OF, StackName, stacks_of
 from viz_transformer.running.strategies import greatest, log_softmax
@@ -73,8 +74,7 @@ def undefined_lens(spec: ModelSpec, stack: StackName) -> str | None:
 
     Raises ValueError if the model lacks the stack.
     """
-    if stack not in stacks_of(spec):
-        raise ValueError(f"a {spec.kind} model has no {stack}: choose {' or '.join(stacks_of(spec))}")
+    places(spec, stack)
     if stack == "encoder" and spec.has_decoder:
         return (
             "The logit lens is not defined for the encoder: its stream becomes the memory, which the output layer"

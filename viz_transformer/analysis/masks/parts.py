@@ -13,7 +13,8 @@ import numpy as np
 import torch
 from numpy.typing import ArrayLike, NDArray
 
-from viz_transformer.analysis.attention.maps import added_padding, attention_kinds
+from viz_transformer import declared
+from viz_transformer.analysis.attention.maps import added_padding, layer_count
 from viz_transformer.checkpoint import Checkpoint
 from viz_transformer.model.attention import Attention
 from viz_transformer.model.config import ModelConfig
@@ -100,8 +101,7 @@ def mask_parts(
     that lie inside the mask are made: rows are closed first, then cells are turned round. The same cell twice counts
     once. Raises ValueError for another rule, and for sizes that do not fit the kind.
     """
-    if rule not in PADDING_MASKS:
-        raise ValueError(f"no padding rule named {rule!r}; known are {', '.join(PADDING_MASKS)}")
+    declared.one_of("rule", rule, PADDING_MASKS)
     queries, keys = (torch.tensor(np.asarray(keep, dtype=bool))[None] for keep in (query_keep, key_keep))
     shape = (queries.size(1), keys.size(1))
     if kind != "cross" and shape[0] != shape[1]:
@@ -135,8 +135,7 @@ def sites(spec: ModelSpec, kind: KindName) -> tuple[str, ...]:
 
 def kept_positions(trace: Trace, kind: KindName) -> tuple[Booleans, Booleans]:
     """Which queries and which keys of this kind are tokens and which are padding, as the model sees it: [Q], [K]."""
-    if kind not in attention_kinds(trace):
-        raise ValueError(f"a {trace.spec.kind} model has no {kind!r} attention")
+    layer_count(trace, kind)
     source = _kept(trace.src, trace.spec.source_pad)
     target = _kept(trace.tgt, trace.spec.target_pad)
     return KINDS[kind].sides(source, target)

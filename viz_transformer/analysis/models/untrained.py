@@ -16,6 +16,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Literal
 
 import viz_transformer as vt
+from viz_transformer import declared
 from viz_transformer.analysis.models.parameters import parameter_total
 from viz_transformer.checkpoint.contents import Summary, Unreadable
 from viz_transformer.model.config import ModelConfig, base, tutorial
@@ -112,9 +113,7 @@ class Recipe:
         return replace(start, **given)
 
     def _check(self, like: ModelConfig) -> None:
-        if self.architecture not in architectures():
-            known = ", ".join(architectures())
-            raise ValueError(f"no architecture is named {self.architecture!r:.40}: choose one of {known}")
+        declared.one_of("architecture", self.architecture, architectures())
         for stack, layers, has in (
             ("encoder", self.encoder_layers, like.has_encoder),
             ("decoder", self.decoder_layers, like.has_decoder),
@@ -125,11 +124,9 @@ class Recipe:
                     f"{layers} {stack} layers do not go with the vocabularies of {self.base}, which is a model of kind"
                     f" {like.kind}: choose {wanted}"
                 )
-            if layers > MAX_LAYERS:
-                raise ValueError(f"{layers} {stack} layers are too many: choose at most {MAX_LAYERS}")
+            declared.at_most(layers, MAX_LAYERS, f"{{}} {stack} layers are too many", "offered")
         for name, most in (("n_heads", MAX_HEADS), ("d_model", MAX_D_MODEL), ("d_ff", MAX_D_FF)):
-            if getattr(self, name) > most:
-                raise ValueError(f"{name}={getattr(self, name)} is too large: choose at most {most}")
+            declared.at_most(getattr(self, name), most, f"{name}={{}} is too large", "offered")
 
 
 @dataclass(frozen=True)

@@ -9,9 +9,10 @@ import math
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Literal
+from typing import Annotated, Literal
 
 import numpy as np
+from msgspec import Meta
 from numpy.typing import ArrayLike, NDArray
 
 from viz_transformer import declared
@@ -44,15 +45,13 @@ AXES: Mapping[Norm, tuple[int, ...]] = {"layer": (2,), "batch": (0, 1), "positio
 class Sizes:
     """How many queries and keys there are, and of how many numbers; raises ValueError for what is not offered."""
 
-    queries: int = 5
-    keys: int = 4
-    d_k: int = 4
-    d_v: int = 3
+    queries: Annotated[int, Meta(ge=1, le=MAX_VECTORS)] = 5
+    keys: Annotated[int, Meta(ge=1, le=MAX_VECTORS)] = 4
+    d_k: Annotated[int, Meta(ge=1, le=8)] = 4
+    d_v: Annotated[int, Meta(ge=1, le=8)] = 3
 
     def __post_init__(self) -> None:
-        for name, most in (("queries", MAX_VECTORS), ("keys", MAX_VECTORS), ("d_k", 8), ("d_v", 8)):
-            if not 1 <= getattr(self, name) <= most:
-                raise ValueError(f"{name}={getattr(self, name)} must be from 1 to {most}")
+        declared.check(self)
 
 
 @dataclass(frozen=True, eq=False)

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
+from viz_transformer import declared
 from viz_transformer.checkpoint import Checkpoint
 from viz_transformer.model.config import ModelConfig
 from viz_transformer.model.kinds import StackName
@@ -85,10 +86,8 @@ def two_orders(ckpt: Checkpoint, a: str, b: str, removed: Sequence[StackName]) -
         raise ValueError("an encoder-only model writes no answer that could be compared")
     tokens = []
     for name, text in (("A", a), ("B", b)):
-        try:
+        with declared.prefixed(f"{name}: "):
             tokens.append(_ids(ckpt, text))
-        except ValueError as error:
-            raise ValueError(f"{name}: {error}") from None
     answered = [decode(ckpt, text, max_steps=MAX_STEPS) for text in (a, b)]
     missing, added = (_names(ckpt, more - less) for more, less in (tokens, tokens[::-1]))
     target = answered[0].trace

@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from viz_transformer import declared
 from viz_transformer.analysis.attention.maps import layer_weights
 from viz_transformer.analysis.layers.sublayers import SubLayer, activity, came_in, places, share_added
 from viz_transformer.analysis.run import remarks
@@ -82,10 +83,9 @@ def layer_of(trace: Trace, stack: StackName, layer: int) -> LayerDetail:
     were recorded in steps."""
     if trace.is_per_step:
         raise ValueError("of each step only weights were kept, not the stream: draw the run itself")
-    found = [place for place in places(trace.spec, stack) if place.layer == layer]
-    if not found:
-        layers = SIDE_OF[stack].layers(trace.spec)
-        raise ValueError(f"there is no layer {layer}: layers go from 0 to {layers - 1}")
+    known = places(trace.spec, stack)
+    declared.place("layer", layer, SIDE_OF[stack].layers(trace.spec))
+    found = [place for place in known if place.layer == layer]
     features = sample_features(trace.spec.d_model, LAYER_SAMPLES)
     config = trace.spec.config
     return LayerDetail(

@@ -7,11 +7,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Annotated, Any
 
 import numpy as np
+from msgspec import Meta
 from numpy.typing import NDArray
 
+from viz_transformer import declared
 from viz_transformer.analysis.attention.maps import added_padding, head_view, layer_count
 from viz_transformer.analysis.layers.sublayers import SubLayer, came_in, places, share_added, tokens_of
 from viz_transformer.model.kinds import KindName, StackName, kinds_of, stacks_of
@@ -70,11 +72,13 @@ class WholeRun:
     head: int | None
 
 
+_SAMPLES = Annotated[int, Meta(ge=2, description="at least two of a vector's features")]
+
+
 def whole_run(trace: Trace, *, head: int | None = None, samples: int = SAMPLES) -> WholeRun:
     """The run as one picture needs it. Raises ValueError for a head that not every attention has, for fewer than two
     samples, and for a trace that lacks a point of the stream, such as rows that were recorded in steps."""
-    if samples < 2:
-        raise ValueError(f"samples={samples}: a vector is drawn by at least two of its features")
+    declared.within("samples", samples, _SAMPLES)
     if trace.is_per_step:
         raise ValueError("of each step only weights were kept, not the stream: draw the run itself")
     weights = {kind: _weights(trace, kind, head) for kind in kinds_of(trace.spec)}

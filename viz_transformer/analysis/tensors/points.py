@@ -15,6 +15,7 @@ import orjson
 import torch
 from numpy.typing import ArrayLike, NDArray
 
+from viz_transformer import declared
 from viz_transformer.model.kinds import SIDES, KindName, SideName
 from viz_transformer.model.watched import MODULES
 from viz_transformer.running.trace import Trace
@@ -286,8 +287,7 @@ def shown_slice(view: PointView, at: Sequence[int]) -> Slice:
     if len(at) != len(view.leading):
         raise ValueError(f"{view.name} needs {len(view.leading)} indices, not {len(at)}")
     for index, axis in zip(at, view.leading, strict=True):
-        if not 0 <= index < axis.size:
-            raise ValueError(f"there is no {axis.name} {index}: they go from 0 to {axis.size - 1}")
+        declared.place(axis.name, index, axis.size)
     values = np.asarray(view.values[tuple(at)].numpy()).view()
     if values.ndim == 1:
         values = values[None]

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from viz_transformer import declared
 from viz_transformer.analysis.attention.maps import layer_count, sides
 from viz_transformer.analysis.weight.weight_numbers import Cell, Floats, QueryRow, row_of
 from viz_transformer.running.trace import Trace
@@ -50,11 +51,9 @@ def below_largest(row: QueryRow) -> Floats:
 def row_difference(a: Trace, b: Trace, cell: Cell) -> RowDifference:
     """The row of the cell in both runs. Raises ValueError with one sentence if B has no such row or another length."""
     first = row_of(a, cell)
-    try:
+    with declared.prefixed("there is no A − B of this row: "):
         layer_count(b, cell.kind)  # first, whether B has this kind of attention
         keys = len(sides(b, cell.kind)[1])
         if keys != len(first.weights):
             raise ValueError(f"A's row has {len(first.weights)} keys and B's {keys}")
         return RowDifference(first, row_of(b, cell))
-    except ValueError as error:
-        raise ValueError(f"there is no A − B of this row: {error}") from None

@@ -6,6 +6,7 @@ from dataclasses import replace
 
 import numpy as np
 
+from viz_transformer import declared
 from viz_transformer.analysis.attention.picture import Heads, Picture
 from viz_transformer.figures.components import payload
 from viz_transformer.figures.components.matrix import axis_data, meta_data, side_data, writes_data
@@ -32,10 +33,7 @@ def lines_payload(picture: Picture, *, title: str = "", height: int = HEIGHT) ->
     drawn, meta, (queries, keys) = picture.heads or single, picture.meta, picture.axes
     maps, heads = np.asarray(drawn.values, dtype=np.float32), drawn.names
     mask = picture.mask if drawn.mask is None else drawn.mask
-    if maps.shape != (len(heads), len(queries), len(keys)) or 0 in maps.shape:
-        raise ValueError(
-            f"weights {maps.shape} do not fit {len(heads)} heads, {len(queries)} queries and {len(keys)} keys"
-        )
+    declared.shaped("weights", maps.shape, heads=len(heads), queries=len(queries), keys=len(keys))
     if len(heads) > MAX_HEADS:
         raise ValueError(f"colours tell at most {MAX_HEADS} heads apart, {len(heads)} were given: choose fewer")
     if meta.scale == "derived" and len(heads) > 1:

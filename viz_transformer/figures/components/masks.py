@@ -8,6 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike
 
+from viz_transformer import declared
 from viz_transformer.analysis.attention.picture import Axes
 from viz_transformer.figures.components import payload
 from viz_transformer.figures.components.matrix import Why, axis_data
@@ -53,10 +54,8 @@ def masks_payload(grids: MaskGrids, words: MaskWords, *, token: str, why: Why = 
     """
     padding, causal = (np.asarray(grid, dtype=bool) for grid in (grids.first, grids.second))
     (rows, columns), parts = grids.axes, words.parts
-    shape = (len(rows), len(columns))
-    if any(grid.shape != shape for grid in (padding, causal)) or 0 in shape:
-        shapes = [padding.shape, causal.shape]
-        raise ValueError(f"masks {shapes} do not fit {shape[0]} rows and {shape[1]} columns")
+    for grid in (padding, causal):
+        declared.shaped("masks", grid.shape, rows=len(rows), columns=len(columns))
     titles = (*parts, "Before", "After")
     header = {
         "label": f"Masks: {rows.title} as rows, {columns.title} as columns;"

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 from numpy.typing import ArrayLike
 
+from viz_transformer import declared
 from viz_transformer.analysis.attention.picture import Axes, Axis, Meta, Picture
 from viz_transformer.figures.components import payload
 from viz_transformer.figures.components.tokens import token_data
@@ -44,8 +45,7 @@ def writes_data(rows: Axis, called: str) -> list[dict[str, Any]] | None:
     """What each of the rows, called so, writes; None where they write nothing. Raises ValueError for another number."""
     if rows.writes is None:
         return None
-    if len(rows.writes) != len(rows):
-        raise ValueError(f"{len(rows.writes)} written tokens do not fit {len(rows)} {called}")
+    declared.same_count(**{"written tokens": len(rows.writes), called: len(rows)})
     return rows.writes.data()
 
 
@@ -87,8 +87,7 @@ def matrix_payload(
     Raises ValueError if the shapes and the numbers of tokens do not fit.
     """
     grid, meta = np.asarray(picture.values, dtype=np.float32), picture.meta
-    if grid.shape != (len(picture.rows), len(picture.columns)) or 0 in grid.shape:
-        raise ValueError(f"values {grid.shape} do not fit {len(picture.rows)} rows and {len(picture.columns)} columns")
+    declared.shaped("values", grid.shape, rows=len(picture.rows), columns=len(picture.columns))
     check_marks(grid.shape, "values", mask=picture.mask, there=picture.valid)
     header: dict[str, Any] = {
         **meta_data(meta),
@@ -131,10 +130,8 @@ def row_payload(numbers: QueryRow, axes: Axes, position: int, writes: str | None
         raise ValueError(f"query {q.shape} and keys {k.shape} do not fit {count} tokens")
     by_key = {name: np.asarray(getattr(numbers, name)) for name in ("scores", "weights", "mask")}
     for what, values in by_key.items():
-        if values.shape != (count,):
-            raise ValueError(f"{what} {values.shape} do not fit {count} tokens")
-    if not 0 <= position < len(queries):
-        raise ValueError(f"there is no query {position}: there are {len(queries)}")
+        declared.shaped(what, values.shape, tokens=count)
+    declared.place("query", position, len(queries))
     header = {
         "title": meta.title,
         "label": f"{meta.title}: one query against {count} keys, as strips of keys, products, scores and weights",

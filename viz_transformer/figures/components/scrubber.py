@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from viz_transformer import declared
 from viz_transformer.analysis.attention.picture import Texts
 from viz_transformer.figures.components import payload
 from viz_transformer.figures.components.tokens import token_data
@@ -95,10 +96,8 @@ def scrubber_payload(
     steps, first_row, vocabulary = written.steps, written.first_row, written.vocabulary
     if not steps:
         raise ValueError("a run has at least one step: there is nothing to scrub through")
-    if len(written.reads) != len(steps):
-        raise ValueError(f"{len(written.reads)} tokens read do not fit {len(steps)} steps")
-    if first_row < 0:
-        raise ValueError(f"first_row={first_row} must be at least 0")
+    declared.same_count(tokens_read=len(written.reads), steps=len(steps))
+    declared.within("first_row", first_row, declared.CountOrZero)
     shown, log_probs, different = candidate_rows(steps)
     most = log_probs.shape[1]
     if vocabulary < most:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from viz_transformer import declared
 from viz_transformer.analysis.attention.picture import Picture
 from viz_transformer.figures.components import payload
 from viz_transformer.figures.components.matrix import axis_data, check_marks, meta_data, writes_data
@@ -18,8 +19,7 @@ def shading_payload(picture: Picture, *, grows: bool = False) -> bytes:
     Raises ValueError if shapes and tokens do not fit, and for weights below 0.
     """
     grid, meta, (queries, keys) = np.asarray(picture.values, dtype=np.float32), picture.meta, picture.axes
-    if grid.shape != (len(queries), len(keys)) or 0 in grid.shape:
-        raise ValueError(f"weights {grid.shape} do not fit {len(queries)} queries and {len(keys)} keys")
+    declared.shaped("weights", grid.shape, queries=len(queries), keys=len(keys))
     if np.any(grid < 0):
         raise ValueError(
             f"shades show weights of at least 0, the smallest is {np.nanmin(grid)}: the matrix shows signed ones"

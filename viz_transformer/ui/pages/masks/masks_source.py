@@ -9,6 +9,7 @@ from typing import Any, cast
 import numpy as np
 import streamlit as st
 
+from viz_transformer import declared
 from viz_transformer.analysis.attention.maps import attention_kinds
 from viz_transformer.analysis.attention.picture import Axes, Texts
 from viz_transformer.analysis.masks.mask_rules import recorded_edits, recorded_parts
@@ -201,10 +202,8 @@ def _texts(shown: RunView, offered: Sequence[str]) -> tuple[str, ...]:
 
 def _another(shown: RunView, line: str) -> RunView:
     """The model's run of another text of the batch."""
-    try:
+    with declared.prefixed(f"the line “{labels.isolate(labels.shorten(labels.visible(line), 40))}”: "):
         run = cached.run(shown.summary, line)
-    except ValueError as error:
-        raise ValueError(f"the line “{labels.isolate(labels.shorten(labels.visible(line), 40))}”: {error}") from None
     return replace(shown, text=line, run=run, target=None)
 
 
