@@ -161,10 +161,10 @@ def test_the_folders_settings_are_named_where_it_is_opened(with_settings: Path) 
 @pytest.mark.parametrize(
     ("settings", "said"),
     [
-        ({"length_penalty": "2"}, "length_penalty is '2', it has to be a finite number"),
-        ({"length_penalty": 11}, "length_penalty is 11, it has to be a number from -10 to 10"),
-        ({"num_beams": 2.5}, "num_beams is 2.5, it has to be a whole number"),
-        ({"num_beams": 0}, "num_beams is 0"),
+        ({"length_penalty": "2"}, "length_penalty='2' has to be a finite number"),
+        ({"length_penalty": 11}, "length_penalty=11 has to be a number from -10 to 10"),
+        ({"num_beams": 2.5}, "num_beams=2.5 has to be a whole number"),
+        ({"num_beams": 0}, "num_beams=0 has to be"),
     ],
 )
 def test_settings_of_beams_that_cannot_be_are_a_sentence(tmp_path: Path, settings: dict[str, Any], said: str) -> None:

@@ -395,8 +395,8 @@ def test_settings_of_other_families_change_nothing(copied: Written, family: str,
     ("family", "settings", "said"),
     [
         ("switch_transformers", {"num_experts": 2**30}, "do not belong together"),
-        ("albert", {"num_hidden_groups": 2**30}, "num_hidden_groups 1073741824, it has to be"),
-        ("albert", {"num_hidden_groups": 0}, "num_hidden_groups 0, it has to be"),
+        ("albert", {"num_hidden_groups": 2**30}, "num_hidden_groups=1073741824 has to be a whole number from 1 to"),
+        ("albert", {"num_hidden_groups": 0}, "num_hidden_groups=0 has to be a whole number from 1 to"),
     ],
 )
 def test_parts_without_number_are_refused_before_anything_is_built(

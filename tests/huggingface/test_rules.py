@@ -146,7 +146,7 @@ def test_a_given_answer_knows_no_rules(tmp_path: Path) -> None:
     [
         ({"suppress_tokens": [10**6]}, "suppress_tokens"),
         ({"bad_words_ids": [["the"]]}, "bad_words_ids"),
-        ({"bad_words_ids": 5}, "bad_words_ids is 5, it has to be a list of lists"),
+        ({"bad_words_ids": 5}, "bad_words_ids=5 has to be a list, each a list, each an id from 0"),
         ({"no_repeat_ngram_size": 2.5}, "no_repeat_ngram_size"),
     ],
 )

@@ -12,17 +12,20 @@ from functools import cached_property
 from operator import itemgetter
 from pathlib import Path
 from threading import Lock
-from typing import Any, Literal, NamedTuple
+from typing import Annotated, Any, Literal, NamedTuple
 
 import transformers
+from msgspec import Meta
 from transformers import GenerationConfig, PreTrainedConfig, PreTrainedTokenizerBase
 from transformers.models.auto.tokenization_auto import tokenizer_class_from_name
 
 from viz_transformer.checkpoint.files import CheckpointError, read_bytes, read_json_object
 from viz_transformer.checkpoint.importers.pieces import pieces_charsmap
+from viz_transformer.declared import Count, CountOrZero
 from viz_transformer.huggingface.chat import chat_ids
 from viz_transformer.huggingface.folder import GENERATION, PIECES, TOKENIZER, TOKENIZER_CONFIG, HuggingFaceSummary
 from viz_transformer.huggingface.hooked_model import HuggingFaceModel, second_text
+from viz_transformer.huggingface.numbers import check_setting
 from viz_transformer.sentences import join_names, put_on_one_line, quote, shorten
 from viz_transformer.text.codec import (
     AS_USUAL,
@@ -564,27 +567,17 @@ def _ids(given: Any) -> tuple[int, ...]:
 def _rules(generation: Any, ends: frozenset[int], forced: int, vocabulary: int, where: str) -> tuple[TokenRule, ...]:
     """Token rules from the settings, after `forced` tokens. Raises CheckpointError for invalid settings."""
 
-    def ids(name: str, given: Any) -> tuple[int, ...]:
-        if not isinstance(given, list) or not all(type(i) is int and 0 <= i < vocabulary for i in given):
-            raise CheckpointError(
-                f"{where}: {name} is {quote(given)}, it has to be a list of ids from 0 to {vocabulary - 1}: correct it"
-            )
-        return tuple(given)
+    token_id = Annotated[int, Meta(ge=0, lt=vocabulary, description=f"an id from 0 to {vocabulary - 1}")]
+
+    def setting(name: str, hint: Any) -> Any:
+        given = getattr(generation, name, None)
+        check_setting(name, given, hint | None, where)
+        return given
 
     def count(name: str) -> int:
-        given = getattr(generation, name, None)
-        if given is not None and (type(given) is not int or given < 0):
-            raise CheckpointError(
-                f"{where}: {name} is {quote(given)}, it has to be a whole number, 0 or more: correct it"
-            )
-        return given or 0
+        return setting(name, CountOrZero) or 0
 
-    given_words = generation.bad_words_ids or []
-    if not isinstance(given_words, list):
-        raise CheckpointError(
-            f"{where}: bad_words_ids is {quote(given_words)}, it has to be a list of lists of ids: correct it"
-        )
-    words = [ids("bad_words_ids", each) for each in given_words]
+    words = map(tuple, setting("bad_words_ids", list[list[token_id]]) or ())
     bad = tuple(word for word in words if word and not (len(word) == 1 and word[0] in ends))
     found: list[TokenRule] = []
     if size := count("no_repeat_ngram_size"):
@@ -595,25 +588,21 @@ def _rules(generation: Any, ends: frozenset[int], forced: int, vocabulary: int, 
         if ends and (least := count(name) - (forced if new else 0)) > 0:  # forced tokens count as new
             found.append(NotTooShort(least, ends, new))
     for name, at_first in (("suppress_tokens", False), ("begin_suppress_tokens", True)):
-        if given := getattr(generation, name, None):
-            found.append(Suppressed(frozenset(ids(name, given)), at_first))
+        if given := setting(name, list[token_id]):
+            found.append(Suppressed(frozenset(given), at_first))
     return tuple(found)
 
 
 MAX_EXPONENT = 10
+_Exponent = Annotated[float, Meta(ge=-MAX_EXPONENT, le=MAX_EXPONENT)]
 
 
 def _beam_settings(generation: Any, where: str) -> BeamSettings:
     """Beam settings of `generate`. Raises CheckpointError for invalid ones."""
     alpha = 1.0 if generation.length_penalty is None else generation.length_penalty
-    if isinstance(alpha, bool) or not isinstance(alpha, int | float) or not -MAX_EXPONENT <= alpha <= MAX_EXPONENT:
-        raise CheckpointError(
-            f"{where}: length_penalty is {quote(alpha)}, it has to be a number from {-MAX_EXPONENT} to {MAX_EXPONENT}:"
-            " correct it"
-        )
     width = generation.num_beams
-    if width is not None and (type(width) is not int or width < 1):
-        raise CheckpointError(f"{where}: num_beams is {quote(width)}, it has to be a whole number above 0: correct it")
+    check_setting("length_penalty", alpha, _Exponent, where)
+    check_setting("num_beams", width, Count | None, where)
     early = generation.early_stopping
     # `generate` only distinguishes True, "never" and everything else.
     stopping: bool | Literal["never"] = "never" if early == "never" else early is True

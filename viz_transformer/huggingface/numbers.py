@@ -8,100 +8,78 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Annotated, Any, Literal
 
+from msgspec import Meta
+
+from viz_transformer import declared
 from viz_transformer.checkpoint.files import CheckpointError
-from viz_transformer.sentences import quote
 
 MAX_SIZE = 2**31 - 1
-"""Maximum of any count: torch and safetensors take no more on any machine."""
-DTYPES = ("float32", "bfloat16", "float16", "float64", "float", "half", "double")
-
-
-class _Range(NamedTuple):
-    names: re.Pattern[str]
-    least: float
-    most: float
-    said: str
-    above: bool
-    """Whether it must exceed `least`."""
-
-
+"""Of anything that is counted: torch and safetensors take no more on any machine."""
 _MOST = 1e30
-"""Maximum of other numbers: the square of a larger one overflows float32."""
+"""Of a number that is not counted: the square of a larger one is infinite in float32, and so is its product."""
+_NumberType = Literal["float32", "bfloat16", "float16", "float64", "float", "half", "double"]
+_TokenId = Annotated[int, Meta(ge=-1, le=MAX_SIZE, description="the id of a token")]
+_Size = Annotated[int, Meta(ge=-MAX_SIZE, le=MAX_SIZE, description=f"a whole number of at most {MAX_SIZE:,}")]
+Size = Annotated[int, Meta(ge=1, le=MAX_SIZE)]
+"""Of what a model has at least one of."""
+_Share = Annotated[float, Meta(ge=0, le=1, description="a number from 0 to 1")]
+_ShareAbove0 = Annotated[float, Meta(gt=0, le=1, description="a number above 0, at most 1")]
+_Finite = Annotated[float, Meta(ge=-_MOST, le=_MOST, description="a finite number")]
+_FiniteFrom0 = Annotated[float, Meta(ge=0, le=_MOST, description="a finite number, 0 or more")]
+_FiniteAbove0 = Annotated[float, Meta(gt=0, le=_MOST, description="a finite number above 0")]
 
-
-def _range(names: str, least: float, most: float, *, above: bool = False) -> _Range:
-    said = "a number from 0 to 1" if most == 1 else "a finite number"
-    if above:
-        said = "a number above 0, at most 1" if most == 1 else "a finite number above 0"
-    elif least == 0 and most > 1:
-        said = "a finite number, 0 or more"
-    return _Range(re.compile(names), least, most, said, above)
-
-
-_RANGES = (
-    _range(r"(?:.*_)?eps(?:ilon)?", 0, 1),
-    _range(r"(?:.*_)?(?:dropout|pdrop|layerdrop|dropout_prob|dropout_rate|noise)", 0, 1),
-    _range(r"partial_rotary_factor|rotary_pct", 0, 1, above=True),
-    _range(r"(?:.*_)?(?:rope_theta|rope_local_base_freq|rotary_emb_base)", 0, _MOST, above=True),
-    _range(r".*softcap(?:ping)?|clip_qkv|swiglu_limit|query_pre_attn_scalar", 0, _MOST, above=True),
-    _range(r"(?:(?:low_freq|high_freq|short|long|attention)_)?factor|beta_fast|beta_slow", 0, _MOST, above=True),
-    _range(r"mscale(?:_all_dim)?", 0, _MOST),
-    _range(r"(?:.*_)?(?:scale|scaling|multiplier|scaling_factor|coef|std|swiglu_alpha)", -_MOST, _MOST),
-    _range(r"initializer_(?:range|factor|cutoff_factor)", -_MOST, _MOST),
+_TYPES: Mapping[str, Any] = {  # by the first pattern that a whole name fits
+    r"(?:torch_)?dtype": _NumberType,
+    r"(?:.*_)?token_id": _TokenId,
+    r"(?:.*_)?eps(?:ilon)?": _Share,
+    r"(?:.*_)?(?:dropout|pdrop|layerdrop|dropout_prob|dropout_rate|noise)": _Share,
+    r"partial_rotary_factor|rotary_pct": _ShareAbove0,
+    r"(?:.*_)?(?:rope_theta|rope_local_base_freq|rotary_emb_base)": _FiniteAbove0,
+    r".*softcap(?:ping)?|clip_qkv|swiglu_limit|query_pre_attn_scalar": _FiniteAbove0,
+    r"(?:(?:low_freq|high_freq|short|long|attention)_)?factor|beta_fast|beta_slow": _FiniteAbove0,
+    r"mscale(?:_all_dim)?": _FiniteFrom0,
+    r"(?:.*_)?(?:scale|scaling|multiplier|scaling_factor|coef|std|swiglu_alpha)": _Finite,
+    r"initializer_(?:range|factor|cutoff_factor)": _Finite,
     # generation_config
-    _range(r"temperature|length_penalty|diversity_penalty", -_MOST, _MOST),
-    _range(r"(?:encoder_)?repetition_penalty|guidance_scale", 0, _MOST, above=True),
-    _range(r"top_p|min_p|typical_p|epsilon_cutoff|eta_cutoff|penalty_alpha", 0, 1),
-)
-_COUNTED = re.compile(
+    r"temperature|length_penalty|diversity_penalty": _Finite,
+    r"(?:encoder_)?repetition_penalty|guidance_scale": _FiniteAbove0,
+    r"top_p|min_p|typical_p|epsilon_cutoff|eta_cutoff|penalty_alpha": _Share,
+    # counts
     r"(?:.*_)?(?:size|dim|layers?|heads?|experts|positions|embeddings|buckets|distance|rank|groups?|per_tok|window|step"
     r"|beams|capacity|top_k|top_n)|[nd]_(?:embd|layer|head|inner|model|ff|kv)|num_.*|n_.*_experts|topk_group"
     r"|(?:mem|reuse|clamp)_len|first_k_dense_replace|pretraining_tp|max_relative_positions|local_attention"
-    r"|chunk_size_feed_forward|global_attn_every_n_layers"
-)
-_IDS = re.compile(r"(?:.*_)?token_id")
+    r"|chunk_size_feed_forward|global_attn_every_n_layers": _Size,
+}
+
+
+def type_of(name: str) -> Any:
+    """The type of a setting of this name; None for what is no number, or is not used."""
+    return next((hint for names, hint in _TYPES.items() if re.fullmatch(names, name)), None)
 
 
 def check_numbers(settings: Mapping[str, Any], path: Path) -> None:
     """Raise CheckpointError with one sentence for a number that no model can use."""
     for name, value in _named(settings):
-        if name in ("dtype", "torch_dtype"):
-            if value is not None and value not in DTYPES:
-                raise CheckpointError(
-                    f"{path}: {name} is {quote(value)}, it has to be the name of a type of numbers, such as"
-                    f" {DTYPES[0]}: correct it"
-                )
-        elif _IDS.fullmatch(name):
-            _check_ids(name, value, path)
-        elif (allowed := next((each for each in _RANGES if each.names.fullmatch(name)), None)) is not None:
-            _check_range(name, value, allowed, path)
-        elif _COUNTED.fullmatch(name):
-            check_size(name, value, path)
+        if (hint := type_of(name)) is not None:
+            _check(name, value, hint, path)
 
 
-def check_size(name: str, value: Any, path: Path | str) -> None:
-    """Raise CheckpointError for a count that is too large or not an integer."""
-    if isinstance(value, float) and not value.is_integer():
-        raise CheckpointError(f"{path}: {name} is {quote(value)}, it has to be a whole number: correct it")
-    if isinstance(value, int | float) and abs(value) > MAX_SIZE:
-        raise CheckpointError(f"{path}: {name} is {quote(value)}, which is too large: at most {MAX_SIZE:,} is read")
-
-
-def _check_ids(name: str, value: Any, path: Path) -> None:
-    for each in value if isinstance(value, list) else [value]:
-        if each is not None and (type(each) is not int or not -1 <= each <= MAX_SIZE):
-            raise CheckpointError(f"{path}: {name} is {quote(value)}, it has to be the id of a token: correct it")
-
-
-def _check_range(name: str, value: Any, allowed: _Range, path: Path) -> None:
-    for each in value if isinstance(value, list) else [value]:
-        if each is None or isinstance(each, bool | Mapping):
+def _check(name: str, value: Any, hint: Any, path: Path) -> None:
+    """Of a list, each; a number may be switched off by a word or an object that is read elsewhere."""
+    for each in value if isinstance(value, list) and hint is not _NumberType else [value]:
+        elsewhere = isinstance(each, bool | Mapping) and hint not in (_NumberType, _TokenId)
+        if each is None or elsewhere or (hint is _Size and not isinstance(each, int | float)):
             continue
-        good = isinstance(each, int | float) and allowed.least <= each <= allowed.most
-        if not good or (allowed.above and each == allowed.least):
-            raise CheckpointError(f"{path}: {name} is {quote(value)}, it has to be {allowed.said}: correct it")
+        whole = int(each) if hint is _Size and isinstance(each, float) and each.is_integer() else each
+        check_setting(name, whole, hint, path)
+
+
+def check_setting(name: str, value: Any, hint: Any, path: Path | str) -> None:
+    """Raise CheckpointError, one sentence, for a setting that is not of its type."""
+    if (problem := declared.fault(hint, value, name)) is not None:
+        raise CheckpointError(f"{path}: {problem}: correct it")
 
 
 def _named(settings: Any) -> Iterator[tuple[str, Any]]:

@@ -10,10 +10,11 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import fields, replace
 from threading import Lock
-from typing import Any
+from typing import Annotated, Any
 
 import torch
 import transformers
+from msgspec import Meta
 from transformers import CONFIG_MAPPING, PreTrainedConfig, PreTrainedModel
 from transformers.utils import logging as reports
 
@@ -25,6 +26,7 @@ from viz_transformer.huggingface.code_choices import drop_code
 from viz_transformer.huggingface.codec import codecs_of, read_tokenizer
 from viz_transformer.huggingface.folder import HuggingFaceSummary, Stored, stored_tensors
 from viz_transformer.huggingface.hooked_model import HuggingFaceModel
+from viz_transformer.huggingface.numbers import check_setting
 from viz_transformer.huggingface.self_check import prove
 from viz_transformer.huggingface.unused import LORA, MERGE, WRAPPED, describe_quantisation, unused_tensors
 from viz_transformer.model.hooked_model import Precision
@@ -151,11 +153,7 @@ def _check_size(
     spec, where = summary.spec, summary.path
     layers = spec.encoder_layers + spec.decoder_layers
     groups = getattr(config, "num_hidden_groups", 1)
-    if type(groups) is not int or not 1 <= groups <= layers:
-        raise CheckpointError(
-            f"{where} has num_hidden_groups {quote(groups)}, it has to be a whole number from 1 to its {layers}"
-            f" layers: {COPY_AGAIN}"
-        )
+    check_setting("num_hidden_groups", groups, Annotated[int, Meta(ge=1, le=layers)], where)
     least = layers * spec.d_model**2 + max(spec.source_vocab_size or 0, spec.target_vocab_size or 0)
     least += 2 * spec.d_model * (spec.experts or 0)  # one layer; each may be a module
     if layers > len(stored.shapes) or least > stored.numbers:

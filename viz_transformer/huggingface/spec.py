@@ -9,7 +9,7 @@ from typing import Any
 
 from viz_transformer.checkpoint.files import COPY_AGAIN, CheckpointError
 from viz_transformer.huggingface.families import ROTARY, Family, FeedForwardPlace, LayerPlaces, StackPlaces
-from viz_transformer.huggingface.numbers import check_size
+from viz_transformer.huggingface.numbers import Size, check_setting
 from viz_transformer.model.config import MAX_LAYERS
 from viz_transformer.model.hook_point import FUSED_FROM, WEIGHTS, Growth, HookPoint
 from viz_transformer.model.hooked_model import AT_ONCE, Heads, ModelSpec, OutputKind, Scoring
@@ -172,12 +172,8 @@ class _Settings:
         for name in names:
             value = self.config.get(name)
             if value is not None:
-                check_size(name, value, self.where)
-                if type(value) is not int or value < 1:
-                    raise CheckpointError(
-                        f"{self.where}: {name} is {quote(value)}, it has to be a whole number above 0"
-                    )
-                return value
+                check_setting(name, value, Size, self.where)
+                return int(value)
         return None
 
     def number(self, names: tuple[str, ...]) -> int:
