@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import math
 import os
+import re
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -197,6 +198,29 @@ def test_a_file_that_means_harm_is_refused_with_one_short_sentence(kind: str, tm
     sentence = str(caught.value)
     assert sentence.startswith(str(file)) and sentence.isprintable()
     assert len(sentence) < len(str(file)) + 400
+
+
+@pytest.mark.parametrize(
+    ("name", "given", "said"),
+    [
+        ("points", None, "points=None has to be a list, each a text"),
+        ("src", [[1], ["a"]], "src=[[1], ['a']] has to be a list of 3"),
+        ("tgt", [[1], [2], ["a"]], "tgt[1][0]=2 has to be a text"),
+        ("next_ids", ["x"], "next_ids[0]='x' has to be a whole number"),
+        ("checkpoint", 3, "checkpoint=3 has to be a text"),
+        ("scalars", {"a": "b"}, "scalars['a']='b' has to be a number"),
+        ("colour", 1, "'colour' is not known"),
+    ],
+)
+def test_what_is_wrong_in_a_file_is_named_with_what_it_has_to_be(
+    name: str, given: object, said: str, tmp_path: Path
+) -> None:
+    file = tmp_path / "x.safetensors"
+    run().save(file)
+    about, values = about_and_values(file)
+    save_file(values, file, metadata={"viz_transformer": json.dumps(about | {name: given})})
+    with pytest.raises(ValueError, match=re.escape(f"is not a whole trace ({said}")):
+        Trace.load(file)
 
 
 def test_a_file_that_is_longer_than_its_tensors_is_not_mapped(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

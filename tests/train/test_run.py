@@ -273,6 +273,15 @@ def test_resume_refuses_what_it_cannot_continue(data: Path, tmp_path: Path):
         run(data, tmp_path / "out", resume=True, optimizer="muon")
     with pytest.raises(ValueError, match="has 5 steps already: resume it with more than that"):
         train_with(backwards_task(), data=data, out=tmp_path / "out", steps=4, resume=True, quiet=True)
+    note = tmp_path / "out.training" / "training.json"
+    for damaged, said in (
+        ("{", "is not valid JSON"),
+        ("{}", "stages=None has to be a list of the starts of a training"),
+        ('{"stages": [{"batches": "x", "command": ""}]}', r"stages\[0\].batches='x' has to be a whole number"),
+    ):
+        note.write_text(damaged, encoding="utf-8")
+        with pytest.raises(ValueError, match=rf"training\.json:? .*{said}"):
+            run(data, tmp_path / "out", resume=True)
 
 
 def test_weights_may_be_chosen_by_what_they_have_exactly_right(data: Path, tmp_path: Path, monkeypatch):
@@ -348,8 +357,8 @@ def test_a_training_starts_from_the_weights_of_a_checkpoint_and_its_card_names_i
 @pytest.mark.parametrize(
     ("options", "sentence"),
     [
-        ({"peak_rate": 0.0}, "peak_rate=0.0 must be positive"),
-        ({"peak_rate": math.nan}, "peak_rate=nan must be positive"),
+        ({"peak_rate": 0.0}, "peak_rate=0.0 has to be a number above 0"),
+        ({"peak_rate": math.nan}, "peak_rate=nan has to be a number above 0"),
         ({"steps": 0}, "steps=0 has to be a whole number of at least 1"),
         ({"steps": 3, "epochs": 1}, "give epochs or steps, not both"),
         ({"device": "tpu"}, "device='tpu' is not known; choose 'auto' or 'cpu' or 'cuda'"),

@@ -7,8 +7,11 @@ import json
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 
+from msgspec import Meta
+
+from viz_transformer import declared
 from viz_transformer.checkpoint.untrusted import MAX_VALUES, TooMuch, check_header, json_values
 
 FORMAT_VERSION = 1
@@ -111,6 +114,22 @@ def read_json_object(path: Path) -> dict[str, Any]:
     if not isinstance(value, dict):
         raise CheckpointError(f"{path} holds a JSON {type(value).__name__} instead of an object: {COPY_AGAIN}")
     return value
+
+
+def read_index(path: Path) -> dict[str, str]:
+    """In which file each tensor is, by an index of several. Raises CheckpointError as `read_json` does, and for any
+    other JSON."""
+    content = read_json(path)
+    where: Any = content.get("weight_map") if isinstance(content, dict) else content
+    if (problem := declared.fault(_WeightMap, where, "weight_map")) is not None:
+        raise CheckpointError(f"{path}: {problem}: {COPY_AGAIN}")
+    found: dict[str, str] = where
+    return found
+
+
+_WeightMap = Annotated[
+    dict[str, str], Meta(min_length=1, description="an object with the file in which each tensor is, by their names")
+]
 
 
 def check_weights_header(path: Path) -> None:

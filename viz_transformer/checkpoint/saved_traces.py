@@ -2,20 +2,47 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
 import orjson
 
+from viz_transformer import declared
 from viz_transformer.checkpoint.contents import Summary, Unreadable
 from viz_transformer.checkpoint.untrusted import LONGEST_HEADER, MAX_VALUES, METADATA, check_header, json_values
 from viz_transformer.model.hooked_model import Unavailable
-from viz_transformer.model.watched import WATCHED, parse_watched_spec, uneven_layers
+from viz_transformer.model.watched import parse_watched_spec, uneven_layers
 from viz_transformer.sentences import put_on_one_line
 
 NO_MODEL = "it is a recording of one call of a module, and no model that could be run"
+
+
+Side = tuple[tuple[int, ...], tuple[str, ...], tuple[str, ...]]
+"""Of a trace's tokens: ids, names and what was typed."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class TraceHeader:
+    """What the file of a trace says besides its numbers. A field with a default is from after the first files, or of
+    some models: `model` describes that of another program, `watched` a module that was only watched."""
+
+    format_version: int
+    config: dict[str, Any] | None
+    model: dict[str, Any] | None = None
+    watched: dict[str, Any] | None = None
+    labels: tuple[str, ...] = ()
+    checkpoint: str
+    weights_sha256: str
+    src: Side
+    tgt: Side
+    next_ids: tuple[int | None, ...]
+    next_tokens: tuple[str | None, ...]
+    edits: tuple[dict[str, Any], ...]
+    info: dict[str, Any]
+    points: tuple[str, ...]
+    scalars: dict[str, float] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -56,11 +83,12 @@ def _read(path: Path, _state: tuple[int, ...]) -> RecordingSummary | Unreadable 
         return None
     try:
         check_header(path)
-        source, target = (_names(about[side]) for side in ("src", "tgt"))
-        spec = parse_watched_spec(about[WATCHED], source=len(source), target=len(target))
+        header = declared.read(TraceHeader, about)
+        source, target = header.src[1], header.tgt[1]
+        spec = parse_watched_spec(header.watched, source=len(source), target=len(target))
         if uneven := uneven_layers(spec):
             raise ValueError(uneven)
-    except (ValueError, LookupError, TypeError) as error:
+    except ValueError as error:
         why = put_on_one_line(str(error), 200)
         return Unreadable(path.name, path, f"{path} is not a trace that can be shown here: {why}")
     return RecordingSummary(path.name, path, spec, {"source": None, "target": None}, {}, " ".join(source or target))
@@ -74,7 +102,7 @@ def is_trace(path: Path) -> bool:
 def _described(path: Path) -> dict[str, Any] | None:
     """Description of a watched module's trace in a safetensors file, or None."""
     about = _metadata(path)
-    return None if about is None or about["config"] is not None or WATCHED not in about else about
+    return None if about is None or about["config"] is not None or "watched" not in about else about
 
 
 def _metadata(path: Path) -> dict[str, Any] | None:
@@ -89,10 +117,3 @@ def _metadata(path: Path) -> dict[str, Any] | None:
         return about if "config" in about and "src" in about else None
     except (ValueError, LookupError, TypeError):
         return None
-
-
-def _names(columns: Any) -> list[str]:
-    _, names, _ = columns
-    if not isinstance(names, list) or not all(isinstance(name, str) for name in names):
-        raise ValueError("its tokens are not names")
-    return names

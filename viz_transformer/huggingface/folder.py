@@ -311,11 +311,7 @@ def _weight_files(folder: Path) -> tuple[Path, ...]:
     if (folder / files.WEIGHTS).is_file():
         return (folder / files.WEIGHTS,)
     if (folder / INDEX).is_file():
-        weight_map = files.read_json(folder / INDEX)
-        shards = weight_map.get("weight_map") if isinstance(weight_map, dict) else None
-        if not isinstance(shards, dict) or not shards or not all(isinstance(name, str) for name in shards.values()):
-            raise CheckpointError(f"{folder / INDEX} does not say in which file each tensor is: {COPY_AGAIN}")
-        names = sorted(set(shards.values()))
+        names = sorted(set(files.read_index(folder / INDEX).values()))
         if len(names) > MAX_FILES or any(Path(name).name != name for name in names):
             raise CheckpointError(f"{folder / INDEX} names files outside its folder, or too many: {COPY_AGAIN}")
         if lacking := [name for name in names if not (folder / name).is_file()]:

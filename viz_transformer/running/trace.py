@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import os
 import re
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, fields, replace
 from functools import cached_property
@@ -19,7 +19,9 @@ from safetensors import SafetensorError, safe_open
 from safetensors.torch import save_file
 from torch import Tensor
 
+from viz_transformer import declared
 from viz_transformer.checkpoint.grading import Standing, read_standing
+from viz_transformer.checkpoint.saved_traces import TraceHeader
 from viz_transformer.checkpoint.untrusted import (
     LONGEST_HEADER,
     MAX_VALUES,
@@ -321,7 +323,7 @@ class Trace:
         elif self.spec.config is None:
             model = {DESCRIBED: spec_to_dict(self.spec)}
         elif self.spec.labels != spec_of(self.spec.config).labels:  # default labels are numbers
-            model = {_LABELS: list(self.spec.labels)}
+            model = {"labels": list(self.spec.labels)}
         about = {
             "format_version": FORMAT_VERSION,
             "config": None if self.spec.config is None else self.spec.config.to_dict(),
@@ -375,28 +377,29 @@ class Trace:
                         f"{path} has trace format {quote(about.get('format_version'))}, this version reads"
                         f" {FORMAT_VERSION}: open it with the version of Viz Transformer that wrote it"
                     )
-                src, tgt = _tokens(about["src"]), _tokens(about["tgt"])
-                spec = _spec(about, len(src), len(tgt))
-                if len(set(about["points"])) < len(about["points"]):
+                header = declared.read(TraceHeader, about)
+                src, tgt = Tokens(*header.src), Tokens(*header.tgt)
+                spec = _spec(header, len(src), len(tgt))
+                if len(set(header.points)) < len(header.points):
                     raise _NoTrace(f"{path} is not a whole trace: it names a point twice")
                 stored = set(file.keys())
                 maps = {site: name for site in spec.attentions if (name := _OUTPUT_MAP.format(site)) in stored}
                 empty = cls(
-                    values={name: _shape_of(file.get_slice(name)) for name in about["points"]},
+                    values={name: _shape_of(file.get_slice(name)) for name in header.points},
                     spec=spec,
-                    checkpoint=about["checkpoint"],
-                    weights_sha256=about["weights_sha256"],
+                    checkpoint=header.checkpoint,
+                    weights_sha256=header.weights_sha256,
                     src=src,
                     tgt=tgt,
-                    next_ids=tuple(about["next_ids"]),
-                    next_tokens=tuple(about["next_tokens"]),
-                    edits=tuple(edit_from_dict(edit) for edit in about["edits"]),
-                    info=about["info"],
+                    next_ids=header.next_ids,
+                    next_tokens=header.next_tokens,
+                    edits=tuple(map(edit_from_dict, header.edits)),
+                    info=header.info,
                     output_maps={site: _shape_of(file.get_slice(name)) for site, name in maps.items()},
-                    scalars=about.get("scalars") or _constant_scalars(spec),
+                    scalars=header.scalars or _constant_scalars(spec),
                 )
                 check_edits(empty.edits, spec)
-                if problem := _problem(empty, watched=about["config"] is None and DESCRIBED not in about):
+                if problem := _problem(empty, watched=header.config is None and header.model is None):
                     raise _NoTrace(f"{path} is not a whole trace: {problem}")
                 # copied to aligned memory, so that products are the same bit for bit
                 return replace(
@@ -477,24 +480,18 @@ def _of_heads(value: Any, heads: slice) -> Any:
     return value if value is None or value.size(1) == 1 else value[:, heads]
 
 
-def _spec(about: Mapping[str, Any], source: int, target: int) -> ModelSpec:
+def _spec(header: TraceHeader, source: int, target: int) -> ModelSpec:
     """The spec of the model in a file. Raises ValueError with the reason."""
-    if about["config"] is None and DESCRIBED in about:
-        return spec_from_dict(about[DESCRIBED])
-    if about["config"] is None:
-        return parse_watched_spec(about[WATCHED], source=source, target=target)
-    config = ModelConfig.from_dict(about["config"])
+    if header.config is None and header.model is not None:
+        return spec_from_dict(header.model)
+    if header.config is None:
+        return parse_watched_spec(header.watched, source=source, target=target)
+    config = ModelConfig.from_dict(header.config)
     if max(config.encoder_layers, config.decoder_layers) > MAX_LAYERS:
         raise ValueError(f"its model has more than {MAX_LAYERS} layers in a stack")
-    labels = about.get(_LABELS, [])
-    named = isinstance(labels, list) and all(isinstance(each, str) for each in labels)
-    if not named or (labels and (config.has_decoder or len(labels) != config.target_vocab_size)):
+    if header.labels and (config.has_decoder or len(header.labels) != config.target_vocab_size):
         raise ValueError("its labels are not names of what its model gives out")
-    return spec_of(config, tuple(labels))
-
-
-_LABELS = "labels"
-"""Metadata key for the labels of our own encoder."""
+    return spec_of(config, header.labels)
 
 
 def _constant_scalars(spec: ModelSpec) -> dict[str, float]:
@@ -505,11 +502,6 @@ def _constant_scalars(spec: ModelSpec) -> dict[str, float]:
     scale, divisor = EMBEDDING_SCALES[config.embedding_scale](config), DIVISORS[config.divisor](config)
     scalars = {f"{stack}.embed.scale": float(scale) for stack in stacks_of(config)}
     return scalars | {f"{site}.divisor": float(divisor) for site in spec.attentions}
-
-
-def _tokens(columns: Sequence[Sequence[Any]]) -> Tokens:
-    ids, tokens, originals = columns
-    return Tokens(tuple(ids), tuple(tokens), tuple(originals))
 
 
 def _shape_of(stored: Any) -> Tensor:
@@ -525,8 +517,6 @@ def _problem(trace: Trace, *, watched: bool) -> str | None:
     """Error message for a trace that was read; None if consistent. watched: the file claims `watch` made it."""
     if not trace.values:
         return "it has no points"
-    if not isinstance(trace.info, dict) or not _all(str, (trace.checkpoint, trace.weights_sha256)):
-        return "what it says about its run is not text"
     if watched:
         return _problem_of_watched(trace)
     if is_watched(trace):
@@ -553,7 +543,7 @@ def _problem(trace: Trace, *, watched: bool) -> str | None:
 def _problem_of_watched(trace: Trace) -> str | None:
     """Error message for content that watching would not produce."""
     sides, has = (trace.src, trace.tgt), (trace.spec.has_encoder, trace.spec.has_decoder)
-    named = all(_all(str, s.tokens) and "" not in s.tokens and s == tokens_of_names(s.tokens) for s in sides)
+    named = all("" not in side.tokens and side == tokens_of_names(side.tokens) for side in sides)
     if not named or any(needs and not len(side) for side, needs in zip(sides, has, strict=True)):
         return "its tokens do not fit its attentions"
     if (trace.next_ids, trace.next_tokens) != next_of(trace.tgt):
@@ -580,8 +570,7 @@ def _lacks(trace: Trace, site: str) -> bool:
     needs = {"mask"}  # weights that the run did not compute
     if f"{site}.scores" in derived or f"{site}.weights" not in trace.values:
         needs |= {"key", *(("bias",) if _is_biased(trace.spec, site) else ())}
-        divisor = trace.scalars.get(f"{site}.divisor") if isinstance(trace.scalars, dict) else None
-        if not isinstance(divisor, float):
+        if f"{site}.divisor" not in trace.scalars:
             return True
     if f"{site}.contribution" in derived:
         needs.add("head_out")
@@ -605,12 +594,6 @@ def _tokens_fit(trace: Trace) -> bool:
         return False
     has = (trace.spec.has_encoder, trace.spec.has_decoder)
     for side, expected in zip((trace.src, trace.tgt), has, strict=True):
-        columns = ((int, side.ids), (str, side.tokens), (str, side.originals))
-        if bool(len(side)) != expected or not all(_all(kind, c) and len(c) == len(side) for kind, c in columns):
+        if bool(len(side)) != expected or not len(side.ids) == len(side.tokens) == len(side.originals):
             return False
-    written = ((int, trace.next_ids), (str, trace.next_tokens))
-    return all(len(c) == len(trace.tgt) and _all(kind, [e for e in c if e is not None]) for kind, c in written)
-
-
-def _all(kind: type, entries: Iterable[object]) -> bool:
-    return all(type(entry) is kind for entry in entries)
+    return len(trace.next_ids) == len(trace.next_tokens) == len(trace.tgt)

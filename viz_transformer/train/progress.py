@@ -8,7 +8,9 @@ import time
 from collections import deque
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
-from typing import Literal, get_args
+from typing import Literal
+
+import msgspec
 
 from viz_transformer.checkpoint.writing import write_file
 
@@ -92,11 +94,9 @@ class Reporter:
 def read_progress(state: Path) -> Progress | None:
     """Last progress of a training; None if missing or unreadable."""
     try:
-        found = Progress(**json.loads((state / PROGRESS).read_text(encoding="utf-8")))
-    except (OSError, ValueError, TypeError):
+        return msgspec.json.decode((state / PROGRESS).read_bytes(), type=Progress)
+    except (OSError, ValueError):
         return None
-    numbers = (found.pid, found.step, found.steps, found.saved)
-    return found if found.phase in get_args(Phase) and all(type(each) is int for each in numbers) else None
 
 
 def read_right(state: Path) -> list[tuple[int, int, int]]:

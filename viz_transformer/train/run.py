@@ -8,7 +8,6 @@ import datetime
 import errno
 import json
 import logging
-import math
 import os
 import shlex
 import shutil
@@ -18,16 +17,18 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 
 import torch
 from lightning.pytorch import Callback, Trainer
 from lightning.pytorch.callbacks import TQDMProgressBar
 from lightning.pytorch.utilities import rank_zero_only
+from msgspec import Meta
 from torch import Tensor
 
 from viz_transformer import declared
 from viz_transformer.checkpoint import Checkpoint, load, save_checkpoint
+from viz_transformer.checkpoint.files import read_json_object
 from viz_transformer.checkpoint.writing import OutputError, write_file
 from viz_transformer.measuring.answering import answers_of
 from viz_transformer.measuring.data import Pair
@@ -175,8 +176,6 @@ def with_peak_rate(task: Task, rate: float | None) -> Task:
     """The task with this peak learning rate. Raises ValueError unless positive and finite."""
     if rate is None:
         return task
-    if not 0 < rate < math.inf:
-        raise ValueError(f"peak_rate={rate} must be positive")
     return dataclasses.replace(task, plan=dataclasses.replace(task.plan, peak_rate=rate))
 
 
@@ -249,8 +248,23 @@ def _note(state: Path) -> dict[str, Any]:
     note = state / NOTE
     if not note.is_file():
         raise ValueError(f"there is nothing to resume in {state}: start the training without --resume")
-    found: dict[str, Any] = json.loads(note.read_text(encoding="utf-8"))
+    found = read_json_object(note)
+    with declared.prefixed(f"{note}: "):
+        declared.within("stages", found.get("stages"), _Stages)
     return found
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class _Stage:
+    """One start of a training: how many steps it was to have in all, from which on, and the command."""
+
+    batches: declared.CountOrZero
+    command: str
+    from_step: declared.CountOrZero = 0
+    started_from: dict[str, str] | None = None
+
+
+_Stages = Annotated[list[_Stage], Meta(min_length=1, description="a list of the starts of a training, at least one")]
 
 
 def _stages(state: Path) -> list[dict[str, Any]]:

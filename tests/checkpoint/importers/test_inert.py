@@ -331,7 +331,9 @@ def test_several_files_with_an_index_are_one_model(tmp_path: Path) -> None:
         (lambda where: where | {"more": "../a.safetensors"}, "not beside it"),
         (lambda where: where | {"more": "a.safetensors"}, "does not hold the tensor"),
         (lambda where: dict(list(where.items())[1:]), "does not name"),
-        (lambda where: {}, "weight_map"),
+        (lambda where: {}, "weight_map={} has to be an object with the file in which each tensor is"),
+        (lambda where: {"a": 1}, r"weight_map\['a'\]=1 has to be a text"),
+        (lambda where: "a", "weight_map='a' has to be an object"),
     ],
 )
 def test_an_index_that_does_not_fit_is_refused(change: Any, said: str, tmp_path: Path) -> None:

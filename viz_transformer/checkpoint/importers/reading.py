@@ -127,10 +127,7 @@ def _in_folder(folder: Path) -> Path:
 
 def _read_index(path: Path) -> Found:
     """The shards named by an index, all next to it; each holds the tensors that the index lists."""
-    content = files.read_json(path)
-    where = content.get("weight_map") if isinstance(content, dict) else None
-    if not isinstance(where, dict) or not where or not all(isinstance(name, str) for name in where.values()):
-        raise CheckpointError(f"{path} has no 'weight_map' of tensors and files: {COPY_AGAIN}")
+    where = files.read_index(path)
     check_number(path, len(where))
     if len(names := sorted(set(where.values()))) > MAX_SHARDS:
         raise CheckpointError(f"{path} names {len(names):,} files, at most {MAX_SHARDS:,} are read: {COPY_AGAIN}")

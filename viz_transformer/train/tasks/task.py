@@ -28,6 +28,7 @@ from viz_transformer.text.notation import CARD_KEY, Notation
 from viz_transformer.train.data import EncodedPairs, EncodedText, Examples, Vary
 
 Codecs = tuple[Codec | None, Codec]
+_Rate = Annotated[float, Accepted(lambda value: is_number(value) and 0 < value < math.inf, "a number above 0")]
 _Weight = Annotated[
     float, Accepted(lambda value: is_number(value) and 0 <= value < math.inf, "a finite number, 0 or more")
 ]
@@ -42,7 +43,7 @@ class Plan:
 
     epochs: Count
     batch_tokens: Count  # maximum padded tokens, source plus target
-    peak_rate: float
+    peak_rate: _Rate
     warmup: int
     smoothing: Share = 0.1  # share of the target's probability spread over the vocabulary
     weight_decay: float = 0.01
