@@ -8,14 +8,14 @@ from __future__ import annotations
 
 import unicodedata
 from base64 import b64decode
-from collections.abc import Callable, Iterable, Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Annotated, Any
 
 import orjson
+from msgspec import Meta, Struct
 
-from viz_transformer.declared import at_most, within
+from viz_transformer.declared import at_most, converted
 from viz_transformer.sentences import quote
 from viz_transformer.text.patterns import pattern_cost
 
@@ -81,9 +81,99 @@ def read_description(content: bytes) -> dict[str, Any]:
         found = orjson.loads(content)
     except ValueError as error:
         raise ValueError(f"it is not valid JSON ({error!s:.100})") from None
-    if not isinstance(found, dict):
-        raise ValueError("it is not a JSON object")
-    return found
+    return converted(dict[str, Any], found)
+
+
+class _Pattern(Struct, forbid_unknown_fields=True):
+    """One of both: a text as it is, or a regular expression."""
+
+    String: str | None = None
+    Regex: str | None = None
+
+    def cost(self) -> tuple[int, bool]:
+        """Characters that it matches at least, and whether to search for it may take the square of the text."""
+        if self.Regex is not None and self.String is None:
+            cost = pattern_cost(self.Regex)
+            return cost.least, cost.searched
+        if self.String is None or self.Regex is not None:
+            raise ValueError("it has a pattern that is not one text or one regular expression")
+        return len(self.String), False
+
+
+class _Ids(Struct):
+    ids: list[Any]
+
+
+class _Named(Struct):
+    id: str
+
+
+class _Piece(Struct):
+    """Of a template: a whole text, or a special token."""
+
+    Sequence: dict[str, Any] | None = None
+    SpecialToken: _Named | None = None
+
+
+class _Step(Struct):
+    """A step of a tokenizer, with what any kind of step has that may make more of a text."""
+
+    type: str
+    normalizers: list[_Step] | None = None
+    pretokenizers: list[_Step] | None = None
+    processors: list[_Step] | None = None
+    decoders: list[_Step] | None = None
+    pattern: _Pattern | None = None
+    content: str = ""
+    prepend: str = ""
+    precompiled_charsmap: str | None = None
+    handle_chinese_chars: bool | None = None
+    strip_accents: bool | None = None
+    lowercase: bool | None = None
+    add_prefix_space: bool | None = None
+    prepend_scheme: str | None = None
+    length: Annotated[int, Meta(ge=1)] = 5
+    single: list[_Piece] = []
+    pair: list[_Piece] = []
+    special_tokens: dict[str, _Ids] | None = None
+
+
+class _Model(Struct):
+    vocab: Any = None
+    max_input_chars_per_word: int | None = None
+    continuing_subword_prefix: str | None = None
+    end_of_word_suffix: str | None = None
+    byte_fallback: bool | None = None
+
+
+class _Added(Struct):
+    content: str
+
+
+class _Fixed(Struct):
+    Fixed: Annotated[int, Meta(le=MAX_PADDING)]
+
+
+class _Padding(Struct):
+    strategy: str | _Fixed | None = None
+    pad_to_multiple_of: Annotated[int, Meta(le=MAX_PADDING)] | None = None
+
+
+class _Cutting(Struct):
+    """What a tokenizer.json says of cutting texts."""
+
+    model: _Model
+    normalizer: _Step | None = None
+    added_tokens: list[_Added] | None = None
+    pre_tokenizer: _Step | None = None
+    post_processor: _Step | None = None
+    padding: _Padding | None = None
+
+
+class _Joining(Struct):
+    """What it says of joining tokens."""
+
+    decoder: _Step | None = None
 
 
 def growth_of(described: Mapping[str, Any]) -> Growth:
@@ -91,109 +181,84 @@ def growth_of(described: Mapping[str, Any]) -> Growth:
 
     Raises ValueError with one sentence on the tokenizer beyond the limits and for unknown steps.
     """
-    with _damage_said():
-        return _growth(described)
-
-
-@contextmanager
-def _damage_said() -> Iterator[None]:
-    """Turn errors from a damaged description into one sentence."""
-    try:
-        yield
-    except (AttributeError, KeyError, TypeError, StopIteration) as error:
-        raise ValueError(f"its description is damaged ({error!s:.100})") from None
-
-
-def _growth(described: Mapping[str, Any]) -> Growth:
-    reader = _Description()
-    growth = reader.walked(described.get("normalizer"), _NORMALIZERS, "normalizers", Growth())
-    _check_added(described.get("added_tokens"), growth)
-    growth = reader.walked(described.get("pre_tokenizer"), _PRE_TOKENIZERS, "pretokenizers", growth)
-    growth = _cut(described.get("model"), growth)
-    growth = reader.walked(described.get("post_processor"), _PROCESSORS, "processors", replace(growth, form=1))
-    _check_padding(described.get("padding"))
-    return growth
+    told, walk = converted(_Cutting, described), _Walk()
+    growth = walk.along(told.normalizer, _NORMALIZERS, "normalizers", Growth())
+    _check_added([each.content for each in told.added_tokens or []], growth)
+    growth = walk.along(told.pre_tokenizer, _PRE_TOKENIZERS, "pretokenizers", growth)
+    growth = _cut(told.model, growth)
+    return walk.along(told.post_processor, _PROCESSORS, "processors", replace(growth, form=1))
 
 
 def joining_growth(described: Mapping[str, Any]) -> Growth:
     """Bound for joining tokens into a text."""
-    with _damage_said():
-        return _Description().walked(described.get("decoder"), _DECODERS, "decoders", Growth())
+    return _Walk().along(converted(_Joining, described).decoder, _DECODERS, "decoders", Growth())
 
 
-class _Description:
+class _Walk:
+    """Along all steps of a description."""
+
     def __init__(self) -> None:
         self.steps = 0
 
-    def walked(self, step: Any, kinds: Mapping[str, _Step], inner: str, growth: Growth, depth: int = 0) -> Growth:
-        """Bound after a step of one of these kinds, or a sequence of them."""
+    def along(
+        self, step: _Step | None, kinds: Mapping[str, _Kind], inner: str, growth: Growth, depth: int = 0
+    ) -> Growth:
+        """What is made by a step of one of these kinds, or by a sequence of such."""
         if step is None:
             return growth
         self.steps += 1
         if self.steps > MAX_STEPS or depth > MAX_DEPTH:
             raise ValueError(f"it has more than {MAX_STEPS} steps, or steps within steps without end")
-        kind = step.get("type") if isinstance(step, Mapping) else None
-        if kind == "Sequence":
-            for each in _list(step.get(inner), inner):
-                growth = self.walked(each, kinds, inner, growth, depth + 1)
+        within: list[_Step] | None = getattr(step, inner)
+        if step.type == "Sequence":
+            if within is None:
+                raise ValueError(f"it has a sequence without {inner}")
+            for each in within:
+                growth = self.along(each, kinds, inner, growth, depth + 1)
             return growth
-        if not isinstance(kind, str) or kind not in kinds:
-            raise ValueError(f"it has a step {quote(kind)}, which is not known here")
-        return kinds[kind](step, growth)
+        if step.type not in kinds:
+            raise ValueError(f"it has a step {quote(step.type)}, which is not known here")
+        return kinds[step.type](step, growth)
 
 
-_Step = Callable[[Mapping[str, Any], Growth], Growth]
+_Kind = Callable[[_Step, Growth], Growth]
 
 
-def _same(step: Mapping[str, Any], growth: Growth) -> Growth:
+def _same(step: _Step, growth: Growth) -> Growth:
     return growth
 
 
-def _form(times: int) -> _Step:
+def _form(times: int) -> _Kind:
     return lambda _, growth: growth.formed(times)
 
 
-def _times(times: int, more: int = 0) -> _Step:
+def _times(times: int, more: int = 0) -> _Kind:
     return lambda _, growth: growth.by(times, more)
 
 
-def _bert(step: Mapping[str, Any], growth: Growth) -> Growth:
-    growth = growth.by(3) if step.get("handle_chinese_chars") is not False else growth
-    return growth.formed(_DECOMPOSED) if step.get("strip_accents") or step.get("lowercase") else growth
+def _bert(step: _Step, growth: Growth) -> Growth:
+    growth = growth.by(3) if step.handle_chinese_chars is not False else growth
+    return growth.formed(_DECOMPOSED) if step.strip_accents or step.lowercase else growth
 
 
-def _replaced(step: Mapping[str, Any], growth: Growth) -> Growth:
-    content = _text(step.get("content"), "content")
-    least, searched = _pattern(step.get("pattern"))
-    grown = growth.chosen(content, max(1, -(-len(content) // least)) if least else len(content) + 1, len(content))
+def _replaced(step: _Step, growth: Growth) -> Growth:
+    least, searched = (step.pattern or _Pattern()).cost()
+    size = len(step.content)
+    grown = growth.chosen(step.content, max(1, -(-size // least)) if least else size + 1, size)
     return replace(grown, searched=grown.searched or searched)
 
 
-def _pattern(given: Any) -> tuple[int, bool]:
-    """Minimum characters that a pattern matches, and whether searching may take quadratic time."""
-    if isinstance(given, Mapping) and len(given) == 1:
-        ((kind, pattern),) = given.items()
-        if kind == "String":
-            return len(_text(pattern, "pattern")), False
-        if kind == "Regex":
-            cost = pattern_cost(_text(pattern, "pattern"))
-            return cost.least, cost.searched
-    raise ValueError(f"it has the pattern {quote(given)}, which is not one of a tokenizer")
-
-
-def _split(step: Mapping[str, Any], growth: Growth) -> Growth:
-    _, searched = _pattern(step.get("pattern"))
+def _split(step: _Step, growth: Growth) -> Growth:
+    _, searched = (step.pattern or _Pattern()).cost()
     return replace(growth, searched=growth.searched or searched)
 
 
-def _precompiled(step: Mapping[str, Any], growth: Growth) -> Growth:
-    given = step.get("precompiled_charsmap")
+def _precompiled(step: _Step, growth: Growth) -> Growth:
     try:
-        return charsmap_growth(b64decode(given or "", validate=True), growth)
-    except (TypeError, ValueError) as error:
-        if "allowed" in str(error):
-            raise
+        table = b64decode(step.precompiled_charsmap or "", validate=True)
+    except ValueError:
         raise ValueError("it has a table of characters that cannot be read") from None
+    return charsmap_growth(table, growth)
 
 
 def charsmap_growth(table: bytes, growth: Growth | None = None) -> Growth:
@@ -203,89 +268,54 @@ def charsmap_growth(table: bytes, growth: Growth | None = None) -> Growth:
     return (growth or Growth()).chosen("ﷺ", max(1, len(longest)))
 
 
-def _prepended(step: Mapping[str, Any], growth: Growth) -> Growth:
-    content = _text(step.get("prepend"), "prepend")
-    return growth.chosen(content, 1, len(content))
+def _prepended(step: _Step, growth: Growth) -> Growth:
+    return growth.chosen(step.prepend, 1, len(step.prepend))
 
 
-def _bytes(step: Mapping[str, Any], growth: Growth) -> Growth:
+def _bytes(step: _Step, growth: Growth) -> Growth:
     """Each byte becomes a character; each earlier piece may get a space."""
-    return growth.by(4 if step.get("add_prefix_space") is False else 8, 4)
+    return growth.by(4 if step.add_prefix_space is False else 8, 4)
 
 
-def _spaces(step: Mapping[str, Any], growth: Growth) -> Growth:
+def _spaces(step: _Step, growth: Growth) -> Growth:
     """Each earlier piece may get a mark."""
-    return growth.by(1 if step.get("prepend_scheme") in ("first", "never") else 2, 1)
+    return growth.by(1 if step.prepend_scheme in ("first", "never") else 2, 1)
 
 
-def _lengths(step: Mapping[str, Any], growth: Growth) -> Growth:
-    length = step.get("length", 5)
-    if type(length) is not int or length < 1:
-        raise ValueError(f"it cuts pieces of the length {quote(length)}")
-    return growth
-
-
-def _cut(model: Any, growth: Growth) -> Growth:
+def _cut(model: _Model, growth: Growth) -> Growth:
     """Bound for a model's pieces with their prefixes and suffixes."""
-    if not isinstance(model, Mapping):
-        raise ValueError("it has no model")
-    tokens = model.get("vocab") or ()
+    tokens = model.vocab or ()
     if isinstance(tokens, list):
         tokens = [each[0] for each in tokens if isinstance(each, list) and each]
     _check_longest(each for each in tokens if isinstance(each, str))
-    word = model.get("max_input_chars_per_word")
-    at_most(word if type(word) is int else 0, LONGEST_WORD, "it cuts words of up to {} characters", "cut")
-    around = (model.get(name) for name in ("continuing_subword_prefix", "end_of_word_suffix"))
-    more = sum(len(_text(each, "prefix")) for each in around if each is not None)
+    at_most(model.max_input_chars_per_word or 0, LONGEST_WORD, "it cuts words of up to {} characters", "cut")
+    more = len(model.continuing_subword_prefix or "") + len(model.end_of_word_suffix or "")
     at_most(more, MAX_TIMES, "it puts {} characters around each piece", "allowed")
-    return growth.by(4 if model.get("byte_fallback") is True else 1)
+    return growth.by(4 if model.byte_fallback else 1)
 
 
 def _check_longest(tokens: Iterable[str]) -> None:
     at_most(max(map(len, tokens), default=0), LONGEST_TOKEN, "it has a token of {} characters", "read")
 
 
-def _check_added(tokens: Any, growth: Growth) -> None:
+def _check_added(tokens: list[str], growth: Growth) -> None:
     """Raise ValueError for added tokens, which the library passes through all steps on reading."""
-    given = [_text(each.get("content"), "content") for each in _list(tokens or [], "added_tokens")]
-    _check_longest(given)
-    if sum(map(len, given)) * growth.times > MAX_GROWN:
+    _check_longest(tokens)
+    if sum(map(len, tokens)) * growth.times > MAX_GROWN:
         raise ValueError(f"the steps before may make more than {MAX_GROWN:,} characters of its added tokens")
 
 
-def _template(step: Mapping[str, Any], growth: Growth) -> Growth:
-    specials = step.get("special_tokens")
-    sizes = {name: len(_list(each.get("ids"), "ids")) for name, each in (specials or {}).items()}
+def _template(step: _Step, growth: Growth) -> Growth:
+    sizes = {name: len(each.ids) for name, each in (step.special_tokens or {}).items()}
     times, more = 1, 0
-    for which in ("single", "pair"):
-        parts = _list(step.get(which), which)
-        kinds = [next(iter(part)) if isinstance(part, Mapping) and part else "" for part in parts]
-        times = max(times, kinds.count("Sequence"))
-        more = max(more, sum(sizes.get(part["SpecialToken"]["id"], 1) for part in parts if "SpecialToken" in part))
+    for parts in (step.single, step.pair):
+        specials = [part.SpecialToken.id for part in parts if part.SpecialToken is not None]
+        times = max(times, sum(part.Sequence is not None for part in parts))
+        more = max(more, sum(sizes.get(name, 1) for name in specials))
     return growth.by(times, more)
 
 
-def _check_padding(padding: Any) -> None:
-    """Raise ValueError for excessive padding."""
-    if padding is None:
-        return
-    strategy = padding.get("strategy")
-    sizes = [padding.get("pad_to_multiple_of"), strategy.get("Fixed") if isinstance(strategy, Mapping) else None]
-    if any(size is not None and (type(size) is not int or size > MAX_PADDING) for size in sizes):
-        raise ValueError(f"it fills texts up to more than {MAX_PADDING:,} tokens")
-
-
-def _list(given: Any, name: str) -> list[Any]:
-    within(f"its {name}", given, list)
-    return list(given)
-
-
-def _text(given: Any, name: str) -> str:
-    within(f"its {name}", given, str)
-    return str(given)
-
-
-_NORMALIZERS: Mapping[str, _Step] = {
+_NORMALIZERS: Mapping[str, _Kind] = {
     "BertNormalizer": _bert,
     "Strip": _same,
     "StripAccents": _same,
@@ -300,21 +330,21 @@ _NORMALIZERS: Mapping[str, _Step] = {
     "Prepend": _prepended,
     "ByteLevel": _bytes,
 }
-_PRE_TOKENIZERS: Mapping[str, _Step] = {
+_PRE_TOKENIZERS: Mapping[str, _Kind] = {
     "ByteLevel": _bytes,
     "Metaspace": _spaces,
     "Split": _split,
     **dict.fromkeys(("Whitespace", "WhitespaceSplit", "BertPreTokenizer", "Punctuation", "Digits"), _same),
     **dict.fromkeys(("UnicodeScripts", "CharDelimiterSplit", "Delimiter"), _same),
-    "FixedLength": _lengths,
+    "FixedLength": _same,
 }
-_PROCESSORS: Mapping[str, _Step] = {
+_PROCESSORS: Mapping[str, _Kind] = {
     "TemplateProcessing": _template,
     "BertProcessing": _times(1, 3),
     "RobertaProcessing": _times(1, 4),
     "ByteLevel": _same,
 }
-_DECODERS: Mapping[str, _Step] = {
+_DECODERS: Mapping[str, _Kind] = {
     **dict.fromkeys(("ByteLevel", "ByteFallback", "Fuse", "Strip", "Metaspace"), _same),
     **dict.fromkeys(("WordPiece", "BPEDecoder", "CTC"), _times(2, 2)),
     "Replace": _replaced,
