@@ -53,6 +53,13 @@ def tab(browser: Browser, problems: list[str], *, of: str = "", script: str = ""
     _left[context, script].append(page)
 
 
+def tab_that_stays(browser: Browser, *, of: str, script: str = "") -> Page:
+    """An empty tab that shares what a browser has in its cache with those `of` this name; whoever asked has it."""
+    if (browser, of) not in _contexts:
+        _contexts[browser, of] = browser.new_context()
+    return _new(_contexts[browser, of], script)
+
+
 def _new(context: BrowserContext, script: str) -> Page:
     page = context.new_page()
     page.set_default_timeout(SECONDS)

@@ -6,14 +6,16 @@ import json
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 from typing import Any
 from urllib.parse import parse_qs, urlencode, urlsplit
 
 from playwright.sync_api import Browser, Locator, Page, Request, expect
-from tabs import SECONDS, heard, tab
+from tabs import SECONDS, heard, tab, tab_that_stays
 
-from viz_transformer import list_checkpoints
+from viz_transformer import decode, list_checkpoints, load
+from viz_transformer.analysis.attention.maps import step_row
 from viz_transformer.ui.session import examples
 
 BUNDLED = {summary.name: summary for summary in list_checkpoints()}
@@ -77,6 +79,14 @@ _RELEASE = """() => {
   for (const [socket, data] of window.held) socket.send(data)
 }"""
 
+_kept: dict[tuple[Browser, str, str], list[Page]] = {}
+"""Pages that `viewed` has left: of a browser, a server and a script."""
+_AT_THE_BEGINNING = """() => {
+  document.activeElement?.blur()
+  document.body.tabIndex = -1
+  document.body.focus() // the tabulator goes on from here
+  document.body.removeAttribute("tabindex")
+}"""
 AT_WORK = "[data-testid=stApp]:not([data-test-script-state=notRunning])"
 _VISIT = """(address) => {
   document.querySelector("[data-testid=stMain]").scrollTop = 0
@@ -141,13 +151,40 @@ def opened(
 
 
 @contextmanager
-def used_again(page: Page) -> Iterator[Page]:
+def viewed(
+    browser: Browser, server: str, path: str = "/", *, scheme: str = "light", script: str = "", **fields: object
+) -> Iterator[Page]:
+    """What `opened` opens, in a page that one test leaves to the next and that nobody loads anew.
+
+    `opened` is for how a page begins and what is offered only then, as the tour, and for what stays in a page: the
+    theme, the speed of playing.
+    """
+    kept = _kept.setdefault((browser, server, script), [])
+    known = bool(kept)
+    page = kept.pop() if known else tab_that_stays(browser, of="app", script=script)
+    try:
+        if not known:
+            page.goto(server + _place(path, _begun(fields)))
+        with used_again(page, scheme=scheme):
+            if known:
+                visit(page, path, **fields)
+            yield page
+    except BaseException:
+        page.close()
+        raise
+    kept.append(page)
+
+
+@contextmanager
+def used_again(page: Page, *, scheme: str = "light") -> Iterator[Page]:
     """An open page of the app for the next test, which fails on errors as `opened` does; `visit` shows it a view."""
     problems: list[str] = []
     server = "{0.scheme}://{0.netloc}".format(urlsplit(page.url))
+    page.bring_to_front()  # one behind others is given no frames
     page.set_viewport_size(SIZE)
-    page.emulate_media(color_scheme="light")
+    page.emulate_media(color_scheme=scheme)
     page.mouse.move(-1, -1)
+    page.evaluate(_AT_THE_BEGINNING)
     with heard(page, problems), _asks_nobody_else(page, server, problems):
         yield page
         expect(page.get_by_test_id("stException")).to_have_count(0)
@@ -157,16 +194,32 @@ def used_again(page: Page) -> Iterator[Page]:
 def visit(page: Page, path: str = "/", **fields: object) -> None:
     """This address in an open page, as the Back button comes to one: a run of the app without loading it anew.
 
-    Whatever was selected before, it is what `opened` selects for a model that writes from its first row on (`t` is 0),
-    bundled or with a text. It is shown from its top, when that run is over. Nothing of the page before is left: where
-    it is the same page, another is visited in between.
+    Whatever was selected before, it is what `opened` selects for a bundled model, or for one with a text that writes
+    from its first row on (`t` is 0); but *Decoding* begins at the first step, not at the one in most doubt.
+    It is shown from its top, when that run is over. Nothing of the page before is left: where
+    it is the same page, another is visited in between: the one that draws the least.
     """
     if urlsplit(page.url).path == path:
-        _go_back_to(page, "/models" if path == "/playground" else "/playground")
-    begun = {"checkpoint": "numbers-any", "kind": "cross", "layer": 1, "heads": 0, "t": 0, **fields}
+        _go_back_to(page, "/playground" if path == "/models" else "/models?model_tab=open")
+    _go_back_to(page, _place(path, _begun(fields)))
+
+
+def _begun(fields: dict[str, object]) -> dict[str, object]:
+    """What `opened` selects where nothing else is asked for."""
+    begun = {"checkpoint": "numbers-any", "kind": "cross", "layer": 1, "heads": 0, **fields}
+    name = str(begun["checkpoint"])
     if "text" not in begun:
-        begun["text"] = examples.list_examples(BUNDLED[begun["checkpoint"]])[0]
-    _go_back_to(page, _place(path, begun))
+        begun["text"] = examples.list_examples(BUNDLED[name])[0]
+    return begun if "t" in begun else {**begun, "t": _first_row(name, str(begun["text"])) if name in BUNDLED else 0}
+
+
+@cache
+def _first_row(name: str, text: str) -> int:
+    """The row that writes the first token; 0 where the model cannot read the text."""
+    try:
+        return step_row(decode(load(name), text, max_steps=1), 0)
+    except ValueError:
+        return 0
 
 
 def _go_back_to(page: Page, place: str) -> None:

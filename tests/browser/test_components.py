@@ -25,13 +25,13 @@ from browser.driving import (
     expect_ring,
     expect_tooltip,
     go_to,
-    opened,
     pixels,
     save,
     server_unreachable,
     survey,
     thumbnail,
     tooltip,
+    viewed,
 )
 from PIL import Image
 from playwright.sync_api import expect
@@ -55,7 +55,7 @@ NAMES = {"cross": "Decoder → source", "decoder": "Decoder → itself", "encode
 
 
 def test_each_cell_says_its_tokens_and_the_weight_of_the_trace(random_server, browser, run):
-    with opened(browser, random_server, "/attention", **{**VIEW, "layer": 0}) as page:
+    with viewed(browser, random_server, "/attention", **{**VIEW, "layer": 0}) as page:
         for kind in ("cross", "decoder", "encoder"):
             choose(page, "attention_kind", NAMES[kind])
             stage = drawn(page, MATRIX, PLACES[kind])
@@ -73,7 +73,7 @@ def test_each_cell_says_its_tokens_and_the_weight_of_the_trace(random_server, br
 def test_a_cell_that_the_mask_forbids_says_so_and_what_the_model_puts_there(random_server, browser, run):
     mask = expected.mask_of(run, "decoder", 1)
     assert not mask[1, 4] and mask[4, 1]
-    with opened(browser, random_server, "/attention", **{**VIEW, "kind": "decoder"}) as page:
+    with viewed(browser, random_server, "/attention", **{**VIEW, "kind": "decoder"}) as page:
         stage = drawn(page, MATRIX, "decoder layer 1, head 2, self-attention")
         where = survey(stage)
         stage.hover(position=where.at(1, 4))
@@ -84,7 +84,7 @@ def test_a_cell_that_the_mask_forbids_says_so_and_what_the_model_puts_there(rand
 
 def test_a_click_selects_a_cell_and_arrow_keys_walk_from_it(random_server, browser, run):
     rows, columns = expected.weights_of(run, "cross", 1)[0].shape
-    with opened(browser, random_server, "/attention", **VIEW) as page:
+    with viewed(browser, random_server, "/attention", **VIEW) as page:
         stage = drawn(page, MATRIX, "head 2, cross-attention")
         where = survey(stage)
         stage.click(position=where.at(2, 3))
@@ -108,7 +108,7 @@ def test_a_click_selects_a_cell_and_arrow_keys_walk_from_it(random_server, brows
 
 
 def test_the_keys_plus_minus_and_escape_zoom_around_the_chosen_cell(random_server, browser):
-    with opened(browser, random_server, "/attention", **VIEW, t=1, i=5) as page:
+    with viewed(browser, random_server, "/attention", **VIEW, t=1, i=5) as page:
         stage = drawn(page, MATRIX, "head 2, cross-attention")
         whole = survey(stage)
         stage.focus()
@@ -128,7 +128,7 @@ def test_the_keys_plus_minus_and_escape_zoom_around_the_chosen_cell(random_serve
 
 
 def test_dragging_zooms_to_the_cells_under_the_pointer_and_a_double_click_shows_all(random_server, browser, run):
-    with opened(browser, random_server, "/attention", **VIEW) as page:
+    with viewed(browser, random_server, "/attention", **VIEW) as page:
         stage = drawn(page, MATRIX, "head 2, cross-attention")
         whole = survey(stage, cells=True)
         stage.scroll_into_view_if_needed()
@@ -147,7 +147,7 @@ def test_dragging_zooms_to_the_cells_under_the_pointer_and_a_double_click_shows_
 
 def test_the_colour_scales_by_row_and_by_map_reach_full_colour_and_are_kept_in_the_address(random_server, browser, run):
     weights = expected.weights_of(run, "cross", 1)[2]
-    with opened(browser, random_server, "/attention", **VIEW) as page:
+    with viewed(browser, random_server, "/attention", **VIEW) as page:
         stage = drawn(page, MATRIX, "head 2, cross-attention")
         for name, tops in (("row", weights.max(axis=1)), ("map", np.full(len(weights), weights.max()))):
             page.locator(".matrix .foot").get_by_role(
@@ -169,7 +169,7 @@ def darkest_cells(stage):
 
 
 def test_a_chip_moves_the_ring_of_the_matrix_before_the_server_hears_of_it(random_server, browser):
-    with opened(browser, random_server, "/attention", **VIEW, t=0, i=0) as page:
+    with viewed(browser, random_server, "/attention", **VIEW, t=0, i=0) as page:
         stage = drawn(page, MATRIX, "head 2, cross-attention")
         where, chips = survey(stage), page.locator("button.chip")
         with server_unreachable(page):
@@ -184,7 +184,7 @@ def test_a_chip_moves_the_ring_of_the_matrix_before_the_server_hears_of_it(rando
 
 
 def test_a_cell_marks_its_chips_its_lines_and_its_step_before_the_server_hears_of_it(random_server, browser, run):
-    with opened(browser, random_server, "/", **VIEW) as page:
+    with viewed(browser, random_server, "/", **VIEW) as page:
         stage = drawn(page, MATRIX, "head 2, cross-attention")
         drawn(page, SCRUBBER)
         with server_unreachable(page):
@@ -200,7 +200,7 @@ def test_a_cell_marks_its_chips_its_lines_and_its_step_before_the_server_hears_o
 def test_the_scrubber_shows_each_steps_candidates_without_the_server_and_settles_into_the_address(
     random_server, browser, run
 ):
-    with opened(browser, random_server, "/", **VIEW) as page:
+    with viewed(browser, random_server, "/", **VIEW) as page:
         stage, said = drawn(page, SCRUBBER), page.locator(".scrubber .says")
         slider = page.locator(".scrubber input[type=range]")
         slider.focus()
@@ -239,7 +239,7 @@ def test_the_scrubber_shows_each_steps_candidates_without_the_server_and_settles
 
 
 def test_the_grid_names_its_heads_and_chooses_one_or_several_of_a_layer(random_server, browser):
-    with opened(browser, random_server, "/attention", **VIEW) as page:
+    with viewed(browser, random_server, "/attention", **VIEW) as page:
         drawn(page, MATRIX, "decoder layer 1, head 2")
         grid = drawn(page, GRID, "2 layers of 3 heads")
         grid.hover(position=thumbnail(grid, "layer 0, head 1"))
@@ -264,7 +264,7 @@ def test_the_grid_names_its_heads_and_chooses_one_or_several_of_a_layer(random_s
 def test_the_grid_is_sorted_by_a_score_which_each_head_says_with_its_baseline(random_server, browser, run):
     specials = {"source_special": [False] * len(run.trace.src), "target_special": [True] + [False] * 5}
     scores = {score.name: score for score in head_scores(run.trace, "cross", **specials)}
-    with opened(browser, random_server, "/attention", **VIEW) as page:
+    with viewed(browser, random_server, "/attention", **VIEW) as page:
         grid = drawn(page, GRID, "2 layers of 3 heads")
         sort = page.locator(".grid select")
         for name in ("entropy", "monotonicity"):
@@ -287,7 +287,7 @@ def test_the_grid_is_sorted_by_a_score_which_each_head_says_with_its_baseline(ra
 
 def test_the_threshold_of_the_lines_says_how_many_it_hides_and_how_much_weight(random_server, browser, run):
     weights, mask = expected.weights_of(run, "cross", 1)[2:], expected.mask_of(run, "cross", 1)
-    with opened(browser, random_server, "/attention", **VIEW) as page:
+    with viewed(browser, random_server, "/attention", **VIEW) as page:
         drawn(page, LINES)
         said, slider = page.locator(".lines output"), page.locator(".lines input[type=range]")
         expect(said).to_have_text(expected.hidden_lines(weights, mask, 0.05))
@@ -305,7 +305,7 @@ def test_a_token_beside_the_lines_says_what_it_reads_most_and_is_chosen_by_mouse
     random_server, browser, run
 ):
     weights = expected.weights_of(run, "cross", 1)[2]
-    with opened(browser, random_server, "/attention", **VIEW, t=1, i=1) as page:
+    with viewed(browser, random_server, "/attention", **VIEW, t=1, i=1) as page:
         lines = drawn(page, LINES)
         drawn(page, GRID)
         lines.focus()
@@ -348,7 +348,7 @@ def line_token(lines, x, y):
 
 def test_the_text_is_shaded_by_the_chosen_querys_weights_and_by_the_chosen_keys(random_server, browser, run):
     weights = expected.weights_of(run, "cross", 1)[2]
-    with opened(browser, random_server, "/attention", **VIEW, t=3, i=2, panel="text") as page:
+    with viewed(browser, random_server, "/attention", **VIEW, t=3, i=2, panel="text") as page:
         stage = drawn(page, TEXT)
         sources, targets = (stage.get_by_role("listbox").nth(n).locator(".token") for n in (0, 1))
         expect_darkness(sources, by_weight(weights[3]))
@@ -392,7 +392,7 @@ def by_weight(weights):
 def test_each_picture_is_saved_as_png_and_as_svg_with_its_caption(random_server, browser, tmp_path):
     pictures = {"matrix": "decoder layer 1, head 2, cross-attention", "grid": "all heads, cross-attention"}
     pictures |= {"lines": pictures["matrix"], "shading": pictures["matrix"], "scrubber": "candidates"}
-    with opened(browser, random_server, "/attention", **VIEW, run_view="map") as page:
+    with viewed(browser, random_server, "/attention", **VIEW, run_view="map") as page:
         for name in ("matrix", "grid", "lines"):
             drawn(page, f".{name} .stage")
             check_saved(page, name, tmp_path)
@@ -438,7 +438,7 @@ def check_saved(page, name, folder):
 
 
 def test_the_svg_of_a_matrix_has_every_token_as_it_is(random_server, browser, run, tmp_path):
-    with opened(browser, random_server, "/attention", **VIEW) as page:
+    with viewed(browser, random_server, "/attention", **VIEW) as page:
         drawn(page, MATRIX)
         path = save(page, entry(page.locator(".matrix"), "SVG"), tmp_path)
     texts = [element.text for element in ElementTree.parse(path).getroot().iter("{http://www.w3.org/2000/svg}text")]
@@ -460,7 +460,7 @@ def test_a_text_in_an_svg_is_as_wide_as_it_was_drawn_in_whatever_font(random_ser
       return [`${given("font-weight")} ${given("font-size")}px ${given("font-family")}`, each.textContent,
         each.getBBox().width]
     })"""
-    with opened(browser, random_server, **VIEW, run_view="whole") as page:
+    with viewed(browser, random_server, **VIEW, run_view="whole") as page:
         page.locator(".whole .stage[data-painted]").wait_for()
         path = save(page, entry(page.locator(".whole"), "SVG"), tmp_path)
         file = browser.new_page()
@@ -476,7 +476,7 @@ def test_a_text_in_an_svg_is_as_wide_as_it_was_drawn_in_whatever_font(random_ser
 
 def test_the_table_and_its_csv_have_the_numbers_of_the_trace(random_server, browser, run, tmp_path):
     weights, mask = expected.weights_of(run, "decoder", 1)[2], expected.mask_of(run, "decoder", 1)
-    with opened(browser, random_server, "/attention", **{**VIEW, "kind": "decoder"}) as page:
+    with viewed(browser, random_server, "/attention", **{**VIEW, "kind": "decoder"}) as page:
         drawn(page, MATRIX, "self-attention")
         entry(page.locator(".matrix"), "Table").click()
         expect(page.get_by_test_id("stDataFrame")).to_be_visible()
