@@ -6,10 +6,12 @@ import re
 
 import pytest
 from browser.boxes import AT_REST, CROSSED, CURVES, LETTERS, NOTES, PROBLEMS
-from browser.driving import opened, server_unreachable
+from browser.driving import opened, server_unreachable, viewed
 from playwright.sync_api import Page, expect
 
 LEVELS = ("run", "layer", "attention", "weight")
+MEASURED = f"{CURVES};{NOTES}"
+"""One script for all views that are measured, so that they share a page."""
 
 
 def at_level(page: Page, level: str) -> None:
@@ -38,55 +40,62 @@ def test_keys_lead_down_to_one_weight_and_back_and_each_level_has_its_address(ap
         expect(page).not_to_have_url(re.compile("level="))
 
 
-@pytest.mark.parametrize("width", [1280, 390])
-def test_a_button_says_that_it_zooms_in_and_stays_where_it_is(app_server, browser, width):
-    with opened(browser, app_server, checkpoint="numbers-any", text="42", run_view="whole") as page:
-        page.set_viewport_size({"width": width, "height": 720})
-        at_level(page, "run")
-        into, out = (page.get_by_role("button", name=name) for name in ("Zoom in (+)", "Zoom out (−)"))
-        expect(into).to_have_text("Zoom in")
-        expect(out).to_be_hidden()
-        box = into.bounding_box()
-        for level in LEVELS[1:]:
-            into.click()
-            at_level(page, level)
-            there = into.bounding_box()
-            assert page.locator(".whole .way").evaluate("(way) => way.scrollWidth <= way.clientWidth")
-            assert box and there and abs(there["x"] - box["x"]) < 1
-        expect(into).to_have_attribute("aria-disabled", "true")
-        expect(out).to_have_text("Zoom out")
-        for level in reversed(LEVELS[:-1]):
-            out.click()
-            at_level(page, level)
-        expect(page.locator(".whole .stage")).to_be_focused()  # the button is gone, and what had the focus with it
+def test_a_button_says_that_it_zooms_in_and_stays_where_it_is(app_server, browser, subtests):
+    with viewed(browser, app_server, checkpoint="numbers-any", text="42", run_view="whole") as page:
+        for width in (1280, 390):
+            with subtests.test(width=width):
+                page.set_viewport_size({"width": width, "height": 720})
+                at_level(page, "run")
+                into, out = (page.get_by_role("button", name=name) for name in ("Zoom in (+)", "Zoom out (−)"))
+                expect(into).to_have_text("Zoom in")
+                expect(out).to_be_hidden()
+                box = into.bounding_box()
+                for level in LEVELS[1:]:
+                    into.click()
+                    at_level(page, level)
+                    there = into.bounding_box()
+                    assert page.locator(".whole .way").evaluate("(way) => way.scrollWidth <= way.clientWidth")
+                    assert box and there and abs(there["x"] - box["x"]) < 1
+                expect(into).to_have_attribute("aria-disabled", "true")
+                expect(out).to_have_text("Zoom out")
+                for level in reversed(LEVELS[:-1]):
+                    out.click()
+                    at_level(page, level)
+                # the button is gone, and what had the focus with it
+                expect(page.locator(".whole .stage")).to_be_focused()
 
 
 HEADS = ".whole .way > .heads > *"
 
 
-@pytest.mark.parametrize("level", LEVELS)
-@pytest.mark.parametrize(("width", "together"), [(1280, True), (900, False)])
-def test_layer_and_head_are_the_control_of_all_pages_beside_the_levels(app_server, browser, level, width, together):
-    chosen = {"run_view": "whole", "kind": "cross", "layer": "1", "heads": "2", "level": level}
-    with opened(browser, app_server, checkpoint="numbers-any", text="42", **chosen) as page:
-        page.set_viewport_size({"width": width, "height": 720})
-        at_level(page, level)
-        expect(page.locator(HEADS)).to_have_count(0)
-        own, way, path = (page.locator(each) for each in (".st-key-site", ".whole .way", ".whole .path"))
-        expect(own.get_by_role("radio", name="2", exact=True)).to_have_count(1)
-        boxes = [each.bounding_box() for each in (own, way, path)]
-        assert all(boxes)
-        control, line, crumbs = (box for box in boxes if box)
-        assert control["height"] <= 34  # one line
-        if together:
-            assert line["y"] - 3 <= control["y"] <= line["y"] + 3
-            assert crumbs["x"] + crumbs["width"] <= control["x"]
-        else:
-            assert control["y"] + control["height"] <= line["y"]
+def test_layer_and_head_are_the_control_of_all_pages_beside_the_levels(app_server, browser, subtests):
+    chosen = {"run_view": "whole", "kind": "cross", "layer": "1", "heads": "2"}
+    own_place, way_place, path_place = ".st-key-site", ".whole .way", ".whole .path"
+    with viewed(browser, app_server, checkpoint="numbers-any", text="42", **chosen) as page:
+        own, way, path = (page.locator(each) for each in (own_place, way_place, path_place))
+        for level in LEVELS:
+            at_level(page, level)
+            for width, together in ((1280, True), (900, False)):
+                with subtests.test(level=level, width=width):
+                    page.set_viewport_size({"width": width, "height": 720})
+                    page.evaluate(AT_REST)
+                    expect(page.locator(HEADS)).to_have_count(0)
+                    expect(own.get_by_role("radio", name="2", exact=True)).to_have_count(1)
+                    boxes = [each.bounding_box() for each in (own, way, path)]
+                    assert all(boxes)
+                    control, line, crumbs = (box for box in boxes if box)
+                    assert control["height"] <= 34  # one line
+                    if together:
+                        assert line["y"] - 3 <= control["y"] <= line["y"] + 3
+                        assert crumbs["x"] + crumbs["width"] <= control["x"]
+                    else:
+                        assert control["y"] + control["height"] <= line["y"]
+            page.locator(".whole .stage").focus()
+            page.keyboard.press("+")
 
 
 def test_a_head_of_the_control_is_drawn_and_one_clicked_in_the_picture_is_chosen_there(app_server, browser):
-    with opened(browser, app_server, checkpoint="numbers-any", text="42", run_view="whole", heads="2") as page:
+    with viewed(browser, app_server, checkpoint="numbers-any", text="42", run_view="whole", heads="2") as page:
         at_level(page, "run")
         now = page.locator(".st-key-site")
         with server_unreachable(page):  # its answer comes while somebody walks on
@@ -107,7 +116,7 @@ def test_a_head_of_the_control_is_drawn_and_one_clicked_in_the_picture_is_chosen
 
 def test_projected_the_picture_has_a_choice_of_heads_of_its_own(app_server, browser):
     view = {"checkpoint": "numbers-any", "text": "42", "run_view": "whole", "projector": "on", "heads": "2"}
-    with opened(browser, app_server, **view) as page:
+    with viewed(browser, app_server, **view) as page:
         at_level(page, "run")
         expect(page.locator(".st-key-site:visible")).to_have_count(0)
         expect(page.locator(".whole .way [aria-pressed=true]")).to_have_text("2")
@@ -124,7 +133,7 @@ PAGE_OF = {
 def test_each_level_leads_to_the_page_that_is_about_it_with_what_is_chosen(app_server, browser, level):
     label, path = PAGE_OF[level]
     asked = {"checkpoint": "numbers-any", "text": "42", "kind": "cross", "layer": 1, "heads": 2, "t": 1, "i": 2}
-    with opened(browser, app_server, run_view="whole", level=level, **asked) as page:
+    with viewed(browser, app_server, run_view="whole", level=level, **asked) as page:
         at_level(page, level)
         page.locator(".whole .stage").focus()
         page.keyboard.press("ArrowLeft")  # to what is beside it
@@ -231,7 +240,7 @@ CROSS = """() => [...document.querySelectorAll("*")]
 @pytest.mark.parametrize(("model", "text", "layers"), [("numbers", "29,284.30", 3), ("taylor", LONG, 4)])
 def test_at_each_level_words_are_whole_apart_and_in_view(app_server, browser, model, text, layers, projector):
     chosen = {"checkpoint": model, "text": text, "kind": "cross", "layer": 1, "heads": 1, "t": 3}
-    with opened(browser, app_server, run_view="whole", script=NOTES, projector=projector, **chosen) as page:
+    with opened(browser, app_server, run_view="whole", script=MEASURED, projector=projector, **chosen) as page:
         page.set_viewport_size({"width": 1280, "height": 720})
         for level in LEVELS:
             at_level(page, level)
@@ -251,7 +260,7 @@ def test_at_each_level_words_are_whole_apart_and_in_view(app_server, browser, mo
 
 def test_below_a_formula_of_two_lines_in_a_low_window_the_picture_gives_way_to_its_player(app_server, browser):
     chosen = {"checkpoint": "taylor", "text": LONG, "kind": "cross", "layer": 1, "heads": 1, "t": 3}
-    with opened(browser, app_server, run_view="whole", script=NOTES, **chosen) as page:
+    with opened(browser, app_server, run_view="whole", script=MEASURED, **chosen) as page:
         page.set_viewport_size({"width": 900, "height": 700})
         for level in LEVELS:
             at_level(page, level)
@@ -291,14 +300,14 @@ def test_among_many_keys_a_chosen_letter_stands_upright(app_server, browser):
       .flatMap(({ shadowRoot }) => [...(shadowRoot?.querySelectorAll(".whole canvas.base") ?? [])])
       .flatMap(({ wrote }) => wrote ?? []).find(({ text }) => text === "E").corners"""
     chosen = {"checkpoint": "shakespeare", "text": "ROMEO:", "kind": "decoder", "t": 12, "u": 3, "level": "weight"}
-    with opened(browser, app_server, run_view="whole", script=NOTES, **chosen) as page:
+    with opened(browser, app_server, run_view="whole", script=MEASURED, **chosen) as page:
         at_level(page, "weight")
         (left, top), (right, bottom) = page.evaluate(letter)
         assert left < right and top < bottom and right - left < bottom - top
 
 
 def test_the_name_of_where_one_is_is_the_last_to_be_cut(app_server, browser):
-    with opened(browser, app_server, run_view="whole", checkpoint="numbers", text="29,284.30", level="weight") as page:
+    with viewed(browser, app_server, run_view="whole", checkpoint="numbers", text="29,284.30", level="weight") as page:
         page.set_viewport_size({"width": 900, "height": 700})
         at_level(page, "weight")
         expect(page.locator(".whole.narrow")).to_be_visible()
@@ -351,33 +360,42 @@ OF_BASE = """() => [...document.querySelectorAll("*")]
 """What the still picture says, and how wide it is."""
 
 
-@pytest.mark.parametrize("look", ["1280", "900", "projector"])
 @pytest.mark.parametrize(
     ("model", "text"),
     [("numbers-any", "29,284.30"), ("taylor", LONG), ("shakespeare", "ROMEO:"), ("multi30k-de-en", "ein mann liest")],
 )
-def test_no_word_stands_over_a_ribbon(app_server, browser, model, text, look):
+def test_no_word_stands_over_a_ribbon(app_server, browser, subtests, model, text):
     chosen = {"checkpoint": model, "text": text, "run_view": "whole", "t": 5}
-    chosen |= {"projector": "on"} if look == "projector" else {}
-    with opened(browser, app_server, script=f"{CURVES};{NOTES}", **chosen) as page:
-        page.set_viewport_size({"width": 900, "height": 700} if look == "900" else {"width": 1280, "height": 720})
-        at_level(page, "run")
-        page.evaluate(AT_REST)
-        crossed, ribbons = page.evaluate(CROSSED)
-        assert ribbons > 5 and crossed == []
+    with viewed(browser, app_server, script=MEASURED, **chosen) as page:
+        for width, height, projector in ((900, 700, "off"), (1280, 720, "off"), (1280, 720, "on")):
+            with subtests.test(width=width, projector=projector):
+                page.set_viewport_size({"width": width, "height": height})
+                if projector == "on":
+                    at_level(page, "run")
+                    page.keyboard.press("p")
+                    expect(page.locator(".vt-projector")).to_be_attached()
+                    expect(page.locator(".st-key-site:visible")).to_have_count(0)
+                    expect(page.locator("[data-test-script-state=running]")).to_have_count(0)
+                at_level(page, "run")
+                page.evaluate(AT_REST)
+                crossed, ribbons = page.evaluate(CROSSED)
+                assert ribbons > 5 and crossed == []
 
 
-@pytest.mark.parametrize(("width", "height"), [(1280, 720), (1920, 1080)])
-def test_on_a_projector_each_token_that_is_read_has_its_name(app_server, browser, width, height):
+def test_on_a_projector_each_token_that_is_read_has_its_name(app_server, browser, subtests):
     chosen = {"checkpoint": "numbers-any", "text": "29,284.30", "run_view": "whole", "projector": "on"}
-    with opened(browser, app_server, script=NOTES, **chosen) as page:
-        page.set_viewport_size({"width": width, "height": height})
-        at_level(page, "run")
-        page.evaluate(AT_REST)
-        said = page.evaluate(OF_BASE)
-        beside = [each for each in said if each["corners"][0][0] < 0.06 * each["width"] and each["text"] != "encoder"]
-        names = sorted(beside, key=lambda each: each["corners"][0][1])
-        assert [each["text"] for each in names][:11] == ["<s>", *"29,284.30", "</s>"]
+    with viewed(browser, app_server, script=MEASURED, **chosen) as page:
+        for width, height in ((1280, 720), (1920, 1080)):
+            with subtests.test(width=width):
+                page.set_viewport_size({"width": width, "height": height})
+                at_level(page, "run")
+                page.evaluate(AT_REST)
+                said = page.evaluate(OF_BASE)
+                beside = [
+                    each for each in said if each["corners"][0][0] < 0.06 * each["width"] and each["text"] != "encoder"
+                ]
+                names = sorted(beside, key=lambda each: each["corners"][0][1])
+                assert [each["text"] for each in names][:11] == ["<s>", *"29,284.30", "</s>"]
 
 
 def test_the_answer_stands_once_in_the_chips_or_where_there_are_none_in_the_picture(app_server, browser):
@@ -386,7 +404,7 @@ def test_the_answer_stands_once_in_the_chips_or_where_there_are_none_in_the_pict
       .flatMap(({ wrote }) => wrote ?? []).some(({ text }) => text === "the answer")"""
     chosen = {"checkpoint": "numbers-any", "text": "42", "run_view": "whole"}
     for projector in ("off", "on"):
-        with opened(browser, app_server, script=NOTES, projector=projector, **chosen) as page:
+        with viewed(browser, app_server, script=MEASURED, projector=projector, **chosen) as page:
             at_level(page, "run")
             page.evaluate(AT_REST)
             assert page.evaluate(said) == (projector == "on")
