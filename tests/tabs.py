@@ -35,9 +35,7 @@ def tab(browser: Browser, problems: list[str], *, of: str = "", script: str = ""
             with heard(page, problems):
                 yield page
         return
-    if (browser, of) not in _contexts:
-        _contexts[browser, of] = browser.new_context()
-    context = _contexts[browser, of]
+    context = _context(browser, of)
     page = _left[context, script].pop() if _left[context, script] else _new(context, script)
     try:
         _look(page, **{**LOOKS, **looks})
@@ -55,9 +53,13 @@ def tab(browser: Browser, problems: list[str], *, of: str = "", script: str = ""
 
 def tab_that_stays(browser: Browser, *, of: str, script: str = "") -> Page:
     """An empty tab that shares what a browser has in its cache with those `of` this name; whoever asked has it."""
+    return _new(_context(browser, of), script)
+
+
+def _context(browser: Browser, of: str) -> BrowserContext:
     if (browser, of) not in _contexts:
         _contexts[browser, of] = browser.new_context()
-    return _new(_contexts[browser, of], script)
+    return _contexts[browser, of]
 
 
 def _new(context: BrowserContext, script: str) -> Page:

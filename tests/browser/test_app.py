@@ -6,6 +6,7 @@ import re
 
 import numpy as np
 import pytest
+from browser.boxes import AT_REST
 from browser.driving import (
     BOX,
     MATRIX,
@@ -22,6 +23,7 @@ from browser.driving import (
     tab_to,
     tooltip,
     type_text,
+    viewed,
 )
 from playwright.sync_api import Page, expect
 
@@ -94,26 +96,28 @@ def test_beside_a_remark_and_a_doubt_the_sentence_on_the_model_leaves_the_headli
         assert tour and tour["x"] > 640
 
 
-@pytest.mark.parametrize("width", [1041, 1200, 1280, 1400])
 @pytest.mark.parametrize("text", ["ein mann liest", "Ein Mann liest"])
-def test_what_a_model_is_and_what_there_is_to_remark_are_whole_in_any_width(app_server, browser, width, text):
+def test_what_a_model_is_and_what_there_is_to_remark_are_whole_in_any_width(app_server, browser, subtests, text):
+    long = "This network reads an English sentence and writes it in Italian, with a notebook’s bugs left in."
     with opened(browser, app_server, checkpoint="multi30k-de-en", text=text, run_view="whole") as page:
-        page.set_viewport_size({"width": width, "height": 720})
         expect(page.locator(".vt-question:visible").first).to_be_visible()
         status, what = page.locator(".st-key-status"), page.locator(".vt-what")
-        remarks = status.locator(".vt-note").count()
-        assert remarks == (0 if text.islower() else 1)
-        assert status.evaluate("(it) => it.scrollHeight <= it.clientHeight")
-        tour = page.locator(".st-key-tour button").bounding_box()
-        assert tour and tour["x"] + tour["width"] <= width
-        if remarks and width < 1280:
-            expect(what).to_be_hidden()  # the remark is about this text
-            return
-        long = "This network reads an English sentence and writes it in Italian, with a notebook’s bugs left in."
-        what.locator("span").first.evaluate("(it, long) => { it.textContent = long }", long)
-        does, box = what.locator("span").first.bounding_box(), what.bounding_box()
-        assert does and box and does["x"] + does["width"] <= tour["x"]
-        assert does["y"] + does["height"] <= box["y"] + box["height"] + 1
+        for width in (1041, 1200, 1280, 1400):
+            with subtests.test(width=width):
+                page.set_viewport_size({"width": width, "height": 720})
+                page.evaluate(AT_REST)
+                remarks = status.locator(".vt-note").count()
+                assert remarks == (0 if text.islower() else 1)
+                assert status.evaluate("(it) => it.scrollHeight <= it.clientHeight")
+                tour = page.locator(".st-key-tour button").bounding_box()
+                assert tour and tour["x"] + tour["width"] <= width
+                if remarks and width < 1280:
+                    expect(what).to_be_hidden()  # the remark is about this text
+                    continue
+                what.locator("span").first.evaluate("(it, long) => { it.textContent = long }", long)
+                does, box = what.locator("span").first.bounding_box(), what.bounding_box()
+                assert does and box and does["x"] + does["width"] <= tour["x"]
+                assert does["y"] + does["height"] <= box["y"] + box["height"] + 1
 
 
 def test_what_the_model_is_stands_in_the_recorded_first_paint_and_moves_nothing(fresh_server, browser):
@@ -128,7 +132,7 @@ def test_what_the_model_is_stands_in_the_recorded_first_paint_and_moves_nothing(
 
 
 def test_an_answer_that_is_not_to_be_trusted_says_so_first_and_one_click_asks_what_is_meant(app_server, browser):
-    with opened(browser, app_server, text="12.5%", run_view="whole") as page:
+    with viewed(browser, app_server, text="12.5%", run_view="whole") as page:
         doubt, known = page.locator(".vt-doubt"), page.locator(".known")
         expect(doubt).to_contain_text("Not to be trusted: “")
         expect(known).to_have_text("!doubtful")
@@ -169,7 +173,7 @@ LISTENER = """
 
 
 def test_a_number_is_read_and_its_words_and_attention_are_shown_step_by_step(app_server, browser, number_run):
-    with opened(browser, app_server) as page:
+    with viewed(browser, app_server, heads=HEAD) as page:
         expect(page.locator("h1")).to_have_text("Run")
         expect(page.locator(BOX)).to_have_value(NUMBER)
         answer(page, ANSWER)
@@ -201,7 +205,7 @@ def probability(run, step):
 
 
 def test_the_slider_is_moved_by_the_keyboard_and_writes_into_the_box(app_server, browser):
-    with opened(browser, app_server) as page:
+    with viewed(browser, app_server) as page:
         answer(page, ANSWER)
         tab_to(page, page.locator(SLIDER))
         page.keyboard.press("ArrowRight")
@@ -211,7 +215,7 @@ def test_the_slider_is_moved_by_the_keyboard_and_writes_into_the_box(app_server,
 
 def test_a_dragged_slider_shows_the_run_of_the_number_under_its_thumb(app_server, browser):
     ckpt = vt.load("numbers-any")
-    with opened(browser, app_server, text="42") as page:
+    with viewed(browser, app_server, text="42") as page:
         answer(page, "forty-two")
         page.evaluate(
             "window.ahead = []; vizTransformerAhead.listen((given) => window.ahead.push(given !== null)), undefined"
@@ -242,7 +246,7 @@ def test_a_dragged_slider_shows_the_run_of_the_number_under_its_thumb(app_server
 
 
 def test_a_prepared_pair_shows_both_runs_with_one_click_by_keyboard_too(app_server, browser):
-    with opened(browser, app_server, checkpoint="numbers-any", text="42") as page:
+    with viewed(browser, app_server, checkpoint="numbers-any", text="42") as page:
         answer(page, "forty-two")
         tab_to(page, page.locator(".st-key-pairs button"))
         page.keyboard.press("Enter")
@@ -259,7 +263,7 @@ def test_a_prepared_pair_shows_both_runs_with_one_click_by_keyboard_too(app_serv
 
 
 def test_an_example_writes_into_the_box(app_server, browser):
-    with opened(browser, app_server) as page:
+    with viewed(browser, app_server) as page:
         answer(page, ANSWER)
         page.locator(".st-key-run_examples button").first.click()
         page.locator(".st-key-run_example_listed button").nth(3).click()
@@ -293,7 +297,7 @@ TYPED = {
 
 
 def test_the_numbers_that_people_type_first_get_their_words(app_server, browser):
-    with opened(browser, app_server) as page:
+    with viewed(browser, app_server) as page:
         answer(page, ANSWER)
         for text, words in TYPED.items():
             type_text(page, text)
@@ -384,7 +388,7 @@ def test_one_step_back_brings_a_typed_text_back_that_the_example_took_the_place_
 @pytest.mark.parametrize("scheme", theme.THEMES)
 def test_the_pages_have_the_colours_and_fonts_of_the_theme(app_server, browser, scheme):
     palette = theme.palette(scheme)
-    with opened(browser, app_server, scheme=scheme) as page:
+    with viewed(browser, app_server, scheme=scheme) as page:
         answer(page, ANSWER)
         assert colour(page, ".stApp") == palette.page
         assert colour(page, '[data-testid="stSidebar"]') == palette.surface
@@ -462,7 +466,7 @@ def test_nothing_moves_when_the_selection_changes_or_a_text_cannot_be_read(app_s
 
 def test_markup_in_the_text_is_shown_and_never_read(app_server, browser):
     text = '<img src=x onerror="alert(1)"><b>1</b>&amp;'
-    with opened(browser, app_server, text=text) as page:
+    with viewed(browser, app_server, text=text) as page:
         expect(page.locator(".vt-doubt")).to_contain_text("never in the training numbers")
         expect(page.locator("button.chip.unknown .note").first).to_have_text("<")
         expect(page.locator(BOX)).to_have_value(text)
@@ -474,7 +478,7 @@ def test_markup_in_the_text_is_shown_and_never_read(app_server, browser):
 
 
 def test_bad_input_gets_a_sentence_above_the_box_and_no_traceback_in_the_log(app_server, browser, app_log):
-    with opened(browser, app_server) as page:
+    with viewed(browser, app_server) as page:
         answer(page, ANSWER)
         for text, place, sentence in (
             ("", ".st-key-problem", "The text is empty"),
@@ -497,7 +501,7 @@ def test_bad_input_gets_a_sentence_above_the_box_and_no_traceback_in_the_log(app
 
 
 def test_the_models_page_shows_what_each_model_is_and_how_it_does(app_server, browser):
-    with opened(browser, app_server, "/models") as page:
+    with viewed(browser, app_server, "/models") as page:
         expect(page.locator("h1")).to_have_text("Models")
         expect(page.locator(".vt-card-name").filter(has_text="numbers")).to_have_text(
             ["numbers", "numbers-any", "numbers-tiny"]
