@@ -6,7 +6,7 @@ import re
 from xml.etree import ElementTree
 
 import pytest
-from browser.driving import entry, opened, save, tab_to
+from browser.driving import entry, save, tab_to, viewed
 from PIL import Image
 from playwright.sync_api import expect
 
@@ -52,7 +52,7 @@ PINNED = {"pin_checkpoint": "numbers-tiny", "pin_text": "7", "shown": "A|B"}
 )
 def test_what_is_pointed_at_in_one_of_two_charts_is_said_in_both(app_server, browser, path, place, fields):
     view = {"checkpoint": "numbers-tiny", "text": TEXT, **PINNED, **fields}
-    with opened(browser, app_server, f"/{path}", **view) as page:
+    with viewed(browser, app_server, f"/{path}", **view) as page:
         for own in ("", "_b"):
             shown(page, f"{place}{own}")
         for here, there in (("", "_b"), ("_b", "")):
@@ -84,7 +84,7 @@ def shown(page, place):
 @pytest.mark.parametrize("place", CHARTS)
 def test_a_chart_is_saved_as_it_stands_with_its_caption(app_server, browser, tmp_path, place):
     path, fields, words, caption = CHARTS[place]
-    with opened(browser, app_server, f"/{path}", checkpoint="numbers-tiny", text=TEXT, **fields) as page:
+    with viewed(browser, app_server, f"/{path}", checkpoint="numbers-tiny", text=TEXT, **fields) as page:
         expect(page.locator(".vt-explained")).to_be_visible()
         expect(page.locator("[data-test-script-state=running], [data-testid=stSkeleton]")).to_have_count(0)
         box = shown(page, place).bounding_box()
@@ -119,7 +119,7 @@ def assert_alone(tree):
 
 
 def test_what_a_clip_or_a_hatch_refers_to_is_in_the_file(app_server, browser, tmp_path):
-    with opened(browser, app_server, "/playground", play_mask="causal") as page:
+    with viewed(browser, app_server, "/playground", play_mask="causal") as page:
         shown(page, "play_row")
         tree = ElementTree.parse(save(page, entry(menu_of(page, "play_row"), "SVG"), tmp_path)).getroot()
     ids = {element.get("id") for element in tree.iter()}
@@ -130,7 +130,7 @@ def test_what_a_clip_or_a_hatch_refers_to_is_in_the_file(app_server, browser, tm
 
 
 def test_the_keyboard_reaches_the_menu_and_saves(app_server, browser, tmp_path):
-    with opened(browser, app_server, "/models", checkpoint="numbers-tiny", model_tab="curves") as page:
+    with viewed(browser, app_server, "/models", checkpoint="numbers-tiny", model_tab="curves") as page:
         shown(page, "models_loss")
         tab_to(page, menu_of(page, "models_loss").locator("[aria-haspopup=menu]"), presses=80)
         page.keyboard.press("Enter")
@@ -141,7 +141,7 @@ def test_the_keyboard_reaches_the_menu_and_saves(app_server, browser, tmp_path):
 
 
 def test_what_the_pointer_finds_is_not_saved(app_server, browser, tmp_path):
-    with opened(browser, app_server, "/positions", checkpoint="numbers-tiny", text=TEXT) as page:
+    with viewed(browser, app_server, "/positions", checkpoint="numbers-tiny", text=TEXT) as page:
         box = shown(page, "pos_heatmap").bounding_box()
         page.mouse.move(box["x"] + box["width"] / 2, box["y"] + box["height"] / 2)
         said = page.locator(".st-key-pos_heatmap .hoverlayer .hovertext text")
@@ -161,6 +161,6 @@ def test_what_the_pointer_finds_is_not_saved(app_server, browser, tmp_path):
 
 def test_on_a_projector_the_chart_has_the_room(app_server, browser):
     fields = {"checkpoint": "numbers-tiny", "text": TEXT, "projector": "on"}
-    with opened(browser, app_server, "/positions", **fields) as page:
+    with viewed(browser, app_server, "/positions", **fields) as page:
         shown(page, "pos_heatmap")
         expect(menu_of(page, "pos_heatmap")).to_have_count(0)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from browser.driving import MATRIX, address, drawn, expect_address, opened
+from browser.driving import MATRIX, address, drawn, expect_address, viewed
 from browser.test_pages import PAGES
 from playwright.sync_api import Page, expect
 
@@ -24,7 +24,7 @@ def off(page: Page) -> None:
 
 @pytest.mark.parametrize("title", ["Run", "Layers", "Playground", "Models"])
 def test_escape_leaves_the_projector_after_a_click_on_an_empty_place(app_server, browser, title):
-    with opened(browser, app_server, f"/{PAGES[title][0]}", **VIEW) as page:
+    with viewed(browser, app_server, f"/{PAGES[title][0]}", **VIEW) as page:
         ready(page)
         page.get_by_test_id("stMain").click(position=EMPTY)
         page.keyboard.press("Escape")
@@ -32,7 +32,7 @@ def test_escape_leaves_the_projector_after_a_click_on_an_empty_place(app_server,
 
 
 def test_arrows_go_from_step_to_step_after_a_click_on_an_empty_place_or_a_button(app_server, browser):
-    with opened(browser, app_server, "/attention", kind="decoder", t=2, **VIEW) as page:
+    with viewed(browser, app_server, "/attention", kind="decoder", t=2, **VIEW) as page:
         ready(page)
         drawn(page, MATRIX)
         page.get_by_test_id("stMain").click(position=EMPTY)
@@ -45,7 +45,7 @@ def test_arrows_go_from_step_to_step_after_a_click_on_an_empty_place_or_a_button
 
 
 def test_a_picture_in_focus_keeps_its_arrows_and_escape_first_undoes_its_zoom(app_server, browser):
-    with opened(browser, app_server, "/attention", kind="cross", t=2, i=1, **VIEW) as page:
+    with viewed(browser, app_server, "/attention", kind="cross", t=2, i=1, **VIEW) as page:
         ready(page)
         stage = drawn(page, MATRIX)
         stage.focus()
@@ -62,7 +62,7 @@ def test_a_picture_in_focus_keeps_its_arrows_and_escape_first_undoes_its_zoom(ap
 
 @pytest.mark.parametrize("clicked", ["button[aria-label='Previous snapshot']", "input[type=range]"])
 def test_escape_leaves_the_projector_after_a_click_on_what_leads_through_the_snapshots(app_server, browser, clicked):
-    with opened(browser, app_server, "/models", model_tab="training", **VIEW) as page:
+    with viewed(browser, app_server, "/models", model_tab="training", **VIEW) as page:
         ready(page)
         drawn(page, ".snapshots .stage")
         page.locator(f".snapshots {clicked}").click()
@@ -71,7 +71,7 @@ def test_escape_leaves_the_projector_after_a_click_on_what_leads_through_the_sna
 
 
 def test_keys_that_are_typed_into_a_box_stay_there(app_server, browser):
-    with opened(browser, app_server, checkpoint="numbers-tiny", text="0.07") as page:
+    with viewed(browser, app_server, checkpoint="numbers-tiny", text="0.07") as page:
         box = page.locator(".st-key-run_text textarea")
         drawn(page, ".scrubber .stage")
         box.press("End")
