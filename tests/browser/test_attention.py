@@ -34,6 +34,7 @@ from browser.driving import (
     thumbnail,
     tooltip,
     type_text,
+    viewed,
 )
 from playwright.sync_api import expect
 
@@ -84,7 +85,7 @@ def assert_shown(stage, values, mask=None):
 def test_run_and_attention_show_the_run_of_bundled_checkpoints(app_server, browser, name):
     text = examples.list_examples(BUNDLED[name])[0]
     run = vt.decode(vt.load(name), text)
-    with opened(browser, app_server, checkpoint=name, text=text) as page:
+    with viewed(browser, app_server, checkpoint=name, text=text) as page:
         if name == "taylor":
             expect(page.locator(".st-key-formula .katex").first).to_be_visible()
         else:
@@ -111,7 +112,7 @@ def test_run_and_attention_show_the_run_of_bundled_checkpoints(app_server, brows
 def test_one_of_144_heads_is_found_by_mouse_and_by_keyboard(random_server, browser, random_folder):
     text = "abcdefgh"
     run = vt.decode(vt.load(random_folder / "heads"), text)
-    with opened(browser, random_server, "/attention", checkpoint="heads", text=text, kind="cross", layer=0) as page:
+    with viewed(browser, random_server, "/attention", checkpoint="heads", text=text, kind="cross", layer=0) as page:
         grid = drawn(page, GRID, "12 layers of 12 heads")
         expect(grid.get_by_role("option")).to_have_count(144)
         place = thumbnail(grid, "layer 7, head 9")
@@ -222,7 +223,7 @@ def test_texts_of_one_token_of_repeats_and_of_the_maximum_are_shown_and_longer_o
 ):
     model = vt.load(random_folder / "signs")
     longest = " ".join(["a", "&", "<b>"] * (MAX_SIGNS // 3))
-    with opened(browser, random_server, **{**VIEW, "text": "a", "kind": "encoder", "layer": 0}) as page:
+    with viewed(browser, random_server, **{**VIEW, "text": "a", "kind": "encoder", "layer": 0}) as page:
         for text in ("a", "a a a a", longest):
             if text != "a":
                 type_text(page, text)
@@ -246,7 +247,7 @@ def test_texts_of_one_token_of_repeats_and_of_the_maximum_are_shown_and_longer_o
 
 
 def test_markup_emoji_and_arabic_are_shown_as_text_in_every_picture(random_server, browser, run):
-    with opened(browser, random_server, "/attention", **VIEW, panel="text") as page:
+    with viewed(browser, random_server, "/attention", **VIEW, panel="text") as page:
         drawn(page, MATRIX)
         chips = page.get_by_role("group", name="reads").locator(".chip")
         tokens = drawn(page, TEXT).get_by_role("listbox").nth(0).locator(".token")
@@ -270,7 +271,7 @@ def test_markup_emoji_and_arabic_are_shown_as_text_in_every_picture(random_serve
 
 def test_mean_maximum_rollout_contribution_and_hidden_specials_are_what_the_trace_gives(random_server, browser, run):
     weights, mask = expected.weights_of(run, "decoder", 1), expected.mask_of(run, "decoder", 1)
-    with opened(browser, random_server, "/attention", **{**VIEW, "kind": "decoder"}) as page:
+    with viewed(browser, random_server, "/attention", **{**VIEW, "kind": "decoder"}) as page:
         drawn(page, MATRIX, "head 2")
         choose(page, "attention_head", "mean")
         assert_shown(drawn(page, MATRIX, "mean of 3 heads"), weights.mean(axis=0), mask)
@@ -323,7 +324,7 @@ def test_words_sum_what_is_read_and_average_what_reads(random_server, browser, r
     weights = expected.weights_of(run, "encoder", 3)[4]
     wanted = np.array([[weights[np.ix_(q, k)].sum(axis=1).mean() for k in words] for q in words])
     view = {"checkpoint": "heads", "text": "abc de", "kind": "encoder", "layer": 3, "heads": 4, "options": "words"}
-    with opened(browser, random_server, "/attention", **view) as page:
+    with viewed(browser, random_server, "/attention", **view) as page:
         stage = drawn(page, MATRIX, "head 4")
         assert_shown(stage, wanted)
         where = survey(stage, cells=True)
@@ -341,7 +342,7 @@ def test_a_pinned_run_is_compared_cell_by_cell_and_refused_where_the_sizes_diffe
 ):
     other = vt.decode(vt.load(random_folder / "signs"), "a a a a a a a a")
     a, b = (expected.weights_of(each, "cross", 1)[2] for each in (other, run))
-    with opened(browser, random_server, **VIEW) as page:
+    with viewed(browser, random_server, **VIEW) as page:
         drawn(page, MATRIX)
         page.get_by_role("button", name="Keep run").click()
         expect_address(page, pin_checkpoint="signs", pin_text=TYPED, shown="A|B")
@@ -423,7 +424,7 @@ def test_an_address_restores_a_pinned_run_a_derived_picture_and_the_projector(ra
 
 
 def test_everything_on_the_page_is_reached_and_used_by_the_keyboard_alone(random_server, browser, run, tmp_path):
-    with opened(browser, random_server, "/attention", **{**VIEW, "heads": 0}) as page:
+    with viewed(browser, random_server, "/attention", **{**VIEW, "heads": 0}) as page:
         stage = drawn(page, MATRIX, PLACES["cross"].format(1, 0))
         press = page.keyboard.press
         tab_to(page, page.get_by_role("group", name="reads").locator("button.selected"))
@@ -496,7 +497,7 @@ def test_everything_on_the_page_is_reached_and_used_by_the_keyboard_alone(random
 
 def test_the_maps_are_painted_in_the_colours_of_the_theme_and_anew_when_it_changes(random_server, browser, run):
     weights = expected.weights_of(run, "cross", 1)[2]
-    with opened(browser, random_server, "/attention", scheme="dark", **VIEW) as page:
+    with viewed(browser, random_server, "/attention", scheme="dark", **VIEW) as page:
         stage = drawn(page, MATRIX)
         where = survey(stage)
         for scheme in ("dark", "light"):

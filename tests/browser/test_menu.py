@@ -1,7 +1,7 @@
 """The "…" of each picture: its entries, the keyboard in it, the table that it opens, and where it stands."""
 
 import pytest
-from browser.driving import MATRIX, address, choose, drawn, entry, expect_address, opened, tab_to
+from browser.driving import MATRIX, address, choose, drawn, entry, expect_address, tab_to, viewed
 from playwright.sync_api import expect
 
 import viz_transformer as vt
@@ -35,7 +35,7 @@ def items(place):
 
 
 def test_keys_open_it_walk_in_it_and_close_it_and_the_page_s_own_rest(app_server, browser):
-    with opened(browser, app_server, "/attention", **VIEW) as page:
+    with viewed(browser, app_server, "/attention", **VIEW) as page:
         drawn(page, MATRIX)
         matrix, focused = page.locator(".matrix"), lambda: page.evaluate(_FOCUSED)
         tab_to(page, more(matrix))
@@ -62,7 +62,7 @@ def test_keys_open_it_walk_in_it_and_close_it_and_the_page_s_own_rest(app_server
 
 
 def test_it_has_the_table_where_python_has_one_and_gives_the_focus_back(app_server, browser):
-    with opened(browser, app_server, "/attention", **VIEW) as page:
+    with viewed(browser, app_server, "/attention", **VIEW) as page:
         drawn(page, MATRIX)
         for name, entries in ((".matrix", ALL), (".grid", ALL), (".lines", SAVED)):
             more(page.locator(name)).click()
@@ -80,7 +80,7 @@ def test_it_has_the_table_where_python_has_one_and_gives_the_focus_back(app_serv
 def test_its_table_outlives_a_choice_that_is_on_its_way_and_escape_closes_it_after_a_file_was_saved(
     app_server, browser
 ):
-    with opened(browser, app_server, "/attention", **VIEW) as page:
+    with viewed(browser, app_server, "/attention", **VIEW) as page:
         drawn(page, MATRIX)
         press, button = page.keyboard.press, page.locator(".st-key-table_csv button")
         tab_to(page, page.locator(".matrix .choice button").nth(1))
@@ -101,7 +101,7 @@ def test_its_table_outlives_a_choice_that_is_on_its_way_and_escape_closes_it_aft
 
 
 def test_a_chart_leads_to_its_table(app_server, browser):
-    with opened(browser, app_server, "/positions", checkpoint="numbers-tiny", text="0.07") as page:
+    with viewed(browser, app_server, "/positions", checkpoint="numbers-tiny", text="0.07") as page:
         for key, entries in (("pos_curves_figure", SAVED), ("pos_heatmap", ALL)):
             place = page.locator(f".st-key-{key} .saving")
             more(place).click()
@@ -111,7 +111,7 @@ def test_a_chart_leads_to_its_table(app_server, browser):
 
 
 def test_the_pointer_opens_and_closes_it_and_scrolling_does(app_server, browser):
-    with opened(browser, app_server, "/attention", **VIEW) as page:
+    with viewed(browser, app_server, "/attention", **VIEW) as page:
         drawn(page, MATRIX)
         matrix = page.locator(".matrix")
         more(matrix).click()
@@ -128,7 +128,7 @@ def test_the_pointer_opens_and_closes_it_and_scrolling_does(app_server, browser)
 
 @pytest.mark.parametrize("height", [560, 720, 1080])
 def test_nothing_lies_over_it_or_cuts_it(app_server, browser, height):
-    with opened(browser, app_server, "/attention", **VIEW) as page:
+    with viewed(browser, app_server, "/attention", **VIEW) as page:
         page.set_viewport_size({"width": 900, "height": height})
         drawn(page, MATRIX)
         for name in (".grid", ".matrix", ".lines"):
@@ -139,7 +139,7 @@ def test_nothing_lies_over_it_or_cuts_it(app_server, browser, height):
 
 
 def test_its_button_and_entries_have_a_ring_of_two_pixels(app_server, browser):
-    with opened(browser, app_server, "/attention", **VIEW) as page:
+    with viewed(browser, app_server, "/attention", **VIEW) as page:
         drawn(page, MATRIX)
         tab_to(page, more(page.locator(".matrix")))
         ring = "(part) => getComputedStyle(part).outline.replace(/^.*\\) /, '')"
