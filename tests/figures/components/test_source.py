@@ -27,6 +27,8 @@ def test_a_component_is_one_module_that_exports_its_default(name):
         r"^export default\b.*", (FOLDER / f"{name}.js").read_text(encoding="utf-8"), flags=re.MULTILINE
     )
     declared = re.findall(r"^(?:const|let|class|(?:async )?function) (\w+)", module, flags=re.MULTILINE)
+    for several in re.findall(r"^(?:const|let) [\[{]([^\]}]*)[\]}] =", module, flags=re.MULTILINE):
+        declared += re.findall(r"\w+", several)
     assert len(declared) == len(set(declared))
 
 

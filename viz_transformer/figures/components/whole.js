@@ -48,7 +48,7 @@ import { strongestKey } from "./parts/whole_rows.js"
 import { LEAST, OVER } from "./parts/whole_words.js"
 import { attentionScene } from "./whole/attention.js"
 import { layerScene } from "./whole/layer.js"
-import { runScene } from "./whole/run.js"
+import { RunScene } from "./whole/run.js"
 import { weightScene } from "./whole/weight.js"
 
 /** @import { WholeHeader } from "./parts/types.js" */
@@ -223,7 +223,7 @@ function makeWhole(root) {
     writes,
     rowAt,
     step: stepNow,
-    isChosen: (part) => part.kind && part.kind === selection.chosen.kind && part.layer === selection.chosen.layer,
+    isChosen: (part) => Boolean(part.kind) && part.kind === selection.chosen.kind && part.layer === selection.chosen.layer,
     /** The row of a stack that is looked at. */
     rowOf: (stack) => {
       if (stack === lastStack() && writes()) return rowAt(stepNow())
@@ -250,7 +250,7 @@ function makeWhole(root) {
     },
   }
   const scenes = {
-    run: runScene(view),
+    run: new RunScene(view),
     layer: layerScene(view),
     attention: attentionScene(view),
     weight: weightScene(view),
@@ -453,7 +453,7 @@ function makeWhole(root) {
   let legendOf = ""
   function drawLegend() {
     const { features } = head.stacks[0]
-    const all = meanings(level(), { samples: drawnNumbers(), features, isShort: scenes.run.isShort() })
+    const all = meanings(level(), { samples: drawnNumbers(), features, isShort: scenes.run.isShort })
     if (dots()) all.unshift({ mark: "", words: dots() })
     const of = JSON.stringify([all, legendWords()])
     if (of === legendOf) return
@@ -684,7 +684,7 @@ function makeWhole(root) {
   }
   /** The sub-layers of a layer: an attention is chosen at once, a feed-forward is looked at. */
   function walkParts(by) {
-    const parts = scene().walks()
+    const parts = scenes.layer.walks()
     const { part } = siteOf(head, selection.chosen)
     const from = walked ?? parts.findIndex((each) => each.part === part.part)
     const next = Math.min(Math.max(from + by, 0), parts.length - 1)

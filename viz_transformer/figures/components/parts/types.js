@@ -12,9 +12,10 @@
 /**
  * What components draw with: a canvas, or what writes SVG.
  * @typedef {Pick<CanvasRenderingContext2D, "fillStyle" | "strokeStyle" | "lineWidth" | "globalAlpha" | "font" | "textAlign" |
- *   "textBaseline" | "direction" | "imageSmoothingEnabled" | "save" | "restore" | "translate" | "rotate" | "fillRect" | "strokeRect" | "fillText" |
- *   "beginPath" | "moveTo" | "lineTo" | "bezierCurveTo" | "stroke"> & Ruler & {drawImage: (picture: HTMLCanvasElement,
- *   x: number, y: number, width: number, height: number) => void}} Context
+ *   "textBaseline" | "direction" | "save" | "restore" | "translate" | "rotate" | "fillRect" | "strokeRect" | "fillText" |
+ *   "beginPath" | "moveTo" | "lineTo" | "bezierCurveTo" | "stroke"> & Ruler & {fill: () => void, drawImage: (picture:
+ *   HTMLCanvasElement, x: number, y: number, width: number, height: number) => void, imageSmoothingEnabled?: boolean,
+ *   getTransform?: () => {a: number}}} Context
  * @typedef {{font: string, measureText: (text: string) => {width: number}}} Ruler
  */
 /**

@@ -298,7 +298,10 @@ export const lanesFor = (rows, all, fits) => (all <= CLOSER * fits ? all : Math.
  */
 export const laneOf = ({ top, lane }, n) => top + (n + 0.5) * lane
 
-/** Where a sub-layer begins: with what it takes from other tokens. @param {Block} block */
+/**
+ * Where a sub-layer begins: with what it takes from other tokens; a column of the stream takes nothing.
+ * @param {Column & Partial<Pick<Block, "ribbon" | "keys">>} column
+ */
 export const startOf = ({ x, ribbon, keys }) => keys?.x ?? ribbon?.[0] ?? x
 
 /**

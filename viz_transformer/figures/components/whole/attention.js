@@ -98,8 +98,8 @@ export function attentionScene(view) {
       const grid = place[name]
       if (found && levels[name]) {
         if (name === "mask") drawCells(context, paper, grid, flat, levels[name])
-        else
-          drawCells(context, paper, grid, ...(name === "weights" ? [scale, levels[name]] : [signed, levels[name], 0.5]))
+        else if (name === "weights") drawCells(context, paper, grid, scale, levels[name])
+        else drawCells(context, paper, grid, signed, levels[name], 0.5)
       } else {
         context.strokeStyle = paper.one("line")
         context.lineWidth = 1

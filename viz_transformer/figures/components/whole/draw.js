@@ -2,13 +2,22 @@ import { MASKED_LEVEL, marksOf, paintLevels, picture } from "../parts/maps.js"
 import { dotted, HATCH_EVERY, hatch, paintCell } from "../parts/marks.js"
 import { isolated, mono, sans, shorten } from "../parts/text.js"
 
+/** @import { Paper, Scale } from "../parts/colours.js" */
+/** @import { Context } from "../parts/types.js" */
+/** @import { Box } from "../parts/whole_levels.js" */
+
 // What the levels of a whole run draw alike: vectors as strips, cells, words, lines with an end.
 
 /**
  * One vector as a strip of its numbers, from the least to the largest: `largest` is the end of its scale. What is not a finite
  * number is dotted.
+ * @param {Context} context
+ * @param {Paper} paper
+ * @param {Box} box
+ * @param {ArrayLike<number>} values
+ * @param {{from: number, count: number, largest: number}} vector the first of its numbers, and how many
  */
-export function drawStrip(context, paper, { x, y, width, height }, values, from, count, largest) {
+export function drawStrip(context, paper, { x, y, width, height }, values, { from, count, largest }) {
   const [each, ink] = [width / count, paper.scale("diverging")]
   for (let i = 0; i < count; i++) {
     const value = values[from + i]
@@ -17,14 +26,23 @@ export function drawStrip(context, paper, { x, y, width, height }, values, from,
   }
 }
 
-/** The largest size of a number in an array, 1 where all are 0: the end of a signed scale. */
+/**
+ * The largest size of a number in an array, 1 where all are 0: the end of a signed scale.
+ * @param {Iterable<number>} values
+ */
 export function largestIn(values) {
   let largest = 0
   for (const each of values) if (Number.isFinite(each) && Math.abs(each) > largest) largest = Math.abs(each)
   return largest || 1
 }
 
-/** Where so many numbers from a first one stand in a signed scale that ends at `most`: 0.5 is zero; NaN is not finite. */
+/**
+ * Where so many numbers from a first one stand in a signed scale that ends at `most`: 0.5 is zero; NaN is not finite.
+ * @param {ArrayLike<number>} values
+ * @param {number} from
+ * @param {number} count
+ * @param {number} most
+ */
 export function signedLevels(values, from, count, most) {
   const levels = new Float32Array(count)
   for (let n = 0; n < count; n++) {
@@ -34,7 +52,16 @@ export function signedLevels(values, from, count, most) {
   return levels
 }
 
-/** A line of text. `weight` 600 is bold; what has no room in `width` is shortened. Returns its width. */
+/** `weight` 600 is bold; what has no room in `width` is shortened; `code` is in the type of tokens.
+ * @typedef {{size: number, colour: string, align?: CanvasTextAlign, weight?: number, width?: number, code?: boolean}} Type */
+/**
+ * A line of text. Returns its width.
+ * @param {Context} context
+ * @param {string} text
+ * @param {number} x
+ * @param {number} y
+ * @param {Type} type
+ */
 export function say(
   context,
   text,
@@ -51,7 +78,14 @@ export function say(
   return context.measureText(shown).width
 }
 
-/** The same, upright: it ends at x, y and begins below. A letter alone is not turned: it would be another one, or a line. */
+/**
+ * The same, upright: it ends at x, y and begins below. A letter alone is not turned: it would be another one, or a line.
+ * @param {Context} context
+ * @param {string} text
+ * @param {number} x
+ * @param {number} y
+ * @param {Type} type
+ */
 export function sayUpright(context, text, x, y, { size, colour, weight = 400, width = Infinity }) {
   if ([...text].length === 1) {
     say(context, text, x, y + size * 0.6, { size, colour, weight, align: "center", code: true })
@@ -64,7 +98,11 @@ export function sayUpright(context, text, x, y, { size, colour, weight = 400, wi
   context.restore()
 }
 
-/** A way through points; with an arrow at its end where `size` is more than 0. */
+/**
+ * A way through points; with an arrow at its end where `size` is more than 0.
+ * @param {Context} context
+ * @param {[number, number][]} points
+ */
 export function drawWay(context, points, size = 0) {
   context.beginPath()
   points.forEach(([x, y], n) => (n ? context.lineTo(x, y) : context.moveTo(x, y)))
@@ -82,11 +120,16 @@ export function drawWay(context, points, size = 0) {
 /**
  * A ribbon from one height to another, `width` high at both ends, as far as it is `grown`. Between them, where it is steep,
  * it is `lean` times as wide.
+ * @param {Context} context
+ * @param {[number, number]} columns
+ * @param {[number, number]} heights
+ * @param {{width: number, lean: number, grown: number}} how
  */
 export function drawRibbon(context, [x0, x1], [from, to], { width, lean, grown }) {
   const middle = (x0 + x1) / 2
   const steep = Math.min(1, Math.abs(to - from) / (2 * width))
   const aside = (Math.sign(to - from) * steep * lean * width) / 2
+  /** @param {number} side @returns {[number, number, number, number, number, number]} */
   const edge = (side) => {
     const x = middle - side * aside
     const [a, b, c] = splitAt(x0, x, x, x1, grown)
@@ -103,19 +146,33 @@ export function drawRibbon(context, [x0, x1], [from, to], { width, lean, grown }
   context.fill()
 }
 
-/** The first part of a Bézier curve in one coordinate: its two inner points and its end. */
+/**
+ * The first part of a Bézier curve in one coordinate: its two inner points and its end.
+ * @param {number} a
+ * @param {number} b
+ * @param {number} c
+ * @param {number} d
+ * @param {number} t
+ */
 function splitAt(a, b, c, d, t) {
-  const between = (from, to) => from + (to - from) * t
+  const between = (/** @type {number} */ from, /** @type {number} */ to) => from + (to - from) * t
   const [ab, bc, cd] = [between(a, b), between(b, c), between(c, d)]
   const [abc, bcd] = [between(ab, bc), between(bc, cd)]
   return [ab, abc, between(abc, bcd)]
 }
 
-/** A plus in a circle of lines: where a vector is added to the stream. */
-export function drawPlus(context, colour, ground, x, y, r) {
-  context.fillStyle = ground
+/**
+ * A plus in a circle of lines: where a vector is added to the stream.
+ * @param {Context} context
+ * @param {Paper} paper
+ * @param {number} x
+ * @param {number} y
+ * @param {number} r
+ */
+export function drawPlus(context, paper, x, y, r) {
+  context.fillStyle = paper.one("page")
   context.fillRect(x - r, y - r, 2 * r, 2 * r)
-  context.strokeStyle = colour
+  context.strokeStyle = paper.one("text")
   context.lineWidth = 1.5
   context.strokeRect(x - r, y - r, 2 * r, 2 * r)
   drawWay(context, [
@@ -135,6 +192,11 @@ const BETWEEN = 6 // pixels: cells from here on have a gap between them
 /**
  * Cells of a matrix, each in the colour of its level in a scale: levels, row by row, are from 0 to 1, MASKED_LEVEL for one
  * that is hatched as masked, or NaN for one that is dotted as not a number. Where many cells share a pixel, it has the colour of the level that is farthest from `rest`.
+ * @param {Context} context
+ * @param {Paper} paper
+ * @param {Box & {rows: number, columns: number}} box
+ * @param {Scale} scale
+ * @param {ArrayLike<number>} levels
  */
 export function drawCells(context, paper, box, scale, levels, rest = 0) {
   if (box.rows * box.columns > FEW_CELLS) {
@@ -167,7 +229,15 @@ export function drawCells(context, paper, box, scale, levels, rest = 0) {
     }
 }
 
-/** The same as pixels: a rectangle for each of ten thousand cells would take longer than a frame. */
+/**
+ * The same as pixels: a rectangle for each of ten thousand cells would take longer than a frame.
+ * @param {Context} context
+ * @param {Paper} paper
+ * @param {Box & {rows: number, columns: number}} box
+ * @param {Scale} scale
+ * @param {ArrayLike<number>} levels
+ * @param {number} rest
+ */
 function cellPixels(context, paper, { width, height, rows, columns }, scale, levels, rest) {
   const ratio = context.getTransform?.().a ?? 1
   const pixels = new ImageData(Math.max(1, Math.round(width * ratio)), Math.max(1, Math.round(height * ratio)))

@@ -105,7 +105,7 @@ export function layerScene(view) {
     context.fillRect(box.x, box.y, box.width, box.height)
     if (!array) return
     const count = array.shape[1]
-    drawStrip(context, paper, box, array.values, row * count, count, most[name])
+    drawStrip(context, paper, box, array.values, { from: row * count, count, largest: most[name] })
   }
 
   /** A sub-layer at the row: its ways, its name and its norm, its vectors, and how much it adds. */
@@ -130,7 +130,7 @@ export function layerScene(view) {
     vector(context, paper, `in.${part.part}`, read, row)
     if (total) vector(context, paper, `total.${part.part}`, total, row)
     vector(context, paper, `out.${part.part}`, out, row)
-    drawPlus(context, paper.one("text"), paper.one("page"), group.plus, place.stream, 7 * z)
+    drawPlus(context, paper, group.plus, place.stream, 7 * z)
     if (value("share") !== undefined) {
       const [added, came, share] = [value("added"), value("came"), percent(value("share"))]
       const lines = [2, 1].map((digits) => `adds ${number(added, digits)} to ${number(came, digits)}: ${share}`)
