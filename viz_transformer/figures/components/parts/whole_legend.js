@@ -1,5 +1,8 @@
 import { element } from "./elements.js"
+import { notFinite } from "./numbers.js"
 import { LEAST } from "./whole_words.js"
+
+/** @import { Numbers, WholeHeader } from "./types.js" */
 
 // What the picture of a whole run is drawn with: each mark beside what it means.
 
@@ -38,3 +41,38 @@ export const asElements = (all) =>
     made.append(words)
     return made
   })
+
+/** @type {WeakMap<object, string>} */
+const knownDots = new WeakMap()
+/**
+ * What dots mean in a picture of these arrays, "" where it has none; a step may have fewer candidates than another.
+ * @param {Record<string, Numbers>} arrays
+ */
+export function dotsIn(arrays) {
+  const known = knownDots.get(arrays)
+  if (known !== undefined) return known
+  const found = Object.entries(arrays).map(([name, { encoding, values }]) =>
+    encoding === "float32" && name !== "log_probs" ? notFinite(values) : "",
+  )
+  const kinds = new Set(found.flatMap((words) => (words ? words.split(" or ") : [])))
+  const dots = kinds.size ? `dotted: ${[...kinds].sort().reverse().join(" or ")}` : ""
+  knownDots.set(arrays, dots)
+  return dots
+}
+
+/**
+ * The meanings of a level in sentences, of vectors of which so many numbers are drawn.
+ * @param {WholeHeader} head
+ * @param {string} level
+ * @param {number} samples
+ */
+export function legendWords(head, level, samples) {
+  const heads = [...new Set(head.stacks.flatMap(({ parts }) => parts.flatMap(({ heads }) => heads ?? [])))]
+  const of = `Strips: ${samples} of each vector’s ${head.stacks[0].features} numbers`
+  if (level === "run") {
+    const mine = head.head === null ? `the mean of ${heads.join(" or ")} heads` : `head ${head.head}`
+    return `Ribbons: attention weights of ${mine} (below ${100 * LEAST} % merged). ${of}.`
+  }
+  if (level === "layer") return `${of}. Weights below ${100 * LEAST} % are not drawn.`
+  return level === "attention" ? "The maps of all heads; below, one of them computed." : ""
+}
