@@ -1,9 +1,7 @@
 // A whole run of three tokens a stack and one layer each, and what is looked at of it.
 
-import { siteOf } from "../../viz_transformer/figures/components/parts/whole_levels.js"
-
 const tokens = (/** @type {string[]} */ ...texts) => texts.map((text) => ({ text }))
-const attention = (/** @type {string} */ part, /** @type {string} */ kind) => ({ layer: 0, part, kind, heads: 2 })
+const attentionPart = (/** @type {string} */ part, /** @type {string} */ kind) => ({ layer: 0, part, kind, heads: 2 })
 const ffn = { layer: 0, part: "ffn" }
 const stack = (/** @type {any} */ more) => ({
   padded: [],
@@ -42,24 +40,28 @@ export const header = () => ({
       ink: "source-ink",
       field: "s",
       tokens: rows[0],
-      parts: [attention("self", "encoder"), ffn],
+      parts: [attentionPart("self", "encoder"), ffn],
     }),
     stack({
       name: "decoder",
       ink: "target-ink",
       field: "t",
       tokens: rows[1],
-      parts: [attention("self", "decoder"), attention("cross", "cross"), ffn],
+      parts: [attentionPart("self", "decoder"), attentionPart("cross", "cross"), ffn],
     }),
   ],
 })
 
-const numbers = (/** @type {number[]} */ shape, /** @type {number[] | undefined} */ values) => ({
+/** An array as it comes; of no values 0, 0.2, 0.4, 0.6, 0.8 again and again. */
+export const numbers = (
+  /** @type {number[]} */ shape,
+  /** @type {Iterable<number> | undefined} */ values = undefined,
+) => ({
   shape,
   encoding: "float32",
-  values: Float32Array.from(values ?? { length: shape.reduce((all, each) => all * each, 1) }, (each, n) =>
-    values ? each : (n % 5) / 5,
-  ),
+  values: values
+    ? Float32Array.from(values)
+    : Float32Array.from({ length: shape.reduce((all, each) => all * each, 1) }, (_, n) => (n % 5) / 5),
 })
 
 /** Rows of which all weights are there. @param {string} kind @param {number[][]} rows */
@@ -126,4 +128,32 @@ export const viewOf = (more = {}) => {
   }
   return view
 }
-export const siteIn = (/** @type {any} */ view) => siteOf(view.head, view.chosen)
+
+/**
+ * The cross-attention, at its second query and third key, with such a detail.
+ * @param {any} found
+ * @param {any} [more]
+ */
+export const looking = (found, more = {}) =>
+  viewOf({
+    chosen: { kind: "cross", layer: 0, heads: [1], level: "attention", t: 1, i: 2 },
+    step: () => 1,
+    keyOf: () => 2,
+    detail: () => found,
+    ...more,
+  })
+
+/** A head of it as Python tells it; later keys are masked. */
+export const attention = {
+  header: { divisor: Math.SQRT2, remarks: [] },
+  arrays: {
+    query: numbers([3, 2], [1, 0, 2, 1, 0, 1]),
+    key: numbers([3, 2], [1, 1, 0, 1, 1, 0]),
+    scores: numbers([3, 3], [1, 2, 3, 1, 2, -1, 0, 0, 0]),
+    weights: numbers([3, 3], [1, 0, 0, 0.2, 0.8, 0, 0.3, 0.3, 0.4]),
+    mask: numbers([3, 3], [1, 0, 0, 1, 1, 0, 1, 1, 1]),
+  },
+}
+
+/** A head of which nothing is told. */
+export const missing = { header: { divisor: null, remarks: ["Not told."] }, arrays: {} }

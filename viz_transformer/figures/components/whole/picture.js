@@ -16,7 +16,7 @@ import { attentionScene } from "./attention.js"
 import { wholeElements } from "./elements.js"
 import { Fetching } from "./fetching.js"
 import { actOnKey } from "./keys.js"
-import { layerScene } from "./layer.js"
+import { LayerScene } from "./layer.js"
 import { legendDrawer, legendTitle } from "./legend.js"
 import { Movement } from "./movement.js"
 import { Playing } from "./playing.js"
@@ -57,7 +57,7 @@ export class WholePicture {
     })
     this.scenes = {
       run: new RunScene(this.view),
-      layer: layerScene(this.view),
+      layer: new LayerScene(this.view),
       attention: attentionScene(this.view),
       weight: weightScene(this.view),
     }
