@@ -12,7 +12,7 @@ import { fieldsAt } from "../parts/whole_choices.js"
 import { inward, MOVE, outward } from "../parts/whole_levels.js"
 import { fitting, heightOf } from "../parts/whole_places.js"
 import { OVER } from "../parts/whole_words.js"
-import { attentionScene } from "./attention.js"
+import { AttentionScene } from "./attention.js"
 import { wholeElements } from "./elements.js"
 import { Fetching } from "./fetching.js"
 import { actOnKey } from "./keys.js"
@@ -58,7 +58,7 @@ export class WholePicture {
     this.scenes = {
       run: new RunScene(this.view),
       layer: new LayerScene(this.view),
-      attention: attentionScene(this.view),
+      attention: new AttentionScene(this.view),
       weight: weightScene(this.view),
     }
     this.playing = new Playing(this.view, {
