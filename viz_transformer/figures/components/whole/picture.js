@@ -24,7 +24,7 @@ import { listenToPointer } from "./pointing.js"
 import { RunScene } from "./run.js"
 import { WholeView } from "./view.js"
 import { wayDrawer } from "./way.js"
-import { weightScene } from "./weight.js"
+import { WeightScene } from "./weight.js"
 
 /** @import { Fields } from "../parts/selection.js" */
 /** @import { Root } from "../parts/stage.js" */
@@ -59,7 +59,7 @@ export class WholePicture {
       run: new RunScene(this.view),
       layer: new LayerScene(this.view),
       attention: new AttentionScene(this.view),
-      weight: weightScene(this.view),
+      weight: new WeightScene(this.view),
     }
     this.playing = new Playing(this.view, {
       say: () => this.announce(this.scene.sentences().join(" ")),
