@@ -58,6 +58,7 @@ test("a level is deeper than those that lead to it, and not than itself", () => 
 })
 
 test("attentions stand in the order of the forward pass, and name their stack and place in it", () => {
+  assert.equal(sitesOf(BOTH), sitesOf(BOTH)) // found once: each frame asks for them many times
   const sites = sitesOf(BOTH)
   assert.deepEqual(
     sites.map(({ part }) => [part.kind, part.layer]),

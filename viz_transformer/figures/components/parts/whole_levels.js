@@ -24,15 +24,22 @@ export const isDeeper = (from, to) => LEVELS.indexOf(to) > LEVELS.indexOf(from)
 /** @typedef {WholePart & {kind: string, heads: number}} Attention */
 /** @typedef {{stack: WholeStack, index: number, part: Attention}} Site */
 
+/** @type {WeakMap<WholeHeader, Site[]>} */
+const knownSites = new WeakMap()
 /**
- * All attentions in the order of the forward pass.
+ * All attentions in the order of the forward pass; they are asked for many times in each frame.
  * @param {WholeHeader} head
- * @returns {Site[]}
+ * @returns {readonly Site[]}
  */
-export const sitesOf = ({ stacks }) =>
-  stacks.flatMap((stack) =>
+export function sitesOf(head) {
+  const known = knownSites.get(head)
+  if (known) return known
+  const sites = head.stacks.flatMap((stack) =>
     stack.parts.flatMap((part, index) => (part.kind ? [{ stack, index, part: /** @type {Attention} */ (part) }] : [])),
   )
+  knownSites.set(head, sites)
+  return sites
+}
 
 /**
  * The attention that is chosen; where this model has no such layer, the first of that kind, and where it has none of that
