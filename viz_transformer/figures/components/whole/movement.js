@@ -13,8 +13,8 @@ import { eased, isDeeper, MOVE, seen, zoomed } from "../parts/whole_levels.js"
 /** @typedef {{width: number, height: number}} Room */
 /** From one level to another: what is moved from is kept as it was painted last, what is moved to is drawn anew when more of
  * it is there.
- * @typedef {{to: Level, deeper: boolean, still: HTMLCanvasElement, box: ?Box, start: number, other: ?HTMLCanvasElement,
- *   state: ?string}} Moving */
+ * @typedef {{to: Level, deeper: boolean, still: HTMLCanvasElement, box: ?Box, start: number, begun: boolean,
+ *   other: ?HTMLCanvasElement, state: ?string}} Moving */
 
 /** Moves from one level to the next. */
 export class Movement {
@@ -44,7 +44,7 @@ export class Movement {
     const deeper = isDeeper(from, to)
     lay(scenes[from])
     const box = deeper ? scenes[from].boxOf() : null
-    this.#moving = { to, deeper, still, box, start: performance.now(), other: null, state: null }
+    this.#moving = { to, deeper, still, box, start: performance.now(), begun: false, other: null, state: null }
     requestAnimationFrame(this.#glide)
   }
   #glide = () => {
@@ -61,11 +61,16 @@ export class Movement {
     const { to, deeper, start, box } = moving
     const part = eased(Math.min(1, (performance.now() - start) / MOVE))
     lay(scenes[to])
-    const state = scenes[to].state()
-    if (!moving.other || moving.state !== state) moving.other = snapshot(scenes[to], room)
-    moving.state = state
-    const target = deeper ? box : scenes[to].boxOf()
     const far = deeper ? part : 1 - part
+    const state = scenes[to].state()
+    // nothing of it is seen in the first frame, which answers the key: it is drawn in the next
+    const isUnseen = !moving.begun && seen(far) === (deeper ? 0 : 1)
+    moving.begun = true
+    if (!isUnseen && moving.state !== state) {
+      moving.other = snapshot(scenes[to], room)
+      moving.state = state
+    }
+    const target = deeper ? box : scenes[to].boxOf()
     const pictures = deeper ? [moving.still, moving.other] : [moving.other, moving.still]
     paintBoth(this.#canvases, room, pictures, { target: target ?? { x: 0, y: 0, ...room }, far })
   }
@@ -75,7 +80,7 @@ export class Movement {
  * The outer picture and the inner one, when a part of the movement inwards is over.
  * @param {Canvases} canvases
  * @param {Room} room
- * @param {HTMLCanvasElement[]} pictures
+ * @param {(?HTMLCanvasElement)[]} pictures null where nothing of one is seen yet
  * @param {{target: Box, far: number}} movement
  */
 function paintBoth({ base, over }, room, [outer, inner], { target, far }) {
@@ -83,10 +88,11 @@ function paintBoth({ base, over }, room, [outer, inner], { target, far }) {
   const context = prepare(base, room.width, room.height)
   prepare(over, room.width, room.height)
   const put = (
-    /** @type {HTMLCanvasElement} */ canvas,
+    /** @type {?HTMLCanvasElement} */ canvas,
     /** @type {View} */ { k, x, y },
     /** @type {number} */ alpha,
   ) => {
+    if (!canvas) return
     context.globalAlpha = alpha
     context.drawImage(canvas, x, y, room.width * k, room.height * k)
   }
