@@ -48,6 +48,7 @@ test("an attention says what is pointed at, else the weight that is looked at, e
   assert.equal(said({ head: 0 }), "Head 0 of 2: a click looks at it.")
   assert.equal(said({ grid: "mask", row: 0, column: 1 }), "“<s>” may not look at “b”.")
   assert.match(said({ grid: "key", row: 0, column: 1 }), /^Dimension 1 of the key of “a”: 1/)
+  assert.match(said({ grid: "query", row: 0, column: 1 }), /^Dimension 1 of the query of “<s>”: 0/)
   assert.equal(attentionSentence(looking(missing)), "Not told.")
   assert.equal(attentionSentence(looking(null)), "no attention")
   assert.deepEqual(attentionSentences(looking(attention)), [

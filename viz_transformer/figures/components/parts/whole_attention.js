@@ -172,7 +172,7 @@ function cellSentence(view, detail, { grid, row, column }) {
   const value = array.values[row * array.shape[1] + column]
   if (grid === "scores") return `Score of ${token} and ${mention(keys.tokens[column])}: ${number(value, 4)}.`
   if (grid === "weights") return `${weightOf(token, value, share)} ${mention(keys.tokens[column])}.`
-  return `Dimension ${column} of the ${GRID_NAMES[grid].replace(/s? .$/, "")} of ${token}: ${number(value, 4)}.`
+  return `Dimension ${column} of the ${grid} of ${token}: ${number(value, 4)}.`
 }
 
 /**
