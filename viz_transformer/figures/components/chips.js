@@ -134,66 +134,61 @@ const knownOf = (/** @type {{kind: string, said: string}} */ { kind, said }) => 
 }
 
 /**
+ * Tint the keys by the weights that the chosen row gives them; while it plays, only what is written is there.
  * @param {ChipRow} row
- * @param {(text: {field: string, text: string}) => void} write
- * @param {?(() => void)} toggle what plays the steps, for the row that has the button
+ * @param {HTMLElement} chips
+ * @param {HTMLElement[]} buttons
  */
-const rowOf = (row, write, toggle) => {
-  const { field, edit, side, at, first = 0, apart = false } = row
-  const line = element("div", row.joined ? "row joined" : "row")
-  const chips = element("div", "chips")
-  chips.setAttribute("role", "group")
-  chips.setAttribute("aria-label", row.label)
-  chips.append(...row.chips.map((chip) => chipOf(chip, field !== undefined)))
-  const written = row.chips.some((chip) => chip.share !== undefined)
-  const box = edit && editor(line, chips, edit, (text) => write({ field: edit.field, text }))
-  const lead = element("span", "lead")
-  const play = toggle && button("tool play", undefined, PLAY_STEPS, toggle)
-  const known = row.mark ? [knownOf(row.mark)] : []
-  lead.append(element("span", "label", row.label), ...known, ...(box ? [box.begin] : []), ...(play ? [play] : []))
-  const say = play ? announcer(lead) : null
-  line.append(lead, chips)
-  const { start, begin } = box ?? {}
-  const buttons = /** @type {HTMLElement[]} */ ([...chips.children])
-  /** Tint the keys by the weights that the chosen row gives them; while it plays, only what is written is there. */
-  const tint = () => {
-    const { look, playing, chosen } = selection
-    const mine = !apart && look?.ink === `${side}-ink`
-    buttons.forEach((button, n) => {
-      const weight = mine ? (look.weights[at + n] ?? 0) : 0
-      button.style.setProperty("--look", weight > 0 ? `${100 * weight}%` : "0%")
-      button.classList.toggle("no-number", Number.isNaN(weight))
-      button.classList.toggle("unwritten", playing && written && field === "t" && first + n > chosen.t)
-    })
-    chips.dataset.look = mine ? look.kind : ""
-  }
-  /** The tokens that the chosen row looks at, with their weights. */
-  const lookedAt = () => {
-    const { look } = selection
-    if (apart || look?.ink !== `${side}-ink`) return []
-    return buttons.flatMap((chip, n) => (at + n in look.weights ? [{ chip, weight: look.weights[at + n] }] : []))
-  }
-  const own = {
-    line,
-    chips,
-    played: play && {
-      first,
-      count: buttons.length,
-      say: (/** @type {number} */ step) => say?.(buttons[step].title),
-      show(/** @type {boolean} */ on) {
-        play.setAttribute("aria-disabled", String(buttons.length < 2))
-        play.title = on ? PAUSE : PLAY_STEPS
-        play.setAttribute("aria-label", play.title)
-        play.replaceChildren(icon(on ? "pause" : "play"))
-      },
-    },
-    start,
-    begin,
-    lookedAt,
-    written: () => (written ? buttons[selection.chosen.t - first] : null),
-  }
-  if (field === undefined) return { ...own, mark: tint, scroll: () => {} }
+const tint = ({ side, at, field, first = 0, apart, chips: tokens }, chips, buttons) => {
+  const { look, playing, chosen } = selection
+  const mine = !apart && look?.ink === `${side}-ink`
+  const written = field === "t" && tokens.some(({ share }) => share !== undefined)
+  buttons.forEach((button, n) => {
+    const weight = mine ? (look.weights[at + n] ?? 0) : 0
+    button.style.setProperty("--look", weight > 0 ? `${100 * weight}%` : "0%")
+    button.classList.toggle("no-number", Number.isNaN(weight))
+    button.classList.toggle("unwritten", playing && written && first + n > chosen.t)
+  })
+  chips.dataset.look = mine ? look.kind : ""
+}
 
+/**
+ * The tokens that the chosen row looks at, with their weights.
+ * @param {ChipRow} row
+ * @param {HTMLElement[]} buttons
+ */
+const lookedAt = ({ side, at, apart }, buttons) => {
+  const { look } = selection
+  if (apart || look?.ink !== `${side}-ink`) return []
+  return buttons.flatMap((chip, n) => (at + n in look.weights ? [{ chip, weight: look.weights[at + n] }] : []))
+}
+
+/**
+ * What the row with the button that plays the steps knows of them.
+ * @param {HTMLElement} play
+ * @param {HTMLElement[]} buttons
+ * @param {number} first
+ * @param {(text: string) => void} say
+ */
+const playedBy = (play, buttons, first, say) => ({
+  first,
+  count: buttons.length,
+  say: (/** @type {number} */ step) => say(buttons[step].title),
+  show(/** @type {boolean} */ on) {
+    play.setAttribute("aria-disabled", String(buttons.length < 2))
+    play.title = on ? PAUSE : PLAY_STEPS
+    play.setAttribute("aria-label", play.title)
+    play.replaceChildren(icon(on ? "pause" : "play"))
+  },
+})
+
+/**
+ * Chips that can be picked: a click, and arrows from one to the next.
+ * @param {HTMLElement[]} buttons
+ * @param {string} field
+ * @param {number} first
+ */
+const pickable = (buttons, field, first) => {
   const pick = (/** @type {number} */ i, /** @type {number} */ settle) => {
     if (i < 0 || i >= buttons.length) return
     selection.pick({ [field]: first + i }, settle)
@@ -208,19 +203,54 @@ const rowOf = (row, write, toggle) => {
       pick(to, SETTLE)
     }
   })
+}
+
+/**
+ * @param {HTMLElement[]} buttons
+ * @param {number} chosen
+ */
+const markChosen = (buttons, chosen) =>
+  buttons.forEach((button, i) => {
+    button.classList.toggle("selected", i === chosen)
+    button.setAttribute("aria-pressed", String(i === chosen))
+    button.tabIndex = i === chosen || (i === 0 && !(chosen >= 0 && chosen < buttons.length)) ? 0 : -1
+  })
+
+/**
+ * @param {ChipRow} row
+ * @param {(text: {field: string, text: string}) => void} write
+ * @param {?(() => void)} toggle what plays the steps, for the row that has the button
+ */
+const rowOf = (row, write, toggle) => {
+  const { field, edit, first = 0 } = row
+  const line = element("div", row.joined ? "row joined" : "row")
+  const chips = element("div", "chips")
+  chips.setAttribute("role", "group")
+  chips.setAttribute("aria-label", row.label)
+  chips.append(...row.chips.map((chip) => chipOf(chip, field !== undefined)))
+  const written = row.chips.some((chip) => chip.share !== undefined)
+  const box = edit && editor(line, chips, edit, (text) => write({ field: edit.field, text }))
+  const lead = element("span", "lead")
+  const play = toggle && button("tool play", undefined, PLAY_STEPS, toggle)
+  const known = row.mark ? [knownOf(row.mark)] : []
+  lead.append(element("span", "label", row.label), ...known, ...(box ? [box.begin] : []), ...(play ? [play] : []))
+  const buttons = /** @type {HTMLElement[]} */ ([...chips.children])
+  const played = play && playedBy(play, buttons, first, announcer(lead))
+  line.append(lead, chips)
+  if (field !== undefined) pickable(buttons, field, first)
   return {
-    ...own,
+    line,
+    chips,
+    played,
+    ...box,
+    lookedAt: () => lookedAt(row, buttons),
+    written: () => (written ? buttons[selection.chosen.t - first] : null),
     mark() {
-      tint()
-      const chosen = selection.chosen[field] - first
-      buttons.forEach((button, i) => {
-        button.classList.toggle("selected", i === chosen)
-        button.setAttribute("aria-pressed", String(i === chosen))
-        button.tabIndex = i === chosen || (i === 0 && !(chosen >= 0 && chosen < buttons.length)) ? 0 : -1
-      })
+      tint(row, chips, buttons)
+      if (field !== undefined) markChosen(buttons, selection.chosen[field] - first)
     },
     scroll() {
-      const chosen = buttons[selection.chosen[field] - first]
+      const chosen = field !== undefined && buttons[selection.chosen[field] - first]
       if (chosen) reveal(chips, chosen)
     },
   }
@@ -251,94 +281,122 @@ const drawCurves = (root, rows) => {
   root.vt.flight.replaceChildren(...paths)
 }
 
+/**
+ * What plays the steps of the row that has the button, and tells the page where that is new.
+ * @param {Root} root
+ */
+const playing = (root) => {
+  const none = { first: 0, count: 0, say: () => {}, show: () => {} }
+  const played = () =>
+    /** @type {ReturnType<typeof rowOf>[]} */ (root.vt.rows).find((row) => row.played)?.played ?? none
+  const told = () => {
+    played().show(player.playing)
+    if (player.playing === root.vt.plays) return
+    root.vt.plays = player.playing
+    tellPlaying(player.playing)
+  }
+  const player = makePlayer({
+    ...PLAYED,
+    isThere: () => root.isConnected,
+    count: () => played().count,
+    at: () => (selection.chosen.t ?? played().first) - played().first,
+    pick: (step, settle) => selection.pick({ t: played().first + step }, settle),
+    say: (step) => played().say(step),
+    changed: told,
+  })
+  return {
+    toggle() {
+      player.toggle()
+      told()
+    },
+    halt() {
+      player.cancel()
+      told()
+    },
+    // all is marked before anything is measured: else a browser works out its style once for each row
+    mark() {
+      root.vt.unmarked = false
+      player.haltElsewhere()
+      told()
+      for (const row of root.vt.rows) row.mark()
+      for (const row of root.vt.rows) row.scroll()
+    },
+  }
+}
+
+/**
+ * Draws the curves to each new step while the steps play, and takes them away behind the last.
+ * @param {Root} root
+ */
+const fly = (root) => {
+  const { chosen, look, playing } = selection
+  const flies = JSON.stringify(playing ? [chosen.t, look] : null)
+  if (flies === root.vt.flown) return
+  root.vt.flown = flies
+  clearTimeout(root.vt.landing)
+  if (playing) drawCurves(root, root.vt.rows)
+  else root.vt.landing = setTimeout(() => root.vt.flight.replaceChildren(), LANDED)
+}
+
+/**
+ * @param {Root} root
+ * @param {ParentNode} parent
+ * @param {{rows: ChipRow[], plays?: boolean}} data
+ */
+const show = (root, parent, data) => {
+  const shown = JSON.stringify(data)
+  if (shown === root.vt.shown) return
+  root.vt.halt()
+  root.vt.shown = shown
+  const last = data.plays ? data.rows.findLastIndex(isWritten) : -1
+  const write = (/** @type {unknown} */ text) => root.vt.write(text)
+  const rows = data.rows.map((row, n) => rowOf(row, write, n === last ? root.vt.toggle : null))
+  root.vt.rows = rows
+  const within = parent instanceof ShadowRoot && root.contains(parent.activeElement)
+  root.vt.flight.replaceChildren()
+  root.replaceChildren(...rows.map(({ line }) => line), root.vt.flight)
+  if (within) rows.find(({ begin }) => begin)?.begin?.focus()
+}
+
+/**
+ * Opens the box of the first text that has one, where that was asked for before the strip was there.
+ * @param {Root} root
+ */
+const editNow = (root) => {
+  const { start } = /** @type {ReturnType<typeof rowOf>[]} */ (root.vt.rows).find((row) => row.start) ?? {}
+  if (!start || !early.edit.waits(performance.now()) || !root.clientWidth) return
+  early.edit.take(performance.now())
+  start()
+}
+
+/**
+ * @param {Root} root
+ * @param {ParentNode} parent
+ */
+const makeStrip = (root, parent) => {
+  parent.append(root)
+  root.vt = { rows: [], given: "", shown: "", plays: false, flown: "" }
+  root.vt.flight = drawing("svg", { class: "flight", "aria-hidden": "true" })
+  Object.assign(root.vt, playing(root))
+  root.vt.deaf = selection.listen(() => {
+    root.vt.mark()
+    // behind the map, which says in its next frame what the new row looks at
+    requestAnimationFrame(() => requestAnimationFrame(() => fly(root)))
+  })
+  root.vt.alone = ahead.listen((given) => {
+    show(root, parent, given ? given.strip : root.vt.data)
+    root.vt.unmarked = true
+    queueMicrotask(() => root.vt.unmarked && root.vt.mark()) // behind the selection, which may mark it already
+  })
+  root.vt.edit = () => editNow(root)
+  document.addEventListener("vt-edit", root.vt.edit)
+}
+
 /** @param {Component} component */
 export default function ({ data, parentElement, setTriggerValue }) {
   const known = rootIn(parentElement, "strip")
   const root = known ?? /** @type {Root} */ (element("div", "strip"))
-  /** @type {() => ReturnType<typeof rowOf>[]} */
-  const rows = () => root.vt.rows
-  if (!known) {
-    parentElement.append(root)
-    root.vt = { rows: [], given: "", shown: "", plays: false }
-    const played = () =>
-      rows().find((row) => row.played)?.played ?? { first: 0, count: 0, say: () => {}, show: () => {} }
-    const player = makePlayer({
-      ...PLAYED,
-      isThere: () => root.isConnected,
-      count: () => played().count,
-      at: () => (selection.chosen.t ?? played().first) - played().first,
-      pick: (step, settle) => selection.pick({ t: played().first + step }, settle),
-      say: (step) => played().say(step),
-      changed: () => root.vt.told(),
-    })
-    root.vt.toggle = () => {
-      player.toggle()
-      root.vt.told()
-    }
-    /** Says, where it is new, whether the strip plays. */
-    root.vt.told = () => {
-      played().show(player.playing)
-      if (player.playing === root.vt.plays) return
-      root.vt.plays = player.playing
-      tellPlaying(player.playing)
-    }
-    root.vt.halt = () => {
-      player.cancel()
-      root.vt.told()
-    }
-    root.vt.flight = drawing("svg", { class: "flight", "aria-hidden": "true" })
-    root.vt.flown = ""
-    root.vt.fly = () => {
-      const { chosen, look, playing } = selection
-      const flies = JSON.stringify(playing ? [chosen.t, look] : null)
-      if (flies === root.vt.flown) return
-      root.vt.flown = flies
-      clearTimeout(root.vt.landing)
-      if (playing) drawCurves(root, rows())
-      else root.vt.landing = setTimeout(() => root.vt.flight.replaceChildren(), LANDED)
-    }
-    // all is marked before anything is measured: else a browser works out its style once for each row
-    root.vt.mark = () => {
-      root.vt.unmarked = false
-      player.haltElsewhere()
-      root.vt.told()
-      rows().forEach((row) => row.mark())
-      rows().forEach((row) => row.scroll())
-    }
-    root.vt.deaf = selection.listen(() => {
-      root.vt.mark()
-      // behind the map, which says in its next frame what the new row looks at
-      requestAnimationFrame(() => requestAnimationFrame(root.vt.fly))
-    })
-    root.vt.show = (/** @type {{rows: ChipRow[], plays?: boolean}} */ data) => {
-      const shown = JSON.stringify(data)
-      if (shown === root.vt.shown) return
-      root.vt.halt()
-      root.vt.shown = shown
-      const last = data.plays ? data.rows.findLastIndex(isWritten) : -1
-      const write = (/** @type {unknown} */ text) => root.vt.write(text)
-      root.vt.rows = data.rows.map((row, n) => rowOf(row, write, n === last ? root.vt.toggle : null))
-      const within = parentElement instanceof ShadowRoot && root.contains(parentElement.activeElement)
-      root.vt.flight.replaceChildren()
-      root.replaceChildren(...rows().map((row) => row.line), root.vt.flight)
-      if (within)
-        rows()
-          .find((row) => row.begin)
-          ?.begin?.focus()
-    }
-    root.vt.alone = ahead.listen((given) => {
-      root.vt.show(given ? given.strip : root.vt.data)
-      root.vt.unmarked = true
-      queueMicrotask(() => root.vt.unmarked && root.vt.mark()) // behind the selection, which may mark it already
-    })
-    root.vt.edit = () => {
-      const start = rows().find((row) => row.start)?.start
-      if (!start || !early.edit.waits(performance.now()) || !root.clientWidth) return
-      early.edit.take(performance.now())
-      start()
-    }
-    document.addEventListener("vt-edit", root.vt.edit)
-  }
+  if (!known) makeStrip(root, parentElement)
   root.vt.write = (/** @type {unknown} */ text) => {
     setTriggerValue("text", text)
     selection.writes()
@@ -346,7 +404,7 @@ export default function ({ data, parentElement, setTriggerValue }) {
   const given = JSON.stringify(data)
   if (given !== root.vt.given) {
     Object.assign(root.vt, { given, data }) // else what is shown ahead of the page stays
-    root.vt.show(data)
+    show(root, parentElement, data)
   }
   root.vt.mark()
   root.vt.edit()
