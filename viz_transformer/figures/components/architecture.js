@@ -9,9 +9,7 @@ import { alone } from "./parts/typing.js"
 /** @import { Component } from "./parts/stage.js" */
 /** @import { DrawingHeader, Made, Payload } from "./parts/types.js" */
 
-// A drawing of boxes, lines, signs, texts and frames. Header: {width, height, label, caption, name, boxes: {part, x, y,
-// width, height, label, detail, fill, tip}, lines: {points, arrow}, signs: {x, y}, texts: {x, y, text, align, ink,
-// strong}, frames}. It is as wide as it was drawn, or as there is room for.
+// A drawing of boxes, lines, signs, texts and frames. It is as wide as it was drawn, or as there is room for.
 
 /** @typedef {Made & {head: DrawingHeader, pointed: ?number} & ReturnType<typeof partsIn>} Drawn */
 

@@ -48,10 +48,9 @@ import { alone } from "./parts/typing.js"
 /** @import { Component } from "./parts/stage.js" */
 /** @import { Context, Made, Payload } from "./parts/types.js" */
 
-// The tree of a beam search. Each step is a column; only what was kept reaches it, as a token; what was only looked at
-// ends as a short hair behind what it would have extended. Header: {title, caption, name, tree, answer, width, tokens,
-// start, fates, sentences, penalties: {|Y|: [number, formula]}, nodes: columns of one length, height}; nodes.row is the
-// row of what was kept, -1 for the rest, and the rows are such that no two lines cross.
+// The tree of a beam search. Each step is a column; only what was kept reaches it, as a token; what was only looked at ends as a
+// short hair behind what it would have extended. Header: penalties {|Y|: [number, formula]}; nodes: columns of one length, of
+// which `row` is the row of what was kept, -1 for the rest, and the rows are such that no two lines cross.
 
 /**
  * `view` is null until it is drawn; `shot` is the overview without its window, and what it was drawn for; `marked` is what

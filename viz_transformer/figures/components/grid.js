@@ -24,11 +24,10 @@ import { mount, pointIn, prepare, sharpness, tallness, zoom } from "./parts/stag
 /** @import { Component } from "./parts/stage.js" */
 /** @import { Context, Made, Payload, Score } from "./parts/types.js" */
 
-// All heads of one kind of attention as small maps. Header: {title, label, name, caption, kind, unit, full, tokens: [Q, K]
-// before pooling, scores: [{name, explanation, order, short, values, baselines, n}], most_heads, compact, most, sizes, height,
-// key_heads, how many heads of keys the heads of a layer share};
-// arrays: tops [L, H, Q'], the largest of each row as a share of `full`; roots [L, H, Q', K'], `most` times the root of
-// each cell's share of that; masked, missing (no number in the run) and none (not a number) [Q', K'] or [L, H, Q', K'].
+// All heads of one kind of attention as small maps. Header: tokens [Q, K] before pooling; key_heads, how many heads of keys the
+// heads of a layer share. Arrays: tops [L, H, Q'], the largest of each row as a share of `full`; roots [L, H, Q', K'], `most`
+// times the root of each cell's share of that; masked, missing (no number in the run) and none (not a number) [Q', K'] or
+// [L, H, Q', K'].
 
 /**
  * `sorting` is a score, or null for in place; the selection's `sort` names it. `pointed` is the head under the pointer or

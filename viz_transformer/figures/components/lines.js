@@ -24,10 +24,8 @@ import { alone } from "./parts/typing.js"
 /** @import { Component } from "./parts/stage.js" */
 /** @import { Context, LinesHeader, Made, Payload } from "./parts/types.js" */
 
-// A line from each query to each key, as opaque as the weight. Header: {title, label, name, caption, queries, keys:
-// {field, role, axis, ink, tokens}, writes, heads, colours, unit, fill, most_tokens, most_lines, height}; arrays:
-// weights [N, Q, K], none if there are too many tokens, mask [Q, K] or [N, Q, K] where anything is masked. hidden: [N, Q]
-// where keys are left out.
+// A line from each query to each key, as opaque as the weight. Arrays: weights [N, Q, K], none if there are too many tokens,
+// mask [Q, K] or [N, Q, K] where anything is masked. hidden: [N, Q] where keys are left out.
 
 /**
  * `touched`: the threshold was chosen. What is pointed at is `hovered`, where the arrow keys go on from `focused`.

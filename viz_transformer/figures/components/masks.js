@@ -32,10 +32,9 @@ import { alone } from "./parts/typing.js"
 /** @import { Masks } from "./parts/toggled_cells.js" */
 /** @import { Context, Made, MasksHeader, Numbers, Payload, Token } from "./parts/types.js" */
 
-// Masks side by side: small what padding leaves open and what causality leaves open, large both together before and after
-// cells of it were turned round, which a click on the last one does. Header: {label, caption, name, rows, columns, kind, letter, cells, most, token,
-// height, reasons, panels: [{title, note}]}; arrays: padding, causal [Q, K], 1 = open. `cells` are words as "d3.5" and "d3" of
-// all kinds; `letter` is this kind's. Python hears of all cells that are changed, with the token of the last click.
+// Masks side by side: small what padding leaves open and what causality leaves open, large both together before and after cells
+// of it were turned round, which a click on the last one does. Arrays: padding, causal [Q, K], 1 = open. `cells` are words as
+// "d3.5" and "d3" of all kinds; `letter` is this kind's. Python hears of all cells that are changed, with the token of the last click.
 
 /**
  * `masks` says what is open in each of the four, and why. `clicked` is the cell that was turned last, until Python has

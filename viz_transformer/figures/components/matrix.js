@@ -21,12 +21,10 @@ import { alone } from "./parts/typing.js"
 /** @import { Component } from "./parts/stage.js" */
 /** @import { Context, Made, Payload } from "./parts/types.js" */
 
-// A map of weights or of signed numbers: queries as rows, keys as columns. Header: {title, label, rows, columns:
-// {field, role, axis, ink, tokens, starts}, writes, scale, unit, quantity, signed, bounded, fill, height, caption, name};
-// arrays: values [R, C],
-// mask [R, C] where anything is masked, there [R, C] where some cells have no number in the run. `field` is the selection's word for a row or a column. With `grows`, rows behind
-// the chosen one are not written yet: empty paper until the step comes to them, as they are everywhere while the steps are
-// played; then their names are not there either. hidden: [R] where keys are left out.
+// A map of weights or of signed numbers: queries as rows, keys as columns. Arrays: values [R, C], mask [R, C] where anything
+// is masked, there [R, C] where some cells have no number in the run. With `grows`, rows behind the chosen one are not written
+// yet: empty paper until the step comes to them, as they are everywhere while the steps are played; then their names are not
+// there either. hidden: [R] where keys are left out.
 
 /**
  * `area` is zoomed to, of which `seen` is not scrolled out of view, from the cell `first` on. `fitted`: everything is made to

@@ -14,9 +14,8 @@ import { alone } from "./parts/typing.js"
 /** @import { Component } from "./parts/stage.js" */
 /** @import { Made, Token } from "./parts/types.js" */
 
-// One query against all keys: strips of the keys, of their products with the query, of scores and of weights, a column
-// for each key. Header: {title, label, name, caption, query, keys: {field, role, axis, ink, tokens, count}, token,
-// position, writes, scale, fill}; arrays: query [E], keys [K, E], scores [K], weights [K], mask [K].
+// One query against all keys: strips of the keys, of their products with the query, of scores and of weights, a column for each
+// key. Arrays: query [E], keys [K, E], scores [K], weights [K], mask [K].
 
 /**
  * `revealed` is the key that was scrolled to.

@@ -35,12 +35,11 @@ import { alone } from "./parts/typing.js"
 /** @import { Component, Root } from "./parts/stage.js" */
 /** @import { Made, Payload, Token } from "./parts/types.js" */
 
-// All steps of a decode and the candidates of each as bars. Header: {first_row, vocabulary, reads, tokens, candidates:
-// places in tokens by step, written: places in candidates, unlisted and forced: steps, caption, name}; arrays: log_probs
-// [steps, most candidates], rest [steps]. Step s is the row first_row + s of the selection's field t. Where the strategy
-// is shown: strategy {name, reasons, removed: places in reasons from 1 on by step, ranks}, and the arrays
-// strategy_log_probs, strategy_rest, entropy. Where a candidate can be taken: ids, those of tokens; Python hears of it.
-// room: is kept for the buttons that the scrubber beside this one has.
+// All steps of a decode and the candidates of each as bars. Header: candidates, places in tokens by step; written, places in
+// candidates; unlisted and forced, steps; removed, places in reasons from 1 on by step; ids, those of tokens, where a candidate
+// can be taken: Python hears of it; room, kept for the buttons that the scrubber beside this one has. Arrays: log_probs [steps,
+// most candidates], rest [steps], and where the strategy is shown strategy_log_probs, strategy_rest, entropy. Step s is the row
+// first_row + s of the selection's field t.
 
 /**
  * `built` says for what the rows were made, `drawn` is the step that they show; `active` is the candidate pointed at, by the

@@ -31,10 +31,9 @@ import { alone } from "./parts/typing.js"
 /** @import { Component } from "./parts/stage.js" */
 /** @import { Made, Payload, Token } from "./parts/types.js" */
 
-// The text, its tokens shaded by the weights of one query or to one key. Header: {title, label, name, caption, queries,
-// keys: {field, role, axis, ink, tokens}, writes, together, scale, unit, fill}; arrays: weights [Q, K], mask [Q, K]
-// where anything is masked. All rows are here: what is selected changes without Python. With `grows`, tokens of the
-// queries' side behind the selected query are not written yet, as everywhere while the steps are played. hidden: [Q] where keys are left out.
+// The text, its tokens shaded by the weights of one query or to one key. Arrays: weights [Q, K], mask [Q, K] where anything is
+// masked. All rows are here: what is selected changes without Python. With `grows`, tokens of the queries' side behind the
+// selected query are not written yet, as everywhere while the steps are played. hidden: [Q] where keys are left out.
 
 /**
  * `active` is the side of which one token is chosen, `built` says for which tokens the paragraphs were made, `sawBefore` what

@@ -17,8 +17,7 @@ import { alone } from "./parts/typing.js"
 /** @import { Component } from "./parts/stage.js" */
 /** @import { Context, Made, Payload } from "./parts/types.js" */
 
-// One sentence at every snapshot of a training. Header: {snapshots: {step, text, complete, right}, kinds: {kind, name,
-// rows, columns, writes}, caption, name}; arrays: losses [S], maps_i [S, L, H, Q, K] and mask_i [Q, K] of the i-th kind.
+// One sentence at every snapshot of a training. Arrays: losses [S], maps_i [S, L, H, Q, K] and mask_i [Q, K] of the i-th kind.
 // The snapshot is the selection's field `model_snapshot`, a training step; kind, layer and heads are those of the page.
 
 /**
