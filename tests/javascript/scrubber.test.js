@@ -78,10 +78,7 @@ test("a step says what it reads and writes, and how probable that was", () => {
   assert.equal(stepSentence(made(), 0), "Step 1 of 2: reads <s>, writes “a”, probability 0.5000")
   assert.equal(stepSentence(made(), 1), "Step 2 of 2, given: reads “a”, writes “b”, probability 0.2500")
   const decode = made(STRATEGY, FINAL)
-  assert.match(
-    stepSentence(decode, 0),
-    /probability 0\.5000 by the model, 1\.0000 after the strategy$/,
-  )
+  assert.match(stepSentence(decode, 0), /probability 0\.5000 by the model, 1\.0000 after the strategy$/)
   assert.equal(spreadWords(decode, 0), "entropy 1.50 nats (uniform: ln 50 = 3.91)")
   assert.equal(sumsWords(decode, 1), "log-probability: model -1.39, after the strategy -1.39")
 })
