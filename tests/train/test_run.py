@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+import shutil
 import subprocess
 import sys
 from dataclasses import replace
@@ -13,7 +14,7 @@ from typing import Any
 
 import pytest
 import torch
-from backwards import backwards_codecs, backwards_pairs, backwards_task
+from backwards import backwards_codecs, backwards_pairs, backwards_task, write_data
 from builders import tiny_checkpoint
 from lightning.pytorch import Callback
 from with_settings import train_with
@@ -64,6 +65,29 @@ def run(data: Path, out: Path, *, stop: int | None = None, resume: bool = False,
     return losses.values
 
 
+@pytest.fixture(scope="module")
+def trained(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, dict[int, float]]:
+    """The folder of a whole training, made once and not changed, and the loss of each step."""
+    place = tmp_path_factory.mktemp("trained")
+    return place / "out", run(write_data(place / "data"), place / "out")
+
+
+@pytest.fixture(scope="module")
+def broken(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """What a training that was broken after step 8 left beside its folder, made once."""
+    place = tmp_path_factory.mktemp("broken")
+    run(write_data(place / "data"), place / "out", stop=8)
+    return place / "out"
+
+
+def copied(out: Path, to: Path) -> Path:
+    """A copy of a training's folder, if it came so far, and of what lies beside it, to go on with."""
+    for made in (out, out.with_name("out.training")):
+        if made.exists():
+            shutil.copytree(made, to.with_name(to.name + made.name.removeprefix("out")))
+    return to
+
+
 def untimed(folder: Path) -> list[dict[str, float | None]]:
     """The history without the one column that no two trainings have in common; nan as None, which equals itself."""
     rows = load(folder).history()
@@ -76,8 +100,8 @@ def untimed(folder: Path) -> list[dict[str, float | None]]:
     [
         {"optimizer": "adamw"},
         {"optimizer": "muon"},
-        {"optimizer": "muon-float32"},
-        {"consistency": 5.0, "averaging": 0.8},
+        pytest.param({"optimizer": "muon-float32"}, marks=pytest.mark.slow),  # four trainings each
+        pytest.param({"consistency": 5.0, "averaging": 0.8}, marks=pytest.mark.slow),
     ],
 )
 def test_resuming_gives_the_curve_of_an_unbroken_run(data: Path, tmp_path: Path, plan: dict[str, Any]):
@@ -99,7 +123,9 @@ def test_resuming_gives_the_curve_of_an_unbroken_run(data: Path, tmp_path: Path,
         assert torch.equal(value, states[1]["state_dict"][name])
 
 
-def test_a_killed_process_loses_at_most_the_steps_since_the_last_save(data: Path, tmp_path: Path):
+def test_a_killed_process_loses_at_most_the_steps_since_the_last_save(
+    data: Path, tmp_path: Path, trained: tuple[Path, dict[int, float]]
+):
     script = """
 import os, signal, sys
 sys.path.insert(0, sys.argv[1])
@@ -117,10 +143,9 @@ train_with(backwards_task(), data=sys.argv[2], out=sys.argv[3], steps=24, thread
     killed = subprocess.run([sys.executable, "-c", script, *arguments], capture_output=True, timeout=120)
     assert killed.returncode == -9, killed.stderr.decode()
     assert min(run(data, tmp_path / "killed", resume=True)) == 11
-    run(data, tmp_path / "whole")
-    whole, killed = (tmp_path / name / "model.safetensors" for name in ("whole", "killed"))
+    whole, killed = (folder / "model.safetensors" for folder in (trained[0], tmp_path / "killed"))
     assert whole.read_bytes() == killed.read_bytes()
-    assert untimed(tmp_path / "whole") == untimed(tmp_path / "killed")
+    assert untimed(trained[0]) == untimed(tmp_path / "killed")
 
 
 def test_the_seconds_of_a_training_are_those_in_which_it_ran(
@@ -148,8 +173,8 @@ def test_the_seconds_of_a_training_are_those_in_which_it_ran(
     assert all(row["seconds"] == 10 * row["step"] for row in load(tmp_path / "out").history())
 
 
-def test_a_training_that_began_without_counting_seconds_goes_on_without(data: Path, tmp_path: Path):
-    run(data, tmp_path / "out", stop=8)
+def test_a_training_that_began_without_counting_seconds_goes_on_without(data: Path, tmp_path: Path, broken: Path):
+    copied(broken, tmp_path / "out")
     state = torch.load(last_path(tmp_path / "out.training"), weights_only=True)
     ((name, kept),) = [(name, kept) for name, kept in state["callbacks"].items() if "history" in kept]
     del state["callbacks"][name]["seconds"]
@@ -192,9 +217,8 @@ def test_the_checkpoint_folder_says_what_was_done(data: Path, tmp_path: Path, ca
     assert not {"loss", "bleu", "exact_match"} & {key for key in json.loads(json.dumps(card)) if key != "metrics"}
 
 
-def test_metrics_are_those_of_the_stored_weights(data: Path, tmp_path: Path):
-    run(data, tmp_path / "out")
-    ckpt = load(tmp_path / "out")
+def test_metrics_are_those_of_the_stored_weights(trained: tuple[Path, dict[int, float]]):
+    ckpt = load(trained[0])
     seen = {source for source, _ in backwards_pairs(0, 300)}
     again = evaluate(ckpt, backwards_pairs(2, 30)[:20], seen_sources=seen)
     stated = {key: value for key, value in ckpt.card["metrics"][0].items() if key in METRICS}
@@ -226,8 +250,8 @@ def test_the_best_weights_are_exported_not_the_last(data: Path, tmp_path: Path):
     assert mean_loss(ckpt.model, sample.batches(120)) == pytest.approx(losses[best], rel=1e-3)  # float16
 
 
-def test_training_learns(data: Path, tmp_path: Path):
-    losses = run(data, tmp_path / "out")
+def test_training_learns(trained: tuple[Path, dict[int, float]]):
+    losses = trained[1]
     assert losses[STEPS] < losses[1] - 0.3
 
 
@@ -240,22 +264,24 @@ def test_a_training_leaves_the_number_of_threads_as_it_was(data: Path, tmp_path:
         torch.set_num_threads(1)
 
 
-def test_an_unfinished_training_is_not_overwritten(data: Path, tmp_path: Path):
-    run(data, tmp_path / "out", stop=8)
+def test_an_unfinished_training_is_not_overwritten(data: Path, tmp_path: Path, broken: Path):
+    copied(broken, tmp_path / "out")
     with pytest.raises(ValueError, match=r"out\.training holds an unfinished training: continue it with --resume"):
         run(data, tmp_path / "out")
 
 
-def test_a_finished_training_is_only_exported_again_by_resume(data: Path, tmp_path: Path):
-    run(data, tmp_path / "out")
+def test_a_finished_training_is_only_exported_again_by_resume(
+    data: Path, tmp_path: Path, trained: tuple[Path, dict[int, float]]
+):
+    copied(trained[0], tmp_path / "out")
     before = (tmp_path / "out" / "model.safetensors").read_bytes()
     assert run(data, tmp_path / "out", resume=True) == {}
     assert (tmp_path / "out" / "model.safetensors").read_bytes() == before
     assert len(run(data, tmp_path / "out")) == STEPS  # and without it trained anew
 
 
-def test_a_training_goes_on_after_config_and_plan_have_got_new_settings(data: Path, tmp_path: Path):
-    run(data, tmp_path / "out", stop=8)
+def test_a_training_goes_on_after_config_and_plan_have_got_new_settings(data: Path, tmp_path: Path, broken: Path):
+    copied(broken, tmp_path / "out")
     note = tmp_path / "out.training" / "training.json"
     saved = json.loads(note.read_text(encoding="utf-8"))
     assert saved["model"].pop("merge") == "concatenate" and saved["plan"].pop("averaging") == 0.0
@@ -263,10 +289,10 @@ def test_a_training_goes_on_after_config_and_plan_have_got_new_settings(data: Pa
     assert max(run(data, tmp_path / "out", resume=True)) == STEPS
 
 
-def test_resume_refuses_what_it_cannot_continue(data: Path, tmp_path: Path):
+def test_resume_refuses_what_it_cannot_continue(data: Path, tmp_path: Path, broken: Path):
     with pytest.raises(ValueError, match=r"there is nothing to resume in .*start the training without --resume"):
         run(data, tmp_path / "out", resume=True)
-    run(data, tmp_path / "out", stop=8)
+    copied(broken, tmp_path / "out")
     with pytest.raises(ValueError, match="has another plan: resume it with the options"):
         run(data, tmp_path / "out", resume=True, peak_rate=1.0)
     with pytest.raises(ValueError, match="has another plan: resume it with the options"):
@@ -310,9 +336,10 @@ def test_weights_may_be_chosen_by_what_they_have_exactly_right(data: Path, tmp_p
     assert card["exported_step"] == 1 and "chosen_by" not in card
 
 
-def test_a_training_resumed_with_another_length_ends_there_and_its_card_states_both(data: Path, tmp_path: Path):
-    out = tmp_path / "out"
-    run(data, out, stop=8)
+def test_a_training_resumed_with_another_length_ends_there_and_its_card_states_both(
+    data: Path, tmp_path: Path, broken: Path
+):
+    out = copied(broken, tmp_path / "out")
     options: dict[str, Any] = {"data": data, "out": out, "threads": 1, "device": "cpu", "quiet": True, "resume": True}
     train_with(backwards_task(), steps=16, **options)
     ckpt = load(out)
@@ -330,8 +357,10 @@ def test_a_training_resumed_with_another_length_ends_there_and_its_card_states_b
     assert (out / "model.safetensors").read_bytes() == before
 
 
-def test_a_training_starts_from_the_weights_of_a_checkpoint_and_its_card_names_it(data: Path, tmp_path: Path):
-    run(data, tmp_path / "first")
+def test_a_training_starts_from_the_weights_of_a_checkpoint_and_its_card_names_it(
+    data: Path, tmp_path: Path, trained: tuple[Path, dict[int, float]]
+):
+    copied(trained[0], tmp_path / "first")
     first, out = load(tmp_path / "first"), tmp_path / "second"
     options: dict[str, Any] = {"data": data, "threads": 1, "device": "cpu", "quiet": True}
     train_with(backwards_task(), out=out, start_from=tmp_path / "first", peak_rate=1e-4, steps=3, **options)
@@ -392,7 +421,7 @@ def test_a_writer_of_lower_case_is_right_whatever_the_case_of_the_target(monkeyp
     assert training._right(material, ckpt.model.state_dict(), material.held_out) == 1
 
 
-@pytest.mark.parametrize("optimizer", ["adamw", "muon-float32"])
+@pytest.mark.parametrize("optimizer", ["adamw", pytest.param("muon-float32", marks=pytest.mark.slow)])
 def test_on_a_gpu_it_learns_in_bfloat16_beside_weights_in_float32(
     data: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, optimizer: str
 ):
