@@ -203,7 +203,12 @@ def test_a_stack_that_predicts_no_next_token_is_not_told_to_be_a_decoder(command
 
 
 def test_a_persons_own_answer_wins_and_is_not_measured() -> None:
-    opened, found = measure_alternative(without_config("copy", settings={"n_heads": 2}), own_texts("copy"))
+    own = vt.load(BUNDLED / "copy").config
+    given = {name: getattr(own, name) for name in (*TOGETHER, "activation")}
+    opened, found = measure_alternative(
+        without_config("copy", settings={**given, "n_heads": 2}, specials=USUAL), own_texts("copy")
+    )
+    assert {each.name for each in found.tables} >= {"divisor"}
     assert opened.plan.setting("n_heads") == 2
     assert "n_heads" not in {each.name for each in found.tables}
 
