@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from browser.driving import go_to, opened
+from browser.driving import go_to, viewed
 from browser.test_in_view import finished
 from browser.test_pages import PAGES
 from playwright.sync_api import expect
@@ -22,7 +22,7 @@ FITS = "(sidebar) => [sidebar.scrollHeight - sidebar.clientHeight, sidebar.scrol
 @pytest.mark.parametrize("path", ["/", "/layers"])
 def test_all_of_the_sidebar_is_seen_without_scrolling(app_server, browser, size, path):
     width, height = size
-    with opened(browser, app_server, path, checkpoint="numbers-any") as page:
+    with viewed(browser, app_server, path, checkpoint="numbers-any") as page:
         page.set_viewport_size({"width": width, "height": height})
         finished(page)
         sidebar = page.get_by_test_id("stSidebarContent")
@@ -40,7 +40,7 @@ def test_all_of_the_sidebar_is_seen_without_scrolling(app_server, browser, size,
 
 
 def test_help_opens_the_guide_which_says_how_to_read_a_page_and_lists_the_keys(app_server, browser):
-    with opened(browser, app_server, "/layers", checkpoint="numbers-any") as page:
+    with viewed(browser, app_server, "/layers", checkpoint="numbers-any") as page:
         page.get_by_role("button", name="Guide and keys (?)").click()
         guide = page.get_by_role("dialog", name="Guide and keys")
         expect(guide).to_contain_text("How to read it")
@@ -50,7 +50,7 @@ def test_help_opens_the_guide_which_says_how_to_read_a_page_and_lists_the_keys(a
 
 
 def test_the_map_of_the_model_is_drawn_anew_where_the_window_gets_lower(app_server, browser):
-    with opened(browser, app_server, "/layers", checkpoint="numbers-any") as page:
+    with viewed(browser, app_server, "/layers", checkpoint="numbers-any") as page:
         finished(page)
         plan = page.locator(".locator .plan")
         for height in (900, 700, 900):
@@ -60,7 +60,7 @@ def test_the_map_of_the_model_is_drawn_anew_where_the_window_gets_lower(app_serv
 
 
 def test_nothing_is_scrolled_inside_a_page_for_two_rows(app_server, browser):
-    with opened(browser, app_server, "/", checkpoint="numbers-any", run_view="whole") as page:
+    with viewed(browser, app_server, "/", checkpoint="numbers-any", run_view="whole") as page:
         page.set_viewport_size({"width": 1280, "height": 720})
         for title, (_, there) in PAGES.items():
             go_to(page, title)
