@@ -5,7 +5,7 @@ from __future__ import annotations
 from urllib.parse import urlsplit
 
 import pytest
-from browser.driving import address, expect_address, go_to, opened
+from browser.driving import address, expect_address, go_to, viewed
 from playwright.sync_api import expect
 
 # page -> its path, and what is there when it has answered its question
@@ -30,7 +30,7 @@ PAGES = {
     ids=["one token", "the maximum", "unknown words only"],
 )
 def test_the_pages_inside_answer_for_the_shortest_the_longest_and_an_unknown_text(app_server, browser, name, text):
-    with opened(browser, app_server, "/input", checkpoint=name, text=text) as page:
+    with viewed(browser, app_server, "/input", checkpoint=name, text=text) as page:
         for title in ("Input", "Positions", "One weight", "Layers", "Masks"):
             if title != "Input":
                 go_to(page, title)
@@ -48,14 +48,14 @@ def test_the_pages_inside_answer_for_the_shortest_the_longest_and_an_unknown_tex
     ],
 )
 def test_the_influence_matrix_says_which_translator_reads_the_future(app_server, browser, name, sentence):
-    with opened(browser, app_server, "/masks", checkpoint=name) as page:
+    with viewed(browser, app_server, "/masks", checkpoint=name) as page:
         expect(page.locator(".vt-verdict")).to_contain_text(sentence)
         expect(page.locator(".st-key-masks_influence .stage[data-painted]")).to_be_visible()
 
 
 def test_every_page_is_there_in_dark(app_server, browser):
     view = {"checkpoint": "numbers-tiny", "text": "0.07"}
-    with opened(browser, app_server, scheme="dark", run_view="whole", **view) as page:
+    with viewed(browser, app_server, scheme="dark", run_view="whole", **view) as page:
         for title, (path, answer) in PAGES.items():
             go_to(page, title)
             expect(page.locator(answer).first).to_be_visible()
@@ -73,7 +73,7 @@ def place_of_scene(page):
 
 def test_a_clicker_leads_through_each_scene_to_its_end_and_then_to_the_next(app_server, browser):
     view = {"checkpoint": "numbers-tiny", "text": "0.07", "projector": "on", "model_tab": "data"}
-    with opened(browser, app_server, "/models", **view) as page:
+    with viewed(browser, app_server, "/models", **view) as page:
         page.set_viewport_size({"width": 1280, "height": 720})
         expect(page.locator(".st-key-model_data")).to_be_visible()
         expect(page.locator(".component.keys")).to_be_attached()
@@ -95,7 +95,7 @@ def test_a_clicker_leads_through_each_scene_to_its_end_and_then_to_the_next(app_
         assert place_of_scene(page)[0] == 0
         page.keyboard.press("PageUp")
         expect_address(page, scene=None)
-    with opened(browser, app_server, "/playground", projector="on", play="norms") as page:
+    with viewed(browser, app_server, "/playground", projector="on", play="norms") as page:
         expect(page.locator(".st-key-play_picture .js-plotly-plot")).to_be_visible()
         expect(page.locator(".component.keys")).to_be_attached()
         expect(page.locator(".vt-caption")).to_be_in_viewport()
