@@ -7,7 +7,7 @@ from io import BytesIO
 from typing import Any
 
 import pytest
-from browser.driving import opened
+from browser.driving import viewed
 from browser.test_pages import PAGES
 from playwright.sync_api import Browser, Page, expect
 from pypdf import PdfReader, Transformation
@@ -91,9 +91,9 @@ def printed(page: Page, **paper: Any) -> PdfReader:
     return PdfReader(BytesIO(page.pdf(print_background=True, **paper)))
 
 
-def placed_images(pdf: PdfReader) -> list[tuple[int, float, float, float, float]]:
-    """Of each image its sheet, and left, bottom, right and top in points."""
-    found = []
+def read(pdf: PdfReader) -> tuple[list[str], list[tuple[int, float, float, float, float]]]:
+    """The words of each sheet, squeezed; and of each image its sheet, and left, bottom, right and top in points."""
+    texts, found = list[str](), list[tuple[int, float, float, float, float]]()
     for number, sheet in enumerate(pdf.pages):
 
         def see(operator: bytes, operands: Any, matrix: Any, _: Any, number: int = number, sheet: Any = sheet) -> None:
@@ -103,8 +103,8 @@ def placed_images(pdf: PdfReader) -> list[tuple[int, float, float, float, float]
             (x0, x1), (y0, y1) = (sorted(each) for each in zip(*corners, strict=True))
             found.append((number, x0, y0, x1, y1))
 
-        sheet.extract_text(visitor_operand_before=see)
-    return found
+        texts.append(squeezed(sheet.extract_text(visitor_operand_before=see)))
+    return texts, found
 
 
 @pytest.mark.parametrize("title", PAGES)
@@ -112,7 +112,7 @@ def test_a_page_is_printed_whole_without_its_controls_on_any_paper(
     app_server: str, browser: Browser, title: str
 ) -> None:
     path = PAGES[title][0]
-    with opened(browser, app_server, f"/{path}", run_view="whole", **VIEW) as page:
+    with viewed(browser, app_server, f"/{path}", run_view="whole", **VIEW) as page:
         ready(page, title)
         screen, before = page.evaluate(_SCREEN), page.evaluate(_STATE)
         caption = page.locator("span.sheet").evaluate("(root) => root.given.caption")
@@ -120,7 +120,7 @@ def test_a_page_is_printed_whole_without_its_controls_on_any_paper(
         assert screen["title"] == title and screen["question"] and caption
         for name, paper in PAPERS.items():
             pdf = printed(page, **paper)
-            texts = [squeezed(sheet.extract_text()) for sheet in pdf.pages]
+            texts, images = read(pdf)
             for number, text in enumerate(texts):
                 for wanted in (title, screen["question"], caption, address):
                     assert squeezed(wanted) in text, (name, number, wanted, text)
@@ -132,7 +132,7 @@ def test_a_page_is_printed_whole_without_its_controls_on_any_paper(
             labels = {squeezed(each) for each in screen["labels"]}
             alone = {each for each in labels if len(each) > 5 and each not in said}
             assert {each for each in alone if each in whole} == set(), name
-            for number, x0, y0, x1, y1 in placed_images(pdf):
+            for number, x0, y0, x1, y1 in images:
                 box = pdf.pages[number].mediabox
                 inside = MARGIN - 2 <= x0 <= x1 <= box.width - MARGIN + 2 and MARGIN <= y0 <= y1 <= box.height - MARGIN
                 assert inside, (name, number, x0, y0, x1, y1)
@@ -156,7 +156,7 @@ def test_a_dark_page_and_a_projected_one_are_printed_light(app_server: str, brow
     fields = {"projector": "on"} if look == "projector" else {}
     scheme = "dark" if look == "dark" else "light"
     dark = "(place) => getComputedStyle(place).color"
-    with opened(browser, app_server, "/positions", scheme=scheme, **VIEW, **fields) as page:
+    with viewed(browser, app_server, "/positions", scheme=scheme, **VIEW, **fields) as page:
         expect(page.locator(".st-key-pos_heatmap .js-plotly-plot")).to_be_attached()
         expect(page.locator("[data-test-script-state=running], [data-testid=stSkeleton]")).to_have_count(0)
         expect(page.locator("span.sheet")).to_be_attached()
@@ -175,7 +175,7 @@ def test_a_dark_page_and_a_projected_one_are_printed_light(app_server: str, brow
 
 
 def test_a_long_table_says_how_many_rows_are_left_out(app_server: str, browser: Browser) -> None:
-    with opened(browser, app_server, "/input", **VIEW) as page:
+    with viewed(browser, app_server, "/input", **VIEW) as page:
         ready(page, "Input")
         count = int(page.locator(".stDataFrame canvas table").first.get_attribute("aria-rowcount") or 0) - 1
         page.emulate_media(media="print")
@@ -191,7 +191,7 @@ def test_a_table_that_was_only_just_drawn_is_printed_light_and_as_wide_as_the_sh
     app_server: str, browser: Browser, scheme: str
 ) -> None:
     turned = "(canvas) => getComputedStyle(canvas).filter"
-    with opened(browser, app_server, "/input", scheme=scheme, **VIEW) as page:
+    with viewed(browser, app_server, "/input", scheme=scheme, **VIEW) as page:
         ready(page, "Input")
         page.set_viewport_size(PORTRAIT)
         page.locator(".stDataFrame canvas").first.evaluate("(canvas) => canvas.replaceChildren()")  # as just after
@@ -206,7 +206,7 @@ def test_a_table_that_was_only_just_drawn_is_printed_light_and_as_wide_as_the_sh
 
 
 def test_nothing_on_paper_says_where_to_point(app_server: str, browser: Browser) -> None:
-    with opened(browser, app_server, "/decoding", **VIEW) as page:
+    with viewed(browser, app_server, "/decoding", **VIEW) as page:
         ready(page, "Decoding")
         hint = page.locator(".scrubber .hint")
         expect(hint.filter(visible=True)).to_have_count(1)
@@ -217,7 +217,7 @@ def test_nothing_on_paper_says_where_to_point(app_server: str, browser: Browser)
 
 def test_a_long_address_is_in_full_once_and_its_beginning_on_each_sheet(app_server: str, browser: Browser) -> None:
     text = "ein mann liest " * 30
-    with opened(browser, app_server, "/attention", checkpoint="multi30k-de-en", text=text) as page:
+    with viewed(browser, app_server, "/attention", checkpoint="multi30k-de-en", text=text) as page:
         expect(page.locator("[data-test-script-state=running], [data-testid=stSkeleton]")).to_have_count(0)
         expect(page.locator(".st-key-next a").last).to_be_attached()
         expect(page.locator("span.sheet")).to_be_attached()
@@ -229,7 +229,7 @@ def test_a_long_address_is_in_full_once_and_its_beginning_on_each_sheet(app_serv
 
 
 def test_a_text_that_cannot_be_read_is_printed_with_the_reason(app_server: str, browser: Browser) -> None:
-    with opened(browser, app_server, "/attention", checkpoint="numbers-any", text="7" * 60) as page:
+    with viewed(browser, app_server, "/attention", checkpoint="numbers-any", text="7" * 60) as page:
         problem = page.locator(".st-key-question .vt-bad")
         expect(problem).to_be_visible()
         expect(page.locator("span.sheet")).to_be_attached()
@@ -249,7 +249,7 @@ def test_a_small_table_is_on_one_sheet_with_what_it_is_called(
     app_server: str, browser: Browser, path: str, paper: str, heading: str, rows: tuple[str, ...]
 ) -> None:
     title = next(name for name, (of, _) in PAGES.items() if of == path)
-    with opened(browser, app_server, f"/{path}", **VIEW) as page:
+    with viewed(browser, app_server, f"/{path}", **VIEW) as page:
         ready(page, title)
         sheets = [squeezed(sheet.extract_text()) for sheet in printed(page, **PAPERS[paper]).pages]
         (sheet,) = [each for each in sheets if squeezed(heading) in each]
@@ -257,7 +257,7 @@ def test_a_small_table_is_on_one_sheet_with_what_it_is_called(
 
 
 def test_printed_cards_have_air_and_no_label_without_its_controls(app_server: str, browser: Browser) -> None:
-    with opened(browser, app_server, "/models", **VIEW) as page:
+    with viewed(browser, app_server, "/models", **VIEW) as page:
         ready(page, "Models")
         page.emulate_media(media="print")
         expect(page.locator(".st-key-model_add")).to_be_hidden()
@@ -273,7 +273,7 @@ def test_printed_cards_have_air_and_no_label_without_its_controls(app_server: st
 
 @pytest.mark.parametrize("paper", PAPERS)
 def test_no_card_is_alone_on_a_sheet_and_rows_stay_together(app_server: str, browser: Browser, paper: str) -> None:
-    with opened(browser, app_server, "/models", **VIEW) as page:
+    with viewed(browser, app_server, "/models", **VIEW) as page:
         ready(page, "Models")
         names = [each for each in page.locator(".st-key-cards .vt-card-name").all_text_contents() if "-" in each]
         sheets = [sheet.extract_text().splitlines() for sheet in printed(page, **PAPERS[paper]).pages]
