@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from browser.driving import MATRIX, drawn, entry, opened
+from browser.driving import MATRIX, drawn, entry, viewed
 from playwright.sync_api import Page, expect
 
 # What has the focus, and where it stands; null at the end of the page. A ring may be around the box that it is in.
@@ -53,7 +53,7 @@ def arrived(page: Page) -> None:
     ids=lambda given: given if isinstance(given, str) else "",
 )
 def test_each_stop_of_a_page_and_of_the_sidebar_has_a_ring(app_server, browser, path, fields):
-    with opened(browser, app_server, f"/{path}", checkpoint="numbers-tiny", text="0.07", **fields) as page:
+    with viewed(browser, app_server, f"/{path}", checkpoint="numbers-tiny", text="0.07", **fields) as page:
         arrived(page)
         bare, stops = without_ring(page)
         assert bare == []
@@ -62,7 +62,7 @@ def test_each_stop_of_a_page_and_of_the_sidebar_has_a_ring(app_server, browser, 
 
 def test_each_stop_of_dialogs_and_popovers_has_a_ring(app_server, browser):
     view = {"checkpoint": "numbers-tiny", "text": "0.07"}
-    with opened(browser, app_server, "/attention", **view) as page:
+    with viewed(browser, app_server, "/attention", **view) as page:
         drawn(page, MATRIX)
         arrived(page)
         page.locator(".st-key-pin [data-testid=stPopover] button").press("Enter")

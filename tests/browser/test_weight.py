@@ -7,7 +7,7 @@ import subprocess
 import sys
 
 import pytest
-from browser.driving import drawn, expect_address, opened, save, tab_to, tooltip
+from browser.driving import drawn, expect_address, save, tab_to, tooltip, viewed
 from playwright.sync_api import expect
 
 import viz_transformer as vt
@@ -22,7 +22,7 @@ def title(page):
 
 @pytest.mark.parametrize("name", BUNDLED)
 def test_every_bundled_model_has_a_weight_whose_ladder_agrees(browser, app_server, name):
-    with opened(browser, app_server, "/weight", checkpoint=name) as page:
+    with viewed(browser, app_server, "/weight", checkpoint=name) as page:
         drawn(page, ROW, "against all keys")
         agree = re.compile("comparisons with the recorded run agree up to float32 rounding")
         expect(page.locator(".st-key-weight_verdict")).to_contain_text(agree)
@@ -33,7 +33,7 @@ def test_every_bundled_model_has_a_weight_whose_ladder_agrees(browser, app_serve
 
 
 def test_the_mouse_picks_a_key_and_a_line_and_the_keyboard_does_too(browser, app_server):
-    with opened(browser, app_server, "/weight", checkpoint="numbers-tiny") as page:
+    with viewed(browser, app_server, "/weight", checkpoint="numbers-tiny") as page:
         stage, cell = drawn(page, ROW), page.locator(".vt-cell")
         box = stage.bounding_box()
         page.mouse.click(box["x"] + 126 + 4.5 * 72, box["y"] + 110)
@@ -56,7 +56,7 @@ def test_the_mouse_picks_a_key_and_a_line_and_the_keyboard_does_too(browser, app
 
 
 def test_the_saved_program_trace_and_model_give_the_digits_of_the_page(browser, app_server, tmp_path):
-    with opened(browser, app_server, "/weight", checkpoint="numbers-tiny", kind="decoder", t=3, u=2) as page:
+    with viewed(browser, app_server, "/weight", checkpoint="numbers-tiny", kind="decoder", t=3, u=2) as page:
         drawn(page, ROW)
         expect(page.locator(".st-key-weight_python code")).to_have_count(2)
         buttons = [page.locator(f".st-key-weight_{what} button") for what in ("trace", "model", "program")]
