@@ -156,6 +156,9 @@ ALONE = {
     "ui.pages.run.recording",  # started by `python -m`
     "figures.whole",  # it is `vt.figures.run`, by the stub
     "ui.pages.positions.question",  # its page's view is long enough
+    "model.told_positions",  # numpy alone: the program that *One weight* copies has its source
+    "huggingface.windows",  # one proof, with its own tests; 59 lines
+    "analysis.weight.row_difference",  # one comparison, with its own tests; 59 lines
 }
 """Small modules with a single importer that have a reason to be alone."""
 

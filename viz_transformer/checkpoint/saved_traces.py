@@ -20,13 +20,16 @@ NO_MODEL = "it is a recording of one call of a module, and no model that could b
 
 
 Side = tuple[tuple[int, ...], tuple[str, ...], tuple[str, ...]]
-"""Of a trace's tokens: ids, names and what was typed."""
+"""Tokens of a trace: ids, names and the typed text."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class TraceHeader:
-    """What the file of a trace says besides its numbers. A field with a default is from after the first files, or of
-    some models: `model` describes that of another program, `watched` a module that was only watched."""
+    """Metadata of a trace file.
+
+    Fields with a default are missing in the oldest files, or exist for some models only: `model` describes another
+    program's model, `watched` a module that was only watched.
+    """
 
     format_version: int
     config: dict[str, Any] | None

@@ -16,14 +16,14 @@ from viz_transformer import declared
 from viz_transformer.checkpoint.files import CheckpointError
 
 MAX_SIZE = 2**31 - 1
-"""Of anything that is counted: torch and safetensors take no more on any machine."""
+"""Maximum of any count: torch and safetensors take no more on any machine."""
 _MOST = 1e30
-"""Of a number that is not counted: the square of a larger one is infinite in float32, and so is its product."""
+"""Maximum of other numbers: the square of a larger one overflows float32."""
 _NumberType = Literal["float32", "bfloat16", "float16", "float64", "float", "half", "double"]
 _TokenId = Annotated[int, Meta(ge=-1, le=MAX_SIZE, description="the id of a token")]
 _Size = Annotated[int, Meta(ge=-MAX_SIZE, le=MAX_SIZE, description=f"a whole number of at most {MAX_SIZE:,}")]
 Size = Annotated[int, Meta(ge=1, le=MAX_SIZE)]
-"""Of what a model has at least one of."""
+"""A count of at least 1."""
 _Share = Annotated[float, Meta(ge=0, le=1, description="a number from 0 to 1")]
 _ShareAbove0 = Annotated[float, Meta(gt=0, le=1, description="a number above 0, at most 1")]
 _Finite = Annotated[float, Meta(ge=-_MOST, le=_MOST, description="a finite number")]
@@ -67,7 +67,7 @@ def check_numbers(settings: Mapping[str, Any], path: Path) -> None:
 
 
 def _check(name: str, value: Any, hint: Any, path: Path) -> None:
-    """Of a list, each; a number may be switched off by a word or an object that is read elsewhere."""
+    """Check a value, or each of a list; a word or an object that switches a number off is read elsewhere."""
     for each in value if isinstance(value, list) and hint is not _NumberType else [value]:
         elsewhere = isinstance(each, bool | Mapping) and hint not in (_NumberType, _TokenId)
         if each is None or elsewhere or (hint is _Size and not isinstance(each, int | float)):

@@ -17,10 +17,10 @@ def rotated(vector, place):
 
 
 def lowered_to_both_sides(back, slope):
-    """ALiBi: less for keys that are farther away. back: how far each key is behind the query, [K]."""
+    """ALiBi: less for keys that are farther away. back: distance of each key back from the query, [K]."""
     return -slope * np.abs(back)
 
 
 def lowered_behind(back, slope):
-    """ALiBi: less for keys that are farther away; what comes later is masked. back: [K], as far behind the query."""
+    """ALiBi: less for keys that are farther away; later ones are masked. back: distance back from the query, [K]."""
     return -slope * np.maximum(back, 0)

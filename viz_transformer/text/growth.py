@@ -109,7 +109,7 @@ class _Named(Struct):
 
 
 class _Piece(Struct):
-    """Of a template: a whole text, or a special token."""
+    """Part of a template: a whole text, or a special token."""
 
     Sequence: dict[str, Any] | None = None
     SpecialToken: _Named | None = None

@@ -194,8 +194,9 @@ def maps(at, report):
         report.compare(products.sum() + bias[at.row], recorded, np.abs(products).sum())
 
 
-def projected(at, report, name, place, read, weight, bias, recorded):
+def projected(at, report, name, place, read, linear, recorded):
     """A vector by the head's rows of its map; positions may act on it before it is the query or the key."""
+    weight, bias = linear
     made = read @ weight[at.rows].T + bias[at.rows]
     largest = (np.abs(weight[at.rows]) @ np.abs(read)).max()
     if at.unplaced:
@@ -210,11 +211,11 @@ def projected(at, report, name, place, read, weight, bias, recorded):
 
 
 def query(at, report):
-    projected(at, report, "query", at.query, at.n, at.w_q, at.b_q, at.q)
+    projected(at, report, "query", at.query, at.n, (at.w_q, at.b_q), at.q)
 
 
 def key(at, report):
-    projected(at, report, "key", at.key, at.n_key, at.w_k, at.b_k, at.keys[at.key])
+    projected(at, report, "key", at.key, at.n_key, (at.w_k, at.b_k), at.keys[at.key])
 
 
 # --- from query and key to the weight
