@@ -258,7 +258,7 @@ def show_recording(summary: Summary, recording: Recording) -> None:
 
 
 def ask(both: frame.Runs, drawn: Picture | None, first_row: int | None = None) -> None:
-    """The page's question about this map; none where there is none. first_row: as `frame.of_run` has it."""
+    """The page's question about this map; none where there is none. first_row: as `frame.clamp_to_run` has it."""
     shown = both.main
     found = None if shown.ckpt.spec.writes else reading_view.question(shown)
     if found is None and drawn is not None:

@@ -45,7 +45,7 @@ def test_losses_over_little_more_than_two_decades_have_labels_all_along():
 def test_nothing_to_draw_is_an_error():
     with pytest.raises(ValueError, match="no point to draw"):
         loss_curves({"training": ([0], [1.0])}, title="loss")
-    with pytest.raises(ValueError, match="2 steps and 1 losses"):
+    with pytest.raises(ValueError, match="2 steps do not fit 1 losses"):
         loss_curves({"training": ([1, 2], [1.0])}, title="loss")
 
 
@@ -80,7 +80,7 @@ def test_tooltips_say_what_a_loss_was_measured_on():
 
 
 def test_a_learning_rate_of_other_steps_is_an_error():
-    with pytest.raises(ValueError, match="2 steps and 1 values"):
+    with pytest.raises(ValueError, match="2 steps do not fit 1 learning rates"):
         loss_curves({"training": ([1], [1.0])}, title="loss", rate=([1, 2], [0.1]))
 
 

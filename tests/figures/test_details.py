@@ -88,9 +88,9 @@ def check_layer(recorded, data):
     assert header["of"] == run_id(recorded)
     features = list(sample_features(recorded.spec.d_model, 48))
     assert (header["samples"], header["size"]) == (features, recorded.spec.d_model)
-    pack_layer = [flow for flow in flows(recorded, stack) if flow.place.layer == layer]
-    assert [part["part"] for part in header["parts"]] == [flow.place.part for flow in pack_layer]
-    for flow, part in zip(pack_layer, header["parts"], strict=True):
+    of_layer = [flow for flow in flows(recorded, stack) if flow.place.layer == layer]
+    assert [part["part"] for part in header["parts"]] == [flow.place.part for flow in of_layer]
+    for flow, part in zip(of_layer, header["parts"], strict=True):
         place, name = flow.place, flow.place.part
         points = {"before": place.before, "in": f"{place.site}.in", "out": f"{place.site}.out", "after": place.after}
         if header["norm"] == "post":

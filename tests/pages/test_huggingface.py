@@ -647,7 +647,7 @@ def test_the_vocabulary_of_a_folder_is_searched_on_input(
     assert "No entry contains “zebra”. " in words(again(app))
 
 
-@pytest.mark.parametrize(("name", "asked"), [("llama", "rotated"), ("t5", "bias_rule"), ("bloom", "bias_rule")])
+@pytest.mark.parametrize(("name", "asked"), [("llama", "rotate"), ("t5", "bias_rule"), ("bloom", "bias_rule")])
 def test_what_positions_do_is_found_out_once_for_a_run(
     opened: Callable[..., AppTest], monkeypatch: pytest.MonkeyPatch, name: str, asked: str
 ) -> None:

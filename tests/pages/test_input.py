@@ -214,7 +214,7 @@ def test_all_tokens_of_two_runs_are_subtracted_on_the_scale_of_both(app, bundled
     [
         (
             {"i": "6"},
-            wording("there_is_no_difference_of_inputs", 6, 3),
+            wording("there_is_no_difference_of_inputs", 6, 2),
         ),
         ({"input_rows": "all"}, wording("only_inputs_of_one_size_can_be_subtracted", 7, 3)),
     ],

@@ -37,7 +37,7 @@ import streamlit as st
 import viz_transformer.ui.pages
 from viz_transformer.ui.frame import opening
 page = st.navigation([st.Page({page!r}, title='Page', default=True)])
-opening.show(page, lambda: None, {{}})
+opening.show_page(page, lambda: None, {{}})
 """
 
 

@@ -125,8 +125,7 @@ class MeasuringOptions:
         str | None,
         typer.Option(
             metavar="NAME",
-            help="How BLEU splits texts, instead of as the card says: tokens, or one of sacrebleu's: 13a, intl, char,"
-            " ...",
+            help="BLEU tokenizer, instead of the card's: tokens, or one of sacrebleu's: 13a, intl, char, ...",
         ),
     ] = None
 

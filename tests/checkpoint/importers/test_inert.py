@@ -328,7 +328,7 @@ def test_several_files_with_an_index_are_one_model(tmp_path: Path) -> None:
     ("change", "said"),
     [
         (lambda where: where | {"more": "c.safetensors"}, "missing"),
-        (lambda where: where | {"more": "../a.safetensors"}, "not beside it"),
+        (lambda where: where | {"more": "../a.safetensors"}, "not next to it"),
         (lambda where: where | {"more": "a.safetensors"}, "does not hold the tensor"),
         (lambda where: dict(list(where.items())[1:]), "does not name"),
         (lambda where: {}, "weight_map={} has to be an object with the file in which each tensor is"),

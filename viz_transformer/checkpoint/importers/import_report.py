@@ -50,8 +50,8 @@ def report_rows(opened: Opened) -> list[tuple[str, str]]:
         rows.append(("reported loss", f"{numerals.significant(reported.nats)} ({reported.name or 'given'})"))
     codecs = {} if plan.config is None else codecs_of(opened)[1]
     rows += [
-        ("no token", f"the {describe_setting}; give --{side}-vocab a whole one, if there is one")
-        for side, describe_setting in without_tokens(codecs).items()
+        ("no token", f"the {said}; give --{side}-vocab a whole one, if there is one")
+        for side, said in without_tokens(codecs).items()
     ]
     if plan.config is not None and (lacking := without_start(opened)):
         rows.append(("start token", f"{lacking}: --set target_bos=TOKEN names it"))

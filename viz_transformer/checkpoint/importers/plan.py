@@ -220,8 +220,8 @@ def is_place(name: str) -> bool:
 
 def _of_tie(tie: Tie) -> str:
     """Question about a tie, with the shell option that answers it."""
-    join_names = " or ".join(map(quote, tie.options[:4])) + (" or another" if len(tie.options) > 4 else "")
-    return f"names and shapes do not tell which is {tie.place}, {join_names}: say it with --set {tie.place}=NAME"
+    options = " or ".join(map(quote, tie.options[:4])) + (" or another" if len(tie.options) > 4 else "")
+    return f"names and shapes do not tell which is {tie.place}, {options}: say it with --set {tie.place}=NAME"
 
 
 def _left_out(mapping: Mapped, tensors: Mapping[str, Stored], known: Recognised | None) -> tuple[str, ...]:

@@ -111,8 +111,8 @@ def sidebar(title: str) -> None:
                 _say_unused(summary)
         if not isinstance(summary, str):
             _standing(summary)
-            refuse_recording = isinstance(summary, RecordingSummary)
-            looks = (LOOKS_OF_RECORDING if refuse_recording else LOOKS).get(title, "")
+            is_recording = isinstance(summary, RecordingSummary)
+            looks = (LOOKS_OF_RECORDING if is_recording else LOOKS).get(title, "")
             locator(locator_data(summary.spec, looks, state.selection()), key="locator")
         projected = state.widget_args(
             "projector", key="sidebar_projector", value=projector.is_on(), taken=lambda on: "on" if on else "off"

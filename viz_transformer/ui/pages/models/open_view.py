@@ -639,7 +639,7 @@ def _own_models() -> list[str]:
     if not found:
         return names
     text.section(words.LIBRARY)
-    take_table_edits = {each.name for each in cached.summaries()}
+    taken = {each.name for each in cached.summaries()}
     asked = _asked_for()
     for model in found:
         with st.container(horizontal=True, vertical_alignment="bottom", key=f"open_kept_{model.name}"):
@@ -650,7 +650,7 @@ def _own_models() -> list[str]:
                 text.paragraph(words.removes_model(model.name))
                 _button(words.REMOVE_IT, f"open_do_remove_{model.name}", ("remove", model.name))
         if asked == ("rename", model.name):
-            _done(partial(rename, model.name, new, take_table_edits))
+            _done(partial(rename, model.name, new, taken))
         elif asked == ("remove", model.name):
             _done(partial(remove, model.name))
     return names

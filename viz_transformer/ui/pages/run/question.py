@@ -32,7 +32,7 @@ def question(shown: RunView, picture: Picture, position: int, heads: tuple[int, 
 
 
 def chosen_question(shown: RunView, picture: Picture, first_row: int | None = None) -> Question | None:
-    """The same of the row that is selected; first_row: as `frame.of_run` has it."""
+    """The same of the row that is selected; first_row: as `frame.clamp_to_run` has it."""
     chosen = frame.clamp_to_run(shown, first_row)
     return question(shown, picture, chosen[KINDS[chosen["kind"]].queries.field], chosen["heads"])
 
