@@ -494,7 +494,7 @@ def test_an_end_token_beyond_the_vocabulary(copied: Written) -> None:
 def test_an_end_token_that_is_not_an_id(copied: Written, file: str, given: object) -> None:
     where = copied("llama")
     change(where / file, eos_token_id=given)
-    refused(where, f"{file}: eos_token_id is ", "has to be the id of a token")
+    refused(where, f"{file}: eos_token_id=", "has to be the id of a token")
 
 
 @pytest.mark.parametrize("content", ["not JSON", "[1]"])

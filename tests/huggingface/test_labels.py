@@ -121,7 +121,7 @@ def test_the_lens_reads_labels_of_tokens_and_says_why_not_of_texts(opened: Opene
 
 
 def test_nothing_is_written_and_nothing_masked(opened: Opened) -> None:
-    with pytest.raises(ValueError, match="writes nothing"):
+    with pytest.raises(ValueError, match="does not generate text"):
         decode(opened("bert/labels"), TEXT)
     with pytest.raises(ValueError, match="no mask token"):
         read(opened("bert/labels"), TEXT, masked=[2])
