@@ -22,7 +22,7 @@ app: .venv/installed
 	$(BIN)/viz-transformer app $(ARGS)
 
 test: .venv/installed-dev
-	$(BIN)/python -m pytest -n $(PROCESSES) --maxprocesses 4 --dist worksteal $(ARGS)
+	$(BIN)/python -m pytest -n $(PROCESSES) --maxprocesses 4 --dist worksteal -rR $(ARGS)
 
 # An environment with this version in front of all that is in .venv.
 OTHER := .venv/streamlit-$(VERSION)
