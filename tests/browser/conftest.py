@@ -13,7 +13,6 @@ from playwright.sync_api import Browser, Page
 from viz_transformer import decode, load
 from viz_transformer.running.decoding import Run
 
-
 HERE = Path(__file__).parent
 
 
