@@ -154,7 +154,7 @@ def test_what_is_looked_into_before_the_page_has_come_to_its_end_is_what_is_chos
       set: (made) => {
         window.kept = made
         const { receive } = made
-        made.receive = (...given) => { window.said = () => receive(...given) }
+        made.receive = (...given) => { window.said = () => receive.apply(made, given) }
       },
     })"""
     chosen = {"text": "42", "kind": "encoder", "layer": "1"}

@@ -52,7 +52,7 @@ export default function ({ data, setTriggerValue }) {
     return
   }
   if (!selection.connected) {
-    afterLosses(selection.again)
+    afterLosses(() => selection.again())
     document.addEventListener("click", clicked, true)
     document.addEventListener("keydown", pressed, true)
     document.addEventListener("pointerdown", pointed, true)

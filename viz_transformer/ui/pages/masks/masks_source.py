@@ -202,7 +202,7 @@ def _texts(shown: RunView, offered: Sequence[str]) -> tuple[str, ...]:
 
 def _another(shown: RunView, line: str) -> RunView:
     """The model's run of another text of the batch."""
-    with declared.prefixed(f"the line “{labels.isolate(labels.shorten(labels.visible(line), 40))}”: "):
+    with declared.prefixed(words.about_line(labels.isolate(labels.shorten(labels.visible(line), 40)))):
         run = cached.run(shown.summary, line)
     return replace(shown, text=line, run=run, target=None)
 

@@ -102,6 +102,11 @@ def no_padding_token(model: str) -> str:
     )
 
 
+def about_line(line: str) -> str:
+    """What a sentence on a text of the batch begins with."""
+    return f"the line “{line}”: "
+
+
 def too_many_texts(most: int) -> str:
     return f"A batch here has at most {most} other texts: the first {most} lines are used."
 
