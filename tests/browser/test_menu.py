@@ -1,7 +1,7 @@
 """The "…" of each picture: its entries, the keyboard in it, the table that it opens, and where it stands."""
 
 import pytest
-from browser.driving import MATRIX, address, choose, drawn, entry, expect_address, tab_to, viewed
+from browser.driving import MATRIX, address, choose, drawn, entry, expect_address, opened, tab_to, viewed
 from playwright.sync_api import expect
 
 import viz_transformer as vt
@@ -111,7 +111,7 @@ def test_a_chart_leads_to_its_table(app_server, browser):
 
 
 def test_the_pointer_opens_and_closes_it_and_scrolling_does(app_server, browser):
-    with viewed(browser, app_server, "/attention", **VIEW) as page:
+    with opened(browser, app_server, "/attention", **VIEW) as page:
         drawn(page, MATRIX)
         matrix = page.locator(".matrix")
         more(matrix).click()

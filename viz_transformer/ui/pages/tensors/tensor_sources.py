@@ -126,13 +126,13 @@ def _take_training() -> None:
 def looked_at(both: Runs) -> Looked:
     """The run, the opened file, or the difference that is chosen; raises ValueError with one sentence."""
     seed, choice = FIELDS.now().seed, st.session_state.get(_CHOICE, RUN)
-    open_trace = opened_trace()
-    if open_trace is not None and choice == FILE:
-        return Looked(open_trace, FILE, _file_key(), _vocabulary(both, open_trace))
+    trace_file = opened_trace()
+    if trace_file is not None and choice == FILE:
+        return Looked(trace_file, FILE, _file_key(), _vocabulary(both, trace_file))
     main, key = _of_run(both.main, seed)
     vocabulary = _vocabulary(both, main)
-    if open_trace is not None and choice == DIFFERENCE:
-        return Looked(main, RUN, f"{key}-{_file_key()}", vocabulary, open_trace, FILE)
+    if trace_file is not None and choice == DIFFERENCE:
+        return Looked(main, RUN, f"{key}-{_file_key()}", vocabulary, trace_file, FILE)
     if both.difference and both.b is not None:
         second, second_key = _of_run(both.b, seed)
         return Looked(main, "A", f"{key}-{second_key}", vocabulary, second, "B")
@@ -204,8 +204,8 @@ def file_controls() -> DeltaGenerator:
 
 def choice_controls() -> None:
     """Which of the run, the opened file and their difference is looked at."""
-    open_trace = st.session_state.get(_OPENED)
-    if open_trace is None:
+    trace_file = st.session_state.get(_OPENED)
+    if trace_file is None:
         return
     st.session_state.setdefault(_CHOICE, FILE)
     with st.container(horizontal=True, vertical_alignment="center", key="tensors_files"):
@@ -217,7 +217,7 @@ def choice_controls() -> None:
             key=_CHOICE,
             label_visibility="collapsed",
         )
-        text.paragraph(words.file_line(labels.shorten(labels.visible(open_trace[0]), 60), _described(opened_trace())))
+        text.paragraph(words.file_line(labels.shorten(labels.visible(trace_file[0]), 60), _described(opened_trace())))
         st.button(words.CLOSE, key="tensors_close", on_click=_close)
 
 

@@ -172,7 +172,7 @@ def point_panel(looked: Looked, other: Looked | None, name: str, boxes: DeltaGen
     with boxes:
         shown = points.shown_slice(view, index_boxes(view, own_heads=looked.is_file))
         chart = chart_control()
-    memoize_figure = Drawn(looked, view, shown, whole)
+    drawn = Drawn(looked, view, shown, whole)
     second = None if other is None else _second(other, name, shown.at)
     with st.container(key="tensors_picture"):
         if chart == "points":
@@ -180,11 +180,11 @@ def point_panel(looked: Looked, other: Looked | None, name: str, boxes: DeltaGen
             if other is not None:
                 text.paragraph(words.POINTS_OF_A)
         elif second is None:
-            (heatmap if chart == "heatmap" else bars)(memoize_figure)
+            (heatmap if chart == "heatmap" else bars)(drawn)
         else:
-            _beside(memoize_figure, second, chart)
+            _beside(drawn, second, chart)
     with st.container(key="tensors_facts"):
-        point_facts(memoize_figure, *(second,) if isinstance(second, Drawn) else ())
+        point_facts(drawn, *(second,) if isinstance(second, Drawn) else ())
 
 
 @dataclass(frozen=True, eq=False)
@@ -240,17 +240,17 @@ def _viewed(key: str, name: str, with_vocabulary: bool, _looked: Looked) -> tupl
     return view, points.statistics(view.values)
 
 
-def point_facts(*memoize_figure: Drawn) -> None:
+def point_facts(*drawn: Drawn) -> None:
     """Name, meaning, and a row of statistics for the whole point and for what is drawn of it; of two runs for both."""
-    view = memoize_figure[0].view
-    origin = {"recorded": words.RECORDED, "derived": words.DERIVED, "difference": memoize_figure[0].looked.minus}
+    view = drawn[0].view
+    origin = {"recorded": words.RECORDED, "derived": words.DERIVED, "difference": drawn[0].looked.minus}
     st.html(
         f'<h2 class="vt-point">{html.escape(view.name)} <span>{origin[view.origin]}</span></h2>'
         f'<p class="vt-note">{html.escape(view.meaning)}</p>'
     )
     rows = []
-    for each in memoize_figure:
-        of = each.looked.name if len(memoize_figure) > 1 else ""
+    for each in drawn:
+        of = each.looked.name if len(drawn) > 1 else ""
         part = points.statistics(each.shown.values)
         rows.append((words.with_run(words.WHOLE, of), each.view.letters, each.view.sizes, each.whole))
         if part.count < each.whole.count:
@@ -267,9 +267,9 @@ def point_facts(*memoize_figure: Drawn) -> None:
     ]
     table = text.table(body, head=(*words.SHAPE_HEAD, *columns), style="vt-facts")
     st.html(f'<div class="vt-wide">{table}</div>')
-    for each in memoize_figure:
+    for each in drawn:
         if each.whole.finite < each.whole.count:
-            of = each.looked.name if len(memoize_figure) > 1 else ""
+            of = each.looked.name if len(drawn) > 1 else ""
             text.paragraph(words.leaves_out(words.with_run(left_out(each.whole), of)))
 
 
@@ -333,10 +333,10 @@ def chart_control() -> Literal["heatmap", "histogram", "points"]:
     return chosen
 
 
-def slice_asked(memoize_figure: Drawn, key: str) -> Asked:
+def slice_asked(drawn: Drawn, key: str) -> Asked:
     """What opens the slice that is drawn as a table."""
-    view, shown = memoize_figure.view, memoize_figure.shown
-    note = words.slice_note(memoize_figure.looked.cited, _title(memoize_figure), shown.rows.title, shown.columns.title)
+    view, shown = drawn.view, drawn.shown
+    note = words.slice_note(drawn.looked.cited, _title(drawn), shown.rows.title, shown.columns.title)
     return pictures.table(
         lambda: slice_table(shown),
         note=note,
@@ -356,42 +356,38 @@ def slice_table(shown: points.Slice) -> pd.DataFrame:
     return pd.DataFrame(shown.values, index=named(shown.rows), columns=named(shown.columns))
 
 
-def heatmap(memoize_figure: Drawn, *, beside: Drawn | None = None) -> None:
+def heatmap(drawn: Drawn, *, beside: Drawn | None = None) -> None:
     """The slice, on the scale of the whole point, so that its heads can be compared, and of both where two stand
     beside each other."""
-    looked, view, shown = memoize_figure.looked, memoize_figure.view, memoize_figure.shown
+    looked, view, shown = drawn.looked, drawn.view, drawn.shown
     figure = _tensor_heatmap(
         shown.values,
         _axis(shown, "rows"),
         _axis(shown, "columns"),
-        title=_title(memoize_figure),
+        title=_title(drawn),
         scale=view.scale,
-        scale_name=looked.minus
-        if view.origin == "difference"
-        else None
-        if _alone(memoize_figure)
-        else SHORT.get(view.scale),
-        largest=max(each.whole.largest for each in (memoize_figure, beside) if each is not None),
-        **({} if _alone(memoize_figure) else {"width": HALF}),
+        scale_name=looked.minus if view.origin == "difference" else None if _alone(drawn) else SHORT.get(view.scale),
+        largest=max(each.whole.largest for each in (drawn, beside) if each is not None),
+        **({} if _alone(drawn) else {"width": HALF}),
         kind=view.kind,
         derived=view.origin != "recorded",
         theme=frame.theme(),
         **({"height": LOW, "least_letters": LEAST_LETTERS} if projector.is_on() else {"height": TALL}),
     )
     alt = words.heatmap_alt(view.name, shown.rows.title, shown.columns.title)
-    _chart(memoize_figure, figure, key="tensors_heatmap", alt=alt)
+    _chart(drawn, figure, key="tensors_heatmap", alt=alt)
 
 
-def bars(memoize_figure: Drawn, *, beside: Drawn | None = None) -> None:
+def bars(drawn: Drawn, *, beside: Drawn | None = None) -> None:
     """How often which values occur in the slice; between the same ends as in the one beside it."""
-    view, shown = memoize_figure.view, memoize_figure.shown
+    view, shown = drawn.view, drawn.shown
     counted = points.histogram(shown.values)
     figure = value_histogram(
         counted.counts,
         counted.edges,
         left_out=counted.left_out,
         names=(words.FALSE, words.TRUE) if view.scale == "mask" else None,
-        title=_title(memoize_figure),
+        title=_title(drawn),
         kind=view.kind,
         derived=view.origin != "recorded",
         theme=frame.theme(),
@@ -402,21 +398,21 @@ def bars(memoize_figure: Drawn, *, beside: Drawn | None = None) -> None:
         edges = [float(edge) for each in (counted, other) for edge in (each.edges[0], each.edges[-1])]
         most = max(int(each.counts.max(initial=0)) for each in (counted, other))
         figure.update_xaxes(range=[min(edges), max(edges)]).update_yaxes(range=[0, 1.05 * max(1, most)])
-    _chart(memoize_figure, figure, key="tensors_histogram", alt=words.histogram_alt(view.name))
+    _chart(drawn, figure, key="tensors_histogram", alt=words.histogram_alt(view.name))
 
 
-def _alone(memoize_figure: Drawn) -> bool:
+def _alone(drawn: Drawn) -> bool:
     """Whether it is not one of two that stand beside each other."""
-    return memoize_figure.looked.name not in BESIDE or memoize_figure.looked.second is not None
+    return drawn.looked.name not in BESIDE or drawn.looked.second is not None
 
 
-def _chart(memoize_figure: Drawn, figure: Figure, *, key: str, alt: str) -> None:
+def _chart(drawn: Drawn, figure: Figure, *, key: str, alt: str) -> None:
     """A figure in its place, enlarged on a projector."""
-    looked, name = memoize_figure.looked, memoize_figure.view.name
-    alone = _alone(memoize_figure)
+    looked, name = drawn.looked, drawn.view.name
+    alone = _alone(drawn)
     rows = ", ".join(filter(None, ("" if alone else name, looked.rows_of(name))))
     place = key if alone or looked.name == "A" else f"{key}_b"
-    asked = slice_asked(memoize_figure, place)
+    asked = slice_asked(drawn, place)
     frame.chart(
         figure,
         key=place,
@@ -428,13 +424,13 @@ def _chart(memoize_figure: Drawn, figure: Figure, *, key: str, alt: str) -> None
     )
 
 
-def _title(memoize_figure: Drawn) -> str:
-    looked, name = memoize_figure.looked, memoize_figure.view.name
-    if memoize_figure.view.origin == "difference":
+def _title(drawn: Drawn) -> str:
+    looked, name = drawn.looked, drawn.view.name
+    if drawn.view.origin == "difference":
         name = words.title_of_difference(looked.minus, name)
-    elif not _alone(memoize_figure):
+    elif not _alone(drawn):
         name = words.title_beside(looked.name, name.split(".", 2)[-1])
-    return f"{name}[{', '.join([*map(str, memoize_figure.shown.at), ':', ':'])}]"
+    return f"{name}[{', '.join([*map(str, drawn.shown.at), ':', ':'])}]"
 
 
 def _axis(shown: points.Slice, side: Literal["rows", "columns"]) -> AxisLabels:
