@@ -5,7 +5,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 import torch
-from builders import pack_trace as built
+from builders import saved as built
 from builders import tiny_checkpoint
 from page_driver import (
     TEXT,
