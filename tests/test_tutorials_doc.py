@@ -32,7 +32,7 @@ def tutorial_names() -> tuple[str, ...]:
     """All that `tutorial` knows, in its own words."""
     with pytest.raises(ValueError) as unknown:
         tutorial("?")
-    return tuple(str(unknown.value).split("known are ")[1].split(", "))
+    return tuple(re.findall("'(.*?)'", str(unknown.value).split("choose ")[1]))
 
 
 NAMES = tutorial_names()
