@@ -52,7 +52,7 @@ def details_of(
     """The details of all layers and all heads, if these are at most `most` bytes; else of one layer and one head.
 
     That one is of this kind, layer and head: where none are given of the first ones, and a remark in it says that the
-    others are not there. Raises ValueError as `of_layer` and `of_attention` do.
+    others are not there. Raises ValueError as `pack_layer` and `pack_attention` do.
     """
     trace = run.trace if isinstance(run, Run) else run
     found, size = list[bytes](), 0

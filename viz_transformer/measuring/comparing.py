@@ -180,7 +180,7 @@ def compare_checkpoints(
 ) -> dict[str, Any]:
     """`compare` with the pairs and the BLEU tokenizer of the first card, unless given.
 
-    Raises ValueError as `compare` and `chosen_pairs`.
+    Raises ValueError as `compare` and `choose_pairs`.
     """
     sides(second)
     pairs = choose_pairs(first, data_file, limit=limit, data_folder=data_folder)

@@ -213,12 +213,12 @@ def evaluate_checkpoint(
     progress: Progress | None = None,
     **of_answers: Unpack[OfAnswers],
 ) -> dict[str, Any]:
-    """`evaluate` on `chosen_pairs`, or `evaluate_text` for a decoder-only model.
+    """`evaluate` on `choose_pairs`, or `evaluate_text` for a decoder-only model.
 
     The card gives the BLEU tokenizer (overridden by `bleu`), whether expressions are compared, and the training
     sources; exact_match_unseen is None if one of those files is missing. For a text, the card gives the file, the
     characters to skip, the window (default: the model's maximum) and the number of windows; `data_file` and `limit`
-    override these. Raises ValueError as `evaluate`, `evaluate_text` and `chosen_pairs`, and for options that only apply
+    override these. Raises ValueError as `evaluate`, `evaluate_text` and `choose_pairs`, and for options that only apply
     to answers.
     """
     settings = _settings(ckpt.card)

@@ -236,7 +236,7 @@ class _Watched:
 
 
 def parse_watched_spec(content: Any, *, source: int, target: int) -> ModelSpec:
-    """Inverse of `watched_to_dict`. Raises ValueError with the reason for invalid content."""
+    """Inverse of `dump_watched_spec`. Raises ValueError with the reason for invalid content."""
     told = declared.read(_Watched, content, "what it says of the module")
     declared.refuse(told.rules())
     spec = watched_spec(

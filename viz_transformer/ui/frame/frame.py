@@ -190,7 +190,7 @@ def take_scenes() -> tuple[tuple[str, ...], tuple[int, int] | None]:
 
 
 def _in_words(shown: RunView, first_row: int | None = None) -> str:
-    """The selection as a projector's caption says it; first_row: as `of_run` has it."""
+    """The selection as a projector's caption says it; first_row: as `clamp_to_run` has it."""
     chosen = clamp_to_run(shown, first_row)
     heads = chosen["heads"]
     which = heads if isinstance(heads, str) else words.of_heads(heads)
@@ -279,7 +279,7 @@ def runs(
     rows: which decoder rows the page shows, so that it can remark on their pass: those of the last one, or, if the
     page has `passes.choice`, each step's own where these are chosen. recording: the sentence that says why the page has
     nothing to show of a recording; None if it shows one. steps: the page is about steps, so a pinned run without any is
-    left out, and a step that nobody chose is the one in most doubt. by_step: as `in_bounds` has it.
+    left out, and a step that nobody chose is the one in most doubt. by_step: as `clamp_runs` has it.
     """
     summary = select_summary()
     if isinstance(summary, str):
@@ -328,7 +328,7 @@ def clamp_runs(both: Runs, *, rows: Rows, by_step: bool = False, status: DeltaGe
     `status` says what is waited for.
 
     by_step: the page shows steps, so t is brought to a row that has one; where both are looked at, to one of the longer
-    run, as steps count from A's first on: `of_run` has them of each.
+    run, as steps count from A's first on: `clamp_to_run` has them of each.
     """
     other = both.b if by_step and both.compared else None
     if by_step:

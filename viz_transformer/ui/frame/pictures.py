@@ -112,7 +112,7 @@ def maps_beside(both: Runs, places: Sequence[DeltaGenerator], *, key: str, grows
 
 def heads_apart(both: Runs, heads: tuple[int, ...], *, key: str) -> None:
     """The maps of several heads, up to four in a row, all of one scale; labels of rows stand at the ends of a row. The
-    first map is the page's own. Raises ValueError as `selected_picture` does."""
+    first map is the page's own. Raises ValueError as `select_picture` does."""
     made = [select_picture(both, heads=(head,)) for head in heads]
     if len(made) > 2:  # the bar says the kind
         layer = state.SHARED.now().layer
