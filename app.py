@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import re
+from functools import partial
 from pathlib import Path
 
 import streamlit as st
 
+from viz_transformer.extensions import PAGES as ADDED
+from viz_transformer.extensions import list_extensions
 from viz_transformer.ui.frame import opening
 
 HERE = Path(__file__).parent
@@ -29,12 +33,28 @@ def declare() -> None:
     """Make the fields of all pages known."""
     from viz_transformer.ui import pages  # noqa: F401
 
+    if list_extensions(ADDED):
+        from viz_transformer.ui.frame.page import list_extension_pages
+
+        list_extension_pages()
+
+
+def path(title: str) -> str:
+    """Of a page that another package adds, in the address."""
+    return f"extension-{re.sub('[^0-9a-z]+', '-', title.lower())}"
+
+
+def show_extension(title: str) -> None:
+    """Draw such a page."""
+    from viz_transformer.ui.frame.page import show_extension
+
+    show_extension(title)
+
 
 files = {title: HERE / "pages" / f"{name}.py" for group in PAGES.values() for title, name in group.items()}
-page = st.navigation(
-    {
-        heading: [st.Page(files[title], title=title, default=title == "Run") for title in group]
-        for heading, group in PAGES.items()
-    }
-)
-opening.show_page(page, declare, files)
+pages = {title: st.Page(file, title=title, default=title == "Run") for title, file in files.items()}
+sections = {heading: [pages[title] for title in group] for heading, group in PAGES.items()}
+if added := [title for title in list_extensions(ADDED) if title not in files]:
+    sections["EXTENSIONS"] = [st.Page(partial(show_extension, each), title=each, url_path=path(each)) for each in added]
+page = st.navigation(sections)
+opening.show_page(page, declare, {**files, **{each.title: each for each in sections.get("EXTENSIONS", ())}})

@@ -12,6 +12,7 @@ from streamlit.proto.ForwardMsg_pb2 import ForwardMsg
 from streamlit.runtime.scriptrunner import get_script_run_ctx
 from streamlit.runtime.scriptrunner_utils.script_run_context import ScriptRunContext
 from streamlit.runtime.state.safe_session_state import SafeSessionState
+from streamlit.util import calc_hash
 
 __all__ = [
     "BackMsg",
@@ -19,6 +20,7 @@ __all__ = [
     "ForwardMsg",
     "SafeSessionState",
     "ScriptRunContext",
+    "calc_hash",
     "get_script_run_ctx",
     "manifest_scanner",
 ]

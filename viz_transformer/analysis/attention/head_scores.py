@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import inspect
+import math
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
@@ -9,7 +11,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from viz_transformer import declared
+from viz_transformer import declared, extensions
 from viz_transformer.analysis.attention.maps import (
     added_padding,
     layer_count,
@@ -73,9 +75,9 @@ def head_scores(
     weighed: Iterable[tuple[NDArray[np.float32], Booleans]] | None = None,
 ) -> tuple[Score, ...]:
     """The scores of all heads of one kind of attention: "entropy", "distance", "diagonal", "previous token", "first
-    token", "end token", for cross-attention "monotonicity", and "contribution / weight". Of one text they are noise:
-    `n` says how many rows. A layer with fewer heads than another has NaN and 0 rows in the places of the others, and so
-    has one that was not seen.
+    token", "end token", for cross-attention "monotonicity", and "contribution / weight"; first those that other
+    packages add (`extensions.py`). Of one text they are noise: `n` says how many rows. A layer with fewer heads than
+    another has NaN and 0 rows in the places of the others, and so has one that was not seen.
 
     A row counts if it is no padding that the run added and may attend to something. Masked cells count as no key, and
     weights as recorded: a row that an edit or dropout left with another sum than 1 is not renormalised. Weights of NaN
@@ -132,6 +134,11 @@ class _Open:
     share: Floats  # [R]: 1 / allowed keys
     distance: Floats  # [R, K]
     even_distance: Floats  # [R]: the mean over the allowed keys
+
+    @property
+    def even(self) -> Floats:
+        """[R, K]: weight spread evenly over the allowed keys."""
+        return self.each * self.share[:, None]
 
     @classmethod
     def of(cls, mask: Booleans, layout: _Layout) -> _Open:
@@ -224,7 +231,28 @@ def _measures(layout: _Layout, longest: float) -> dict[str, _Measure]:
         " that a weight of 1 adds where this head puts it, on average; baseline the mean |v_j W_O|; rows with weight",
         (0.0, longest),
     )
-    return measures
+    added = {name: _added_measure(name) for name in extensions.list_extensions(extensions.SCORES)}
+    return {**added, **measures}
+
+
+def _added_measure(name: str) -> _Measure:
+    """The measure that another package adds; one that cannot be used has no value, and its formula says why.
+
+    Its function gets weights [R, K], 0 in masked cells, and which keys each row may read, and returns a number for each
+    row; the baseline is what it makes of even weights.
+    """
+    score = extensions.load_extension(extensions.SCORES, name)
+    if not callable(score):
+        score = extensions.as_broken(score, extensions.SCORES, name, "a function")
+        return _Measure(lambda rows: _mean(np.empty(0), np.empty(0)), score.why, (-math.inf, math.inf))
+
+    def of(rows: _Rows) -> _Result:
+        found = [np.asarray(score(each, rows.allowed), np.float64) for each in (rows.weights, rows.open.even)]
+        if any(each.shape != rows.queries.shape for each in found):
+            raise ValueError(f"the score {name!r} does not return one number for each of {len(rows.queries)} rows")
+        return _mean(*found)
+
+    return _Measure(of, (inspect.getdoc(score) or name).splitlines()[0], (-math.inf, math.inf))
 
 
 def _mass_on(keys: Callable[[_Rows], NDArray[np.int64]], name: str) -> _Measure:

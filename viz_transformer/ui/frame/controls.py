@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 import streamlit as st
 
@@ -14,6 +15,9 @@ from viz_transformer.ui.session.passes import has_per_step_rows
 
 if TYPE_CHECKING:
     from viz_transformer.ui.frame.frame import Runs
+    from viz_transformer.ui.session.runs import RunView
+
+V = TypeVar("V")
 
 FEW = 6
 """Layers or heads that are offered as buttons."""
@@ -141,3 +145,67 @@ def _numbered(label: str, count: int, words: Sequence[str], **bound: Any) -> Non
         st.segmented_control(label, options, required=True, format_func=named, **bound)
     else:
         st.selectbox(label, options, width=120, format_func=named, **bound)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Control(Generic[V]):
+    """A choice that a page offers of a run, kept in a field of the address.
+
+    What an address asks for and the run does not have is replaced, and that is said.
+    """
+
+    field: str
+    label: str
+    options: Callable[[RunView], Mapping[V, str] | range]
+    """What can be chosen: values with their names, as buttons, or a range of numbers, as a slider."""
+    default: Callable[[RunView], V] | None = None
+    """What is shown where nobody chose anything; None for the first option."""
+    noun: str = ""
+    """What a sentence calls it that says what is shown instead; "" for the label."""
+    unset: Any = None
+    """The value of the field where nobody chose anything."""
+    hidden: bool = False
+    """Whether its label is only heard."""
+    width: int = 220
+    """Of a slider, in pixels."""
+
+    def value(self, shown: RunView) -> V:
+        """What is chosen; of a range the nearest number, else the default, where the run does not have it."""
+        return self._find(shown)[1]
+
+    def draw(self, shown: RunView) -> V:
+        """The widget; returns what is chosen, and remarks on it where that is not what the address asks for."""
+        asked, value, usual, options = self._find(shown)
+        if asked not in (self.unset, value):
+            state.remark(self._say_replaced(asked, value, options, shown.summary.name))
+        bound: dict[str, Any] = {"value": value, "taken": lambda new: self.unset if new == usual else new}
+        if isinstance(options, range):
+            self._draw_slider(options, bound)
+        elif len(options) > 1:
+            buttons(self.label, options, self.field, key=self.field, hidden=self.hidden, **bound)
+        return value
+
+    def _find(self, shown: RunView) -> tuple[Any, V, V, Mapping[V, str] | range]:
+        """What the address asks for, what is shown, what is shown where nobody chose anything, and the options."""
+        options, asked = self.options(shown), state.selection()[self.field]
+        usual: Any = next(iter(options)) if self.default is None else self.default(shown)
+        if asked == self.unset:
+            return asked, usual, usual, options
+        if asked in options or not isinstance(options, range):
+            return asked, asked if asked in options else usual, usual, options
+        nearest: Any = min(options, key=lambda number: abs(number - asked))
+        return asked, nearest, usual, options
+
+    def _say_replaced(self, asked: Any, value: V, options: Mapping[V, str] | range, model: str) -> str:
+        what = self.noun or self.label
+        if isinstance(options, range):
+            return said.number_replaced(what, asked, value, options)
+        return said.option_replaced(model, what, asked, options[value])
+
+    def _draw_slider(self, options: range, bound: Mapping[str, Any]) -> None:
+        least, most = options[0], options[-1]
+        if least == most:
+            st.slider(self.label, 0, most, most, disabled=True, key=f"{self.field}_only", width=self.width)
+            return
+        args = state.widget_args(self.field, key=self.field, **bound)
+        st.slider(self.label, least, most, step=options.step, width=self.width, **args)

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import streamlit as st
 
-from viz_transformer import analysis
+from viz_transformer import analysis, extensions
 from viz_transformer.analysis.decoding.doubt import most_doubtful
 from viz_transformer.checkpoint.contents import Summary, Unreadable
 from viz_transformer.checkpoint.grading import standing_of
@@ -70,7 +70,7 @@ LOOKS_OF_RECORDING: Mapping[str, Looks] = {"Attention": "kind", "Layers": "layer
 A_MOMENT = 0.1  # seconds: some frames of the browser
 
 
-def start_page(files: Mapping[str, Path] = links.NOWHERE, title: str = "") -> None:
+def start_page(files: Mapping[str, Path | st.Page] = links.NOWHERE, title: str = "") -> None:
     """What comes after the heading in each run: the selection as the address has it, and the pages there are.
 
     title: of the page, which may have an example of its own for a session that begins there.
@@ -112,13 +112,20 @@ def sidebar(title: str) -> None:
         if not isinstance(summary, str):
             _standing(summary)
             is_recording = isinstance(summary, RecordingSummary)
-            looks = (LOOKS_OF_RECORDING if is_recording else LOOKS).get(title, "")
+            looks = (LOOKS_OF_RECORDING if is_recording else LOOKS).get(title, "") or _looks_of_extension(title)
             locator(locator_data(summary.spec, looks, state.selection()), key="locator")
         projected = state.widget_args(
             "projector", key="sidebar_projector", value=projector.is_on(), taken=lambda on: "on" if on else "off"
         )
         st.toggle(words.PROJECTOR, **projected)
         keep_back_button()
+
+
+def _looks_of_extension(title: str) -> Looks:
+    """Where in the model a page of another package looks."""
+    added = title in extensions.list_extensions(extensions.PAGES)
+    found: Looks = getattr(extensions.load_extension(extensions.PAGES, title), "looks", "") if added else ""
+    return found
 
 
 def _say_unused(summary: Summary) -> None:

@@ -10,16 +10,17 @@ from urllib.parse import urlencode
 
 import streamlit as st
 
+from viz_transformer.extensions import PAGES, load_extension
 from viz_transformer.ui.frame import text, words
 from viz_transformer.ui.session import state
 
-NOWHERE: Mapping[str, Path] = MappingProxyType({})
+NOWHERE: Mapping[str, Path | st.Page] = MappingProxyType({})
 """The other pages of a page that runs without the app around it: it leads nowhere."""
 _FILES = "links_files"
 QUOTES = '"""'
 
 
-def begin(files: Mapping[str, Path]) -> None:
+def begin(files: Mapping[str, Path | st.Page]) -> None:
     """Say which pages this run has, by their titles, in the order in which they lead on."""
     st.session_state[_FILES] = files
 
@@ -50,7 +51,16 @@ def link_to_next(title: str) -> None:
     if title in titles:
         following = titles[(titles.index(title) + 1) % len(titles)]
         with st.container(key="next"):
-            link_to(following, words.next_page(asks(st.session_state[_FILES][following])))
+            link_to(following, words.next_page(_asks(following)))
+
+
+def _asks(title: str) -> str:
+    """What the page of this title asks."""
+    page = st.session_state[_FILES][title]
+    if isinstance(page, Path):
+        return asks(page)
+    asked = getattr(load_extension(PAGES, title), "asks", "")
+    return f"{title}: {asked}" if asked else title
 
 
 @cache

@@ -35,7 +35,7 @@ def heading(name: str) -> None:
         import pandas  # noqa: F401
 
 
-def show_page(page: st.Page, declare: Callable[[], None], files: Mapping[str, Path]) -> None:
+def show_page(page: st.Page, declare: Callable[[], None], files: Mapping[str, Path | st.Page]) -> None:
     """Draw a page, heading first; `declare` makes the fields of all pages known, before the address is read.
 
     files: of all pages of the app, by their titles, in the order in which they lead on.

@@ -19,6 +19,26 @@ def unused(sentence: str) -> str:
     return f"{sentence}."
 
 
+# What is shown instead of what an address asks for
+def option_replaced(model: str, what: str, asked: str, shown: str) -> str:
+    return f"{model} has no {what} “{asked}”: {shown} is shown."
+
+
+def number_replaced(what: str, asked: int, shown: object, options: range) -> str:
+    """Where `what` cannot be the number that is asked for, and its nearest neighbour is shown."""
+    steps = f" in steps of {options.step}" if options.step > 1 else ""
+    return f"{capitalised(what)} can be {options[0]} to {options[-1]}{steps}: {shown} is shown instead of {asked}."
+
+
+# Pages of other packages
+def page_called(title: str) -> str:
+    return f"a Page with the title {title}"
+
+
+def fields_refused(title: str, error: object) -> str:
+    return f"The fields of {title} cannot be used: {error}."
+
+
 # How a page is read
 HOW_TO_READ, NOT_TO_CONCLUDE = "How to read it", "What not to conclude"
 
