@@ -22,7 +22,7 @@ from viz_transformer.ui.pages.positions import attention_view, position_topics, 
 
 def ask(both: frame.Runs) -> None:
     """The question of the chosen stack, once a control has said which that is."""
-    stack = view.chosen_stack(both.main)
+    stack = view.STACK.value(both.main)
     position = state.selection()[SIDE_OF[stack].field]
     questions.show_question(asked, question.question(both.main.trace, stack, position))
 

@@ -133,13 +133,13 @@ def test_rows_beyond_the_models_are_the_formulas_and_said(app):
 @pytest.mark.parametrize(
     ("address", "sentence"),
     [
-        ({"pos_width": "7"}, wording("to_columns_an_even_number_instead_of", 2, 512, 8, 7)),
-        ({"pos_width": "99999"}, "512 are shown instead of 99999"),
-        ({"pos_length": "0"}, wording("the_table_can_have_to_positions_instead_of", 2, 512, 2, 0)),
-        ({"pos_length": "4", "i": "9"}, wording("the_table_ends_before_position_position_is_shown", 9, 3)),
+        ({"pos_width": "7"}, wording("width_can_be_in_steps", 2, 512, 2, 8, 7)),
+        ({"pos_width": "99999"}, wording("width_can_be_in_steps", 2, 512, 2, 512, 99999)),
+        ({"pos_length": "0"}, wording("length_can_be", 2, 512, 2, 0)),
+        ({"pos_length": "4", "i": "9"}, wording("position_can_be", 0, 3, 3, 9)),
         ({"pos_columns": "3,16"}, wording("there_is_no_dimension", 16, 0, 15)),
         ({"pos_columns": "3,x"}, wording("which_is_not_at_most_different_whole_numbers", 6)),
-        ({"pos_table": "learned"}, wording("this_model_has_no_learned_table_so_the_standard_one_is_shown")),
+        ({"pos_table": "learned"}, wording("has_no_learned_table")),
         ({"pos_topic": "magic"}, wording("which_is_not_one_of_steps_distance_shift_waves_orders")),
     ],
 )
@@ -299,7 +299,7 @@ def test_a_decoder_alone_has_one_stack_and_a_long_table_is_cut(among, models):
     assert np.array_equal(cells(figures(among)[0]), own_table(load(models / "decoder").model, "decoder")[:128])
     assert not [group for group in among.button_group if group.key == "pos_stack"]
     opened(among, pos_stack="encoder")
-    assert wording("decoder_has_no_encoder_so_the_decoder_is_shown") in words(among)
+    assert wording("decoder_has_no_encoder_stack") in words(among)
 
 
 # --- topics

@@ -157,7 +157,7 @@ class Control(Generic[V]):
     field: str
     label: str
     options: Callable[[RunView], Mapping[V, str] | range]
-    """What can be chosen: values with their names, as buttons, or a range of numbers, as a slider."""
+    """What can be chosen: values with their names, as buttons, or a range of numbers, as a slider or a box."""
     default: Callable[[RunView], V] | None = None
     """What is shown where nobody chose anything; None for the first option."""
     noun: str = ""
@@ -166,8 +166,12 @@ class Control(Generic[V]):
     """The value of the field where nobody chose anything."""
     hidden: bool = False
     """Whether its label is only heard."""
+    box: bool = False
+    """Whether a number is typed into a box."""
     width: int = 220
-    """Of a slider, in pixels."""
+    """Of a slider or a box, in pixels."""
+    key: str = ""
+    """Of the widget; "" for the field's name."""
 
     def value(self, shown: RunView) -> V:
         """What is chosen; of a range the nearest number, else the default, where the run does not have it."""
@@ -176,13 +180,22 @@ class Control(Generic[V]):
     def draw(self, shown: RunView) -> V:
         """The widget; returns what is chosen, and remarks on it where that is not what the address asks for."""
         asked, value, usual, options = self._find(shown)
-        if asked not in (self.unset, value):
-            state.remark(self._say_replaced(asked, value, options, shown.summary.name))
-        bound: dict[str, Any] = {"value": value, "taken": lambda new: self.unset if new == usual else new}
+        fixed = isinstance(options, range) and len(options) == 1
+        if asked not in (self.unset, value) and not fixed:
+            what = self.noun or self.label
+            state.remark(
+                said.number_replaced(what, asked, value, options)
+                if isinstance(options, range)
+                else said.option_replaced(shown.summary.name, what, asked, options[value])
+            )
+        bound: dict[str, Any] = {
+            "key": self.key or self.field,
+            "taken": lambda new: self.unset if new == usual else new,
+        }
         if isinstance(options, range):
-            self._draw_slider(options, bound)
+            self._draw_number(options, value, bound)
         elif len(options) > 1:
-            buttons(self.label, options, self.field, key=self.field, hidden=self.hidden, **bound)
+            buttons(self.label, options, self.field, hidden=self.hidden, value=value, **bound)
         return value
 
     def _find(self, shown: RunView) -> tuple[Any, V, V, Mapping[V, str] | range]:
@@ -193,19 +206,16 @@ class Control(Generic[V]):
             return asked, usual, usual, options
         if asked in options or not isinstance(options, range):
             return asked, asked if asked in options else usual, usual, options
-        nearest: Any = min(options, key=lambda number: abs(number - asked))
+        nearest: Any = min(options, key=lambda number: (abs(number - asked), -number))
         return asked, nearest, usual, options
 
-    def _say_replaced(self, asked: Any, value: V, options: Mapping[V, str] | range, model: str) -> str:
-        what = self.noun or self.label
-        if isinstance(options, range):
-            return said.number_replaced(what, asked, value, options)
-        return said.option_replaced(model, what, asked, options[value])
-
-    def _draw_slider(self, options: range, bound: Mapping[str, Any]) -> None:
+    def _draw_number(self, options: range, value: Any, bound: Mapping[str, Any]) -> None:
         least, most = options[0], options[-1]
-        if least == most:
-            st.slider(self.label, 0, most, most, disabled=True, key=f"{self.field}_only", width=self.width)
-            return
-        args = state.widget_args(self.field, key=self.field, **bound)
-        st.slider(self.label, least, most, step=options.step, width=self.width, **args)
+        if self.box and least < most:
+            label, args = said.box(self.label, least, most), state.widget_args(self.field, value=value, **bound)
+            st.number_input(label, least, most, step=options.step, width=self.width, **args)
+        elif least < most:
+            args = state.widget_args(self.field, value=value, **bound)
+            st.slider(self.label, least, most, step=options.step, width=self.width, **args)
+        elif not self.box:
+            st.slider(self.label, 0, most, most, disabled=True, key=f"{bound['key']}_only", width=self.width)

@@ -19,9 +19,14 @@ def unused(sentence: str) -> str:
     return f"{sentence}."
 
 
-# What is shown instead of what an address asks for
+# Choices, and what is shown instead of what an address asks for
+def box(what: str, least: int, most: int) -> str:
+    """The label of a box for a number."""
+    return f"{what}, {least} to {most}"
+
+
 def option_replaced(model: str, what: str, asked: str, shown: str) -> str:
-    return f"{model} has no {what} “{asked}”: {shown} is shown."
+    return f"{model} has no {asked} {what}: {shown} is shown."
 
 
 def number_replaced(what: str, asked: int, shown: object, options: range) -> str:

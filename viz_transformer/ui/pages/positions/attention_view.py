@@ -33,7 +33,7 @@ from viz_transformer.model.kinds import KINDS, SIDE_OF, StackName
 from viz_transformer.numerals import scientific, significant
 from viz_transformer.ui.frame import controls, frame, pictures, text
 from viz_transformer.ui.pages.positions import orders_view, words
-from viz_transformer.ui.pages.positions.view import chart, height, short, stack_choice
+from viz_transformer.ui.pages.positions.view import STACK, chart, height, short
 from viz_transformer.ui.session import state
 from viz_transformer.ui.session.memoize import memoize
 from viz_transformer.ui.session.runs import RunView
@@ -118,7 +118,7 @@ def draw(shown: RunView) -> tuple[ChosenCell, list[str]]:
         return _draw_recorded(shown, recorded)
     encoding = shown.trace.config.encoding
     with st.container(horizontal=True, key="pos_tools", vertical_alignment="center"):
-        stack = stack_choice(shown)
+        stack = STACK.draw(shown)
         layer, head = _layer_and_head(shown, stack)
         query, key = (_position(shown, stack, which) for which in (0, 1))
     drawn: Mapping[str, Callable[[ChosenCell], None]] = {"rotation": _rotation, "slopes": _slopes, "bias": _bias}
@@ -134,7 +134,7 @@ def draw(shown: RunView) -> tuple[ChosenCell, list[str]]:
 def _draw_recorded(shown: RunView, what: str) -> tuple[ChosenCell, list[str]]:
     """The same for a model that is not ours, from what its run recorded and the lists that it holds."""
     with st.container(horizontal=True, key="pos_tools", vertical_alignment="center"):
-        stack = stack_choice(shown)
+        stack = STACK.draw(shown)
         layer, head = _layer_and_head(shown, stack)
         query, key = (_position(shown, stack, which) for which in (0, 1))
     at = ChosenCell(shown, stack, f"{stack}.{layer}.self", head, query, key)
@@ -169,20 +169,16 @@ def _layer_and_head(shown: RunView, stack: StackName) -> tuple[int, int]:
 
 def _position(shown: RunView, stack: StackName, which: int) -> int:
     """The selected query (0) or key (1)."""
-    field = KINDS[stack].fields[which]
-    last = len(SIDE_OF[stack].of(shown.trace.src, shown.trace.tgt)) - 1
-    position: int = min(state.selection()[field], last)
-    if last > 0:
-        label = words.box((words.QUERY, words.KEY)[which], last)
-        st.number_input(
-            label,
-            0,
-            last,
-            step=1,
-            width=190,
-            **state.widget_args(field, key=f"pos_{field}_in_attention", value=position),
-        )
-    return position
+    field, read = KINDS[stack].fields[which], len(SIDE_OF[stack].of(shown.trace.src, shown.trace.tgt))
+    return controls.Control[int](
+        field=field,
+        label=(words.QUERY, words.KEY)[which],
+        options=lambda shown: range(read),
+        unset=0,
+        box=True,
+        width=190,
+        key=f"pos_{field}_in_attention",
+    ).draw(shown)
 
 
 # --- a rotation

@@ -36,7 +36,6 @@ from viz_transformer.ui.frame.questions import Question
 from viz_transformer.ui.pages.positions import orders_view, words
 from viz_transformer.ui.pages.positions.fields import FIELDS
 from viz_transformer.ui.pages.positions.view import Table, chart, height, numbers_frame, short
-from viz_transformer.ui.session import state
 
 SWITCHED = "positions_topic_switched"  # how often; only in the session
 ALL_COLUMNS, LISTED = 8, 10
@@ -227,11 +226,12 @@ def shift(table: Table) -> Question | None:
     if most < 1:
         text.paragraph(words.last_position(position))
         return None
-    asked: int = FIELDS.now().pos_shift
-    by = min(max(1, asked), most)
+    shifts = range(1, most + 1)
     with st.container(key="pos_shift_tools"):
-        bound = state.widget_args("pos_shift", key="pos_shift", value=by)
-        st.number_input(words.box(words.SHIFT, most, first=1), 1, most, step=1, width=130, **bound)
+        control = controls.Control[int](
+            field="pos_shift", label=words.SHIFT, options=lambda shown: shifts, unset=1, box=True, width=130
+        )
+        by = control.draw(table.shown)
     found = rotation(table.values, table.derived.frequency, by)
     pairs = [*dict.fromkeys(column // 2 for column in table.picked)]
     figure = turned_pairs(

@@ -37,7 +37,7 @@ from viz_transformer.numerals import significant
 from viz_transformer.ui.components.pictures import Asked
 from viz_transformer.ui.components.twins import twins
 from viz_transformer.ui.frame import frame, pictures, projector, text
-from viz_transformer.ui.frame.controls import buttons
+from viz_transformer.ui.frame.controls import Control
 from viz_transformer.ui.pages.positions import words
 from viz_transformer.ui.pages.positions.fields import FIELDS, MAX_COLUMNS
 from viz_transformer.ui.session import state
@@ -104,19 +104,88 @@ class Table:
 # --- which table
 
 
+def _tables(shown: RunView) -> dict[Scheme, str]:
+    """The model's own table, if it adds one, and those of a formula."""
+    own, known = scheme(shown.trace.spec), [*words.SHORT_TABLES]
+    options = known if own in known or not encoding_of(shown.trace.spec).adds else [own, *known]
+    return {each: words.of_the_model(each) if each == own else each for each in options}
+
+
+def _usual_table(shown: RunView) -> Scheme:
+    return scheme(shown.trace.spec) if encoding_of(shown.trace.spec).adds else next(iter(words.SHORT_TABLES))
+
+
+def _own_width(shown: RunView) -> int:
+    own = own_table(shown.ckpt.hooked_model, STACK.value(shown))
+    return shown.trace.spec.d_model if own is None else own.shape[1]
+
+
+def _own_length(shown: RunView) -> int:
+    return SIDE_OF[STACK.value(shown)].most(shown.trace.spec)
+
+
+def _widths(shown: RunView) -> range:
+    """A formula has an even number of columns; a table without one is as wide as the model's."""
+    own = _own_width(shown)
+    if TABLE.value(shown) not in words.SHORT_TABLES:
+        return range(own, own + 1)
+    return range(2, max(MAX_WIDTH, own + own % 2) + 1, 2)
+
+
+def _lengths(shown: RunView) -> range:
+    most = MAX_LENGTH if TABLE.value(shown) in words.SHORT_TABLES else min(_own_length(shown), MAX_LENGTH)
+    return range(min(2, most), most + 1)
+
+
+def _rows(shown: RunView) -> range:
+    """The positions of the run that are in the table."""
+    read = len(SIDE_OF[STACK.value(shown)].of(shown.trace.src, shown.trace.tgt))
+    return range(min(read, LENGTH.value(shown)))
+
+
+STACK: Control[StackName] = Control(
+    field="pos_stack",
+    label=words.STACK,
+    noun=words.STACK.lower(),
+    options=lambda shown: {each: each for each in stacks_of(shown.trace.spec)},
+    unset="",
+)
+TABLE: Control[Scheme] = Control(
+    field="pos_table",
+    label=words.TABLE,
+    noun=words.TABLE.lower(),
+    options=_tables,
+    default=_usual_table,
+    unset="",
+)
+WIDTH: Control[int] = Control(
+    field="pos_width",
+    label=words.D_MODEL,
+    noun=words.WIDTH,
+    options=_widths,
+    default=lambda shown: min(_own_width(shown) + _own_width(shown) % 2, _widths(shown)[-1]),
+)
+LENGTH: Control[int] = Control(
+    field="pos_length",
+    label=words.LENGTH,
+    options=_lengths,
+    default=lambda shown: min(_own_length(shown), USUAL_LENGTH, _lengths(shown)[-1]),
+)
+POSITION: dict[str, Control[int]] = {
+    field: Control(field=field, label=words.POSITION, options=_rows, unset=0, box=True, width=230, key=f"pos_{field}")
+    for field in ("i", "t")
+}
+"""By the field of the side."""
+
+
 def controls(shown: RunView) -> Table:
     """The controls of the table, and the table that they ask for, brought into its bounds."""
-    spec = shown.trace.spec
-    own_scheme = scheme(spec)
     with st.container(horizontal=True, key="pos_tools", vertical_alignment="center"):
-        stack = stack_choice(shown)
-        chosen = _scheme(shown, own_scheme)
-        own = own_table(shown.ckpt.hooked_model, stack)
-        reads_at_most = SIDE_OF[stack].most(spec)
+        stack, chosen = STACK.draw(shown), TABLE.draw(shown)
         with st.popover(words.SIZE, key="pos_size"):
-            width = _width(spec.d_model if own is None else own.shape[1], chosen)
-            length = _length(reads_at_most, chosen)
-        position = _position(shown, stack, length)
+            width, length = WIDTH.draw(shown), LENGTH.draw(shown)
+        position = POSITION[SIDE_OF[stack].field].draw(shown)
+    own = own_table(shown.ckpt.hooked_model, stack)
     return _table(shown, stack, chosen, (length, width), position, own)
 
 
@@ -148,89 +217,6 @@ def _table(
     else:
         picked = tuple(column for column in wanted if column < values.shape[1])
     return Table(shown, stack, chosen, values, derived, own_scheme, own, added, picked, marks)
-
-
-def stack_choice(shown: RunView) -> StackName:
-    """Whose positions: those of the stack that is chosen, if the model has it, else of the one that reads the text."""
-    stacks, stack, chosen = stacks_of(shown.trace.spec), chosen_stack(shown), FIELDS.now().pos_stack
-    if chosen and chosen != stack:
-        state.remark(words.no_stack(shown.summary.name, chosen, stack))
-    if len(stacks) > 1:
-        buttons(words.STACK, {each: each for each in stacks}, "pos_stack", key="pos_stack", value=stack)
-    return stack
-
-
-def chosen_stack(shown: RunView) -> StackName:
-    """The stack that is chosen, if the model has it, else the one that reads the text."""
-    stacks = stacks_of(shown.trace.spec)
-    return next((stack for stack in stacks if stack == FIELDS.now().pos_stack), stacks[0])
-
-
-def _scheme(shown: RunView, own: Scheme) -> Scheme:
-    """Which kind of table: the model's own, or a formula beside it."""
-    has = encoding_of(shown.trace.spec).adds
-    options: list[Scheme] = (
-        [*words.SHORT_TABLES] if own in words.SHORT_TABLES or not has else [own, *words.SHORT_TABLES]
-    )
-    usual = own if has else options[0]
-    asked = FIELDS.now().pos_table
-    if asked and asked not in options:
-        state.remark(words.no_table(asked, words.SHORT_TABLES.get(usual, usual)))
-    chosen: Scheme = asked if asked in options else usual
-    names = {each: words.of_the_model(each) if each == own else each for each in options}
-    buttons(
-        words.TABLE, names, "pos_table", key="pos_table", value=chosen, taken=lambda new: "" if new == usual else new
-    )
-    return chosen
-
-
-def _width(own: int, chosen: Scheme) -> int:
-    """The slider of d_model; a table without a formula has the model's."""
-    if chosen not in words.SHORT_TABLES:
-        st.slider(words.D_MODEL, 0, own, own, disabled=True, key="pos_width_learned", width=220)
-        return own
-    usual = own + own % 2
-    most = max(MAX_WIDTH, usual)
-    asked = FIELDS.now().pos_width
-    width = usual if asked is None else min(max(2, asked + asked % 2), most)
-    if asked is not None and asked != width:
-        state.remark(words.even_width(most, width, asked))
-    bound = state.widget_args(
-        "pos_width", key="pos_width", value=width, taken=lambda new: None if new == usual else new
-    )
-    st.slider(words.D_MODEL, 2, most, step=2, width=220, **bound)
-    return width
-
-
-def _length(own: int, chosen: Scheme) -> int:
-    """The slider of the table's positions."""
-    most = MAX_LENGTH if chosen in words.SHORT_TABLES else min(own, MAX_LENGTH)
-    usual = min(own, USUAL_LENGTH, most)
-    if most < 3:
-        return most
-    asked = FIELDS.now().pos_length
-    length = usual if asked is None else min(max(2, asked), most)
-    if asked is not None and asked != length:
-        state.remark(words.table_length(most, length, asked))
-    bound = state.widget_args(
-        "pos_length", key="pos_length", value=length, taken=lambda new: None if new == usual else new
-    )
-    st.slider(words.LENGTH, 2, most, width=220, **bound)
-    return length
-
-
-def _position(shown: RunView, stack: StackName, length: int) -> int:
-    """The selected position of the run, brought into the table."""
-    field = SIDE_OF[stack].field
-    last = min(len(SIDE_OF[stack].of(shown.trace.src, shown.trace.tgt)), length) - 1
-    chosen: int = state.selection()[field]
-    if chosen > last:
-        state.remark(words.table_ends(chosen, last))
-    position = min(chosen, last)
-    if last > 0:
-        bound = state.widget_args(field, key=f"pos_{field}", value=position)
-        st.number_input(words.box(words.POSITION, last), 0, last, step=1, width=230, **bound)
-    return position
 
 
 def _picked(width: int, frequency: Float64 | None, length: int) -> tuple[int, ...]:

@@ -59,7 +59,8 @@ def in_attention(acts: str) -> str:
 
 
 # Which table
-STACK, TABLE, SIZE, D_MODEL, LENGTH, POSITION = "Stack", "Table", "Size", "d_model", "Length", "Position"
+STACK, TABLE, SIZE, POSITION = "Stack", "Table", "Size", "Position"
+D_MODEL, WIDTH, LENGTH = "d_model", "width", "Length"
 TABLES: Mapping[str, str] = {"standard": "standard", "doubled": "exponent doubled (a common bug)"}
 """Tables that a formula makes: any of them can be shown beside the model's own."""
 SHORT_TABLES: Mapping[str, str] = {"standard": "standard", "doubled": "exponent doubled"}
@@ -68,30 +69,6 @@ SHORT_TABLES: Mapping[str, str] = {"standard": "standard", "doubled": "exponent 
 
 def of_the_model(table: str) -> str:
     return f"{table} (model’s)"
-
-
-def box(what: str, last: int, *, first: int = 0) -> str:
-    return f"{what}, {first} to {last}"
-
-
-def no_stack(model: str, asked: str, shown: str) -> str:
-    return f"{model} has no {asked}, so the {shown} is shown."
-
-
-def no_table(asked: str, shown: str) -> str:
-    return f"This model has no {asked} table, so the {shown} one is shown."
-
-
-def even_width(most: int, width: int, asked: int) -> str:
-    return f"This table needs an even number of columns, 2 to {most}: {width} are shown instead of {asked}."
-
-
-def table_length(most: int, length: int, asked: int) -> str:
-    return f"The table can have 2 to {most} positions: {length} are shown instead of {asked}."
-
-
-def table_ends(position: int, last: int) -> str:
-    return f"The table ends before position {position}: position {last} is shown."
 
 
 def no_dimension(asked: int, last: int) -> str:
