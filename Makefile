@@ -50,7 +50,6 @@ lint: .venv/installed-dev
 javascript: node_modules/installed
 	node --test tests/javascript/*.test.js
 	node_modules/.bin/tsc
-	node_modules/.bin/tsc --project tsconfig.strict.json
 	node_modules/.bin/biome ci
 
 firefox: .venv/installed node_modules/installed
