@@ -11,12 +11,24 @@ import {
   columnLabels,
   hasLabel,
   largestOf,
+  numbersBeside,
+  numbersOver,
   partSeen,
   rowLabels,
   TALLEST,
   WIDEST,
   wholeArea,
 } from "../../viz_transformer/figures/components/parts/cells.js"
+
+test("numbers over columns stand apart, each first, second, fifth or tenth of them", () => {
+  const every = (cell) => numbersOver(cell, 20, 1).every
+  assert.deepEqual([40, 32, 31, 16, 7, 4, 1].map(every), [1, 1, 2, 2, 5, 10, 50])
+  assert.equal(numbersOver(40, 20, 1).upright, false)
+  assert.deepEqual(
+    [20, 17, 5, 2.5, 0.5].map((tall) => numbersBeside(tall, 1).every),
+    [1, 1, 5, 10, 50],
+  )
+})
 
 const LABELS = Array.from({ length: 12 }, (_, n) => n)
 

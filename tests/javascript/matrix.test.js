@@ -171,3 +171,29 @@ test("the legend says what is not seen, and how to see it only where one can", (
   assert.deepEqual(matrixNotes(small, 1, false), ["max-pooled: a pixel shows its largest cell, drag to zoom"])
   assert.deepEqual(matrixNotes(small, 1, true), ["max-pooled: a pixel shows its largest cell"])
 })
+
+const features = (/** @type {number} */ count, more = {}) => ({
+  ...axis("", "feature", 0, "muted"),
+  numbered: true,
+  count,
+  ...more,
+})
+
+test("of numbered places the number alone is told, and a value with all its digits", () => {
+  const spans = [{ start: 1, end: 2, look: "hatched", text: "behind the run", ink: "muted" }]
+  const changes = { columns: features(3), rows: features(3, { role: "position", spans }), bounded: false, digits: 9 }
+  const map = made(changes, { values: [Math.fround(0.1), 0, 0, Math.fround(1 / 3), 0, 0, 0, 0, 0] })
+  const now = matrixNow(map, {}, false)
+  assert.deepEqual(cellSentences(map, now, 0, 0).slice(0, 2), ["position 0", "feature 0"])
+  assert.match(cellSentences(map, now, 0, 0)[2], /0\.1$/)
+  assert.deepEqual(cellSentences(map, now, 1, 0).slice(2), ["weight 0.33333334", "behind the run"])
+  assert.deepEqual(scaleEnds(map, "map"), ["0", "0.333"])
+})
+
+test("of False and True the words are told, and the stronger tone is no full colour", () => {
+  const map = made({ names: ["may not", "may"] }, { values: [1, 0, 0, 1, 1, 0, 1, 1, 1] })
+  const now = matrixNow(map, {}, false)
+  assert.equal(cellSentences(map, now, 0, 0)[2], "may")
+  assert.equal(cellSentences(map, now, 0, 1)[2], "may not")
+  assert.equal(fullColour(map, "fixed", 0), 1.2)
+})

@@ -3,6 +3,7 @@ import assert from "node:assert/strict"
 import { test } from "node:test"
 import {
   exponential,
+  fewestDigits,
   fixed,
   logProbability,
   notFinite,
@@ -63,6 +64,19 @@ test("what is not finite is named, where it counts", () => {
   assert.equal(notFinite([-Infinity, 1]), "infinite")
   assert.equal(notFinite([Infinity, 1, Number.NaN]), "not a number or infinite")
   assert.equal(notFinite([Infinity, 1, Number.NaN], [1, 1, 0]), "infinite")
+})
+
+test("a float32 has the digits that tell it from others, and no more", () => {
+  assert.deepEqual(
+    [0, 0.5, Math.fround(0.1), Math.fround(1 / 3), -Math.fround(1.2e-7), 123456, Math.fround(3e12)].map((value) =>
+      fewestDigits(value),
+    ),
+    ["0", "0.5", "0.1", "0.33333334", "-1.2e-07", "123456", "3e+12"],
+  )
+  assert.deepEqual(
+    [7.31815, 0.00012345, Number.NaN, -Infinity].map((value) => fewestDigits(value, 3)),
+    ["7.32", "0.000123", "not a number", "-∞"],
+  )
 })
 
 test("nothing but 0 is written as 0, and what is no number is said", () => {

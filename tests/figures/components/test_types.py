@@ -15,7 +15,7 @@ import pytest
 from builders import tiny_checkpoint, tiny_config
 from drawing import picture_of
 
-from viz_transformer.analysis.attention.picture import Axis, Meta, Texts
+from viz_transformer.analysis.attention.picture import Axis, Meta, Span, Texts, numbered
 from viz_transformer.analysis.run.whole import whole_run
 from viz_transformer.analysis.weight.weight_numbers import QueryRow
 from viz_transformer.figures import components, details, whole
@@ -53,6 +53,9 @@ EVEN = np.full((3, 3), 1 / 3, np.float32)
 HIDDEN = np.array([0.0, 0.5, 0.95])
 WORDS = {"caption": "a caption", "name": "picture"}
 META = Meta("a title", "a caption", "picture", scale="cross")
+FEATURES = Axis(
+    "", "feature", "features", None, numbered(3), blocks=True, reach=2, spans=(Span(0, 2, "bar", "of this run"),)
+)
 MAP = picture_of(EVEN, ROWS, COLUMNS)
 MUCH = picture_of(EVEN, WRITING, COLUMNS, hidden=HIDDEN, most=2.0)
 
@@ -61,6 +64,9 @@ def _matrix() -> Iterator[bytes]:
     yield matrix_payload(MAP)
     yield matrix_payload(MUCH, grows=True, bare=("left",), why=("t", "i"))
     yield matrix_payload(picture_of(EVEN, ROWS, ROWS), follows=True, why=())
+    yield matrix_payload(
+        picture_of(EVEN, ROWS, FEATURES, names=("False", "True"), notes=("a note",), digits=9, paired=True)
+    )
 
 
 def _lines() -> Iterator[bytes]:

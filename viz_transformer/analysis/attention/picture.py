@@ -46,6 +46,8 @@ class Texts:
     """The places of special tokens."""
     padding: Collection[int] = ()
     """The places of padding that a run added behind what was given: nobody typed it."""
+    numbered: bool = False
+    """Whether nothing stands there, as along dimensions: a place is known by its number alone."""
 
     def __len__(self) -> int:
         return len(self.tokens)
@@ -81,24 +83,44 @@ class Texts:
 
     def at(self, places: Sequence[int]) -> Texts:
         """Those of some places."""
-        return Texts(
-            tuple(self.tokens[place] for place in places),
-            None if self.originals is None else tuple(self.originals[place] for place in places),
-            *(frozenset(new for new, old in enumerate(places) if old in each) for each in (self.special, self.padding)),
+        special, padding = (
+            frozenset(new for new, old in enumerate(places) if old in each) for each in (self.special, self.padding)
         )
+        tokens = tuple(self.tokens[place] for place in places)
+        typed = None if self.originals is None else tuple(self.originals[place] for place in places)
+        return Texts(tokens, typed, special, padding, self.numbered)
+
+
+def numbered(count: int) -> Texts:
+    """The places of a side on which nothing stands, such as dimensions."""
+    return Texts(tuple(map(str, range(count))), numbered=True)
+
+
+@dataclass(frozen=True)
+class Span:
+    """Neighbouring places of a side that are pointed out, from `start` to that before `end`."""
+
+    start: int
+    end: int
+    look: Literal["bar", "hatched", "mark"]
+    """A bar along them, lines over their cells, or a short mark, which stands over columns."""
+    text: str = ""
+    """What is said of it in the legend; "" where something else says it."""
+    ink: str = "muted"
+    """The name of its colour."""
 
 
 @dataclass(frozen=True)
 class Axis:
     """One side of a map: what stands at each of its places."""
 
-    field: Literal["i", "j", "t", "u"]
-    """The selection's word for a place on it."""
+    field: Literal["i", "j", "t", "u", ""]
+    """The selection's word for a place on it; "" where it has none: what is chosen there only the picture knows."""
     role: str
     """What a place is to the map: "query", "key"."""
     title: str
-    side: SideName
-    """Which text its tokens are from; gives the ink of its labels."""
+    side: SideName | None
+    """Which text its tokens are from; gives the ink of its labels. None for features and the like."""
     reads: Texts
     """The token that the model reads at each place."""
     starts: tuple[int, ...] = ()
@@ -107,6 +129,11 @@ class Axis:
     """The positions behind the last of each place, where it has `starts`."""
     writes: Texts | None = None
     """What the model writes at each place, for the rows of a decoder."""
+    reach: int | None = None
+    """How many places from the first on the selection knows, as the positions of a run; None: all of them."""
+    blocks: bool = False
+    """Whether a place is several positions that are drawn as one: those from its start to its end."""
+    spans: tuple[Span, ...] = ()
 
     def __len__(self) -> int:
         return len(self.reads)
@@ -117,8 +144,16 @@ class Axis:
         return self.starts or range(len(self))
 
     def names(self) -> list[str]:
-        """Each place in words: its position and what was typed there."""
+        """Each place in words: its position, and what was typed there if anything was."""
+        if self.reads.numbered:
+            return [str(position) for position in self.positions]
         return [f"{position} {name}" for position, name in zip(self.positions, self.reads.names(), strict=True)]
+
+    def index(self) -> pd.Index[Any]:
+        """The names as a table has them; places without any are numbers."""
+        if self.reads.numbered and not self.starts:
+            return pd.RangeIndex(len(self))
+        return pd.Index(self.names())
 
     def at(self, places: Sequence[int]) -> Axis:
         """Some of its places, which keep their positions in the run."""
@@ -180,6 +215,16 @@ class Meta:
     remarks: tuple[str, ...] = ()
     """What has to be said below it."""
 
+    names: tuple[str, str] | None = None
+    """Of numbers that are False or True, what each of the two is called."""
+    notes: tuple[str, ...] = ()
+    """What else the legend says."""
+    digits: int = 0
+    """The digits that a value is said with at most, nine being all of a float32; 0: four decimals."""
+
+    paired: bool = False
+    """Whether it stands beside another, whose cells say what they are when the same cell of this one is pointed at."""
+
     @property
     def signed(self) -> bool:
         return self.scale == "diverging"
@@ -202,8 +247,8 @@ class Heads:
 class Picture:
     """Numbers with a place for each row and each column: a map, ready to be drawn, or a table."""
 
-    values: NDArray[np.float32]
-    """[R, C]; NaN where the run has no number."""
+    values: NDArray[Any]
+    """[R, C], float32; NaN where the run has no number. A tensor that is no map keeps the type that it has."""
     axes: Axes
     mask: NDArray[np.bool_]
     """[R, C], True = may attend."""
@@ -243,7 +288,7 @@ class Picture:
     @property
     def not_a_number(self) -> NDArray[np.bool_]:
         """[R, C]: True where the run has NaN."""
-        none: NDArray[np.bool_] = np.isnan(self.values)
+        none: NDArray[np.bool_] = np.isnan(self.values) if self.values.dtype.kind == "f" else np.zeros_like(self.mask)
         return none if self.valid is None else none & self.valid
 
     @property
@@ -267,7 +312,7 @@ class Picture:
 
         Where anything is masked, as many columns follow, "..., masked", which are True where it is.
         """
-        index, columns = pd.Index(self.rows.names(), name=self.rows.title), self.columns.names()
+        index, columns = self.rows.index().rename(self.rows.title), self.columns.index()
         frame = pd.DataFrame(self.values, index=index, columns=columns)
         if self.not_a_number.any():
             frame = frame.astype(object).mask(self.not_a_number, NOT_A_NUMBER)
@@ -298,6 +343,7 @@ class Picture:
             bounded=False,
             adds_up=a.adds_up,
             most=a.most,
+            digits=a.digits,
             remarks=(*a.remarks, *(remark for remark in b.remarks if remark not in a.remarks)),
         )
         hidden = self.hidden if other.hidden is None else other.hidden

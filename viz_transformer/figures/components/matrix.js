@@ -9,8 +9,9 @@ import { cellSentences, matrixLabel, matrixMap, matrixNow, strongestKey, valueAt
 import { matrixNotes, paintAround, paintChosen, paintOverMatrix } from "./parts/matrix_painting.js"
 import { matrixPixels, paintBoxes } from "./parts/matrix_pixels.js"
 import { areaHas, ontoCells, placeMatrix, xOf, yOf } from "./parts/matrix_places.js"
+import { choices, pointedIn, pointedOn } from "./parts/places.js"
 import { roomOf } from "./parts/printing.js"
-import { cellWith, fieldOf, fieldsOf, positionAt, selection } from "./parts/selection.js"
+import { fieldOf, positionAt, selection } from "./parts/selection.js"
 import { contextOf, mount, onceAFrame, pointIn, prepare, sharpness, tallness, zoom } from "./parts/stage.js"
 import { alone } from "./parts/typing.js"
 
@@ -29,9 +30,9 @@ import { alone } from "./parts/typing.js"
 /**
  * `area` is zoomed to, of which `seen` is not scrolled out of view, from the cell `first` on. `fitted`: everything is made to
  * fit, however small. `revealed` is the cell that was scrolled to when it was chosen, `told` what the tooltip says, and
- * `elsewhere` the cell that is pointed at in another picture.
+ * `elsewhere` the cell that is pointed at in another picture; `places` knows which is chosen.
  * @typedef {{map: MatrixMap, place: MatrixPlace, pixels: ImageData, area: Area, seen: Area, first: Cell, fitted: boolean,
- *   revealed: string, painted: ?string, hovered: ?Cell, elsewhere: ?Cell, told: ?{r: number, c: number, x: number, y: number},
+ *   places: ReturnType<typeof choices>, revealed: string, painted: ?string, hovered: ?Cell, elsewhere: ?Cell, told: ?{r: number, c: number, x: number, y: number},
  *   dragged: ?{x: number, y: number, cell: Cell, to?: {x: number, y: number}}}} State
  * @typedef {State & Made & ReturnType<typeof partsIn>} Matrix
  */
@@ -61,6 +62,7 @@ function makeMatrix(root) {
   const parts = partsIn(root)
   /** @type {Partial<State>} */
   const state = { first: { r: 0, c: 0 }, fitted: false, revealed: "", hovered: null, elsewhere: null }
+  state.places = choices(() => matrix.draw())
   const matrix = /** @type {Matrix} */ (Object.assign(state, parts))
   const fit = button("quiet", "fit", "All cells at once, however small", () => {
     matrix.fitted = !matrix.fitted
@@ -75,11 +77,15 @@ function makeMatrix(root) {
   parts.foot.append(fit, parts.scales.box, saved)
   listen(matrix)
   const deaf = selection.onPoint(matrix, (fields) => {
-    const cell = matrix.map ? cellWith(matrix.map.head, fields) : null
+    const head = matrix.map?.head
+    const cell = fields && head ? pointedIn(head, fields) : null
     const elsewhere = cell && matrix.seen && areaHas(matrix.seen, cell) ? cell : null
     if (!elsewhere && !matrix.elsewhere) return
     matrix.elsewhere = elsewhere
     if (matrix.place) paintOver(matrix)
+    if (!head?.paired) return
+    if (elsewhere) tell(matrix, elsewhere, xOf(matrix, elsewhere.c + 1), yOf(matrix, elsewhere.r + 1))
+    else hush(matrix)
   })
   return Object.assign(matrix, {
     update: (/** @type {Payload} */ payload) => update(matrix, payload),
@@ -92,9 +98,13 @@ function makeMatrix(root) {
 }
 
 /** @type {(matrix: Matrix) => MatrixView} */
-const viewOf = ({ map, place, area, seen }) => ({
+const viewOf = ({ map, places, place, area, seen }) => ({
   map,
-  now: matrixNow(map, selection.chosen, selection.playing),
+  now: {
+    ...matrixNow(map, selection.chosen, selection.playing),
+    r: places.on(map.head.rows, "row"),
+    c: places.on(map.head.columns, "column"),
+  },
   place,
   area,
   seen,
@@ -208,7 +218,7 @@ function hush(matrix) {
 /** @type {(matrix: Matrix, cell: ?Cell, x?: number, y?: number) => void} */
 function hover(matrix, cell, x = 0, y = 0) {
   if (cell?.r !== matrix.hovered?.r || cell?.c !== matrix.hovered?.c)
-    selection.points(matrix, cell && fieldsOf(matrix.map.head, cell))
+    selection.points(matrix, cell && pointedOn(matrix.map.head, cell))
   matrix.hovered = cell
   if (cell) tell(matrix, cell, x, y)
   else hush(matrix)
@@ -217,7 +227,7 @@ function hover(matrix, cell, x = 0, y = 0) {
 
 /** @type {(matrix: Matrix, cell: Cell, settle: number) => void} */
 function pick(matrix, cell, settle) {
-  selection.pick(fieldsOf(matrix.map.head, cell), settle)
+  matrix.places.pick(matrix.map.head, cell, settle)
   matrix.announce(said(matrix, cell).join(", "))
 }
 
@@ -357,7 +367,7 @@ function update(matrix, payload) {
   if (resized || before?.head.name !== head.name) matrix.area = wholeArea(rows, columns)
   if (resized) Object.assign(matrix, { fitted: false, revealed: "" })
   hush(matrix)
-  matrix.scales.box.hidden = head.signed
+  matrix.scales.box.hidden = head.signed || head.names !== undefined
   matrix.scales.buttons[0].hidden = !head.bounded
   matrix.stage.setAttribute("aria-label", matrixLabel(head))
 }

@@ -4,6 +4,7 @@ it with what it is made of."""
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import asdict
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
@@ -24,16 +25,26 @@ HEIGHT = 660
 
 
 def axis_data(axis: Axis) -> dict[str, Any]:
-    """One side as every component gets it."""
-    return {
+    """One side as every component gets it; of one on which nothing stands only the number of its places is sent."""
+    numbered = axis.reads.numbered
+    data: dict[str, Any] = {
         "field": axis.field,
         "role": axis.role,
         "axis": axis.title,
-        "ink": f"{axis.side}-ink",
-        "tokens": axis.reads.data(),
+        "ink": "muted" if axis.side is None else f"{axis.side}-ink",
+        "tokens": [] if numbered else axis.reads.data(),
         "starts": axis.starts or None,
         "ends": axis.ends or None,
     }
+    if numbered:
+        data |= {"count": len(axis), "numbered": True}
+    if axis.blocks:
+        data["blocks"] = True
+    if axis.reach is not None:
+        data["reach"] = axis.reach
+    if axis.spans:
+        data["spans"] = [asdict(span) for span in axis.spans]
+    return data
 
 
 def side_data(axis: Axis) -> dict[str, Any]:
@@ -103,6 +114,14 @@ def matrix_payload(
     }
     if meta.most is not None:
         header["most"] = meta.most
+    if meta.names is not None:
+        header["names"] = list(meta.names)
+    if meta.notes:
+        header["notes"] = list(meta.notes)
+    if meta.digits:
+        header["digits"] = meta.digits
+    if meta.paired:
+        header["paired"] = True
     if bare:
         header["bare"] = list(bare)
     if why is not None:

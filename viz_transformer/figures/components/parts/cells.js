@@ -84,6 +84,33 @@ export function columnLabels(cell, widest, most, z, { upright = widest * 0.9 > c
 }
 
 /**
+ * The numbers over columns so wide, of which the widest has so many pixels: level, each 1st, 2nd, 5th, 10th ... of them,
+ * as many as stand apart.
+ * @param {number} cell
+ * @param {number} widest
+ * @param {number} z
+ */
+export function numbersOver(cell, widest, z) {
+  return { upright: false, size: 13 * z, tall: 20 * z, every: everyRound(cell, widest + 12 * z) }
+}
+/**
+ * The numbers beside rows so high, as those over columns.
+ * @param {number} rowHeight
+ * @param {number} z
+ */
+export const numbersBeside = (rowHeight, z) => ({ size: 13 * z, every: everyRound(rowHeight, 17 * z) })
+/**
+ * 1, 2, 5, 10, 20 ...: how many cells so large have the room.
+ * @param {number} cell
+ * @param {number} room
+ */
+const everyRound = (cell, room) => {
+  let every = 1
+  for (let n = 0; every * cell < room; n++) every = [2, 5, 10][n % 3] * 10 ** Math.floor(n / 3)
+  return every
+}
+
+/**
  * Whether place n has a label where each `every`-th has one: what is picked always, and nothing so near to it.
  * @param {number} n
  * @param {number} every

@@ -73,3 +73,35 @@ export function ramp(context, scale, x, y, length, z) {
     context.fillRect(x + i, y - 4 * z, 1.5, 8 * z)
   }
 }
+
+/**
+ * What the two tones of a picture of yes and no mean, side by side from x on, their middle at y; and what else is said.
+ * @param {Context} context
+ * @param {Paper} paper
+ * @param {{x: number, y: number, z: number}} at
+ * @param {{scale: string, names?: [string, string], notes?: string[]}} said
+ */
+export function twoTones(context, paper, { x, y, z }, { scale, names = ["", ""], notes = [] }) {
+  const palette = paper.scale(scale)
+  context.font = sans(13 * z)
+  context.textBaseline = "middle"
+  context.textAlign = "left"
+  let at = x
+  for (const [tone, text] of [
+    [1 / 1.2, names[1]],
+    [0, names[0]],
+    ...notes.map((note) => /** @type {[null, string]} */ ([null, note])),
+  ]) {
+    if (typeof tone === "number") {
+      context.fillStyle = palette.css(tone)
+      context.fillRect(at, y - 6 * z, 20 * z, 12 * z)
+      context.lineWidth = 1
+      context.strokeStyle = paper.one("line")
+      context.strokeRect(at + 0.5, y - 6 * z + 0.5, 20 * z - 1, 12 * z - 1)
+      at += 26 * z
+    }
+    context.fillStyle = paper.one("muted")
+    context.fillText(String(text), at, y)
+    at += context.measureText(String(text)).width + 16 * z
+  }
+}

@@ -1,9 +1,11 @@
 import { largestOf } from "./cells.js"
 import { hiddenWords, NOT_THERE, NOT_YET } from "./hidden.js"
 import { SCALES } from "./legend.js"
-import { notFinite, number, share, valued } from "./numbers.js"
+import { fewestDigits, notFinite, number, share, valued } from "./numbers.js"
+import { named } from "./places.js"
 import { placeIn, positionAt } from "./selection.js"
 import { maskedWords, placeWords, tokenWords } from "./sentences.js"
+import { hatchedAs } from "./spans.js"
 
 /** @import { Fields } from "./selection.js" */
 /** @import { MatrixHeader, Numbers, Payload } from "./types.js" */
@@ -28,7 +30,8 @@ export function matrixMap({ header, arrays: { values, mask, there: kept } }) {
   /** @type {ReturnType<typeof largestOf> | undefined} */
   let tops
   const largest = () => (tops ??= largestOf(values.values, rows, columns))
-  return { head: header, values, mask, kept, rows, columns, strange: notFinite(values.values, kept?.values), largest }
+  const head = { ...header, rows: named(header.rows), columns: named(header.columns) }
+  return { head, values, mask, kept, rows, columns, strange: notFinite(values.values, kept?.values), largest }
 }
 
 /** @type {(map: MatrixMap, chosen: Fields, playing: boolean) => MatrixNow} */
@@ -63,6 +66,7 @@ export const isKept = ({ kept, columns }, r, c) => !kept || kept.values[r * colu
  * @type {(map: MatrixMap, scale: string, r: number) => number}
  */
 export function fullColour({ head, largest }, scale, r) {
+  if (!head.signed && head.names) return 1.2 // of two tones the stronger one is no full colour
   if (!head.signed && scale === "fixed") return 1
   return (!head.signed && scale === "row" ? largest().rows[r] : (head.most ?? largest().map)) || 1
 }
@@ -73,7 +77,8 @@ export function fullColour({ head, largest }, scale, r) {
  */
 export function scaleEnds(map, scale) {
   if (map.head.signed || scale === "map") {
-    const end = number(fullColour(map, scale, 0), 2)
+    const full = fullColour(map, scale, 0)
+    const end = map.head.digits ? fewestDigits(full, 3) : number(full, 2)
     return [map.head.signed ? `−${end}` : "0", end]
   }
   return ["0", scale === "row" ? "row maximum" : "1"]
@@ -103,11 +108,14 @@ export function cellSentences(map, { plays, written, later }, r, c) {
   if (r >= written) return [...tokens, NOT_YET]
   if (!isKept(map, r, c)) return [...tokens, NOT_THERE]
   const value = valueAt(map, r, c)
-  const text = (values.encoding === "float32" ? "" : "≈ ") + (head.bounded ? share(value) : number(value, 4))
-  const what = (isOpen(map, r, c) ? "" : maskedWords(head.fill)) + valued(head.quantity, value, text)
+  const said = head.digits ? fewestDigits(value, head.digits) : head.bounded ? share(value) : number(value, 4)
+  const text = (values.encoding === "float32" ? "" : "≈ ") + said
+  const what =
+    head.names?.[value] ?? (isOpen(map, r, c) ? "" : maskedWords(head.fill)) + valued(head.quantity, value, text)
   return [
     ...tokens,
     what,
+    ...[hatchedAs(head.rows, r), hatchedAs(head.columns, c)].filter(Boolean),
     ...hiddenWords(head.hidden?.[r]).map((words) => words + (head.signed ? " in A or in B" : "")),
   ]
 }

@@ -1,10 +1,11 @@
 import { besideRow, overColumn, tokenInk } from "./axis_labels.js"
-import { hasLabel, rowLabels } from "./cells.js"
+import { hasLabel, numbersBeside, rowLabels } from "./cells.js"
 import { FAINT, FAINT_ROWS, isFaint } from "./hidden.js"
-import { brief, dotsNote, ramp, unitAndNotes } from "./legend.js"
+import { brief, dotsNote, ramp, twoTones, unitAndNotes } from "./legend.js"
 import { crossing, ring } from "./marks.js"
 import { scaleEnds } from "./matrix_map.js"
 import { isBare, xOf, yOf } from "./matrix_places.js"
+import { paintSpans, spanNotes } from "./spans.js"
 import { mono, sans, shorten } from "./text.js"
 
 /** @import { Area, Cell } from "./cells.js" */
@@ -24,7 +25,7 @@ import { mono, sans, shorten } from "./text.js"
 function rowTokens(context, paper, view) {
   const { map, now, place, seen } = view
   const { head } = map
-  const { size, every } = rowLabels(place.rowHeight, place.z)
+  const { size, every } = (head.rows.numbered ? numbersBeside : rowLabels)(place.rowHeight, place.z)
   const { ink } = head.rows
   const [x0, x1] = [place.left - 8, place.left + place.w + 8]
   for (let r = seen.r0; r < seen.r1; r++) {
@@ -43,7 +44,8 @@ function rowTokens(context, paper, view) {
 /** @type {(context: Context, paper: Paper, view: MatrixView) => void} */
 function columnTokens(context, paper, view) {
   const { map, now, place, seen } = view
-  const { z, top, cell, upright, size, tall } = place
+  const { z, cell, upright, size, tall } = place
+  const top = place.top - place.raised
   const { tokens, ink } = map.head.columns
   for (let c = seen.c0; c < seen.c1; c++) {
     if (!hasLabel(c, place.every, now.c)) continue
@@ -54,12 +56,12 @@ function columnTokens(context, paper, view) {
     context.fillStyle = tokenInk(paper, tokens[c], ink)
     context.textBaseline = "middle"
     const x = xOf(view, c) + cell / 2
-    const at = upright ? { upright, x, y: top - 6, room: tall - 4 } : { upright, x, y: top - 12 * z, room: cell - 2 }
+    const [y, room] = upright ? [top - 6, tall - 4] : [top - 12 * z, cell * place.every - 2]
     const read = (/** @type {number} */ letters) => {
       context.font = mono(letters)
       context.fillStyle = paper.one("muted")
     }
-    overColumn(context, note ?? text, at, (kept) => {
+    overColumn(context, note ?? text, { upright, x, y, room }, (kept) => {
       if (note === undefined) return
       const x0 = context.measureText(kept).width + 5
       read(size * 0.66)
@@ -74,7 +76,7 @@ function columnTokens(context, paper, view) {
 
 /** @type {(context: Context, paper: Paper, view: MatrixView) => void} */
 function titles(context, paper, { map: { head }, place }) {
-  const { z, left, top, tall } = place
+  const { z, left, top, tall, raised } = place
   context.textBaseline = "alphabetic"
   context.textAlign = "left"
   context.font = sans(16 * z, 600)
@@ -84,7 +86,7 @@ function titles(context, paper, { map: { head }, place }) {
   if (wide > room) context.font = sans(Math.max(12 * z, (16 * z * room) / wide), 600) // beside another, in a narrow window
   context.fillText(shorten(context, head.title, room), 0, 20 * z)
   context.font = sans(13 * z)
-  const y = top - tall - 8 * z
+  const y = top - tall - raised - 8 * z
   context.fillStyle = paper.one(head.columns.ink)
   context.fillText(shorten(context, head.columns.axis, place.w), left, y)
   context.fillStyle = paper.one(head.rows.ink)
@@ -99,13 +101,14 @@ function titles(context, paper, { map: { head }, place }) {
  * What the legend says beside its unit.
  * @type {(view: MatrixView, ratio: number, onPaper: boolean) => string[]}
  */
-export function matrixNotes({ map: { rows, columns }, now, place, area, seen }, ratio, onPaper) {
-  const notes = []
+export function matrixNotes({ map: { head, rows, columns }, now, place, area, seen }, ratio, onPaper) {
+  const notes = [...spanNotes(head), ...(head.notes ?? [])]
   if (place.cell * ratio < 1 || place.rowHeight * ratio < 1)
     notes.push(`max-pooled: a pixel shows its largest cell${onPaper ? "" : ", drag to zoom"}`)
   if (now.written < rows) notes.push("empty rows: not written yet")
   if (seen.r1 - seen.r0 < area.r1 - area.r0) notes.push(`rows ${seen.r0}–${seen.r1 - 1} of ${rows}`)
-  if (seen.c1 - seen.c0 < area.c1 - area.c0) notes.push(`keys ${seen.c0}–${seen.c1 - 1} of ${columns}`)
+  if (seen.c1 - seen.c0 < area.c1 - area.c0)
+    notes.push(`${head.columns.role === "key" ? "keys" : "columns"} ${seen.c0}–${seen.c1 - 1} of ${columns}`)
   return notes
 }
 
@@ -114,6 +117,10 @@ function legend(context, paper, { map, now, place }, notes) {
   const { head } = map
   const { z, left, width } = place
   const y = place.height - 42 * z
+  if (head.names) {
+    twoTones(context, paper, { x: Math.min(left, width * 0.2), y, z }, head)
+    return
+  }
   const [start, end] = scaleEnds(map, now.scale)
   context.font = mono(12 * z)
   context.textBaseline = "middle"
@@ -132,7 +139,7 @@ function legend(context, paper, { map, now, place }, notes) {
   context.fillText(end, x, y)
   x += ended + 16 * z
   context.font = sans(13 * z)
-  context.fillText(unitAndNotes(context, head.unit, notes, width - x - 8), x, y)
+  context.fillText(unitAndNotes(context, head.unit, notes, width - x - 8, head.digits ? " · " : ", "), x, y)
   x = dotsNote(context, paper, map.strange, 0, y + 20 * z, z)
   if (head.hidden?.some(isFaint)) context.fillText(shorten(context, FAINT_ROWS, width - 8 - x), x, y + 20 * z)
 }
@@ -155,6 +162,7 @@ function blanks(context, paper, view) {
 
 /** @type {(context: Context, paper: Paper, view: MatrixView, notes: string[]) => void} */
 export function paintAround(context, paper, view, notes) {
+  paintSpans(context, paper, view.map.head, view.place, view.seen)
   blanks(context, paper, view)
   rowTokens(context, paper, view)
   columnTokens(context, paper, view)
@@ -167,12 +175,13 @@ export function paintAround(context, paper, view, notes) {
  * @type {(context: Context, paper: Paper, view: MatrixView) => void}
  */
 export function paintChosen(context, paper, view) {
-  const { now, place, seen } = view
+  const { map, now, place, seen } = view
   const row = now.r !== null && now.r >= seen.r0 && now.r < seen.r1
   const column = now.c !== null && now.c >= seen.c0 && now.c < seen.c1
   const [x, y] = [xOf(view, now.c ?? 0), yOf(view, now.r ?? 0)]
   const [cell, rowHeight] = [Math.max(3, place.cell), Math.max(3, place.rowHeight)]
-  if (row) ring(context, paper, place.left, y, place.w, rowHeight)
+  const out = map.head.rows.numbered && place.rowHeight < 8 ? 2 : 0 // around a low row, which it would hide
+  if (row) ring(context, paper, place.left - out, y - out, place.w + 2 * out, rowHeight + 2 * out)
   if (row && column) ring(context, paper, x, y, cell, rowHeight)
   if (!column) return
   context.fillStyle = paper.one("text")

@@ -1,8 +1,9 @@
-import { cellsInView, columnLabels, TALLEST, WIDEST } from "./cells.js"
-import { mono } from "./text.js"
+import { cellsInView, columnLabels, numbersOver, TALLEST, WIDEST } from "./cells.js"
+import { roomAbove } from "./spans.js"
+import { mono, sans } from "./text.js"
 
 /** @import { Area, Cell } from "./cells.js" */
-/** @import { MatrixHeader, Ruler, Token } from "./types.js" */
+/** @import { Axis, MatrixHeader, Ruler, Token } from "./types.js" */
 
 // Where the parts of a map stand, and its cells.
 
@@ -12,10 +13,11 @@ const BARE = 12 // beside a map whose labels stand at another
 const SAVED = 3000 // pixels: cells of a saved picture that would be larger are smaller than that
 
 /**
- * Cells from `left` and `top` on, in a room of w x h pixels; letters of `size` over them, each `every`-th has some.
+ * Cells from `left` and `top` on, in a room of w x h pixels; letters of `size` over them, each `every`-th has some; between
+ * both are `raised` pixels for marks.
  * @typedef {{z: number, width: number, height: number, scrolls: boolean, shown: {along: number, down: number},
  *   left: number, right: number, top: number, bottom: number, upright: boolean, size: number, tall: number, every: number,
- *   cell: number, rowHeight: number, w: number, h: number}} MatrixPlace
+ *   raised: number, cell: number, rowHeight: number, w: number, h: number}} MatrixPlace
  */
 
 /** @type {(head: MatrixHeader, side: string) => boolean} */
@@ -49,20 +51,26 @@ function labelWidths(ruler, z) {
  * @returns {MatrixPlace}
  */
 export function placeMatrix(ruler, head, area, { z, width, height, fitted, whole }) {
+  ruler.font = sans(13 * z)
+  const title = head.rows.numbered ? 0 : ruler.measureText(head.rows.axis).width + 16
   const { wide, margin, most } = labelWidths(ruler, z)
-  const least = fitted ? 0 : (head.bare ? LEAST_IN_ROW : LEAST) * z
-  const left = isBare(head, "left") ? BARE * z : margin(head.rows.tokens)
+  // numbers are a pattern, which is seen as a whole; to tokens that one reads, one scrolls
+  const least = (/** @type {Axis} */ axis) => (fitted || axis.numbered ? 0 : (head.bare ? LEAST_IN_ROW : LEAST) * z)
+  const left = isBare(head, "left") ? BARE * z : Math.max(margin(head.rows.tokens), title)
   const right = head.writes && !isBare(head, "right") ? margin(head.writes) : BARE
   const bottom = 68 * z
   const [n, m] = [area.c1 - area.c0, area.r1 - area.r0]
-  const across = cellsInView(n, Math.max(40, width - left - right), { least, most: WIDEST * z })
+  const across = cellsInView(n, Math.max(40, width - left - right), { least: least(head.columns), most: WIDEST * z })
   const scrollsAcross = across.seen < n
   const cell = whole && scrollsAcross ? Math.min(across.size, SAVED / n) : across.size
   const tokens = head.columns.tokens.slice(area.c0, area.c1).slice(0, 600)
   const widest = tokens.reduce((w, token) => Math.max(w, wide(token)), 0)
-  const over = columnLabels(cell, widest, most, z, { upright: n > 200 || widest * 0.9 > cell })
-  const top = 66 * z + over.tall
-  const down = cellsInView(m, height - top - bottom, { least, most: TALLEST * z })
+  const over = head.columns.numbered
+    ? numbersOver(cell, wide(head.columns.tokens[area.c1 - 1]), z)
+    : columnLabels(cell, widest, most, z, { upright: n > 200 || widest * 0.9 > cell })
+  const raised = roomAbove(head.columns, z)
+  const top = 66 * z + over.tall + raised
+  const down = cellsInView(m, height - top - bottom, { least: least(head.rows), most: TALLEST * z })
   const scrollsDown = down.seen < m
   const rowHeight = whole && scrollsDown ? Math.min(down.size, SAVED / m) : down.size
   const shown = whole ? { along: n, down: m } : { along: across.seen, down: down.seen }
@@ -77,6 +85,7 @@ export function placeMatrix(ruler, head, area, { z, width, height, fitted, whole
     top,
     bottom,
     ...over,
+    raised,
     cell,
     rowHeight,
     w: cell * shown.along,

@@ -96,3 +96,17 @@ export function percent(value, digits = 1) {
   if (!Number.isFinite(value)) return number(value)
   return value === 0 || value === 1 ? `${100 * value} %` : `${ended(100 * value, digits, 100)} %`
 }
+
+/**
+ * A float32 with the fewest digits that tell it from all others, or with `most` of them.
+ * @param {number} value
+ */
+export function fewestDigits(value, most = 9) {
+  if (!Number.isFinite(value)) return number(value)
+  let digits = 1
+  while (digits < most && Math.fround(Number(value.toPrecision(digits))) !== value) digits++
+  const [mantissa, power] = value.toExponential(digits - 1).split("e")
+  const exponent = Number(power)
+  if (value === 0 || (exponent >= -4 && exponent < 9)) return String(Number(value.toPrecision(digits)))
+  return `${mantissa}e${exponent < 0 ? "-" : "+"}${String(Math.abs(exponent)).padStart(2, "0")}`
+}

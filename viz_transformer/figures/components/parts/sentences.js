@@ -14,11 +14,22 @@ import { quoted } from "./text.js"
 export const readingWords = (who, token, writes) =>
   `${who}: ${writes ? "reads " : ""}${quoted(token)}${writes ? `, writes ${quoted(writes)}` : ""}`
 
-/** @type {(axis: Axis, n: number) => string} */
-export const placeWords = (axis, n) => `${axis.role} ${positionAt(axis, n)}`
+/**
+ * A place by its number: "key 3", or "features 12 to 23" of several that are drawn as one.
+ * @type {(axis: Axis, n: number) => string}
+ */
+export function placeWords(axis, n) {
+  const first = positionAt(axis, n)
+  const last = axis.blocks && axis.ends ? axis.ends[n] - 1 : first
+  return `${axis.role} ${last > first ? `${first} to ${last}` : first}`
+}
 
-/** @type {(axis: Axis, n: number, writes?: ?Token[]) => string} */
-export const tokenWords = (axis, n, writes) => readingWords(placeWords(axis, n), axis.tokens[n], writes?.[n])
+/**
+ * A place with what stands there, if anything does: "key 3: “a”", or "feature 3".
+ * @type {(axis: Axis, n: number, writes?: ?Token[]) => string}
+ */
+export const tokenWords = (axis, n, writes) =>
+  axis.numbered ? placeWords(axis, n) : readingWords(placeWords(axis, n), axis.tokens[n], writes?.[n])
 
 /**
  * What stands before the number of a masked cell, whose score was filled with this.

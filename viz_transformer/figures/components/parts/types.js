@@ -4,9 +4,16 @@
 /** @typedef {{text: string, note?: string, special?: boolean}} Token */
 /**
  * The tokens along one side of a picture. `field` is the selection's word for a position on it; where a place is several
- * tokens, it goes from `starts` to `ends`. Where too many tokens were given, `tokens` is empty and `count` says how many.
+ * tokens, it goes from `starts` to `ends`. Where too many tokens were given, `tokens` is empty and `count` says how many;
+ * so it is where places are `numbered`: nothing but their numbers is known of them. `field` is "" where the selection has
+ * no word for a place, `reach` says how many places from the first are positions of the run, where not all are. `blocks`:
+ * a place is several positions that are drawn as one.
  * @typedef {{field: string, role: string, axis: string, ink: string, tokens: Token[], starts: ?number[], ends: ?number[],
- *   count?: number}} Axis
+ *   count?: number, numbered?: boolean, blocks?: boolean, reach?: number, spans?: Span[]}} Axis
+ */
+/**
+ * Neighbouring places that are pointed out, from `start` to that before `end`.
+ * @typedef {{start: number, end: number, look: string, text: string, ink: string}} Span
  */
 /** @typedef {{shape: number[], encoding: string, values: Float32Array | Uint8Array}} Numbers */
 /**
@@ -32,7 +39,8 @@
 /**
  * @typedef {Picture & {title: string, label: string, rows: Axis, columns: Axis, writes: ?Token[], scale: string,
  *   signed: boolean, bounded: boolean, unit: string, quantity: string, fill: string, height: number, most?: number,
- *   grows?: boolean, follows?: boolean, hidden?: number[], bare?: string[], why?: string[]}} MatrixHeader
+ *   grows?: boolean, follows?: boolean, hidden?: number[], bare?: string[], why?: string[],
+ *   names?: [string, string], notes?: string[], digits?: number, paired?: boolean}} MatrixHeader
  */
 /**
  * @typedef {Picture & {title: string, label: string, queries: Axis, keys: Axis, writes: ?Token[], heads: string[],
