@@ -6,14 +6,14 @@ Made once, by analysis; a page, a notebook, a table and a CSV file draw and writ
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import asdict, dataclass, field, replace
 from typing import Any, Literal, Self
 
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from viz_transformer import __version__, numerals
+from viz_transformer import __version__, declared, numerals
 from viz_transformer.analysis.attention.specials import MOSTLY_HIDDEN, HiddenKeys, hidden_keys
 from viz_transformer.analysis.attention.words import Words, word_map
 from viz_transformer.model.kinds import KINDS, KindName, SideName
@@ -149,6 +149,39 @@ class Axis:
             return [str(position) for position in self.positions]
         return [f"{position} {name}" for position, name in zip(self.positions, self.reads.names(), strict=True)]
 
+    def data(self, *, with_tokens: bool = True) -> dict[str, Any]:
+        """As every component gets it; of one on which nothing stands, or without tokens, their number is sent."""
+        numbered = self.reads.numbered
+        with_tokens = with_tokens and not numbered
+        data: dict[str, Any] = {
+            "field": self.field,
+            "role": self.role,
+            "axis": self.title,
+            "ink": "muted" if self.side is None else f"{self.side}-ink",
+            "tokens": self.reads.data() if with_tokens else [],
+            "starts": self.starts or None,
+            "ends": self.ends or None,
+        }
+        if not with_tokens:
+            data["count"] = len(self)
+        if numbered:
+            data["numbered"] = True
+        if self.blocks:
+            data["blocks"] = True
+        if self.reach is not None:
+            data["reach"] = self.reach
+        if self.spans:
+            data["spans"] = [asdict(span) for span in self.spans]
+        return data
+
+    def written(self, called: str) -> list[dict[str, Any]] | None:
+        """What each of the places, called so, writes, as components get it; None where they write nothing. Raises
+        ValueError for another number."""
+        if self.writes is None:
+            return None
+        declared.same_count(**{"written tokens": len(self.writes), called: len(self)})
+        return self.writes.data()
+
     def index(self) -> pd.Index[Any]:
         """The names as a table has them; places without any are numbers."""
         if self.reads.numbered and not self.starts:
@@ -278,7 +311,28 @@ class Picture:
         """The same with more that has to be said."""
         return self.said(remarks=(*self.meta.remarks, *remarks))
 
-    # ---- as a table and as a file
+    # ---- as a component gets it, as a table and as a file
+
+    def header(
+        self, label: str, sides: tuple[str, str] = ("rows", "columns"), *, with_tokens: bool = True
+    ) -> dict[str, Any]:
+        """What every component is told of it: its words, and its sides, called as the component calls them.
+
+        label: what it is to those who do not see it. Raises ValueError where what rows write does not fit them.
+        """
+        rows, columns = sides
+        writes = self.rows.written(rows)
+        return {
+            "title": self.meta.title,
+            "name": self.meta.name,
+            "caption": self.meta.caption,
+            "unit": self.meta.unit,
+            "fill": self.meta.fill,
+            "label": label,
+            rows: self.rows.data(with_tokens=with_tokens),
+            columns: self.columns.data(with_tokens=with_tokens),
+            "writes": writes if with_tokens else None,
+        }
 
     @property
     def masked(self) -> NDArray[np.bool_]:

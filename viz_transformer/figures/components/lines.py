@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import numpy as np
 
 from viz_transformer import declared
 from viz_transformer.analysis.attention.picture import Heads, Picture
 from viz_transformer.figures.components import payload
-from viz_transformer.figures.components.matrix import axis_data, meta_data, side_data, writes_data
 from viz_transformer.figures.theme import MAX_HEADS
 
 HEIGHT = 480
@@ -47,13 +44,10 @@ def lines_payload(picture: Picture, *, title: str = "", height: int = HEIGHT) ->
     if picture.valid is not None and np.shape(picture.valid) != maps.shape[1:]:
         raise ValueError(f"there {np.shape(picture.valid)} does not fit the weights {maps.shape}")
     too_long = max(maps.shape[1:]) > MAX_TOKENS
-    writes = writes_data(queries, "queries")
+    called = picture.said(title=title) if title else picture
+    label = f"Lines of {called.meta.title}: {queries.title} on the left, {keys.title} on the right"
     header = {
-        **meta_data(meta if not title else replace(meta, title=title)),
-        "label": f"Lines of {title or meta.title}: {queries.title} on the left, {keys.title} on the right",
-        "queries": side_data(queries) if too_long else axis_data(queries),
-        "keys": side_data(keys) if too_long else axis_data(keys),
-        "writes": None if too_long else writes,
+        **called.header(label, ("queries", "keys"), with_tokens=not too_long),
         "heads": heads,
         "colours": [f"heads-{i}" for i in range(len(heads))] if len(heads) > 1 else [f"{meta.scale}-5"],
         "most_tokens": MAX_TOKENS,

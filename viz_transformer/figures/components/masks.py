@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike
 from viz_transformer import declared
 from viz_transformer.analysis.attention.picture import Axes
 from viz_transformer.figures.components import payload
-from viz_transformer.figures.components.matrix import Why, axis_data
+from viz_transformer.figures.components.matrix import Why
 from viz_transformer.model.kinds import KINDS, KindName
 
 HEIGHT = 640
@@ -62,8 +62,8 @@ def masks_payload(grids: MaskGrids, words: MaskWords, *, token: str, why: Why = 
         f" {parts[0].lower()}, {parts[1].lower()}, both before, and after",
         "caption": words.caption,
         "name": words.name,
-        "rows": axis_data(rows),
-        "columns": axis_data(columns),
+        "rows": rows.data(),
+        "columns": columns.data(),
         "kind": grids.kind,
         "letter": KINDS[grids.kind].letter,
         "cells": grids.cells,

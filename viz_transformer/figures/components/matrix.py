@@ -4,14 +4,13 @@ it with what it is made of."""
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import asdict
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from viz_transformer import declared
-from viz_transformer.analysis.attention.picture import Axes, Axis, Meta, Picture
+from viz_transformer.analysis.attention.picture import Axes, Meta, Picture
 from viz_transformer.figures.components import payload
 from viz_transformer.figures.components.tokens import token_data
 
@@ -22,53 +21,6 @@ Why = tuple[str, str] | tuple[()] | None
 """How a cell leads to the page that explains it: by what is chosen (None), by the fields of the selection that its row
 and its column are there where the axes have others, or not at all: by no field."""
 HEIGHT = 660
-
-
-def axis_data(axis: Axis) -> dict[str, Any]:
-    """One side as every component gets it; of one on which nothing stands only the number of its places is sent."""
-    numbered = axis.reads.numbered
-    data: dict[str, Any] = {
-        "field": axis.field,
-        "role": axis.role,
-        "axis": axis.title,
-        "ink": "muted" if axis.side is None else f"{axis.side}-ink",
-        "tokens": [] if numbered else axis.reads.data(),
-        "starts": axis.starts or None,
-        "ends": axis.ends or None,
-    }
-    if numbered:
-        data |= {"count": len(axis), "numbered": True}
-    if axis.blocks:
-        data["blocks"] = True
-    if axis.reach is not None:
-        data["reach"] = axis.reach
-    if axis.spans:
-        data["spans"] = [asdict(span) for span in axis.spans]
-    return data
-
-
-def side_data(axis: Axis) -> dict[str, Any]:
-    """One side without its tokens, of which only the number is sent."""
-    return {**axis_data(axis.at(())), "starts": axis.starts or None, "ends": axis.ends or None, "count": len(axis)}
-
-
-def writes_data(rows: Axis, called: str) -> list[dict[str, Any]] | None:
-    """What each of the rows, called so, writes; None where they write nothing. Raises ValueError for another number."""
-    if rows.writes is None:
-        return None
-    declared.same_count(**{"written tokens": len(rows.writes), called: len(rows)})
-    return rows.writes.data()
-
-
-def meta_data(meta: Meta) -> dict[str, Any]:
-    """What every component that draws weights says."""
-    return {
-        "title": meta.title,
-        "name": meta.name,
-        "caption": meta.caption,
-        "unit": meta.unit,
-        "fill": meta.fill,
-    }
 
 
 def check_marks(shape: tuple[int, ...], values: str, **marks: ArrayLike | None) -> None:
@@ -100,12 +52,9 @@ def matrix_payload(
     grid, meta = np.asarray(picture.values, dtype=np.float32), picture.meta
     declared.shaped("values", grid.shape, rows=len(picture.rows), columns=len(picture.columns))
     check_marks(grid.shape, "values", mask=picture.mask, there=picture.valid)
+    label = f"Map of {meta.title}: {picture.rows.title} as rows, {picture.columns.title} as columns"
     header: dict[str, Any] = {
-        **meta_data(meta),
-        "label": f"Map of {meta.title}: {picture.rows.title} as rows, {picture.columns.title} as columns",
-        "rows": axis_data(picture.rows),
-        "columns": axis_data(picture.columns),
-        "writes": writes_data(picture.rows, "rows"),
+        **picture.header(label),
         "scale": meta.scale,
         "signed": meta.signed,
         "quantity": meta.quantity,
@@ -156,11 +105,11 @@ def row_payload(numbers: QueryRow, axes: Axes, position: int, writes: str | None
         "label": f"{meta.title}: one query against {count} keys, as strips of keys, products, scores and weights",
         "name": meta.name,
         "caption": meta.caption,
-        "query": side_data(queries),
+        "query": queries.data(with_tokens=False),
         "token": queries.reads.at((position,)).data()[0],
         "position": position,
         "writes": None if writes is None else token_data([writes])[0],
-        "keys": axis_data(columns),
+        "keys": columns.data(),
         "scale": meta.scale,
         "fill": meta.fill,
     }

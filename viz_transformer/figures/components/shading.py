@@ -7,7 +7,7 @@ import numpy as np
 from viz_transformer import declared
 from viz_transformer.analysis.attention.picture import Picture
 from viz_transformer.figures.components import payload
-from viz_transformer.figures.components.matrix import axis_data, check_marks, meta_data, writes_data
+from viz_transformer.figures.components.matrix import check_marks
 
 
 def shading_payload(picture: Picture, *, grows: bool = False) -> bytes:
@@ -25,14 +25,10 @@ def shading_payload(picture: Picture, *, grows: bool = False) -> bytes:
             f"shades show weights of at least 0, the smallest is {np.nanmin(grid)}: the matrix shows signed ones"
         )
     check_marks(grid.shape, "weights", mask=picture.mask, there=picture.valid)
-    rows, columns = axis_data(queries), axis_data(keys)
+    said = picture.header(f"Text of {meta.title}: {queries.title} and {keys.title}", ("queries", "keys"))
     header = {
-        **meta_data(meta),
-        "label": f"Text of {meta.title}: {queries.title} and {keys.title}",
-        "queries": rows,
-        "keys": columns,
-        "writes": writes_data(queries, "queries"),
-        "together": queries.side == keys.side and rows["tokens"] == columns["tokens"],
+        **said,
+        "together": queries.side == keys.side and said["queries"]["tokens"] == said["keys"]["tokens"],
         "scale": meta.scale,
     }
     if grows:

@@ -12,7 +12,6 @@ from numpy.typing import NDArray
 from viz_transformer.analysis.attention.picture import Axes
 from viz_transformer.figures import labels
 from viz_transformer.figures.components import payload
-from viz_transformer.figures.components.matrix import axis_data, writes_data
 from viz_transformer.model.kinds import KindName
 
 MAX_EXACT = 2_000_000
@@ -82,9 +81,9 @@ def snapshots_payload(
             {
                 "kind": each.kind,
                 "name": each.name,
-                "rows": axis_data(each.axes[0]),
-                "columns": axis_data(each.axes[1]),
-                "writes": writes_data(each.axes[0], "rows"),
+                "rows": each.axes[0].data(),
+                "columns": each.axes[1].data(),
+                "writes": each.axes[0].written("rows"),
             }
             for each in maps
         ],
