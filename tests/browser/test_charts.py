@@ -19,14 +19,19 @@ MARGIN, LINE, RATIO = 12, 17, 2
 RUN = f"numbers-tiny, “{TEXT}”"
 CHARTS = {
     "input_strips": ("input", {"i": 0}, ["+ position"], f"{RUN}, encoder.embed, position 0"),
-    "pos_heatmap": (
+    "pos_curves_figure": (
         "positions",
         {},
-        ["position", "dimension"],
-        f"{RUN}, Table of positions, 48 × 64: numbers-tiny, encoder",
+        ["position", "value"],
+        f"{RUN}, Wavelength of each dimension, in positions",
     ),
     "layers_stream": ("layers", {}, ["cross", "share added"], f"{RUN}, Along the decoder's stream"),
-    "tensors_heatmap": ("tensors", {}, [], f"{RUN}, decoder.1.cross.weights[0, 0, :, :]"),
+    "tensors_histogram": (
+        "tensors",
+        {"chart": "histogram"},
+        ["count"],
+        f"{RUN}, decoder.1.cross.weights[0, 0, :, :]",
+    ),
     "play_row": (
         "playground",
         {"play_mask": "causal", "play_seed": 3},
@@ -46,28 +51,39 @@ CHARTS = {
 PINNED = {"pin_checkpoint": "numbers-tiny", "pin_text": "7", "shown": "A|B"}
 
 
-@pytest.mark.parametrize(
-    ("path", "place", "fields"),
-    [("tensors", "tensors_heatmap", {}), ("positions", "pos_heatmap", {"pin_checkpoint": "multi30k-de-en"})],
-)
-def test_what_is_pointed_at_in_one_of_two_charts_is_said_in_both(app_server, browser, path, place, fields):
+@pytest.mark.parametrize(("path", "fields"), [("tensors", {}), ("positions", {"pin_checkpoint": "multi30k-de-en"})])
+def test_what_is_pointed_at_in_one_of_two_pictures_is_said_in_both(app_server, browser, path, fields):
     view = {"checkpoint": "numbers-tiny", "text": TEXT, **PINNED, **fields}
     with viewed(browser, app_server, f"/{path}", **view) as page:
-        for own in ("", "_b"):
-            shown(page, f"{place}{own}")
-        for here, there in (("", "_b"), ("_b", "")):
-            plot = page.locator(f".st-key-{place}{here} .nsewdrag").first
-            plot.hover(position={"x": 40, "y": 24})  # within a row, not between two
-            said = [page.locator(f".st-key-{place}{own} .hoverlayer .hovertext text") for own in (here, there)]
-            for each in said:
-                expect(each).to_have_count(1)
-            places = [each.locator("tspan").all_text_contents()[:2] for each in said]
-            assert [re.findall(r"\d+", line)[0] for line in places[0]] == [
-                re.findall(r"\d+", line)[0] for line in places[1]
-            ]
+        stages = page.locator(".matrix .stage")
+        expect(stages).to_have_count(2)
+        for stage in stages.all():
+            expect(stage).to_have_attribute("data-painted", re.compile(r"\d"))
+        said = page.locator(".matrix .tooltip:visible")
+        for stage in stages.all():
+            stage.hover(position={"x": 140, "y": 180})
+            expect(said).to_have_count(2)
+            places = [each.locator("> div").all_text_contents()[:2] for each in said.all()]
+            numbers = [[re.search(r"\d+", line)[0] for line in lines] for lines in places]
+            assert numbers[0] == numbers[1], places
             page.mouse.move(5, 5)
-            for each in said:
-                expect(each).to_have_count(0)
+            expect(said).to_have_count(0)
+
+
+def test_what_the_pointer_finds_in_a_chart_that_stands_beside_another_is_said_in_both(app_server, browser):
+    view = {"checkpoint": "numbers-tiny", "text": TEXT, **PINNED, "chart": "histogram"}
+    with viewed(browser, app_server, "/tensors", **view) as page:
+        for own in ("", "_b"):
+            shown(page, f"tensors_histogram{own}")
+        page.mouse.move(*first_bar(page))
+        for own in ("", "_b"):
+            expect(page.locator(f".st-key-tensors_histogram{own} .hoverlayer .hovertext text")).to_have_count(1)
+
+
+def first_bar(page):
+    """A place on the first bar of the histogram: that of weights near 0, of which there are most."""
+    box = page.locator(".st-key-tensors_histogram .nsewdrag").first.bounding_box()
+    return box["x"] + 4, box["y"] + box["height"] - 6
 
 
 def menu_of(page, place):
@@ -141,13 +157,13 @@ def test_the_keyboard_reaches_the_menu_and_saves(app_server, browser, tmp_path):
 
 
 def test_what_the_pointer_finds_is_not_saved(app_server, browser, tmp_path):
-    with viewed(browser, app_server, "/positions", checkpoint="numbers-tiny", text=TEXT) as page:
-        box = shown(page, "pos_heatmap").bounding_box()
-        page.mouse.move(box["x"] + box["width"] / 2, box["y"] + box["height"] / 2)
-        said = page.locator(".st-key-pos_heatmap .hoverlayer .hovertext text")
+    with viewed(browser, app_server, "/tensors", checkpoint="numbers-tiny", text=TEXT, chart="histogram") as page:
+        shown(page, "tensors_histogram")
+        page.mouse.move(*first_bar(page))
+        said = page.locator(".st-key-tensors_histogram .hoverlayer .hovertext text")
         expect(said).to_be_visible()
         with page.expect_download() as saving:  # the pointer stays where it is
-            menu_of(page, "pos_heatmap").locator("[role=menuitem]", has_text="SVG").evaluate(
+            menu_of(page, "tensors_histogram").locator("[role=menuitem]", has_text="SVG").evaluate(
                 "(button) => button.click()"
             )
         saving.value.save_as(tmp_path / "table.svg")
@@ -156,11 +172,11 @@ def test_what_the_pointer_finds_is_not_saved(app_server, browser, tmp_path):
     texts = [
         "".join(text.itertext()) for text in ElementTree.parse(tmp_path / "table.svg").getroot().iter(f"{SVG}text")
     ]
-    assert "dimension" in texts and words not in texts
+    assert "count" in texts and words not in texts
 
 
 def test_on_a_projector_the_chart_has_the_room(app_server, browser):
     fields = {"checkpoint": "numbers-tiny", "text": TEXT, "projector": "on"}
     with viewed(browser, app_server, "/positions", **fields) as page:
-        shown(page, "pos_heatmap")
-        expect(menu_of(page, "pos_heatmap")).to_have_count(0)
+        shown(page, "pos_curves_figure")
+        expect(menu_of(page, "pos_curves_figure")).to_have_count(0)

@@ -20,8 +20,8 @@ PLACES = {
     "masks": (".st-key-strip", "", ".st-key-masks_picture .masks .stage"),
     "models": ("", ".st-key-model_head", ".st-key-cards"),
     "playground": ("", ".st-key-play_controls", ".st-key-play_row .js-plotly-plot"),
-    "positions": (".st-key-strip", ".st-key-pos_tools", ".st-key-pos_heatmap .js-plotly-plot"),
-    "tensors": (".st-key-strip", ".st-key-tensors_tools", ".st-key-tensors_heatmap .js-plotly-plot"),
+    "positions": (".st-key-strip", ".st-key-pos_tools", ".st-key-pos_picture .matrix .stage"),
+    "tensors": (".st-key-strip", ".st-key-tensors_tools", ".st-key-tensors_picture .matrix .stage"),
 }
 FILLING = ("input", "positions", "tensors", "playground")
 """Pages whose picture is a chart that grows with the window: at least this share of its height."""
@@ -234,7 +234,7 @@ def test_in_a_narrow_window_table_and_curves_of_positions_stand_below_each_other
     page.set_viewport_size({"width": 900, "height": 700})
     visit(page, "/positions", checkpoint="multi30k-de-en")
     finished(page)
-    table, lines = box(page, ".st-key-pos_heatmap"), box(page, ".st-key-pos_curves_figure")
+    table, lines = box(page, ".st-key-pos_picture"), box(page, ".st-key-pos_curves_figure")
     assert table["y"] + table["height"] <= lines["y"]
     heights = page.locator(".vt-ladder b").evaluate_all("(all) => all.map((each) => each.offsetHeight)")
     assert len(heights) == 5 and set(heights) == {32}

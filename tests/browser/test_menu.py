@@ -102,8 +102,8 @@ def test_its_table_outlives_a_choice_that_is_on_its_way_and_escape_closes_it_aft
 
 def test_a_chart_leads_to_its_table(app_server, browser):
     with viewed(browser, app_server, "/positions", checkpoint="numbers-tiny", text="0.07") as page:
-        for key, entries in (("pos_curves_figure", SAVED), ("pos_heatmap", ALL)):
-            place = page.locator(f".st-key-{key} .saving")
+        for picture, entries in ((".st-key-pos_curves_figure .saving", SAVED), (".st-key-pos_picture .matrix", ALL)):
+            place = page.locator(picture)
             more(place).click()
             assert items(place).all_text_contents() == entries
         items(place).last.click()

@@ -15,7 +15,7 @@ PAGES = {
     "Attention": ("attention", ".matrix .stage[data-painted]"),
     "One weight": ("weight", ".st-key-weight_row .stage[data-painted]"),
     "Layers": ("layers", ".rail .part.selected"),
-    "Tensors": ("tensors", ".st-key-tensors_heatmap .js-plotly-plot"),
+    "Tensors": ("tensors", ".st-key-tensors_picture .matrix"),
     "Masks": ("masks", ".masks .stage[data-painted]"),
     "Playground": ("playground", "[data-testid=stMain] .js-plotly-plot"),
     "Models": ("models", ".vt-card"),

@@ -157,7 +157,7 @@ def test_a_dark_page_and_a_projected_one_are_printed_light(app_server: str, brow
     scheme = "dark" if look == "dark" else "light"
     dark = "(place) => getComputedStyle(place).color"
     with viewed(browser, app_server, "/positions", scheme=scheme, **VIEW, **fields) as page:
-        expect(page.locator(".st-key-pos_heatmap .js-plotly-plot")).to_be_attached()
+        expect(page.locator(".st-key-pos_curves_figure .js-plotly-plot")).to_be_attached()
         expect(page.locator("[data-test-script-state=running], [data-testid=stSkeleton]")).to_have_count(0)
         expect(page.locator("span.sheet")).to_be_attached()
         page.emulate_media(media="print", color_scheme=scheme)

@@ -5,7 +5,7 @@ from viz_transformer.analysis.positions.table import derivation, interpolate_col
 from viz_transformer.figures import theme
 from viz_transformer.figures.distances import product_curves, turned_pairs, wavelength_curves
 from viz_transformer.figures.enlarged import enlarged
-from viz_transformer.figures.positions import Marks, dimension_curves, position_heatmap, row_lengths, tables_beside
+from viz_transformer.figures.positions import Marks, dimension_curves, row_lengths
 
 HERE = Marks(position=2, read=5)
 MADE = derivation(12, 8)
@@ -15,67 +15,16 @@ def words(figure):
     return " ".join(note.text for note in figure.layout.annotations)
 
 
-def heatmap(marks=HERE, **changes):
-    return position_heatmap(MADE.table, marks, picked=(0, 5), title="a <title>", **changes)
-
-
 def curves(**changes):
     return dimension_curves(MADE.table, (0, 5), ("0 sin", "5 <cos>"), HERE, title="a title", **changes)
 
 
-# --- the table
+# --- curves
 
 
-@pytest.mark.parametrize("name", theme.THEMES)
-def test_cells_are_the_tables_numbers_on_a_scale_that_parts_at_0(name):
-    figure = heatmap(theme=name)
-    (cells,) = figure.data
-    assert np.array_equal(cells.z, MADE.table)
-    assert cells.zmin == -cells.zmax == -1
-    assert [color for _, color in cells.colorscale] == list(theme.palette(name).diverging)
-    assert figure.layout.title.text == "a &lt;title&gt;"
-
-
-def test_positions_go_downwards():
-    low, high = heatmap().layout.yaxis.range
-    assert (low, high) == (11.5, -0.5)
-
-
-def test_the_selected_row_is_framed_and_the_rows_of_the_run_have_a_bar():
-    *frames, bar = (shape for shape in heatmap().layout.shapes if shape.ysizemode != "pixel")
-    assert {(shape.y0, shape.y1, shape.x0, shape.x1) for shape in frames} == {(1.5, 2.5, -0.5, 7.5)}
-    assert (bar.y0, bar.y1) == (-0.5, 4.5)
-    assert "rows of this run" in words(heatmap())
-
-
-def test_a_run_that_is_longer_than_the_table_has_a_bar_of_the_whole_table():
-    assert heatmap(Marks(position=2, read=40)).layout.shapes[-1].y1 == 11.5
-
-
-def test_picked_columns_are_marked_in_the_colours_of_their_curves():
-    marks = {shape.x0: shape.line.color for shape in heatmap().layout.shapes if shape.ysizemode == "pixel"}
-    assert marks == dict(zip((0, 5), theme.LIGHT.heads, strict=False))
+def test_curves_have_the_colours_of_picks():
     points = [line.marker.color for line in curves().data if "markers" in line.mode]
-    assert points == [*marks.values()]
-
-
-def test_rows_that_were_never_trained_are_hatched():
-    _, hatch = heatmap(Marks(position=2, read=5, trained=7)).data
-    assert hatch.fillpattern.shape == "/"
-    assert (min(hatch.y), max(hatch.y)) == (6.5, 11.5)
-    assert "hatched: never trained" in words(heatmap(Marks(position=2, read=5, trained=7)))
-
-
-@pytest.mark.parametrize("trained", [None, 12, 40])
-def test_without_such_rows_nothing_is_hatched(trained):
-    figure = heatmap(Marks(position=2, read=5, trained=trained))
-    assert len(figure.data) == 1
-    assert "hatched" not in words(figure)
-
-
-def test_a_table_of_zeros_is_drawn():
-    figure = position_heatmap(np.zeros((3, 2)), Marks(position=0, read=1), title="zeros")
-    assert figure.data[0].zmax == 1
+    assert points == list(theme.LIGHT.heads[:2])
 
 
 @pytest.mark.parametrize(
@@ -90,12 +39,7 @@ def test_a_table_of_zeros_is_drawn():
 )
 def test_what_is_no_table_is_a_value_error(table, marks, picked, sentence):
     with pytest.raises(ValueError, match=sentence):
-        position_heatmap(table, marks, picked=picked, title="")
-    with pytest.raises(ValueError, match=sentence):
         dimension_curves(table, picked, ["a"] * len(picked), marks, title="")
-
-
-# --- curves
 
 
 def test_points_of_a_curve_are_the_tables_numbers_and_the_line_between_is_the_formula():
@@ -177,21 +121,11 @@ def test_wavelengths_are_drawn_on_a_logarithmic_axis_with_the_length_of_the_tabl
     assert "10⁶" in figure.layout.yaxis.ticktext and "1,000" in figure.layout.yaxis.ticktext
 
 
-def test_tables_beside_each_other_share_one_scale():
-    figure = tables_beside({"small": np.full((2, 3), 0.5), "large": np.full((2, 3), -4.0)}, title="both")
-    assert [(cells.zmin, cells.zmax) for cells in figure.data] == [(-4, 4)] * 2
-    assert figure.layout.xaxis.domain[1] < figure.layout.xaxis2.domain[0]
-    with pytest.raises(ValueError, match="different sizes"):
-        tables_beside({"a": np.ones((2, 3)), "b": np.ones((3, 2))}, title="")
-
-
 def test_every_figure_can_be_enlarged():
     found = products(MADE.table, 3, MADE.frequency)
     figures = [
-        heatmap(Marks(position=2, read=5, trained=7)),
         curves(fine=interpolate_columns(MADE, [0, 5], points=9)),
         row_lengths([1.0, 2.0], Marks(position=1, read=2), title=""),
-        tables_beside({"a": MADE.table, "b": MADE.table}, title=""),
         turned_pairs([("0, 1", MADE.table[:, :2])], 2, 5, title=""),
         wavelength_curves({"a": wavelengths(8)}, 12, shown="a", title=""),
         product_curves(

@@ -34,7 +34,7 @@ PICTURES = {  # of a page: the component, or else the chart, that answers its qu
     "attention": "matrix",
     "weight": "row",
     "layers": "rail",
-    "tensors": "tensors_heatmap_figure",
+    "tensors": "matrix",
     "masks": "masks",
 }
 

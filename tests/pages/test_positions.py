@@ -4,7 +4,7 @@ import re
 import numpy as np
 import pytest
 from builders import SPECIALS, saved, tiny_checkpoint
-from page_driver import again, figures, goes_to, markup, numbers, opener, select, stale, table_rows, words
+from page_driver import again, all_sent, figures, goes_to, markup, opener, select, stale, table_rows, words
 from wording import wording
 
 from viz_transformer import numerals
@@ -50,8 +50,19 @@ def among(app, models, models_in):
     return app
 
 
-def cells(drawn):
-    return numbers(drawn["data"][0]["z"])
+def tables(app):
+    """The pictures of cells: the header and the numbers of each."""
+    return [(header, arrays["values"]) for header, arrays in all_sent(app, "matrix")]
+
+
+def cells(app):
+    """The numbers of the table, the first of them where there are more."""
+    return tables(app)[0][1]
+
+
+def hatched(app):
+    """The rows of the table that are hatched, from the first to that behind the last."""
+    return [(each["start"], each["end"]) for each in tables(app)[0][0]["rows"]["spans"] if each["look"] == "hatched"]
 
 
 def names_of(curves):
@@ -68,9 +79,9 @@ def test_the_picture_is_the_models_own_table(app, bundled, stack):
     opened(app, pos_stack=stack)
     assert [title.value for title in app.title] == ["Positions"]
     own = own_table(load(bundled / "numbers").model, stack)
-    table, curves = figures(app)
-    assert np.array_equal(cells(table), own)
-    assert table["layout"]["title"]["text"] == f"Table of positions, {len(own)} × 16: numbers, {stack}"
+    ((header, table),), (curves,) = tables(app), figures(app)
+    assert table.tobytes() == own.tobytes()
+    assert header["title"] == f"Table of positions, {len(own)} × 16: numbers, {stack}"
     assert names_of(curves) == ["0 sin 6.283", "1 cos 6.283", "2 sin 19.87", "4 sin 62.83", "8 sin 628.3"]
     assert wording("adds_a_fixed_table_of_sines_and_cosines", "numbers") in words(app)
     assert f"Its {stack}’s table has {len(own)} × 16 numbers" in words(app)
@@ -114,7 +125,7 @@ def test_the_sliders_make_another_table_and_back(app):
     again(app)
     app.slider(key="pos_length").set_value(20)
     again(app)
-    assert np.array_equal(cells(figures(app)[0]), derivation(20, 8).table)
+    assert np.array_equal(cells(app), derivation(20, 8).table)
     assert {"pos_width": 8, "pos_length": 20}.items() <= app.session_state["selection"].items()
     app.slider(key="pos_width").set_value(16)
     again(app)
@@ -126,7 +137,7 @@ def test_the_sliders_make_another_table_and_back(app):
 
 def test_rows_beyond_the_models_are_the_formulas_and_said(app):
     opened(app, pos_length="60")
-    assert np.array_equal(cells(figures(app)[0]), derivation(60, 16).table)
+    assert np.array_equal(cells(app), derivation(60, 16).table)
     assert wording("rows_from_on_are_the_formulas_the_model_reads_at_most", 48, 48) in words(app)
 
 
@@ -163,18 +174,18 @@ def test_picked_dimensions_are_curves(app):
     app.multiselect(key="pos_columns").set_value([3, 0])
     again(app)
     assert app.session_state["selection"]["pos_columns"] == (3, 0)
-    assert names_of(figures(app)[1]) == ["3 cos 19.87", "0 sin 6.283"]
+    assert names_of(figures(app)[0]) == ["3 cos 19.87", "0 sin 6.283"]
     app.multiselect(key="pos_columns").set_value([])
     again(app)
     assert app.session_state["selection"]["pos_columns"] == ()
-    assert len(names_of(figures(app)[1])) == 5
+    assert len(names_of(figures(app)[0])) == 5
 
 
 @pytest.mark.parametrize("text", ["7", "7" * 46, "🙂🙂", "x<b>y"])
 @pytest.mark.parametrize("topic", [*page_words.TOPICS])
 def test_every_topic_is_there_for_one_token_the_maximum_and_unknown_text(app, text, topic):
     opened(app, text=text, pos_topic=topic)
-    assert len(figures(app)) >= 2
+    assert len(tables(app)) + len(figures(app)) >= 2
     assert "<b>y" not in markup(app)
 
 
@@ -222,7 +233,7 @@ def test_an_empty_text_is_said(app):
 
 def test_a_doubled_exponent_is_the_models_own(among, models):
     opened(among, checkpoint="doubled", text="abc")
-    assert np.array_equal(cells(figures(among)[0]), own_table(load(models / "doubled").model, "encoder"))
+    assert np.array_equal(cells(among), own_table(load(models / "doubled").model, "encoder"))
     assert wording("sines_and_cosines_with_the_exponent_doubled") in words(among)
     assert "i = 0, 0, 2, 2…" in words(among)
     assert "identical as float32" in words(among)
@@ -230,30 +241,29 @@ def test_a_doubled_exponent_is_the_models_own(among, models):
 
 def test_rows_of_a_learned_table_that_were_never_trained_are_marked(among, models):
     opened(among, checkpoint="learned", text="abc")
-    table, curves, lengths = figures(among)
+    curves, lengths = figures(among)
     own = own_table(load(models / "learned").model, "encoder")
-    assert np.array_equal(cells(table), own)
-    assert table["data"][1]["fillpattern"]["shape"] == "/"
-    assert min(table["data"][1]["y"]) == 11.5
+    assert np.array_equal(cells(among), own)
+    assert hatched(among) == [(12, len(own))]
     assert wording("rows_from_on_were_never_trained_and_are_hatched", 12) in words(among)
     assert wording("a_learned_table_has_no_steps") in words(among)
     for drawn in (curves, lengths):
         assert "never trained" in [note["text"] for note in drawn["layout"]["annotations"]]
     opened(among, pos_stack="decoder")
     assert wording("training_texts_reached_all_of_them", 24) in words(among)
-    assert len(figures(among)[0]["data"]) == 1
+    assert hatched(among) == []
 
 
 def test_without_a_word_of_the_card_no_row_is_marked(among):
     opened(among, checkpoint="untrained", text="abc")
     assert wording("its_card_does_not_say_how_long_the_training") in words(among)
-    assert len(figures(among)[0]["data"]) == 1
+    assert hatched(among) == []
 
 
 def test_a_sinusoidal_model_that_met_short_texts_only_says_so_without_a_mark(among):
     opened(among, checkpoint="doubled", text="abc")
     assert wording("training_texts_had_at_most_tokens", 12) in words(among)
-    assert len(figures(among)[0]["data"]) == 1
+    assert hatched(among) == []
 
 
 def test_a_learned_table_has_no_rotation_and_no_wavelengths_and_says_so(among):
@@ -267,7 +277,7 @@ def test_a_learned_table_has_no_rotation_and_no_wavelengths_and_says_so(among):
 
 def test_a_formula_can_be_looked_at_beside_a_learned_table(among):
     opened(among, checkpoint="learned", text="abc", pos_table="standard", pos_topic="shift")
-    assert np.array_equal(cells(figures(among)[0]), derivation(20, 16).table)
+    assert np.array_equal(cells(among), derivation(20, 16).table)
     assert wording("what_is_drawn_is_another_table") in words(among) and wording(
         "turns_every_row_into_a_later_one", 1
     ) in words(among)
@@ -290,13 +300,13 @@ def test_a_model_without_positions_says_what_that_means(among, name, text, sente
 
 def test_a_model_that_writes_nothing_has_its_table_and_no_answers(among, models):
     opened(among, checkpoint="reader", text="abc", pos_topic="orders")
-    assert np.array_equal(cells(figures(among)[0]), own_table(load(models / "reader").model, "encoder"))
+    assert np.array_equal(cells(among), own_table(load(models / "reader").model, "encoder"))
     assert wording("an_encoder_only_model_writes_no_answer") in words(among)
 
 
 def test_a_decoder_alone_has_one_stack_and_a_long_table_is_cut(among, models):
     opened(among, checkpoint="decoder", text="uvw")
-    assert np.array_equal(cells(figures(among)[0]), own_table(load(models / "decoder").model, "decoder")[:128])
+    assert np.array_equal(cells(among), own_table(load(models / "decoder").model, "decoder")[:128])
     assert not [group for group in among.button_group if group.key == "pos_stack"]
     opened(among, pos_stack="encoder")
     assert wording("decoder_has_no_encoder_stack") in words(among)
@@ -334,10 +344,11 @@ def test_products_are_said_to_be_the_formulas(app):
 
 def test_both_exponents_stand_beside_each_other_with_counts(app):
     opened(app, pos_topic="waves")
-    _table, _curves, waves, beside = figures(app)
+    _curves, waves = figures(app)
     assert len(waves["data"]) == 2
-    for drawn, doubled in zip(beside["data"], (False, True), strict=True):
-        shown = cells({"data": [drawn]})
+    _own, *beside = tables(app)
+    for (header, shown), doubled in zip(beside, (False, True), strict=True):
+        assert header["most"] == 1 and header["paired"]
         assert shown == pytest.approx(derivation(48, 16, doubled=doubled).encoding, abs=1e-7)
     assert "12 of 16 dimensions" in words(app) and "14 of 16 dimensions" in words(app)
 
@@ -467,21 +478,23 @@ def test_two_runs_of_one_table_are_said_to_read_it(app, bundled):
     opened(app, **pin)
     own = own_table(load(bundled / "numbers").model, "encoder")
     assert wording("a_and_b_read_the_same_table", len(own), own.shape[1], 10, 2) in words(app)
-    assert np.array_equal(cells(figures(app)[0]), own) and len(figures(app)) == 2
+    assert np.array_equal(cells(app), own) and len(tables(app)) == len(figures(app)) == 1
 
 
 @pytest.mark.parametrize("shown", ["A|B", "A-B"])
 def test_tables_of_two_models_stand_beside_each_other_on_one_scale_or_are_subtracted(among, models, shown):
     opened(among, checkpoint="learned", text="abc", pin_checkpoint="untrained", pin_text="ab", shown=shown)
     a, b = (own_table(load(models / name).model, "encoder") for name in ("learned", "untrained"))
-    drawn = figures(among)
+    drawn = tables(among)
     if shown == "A-B":
-        assert np.array_equal(cells(drawn[0]), a - b) and drawn[0]["layout"]["title"]["text"].startswith("A − B")
+        ((header, values),) = drawn
+        assert np.array_equal(values, a - b) and header["title"].startswith("A − B") and "most" not in header
+        assert header["caption"].startswith("A: ") and "; B: " in header["caption"]
         return
-    assert np.array_equal(cells(drawn[0]), a) and np.array_equal(cells(drawn[1]), b)
-    ends = [each["data"][0]["zmax"] for each in drawn[:2]]
+    assert np.array_equal(drawn[0][1], a) and np.array_equal(drawn[1][1], b)
+    ends = [header["most"] for header, _ in drawn]
     assert ends[0] == ends[1] == pytest.approx(max(abs(a).max(), abs(b).max()))
-    assert [each["layout"]["title"]["text"][:2] for each in drawn[:2]] == ["A:", "B:"]
+    assert [header["title"][:2] for header, _ in drawn] == ["A:", "B:"] and all(header["paired"] for header, _ in drawn)
 
 
 @pytest.mark.parametrize(
@@ -493,7 +506,7 @@ def test_tables_of_two_models_stand_beside_each_other_on_one_scale_or_are_subtra
 )
 def test_where_b_has_no_table_one_sentence_says_so(among, pinned, sentence):
     opened(among, checkpoint="learned", text="abc", pin_checkpoint=pinned, pin_text="ab", shown="A|B")
-    assert sentence in words(among) and not figures(among)[0]["layout"]["title"]["text"].startswith("A:")
+    assert sentence in words(among) and not tables(among)[0][0]["title"].startswith("A:")
 
 
 def test_on_a_projector_the_type_is_larger(app):
@@ -545,4 +558,4 @@ def test_a_bias_that_does_not_grow_evenly_is_no_multiple_of_the_distance():
 
 def test_the_page_runs_alone(alone):
     app = alone("positions")
-    assert [title.value for title in app.title] == ["Positions"] and len(figures(app)) == 2
+    assert [title.value for title in app.title] == ["Positions"] and len(tables(app)) == len(figures(app)) == 1

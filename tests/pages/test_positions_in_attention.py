@@ -2,7 +2,7 @@
 
 import pytest
 from builders import saved, tiny_checkpoint
-from page_driver import figures, opened, words
+from page_driver import all_sent, figures, opened, words
 from wording import wording
 
 MODELS = [*((kind, word) for kind in ("encoder-decoder", "decoder-only") for word in ("rotary", "alibi"))]
@@ -25,7 +25,8 @@ def among(app, models, models_in):
 
 
 def titles(app):
-    return [chart["layout"]["title"]["text"] for chart in figures(app)]
+    drawn = [header["title"] for header, _ in all_sent(app, "matrix")]
+    return drawn + [chart["layout"]["title"]["text"] for chart in figures(app)]
 
 
 @pytest.mark.parametrize("name", PAGES)

@@ -10,13 +10,14 @@ from builders import tiny_checkpoint
 from page_driver import (
     TEXT,
     again,
+    all_sent,
     csv_lines,
     figures,
     markup,
-    numbers,
     open_table,
     opener,
     select,
+    sent,
     stale,
     the_run,
     words,
@@ -44,9 +45,16 @@ def figure(app):
     return found
 
 
-def cells(app, layer=0):
-    """The numbers of a heatmap, as plotly sends them."""
-    return numbers(figure(app)["data"][layer]["z"])
+def title(app):
+    """That of the one picture, which is of cells or of bars."""
+    drawn = [header["title"] for header, _ in all_sent(app, "matrix")]
+    (found,) = (*drawn, *(each["layout"]["title"]["text"] for each in figures(app)))
+    return found
+
+
+def cells(app):
+    """The numbers of a heatmap, as the browser gets them."""
+    return sent(app, "matrix")[1]["values"]
 
 
 def the_trace(folder, *of):
@@ -75,7 +83,7 @@ def test_the_page_opens_with_the_attention_that_is_selected(app, bundled):
     assert app.radio(key="tensors_point").value == "encoder.0.self.weights"
     recorded = the_trace(bundled)["encoder.0.self.weights"][0, 2].numpy()
     assert np.array_equal(cells(app), recorded)
-    assert figure(app)["layout"]["title"]["text"] == "encoder.0.self.weights[0, 2, :, :]"
+    assert title(app) == "encoder.0.self.weights[0, 2, :, :]"
 
 
 def test_the_table_has_shape_type_and_statistics_of_the_whole_and_of_the_picture(app, bundled):
@@ -102,7 +110,7 @@ def test_every_point_can_be_looked_at(app, bundled):
     for place, entry in enumerate(listed):
         select(app, point=entry.name, chart=("heatmap", "histogram")[place % 2], **view._implied(entry.name))
         again(app)
-        assert figure(app)["layout"]["title"]["text"].startswith(f"{entry.name}[0,"), entry.name
+        assert title(app).startswith(f"{entry.name}[0,"), entry.name
         assert app.radio(key="tensors_point").value == entry.name
         assert ("derived from recorded points" in words(app)) == entry.derived
 
@@ -111,6 +119,7 @@ def test_a_mask_is_drawn_in_two_tones_with_its_share_of_true(app, bundled):
     open_trace(app, point="decoder.0.self.mask", kind="decoder", layer="0")
     mask = the_trace(bundled)["decoder.0.self.mask"]
     assert np.array_equal(cells(app), mask[0, 0].numpy().astype(np.float32))
+    assert sent(app, "matrix")[0]["names"] == ["False", "True: may attend"]
     assert "Boolean" in words(app) and "share of True" in words(app)
     share = view.percent(int(mask.sum()), mask.numel())
     assert f"<td>{share}</td>" in markup(app)
@@ -128,9 +137,10 @@ def test_the_histogram_counts_the_values_of_the_slice(app, bundled):
 
 
 def test_the_columns_of_the_logits_are_the_vocabulary(app, bundled):
-    ticks = figure(open_trace(app, point="logits"))["layout"]["xaxis"]["ticktext"]
-    shown = [tick.strip() for tick in ticks]
-    assert shown[:2] == ["&lt;s&gt;", "&lt;/s&gt;"] and "&lt;b&gt;" in shown
+    columns = sent(open_trace(app, point="logits"), "matrix")[0]["columns"]
+    shown = [token["text"] for token in columns["tokens"]]
+    assert shown[:2] == ["<s>", "</s>"] and "<b>" in shown
+    assert (columns["role"], columns["field"], columns["ink"]) == ("vocabulary entry", "", "muted")
 
 
 def test_the_head_is_the_one_of_the_whole_app(app):
@@ -140,14 +150,15 @@ def test_the_head_is_the_one_of_the_whole_app(app):
     box.set_value(3)
     again(app)
     assert app.session_state["selection"]["heads"] == (3,)
-    assert figure(app)["layout"]["title"]["text"] == "decoder.1.cross.weights[0, 3, :, :]"
+    assert title(app) == "decoder.1.cross.weights[0, 3, :, :]"
 
 
 def test_a_scale_reaches_as_far_as_the_whole_point(app, bundled):
     open_trace(app, point="decoder.1.cross.head_out", heads="0")
     largest = the_trace(bundled)["decoder.1.cross.head_out"].abs().max().item()
-    assert figure(app)["data"][0]["zmax"] == pytest.approx(largest)
-    assert figure(app)["data"][0]["zmin"] == -figure(app)["data"][0]["zmax"]
+    header, _ = sent(app, "matrix")
+    assert header["most"] == pytest.approx(largest) and header["signed"]
+    assert (header["unit"], header["quantity"], header["digits"]) == ("value", "value", 9)
 
 
 def test_a_point_that_would_be_too_large_to_compute_is_said(app, monkeypatch):
@@ -226,10 +237,10 @@ def test_a_filter_lists_whole_names(app):
     app.text_input(key="tensors_filter").set_value("ffn hidden")
     again(app)
     assert app.radio(key="tensors_point").value is None
-    assert figure(app)["layout"]["title"]["text"].startswith("decoder.1.cross.weights")
+    assert title(app).startswith("decoder.1.cross.weights")
     app.radio(key="tensors_point").set_value("decoder.2.ffn.hidden")
     again(app)
-    assert figure(app)["layout"]["title"]["text"] == "decoder.2.ffn.hidden[0, :, :]"
+    assert title(app) == "decoder.2.ffn.hidden[0, :, :]"
 
 
 @pytest.mark.parametrize("words_given", ["nothing here", "<b>", "cross*", "🙂"])
@@ -333,7 +344,7 @@ def test_a_model_that_only_writes_has_a_training_mode(at_the_zoo, zoo):
 def test_models_of_all_kinds_are_shown(at_the_zoo, name, seed):
     address = {} if seed is None else {"seed": seed}
     open_trace(at_the_zoo, checkpoint=name, text="ROT:" if name == "shakespeare" else "bad", **address)
-    assert len(at_the_zoo.get("plotly_chart")) == 1, words(at_the_zoo)
+    assert len(all_sent(at_the_zoo, "matrix")) == 1, words(at_the_zoo)
     select(at_the_zoo, chart="points")
     again(at_the_zoo)
     assert len(at_the_zoo.dataframe) == 1
@@ -395,9 +406,10 @@ def test_run_less_file_is_the_difference(app, bundled):
     name = "decoder.1.cross.query"
     want = the_trace(bundled)[name].double() - the_training(bundled, 4)[name].double()
     assert np.array_equal(cells(app), want[0, 1].float().numpy())
-    assert figure(app)["layout"]["title"]["text"] == f"run − file, {name}[0, 1, :, :]"
+    assert title(app) == f"run − file, {name}[0, 1, :, :]"
     assert "float64" in words(app)
-    assert any("run − file" in note["text"] for note in figure(app)["layout"]["annotations"])
+    header, _ = sent(app, "matrix")
+    assert header["unit"] == "run − file" and header["quantity"] == "difference"
 
 
 def table(app):
@@ -501,7 +513,7 @@ def test_a_less_b_is_the_difference_to_the_pinned_run(app, bundled):
     mine, other = the_trace(bundled, "29,284.31"), the_trace(bundled)
     want = mine["encoder.0.self.key"].double() - other["encoder.0.self.key"].double()
     assert np.array_equal(cells(app), want[0, 0].float().numpy())
-    assert figure(app)["layout"]["title"]["text"] == "A − B, encoder.0.self.key[0, 0, :, :]"
+    assert title(app) == "A − B, encoder.0.self.key[0, 0, :, :]"
 
 
 def test_the_pinned_run_can_be_looked_at(app, bundled):
@@ -510,10 +522,10 @@ def test_the_pinned_run_can_be_looked_at(app, bundled):
 
 
 def both_pictures(app):
-    """The two heatmaps, as plotly sends their numbers."""
-    drawn = figures(app)
+    """The numbers of the two heatmaps."""
+    drawn = all_sent(app, "matrix")
     assert len(drawn) == 2
-    return [numbers(each["data"][0]["z"]) for each in drawn]
+    return [arrays["values"] for _, arrays in drawn]
 
 
 def test_a_pinned_run_has_the_same_point_beside_it_on_one_scale_with_its_own_tokens(app, bundled):
@@ -522,10 +534,11 @@ def test_a_pinned_run_has_the_same_point_beside_it_on_one_scale_with_its_own_tok
     a, b = the_trace(bundled), the_run(bundled, "7", name="numbers-tiny").trace
     for found, run in zip(both_pictures(app), (a, b), strict=True):
         assert np.array_equal(found, run["encoder.0.self.key"][0, 2].numpy())
-    ends = [each["data"][0]["zmax"] for each in figures(app)]
+    headers = [header for header, _ in all_sent(app, "matrix")]
+    ends = [header["most"] for header in headers]
     largest = max(float(each["encoder.0.self.key"].abs().max()) for each in (a, b))
     assert ends[0] == ends[1] == pytest.approx(largest)
-    assert [each["layout"]["title"]["text"][:2] for each in figures(app)] == ["A:", "B:"]
+    assert [header["title"][:2] for header in headers] == ["A:", "B:"] and all(header["paired"] for header in headers)
     sizes = [list(each["encoder.0.self.key"].shape) for each in (a, b)]
     assert wording("a_minus_b_needs_one_shape", *sizes) in words(app)
     rows = re.findall(r"<tr><th>([^<]+)</th>", markup(app))
@@ -553,7 +566,7 @@ def test_what_b_does_not_have_is_said_beside_as_picture(at_the_zoo, zoo, point, 
     built(saved_with_two_heads, zoo / "two-heads")
     pin = {"pin_checkpoint": "two-heads", "pin_text": "ab", "shown": "A|B"}
     open_trace(at_the_zoo, checkpoint="own", text="abc", point=point, heads="3", **pin)
-    assert len(figures(at_the_zoo)) == 1 and sentence in words(at_the_zoo)
+    assert len(all_sent(at_the_zoo, "matrix")) == 1 and sentence in words(at_the_zoo)
 
 
 # --- the page
@@ -562,7 +575,7 @@ def test_what_b_does_not_have_is_said_beside_as_picture(at_the_zoo, zoo, point, 
 @pytest.mark.parametrize("text", ["", "7" * 10_000])
 def test_bad_input_is_answered_by_one_sentence(app, text):
     open_trace(app, text=text)
-    assert stale(app) and len(app.get("plotly_chart")) == 1
+    assert stale(app) and len(all_sent(app, "matrix")) == 1
     assert wording("type_at_least_one_character") in words(app) or "10,002 tokens" in words(app)
 
 
@@ -573,21 +586,10 @@ def test_any_text_that_is_read_is_shown(app, text):
     assert "<b>" not in markup(app)
 
 
-def test_on_a_projector_the_labels_of_rows_are_large_and_have_room(app):
-    open_trace(app, projector="on", text="987654321098", kind="encoder", point="encoder.0.self.weights")
-    layout = figure(app)["layout"]
-    top, bottom = (layout["margin"][side] for side in "tb")
-    (low, high), places = layout["yaxis"]["range"], layout["yaxis"]["tickvals"]
-    row = (layout["height"] - top - bottom) / (low - high)
-    letters = layout["yaxis"]["tickfont"]["size"]
-    assert len(places) > 4 and letters >= 720 / 45
-    assert row * (places[1] - places[0]) > 1.2 * letters  # its legend takes some of the height in the browser
-
-
 def test_on_a_projector_picture_and_numbers_are_scenes_of_their_own_and_the_type_is_larger(app):
-    open_trace(app)
+    open_trace(app, chart="histogram")
     before = figure(app)["layout"]
-    open_trace(app, projector="on")
+    open_trace(app, chart="histogram", projector="on")
     after = figure(app)["layout"]
     now, then = (layout["template"]["layout"]["font"]["size"] for layout in (after, before))
     assert now == pytest.approx(view.PROJECTED * then)
@@ -604,8 +606,8 @@ def test_the_page_says_how_to_read_it_and_what_not_to_conclude(app):
 
 def test_the_page_runs_alone(alone):
     app = alone("tensors")
-    assert [title.value for title in app.title] == ["Tensors"]
-    assert len(app.get("plotly_chart")) == 1
+    assert [heading.value for heading in app.title] == ["Tensors"]
+    assert len(all_sent(app, "matrix")) == 1
 
 
 def test_a_saved_picture_says_whose_numbers_it_has(bundled):

@@ -355,12 +355,17 @@ def max_pooled(values: ArrayLike, limit: int) -> Pooled:
 
     A NaN in a block wins, then infinity: neither disappears. The last block of a side may be smaller.
     """
+    steps = [math.ceil(size / limit) for size in np.shape(values)]
+    return Pooled(pooled(values, steps), *steps)
+
+
+def pooled(values: ArrayLike, steps: Sequence[int]) -> Array:
+    """The same in blocks of so many rows and columns."""
     array = np.asarray(values)
-    steps = [math.ceil(size / limit) for size in array.shape]
     for axis, step in enumerate(steps):
         if step > 1:
             array = _pool(array, axis, step)
-    return Pooled(array, *steps)
+    return array
 
 
 def _pool(array: Array, axis: int, step: int) -> Array:

@@ -157,6 +157,13 @@ def finish_page() -> None:
     collect_at_rest(cached.store().join_steps)
 
 
+def saved_as(title: str, *, of: str | None = None, rows: str = "") -> tuple[str, str]:
+    """What a picture says below itself when it is saved, and its file's name: `of` what it is, where that is not the
+    run that the page looks at; `rows`, of which pass they are; its title and the version."""
+    of = st.session_state.get(_RUN, "") if of is None else of
+    return _named(of, title, rows), labels.file_name(of.split(",")[0], title)
+
+
 def _named(what: str, *more: str) -> str:
     """A caption: what is seen, and the program that made it."""
     return words.by_this_program((what, *more))
@@ -647,7 +654,5 @@ def chart(
             config={"displayModeBar": False, "doubleClick": False},
         )
         if saved:
-            title = html.unescape(figure.layout.title.text or alt)
-            of = st.session_state.get(_RUN, "") if caption is None else caption
-            said = _named(of, title, rows)
-            saving(key, caption=said, name=labels.file_name(of.split(",")[0], title), on_table=on_table)
+            said, name = saved_as(html.unescape(figure.layout.title.text or alt), of=caption, rows=rows)
+            saving(key, caption=said, name=name, on_table=on_table)

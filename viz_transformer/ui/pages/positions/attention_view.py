@@ -11,6 +11,7 @@ import numpy as np
 import pandas as pd
 import streamlit as st
 
+from viz_transformer.analysis.attention.picture import Axis, Meta, Picture, Texts
 from viz_transformer.analysis.positions.in_attention import (
     BiasRule,
     Float32,
@@ -26,14 +27,15 @@ from viz_transformer.analysis.positions.in_attention import (
 from viz_transformer.analysis.positions.table import encoding_of
 from viz_transformer.analysis.run.remarks import reach
 from viz_transformer.figures import labels
+from viz_transformer.figures.components.matrix import matrix_payload
 from viz_transformer.figures.distances import rotated_products, wavelength_curves
-from viz_transformer.figures.tensors import AxisLabels, tensor_heatmap
 from viz_transformer.model.hooked_model import Unavailable
 from viz_transformer.model.kinds import KINDS, SIDE_OF, StackName
 from viz_transformer.numerals import scientific, significant
+from viz_transformer.ui.components.pictures import matrix
 from viz_transformer.ui.frame import controls, frame, pictures, text
 from viz_transformer.ui.pages.positions import orders_view, words
-from viz_transformer.ui.pages.positions.view import STACK, chart, height, short
+from viz_transformer.ui.pages.positions.view import HIGHEST, STACK, chart, height, short
 from viz_transformer.ui.session import state
 from viz_transformer.ui.session.memoize import memoize
 from viz_transformer.ui.session.runs import RunView
@@ -300,23 +302,25 @@ def _bias(at: ChosenCell) -> None:
     """The recorded biases of the head."""
     shown, site, head, side = at.shown, at.site, at.head, SIDE_OF[at.stack]
     bias = read_bias(shown.trace, site, head)
-    tokens = [labels.visible(token) for token in side.of(shown.trace.src_tokens, shown.trace.tgt_tokens)]
+    tokens = Texts(side.of(shown.trace.src_tokens, shown.trace.tgt_tokens))
+    row, column = KINDS[at.stack].fields
+    axes = (
+        Axis(row, words.QUERY_ROW, words.queries(side.name), side.name, tokens),
+        Axis(column, words.KEY_COLUMN, words.keys(side.name), side.name, tokens),
+    )
+    title = words.bias_title(site, head)
+    meta = Meta(
+        title, *frame.saved_as(title), scale="diverging", unit="value", quantity="value", bounded=False, digits=9
+    )
+    picture = Picture(bias, axes, np.ones(bias.shape, dtype=bool), meta)
     with st.container(key="pos_picture"):
-        figure = tensor_heatmap(
-            bias,
-            AxisLabels(words.QUERY_ROW, words.queries(side.name), tokens, side.name),
-            AxisLabels(words.KEY_COLUMN, words.keys(side.name), tokens, side.name),
-            title=words.bias_title(site, head),
-            theme=frame.theme(),
-            height=height(540),
-        )
         asked = pictures.table(
             lambda: _bias_frame(bias),
             note=words.bias_note(shown.caption(words.bias_of(site, head))),
             name=labels.file_name(shown.summary.name, site, "bias"),
             key="pos_bias",
         )
-        chart(figure, key="pos_bias", alt=words.bias_alt(site, head), on_table=asked)
+        matrix(matrix_payload(picture, height=HIGHEST, exact=True, why=()), key="pos_bias", on_table=asked)
 
 
 def _slopes(at: ChosenCell) -> None:

@@ -12,6 +12,8 @@ import streamlit as st
 from numpy.typing import NDArray
 
 from viz_transformer import numerals
+from viz_transformer.analysis.attention.picture import Meta
+from viz_transformer.analysis.positions.pictures import table_picture
 from viz_transformer.analysis.positions.table import (
     STILL,
     Derivation,
@@ -27,10 +29,12 @@ from viz_transformer.analysis.positions.table import (
     wavelengths,
 )
 from viz_transformer.figures import labels
+from viz_transformer.figures.components.matrix import matrix_payload
 from viz_transformer.figures.distances import product_curves, turned_pairs, wavelength_curves
-from viz_transformer.figures.positions import row_lengths, tables_beside
+from viz_transformer.figures.positions import row_lengths
 from viz_transformer.model.kinds import SIDE_OF
 from viz_transformer.numerals import scientific
+from viz_transformer.ui.components.pictures import matrix
 from viz_transformer.ui.frame import controls, frame, pictures, text
 from viz_transformer.ui.frame.questions import Question
 from viz_transformer.ui.pages.positions import orders_view, words
@@ -38,6 +42,7 @@ from viz_transformer.ui.pages.positions.fields import FIELDS
 from viz_transformer.ui.pages.positions.view import Table, chart, height, numbers_frame, short
 
 SWITCHED = "positions_topic_switched"  # how often; only in the session
+BESIDE = 420  # pixels of two tables beside each other
 ALL_COLUMNS, LISTED = 8, 10
 """Tables with so few columns are written out in full; so many rows are listed."""
 
@@ -306,14 +311,14 @@ def waves(table: Table) -> Question:
             key="pos_waves",
             alt=words.WAVES_ALT,
         )
-    with right:
-        figure = tables_beside(
-            {words.SHORT_TABLES[name]: each.encoding for name, each in both.items()},
-            title=words.both_title(length, width),
-            theme=frame.theme(),
-            height=height(420),
-        )
-        chart(figure, key="pos_beside", alt=words.BOTH_ALT)
+    with right, st.container(key="pos_beside"):
+        for column, (name, each) in zip(st.columns(2, gap="small"), both.items(), strict=True):
+            title = words.of_both(words.SHORT_TABLES[name], length, width)
+            made = table_picture(each.table, Meta(title, *frame.saved_as(title)))  # both reach from -1 to 1
+            with column:
+                data = matrix_payload(made.said(most=1.0, paired=True), height=BESIDE, exact=True, why=())
+                asked = pictures.table(made.table, note=made.note, name=made.meta.name, key=f"pos_beside_{name}")
+                matrix(data, key=f"pos_beside_{name}", on_table=asked)
     head = ("", words.WAVES_HEAD, words.less_than_once(length), words.still(STILL))
     rows = ""
     for name, each in both.items():

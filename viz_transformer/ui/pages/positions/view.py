@@ -13,7 +13,9 @@ from numpy.typing import NDArray
 from plotly.graph_objects import Figure
 
 from viz_transformer import numerals
+from viz_transformer.analysis.attention.picture import Meta, Picture
 from viz_transformer.analysis.models.untrained import UntrainedSummary
+from viz_transformer.analysis.positions.pictures import table_picture
 from viz_transformer.analysis.positions.table import (
     Derivation,
     Float32,
@@ -29,13 +31,13 @@ from viz_transformer.analysis.positions.table import (
     trained_rows,
 )
 from viz_transformer.figures import labels
+from viz_transformer.figures.components.matrix import matrix_payload
 from viz_transformer.figures.enlarged import enlarged
-from viz_transformer.figures.positions import Marks, dimension_curves, position_heatmap
+from viz_transformer.figures.positions import Marks, dimension_curves
 from viz_transformer.model.hooked_model import Unavailable
 from viz_transformer.model.kinds import SIDE_OF, StackName, stacks_of
 from viz_transformer.numerals import significant
-from viz_transformer.ui.components.pictures import Asked
-from viz_transformer.ui.components.twins import twins
+from viz_transformer.ui.components.pictures import Asked, matrix
 from viz_transformer.ui.frame import frame, pictures, projector, text
 from viz_transformer.ui.frame.controls import Control
 from viz_transformer.ui.pages.positions import words
@@ -44,11 +46,10 @@ from viz_transformer.ui.session import state
 from viz_transformer.ui.session.memoize import memoize_figure
 from viz_transformer.ui.session.runs import RunView
 
-_position_heatmap = memoize_figure(position_heatmap)
 _dimension_curves = memoize_figure(dimension_curves)
 
 USUAL_LENGTH, MAX_LENGTH, MAX_WIDTH = 128, 512, 512
-TALL, PICK = 400, 48  # the picture, and what picks the curves beside it
+TALL, PICK, HIGHEST = 400, 48, 900  # the curves, and what picks them; the picture beside them fills the window
 PROJECTED, LOW = 1.55, 348  # the smallest type, of 13 pixels, is then 20
 
 
@@ -269,26 +270,31 @@ def _trained_sentence(table: Table) -> str:
 # --- the picture
 
 
-def heatmap(table: Table, *, called: str = "", largest: float = 0.0, own: str = "") -> None:
-    """The table as a picture, and its numbers. called: before its title; `largest`: what its colours reach to at least.
+def heatmap(table: Table) -> None:
+    """The table as a picture, and its numbers."""
+    put(table_picture_of(table), table)
 
-    own: behind the keys of the second of two.
-    """
-    marks, picked, title = table.marks, table.picked, f"{called}{table.title}"
-    if not table.is_trained:
-        marks = _untrained_unmarked(marks)
-    figure = _position_heatmap(
-        table.values, marks, picked=picked, title=title, largest=largest, theme=frame.theme(), height=height(TALL)
-    )
+
+def table_picture_of(table: Table, called: str = "") -> Picture:
+    """What is drawn of a table. called: before its title, where it is one of two."""
+    shown, title = table.shown, f"{called}{table.title}"
+    of = f"{shown.called}, {shown.words()}" if called else None
+    caption, name = frame.saved_as(title, of=of)
+    marks, side = table.marks, SIDE_OF[table.stack]
+    trained = marks.trained if table.is_trained else None  # rows of a formula are not trained
+    meta = Meta(title, caption, name)
+    return table_picture(table.values, meta, side=side, read=marks.read, trained=trained, picked=table.picked)
+
+
+def put(picture: Picture, table: Table, *, called: str = "", own: str = "") -> None:
+    """A picture of a table in its place. called: before the note of its numbers; own: behind the keys of B's."""
     asked = pictures.table(
-        lambda: numbers_frame(table.values),
+        picture.table,
         note=words.table_note(called, table.shown.caption(words.POSITIONS)),
         name=labels.file_name(called.strip(" :"), table.shown.summary.name, "positions", table.stack, table.scheme),
         key=f"pos_heatmap{own}",
     )
-    of = f"{table.shown.called}, {table.shown.words()}" if called else None
-    alt = words.table_alt(title)
-    chart(figure, key=f"pos_heatmap{own}", alt=alt, caption=of, fills=True, on_table=asked)
+    matrix(matrix_payload(picture, height=HIGHEST, exact=True, why=()), key=f"pos_heatmap{own}", on_table=asked)
 
 
 def of_b(table: Table, b: RunView) -> Table | str:
@@ -319,17 +325,19 @@ def of_b(table: Table, b: RunView) -> Table | str:
 
 def heatmaps(table: Table, b: Table) -> None:
     """A's table and B's on one scale."""
-    largest = max(float(np.abs(each.values).max()) for each in (table, b))
+    most = max(float(np.abs(each.values).max()) for each in (table, b)) or None
     for each, name, own, column in zip((table, b), "AB", ("", "_b"), st.columns(2, gap="medium"), strict=True):
+        called = words.called(name)
         with column:
-            heatmap(each, called=words.called(name), largest=largest, own=own)
-    twins("pos_heatmap", "pos_heatmap_b")
+            put(table_picture_of(each, called).said(most=most, paired=True), each, called=called, own=own)
 
 
 def difference(table: Table, b: Table) -> None:
     """A's table less B's, or why there is none."""
     if table.values.shape == b.values.shape:
-        heatmap(replace(table, values=table.values - b.values), called=words.called_difference(b.shown.summary.name))
+        less = table_picture_of(table, words.called("A")) - table_picture_of(b, words.called("B"))
+        called = words.called_difference(b.shown.summary.name)
+        put(less.said(title=f"{called}{table.title}"), table, called=called)
         return
     text.paragraph(words.two_sizes(table.values.shape, b.values.shape))
     heatmap(table)

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
+from viz_transformer.sentences import capitalised
+
 HOW = (
     "Each position has a row of numbers, which is added to the embedding of its token. In the sinusoidal table two"
     " neighbouring dimensions form a pair: sine and cosine of position / denominator. From one position to the next a"
@@ -160,10 +162,6 @@ def not_own(scheme: str) -> str:
 def scene(stack: str, position: int) -> str:
     """What a projector's caption says."""
     return f"{stack}, position {position}"
-
-
-def table_alt(title: str) -> str:
-    return f"{title}: rows are positions, columns are dimensions"
 
 
 def table_note(called: str, caption: str) -> str:
@@ -378,7 +376,6 @@ NO_WAVELENGTHS_WITHOUT_POSITIONS = (
     "This model adds no positions; these are the formula’s wavelengths, for as many dimensions."
 )
 WAVES_ALT = "Wavelength of each pair of dimensions, with the standard exponent and with it doubled"
-BOTH_ALT = "The table with the standard exponent and with it doubled"
 AS_D_MODEL_GROWS = (
     "As d_model grows, the wavelengths come to span 2π = 6.283 to 2π · 10⁴ = 62,832 positions. With the exponent"
     " doubled they reach 2π · 10⁸, and half of the dimensions hardly move: they say little about where a token is."
@@ -389,8 +386,8 @@ def turns(first: str, last: str, slow: int, count: int, length: int) -> str:
     return f"Once in {first} to {last} positions; {slow} of {count} not even once over {length}."
 
 
-def both_title(length: int, width: int) -> str:
-    return f"Both tables, {length} × {width}"
+def of_both(table: str, length: int, width: int) -> str:
+    return f"{capitalised(table)}, {length} × {width}"
 
 
 def less_than_once(length: int) -> str:
@@ -623,10 +620,6 @@ def bias_of(site: str, head: int) -> str:
 
 def bias_note(caption: str) -> str:
     return f"{caption}. One row per query, one column per key."
-
-
-def bias_alt(site: str, head: int) -> str:
-    return f"The bias of {site}, head {head}: rows are queries, columns are keys"
 
 
 def slope_of(head: int, slope: str, stack: str, largest: str) -> str:

@@ -13,15 +13,18 @@ import streamlit as st
 from plotly.graph_objects import Figure
 
 from viz_transformer import numerals
+from viz_transformer.analysis.attention.picture import ATTENTION_WEIGHT, Meta
 from viz_transformer.analysis.tensors import points
+from viz_transformer.analysis.tensors.pictures import in_blocks, slice_picture
 from viz_transformer.figures import labels
-from viz_transformer.figures.tensors import AxisLabels, tensor_heatmap, value_histogram
+from viz_transformer.figures.components.matrix import matrix_payload
+from viz_transformer.figures.tensors import value_histogram
 from viz_transformer.model.kinds import KINDS, KindName
 from viz_transformer.numerals import significant
 from viz_transformer.running.trace import Trace
 from viz_transformer.sentences import capitalised
 from viz_transformer.ui.compat import DeltaGenerator
-from viz_transformer.ui.components.pictures import Asked
+from viz_transformer.ui.components.pictures import Asked, matrix
 from viz_transformer.ui.components.reveal import reveal
 from viz_transformer.ui.components.twins import twins
 from viz_transformer.ui.frame import controls, frame, pictures, projector, text
@@ -31,17 +34,15 @@ from viz_transformer.ui.pages.tensors.fields import FIELDS
 from viz_transformer.ui.pages.tensors.question import left_out
 from viz_transformer.ui.pages.tensors.tensor_sources import Looked, file_is_shown, file_name
 from viz_transformer.ui.session import state
-from viz_transformer.ui.session.memoize import memoize, memoize_figure
+from viz_transformer.ui.session.memoize import memoize
 from viz_transformer.ui.session.waiting import waiting
-
-_tensor_heatmap = memoize_figure(tensor_heatmap)
 
 MAX_LISTED = 200
 TREE_HEIGHT = 330
 SCENES = ("tensors_picture", "tensors_facts")
-PROJECTED, TALL, HALF = 1.55, 410, 320  # on a projector letters of 13 pixels have 20
-LOW, LEAST_LETTERS = int(projector.ROOM_OF_CHART / PROJECTED), 10.4  # there it fits, and letters have 16 pixels or more
-BESIDE, SHORT = ("A", "B"), {"weights": words.WEIGHT}
+PROJECTED, TALL, HIGHEST = 1.55, 410, 900  # on a projector letters of 13 pixels have 20
+LOW = int(projector.ROOM_OF_CHART / PROJECTED)  # there it fits
+BESIDE = ("A", "B")
 _SITE = "tensors_site"
 _ATTENTION = re.compile(r"(encoder|decoder)\.(\d+)\.(self|cross)\.(\w+)")
 
@@ -222,7 +223,8 @@ def _beside(a: Drawn, b: Drawn | str, chart: Literal["heatmap", "histogram"]) ->
             text.paragraph(b)
             return
         draw(b, beside=a)
-    twins(f"tensors_{chart}", f"tensors_{chart}_b")
+    if chart == "histogram":
+        twins("tensors_histogram", "tensors_histogram_b")
     if a.view.values.shape != b.view.values.shape:
         text.paragraph(words.needs_one_shape(a.view.sizes, b.view.sizes))
 
@@ -360,22 +362,21 @@ def heatmap(drawn: Drawn, *, beside: Drawn | None = None) -> None:
     """The slice, on the scale of the whole point, so that its heads can be compared, and of both where two stand
     beside each other."""
     looked, view, shown = drawn.looked, drawn.view, drawn.shown
-    figure = _tensor_heatmap(
-        shown.values,
-        _axis(shown, "rows"),
-        _axis(shown, "columns"),
-        title=_title(drawn),
-        scale=view.scale,
-        scale_name=looked.minus if view.origin == "difference" else None if _alone(drawn) else SHORT.get(view.scale),
-        largest=max(each.whole.largest for each in (drawn, beside) if each is not None),
-        **({} if _alone(drawn) else {"width": HALF}),
-        kind=view.kind,
-        derived=view.origin != "recorded",
-        theme=frame.theme(),
-        **({"height": LOW, "least_letters": LEAST_LETTERS} if projector.is_on() else {"height": TALL}),
-    )
-    alt = words.heatmap_alt(view.name, shown.rows.title, shown.columns.title)
-    _chart(drawn, figure, key="tensors_heatmap", alt=alt)
+    alone, title = _alone(drawn), _title(drawn)
+    caption, name = frame.saved_as(title, of=looked.caption, rows=_rows(drawn))
+    unit = looked.minus if view.origin == "difference" else ATTENTION_WEIGHT if alone else words.WEIGHT
+    most = max(each.whole.largest for each in (drawn, beside) if each is not None)
+    meta = Meta(title, caption, name, unit=unit, most=most, paired=not alone)
+    place = _place(drawn, "tensors_heatmap")
+    data = _packed(looked.key, view.name, shown.at, looked.vocabulary is not None, meta, drawn)
+    matrix(data, key=place, on_table=slice_asked(drawn, place))
+
+
+@memoize(12)
+def _packed(key: str, name: str, at: tuple[int, ...], with_vocabulary: bool, meta: Meta, _drawn: Drawn) -> bytes:
+    """What the browser gets of a slice; kept, since the names of a large vocabulary take longer than its numbers."""
+    picture = slice_picture(_drawn.view, _drawn.shown, meta, selects=not _drawn.looked.is_file)
+    return matrix_payload(in_blocks(picture), height=HIGHEST, exact=True, why=())
 
 
 def bars(drawn: Drawn, *, beside: Drawn | None = None) -> None:
@@ -408,20 +409,27 @@ def _alone(drawn: Drawn) -> bool:
 
 def _chart(drawn: Drawn, figure: Figure, *, key: str, alt: str) -> None:
     """A figure in its place, enlarged on a projector."""
-    looked, name = drawn.looked, drawn.view.name
-    alone = _alone(drawn)
-    rows = ", ".join(filter(None, ("" if alone else name, looked.rows_of(name))))
-    place = key if alone or looked.name == "A" else f"{key}_b"
-    asked = slice_asked(drawn, place)
+    looked, place = drawn.looked, _place(drawn, key)
     frame.chart(
         figure,
         key=place,
         alt=alt,
         caption=looked.caption,
-        rows=rows,
+        rows=_rows(memoize_figure),
         size=frame.ChartSize(grows=PROJECTED, fills=True, room=projector.ROOM_OF_CHART),
-        on_table=asked,
+        on_table=slice_asked(memoize_figure, place),
     )
+
+
+def _place(drawn: Drawn, key: str) -> str:
+    """The key of a picture, with its own for that of B beside A's."""
+    return key if _alone(drawn) or drawn.looked.name == "A" else f"{key}_b"
+
+
+def _rows(drawn: Drawn) -> str:
+    """What a caption adds: the point, where the title is too short to say it, and of which pass its rows are."""
+    looked, name = drawn.looked, drawn.view.name
+    return ", ".join(filter(None, ("" if _alone(drawn) else name, looked.rows_of(name))))
 
 
 def _title(drawn: Drawn) -> str:
@@ -431,11 +439,6 @@ def _title(drawn: Drawn) -> str:
     elif not _alone(drawn):
         name = words.title_beside(looked.name, name.split(".", 2)[-1])
     return f"{name}[{', '.join([*map(str, drawn.shown.at), ':', ':'])}]"
-
-
-def _axis(shown: points.Slice, side: Literal["rows", "columns"]) -> AxisLabels:
-    axis = getattr(shown, side)
-    return AxisLabels(axis.name, axis.title, axis.labels, axis.side)
 
 
 # --- all points

@@ -209,10 +209,6 @@ def slice_note(cited: str, title: str, rows: str, columns: str) -> str:
     return f"{cited}, {title}. Rows: {rows}; columns: {columns}."
 
 
-def heatmap_alt(point: str, rows: str, columns: str) -> str:
-    return f"Heatmap of {point}: rows are {rows}, columns are {columns}"
-
-
 def histogram_alt(point: str) -> str:
     return f"Histogram of {point}"
 
