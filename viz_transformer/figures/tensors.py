@@ -12,7 +12,8 @@ import numpy as np
 import plotly.graph_objects as go
 from numpy.typing import ArrayLike, NDArray
 
-from viz_transformer.analysis.tensors.points import Pooled, max_pooled
+from viz_transformer.analysis.attention.picture import Axis, Meta, Picture, Texts, numbered
+from viz_transformer.analysis.tensors.pictures import TRUE_OR_FALSE, in_blocks
 from viz_transformer.figures import labels, legend
 from viz_transformer.figures.template import ON_PAPER, dressed
 from viz_transformer.figures.theme import Theme, palette, weight_colors
@@ -74,11 +75,12 @@ def tensor_heatmap(
     _check(array, rows, columns)
     if scale == "mask" and array.dtype != bool:
         raise ValueError(f"a mask is Boolean, not {array.dtype}")
-    pooled = max_pooled(array, MAX_CELLS)
-    steps = zip((rows, columns), array.shape, pooled.values.shape, (pooled.rows, pooled.columns), strict=True)
-    down, across = (_Side.of(*side) for side in steps)
+    meta = Meta(title, title, "", names=TRUE_OR_FALSE if scale == "mask" else None)
+    axes = (_axis(rows, array.shape[0]), _axis(columns, array.shape[1]))
+    picture = in_blocks(Picture(array, axes, np.ones(array.shape, dtype=bool), meta), MAX_CELLS)
+    down, across = (_Side.of(axis) for axis in picture.axes)
     sizes = _Sizes.of(down, across, height, width)
-    numbers = pooled.values.astype(np.float64)
+    numbers = picture.values.astype(np.float64)
     finite = np.isfinite(numbers)
     if largest is None:
         largest = float(np.abs(numbers[finite]).max(initial=0.0))
@@ -89,23 +91,22 @@ def tensor_heatmap(
     bad = palette(theme).bad
     gap = 1 if min(sizes.row, sizes.column) >= 6 else 0
     cells = {"x": across.places, "y": down.places, "xgap": gap, "ygap": gap}
-    cells |= _hover(pooled.values, down, across)
+    cells |= _hover(picture.values, down, across)
     layers = [go.Heatmap(z=_layer(numbers, finite), zmin=low, zmax=high, colorscale=colors, **cells)]
     if not finite.all():
         marks = _layer(np.ones(numbers.shape), ~finite)
         layers.append(go.Heatmap(z=marks, zmin=0, zmax=1, colorscale=[bad, bad], **cells))
     figure = go.Figure(layers)
-    title = title + (_blocks(pooled) and f", {_blocks(pooled)}")
-    dressed(figure, theme, title=title, height=height, margin=(sizes.left, 12, sizes.top, _BOTTOM))
+    dressed(figure, theme, title=picture.meta.title, height=height, margin=(sizes.left, 12, sizes.top, _BOTTOM))
     _draw_axes(figure, down, across, sizes, theme, least_letters)
     place = {"y": 1, "yanchor": "top", "yshift": sizes.top - _TOP + 4, **ON_PAPER}
     figure.add_annotation(text=labels.escape(columns.title), x=0, xanchor="left", **place)
     figure.add_annotation(text=labels.escape(rows.title), x=0, xanchor="right", xshift=-6, **place)
     notes = [scale_name or "value" if scale == "signed" else scale_name or "attention weight"]
     if scale == "mask":
-        notes = [f"{_swatch(colors[-1])} True: may attend", f"{_swatch(colors[0])} False"]
-    if _blocks(pooled):
-        notes.append("a block is True if any cell is" if scale == "mask" else "of a block its value farthest from 0")
+        false, true = TRUE_OR_FALSE
+        notes = [f"{_swatch(colors[-1])} {true}", f"{_swatch(colors[0])} {false}"]
+    notes += picture.meta.notes
     if not finite.all():
         notes.append(f"{_swatch(bad)} NaN or infinite")
     legend.draw(figure, [" · ".join(notes)], ends=None if scale == "mask" else (low, high))
@@ -160,40 +161,52 @@ def value_histogram(
     return figure
 
 
+def _axis(side: AxisLabels, size: int) -> Axis:
+    """One side as pictures have it."""
+    texts = numbered(size) if side.tokens is None else Texts(side.tokens)
+    return Axis("", side.name, side.title, side.side, texts)
+
+
 @dataclass(frozen=True)
 class _Side:
-    """One axis as it is drawn: `places` are the middles of its cells, each `step` of `whole` steps wide."""
+    """One axis as it is drawn: `places` are the middles of its cells, each `step` positions wide."""
 
-    axis: AxisLabels
-    whole: int
-    size: int
+    axis: Axis
     step: int
     places: NDArray[np.float64]
 
     @classmethod
-    def of(cls, axis: AxisLabels, whole: int, size: int, step: int) -> _Side:
-        return cls(axis, whole, size, step, np.arange(size, dtype=np.float64) * step + (step - 1) / 2)
+    def of(cls, axis: Axis) -> _Side:
+        step = axis.ends[0] - axis.starts[0] if axis.blocks else 1
+        return cls(axis, step, np.arange(len(axis), dtype=np.float64) * step + (step - 1) / 2)
+
+    @property
+    def size(self) -> int:
+        return len(self.axis)
+
+    @property
+    def is_numbered(self) -> bool:
+        return self.axis.reads.numbered
 
     def label(self, cell: int) -> str:
         """Under a cell: the token at its first position, or its number."""
-        first = cell * self.step
-        return str(first) if self.axis.tokens is None else labels.tick(self.axis.tokens[first], _LABEL_COLUMNS)
+        token = self.axis.reads.tokens[cell]
+        return token if self.is_numbered else labels.tick(token, _LABEL_COLUMNS)
 
     def named(self, cell: int) -> str:
         """A cell in full, for a tooltip."""
-        first = cell * self.step
-        if self.step > 1:
-            return f"{_plural(self.axis.name)} {first} to {min(first + self.step, self.whole) - 1}"
-        if self.axis.tokens is None:
-            return f"{self.axis.name} {first}"
-        token = labels.isolate(labels.shorten(labels.visible(self.axis.tokens[first]), 200))
-        return f"{self.axis.name} {first}: “{labels.escape(token)}”"
+        first = self.axis.positions[cell]
+        if self.axis.blocks:
+            return f"{self.axis.role} {first} to {self.axis.ends[cell] - 1}"
+        if self.is_numbered:
+            return f"{self.axis.role} {first}"
+        token = labels.isolate(labels.shorten(labels.visible(self.axis.reads.tokens[cell]), 200))
+        return f"{self.axis.role} {first}: “{labels.escape(token)}”"
 
     def columns(self, cell: int) -> int:
         """How wide the label is, in columns of the font."""
-        if self.axis.tokens is None:
-            return len(str(cell * self.step))
-        return min(_LABEL_COLUMNS, labels.width(labels.visible(self.axis.tokens[cell * self.step])))
+        token = self.axis.reads.tokens[cell]
+        return len(token) if self.is_numbered else min(_LABEL_COLUMNS, labels.width(labels.visible(token)))
 
     @property
     def longest(self) -> int:
@@ -229,7 +242,7 @@ class _Sizes:
         width = nominal - left - 12
         shown_columns = max(float(across.size), width / _LARGEST_CELL)
         column = width / shown_columns
-        upright = across.axis.tokens is not None and (across.longest * 13 * legend.CHARACTER + 6) > column
+        upright = not across.is_numbered and (across.longest * 13 * legend.CHARACTER + 6) > column
         top = _TOP + _AXIS_TITLE + (across.longest * 13 * legend.CHARACTER + 4 if upright else 18)
         shown_rows = max(float(down.size), (height - top - _BOTTOM) / _LARGEST_CELL)
         return cls(left, top, (height - top - _BOTTOM) / shown_rows, column, shown_rows, shown_columns, upright)
@@ -266,17 +279,10 @@ def _layer(numbers: NDArray[np.float64], shown: NDArray[np.bool_]) -> NDArray[np
     return np.where(shown, numbers, np.nan).astype(np.float32)
 
 
-def _blocks(pooled: Pooled) -> str:
-    """What was pooled, "" if nothing was."""
-    if pooled.rows == pooled.columns == 1:
-        return ""
-    return f"max-pooled in blocks of {pooled.rows} × {pooled.columns}"
-
-
 def _hover(values: NDArray[Any], down: _Side, across: _Side) -> dict[str, Any]:
     """The tooltip of each cell: its text, or where there are too many cells its numbers alone."""
     if values.size > _HOVER_TEXTS:
-        row, column = (s.axis.name if s.step == 1 else f"{_plural(s.axis.name)} round" for s in (down, across))
+        row, column = (f"{side.role} round" if side.blocks else side.role for side in (down.axis, across.axis))
         all_digits = "%{z:.9~g}"  # of a float32
         return {"hovertemplate": f"{row} %{{y}}<br>{column} %{{x}}<br>{all_digits}<extra></extra>"}
     names = [across.named(cell) for cell in range(across.size)]
@@ -285,10 +291,6 @@ def _hover(values: NDArray[Any], down: _Side, across: _Side) -> dict[str, Any]:
         [f"{row}<br>{name}<br>{_value(value)}" for name, value in zip(names, line, strict=True)] for row, line in rows
     ]
     return {"customdata": text}
-
-
-def _plural(noun: str) -> str:
-    return f"{noun[:-1]}ies" if noun.endswith("y") else f"{noun}s"
 
 
 def _value(value: float | bool) -> str:
@@ -304,7 +306,7 @@ def _draw_axes(
 ) -> None:
     row_font, column_font = max(least_letters or 11.0, min(14.0, sizes.row * 0.82)), 13.0
     numbers = across.longest * 13 * legend.CHARACTER + 10
-    room = column_font + 1 if sizes.upright else numbers if across.axis.tokens is None else 0
+    room = column_font + 1 if sizes.upright else numbers if across.is_numbered else 0
     figure.update_xaxes(
         **across.ticks(sizes.column, room, " " if sizes.upright else ""),
         side="top",
@@ -327,9 +329,9 @@ def _room_of(letters: float, row: float, *, squeezed: bool) -> float:
     return letters + 1 if row > letters else 1.4 * letters
 
 
-def _ink(axis: AxisLabels, theme: Theme) -> str:
+def _ink(axis: Axis, theme: Theme) -> str:
     colors = palette(theme)
-    if axis.tokens is None or axis.side is None:
+    if axis.reads.numbered or axis.side is None:
         return colors.muted
     return SIDES[axis.side].of(colors.source_ink, colors.target_ink)
 
