@@ -166,6 +166,7 @@ def test_nothing_stands_beside_the_folders() -> None:
 MAX_SMALL_LINES = 60
 ALONE = {
     "ui.pages.run.recording",  # started by `python -m`
+    "ui.components.twins",  # a component, of which each has its own module
     "figures.whole",  # it is `vt.figures.run`, by the stub
     "ui.pages.positions.question",  # its page's view is long enough
     "model.told_positions",  # numpy alone: the program that *One weight* copies has its source
