@@ -23,7 +23,7 @@ PLACES = {
     "positions": (".st-key-strip", ".st-key-pos_tools", ".st-key-pos_picture .matrix .stage"),
     "tensors": (".st-key-strip", ".st-key-tensors_tools", ".st-key-tensors_picture .matrix .stage"),
 }
-FILLING = ("input", "positions", "tensors", "playground")
+FILLING = ("input", "playground")
 """Pages whose picture is a chart that grows with the window: at least this share of its height."""
 SHARE = 0.6
 WHOLE_PICTURES = {
@@ -34,6 +34,8 @@ WHOLE_PICTURES = {
     "decoding": ".st-key-panel .scrubber",
     "masks": ".st-key-masks_picture .masks",
     "models": ".st-key-cards",
+    "positions": ".st-key-pos_picture .matrix",
+    "tensors": ".st-key-tensors_picture .matrix",
 }
 """The other pages' pictures, with the legend and the player that belong to them."""
 
@@ -219,6 +221,21 @@ def test_a_chart_has_most_of_the_height_and_grows_with_the_window(page, path):
         assert shown["y"] + shown["height"] <= height
         lowest = page.locator(f"{picture} .main-svg").first.bounding_box()
         assert lowest and abs(lowest["height"] - shown["height"]) < 2  # the chart is drawn anew, not cut
+
+
+@pytest.mark.parametrize("path", ["positions", "tensors"])
+def test_a_picture_of_cells_grows_with_the_window(page, path):
+    visit(page, f"/{path}", checkpoint="numbers-any")
+    for width, height in ((1280, 720), (1280, 900), (1920, 1080)):
+        page.set_viewport_size({"width": width, "height": height})
+        finished(page)
+        page.wait_for_function(
+            """([of, least]) => {
+              const { height, bottom } = document.querySelector(of)?.getBoundingClientRect() ?? {}
+              return height >= least && bottom <= innerHeight
+            }""",
+            arg=[WHOLE_PICTURES[path], SHARE * height],
+        )
 
 
 def test_the_list_of_points_is_scrolled_to_the_one_of_a_link(app_server, browser):
