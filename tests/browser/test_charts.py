@@ -176,7 +176,7 @@ def test_what_the_pointer_finds_is_not_saved(app_server, browser, tmp_path):
 
 
 def test_on_a_projector_the_chart_has_the_room(app_server, browser):
-    fields = {"checkpoint": "numbers-tiny", "text": TEXT, "projector": "on"}
-    with viewed(browser, app_server, "/positions", **fields) as page:
-        shown(page, "pos_curves_figure")
-        expect(menu_of(page, "pos_curves_figure")).to_have_count(0)
+    fields = {"checkpoint": "numbers-tiny", "text": TEXT, "projector": "on", "chart": "histogram"}
+    with viewed(browser, app_server, "/tensors", **fields) as page:
+        shown(page, "tensors_histogram")
+        expect(menu_of(page, "tensors_histogram")).to_have_count(0)
