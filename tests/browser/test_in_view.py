@@ -230,11 +230,11 @@ def test_a_picture_of_cells_grows_with_the_window(page, path):
         page.set_viewport_size({"width": width, "height": height})
         finished(page)
         page.wait_for_function(
-            """([of, least]) => {
-              const { height, bottom } = document.querySelector(of)?.getBoundingClientRect() ?? {}
+            """([picture, least]) => {
+              const { height, bottom } = picture.getBoundingClientRect()
               return height >= least && bottom <= innerHeight
             }""",
-            arg=[WHOLE_PICTURES[path], SHARE * height],
+            arg=[page.locator(WHOLE_PICTURES[path]).first.element_handle(), SHARE * height],
         )
 
 

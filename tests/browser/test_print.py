@@ -156,8 +156,8 @@ def test_a_dark_page_and_a_projected_one_are_printed_light(app_server: str, brow
     fields = {"projector": "on"} if look == "projector" else {}
     scheme = "dark" if look == "dark" else "light"
     dark = "(place) => getComputedStyle(place).color"
-    with viewed(browser, app_server, "/positions", scheme=scheme, **VIEW, **fields) as page:
-        expect(page.locator(".st-key-pos_curves_figure .js-plotly-plot")).to_be_attached()
+    with viewed(browser, app_server, "/input", scheme=scheme, **VIEW, **fields) as page:
+        expect(page.locator(".st-key-input_sum .js-plotly-plot").first).to_be_attached()
         expect(page.locator("[data-test-script-state=running], [data-testid=stSkeleton]")).to_have_count(0)
         expect(page.locator("span.sheet")).to_be_attached()
         page.emulate_media(media="print", color_scheme=scheme)
@@ -169,7 +169,7 @@ def test_a_dark_page_and_a_projected_one_are_printed_light(app_server: str, brow
         colours = page.locator(".vt-printed").first.evaluate(
             "(chart) => [...chart.querySelectorAll('text')].map((each) => getComputedStyle(each).fill)"
         )
-        assert set(colours) <= {"rgb(21, 24, 29)", "rgb(86, 94, 105)"}
+        assert set(colours) <= {"rgb(21, 24, 29)", "rgb(86, 94, 105)", "rgb(9, 80, 155)"}  # text, muted, the source
         page.emulate_media(media="null", color_scheme=scheme)
         expect(page.locator(".vt-printed, .vt-sheet-head")).to_have_count(0)
 

@@ -415,9 +415,9 @@ def _chart(drawn: Drawn, figure: Figure, *, key: str, alt: str) -> None:
         key=place,
         alt=alt,
         caption=looked.caption,
-        rows=_rows(memoize_figure),
+        rows=_rows(drawn),
         size=frame.ChartSize(grows=PROJECTED, fills=True, room=projector.ROOM_OF_CHART),
-        on_table=slice_asked(memoize_figure, place),
+        on_table=slice_asked(drawn, place),
     )
 
 
