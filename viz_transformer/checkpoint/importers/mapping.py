@@ -19,7 +19,7 @@ from torch import Tensor
 from viz_transformer import declared
 from viz_transformer.checkpoint.files import CheckpointError
 from viz_transformer.checkpoint.importers.reading import Stored
-from viz_transformer.checkpoint.weights import all_finite
+from viz_transformer.checkpoint.weights import check_finite
 from viz_transformer.sentences import quote
 
 How = Literal[
@@ -144,11 +144,7 @@ def map_tensors(
         done += tensors[name].bytes
         if progress is not None:
             progress(done, total)
-        if not all_finite(tensor):
-            raise CheckpointError(
-                f"{quote(name)} holds NaN or infinite numbers, so the model cannot run: use weights from before the "
-                "training went wrong"
-            )
+        check_finite(quote(name), tensor)
         if place.how == "head":
             heads.setdefault(place.to[0], {})[place.number] = tensor
         else:
