@@ -59,13 +59,10 @@ def _attention(theirs: str, ours: str, query: str, key: str, value: str, out: st
 
 
 def _feed_forward(theirs: str, ours: str, hidden: str, out: str) -> tuple[NameRule, ...]:
-    return (
-        NameRule(f"{theirs}.{hidden}.{{p}}", f"{ours}.feed_forward.to_hidden.{{p}}"),
-        NameRule(f"{theirs}.{out}.{{p}}", f"{ours}.feed_forward.to_out.{{p}}"),
+    maps = {"hidden": hidden, "out": out}
+    return tuple(
+        NameRule(f"{theirs}.{name}.{{p}}", f"{ours}.feed_forward.to_{part}.{{p}}") for part, name in maps.items()
     )
-
-
-ENCODER, DECODER = "encoder.layers.{i}", "decoder.layers.{i}"
 
 
 def _norms(theirs: str, ours: str, **names: str) -> tuple[NameRule, ...]:
@@ -74,46 +71,36 @@ def _norms(theirs: str, ours: str, **names: str) -> tuple[NameRule, ...]:
     )
 
 
+ENCODER, DECODER, BOTH = "encoder.layers.{i}", "decoder.layers.{i}", "{s}.layers.{i}"
 _FUSED = "to_{query,key,value}.{p}"
+_SELF, _CROSS = f"{BOTH}.self_attention", f"{DECODER}.cross_attention"
 
 EN_IT = (
-    NameRule("(encoder|decoder).sentence_embedding.position_encoder.[^ ]*", "", "ignored"),
-    NameRule("encoder.sentence_embedding.embedding.weight", "encoder.embedding.token.weight"),
-    NameRule("decoder.sentence_embedding.embedding.weight", "decoder.embedding.token.weight"),
+    NameRule("{s}.sentence_embedding.position_encoder.[^ ]*", "", "ignored"),
+    NameRule("{s}.sentence_embedding.embedding.weight", "{s}.embedding.token.weight"),
     NameRule(f"{ENCODER}.attention.qkv_layer.{{p}}", f"{ENCODER}.self_attention.{_FUSED}", "interleaved"),
     NameRule(f"{ENCODER}.attention.linear_layer.{{p}}", f"{ENCODER}.self_attention.to_out.{{p}}"),
     *_norms(ENCODER, ENCODER, self="norm1", ffn="norm2"),
-    *_feed_forward(f"{ENCODER}.ffn", ENCODER, "linear1", "linear2"),
+    *_feed_forward(f"{BOTH}.ffn", BOTH, "linear1", "linear2"),
     NameRule(f"{DECODER}.self_attention.qkv_layer.{{p}}", f"{DECODER}.self_attention.{_FUSED}", "interleaved"),
     NameRule(f"{DECODER}.self_attention.linear_layer.{{p}}", f"{DECODER}.self_attention.to_out.{{p}}"),
-    NameRule(
-        f"{DECODER}.encoder_decoder_attention.kv_layer.{{p}}",
-        f"{DECODER}.cross_attention.to_{{key,value}}.{{p}}",
-        "interleaved",
-    ),
-    NameRule(f"{DECODER}.encoder_decoder_attention.q_layer.{{p}}", f"{DECODER}.cross_attention.to_query.{{p}}"),
-    NameRule(f"{DECODER}.encoder_decoder_attention.linear_layer.{{p}}", f"{DECODER}.cross_attention.to_out.{{p}}"),
+    NameRule(f"{DECODER}.encoder_decoder_attention.kv_layer.{{p}}", f"{_CROSS}.to_{{key,value}}.{{p}}", "interleaved"),
+    NameRule(f"{DECODER}.encoder_decoder_attention.q_layer.{{p}}", f"{_CROSS}.to_query.{{p}}"),
+    NameRule(f"{DECODER}.encoder_decoder_attention.linear_layer.{{p}}", f"{_CROSS}.to_out.{{p}}"),
     *_norms(DECODER, DECODER, self="layer_norm1", cross="layer_norm2", ffn="layer_norm3"),
-    *_feed_forward(f"{DECODER}.ffn", DECODER, "linear1", "linear2"),
     NameRule("linear.{p}", "output.{p}"),
 )
 
 _FC = ("fc_q", "fc_k", "fc_v", "fc_o")
 TUTORIAL6 = (
-    NameRule("(encoder|decoder).scale", "", "ignored"),
-    *(
-        rule
-        for stack in ("encoder", "decoder")
-        for rule in (
-            NameRule(f"{stack}.tok_embedding.weight", f"{stack}.embedding.token.weight"),
-            NameRule(f"{stack}.pos_embedding.weight", f"{stack}.embedding.position.table"),
-            *_attention(f"{stack}.layers.{{i}}.self_attention", f"{stack}.layers.{{i}}.self_attention", *_FC),
-            *_norms(f"{stack}.layers.{{i}}", f"{stack}.layers.{{i}}", self="self_attn_layer_norm", ffn="ff_layer_norm"),
-            *_feed_forward(f"{stack}.layers.{{i}}.positionwise_feedforward", f"{stack}.layers.{{i}}", "fc_1", "fc_2"),
-        )
-    ),
-    *_attention(f"{DECODER}.encoder_attention", f"{DECODER}.cross_attention", *_FC),
+    NameRule("{s}.scale", "", "ignored"),
+    NameRule("{s}.tok_embedding.weight", "{s}.embedding.token.weight"),
+    NameRule("{s}.pos_embedding.weight", "{s}.embedding.position.table"),
+    *_attention(f"{BOTH}.self_attention", _SELF, *_FC),
+    *_attention(f"{DECODER}.encoder_attention", _CROSS, *_FC),
+    *_norms(BOTH, BOTH, self="self_attn_layer_norm", ffn="ff_layer_norm"),
     *_norms(DECODER, DECODER, cross="enc_attn_layer_norm"),
+    *_feed_forward(f"{BOTH}.positionwise_feedforward", BOTH, "fc_1", "fc_2"),
     NameRule("decoder.fc_out.{p}", "output.{p}"),
 )
 
@@ -122,28 +109,22 @@ ANNOTATED = (
     NameRule("(src|tgt)_embed.[01].pe", "", "ignored"),
     NameRule("src_embed.(0.)?(lut.)?weight", "encoder.embedding.token.weight"),
     NameRule("tgt_embed.(0.)?(lut.)?weight", "decoder.embedding.token.weight"),
-    *_attention(f"{ENCODER}.self_attn", f"{ENCODER}.self_attention", *_CLONES),
-    *_attention(f"{DECODER}.self_attn", f"{DECODER}.self_attention", *_CLONES),
-    *_attention(f"{DECODER}.src_attn", f"{DECODER}.cross_attention", *_CLONES),
-    *_feed_forward(f"{ENCODER}.feed_forward", ENCODER, "w_1", "w_2"),
-    *_feed_forward(f"{DECODER}.feed_forward", DECODER, "w_1", "w_2"),
+    *_attention(f"{BOTH}.self_attn", _SELF, *_CLONES),
+    *_attention(f"{DECODER}.src_attn", _CROSS, *_CLONES),
+    *_feed_forward(f"{BOTH}.feed_forward", BOTH, "w_1", "w_2"),
     *_norms(ENCODER, ENCODER, self="sublayer.0.norm", ffn="sublayer.1.norm"),
     *_norms(DECODER, DECODER, self="sublayer.0.norm", cross="sublayer.1.norm", ffn="sublayer.2.norm"),
-    NameRule("encoder.norm.{n}", "encoder.norm.{n}"),
-    NameRule("decoder.norm.{n}", "decoder.norm.{n}"),
+    NameRule("{s}.norm.{n}", "{s}.norm.{n}"),
     NameRule("generator.(proj.)?{p}", "output.{p}"),
 )
 
 _PROJ = ("proj_q", "proj_k", "proj_v", "proj_o")
 UPC_LAB = (
-    NameRule("(encoder|decoder).(pos_encoding|positional_encoding|pos_embedding|pos_enc).pe", "", "ignored"),
-    NameRule("encoder.embedding.weight", "encoder.embedding.token.weight"),
-    NameRule("decoder.embedding.weight", "decoder.embedding.token.weight"),
-    *_attention(f"{ENCODER}.self_attn", f"{ENCODER}.self_attention", *_PROJ),
-    *_attention(f"{DECODER}.self_attn", f"{DECODER}.self_attention", *_PROJ),
-    *_attention(f"{DECODER}.encdec_attn", f"{DECODER}.cross_attention", *_PROJ),
-    *_feed_forward(f"{ENCODER}.ffn", ENCODER, "0", "3"),
-    *_feed_forward(f"{DECODER}.ffn", DECODER, "0", "3"),
+    NameRule("{s}.(pos_encoding|positional_encoding|pos_embedding|pos_enc).pe", "", "ignored"),
+    NameRule("{s}.embedding.weight", "{s}.embedding.token.weight"),
+    *_attention(f"{BOTH}.self_attn", _SELF, *_PROJ),
+    *_attention(f"{DECODER}.encdec_attn", _CROSS, *_PROJ),
+    *_feed_forward(f"{BOTH}.ffn", BOTH, "0", "3"),
     *_norms(ENCODER, ENCODER, self="norm1", ffn="norm2"),
     *_norms(DECODER, DECODER, self="norm1", cross="norm2", ffn="norm3"),
     NameRule("decoder.proj.{p}", "output.{p}"),
@@ -151,80 +132,64 @@ UPC_LAB = (
 
 _LINEAR = ("linear_Q", "linear_K", "linear_V", "linear_O")
 FSU = (
-    *(
-        rule
-        for stack in ("encoder", "decoder")
-        for rule in (
-            NameRule(f"{stack}.tok_embedding.weight", f"{stack}.embedding.token.weight"),
-            NameRule(f"{stack}.pos_embedding.weight", f"{stack}.embedding.position.table"),
-            NameRule(f"{stack}.scale", f"{stack}.embedding.scale", "flat"),
-            *_attention(f"{stack}.layers.{{i}}.self_attention", f"{stack}.layers.{{i}}.self_attention", *_LINEAR),
-            NameRule(
-                f"{stack}.layers.{{i}}.self_attention.scale", f"{stack}.layers.{{i}}.self_attention.divisor", "flat"
-            ),
-            *_norms(
-                f"{stack}.layers.{{i}}", f"{stack}.layers.{{i}}", self="self_attention_norm", ffn="feedforward_norm"
-            ),
-            *_feed_forward(f"{stack}.layers.{{i}}.feedforward", f"{stack}.layers.{{i}}", "linear_1", "linear_2"),
-        )
-    ),
-    *_attention(f"{DECODER}.attention", f"{DECODER}.cross_attention", *_LINEAR),
-    NameRule(f"{DECODER}.attention.scale", f"{DECODER}.cross_attention.divisor", "flat"),
+    NameRule("{s}.tok_embedding.weight", "{s}.embedding.token.weight"),
+    NameRule("{s}.pos_embedding.weight", "{s}.embedding.position.table"),
+    NameRule("{s}.scale", "{s}.embedding.scale", "flat"),
+    *_attention(f"{BOTH}.self_attention", _SELF, *_LINEAR),
+    NameRule(f"{BOTH}.self_attention.scale", f"{_SELF}.divisor", "flat"),
+    *_attention(f"{DECODER}.attention", _CROSS, *_LINEAR),
+    NameRule(f"{DECODER}.attention.scale", f"{_CROSS}.divisor", "flat"),
+    *_norms(BOTH, BOTH, self="self_attention_norm", ffn="feedforward_norm"),
     *_norms(DECODER, DECODER, cross="attention_norm"),
+    *_feed_forward(f"{BOTH}.feedforward", BOTH, "linear_1", "linear_2"),
     NameRule("decoder.linear.{p}", "output.{p}"),
 )
 
 
-def _torch_layers(stack: str, theirs: str) -> tuple[NameRule, ...]:
-    """Rules for nn.TransformerEncoder or nn.TransformerDecoder layers, anywhere in a model."""
-    layer = f"{stack}.layers.{{i}}"
-    third = {"cross": "norm2", "ffn": "norm3"} if stack == "decoder" else {"ffn": "norm2"}
-    attentions = {"self_attn": "self", **({"multihead_attn": "cross"} if stack == "decoder" else {})}
+def _torch_layers(stack: str, **attentions: str) -> tuple[NameRule, ...]:
+    """Rules for nn.TransformerEncoder or nn.TransformerDecoder layers, anywhere in a model.
+
+    attentions: their names by ours, in the order of the layer's norms.
+    """
+    theirs, ours = f"(?:[a-z_A-Z0-9]+.)*(?:transformer_)?{stack}.layers.{{i}}", f"{stack}.layers.{{i}}"
+    norms = {part: f"norm{number}" for number, part in enumerate((*attentions, "ffn"), start=1)}
+    rules: list[NameRule] = []
+    for kind, name in attentions.items():
+        rules.append(NameRule(f"{theirs}.{name}.in_proj_{{p}}", f"{ours}.{kind}_attention.{_FUSED}", "stacked"))
+        rules.append(NameRule(f"{theirs}.{name}.out_proj.{{p}}", f"{ours}.{kind}_attention.to_out.{{p}}"))
     return (
-        *(
-            rule
-            for name, kind in attentions.items()
-            for rule in (
-                NameRule(f"{theirs}.{name}.in_proj_{{p}}", f"{layer}.{kind}_attention.{_FUSED}", "stacked"),
-                NameRule(f"{theirs}.{name}.out_proj.{{p}}", f"{layer}.{kind}_attention.to_out.{{p}}"),
-            )
-        ),
-        *_norms(theirs, layer, self="norm1", **third),
-        *_feed_forward(theirs, layer, "linear1", "linear2"),
+        *rules,
+        *_norms(theirs, ours, **norms),
+        *_feed_forward(theirs, ours, "linear1", "linear2"),
         NameRule(theirs.replace(".layers.{i}", ".norm.{n}"), f"{stack}.norm.{{n}}"),
     )
 
 
 _TABLE = "(?:emb|embed|embedding|embeddings|lut|tok_emb|token_embedding|weight_matrix)"
+_OF_TOKENS, _OF_POSITIONS = f"_?(tok|token|word)?_?{_TABLE}", f"_?pos(ition)?(al)?_?{_TABLE}(.{_TABLE})?.weight"
 TORCH = (
     NameRule(
         "(?:[a-z_A-Z0-9]+.)*(pe|pos_embedding|pos_encoding|positional_encoding|pos_table|div_term)", "", "ignored"
     ),
-    *_torch_layers("encoder", "(?:[a-z_A-Z0-9]+.)*(?:transformer_)?encoder.layers.{i}"),
-    *_torch_layers("decoder", "(?:[a-z_A-Z0-9]+.)*(?:transformer_)?decoder.layers.{i}"),
+    *_torch_layers("encoder", self="self_attn"),
+    *_torch_layers("decoder", self="self_attn", cross="multihead_attn"),
     NameRule(
-        f"(src|source|enc|encoder|input)_?(tok|token|word)?_?{_TABLE}?(.{_TABLE})?.weight",
+        f"(src|source|enc|encoder|input){_OF_TOKENS}?(.{_TABLE})?.weight",
         "encoder.embedding.token.weight",
     ),
-    NameRule(
-        f"(tgt|trg|target|dec|output)_?(tok|token|word)?_?{_TABLE}(.{_TABLE})?.weight", "decoder.embedding.token.weight"
-    ),
+    NameRule(f"(tgt|trg|target|dec|output){_OF_TOKENS}(.{_TABLE})?.weight", "decoder.embedding.token.weight"),
     NameRule(f"(tok|token|word)?_?{_TABLE}(.{_TABLE})?.weight", "encoder.embedding.token.weight"),
-    NameRule(
-        f"(src|source|enc|encoder)_?pos(ition)?(al)?_?{_TABLE}(.{_TABLE})?.weight", "encoder.embedding.position.table"
-    ),
-    NameRule(
-        f"(tgt|trg|target|dec|decoder)_?pos(ition)?(al)?_?{_TABLE}(.{_TABLE})?.weight",
-        "decoder.embedding.position.table",
-    ),
+    NameRule(f"(src|source|enc|encoder){_OF_POSITIONS}", "encoder.embedding.position.table"),
+    NameRule(f"(tgt|trg|target|dec|decoder){_OF_POSITIONS}", "decoder.embedding.position.table"),
     NameRule(f"pos(ition)?(al)?_?{_TABLE}(.{_TABLE})?.weight", "encoder.embedding.position.table"),
     NameRule(
-        "(generator|fc_out|fc|out|output|output_layer|linear|head|lm_head|classifier|proj|projection|decoder|unembed)(.(proj|linear|fc))?.{p}",
+        "(generator|fc_out|fc|out|output|output_layer|linear|head|lm_head|classifier|proj|projection|decoder|unembed)"
+        "(.(proj|linear|fc))?.{p}",
         "output.{p}",
     ),
 )
 
-_BLOCK, _FFN = "transformer.h.{i}", f"{DECODER}.feed_forward"
+_BLOCK = "transformer.h.{i}"
 GPT = (  # nanoGPT and minGPT
     NameRule("transformer.wte.weight", "decoder.embedding.token.weight"),
     NameRule("transformer.wpe.weight", "decoder.embedding.position.table"),
@@ -261,83 +226,59 @@ LECTURE = (
 
 _FAIR = ("q_proj", "k_proj", "v_proj", "out_proj")
 FAIRSEQ = (
-    NameRule("(encoder|decoder).embed_positions._float_tensor", "", "ignored"),
-    NameRule("(encoder|decoder).version", "", "ignored"),
-    *(
-        rule
-        for stack in ("encoder", "decoder")
-        for rule in (
-            NameRule(f"{stack}.embed_tokens.weight", f"{stack}.embedding.token.weight"),
-            NameRule(f"{stack}.embed_positions.weight", f"{stack}.embedding.position.table", "rows", 2),
-            *_attention(f"{stack}.layers.{{i}}.self_attn", f"{stack}.layers.{{i}}.self_attention", *_FAIR),
-            *_norms(
-                f"{stack}.layers.{{i}}", f"{stack}.layers.{{i}}", self="self_attn_layer_norm", ffn="final_layer_norm"
-            ),
-            *_feed_forward(f"{stack}.layers.{{i}}", f"{stack}.layers.{{i}}", "fc1", "fc2"),
-            NameRule(f"{stack}.layer_norm.{{n}}", f"{stack}.norm.{{n}}"),
-        )
-    ),
-    *_attention(f"{DECODER}.encoder_attn", f"{DECODER}.cross_attention", *_FAIR),
+    NameRule("{s}.(embed_positions._float_tensor|version)", "", "ignored"),
+    NameRule("{s}.embed_tokens.weight", "{s}.embedding.token.weight"),
+    NameRule("{s}.embed_positions.weight", "{s}.embedding.position.table", "rows", 2),
+    *_attention(f"{BOTH}.self_attn", _SELF, *_FAIR),
+    *_attention(f"{DECODER}.encoder_attn", _CROSS, *_FAIR),
+    *_norms(BOTH, BOTH, self="self_attn_layer_norm", ffn="final_layer_norm"),
     *_norms(DECODER, DECODER, cross="encoder_attn_layer_norm"),
+    *_feed_forward(BOTH, BOTH, "fc1", "fc2"),
+    NameRule("{s}.layer_norm.{n}", "{s}.norm.{n}"),
     NameRule("decoder.output_projection.{p}", "output.{p}"),
 )
 
 _NMT = ("linear_query", "linear_keys", "linear_values", "final_linear")
 _NMT_ENCODER, _NMT_DECODER = "encoder.transformer.{i}", "decoder.transformer_layers.{i}"
 OPENNMT = (
-    NameRule("(encoder|decoder).embeddings.make_embedding.pe.pe", "", "ignored"),
-    NameRule("(encoder|decoder).transformer(_layers)?.[0-9]+.mask", "", "ignored"),
-    NameRule("encoder.embeddings.make_embedding.emb_luts.0.weight", "encoder.embedding.token.weight"),
-    NameRule("decoder.embeddings.make_embedding.emb_luts.0.weight", "decoder.embedding.token.weight"),
+    NameRule("{s}.embeddings.make_embedding.pe.pe", "", "ignored"),
+    NameRule("{s}.transformer(_layers)?.[0-9]+.mask", "", "ignored"),
+    NameRule("{s}.embeddings.make_embedding.emb_luts.0.weight", "{s}.embedding.token.weight"),
     *_attention(f"{_NMT_ENCODER}.self_attn", f"{ENCODER}.self_attention", *_NMT),
     *_attention(f"{_NMT_DECODER}.self_attn", f"{DECODER}.self_attention", *_NMT),
-    *_attention(f"{_NMT_DECODER}.context_attn", f"{DECODER}.cross_attention", *_NMT),
+    *_attention(f"{_NMT_DECODER}.context_attn", _CROSS, *_NMT),
     *_norms(_NMT_ENCODER, ENCODER, self="layer_norm", ffn="feed_forward.layer_norm"),
     *_norms(_NMT_DECODER, DECODER, self="layer_norm_1", cross="layer_norm_2", ffn="feed_forward.layer_norm"),
     *_feed_forward(f"{_NMT_ENCODER}.feed_forward", ENCODER, "w_1", "w_2"),
     *_feed_forward(f"{_NMT_DECODER}.feed_forward", DECODER, "w_1", "w_2"),
-    NameRule("encoder.layer_norm.{n}", "encoder.norm.{n}"),
-    NameRule("decoder.layer_norm.{n}", "decoder.norm.{n}"),
+    NameRule("{s}.layer_norm.{n}", "{s}.norm.{n}"),
     NameRule("generator.(generator.)?(0.)?{p}", "output.{p}"),
 )
 
-
-def _own() -> tuple[NameRule, ...]:
-    """Rules that keep our own names."""
-    names = ["output.{p}"]
-    for stack in ("encoder", "decoder"):
-        layer = f"{stack}.layers.{{i}}"
-        for kind in ("self", "cross"):
-            names += [f"{layer}.{kind}_attention.to_{part}.{{p}}" for part in ("query", "key", "value", "out")]
-            names.append(f"{layer}.{kind}_attention.divisor")
-        names += [f"{layer}.feed_forward.to_{part}.{{p}}" for part in ("hidden", "out")]
-        for norm in (f"{stack}.norm", *(f"{layer}.{part}_residual.norm" for part in ("self", "cross", "ffn"))):
-            names += [f"{norm}.gain", f"{norm}.offset"]
-        names += [f"{stack}.embedding.{table}" for table in ("token.weight", "position.table", "scale")]
-    return tuple(NameRule(name, name) for name in names)
+_NORMS = ("{s}.norm", *(f"{BOTH}.{part}_residual.norm" for part in ("self", "cross", "ffn")))
+OWN = tuple(
+    NameRule(name, name)
+    for name in (
+        "output.{p}",
+        *(f"{BOTH}.self_attention.to_{part}.{{p}}" for part in ("query", "key", "value", "out")),
+        *(f"{BOTH}.cross_attention.to_{part}.{{p}}" for part in ("query", "key", "value", "out")),
+        *(f"{BOTH}.{kind}_attention.divisor" for kind in ("self", "cross")),
+        *(f"{BOTH}.feed_forward.to_{part}.{{p}}" for part in ("hidden", "out")),
+        *(f"{norm}.{vector}" for norm in _NORMS for vector in ("gain", "offset")),
+        *(f"{{s}}.embedding.{table}" for table in ("token.weight", "position.table", "scale")),
+    )
+)
 
 
 def of_tutorial(name: str, *leave: str) -> dict[str, Any]:
     """Config settings of a tutorial, without sizes and without `leave`."""
     config = tutorial(name, source_vocab_size=41, target_vocab_size=40).to_dict()
-    sizes = (
-        "encoder_layers",
-        "decoder_layers",
-        "d_model",
-        "n_heads",
-        "d_ff",
-        "max_source",
-        "max_target",
-        "pad_to",
-        "tied_output",
-    )
-    other = ("source_vocab_size", "target_vocab_size", "attention_bias", "ffn_bias", "output_bias", "final_norm")
-    return {key: value for key, value in config.items() if key not in (*sizes, *other, *leave)}
-
-
-def _annotated_norm(tensors: Mapping[str, Stored]) -> Words:
-    """Detects nn.LayerNorm as the encoder's final norm by its name."""
-    return {"encoder_final_norm": "torch" if "encoder.norm.weight" in tensors else "same"}
+    left = {
+        *"encoder_layers decoder_layers d_model n_heads d_ff max_source max_target pad_to tied_output".split(),
+        *"source_vocab_size target_vocab_size attention_bias ffn_bias output_bias final_norm".split(),
+        *leave,
+    }
+    return {key: value for key, value in config.items() if key not in left}
 
 
 def _fairseq_words(tensors: Mapping[str, Stored]) -> Words:
@@ -385,7 +326,8 @@ LAYOUTS: tuple[Layout, ...] = (
         ANNOTATED,
         of_tutorial("annotated"),
         presets=PAPER,
-        refine=_annotated_norm,
+        # nn.LayerNorm as the encoder's final norm shows in its name
+        refine=lambda tensors: {"encoder_final_norm": "torch" if "encoder.norm.weight" in tensors else "same"},
     ),
     Layout(
         "upc-lab",
@@ -432,7 +374,7 @@ LAYOUTS: tuple[Layout, ...] = (
         {"activation": "relu"},
         PAPER,
     ),
-    Layout("viz-transformer", "this program's own names", _own()),
+    Layout("viz-transformer", "this program's own names", OWN),
     Layout(
         "torch",
         "nn.Transformer's layers",

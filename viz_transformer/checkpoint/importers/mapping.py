@@ -173,9 +173,9 @@ def _parts(tensor: Tensor, place: Placement, n_heads: int) -> tuple[Tensor, ...]
 class NameRule:
     """One line of a layout's table: a pattern of their names, and our names.
 
-    In `theirs`, {i} is a layer, {h} a head, {p} weight or bias, {n} weight or bias of a norm under any of its names,
-    and a dot is literal; the rest is a regular expression. `ours` uses the same placeholders, with {n} as gain or
-    offset; {a,b,c} is one name per part.
+    In `theirs`, {s} is encoder or decoder, {i} a layer, {h} a head, {p} weight or bias, {n} weight or bias of a norm
+    under any of its names, and a dot is literal; the rest is a regular expression. `ours` uses the same placeholders,
+    with {n} as gain or offset; {a,b,c} is one name per part.
     """
 
     theirs: str
@@ -192,7 +192,7 @@ class NameRule:
             return Placement((), "ignored")
         words = match.groupdict()
         ours = self.ours
-        for key in "ip":
+        for key in "sip":
             ours = ours.replace(f"{{{key}}}", words.get(key) or "")
         ours = ours.replace("{n}", _NORM.get(words.get("n") or "", ""))
         return Placement(tuple(_each(ours)), self.how, int(words.get("h") or self.number))
@@ -201,7 +201,7 @@ class NameRule:
 _NORM = {"weight": "gain", "gamma": "gain", "a_2": "gain", "g": "gain", "scale": "gain"}
 _NORM |= {"bias": "offset", "beta": "offset", "b_2": "offset", "b": "offset"}
 _NAMED = r"\(\?P<\w+>"
-_PIECES = {"i": "[0-9]+", "h": "[0-9]+", "p": "weight|bias", "n": "|".join(_NORM)}
+_PIECES = {"s": "encoder|decoder", "i": "[0-9]+", "h": "[0-9]+", "p": "weight|bias", "n": "|".join(_NORM)}
 
 
 @cache
