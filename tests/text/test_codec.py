@@ -113,7 +113,7 @@ def test_typed_specials_are_unknown_text_and_no_specials(target: Codec) -> None:
 
 
 def test_an_id_that_is_typed_is_that_token_also_where_it_is_a_special_one() -> None:
-    codec = ids_codec(6, {"bos": "2", "eos": "3"}, adds=True)
+    codec = ids_codec(6, {"bos": "2", "eos": "3"})
     assert codec.encode("5 3 2 0").ids == (2, 5, 3, 2, 0, 3)
     with pytest.raises(ValueError, match=wording("this_model_does_not_know", "'6'", "whole numbers from 0 to 5")):
         codec.encode("6")

@@ -135,20 +135,11 @@ def read_summary(folder: Path) -> Summary:
     Cached while the files are unchanged. Raises CheckpointError for a missing or damaged file, another format version,
     or an invalid config.
     """
-    return _summary_of(folder, _state(folder / files.CONFIG), _state(folder / files.CARD))
-
-
-def _state(path: Path) -> tuple[int, ...] | None:
-    """Stamp that changes whenever the file does; None if there is no file."""
-    try:
-        status = path.stat()
-    except OSError:
-        return None
-    return status.st_dev, status.st_ino, status.st_size, status.st_mtime_ns, status.st_ctime_ns
+    return _summary_of(folder, files.stamp(folder / files.CONFIG), files.stamp(folder / files.CARD))
 
 
 @lru_cache(maxsize=256)
-def _summary_of(folder: Path, *_states: tuple[int, ...] | None) -> Summary:
+def _summary_of(folder: Path, *_stamps: tuple[int, ...] | None) -> Summary:
     path = folder / files.CONFIG
     content = files.read_json_object(path)
     check_version(path, content.get("format_version"))

@@ -136,12 +136,14 @@ def left_out_in_words(names: Sequence[str]) -> str:
 
 
 def architecture_of(spec: ModelSpec) -> str:
-    """`architecture` for any model, as far as its spec goes."""
-    if spec.config is not None:
-        return architecture(spec.config)
+    """What the model is made of, as far as its spec goes."""
     layers = {"encoder": spec.encoder_layers, "decoder": spec.decoder_layers}
     heads = dict.fromkeys(heads_words(each, site) for site, each in spec.attentions.items())
     reads = {"source": spec.has_encoder and spec.max_source, "target": spec.has_decoder and spec.max_target}
+    if (config := spec.config) is not None:
+        rest = [f"{config.norm}-norm, {config.activation}, {config.positions} positions", *unusual(config)]
+    else:
+        rest = [*([f"{len(spec.labels):,} labels"] if spec.labels else []), f"{spec.norm}-norm"]
     return ", ".join(
         [
             spec.kind,
@@ -149,8 +151,7 @@ def architecture_of(spec: ModelSpec) -> str:
             f"d_model {spec.d_model}",
             " or ".join(heads),
             *([] if spec.d_ff is None else [f"d_ff {spec.d_ff}"]),
-            *([f"{len(spec.labels):,} labels"] if spec.labels else []),
-            f"{spec.norm}-norm",
+            *rest,
             "at most " + " and ".join(f"{most} {side}" for side, most in reads.items() if most) + " tokens",
         ]
     )
@@ -163,21 +164,6 @@ def heads_words(heads: Heads, site: str) -> str:
     if heads.window is not None and site.startswith("encoder."):
         window = f", up to {count_of(heads.window, 'key')} to each side"
     return f"{count_of(heads.query, 'head')}{shared}{window}"
-
-
-def architecture(config: ModelConfig) -> str:
-    layers = {"encoder": config.encoder_layers, "decoder": config.decoder_layers}
-    reads = {"source": config.has_encoder and config.max_source, "target": config.has_decoder and config.max_target}
-    return ", ".join(
-        [
-            config.kind,
-            " + ".join(count_of(count, f"{stack} layer") for stack, count in layers.items() if count),
-            f"d_model {config.d_model}, {count_of(config.n_heads, 'head')}, d_ff {config.d_ff}",
-            f"{config.norm}-norm, {config.activation}, {config.positions} positions",
-            *unusual(config),
-            "at most " + " and ".join(f"{most} {side}" for side, most in reads.items() if most) + " tokens",
-        ]
-    )
 
 
 def unusual(config: ModelConfig) -> list[str]:

@@ -51,6 +51,15 @@ def reading(path: Path) -> Iterator[None]:
         raise CheckpointError(f"{path} cannot be read ({error.strerror or error}): check its permissions") from None
 
 
+def stamp(path: Path) -> tuple[int, ...] | None:
+    """Numbers that change whenever a file or folder does, for caches; None if there is none."""
+    try:
+        status = path.stat()
+    except (OSError, ValueError):  # ValueError: a name with a NUL character
+        return None
+    return status.st_dev, status.st_ino, status.st_size, status.st_mtime_ns, status.st_ctime_ns
+
+
 def read_bytes(path: Path, most: int) -> bytes:
     """The first `most` bytes of a file. Raises CheckpointError if it is missing, unreadable or not a regular file."""
     with reading(path):

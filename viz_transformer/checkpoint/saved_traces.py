@@ -10,6 +10,7 @@ from typing import Any
 import orjson
 
 from viz_transformer import declared
+from viz_transformer.checkpoint import files
 from viz_transformer.checkpoint.contents import Summary, Unreadable
 from viz_transformer.checkpoint.untrusted import LONGEST_HEADER, MAX_VALUES, METADATA, check_header, json_values
 from viz_transformer.model.hooked_model import Unavailable
@@ -72,15 +73,13 @@ class RecordingSummary(Summary):
 def read_recording(path: Path) -> RecordingSummary | Unreadable | None:
     """The file's description, or why it is invalid; None if it is not the trace of a watched module."""
     try:
-        status = path.stat()
-        state = status.st_dev, status.st_ino, status.st_size, status.st_mtime_ns, status.st_ctime_ns
-        return _read(path, state) if path.is_file() else None
+        return _read(path, files.stamp(path)) if path.is_file() else None
     except (OSError, ValueError):  # ValueError: a name with a NUL character
         return None
 
 
 @lru_cache(maxsize=256)
-def _read(path: Path, _state: tuple[int, ...]) -> RecordingSummary | Unreadable | None:
+def _read(path: Path, _stamp: tuple[int, ...] | None) -> RecordingSummary | Unreadable | None:
     about = _described(path)
     if about is None:
         return None

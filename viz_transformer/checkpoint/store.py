@@ -154,14 +154,14 @@ def load(where: str | Path) -> Checkpoint:
     """
     for _ in range(5):
         folder = find_folder(where)
-        before = _identity(folder)
+        before = files.stamp(folder)
         try:
             checkpoint = _load(folder)
         except (CheckpointError, OSError):
-            if before is not None and before == _identity(folder):
+            if before is not None and before == files.stamp(folder):
                 raise
         else:
-            if before == _identity(folder):
+            if before == files.stamp(folder):
                 return checkpoint
         # A training saved in between: what was read may be half old, half new.
     raise CheckpointError(f"{folder} is being written again and again: open it when the training pauses")
@@ -419,12 +419,3 @@ def _link(old: str | Path, new: str | Path) -> None:
         os.link(old, new, follow_symlinks=False)
     except OSError:
         shutil.copy2(old, new, follow_symlinks=False)
-
-
-def _identity(folder: Path) -> tuple[int, ...] | None:
-    """Stamp that changes when another folder replaces this one."""
-    try:
-        status = folder.stat()
-    except OSError:
-        return None
-    return status.st_dev, status.st_ino, status.st_mtime_ns

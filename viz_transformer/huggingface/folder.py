@@ -131,19 +131,11 @@ def read_folder(folder: Path) -> HuggingFaceSummary:
     Cached while the files are unchanged. Raises CheckpointError for what cannot be opened.
     """
     names = sorted(path for path in folder.iterdir()) if folder.is_dir() else []
-    return _read_folder(folder, tuple(map(_state, names)))
-
-
-def _state(path: Path) -> tuple[str | int, ...]:
-    try:
-        status = path.stat()
-    except OSError:
-        return (path.name,)
-    return path.name, status.st_size, status.st_mtime_ns
+    return _read_folder(folder, tuple((path.name, files.stamp(path)) for path in names))
 
 
 @lru_cache(maxsize=64)
-def _read_folder(folder: Path, _states: tuple[tuple[str | int, ...], ...]) -> HuggingFaceSummary:
+def _read_folder(folder: Path, _stamps: tuple[tuple[str, tuple[int, ...] | None], ...]) -> HuggingFaceSummary:
     if is_only_weights(folder):
         _weight_files(folder)  # writing the config again would not restore a missing part
     summary = check_settings(folder)

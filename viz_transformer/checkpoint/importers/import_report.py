@@ -19,13 +19,8 @@ from viz_transformer.text.vocabulary import ROLES
 SHOWN = (
     *("encoder_layers", "decoder_layers", "d_model", "n_heads", "d_ff", "norm", "norm_kind", "activation", "positions"),
     *("embedding_scale", "divisor", "norm_epsilon", "mask_fill", "tied_output", "max_source", "max_target", "pad_to"),
-    *(
-        "causal",
-        "pooling",
-        "qkv_order",
-        "rotary_pairs",
-        *(f"{side}_{role}" for side in ("source", "target") for role in ROLES),
-    ),
+    *("causal", "pooling", "qkv_order", "rotary_pairs"),
+    *(f"{side}_{role}" for side in ("source", "target") for role in ROLES),
 )
 MAX_LEFT_OUT = 40
 
@@ -34,10 +29,12 @@ def report_rows(opened: Opened) -> list[tuple[str, str]]:
     """The report as names and values, for a terminal. Raises CheckpointError for vocabularies that do not fit."""
     plan, weights = opened.plan, opened.weights
     count = sum(math.prod(stored.shape) for stored in weights.tensors.values())
+    layout = "none that is known: places are inferred from names and shapes; --write-map writes them to be corrected"
+    layout = layout if opened.answers.mapping is None else "given by --map"
     rows = [
         ("file", str(opened.found.path)),
         ("tensors", f"{len(weights.tensors):,}, {count:,} numbers"),
-        ("layout", _without_layout(opened) if plan.layout is None else f"{plan.layout.name}: {plan.layout.title}"),
+        ("layout", layout if plan.layout is None else f"{plan.layout.name}: {plan.layout.title}"),
     ]
     if len(weights.copies) > 1:
         rows.append(("weights", f"{opened.answers.weights or weights.copies[0]} (or {', '.join(weights.copies)})"))
@@ -75,12 +72,6 @@ def report_rows(opened: Opened) -> list[tuple[str, str]]:
         for name, (found, wanted) in list(plan.wrong.items())[:10]
     ]
     return rows
-
-
-def _without_layout(opened: Opened) -> str:
-    if opened.answers.mapping is not None:
-        return "given by --map"
-    return "none that is known: places are inferred from names and shapes; --write-map writes them to be corrected"
 
 
 def describe_setting(setting: Setting) -> str:

@@ -154,8 +154,7 @@ def write_import(
         "weights_terms": "the owner's",
         "notes": [
             *(f"The {said}." for said in without_tokens(codecs).values()),
-            *_note(without_start(opened)),
-            *(f"{capitalised(note)}." for note in plan.notes),
+            *(f"{capitalised(note)}." for note in (without_start(opened), *plan.notes) if note),
         ],
         IMPORTED: _told(opened) | ({} if measured is None else {"measured": measured}),
         "metrics": [],
@@ -178,10 +177,6 @@ def state_of(plan: Plan, config: ModelConfig, progress: Progress | None = None) 
         state = pair_neighbours(state, config.n_heads)
     shapes = expected_shapes(config)
     return state | {name: torch.zeros(shapes[name]) for name in plan.zeros}
-
-
-def _note(said: str) -> list[str]:
-    return [f"{capitalised(said)}."] if said else []
 
 
 def without_tokens(codecs: Mapping[str, Codec | None]) -> dict[str, str]:
@@ -245,7 +240,7 @@ def _codec(opened: Opened, side: str, size: int) -> Codec:
     decodes = side == "target" or (opened.plan.config is not None and not opened.plan.config.has_decoder)
     tokens = stored_tokens(opened) if path is None else None
     if path is None and tokens is None:
-        return ids_codec(size, given, adds=True)
+        return ids_codec(size, given)
     cut = answers.tokenizers.get(side) or answers.tokenizers.get("")
     if path is not None and str(path).startswith(COUNTED):
         read = _counted(answers, str(path).removeprefix(COUNTED), side, cut, size)

@@ -210,7 +210,8 @@ def _feed_forward(
     if len(wide) != 2:
         return {}
     modules = sorted(wide)
-    lengths = {rest: _bias_length(rest, held, tensors) for rest in modules}
+    biases = {rest: _bias(rest, held, tensors) for rest in modules}
+    lengths = {rest: None if bias is None else tensors[bias].shape[0] for rest, bias in biases.items()}
 
     def says(rest: str) -> Collection[str]:
         if lengths[rest] is not None and wide[rest][0] != wide[rest][1]:
@@ -226,12 +227,10 @@ def _feed_forward(
     return {part: rest for rest, part in found.items()}
 
 
-def _bias_length(rest: str, held: Mapping[str, str], tensors: Mapping[str, Stored]) -> int | None:
-    """Length of the bias that belongs to a matrix; None without one."""
-    bias = re.sub(r"weight$", "bias", rest)
-    if bias == rest or bias not in held or len(tensors[held[bias]].shape) != 1:
-        return None
-    return tensors[held[bias]].shape[0]
+def _bias(rest: str, held: Mapping[str, str], tensors: Mapping[str, Stored]) -> str | None:
+    """Name of the bias that belongs to a matrix; None without one."""
+    name = held.get(re.sub(r"weight$", "bias", rest))
+    return None if name is None or len(tensors[name].shape) != 1 else name
 
 
 _OF_SELF = frozenset("self attn attention att sa mha".split())
@@ -284,10 +283,9 @@ def _with_bias(
 ) -> dict[str, Placement]:
     """Places of a matrix and its bias."""
     found = {held[rest]: Placement(tuple(f"{name}.weight" for name in to), how, number)}
-    bias = re.sub(r"weight$", "bias", rest)
-    if bias != rest and bias in held and len(tensors[held[bias]].shape) == 1:
+    if (bias := _bias(rest, held, tensors)) is not None:
         of_bias: How = {"transposed": "as it is", "stacked, transposed": "stacked"}.get(how, how)  # type: ignore[assignment]
-        found[held[bias]] = Placement(tuple(f"{name}.bias" for name in to), of_bias, number)
+        found[bias] = Placement(tuple(f"{name}.bias" for name in to), of_bias, number)
     return found
 
 

@@ -18,6 +18,7 @@ from torch import Tensor
 
 from viz_transformer import declared
 from viz_transformer.checkpoint.files import CheckpointError
+from viz_transformer.checkpoint.importers.name_words import flat
 from viz_transformer.checkpoint.importers.reading import Stored
 from viz_transformer.checkpoint.weights import check_finite
 from viz_transformer.sentences import quote
@@ -91,7 +92,7 @@ def _part_shapes(name: str, shape: tuple[int, ...], place: Placement) -> list[tu
     if place.how in ("transposed", "stacked, transposed"):
         shape = shape[::-1]
     if place.how == "flat":
-        shape = tuple(length for length in shape if length != 1)
+        shape = flat(shape)
     if place.how == "rows":
         shape = (max(shape[0] - place.number, 0), *shape[1:]) if shape else shape
     if parts < 1 or (parts > 1 and (not shape or shape[0] % parts)):
@@ -104,17 +105,10 @@ def order_fused(mapping: Mapped, order: str) -> dict[str, Placement]:
     places = {}
     for name, place in mapping.items():
         if len(place.to) == 3:
-            parts = {letter: _part(place, part) for letter, part in zip("qkv", _PARTS, strict=True)}
+            parts = {name.partition(".to_")[2][0]: name for name in place.to}  # "q", "k", "v"
             place = Placement(tuple(parts[letter] for letter in order), place.how, place.number)
         places[name] = place
     return places
-
-
-_PARTS = ("to_query", "to_key", "to_value")
-
-
-def _part(place: Placement, part: str) -> str:
-    return next(name for name in place.to if part in name)
 
 
 def pair_neighbours(state: Mapping[str, Tensor], n_heads: int) -> dict[str, Tensor]:

@@ -102,7 +102,7 @@ def _output(
     if (told := asks.told("output.weight", [*rest, NONE])) is not None:
         return None if told == NONE else told
     sure = [name for name in rest if _only_output(name, tensors, size, biases)]
-    named = [name for name in rest if _is_output(name) and not _is_embedding(name)]
+    named = [name for name in rest if {*parts_of(name), *words_of(name)} & _OUTPUT and not _is_embedding(name)]
     for candidates in ([name for name in sure if name in named], named, sure):
         if len(candidates) == 1:
             return candidates[0]
@@ -234,10 +234,6 @@ _OUTPUT = frozenset(
 _EMBEDDING = frozenset(
     "emb embed embedding embeddings embedder wte lut tok token tokens word words char chars table".split()
 )
-
-
-def _is_output(name: str) -> bool:
-    return bool({*parts_of(name), *words_of(name)} & _OUTPUT)
 
 
 def _is_embedding(name: str) -> bool:

@@ -74,7 +74,7 @@ def is_pieces(path: Path) -> bool:
 
 def read_pieces(path: Path) -> Pieces:
     """The model in a file. Raises CheckpointError if it is invalid or damaged."""
-    return _read(path, _stamp(path))
+    return _read(path, files.stamp(path))
 
 
 def piece_tokens(path: Path) -> LibraryTokens:
@@ -82,13 +82,7 @@ def piece_tokens(path: Path) -> LibraryTokens:
 
     Raises CheckpointError if it cannot be converted exactly, or without the optional tokenizers library.
     """
-    return _cutting(path, _stamp(path))
-
-
-def _stamp(path: Path) -> tuple[int, int] | None:
-    """Stamp that changes whenever the file does."""
-    stat = path.stat() if path.is_file() else None
-    return None if stat is None else (stat.st_mtime_ns, stat.st_size)
+    return _cutting(path, files.stamp(path))
 
 
 def pieces_charsmap(path: Path) -> bytes:
@@ -104,7 +98,7 @@ def pieces_charsmap(path: Path) -> bytes:
 
 
 @lru_cache(maxsize=4)
-def _read(path: Path, stamp: tuple[int, int] | None) -> Pieces:
+def _read(path: Path, stamp: tuple[int, ...] | None) -> Pieces:
     content = files.read_bytes(path, files.MAX_TEXT_BYTES + 1)
     if len(content) > files.MAX_TEXT_BYTES:
         raise CheckpointError(
@@ -118,7 +112,7 @@ def _read(path: Path, stamp: tuple[int, int] | None) -> Pieces:
 
 
 @lru_cache(maxsize=4)
-def _cutting(path: Path, stamp: tuple[int, int] | None) -> LibraryTokens:
+def _cutting(path: Path, stamp: tuple[int, ...] | None) -> LibraryTokens:
     model = _read(path, stamp)
     try:
         made = LibraryTokens.of(describe_tokenizer(model))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 from itertools import permutations
 from typing import Any, Literal
@@ -160,13 +160,17 @@ def plan_import(
         if layout is not None:
             raise CheckpointError(f"the file's tensors have the names of another layout than {layout}, such as {first}")
         raise CheckpointError(
-            f"no transformer is found among the file's {_number(weights.tensors, 'tensor')}, such as {first}: give a"
-            " file with all the weights of one"
+            f"no transformer is found among the file's {count_of(len(weights.tensors), 'tensor')}, such as {first}:"
+            " give a file with all the weights of one"
         )
     placing: dict[str, Placement] = dict(known.mapping if known is not None else mapping or {})
     words = known.layout if known is not None else None
     beside: list[Setting] = []
-    if words is not None and words.swaps_stack and not _has(placing, "decoder."):
+    if (
+        words is not None
+        and words.swaps_stack
+        and not any(to.startswith("decoder.") for place in placing.values() for to in place.to)
+    ):
         beside = [_beside("causal", given, measured, usual=False)]
         placing = to_decoder(placing) if beside[0].value else placing
     fused = [name for name, place in placing.items() if len(place.to) == 3]
@@ -289,10 +293,6 @@ def _notes(plan: Plan, shapes: Shapes) -> tuple[str, ...]:
 
 
 _TOKENS = ".embedding.token."
-
-
-def _has(mapping: Mapped, beginning: str) -> bool:
-    return any(target.startswith(beginning) for place in mapping.values() for target in place.to)
 
 
 def _without_tied(mapping: Mapped, tensors: Mapping[str, Stored]) -> tuple[dict[str, Placement], dict[str, Any]]:
@@ -474,7 +474,7 @@ def _positions(shapes: Shapes, mapping: Mapped, weights: Weights) -> dict[str, A
     if lengths:
         return {"positions": "learned", **lengths}
     if in_attention:
-        if "head_dim" in in_attention and (size := _width(shapes)) % in_attention["head_dim"] == 0:
+        if "head_dim" in in_attention and (size := _sizes(shapes)["d_model"]) % in_attention["head_dim"] == 0:
             in_attention["n_heads"] = size // in_attention["head_dim"]
         return {name: value for name, value in in_attention.items() if name != "head_dim"}
     stored = [weights.tensors[name] for name, place in mapping.items() if place.how == "ignored"]
@@ -490,11 +490,13 @@ def _word_of_table(table: Stored) -> str | None:
     shape = flat(table.shape)
     if len(shape) != 2 or not table.dtype.is_floating_point or min(shape) < 2:
         return None
-    return _formula(table.read().squeeze().float())
-
-
-def _width(shapes: Shapes) -> int:
-    return next(shape[1] for name, shape in shapes.items() if name.endswith("embedding.token.weight"))
+    numbers = table.read().squeeze().float()
+    for word, encoding in ENCODINGS.items():
+        if encoding.computed and numbers.size(1) % 2 == 0 and numbers.size(1) >= 4:
+            made = encoding.table(len(numbers), numbers.size(1))
+            if (made - numbers).abs().max() < 2e-3:  # large angles in float32 are less exact than ours from float64
+                return word
+    return None
 
 
 def _in_attention(weights: Weights) -> dict[str, Any]:
@@ -526,16 +528,6 @@ def _in_attention(weights: Weights) -> dict[str, Any]:
             )
         told |= {"head_dim": 2 * length} if word == "rotary" else {"n_heads": length}
     return told
-
-
-def _formula(table: torch.Tensor) -> str | None:
-    """Name of the formula that a table [N, D] follows, or None."""
-    for word, encoding in ENCODINGS.items():
-        if encoding.computed and table.size(1) % 2 == 0 and table.size(1) >= 4:
-            made = encoding.table(len(table), table.size(1))
-            if (made - table).abs().max() < 2e-3:  # large angles in float32 are less exact than ours from float64
-                return word
-    return None
 
 
 _ACTIVATIONS = {"relu": "relu", "gelu": "gelu", "swish": "silu", "silu": "silu", "gelu_new": "gelu-tanh"}
@@ -580,17 +572,13 @@ def _checked(plan: Plan, shapes: Shapes) -> Plan:
         )
     if plan.unused and not plan.problems:
         problems.append(
-            f"{_number(plan.unused, 'tensor')} of the file would not be used, such as {quote(plan.unused[0])}"
+            f"{count_of(len(plan.unused), 'tensor')} of the file would not be used, such as {quote(plan.unused[0])}"
         )
     if missing and not plan.problems:
-        problems.append(f"{_number(missing, 'tensor')} of the model would be missing, such as {missing[0]}")
+        problems.append(f"{count_of(len(missing), 'tensor')} of the model would be missing, such as {missing[0]}")
     if wrong:
         name, (found, wanted) = next(iter(wrong.items()))
         problems.append(f"{name} has the shape {list(found)} in the file, the settings ask for {list(wanted)}")
     if extra:
         problems.append(f"{extra[0]} has no place in the model that the settings describe")
     return replace(plan, config=config, missing=missing, wrong=wrong, zeros=zeros, problems=(*plan.problems, *problems))
-
-
-def _number(things: Collection[str], noun: str) -> str:
-    return f"1 {noun}" if len(things) == 1 else f"{len(things):,} {noun}s"

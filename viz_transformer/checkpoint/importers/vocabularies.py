@@ -71,15 +71,13 @@ def count_tokens(
     `build_vocab_from_iterator`.
     """
     path = Path(path)
-    stat = path.stat() if path.is_file() else None
-    stamp = None if stat is None else (stat.st_mtime_ns, stat.st_size)
-    counts = _counts(path, language, stamp)
+    counts = _counts(path, language, files.stamp(path))
     words = (token for token, count in counts if count >= min_count and token not in first)
     return checked_tokens(path, [*first, *words])
 
 
 @lru_cache(maxsize=4)
-def _counts(path: Path, language: str, stamp: tuple[int, int] | None) -> tuple[tuple[str, int], ...]:
+def _counts(path: Path, language: str, stamp: tuple[int, ...] | None) -> tuple[tuple[str, int], ...]:
     """spaCy's tokens of a text with counts, sorted. stamp: invalidates the cache when the file changes."""
     lines = files.read_text(path).split("\n")
     try:
@@ -262,24 +260,18 @@ def tokenizer_of(tokens: Sequence[str], specials: Mapping[str, str], given: str 
     plain = [
         token
         for id, token in enumerate(tokens)
-        if token not in specials.values() and not _is_filler(token) and token != unnamed(id)
+        if token not in specials.values() and not re.fullmatch("<.+>", token, re.DOTALL) and token != unnamed(id)
     ]
     if given == "characters" or (given is None and plain and all(len(token) == 1 for token in plain)):
         return Characters(lower=False, strip="\n" not in plain)
     return RegexTokens(r"\S+")
 
 
-def _is_filler(token: str) -> bool:
-    return len(token) > 2 and token[0] == "<" and token[-1] == ">"
-
-
-def ids_codec(size: int, specials: Mapping[str, str | None], *, adds: bool) -> Codec:
+def ids_codec(size: int, specials: Mapping[str, str | None]) -> Codec:
     """Codec of a model without a vocabulary: text is space-separated ids, which are also the token names."""
     tokens = tuple(str(id) for id in range(size))
     named = {role: token for role, token in specials.items() if token is not None}
     for role, token in named.items():
         if role not in ROLES or token not in tokens:
             raise CheckpointError(f"{role}={quote(token)} is not an id of a vocabulary of {size:,}")
-    return Codec(
-        RegexTokens(r"\S+"), Vocabulary(tokens, named), add_bos=adds and "bos" in named, add_eos=adds and "eos" in named
-    )
+    return Codec(RegexTokens(r"\S+"), Vocabulary(tokens, named), add_bos="bos" in named, add_eos="eos" in named)
