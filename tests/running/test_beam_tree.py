@@ -7,7 +7,7 @@ import math
 import re
 from dataclasses import dataclass, field
 from itertools import product
-from typing import Any
+from typing import Any, get_args
 
 import orjson
 import pytest
@@ -17,7 +17,7 @@ from builders import tiny_checkpoint
 from viz_transformer.checkpoint import Checkpoint
 from viz_transformer.numerals import number
 from viz_transformer.running import search
-from viz_transformer.running.beam_tree import FATES, BeamTree, Hypothesis
+from viz_transformer.running.beam_tree import BeamTree, Fate, Hypothesis
 from viz_transformer.running.decoding import decode, follow
 from viz_transformer.running.search import Found
 from viz_transformer.running.strategies import STOP_RULES, Beam
@@ -247,7 +247,7 @@ def test_these_searches_meet_every_fate() -> None:
     trees = [
         decode(ended(seed), "abc", strategy=Beam(**case), max_steps=7).tree for case, seed in product(CASES, [1, 2])
     ]
-    assert {node.fate for tree in trees if tree is not None for node in tree.nodes} == set(FATES)
+    assert {node.fate for tree in trees if tree is not None for node in tree.nodes} == set(get_args(Fate))
 
 
 def test_a_hypothesis_that_was_stopped_may_be_better_than_the_answer_and_says_so() -> None:

@@ -51,18 +51,8 @@ def landing_place(head: int, query: int, *, n_heads: int, length: int) -> tuple[
     return divmod(head * length + query, n_heads)
 
 
-def sqrt_head_dim(config: ModelConfig) -> float:
-    """The square root of head_dim, as in the paper."""
-    return math.sqrt(config.head_dim)
-
-
-def sqrt_d_model(config: ModelConfig) -> float:
-    """The square root of d_model: scores are smaller than the paper's by sqrt(n_heads)."""
-    return math.sqrt(config.d_model)
-
-
-def learned_divisor(config: ModelConfig) -> nn.Parameter:
-    """A trained divisor for each attention, initialised to sqrt(d_model)."""
+def learned_sqrt_d_model(config: ModelConfig) -> nn.Parameter:
+    """A trained number, initialised to sqrt(d_model)."""
     return nn.Parameter(torch.tensor(math.sqrt(config.d_model)))
 
 
@@ -77,9 +67,9 @@ def attention_scores(query: Tensor, key: Tensor, divisor: float | Tensor, bias: 
 
 MERGES: dict[str, Callable[[Tensor], Tensor]] = {"concatenate": concatenate_heads, "raw-reshape": raw_reshape}
 DIVISORS: dict[str, Callable[[ModelConfig], float | nn.Parameter]] = {
-    "sqrt-head-dim": sqrt_head_dim,
-    "sqrt-d-model": sqrt_d_model,
-    "learned": learned_divisor,
+    "sqrt-head-dim": lambda config: math.sqrt(config.head_dim),  # as in the paper
+    "sqrt-d-model": lambda config: math.sqrt(config.d_model),  # scores are smaller than its by sqrt(n_heads)
+    "learned": learned_sqrt_d_model,  # one for each attention
 }
 
 

@@ -21,7 +21,6 @@ class Hook(Protocol):
 
     def scope(self, part: str) -> Hook:
         """A hook for one part of the model, which prefixes names with `part.`."""
-        ...
 
 
 class _Off:
@@ -43,14 +42,12 @@ class PointEdit(Protocol):
     @property
     def point(self) -> str:
         """Full name of the edited point."""
-        ...
 
     def apply(self, value: Tensor, start: int, values: Mapping[str, Tensor]) -> Tensor | None:
         """An edited copy, or None if the edit does not touch these rows.
 
         start: position of the first row, above 0 in a cached decoding step. values: the points recorded so far.
         """
-        ...
 
 
 Thin = Callable[["Mapping[str, Tensor]"], "dict[str, Tensor]"]

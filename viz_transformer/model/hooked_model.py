@@ -257,15 +257,12 @@ class Decoding(Protocol):
     @property
     def length(self) -> int:
         """Positions in the cache; 0 if every step is a full pass."""
-        ...
 
     def step(self, new: Sequence[Sequence[int]]) -> Tensor:
         """Read these new tokens, B rows of equal length; return logits [B, V] after the last one."""
-        ...
 
     def select(self, rows: Sequence[int]) -> None:
         """Keep these rows of the batch, in this order, such as the hypotheses of a beam."""
-        ...
 
 
 class Linear(NamedTuple):
@@ -297,44 +294,36 @@ class HookedModel(Protocol):
     @property
     def parameter_count(self) -> int:
         """Trained parameters, shared ones counted once."""
-        ...
 
     def begin(self, sources: Sequence[Sequence[int]] | None, *, cached: bool = True, hook: Hook = OFF) -> Decoding:
         """Encode the sources, one per row (None: decoder-only), and return a decoder ready to generate.
 
         Each pass calls the hook. cached: each step reads only the new tokens; else all tokens again.
         """
-        ...
 
     def whole(self, sources: Rows | None, targets: Rows | None, *, hook: Hook = OFF) -> Tensor:
         """One pass over rows of ids: logits [B, T, V] at all positions, or the output of a model without logits.
 
         Raises ValueError if rows of different lengths need padding and the model has no padding token.
         """
-        ...
 
     def read_out(self, stream: Tensor, stack: StackName) -> Tensor:
         """Logit lens: logits [B, T, V] of a stream [B, T, D], through the final norm and the output layer."""
-        ...
 
     def parameters_of(self, site: str) -> AttentionParameters:
         """Weight matrices of this attention: the model's own tensors, so do not modify them."""
-        ...
 
     def table(self, what: TableName, stack: StackName) -> Tensor:
         """Embeddings of all tokens [V, D] or all positions [N, D]: the model's own tensor, so do not modify it."""
-        ...
 
     def scalars(self) -> Mapping[str, float]:
         """Known scalars: `{site}.divisor` of the scores and `{stack}.embed.scale` of the embeddings."""
-        ...
 
     def frequencies(self) -> Mapping[str, Tensor]:
         """Rotary frequencies [P] that the model holds besides its config, in radians per position, by name.
 
         Which attention uses which is unknown.
         """
-        ...
 
 
 @lru_cache(maxsize=256)

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from functools import partial
 
 import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
-from viz_transformer.model.attention import Attention
+from viz_transformer.model.attention import Attention, learned_sqrt_d_model
 from viz_transformer.model.cache import AttentionCache
 from viz_transformer.model.config import ModelConfig
 from viz_transformer.model.dropout import Dropout
@@ -17,29 +18,18 @@ from viz_transformer.model.hook import Hook
 from viz_transformer.model.norms import NORMS
 from viz_transformer.model.unfilled import has_numbers
 
-
-def gelu_tanh(x: Tensor) -> Tensor:
-    """GELU, tanh approximation (Hendrycks and Gimpel 2016)."""
-    return F.gelu(x, approximate="tanh")
-
-
 ACTIVATIONS: dict[str, Callable[[Tensor], Tensor]] = {
     "relu": F.relu,
     "gelu": F.gelu,
-    "gelu-tanh": gelu_tanh,
+    "gelu-tanh": partial(F.gelu, approximate="tanh"),  # Hendrycks and Gimpel (2016)
     "silu": F.silu,
 }
-
-
-def learned_scale(config: ModelConfig) -> nn.Parameter:
-    """A trained scale for each stack, initialised to sqrt(d_model)."""
-    return nn.Parameter(torch.tensor(math.sqrt(config.d_model)))
 
 
 EMBEDDING_SCALES: dict[str, Callable[[ModelConfig], float | nn.Parameter]] = {
     "one": lambda config: 1.0,
     "sqrt": lambda config: math.sqrt(config.d_model),
-    "learned": learned_scale,
+    "learned": learned_sqrt_d_model,  # one for each stack
 }
 
 
@@ -181,15 +171,8 @@ class EncoderLayer(nn.Module):
 
     def forward(self, x: Tensor, mask: Tensor, hook: Hook) -> Tensor:
         """x: [B, S, D], mask: [B, 1, S, S] -> [B, S, D]."""
-
-        def attend(x: Tensor) -> Tensor:
-            out: Tensor = self.self_attention(x, mask, hook.scope("self"))
-            return out
-
-        def feed_forward(x: Tensor) -> Tensor:
-            out: Tensor = self.feed_forward(x, hook.scope("ffn"))
-            return out
-
+        feed_forward = partial(self.feed_forward, hook=hook.scope("ffn"))
+        attend = partial(self.self_attention, mask=mask, hook=hook.scope("self"))
         x = hook("residual_in", x)
         x = self.self_residual(x, attend, hook, part="self", after="residual_after_self")
         x = self.ffn_residual(x, feed_forward, hook, part="ffn", after="residual_out")
@@ -221,22 +204,13 @@ class DecoderLayer(nn.Module):
         cross_cache: AttentionCache | None = None,
     ) -> Tensor:
         """x: [B, T, D], mask: [B, 1, T, T], memory: [B, S, D], memory_mask: [B, 1, T, S] -> [B, T, D]."""
-
-        def attend_self(x: Tensor) -> Tensor:
-            out: Tensor = self.self_attention(x, mask, hook.scope("self"), cache=self_cache)
-            return out
-
-        def attend_memory(x: Tensor) -> Tensor:
-            out: Tensor = self.cross_attention(x, memory_mask, hook.scope("cross"), memory=memory, cache=cross_cache)
-            return out
-
-        def feed_forward(x: Tensor) -> Tensor:
-            out: Tensor = self.feed_forward(x, hook.scope("ffn"))
-            return out
-
+        feed_forward = partial(self.feed_forward, hook=hook.scope("ffn"))
+        attend_self = partial(self.self_attention, mask=mask, hook=hook.scope("self"), cache=self_cache)
         x = hook("residual_in", x)
         x = self.self_residual(x, attend_self, hook, part="self", after="residual_after_self")
         if memory is not None:
+            reads = {"mask": memory_mask, "memory": memory, "cache": cross_cache}
+            attend_memory = partial(self.cross_attention, hook=hook.scope("cross"), **reads)
             x = self.cross_residual(x, attend_memory, hook, part="cross", after="residual_after_cross")
         x = self.ffn_residual(x, feed_forward, hook, part="ffn", after="residual_out")
         return x

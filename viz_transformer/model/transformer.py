@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 
 import torch
 import torch.nn.functional as F
@@ -27,6 +28,7 @@ from viz_transformer.model.masks import PADDING_MASKS, causal_mask
 from viz_transformer.model.norms import NORMS, encoder_final_norm
 from viz_transformer.model.points import OF_THE_TEXT
 from viz_transformer.model.stepping import Stepping, pad_rows
+from viz_transformer.model.unfilled import Unfilled
 
 
 class Output(nn.Module):
@@ -230,6 +232,14 @@ class Transformer(nn.Module):
         stack, layer, kind = site.split(".")
         attention: Attention = getattr(getattr(self, stack).layers[int(layer)], f"{kind}_attention")
         return attention
+
+
+def with_weights(config: ModelConfig, state: Mapping[str, Tensor]) -> Transformer:
+    """The model of this config, in evaluation mode, with these tensors themselves as its weights."""
+    with Unfilled():
+        model = Transformer(config)
+    model.load_state_dict(state, assign=True)
+    return model.eval()
 
 
 def pool(x: Tensor, keep: Tensor, how: str) -> Tensor:

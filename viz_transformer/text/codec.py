@@ -94,42 +94,34 @@ class TextCodec(Protocol):
     @property
     def names(self) -> tuple[str, ...]:
         """Unique raw name of each id."""
-        ...
 
     @property
     def special_ids(self) -> frozenset[int]:
         """Ids of the start, end, padding and unknown tokens."""
-        ...
 
     @property
     def start(self) -> int | None:
         """Id that begins an answer, or None."""
-        ...
 
     @property
     def forced_start(self) -> tuple[int, ...]:
         """Ids forced after `start`, such as a language token."""
-        ...
 
     @property
     def ends(self) -> frozenset[int]:
         """Ids that end an answer."""
-        ...
 
     @property
     def banned(self) -> frozenset[int]:
         """Ids that an answer must never contain."""
-        ...
 
     @property
     def rules(self) -> tuple[TokenRule, ...]:
         """Rules that exclude tokens depending on what was written."""
-        ...
 
     @property
     def beam_settings(self) -> BeamSettings | None:
         """The model's own beam search settings, or None."""
-        ...
 
     @property
     def padding(self) -> int | None: ...
@@ -140,61 +132,48 @@ class TextCodec(Protocol):
     @property
     def mask(self) -> int | None:
         """Id of the mask token, or None."""
-        ...
 
     @property
     def adds_end(self) -> bool:
         """Whether `encode` appends an end token."""
-        ...
 
     @property
     def splits_characters(self) -> bool:
         """Whether tokens are characters, so that words join without marks."""
-        ...
 
     @property
     def reads_pairs(self) -> bool:
         """Whether a text may be two, separated by `PAIR`."""
-        ...
 
     @property
     def choices(self) -> Collection[str]:
         """Available options: names of `TokenizerOptions` fields."""
-        ...
 
     @property
     def languages(self) -> Mapping[str, int]:
         """Supported languages, by the model's own codes, with the ids of their tokens."""
-        ...
 
     @property
     def how_read(self) -> TokenizerOptions:
         """The options in use."""
-        ...
 
     def read_as(self, how: TokenizerOptions) -> TextCodec:
         """The same codec with these options. Raises ValueError for unavailable ones."""
-        ...
 
     def second(self, ids: Sequence[int]) -> int | None:
         """Index at which the second of two texts begins; None for one text."""
-        ...
 
     def continuation(self, id: int) -> str | None:
         """What a token adds to the previous token's word; None if it starts a word or is punctuation."""
-        ...
 
     def encode(self, text: str) -> Encoded:
         """Ids of a text. Raises ValueError with one sentence for a text that cannot be read."""
-        ...
 
     def encode_ids(self, ids: Iterable[int]) -> Encoded:
         """The ids exactly as given. Raises ValueError for none, and outside the vocabulary."""
-        ...
 
     def decode(self, ids: Iterable[int]) -> str:
         """Text of the ids, without start, end and padding tokens."""
-        ...
 
 
 @dataclass(frozen=True)

@@ -20,11 +20,9 @@ class TokenRule(Protocol):
 
     def removes(self, read: Sequence[int], step: int) -> Collection[int]:
         """Ids excluded at this step. read: everything the decoder has read so far."""
-        ...
 
     def __str__(self) -> str:
         """The rule with its setting, for a caption."""
-        ...
 
 
 RULES = ("repeated n-gram", "bad word", "suppressed", "too short to end")
