@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import re
 import shutil
 import stat
 from collections.abc import Mapping, Sequence
@@ -14,8 +13,6 @@ from pathlib import Path
 from typing import Any, Literal, cast
 
 import torch
-from safetensors import SafetensorError
-from safetensors.torch import save_file
 from torch import Tensor
 
 from viz_transformer.checkpoint import files
@@ -31,7 +28,14 @@ from viz_transformer.checkpoint.contents import (
     snapshot_steps,
 )
 from viz_transformer.checkpoint.files import COPY_AGAIN, CheckpointError
-from viz_transformer.checkpoint.weights import Shapes, all_finite, check_safetensors, check_stored, read_into
+from viz_transformer.checkpoint.weights import (
+    Shapes,
+    all_finite,
+    check_safetensors,
+    check_stored,
+    read_into,
+    save_tensors,
+)
 from viz_transformer.checkpoint.writing import OutputError, reason, write_file
 from viz_transformer.given import FLAG, MAPPING, PAIRS, PATH, TEXT, instance, optional, takes
 from viz_transformer.model.config import MAX_LAYERS, ModelConfig
@@ -225,7 +229,7 @@ def save_checkpoint(
             (new / name).write_bytes(text.encode("utf-8"))
         for name, tensors in stored.items():
             (new / name).parent.mkdir(exist_ok=True)
-            save_file(tensors, new / name)  # copies no numbers; readable only for its owner
+            save_tensors(tensors, new / name)  # copies no numbers; readable only for its owner
             (new / name).chmod(stat.S_IMODE((new / files.CONFIG).stat().st_mode))
         digests = {name: files.sha256(new / name) for name in (*texts, *stored)}
         (new / files.CARD).write_bytes(_json({**card, "sha256": digests}).encode("utf-8"))
@@ -233,10 +237,6 @@ def save_checkpoint(
 
     try:
         replace_folder(folder, write)
-    except SafetensorError as error:  # it quotes the system's error as text only
-        number = re.search(r"os error (\d+)", str(error))
-        system = OSError(*((int(number[1]), os.strerror(int(number[1]))) if number else (str(error),)))
-        raise OutputError(f"{folder} cannot be written: {reason(system)}") from error
     except OutputError:
         raise
     except OSError as error:

@@ -8,6 +8,8 @@ than its own size.
 from __future__ import annotations
 
 import math
+import os
+import re
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
@@ -16,6 +18,7 @@ from typing import Any
 import orjson
 import torch
 from safetensors import SafetensorError, safe_open
+from safetensors.torch import save_file
 from torch import Tensor
 
 from viz_transformer.checkpoint import files
@@ -120,6 +123,15 @@ def _check_shapes(path: Path, found: Shapes, expected: Shapes) -> None:
             raise CheckpointError(
                 f"{path}: {name!r} has the shape {list(found[name])}, the config asks for {list(shape)}: {advice}"
             )
+
+
+def save_tensors(tensors: dict[str, Tensor], path: Path, metadata: dict[str, str] | None = None) -> None:
+    """Write a safetensors file. Raises OSError, whose number safetensors states only in its sentence."""
+    try:
+        save_file(tensors, path, metadata)
+    except SafetensorError as error:
+        number = re.search(r"os error (\d+)", str(error))
+        raise OSError(*((int(number[1]), os.strerror(int(number[1]))) if number else (str(error),))) from error
 
 
 def write_tensors(

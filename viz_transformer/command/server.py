@@ -23,15 +23,8 @@ from viz_transformer.ui.session.memory import search_rarely
 HOST: Final = "127.0.0.1"
 USUAL_PORT: Final = 8501
 CHROME_NAMES: Final = (
-    "google-chrome",
-    "google-chrome-stable",
-    "chromium",
-    "chromium-browser",
-    "microsoft-edge",
-    "microsoft-edge-stable",
-    "chrome",
-    "msedge",
-)
+    "google-chrome google-chrome-stable chromium chromium-browser microsoft-edge microsoft-edge-stable chrome msedge"
+).split()
 CHROME_MAC: Final = (
     "Google Chrome.app/Contents/MacOS/Google Chrome",
     "Chromium.app/Contents/MacOS/Chromium",

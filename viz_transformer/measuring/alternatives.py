@@ -23,7 +23,14 @@ from torch.nn import functional as F
 
 from viz_transformer import numerals
 from viz_transformer.checkpoint import Checkpoint, CheckpointError
-from viz_transformer.checkpoint.importers.importing import Opened, codecs_of, has_names, replan, special_settings
+from viz_transformer.checkpoint.importers.importing import (
+    Opened,
+    codecs_of,
+    has_names,
+    replan,
+    special_settings,
+    state_of,
+)
 from viz_transformer.checkpoint.importers.mapping import map_tensors, order_fused, pair_neighbours
 from viz_transformer.checkpoint.importers.plan import BESIDE, OPTIONS, Fitted
 from viz_transformer.checkpoint.store import expected_shapes
@@ -47,8 +54,7 @@ from viz_transformer.model.hook import Hook
 from viz_transformer.model.kinds import SideName
 from viz_transformer.model.layers import DecoderLayer, Embedding, FeedForward
 from viz_transformer.model.norms import LayerNorm
-from viz_transformer.model.transformer import Transformer
-from viz_transformer.model.unfilled import Unfilled
+from viz_transformer.model.transformer import Transformer, with_weights
 from viz_transformer.text.vocabulary import ROLES
 
 Texts = Sequence[str] | Sequence[Pair]
@@ -543,11 +549,8 @@ class _Trial:
         answers = replace(self.opened.answers, measured={**self.opened.answers.measured, **roles})
         plan = replace(self.opened.plan, config=config)
         config, codecs = codecs_of(replace(self.opened, plan=plan, answers=answers))
-        with Unfilled():
-            model = Transformer(config)
-        model.load_state_dict(self._state(config, values), assign=True)
-        name = self.opened.found.path.name
-        return Checkpoint(name, None, model.eval(), codecs["source"], codecs["target"], {}, "")
+        model, name = with_weights(config, self._state(config, values)), self.opened.found.path.name
+        return Checkpoint(name, None, model, codecs["source"], codecs["target"], {}, "")
 
     def _state(self, config: ModelConfig, values: Mapping[str, Any]) -> Mapping[str, torch.Tensor]:
         """Our tensors, split according to the head count and the order of queries, keys and values."""
@@ -563,12 +566,8 @@ class _Trial:
             self._states[key] = map_tensors(mapping, plan.weights.tensors, config.n_heads) | {
                 name: torch.zeros(shapes[name]) for name in plan.zeros
             }
-        halves = config.positions == "rotary" and self._halves(values)
+        halves = config.positions == "rotary" and values.get("rotary_pairs", plan.setting("rotary_pairs")) == "halves"
         return pair_neighbours(self._states[key], config.n_heads) if halves else self._states[key]
-
-    def _halves(self, values: Mapping[str, Any]) -> bool:
-        """Whether rotary positions pair the halves of a head."""
-        return bool(values.get("rotary_pairs", self.opened.plan.setting("rotary_pairs")) == "halves")
 
     def seeing_all(self, encoder: Opened) -> float | None:
         """Nats per token in the same windows if each row sees its whole window; None if that model predicts nothing."""
@@ -576,11 +575,7 @@ class _Trial:
         config = ModelConfig.from_dict({**_config(encoder).to_dict(), **words})
         if config.target_vocab_size != self.config.target_vocab_size:
             return None
-        plan, shapes = encoder.plan, expected_shapes(config)
-        with Unfilled():
-            model = Transformer(config).eval()
-        zeros = {name: torch.zeros(shapes[name]) for name in plan.zeros}
-        model.load_state_dict({**map_tensors(plan.mapping, plan.weights.tensors, config.n_heads), **zeros}, assign=True)
+        model = with_weights(config, state_of(encoder.plan, config))
         self.runs += 1
         total, count = 0.0, 0
         with torch.no_grad():
@@ -691,13 +686,10 @@ def _squared(model: Transformer) -> None:
             module.activation = lambda x: x.relu().square()
 
 
-def _divided_by(divisor: float) -> Callable[[Transformer], None]:
-    def change(model: Transformer) -> None:
-        for module in model.modules():
-            if isinstance(module, Attention):
-                module.divisor = divisor
-
-    return change
+def _undivided(model: Transformer) -> None:
+    for module in model.modules():
+        if isinstance(module, Attention):
+            module.divisor = 1.0
 
 
 def _side_by_side(model: Transformer) -> None:
@@ -723,7 +715,7 @@ def _embedding_times(factor: float) -> Callable[[Transformer], None]:
 OUTSIDE: Mapping[str, tuple[str, Callable[[Transformer], None], float]] = {
     "RMS norms": ("norm_kind", _root_mean_square, 0.0),
     "a squared ReLU": ("activation", _squared, 0.0),
-    "scores that are not divided": ("divisor", _divided_by(1.0), 0.0),
+    "scores that are not divided": ("divisor", _undivided, 0.0),
     "attention and feed-forward side by side": ("norm", _side_by_side, 0.0),
     **{
         f"the embedding times {factor}": ("embedding_scale", _embedding_times(factor), float(factor))

@@ -11,8 +11,7 @@ from viz_transformer.checkpoint.importers.importing import Opened, codecs_of, re
 from viz_transformer.checkpoint.importers.plan import Fitted
 from viz_transformer.measuring.sample import Sample
 from viz_transformer.measuring.verifying import proof
-from viz_transformer.model.transformer import Transformer
-from viz_transformer.model.unfilled import Unfilled
+from viz_transformer.model.transformer import with_weights
 
 MAX_TRIED = 64
 """Maximum combinations of answers."""
@@ -49,10 +48,8 @@ def _reproduces(opened: Opened, answers: dict[str, Fitted], sample: Sample) -> b
     if plan.problems or plan.config is None:
         return False
     config, codecs = codecs_of(answered)
-    with Unfilled():
-        model = Transformer(config)
-    model.load_state_dict(state_of(plan, config), assign=True)
-    ckpt = Checkpoint("tried", None, model.eval(), codecs["source"], codecs["target"], {}, "")
+    model = with_weights(config, state_of(plan, config))
+    ckpt = Checkpoint("tried", None, model, codecs["source"], codecs["target"], {}, "")
     try:
         return proof(ckpt, sample.texts(ckpt.spec)).passed is True
     except ValueError:  # logits per token cannot come from a model that pools the text

@@ -19,13 +19,13 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
+from viz_transformer.checkpoint.store import expected_shapes
 from viz_transformer.measuring.sample import SampleText
 from viz_transformer.model.config import ModelConfig
 from viz_transformer.model.hook import OFF, Hook
 from viz_transformer.model.kinds import KINDS, SIDES, Kind, SideName, kinds_of
 from viz_transformer.model.positions import ENCODINGS
-from viz_transformer.model.transformer import Transformer
-from viz_transformer.model.unfilled import Unfilled
+from viz_transformer.model.transformer import Transformer, with_weights
 
 Change = Callable[[str, Tensor], Tensor]
 """(full name of a point, value) -> value with which the model continues."""
@@ -211,8 +211,4 @@ def _exchanged(model: Transformer, kind: Kind) -> Transformer:
 
 def _rebuilt(config: ModelConfig, state: Mapping[str, Tensor]) -> Transformer:
     """A model with this config and as many of these tensors as fit."""
-    with Unfilled():
-        model = Transformer(config).eval()
-    held = model.state_dict()
-    model.load_state_dict({name: tensor for name, tensor in state.items() if name in held}, assign=True)
-    return model
+    return with_weights(config, {name: state[name] for name in expected_shapes(config)})

@@ -12,15 +12,6 @@ from viz_transformer.numerals import nth
 from viz_transformer.running.strategies import Beam
 
 Fate = Literal["went on", "finished", "pruned", "late end", "displaced", "stopped", "cut off"]
-FATES: Mapping[Fate, str] = {
-    "went on": "it was extended in the next step",
-    "finished": "it wrote its end token and is among the best finished ones",
-    "pruned": "others had more log-probability",
-    "late end": "an end token counts only among the first `width` continuations of a step",
-    "displaced": "it had finished, and better ones finished later",
-    "stopped": "it was still going when the search stopped",
-    "cut off": "it was still going at the maximum length, where the stop rule counts it as finished",
-}
 
 
 @dataclass(frozen=True)

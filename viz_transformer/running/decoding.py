@@ -180,7 +180,7 @@ def decode_stream(
     codec, room, strategy = ckpt.codec("target"), job.most, _filled(strategy, ckpt)
     declared.within("max_steps", max_steps, declared.Count | None)
     most = room if max_steps is None else min(room, max_steps)
-    given, banned = _given_tokens(ckpt, force or {}, "force"), frozenset(_given_ids(ckpt, ban, "ban"))
+    given, banned = _forced_steps(ckpt, force or {}), frozenset(_given_ids(ckpt, ban, "ban"))
     if target is None:
         forced, banned = _forced(ckpt, "prefix", prefix), banned | codec.banned
     elif prefix is not None or max_steps is not None or strategy != GREEDY or given or banned:
@@ -476,17 +476,14 @@ class _Keeping:
     def _be_thin(self) -> None:
         self.kept = self._job.ckpt.spec.kept(source=len(self._job.src), target=len(self._read))
 
-    def _row(self) -> int:
-        """The row of a pass that writes the next token."""
-        return -1 if self._job.whole_passes is None else len(self._read) - 1
-
     @property
     def thin(self) -> Thin | None:
         """Keeps the chosen points, and in decoder attention the row that writes the next token."""
         return None if self.kept is None else partial(self._left, only(self.kept))
 
     def _left(self, kept: Thin, values: Mapping[str, Tensor]) -> dict[str, Tensor]:
-        rows = attention_rows(values, self._row(), self._job.scalars)
+        row = -1 if self._job.whole_passes is None else len(self._read) - 1  # the one that writes the next token
+        rows = attention_rows(values, row, self._job.scalars)
         return {**kept(values), **{name: row.clone() for name, row in rows.items()}}
 
     def look_at(self, before: dict[str, Tensor], passes: Sequence[dict[str, Tensor]]) -> None:
@@ -571,11 +568,11 @@ def _recorded(job: _Job, ids: Sequence[int], found: Found | None = None) -> Iter
     yield job.run(steps, trace, found)
 
 
-def _given_tokens(ckpt: Checkpoint, given: Force, what: str) -> dict[int, int]:
+def _forced_steps(ckpt: Checkpoint, force: Force) -> dict[int, int]:
     """Forced ids by step. Raises ValueError for an invalid step or a token outside the vocabulary."""
-    if bad := [step for step in given if isinstance(step, bool) or not isinstance(step, int) or step < 0]:
-        raise ValueError(f"{what}: {quote(bad[0])} is not a step: give a whole number, 0 or more")
-    return dict(zip(given, _given_ids(ckpt, given.values(), what), strict=True))
+    if bad := [step for step in force if isinstance(step, bool) or not isinstance(step, int) or step < 0]:
+        raise ValueError(f"force: {quote(bad[0])} is not a step: give a whole number, 0 or more")
+    return dict(zip(force, _given_ids(ckpt, force.values(), "force"), strict=True))
 
 
 def _given_ids(ckpt: Checkpoint, given: Iterable[int | str], what: str) -> list[int]:

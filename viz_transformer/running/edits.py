@@ -405,18 +405,12 @@ def _at_words(at: tuple[int | None, ...]) -> str:
 
 def _as_tuples(given: Tensor | NDArray[np.generic]) -> Any:
     """A tensor or array as nested tuples, masks as 0 and 1; returned unchanged if an edit may not contain it."""
+    numbers: Tensor | NDArray[np.generic]
     if isinstance(given, Tensor):
-        is_mask, fits = given.dtype == torch.bool, not given.is_complex()
+        fits, numbers = not given.is_complex(), given.float() if given.dtype == torch.bool else given
     else:
-        is_mask, fits = given.dtype == np.bool_, given.dtype.kind in "biuf"
-    if not fits or 0 in given.shape or len(given.shape) > MAX_AXES:
-        return given
-    numbers = _frozen(given.tolist())
-    return _with_numbers(numbers) if is_mask else numbers
-
-
-def _with_numbers(truths: Any) -> Any:
-    return tuple(map(_with_numbers, truths)) if isinstance(truths, tuple) else float(truths)
+        fits, numbers = given.dtype.kind in "biuf", given.astype(np.float64) if given.dtype == np.bool_ else given
+    return _frozen(numbers.tolist()) if fits and 0 not in given.shape and len(given.shape) <= MAX_AXES else given
 
 
 def _frozen(value: Any, axes: int = MAX_AXES) -> Any:

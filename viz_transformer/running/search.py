@@ -309,7 +309,6 @@ def decode_batch(
     eos: int,
     max_steps: int | None = None,
     beam: int | None = None,
-    length_penalty: float = 0.6,
 ) -> list[list[int]]:
     """Answers to many sources, unrecorded: ids without start and end tokens, in the given order.
 
@@ -324,8 +323,7 @@ def decode_batch(
             if beam is None:
                 found = _greedy_batch(model, sources, bos=bos, eos=eos, most=most)
             else:
-                strategy = Beam(beam, length_penalty=length_penalty)
-                best = beam_search(model, sources, strategy, Constraints(start=[bos], ends={eos}, most=most))
+                best = beam_search(model, sources, Beam(beam), Constraints(start=[bos], ends={eos}, most=most))
                 found = [each.ids[:-1] if each.ids and each.ids[-1] == eos else each.ids for each in best]
             for place, answer in zip(places, found, strict=True):
                 answers[place] = answer

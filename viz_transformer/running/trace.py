@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import hashlib
 import os
-import re
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, fields, replace
@@ -16,7 +15,6 @@ from typing import Any
 import orjson
 import torch
 from safetensors import SafetensorError, safe_open
-from safetensors.torch import save_file
 from torch import Tensor
 
 from viz_transformer import declared
@@ -30,7 +28,7 @@ from viz_transformer.checkpoint.untrusted import (
     json_values,
     regular_size,
 )
-from viz_transformer.checkpoint.weights import write_tensors
+from viz_transformer.checkpoint.weights import save_tensors, write_tensors
 from viz_transformer.checkpoint.writing import replace_file
 from viz_transformer.given import PATH, shown, takes
 from viz_transformer.model.attention import DIVISORS, attention_scores, split_heads
@@ -355,7 +353,7 @@ class Trace:
             name: value.detach().clone(memory_format=torch.contiguous_format)
             for name, value in (*self.values.items(), *maps.items())
         }
-        replace_file(path, lambda new: _save(tensors, new, metadata))
+        replace_file(path, lambda new: save_tensors(tensors, new, metadata))
 
     @classmethod
     @takes(path=PATH)
@@ -424,16 +422,6 @@ _UNREADABLE = (
 
 class _NoTrace(ValueError):
     """An error whose sentence includes the file's name."""
-
-
-def _save(tensors: dict[str, Tensor], path: Path, metadata: dict[str, str]) -> None:
-    """Save with safetensors, raising the system's own errors."""
-    try:
-        save_file(tensors, path, metadata=metadata)
-    except SafetensorError as error:
-        if number := re.search(r"\(os error (\d+)\)", str(error)):
-            raise OSError(int(number[1]), os.strerror(int(number[1]))) from error
-        raise
 
 
 def is_watched(trace: Trace) -> bool:

@@ -90,7 +90,9 @@ def train(
             task, data = proposal.task, proposal.folder
             if not quiet and getattr(rank_zero_only, "rank", 0) == 0:
                 print("\n".join(proposal.lines), file=sys.stderr, flush=True)
-        task = with_peak_rate(find_task(task) if isinstance(task, str) else task, settings.peak_rate)
+        task = find_task(task) if isinstance(task, str) else task
+        if settings.peak_rate is not None:
+            task = dataclasses.replace(task, plan=dataclasses.replace(task.plan, peak_rate=settings.peak_rate))
         out = Path(out) if out is not None else Path("runs") / task.name
         if out.exists() and not out.is_dir():
             raise ValueError(f"{out} is a file: choose another folder for the checkpoint with --out")
@@ -112,7 +114,7 @@ def train(
         samples = [sample.batches(task.plan.batch_tokens) for sample in material.samples]
         length = training_length(order, task.plan, epochs=epochs, steps=steps)
         if resume and epochs is None and steps is None:
-            length = _stages(state)[-1]["batches"]
+            length = _note(state)["stages"][-1]["batches"]
         kept = list_snapshots(state) if resume and task.plan.spread else []
         task = dataclasses.replace(task, plan=task.plan.with_snapshots(length, kept))
         stop.check()
@@ -170,13 +172,6 @@ def train(
             _export(task, material, out, state, best, data, quiet=quiet)
         trainer.strategy.barrier()
     return out
-
-
-def with_peak_rate(task: Task, rate: float | None) -> Task:
-    """The task with this peak learning rate. Raises ValueError unless positive and finite."""
-    if rate is None:
-        return task
-    return dataclasses.replace(task, plan=dataclasses.replace(task.plan, peak_rate=rate))
 
 
 def _check_start(first: Checkpoint, material: Material) -> None:
@@ -265,12 +260,6 @@ class _Stage:
 
 
 _Stages = Annotated[list[_Stage], Meta(min_length=1, description="a list of the starts of a training, at least one")]
-
-
-def _stages(state: Path) -> list[dict[str, Any]]:
-    """Planned lengths with their first step and command; the last one is valid."""
-    stages: list[dict[str, Any]] = _note(state)["stages"]
-    return stages
 
 
 def _prepare_state(state: Path, identity: dict[str, Any], stage: dict[str, Any], *, resume: bool) -> None:
@@ -386,7 +375,7 @@ def _export(
         for step in task.plan.snapshots
         if snapshot_path(state, step).is_file()
     }
-    stages = _stages(state)
+    stages = _note(state)["stages"]
     card = task.card() | {
         "seed": task.plan.seed,
         "date": datetime.date.today().isoformat(),
