@@ -13,6 +13,7 @@ import orjson
 import pytest
 import torch
 from builders import tiny_checkpoint
+from in_turn import each_once
 
 from viz_transformer.checkpoint import Checkpoint
 from viz_transformer.numerals import number
@@ -202,7 +203,7 @@ CASES: list[dict[str, Any]] = [
 GIVEN: list[dict[str, Any]] = [{}, {"forced": {0: 6, 1: 4}}, {"forced": {2: 9}}, {"banned": (5, 7)}, {"banned": (2,)}]
 
 
-@pytest.mark.parametrize(("case", "given", "seed"), list(product(CASES, GIVEN, [1, 2])))
+@each_once("case, given, seed", CASES, GIVEN, [1, 2])
 def test_the_tree_is_what_a_plain_search_did(case: dict[str, Any], given: dict[str, Any], seed: int) -> None:
     ckpt, beam, most = ended(seed), Beam(**case).filled(), 7
     slow = slow_search(ckpt, "abc", beam, most, **given)

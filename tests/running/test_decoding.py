@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 import torch
 from builders import TARGET, assert_same, tiny_checkpoint
+from in_turn import each_once
 
 from viz_transformer.checkpoint import Checkpoint, load
 from viz_transformer.running.decoding import decode, decode_stream
@@ -253,8 +254,7 @@ def test_a_decoder_only_model_goes_on_from_the_source() -> None:
         assert_same(run.trace[name], once[name], name)
 
 
-@pytest.mark.parametrize("changes", NOT_CAUSAL)
-@pytest.mark.parametrize("beam", [None, 3])
+@each_once("changes, beam", NOT_CAUSAL, [None, 3])
 def test_a_batch_of_a_model_that_is_not_causal_is_answered_as_one_by_one(
     changes: dict[str, Any], beam: int | None
 ) -> None:
@@ -521,11 +521,13 @@ def test_a_given_target_is_scored_with_rank_and_total(changes: dict[str, Any]) -
     assert run.tree is None and run.steps[0].rank > 0
 
 
-@pytest.mark.parametrize(
-    "settings", [{}, {"penalty": "power"}, {"length_penalty": 0.0}, {"penalty": "power", "length_penalty": 2.0}]
+@each_once(
+    "settings, seed",
+    [{}, {"penalty": "power"}, {"length_penalty": 0.0}, {"penalty": "power", "length_penalty": 2.0}],
+    range(3),
 )
-def test_beam_one_is_greedy_under_both_penalties(settings: dict[str, Any]) -> None:
-    for seed, text in product(range(3), TEXTS):
+def test_beam_one_is_greedy_under_both_penalties(settings: dict[str, Any], seed: int) -> None:
+    for text in TEXTS:
         assert decode(ended(seed), text, strategy=Beam(1, **settings)).tokens == decode(ended(seed), text).tokens
 
 

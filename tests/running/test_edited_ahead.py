@@ -13,6 +13,7 @@ import pytest
 import torch
 from builders import tiny_checkpoint
 from edited import check_that_every_way_agrees, edit_of_weights
+from in_turn import each_once
 
 from viz_transformer.running.decoding import decode, follow
 from viz_transformer.running.edits import AblateHead, Edit, FixRow, Replace, Scale, SetMask
@@ -105,8 +106,7 @@ MODELS: list[dict[str, Any]] = [{"mask_fill": fill} for fill in [*FILLS, "-inf"]
 MODELS += [{"mask_fill": "-1e9", "positions": "alibi"}, {"kind": "decoder-only", "mask_fill": "-1e10"}]
 
 
-@pytest.mark.parametrize("changes", MODELS, ids=str)
-@pytest.mark.parametrize("seed", range(5))
+@each_once("changes, seed", MODELS, range(5))
 def test_a_score_is_the_sum_of_its_steps_however_masks_and_weights_are_edited(
     changes: dict[str, Any], seed: int
 ) -> None:

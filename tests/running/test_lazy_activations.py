@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 from builders import tiny_checkpoint
+from in_turn import each_once
 
 from viz_transformer.model import hooked_model
 from viz_transformer.running.decoding import Run, decode
@@ -46,11 +47,11 @@ def same_run(large: Run, whole: Run) -> None:
         assert own[name].nan_to_num(nan=-1).equal(theirs_own[name].nan_to_num(nan=-1)), name
 
 
-@pytest.mark.parametrize(
-    "changes",
+@each_once(
+    "changes, edit",
     [{}, SLIPS, {"merge": "raw-reshape"}, {"pad_to": 20, "max_target": 20, "max_source": 20}, {"positions": "rotary"}],
+    [*EDITS, None],
 )
-@pytest.mark.parametrize("edit", [None, *EDITS])
 def test_a_text_is_written_with_the_same_numbers(
     changes: dict[str, Any], edit: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -116,6 +117,7 @@ print(json.dumps([1024 * (each - peaks[0]) / whole for each in peaks[1:]]))
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="the system tells its peak there")
+@pytest.mark.slow
 @pytest.mark.parametrize("written", [[], ["written"]])
 def test_it_takes_the_memory_that_is_said_and_not_that_of_all_of_it(written: list[str]) -> None:
     """Of 131 MiB a quarter, beside what a pass takes: every point is looked at, one after the other. What is let go of

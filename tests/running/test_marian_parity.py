@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 import torch
+from in_turn import each_once
 
 from viz_transformer.checkpoint import Checkpoint
 from viz_transformer.model.config import ModelConfig
@@ -149,17 +150,16 @@ def test_greedy_tokens_log_probabilities_and_attention_are_those_of_marian(seed:
 RULES: list[tuple[StopRule, bool | str]] = [("none-better", False), ("width-finished", True), *GENERATE_RULES.items()]
 
 
-@pytest.mark.parametrize(("stop", "early"), RULES)
-@pytest.mark.parametrize("penalty", [0.0, 0.6, 1.0, 2.0])
-@pytest.mark.parametrize(("seed", "width"), list(product(range(3), [2, 4])))
+@each_once("seed, width, penalty, rule", range(3), [2, 4], [0.0, 0.6, 1.0, 2.0], RULES)
 def test_beams_have_marians_tokens_and_scores(
-    seed: int, width: int, penalty: float, stop: StopRule, early: bool | str
+    seed: int, width: int, penalty: float, rule: tuple[StopRule, bool | str]
 ) -> None:
     """transformers divides by the number of tokens written to the power of the penalty, the end token among them.
 
     At the maximum length it counts what is still going as finished, as our own rules do not: of these only searches
     that end before.
     """
+    stop, early = rule
     theirs = marian(seed)
     ckpt, counted = ours(theirs), 0
     for source in SOURCES:
