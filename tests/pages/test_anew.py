@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 import streamlit as st
+from in_turn import each_once
 from page_driver import goes_to, script, words
 from streamlit.testing.v1 import AppTest
 from wording import wording
@@ -66,8 +67,7 @@ def shown(app: AppTest) -> list[str]:
     return [*(str(each.proto) for each in app.get("bidi_component")), *(each.value for each in app.get("plotly_chart"))]
 
 
-@pytest.mark.parametrize("page", PAGES)
-@pytest.mark.parametrize("name", READ)
+@each_once("name, page", READ, PAGES)
 def test_a_page_shows_the_same_numbers(
     opened: Callable[..., AppTest], name: str, page: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -4,6 +4,7 @@ recorded of its own first example.
 
 import numpy as np
 import pytest
+from in_turn import each_once
 from page_driver import (
     SITES,
     address,
@@ -39,31 +40,23 @@ PICTURES = {  # of a page: the component, or else the chart, that answers its qu
 }
 
 
-@pytest.mark.parametrize("name", BUNDLED)
-def test_every_page_answers_its_question_of_each_bundled_model(name, subtests):
-    """And *Run* and *Attention* show its run; one after the other, while the model is loaded."""
-    with subtests.test("every page"):
-        every_page_answers(name)
-    with subtests.test("the run"):
-        run_and_attention_show(name)
-
-
-def every_page_answers(name):
+@each_once("name, page", BUNDLED, [*PICTURES, "models"])
+def test_every_page_answers_its_question_of_each_bundled_model(name, page):
     app = script("app.py")
-    for page in (*PICTURES, "models"):
-        shown = markup(opened(app, page, checkpoint=name))
-        assert address(app)["checkpoint"] == name
-        assert 'class="vt-explained"' in shown
-        assert "vt-note vt-bad" not in shown
-        if page == "models":
-            assert 'class="vt-card' in shown
-        else:
-            picture = PICTURES[page]
-            charts = [chart.proto.id.endswith(f"-{picture}") for chart in app.get("plotly_chart")]
-            assert len(components(app, picture)) + sum(charts) == 1, page
+    shown = markup(opened(app, page, checkpoint=name))
+    assert address(app)["checkpoint"] == name
+    assert 'class="vt-explained"' in shown
+    assert "vt-note vt-bad" not in shown
+    if page == "models":
+        assert 'class="vt-card' in shown
+    else:
+        picture = PICTURES[page]
+        charts = [chart.proto.id.endswith(f"-{picture}") for chart in app.get("plotly_chart")]
+        assert len(components(app, picture)) + sum(charts) == 1, page
 
 
-def run_and_attention_show(name):
+@pytest.mark.parametrize("name", BUNDLED)
+def test_run_and_attention_show_the_run_of_each_bundled_model(name):
     text = examples.list_examples(BUNDLED[name])[0]
     run = the_run(bundled_folder(), text, name)
     app = opened(script("app.py"), "run", checkpoint=name, text=text)

@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
+from in_turn import each_once
 from page_driver import (
     address,
     again,
@@ -136,11 +137,14 @@ def opened(
     return open_page
 
 
-@pytest.mark.parametrize("name", [*(name for name in KIND if name != "bert"), "gpt_neox", "gemma2", "mixtral"])
-def test_a_page_has_its_picture(opened: Callable[..., AppTest], name: str, subtests: pytest.Subtests) -> None:
-    for page in PICTURES if name in KIND else ("run", "input", "attention", "tensors"):
-        with subtests.test(page):
-            assert len(opened(name, page).get("bidi_component")) >= PICTURES[page]
+@each_once("name, page", (name for name in KIND if name != "bert"), PICTURES)
+def test_a_page_has_its_picture(opened: Callable[..., AppTest], name: str, page: str) -> None:
+    assert len(opened(name, page).get("bidi_component")) >= PICTURES[page]
+
+
+@each_once("name, page", ["gpt_neox", "gemma2", "mixtral"], ["run", "input", "attention", "tensors"])
+def test_a_page_of_another_family_has_its_picture(opened: Callable[..., AppTest], name: str, page: str) -> None:
+    assert len(opened(name, page).get("bidi_component")) >= PICTURES[page]
 
 
 def test_a_model_that_fills_in_masks_has_each_page(opened: Callable[..., AppTest], subtests: pytest.Subtests) -> None:
@@ -270,18 +274,14 @@ def test_a_click_on_a_token_masks_it_and_another_shows_it_again(
     assert len(told(again(app), "chips")["rows"]) == 1
 
 
-@pytest.mark.parametrize("name", ["bert/labels", "distilbert/tags"])
-def test_a_model_that_gives_labels_has_each_page(
-    opened: Callable[..., AppTest], name: str, subtests: pytest.Subtests
-) -> None:
-    for page in PICTURES:
-        with subtests.test(page):
-            app = opened(name, page, text="the cat")
-            if page not in ("models", "playground"):
-                reads, answers = told(app, "chips")["rows"]
-                assert len(answers["chips"]) == (len(reads["chips"]) if name.endswith("tags") else 1)
-            if page == "tensors":
-                assert "logits" in words(app) or app.selectbox
+@each_once("name, page", ["bert/labels", "distilbert/tags"], PICTURES)
+def test_a_model_that_gives_labels_has_each_page(opened: Callable[..., AppTest], name: str, page: str) -> None:
+    app = opened(name, page, text="the cat")
+    if page not in ("models", "playground"):
+        reads, answers = told(app, "chips")["rows"]
+        assert len(answers["chips"]) == (len(reads["chips"]) if name.endswith("tags") else 1)
+    if page == "tensors":
+        assert "logits" in words(app) or app.selectbox
 
 
 @pytest.mark.parametrize("view", ["whole", "map"])
@@ -679,15 +679,11 @@ def test_heads_that_share_keys_are_named_and_stand_beside_each_other(opened: Cal
     assert "ask key head" not in words(opened("gpt2", "attention"))
 
 
-@pytest.mark.parametrize("name", FURTHER)
-def test_further_families_have_each_page_or_its_sentence(
-    opened: Callable[..., AppTest], name: str, subtests: pytest.Subtests
-) -> None:
-    for page in PICTURES:
-        with subtests.test(page):
-            app = opened(name, page)
-            drawn = len(app.get("bidi_component")) + len(app.get("plotly_chart"))
-            assert drawn >= (PICTURES[page] if FURTHER[name] != "encoder" else min(PICTURES[page], 1))
+@each_once("name, page", FURTHER, PICTURES)
+def test_further_families_have_each_page_or_its_sentence(opened: Callable[..., AppTest], name: str, page: str) -> None:
+    app = opened(name, page)
+    drawn = len(app.get("bidi_component")) + len(app.get("plotly_chart"))
+    assert drawn >= (PICTURES[page] if FURTHER[name] != "encoder" else min(PICTURES[page], 1))
 
 
 def test_layers_whose_sub_layers_are_added_at_once_are_shown_whole(
@@ -795,14 +791,12 @@ def test_the_card_says_what_runs_it(opened: Callable[..., AppTest]) -> None:
     assert "Llama (LlamaForCausalLM), from transformers" in said and "run by transformers, from its own folder" in said
 
 
-@pytest.mark.parametrize("name", ["gpt2", "bart"])
+@each_once("name, page", ["gpt2", "bart"], PICTURES)
 def test_a_page_has_its_picture_in_bfloat16_too(
-    opened: Callable[..., AppTest], name: str, monkeypatch: pytest.MonkeyPatch, subtests: pytest.Subtests
+    opened: Callable[..., AppTest], name: str, page: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(devices, "_of_the_app", devices.Computed(dtype="bfloat16"))
-    for page in PICTURES:
-        with subtests.test(page):
-            assert len(opened(name, page).get("bidi_component")) >= PICTURES[page]
+    assert len(opened(name, page).get("bidi_component")) >= PICTURES[page]
 
 
 def test_what_of_the_files_takes_no_part_is_named_beside_the_models_name_on_its_card_and_in_its_architecture(

@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 import torch
 from builders import saved, tiny_checkpoint
+from in_turn import each_once
 from page_driver import again, all_sent, goes_to, open_table, select, sent, words
 from streamlit.testing.v1 import AppTest
 from torch import Tensor, nn
@@ -112,22 +113,19 @@ PARTS: list[tuple[str, dict[str, str]]] = [
 ]
 
 
-@pytest.mark.parametrize("model", [RECORDING, LOST, INFINITE, OVERFLOWED])
-def test_no_page_fails(opened: Opened, model: str, subtests: pytest.Subtests) -> None:
-    for page in PAGES:
-        with subtests.test(page):
-            app = opened(page, model)
-            assert "closed to it" not in words(app)
-            for kind in ("encoder", "cross", "decoder") if model != RECORDING else ():
-                select(app, kind=kind, layer=1, heads=(1,))
-                again(app)
+@each_once("model, page", [RECORDING, LOST, INFINITE, OVERFLOWED], PAGES)
+def test_no_page_fails(opened: Opened, model: str, page: str) -> None:
+    app = opened(page, model)
+    assert "closed to it" not in words(app)
+    for kind in ("encoder", "cross", "decoder") if model != RECORDING else ():
+        select(app, kind=kind, layer=1, heads=(1,))
+        again(app)
 
 
-@pytest.mark.parametrize("model", [LOST, INFINITE, OVERFLOWED])
-def test_no_part_of_a_page_fails(opened: Opened, model: str, subtests: pytest.Subtests) -> None:
-    for page, fields in PARTS:
-        with subtests.test(page, **fields):
-            opened(page, model, **fields)
+@each_once("model, part", [LOST, INFINITE, OVERFLOWED], PARTS)
+def test_no_part_of_a_page_fails(opened: Opened, model: str, part: tuple[str, dict[str, str]]) -> None:
+    page, fields = part
+    opened(page, model, **fields)
 
 
 # ---- Attention
