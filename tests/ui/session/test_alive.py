@@ -8,18 +8,19 @@ from random import Random
 
 import pytest
 from attack.sessions import MODELS
+from in_turn import each_once
 from page_driver import opened, script
 from streamlit_inside import SafeSessionState
 
 from viz_transformer.checkpoint import Checkpoint
 from viz_transformer.running.decoding import Run
 from viz_transformer.running.trace import Trace
-from viz_transformer.ui.session import cached
+from viz_transformer.ui.session import cached, store
 from viz_transformer.ui.session.store import MAX_MODELS, MAX_RUNS
 
 MADE = (Run, Trace)
+PAGES = ["run", *"decoding input positions attention weight layers tensors masks playground".split()]
 KINDS = (Checkpoint, *MADE, SafeSessionState)
-ROUNDS = 12
 
 
 def alive() -> Counter[type]:
@@ -28,27 +29,33 @@ def alive() -> Counter[type]:
     return Counter(type(each) for each in gc.get_objects() if type(each) in KINDS)
 
 
-def test_six_models_in_turn_leave_no_run_model_or_session_behind() -> None:
+@pytest.mark.parametrize(("rounds", "max_runs"), [(4, 6), pytest.param(12, MAX_RUNS, marks=pytest.mark.slow)])
+def test_six_models_in_turn_leave_no_run_model_or_session_behind(
+    rounds: int, max_runs: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(store, "MAX_RUNS", max_runs)
     gc.unfreeze()  # what was frozen is not counted
     cached.store().clear()
     app, draw, before, found = script("app.py"), Random(0), alive(), list[tuple[Counter[type], int]]()
-    for _ in range(ROUNDS):
+    for _ in range(rounds):
         for name, text in MODELS.items():
             opened(app, "attention", checkpoint=name, text=text(draw))
         found.append((alive() - before, gc.get_freeze_count()))
-    assert found[-1] == found[ROUNDS // 2]  # by then as many runs are kept as are allowed
+    assert found[-1] == found[rounds // 2]  # by then as many runs are kept as are allowed
     kept, _ = found[-1]
-    assert MAX_RUNS <= kept[Run] <= MAX_RUNS + 1 and kept[Checkpoint] <= MAX_MODELS  # and the one that is shown
+    assert max_runs <= kept[Run] <= max_runs + 1 and kept[Checkpoint] <= MAX_MODELS  # and the one that is shown
 
 
-@pytest.mark.parametrize(
-    "page", ["run", *"decoding input positions attention weight layers tensors masks playground".split()]
-)
-def test_a_page_leaves_no_circle_that_holds_a_run(page: str) -> None:
+ONE_MODEL = each_once("page, models", PAGES, [[name] for name in MODELS])
+IN_TURN = [pytest.param(page, [*MODELS], marks=pytest.mark.slow) for page in PAGES]
+
+
+@pytest.mark.parametrize(ONE_MODEL.args[0], [*ONE_MODEL.args[1], *IN_TURN])
+def test_a_page_leaves_no_circle_that_holds_a_run(page: str, models: list[str]) -> None:
     """It would wait for a search through all that is alive, which is rare where much is imported."""
     cached.store().clear()
     app, draw = script("app.py"), Random(0)
-    views = [(name, text(draw)) for _ in range(2) for name, text in MODELS.items()]
+    views = [(name, MODELS[name](draw)) for _ in range(2) for name in models]
     alive()
     gc.disable()
     try:
