@@ -7,6 +7,7 @@ import io
 import re
 import tokenize
 from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -37,6 +38,13 @@ IN_DOCSTRINGS = {
 }
 """What docstrings and comments do not say, besides INSTEAD, and what they say instead."""
 OF_PROGRAMS = re.compile(r"^\s*(?:#|//|\*|/\*)")
+
+
+@cache
+def said(where: str) -> list[tuple[str, str]]:
+    """Each text and where it is, read once for all turns."""
+    paths, read = READ[where]
+    return [(f"{path.relative_to(ROOT)}:{number}", text) for path in paths for number, text in read(path)]
 
 
 def sentences(path: Path) -> Iterator[tuple[int, str]]:
@@ -77,13 +85,7 @@ READ = {"python": (PYTHON, sentences), "javascript": (JAVASCRIPT, quotes), "docs
 @pytest.mark.parametrize("where", READ)
 @pytest.mark.parametrize("turn", INSTEAD)
 def test_a_turn_of_our_own_is_gone(where: str, turn: str) -> None:
-    paths, read = READ[where]
-    found = [
-        f"{path.relative_to(ROOT)}:{number}: {text.strip()[:100]}"
-        for path in paths
-        for number, text in read(path)
-        if re.search(turn, text)
-    ]
+    found = [f"{place}: {text.strip()[:100]}" for place, text in said(where) if re.search(turn, text)]
     assert not found, f"say {INSTEAD[turn]!r} instead:\n" + "\n".join(found)
 
 
