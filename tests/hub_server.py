@@ -43,7 +43,7 @@ def hub(**models: Path) -> Iterator[Hub]:
 
     server = ThreadingHTTPServer(("127.0.0.1", 0), Answer)
     found.address = f"http://127.0.0.1:{server.server_port}"
-    thread = Thread(target=server.serve_forever, daemon=True)
+    thread = Thread(target=server.serve_forever, args=(0.01,), daemon=True)
     thread.start()
     try:
         yield found
