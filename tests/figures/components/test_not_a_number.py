@@ -44,6 +44,20 @@ COLOURS = """([canvas, x, y, width, height]) => {
 }"""
 
 
+POINTED_AT = """(stage) => {
+  const { left, top, width, height } = stage.getBoundingClientRect()
+  const found = []
+  for (let y = 60; y < height - 60; y += 24) for (let x = 20; x < width - 20; x += 24) {
+    stage.dispatchEvent(new PointerEvent("pointermove", { clientX: left + x, clientY: top + y, bubbles: true }))
+    const tooltip = stage.getRootNode().querySelector(".tooltip")
+    const said = tooltip?.checkVisibility() ? [...tooltip.querySelectorAll(":scope > div")] : []
+    if (said.length) found.push([x, y, said.map((each) => each.textContent)])
+  }
+  return found
+}"""
+"""What the tooltip says at each of many places, of which all are pointed at before the page answers."""
+
+
 def axes():
     names = "abc"
     return (
@@ -77,13 +91,9 @@ def written(shown):
 def cells(shown):
     """The middle of each cell of a matrix, by row and column."""
     found: dict[tuple[int, ...], list[tuple[int, int, str]]] = {}
-    box = shown.page.get_by_role("application").bounding_box()
-    for y in range(60, int(box["height"]) - 60, 24):
-        for x in range(20, int(box["width"]) - 20, 24):
-            shown.page.mouse.move(box["x"] + x, box["y"] + y)
-            if said := shown.tooltip:
-                place = tuple(int(re.match(r"\w+ (\d+)", line)[1]) for line in said[:2])
-                found.setdefault(place, []).append((x, y, said[2]))
+    for x, y, said in shown.page.get_by_role("application").evaluate(POINTED_AT):
+        place = tuple(int(re.match(r"\w+ (\d+)", line)[1]) for line in said[:2])
+        found.setdefault(place, []).append((x, y, said[2]))
     return {
         place: (*np.mean([at[:2] for at in all_of_it], axis=0), all_of_it[0][2]) for place, all_of_it in found.items()
     }

@@ -19,7 +19,7 @@ HEAD = 1
 
 @pytest.fixture
 def shown(browser):
-    with mounting(browser, "whole", viewport={"width": 992, "height": 860}) as mount:
+    with mounting(browser, "whole", viewport={"width": 992, "height": 860}, reduced_motion="reduce") as mount:
         yield mount
 
 
