@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 import torch
+from in_turn import every
 from pretrained import KINDS, PAIRS, WRITING, folder, likely_pieces, tokenizer_of
 from pretrained import model as random_model
 from wording import wording
@@ -298,7 +299,7 @@ def test_greedy_answers_are_those_of_generate(opened: Opened, theirs: Theirs, na
     assert sum(len(run.steps) for run in runs) > 8
 
 
-@pytest.mark.parametrize("name", WRITING)
+@pytest.mark.parametrize("name", every(3, WRITING))
 def test_beams_are_those_of_generate(opened: Opened, theirs: Theirs, name: str) -> None:
     ckpt = opened(name)
     for text in TEXTS:

@@ -15,6 +15,7 @@ import pytest
 import torch
 from builders import saved, tiny_checkpoint
 from foreign import foreign_checkpoint, foreign_summary
+from in_turn import every
 from page_driver import TEXT, address, again, chosen, components, opened, script, told
 from pretrained import folder as save_folder
 from strangers import SRC, Reader
@@ -77,7 +78,7 @@ def reads(run: Run, side: Any, at: int) -> str:
     return f"“{visible(tokens.tokens[at])}” is token {tokens.ids[at]:,} of {size:,} in the vocabulary"
 
 
-@pytest.mark.parametrize("name", BUNDLED)
+@pytest.mark.parametrize("name", every(3, BUNDLED))
 def test_each_stop_has_the_numbers_of_its_run(name: str) -> None:
     text, run = run_of(name)
     app, trace = script("app.py"), run.trace
