@@ -18,6 +18,7 @@ def server() -> Iterator[Server]:
         yield found
 
 
+@pytest.mark.slow
 def test_all_pages_can_be_opened_in_the_same_moment_while_the_server_is_cold() -> None:
     with served() as (address, log, _):
         sessions.all_pages_at_once(address, log)
@@ -34,6 +35,7 @@ def test_six_models_in_turn_need_no_more_memory_after_100_views_than_after_60(se
     sessions.models_in_turn(*server, views=100)
 
 
+@pytest.mark.slow
 def test_several_sessions_are_answered_at_once(server: Server) -> None:
     found = sessions.crowd(*server, people=4, minutes=0.05, thinking=0.1)
     assert len(found.seconds) >= 4

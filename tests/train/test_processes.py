@@ -54,6 +54,7 @@ def step_of(training: Training) -> int:
     return 0 if (progress := training.progress()) is None else progress.step
 
 
+@pytest.mark.slow
 def test_it_goes_on_after_whoever_started_it_is_stopped_killed_and_is_a_model_in_the_end(
     runs: Path, digits: Path
 ) -> None:

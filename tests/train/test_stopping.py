@@ -38,10 +38,21 @@ main(["train", "numbers", *sys.argv[1:]])
 @pytest.fixture(scope="module")
 def outcomes(tmp_path_factory: pytest.TempPathFactory) -> Outcomes:
     """How the trainings of `interrupted.py` ended."""
+    return interrupted(tmp_path_factory.mktemp("trainings"))
+
+
+@pytest.fixture(scope="module")
+def killed(tmp_path_factory: pytest.TempPathFactory) -> Outcomes:
+    """How those ended that were killed at any moment."""
+    return interrupted(tmp_path_factory.mktemp("killed"), "killed")
+
+
+def interrupted(folder: Path, *words: str) -> Outcomes:
     script = Path(__file__).parent / "interrupted.py"
-    folder = tmp_path_factory.mktemp("trainings")
     environment = {**os.environ, "OMP_NUM_THREADS": "1", "PYTHONPATH": os.pathsep.join(sys.path)}
-    done = subprocess.run([sys.executable, str(script), str(folder)], env=environment, capture_output=True, text=True)
+    done = subprocess.run(
+        [sys.executable, str(script), str(folder), *words], env=environment, capture_output=True, text=True
+    )
     assert done.returncode == 0, done.stderr
     found: Outcomes = json.loads(done.stdout)
     assert found["whole"] == 0
@@ -121,17 +132,19 @@ def test_two_trainings_in_one_folder_are_refused_and_a_killed_one_is_in_nobodys_
     assert goes_on(outcome)
 
 
-def test_a_training_killed_at_any_moment_goes_on_from_the_last_state(outcomes: Outcomes):
-    killed = outcomes["training"]
-    assert len(killed) > 4 and all(outcome["status"] == -signal.SIGKILL for outcome in killed)
-    assert [outcome["begun"] for outcome in killed].count(True) > 3
-    assert all(outcome["again"] == 0 and outcome["same"] for outcome in killed)
+@pytest.mark.slow
+def test_a_training_killed_at_any_moment_goes_on_from_the_last_state(killed: Outcomes):
+    ended = killed["training"]
+    assert len(ended) > 4 and all(outcome["status"] == -signal.SIGKILL for outcome in ended)
+    assert [outcome["begun"] for outcome in ended].count(True) > 3
+    assert all(outcome["again"] == 0 and outcome["same"] for outcome in ended)
 
 
-def test_a_training_killed_while_it_clears_an_older_one_away_can_be_begun_again(outcomes: Outcomes):
-    killed = outcomes["clearing"]
-    assert len(killed) > 4
-    assert all(ended == [-signal.SIGKILL, 0] for ended in killed)
+@pytest.mark.slow
+def test_a_training_killed_while_it_clears_an_older_one_away_can_be_begun_again(killed: Outcomes):
+    ended = killed["clearing"]
+    assert len(ended) > 4
+    assert all(each == [-signal.SIGKILL, 0] for each in ended)
 
 
 @pytest.mark.parametrize(
