@@ -1,15 +1,17 @@
 """Every page with a bundled model of each kind: it answers its question; nothing on it sticks out, overlaps or is cut.
 
-A model's pages are walked through once, in one session; what takes the time is to come to a page, not to look at it.
+The models are dealt over the pages in turn; every page with every one of them is tried before a release.
 Each page with each bundled model, without a browser: `pages/test_bundled.py`. Models of other families, with turned
 queries, biases by distance or labels: `test_families.py`.
 """
 
 from __future__ import annotations
 
+from itertools import cycle
+
 import pytest
 from browser.boxes import AT_REST, NOTES, PROBLEMS, STICKING_OUT
-from browser.driving import address, drawn, go_to, opened
+from browser.driving import address, go_to, opened, visit
 from browser.test_pages import PAGES
 from playwright.sync_api import Page, expect
 
@@ -56,27 +58,46 @@ def arrived(page: Page) -> None:
     expect(page.locator(".stPlotlyChart:not(:has(.main-svg))")).to_have_count(0)
 
 
-@pytest.mark.parametrize("name", MODELS)
-def test_every_page_answers_its_question_and_nothing_on_it_overlaps_or_is_cut(app_server, browser, name):
+DEALT = dict(zip(PAGES, cycle(MODELS), strict=False))
+EVERY = [
+    pytest.param(
+        dict.fromkeys(PAGES if name == MODELS[0] else [each for each in PAGES if each != "Playground"], name),
+        id=name,
+        marks=pytest.mark.slow,
+    )
+    for name in MODELS
+]
+"""Pages with the model that each has; the numbers of *Playground* are of none."""
+
+
+@pytest.mark.parametrize("models", [pytest.param(DEALT, id="dealt"), *EVERY])
+def test_every_page_answers_its_question_and_nothing_on_it_overlaps_or_is_cut(app_server, browser, models):
     sizes, wrong = SIZES, {}
-    with opened(browser, app_server, script=NOTES, checkpoint=name, run_view="whole") as page:
-        drawn(page, ".whole .stage")
-        for title, (_, answer) in PAGES.items():
-            if title == "Playground" and name != MODELS[0]:
-                continue  # its numbers are of no model
-            go_to(page, title)
+    with opened(browser, app_server, "/models", script=NOTES, model_tab="open") as page:
+        for title, name in models.items():
+            path, answer = PAGES[title]
+            visit(page, f"/{path}", checkpoint=name, run_view="whole")
+            expect(page.locator("h1")).to_have_text(title)
             expect(page.locator(answer).first).to_be_visible()
             expect(page.locator(".vt-explained")).to_be_visible()
             expect(page.locator(".vt-note.vt-bad:visible")).to_have_count(0)
             assert address(page)["checkpoint"] == name
             arrived(page)
             if found := problems(page, *sizes):
-                wrong[title] = found
+                wrong[title, name] = found
             sizes = sizes[::-1]  # the next page is come to at the last size of this one
     assert wrong == {}
 
 
-def test_nothing_overlaps_or_is_cut_where_two_runs_stand_beside_each_other(app_server, browser):
+IN_TURN = (SIZES[::2], SIZES[1::2])
+"""One page is looked at in a narrow window and a high one, the next in a low one and a large one."""
+
+
+@pytest.mark.parametrize(
+    "sizes",
+    [pytest.param(IN_TURN, id="dealt"), pytest.param((SIZES, SIZES[::-1]), id="every", marks=pytest.mark.slow)],
+)
+def test_nothing_overlaps_or_is_cut_where_two_runs_stand_beside_each_other(app_server, browser, sizes):
     wrong = {}
     with opened(browser, app_server, script=NOTES, **PINNED) as page:
         for number, title in enumerate(BESIDE):
@@ -85,6 +106,6 @@ def test_nothing_overlaps_or_is_cut_where_two_runs_stand_beside_each_other(app_s
             arrived(page)
             if title in ("Run", "Attention"):
                 expect(page.locator(".matrix .stage[data-painted]")).to_have_count(2)
-            if found := problems(page, *SIZES[:: -1 if number % 2 else 1]):
+            if found := problems(page, *sizes[number % 2]):
                 wrong[title] = found
     assert wrong == {}
