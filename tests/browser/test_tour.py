@@ -87,10 +87,16 @@ WINDOWS = {
     "phone": ((390, 844), "light", {}),
     "large": ((1920, 1080), "dark", {}),
 }
-"""Every model is walked in one of them, and every one is walked in with models of several kinds."""
+ONE_OF_A_KIND = ("copy", "en-it-slips", "shakespeare", "tatoeba-en-it", "taylor")
+WALKS = [
+    pytest.param(name, window, marks=() if name in ONE_OF_A_KIND else pytest.mark.slow)
+    for name, window in zip(BUNDLED, cycle(WINDOWS), strict=False)
+]
+"""Every model in one of them; a model of each kind, and with them every window, always."""
+assert {walk.values[1] for walk in WALKS if not walk.marks} == {*WINDOWS}
 
 
-@pytest.mark.parametrize(("name", "window"), list(zip(BUNDLED, cycle(WINDOWS), strict=False)))
+@pytest.mark.parametrize(("name", "window"), WALKS)
 def test_five_stops_of_every_model_are_walked_by_clicker_and_the_panel_covers_no_ring(
     app_server: str, browser: Browser, name: str, window: str
 ) -> None:
@@ -168,7 +174,15 @@ def test_a_step_before_the_way_on_has_come_is_taken_when_it_is_there(app_server,
         expect_stop(page, 3)
 
 
-def test_a_reader_hears_each_stop_and_print_has_none(app_server, browser):
+def test_a_reader_hears_a_stop_print_has_none_and_the_ring_follows_what_it_is_around(app_server, browser):
+    around = f"""() => {{
+      const {{ ring }} = ({PARTS})()
+      const host = [...document.querySelectorAll(".st-key-picture *")].find((each) => each.shadowRoot)
+      const box = host.shadowRoot.querySelector(".matrix .stage").getBoundingClientRect()
+      const all = [box.left - ring[0], box.top - ring[1], ring[2] - box.right, ring[3] - box.bottom]
+      return all.every((far) => far >= 0 && far <= 4)
+    }}"""
+    scrolled = "document.querySelector('[data-testid=stMain]').scrollTop"
     with opened(browser, app_server, "/attention", stop="2", checkpoint="numbers-any", text="42") as page:
         expect_stop(page, 2)
         expect(page.locator(".st-key-stop [aria-live]")).to_contain_text("2 of 5: where it looks. While writing")
@@ -177,22 +191,12 @@ def test_a_reader_hears_each_stop_and_print_has_none(app_server, browser):
         page.emulate_media(media="print")
         expect(panel(page)).to_be_hidden()
         page.emulate_media(media="screen")
-
-
-def test_the_ring_follows_what_it_is_around(app_server, browser):
-    around = f"""() => {{
-      const {{ ring }} = ({PARTS})()
-      const host = [...document.querySelectorAll(".st-key-picture *")].find((each) => each.shadowRoot)
-      const box = host.shadowRoot.querySelector(".matrix .stage").getBoundingClientRect()
-      const all = [box.left - ring[0], box.top - ring[1], ring[2] - box.right, ring[3] - box.bottom]
-      return all.every((far) => far >= 0 && far <= 4)
-    }}"""
-    with opened(browser, app_server, "/attention", stop="2", checkpoint="numbers-any", text="42") as page:
         expect_stop(page, 2)
         page.wait_for_function(around)
+        before = page.evaluate(scrolled)
         page.mouse.move(700, 500)
         page.mouse.wheel(0, 120)
-        page.wait_for_timeout(300)
+        page.wait_for_function(f"(before) => {scrolled} !== before", arg=before)
         page.wait_for_function(around)
         page.set_viewport_size({"width": 1000, "height": 800})
         page.wait_for_function(around)
@@ -204,7 +208,7 @@ def test_the_ring_follows_what_it_is_around(app_server, browser):
 @contextmanager
 def first_visit(browser: Browser, server: str, query: str = "", **looks: Any) -> Iterator[Page]:
     problems: list[str] = []
-    with tab(browser, problems, script=FIRST_VISIT, **looks) as page:
+    with tab(browser, problems, of="first visits", script=FIRST_VISIT, **looks) as page:
         page.goto(f"{server}/{query}")
         expect(page.locator(".vt-explained")).to_be_visible()
         expect(page.locator("[data-test-script-state=running]")).to_have_count(0)
