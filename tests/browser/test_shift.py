@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+import pytest
 from browser.boxes import AT_REST
 from browser.driving import go_to, opened
 from browser.test_in_view import finished
@@ -32,23 +33,32 @@ def shifted(page: Page, *, clicked: bool) -> tuple[float, list[dict[str, Any]]]:
     return sum(each["value"] for each in counted), counted
 
 
-def test_nothing_moves_much_while_a_page_loads(app_server, browser):
+TITLES = tuple(PAGES)
+
+
+@pytest.mark.parametrize(
+    "titles", [TITLES[::2], pytest.param(TITLES, marks=pytest.mark.slow)], ids=["every other page", "every page"]
+)
+def test_nothing_moves_much_while_a_page_loads(app_server, browser, titles):
     with opened(browser, app_server, "/input", another=True, script=COUNT) as page:
         page.set_viewport_size({"width": 1280, "height": 720})
-        for path, _ in PAGES.values():
+        for path, _ in (PAGES[title] for title in titles):
             page.goto(f"{app_server}/{path}")
             finished(page)
             moved, shifts = shifted(page, clicked=False)
             assert moved < FIRST, (path, shifts)
 
 
-def test_nothing_moves_much_while_another_page_comes(app_server, browser):
+@pytest.mark.parametrize(
+    "titles", [TITLES[1::2], pytest.param(TITLES, marks=pytest.mark.slow)], ids=["every other page", "every page"]
+)
+def test_nothing_moves_much_while_another_page_comes(app_server, browser, titles):
     with opened(browser, app_server, "/", script=COUNT, run_view="whole") as page:
         page.set_viewport_size({"width": 1280, "height": 720})
         finished(page)
         page.evaluate(AT_REST)
         shifted(page, clicked=True)
-        for title in PAGES:
+        for title in titles:
             go_to(page, title)
             finished(page)
             page.evaluate(AT_REST)
