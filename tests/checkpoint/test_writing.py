@@ -182,12 +182,12 @@ def test_a_full_disk_is_named_as_such(tmp_path: Path, number: int) -> None:
 def test_a_trace_on_a_full_disk_says_so(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     from safetensors import SafetensorError
 
-    from viz_transformer.running import trace as trace_module
+    from viz_transformer.checkpoint import weights
 
     def full(*args: object, **named: object) -> None:
         raise SafetensorError("Error while serializing: I/O error: No space left on device (os error 28)")
 
-    monkeypatch.setattr(trace_module, "save_file", full)
+    monkeypatch.setattr(weights, "save_file", full)
     with pytest.raises(OutputError, match=r"run.safetensors cannot be written: the disk is full"):
         trace(tiny_checkpoint(), "abca", "uvu").save(tmp_path / "run.safetensors")
 
