@@ -2,6 +2,7 @@
 
 from . import analysis as analysis
 from . import figures as figures
+from .analysis.attention.picture import Picture as Picture
 from .checkpoint import Checkpoint as Checkpoint
 from .checkpoint import CheckpointError as CheckpointError
 from .checkpoint import list_checkpoints as list_checkpoints

@@ -135,3 +135,34 @@ def test_a_picture_of_an_imported_model_says_how_well_its_reading_is_known(what,
         opened = vt.Trace.load(tmp_path / "run.safetensors")
         assert opened.called == f"mine, {words}"
     assert 'id="note"' not in vt.show(vt.decode(tiny_checkpoint(), "abcd", max_steps=5), what).html
+
+
+def test_an_array_of_ones_own_is_a_picture_with_its_names_and_its_scale() -> None:
+    names = ["a", "<b>", "c"]
+    header, arrays = unpack(vt.show(vt.Picture.of([[0, 1, 2.5], [3, 4, 5]], title="Similarity", columns=names)).data)
+    assert np.array_equal(arrays["values"], [[0, 1, 2.5], [3, 4, 5]])
+    assert (header["title"], header["scale"], header["signed"], header["rows"]["count"]) == (
+        "Similarity",
+        "derived",
+        False,
+        2,
+    )
+    assert [token["text"] for token in header["columns"]["tokens"]] == names
+    signed, _ = unpack(vt.show(vt.Picture.of([[-1, 1]], title="Signed")).data)
+    assert signed["signed"]
+    less = vt.Picture.of([[3, 1]], title="x") - vt.Picture.of([[1, 1]], title="x")
+    assert less.values.tolist() == [[2, 0]] and less.table().shape == (1, 2)
+    assert vt.Picture.of([[1.0, float("nan")]], title="x").csv()
+
+
+@pytest.mark.parametrize(
+    ("values", "names", "said"),
+    [
+        ([1, 2], {}, r"a picture has rows and columns, not the shape \(2,\)"),
+        ([[]], {}, r"a picture has rows and columns, not the shape \(1, 0\)"),
+        ([[1, 2]], {"columns": ["a"]}, "names of columns"),
+    ],
+)
+def test_what_is_no_picture_is_said(values: list[object], names: dict[str, list[str]], said: str) -> None:
+    with pytest.raises(ValueError, match=said):
+        vt.Picture.of(values, title="x", **names)

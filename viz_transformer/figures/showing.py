@@ -24,6 +24,7 @@ from viz_transformer.analysis.attention.maps import (
     unseen_layers,
     valid_mask,
 )
+from viz_transformer.analysis.attention.picture import Picture
 from viz_transformer.figures import labels, whole
 from viz_transformer.figures.attention import head_grid
 from viz_transformer.figures.components.beam_tree import beam_tree_payload
@@ -48,7 +49,11 @@ HEADS = Accepted(
 
 @takes(what=TEXT, head=HEADS, form=TEXT)
 def show(
-    run: Run | Trace, what: str, *, head: int | Sequence[int] | HeadsCombined | None = None, form: Form = "map"
+    run: Run | Trace | Picture,
+    what: str = "",
+    *,
+    head: int | Sequence[int] | HeadsCombined | None = None,
+    form: Form = "map",
 ) -> HtmlFigure:
     """A picture of the run: a notebook shows it, and its `save("map.html")` writes it as one file.
 
@@ -57,9 +62,12 @@ def show(
     A kind of attention, "cross", "decoder" or "encoder": all its heads as thumbnails. "run": all of it as
     one picture, from the text to the answer, with the weights of one head or their mean. Of a decoded run also "steps":
     the candidates of each step; of a beam search "tree": all that it looked at.
+    A `Picture` is drawn as it is, such as one of an array of your own (`Picture.of`).
     Of an imported model it says above how well it is known that it is read right.
     Raises ValueError with one sentence for what the run does not have, with the nearest names.
     """
+    if isinstance(run, Picture):
+        return HtmlFigure("matrix", matrix_payload(run, exact=True, why=()), run.meta.title)
     if not isinstance(run, Run | Trace):
         raise ValueError(f"show draws a run or a trace, not {quote(run)}: vt.decode and vt.trace make one")
     trace = run.trace if isinstance(run, Run) else run

@@ -11,7 +11,7 @@ from typing import Any, Literal, Self
 
 import numpy as np
 import pandas as pd
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from viz_transformer import __version__, declared, numerals
 from viz_transformer.analysis.attention.specials import MOSTLY_HIDDEN, HiddenKeys, hidden_keys
@@ -294,6 +294,37 @@ class Picture:
     """[R], the share of each row's weight that keys hold which are left out."""
     heads: Heads | None = None
     """The maps of several chosen heads, of which the values are the first."""
+
+    @classmethod
+    def of(
+        cls,
+        values: ArrayLike,
+        *,
+        title: str,
+        rows: Sequence[str] | None = None,
+        columns: Sequence[str] | None = None,
+        quantity: str = "value",
+        caption: str = "",
+    ) -> Self:
+        """Numbers of your own, [R, C], as cells: in one colour from 0 on, in two around 0 if any is negative.
+
+        rows, columns: what each is called; None: its number. quantity: the word for one value. caption: what a saved
+        picture says below itself, the title if "". Raises ValueError for another shape than that of the names.
+        """
+        grid = np.asarray(values, dtype=np.float32)
+        if grid.ndim != 2 or 0 in grid.shape:
+            raise ValueError(f"a picture has rows and columns, not the shape {grid.shape}")
+        sides = (("row", rows, grid.shape[0]), ("column", columns, grid.shape[1]))
+        for side, names, count in sides:
+            if names is not None:
+                declared.same_count(**{f"names of {side}s": len(names), f"{side}s": count})
+        first, second = (
+            Axis("", side, side, None, numbered(count) if names is None else Texts(tuple(names)))
+            for side, names, count in sides
+        )
+        scale: Scale = "diverging" if np.fmin.reduce(grid, axis=None) < 0 else "derived"
+        said = Meta(title, caption or title, file_name(title), scale, unit=quantity, quantity=quantity, bounded=False)
+        return cls(grid, (first, second), np.ones(grid.shape, dtype=bool), replace(said, adds_up=False, digits=9))
 
     @property
     def rows(self) -> Axis:
