@@ -1,6 +1,7 @@
 """The picture of the whole run holds what the analysis found, and plays in a browser without another number."""
 
 import re
+from contextlib import contextmanager
 
 import numpy as np
 import pytest
@@ -179,29 +180,40 @@ def test_down_and_up_tell_the_step_sub_layer_by_sub_layer(shown, numbers):
     expect(now).to_contain_text("Step 4 of 14: ")
 
 
-def test_it_plays_to_the_end_and_python_hears_of_the_last_step_alone(shown):
-    run = decode(tiny_checkpoint(), "abc", max_steps=2)
-    view = shown(run_figure(run).data)
-    view.page.locator(".stage").focus()
-    still = painted(view)
-    view.press(" ")
-    view.page.wait_for_timeout(700)
-    assert view.page.get_by_role("button", name="Pause").is_visible()
-    assert painted(view) != still
-    expect(view.page.get_by_role("button", name="Play the steps")).to_be_visible(timeout=20_000)
-    view.hears(t=1)
+@contextmanager
+def clocked(browser, run, **looks):
+    """In a browser of its own, with a clock that is told to go on."""
+    own = {"viewport": {"width": 992, "height": 860}, "locale": "en-US"}
+    with mounting(browser, "whole", **own, **looks) as mount:
+        view = mount(run_figure(run).data)
+        view.page.clock.install()
+        view.page.locator(".stage").focus()
+        yield view
+
+
+def test_it_plays_to_the_end_and_python_hears_of_the_last_step_alone(browser):
+    with clocked(browser, decode(tiny_checkpoint(), "abc", max_steps=2)) as view:
+        still = painted(view)
+        view.press(" ")
+        view.page.clock.run_for(700)
+        assert view.page.get_by_role("button", name="Pause").is_visible()
+        assert painted(view) != still
+        view.page.clock.run_for(20_000)
+        expect(view.page.get_by_role("button", name="Play the steps")).to_be_visible()
+        view.hears(t=1)
 
 
 def test_without_motion_a_step_is_there_at_once(browser):
-    run = decode(tiny_checkpoint(), "abc", max_steps=3)
-    with mounting(browser, "whole", viewport={"width": 992, "height": 860}, reduced_motion="reduce") as mount:
-        view = mount(run_figure(run).data)
-        view.page.locator(".stage").focus()
+    with clocked(browser, decode(tiny_checkpoint(), "abc", max_steps=3), reduced_motion="reduce") as view:
         still = painted(view)
         view.press(" ")
-        view.page.wait_for_timeout(500)
+        view.page.clock.run_for(500)
         assert painted(view) == still
-        expect(view.page.locator(".now")).to_contain_text("Step 2 of", timeout=10_000)
+        seen = []
+        for _ in range(40):
+            view.page.clock.run_for(250)
+            seen.append(view.page.locator(".now").text_content())
+        assert [each[:9] for each in dict.fromkeys(seen)] == ["Step 1 of", "Step 2 of", "Step 3 of"]
 
 
 def test_pointing_at_a_sub_layer_says_what_it_does(shown, numbers):
