@@ -59,13 +59,14 @@ def answered(connection: ClientConnection) -> list[ForwardMsg]:
     pytest.fail(f"after {len(found)} messages the page still says that it runs")
 
 
-def test_thirty_pages_that_nobody_read_end_in_an_answered_request(app_server: str) -> None:
+@pytest.mark.parametrize("count", [8, pytest.param(30, marks=pytest.mark.slow)])  # 8 have 600 messages
+def test_pages_that_nobody_read_end_in_an_answered_request(app_server: str, count: int) -> None:
     """The 501st message ended the session, and whatever was asked afterwards was thrown away without a word."""
     pages = ["attention", "decoding", "weight", "layers", "masks"]
     with Visitor(app_server, checkpoint="numbers-tiny", text="12.50"):  # what all of them need is imported
         pass
     with reading_late(app_server) as connection:
-        for number in range(30):
+        for number in range(count):
             ask(connection, pages[number % len(pages)], f"checkpoint=numbers-tiny&text={number}.50")
             time.sleep(0.5)
         late = answered(connection)
