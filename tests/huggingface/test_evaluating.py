@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 import torch
 import transformers
+from in_turn import each_once
 from pretrained import END, KINDS, LINES, byte_pieces, folder, in_languages
 
 from viz_transformer.checkpoint import Checkpoint
@@ -90,8 +91,7 @@ def test_pairs_are_measured_as_by_plain_transformers(tmp_path: Path, name: str) 
     assert [answer.text for answer in answers_of(ckpt, [source for source, _ in PAIRS])[0]] == answers
 
 
-@pytest.mark.parametrize("beam", [None, 3])
-@pytest.mark.parametrize("name", ["t5", "bart", "marian", "switch_transformers", "m2m_100"])
+@each_once("name, beam", ["t5", "bart", "marian", "switch_transformers", "m2m_100"], [None, 3])
 def test_answers_are_those_of_a_run(tmp_path: Path, name: str, beam: int | None) -> None:
     """With several ends and the rules of the folder, and texts of one length in one batch."""
     where = folder(tmp_path / "model", name)

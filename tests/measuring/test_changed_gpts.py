@@ -59,7 +59,7 @@ def found(name: str) -> tuple[Opened, Measurement]:
     return opened, measurement
 
 
-DAILY = ("nothing", "order k q v", "window of 6", "squared ReLU")
+DAILY = ("nothing", "order k q v", "squared ReLU")
 """What settings say, one of them wrong by its usual answer; and what none can say. The others take a training each."""
 
 

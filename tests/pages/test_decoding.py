@@ -4,6 +4,7 @@ import math
 
 import numpy as np
 import pytest
+from in_turn import each_once
 from page_driver import (
     TEXT,
     address,
@@ -416,8 +417,9 @@ def test_a_given_answer_leaves_nothing_to_choose(app):
     assert app.session_state["selection"]["target"] is None and not app.exception
 
 
-@pytest.mark.parametrize("checkpoint", ["shakespeare", "en-it-slips", "own", "multi30k-de-en"])
-@pytest.mark.parametrize("strategy", ["greedy", "sampling", "beam"])
+@each_once(
+    "checkpoint, strategy", ["shakespeare", "en-it-slips", "own", "multi30k-de-en"], ["greedy", "sampling", "beam"]
+)
 def test_every_kind_of_model_is_decoded_by_every_strategy(at_the_zoo, checkpoint, strategy):
     text = "ABBA" if checkpoint == "shakespeare" else "abc"
     opened(at_the_zoo, checkpoint=checkpoint, text=text, strategy=strategy)

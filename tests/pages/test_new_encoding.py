@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 import torch
 from builders import assert_same, tiny_checkpoint, tiny_config, tiny_model
+from in_turn import each_once
 from streamlit.testing.v1 import AppTest
 from torch import Tensor
 
@@ -209,8 +210,7 @@ SAID = {
 PAGES = [path.stem for path in sorted((ROOT / "pages").glob("*.py"))]
 
 
-@pytest.mark.parametrize("page", PAGES)
-@pytest.mark.parametrize("word", WORDS)
+@each_once("page, word", PAGES, WORDS)
 def test_every_page_has_a_picture_or_a_sentence(
     page: str, word: str, tmp_path: Path, models: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

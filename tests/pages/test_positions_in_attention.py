@@ -2,6 +2,7 @@
 
 import pytest
 from builders import saved, tiny_checkpoint
+from in_turn import each_once
 from page_driver import all_sent, figures, opened, words
 from wording import wording
 
@@ -29,9 +30,9 @@ def titles(app):
     return drawn + [chart["layout"]["title"]["text"] for chart in figures(app)]
 
 
-@pytest.mark.parametrize("name", PAGES)
-@pytest.mark.parametrize(("kind", "word"), MODELS)
-def test_every_page_draws(name, kind, word, among):
+@each_once("name, model", PAGES, MODELS)
+def test_every_page_draws(name, model, among):
+    kind, word = model
     text = "abcd" if kind == "encoder-decoder" else "uvwx"
     said = words(opened(among, name, checkpoint=f"{word}-{kind}", text=text))
     assert wording("do_not_give_what_was_recorded") not in said

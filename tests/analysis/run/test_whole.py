@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 import torch
 from builders import tiny_checkpoint
+from in_turn import each_once
 
 from viz_transformer.analysis.layers.sublayers import share_added
 from viz_transformer.analysis.run.whole import SAMPLES, sample_features, whole_run
@@ -27,9 +28,9 @@ def same(found, point, features):
     np.testing.assert_array_equal(found, point[0][..., list(features)].numpy())
 
 
-@pytest.mark.parametrize(("name", "text"), [(name, text) for name, texts in BUNDLED for text in texts])
-@pytest.mark.parametrize("head", [None, 0])
-def test_every_number_is_one_of_the_trace(name, text, head):
+@each_once("read, head", [(name, text) for name, texts in BUNDLED for text in texts], [None, 0])
+def test_every_number_is_one_of_the_trace(read, head):
+    name, text = read
     run = decode(load(name), text, max_steps=12)
     whole = whole_run(run.trace, head=head)
     assert {each.stack for each in whole.stacks} == {site.split(".")[0] for site in run.trace.spec.attentions}
