@@ -40,29 +40,30 @@ def test_keys_lead_down_to_one_weight_and_back_and_each_level_has_its_address(ap
         expect(page).not_to_have_url(re.compile("level="))
 
 
-def test_a_button_says_that_it_zooms_in_and_stays_where_it_is(app_server, browser, subtests):
+def test_a_button_says_that_it_zooms_in_and_stays_where_it_is(app_server, browser):
+    places = {1280: [], 390: []}
     with viewed(browser, app_server, checkpoint="numbers-any", text="42", run_view="whole") as page:
-        for width in (1280, 390):
-            with subtests.test(width=width):
+        into, out = (page.get_by_role("button", name=name) for name in ("Zoom in (+)", "Zoom out (−)"))
+        for number, level in enumerate(LEVELS):
+            if number:
+                into.click()
+            at_level(page, level)
+            for width in [*places][:: -1 if number % 2 else 1]:  # pressed in both, a window now wide, now narrow
                 page.set_viewport_size({"width": width, "height": 720})
-                at_level(page, "run")
-                into, out = (page.get_by_role("button", name=name) for name in ("Zoom in (+)", "Zoom out (−)"))
-                expect(into).to_have_text("Zoom in")
-                expect(out).to_be_hidden()
-                box = into.bounding_box()
-                for level in LEVELS[1:]:
-                    into.click()
-                    at_level(page, level)
-                    there = into.bounding_box()
-                    assert page.locator(".whole .way").evaluate("(way) => way.scrollWidth <= way.clientWidth")
-                    assert box and there and abs(there["x"] - box["x"]) < 1
-                expect(into).to_have_attribute("aria-disabled", "true")
-                expect(out).to_have_text("Zoom out")
-                for level in reversed(LEVELS[:-1]):
-                    out.click()
-                    at_level(page, level)
-                # the button is gone, and what had the focus with it
-                expect(page.locator(".whole .stage")).to_be_focused()
+                page.evaluate(AT_REST)
+                places[width].append(into.bounding_box()["x"])
+                assert page.locator(".whole .way").evaluate("(way) => way.scrollWidth <= way.clientWidth")
+                if not number:
+                    expect(into).to_have_text("Zoom in")
+                    expect(out).to_be_hidden()
+        expect(into).to_have_attribute("aria-disabled", "true")
+        expect(out).to_have_text("Zoom out")
+        for level in reversed(LEVELS[:-1]):
+            out.click()
+            at_level(page, level)
+        # the button is gone, and what had the focus with it
+        expect(page.locator(".whole .stage")).to_be_focused()
+    assert {width: max(each) - min(each) < 1 for width, each in places.items()} == {1280: True, 390: True}
 
 
 HEADS = ".whole .way > .heads > *"
@@ -236,11 +237,18 @@ CROSS = """() => [...document.querySelectorAll("*")]
   .filter(({ text }) => /^cross/.test(text)).length"""
 
 
-@pytest.mark.parametrize("projector", ["off", "on"])
-@pytest.mark.parametrize(("model", "text", "layers"), [("numbers", "29,284.30", 3), ("taylor", LONG, 4)])
+@pytest.mark.parametrize(
+    ("model", "text", "layers", "projector"),
+    [
+        ("numbers", "29,284.30", 3, "on"),
+        ("taylor", LONG, 4, "off"),
+        pytest.param("numbers", "29,284.30", 3, "off", marks=pytest.mark.slow),
+        pytest.param("taylor", LONG, 4, "on", marks=pytest.mark.slow),
+    ],
+)
 def test_at_each_level_words_are_whole_apart_and_in_view(app_server, browser, model, text, layers, projector):
     chosen = {"checkpoint": model, "text": text, "kind": "cross", "layer": 1, "heads": 1, "t": 3}
-    with opened(browser, app_server, run_view="whole", script=MEASURED, projector=projector, **chosen) as page:
+    with viewed(browser, app_server, run_view="whole", script=MEASURED, projector=projector, **chosen) as page:
         page.set_viewport_size({"width": 1280, "height": 720})
         for level in LEVELS:
             at_level(page, level)
@@ -260,7 +268,7 @@ def test_at_each_level_words_are_whole_apart_and_in_view(app_server, browser, mo
 
 def test_below_a_formula_of_two_lines_in_a_low_window_the_picture_gives_way_to_its_player(app_server, browser):
     chosen = {"checkpoint": "taylor", "text": LONG, "kind": "cross", "layer": 1, "heads": 1, "t": 3}
-    with opened(browser, app_server, run_view="whole", script=MEASURED, **chosen) as page:
+    with viewed(browser, app_server, run_view="whole", script=MEASURED, **chosen) as page:
         page.set_viewport_size({"width": 900, "height": 700})
         for level in LEVELS:
             at_level(page, level)
@@ -300,7 +308,7 @@ def test_among_many_keys_a_chosen_letter_stands_upright(app_server, browser):
       .flatMap(({ shadowRoot }) => [...(shadowRoot?.querySelectorAll(".whole canvas.base") ?? [])])
       .flatMap(({ wrote }) => wrote ?? []).find(({ text }) => text === "E").corners"""
     chosen = {"checkpoint": "shakespeare", "text": "ROMEO:", "kind": "decoder", "t": 12, "u": 3, "level": "weight"}
-    with opened(browser, app_server, run_view="whole", script=MEASURED, **chosen) as page:
+    with viewed(browser, app_server, run_view="whole", script=MEASURED, **chosen) as page:
         at_level(page, "weight")
         (left, top), (right, bottom) = page.evaluate(letter)
         assert left < right and top < bottom and right - left < bottom - top
@@ -315,7 +323,7 @@ def test_the_name_of_where_one_is_is_the_last_to_be_cut(app_server, browser):
         assert page.locator(".whole .path .quiet").evaluate_all(cut)[1:] == [True, True, False]
 
 
-@pytest.mark.parametrize(("text", "pinned"), [("2", "29"), ("29", "2")])
+@pytest.mark.parametrize(("text", "pinned"), [("2", "29"), pytest.param("29", "2", marks=pytest.mark.slow)])
 def test_two_whole_answers_are_played_together_and_the_shorter_one_stays(app_server, browser, text, pinned):
     """B is longer than A, and shorter: "2" has one word and "29" two, and both have an end."""
     pin = {"pin_checkpoint": "numbers-any", "pin_text": pinned}
@@ -360,14 +368,27 @@ OF_BASE = """() => [...document.querySelectorAll("*")]
 """What the still picture says, and how wide it is."""
 
 
+NARROW, WIDE, PROJECTED = WINDOWS = ((900, 700, "off"), (1280, 720, "off"), (1280, 720, "on"))
+READ = {
+    "numbers-any": ("29,284.30", WIDE),
+    "taylor": (LONG, NARROW),
+    "shakespeare": ("ROMEO:", PROJECTED),
+    "multi30k-de-en": ("ein mann liest", PROJECTED),
+}
+"""What each model reads, and the window in which its picture is always looked at."""
+
+
 @pytest.mark.parametrize(
-    ("model", "text"),
-    [("numbers-any", "29,284.30"), ("taylor", LONG), ("shakespeare", "ROMEO:"), ("multi30k-de-en", "ein mann liest")],
+    ("model", "windows"),
+    [
+        *(pytest.param(model, [window], id=model) for model, (_, window) in READ.items()),
+        *(pytest.param(model, WINDOWS, id=f"{model}-all", marks=pytest.mark.slow) for model in READ),
+    ],
 )
-def test_no_word_stands_over_a_ribbon(app_server, browser, subtests, model, text):
-    chosen = {"checkpoint": model, "text": text, "run_view": "whole", "t": 5}
+def test_no_word_stands_over_a_ribbon(app_server, browser, subtests, model, windows):
+    chosen = {"checkpoint": model, "text": READ[model][0], "run_view": "whole", "t": 5}
     with viewed(browser, app_server, script=MEASURED, **chosen) as page:
-        for width, height, projector in ((900, 700, "off"), (1280, 720, "off"), (1280, 720, "on")):
+        for width, height, projector in windows:
             with subtests.test(width=width, projector=projector):
                 page.set_viewport_size({"width": width, "height": height})
                 if projector == "on":
