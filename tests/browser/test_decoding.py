@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import pytest
-from browser.driving import SCRUBBER, address, choose, drawn, expect_address, go_to, opened, server_unreachable, tab_to
+from browser.boxes import AT_REST
+from browser.driving import SCRUBBER, address, choose, drawn, expect_address, go_to, server_unreachable, tab_to, viewed
 from playwright.sync_api import Browser, Page, expect
 
 from viz_transformer import decode, load
@@ -31,7 +32,7 @@ def shown_token(token: str) -> str:
     return {"\n": "␊", " ": "␣"}.get(token, token)
 
 
-@pytest.mark.parametrize("name", ["numbers", "shakespeare"])  # two stacks, and a decoder alone
+@pytest.mark.parametrize("name", ["numbers", pytest.param("shakespeare", marks=pytest.mark.slow)])
 def test_another_token_is_taken_by_mouse_and_grows_a_branch_that_a_link_restores(
     app_server: str, browser: Browser, name: str
 ) -> None:
@@ -40,7 +41,7 @@ def test_another_token_is_taken_by_mouse_and_grows_a_branch_that_a_link_restores
     other = trunk.steps[1].candidates[2]
     branch = decode(ckpt, text, force={1: other.token_id})
     first = str(step_row(trunk, 0))
-    with opened(browser, app_server, "/decoding", checkpoint=name, text=text, t=first) as page:
+    with viewed(browser, app_server, "/decoding", checkpoint=name, text=text, t=first) as page:
         drawn(page, SCRUBBER)
         page.get_by_role("button", name="Next step").click()
         expect_step(page, 1, shown_token(trunk.steps[1].token))
@@ -66,13 +67,13 @@ def test_another_token_is_taken_by_mouse_and_grows_a_branch_that_a_link_restores
         expect_step(page, 2, shown_token(branch.steps[2].token))
 
 
-@pytest.mark.parametrize("name", ["multi30k-de-en", "shakespeare"])
+@pytest.mark.parametrize("name", ["shakespeare", pytest.param("multi30k-de-en", marks=pytest.mark.slow)])
 def test_a_beam_is_searched_and_its_tree_walked_by_keyboard_alone(app_server: str, browser: Browser, name: str) -> None:
     ckpt, text = load(name), TEXTS[name]
     run = decode(ckpt, text, strategy=Beam(4))
     tree = run.tree
     assert tree is not None
-    with opened(browser, app_server, "/decoding", checkpoint=name, text=text) as page:
+    with viewed(browser, app_server, "/decoding", checkpoint=name, text=text) as page:
         drawn(page, SCRUBBER)
         strategy = page.locator(".st-key-decoding_strategy [role=radiogroup]")
         tab_to(page, strategy.get_by_role("radio", name="greedy"), presses=80)
@@ -94,7 +95,7 @@ def test_a_beam_is_searched_and_its_tree_walked_by_keyboard_alone(app_server: st
 
 def test_steps_are_walked_and_played_in_the_browser_alone(app_server: str, browser: Browser) -> None:
     run = decode(load("numbers"), TEXTS["numbers"])
-    with opened(browser, app_server, "/decoding", checkpoint="numbers", text=TEXTS["numbers"], t="0") as page:
+    with viewed(browser, app_server, "/decoding", checkpoint="numbers", text=TEXTS["numbers"], t="0") as page:
         stage = drawn(page, SCRUBBER)
         with server_unreachable(page):
             stage.focus()
@@ -113,7 +114,7 @@ def test_two_runs_stand_beside_each_other_at_the_same_step_and_the_same_token_is
 ) -> None:
     a, b = (decode(load("numbers"), text) for text in (TEXTS["numbers"], "7,284"))
     pin = {"pin_checkpoint": "numbers", "pin_text": "7,284", "shown": "A|B"}
-    with opened(browser, app_server, "/decoding", checkpoint="numbers", text=TEXTS["numbers"], t="1", **pin) as page:
+    with viewed(browser, app_server, "/decoding", checkpoint="numbers", text=TEXTS["numbers"], t="1", **pin) as page:
         both = page.locator(".scrubber")
         expect(both).to_have_count(2)
         for step in (1, 2):
@@ -137,7 +138,7 @@ def test_two_runs_stand_beside_each_other_at_the_same_step_and_the_same_token_is
 
 def test_a_long_token_is_whole_where_there_is_room(app_server: str, browser: Browser) -> None:
     text = "Ein Mann baut ein Geb\u00e4ude."
-    with opened(browser, app_server, "/decoding", checkpoint="multi30k-de-en", text=text, t="0") as page:
+    with viewed(browser, app_server, "/decoding", checkpoint="multi30k-de-en", text=text, t="0") as page:
         drawn(page, SCRUBBER)
         cut = "(all) => all.filter((each) => each.scrollWidth > each.clientWidth).map((each) => each.textContent)"
         for step in range(len(decode(load("multi30k-de-en"), text).steps)):
@@ -147,26 +148,27 @@ def test_a_long_token_is_whole_where_there_is_room(app_server: str, browser: Bro
             assert [token for token in found if len(token) < 16] == []
 
 
-@pytest.mark.parametrize("width", [900, 1280])
-def test_a_candidate_s_two_numbers_stand_beside_each_other_on_one_line(
-    app_server: str, browser: Browser, width: int
-) -> None:
+def test_a_candidate_s_two_numbers_stand_beside_each_other_on_one_line(app_server: str, browser: Browser) -> None:
     view = {"checkpoint": "numbers-tiny", "text": "0.07", "strategy": "sampling"}
-    with opened(browser, app_server, "/decoding", **view) as page:
-        page.set_viewport_size({"width": width, "height": 720})
-        drawn(page, SCRUBBER)
-        for row in page.locator(".scrubber .candidate:not(.empty)").all():
-            model, strategy, bar = (row.locator(f".{name}").bounding_box() for name in ("value", "final", "bar"))
-            assert model and strategy and bar
-            assert abs(model["y"] - strategy["y"]) < 2
-            assert bar["x"] + bar["width"] < model["x"] < model["x"] + model["width"] < strategy["x"]
+    with viewed(browser, app_server, "/decoding", **view) as page:
+        for width in (900, 1280):
+            page.set_viewport_size({"width": width, "height": 720})
+            page.evaluate(AT_REST)
+            drawn(page, SCRUBBER)
+            rows = page.locator(".scrubber .candidate:not(.empty)").all()
+            assert rows
+            for row in rows:
+                model, strategy, bar = (row.locator(f".{name}").bounding_box() for name in ("value", "final", "bar"))
+                assert model and strategy and bar
+                assert abs(model["y"] - strategy["y"]) < 2, width
+                assert bar["x"] + bar["width"] < model["x"] < model["x"] + model["width"] < strategy["x"], width
 
 
 def test_sampling_by_an_address_writes_what_python_writes(app_server: str, browser: Browser) -> None:
     name = "multi30k-de-en"
     strategy = Sampling(temperature=2.0, top_k=50, top_p=0.9, seed=5)
     run = decode(load(name), TEXTS[name], strategy=strategy)
-    with opened(
+    with viewed(
         browser, app_server, "/decoding", checkpoint=name, text=TEXTS[name],
         strategy="sampling", sampling="2.0,50,0.9,0.0,1.0,5", t="1",
     ) as page:  # fmt: skip
@@ -187,7 +189,7 @@ def test_sampling_by_an_address_writes_what_python_writes(app_server: str, brows
 def test_a_search_that_takes_long_is_stopped_and_what_was_there_is_there_again(
     app_server: str, browser: Browser
 ) -> None:
-    with opened(browser, app_server, "/decoding", checkpoint="shakespeare", text="ROMEO:", strategy="beam") as page:
+    with viewed(browser, app_server, "/decoding", checkpoint="shakespeare", text="ROMEO:", strategy="beam") as page:
         drawn(page, SCRUBBER)
         width = page.locator(".st-key-decoding_beam_0 input")
         width.fill("100")
@@ -203,7 +205,7 @@ def test_a_search_that_takes_long_is_stopped_and_what_was_there_is_there_again(
 def test_branches_are_shown_compared_and_renamed_by_keyboard_with_the_focus_kept(
     app_server: str, browser: Browser
 ) -> None:
-    with opened(
+    with viewed(
         browser, app_server, "/decoding", checkpoint="numbers", text=TEXTS["numbers"], branches="0.2.9.one", branch="1",
         dec_tab="branches",
     ) as page:  # fmt: skip
@@ -228,7 +230,7 @@ def test_branches_are_shown_compared_and_renamed_by_keyboard_with_the_focus_kept
 
 
 def test_a_branch_is_renamed_pinned_and_subtracted(app_server: str, browser: Browser) -> None:
-    with opened(
+    with viewed(
         browser, app_server, "/decoding", checkpoint="numbers", text=TEXTS["numbers"], branches="0.2.9.one", branch="1"
     ) as page:
         drawn(page, SCRUBBER)
@@ -246,7 +248,7 @@ def test_a_branch_is_renamed_pinned_and_subtracted(app_server: str, browser: Bro
 
 
 def test_while_the_steps_are_played_no_question_of_another_step_is_shown(app_server: str, browser: Browser) -> None:
-    with opened(browser, app_server, "/decoding", checkpoint="numbers", text="29,284.30", t="0") as page:
+    with viewed(browser, app_server, "/decoding", checkpoint="numbers", text="29,284.30", t="0") as page:
         drawn(page, SCRUBBER)
         question, slider = page.locator(".vt-question"), page.locator(".scrubber input[type=range]")
         expect(question).to_contain_text("at step 1")
@@ -262,7 +264,7 @@ def test_while_the_steps_are_played_no_question_of_another_step_is_shown(app_ser
 def test_while_the_steps_are_played_the_whole_answer_is_not_in_large_above_them(
     app_server: str, browser: Browser
 ) -> None:
-    with opened(browser, app_server, checkpoint="numbers", text="29,284.30") as page:
+    with viewed(browser, app_server, checkpoint="numbers", text="29,284.30") as page:
         drawn(page, SCRUBBER)
         answer = page.locator(".vt-answer")
         expect(answer).to_have_text("twenty-nine thousand, two hundred and eighty-four point three")
@@ -272,10 +274,19 @@ def test_while_the_steps_are_played_the_whole_answer_is_not_in_large_above_them(
         expect(answer).to_be_visible()
 
 
-@pytest.mark.parametrize("name", ["numbers", "multi30k-de-en", "shakespeare"])
-@pytest.mark.parametrize("strategy", ["greedy", "sampling"])
+@pytest.mark.parametrize(
+    ("strategy", "name"),
+    [
+        ("greedy", "numbers"),
+        ("sampling", "multi30k-de-en"),
+        ("sampling", "shakespeare"),
+        pytest.param("greedy", "multi30k-de-en", marks=pytest.mark.slow),
+        pytest.param("greedy", "shakespeare", marks=pytest.mark.slow),
+        pytest.param("sampling", "numbers", marks=pytest.mark.slow),
+    ],
+)
 def test_the_step_is_in_view_without_scrolling(app_server: str, browser: Browser, name: str, strategy: str) -> None:
-    with opened(browser, app_server, "/decoding", checkpoint=name, text=TEXTS[name], strategy=strategy) as page:
+    with viewed(browser, app_server, "/decoding", checkpoint=name, text=TEXTS[name], strategy=strategy) as page:
         page.set_viewport_size({"width": 1280, "height": 720})
         drawn(page, SCRUBBER)
         for part in (
@@ -299,7 +310,7 @@ def test_the_step_is_in_view_without_scrolling(app_server: str, browser: Browser
 
 def test_the_bars_of_two_runs_are_in_view_with_their_axes(app_server: str, browser: Browser) -> None:
     pinned = {"pin_checkpoint": "numbers", "pin_text": "1,234.50", "shown": "A|B"}
-    with opened(browser, app_server, "/decoding", checkpoint="numbers", text="29,284.30", **pinned) as page:
+    with viewed(browser, app_server, "/decoding", checkpoint="numbers", text="29,284.30", **pinned) as page:
         page.set_viewport_size({"width": 1280, "height": 720})
         for key in ("decoding_steps", "decoding_steps_b"):
             axis = page.locator(f".st-key-{key} .scrubber .axis").first.bounding_box()
