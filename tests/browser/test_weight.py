@@ -20,7 +20,12 @@ def title(page):
     return page.locator(".st-key-weight_panel .vt-section")
 
 
-@pytest.mark.parametrize("name", BUNDLED)
+ONE_OF_A_KIND = ("copy", "en-it-slips", "shakespeare", "taylor")
+
+
+@pytest.mark.parametrize(
+    "name", [pytest.param(each, marks=() if each in ONE_OF_A_KIND else pytest.mark.slow) for each in BUNDLED]
+)
 def test_every_bundled_model_has_a_weight_whose_ladder_agrees(browser, app_server, name):
     with viewed(browser, app_server, "/weight", checkpoint=name) as page:
         drawn(page, ROW, "against all keys")
