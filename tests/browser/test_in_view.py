@@ -39,6 +39,14 @@ WHOLE_PICTURES = {
 }
 """The other pages' pictures, with the legend and the player that belong to them."""
 
+HARDLY = 80
+"""Pixels: what scrolls for less would have had room on the page."""
+INSIDE = """(least) => [...document.querySelectorAll(".stMain *")].flatMap((part) => {
+  const hidden = part.scrollHeight - part.clientHeight
+  const scrolls = /auto|scroll/.test(getComputedStyle(part).overflowY) && part.clientHeight && hidden > 0
+  return scrolls && hidden < least ? [`${part.className} ${part.clientHeight} of ${part.scrollHeight}`] : []
+})"""
+
 
 def box(page: Page, of: str) -> dict[str, float]:
     found = page.locator(of).first
@@ -55,10 +63,11 @@ def finished(page: Page) -> None:
     page.evaluate("document.fonts.ready.then(() => true)")
 
 
-def test_question_bar_and_picture_are_in_view_together(page):
+@pytest.mark.parametrize("name", ["numbers", pytest.param("numbers-any", marks=pytest.mark.slow)])
+def test_question_bar_and_a_picture_of_60_percent_are_in_view_together_and_nothing_is_scrolled_for_two_rows(page, name):
     titles = {path: title for title, (path, _) in PAGES.items()}
     page.set_viewport_size({"width": 1280, "height": 720})
-    visit(page, checkpoint="numbers-any", run_view="whole")
+    visit(page, checkpoint=name, text="29,284.30", run_view="whole")
     for path, (strip, bar, picture) in PLACES.items():
         if path:
             go_to(page, titles[path])
@@ -73,20 +82,11 @@ def test_question_bar_and_picture_are_in_view_together(page):
             assert box(page, strip)["y"] - question["y"] - question["height"] <= 24, path
         assert shown["height"] >= 0.4 * 720, path
         assert shown["y"] + shown["height"] <= 720, path
-
-
-def test_a_picture_with_its_legend_and_player_has_60_percent_of_the_height(page):
-    titles = {path: title for title, (path, _) in PAGES.items()}
-    page.set_viewport_size({"width": 1280, "height": 720})
-    visit(page, checkpoint="numbers", text="29,284.30", run_view="whole")
-    for path, picture in WHOLE_PICTURES.items():
-        if path:
-            go_to(page, titles[path])
-        expect(page.locator(picture).first).to_be_visible()
-        finished(page)
-        page.evaluate(AT_REST)
-        shown = box(page, picture)
-        assert shown["height"] >= SHARE * 720 and shown["y"] + shown["height"] <= 720, path
+        expect(page.locator(PAGES[titles[path]][1]).first).to_be_visible()
+        assert page.evaluate(INSIDE, HARDLY) == [], path
+        if path in WHOLE_PICTURES:  # with its legend and player
+            shown = box(page, WHOLE_PICTURES[path])
+            assert shown["height"] >= SHARE * 720 and shown["y"] + shown["height"] <= 720, path
 
 
 def test_the_whole_map_stands_beside_all_heads_in_60_percent_of_the_height(page, subtests):
@@ -102,13 +102,18 @@ def test_the_whole_map_stands_beside_all_heads_in_60_percent_of_the_height(page,
             assert heads["y"] + heads["height"] <= height
 
 
-def test_nothing_is_blank_beside_or_below_the_map_and_the_heads(page, subtests):
+def test_beside_the_map_nothing_is_blank_or_cut_and_the_pin_leaves_the_room_to_the_chips(page, subtests):
     visit(page, "/attention", checkpoint="numbers-any", text="29,284.30")
-    for width, height, least in ((1280, 720, 75), (1920, 1080, 130)):
+    for width, height, least in ((900, 700, None), (1280, 720, 75), (1920, 1080, 130)):
         with subtests.test(width=width):
             page.set_viewport_size({"width": width, "height": height})
             finished(page)
             page.evaluate(AT_REST)
+            leaves_the_room_to_the_chips(page)
+            if least is None:  # the scores of a head are seen whole in a narrow window
+                table, place = box(page, ".st-key-scores table"), box(page, ".st-key-scores")
+                assert table["x"] + table["width"] <= place["x"] + place["width"] + 1
+                continue
             links, panel = box(page, ".st-key-from_cell"), box(page, ".st-key-attention_panel")
             heads, scores = box(page, ".st-key-heads .grid .stage"), box(page, ".st-key-scores .vt-section")
             # Two layers of thumbnails fill the height but for the title, the numbers of the heads and the legend.
@@ -117,34 +122,17 @@ def test_nothing_is_blank_beside_or_below_the_map_and_the_heads(page, subtests):
             assert scores["x"] == heads["x"] and 0 <= scores["y"] - heads["y"] - heads["height"] <= 80
 
 
-def test_the_pin_leaves_the_room_to_the_chips(page, subtests):
-    visit(page, "/attention", checkpoint="numbers-any", text="29,284.30")
-    for width in (900, 1280, 1920):
-        with subtests.test(width=width):
-            page.set_viewport_size({"width": width, "height": 720})
-            finished(page)
-            page.evaluate(AT_REST)
-            chips, pin, picture = (box(page, f".st-key-{of}") for of in ("run_strip", "pin", "choices"))
-            assert pin["width"] <= 80 and chips["x"] + chips["width"] <= pin["x"] <= chips["x"] + chips["width"] + 24
-            assert pin["x"] + pin["width"] <= picture["x"] + picture["width"] + 1
-            for button in (".st-key-pin_set button", ".st-key-pin [data-testid=stPopover] button"):
-                where = box(page, button)
-                assert where["x"] >= pin["x"] - 1 and where["height"] <= 40
-                assert page.locator(button).first.evaluate(
-                    "(button) => getComputedStyle(button).borderTopWidth"
-                ) == "0px" or (
-                    page.locator(button).first.evaluate("(button) => getComputedStyle(button).borderTopColor")
-                    == "rgba(0, 0, 0, 0)"
-                )
-
-
-def test_the_scores_of_a_head_are_seen_whole_in_a_narrow_window(page):
-    page.set_viewport_size({"width": 900, "height": 700})
-    visit(page, "/attention", checkpoint="numbers-any", text="29,284.30")
-    finished(page)
-    page.evaluate(AT_REST)
-    table, place = box(page, ".st-key-scores table"), box(page, ".st-key-scores")
-    assert table["x"] + table["width"] <= place["x"] + place["width"] + 1
+def leaves_the_room_to_the_chips(page: Page) -> None:
+    """The pin is beside the chips, no wider than it needs to be, and its buttons have no frame."""
+    chips, pin, picture = (box(page, f".st-key-{of}") for of in ("run_strip", "pin", "choices"))
+    assert pin["width"] <= 80 and chips["x"] + chips["width"] <= pin["x"] <= chips["x"] + chips["width"] + 24
+    assert pin["x"] + pin["width"] <= picture["x"] + picture["width"] + 1
+    for button in (".st-key-pin_set button", ".st-key-pin [data-testid=stPopover] button"):
+        where = box(page, button)
+        assert where["x"] >= pin["x"] - 1 and where["height"] <= 40
+        frame = "(button) => [getComputedStyle(button).borderTopWidth, getComputedStyle(button).borderTopColor]"
+        width, colour = page.locator(button).first.evaluate(frame)
+        assert width == "0px" or colour == "rgba(0, 0, 0, 0)"
 
 
 def test_another_view_of_a_run_is_in_view_when_it_is_chosen(page):
@@ -204,7 +192,7 @@ def test_what_leads_from_a_map_of_masks_to_the_weight_is_in_view_below_it(page):
 
 
 @pytest.mark.parametrize("path", FILLING)
-def test_a_chart_has_most_of_the_height_and_grows_with_the_window(page, path):
+def test_a_chart_has_most_of_the_height_grows_with_the_window_and_has_its_menu_on_the_line_of_its_legend(page, path):
     picture = PLACES[path][2]
     visit(page, f"/{path}", checkpoint="numbers-any")
     for width, height in ((1280, 720), (1280, 900), (1920, 1080)):
@@ -221,6 +209,10 @@ def test_a_chart_has_most_of_the_height_and_grows_with_the_window(page, path):
         assert shown["y"] + shown["height"] <= height
         lowest = page.locator(f"{picture} .main-svg").first.bounding_box()
         assert lowest and abs(lowest["height"] - shown["height"]) < 2  # the chart is drawn anew, not cut
+        chart = picture.split()[0]
+        menu, drawing = box(page, f"{chart} .menu button"), box(page, f"{chart} .js-plotly-plot")
+        assert abs(menu["y"] + menu["height"] - drawing["y"] - drawing["height"]) <= 2
+        assert abs(menu["x"] + menu["width"] - drawing["x"] - drawing["width"]) <= 8
 
 
 @pytest.mark.parametrize("path", ["positions", "tensors"])
@@ -343,7 +335,7 @@ def test_the_bar_of_a_model_whose_rows_are_chosen_is_one_line_beside_a_second_ru
     expect(page.get_by_test_id("stPopoverBody").get_by_text("Hide special tokens")).to_be_visible()
 
 
-@pytest.mark.parametrize("heads", ["0,1,2", "0,1,2,3"])
+@pytest.mark.parametrize("heads", [pytest.param("0,1,2", marks=pytest.mark.slow), "0,1,2,3"])
 def test_the_maps_of_several_heads_are_in_view_together_with_cells_of_one_size(page, heads):
     view = {"checkpoint": "numbers", "text": "29,284.30", "heads": heads}
     page.set_viewport_size({"width": 1280, "height": 720})
@@ -374,7 +366,7 @@ def test_the_maps_of_several_heads_are_in_view_together_with_cells_of_one_size(p
     assert not [text for text in page.evaluate("window.words") if text.endswith("…")]
 
 
-@pytest.mark.parametrize(("width", "height"), [(900, 700), (1280, 720)])
+@pytest.mark.parametrize(("width", "height"), [(900, 700), pytest.param(1280, 720, marks=pytest.mark.slow)])
 def test_a_long_row_of_one_weight_has_its_numbers_and_is_scrolled_under_its_names(page, width, height):
     text = "ein mann mit einem hut und einer brille steht vor einem großen haus und liest eine zeitung in der sonne ."
     view = {"checkpoint": "multi30k-de-en", "text": text, "t": 19, "i": 21}
@@ -424,156 +416,3 @@ def test_the_label_of_a_page_s_main_button_is_read_in_light_and_dark(page, schem
     button = page.locator(".st-key-play_start button")
     expect(button).to_be_enabled()
     assert button.evaluate(_CONTRAST) >= 4.5
-
-
-@pytest.mark.parametrize("path", FILLING)
-def test_the_menu_of_a_chart_stands_on_the_line_of_its_legend(page, path):
-    page.set_viewport_size({"width": 1280, "height": 720})
-    visit(page, f"/{path}", checkpoint="numbers-any")
-    finished(page)
-    chart = PLACES[path][2].split()[0]
-    menu, drawing = box(page, f"{chart} .menu button"), box(page, f"{chart} .js-plotly-plot")
-    assert abs(menu["y"] + menu["height"] - drawing["y"] - drawing["height"]) <= 2
-    assert abs(menu["x"] + menu["width"] - drawing["x"] - drawing["width"]) <= 8
-    legend = f"{chart} .annotation" if path == "playground" else f"{chart} .cbfills"
-    colours = page.locator(legend).last.bounding_box()  # nothing is left free under the legend
-    assert menu["y"] <= colours["y"] and colours["y"] + colours["height"] <= menu["y"] + menu["height"]
-
-
-def test_the_numbers_of_the_playground_grow_with_the_window_and_the_pointer_finds_their_cells(page):
-    visit(page, "/playground")
-    heights = []
-    for width, height in ((1280, 720), (1920, 1080), (2560, 1440)):
-        page.set_viewport_size({"width": width, "height": height})
-        finished(page)
-        drawn_anew = "(of) => document.querySelector(of).getBoundingClientRect().bottom <= innerHeight"
-        page.wait_for_function(drawn_anew, arg=".st-key-play_row .js-plotly-plot")
-        page.evaluate(AT_REST)
-        number = page.locator(".st-key-play_row .textpoint text").first
-        said = page.locator(".st-key-play_row .hoverlayer .hovertext text")
-        for last in (False, False, False, True):  # a chart that is drawn once more forgets where the pointer is
-            where = number.bounding_box()
-            page.mouse.move(where["x"] + where["width"] / 2, where["y"] + where["height"] / 2)
-            try:
-                expect(said).to_contain_text("query 0, feature 0", timeout=10_000)
-                break
-            except AssertionError:
-                if last:
-                    raise
-                page.mouse.move(5, 5)
-        heights.append(where["height"])
-        assert number.text_content() in said.text_content()
-        page.mouse.move(5, 5)
-        expect(said).to_have_count(0)
-    assert heights[1] > 1.5 * heights[0] and heights[2] >= heights[1]
-
-
-def test_the_token_that_a_step_writes_is_whole_in_a_narrow_window(page):
-    page.set_viewport_size({"width": 900, "height": 700})
-    visit(page, checkpoint="numbers", text="29,284.30")
-    token = page.locator(".scrubber .says bdi").last
-    expect(token).to_have_text("twenty")
-    page.wait_for_function("document.fonts.ready")
-    expect(page.locator(".scrubber.narrow")).to_be_visible()
-    assert token.evaluate("(part) => part.scrollWidth <= part.clientWidth")
-
-
-WHOLE_PILLS = """(group) => {
-  const room = group.getBoundingClientRect()
-  const boxes = [...group.querySelectorAll("button")].map((each) => each.getBoundingClientRect())
-  const seen = boxes.filter((box) => box.top < room.bottom - 2)
-  return [seen.length, seen.every((box) => box.right <= room.right + 1 && box.bottom <= room.bottom + 1)]
-}"""
-"""How many examples are in sight, and whether each of them is whole."""
-
-
-def test_every_example_is_whole_in_sight_or_in_the_list_beside_them(page):
-    visit(page, text="12.5%")
-    expect(page.locator(".vt-doubt")).to_be_visible()
-    count, whole = page.locator(".st-key-run_example [data-testid=stButtonGroup] > div").evaluate(WHOLE_PILLS)
-    assert whole and 2 <= count < 5
-    page.locator(".st-key-run_examples button").first.click()
-    listed = page.locator(".st-key-run_example_listed button")
-    expect(listed).to_have_count(5)
-    listed.last.click()
-    expect(page.locator(".st-key-run_text textarea")).to_have_value("3.14159")
-
-
-@pytest.mark.parametrize(("model", "least"), [("multi30k-de-en", 550), ("taylor", 550), ("numbers-any", 380)])
-def test_the_box_of_the_text_is_as_wide_as_its_row_allows(page, model, least):
-    visit(page, checkpoint=model)
-    finished(page)
-    assert box(page, ".st-key-run_text textarea")["width"] >= least
-    last = box(page, ".st-key-number" if model == "numbers-any" else ".st-key-run_offers")
-    assert last["x"] + last["width"] > 1250
-
-
-@pytest.mark.parametrize(("model", "least", "in_sight"), [("multi30k-de-en", 300, 1), ("numbers-any", 130, 2)])
-def test_in_a_narrow_window_the_box_is_long_for_a_sentence_and_examples_are_seen(page, model, least, in_sight):
-    page.set_viewport_size({"width": 900, "height": 700})
-    visit(page, checkpoint=model)
-    finished(page)
-    assert box(page, ".st-key-run_text textarea")["width"] >= least
-    count, whole = page.locator(".st-key-run_example [data-testid=stButtonGroup] > div").evaluate(WHOLE_PILLS)
-    assert whole and count >= in_sight
-
-
-def test_what_a_topic_of_positions_changes_is_in_view_once_it_is_chosen(page):
-    page.set_viewport_size({"width": 1280, "height": 720})
-    visit(page, "/positions", checkpoint="numbers", text="29,284.30")
-    finished(page)
-    page.get_by_role("radio", name="Shift as rotation").click()
-    page.locator(".st-key-pos_turned .js-plotly-plot").wait_for()
-    finished(page)
-    page.wait_for_function("document.querySelector('[data-testid=stMain]').scrollTop > 0")
-    bar, drawn = box(page, ".st-key-pos_topics"), box(page, ".st-key-pos_turned .js-plotly-plot")
-    assert 0 <= bar["y"] < drawn["y"] and drawn["y"] + drawn["height"] <= 720
-    expect(page.locator(".st-key-question")).to_contain_text("Can one matrix move every row by one position? Yes")
-
-
-WHOLE_CHIPS = """() => [...document.querySelectorAll(".st-key-run_strip *")]
-  .flatMap((each) => (each.shadowRoot ? [...each.shadowRoot.querySelectorAll(".chips")] : []))
-  .map((row) => row.scrollWidth <= row.clientWidth)"""
-
-
-def test_the_tokens_of_the_opening_view_are_whole_on_a_laptop(page):
-    page.set_viewport_size({"width": 1280, "height": 720})
-    visit(page, "/input", checkpoint="numbers-any", text="29,284.30")
-    finished(page)
-    page.wait_for_function(f"() => ({WHOLE_CHIPS})().length === 2")
-    assert page.evaluate(WHOLE_CHIPS) == [True, True]
-
-
-def test_a_question_of_two_lines_keeps_off_the_heading(page):
-    page.set_viewport_size({"width": 900, "height": 700})
-    visit(page, "/masks", checkpoint="numbers-any", text="29,284.30")
-    finished(page)
-    heading, question = box(page, "h1"), box(page, ".vt-question")
-    assert question["height"] > ONE_LINE and question["y"] >= heading["y"] + 36  # the height of a line of headings
-
-
-def test_what_the_boxes_of_a_strategy_are_called_is_one_line(page, subtests):
-    visit(page, "/decoding", checkpoint="numbers-any", text="42")
-    for width in (1280, 1920):
-        with subtests.test(width=width):
-            page.set_viewport_size({"width": width, "height": 1080})
-            finished(page)
-            page.evaluate(AT_REST)
-            names = page.locator(".st-key-strategy_more [data-testid=stWidgetLabel] p")
-            expect(names).to_have_count(2)
-            assert [name.bounding_box()["height"] <= 24 for name in names.all()] == [True, True]
-
-
-def test_the_list_of_tensors_begins_with_a_whole_line(app_server, browser):
-    cut = """(list) => {
-      const top = list.getBoundingClientRect().top
-      const boxes = [...list.querySelectorAll("label")].map((each) => each.getBoundingClientRect())
-      return boxes.filter((each) => each.top < top - 1 && each.bottom > top + 4).length
-    }"""
-    with opened(browser, app_server, "/tensors", checkpoint="numbers-any", text="29,284.30") as page:
-        page.set_viewport_size({"width": 1280, "height": 720})
-        finished(page)
-        tree = page.locator(".st-key-tensors_tree")
-        page.wait_for_function("() => document.querySelector('.st-key-tensors_tree').scrollTop > 0")
-        page.evaluate(AT_REST)
-        assert tree.evaluate(cut) == 0
