@@ -155,12 +155,17 @@ def problems(page: Page, width: int, height: int) -> list[str]:
     return [f"{width}x{height}: {each}" for each in found]
 
 
-@pytest.mark.parametrize(
-    ("path", "fields"),
-    TOURS,
-    ids=["-".join([path or "run", *(v for n, v in f.items() if n != "text")]) for path, f in TOURS],
-)
-def test_every_scene_is_in_view_with_large_letters_at_three_sizes(page, path, fields):
+NAMES = ["-".join([path or "run", *(v for n, v in f.items() if n != "text")]) for path, f in TOURS]
+SCENES = [
+    pytest.param(*tour, number if dealt else None, id=f"{name}-{'dealt' if dealt else 'every size'}", marks=marks)
+    for dealt, marks in ((True, ()), (False, pytest.mark.slow))
+    for number, (tour, name) in enumerate(zip(TOURS, NAMES, strict=True))
+]
+"""Of each tour which size its first scene has, the next one having the next; None: each scene is seen at every size."""
+
+
+@pytest.mark.parametrize(("path", "fields", "first"), SCENES)
+def test_every_scene_is_in_view_with_large_letters_at_three_sizes(page, path, fields, first):
     fields = {"checkpoint": "numbers-any", "text": "29,284.30", "projector": "on", **fields}
     wrong, number, count = {}, 0, 1
     page.set_viewport_size({"width": 1280, "height": 720})
@@ -171,7 +176,8 @@ def test_every_scene_is_in_view_with_large_letters_at_three_sizes(page, path, fi
         count = scene(page, number)
         expect(page.locator(".st-key-site:visible")).to_have_count(0)  # tools are left out
         expect(page.get_by_test_id("stSidebar")).not_to_be_in_viewport()
-        found = [each for size in SIZES[:: -1 if number % 2 else 1] for each in problems(page, *size)]
+        sizes = SIZES[:: -1 if number % 2 else 1] if first is None else [SIZES[(first + number) % len(SIZES)]]
+        found = [each for size in sizes for each in problems(page, *size)]
         empty = page.get_by_test_id("stMain").evaluate(_EMPTY_END)
         if empty > 0.1:
             found.append(f"{empty:.0%} of the window are empty at its end")
