@@ -29,7 +29,7 @@ function painted(seen) {
 test("a bar stands beside its rows, a mark over its column, and lines over their rows", () => {
   assert.deepEqual(painted({ r0: 0, r1: 9, c0: 0, c1: 8 }), {
     boxes: [
-      ["muted", 94, 50, 4, 30],
+      ["muted", 95, 50, 3, 30],
       ["heads-1", 143.5, 34, 3, 12],
     ],
     lines: [[100.5, 110.5, 79, 29]],
@@ -37,7 +37,7 @@ test("a bar stands beside its rows, a mark over its column, and lines over their
 })
 
 test("of a span only what is seen is drawn", () => {
-  assert.deepEqual(painted({ r0: 2, r1: 6, c0: 5, c1: 8 }), { boxes: [["muted", 94, 50, 4, 10]], lines: [] })
+  assert.deepEqual(painted({ r0: 2, r1: 6, c0: 5, c1: 8 }), { boxes: [["muted", 95, 50, 3, 10]], lines: [] })
 })
 
 test("the legend says what spans are, the tooltip why a cell has lines, and marks have room", () => {

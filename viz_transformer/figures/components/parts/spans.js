@@ -45,7 +45,7 @@ export function paintSpans(
     if (!part) continue
     const [y, tall] = [top + (part[0] - r0) * rowHeight, (part[1] - part[0]) * rowHeight]
     if (span.look === "hatched") hatchOver(context, paper, left, y, w, tall)
-    else box(context, paper, span, left - 6 * z, y, 4 * z, tall)
+    else box(context, paper, span, left - 5 * z, y, 3 * z, tall)
   }
   for (const span of columns.spans ?? []) {
     const part = seenOf(span, c0, c1)
