@@ -18,7 +18,7 @@ import pandas as pd
 from streamlit.testing.v1 import AppTest
 from streamlit_inside import manifest_scanner
 
-from viz_transformer.checkpoint import load
+from viz_transformer.checkpoint import Checkpoint, load
 from viz_transformer.figures.components import payload
 from viz_transformer.running.decoding import Run, decode
 from viz_transformer.ui.frame import frame
@@ -177,8 +177,21 @@ def csv_lines(data: bytes) -> list[list[str]]:
 
 
 def the_run(folder: Path, text: str = TEXT, name: str = "numbers", **how: Any) -> Run:
-    """A model's run, made without the app; `how` is what `decode` takes."""
-    return decode(load(folder / name), text, **how)
+    """A model's run, made without the app; `how` is what `decode` takes.
+
+    The model is loaded once, and its usual run of a text made once, for all tests: both are read and never changed.
+    """
+    return decode(_model(folder / name), text, **how) if how else _usual_run(folder / name, text)
+
+
+@cache
+def _model(folder: Path) -> Checkpoint:
+    return load(folder)
+
+
+@cache
+def _usual_run(folder: Path, text: str) -> Run:
+    return decode(_model(folder), text)
 
 
 def recorded(run: Run, kind: str, layer: int, head: int) -> tuple[np.ndarray, np.ndarray]:
