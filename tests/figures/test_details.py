@@ -8,6 +8,7 @@ import pytest
 import torch
 from builders import SOURCE, TARGET, tiny_checkpoint
 from foreign import foreign_checkpoint
+from in_turn import each_once
 
 from viz_transformer.analysis.attention.maps import layer_weights, step_row
 from viz_transformer.analysis.layers.sublayers import flows
@@ -189,14 +190,12 @@ def check(recorded):
     return [payload.unpack(data)[0] for data in found]
 
 
-@pytest.mark.parametrize("summary", BUNDLED, ids=lambda summary: summary.name)
-def test_every_number_is_one_of_the_trace_and_makes_up_the_weights(summary):
-    texts = summary.examples()[:3]
-    assert len(texts) == 3
-    for source, _ in texts:
-        run = decode(model(summary.name), source, max_steps=8)
-        check_run(run)
-        check(run.trace)
+@each_once("summary, text", BUNDLED, range(3))
+def test_every_number_is_one_of_the_trace_and_makes_up_the_weights(summary, text):
+    source, _ = summary.examples()[text]
+    run = decode(model(summary.name), source, max_steps=8)
+    check_run(run)
+    check(run.trace)
 
 
 SLIPS = {

@@ -87,8 +87,8 @@ SLOWER = ("numbers-tiny", 24)
     ("name", "count"),
     [
         ("copy", 12),
-        ("multi30k-tutorial6", 12),
-        *(pytest.param(name, 12, marks=pytest.mark.slow) for name in ("shakespeare", "taylor", "numbers-any")),
+        *(pytest.param(name, 12, marks=pytest.mark.slow) for name in ("multi30k-tutorial6", "shakespeare")),
+        *(pytest.param(name, 12, marks=pytest.mark.slow) for name in ("taylor", "numbers-any")),
         pytest.param(*SLOWER, marks=pytest.mark.slow),
     ],
 )

@@ -72,11 +72,11 @@ SMALL = "--layers 1 --heads 2 --d-model 8 --steps 6 --snapshots 3 --device cpu"
     ("file", "tokens", "kind"),
     [
         ("digits.tsv", "chars", "encoder-decoder"),
-        ("words.tsv", "words", "encoder-decoder"),
         ("words.tsv", "bpe", "encoder-decoder"),
-        ("plain.txt", "chars", "decoder-only"),
-        ("plain.txt", "bpe", "decoder-only"),
         ("plain.txt", "words", "decoder-only"),
+        pytest.param("words.tsv", "words", "encoder-decoder", marks=pytest.mark.slow),
+        pytest.param("plain.txt", "chars", "decoder-only", marks=pytest.mark.slow),
+        pytest.param("plain.txt", "bpe", "decoder-only", marks=pytest.mark.slow),
     ],
 )
 def test_a_file_becomes_a_checkpoint_that_its_card_makes_and_measures_again(
