@@ -1,7 +1,7 @@
 """Texts of several lines: typed, pasted, and there again after the page was loaded anew, in every box for a text."""
 
 import pytest
-from browser.driving import address, expect_address, opened
+from browser.driving import address, expect_address, viewed
 from playwright.sync_api import Locator, Page, expect
 
 MODEL = "shakespeare"  # it reads line breaks
@@ -54,10 +54,16 @@ def same_lines(box: Locator) -> None:
     assert box.evaluate("(box) => box.scrollHeight <= box.clientHeight")
 
 
-@pytest.mark.parametrize("name", [*BOXES])
+AGAIN = ("text of Positions", "beginning")
+"""Boxes like another one of their page: they are tried before a release."""
+
+
+@pytest.mark.parametrize(
+    "name", [pytest.param(each, marks=pytest.mark.slow if each in AGAIN else ()) for each in BOXES]
+)
 def test_breaks_that_are_typed_or_pasted_stay_in_the_box_the_address_and_a_reload(app_server, browser, name):
     path, fields, key, field = BOXES[name]
-    with opened(browser, app_server, path, **{"checkpoint": MODEL, "text": TEXT, **fields}) as page:
+    with viewed(browser, app_server, path, **{"checkpoint": MODEL, "text": TEXT, **fields}) as page:
         box = shown(page, key)
         box.fill("so")
         low = height(box)
@@ -75,7 +81,7 @@ def test_breaks_that_are_typed_or_pasted_stay_in_the_box_the_address_and_a_reloa
 
 @pytest.mark.parametrize(("said", "field"), [("Edit the text", "text"), ("Edit the given answer", "target")])
 def test_a_row_of_chips_takes_breaks_and_shows_them(app_server, browser, said, field):
-    with opened(browser, app_server, "/attention", checkpoint=MODEL, text=TEXT, target="a rose") as page:
+    with viewed(browser, app_server, "/attention", checkpoint=MODEL, text=TEXT, target="a rose") as page:
         at_rest(page)
         row = page.locator(".strip .row").filter(has=page.get_by_role("button", name=said))
         whole = page.locator(".strip").bounding_box()
@@ -94,7 +100,7 @@ def test_a_row_of_chips_takes_breaks_and_shows_them(app_server, browser, said, f
 
 
 def test_a_box_that_is_left_by_escape_has_its_text_again_and_one_that_is_left_otherwise_runs(app_server, browser):
-    with opened(browser, app_server, checkpoint=MODEL, text=TEXT) as page:
+    with viewed(browser, app_server, checkpoint=MODEL, text=TEXT) as page:
         box = shown(page, "run_text")
         before = address(page)
         box.press("End")
@@ -117,7 +123,7 @@ def test_a_box_that_is_left_by_escape_has_its_text_again_and_one_that_is_left_ot
 
 
 def test_a_long_line_is_no_taller_and_above_more_lines_the_picture_stays_in_view(app_server, browser):
-    with opened(browser, app_server, checkpoint=MODEL, text="so it goes on " * 5, run_view="whole") as page:
+    with viewed(browser, app_server, checkpoint=MODEL, text="so it goes on " * 5, run_view="whole") as page:
         box = shown(page, "run_text")
         assert height(box) == 38
         write(page, box)
@@ -133,7 +139,7 @@ def test_a_long_line_is_no_taller_and_above_more_lines_the_picture_stays_in_view
 
 
 def test_a_text_of_several_lines_is_pinned_as_b(app_server, browser):
-    with opened(browser, app_server, checkpoint=MODEL, text=TEXT) as page:
+    with viewed(browser, app_server, checkpoint=MODEL, text=TEXT) as page:
         box = shown(page, "run_text")
         write(page, box)
         box.press("Enter")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+from browser.boxes import AT_REST
 from browser.driving import drawn, expect_address, opened, server_unreachable
 from playwright.sync_api import Browser, Page, expect
 
@@ -30,15 +31,25 @@ def sought(page: Page, *words: str) -> dict[str, float]:
     return found
 
 
-@pytest.mark.parametrize("name", ["numbers", "multi30k-de-en", "shakespeare"])
-@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize(
+    ("scheme", "name"),
+    [
+        ("dark", "numbers"),
+        ("light", "multi30k-de-en"),
+        ("dark", "shakespeare"),
+        pytest.param("light", "numbers", marks=pytest.mark.slow),
+        pytest.param("dark", "multi30k-de-en", marks=pytest.mark.slow),
+        pytest.param("light", "shakespeare", marks=pytest.mark.slow),
+    ],
+)
 def test_the_masks_before_and_after_are_in_view_without_scrolling(
     app_server: str, browser: Browser, name: str, scheme: str
 ) -> None:
-    with opened(browser, app_server, "/masks", checkpoint=name) as page:
-        page.emulate_media(color_scheme=scheme)
+    with opened(browser, app_server, "/masks", scheme=scheme, checkpoint=name) as page:
         page.set_viewport_size(SIZE)
-        box = drawn(page, STAGE).bounding_box()
+        drawn(page, STAGE)
+        page.evaluate(AT_REST)
+        box = page.locator(STAGE).bounding_box()
         bar = page.locator(".st-key-choices").bounding_box()
         assert box and box["x"] >= 240 and box["x"] + box["width"] <= 1280 and box["y"] + box["height"] <= 720
         assert bar and bar["height"] <= 44 and bar["y"] + bar["height"] <= box["y"]
@@ -49,6 +60,7 @@ def test_a_tooltip_leaves_the_neighbouring_mask_in_view(app_server: str, browser
     with opened(browser, app_server, "/masks", checkpoint="numbers") as page:
         page.set_viewport_size(SIZE)
         drawn(page, STAGE)
+        page.evaluate(AT_REST)
         before = sought(page, "query 0", "Before: closed")
         after = sought(page, "query 0", "closed by causality")
         assert before["tip"][1] <= before["x"] + 12 < after["tip"][0]
@@ -60,6 +72,7 @@ def test_the_ring_is_where_the_click_was_before_the_server_answers(app_server: s
     with opened(browser, app_server, "/masks", checkpoint="numbers", mask_batch="") as page:
         page.set_viewport_size(SIZE)
         stage = drawn(page, STAGE)
+        page.evaluate(AT_REST)
         at = sought(page, "query 3", "key 1", "”open")
         stage.evaluate("(stage) => stage.dispatchEvent(new PointerEvent('pointerleave'))")
         over = page.locator(".masks canvas.over")
@@ -74,7 +87,9 @@ def test_the_ring_is_where_the_click_was_before_the_server_answers(app_server: s
 def test_the_weights_before_and_after_are_in_view_beside_each_other(app_server: str, browser: Browser) -> None:
     with opened(browser, app_server, "/masks", checkpoint="numbers", mask_view="weights") as page:
         page.set_viewport_size(SIZE)
-        drawn(page, ".st-key-masks_before .matrix .stage")
+        for when in ("before", "after"):
+            drawn(page, f".st-key-masks_{when} .matrix .stage")
+        page.evaluate(AT_REST)
         boxes = [page.locator(f".st-key-masks_{when} .matrix .stage").bounding_box() for when in ("before", "after")]
         before, after = boxes
         assert before and after and before["y"] == after["y"] and before["x"] + before["width"] <= after["x"]
