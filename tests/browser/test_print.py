@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from io import BytesIO
+from itertools import cycle
 from typing import Any
 
 import pytest
@@ -107,9 +108,16 @@ def read(pdf: PdfReader) -> tuple[list[str], list[tuple[int, float, float, float
     return texts, found
 
 
-@pytest.mark.parametrize("title", PAGES)
+PRINTED = [
+    *(pytest.param(title, [paper], id=title) for title, paper in zip(PAGES, cycle(PAPERS), strict=False)),
+    *(pytest.param(title, [*PAPERS], id=f"{title}-any", marks=pytest.mark.slow) for title in PAGES),
+]
+"""Each page on one paper, which are dealt over the pages; each on all before a release."""
+
+
+@pytest.mark.parametrize(("title", "papers"), PRINTED)
 def test_a_page_is_printed_whole_without_its_controls_on_any_paper(
-    app_server: str, browser: Browser, title: str
+    app_server: str, browser: Browser, title: str, papers: list[str]
 ) -> None:
     path = PAGES[title][0]
     with viewed(browser, app_server, f"/{path}", run_view="whole", **VIEW) as page:
@@ -118,8 +126,8 @@ def test_a_page_is_printed_whole_without_its_controls_on_any_paper(
         caption = page.locator("span.sheet").evaluate("(root) => root.given.caption")
         address = page.url
         assert screen["title"] == title and screen["question"] and caption
-        for name, paper in PAPERS.items():
-            pdf = printed(page, **paper)
+        for name in papers:
+            pdf = printed(page, **PAPERS[name])
             texts, images = read(pdf)
             for number, text in enumerate(texts):
                 for wanted in (title, screen["question"], caption, address):
@@ -271,12 +279,12 @@ def test_printed_cards_have_air_and_no_label_without_its_controls(app_server: st
         page.emulate_media(media="null")
 
 
-@pytest.mark.parametrize("paper", PAPERS)
-def test_no_card_is_alone_on_a_sheet_and_rows_stay_together(app_server: str, browser: Browser, paper: str) -> None:
+def test_no_card_is_alone_on_a_sheet_and_rows_stay_together(app_server: str, browser: Browser) -> None:
     with viewed(browser, app_server, "/models", **VIEW) as page:
         ready(page, "Models")
         names = [each for each in page.locator(".st-key-cards .vt-card-name").all_text_contents() if "-" in each]
-        sheets = [sheet.extract_text().splitlines() for sheet in printed(page, **PAPERS[paper]).pages]
-        # a card begins with its name; those without a hyphen are words that a line of text may begin with
-        on_sheets = [sum(any(line.split()[:1] == [name] for line in sheet) for name in names) for sheet in sheets]
-        assert on_sheets[0] >= len(names) // 2 and on_sheets[1] != 1, on_sheets
+        for paper, size in PAPERS.items():
+            sheets = [sheet.extract_text().splitlines() for sheet in printed(page, **size).pages]
+            # a card begins with its name; those without a hyphen are words that a line of text may begin with
+            on_sheets = [sum(any(line.split()[:1] == [name] for line in sheet) for name in names) for sheet in sheets]
+            assert on_sheets[0] >= len(names) // 2 and on_sheets[1] != 1, (paper, on_sheets)
