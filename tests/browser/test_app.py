@@ -24,6 +24,7 @@ from browser.driving import (
     tooltip,
     type_text,
     viewed,
+    visit,
 )
 from playwright.sync_api import Page, expect
 
@@ -77,13 +78,18 @@ WHAT_FITS = """(what) => {
 """Whether what a model is stands whole, in one line, above the question; and what to try first beside it."""
 
 
-@pytest.mark.parametrize("name", [summary.name for summary in vt.list_checkpoints()])
-def test_what_each_bundled_model_is_stands_whole_in_one_line_beside_the_heading(app_server, browser, name):
-    with opened(browser, app_server, checkpoint=name, run_view="whole") as page:
-        expect(page.locator(".vt-question")).to_be_visible()
-        what = page.locator(".vt-what")
-        expect(what).to_contain_text("This network ")
-        assert what.evaluate(WHAT_FITS)[:3] == [True, True, True]
+def test_what_each_bundled_model_is_stands_whole_in_one_line_beside_the_heading(app_server, browser):
+    wrong = {}
+    with viewed(browser, app_server, "/models", model_tab="open") as page:
+        for summary in vt.list_checkpoints():
+            visit(page, checkpoint=summary.name, run_view="whole")
+            expect(page.locator(".vt-question")).to_be_visible()
+            what = page.locator(".vt-what")
+            expect(what).to_contain_text("This network ")
+            page.evaluate(AT_REST)
+            if (found := what.evaluate(WHAT_FITS)[:3]) != [True, True, True]:
+                wrong[summary.name] = found
+    assert wrong == {}
 
 
 def test_beside_a_remark_and_a_doubt_the_sentence_on_the_model_leaves_the_headline_its_room(app_server, browser):
@@ -406,9 +412,16 @@ def test_the_pages_have_the_colours_and_fonts_of_the_theme(app_server, browser, 
         assert colour(page, ".st-key-models_loss .js-plotly-plot .main-svg", "background") == palette.page
 
 
-def test_the_theme_is_chosen_in_the_sidebar_for_all_pages_and_keeps_the_view(app_server, browser):
+CHOSEN = (("dark", "dark"), ("auto", "light"), ("dark", "dark"), ("light", "light"))
+"""What is pressed one after the other, and which theme the pages have then."""
+
+
+@pytest.mark.parametrize(
+    "chosen", [CHOSEN[:2], pytest.param(CHOSEN, marks=pytest.mark.slow)], ids=["two in turn", "all in turn"]
+)
+def test_the_theme_is_chosen_in_the_sidebar_for_all_pages_and_keeps_the_view(app_server, browser, chosen):
     with opened(browser, app_server, text="0.07", heads=2) as page:
-        for name, scheme in (("dark", "dark"), ("auto", "light"), ("dark", "dark"), ("light", "light")):
+        for name, scheme in chosen:
             drawn(page, MATRIX, "head 2")
             expect_address(page, text="0.07", heads=2)  # the page has come to its end
             page.locator(".keys .choice button").filter(has_text=name).click()
