@@ -6,7 +6,7 @@ import re
 from urllib.parse import urlsplit
 
 import pytest
-from browser.driving import choose, drawn, expect_address, opened, server_unreachable, survey, tab_to
+from browser.driving import choose, drawn, expect_address, opened, server_unreachable, survey, tab_to, viewed, visit
 from playwright.sync_api import Page, expect
 from tabs import SECONDS
 
@@ -33,17 +33,27 @@ def at_its_end(page: Page) -> None:
     expect(page.locator("[data-test-script-state=running]")).to_have_count(0)
 
 
-@pytest.mark.parametrize("path", WITH_A_STRIP)
-def test_the_text_is_edited_on_every_page_that_shows_a_run(app_server, browser, path):
-    with opened(browser, app_server, f"/{path}", checkpoint="numbers-any", text="42") as page:
-        page.wait_for_function("() => window.vizTransformerSelection?.connected")
-        page.keyboard.press("e")  # before there is a strip
-        expect(page.get_by_role("textbox", name="Edit the text")).to_have_value("42")
+@pytest.mark.parametrize(
+    "loaded",
+    [WITH_A_STRIP[::3], pytest.param(WITH_A_STRIP, marks=pytest.mark.slow)],
+    ids=["every third loaded anew", "all loaded anew"],
+)
+def test_the_text_is_edited_on_every_page_that_shows_a_run(app_server, browser, loaded):
+    with opened(browser, app_server, "/models", model_tab="open") as page:
         at_its_end(page)
-        page.keyboard.type("700")
-        page.keyboard.press("Enter")
-        expect(page.get_by_role("group", name="reads").locator(".chip")).to_have_count(5)
-        expect_address(page, text="700")
+        for path in WITH_A_STRIP:
+            if path in loaded:
+                page.goto(f"{app_server}/{path}?checkpoint=numbers-any&text=42&run_view=map")
+                page.wait_for_function("() => window.vizTransformerSelection?.connected")
+            else:
+                visit(page, f"/{path}", checkpoint="numbers-any", text="42")
+            page.keyboard.press("e")  # before there is a strip, where the page is loaded
+            expect(page.get_by_role("textbox", name="Edit the text"), path).to_have_value("42")
+            at_its_end(page)
+            page.keyboard.type("700")
+            page.keyboard.press("Enter")
+            expect(page.get_by_role("group", name="reads").locator(".chip"), path).to_have_count(5)
+            expect_address(page, text="700")
 
 
 def test_every_page_reaches_the_next_by_keyboard(app_server, browser):
@@ -59,7 +69,7 @@ def test_every_page_reaches_the_next_by_keyboard(app_server, browser):
 
 
 def test_a_key_that_nobody_chose_follows_the_steps_and_a_double_click_opens_why(app_server, browser):
-    with opened(browser, app_server, "/attention", checkpoint="numbers-any", text="42") as page:
+    with viewed(browser, app_server, "/attention", checkpoint="numbers-any", text="42") as page:
         stage = drawn(page, MATRIX)
         at_its_end(page)
         ringed = page.get_by_role("group", name="reads").locator(".selected .token")
@@ -78,8 +88,21 @@ def test_a_key_that_nobody_chose_follows_the_steps_and_a_double_click_opens_why(
         expect_address(page, t="1", i="2")
 
 
-@pytest.mark.parametrize("batch", ["", "29,284.30"], ids=["alone", "padded"])
-@pytest.mark.parametrize("gesture", ["double click", "Enter", "link", "masks"])
+PADDED = ("Enter", "link")
+WAYS = [
+    pytest.param(
+        gesture,
+        batch,
+        marks=() if bool(batch) == (gesture in PADDED) else pytest.mark.slow,
+        id=f"{gesture}-{'padded' if batch else 'alone'}",
+    )
+    for gesture in ("double click", "Enter", "link", "masks")
+    for batch in ("", "29,284.30")
+]
+"""Each gesture, alone or in a padded batch; each in both before a release."""
+
+
+@pytest.mark.parametrize(("gesture", "batch"), WAYS)
 def test_a_cell_of_masks_leads_to_its_weight_in_the_run(app_server, browser, gesture, batch):
     """By the map of the weights before, by the line below it, and by the mask before; not by a map of changed masks."""
     view = "masks" if gesture == "masks" else "weights"
@@ -129,10 +152,16 @@ def _cell_of_before(stage, row, column):
     )
 
 
-@pytest.mark.parametrize("wait", [0, 30, 80])
-def test_a_step_while_another_page_is_on_its_way_is_taken_there_and_neither_is_lost(app_server, browser, wait):
-    with opened(browser, app_server, checkpoint="numbers-any", text="42") as page:
-        for title, path, t in (("Layers", "layers", 2), ("Tensors", "tensors", 1), ("Run", "", 3)):
+WAITS = (0, 30, 80)
+
+
+@pytest.mark.parametrize(
+    "waits", [WAITS, *(pytest.param((wait,) * 3, marks=pytest.mark.slow) for wait in WAITS)], ids=str
+)
+def test_a_step_while_another_page_is_on_its_way_is_taken_there_and_neither_is_lost(app_server, browser, waits):
+    with viewed(browser, app_server, checkpoint="numbers-any", text="42") as page:
+        ways = (("Layers", "layers", 2), ("Tensors", "tensors", 1), ("Run", "", 3))
+        for (title, path, t), wait in zip(ways, waits, strict=True):
             at_its_end(page)
             page.evaluate(
                 """async ([title, wait, t]) => {
@@ -159,7 +188,7 @@ EDIT_AND_LEAVE = """([text, title]) => {
 
 
 def test_a_text_and_the_page_that_is_asked_for_at_the_same_moment_are_both_taken(app_server, browser):
-    with opened(browser, app_server, "/layers", checkpoint="numbers-any", text="42") as page:
+    with viewed(browser, app_server, "/layers", checkpoint="numbers-any", text="42") as page:
         at_its_end(page)
         page.keyboard.press("e")
         page.evaluate(EDIT_AND_LEAVE, ["700", "Attention"])
@@ -178,9 +207,9 @@ def test_a_text_and_the_page_that_is_asked_for_at_the_same_moment_are_both_taken
         expect_address(page, text="7")
 
 
-@pytest.mark.parametrize("t", range(4))
+@pytest.mark.parametrize("t", [2, *(pytest.param(t, marks=pytest.mark.slow) for t in (0, 1, 3))])
 def test_a_text_that_waits_with_a_step_and_another_page_is_not_lost(app_server, browser, t):
-    with opened(browser, app_server, checkpoint="numbers-any", text="81") as page:
+    with viewed(browser, app_server, checkpoint="numbers-any", text="81") as page:
         at_its_end(page)
         with server_unreachable(page):
             page.evaluate("(t) => vizTransformerSelection.pick({ t })", t)
@@ -193,7 +222,7 @@ def test_a_text_that_waits_with_a_step_and_another_page_is_not_lost(app_server, 
 
 
 def test_a_text_that_is_too_long_is_shortened_with_one_click_on_any_page(app_server, browser):
-    with opened(browser, app_server, "/layers", checkpoint="numbers-any", text="42") as page:
+    with viewed(browser, app_server, "/layers", checkpoint="numbers-any", text="42") as page:
         at_its_end(page)
         height = page.locator(".st-key-strip").bounding_box()
         page.keyboard.press("e")
@@ -209,7 +238,7 @@ def test_a_text_that_is_too_long_is_shortened_with_one_click_on_any_page(app_ser
 
 
 def test_the_map_of_the_model_marks_where_a_page_looks_and_leads_to_each_part(app_server, browser):
-    with opened(browser, app_server, "/attention", checkpoint="numbers-any", text="42") as page:
+    with viewed(browser, app_server, "/attention", checkpoint="numbers-any", text="42") as page:
         page.set_viewport_size({"width": 1280, "height": 720})
         plan = page.get_by_role("toolbar", name="Map of the model")
         marked = plan.locator("[aria-current=location]")
