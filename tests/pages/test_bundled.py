@@ -19,9 +19,12 @@ from page_driver import (
     texts,
     the_run,
     told,
+    words,
 )
+from wording import wording
 
 from viz_transformer import list_checkpoints
+from viz_transformer.analysis.weight import LINES
 from viz_transformer.checkpoint.contents import bundled_folder
 from viz_transformer.figures import labels
 from viz_transformer.ui.session import examples
@@ -53,6 +56,15 @@ def test_every_page_answers_its_question_of_each_bundled_model(name, page):
         picture = PICTURES[page]
         charts = [chart.proto.id.endswith(f"-{picture}") for chart in app.get("plotly_chart")]
         assert len(components(app, picture)) + sum(charts) == 1, page
+
+
+@pytest.mark.parametrize("name", BUNDLED)
+def test_a_weight_of_each_bundled_model_agrees_with_its_run(name: str) -> None:
+    app = opened(script("app.py"), "weight", checkpoint=name)
+    assert wording("comparisons_of_the_ladder_with_the_recorded_run_agree") in words(app)
+    assert "Products that add up" in words(app) and "nn.MultiheadAttention" in words(app)
+    assert len(app.radio(key="weight_line").options) == len(LINES) == 17
+    assert len(app.get("plotly_chart")) == 1
 
 
 @pytest.mark.parametrize("name", BUNDLED)
