@@ -26,13 +26,13 @@ def test_a_training_draws_itself_until_it_is_done(server, browser, tmp_path):
     with opened(browser, server, "/models", model_tab="train") as page:
         page.locator(".st-key-train_pairs_path input").fill(str(tmp_path / "digits.tsv"))
         page.keyboard.press("Enter")
-        for name, value in (("layers", 1), ("d_model", 16), ("epochs", 200)):
+        for name, value in (("layers", 1), ("d_model", 16), ("epochs", 90)):
             box = page.locator(f".st-key-train_{name} input")
             box.fill(str(value))
             box.press("Enter")
             expect(page.get_by_text(wording("undo_all_changes"))).to_be_visible()
         expect(page.get_by_text("1+1 layers, d_model 16")).to_be_visible()
-        expect(page.get_by_text("200 epochs")).to_be_visible()
+        expect(page.get_by_text("90 epochs")).to_be_visible()
         page.locator(".st-key-train_button button").click()
         said = page.locator(".st-key-train_state")
         expect(said).to_contain_text(" left.", timeout=SECONDS)
