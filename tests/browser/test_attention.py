@@ -81,7 +81,7 @@ def assert_shown(stage, values, mask=None):
 # ---- bundled checkpoints of each kind: tests/pages/test_bundled.py holds what is sent of all of them
 
 
-@pytest.mark.parametrize("name", ["taylor", "shakespeare", "en-it-slips"])
+@pytest.mark.parametrize("name", ["taylor", "shakespeare", pytest.param("en-it-slips", marks=pytest.mark.slow)])
 def test_run_and_attention_show_the_run_of_bundled_checkpoints(app_server, browser, name):
     text = examples.list_examples(BUNDLED[name])[0]
     run = vt.decode(vt.load(name), text)
@@ -151,7 +151,7 @@ def test_a_text_of_2048_tokens_is_drawn_pooled_and_is_exact_when_zoomed(
     text = "abcdefgh" * (MAX_LETTERS // 8)
     run = vt.decode(vt.load(random_folder / "letters"), text)
     weights = expected.weights_of(run, "decoder", 0)[0]
-    with opened(browser, random_server, checkpoint="letters", text="abc") as page:
+    with viewed(browser, random_server, checkpoint="letters", text="abc") as page:
         drawn(page, MATRIX, "Decoder layer 0, head 0")
         type_text(page, text)
         expect(page.get_by_role("group", name="reads").locator(".chip")).to_have_count(MAX_LETTERS)
