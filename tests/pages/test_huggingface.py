@@ -366,7 +366,7 @@ def test_a_learned_table_of_positions_is_drawn_from_the_rows_that_are_added(
     app = opened(name, "positions")
     ckpt = load(written(name))
     stack = "encoder" if ckpt.spec.has_encoder else "decoder"
-    table = numbers(figures(app)[0]["data"][0]["z"])
+    table = all_sent(app, "matrix")[0][1]["values"]
     run = decode(ckpt, text_of(name)) if ckpt.spec.writes else read(ckpt, text_of(name))
     added = run.trace[f"{stack}.embed.position"][0].numpy()
     assert np.array_equal(table[: len(added)], added) and len(table) > len(added)
@@ -376,7 +376,7 @@ def test_a_learned_table_of_positions_is_drawn_from_the_rows_that_are_added(
 @pytest.mark.parametrize("topic", ["steps", "distance", "shift", "waves"])
 def test_what_stands_below_a_learned_table(opened: Callable[..., AppTest], topic: str) -> None:
     app = opened("bert", "positions", pos_topic=topic)
-    assert len(figures(app)) > 1 and "does not tell" not in words(app)
+    assert all_sent(app, "matrix") and figures(app) and "does not tell" not in words(app)
 
 
 def test_another_order_is_not_read_by_a_model_of_transformers(opened: Callable[..., AppTest]) -> None:
@@ -596,7 +596,7 @@ def test_a_bias_by_distance_has_a_number_for_each_and_buckets_are_named(
 ) -> None:
     app = opened("t5", "positions", layer="0", heads="2", i="3", j="1", text="one two three four five six")
     bias = decode(load(written("t5")), "one two three four five six").trace["encoder.0.self.bias"][0, 2]
-    assert np.array_equal(numbers(figures(app)[0]["data"][0]["z"]), bias.numpy())
+    assert np.array_equal(all_sent(app, "matrix")[0][1]["values"], bias.numpy())
     table = dict(row for row in table_rows(markup(app)) if len(row) == 2)
     assert table["2"] == significant(float(bias[3, 1]), 6) and table["-2"] == significant(float(bias[1, 3]), 6)
     assert "the bias depends only on the distance" in words(
@@ -628,7 +628,7 @@ def test_a_table_of_sines_is_drawn_from_the_model_that_adds_it(
 ) -> None:
     for name, noun in (("pegasus", "sines and cosines in halves"), ("m2m_100", "as fairseq has them")):
         app = opened(name, "positions")
-        table = numbers(figures(app)[0]["data"][0]["z"])
+        table = all_sent(app, "matrix")[0][1]["values"]
         added = decode(load(written(name)), "two hundred").trace["encoder.embed.position"][0].numpy()
         assert np.array_equal(table[: len(added)], added)
         assert "adds a fixed table of sines and cosines in halves" in words(app) and noun in words(app)

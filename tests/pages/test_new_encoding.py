@@ -13,6 +13,7 @@ import pytest
 import torch
 from builders import assert_same, tiny_checkpoint, tiny_config, tiny_model
 from in_turn import each_once
+from page_driver import all_sent
 from streamlit.testing.v1 import AppTest
 from torch import Tensor
 
@@ -227,9 +228,9 @@ def test_every_page_has_a_picture_or_a_sentence(
     assert "do not give what was recorded" not in said and ("✕" not in said or page == "models")
     if page == "positions":
         assert SAID[word] in said
-        charts = [chart.proto.spec for chart in app.get("plotly_chart")]
+        titles = [header["title"] for header, _ in all_sent(app, "matrix")]
         wanted = {"ramp": "Table of positions, 20 × 16: ramp, encoder", "elsewhere": "what is added to each score"}
-        assert any(wanted[word] in spec for spec in charts) if word in wanted else "has no picture of what" in said
+        assert any(wanted[word] in title for title in titles) if word in wanted else "has no picture of what" in said
     if page == "weight":
         line = {"elsewhere": "Scores of other tokens are lowered by 0.5.", "turns": "query before positions act on it"}
         assert line.get(word, "") in said

@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 import torch
-from page_driver import SITES, again, components, figures, numbers, select, sent, told, words
+from page_driver import SITES, again, all_sent, components, figures, numbers, select, sent, told, words
 from streamlit.testing.v1 import AppTest
 from watched import LAYERS, SOURCE, TARGET, D, H, drawn, watched_trace
 from wording import wording
@@ -116,7 +116,7 @@ def test_tensors_has_every_recorded_point(opened: Opened, trace: vt.Trace) -> No
     (table,) = app.dataframe
     assert list(table.value["point"]) == list(trace.points())
     app = opened("tensors", point="modules.encoder")
-    assert np.array_equal(numbers(figures(app)[0]["data"][0]["z"]), trace["modules.encoder"][0].numpy())
+    assert np.array_equal(all_sent(app, "matrix")[0][1]["values"], trace["modules.encoder"][0].numpy())
 
 
 @pytest.mark.parametrize("kind", ["decoder-only", "encoder-only"])
@@ -172,7 +172,7 @@ def test_two_files_that_say_the_same_of_themselves_are_two(
     trace["encoder.0.residual_in"].neg_()
     trace.save(tmp_path / "other.safetensors")
     app = alone("tensors", checkpoint="other.safetensors", point="encoder.0.residual_in")
-    assert np.array_equal(numbers(figures(app)[0]["data"][0]["z"]), -before[0].numpy())
+    assert np.array_equal(all_sent(app, "matrix")[0][1]["values"], -before[0].numpy())
 
 
 def test_a_recording_that_is_no_whole_file_is_named(alone: Opened, trace: vt.Trace, tmp_path: Path) -> None:
