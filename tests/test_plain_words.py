@@ -16,7 +16,10 @@ ROOT = Path(__file__).parents[1]
 PYTHON = [*(ROOT / "viz_transformer").rglob("*.py"), *(ROOT / "pages").glob("*.py"), ROOT / "app.py"]
 JAVASCRIPT = [*(ROOT / "viz_transformer").rglob("*.js")]
 DOCS = [ROOT / "README.md", *(ROOT / "docs").glob("*.md")]
-EXPLAINED = "model text running checkpoint huggingface measuring train command".split()
+EXPLAINED = (
+    *"model text running checkpoint huggingface measuring train command".split(),
+    *("ui/components", "ui/session", "ui/frame"),
+)
 """The packages whose docstrings and comments are held to the same words."""
 
 INSTEAD = {

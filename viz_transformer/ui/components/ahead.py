@@ -1,8 +1,8 @@
 """What the browser has ahead of *Run*: deeper levels of whole runs, and a run shown while the page itself is not run.
 
-Of the latter there is what pictures and paragraphs would say. One invisible component stands for it, at one place of
-the page. What it was told last holds: a run, or that the page has caught up; where the page no longer has the
-component, it has caught up as well.
+The run comes with everything that pictures and paragraphs would say. It is sent by one invisible component, at one
+place of the page. The last message counts: a run, or that the page has caught up; a page without the component has
+caught up as well.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ _ahead = st.components.v2.component("viz_transformer_ahead", js=javascript("ahea
 
 @dataclass(frozen=True)
 class Paragraph:
-    """What stands in the place of the paragraph that the selector `place` finds, as `text.paragraph` would draw it."""
+    """The new content of the paragraph that the selector `place` finds, as `text.paragraph` would draw it."""
 
     place: str
     lead: str
@@ -36,7 +36,7 @@ class Paragraph:
 class Ahead:
     """A run as it is shown ahead of the page.
 
-    text: what is run. count: that of the slider's move that asked for it. chosen: the selection, as
+    text: what is run. count: the number of the slider's move that asked for it. chosen: the selection, as
     `selection.tell_chosen` tells it. rows: those of the strip. pictures: the payload of each picture, by the name of
     its component. details: deeper levels of the whole run, each several together.
     """
@@ -61,12 +61,12 @@ def clear_ahead(text: str) -> None:
 
 
 def caught_up_payload(text: str) -> bytes:
-    """That there is nothing ahead of the page, as one value."""
+    """A value that says that nothing is ahead of the page."""
     return payload.pack({"text": text})
 
 
 def ahead_payload(given: Ahead, token: str) -> bytes:
-    """The run as one value; `token` is that of the pick which Python has heard of last."""
+    """The run as one value; `token`: of the last pick that Python received."""
     header = {
         "text": given.text,
         "run": {

@@ -146,7 +146,7 @@ class Range:
 
 
 def slider_data(value: float | None, text: str, numbers: Range, *, label: str, count: int = 0) -> dict[str, Any]:
-    """What the browser draws. `text` is how the number is written now, None stands for one that is out of reach.
+    """What the browser draws. `text`: the number as it is written now; value: None for one out of the slider's range.
 
     count: the place of the thumb that this is the answer to.
     """

@@ -42,8 +42,8 @@ def hear_picks(on_pick: Callable[[Mapping[str, Any]], None], on_loss: Callable[[
 
 
 def tell_chosen(chosen: Mapping[str, Any]) -> None:
-    """Tell the browser what is chosen at the end of a run; and the token of the pick that the run was told last, so
-    that the browser knows when Python is behind."""
+    """Send the browser what is chosen at the end of a run, with the token of the last pick that the run received, so
+    that the browser knows which picks Python has not seen yet."""
     with st.container(key="selection"):
         _selection(key="selection_chosen", data={"chosen": dict(chosen), "token": last_heard_token()})
 

@@ -1,1 +1,1 @@
-"""What stands on every page: heading, sidebar, strip, controls, pictures, and how text is written."""
+"""What every page has: heading, sidebar, strip, controls, pictures, and how text is written."""

@@ -119,8 +119,8 @@ def head(count: int, *, page: str, words: tuple[str, ...] = (), shown: int | str
 
 
 def rows(both: Runs, *, key: str) -> bool:
-    """Of which pass the decoder's rows are: a choice only where the steps of a run had rows of their own; whether it is
-    there."""
+    """The choice of the pass that the decoder's rows come from, only where the steps of a run had rows of their own;
+    returns whether it is there."""
     if not any(has_per_step_rows(shown) for shown in (both.a, both.b) if shown is not None):
         return False
     buttons(
@@ -135,7 +135,7 @@ def rows(both: Runs, *, key: str) -> bool:
 
 
 def _numbered(label: str, count: int, words: Sequence[str], **bound: Any) -> None:
-    """One of the numbers 0 to count - 1, or of the words behind them: buttons, or of many numbers a list."""
+    """One of the numbers 0 to count - 1, or one of the words after them: buttons, or a list if there are many."""
     options: list[int | str] = [*range(count), *words]
 
     def named(option: int | str) -> str:
@@ -169,9 +169,9 @@ class Control(Generic[V]):
     box: bool = False
     """Whether a number is typed into a box."""
     width: int = 220
-    """Of a slider or a box, in pixels."""
+    """The width of a slider or a box, in pixels."""
     key: str = ""
-    """Of the widget; "" for the field's name."""
+    """The widget's key; "" for the field's name."""
 
     def value(self, shown: RunView) -> V:
         """What is chosen; of a range the nearest number, else the default, where the run does not have it."""

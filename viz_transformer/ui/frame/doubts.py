@@ -1,4 +1,4 @@
-"""Why an answer is not to be trusted: what of its text is beyond all that the model was trained on."""
+"""Why an answer is not to be trusted: its text goes beyond everything the model was trained on."""
 
 from __future__ import annotations
 
@@ -83,8 +83,8 @@ def notation_doubt(notation: Notation, text: str) -> Doubt | None:
 
 
 def language_doubt(card: Mapping[str, Any], text: str, hidden: Sequence[tuple[str, str]]) -> Doubt | None:
-    """That a text is in another language than the model reads, where its commonest words and the share of words that
-    the model does not know agree on it. hidden: of `hidden_texts`."""
+    """The doubt that a text is in another language than the model reads, where its commonest words and the share of
+    unknown words agree on it. hidden: from `hidden_texts`."""
     own = card.get(LANGUAGE_KEY)
     typed = words_of(text)
     if not isinstance(own, str) or not typed or len(hidden) < UNKNOWN_SHARE * len(typed):
@@ -96,7 +96,7 @@ def language_doubt(card: Mapping[str, Any], text: str, hidden: Sequence[tuple[st
 
 
 def unknown_doubt(hidden: Sequence[tuple[str, str]]) -> Doubt | None:
-    """That the model reads its token for unknown text instead of some words. hidden: of `hidden_texts`."""
+    """The doubt that the model reads its unknown token instead of some words. hidden: from `hidden_texts`."""
     different = tuple(dict.fromkeys(text for _, text in hidden))
     if not different:
         return None
@@ -104,7 +104,7 @@ def unknown_doubt(hidden: Sequence[tuple[str, str]]) -> Doubt | None:
 
 
 def length_doubt(read: int, longest: int) -> Doubt | None:
-    """That a text has more tokens than the longest of training, if that is known (else 0)."""
+    """The doubt that a text has more tokens than the longest of training; longest: 0 if that is unknown."""
     if not longest or read <= longest:
         return None
     return Doubt(words.longer_than_training(read, longest), of_length=True)

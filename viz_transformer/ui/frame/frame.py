@@ -1,4 +1,4 @@
-"""What stands on every page: the selected model in the sidebar, the wait for the imports, remarks on the selection."""
+"""What every page has: the selected model in the sidebar, the wait for the imports, remarks on the selection."""
 
 from __future__ import annotations
 
@@ -129,7 +129,7 @@ def _looks_of_extension(title: str) -> Looks:
 
 
 def _say_unused(summary: Summary) -> None:
-    """Beside the model's name, what of its files takes no part in a run; nothing before the model is loaded."""
+    """Name the tensors that take no part in a run, beside the model's name; nothing before the model is loaded."""
     if (found := cached.describe_unused(summary)) is not None:
         with st.session_state[_UNUSED]:
             text.paragraph(words.unused(found[0]), tone="warning", detail=found[1])
@@ -229,7 +229,7 @@ def paint_first(name: str) -> None:
 
     What arrives together is painted together: tables, a second chart, and formulas and a listing, which take a browser
     half a second, would hold up the picture above them. A chart is drawn two frames after it has come, when it knows
-    its width. On a page that stands there already all of them are kept, so nothing is waited for.
+    its width. A page that is shown already keeps all of them, so nothing is waited for.
     """
     if st.session_state.get(opening.SHOWN) != name:
         sleep(A_MOMENT)
@@ -253,7 +253,7 @@ def select_summary() -> Summary | str:
 
 @dataclass(frozen=True, eq=False)
 class Runs:
-    """The selected run A, the pinned run B if there is one, and which of them is looked at."""
+    """The selected run A, the pinned run B if there is one, and which of them is shown."""
 
     a: RunView
     b: RunView | None = None
@@ -261,22 +261,22 @@ class Runs:
 
     @property
     def main(self) -> RunView:
-        """The run whose tokens stand on the axes."""
+        """The run whose tokens label the axes."""
         return self.b if self.b is not None and self.looked_at == "B" else self.a
 
     @property
     def difference(self) -> bool:
-        """Whether A - B is looked at."""
+        """Whether A - B is shown."""
         return self.b is not None and self.looked_at == "A-B"
 
     @property
     def beside(self) -> bool:
-        """Whether A and B are looked at side by side."""
+        """Whether A and B are shown side by side."""
         return self.b is not None and self.looked_at == "A|B"
 
     @property
     def compared(self) -> bool:
-        """Whether both are looked at: side by side, or one less the other."""
+        """Whether both are shown: side by side, or one less the other."""
         return self.difference or self.beside
 
 
@@ -331,18 +331,18 @@ def runs(
 
 
 def _longer_than_proved(shown: RunView) -> str:
-    """What is said of a text that is longer than those for which the model's sample proves how it is read."""
+    """The remark on a text that is longer than those for which the model's sample proves how it is read."""
     standing = standing_of(shown.summary.card)
     lengths = {"source": len(shown.trace.src), "target": len(shown.trace.tgt)}
     return "" if standing is None else standing.beyond(lengths)
 
 
 def clamp_runs(both: Runs, *, rows: Rows, by_step: bool = False, status: DeltaGenerator | None = None) -> Runs:
-    """The runs with the rows that are chosen, and the selection brought into their bounds; rows: as `runs` has it.
-    `status` says what is waited for.
+    """The runs with the chosen rows, and the selection clamped to them; rows: as in `runs`. `status` says what is
+    waited for.
 
-    by_step: the page shows steps, so t is brought to a row that has one; where both are looked at, to one of the longer
-    run, as steps count from A's first on: `clamp_to_run` has them of each.
+    by_step: the page shows steps, so t is clamped to a row that has one; where both are shown, to one of the longer
+    run, as steps count from A's first on: `clamp_to_run` gives those of each.
     """
     other = both.b if by_step and both.compared else None
     if by_step:
@@ -477,7 +477,7 @@ def clamp_step(shown: RunView, other: RunView | None = None) -> None:
 
 
 def clamp_to_run(shown: RunView, first_row: int | None = None) -> dict[str, Any]:
-    """The selection with positions that this run has: behind its end the last one, so of a later step its last step.
+    """The selection clamped to the positions of this run: the last one for any after its end.
 
     first_row: the row of the first step of the run by whose rows t is chosen, where that is another one.
     """
@@ -495,7 +495,7 @@ def status() -> DeltaGenerator:
 
 
 def follow(shown: RunView) -> None:
-    """Where nobody chose a key, choose the one with most weight in the row that is looked at."""
+    """Where nobody chose a key, choose the one with most weight in the chosen row."""
     chosen, following = clamp_to_run(shown), state.auto_fields()
     query, key = KINDS[chosen["kind"]].fields
     at = chosen[query]

@@ -37,7 +37,7 @@ CHECKED_BY = {"numbers-any": "numbers", "numbers": "numbers", "copy": "copy"}
 @dataclass(frozen=True)
 class Judgement:
     """What is known of an answer. `sentence` for the headline, "" if there is nothing to say against it; `ways`: what
-    can be done; `notes`: what else there is to say; `mark`: what stands beside the answer."""
+    can be done; `notes`: what else there is to say; `mark`: the mark beside the answer."""
 
     sentence: str = ""
     tone: Tone = "warning"
@@ -47,8 +47,8 @@ class Judgement:
 
 
 def judgement(shown: RunView) -> Judgement:
-    """Of a run whether its answer is right, by a rule, and why it is not to be trusted. An answer that was given is not
-    judged: of that run it is only said what the model does not know."""
+    """Judge the answer of a run: whether it is right, by a rule, and why it is not to be trusted. A given answer is not
+    judged; only what the model does not know is said."""
     if shown.recorded:
         return Judgement()
     hidden = hidden_texts(shown.ckpt, shown.run.trace)
@@ -75,8 +75,8 @@ def judgement(shown: RunView) -> Judgement:
 
 
 def judgement_of_all(both: Runs) -> Judgement:
-    """What the headline says of the run that is looked at, or of both where they are compared, each by its name. What
-    can be done changes the text of A."""
+    """The headline's judgement of the shown run, or of both where they are compared, each by its name. What can be done
+    changes the text of A."""
     if both.b is None or not both.compared:
         return judgement(both.main)
     a, b = judgement(both.a), judgement(both.b)

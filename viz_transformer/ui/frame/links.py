@@ -31,8 +31,8 @@ def leads_to(title: str) -> bool:
 
 
 def link_to(title: str, label: str, **fields: str) -> None:
-    """A link to a page, where the same selection is looked at but for these fields, which stand in its address; nothing
-    where the app does not have that page."""
+    """A link to a page with the same selection except for these fields, which its address states; nothing where the app
+    does not have that page."""
     if leads_to(title):
         st.page_link(st.session_state[_FILES][title], label=text.literal(label), query_params=fields or None)
 
@@ -46,7 +46,7 @@ def address(**fields: str) -> str | None:
 
 
 def link_to_next(title: str) -> None:
-    """What stands at the end of the page of this title: the next page and what it asks; behind the last the first."""
+    """The link at the end of a page: the next page and what it asks; after the last page the first."""
     titles = [*st.session_state[_FILES]]
     if title in titles:
         following = titles[(titles.index(title) + 1) % len(titles)]

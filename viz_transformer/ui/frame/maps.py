@@ -55,7 +55,7 @@ def _lengths(shown: RunView, made: AttentionPicture, groups: Sequence[Sequence[i
 
 
 def _words(shown: RunView, axis: Axis) -> Words:
-    """The words of the tokens that stand on an axis."""
+    """The words of the tokens of an axis."""
     assert axis.side is not None  # tokens are those of one of the two texts
     codec = shown.ckpt.codecs.get(axis.side)
     characters = codec is not None and codec.splits_characters

@@ -18,7 +18,7 @@ def number_column(values: ArrayLike, digits: int = 6, **options: Any) -> Any:
 
 
 def number_columns(frame: pd.DataFrame) -> dict[str, Any]:
-    """That for all columns of a table with fractions."""
+    """The column settings of all columns with fractions."""
     kinds = frame.dtypes.tolist()
     return {
         str(name): number_column(frame.iloc[:, place].to_numpy(dtype="float64", na_value=float("nan")))

@@ -1,6 +1,6 @@
 """How each run of the app begins: with the page's heading, before anything is imported that a heading does not need.
 
-What stands above `show_page` is all that a first visitor waits for. So this module imports Streamlit and the style, and
+What comes before `show_page` is all that a first visitor waits for. So this module imports Streamlit and the style, and
 the imports inside its functions stay there, whatever pages and frame come to need.
 """
 

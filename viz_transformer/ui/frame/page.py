@@ -51,7 +51,7 @@ if TYPE_CHECKING:
     from viz_transformer.ui.session.runs import RunView
 
 HEIGHT, MARGIN = 360, (60, 16, 40, 36)
-"""Of a chart, in pixels: its height, and what is left, right, above and below."""
+"""The height of a chart and its margins left, right, above and below, in pixels."""
 GROWS = 1.5
 """How many times larger a chart is drawn on a projector, where there is room."""
 Chosen = Mapping[str, Any]
@@ -65,7 +65,7 @@ class Chart:
     figure: Callable[[Theme], Figure]
     """Makes it in the colours of the theme. One without a height gets the look and the title that charts have here."""
     alt: str
-    """What it shows: its title, the name of its file, and what is said to whoever cannot see it."""
+    """What it shows: its title, the name of its file, and its words for whoever cannot see it."""
     numbers: Callable[[], pd.DataFrame] | None = None
     """Its numbers, for the table and the CSV file; None where it has none of its own."""
 
@@ -95,7 +95,7 @@ class View:
     """A part of a page, and one scene of it on a projector."""
 
     key: str
-    """Of its container, unique on the page; its pictures and charts have it, with their number, too."""
+    """The key of its container, unique on the page; its pictures and charts have it, with their number, too."""
     draw: Callable[[RunView, Chosen], Drawn | Iterable[Drawn]]
     """Draws of a run. Raises ValueError with a sentence without its full stop for what cannot be shown."""
     title: str = ""
@@ -103,7 +103,7 @@ class View:
     needs: str = ""
     """What it asks of a model, "its norms", for the sentence that one gets which does not tell it; "" for its title."""
     column: Literal["", "left", "right"] = ""
-    """Where it stands: "" over the whole width. Views in columns stand beside each other until one is as wide again."""
+    """Its place: "" over the whole width. Views in columns are side by side until one is as wide again."""
 
 
 class Choice(Protocol):
@@ -170,7 +170,7 @@ HEAD = _Shared("heads", _heads)
 
 
 def show_page(page: Page) -> None:
-    """Draw the page of the selected run, or of the two that are looked at."""
+    """Draw the page of the selected run, or of the two that are shown."""
     frame.title(page.title)
     asked, strip, messages = questions.place(), frame.place("strip"), frame.status()
     both = frame.runs(messages, rows=page.rows, recording=page.recording)

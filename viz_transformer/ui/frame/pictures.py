@@ -111,7 +111,7 @@ def maps_beside(both: Runs, places: Sequence[DeltaGenerator], *, key: str, grows
 
 
 def heads_apart(both: Runs, heads: tuple[int, ...], *, key: str) -> None:
-    """The maps of several heads, up to four in a row, all of one scale; labels of rows stand at the ends of a row. The
+    """The maps of several heads, up to four in a row, all of one scale; labels of rows are at the ends of a row. The
     first map is the page's own. Raises ValueError as `select_picture` does."""
     made = [select_picture(both, heads=(head,)) for head in heads]
     if len(made) > 2:  # the bar says the kind
@@ -159,8 +159,8 @@ def matrix_of(
     height: int = HEIGHT,
     bare: Sequence[Literal["left", "right"]] = (),
 ) -> None:
-    """The map as a matrix, with its table; if it `grows`, rows behind the selected one stay empty. It `follows` if it
-    is the page's own map: a key that nobody chose is that with most weight in the chosen row. `bare`: sides without
+    """The map as a matrix, with its table; if it `grows`, rows after the selected one stay empty. It `follows` if it
+    is the page's own map: a key that nobody chose is the one with most weight in the chosen row. `bare`: sides without
     labels."""
     data = matrix_payload(picture, height=height, grows=grows, follows=follows, bare=bare)
     matrix(data, key=key, on_table=table_of(picture, key=key))

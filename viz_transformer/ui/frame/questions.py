@@ -28,7 +28,7 @@ ONE_LINE = 108
 EVEN = 1.5
 """A row whose largest weight is less than this many times an even share has no key that stands out."""
 NAMED = 3
-"""Of more heads than these the sentence names no more."""
+"""How many heads a sentence names at most."""
 
 
 @dataclass(frozen=True)
@@ -47,8 +47,8 @@ def place() -> DeltaGenerator:
 
 
 def show_question(place: DeltaGenerator, question: Question | None, judged: Judgement | None = None) -> None:
-    """The line, or nothing where a page has no run to ask; a problem with the run stands in its place. What there is to
-    say against the answer comes first, with what can be done."""
+    """The line, or nothing where a page has no run to ask; a problem with the run replaces it. Doubts about the
+    answer come first, with what can be done."""
     if problems.is_there():
         return
     if judged is not None and judged.sentence:
@@ -126,7 +126,7 @@ def there(picture: Picture, row: int) -> NDArray[np.bool_]:
 
 
 def no_number(picture: Picture, row: int, unknown: NDArray[np.bool_]) -> str:
-    """That no value of the row that could be looked at is a number, and why that is, where it is known."""
+    """The sentence for a row of which no open value is a number, with the reason where it is known."""
     if not unknown.any():
         return words.INFINITE
     if picture.meta.signed:
@@ -185,7 +185,7 @@ def where(shown: RunView, picture: Picture, position: int, heads: tuple[int, ...
 
 
 def ask_of_one(both: Runs, picture: Picture, question: Question | None) -> Question | None:
-    """A question that says that it is asked of A alone, where A less B is looked at and the two have no difference."""
+    """The question with A named in it, where A - B is chosen and the two have no difference."""
     if question is None or not both.difference or picture.meta.signed:
         return question
     return replace(question, asks=words.of_run(both.main.name, question.asks))

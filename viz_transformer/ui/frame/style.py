@@ -29,7 +29,7 @@ def apply() -> None:
 def project() -> None:
     """The rules of a projector, on top of the others.
 
-    They are not among these: rules for what the whole page `:has` are looked at again at each of its changes, and these
+    They are not among the usual rules: those for what the whole page `:has` are matched again at each change, and these
     alone took a browser a tenth of its time while the number slider was dragged.
     """
     st.html(f"<style>@media screen {{ {_rules('projector.css')} }}</style>")

@@ -53,7 +53,7 @@ def definitions(rows: Sequence[tuple[str, str]], *, mono: bool = True) -> None:
 
 
 class Html(str):
-    """Markup that stands in a table as it is."""
+    """Markup that a table keeps as it is."""
 
     __slots__ = ()
 
@@ -92,6 +92,6 @@ def cells(values: Iterable[str], tag: str = "td") -> Html:
 def literal(text: str) -> str:
     """The text so that a widget's label shows it as it is: Streamlit reads labels as Markdown.
 
-    A backslash stops Markdown, the word joiner behind it, which has no width, what is read later: emoji, arrows.
+    A backslash stops Markdown, the word joiner after it, which has no width, what is read later: emoji, arrows.
     """
     return re.sub(r"([!-/:-@\[-`{-~])", "\\\\\\1\u2060", text)

@@ -35,8 +35,8 @@ def chip_data(
     """The rows of chips as the browser gets them: what was read, of two texts a row each, and what was written, with
     what is known of it.
 
-    With a text, the first can be written anew, with a target the second: these stand in its box, and are not the run's
-    own where it is shown in the place of one that cannot be made.
+    With a text, the first can be written anew, with a target the second: these are in its box, and are not the run's
+    own where it replaces one that cannot be made.
     Of a model that writes nothing the second row is what it would put in the place of masks, if there are any, or the
     labels that it gives.
     """
@@ -110,7 +110,7 @@ def compared_data(
     known: tuple[RowMark | None, RowMark | None] = (None, None),
 ) -> list[dict[str, Any]]:
     """The answers of two runs under each other, with the tokens marked that differ; A's text can be written anew. Of a
-    model that writes nothing what it reads stands there.
+    model that writes nothing, what it reads.
 
     by_step: of B the token of the same step is the chosen one, where A's row has another step in B. known: what is
     known of either answer.
@@ -260,10 +260,10 @@ def label_chips(ckpt: Checkpoint, run: Run) -> list[Chip]:
 
 
 def round_trip_sentence(ckpt: Checkpoint, text: str) -> str | None:
-    """What the tokens of the text stand for, where that is not the text; None where it is, but for unknown tokens."""
+    """A sentence on what the tokens decode to; None where it is the text itself, except for unknown tokens."""
     try:
         found = round_trip(ckpt.codec("source" if ckpt.spec.has_encoder else "target"), text)
-    except ValueError:  # a run of another text stands in its place, with a sentence
+    except ValueError:  # a run of another text replaces it, with a sentence
         return None
     if found is None:
         return None
@@ -272,7 +272,7 @@ def round_trip_sentence(ckpt: Checkpoint, text: str) -> str | None:
 
 
 def length_sentence(ckpt: Checkpoint, run: Run) -> str | None:
-    """That the source is longer than nine tenths of the longest of training, if it is and the card tells.
+    """The remark that the source is longer than nine tenths of the longest of training, if the card tells.
 
     None for a model whose card states a notation: that has its own sentence on what is too long.
     """

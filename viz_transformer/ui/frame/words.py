@@ -155,7 +155,7 @@ def never_in_training(names: str, count: int, noun: str) -> str:
 
 
 def none_written_so(noun: str) -> str:
-    """That none of the training texts was written like this; noun: in the plural, "numbers"."""
+    """No training text was written like this; noun: in the plural, "numbers"."""
     return f"no training {noun.removesuffix('s')} was written like this"
 
 

@@ -66,7 +66,7 @@ def name(branches: Sequence[Branch], number: int) -> str:
 
 
 def grow(step: int, ids: Sequence[int], called: str, *, first_row: int) -> None:
-    """Add a branch to the one that is looked at, and look at it: from this step on with these ids."""
+    """Add a branch to the chosen one, with these ids from this step on, and choose it."""
     chosen = state.selection()
     branches: tuple[Branch, ...] = chosen["branches"]
     if len(branches) >= MAX_BRANCHES or len(ids) > MAX_IDS:
@@ -101,7 +101,7 @@ def rename(number: int, called: str) -> None:
 
 
 def close(number: int) -> None:
-    """Forget a branch and those that grow from it; what was looked at falls back to its parent."""
+    """Remove a branch and those that grow from it, and choose its parent."""
     branches: tuple[Branch, ...] = state.selection()["branches"]
     state.select(
         branches=drop_branch(branches, number),
@@ -111,14 +111,14 @@ def close(number: int) -> None:
 
 
 def look_at(number: int) -> None:
-    """Look at a branch, and compare it with the one that was looked at."""
+    """Choose a branch, and compare it with the one chosen before."""
     before = state.selection()["branch"]
     if number != before:
         state.select(branch=number, branch_b=before)
 
 
 def _free(called: str, branches: Sequence[Branch]) -> str:
-    """The name, or with a number behind it if another branch has it."""
+    """The name, with a number after it if another branch has it."""
     names = {branch.name for branch in branches} | {TRUNK_NAME}
     if called not in names:
         return called

@@ -19,7 +19,7 @@ _ENGLISH = (
     "Would you like a cup of coffee?",
     "She has been living here for ten years.",
 )
-# task -> texts; a task may have more words behind a hyphen, the first name that fits counts: "numbers-tiny" is trained
+# task -> texts; a task may have more words after a hyphen, the first name that fits counts: "numbers-tiny" is trained
 # on the same texts as "numbers", "numbers-any" on others
 _EXAMPLES: Mapping[str, Sequence[str]] = {
     "numbers-any": ("29,284.30", "42", "1984", "-0.5", "3.14159"),

@@ -1,4 +1,4 @@
-"""The fields that pages share: what is run, how its answer is written, what in the run is looked at, and the pin."""
+"""The fields that pages share: what is run, how its answer is written, the part of the run that is shown, and the pin."""
 
 from __future__ import annotations
 
@@ -137,7 +137,7 @@ class Shared:
         forgotten_with=("checkpoint", "text"),
         brought_back=True,
     )
-    # Other ways to go on. branch: which is looked at, 0 is the strategy's own answer; branch_b: what it is compared
+    # Other ways to go on. branch: the one that is shown, 0 is the strategy's own answer; branch_b: what it is compared
     # with.
     branches: tuple[Branch, ...] = url_field(
         (), _BRANCHES, forgotten_with=_NEW_ANSWER, brought_back=True, typed="What branches begin with"

@@ -1,4 +1,4 @@
-"""How a run's answer is written, as plain values that stand in an address and in a cache's key: strategy and branch.
+"""How a run's answer is written, as plain values for an address and a cache's key: strategy and branch.
 
 Nothing heavy is imported before a strategy is asked for: public names are loaded when they are first used.
 """
@@ -225,7 +225,7 @@ class Branch:
 
 
 def read_branches(given: str) -> tuple[Branch, ...] | None:
-    """Branches as an address has them, each behind its parent: "0.3.17.pin;1.5.9-4.other"."""
+    """Branches as an address has them, each after its parent: "0.3.17.pin;1.5.9-4.other"."""
     found: list[Branch] = []
     for word in given.split(";") if given else []:
         match = re.fullmatch(r"([0-9]{1,2})\.([0-9]{1,4})\.([0-9]{1,7}(?:-[0-9]{1,7})*)\.([^.;]+)", word)

@@ -1,6 +1,6 @@
-"""Of which pass the decoder's rows on a page are: the one sentence that says it, and the words of captions.
+"""Which forward pass the decoder's rows on a page come from: the sentence that says so, and the words of captions.
 
-Where a row depends on tokens behind it, every step of a run is a pass of its own, and the rows of the last one are not
+Where a row depends on later tokens, every step of a run is a pass of its own, and the rows of the last one are not
 those that wrote the tokens.
 """
 
@@ -25,7 +25,7 @@ LONGEST = 200
 
 
 def sentence(trace: Trace) -> str | None:
-    """Whose rows these are; None where no row depends on tokens behind it, so that there are no others."""
+    """Whose rows these are; None where no row depends on later tokens, so that there are no others."""
     if trace.non_causal_reason is None:
         return None
     because = capitalised(labels.shorten(labels.sentence(trace.non_causal_reason), LONGEST))

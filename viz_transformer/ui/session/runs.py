@@ -101,7 +101,7 @@ class RunView:
 
     @property
     def row_source(self) -> str:
-        """Of which pass its decoder rows are, where that has to be said."""
+        """Which forward pass its decoder rows come from, where that has to be said."""
         return self.trace.row_source
 
     def words(self) -> str:
@@ -150,7 +150,7 @@ def load(
 
 
 def _kept_in_part(name: Name, trace: Trace) -> str:
-    """What is said of a run that is too large to be kept whole."""
+    """The remark on a run that is too large to be kept whole."""
     whole = binary_size(trace.spec.whole_bytes(source=len(trace.src), target=len(trace.tgt)))
     return (
         f"{'' if name == 'A' else 'B: '}The recording of this run is up to {whole}: what does not fit is"

@@ -9,7 +9,7 @@ run was caused by a widget: then the browser has only not seen the latest addres
 end of that one, it may not have seen it then either.
 
 A text that was only offered goes with its model: when another is selected, the first text offered for that one takes
-its place. A text that a person typed, and one that stands in a link, stays; where a person takes an offer instead, the
+its place. A text that a person typed, and one of a link, stays; where a person takes an offer instead, the
 Back button brings it back, also where it is too long for an address, and `typed_text` has it.
 """
 
@@ -39,7 +39,7 @@ _view: dict[str, Any] = {}
 DEFAULTS: Mapping[str, Any] = MappingProxyType(_defaults)
 """What each field that is known starts with."""
 VIEW: Mapping[str, Any] = MappingProxyType(_view)
-"""Fields that stand in the address only where they differ from this; one with a model and without them means this."""
+"""Fields that an address states only where they differ from this; one with a model and without them means this."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -415,7 +415,7 @@ def start_at(first_row: int) -> None:
 
 
 def clamp_step(first_row: int, count: int) -> None:
-    """t, brought to the row of one of `count` steps, if there is one; without one it stays so."""
+    """Clamp t to the rows of `count` steps, if there are any; None stays None."""
     t, last = SHARED.now().t, first_row + count - 1
     if t is None or first_row <= t <= last:
         return

@@ -34,7 +34,7 @@ class _Entry:
     size: int
     """Bytes."""
     weights_sha256: str
-    """Of the model that it is, or that made the run."""
+    """The hash of the model itself, or of the one that made the run."""
     max_alike: int
     """How many of its kind are kept."""
     leaves_with_model: bool = False
@@ -43,7 +43,7 @@ class _Entry:
 class Store:
     """What was used last: MAX_MODELS, MAX_RUNS, MAX_TRACES, and at most `max_bytes` of all. The newest always stays.
 
-    A run that is recorded anew when it is looked at refers to its model, and leaves with it. Several threads may use
+    A run that is recorded anew on demand refers to its model, and leaves with it. Several threads may use
     a store.
     """
 

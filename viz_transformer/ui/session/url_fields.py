@@ -5,7 +5,7 @@
         mask_size: int = declared(8, NUMBER)  # of a plain mask
 
 The attribute's name is the field's name in the address. Its type is what a page reads; what else there is to know of
-it (how an address is read, what it wants in words, when the field is forgotten) stands in the same line.
+it (how an address is read, what it wants in words, when the field is forgotten) is in the same line.
 """
 
 from __future__ import annotations
