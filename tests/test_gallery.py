@@ -50,7 +50,7 @@ INNER = {
         *("tensors.pictures", "tensors.trace_files"),
         *("run.attention", "run.checking", "run.filling", "run.layer", "run.remarks", "run.whole"),
         *("weight.cell_facts", "weight.fused_projection", "weight.ladder", "weight.python_copy"),
-        *("weight.row_difference", "weight.told", "weight.derivation"),
+        *("weight.row_difference", "weight.step_source", "weight.derivation"),
         *("weight.torch_attention", "weight.weight_numbers"),
     },
 }

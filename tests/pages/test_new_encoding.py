@@ -28,7 +28,7 @@ from viz_transformer.model.hook import Hook
 from viz_transformer.model.hook_point import QUERIES, WEIGHTS, HookPoint
 from viz_transformer.model.kinds import KINDS, KindName, StackName
 from viz_transformer.model.points import points_table, recorded_points
-from viz_transformer.model.positions import ENCODINGS, Encoding, Table, ToldBias
+from viz_transformer.model.positions import ENCODINGS, BiasSource, Encoding, Table
 from viz_transformer.running.decoding import decode
 from viz_transformer.running.trace import Trace
 from viz_transformer.running.tracing import trace
@@ -82,8 +82,8 @@ class Elsewhere(Encoding):
     def bias(self, back: Tensor, held: Mapping[str, Tensor], stack: StackName) -> Tensor:
         return (back != 0 if stack == "encoder" else back > 0) * -held["depth"][:, None, None]
 
-    def told_bias(self, config: ModelConfig, stack: StackName, head: int) -> ToldBias:
-        return ToldBias(
+    def bias_source(self, config: ModelConfig, stack: StackName, head: int) -> BiasSource:
+        return BiasSource(
             bias_of=lowered_for_others if stack == "encoder" else lowered_for_earlier,
             slope=head + 0.5,
             scalars={"depth": lambda _: head + 0.5},

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 from viz_transformer.model.hook_point import KEYS, QUERIES, WEIGHTS, HookPoint
-from viz_transformer.model.told_positions import lowered_behind, lowered_to_both_sides, pair_angles, rotated
+from viz_transformer.model.position_source import lowered_behind, lowered_to_both_sides, pair_angles, rotated
 
 if TYPE_CHECKING:
     from torch import Tensor
@@ -30,11 +30,11 @@ Picture = Literal["table", "rotation", "slopes", "bias", "none"]
 
 
 @dataclass(frozen=True, kw_only=True)
-class ToldPlacing:
+class PlacingSource:
     """How *One weight* and its program derive the rotated query or key of a head.
 
     In `formula` and `sentence`, {place} is the position, {size} head_dim. Functions need numpy alone
-    (`told_positions`): the program has their source.
+    (`position_source`): the program has their source.
     """
 
     before: str = "before positions act on it"
@@ -53,7 +53,7 @@ class ToldPlacing:
 
 
 @dataclass(frozen=True, kw_only=True)
-class ToldBias:
+class BiasSource:
     """How *One weight* and its program derive the biases of one query's row, [K].
 
     In `sentences`, {scalar} is an entry of `scalars`.
@@ -139,13 +139,13 @@ class Encoding:
         """Whether it adds the point `bias` to the scores."""
         return any(point.name == "bias" for point in self.points)
 
-    def told_placing(self) -> ToldPlacing:
+    def placing_source(self) -> PlacingSource:
         """The derivation for an encoding with `unplaced` points."""
-        return ToldPlacing()
+        return PlacingSource()
 
-    def told_bias(self, config: ModelConfig, stack: StackName, head: int) -> ToldBias:
+    def bias_source(self, config: ModelConfig, stack: StackName, head: int) -> BiasSource:
         """The derivation for an encoding with a bias."""
-        return ToldBias()
+        return BiasSource()
 
 
 class NoPositions(Encoding):
@@ -300,8 +300,8 @@ class Rotary(Encoding):
     def numbers(self, config: ModelConfig) -> int:
         return (config.encoder_layers + config.decoder_layers) * config.head_dim
 
-    def told_placing(self) -> ToldPlacing:
-        return ToldPlacing(
+    def placing_source(self) -> PlacingSource:
+        return PlacingSource(
             before="before the rotation",
             of_places={"angles": pair_angles},
             placed=rotated,
@@ -360,9 +360,9 @@ class Alibi(Encoding):
         distance = back.abs() if stack == "encoder" else back.clamp(min=0)
         return distance * -held["slopes"][:, None, None]
 
-    def told_bias(self, config: ModelConfig, stack: StackName, head: int) -> ToldBias:
+    def bias_source(self, config: ModelConfig, stack: StackName, head: int) -> BiasSource:
         slope, both = alibi_slopes(config.n_heads)[head], stack == "encoder"
-        return ToldBias(
+        return BiasSource(
             bias_of=lowered_to_both_sides if both else lowered_behind,
             slope=slope,
             scalars={"slope": lambda _: slope, "distance": abs if both else (lambda back: max(back, 0))},

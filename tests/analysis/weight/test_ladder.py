@@ -15,7 +15,7 @@ import viz_transformer
 from viz_transformer.analysis.attention.maps import contribution_norms
 from viz_transformer.analysis.weight import LINES, derivation
 from viz_transformer.analysis.weight.ladder import ladder
-from viz_transformer.analysis.weight.told import FILLS, telling
+from viz_transformer.analysis.weight.step_source import FILLS, list_step_sources
 from viz_transformer.analysis.weight.weight_numbers import Cell, Check, check_cell, parameters
 from viz_transformer.model import attention
 from viz_transformer.model.config import ModelConfig
@@ -319,7 +319,7 @@ def test_a_kind_or_a_layer_that_the_model_lacks_is_said():
 def test_each_line_of_a_cell_is_told_once_and_in_order(variant):
     ckpt, run = run_of(variant)
     for cell in cells(run):
-        assert tuple(of(ckpt, run, cell).lines) == tuple(telling(cell, run.config)) == LINES
+        assert tuple(of(ckpt, run, cell).lines) == tuple(list_step_sources(cell, run.config)) == LINES
 
 
 RUN_TEXT = ("exec", "eval", "compile", "__import__")

@@ -20,7 +20,7 @@ from viz_transformer.analysis.weight import LINES
 from viz_transformer.analysis.weight.derivation import IN_FULL, digits
 from viz_transformer.analysis.weight.ladder import ladder
 from viz_transformer.analysis.weight.python_copy import FILE, MODEL_FILE, model_file, python_copy
-from viz_transformer.analysis.weight.told import telling
+from viz_transformer.analysis.weight.step_source import list_step_sources
 from viz_transformer.analysis.weight.weight_numbers import Cell, parameters
 from viz_transformer.checkpoint import load, save_checkpoint
 from viz_transformer.checkpoint.importers.mapping import split_interleaved, split_stacked
@@ -291,7 +291,7 @@ def test_the_program_has_the_functions_that_computed_the_page_and_no_others(vari
     _, run = run_of(variant)
     for cell in cells(run):
         program = python_copy(run, cell)
-        for told in telling(cell, run.config).values():
+        for told in list_step_sources(cell, run.config).values():
             assert told.step is None or source(told.step) in program
         names = [node.name for node in ast.parse(program).body if isinstance(node, ast.FunctionDef)]
         assert len(names) == len(set(names)) and all(program.count(name) > 1 for name in names)

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from viz_transformer import declared
 from viz_transformer.analysis.attention.maps import layer_count, layer_weights, sides
 from viz_transformer.analysis.run import remarks
-from viz_transformer.analysis.weight.told import FILLS
+from viz_transformer.analysis.weight.step_source import FILLS
 from viz_transformer.model.attention import landing_place
 from viz_transformer.model.kinds import KINDS, KindName
 from viz_transformer.running.trace import Trace

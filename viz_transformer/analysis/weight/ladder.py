@@ -23,7 +23,7 @@ from viz_transformer.analysis.attention.maps import sides
 from viz_transformer.analysis.weight import derivation
 from viz_transformer.analysis.weight.cell_facts import mixed_heads, scales, why_masked
 from viz_transformer.analysis.weight.fused_projection import check_fused, trail
-from viz_transformer.analysis.weight.told import Source, Told, given, telling
+from viz_transformer.analysis.weight.step_source import Source, StepSource, given, list_step_sources
 from viz_transformer.analysis.weight.weight_numbers import (
     Cell,
     Check,
@@ -73,7 +73,7 @@ def ladder(trace: Trace, learned: Parameters, cell: Cell) -> Ladder:
     report = _Kept()
     lines = {}
     with np.errstate(invalid="ignore"):
-        for name, told in telling(cell, trace.config).items():
+        for name, told in list_step_sources(cell, trace.config).items():
             if told.step is not None:
                 report.line(name)
                 told.step(at, report)
@@ -156,7 +156,7 @@ class _Kept(derivation.Report):
         super().compare(computed, recorded, scale)
 
 
-def _line(name: str, told: Told, at: Any, report: _Kept, trace: Trace) -> Line:
+def _line(name: str, told: StepSource, at: Any, report: _Kept, trace: Trace) -> Line:
     """What the page has of the step that was taken last."""
 
     def found(source: Source) -> Any:
@@ -181,7 +181,7 @@ def _line(name: str, told: Told, at: Any, report: _Kept, trace: Trace) -> Line:
     return Line(name, vectors, scalars, _checks(told, vars(at), report, trace))
 
 
-def _checks(told: Told, names: Mapping[str, Any], report: _Kept, trace: Trace) -> tuple[Check, ...]:
+def _checks(told: StepSource, names: Mapping[str, Any], report: _Kept, trace: Trace) -> tuple[Check, ...]:
     if not report.compared:  # the run recorded none of the points
         return ()
     checks = []

@@ -19,7 +19,7 @@ from safetensors.torch import save
 
 from viz_transformer.analysis.models.untrained import is_new
 from viz_transformer.analysis.weight import derivation
-from viz_transformer.analysis.weight.told import given, telling
+from viz_transformer.analysis.weight.step_source import given, list_step_sources
 from viz_transformer.analysis.weight.weight_numbers import Cell
 from viz_transformer.checkpoint import Checkpoint
 from viz_transformer.checkpoint.files import WEIGHTS
@@ -103,7 +103,7 @@ def python_copy(trace: Trace, cell: Cell) -> str:
         same_file="" if new else _SAME_FILE,
     )
     values = given(cell, trace.config)
-    steps = {name: told.step for name, told in telling(cell, trace.config).items() if told.step is not None}
+    steps = {name: told.step for name, told in list_step_sources(cell, trace.config).items() if told.step is not None}
     return "\n\n\n".join(
         (
             f"{files}\nIN_FULL, ROUNDING = {derivation.IN_FULL}, {derivation.ROUNDING}",

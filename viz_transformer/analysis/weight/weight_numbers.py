@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from viz_transformer import declared
 from viz_transformer.analysis.attention.maps import layer_count, sides
 from viz_transformer.analysis.weight.derivation import ROUNDING
-from viz_transformer.analysis.weight.told import AxisName
+from viz_transformer.analysis.weight.step_source import AxisName
 from viz_transformer.model.config import ModelConfig
 from viz_transformer.model.kinds import KINDS, KindName, StackName
 from viz_transformer.model.transformer import Stack, Transformer

@@ -1,4 +1,4 @@
-"""The fields that pages share: what is run, how its answer is written, the part of the run that is shown, and the pin."""
+"""The fields that pages share: what is run, how its answer is written, the part of it that is shown, and the pin."""
 
 from __future__ import annotations
 

@@ -24,7 +24,7 @@ from viz_transformer.analysis.weight import LINES
 from viz_transformer.analysis.weight.ladder import Ladder
 from viz_transformer.analysis.weight.ladder import ladder as worked_out
 from viz_transformer.analysis.weight.python_copy import FILE, MODEL_FILE, model_file, python_copy
-from viz_transformer.analysis.weight.told import digits
+from viz_transformer.analysis.weight.step_source import digits
 from viz_transformer.analysis.weight.torch_attention import Pair, TorchComparison, torch_attention
 from viz_transformer.analysis.weight.weight_numbers import Cell, Check, Line, parameters
 from viz_transformer.checkpoint import Checkpoint

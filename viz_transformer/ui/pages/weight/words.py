@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from viz_transformer.analysis.weight.told import FILLS, digits
+from viz_transformer.analysis.weight.step_source import FILLS, digits
 from viz_transformer.numerals import share, significant, write_in_sentence
 
 if TYPE_CHECKING:
@@ -439,7 +439,7 @@ def _maps(line: Line, cell: Cell, config: ModelConfig) -> LineWords:
         f"Head {cell.head} owns rows {first} to {last} of W_Q and of W_K: {size} rows of {config.d_model} numbers, one"
         f" for each dimension of the head. Dimension {d}, the one with the largest product, is row {row}."
     )
-    note = config.encoding.told_placing().note
+    note = config.encoding.placing_source().note
     return LineWords(
         title="Rows of W_Q and W_K",
         formula=rf"W_Q,\,W_K\,[{first}{{:}}{last}]",
@@ -479,7 +479,7 @@ def _projected(letter: str, title: str) -> Callable[[Line, Cell, ModelConfig], L
         what = "what this position looks for" if is_query else "what this position is found by"
         said = [f"The {title.lower()} of position {place}, {config.head_dim} numbers: {what}, in this head."]
         if cell.unplaced(config):
-            told = config.encoding.told_placing()
+            told = config.encoding.placing_source()
             mapped = rf"{told.formula.format(place=place)}\,({mapped})"
             said.append(told.sentence.format(place=place, size=config.head_dim))
         length = significant(line.scalars["norm"])
@@ -519,7 +519,7 @@ def _divisor(line: Line, cell: Cell, config: ModelConfig) -> LineWords:
     letter = added = ""
     said = [f"The sum is divided by {which}: {digits(divisor)}."]
     if "bias" in line.scalars:
-        told = config.encoding.told_bias(config, cell.stack, cell.head)
+        told = config.encoding.bias_source(config, cell.stack, cell.head)
         numbers = {name: digits(value) for name, value in line.scalars.items()}
         letter, added = " + b", f" + {_math(line.scalars['bias'])}"
         said += [sentence.format(**numbers) for sentence in told.sentences]

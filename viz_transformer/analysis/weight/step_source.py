@@ -1,5 +1,5 @@
-"""What the page has of each step of `derivation`, and what a step takes for a cell of a model: the cell's names and
-numbers, and which of several functions the config means."""
+"""The sources of the lines of *One weight*: what the page shows of each step of `derivation`, and what a step takes for
+a cell of a model: its names and numbers, and which of several functions the config means."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ class Vector:
 
 
 @dataclass(frozen=True)
-class Told:
+class StepSource:
     """One line. scalars: numbers by name. checks: name and point of each comparison of the step, in its order."""
 
     step: Step | None
@@ -52,14 +52,14 @@ def by_axis(axis: AxisName, sources: Mapping[str, Source]) -> tuple[Vector, ...]
     return tuple(Vector(name, axis, source, picked) for name, source in sources.items())
 
 
-def telling(cell: Cell, config: ModelConfig) -> dict[str, Told]:
-    """Each line of a cell as it is told, from the tokens on."""
+def list_step_sources(cell: Cell, config: ModelConfig) -> dict[str, StepSource]:
+    """The step and the source of each line of a cell, from the tokens on."""
     return {
         "token": _token(cell),
         "stream": _stream(cell, config),
         "norm": _norm(cell, config),
         "maps": _maps(cell, config),
-        "shapes": Told(None),  # which is of all cells together, and no part of the program
+        "shapes": StepSource(None),  # which is of all cells together, and no part of the program
         "query": _projected("query", cell, config),
         "key": _projected("key", cell, config),
         "products": _PRODUCTS,
@@ -111,10 +111,10 @@ def given(cell: Cell, config: ModelConfig) -> dict[str, Any]:
     else:
         values["before"] = f"{cell.stack}.{cell.layer - 1}.residual_out" if cell.layer else f"{cell.stack}.embed.out"
     if cell.unplaced(config):
-        told = config.encoding.told_placing()
+        told = config.encoding.placing_source()
         values |= {"placing": told.before, "of_places": dict(told.of_places), "placed": told.placed}
     if config.encoding.biased and cell.kind != "cross":
-        bias = config.encoding.told_bias(config, cell.stack, cell.head)
+        bias = config.encoding.bias_source(config, cell.stack, cell.head)
         values |= {"bias_of": bias.bias_of, "slope": bias.slope}
     return values
 
@@ -136,10 +136,10 @@ def _rule(cell: Cell, config: ModelConfig) -> Callable[..., Any]:
 # --- from the tokens to query and key
 
 
-def _token(cell: Cell) -> Told:
+def _token(cell: Cell) -> StepSource:
     """Embedding and position of both tokens."""
     names = {"token, scaled": "e", "position": "p", "input": "x0"}
-    return Told(
+    return StepSource(
         derivation.token,
         by_axis("feature", {f"{s}'s {name}": f"{s}, {of}" for s in ("query", "key") for name, of in names.items()}),
         checks=(
@@ -149,13 +149,13 @@ def _token(cell: Cell) -> Told:
     )
 
 
-def _stream(cell: Cell, config: ModelConfig) -> Told:
+def _stream(cell: Cell, config: ModelConfig) -> StepSource:
     """What has become of both tokens before this sub-layer."""
     if cell.kind != "cross":
         name = f"what layer {cell.layer - 1} left" if cell.layer else "the input"
         vectors = by_axis("feature", {"query's stream": "query, x", "key's stream": "key, x"})
-        return Told(derivation.stream, vectors, checks=((name, f"{cell.stream_point}[0, {{query}}]"),))
-    return Told(
+        return StepSource(derivation.stream, vectors, checks=((name, f"{cell.stream_point}[0, {{query}}]"),))
+    return StepSource(
         derivation.stream_and_memory,
         by_axis("feature", {"query's stream": "query, x", "key's memory": "key, m"}),
         checks=(("stream + self-attention", "{stream_sum}[0, {query}]"), ("memory", "encoder.out[0, {key}]")),
@@ -166,14 +166,16 @@ _MEAN_AND_SCALE = (("mean", "{site}.norm_mean[0, {nth}, 0]"), ("scale", "{site}.
 _MU_AND_SIGMA: Mapping[str, Source] = {"mu": "mean", "sigma": "scale"}
 
 
-def _norm(cell: Cell, config: ModelConfig) -> Told:
+def _norm(cell: Cell, config: ModelConfig) -> StepSource:
     """The norm in front of a pre-norm sub-layer; a post-norm sub-layer reads the stream."""
     read = "{site}.in[0, {query}]"
     if config.norm == "post":
-        return Told(derivation.no_norm, by_axis("feature", {"read": "n"}), checks=(("what the sub-layer reads", read),))
+        return StepSource(
+            derivation.no_norm, by_axis("feature", {"read": "n"}), checks=(("what the sub-layer reads", read),)
+        )
     normed: dict[str, Source] = {"before": lambda at: at.stream[at.query], "centred, scaled": "(x - mean) / scale"}
     key = () if cell.kind == "cross" else (("after the norm, key", "{site}.in[0, {key}]"),)
-    return Told(
+    return StepSource(
         derivation.norm_before,
         by_axis("feature", {**normed, "gain": "gain", "offset": "offset", "after": "n"}),
         _MU_AND_SIGMA,
@@ -181,7 +183,7 @@ def _norm(cell: Cell, config: ModelConfig) -> Told:
     )
 
 
-def _maps(cell: Cell, config: ModelConfig) -> Told:
+def _maps(cell: Cell, config: ModelConfig) -> StepSource:
     """This head's rows of W_Q and W_K, and one dimension of both computed in full."""
     first, last = cell.head * config.head_dim, (cell.head + 1) * config.head_dim - 1
     vectors: list[Vector] = []
@@ -194,7 +196,7 @@ def _maps(cell: Cell, config: ModelConfig) -> Told:
             Vector("row {row} × what it reads", "feature", f"W_{large}[row] x what it reads"),
         ]
         scalars |= {f"{letter}_sum": ("sum", nth), f"{letter}_bias": ("bias", nth), f"{letter}_d": f"{name}[d]"}
-    return Told(
+    return StepSource(
         derivation.maps,
         tuple(vectors),
         scalars,
@@ -205,7 +207,7 @@ def _maps(cell: Cell, config: ModelConfig) -> Told:
     )
 
 
-def _projected(name: str, cell: Cell, config: ModelConfig) -> Told:
+def _projected(name: str, cell: Cell, config: ModelConfig) -> StepSource:
     """The query or the key of the head, and what its position makes of it in a model whose encoding acts there."""
     of: dict[str, Source] = (
         {"n": lambda at: at.n, "w": lambda at: at.w_q[at.rows], "b": lambda at: at.b_q[at.rows]}
@@ -216,11 +218,11 @@ def _projected(name: str, cell: Cell, config: ModelConfig) -> Told:
     before: tuple[tuple[str, str], ...] = ()
     vectors: dict[str, Source] = {}
     if cell.unplaced(config):
-        told = config.encoding.told_placing()
+        told = config.encoding.placing_source()
         vectors = {f"{name} {told.before}": told.before, **told.shown}
         before = ((f"{name} {told.before}", f"{{site}}.{name}{{unplaced}}{at}"),)
     bias = by_axis("dimension", {"bias": of["b"]}) if config.attention_bias else ()
-    return Told(
+    return StepSource(
         derivation.query if name == "query" else derivation.key,
         (
             *by_axis("feature", {"read": of["n"], "map": of["w"]}),
@@ -234,7 +236,7 @@ def _projected(name: str, cell: Cell, config: ModelConfig) -> Told:
 
 # --- from query and key to the weight
 
-_PRODUCTS = Told(
+_PRODUCTS = StepSource(
     derivation.products,
     by_axis(
         "dimension",
@@ -249,15 +251,15 @@ _PRODUCTS = Told(
 )
 
 
-def _divisor(cell: Cell, config: ModelConfig) -> Told:
+def _divisor(cell: Cell, config: ModelConfig) -> StepSource:
     """The score, with the bias that positions may add to it."""
     scalars: dict[str, Source] = {"dot": lambda at: at.dots[at.key], "divisor": "divisor", "s": "score"}
     score: dict[str, Source] = {"score": "scores of the row"}
     if not config.encoding.biased or cell.kind == "cross":
-        return Told(derivation.divisor, by_axis("key", score), scalars)
-    told = config.encoding.told_bias(config, cell.stack, cell.head)
+        return StepSource(derivation.divisor, by_axis("key", score), scalars)
+    told = config.encoding.bias_source(config, cell.stack, cell.head)
     numbers = {name: _behind(number) for name, number in told.scalars.items()}
-    return Told(
+    return StepSource(
         derivation.divisor_and_bias,
         by_axis("key", {"bias": lambda at: at.bias, **score}),
         {**scalars, "bias": "bias", **numbers},
@@ -270,7 +272,7 @@ def _behind(number: Callable[[int], float]) -> Source:
     return lambda at: number(at.query - at.key)
 
 
-_MASK = Told(
+_MASK = StepSource(
     derivation.mask,
     by_axis("key", {"may attend": "row of the mask"}),
     {
@@ -322,13 +324,13 @@ FILLS: Mapping[str, Fill] = {
     ),
 }
 
-_SOFTMAX = Told(  # the whole row: a weight depends on every score in it
+_SOFTMAX = StepSource(  # the whole row: a weight depends on every score in it
     derivation.softmax,
     by_axis("key", {name: name for name in ("below the largest", "exponentials", "weights")}),
     {"max": "largest", "total": "their sum", "sum": "sum of the weights"},
     (("weights of the row", "{site}.weights[0, {head}, {query}]"),),
 )
-_WEIGHT = Told(
+_WEIGHT = StepSource(
     derivation.weight,
     by_axis("key", {"weights": lambda at: at.weights}),
     {"w": "weight", "even": "if it were even", "rank": "rank in the row"},
@@ -337,13 +339,13 @@ _WEIGHT = Told(
 
 # --- from the weight to the stream
 
-_VALUE = Told(
+_VALUE = StepSource(
     derivation.value,
     by_axis("dimension", {"value": "v", "weight × value": "weight x v"}),
     {"v_norm": "length of v", "part_norm": "length of weight x v"},
     (("value", "{site}.value[0, {head}, {key}]"),),
 )
-_HEAD = Told(
+_HEAD = StepSource(
     derivation.head,
     by_axis("dimension", {name: name for name in ("from this key", "from all other keys", "head_out")}),
     {"norm": "length", "part_norm": lambda at: derivation.length(at.part)},
@@ -352,9 +354,9 @@ _HEAD = Told(
 _ROW: Mapping[str, Source] = {"row": lambda at: at.row}
 
 
-def _merge(config: ModelConfig) -> Told:
+def _merge(config: ModelConfig) -> StepSource:
     """Where the head's output lands, and what stands beside it there; no point records it."""
-    return Told(
+    return StepSource(
         derivation.reshaped if config.merge == "raw-reshape" else derivation.concatenated,
         (
             Vector(
@@ -368,12 +370,12 @@ def _merge(config: ModelConfig) -> Told:
     )
 
 
-def _output(config: ModelConfig) -> Told:
+def _output(config: ModelConfig) -> StepSource:
     """The merged row through W_O; what this key and this head add to it."""
     bias: dict[str, Source] = {"bias": lambda at: at.b_o} if config.attention_bias else {}
     vectors: dict[str, Source] = {"from this key": "from this key", "from this head": "from this head"}
     lengths = {"part_norm": "from this key", "head_norm": "from this head", "norm": "of out"}
-    return Told(
+    return StepSource(
         derivation.output,
         by_axis("feature", {**vectors, **bias, "out": "out"}),
         {**_ROW, **{name: f"length {label}" for name, label in lengths.items()}},
@@ -381,14 +383,14 @@ def _output(config: ModelConfig) -> Told:
     )
 
 
-def _residual(cell: Cell, config: ModelConfig) -> Told:
+def _residual(cell: Cell, config: ModelConfig) -> StepSource:
     """The stream plus the sub-layer's output, and the norm behind the sum of a post-norm model."""
     vectors = by_axis("feature", {"stream before": "x", "out": "y", "sum": "x + y"})
     lengths = {"x_norm": "x", "y_norm": "y", "sum_norm": "x + y"}
     scalars = {**_ROW, **{name: f"length of {label}" for name, label in lengths.items()}}
     if config.norm == "pre":
-        return Told(derivation.residual, vectors, scalars, (("stream after", "{added}[0, {row}]"),))
-    return Told(
+        return StepSource(derivation.residual, vectors, scalars, (("stream after", "{added}[0, {row}]"),))
+    return StepSource(
         derivation.residual_and_norm,
         (*vectors, Vector("after the norm", "feature", "after the norm")),
         {**scalars, **_MU_AND_SIGMA},
