@@ -16,8 +16,6 @@ from dataclasses import dataclass
 from functools import cache
 from importlib.metadata import entry_points
 
-from viz_transformer.sentences import quote
-
 PAGES, SCORES = "viz_transformer.pages", "viz_transformer.scores"
 
 
@@ -40,11 +38,11 @@ def load_extension(group: str, name: str) -> object:
     found = [*entry_points(group=group, name=name)]
     whose = sorted({each.dist.name if each.dist is not None else each.module for each in found})
     if len(found) > 1:
-        return Broken(f"Several packages add {quote(name)}: {', '.join(whose)}. Uninstall all of them but one.")
+        return Broken(f"Several packages add {name!r}: {', '.join(whose)}. Uninstall all of them but one.")
     try:
         loaded: object = found[0].load()
     except Exception as error:  # whatever a package does when it is imported
-        return Broken(f"{whose[0]} cannot add {quote(name)}: {type(error).__name__}: {error}")
+        return Broken(f"{whose[0]} cannot add {name!r}: {type(error).__name__}: {error}")
     return loaded
 
 
@@ -52,4 +50,4 @@ def as_broken(found: object, group: str, name: str, wanted: str) -> Broken:
     """What is said of an entry point that cannot be loaded, or that does not lead to what is `wanted`, "a Page"."""
     if isinstance(found, Broken):
         return found
-    return Broken(f"The entry point {quote(name)} of {group} does not lead to {wanted}.")
+    return Broken(f"The entry point {name!r} of {group} does not lead to {wanted}.")

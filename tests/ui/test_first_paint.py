@@ -72,6 +72,7 @@ def test_the_heading_waits_for_these_imports_and_no_others(tmp_path):
         "viz_transformer.command.serving",
         "viz_transformer.checkpoint",
         "viz_transformer.checkpoint.folders",
+        "viz_transformer.extensions",
         "viz_transformer.ui.session.memory",
         "viz_transformer.ui",
         "viz_transformer.ui.compat",
