@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+import pytest
 from browser.driving import opened
+from in_turn import every
 from playwright.sync_api import Page, expect
 
 MAX_OPENING, MAX_GESTURE = 30, 10
@@ -13,7 +15,8 @@ CONTROL = "[data-testid=stMain] [role=radio][aria-checked=false]:visible"
 """What a gesture presses: the first of a page's choices that is not chosen; the step on, on a page without any."""
 
 
-def test_a_page_opens_with_few_messages_and_answers_a_gesture_with_fewer(app_server, browser):
+@pytest.mark.parametrize("paths", every(2, [["", "decoding", "attention", "models"], [*PAGES]]), ids=["some", "all"])
+def test_a_page_opens_with_few_messages_and_answers_a_gesture_with_fewer(app_server, browser, paths):
     wrong = {}
     with opened(browser, app_server, "/models", checkpoint="numbers-any") as page:  # what all need is imported
         frames: list[int] = []
@@ -30,7 +33,7 @@ def test_a_page_opens_with_few_messages_and_answers_a_gesture_with_fewer(app_ser
 
         open_page("")
         at_rest(page, frames)
-        for path in PAGES:
+        for path in paths:
             opening = counted(lambda path=path: open_page(path))
             control = page.locator(CONTROL)
             of_page = control.first.click if control.count() else lambda: page.keyboard.press("ArrowRight")
