@@ -202,7 +202,7 @@ def test_on_a_large_projector_the_pointer_finds_cells_and_a_chart_is_whole(page)
     page.wait_for_url(lambda url: "i=2" in url and "t=1" in url)
     expect_tooltip(stage, where.at(1, 2), "key 2")
     page.set_viewport_size({"width": 1920, "height": 1080})
-    visit(page, "/tensors", **view)
+    visit(page, "/input", **view)
     plot = page.locator(".js-plotly-plot .main-svg").first
     expect(plot).to_be_visible()
     assert 1500 < plot.bounding_box()["width"] <= 1920

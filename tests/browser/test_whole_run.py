@@ -136,6 +136,8 @@ def test_each_level_leads_to_the_page_that_is_about_it_with_what_is_chosen(app_s
     asked = {"checkpoint": "numbers-any", "text": "42", "kind": "cross", "layer": 1, "heads": 2, "t": 1, "i": 2}
     with viewed(browser, app_server, run_view="whole", level=level, **asked) as page:
         at_level(page, level)
+        expect(page.get_by_test_id("stApp")).to_have_attribute("data-test-script-state", "notRunning")
+        expect(page).to_have_url(re.compile(rf"\blevel={level}\b"))
         page.locator(".whole .stage").focus()
         page.keyboard.press("ArrowLeft")  # to what is beside it
         chosen = {"layer": {"layer": 0}, "attention": {"kind": "decoder"}, "weight": {"i": 1}}[level]
