@@ -16,11 +16,11 @@ from viz_transformer.checkpoint.contents import bundled_folder
 
 PAGES = {
     "Input": (".st-key-input_sum", ".js-plotly-plot .main-svg"),
-    "Positions": (".st-key-pos_picture", ".js-plotly-plot .main-svg"),
+    "Positions": (".st-key-pos_picture", ".matrix .stage[data-painted]"),
     "Attention": (".st-key-picture", ".matrix .stage[data-painted]"),
     "One weight": (".st-key-weight_row", ".stage[data-painted]"),
     "Layers": (".st-key-layers_top", ".rail .part.selected"),
-    "Tensors": (".st-key-tensors_panel", ".js-plotly-plot .main-svg"),
+    "Tensors": (".st-key-tensors_panel", ".matrix .stage[data-painted]"),
     "Masks": (".st-key-masks_picture", ".masks .stage[data-painted]"),
     "Playground": (".st-key-play_picture", ".js-plotly-plot .main-svg"),
     "Models": (".st-key-cards", ".vt-card"),
