@@ -182,10 +182,17 @@ class Fields:
 def fails(run, chosen):
     raise ValueError("this view <b>cannot</b> be drawn")
 
+def slips(run, chosen):
+    yield {}["no such key"]
+
 texts = {"asks": "what?", "how": "How.", "not_to_conclude": "Not."}
 TAKEN = Page(title="Taken", fields=Fields, views=(), **texts)
 FAILS = Page(title="Fails", views=(View(key="fails", draw=fails),), **texts)
+SLIPS = Page(title="Slips", views=(View(key="slips", draw=slips),), **texts)
 NUMBER_OF_PAGES = 7
+
+def raises(weights, allowed):
+    return weights / [1, 2, 3, 4, 5, 6, 7]
 
 def long_score(weights, allowed):
     return np.zeros(3000)
@@ -194,12 +201,15 @@ BAD_POINTS = """
 [viz_transformer.pages]
 Taken = bad_pages:TAKEN
 Fails = bad_pages:FAILS
+Slips = bad_pages:SLIPS
 Seven = bad_pages:NUMBER_OF_PAGES
 Nowhere = bad_pages_nowhere:PAGE
 
 [viz_transformer.scores]
 seven = bad_pages:NUMBER_OF_PAGES
 nowhere = bad_pages_nowhere:score
+raises = bad_pages:raises
+long = bad_pages:long_score
 """
 
 
@@ -208,6 +218,7 @@ nowhere = bad_pages_nowhere:score
     [
         ("taken", "The fields of 'Taken' cannot be used: the field layer of bad_pages.Fields is declared by"),
         ("fails", "this view <b>cannot</b> be drawn."),
+        ("slips", "KeyError: 'no such key'."),
         ("seven", "The entry point 'Seven' of viz_transformer.pages does not lead to a Page with the title 'Seven'."),
         ("nowhere", "bad-pages cannot add 'Nowhere': ModuleNotFoundError: No module named 'bad_pages_nowhere'"),
     ],
@@ -218,7 +229,12 @@ def test_a_page_that_cannot_be_used_says_why_in_its_place(broken: None, title: s
 
 def test_a_score_that_cannot_be_used_has_no_value_and_says_why(broken: None) -> None:
     scores = {score.name: score for score in all_scores(decode(load("numbers-tiny"), "0.07"), "encoder")}
-    for name, said in (("seven", "does not lead to a function."), ("nowhere", "No module named 'bad_pages_nowhere'")):
+    for name, said in (
+        ("seven", "does not lead to a function."),
+        ("nowhere", "No module named 'bad_pages_nowhere'"),
+        ("raises", "The score 'raises' fails: ValueError: "),
+        ("long", "The score 'long' does not return one number for each of "),
+    ):
         assert said in scores[name].formula
         assert np.isnan(scores[name].values).all()
         assert not scores[name].n.any()

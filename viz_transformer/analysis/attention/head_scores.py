@@ -95,6 +95,7 @@ def head_scores(
     measures = _measures(layout, max((float(each.max()) for each in lengths if each is not None), default=0.0))
     values, baseline = ({name: np.full((layers, heads), np.nan) for name in measures} for _ in range(2))
     n = {name: np.zeros((layers, heads), dtype=np.int64) for name in measures}
+    failed: dict[str, str] = {}
     seen = [layer for layer in range(layers) if layer not in unseen]
     weighed = (layer_weights(trace, kind, layer) for layer in seen) if weighed is None else weighed
     for layer, (weights, mask) in zip(seen, weighed, strict=True):  # [H, Q, K]
@@ -104,9 +105,13 @@ def head_scores(
                 opened = _Open.of(mask[head], layout)
             rows = _Rows.of(weights[head], opened, layout, None if own is None else own[head])
             for name, measure in measures.items():
-                values[name][layer, head], baseline[name][layer, head], n[name][layer, head] = measure.of(rows)
+                try:
+                    found = measure.of(rows)
+                except _ScoreFailed as error:
+                    found, failed[name] = _NO_VALUE, str(error)
+                values[name][layer, head], baseline[name][layer, head], n[name][layer, head] = found
     return tuple(
-        Score(name, values[name], baseline[name], n[name], measure.formula, measure.bounds)
+        Score(name, values[name], baseline[name], n[name], failed.get(name, measure.formula), measure.bounds)
         for name, measure in measures.items()
     )
 
@@ -185,6 +190,11 @@ def _of_rows(values: NDArray[Any], queries: NDArray[np.int64]) -> NDArray[Any]:
 CONTRIBUTION = "contribution / weight"
 
 _Result = tuple[float, float, int]  # value, baseline, number of rows
+_NO_VALUE: _Result = (np.nan, np.nan, 0)
+
+
+class _ScoreFailed(Exception):
+    """A sentence on the score of another package."""
 
 
 class _Measure(NamedTuple):
@@ -244,12 +254,15 @@ def _added_measure(name: str) -> _Measure:
     score = extensions.load_extension(extensions.SCORES, name)
     if not callable(score):
         score = extensions.as_broken(score, extensions.SCORES, name, "a function")
-        return _Measure(lambda rows: _mean(np.empty(0), np.empty(0)), score.why, (-math.inf, math.inf))
+        return _Measure(lambda rows: _NO_VALUE, score.why, (-math.inf, math.inf))
 
     def of(rows: _Rows) -> _Result:
-        found = [np.asarray(score(each, rows.allowed), np.float64) for each in (rows.weights, rows.open.even)]
+        try:
+            found = [np.asarray(score(each, rows.allowed), np.float64) for each in (rows.weights, rows.open.even)]
+        except Exception as error:  # whatever a function of another package does
+            raise _ScoreFailed(f"The score {name!r} fails: {type(error).__name__}: {error}") from error
         if any(each.shape != rows.queries.shape for each in found):
-            raise ValueError(f"the score {name!r} does not return one number for each of {len(rows.queries)} rows")
+            raise _ScoreFailed(f"The score {name!r} does not return one number for each of {len(rows.queries)} rows.")
         return _mean(*found)
 
     return _Measure(of, (inspect.getdoc(score) or name).splitlines()[0], (-math.inf, math.inf))

@@ -36,6 +36,7 @@ from viz_transformer.extensions import Broken
 from viz_transformer.figures import labels
 from viz_transformer.figures.template import dressed
 from viz_transformer.figures.theme import Theme
+from viz_transformer.model.hooked_model import Unavailable
 from viz_transformer.model.kinds import KINDS, kinds_of
 from viz_transformer.sentences import quote
 from viz_transformer.ui.frame import controls, frame, pictures, questions, text, words
@@ -210,9 +211,14 @@ def _chosen_of(shown: RunView, chosen: Chosen) -> Chosen:
 
 
 def _draw(view: View, shown: RunView, chosen: Chosen) -> list[Drawn]:
-    """What the view draws of one run. Raises ValueError as it does."""
-    drawn = view.draw(shown, _chosen_of(shown, chosen))
-    return [drawn] if isinstance(drawn, Picture | Chart | Table | Text) else [*drawn]
+    """What the view draws of one run. Raises ValueError as it does, or with what else goes wrong in it."""
+    try:
+        drawn = view.draw(shown, _chosen_of(shown, chosen))
+        return [drawn] if isinstance(drawn, Picture | Chart | Table | Text) else [*drawn]
+    except (ValueError, Unavailable):
+        raise
+    except Exception as error:  # whatever a page of another package does
+        raise ValueError(f"{type(error).__name__}: {error}") from error
 
 
 def _show_view(view: View, both: Runs, chosen: Chosen) -> None:
