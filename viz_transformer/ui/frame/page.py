@@ -307,7 +307,7 @@ def _show_chart(drawn: Chart, shown: RunView, key: str) -> None:
         asked = pictures.table(drawn.numbers, note=f"{shown.caption(drawn.alt)}.", name=name, key=key)
     figure = drawn.figure(frame.theme())
     if figure.layout.height is None:
-        dressed(figure, frame.theme(), title=drawn.alt, height=HEIGHT, margin=MARGIN)
+        dressed(figure, frame.theme(), title=drawn.alt, height=HEIGHT, margin=MARGIN).update_xaxes(automargin=True)
     of = words.run_and_text(shown.called, shown.words())
     frame.chart(figure, key=key, alt=drawn.alt, size=frame.ChartSize(grows=GROWS), caption=of, on_table=asked)
 
