@@ -14,8 +14,6 @@ from bench.pictures import Pictures
 from bench.ratios import Result, measure
 from viz_transformer import decode
 from viz_transformer.checkpoint.contents import Summary
-from viz_transformer.figures.components.matrix import matrix_payload
-from viz_transformer.figures.components.shading import shading_payload
 from viz_transformer.running.strategies import Sampling
 from viz_transformer.ui.frame import maps, steps
 from viz_transformer.ui.session import state
@@ -47,12 +45,12 @@ def _pictures(shown: RunView) -> Pictures:
         maps.picture(shown, {**state.DEFAULTS, "kind": kind, "layer": LAYERS - 1, "heads": (HEADS - 1,)})
         for kind in ("cross", "decoder")
     )
-    texts = [shading_payload(each, grows=True) for each in (cross, own)]
+    texts = [each.pack_text(grows=True) for each in (cross, own)]
     candidates = steps.scrubber_data(shown, strategy=True, takes=True)
     return [
         ("scrubber", candidates),
         *(("shading", text) for text in texts),
-        ("matrix", matrix_payload(cross, grows=True)),
+        ("matrix", cross.pack(grows=True)),
     ]
 
 

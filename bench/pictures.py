@@ -15,8 +15,6 @@ from bench.browser import chromium, plain_page
 from bench.ratios import Result, counted, measure
 from viz_transformer.analysis.attention.picture import Axes, Axis, Heads, Meta, Picture, Texts
 from viz_transformer.figures.components.grid import GridScore, HeadMaps, grid_payload
-from viz_transformer.figures.components.lines import lines_payload
-from viz_transformer.figures.components.matrix import matrix_payload
 
 LAYERS, HEADS, TOKENS = 12, 12, 64
 SCORES = 6
@@ -48,14 +46,14 @@ def matrix(weights: NDArray[np.float32], *, causal: bool = False) -> bytes:
     """One head. weights: [Q, K]; causal: later keys are masked."""
     mask = np.tri(*weights.shape, dtype=bool) if causal else np.ones(weights.shape, dtype=bool)
     meta = Meta("encoder layer 0, head 0", "bench", "bench", scale="encoder")
-    return matrix_payload(Picture(weights * mask, _axes(weights), mask, meta))
+    return Picture(weights * mask, _axes(weights), mask, meta).pack()
 
 
 def lines(weights: NDArray[np.float32]) -> bytes:
     """Several heads. weights: [N, Q, K]."""
     names = tuple(f"head {head}" for head in range(len(weights)))
     mask, meta = np.ones(weights.shape[1:], dtype=bool), Meta("Lines", "bench", "bench", scale="encoder")
-    return lines_payload(Picture(weights[0], _axes(weights), mask, meta, heads=Heads(names, weights)))
+    return Picture(weights[0], _axes(weights), mask, meta, heads=Heads(names, weights)).pack_lines()
 
 
 def _axes(weights: NDArray[np.float32]) -> Axes:

@@ -42,8 +42,8 @@ from strangers import CASES, stranger
 from streamlit.testing.v1 import AppTest
 
 import viz_transformer
+from viz_transformer import payload
 from viz_transformer.checkpoint.importers.importing import Answers, import_file
-from viz_transformer.figures.components import payload
 from viz_transformer.ui.frame import pictures
 
 Address = Mapping[str, str]

@@ -18,8 +18,8 @@ import pandas as pd
 from streamlit.testing.v1 import AppTest
 from streamlit_inside import manifest_scanner
 
+from viz_transformer import payload
 from viz_transformer.checkpoint import Checkpoint, load
-from viz_transformer.figures.components import payload
 from viz_transformer.running.decoding import Run, decode
 from viz_transformer.ui.frame import frame
 from viz_transformer.ui.frame.frame import TABLE_ASKED

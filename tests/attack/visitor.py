@@ -12,7 +12,7 @@ from streamlit_inside import BackMsg, Element, ForwardMsg
 from websockets.sync.client import connect
 
 from attack.trying import Broken
-from viz_transformer.figures.components import payload
+from viz_transformer import payload
 
 CLOCK = 300.0
 """Seconds until the server has answered, on a machine that does much else."""

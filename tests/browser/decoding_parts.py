@@ -9,8 +9,6 @@ import streamlit as st
 from builders import tiny_checkpoint
 from showing import shown_of
 
-from viz_transformer.figures.components.matrix import matrix_payload
-from viz_transformer.figures.components.shading import shading_payload
 from viz_transformer.running.strategies import Sampling
 from viz_transformer.ui.components.pictures import matrix, scrubber, shading
 from viz_transformer.ui.components.selection import hear_picks, tell_chosen
@@ -36,5 +34,5 @@ with left:
         maps.picture(shown, {**state.DEFAULTS, "kind": kind, "layer": 0, "heads": (0,), "options": ()})
         for kind in ("cross", "decoder")
     )
-    shading(shading_payload(own, grows=True), key="text")
-    matrix(matrix_payload(cross, grows=True), key="map")
+    shading(own.pack_text(grows=True), key="text")
+    matrix(cross.pack(grows=True), key="map")

@@ -5,7 +5,7 @@ import pytest
 
 from viz_transformer.analysis.attention.head_scores import Score
 from viz_transformer.figures import attention_heatmap, attention_lines, attention_text, head_grid
-from viz_transformer.figures.components.payload import unpack
+from viz_transformer.payload import unpack
 
 WEIGHTS = np.array([[0.75, 0.25, 0.0], [1e-9, 0.5, 0.5]], dtype=np.float32)
 WORDS = {"query_tokens": ["a", "<b>"], "key_tokens": ["x", "x", "y"], "title": "Layer 0, head 1"}

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from viz_transformer.figures import candidate_bars
-from viz_transformer.figures.components.payload import unpack
+from viz_transformer.payload import unpack
 
 GIVEN = {"chosen": [0, 1], "reads": ["<s>", "a"], "vocabulary": 41, "title": "Candidates"}
 

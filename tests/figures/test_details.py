@@ -10,12 +10,12 @@ from builders import SOURCE, TARGET, tiny_checkpoint
 from foreign import foreign_checkpoint
 from in_turn import each_once
 
+from viz_transformer import payload
 from viz_transformer.analysis.attention.maps import layer_weights, step_row
 from viz_transformer.analysis.layers.sublayers import flows
 from viz_transformer.analysis.run.whole import sample_features, whole_run
 from viz_transformer.checkpoint import list_checkpoints, load
 from viz_transformer.checkpoint.contents import Summary
-from viz_transformer.figures.components import payload
 from viz_transformer.figures.components.scrubber import steps_of
 from viz_transformer.figures.components.whole import Names, RunText, whole_payload
 from viz_transformer.figures.details import HERE_ALONE, details_of, pack_attention, pack_details, pack_layer, run_id

@@ -7,7 +7,7 @@ import pytest
 from builders import tiny_checkpoint
 
 import viz_transformer as vt
-from viz_transformer.figures.components.payload import unpack
+from viz_transformer.payload import unpack
 
 
 @pytest.fixture(scope="module")

@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 
+from viz_transformer.analysis.attention import picture
 from viz_transformer.figures import theme
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -76,3 +77,7 @@ def test_figures_are_imported_when_they_are_used():
     assert subprocess.run([sys.executable, "-c", code]).returncode == 0
     code = "import sys; from viz_transformer.figures import attention_heatmap; sys.exit('torch' in sys.modules)"
     assert subprocess.run([sys.executable, "-c", code]).returncode == 0
+
+
+def test_each_head_that_lines_can_show_has_a_colour():
+    assert picture.MAX_HEADS == theme.MAX_HEADS

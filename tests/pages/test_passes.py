@@ -11,9 +11,9 @@ from builders import saved
 from page_driver import all_sent, components, opened, sent, words
 from wording import wording
 
+from viz_transformer import payload
 from viz_transformer.analysis.attention.maps import valid_mask
 from viz_transformer.checkpoint import load
-from viz_transformer.figures.components import payload
 from viz_transformer.running.decoding import decode
 from viz_transformer.running.tracing import trace
 from viz_transformer.ui.session import passes

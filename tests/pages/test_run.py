@@ -29,13 +29,13 @@ from page_driver import (
 from page_driver import drawn as alone
 from wording import wording
 
+from viz_transformer import payload
 from viz_transformer.analysis.attention.maps import step_row
 from viz_transformer.analysis.models.untrained import make_untrained, recipe_like
 from viz_transformer.analysis.run.whole import story, whole_run
 from viz_transformer.checkpoint import load
 from viz_transformer.checkpoint.contents import bundled_folder, read_summary
 from viz_transformer.figures import details
-from viz_transformer.figures.components import payload
 from viz_transformer.figures.components.strongest_only import strongest
 from viz_transformer.running.decoding import decode
 from viz_transformer.running.edits import RemovePositions

@@ -12,7 +12,7 @@ import pytest
 from page_driver import TEXT, all_sent, markup, open_table, opened, words
 from streamlit.testing.v1 import AppTest
 
-from viz_transformer.figures.components import payload
+from viz_transformer import payload
 
 WRONG = "wrong by its own sample"
 PAGES = ("run", "decoding", "input", "positions", "attention", "weight", "layers", "tensors", "masks", "models")

@@ -5,7 +5,7 @@ import json
 import pytest
 from page_driver import TABLE_ASKED, again, components, drawn, in_dialog, open_table, opened
 
-from viz_transformer.figures.components import payload
+from viz_transformer import payload
 
 BEAM = {"strategy": "beam", "tab": "tree"}
 PIN = {"pin_checkpoint": "numbers", "pin_text": "28.30", "shown": "A-B"}

@@ -14,12 +14,12 @@ import pytest
 import torch
 from builders import tiny_checkpoint
 
+from viz_transformer import payload
 from viz_transformer.analysis.attention.picture import Texts
 from viz_transformer.analysis.decoding.scoring import target_score
 from viz_transformer.analysis.layers.lens import lens
 from viz_transformer.analysis.run.filling import filling
 from viz_transformer.checkpoint import Checkpoint
-from viz_transformer.figures.components import payload
 from viz_transformer.figures.components.scrubber import WrittenSteps, scrubber_payload, steps_of
 from viz_transformer.measuring.evaluation import evaluate
 from viz_transformer.running.decoding import Run, decode

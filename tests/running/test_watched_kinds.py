@@ -15,8 +15,8 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 import viz_transformer as vt
-from viz_transformer.figures.components.payload import unpack
 from viz_transformer.model.watched import rows_in_words
+from viz_transformer.payload import unpack
 
 NAMES, N, D = list("abcde"), 5, 32
 LOW = torch.ones(N, N, dtype=torch.bool).tril()

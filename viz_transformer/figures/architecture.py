@@ -10,8 +10,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from typing import Literal
 
+from viz_transformer import payload
 from viz_transformer.analysis.models.parts import layout_of, norm_word
-from viz_transformer.figures.components import payload
 from viz_transformer.model.config import ModelConfig
 from viz_transformer.model.layout import Block, Layer, Layout, Part, StackLayout, SubLayer
 

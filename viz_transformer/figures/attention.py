@@ -15,6 +15,7 @@ from numpy.typing import ArrayLike, NDArray
 from viz_transformer import declared
 from viz_transformer.analysis.attention.picture import (
     ATTENTION_WEIGHT,
+    HEIGHT,
     Axes,
     Axis,
     Heads,
@@ -25,9 +26,6 @@ from viz_transformer.analysis.attention.picture import (
     attention_axes,
 )
 from viz_transformer.figures.components.grid import GridScore, HeadMaps, grid_payload
-from viz_transformer.figures.components.lines import lines_payload
-from viz_transformer.figures.components.matrix import HEIGHT, matrix_payload
-from viz_transformer.figures.components.shading import shading_payload
 from viz_transformer.figures.components.standalone import HtmlFigure
 from viz_transformer.figures.labels import file_name
 from viz_transformer.model.kinds import KINDS, KindName
@@ -92,7 +90,7 @@ def attention_heatmap(
     made = replace(made, hidden=_shares(words.get("hidden"), len(query_tokens)))
     spread = words.get("spread", "shares")
     made = made.said(scale="diverging") if spread == "signed" else made.said(bounded=spread == "shares")
-    data = matrix_payload(made, height=height, exact=True)
+    data = made.pack(height=height, exact=True)
     return HtmlFigure("matrix", data, title, _chosen(made.rows, selected_query))
 
 
@@ -123,7 +121,7 @@ def attention_lines(
     made = _picture(maps[:1].sum(axis=0), axes, title, kind, words)
     mask = words.get("mask")
     drawn = Heads(tuple(heads) or (title,), maps, shares, None if mask is None else np.asarray(mask, dtype=bool))
-    return HtmlFigure("lines", lines_payload(replace(made, heads=drawn), height=height), title)
+    return HtmlFigure("lines", replace(made, heads=drawn).pack_lines(height=height), title)
 
 
 def attention_text(
@@ -142,7 +140,7 @@ def attention_text(
     """
     made = _picture(weights, _axes(kind, query_tokens, key_tokens, words), title, kind, words)
     made = replace(made, hidden=_shares(words.get("hidden"), len(query_tokens)))
-    return HtmlFigure("shading", shading_payload(made), title, _chosen(made.rows, selected_query))
+    return HtmlFigure("shading", made.pack_text(), title, _chosen(made.rows, selected_query))
 
 
 def head_grid(

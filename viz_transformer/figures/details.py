@@ -9,12 +9,12 @@ from typing import Any
 
 import orjson
 
+from viz_transformer import payload
 from viz_transformer.analysis.run.attention import attention_of
 from viz_transformer.analysis.run.layer import layer_of
-from viz_transformer.figures.components import payload
-from viz_transformer.figures.components.payload import EXACT_SIDE
 from viz_transformer.figures.components.whole_detail import attention_detail, layer_detail
 from viz_transformer.model.kinds import KINDS, SIDE_OF, KindName, StackName, kinds_of, stacks_of
+from viz_transformer.payload import EXACT_SIDE
 from viz_transformer.running.decoding import Run
 from viz_transformer.running.trace import Trace
 

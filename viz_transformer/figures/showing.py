@@ -24,14 +24,11 @@ from viz_transformer.analysis.attention.maps import (
     unseen_layers,
     valid_mask,
 )
-from viz_transformer.analysis.attention.picture import Picture
+from viz_transformer.analysis.attention.picture import HEIGHT, Picture
 from viz_transformer.figures import labels, whole
 from viz_transformer.figures.attention import head_grid
 from viz_transformer.figures.components.beam_tree import beam_tree_payload
-from viz_transformer.figures.components.lines import lines_payload
-from viz_transformer.figures.components.matrix import HEIGHT, matrix_payload
 from viz_transformer.figures.components.scrubber import WrittenSteps, scrubber_payload, steps_of
-from viz_transformer.figures.components.shading import shading_payload
 from viz_transformer.figures.components.standalone import HtmlFigure
 from viz_transformer.figures.labels import file_name
 from viz_transformer.given import POSITIONS, TEXT, Accepted, is_whole, takes
@@ -67,7 +64,7 @@ def show(
     Raises ValueError with one sentence for what the run does not have, with the nearest names.
     """
     if isinstance(run, Picture):
-        return HtmlFigure("matrix", matrix_payload(run, exact=True, why=()), run.meta.title)
+        return HtmlFigure("matrix", run.pack(exact=True, why=()), run.meta.title)
     if not isinstance(run, Run | Trace):
         raise ValueError(f"show draws a run or a trace, not {quote(run)}: vt.decode and vt.trace make one")
     trace = run.trace if isinstance(run, Run) else run
@@ -113,9 +110,9 @@ def _attention(
     if made.heads is not None:
         return _several(trace, made, cast("tuple[int, ...]", heads))
     if form == "map":
-        return HtmlFigure("matrix", matrix_payload(made, exact=True), made.meta.title)
+        return HtmlFigure("matrix", made.pack(exact=True), made.meta.title)
     made = made.said(scale="derived" if made.derived else kind)  # weights below 0 have neither lines nor shades
-    data = lines_payload(made, height=HEIGHT) if form == "lines" else shading_payload(made)
+    data = made.pack_lines(height=HEIGHT) if form == "lines" else made.pack_text()
     return HtmlFigure("lines" if form == "lines" else "shading", data, made.meta.title)
 
 
@@ -128,7 +125,7 @@ def _several(trace: Trace, made: AttentionPicture, heads: Sequence[int]) -> Html
     masks = np.stack([each.mask for each in head_views(trace, made.kind, made.layer, heads)])
     made = replace(made, heads=replace(made.heads, mask=masks))
     made = made.said(title=named.title, caption=named.caption, name=named.name, scale=made.kind)
-    return HtmlFigure("lines", lines_payload(made, height=HEIGHT), made.meta.title)
+    return HtmlFigure("lines", made.pack_lines(height=HEIGHT), made.meta.title)
 
 
 def _heads(trace: Trace, kind: KindName) -> HtmlFigure:

@@ -5,7 +5,6 @@ import inspect
 import io
 from dataclasses import replace
 from importlib import import_module
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -13,14 +12,12 @@ from builders import tiny_checkpoint
 from drawing import picture_of
 
 import viz_transformer as vt
+from viz_transformer import payload
 from viz_transformer.analysis.attention.maps import attention_picture, head_view
 from viz_transformer.analysis.attention.picture import Axis, Heads, Picture, RunNames, Texts
 from viz_transformer.analysis.attention.words import Words
+from viz_transformer.analysis.weight.weight_numbers import QueryRow
 from viz_transformer.figures import components
-from viz_transformer.figures.components import payload
-from viz_transformer.figures.components.lines import lines_payload
-from viz_transformer.figures.components.matrix import matrix_payload
-from viz_transformer.figures.components.shading import shading_payload
 from viz_transformer.running.decoding import decode
 
 WEIGHTS = np.array([[0.5, 0.25, 0.25], [0, 0.75, 0.25]], np.float32)
@@ -35,7 +32,7 @@ def made(values=WEIGHTS, **given) -> Picture:
 
 
 def drawn(picture):
-    return payload.unpack(matrix_payload(picture))
+    return payload.unpack(picture.pack())
 
 
 def test_map_lines_text_table_and_csv_have_the_same_numbers():
@@ -48,8 +45,8 @@ def test_map_lines_text_table_and_csv_have_the_same_numbers():
         picture.table().to_numpy(),
         np.array(in_csv, np.float64).astype(np.float32),
         drawn(picture)[1]["values"],
-        payload.unpack(lines_payload(picture))[1]["weights"][0],
-        payload.unpack(shading_payload(picture))[1]["weights"],
+        payload.unpack(picture.pack_lines())[1]["weights"][0],
+        payload.unpack(picture.pack_text())[1]["weights"],
         payload.unpack(vt.show(run, "decoder.1.cross", head=2).data)[1]["values"],
     ):
         assert np.asarray(values, np.float32).tobytes() == recorded.tobytes()
@@ -137,13 +134,11 @@ def test_text_stays_text_in_tables_and_captions():
     assert RunNames("n", markup).meta("what", "encoder").caption.startswith(f"{markup}, what (Viz Transformer")
 
 
-def test_no_payload_has_more_than_seven_parameters():
-    parts = Path(str(components.__file__)).parent
-    found = {}
-    for name in ("grid", "lines", "masks", "matrix", "row", "shading", "snapshots"):
-        module = import_module(f"{components.__name__}.{'matrix' if name == 'row' else name}")
-        assert (parts / f"{name}.js").exists()
-        found[name] = len(inspect.signature(getattr(module, f"{name}_payload")).parameters)
+def test_nothing_is_packed_with_more_than_seven_parameters():
+    packing = [Picture.pack, Picture.pack_lines, Picture.pack_text, QueryRow.pack]
+    for name in ("beam_tree", "grid", "masks", "scrubber", "snapshots", "whole"):
+        packing.append(getattr(import_module(f"{components.__name__}.{name}"), f"{name}_payload"))
+    found = {each.__qualname__: len({*inspect.signature(each).parameters} - {"self"}) for each in packing}
     assert max(found.values()) <= MAX_PARAMETERS, found
 
 

@@ -7,13 +7,12 @@ import pytest
 import torch
 from builders import tiny_checkpoint
 
+from viz_transformer import payload
 from viz_transformer.analysis.attention.picture import Axis, Meta, Picture, Span, Texts, numbered
 from viz_transformer.analysis.positions.pictures import table_picture
 from viz_transformer.analysis.tensors import pictures
 from viz_transformer.analysis.tensors.pictures import in_blocks, slice_picture
 from viz_transformer.analysis.tensors.points import difference_view, point_view, shown_slice
-from viz_transformer.figures.components import payload
-from viz_transformer.figures.components.matrix import matrix_payload
 from viz_transformer.model.kinds import SIDES
 from viz_transformer.running.decoding import decode
 
@@ -33,7 +32,7 @@ def of(run, name, at=(0, 0), meta=META, **how):
 def test_a_slice_is_drawn_bit_by_bit_and_its_table_is_the_same(run):
     made = of(run, "decoder.1.ffn.out")
     recorded = run["decoder.1.ffn.out"][0].numpy()
-    header, arrays = payload.unpack(matrix_payload(made, exact=True, why=()))
+    header, arrays = payload.unpack(made.pack(exact=True, why=()))
     assert arrays["values"].tobytes() == recorded.tobytes() == made.table().to_numpy(np.float32).tobytes()
     assert header["columns"] == {
         "field": "",

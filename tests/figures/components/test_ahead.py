@@ -9,7 +9,6 @@ from mounted import mounted
 
 from viz_transformer.analysis.attention.picture import Axis, Texts
 from viz_transformer.figures.components.chips import Chip, ChipRow
-from viz_transformer.figures.components.matrix import matrix_payload
 from viz_transformer.ui.components.ahead import Ahead, Paragraph, ahead_payload, caught_up_payload
 from viz_transformer.ui.components.pictures import Range, slider_data
 
@@ -134,7 +133,7 @@ def test_the_strip_shows_it_and_then_what_the_page_gave_last(browser):
 def a_map(title):
     side = Texts(("x", "y"))
     rows, columns = Axis("t", "query", "reads", "target", side), Axis("i", "key", "keys", "source", side)
-    return matrix_payload(picture_of(np.full((2, 2), 0.5), rows, columns, title=title))
+    return picture_of(np.full((2, 2), 0.5), rows, columns, title=title).pack()
 
 
 def test_a_picture_shows_it_and_then_what_the_page_gave_last(browser):

@@ -6,8 +6,8 @@ import pytest
 from builders import tiny_config
 from mounted import mounted
 
+from viz_transformer import payload
 from viz_transformer.figures.architecture import architecture, architecture_payload
-from viz_transformer.figures.components import payload
 
 DRAWING = architecture(tiny_config())
 

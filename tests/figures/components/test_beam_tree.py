@@ -11,8 +11,8 @@ import pytest
 from builders import tiny_checkpoint
 from mounted import Mounted, mounting
 
+from viz_transformer import payload
 from viz_transformer.figures import labels, theme
-from viz_transformer.figures.components import payload
 from viz_transformer.figures.components.beam_tree import beam_tree_payload, rows
 from viz_transformer.numerals import number
 from viz_transformer.running.beam_tree import BeamTree, TreeRecorder

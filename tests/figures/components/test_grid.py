@@ -10,9 +10,9 @@ from mounted import WRITTEN, mounted
 from numpy.typing import NDArray
 from playwright.sync_api import Browser
 
-from viz_transformer.analysis.attention.picture import Meta
+from viz_transformer import payload
+from viz_transformer.analysis.attention.picture import HEIGHT, Meta
 from viz_transformer.figures import theme
-from viz_transformer.figures.components import payload
 from viz_transformer.figures.components.grid import (
     GridScore,
     HeadMaps,
@@ -21,7 +21,6 @@ from viz_transformer.figures.components.grid import (
     open_thumbnails,
     thumbnails,
 )
-from viz_transformer.figures.components.matrix import HEIGHT
 from viz_transformer.model.kinds import KindName
 
 HEADS = ("mask", "valid", "key_heads", "tokens")

@@ -6,11 +6,10 @@ from builders import tiny_checkpoint
 from drawing import heads_of
 from mounted import Mounted, mounting
 
+from viz_transformer import payload
 from viz_transformer.analysis.attention.maps import head_views
 from viz_transformer.analysis.attention.picture import Axis, Texts
 from viz_transformer.figures import labels, theme
-from viz_transformer.figures.components import payload
-from viz_transformer.figures.components.lines import lines_payload
 from viz_transformer.running.decoding import decode
 from viz_transformer.ui.frame import style
 
@@ -32,7 +31,7 @@ def of(weights, queries=None, keys=None, **changes):
     )
     drawn = {name: changes.pop(name) for name in ("title", "height") if name in changes}
     given = {"heads": [f"head {n}" for n in range(len(maps))], **changes}
-    return lines_payload(heads_of(maps, rows, columns, **given), **drawn)
+    return heads_of(maps, rows, columns, **given).pack_lines(**drawn)
 
 
 def softmax(scores):
@@ -55,7 +54,7 @@ def test_weights_and_mask_are_sent_bit_by_bit_as_the_trace_has_them(heads):
     names = [f"head {head}" for head in heads]
     masks = [view.mask for view in views]
     made = heads_of([view.weights for view in views], rows, columns, heads=names, mask=masks, scale="decoder")
-    data = lines_payload(made)
+    data = made.pack_lines()
     header, arrays = payload.unpack(data)
     recorded = run.trace["decoder.1.self.weights"][0].numpy()
     assert arrays["weights"].dtype == np.float32

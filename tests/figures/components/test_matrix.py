@@ -11,10 +11,9 @@ from drawing import picture_of
 from mounted import mounted
 from showing import shown_of
 
+from viz_transformer import payload
 from viz_transformer.analysis.attention.picture import Axis, Texts
 from viz_transformer.figures import labels, theme
-from viz_transformer.figures.components import payload
-from viz_transformer.figures.components.matrix import matrix_payload
 from viz_transformer.ui.frame import maps
 from viz_transformer.ui.session import state
 
@@ -31,7 +30,7 @@ def of(values, rows=None, columns=None, starts=(), ends=(), **changes):
         Axis("t", "query", "reads", "target", Texts(down)),
         Axis("i", "key", "keys, source", "source", Texts(along), starts, ends),
     )
-    return matrix_payload(picture_of(grid, *axes, **changes), **drawn)
+    return picture_of(grid, *axes, **changes).pack(**drawn)
 
 
 def softmax(*shape, seed=0):
@@ -196,7 +195,7 @@ def test_a_rounded_value_says_that_it_is_about_so_much(browser):
 def test_a_token_that_the_model_does_not_know_is_said_with_what_was_typed(browser):
     columns = Axis("i", "key", "keys", "source", Texts(["<unk>", "a"], ["é", "a"]))
     rows = Axis("t", "query", "reads", "target", Texts(["<s>"]))
-    with mounted(browser, "matrix", matrix_payload(picture_of([[0.5, 0.5]], rows, columns))) as shown:
+    with mounted(browser, "matrix", picture_of([[0.5, 0.5]], rows, columns).pack()) as shown:
         assert {lines[1] for lines in hovered(shown)} == {"key 0: “<unk>”, typed “é”", "key 1: “a”"}
 
 
@@ -249,7 +248,7 @@ def test_a_place_stands_for_the_position_at_which_it_begins(browser):
 def without_specials():
     """The cross-attention of a run that read <s> a b </s>, its start and end tokens hidden."""
     shown = shown_of(tiny_checkpoint(), "ab", max_steps=2)
-    return matrix_payload(maps.picture(shown, {**state.DEFAULTS, "options": ("hidden",)}))
+    return maps.picture(shown, {**state.DEFAULTS, "options": ("hidden",)}).pack()
 
 
 def test_the_tooltip_counts_positions_in_the_run_where_some_are_hidden(browser, without_specials):
@@ -613,7 +612,7 @@ def test_the_labels_of_what_is_not_written_yet_are_faint_in_the_saved_picture_to
     tokens = Texts(["<s>", "one", "two"])
     rows, columns = (Axis(f, "query", "reads", "target", tokens) for f in ("t", "u"))
     made = picture_of(softmax(3, 3), rows, columns, writes=Texts(["one", "two", "."]), scale="decoder")
-    data = matrix_payload(made, grows=True)
+    data = made.pack(grows=True)
     with mounted(browser, "matrix", data) as shown:
         shown.choose(t=1, u=0)
         with shown.page.expect_download() as download:
@@ -642,7 +641,7 @@ def test_while_the_steps_are_played_what_is_not_written_yet_has_no_name_and_noth
     tokens = Texts(["<s>", "one", "two"])
     rows, columns = (Axis(f, "query", "reads", "target", tokens) for f in ("t", "u"))
     written = Texts(["one", "two", "."]) if writes else None
-    data = matrix_payload(picture_of(softmax(3, 3), rows, columns, writes=written, scale="decoder"))
+    data = picture_of(softmax(3, 3), rows, columns, writes=written, scale="decoder").pack()
     with mounted(browser, "matrix", data) as shown:
         shown.choose(t=1, u=0)
         before = places(shown)

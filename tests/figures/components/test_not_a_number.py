@@ -10,17 +10,13 @@ from drawing import SAID, heads_of, picture_of
 from mounted import WRITTEN, mounted
 from playwright.sync_api import expect
 
-from viz_transformer import show
-from viz_transformer.analysis.attention.picture import Axis, Meta, Texts
+from viz_transformer import payload, show
+from viz_transformer.analysis.attention.picture import Axis, Meta, Picture, Texts
 from viz_transformer.analysis.weight.weight_numbers import QueryRow
 from viz_transformer.figures import attention_heatmap, theme
 from viz_transformer.figures import run as run_figure
-from viz_transformer.figures.components import payload
 from viz_transformer.figures.components.chips import Chip, ChipRow
-from viz_transformer.figures.components.lines import lines_payload
-from viz_transformer.figures.components.matrix import matrix_payload, row_payload
 from viz_transformer.figures.components.model_maps import rail_data
-from viz_transformer.figures.components.shading import shading_payload
 from viz_transformer.figures.components.snapshots import MapsOfKind, SnapshotData, snapshots_payload
 from viz_transformer.model.hooked_model import spec_of
 from viz_transformer.running.decoding import decode
@@ -67,7 +63,7 @@ def axes():
 
 
 def matrix(values=WEIGHTS, **changes):
-    return matrix_payload(picture_of(values, *axes(), **{"mask": MASK, **changes}))
+    return picture_of(values, *axes(), **{"mask": MASK, **changes}).pack()
 
 
 def colours(shown, box, canvas="canvas.base"):
@@ -136,11 +132,11 @@ def test_it_arrives_bit_by_bit_at_any_length(side):
     rows = Axis("t", "query", "reads", "target", Texts(["a", "b"]))
     columns = Axis("i", "key", "keys", "source", Texts(["k"] * side))
     norms = picture_of(values, rows, columns, quantity="norm", bounded=False)
-    _, arrays = payload.unpack(matrix_payload(norms))
+    _, arrays = payload.unpack(norms.pack())
     assert arrays["values"].tobytes() == values.tobytes()
-    for made in (lines_payload, shading_payload):
+    for made in (Picture.pack_lines, Picture.pack_text):
         arrays = payload.unpack(made(picture_of(np.abs(values), rows, columns)))[1]
-        if side == 3 or made is shading_payload:  # of so many tokens there are no lines
+        if side == 3 or made is Picture.pack_text:  # of so many tokens there are no lines
             assert arrays["weights"].tobytes() == np.abs(values).tobytes()
 
 
@@ -221,7 +217,7 @@ def test_a_row_that_is_not_a_number_is_seen_where_cells_are_smaller_than_pixels(
     values[1000] = NAN
     rows = Axis("t", "query", "reads", "target", Texts(["q"] * 2000))
     columns = axes()[1]
-    data = matrix_payload(picture_of(values, rows, columns))
+    data = picture_of(values, rows, columns).pack()
     with mounted(browser, "matrix", data) as shown:
         box = shown.page.locator("canvas.base").bounding_box()
         assert dots("light") & set(colours(shown, (0, 0, box["width"], box["height"])))
@@ -260,7 +256,7 @@ def test_the_picture_that_stands_alone_draws_it(browser):
 
 def of_lines(weights=WEIGHTS, heads=("head 0",), **changes):
     maps = np.stack([weights] * len(heads))
-    return lines_payload(heads_of(maps, *axes(), heads=heads, **changes))
+    return heads_of(maps, *axes(), heads=heads, **changes).pack_lines()
 
 
 @pytest.mark.parametrize("heads", [("head 0",), ("head 0", "head 1")])
@@ -310,7 +306,7 @@ def of_row(**changes):
         "mask": np.array([True, True, False]),
         **changes,
     }
-    return row_payload(QueryRow(**given), axes(), 1, None, Meta(**SAID, fill="-inf"))
+    return QueryRow(**given).pack(axes(), 1, None, Meta(**SAID, fill="-inf"))
 
 
 @pytest.mark.parametrize("scheme", theme.THEMES)
@@ -353,7 +349,7 @@ def test_a_row_of_numbers_has_no_dots(browser):
 
 
 def test_a_shaded_text_has_dots_and_says_so(browser):
-    data = shading_payload(picture_of(WEIGHTS, *axes(), mask=MASK))
+    data = picture_of(WEIGHTS, *axes(), mask=MASK).pack_text()
     with mounted(browser, "shading", data) as shown:
         keys = shown.page.locator(".text").first.locator(".token")
         legend = shown.page.locator(".legend")

@@ -5,9 +5,8 @@ import pytest
 from drawing import picture_of
 from mounted import WRITTEN, mounted
 
+from viz_transformer import payload
 from viz_transformer.analysis.attention.picture import Axis, Span, numbered
-from viz_transformer.figures.components import payload
-from viz_transformer.figures.components.matrix import matrix_payload
 
 SAID = {"scale": "diverging", "unit": "value", "quantity": "value", "bounded": False, "digits": 9}
 
@@ -24,7 +23,7 @@ def positions(rows, columns, **said):
 
 
 def data(picture):
-    return matrix_payload(picture, height=420, exact=True, why=())
+    return picture.pack(height=420, exact=True, why=())
 
 
 def test_keys_walk_through_columns_that_the_selection_has_no_word_for(browser):

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from mounted import imported
 
-from viz_transformer.figures.components import payload
+from viz_transformer import payload
 
 STRANGE = [0.0, -0.0, 1.0, 1e-45, -1e-45, 3.4e38, np.inf, -np.inf, 0.1, 1 / 3]
 

@@ -6,10 +6,9 @@ import numpy as np
 import pytest
 from mounted import mounted
 
+from viz_transformer import payload
 from viz_transformer.analysis.attention.picture import Axis, Meta, Texts
 from viz_transformer.analysis.weight.weight_numbers import QueryRow
-from viz_transformer.figures.components import payload
-from viz_transformer.figures.components.matrix import row_payload
 
 MARKUP = "<b>&amp;<img/src=x/onerror=alert(1)>"
 QUERY = np.array([1.0, -2.0], np.float32)
@@ -27,7 +26,7 @@ def of(tokens=("zwei", MARKUP, "zwei"), **changes):
     )
     position, writes = arrays.pop("position", 1), arrays.pop("writes", "w")
     meta = Meta("a title", "a caption", "picture", scale="cross", fill="-1e9")
-    return row_payload(QueryRow(**arrays), axes, position, writes, meta)
+    return QueryRow(**arrays).pack(axes, position, writes, meta)
 
 
 # ---- what is sent

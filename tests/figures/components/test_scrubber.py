@@ -15,10 +15,10 @@ from builders import tiny_checkpoint
 from mounted import Mounted, mounting
 from playwright.sync_api import expect
 
+from viz_transformer import payload
 from viz_transformer.analysis.attention.maps import step_row
 from viz_transformer.analysis.attention.picture import Texts
 from viz_transformer.figures import labels
-from viz_transformer.figures.components import payload
 from viz_transformer.figures.components.scrubber import (
     CandidateData,
     StepData,

@@ -8,11 +8,10 @@ from builders import tiny_checkpoint
 from drawing import picture_of
 from mounted import Mounted, mounting
 
+from viz_transformer import payload
 from viz_transformer.analysis.attention.maps import head_view
 from viz_transformer.analysis.attention.picture import Axis, Texts
 from viz_transformer.figures import theme
-from viz_transformer.figures.components import payload
-from viz_transformer.figures.components.shading import shading_payload
 from viz_transformer.running.decoding import decode
 
 MARKUP = "<b>bold</b>&<img_src=x_onerror=alert(1)>"
@@ -24,7 +23,7 @@ def source(tokens, originals=None):
 
 def of(weights, queries, keys, **changes):
     grows = changes.pop("grows", False)
-    return shading_payload(picture_of(weights, queries, keys, **changes), grows=grows)
+    return picture_of(weights, queries, keys, **changes).pack_text(grows=grows)
 
 
 def cross(weights, queries=None, keys=None, **changes):

@@ -3,7 +3,8 @@
 import numpy as np
 import pytest
 
-from viz_transformer.figures.components import payload, strongest_only
+from viz_transformer import payload
+from viz_transformer.figures.components import strongest_only
 from viz_transformer.figures.components.strongest_only import strongest
 
 NAN = float("nan")

@@ -15,21 +15,26 @@ import pytest
 from builders import tiny_checkpoint, tiny_config
 from drawing import picture_of
 
-from viz_transformer.analysis.attention.picture import Axis, Meta, Span, Texts, numbered
+from viz_transformer import payload
+from viz_transformer.analysis.attention.picture import (
+    MAX_TOKENS,
+    Axis,
+    Meta,
+    Span,
+    Texts,
+    Why,
+    numbered,
+)
 from viz_transformer.analysis.run.whole import whole_run
 from viz_transformer.analysis.weight.weight_numbers import QueryRow
 from viz_transformer.figures import components, details, whole
 from viz_transformer.figures.architecture import architecture, architecture_payload
-from viz_transformer.figures.components import payload
 from viz_transformer.figures.components.beam_tree import beam_tree_payload
 from viz_transformer.figures.components.chips import MANY, Chip, ChipRow, Editing, RowMark
 from viz_transformer.figures.components.grid import GridScore, HeadMaps, grid_payload
-from viz_transformer.figures.components.lines import MAX_TOKENS, lines_payload
 from viz_transformer.figures.components.masks import MaskGrids, MaskWords, masks_payload
-from viz_transformer.figures.components.matrix import Why, matrix_payload, row_payload
 from viz_transformer.figures.components.model_maps import Looks, locator_data, rail_data
 from viz_transformer.figures.components.scrubber import WrittenSteps, scrubber_payload, steps_of
-from viz_transformer.figures.components.shading import shading_payload
 from viz_transformer.figures.components.snapshots import MapsOfKind, SnapshotData, snapshots_payload
 from viz_transformer.figures.components.whole import Names, RunText, whole_payload
 from viz_transformer.model.hooked_model import spec_of
@@ -61,18 +66,16 @@ MUCH = picture_of(EVEN, WRITING, COLUMNS, hidden=HIDDEN, most=2.0)
 
 
 def _matrix() -> Iterator[bytes]:
-    yield matrix_payload(MAP)
-    yield matrix_payload(MUCH, grows=True, bare=("left",), why=("t", "i"))
-    yield matrix_payload(picture_of(EVEN, ROWS, ROWS), follows=True, why=())
-    yield matrix_payload(
-        picture_of(EVEN, ROWS, FEATURES, names=("False", "True"), notes=("a note",), digits=9, paired=True)
-    )
+    yield MAP.pack()
+    yield MUCH.pack(grows=True, bare=("left",), why=("t", "i"))
+    yield picture_of(EVEN, ROWS, ROWS).pack(follows=True, why=())
+    yield picture_of(EVEN, ROWS, FEATURES, names=("False", "True"), notes=("a note",), digits=9, paired=True).pack()
 
 
 def _lines() -> Iterator[bytes]:
-    yield lines_payload(MUCH)
+    yield MUCH.pack_lines()
     many = Axis("t", "query", "reads", "target", Texts(["a"] * (MAX_TOKENS + 1)))
-    yield lines_payload(picture_of(np.zeros((MAX_TOKENS + 1, 3)), many, COLUMNS))
+    yield picture_of(np.zeros((MAX_TOKENS + 1, 3)), many, COLUMNS).pack_lines()
 
 
 def _grid() -> Iterator[bytes]:
@@ -90,14 +93,13 @@ def _masks() -> Iterator[bytes]:
 
 def _row() -> Iterator[bytes]:
     for writes in (None, "a"):
-        yield row_payload(
-            QueryRow(np.ones(1), np.ones((3, 1)), EVEN[0], EVEN[0], EVEN[0] > 0), (ROWS, COLUMNS), 1, writes, META
-        )
+        row = QueryRow(np.ones(1), np.ones((3, 1)), EVEN[0], EVEN[0], EVEN[0] > 0)
+        yield row.pack((ROWS, COLUMNS), 1, writes, META)
 
 
 def _shading() -> Iterator[bytes]:
-    yield shading_payload(MAP)
-    yield shading_payload(MUCH, grows=True)
+    yield MAP.pack_text()
+    yield MUCH.pack_text(grows=True)
 
 
 def _scrubber() -> Iterator[bytes]:

@@ -9,12 +9,11 @@ from builders import tiny_checkpoint
 from mounted import WRITTEN, Mounted, mounting
 from playwright.sync_api import expect
 
-from viz_transformer import show
+from viz_transformer import payload, show
 from viz_transformer.analysis.run.whole import whole_run
 from viz_transformer.checkpoint import load
 from viz_transformer.figures import details
 from viz_transformer.figures import run as run_figure
-from viz_transformer.figures.components import payload
 from viz_transformer.figures.components.scrubber import steps_of
 from viz_transformer.figures.components.whole import Names, RunText, ends_in, whole_payload
 from viz_transformer.figures.details import details_of

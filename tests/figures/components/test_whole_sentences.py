@@ -4,11 +4,11 @@ import numpy as np
 import pytest
 from mounted import WRITTEN, mounting
 
+from viz_transformer import payload
 from viz_transformer.analysis.layers.sublayers import flows
 from viz_transformer.checkpoint import list_checkpoints, load
 from viz_transformer.checkpoint.contents import Summary
 from viz_transformer.figures import run as run_figure
-from viz_transformer.figures.components import payload
 from viz_transformer.numerals import exponential, number, percent, share
 from viz_transformer.running.decoding import decode
 

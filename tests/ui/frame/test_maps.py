@@ -14,11 +14,9 @@ from page_driver import SITES
 from showing import shown_of, shown_run
 from wording import wording
 
-from viz_transformer import __version__
+from viz_transformer import __version__, payload
 from viz_transformer.analysis.attention import picture as pictures_of_maps
 from viz_transformer.analysis.attention.specials import hidden_keys
-from viz_transformer.figures.components import payload
-from viz_transformer.figures.components.matrix import matrix_payload
 from viz_transformer.running.decoding import Run
 from viz_transformer.running.edits import SetMask
 from viz_transformer.running.tracing import trace
@@ -134,7 +132,7 @@ def test_every_head_of_every_layer_is_sent_bit_by_bit_with_its_mask(runs, name):
     shown = runs(name)
     seen = 0
     for kind, layer, head, weights, mask in every_head(shown.trace):
-        header, arrays = payload.unpack(matrix_payload(picture(shown, kind, layer, (head,))))
+        header, arrays = payload.unpack(picture(shown, kind, layer, (head,)).pack())
         assert arrays["values"].dtype == np.float32
         assert arrays["values"].shape == weights.shape
         assert bits(arrays["values"]) == bits(weights)
@@ -148,7 +146,7 @@ def test_every_head_of_every_layer_is_sent_bit_by_bit_with_its_mask(runs, name):
 
 def test_a_masked_cell_that_has_weight_is_sent_with_its_weight_and_what_masks_it(runs):
     shown = runs("padded")
-    header, arrays = payload.unpack(matrix_payload(picture(shown, "cross", 0, (2,))))
+    header, arrays = payload.unpack(picture(shown, "cross", 0, (2,)).pack())
     padding = [typed == "" for typed in shown.trace.tgt.originals]
     assert any(padding)
     assert not arrays["mask"][padding].any()
@@ -167,7 +165,7 @@ def test_rows_and_columns_are_the_tokens_at_their_positions(runs, name):
     ):
         if name == "decoder alone" and kind != "decoder":
             continue
-        header, _ = payload.unpack(matrix_payload(picture(runs(name), kind, 0)))
+        header, _ = payload.unpack(picture(runs(name), kind, 0).pack())
         for axis, field, side in ((header["rows"], row, row_side), (header["columns"], column, column_side)):
             assert (axis["field"], axis["ink"], axis["starts"]) == (field, f"{side}-ink", None)
             assert [token["text"] for token in axis["tokens"]] == list(sides[side].tokens)
@@ -177,7 +175,7 @@ def test_rows_and_columns_are_the_tokens_at_their_positions(runs, name):
 
 
 def test_special_tokens_are_marked_and_unknown_text_is_none_of_them(runs):
-    header, _ = payload.unpack(matrix_payload(picture(runs("random-0"), "encoder")))
+    header, _ = payload.unpack(picture(runs("random-0"), "encoder").pack())
     tokens = header["columns"]["tokens"]
     assert [bool(token.get("special")) for token in tokens] == [token["text"] in ("<s>", "</s>") for token in tokens]
     assert any(token["text"] == "<unk>" for token in tokens)
@@ -186,18 +184,18 @@ def test_special_tokens_are_marked_and_unknown_text_is_none_of_them(runs):
 def test_a_row_writes_the_token_that_the_next_row_reads(runs):
     for name in ("random-0", "decoder alone"):
         shown = runs(name)
-        header, _ = payload.unpack(matrix_payload(picture(shown, "decoder")))
+        header, _ = payload.unpack(picture(shown, "decoder").pack())
         reads = [token["text"] for token in header["rows"]["tokens"]]
         writes = [token["text"] for token in header["writes"]]
         assert writes[:-1] == reads[1:]
         assert writes[-1] == shown.run.tokens[-1]
         assert writes[-len(shown.run.steps) :] == list(shown.run.tokens)
-    assert payload.unpack(matrix_payload(picture(runs("random-0"), "encoder")))[0]["writes"] is None
+    assert payload.unpack(picture(runs("random-0"), "encoder").pack())[0]["writes"] is None
 
 
 def test_rows_of_padding_write_nothing(runs):
     shown = runs("slips")
-    header, _ = payload.unpack(matrix_payload(picture(shown, "cross")))
+    header, _ = payload.unpack(picture(shown, "cross").pack())
     writes = [token["text"] for token in header["writes"]]
     assert writes[: len(shown.run.steps)] == list(shown.run.tokens)
     assert set(writes[len(shown.run.steps) :]) == {"(unused)"}
@@ -207,7 +205,7 @@ def test_an_encoder_alone_has_a_map_too():
     ckpt = tiny_checkpoint("encoder-only")
     run = Run("", (), trace(ckpt, "aabb"), "end token")
     shown = shown_run(ckpt, "aabb", run)
-    header, arrays = payload.unpack(matrix_payload(picture(shown, "encoder", 1, (3,))))
+    header, arrays = payload.unpack(picture(shown, "encoder", 1, (3,)).pack())
     assert bits(arrays["values"]) == bits(recorded(run.trace, "encoder", 1, 3)[0])
     assert header["title"] == wording("title_of_encoder_attention", 1, 3)
     with pytest.raises(ValueError, match="has no 'cross' attention: choose 'encoder'"):
@@ -219,7 +217,7 @@ def test_title_caption_and_file_name_say_what_is_seen(runs):
     assert made.meta.title == wording("title_of_decoder_attention", 2, 3)
     assert made.meta.caption == wording("caption_of_a_saved_map", "a", 2, 3, __version__)
     assert made.meta.name == "tiny-decoder-layer-2-head-3-self-attention"
-    assert payload.unpack(matrix_payload(made))[0]["caption"] == made.meta.caption
+    assert payload.unpack(made.pack())[0]["caption"] == made.meta.caption
 
 
 def test_a_caption_quotes_the_beginning_of_a_long_text_and_fences_off_right_to_left_letters():
@@ -299,12 +297,12 @@ def long():
 def test_above_512_tokens_weights_are_sent_within_1_6e_5_and_marked_as_rounded(long, kind):
     for head in range(4):
         weights, _ = recorded(long.trace, kind, 0, head)
-        data = matrix_payload(picture(long, kind, 0, (head,)))
+        data = picture(long, kind, 0, (head,)).pack()
         _, arrays = payload.unpack(data)
         assert encodings(data)["values"] == "sqrt-uint16"  # for which the tooltip puts ≈ in front of a value
         error = np.abs(arrays["values"] - weights)
         assert 0 < error.max() < 1.6e-5
-    assert encodings(matrix_payload(picture(long, "decoder", 0)))["values"] == "float32"
+    assert encodings(picture(long, "decoder", 0).pack())["values"] == "float32"
 
 
 def test_a_long_table_is_exact(long):
@@ -316,7 +314,7 @@ def test_a_long_table_is_exact(long):
 
 def test_signed_maps_and_norms_are_exact_at_any_length(long):
     one, other = picture(long, "encoder", 0, (0,)), picture(long, "encoder", 0, (1,))
-    data = matrix_payload(one - other)
+    data = (one - other).pack()
     assert encodings(data)["values"] == "float32"
     assert bits(payload.unpack(data)[1]["values"]) == bits(one.values - other.values)
 
@@ -336,7 +334,7 @@ def test_several_heads_are_kept_apart_and_the_map_is_the_first(shown):
 @pytest.mark.parametrize("kind", ["encoder", "decoder", "cross"])
 @pytest.mark.parametrize(("word", "combine"), [("mean", np.mean), ("max", np.max)])
 def test_mean_and_maximum_are_made_of_the_heads_and_are_grey(shown, kind, word, combine):
-    header, arrays = payload.unpack(matrix_payload(picture(shown, kind, 1, word)))
+    header, arrays = payload.unpack(picture(shown, kind, 1, word).pack())
     np.testing.assert_allclose(arrays["values"], combine(heads_of(shown.trace, kind, 1), axis=0), atol=1e-7)
     assert header["scale"] == "derived"
     assert "derived" in header["unit"]
@@ -354,7 +352,7 @@ def test_rollout_is_the_product_of_all_layers_so_far_and_grey(shown):
         target, source = half @ target, half @ source
         target, source = target / 2, source / 2 + mean["cross", layer] @ encoder / 2
     for kind, expected in (("encoder", encoder), ("decoder", target), ("cross", source)):
-        header, arrays = payload.unpack(matrix_payload(picture(shown, kind, 1, "rollout")))
+        header, arrays = payload.unpack(picture(shown, kind, 1, "rollout").pack())
         np.testing.assert_allclose(arrays["values"], expected, atol=1e-6)  # rows of A sum to 1 within float32
         assert (header["scale"], header["unit"]) == ("derived", "attention rollout (derived)")
         assert "rollout" in header["title"]
@@ -373,12 +371,12 @@ def test_contribution_is_the_norm_of_weight_times_value_times_w_o(shown, kind):
     values = shown.trace[f"{site}.value"][0].double().numpy()  # [H, K, E]
     moved = np.einsum("hke,dhe->hkd", values, w_o.reshape(16, 4, 4))
     weights = heads_of(shown.trace, kind, 1)
-    header, arrays = payload.unpack(matrix_payload(picture(shown, kind, 1, (2,), ("contribution",))))
+    header, arrays = payload.unpack(picture(shown, kind, 1, (2,), ("contribution",)).pack())
     expected = np.linalg.norm(weights[2][..., None] * moved[2], axis=-1)
     np.testing.assert_allclose(arrays["values"], expected, rtol=1e-5, atol=1e-7)
     assert (header["scale"], header["quantity"], header["bounded"]) == (kind, "norm", False)
     assert header["unit"] == "norm of weight × value × W_O"
-    header, arrays = payload.unpack(matrix_payload(picture(shown, kind, 1, "mean", ("contribution",))))
+    header, arrays = payload.unpack(picture(shown, kind, 1, "mean", ("contribution",)).pack())
     together = np.linalg.norm(np.einsum("hqk,hkd->qkd", weights, moved), axis=-1)
     np.testing.assert_allclose(arrays["values"], together, rtol=1e-4, atol=1e-6)
     assert header["scale"] == "derived"
@@ -411,7 +409,7 @@ def test_hiding_special_keys_renormalises_the_rest_and_says_how_much_was_hidden(
     special = shown.target_special if kind == "decoder" else shown.source_special
     kept, expected, share = hidden_by_hand(weights, special)
     made = picture(shown, kind, 1, (3,), ("hidden",))
-    header, arrays = payload.unpack(matrix_payload(made))
+    header, arrays = payload.unpack(made.pack())
     empty = ~np.isfinite(expected).all(axis=-1)
     np.testing.assert_allclose(arrays["values"][~empty], expected[~empty], atol=1e-6)
     assert (arrays["values"][empty] == 0).all()  # nothing but a special token to read: the run's own weights
@@ -487,7 +485,7 @@ def test_norms_without_the_special_keys_stay_as_they_are(shown):
     assert bits(made.values) == bits(plain.values[:, list(made.columns.starts)])
     assert made.values.shape[1] == plain.values.shape[1] - 2
     assert "renormalised" not in made.meta.unit
-    assert made.hidden is None and "hidden" not in payload.unpack(matrix_payload(made))[0]
+    assert made.hidden is None and "hidden" not in payload.unpack(made.pack())[0]
     assert "Special keys are hidden" in made.meta.remarks[0]
 
 
@@ -507,7 +505,7 @@ def test_words_are_sums_over_what_is_read_and_means_over_what_reads_and_derived(
     groups = [[0], [1, 2], [3], [4], [5], [6, 7, 8], [9]]  # <s> ab ␣ a ␣ ccc </s>
     expected = [[weights[np.ix_(rows, keys)].sum() / len(rows) for keys in groups] for rows in groups]
     made = picture(shown, "encoder", 1, (2,), ("words",))
-    header, arrays = payload.unpack(matrix_payload(made))
+    header, arrays = payload.unpack(made.pack())
     np.testing.assert_allclose(arrays["values"], expected, atol=1e-6)
     np.testing.assert_allclose(arrays["values"].sum(axis=1), 1, atol=1e-6)
     for axis in (header["rows"], header["columns"]):
@@ -584,14 +582,14 @@ def pair():
 )
 def test_a_difference_is_a_minus_b_in_each_cell_on_a_signed_scale(pair, kind, options):
     a, b = (picture(shown, kind, 1, (2,), options) for shown in pair)
-    header, arrays = payload.unpack(matrix_payload(a - b))
+    header, arrays = payload.unpack((a - b).pack())
     assert bits(arrays["values"]) == bits(a.values - b.values)
     assert (arrays["values"] < 0).any() and (arrays["values"] > 0).any()
     assert (header["scale"], header["signed"], header["bounded"]) == ("diverging", True, False)
     assert (header["quantity"], header["unit"]) == ("difference", f"{a.meta.quantity} in A less {b.meta.quantity} in B")
     assert header["title"] == f"A − B: {a.meta.title}"
     assert header["caption"] == f"A: {a.meta.caption}; B: {b.meta.caption}"
-    back = payload.unpack(matrix_payload(b - a))[1]
+    back = payload.unpack((b - a).pack())[1]
     assert bits(back["values"] + np.float32(0)) == bits(-arrays["values"] + np.float32(0))
 
 
@@ -642,5 +640,5 @@ def test_nothing_that_is_drawn_changes_the_record(runs):
     for heads in ((0, 1), "mean", "max", "rollout"):
         for options in ((), ("words",), ("hidden",), ("contribution",), ("words", "hidden", "contribution")):
             made = picture(shown, "cross", 1, heads, options)
-            matrix_payload(made), made.table()
+            made.pack(), made.table()
     assert all(torch.equal(shown.trace[name], value) for name, value in before.items())

@@ -9,12 +9,11 @@ from builders import tiny_checkpoint
 from showing import shown_of
 from wording import wording
 
+from viz_transformer import payload
 from viz_transformer.analysis.attention.head_scores import head_scores
 from viz_transformer.analysis.attention.maps import contribution_norms, valid_mask
 from viz_transformer.analysis.attention.rollout import rollout
 from viz_transformer.checkpoint import load
-from viz_transformer.figures.components import payload
-from viz_transformer.figures.components.matrix import matrix_payload
 from viz_transformer.running.trace import OF_STEPS
 from viz_transformer.ui.frame import maps
 from viz_transformer.ui.pages.weight import view
@@ -50,7 +49,7 @@ def test_the_row_that_writes_non_has_the_weights_of_its_step_bit_by_bit(slips):
     own = picture(slips, "cross", heads=(head,))
     assert own.rows.writes.tokens[step.position] == "non"
     assert own.values[step.position].tobytes() == rows[head].tobytes()
-    assert payload.unpack(matrix_payload(own))[1]["values"][step.position].tobytes() == rows[head].tobytes()
+    assert payload.unpack(own.pack())[1]["values"][step.position].tobytes() == rows[head].tobytes()
     marks = own.table().iloc[:, rows.shape[1] :].to_numpy()
     assert marks[step.position].sum() == 27 and not marks[len(slips.run.steps) :].any()
     table = own.table().iloc[step.position, : rows.shape[1]].to_numpy(dtype=np.float32)

@@ -6,7 +6,7 @@ import pytest
 from builders import tiny_checkpoint
 from showing import shown_of
 
-from viz_transformer.figures.components import payload
+from viz_transformer import payload
 from viz_transformer.running.strategies import Beam, Greedy, Sampling
 from viz_transformer.ui.frame import steps
 

@@ -13,7 +13,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike, NDArray
 
-from viz_transformer import __version__, declared, numerals
+from viz_transformer import __version__, declared, numerals, payload
 from viz_transformer.analysis.attention.specials import MOSTLY_HIDDEN, HiddenKeys, hidden_keys
 from viz_transformer.analysis.attention.words import Words, word_map
 from viz_transformer.model.kinds import KINDS, KindName, SideName
@@ -25,6 +25,20 @@ Scale = KindName | Literal["derived", "diverging"]
 Spread = Literal["shares", "from 0", "signed"]
 """What the weights of an attention are: from 0 to 1, or also above 1, or also below 0."""
 
+Why = tuple[str, str] | tuple[()] | None
+"""How a cell leads to the page that explains it: by what is chosen (None), by the fields of the selection that its row
+and its column are there where the axes have others, or not at all: by no field."""
+
+HEIGHT = 660
+"""Of a map, in pixels."""
+LINES_HEIGHT = 480
+"""Of lines, in pixels."""
+MAX_HEADS = 6
+"""How many heads have colours that are told apart."""
+MAX_TOKENS = 256
+"""Above this many tokens a side there are no lines, only a sentence."""
+MAX_LINES = 20_000
+"""The strongest lines are drawn, up to this many."""
 LONGEST_TEXT = 200
 """Columns of a token on a picture and in a table."""
 ATTENTION_WEIGHT = "attention weight"
@@ -344,9 +358,111 @@ class Picture:
 
     # ---- as a component gets it, as a table and as a file
 
-    def header(
-        self, label: str, sides: tuple[str, str] = ("rows", "columns"), *, with_tokens: bool = True
-    ) -> dict[str, Any]:
+    def pack(
+        self,
+        *,
+        height: int = HEIGHT,
+        grows: bool = False,
+        follows: bool = False,
+        exact: bool = False,
+        bare: Sequence[Literal["left", "right"]] = (),
+        why: Why = None,
+    ) -> bytes:
+        """What the browser gets to draw it as a map.
+
+        Colours go from 0 to 1, or to the largest value if the values are not bounded by 1, or are centred at 0.
+        `grows`: rows behind the chosen one are drawn as not written yet, and come with the step. `follows`: it is the
+        page's own map of weights: a key that nobody chose is that with most weight in the chosen row, and the strip is
+        tinted by that row. Rows of which more than 0.9 is hidden are faint. exact: float32, however many tokens there
+        are. bare: sides without labels, which the map beside it has. why: whether Enter and a double click lead to the
+        page that explains a cell. Raises ValueError if the shapes and the numbers of tokens do not fit.
+        """
+        grid, meta = self._fitting("values", ("rows", "columns")), self.meta
+        label = f"Map of {meta.title}: {self.rows.title} as rows, {self.columns.title} as columns"
+        header: dict[str, Any] = {
+            **self._header(label, ("rows", "columns")),
+            "scale": meta.scale,
+            "signed": meta.signed,
+            "quantity": meta.quantity,
+            "bounded": meta.bounded and not meta.signed,
+            "height": height,
+        }
+        said_only_where_so = {
+            "most": meta.most,
+            "names": meta.names and list(meta.names),
+            "notes": list(meta.notes) or None,
+            "digits": meta.digits or None,
+            "paired": meta.paired or None,
+            "bare": list(bare) or None,
+            "why": why,
+            "grows": grows or None,
+            "follows": (follows and meta.bounded and not self.rows.starts and not self.columns.starts) or None,
+        }
+        header |= {name: said for name, said in said_only_where_so.items() if said is not None}
+        return self._packed(header, values=payload.exact(grid) if exact else payload.weights(grid))
+
+    def pack_text(self, *, grows: bool = False) -> bytes:
+        """What the browser gets to draw it as the text itself, each token shaded by the weights of one query, or by the
+        weights that one key is given.
+
+        Queries and keys that are the same tokens of the same side are one paragraph, else each has its own. `grows`:
+        tokens of the queries' side behind the selected query are shown as not written yet. Where the run has no number
+        there is no shade; shades of rows of which more than 0.9 is hidden are faint.
+        Raises ValueError if shapes and tokens do not fit, and for weights below 0.
+        """
+        grid, (queries, keys) = self._fitting("weights", ("queries", "keys")), self.axes
+        if np.any(grid < 0):
+            raise ValueError(
+                f"shades show weights of at least 0, the smallest is {np.nanmin(grid)}: the matrix shows signed ones"
+            )
+        said = self._header(f"Text of {self.meta.title}: {queries.title} and {keys.title}", ("queries", "keys"))
+        together = queries.side == keys.side and said["queries"]["tokens"] == said["keys"]["tokens"]
+        header = {**said, "together": together, "scale": self.meta.scale, **({"grows": True} if grows else {})}
+        return self._packed(header, weights=payload.weights(grid))
+
+    def pack_lines(self, *, title: str = "", height: int = LINES_HEIGHT) -> bytes:
+        """What the browser gets to draw lines from each query to each key, as opaque as the weight, of the heads or,
+        without any, of the values.
+
+        Masked pairs get no line, nor do those of which the run has no number. The scale is the colour of a single map;
+        two to six have the colours of heads. Above 256 tokens a side no weights are sent. Lines of rows of which more
+        than 0.9 is hidden are faint. title: where that is not the picture's own, which then names its one map.
+        Raises ValueError if shapes, names and tokens do not fit, for weights below 0, for more than six maps, and for
+        several if they are derived.
+        """
+        own = None if self.hidden is None else self.hidden[None]
+        single = Heads((self.meta.title,), np.asarray(self.values, dtype=np.float32)[None], own)
+        drawn, (queries, keys) = self.heads or single, self.axes
+        maps, heads = np.asarray(drawn.values, dtype=np.float32), drawn.names
+        mask = self.mask if drawn.mask is None else drawn.mask
+        declared.shaped("weights", maps.shape, heads=len(heads), queries=len(queries), keys=len(keys))
+        if len(heads) > MAX_HEADS:
+            raise ValueError(f"colours tell at most {MAX_HEADS} heads apart, {len(heads)} were given: choose fewer")
+        if self.meta.scale == "derived" and len(heads) > 1:
+            raise ValueError(f"a derived map is drawn alone, in grey, but {len(heads)} were given: choose one")
+        if np.any(maps < 0):
+            raise ValueError(
+                f"lines show weights of at least 0, the smallest is {np.nanmin(maps)}: the matrix shows signed ones"
+            )
+        if np.shape(mask) not in (maps.shape, maps.shape[1:]):
+            raise ValueError(f"mask {np.shape(mask)} does not have the shape of the weights {maps.shape}")
+        if self.valid is not None and np.shape(self.valid) != maps.shape[1:]:
+            raise ValueError(f"there {np.shape(self.valid)} does not fit the weights {maps.shape}")
+        too_long = max(maps.shape[1:]) > MAX_TOKENS
+        called = self.said(title=title) if title else self
+        label = f"Lines of {called.meta.title}: {queries.title} on the left, {keys.title} on the right"
+        header = {
+            **called._header(label, ("queries", "keys"), with_tokens=not too_long),
+            "heads": heads,
+            "colours": [f"heads-{i}" for i in range(len(heads))] if len(heads) > 1 else [f"{self.meta.scale}-5"],
+            "most_tokens": MAX_TOKENS,
+            "most_lines": MAX_LINES,
+            "height": height,
+        }
+        shown = replace(self, mask=mask, hidden=drawn.hidden)
+        return payload.pack(shown._faint(header)) if too_long else shown._packed(header, weights=payload.exact(maps))
+
+    def _header(self, label: str, sides: tuple[str, str], *, with_tokens: bool = True) -> dict[str, Any]:
         """What every component is told of it: its words, and its sides, called as the component calls them.
 
         label: what it is to those who do not see it. Raises ValueError where what rows write does not fit them.
@@ -364,6 +480,22 @@ class Picture:
             columns: self.columns.data(with_tokens=with_tokens),
             "writes": writes if with_tokens else None,
         }
+
+    def _fitting(self, called: str, sides: tuple[str, str]) -> NDArray[np.float32]:
+        """The values as float32. Raises ValueError if they or the marks do not fit the sides; both are called so."""
+        grid = np.asarray(self.values, dtype=np.float32)
+        declared.shaped(called, grid.shape, **dict(zip(sides, map(len, self.axes), strict=True)))
+        for what, cells in (("mask", self.mask), ("there", self.valid)):
+            if cells is not None and np.shape(cells) != grid.shape:
+                raise ValueError(f"{what} {np.shape(cells)} does not have the shape of the {called} {grid.shape}")
+        return grid
+
+    def _faint(self, header: dict[str, Any]) -> dict[str, Any]:
+        """The header with how much of each row is hidden, if anything is."""
+        return header if self.hidden is None else {**header, "hidden": self.hidden.tolist()}
+
+    def _packed(self, header: dict[str, Any], **numbers: payload.Encoded) -> bytes:
+        return payload.pack(self._faint(header), **numbers, **payload.marks(mask=self.mask, there=self.valid))
 
     @property
     def masked(self) -> NDArray[np.bool_]:

@@ -8,8 +8,9 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
-from viz_transformer import declared
+from viz_transformer import declared, payload
 from viz_transformer.analysis.attention.maps import layer_count, sides
+from viz_transformer.analysis.attention.picture import Axes, Meta, Texts
 from viz_transformer.analysis.weight.derivation import ROUNDING
 from viz_transformer.analysis.weight.step_source import AxisName
 from viz_transformer.model.config import ModelConfig
@@ -150,6 +151,43 @@ class QueryRow:
     def products(self) -> Floats:
         """query times key, dimension by dimension: [K, E]; a row adds up to the undivided score."""
         return self.query * self.keys
+
+    def pack(self, axes: Axes, position: int, writes: str | None, meta: Meta) -> bytes:
+        """What the browser gets to draw it as strips: the keys, their products with the query, the scores, the weights.
+
+        axes: the two sides; `position` is the query's place on the first; writes: what its row writes.
+        Raises ValueError if shapes and tokens do not fit.
+        """
+        queries, columns = axes
+        q, k = np.asarray(self.query, dtype=np.float32), np.asarray(self.keys, dtype=np.float32)
+        count = len(columns)
+        if q.ndim != 1 or k.shape != (count, len(q)) or 0 in k.shape:
+            raise ValueError(f"query {q.shape} and keys {k.shape} do not fit {count} tokens")
+        by_key = {name: np.asarray(getattr(self, name)) for name in ("scores", "weights", "mask")}
+        for what, values in by_key.items():
+            declared.shaped(what, values.shape, tokens=count)
+        declared.place("query", position, len(queries))
+        header = {
+            "title": meta.title,
+            "label": f"{meta.title}: one query against {count} keys, as strips of keys, products, scores and weights",
+            "name": meta.name,
+            "caption": meta.caption,
+            "query": queries.data(with_tokens=False),
+            "token": queries.reads.at((position,)).data()[0],
+            "position": position,
+            "writes": None if writes is None else Texts((writes,)).data()[0],
+            "keys": columns.data(),
+            "scale": meta.scale,
+            "fill": meta.fill,
+        }
+        return payload.pack(
+            header,
+            query=payload.exact(q),
+            keys=payload.exact(k),
+            scores=payload.exact(by_key["scores"]),
+            weights=payload.exact(by_key["weights"]),
+            mask=payload.bits(by_key["mask"]),
+        )
 
 
 def parameters(model: Transformer, kind: KindName, layer: int) -> Parameters:

@@ -7,7 +7,7 @@ from collections.abc import Collection
 from itertools import groupby
 from typing import TYPE_CHECKING, Any
 
-from viz_transformer.figures.components import payload
+from viz_transformer import payload
 from viz_transformer.figures.components.tokens import token_data
 
 if TYPE_CHECKING:

@@ -10,10 +10,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from viz_transformer.analysis.attention.picture import Meta
+from viz_transformer import payload
+from viz_transformer.analysis.attention.picture import HEIGHT, Meta
 from viz_transformer.figures import labels
-from viz_transformer.figures.components import payload
-from viz_transformer.figures.components.matrix import HEIGHT
 from viz_transformer.figures.theme import MAX_HEADS
 from viz_transformer.model.kinds import KindName
 from viz_transformer.sentences import count_of

@@ -8,10 +8,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike
 
-from viz_transformer import declared
-from viz_transformer.analysis.attention.picture import Axes
-from viz_transformer.figures.components import payload
-from viz_transformer.figures.components.matrix import Why
+from viz_transformer import declared, payload
+from viz_transformer.analysis.attention.picture import Axes, Why
 from viz_transformer.model.kinds import KINDS, KindName
 
 HEIGHT = 640

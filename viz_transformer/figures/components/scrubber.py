@@ -10,9 +10,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from viz_transformer import declared
+from viz_transformer import declared, payload
 from viz_transformer.analysis.attention.picture import Texts
-from viz_transformer.figures.components import payload
 from viz_transformer.figures.components.tokens import token_data
 
 if TYPE_CHECKING:

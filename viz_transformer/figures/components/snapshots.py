@@ -9,9 +9,9 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from viz_transformer import payload
 from viz_transformer.analysis.attention.picture import Axes
 from viz_transformer.figures import labels
-from viz_transformer.figures.components import payload
 from viz_transformer.model.kinds import KindName
 
 MAX_EXACT = 2_000_000

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from viz_transformer.figures.components import payload
+from viz_transformer import payload
 
 LEAST = 0.02
 """Weights below this share of a row are not drawn each on its own."""

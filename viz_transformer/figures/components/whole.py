@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from viz_transformer.figures.components import payload
+from viz_transformer import payload
 from viz_transformer.figures.components.scrubber import StepData, candidate_rows, written_places
 from viz_transformer.figures.components.strongest_only import strongest
 from viz_transformer.figures.components.tokens import token_data

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from viz_transformer.figures.components import payload
+from viz_transformer import payload
 from viz_transformer.figures.components.strongest_only import strongest
 
 if TYPE_CHECKING:

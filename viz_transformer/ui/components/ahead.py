@@ -13,7 +13,7 @@ from typing import Any
 
 import streamlit as st
 
-from viz_transformer.figures.components import payload
+from viz_transformer import payload
 from viz_transformer.figures.components.source import javascript
 from viz_transformer.ui.components.selection import last_heard_token
 

@@ -10,8 +10,8 @@ from typing import Any
 
 import streamlit as st
 
-from viz_transformer.figures.components.payload import with_table
 from viz_transformer.figures.components.source import javascript, style_sheet
+from viz_transformer.payload import with_table
 
 Asked = Callable[[], None]
 """What is called when a picture's table is asked for; a picture that has none has no entry for it."""
@@ -22,12 +22,12 @@ _WRITTEN = ("text", "target")
 
 
 def matrix(data: bytes, *, key: str, on_table: Asked | None = None) -> None:
-    """Draw what `matrix_payload` made. A picked cell goes into the selection of the page."""
+    """Draw what `Picture.pack` made. A picked cell goes into the selection of the page."""
     _put("matrix", key, data, on_table)
 
 
 def lines(data: bytes, *, key: str) -> None:
-    """Draw what `lines_payload` made. A picked token or pair goes into the selection of the page."""
+    """Draw what `Picture.pack_lines` made. A picked token or pair goes into the selection of the page."""
     _put("lines", key, data)
 
 
@@ -37,12 +37,12 @@ def grid(data: bytes, *, key: str, on_table: Asked | None = None) -> None:
 
 
 def row(data: bytes, *, key: str, on_table: Asked | None = None) -> None:
-    """Draw what `row_payload` made. A picked key, and a step to another query, goes into the selection of the page."""
+    """Draw what `QueryRow.pack` made. A picked key, or a step to another query, goes into the page's selection."""
     _put("row", key, data, on_table)
 
 
 def shading(data: bytes, *, key: str) -> None:
-    """Draw what `shading_payload` made. A picked token goes into the selection of the page."""
+    """Draw what `Picture.pack_text` made. A picked token goes into the selection of the page."""
     _put("shading", key, data)
 
 

@@ -12,8 +12,7 @@ import numpy as np
 import pandas as pd
 import streamlit as st
 
-from viz_transformer.analysis.attention.picture import Picture, Texts
-from viz_transformer.figures.components.matrix import HEIGHT, matrix_payload
+from viz_transformer.analysis.attention.picture import HEIGHT, Picture, Texts
 from viz_transformer.ui.components.pictures import Asked, matrix
 from viz_transformer.ui.frame import projector, text, words
 from viz_transformer.ui.frame.frame import TABLE_ASKED, TABLE_OPEN
@@ -162,7 +161,7 @@ def matrix_of(
     """The map as a matrix, with its table; if it `grows`, rows after the selected one stay empty. It `follows` if it
     is the page's own map: a key that nobody chose is the one with most weight in the chosen row. `bare`: sides without
     labels."""
-    data = matrix_payload(picture, height=height, grows=grows, follows=follows, bare=bare)
+    data = picture.pack(height=height, grows=grows, follows=follows, bare=bare)
     matrix(data, key=key, on_table=table_of(picture, key=key))
     for remark in picture.meta.remarks:
         text.paragraph(remark)

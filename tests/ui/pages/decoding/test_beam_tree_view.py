@@ -12,8 +12,8 @@ from showing import shown_of
 from streamlit.testing.v1 import AppTest
 from wording import wording
 
+from viz_transformer import payload
 from viz_transformer.figures import labels
-from viz_transformer.figures.components import payload
 from viz_transformer.running.beam_tree import BeamTree
 from viz_transformer.running.decoding import decode
 from viz_transformer.running.strategies import Beam

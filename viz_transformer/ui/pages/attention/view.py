@@ -29,8 +29,6 @@ from viz_transformer.analysis.attention.sharing import describe_heads, find_shar
 from viz_transformer.analysis.attention.specials import special_positions
 from viz_transformer.figures import labels
 from viz_transformer.figures.components.grid import GridScore, HeadMaps, grid_payload, open_thumbnails, thumbnails
-from viz_transformer.figures.components.lines import lines_payload
-from viz_transformer.figures.components.shading import shading_payload
 from viz_transformer.figures.theme import MAX_HEADS
 from viz_transformer.model.hooked_model import Heads
 from viz_transformer.model.kinds import KINDS, KindName
@@ -245,10 +243,10 @@ def panel(both: Runs, picture: Picture) -> None:
     elif FIELDS.now().panel == "lines":
         several = picture.heads if picture.meta.scale != "derived" else None
         drawn = replace(picture, heads=several).said(name=f"{picture.meta.name}-lines")
-        lines(lines_payload(drawn, title=words.LINES), key="attention_lines")
+        lines(drawn.pack_lines(title=words.LINES), key="attention_lines")
     else:
         drawn = picture.said(title=words.TEXT, name=f"{picture.meta.name}-text")
-        shading(shading_payload(drawn), key="attention_text")
+        shading(drawn.pack_text(), key="attention_text")
 
 
 def _other_map(both: Runs) -> None:

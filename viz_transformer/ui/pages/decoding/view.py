@@ -9,7 +9,6 @@ import streamlit as st
 from viz_transformer.analysis.attention.maps import step_row
 from viz_transformer.analysis.inputs.hidden_texts import hidden_texts
 from viz_transformer.figures import labels
-from viz_transformer.figures.components.shading import shading_payload
 from viz_transformer.model.kinds import KINDS
 from viz_transformer.ui.components.pictures import scrubber, shading
 from viz_transformer.ui.frame import controls, frame, maps, pictures, projector, steps, text
@@ -99,7 +98,7 @@ def _looked(shown: RunView, which: str, own: str = "") -> None:
             continue
         with st.container(key=f"decoding_text_{kind}{own}"):
             drawn = picture.said(title=words.SHADED[kind] + which, name=f"{picture.meta.name}-text")
-            shading(shading_payload(drawn, grows=True), key=f"decoding_shading_{kind}{own}")
+            shading(drawn.pack_text(grows=True), key=f"decoding_shading_{kind}{own}")
 
 
 def growing(both: Runs) -> None:

@@ -6,9 +6,9 @@ from __future__ import annotations
 import streamlit as st
 
 from viz_transformer.analysis.attention.maps import attention_kinds
+from viz_transformer.analysis.attention.picture import Why
 from viz_transformer.analysis.masks.parts import ClosedIs, closed_row
 from viz_transformer.checkpoint import Checkpoint
-from viz_transformer.figures.components.matrix import Why
 from viz_transformer.model.kinds import KINDS
 from viz_transformer.running.trace import Trace
 from viz_transformer.ui.frame import links

@@ -13,7 +13,6 @@ from viz_transformer.analysis.masks.influence import Influence, Plan, influence_
 from viz_transformer.analysis.masks.influence import influence as influence_of
 from viz_transformer.checkpoint import Checkpoint
 from viz_transformer.figures import labels
-from viz_transformer.figures.components.matrix import matrix_payload
 from viz_transformer.model.kinds import KindName, SideName
 from viz_transformer.running.trace import Trace
 from viz_transformer.ui.compat import DeltaGenerator
@@ -59,7 +58,7 @@ def influence(looked: Looked, place: DeltaGenerator) -> None:
         every = replace(picture, mask=np.ones_like(picture.mask))
         note = words.influence_note(picture.meta.caption, picture.meta.quantity)
         asked = pictures.table(every.table, note=note, name=picture.meta.name, key="masks_influence_map")
-        matrix(matrix_payload(picture, height=height, why=()), key="masks_influence_map", on_table=asked)
+        matrix(picture.pack(height=height, why=()), key="masks_influence_map", on_table=asked)
     with right:
         _verdict(found, plan, compared)
 

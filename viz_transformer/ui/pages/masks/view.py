@@ -26,7 +26,6 @@ from viz_transformer.analysis.masks.parts import (
 )
 from viz_transformer.figures import labels
 from viz_transformer.figures.components.masks import MaskWords, masks_payload
-from viz_transformer.figures.components.matrix import matrix_payload
 from viz_transformer.model.kinds import KINDS, KindName
 from viz_transformer.ui.compat import DeltaGenerator
 from viz_transformer.ui.components.pictures import last_clicked_token, masks, matrix
@@ -165,7 +164,7 @@ def _put(columns: Sequence[DeltaGenerator], drawn: Sequence[Picture], looked: Lo
         edited = when == "after" and looked.compared is not None and not looked.compared.own
         with column:
             key = f"masks_{when}{own}"
-            data = matrix_payload(picture, why=() if edited else leads(looked))
+            data = picture.pack(why=() if edited else leads(looked))
             matrix(data, key=key, on_table=pictures.table_of(picture, key=key))
 
 

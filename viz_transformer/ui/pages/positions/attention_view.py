@@ -27,7 +27,6 @@ from viz_transformer.analysis.positions.in_attention import (
 from viz_transformer.analysis.positions.table import encoding_of
 from viz_transformer.analysis.run.remarks import reach
 from viz_transformer.figures import labels
-from viz_transformer.figures.components.matrix import matrix_payload
 from viz_transformer.figures.distances import rotated_products, wavelength_curves
 from viz_transformer.model.hooked_model import Unavailable
 from viz_transformer.model.kinds import KINDS, SIDE_OF, StackName
@@ -320,7 +319,7 @@ def _bias(at: ChosenCell) -> None:
             name=labels.file_name(shown.summary.name, site, "bias"),
             key="pos_bias",
         )
-        matrix(matrix_payload(picture, height=HIGHEST, exact=True, why=()), key="pos_bias", on_table=asked)
+        matrix(picture.pack(height=HIGHEST, exact=True, why=()), key="pos_bias", on_table=asked)
 
 
 def _slopes(at: ChosenCell) -> None:

@@ -29,7 +29,6 @@ from viz_transformer.analysis.positions.table import (
     wavelengths,
 )
 from viz_transformer.figures import labels
-from viz_transformer.figures.components.matrix import matrix_payload
 from viz_transformer.figures.distances import product_curves, turned_pairs, wavelength_curves
 from viz_transformer.figures.positions import row_lengths
 from viz_transformer.model.kinds import SIDE_OF
@@ -316,7 +315,7 @@ def waves(table: Table) -> Question:
             title = words.of_both(words.SHORT_TABLES[name], length, width)
             made = table_picture(each.table, Meta(title, *frame.saved_as(title)))  # both reach from -1 to 1
             with column:
-                data = matrix_payload(made.said(most=1.0, paired=True), height=BESIDE, exact=True, why=())
+                data = made.said(most=1.0, paired=True).pack(height=BESIDE, exact=True, why=())
                 asked = pictures.table(made.table, note=made.note, name=made.meta.name, key=f"pos_beside_{name}")
                 matrix(data, key=f"pos_beside_{name}", on_table=asked)
     head = ("", words.WAVES_HEAD, words.less_than_once(length), words.still(STILL))

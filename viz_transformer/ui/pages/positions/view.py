@@ -31,7 +31,6 @@ from viz_transformer.analysis.positions.table import (
     trained_rows,
 )
 from viz_transformer.figures import labels
-from viz_transformer.figures.components.matrix import matrix_payload
 from viz_transformer.figures.enlarged import enlarged
 from viz_transformer.figures.positions import Marks, dimension_curves
 from viz_transformer.model.hooked_model import Unavailable
@@ -294,7 +293,7 @@ def put(picture: Picture, table: Table, *, called: str = "", own: str = "") -> N
         name=labels.file_name(called.strip(" :"), table.shown.summary.name, "positions", table.stack, table.scheme),
         key=f"pos_heatmap{own}",
     )
-    matrix(matrix_payload(picture, height=HIGHEST, exact=True, why=()), key=f"pos_heatmap{own}", on_table=asked)
+    matrix(picture.pack(height=HIGHEST, exact=True, why=()), key=f"pos_heatmap{own}", on_table=asked)
 
 
 def of_b(table: Table, b: RunView) -> Table | str:

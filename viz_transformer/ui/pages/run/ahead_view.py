@@ -6,8 +6,7 @@ from contextlib import suppress
 
 import streamlit as st
 
-from viz_transformer.figures.components.matrix import matrix_payload
-from viz_transformer.figures.components.payload import with_table
+from viz_transformer.payload import with_table
 from viz_transformer.ui.components.ahead import Ahead, Paragraph, clear_ahead, show_ahead
 from viz_transformer.ui.components.pictures import slider_count
 from viz_transformer.ui.frame import frame, pictures, problems, questions, steps
@@ -85,7 +84,7 @@ def _ahead(both: Runs) -> Ahead:
         lead, written = answer_text(shown.ckpt, shown.run)
         written = written or words.NOTHING
         paragraphs.append(Paragraph(ANSWER, lead, written, what_view.answer_style(written, lead)))
-        views = {"matrix": matrix_payload(drawn, follows=True), "scrubber": steps.scrubber_data(shown)}
+        views = {"matrix": drawn.pack(follows=True), "scrubber": steps.scrubber_data(shown)}
     return Ahead(
         text=shown.text,
         count=slider_count(passing.SLIDER),

@@ -17,7 +17,7 @@ import orjson
 from safetensors import safe_open
 from safetensors.numpy import save_file
 
-from viz_transformer.figures.components import payload
+from viz_transformer import payload
 from viz_transformer.model.kinds import KINDS
 from viz_transformer.ui.frame.questions import Question
 from viz_transformer.ui.session import state

@@ -9,7 +9,6 @@ import orjson
 
 from viz_transformer.checkpoint import load
 from viz_transformer.checkpoint.contents import Summary, list_checkpoints
-from viz_transformer.figures.components.matrix import matrix_payload
 from viz_transformer.running.decoding import decode
 from viz_transformer.ui.frame import maps, steps
 from viz_transformer.ui.frame.judging import judgement
@@ -40,7 +39,7 @@ def make_recording(shown: RunView, chosen: Mapping[str, Any]) -> Recording:
         text=shown.text,
         answer="".join(answer_text(shown.ckpt, shown.run)),
         chips=orjson.dumps(chip_data(shown.ckpt, shown.run, shown.text, shown.target, judgement(shown).mark)),
-        matrix=matrix_payload(picture, follows=True),
+        matrix=picture.pack(follows=True),
         scrubber=steps.scrubber_data(shown),
         whole=whole_view.pack_whole_run(shown, site.head_of(shown.trace.spec, chosen), ""),
         questions=orjson.dumps([None if each is None else [each.asks, each.answer] for each in asked]),

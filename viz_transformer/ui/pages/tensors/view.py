@@ -17,7 +17,6 @@ from viz_transformer.analysis.attention.picture import ATTENTION_WEIGHT, Meta
 from viz_transformer.analysis.tensors import points
 from viz_transformer.analysis.tensors.pictures import in_blocks, slice_picture
 from viz_transformer.figures import labels
-from viz_transformer.figures.components.matrix import matrix_payload
 from viz_transformer.figures.tensors import value_histogram
 from viz_transformer.model.kinds import KINDS, KindName
 from viz_transformer.numerals import significant
@@ -376,7 +375,7 @@ def heatmap(drawn: Drawn, *, beside: Drawn | None = None) -> None:
 def _packed(key: str, name: str, at: tuple[int, ...], with_vocabulary: bool, meta: Meta, _drawn: Drawn) -> bytes:
     """What the browser gets of a slice; kept, since the names of a large vocabulary take longer than its numbers."""
     picture = slice_picture(_drawn.view, _drawn.shown, meta, selects=not _drawn.looked.is_file)
-    return matrix_payload(in_blocks(picture), height=HIGHEST, exact=True, why=())
+    return in_blocks(picture).pack(height=HIGHEST, exact=True, why=())
 
 
 def bars(drawn: Drawn, *, beside: Drawn | None = None) -> None:

@@ -30,7 +30,6 @@ from viz_transformer.analysis.weight.weight_numbers import Cell, Check, Line, pa
 from viz_transformer.checkpoint import Checkpoint
 from viz_transformer.checkpoint.files import WEIGHTS
 from viz_transformer.figures import labels
-from viz_transformer.figures.components.matrix import row_payload
 from viz_transformer.figures.one_weight import BarLook, bars, strips
 from viz_transformer.model.kinds import KINDS, KindName
 from viz_transformer.numerals import SMALL, number, significant, write_in_sentence
@@ -92,7 +91,7 @@ def row(shown: RunView, found: Ladder) -> None:
     written = shown.trace.next_tokens[cell.query] if KINDS[cell.kind].writes else None
     title = words.row_title(_place(cell), cell.query)
     meta = shown.names.meta(title, cell.kind, scale=cell.kind, fill=mask_fill_name(shown.trace))
-    data = row_payload(numbers, maps.axes(shown, cell.kind), cell.query, written, meta)
+    data = numbers.pack(maps.axes(shown, cell.kind), cell.query, written, meta)
     asked = pictures.table(
         lambda: row_table(shown, found),
         note=f"{meta.caption}. {words.SCORES_IN_FLOAT64}",
