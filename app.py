@@ -9,7 +9,7 @@ from pathlib import Path
 import streamlit as st
 
 from viz_transformer.extensions import PAGES as ADDED
-from viz_transformer.extensions import list_extensions
+from viz_transformer.extensions import Broken, list_extensions, refuse_taken_name
 from viz_transformer.ui.frame import opening
 
 HERE = Path(__file__).parent
@@ -44,17 +44,21 @@ def path(title: str) -> str:
     return f"extension-{re.sub('[^0-9a-z]+', '-', title.lower())}"
 
 
-def show_extension(title: str) -> None:
-    """Draw such a page."""
+def show_extension(title: str, refused: Broken | None = None) -> None:
+    """Draw such a page, or say why it is refused."""
     from viz_transformer.ui.frame.page import show_extension
 
-    show_extension(title)
+    show_extension(title, refused)
 
 
 files = {title: HERE / "pages" / f"{name}.py" for group in PAGES.values() for title, name in group.items()}
 pages = {title: st.Page(file, title=title, default=title == "Run") for title, file in files.items()}
 sections = {heading: [pages[title] for title in group] for heading, group in PAGES.items()}
-if added := [title for title in list_extensions(ADDED) if title not in files]:
-    sections["EXTENSIONS"] = [st.Page(partial(show_extension, each), title=each, url_path=path(each)) for each in added]
+if added := dict(
+    (title, None) if title not in files else refuse_taken_name(ADDED, title) for title in list_extensions(ADDED)
+):
+    sections["EXTENSIONS"] = [
+        st.Page(partial(show_extension, *each), title=each[0], url_path=path(each[0])) for each in added.items()
+    ]
 page = st.navigation(sections)
 opening.show_page(page, declare, {**files, **{each.title: each for each in sections.get("EXTENSIONS", ())}})

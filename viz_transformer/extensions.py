@@ -34,8 +34,10 @@ def list_extensions(group: str) -> tuple[str, ...]:
 
 @cache
 def load_extension(group: str, name: str) -> object:
-    """The object of an entry point; `Broken` where its package cannot be imported or two packages use the name."""
+    """The object of an entry point; `Broken` where there is none of the name or more than one, or it cannot be loaded."""
     found = [*entry_points(group=group, name=name)]
+    if not found:
+        return Broken(f"No package adds {name!r}.")
     whose = sorted({each.dist.name if each.dist is not None else each.module for each in found})
     if len(found) > 1:
         return Broken(f"Several packages add {name!r}: {', '.join(whose)}. Uninstall all of them but one.")
@@ -44,6 +46,17 @@ def load_extension(group: str, name: str) -> object:
     except Exception as error:  # whatever a package does when it is imported
         return Broken(f"{whose[0]} cannot add {name!r}: {type(error).__name__}: {error}")
     return loaded
+
+
+def refuse_taken_name(group: str, name: str) -> tuple[str, Broken]:
+    """How an entry point is listed whose name this program has taken itself, and what is said of it."""
+    whose = sorted(
+        {each.dist.name if each.dist is not None else each.module for each in entry_points(group=group, name=name)}
+    )
+    own = "page" if group == PAGES else "score"
+    return f"{name} (added)", Broken(
+        f"{' or '.join(whose)} cannot add {name!r}: there is a {own} of that name already."
+    )
 
 
 def as_broken(found: object, group: str, name: str, wanted: str) -> Broken:

@@ -204,12 +204,14 @@ Fails = bad_pages:FAILS
 Slips = bad_pages:SLIPS
 Seven = bad_pages:NUMBER_OF_PAGES
 Nowhere = bad_pages_nowhere:PAGE
+Run = bad_pages:FAILS
 
 [viz_transformer.scores]
 seven = bad_pages:NUMBER_OF_PAGES
 nowhere = bad_pages_nowhere:score
 raises = bad_pages:raises
 long = bad_pages:long_score
+entropy = bad_pages:long_score
 """
 
 
@@ -221,6 +223,7 @@ long = bad_pages:long_score
         ("slips", "KeyError: 'no such key'."),
         ("seven", "The entry point 'Seven' of viz_transformer.pages does not lead to a Page with the title 'Seven'."),
         ("nowhere", "bad-pages cannot add 'Nowhere': ModuleNotFoundError: No module named 'bad_pages_nowhere'"),
+        ("run-added-", "bad-pages cannot add 'Run': there is a page of that name already."),
     ],
 )
 def test_a_page_that_cannot_be_used_says_why_in_its_place(broken: None, title: str, said: str) -> None:
@@ -234,7 +237,9 @@ def test_a_score_that_cannot_be_used_has_no_value_and_says_why(broken: None) -> 
         ("nowhere", "No module named 'bad_pages_nowhere'"),
         ("raises", "The score 'raises' fails: ValueError: "),
         ("long", "The score 'long' does not return one number for each of "),
+        ("entropy (added)", "bad-pages cannot add 'entropy': there is a score of that name already."),
     ):
         assert said in scores[name].formula
         assert np.isnan(scores[name].values).all()
         assert not scores[name].n.any()
+    assert np.isfinite(scores["entropy"].values).all()

@@ -241,8 +241,17 @@ def _measures(layout: _Layout, longest: float) -> dict[str, _Measure]:
         " that a weight of 1 adds where this head puts it, on average; baseline the mean |v_j W_O|; rows with weight",
         (0.0, longest),
     )
-    added = {name: _added_measure(name) for name in extensions.list_extensions(extensions.SCORES)}
-    return {**added, **measures}
+    for name in extensions.list_extensions(extensions.SCORES):
+        if name in measures:
+            listed, taken = extensions.refuse_taken_name(extensions.SCORES, name)
+            measures[listed] = _without_value(taken)
+        else:
+            measures[name] = _added_measure(name)
+    return measures
+
+
+def _without_value(why: extensions.Broken) -> _Measure:
+    return _Measure(lambda rows: _NO_VALUE, why.why, (-math.inf, math.inf))
 
 
 def _added_measure(name: str) -> _Measure:
@@ -253,8 +262,7 @@ def _added_measure(name: str) -> _Measure:
     """
     score = extensions.load_extension(extensions.SCORES, name)
     if not callable(score):
-        score = extensions.as_broken(score, extensions.SCORES, name, "a function")
-        return _Measure(lambda rows: _NO_VALUE, score.why, (-math.inf, math.inf))
+        return _without_value(extensions.as_broken(score, extensions.SCORES, name, "a function"))
 
     def of(rows: _Rows) -> _Result:
         try:

@@ -123,8 +123,7 @@ def sidebar(title: str) -> None:
 
 def _looks_of_extension(title: str) -> Looks:
     """Where in the model a page of another package looks."""
-    added = title in extensions.list_extensions(extensions.PAGES)
-    found: Looks = getattr(extensions.load_extension(extensions.PAGES, title), "looks", "") if added else ""
+    found: Looks = getattr(extensions.load_extension(extensions.PAGES, title), "looks", "")
     return found
 
 

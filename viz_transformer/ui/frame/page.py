@@ -337,9 +337,9 @@ def _with_known_fields(page: Page) -> Page | Broken:
     return page
 
 
-def show_extension(title: str) -> None:
-    """Draw the page of another package, or the sentence that says why it cannot be drawn."""
-    page = list_extension_pages()[title]
+def show_extension(title: str, refused: Broken | None = None) -> None:
+    """Draw the page of another package, or the sentence that says why it cannot be drawn, or is `refused`."""
+    page = refused or list_extension_pages()[title]
     if isinstance(page, Broken):
         text.paragraph(page.why, tone="bad")
     else:
