@@ -34,7 +34,7 @@ def list_extensions(group: str) -> tuple[str, ...]:
 
 @cache
 def load_extension(group: str, name: str) -> object:
-    """The object of an entry point; `Broken` where there is none of the name or more than one, or it cannot be loaded."""
+    """The object of an entry point; `Broken` where there is none of the name, or several, or it cannot be loaded."""
     found = [*entry_points(group=group, name=name)]
     if not found:
         return Broken(f"No package adds {name!r}.")
