@@ -1,4 +1,4 @@
-"""Numbers that say what a head looks at, each with what even attention would give and the rows that it comes from."""
+"""Scores of what a head attends to, each with the baseline of even attention and the number of rows averaged."""
 
 from __future__ import annotations
 
@@ -79,13 +79,13 @@ def head_scores(
     packages add (`extensions.py`). Of one text they are noise: `n` says how many rows. A layer with fewer heads than
     another has NaN and 0 rows in the places of the others, and so has one that was not seen.
 
-    A row counts if it is no padding that the run added and may attend to something. Masked cells count as no key, and
-    weights as recorded: a row that an edit or dropout left with another sum than 1 is not renormalised. Weights of NaN
+    A row counts if it is no padding that the run added and may attend to something. Masked cells are no keys. Weights
+    are taken as recorded: a row that no longer sums to 1 after an edit or dropout is not renormalised. Weights of NaN
     give NaN. Where contributions are undefined (`contribution_norms` says when), no row has "contribution / weight".
-    source_special, target_special: True where a start, end or padding token stands, which a trace does not know
+    source_special, target_special: True at start, end and padding tokens, which a trace does not know
     (`special_positions` does). Each kind needs those of the sides that it reads.
-    weighed: weights and mask of each layer that was seen, as `layer_weights` has them, for whoever needs them too.
-    Raises ValueError for a kind that the model lacks, and for specials that are missing or do not fit.
+    weighed: weights and mask of each recorded layer, as `layer_weights` returns them, where the caller has them
+    already. Raises ValueError for a kind that the model lacks, and for specials that are missing or do not fit.
     """
     layers = layer_count(trace, kind)
     unseen = unseen_layers(trace, kind)
@@ -101,7 +101,7 @@ def head_scores(
     for layer, (weights, mask) in zip(seen, weighed, strict=True):  # [H, Q, K]
         own, opened = lengths[layer], None
         for head in range(len(weights)):
-            if opened is None or mask.strides[0]:  # one for all heads is looked at once
+            if opened is None or mask.strides[0]:  # a mask shared by all heads is analysed once
                 opened = _Open.of(mask[head], layout)
             rows = _Rows.of(weights[head], opened, layout, None if own is None else own[head])
             for name, measure in measures.items():
@@ -118,7 +118,7 @@ def head_scores(
 
 @dataclass(frozen=True, eq=False)
 class _Layout:
-    """What the scores need to know of the tokens of one kind of attention."""
+    """The token positions and flags that the scores of one kind of attention need."""
 
     kind: KindName
     counted: Booleans  # [Q]: no padding
@@ -183,7 +183,7 @@ class _Rows:
 
 
 def _of_rows(values: NDArray[Any], queries: NDArray[np.int64]) -> NDArray[Any]:
-    """These rows; of all of them no copy is made."""
+    """The selected rows; the array itself, not a copy, if all are selected."""
     return values if len(queries) == len(values) else values[queries]
 
 
@@ -198,7 +198,7 @@ class _ScoreFailed(Exception):
 
 
 class _Measure(NamedTuple):
-    """How a score is made of the rows of one head, in code and in words, and between which bounds it lies."""
+    """One score: its function of a head's rows, its formula in words, and its bounds."""
 
     of: Callable[[_Rows], _Result]
     formula: str
@@ -206,7 +206,7 @@ class _Measure(NamedTuple):
 
 
 def _measures(layout: _Layout, longest: float) -> dict[str, _Measure]:
-    """The measures that this kind of attention has, by the score's name. longest: the largest length of all heads."""
+    """The measures for this kind of attention, by score name. longest: the largest length of all heads."""
     cross = layout.kind == "cross"
     distance = "|i/T - j/S|, T and S the numbers of target and source tokens without padding" if cross else "|i - j|"
     same = "the source position with the query's own number" if cross else "the query's own position"
@@ -255,10 +255,10 @@ def _without_value(why: extensions.Broken) -> _Measure:
 
 
 def _added_measure(name: str) -> _Measure:
-    """The measure that another package adds; one that cannot be used has no value, and its formula says why.
+    """The measure of another package; one that raises has no value, and its formula says why.
 
     Its function gets weights [R, K], 0 in masked cells, and which keys each row may read, and returns a number for each
-    row; the baseline is what it makes of even weights.
+    row; the baseline is its value for even weights.
     """
     score = extensions.load_extension(extensions.SCORES, name)
     if not callable(score):
@@ -277,14 +277,14 @@ def _added_measure(name: str) -> _Measure:
 
 
 def _mass_on(keys: Callable[[_Rows], NDArray[np.int64]], name: str) -> _Measure:
-    """The weight on one key of each row."""
+    """The measure of the weight on one key of each row."""
     there = "rows in which that key is there and allowed"
     formula = f"weight on {name}; baseline 1 / number of allowed keys; {there}"
     return _Measure(lambda rows: _mass(rows, keys(rows)), formula, (0.0, 1.0))
 
 
 def _entropy(rows: _Rows) -> _Result:
-    """Shannon (1948), divided by its largest value; zero weights count as 0, the limit of p log p."""
+    """Entropy divided by its maximum; zero weights count as 0, the limit of p log p. Source: Shannon (1948)."""
     several = rows.share < 1
     weights = _of_rows(rows.weights, np.flatnonzero(several))
     terms = np.zeros_like(weights)
@@ -305,7 +305,7 @@ def _mass(rows: _Rows, keys: NDArray[np.int64]) -> _Result:
 
 
 def _monotonicity(rows: _Rows) -> _Result:
-    """Positions are means over the words alone, so that counting them from another number changes nothing."""
+    """Kendall's tau of each query's mean key position, over words only; an offset of the positions changes nothing."""
     words = rows.weights[rows.layout.query_words[rows.queries]][:, rows.layout.key_words]
     total = words.sum(axis=-1)
     words, total = words[total != 0], total[total != 0]
@@ -314,7 +314,7 @@ def _monotonicity(rows: _Rows) -> _Result:
 
 
 def _contribution(rows: _Rows) -> _Result:
-    """Kobayashi et al. (2020), for a head: what its weights add against what even weights would."""
+    """Length added by a head's weights, relative to even weights. Source: Kobayashi et al. (2020)."""
     if rows.lengths is None:
         return _mean(np.empty(0), np.empty(0))
     total = rows.weights.sum(axis=-1)
@@ -325,7 +325,7 @@ def _contribution(rows: _Rows) -> _Result:
 
 
 def _lengths(trace: Trace, kind: KindName, layer: int) -> Floats | None:
-    """What a weight of 1 on each key adds through each head, [H, K]; None where that is undefined or not recorded."""
+    """Length of the vector that a weight of 1 on each key adds, per head, [H, K]; None if undefined or not recorded."""
     try:
         return value_lengths(trace, kind, layer)
     except ValueError:
@@ -334,10 +334,10 @@ def _lengths(trace: Trace, kind: KindName, layer: int) -> Floats | None:
 
 @dataclass(frozen=True)
 class KeyShares:
-    """What one key has of a head's rows, the means over the n rows in which it is allowed and anything is added.
+    """One key's share of a head's attention: means over the n rows in which it is allowed and anything is added.
 
-    weight: of the weight. even: the same if all allowed keys had as much. contribution: of the contributions of all
-    allowed keys, their lengths added up.
+    weight: share of the weight. even: the share under even attention. contribution: share of the summed contribution
+    lengths of all allowed keys.
     """
 
     name: str
@@ -357,7 +357,7 @@ def key_shares(
     source_special: Sequence[bool] | None = None,
     target_special: Sequence[bool] | None = None,
 ) -> tuple[KeyShares, ...]:
-    """First and end token, if there is one among the keys: their shares of the weight and of what is added.
+    """The key shares of the first token and of the end token, if there is one among the keys.
 
     Much weight alone does not say that a head does nothing: what it reads there may be long, or next to nothing.
     Arguments and rows as in `head_scores`. Raises ValueError as `contribution_norms` does, and for specials that are
@@ -431,6 +431,6 @@ def _special(given: Sequence[bool] | None, side: Tokens, name: str) -> Booleans:
 
 
 def _end_position(side: Tokens, special: Booleans, pad: int | None) -> int | None:
-    """Where the end token stands: last before the padding; None if a word or the only token stands there."""
+    """Position of the end token, the last before the padding; None if that is a word or the only token."""
     tokens = [i for i, typed in enumerate(side.originals) if typed != "" and side.ids[i] != pad]
     return tokens[-1] if tokens and tokens[-1] > 0 and special[tokens[-1]] else None

@@ -1,5 +1,4 @@
-"""Attention maps of a trace, with everything a figure of them needs: one head, several, combined, or weighed by what
-their values move."""
+"""Attention maps of a trace, ready for a figure: one head, several, combined, or weighted by the norm of the values."""
 
 from __future__ import annotations
 
@@ -46,23 +45,23 @@ _SCALE_NAMES = {
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class AttentionPicture(Picture):
-    """The weights of one head, or what was made of several, as a picture that knows where in the model it is from.
+    """The weights of one head, or of several combined, as a picture that records its place in the model.
 
-    The mean's rows sum to what the heads' rows do; the rows of the maximum are no distribution.
+    Rows of the mean sum to 1 if those of the heads do; rows of the maximum need not.
     """
 
     kind: KindName
     layer: int
     head: int | None
-    """None for what is no head's attention: then it is `derived`, and `combined` says how it was made."""
+    """None for a combined map (mean, max, rollout): then it is `derived`, and `combined` says which."""
     n_heads: int
     combined: Combined = "mean"
     module: str = ""
-    """Of a module that was watched, its own name of the attention."""
+    """The name that a watched module gives this attention."""
     sums: str = ""
-    """What rows add up to, where that is not 1."""
+    """What rows sum to, where that is not 1."""
     spread: Spread = "shares"
-    """What the weights of all heads are."""
+    """The range of the weights of all heads."""
 
     @property
     def derived(self) -> bool:
@@ -70,7 +69,7 @@ class AttentionPicture(Picture):
 
     @property
     def title(self) -> str:
-        """What is seen, in words: "decoder layer 1, head 3, cross-attention"."""
+        """The map's title, in words: "decoder layer 1, head 3, cross-attention"."""
         if self.head is not None:
             return f"{_place(self.kind, self.layer, f'head {self.head}')}{self._module}"
         if self.combined == "rollout":
@@ -85,7 +84,7 @@ class AttentionPicture(Picture):
 
     @property
     def scale_name(self) -> str:
-        """What a colour stands for."""
+        """What a colour means."""
         return _SCALE_NAMES[self.combined] if self.head is None else ATTENTION_WEIGHT
 
     # ---- the parts by the names that drawing them from arrays has
@@ -118,10 +117,10 @@ class AttentionPicture(Picture):
 
 @dataclass(frozen=True, eq=False)
 class Contribution:
-    """How far each key's value, weighed by attention, moves each query's sub-layer output; beside it the weights.
+    """Norm of each key's weighted value vector in each query's sub-layer output, with the map of it.
 
-    norms: [Q, K] float32, at least 0, in units of the residual stream; with groups of keys, [Q, groups]. value_norms:
-    [K] float32, what a weight of 1 would move; None for all heads together and for groups, which share no weight.
+    norms: [Q, K] float32, at least 0, in units of the residual stream; [Q, groups] with groups of keys. value_norms:
+    [K] float32, the norm at a weight of 1; None for all heads together and for groups, which have no single weight.
     """
 
     norms: NDArray[np.float32]
@@ -130,24 +129,24 @@ class Contribution:
 
     @property
     def title(self) -> str:
-        """What is seen, in words."""
+        """The map's title, in words."""
         view = self.view
         heads = f"{view.n_heads} heads together" if view.head is None else f"head {view.head}"
         return f"{_place(view.kind, view.layer, heads)}: norm of what each key adds"
 
     @property
     def scale_name(self) -> str:
-        """What a colour stands for."""
+        """What a colour means."""
         return "norm of weight × value × W_O"
 
 
 def attention_kinds(trace: Trace) -> tuple[KindName, ...]:
-    """The kinds of attention that the trace's model has, the one that joins two texts first."""
+    """The kinds of attention in the trace's model, cross-attention first."""
     return kinds_of(trace.spec)
 
 
 def layer_count(trace: Trace, kind: KindName) -> int:
-    """How many layers have this kind of attention. Raises ValueError for a kind that the trace's model lacks."""
+    """The number of layers with this kind of attention. Raises ValueError for a kind that the trace's model lacks."""
     spec, kinds = trace.spec, attention_kinds(trace)
     if kind not in kinds:
         raise ValueError(f"a {spec.kind} model has no {kind!r} attention: choose {' or '.join(map(repr, kinds))}")
@@ -157,8 +156,8 @@ def layer_count(trace: Trace, kind: KindName) -> int:
 def layer_weights(trace: Trace, kind: KindName, layer: int) -> tuple[NDArray[np.float32], NDArray[np.bool_]]:
     """All heads of one layer: weights [H, Q, K] as recorded, and mask [H, Q, K], True = may attend.
 
-    Both are the record itself: read them. Raises ValueError for a kind or layer that the trace's model lacks, and for
-    an attention that was not seen.
+    Both are the recorded arrays, not copies: do not write to them. Raises ValueError for a kind or layer that the
+    trace's model lacks, and for an attention that was not recorded.
     """
     site = _site(trace, kind, layer)
     weights = trace[f"{site}.weights"][0]
@@ -185,7 +184,7 @@ def head_views(
 
 
 def explain_recomputation(trace: Trace, kind: KindName) -> str | None:
-    """What the weights of this kind of attention are made of where the run did not make them; None where it did."""
+    """A sentence on how these weights were recomputed; None if the run itself computed them."""
     site = KINDS[kind].site(0)
     if f"{site}.weights" in trace.values or f"{site}.weights" not in trace:
         return None
@@ -195,12 +194,12 @@ def explain_recomputation(trace: Trace, kind: KindName) -> str | None:
 def contribution_norms(
     trace: Trace, kind: KindName, layer: int, head: int | None, *, groups: Sequence[Sequence[int]] | None = None
 ) -> Contribution:
-    """|| weight_ij * (v_j W_O of the head) || for each query i and key j; head None: of the sum over all heads.
+    """Norms || weight_ij * (v_j W_O of the head) || for each query i and key j; head None: of the sum over all heads.
 
-    The value's bias is in, the output's bias, which belongs to no key, is not. For all heads, and for each of the
+    The bias of W_V is included; the bias of W_O, which belongs to no key, is not. For all heads, and for each of the
     `groups` of keys if they are given, it is the norm of the summed vectors, not the sum of norms: they may cancel.
-    Made of weights and values as recorded, so an edit of head_out does not show. Residual and norm are left out
-    (Kobayashi et al. 2021 put them in). Raises ValueError for a model that merges its heads by a raw reshape, where no
+    Computed from recorded weights and values, so an edit of head_out does not show. Residual and norm are left out
+    (Kobayashi et al. 2021 include them). Raises ValueError for a model that merges its heads by a raw reshape, where no
     key adds to one position alone, and as `head_view` does.
     Source: Kobayashi et al. (2020).
     """
@@ -225,13 +224,13 @@ def contribution_norms(
 
 
 def value_lengths(trace: Trace, kind: KindName, layer: int) -> NDArray[np.float64]:
-    """|| v_j W_O of the head ||, [H, K]: the length that a weight of 1 on the key adds. Raises ValueError as
+    """Norms || v_j W_O of the head ||, [H, K]: the length that a weight of 1 on the key adds. Raises ValueError as
     `contribution_norms` does."""
     return np.asarray(_moved(trace, kind, layer).norm(dim=-1).numpy())
 
 
 def _moved(trace: Trace, kind: KindName, layer: int) -> torch.Tensor:
-    """v_j W_O of each head, [H, K, D] float64."""
+    """Value vectors after each head's part of W_O, v_j W_O: [H, K, D] float64."""
     site = _site(trace, kind, layer)
     if undefined := trace.spec.missing.get(f"{site}.contribution"):
         raise ValueError(undefined)
@@ -246,12 +245,12 @@ def _moved(trace: Trace, kind: KindName, layer: int) -> torch.Tensor:
 
 
 def added_padding(side: Tokens) -> NDArray[np.bool_]:
-    """True for padding that a run added behind what was given: nobody typed it."""
+    """True for padding that the run appended to the given tokens."""
     return np.array([typed == "" for typed in side.originals], dtype=bool)
 
 
 def sides(trace: Trace, kind: KindName) -> tuple[Tokens, Tokens]:
-    """What the rows and what the columns of this kind of attention stand for: queries, keys."""
+    """The tokens of this kind of attention's rows and columns: queries, keys."""
     return KINDS[kind].sides(trace.src, trace.tgt)
 
 
@@ -265,10 +264,10 @@ def step_row(run: Run, step: int) -> int:
 
 
 def valid_mask(trace: Trace, kind: KindName) -> NDArray[np.bool_] | None:
-    """[Q, K], True where the trace has a number of this kind of attention; None for all.
+    """Mask [Q, K], True where the trace has a weight of this kind of attention; None if everywhere.
 
-    Only `Run.per_step_rows` lacks any: rows that no step had, and keys that came after their step. What a model that
-    pads read in their place was padding: it is there only if some head gave it weight.
+    Weights are missing only in `Run.per_step_rows`: rows of no step, and keys after their step. A model that pads read
+    padding at those keys: such a cell is valid only if some head gave it weight.
     """
     if not trace.is_per_step or not KINDS[kind].writes:
         return None
@@ -286,7 +285,8 @@ def valid_mask(trace: Trace, kind: KindName) -> NDArray[np.bool_] | None:
 
 
 def axes_of(trace: Trace, kind: KindName, names: RunNames | None = None) -> Axes:
-    """Queries and keys of a kind of attention, with what each decoder row writes; `names` tell what is special."""
+    """The axes of a kind of attention: queries and keys, with the token each decoder row writes; `names` marks special
+    tokens."""
     known = names or names_of(trace)
     queries, keys = (
         Texts(
@@ -304,19 +304,19 @@ def axes_of(trace: Trace, kind: KindName, names: RunNames | None = None) -> Axes
 
 
 def names_of(trace: Trace) -> RunNames:
-    """What captions say of a trace that nothing else is known of."""
+    """The caption names of a trace without further information about its run."""
     return RunNames(trace.checkpoint, trace.called, row_source=trace.row_source)
 
 
 def mask_fill_name(trace: Trace) -> str:
-    """What the model puts in masked places; "" for 0, and where a model that is not ours does not tell."""
+    """The name of the value that the model writes into masked scores; "" for 0, or if a foreign model does not say."""
     own = trace.spec.config
     return "" if own is None else MASK_FILL_NAMES.get(own.mask_fill, "")
 
 
 def lost_rows(trace: Trace, view: AttentionPicture) -> NDArray[np.bool_] | None:
-    """[Q], True for a row whose softmax read something that is not finite, whatever is masked. Where scores are not
-    told, these are the rows of NaN if a layer before has NaN too. None where nothing is known, or no weight is NaN."""
+    """Mask [Q], True for rows whose softmax read a non-finite score in an open cell. Without recorded scores: the NaN
+    rows, if an earlier layer has NaN too. None if unknown, or if no weight is NaN."""
     none = np.isnan(view.weights)
     if view.combined == "rollout" or not none.any():
         return None
@@ -339,7 +339,8 @@ def view_of(
     head: int | None = None,
     combined: Combined = "mean",
 ) -> AttentionPicture:
-    """A map [Q, K] with the trace's tokens; without a head it is a derived one, and `combined` says how it was made."""
+    """A picture of the map [Q, K] with the trace's tokens; without a head it is a derived one, and `combined` says
+    which."""
     site = _site(trace, kind, layer)
     of_weights = is_watched(trace) and (head is not None or combined == "mean")
     made = AttentionPicture(
@@ -359,7 +360,7 @@ def view_of(
     meta = names_of(trace).meta(
         made.title,
         kind,
-        # grey for what is no head of its own
+        # grey for a map of no single head
         scale="diverging" if made.spread == "signed" else "derived" if made.derived else kind,
         unit=made.scale_name,
         bounded=made.spread == "shares",
@@ -379,12 +380,11 @@ def attention_picture(
     lengths: bool = False,
     names: RunNames | None = None,
 ) -> AttentionPicture:
-    """The map of one head, of the first of several, with the maps of all of them in `heads`, or of what was made of
-    all, with gaps where the trace has no number.
+    """The map of one head, or of the first of several with all of them in `heads`, or of all heads combined. Cells that
+    the trace lacks are gaps.
 
-    lengths: how far keys move the output, as `contribution_norms` has it, in the place of weights. names: what is said
-    of the run, where more is known than the trace tells. Raises ValueError as `head_view` and `contribution_norms` do.
-    """
+    lengths: show `contribution_norms` instead of weights. names: names of the run for captions, where more is known
+    than the trace itself says. Raises ValueError as `head_view` and `contribution_norms` do."""
     several = heads if isinstance(heads, Sequence) and not isinstance(heads, str) else ()
     first = several[0] if several else cast("int | HeadsCombined | None", heads)
     if lengths:
@@ -402,8 +402,8 @@ def attention_picture(
 def picture_of(
     trace: Trace, view: AttentionPicture, names: RunNames | None = None, what: str | None = None
 ) -> AttentionPicture:
-    """A view with what the trace and the `names` of its run tell: special tokens, gaps, rows that read what is not a
-    number. `what`: what is seen, where that is not the view's own title."""
+    """The view with special tokens, gaps and NaN rows marked, from the trace and its run's `names`. `what`: the title,
+    where it is not the view's own."""
     names, what = names or names_of(trace), what or view.title
     made = replace(
         view,
@@ -416,7 +416,7 @@ def picture_of(
 
 
 def describe_spread(trace: Trace, site: str) -> Spread:
-    """What the weights of an attention are; of a model's own run, shares."""
+    """The range of an attention's weights; shares, from 0 to 1, in a run of a model of ours."""
     if not is_watched(trace):
         return "shares"
     weights = trace[f"{site}.weights"].nan_to_num(nan=0.0)
@@ -424,7 +424,7 @@ def describe_spread(trace: Trace, site: str) -> Spread:
 
 
 def unseen_layers(trace: Trace, kind: KindName) -> dict[int, str]:
-    """Of each layer whose attention of this kind was not seen, the sentence that says why."""
+    """The layers whose attention of this kind was not recorded, each with the reason as a sentence."""
     sites = {layer: KINDS[kind].site(layer) for layer in range(layer_count(trace, kind))}
     missing = trace.spec.missing
     return {layer: missing[f"{site}.weights"] for layer, site in sites.items() if site in trace.spec.unseen}
@@ -437,7 +437,8 @@ def _head_view(
     head: int | HeadsCombined | None,
     whole: tuple[NDArray[np.float32], NDArray[np.bool_]] | None,
 ) -> AttentionPicture:
-    """whole: weights and mask [H, Q, K] of the layer, which heads together need; without it one head alone is made.
+    """The map of `head_view`. whole: weights and mask [H, Q, K] of the layer, for combined heads; without it only the
+    one head is computed.
 
     Raises ValueError for a head or a combination that there is not."""
     if head is None or isinstance(head, str):
@@ -459,12 +460,12 @@ def _head_view(
 
 
 def _place(kind: KindName, layer: int, heads: str) -> str:
-    """Where in the model, in words: "decoder layer 1, head 3, cross-attention"."""
+    """The place in the model, in words: "decoder layer 1, head 3, cross-attention"."""
     return f"{KINDS[kind].stack} layer {layer}, {heads}, {KINDS[kind].attention}-attention"
 
 
 def _site(trace: Trace, kind: KindName, layer: int) -> str:
-    """The name of the attention. Raises ValueError if the trace's model does not have it, or it was not seen."""
+    """The site name of the attention. Raises ValueError if the trace's model lacks it, or it was not recorded."""
     layers = layer_count(trace, kind)
     declared.place("layer", layer, layers)
     site = KINDS[kind].site(layer)
@@ -474,7 +475,7 @@ def _site(trace: Trace, kind: KindName, layer: int) -> str:
 
 
 def _written(trace: Trace) -> tuple[str, ...]:
-    """What each decoder row writes, in words where that is not known, or nobody's next token behind padding."""
+    """The token that each decoder row writes; a phrase where that is unknown, and for rows of padding."""
     padding = (typed == "" for typed in trace.tgt.originals)
     return tuple(
         token if token is not None else "(unused)" if is_padding else "(not known)"

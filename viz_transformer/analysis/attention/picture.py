@@ -1,6 +1,6 @@
-"""One picture of numbers: its values, what stands along its sides, and what is said of it.
+"""A picture of numbers: its values, the labels of its axes, and its title, caption and legend.
 
-Made once, by analysis; a page, a notebook, a table and a CSV file draw and write the same value.
+Analysis builds it once; pages, notebooks, tables and CSV files show the same value.
 """
 
 from __future__ import annotations
@@ -21,9 +21,9 @@ from viz_transformer.sentences import capitalised
 from viz_transformer.text.visible import file_name, shorten, visible
 
 Scale = KindName | Literal["derived", "diverging"]
-"""The colours of a map: of a kind of attention, grey for what was made of several, or centred at 0."""
+"""The colour scale of a map: by kind of attention, grey for derived maps, or diverging around 0."""
 Spread = Literal["shares", "from 0", "signed"]
-"""What the weights of an attention are: from 0 to 1, or also above 1, or also below 0."""
+"""The range of the weights of an attention: from 0 to 1, also above 1, or also below 0."""
 
 Why = tuple[str, str] | tuple[()] | None
 """How a cell leads to the page that explains it: by what is chosen (None), by the fields of the selection that its row
@@ -45,37 +45,37 @@ ATTENTION_WEIGHT = "attention weight"
 NOT_A_NUMBER = "not a number"
 ONE_TOKEN_A_WORD = "Each word is one token here: nothing is added up or averaged."
 MASK_FILL_NAMES: Mapping[str, str] = {"-inf": "-inf", "-1e9": "-1e9", "-1e10": "-1e10", "added-1e9": "-1e9 added"}
-"""What a config's mask fill puts in masked places, in words; one that is not here leaves them at 0."""
+"""The words for each mask fill of a config; one not listed leaves masked weights at 0."""
 
 
 @dataclass(frozen=True)
 class Texts:
-    """What stands at each place of a side."""
+    """The texts along one axis."""
 
     tokens: Sequence[str]
-    """What the model reads, or writes."""
+    """The tokens that the model reads, or writes."""
     originals: Sequence[str] | None = None
-    """What was typed there; None: the tokens themselves."""
+    """The typed text of each token; None: the tokens themselves."""
     special: Collection[int] = ()
     """The places of special tokens."""
     padding: Collection[int] = ()
-    """The places of padding that a run added behind what was given: nobody typed it."""
+    """The places of padding that a run appended to the given tokens."""
     numbered: bool = False
-    """Whether nothing stands there, as along dimensions: a place is known by its number alone."""
+    """Whether places have numbers only and no text, as dimensions do."""
 
     def __len__(self) -> int:
         return len(self.tokens)
 
     @property
     def typed(self) -> tuple[str, ...]:
-        """What was typed; padding is itself."""
+        """The typed texts; for padding the token itself."""
         return tuple(self.tokens if self.originals is None else self.originals)
 
     def data(self) -> list[dict[str, Any]]:
-        """One small dict a place: text, `note` for what was typed if the model reads something else, special.
+        """A dict for each place: text, `note` with the typed text if the model reads something else, special.
 
-        Texts are visible ones: signs for white space, code points for what has no shape, shortened at 200 columns.
-        Another case of what was typed is the same.
+        Texts are made visible: symbols for white space, code points for characters without a glyph, cut at 200 columns.
+        A difference in case alone gives no note.
         """
         made = []
         for place, (token, typed) in enumerate(zip(self.tokens, self.typed, strict=True)):
@@ -88,15 +88,15 @@ class Texts:
         return made
 
     def names(self) -> list[str]:
-        """What was typed at each place, as it can be seen."""
+        """The typed texts, made visible."""
         return [str(each.get("note", each["text"])) for each in self.data()]
 
     def name(self, place: int) -> str:
-        """What was typed at one place, as it can be seen."""
+        """The typed text of one place, made visible."""
         return self.at((place,)).names()[0]
 
     def at(self, places: Sequence[int]) -> Texts:
-        """Those of some places."""
+        """The texts of the given places."""
         special, padding = (
             frozenset(new for new, old in enumerate(places) if old in each) for each in (self.special, self.padding)
         )
@@ -106,47 +106,47 @@ class Texts:
 
 
 def numbered(count: int) -> Texts:
-    """The places of a side on which nothing stands, such as dimensions."""
+    """The places of an axis that has numbers only, such as dimensions."""
     return Texts(tuple(map(str, range(count))), numbered=True)
 
 
 @dataclass(frozen=True)
 class Span:
-    """Neighbouring places of a side that are pointed out, from `start` to that before `end`."""
+    """A highlighted range of places on an axis, from `start` up to but not including `end`."""
 
     start: int
     end: int
     look: Literal["bar", "hatched", "mark"]
-    """A bar along them, lines over their cells, or a short mark, which stands over columns."""
+    """A bar along them, hatching over their cells, or a short mark above columns."""
     text: str = ""
-    """What is said of it in the legend; "" where something else says it."""
+    """Its text in the legend; "" for none."""
     ink: str = "muted"
     """The name of its colour."""
 
 
 @dataclass(frozen=True)
 class Axis:
-    """One side of a map: what stands at each of its places."""
+    """One axis of a map, with the text of each of its places."""
 
     field: Literal["i", "j", "t", "u", ""]
-    """The selection's word for a place on it; "" where it has none: what is chosen there only the picture knows."""
+    """The selection's field for a place on it; "" if it has none and only the picture keeps what is chosen."""
     role: str
-    """What a place is to the map: "query", "key"."""
+    """The role of a place in the map: "query", "key"."""
     title: str
     side: SideName | None
-    """Which text its tokens are from; gives the ink of its labels. None for features and the like."""
+    """The text its tokens are from, which sets the colour of its labels. None for features and the like."""
     reads: Texts
     """The token that the model reads at each place."""
     starts: tuple[int, ...] = ()
-    """The position in the run at which each place begins, where a place is a word or some positions are left out."""
+    """The first position of each place in the run, where places are words or some positions are left out."""
     ends: tuple[int, ...] = ()
-    """The positions behind the last of each place, where it has `starts`."""
+    """The position after the last of each place, where it has `starts`."""
     writes: Texts | None = None
-    """What the model writes at each place, for the rows of a decoder."""
+    """The token that the model writes at each place, for the rows of a decoder."""
     reach: int | None = None
-    """How many places from the first on the selection knows, as the positions of a run; None: all of them."""
+    """How many places, from the first, the selection can choose, such as the positions of a run; None: all."""
     blocks: bool = False
-    """Whether a place is several positions that are drawn as one: those from its start to its end."""
+    """Whether each place is several positions drawn as one, from its start to its end."""
     spans: tuple[Span, ...] = ()
 
     def __len__(self) -> int:
@@ -154,17 +154,18 @@ class Axis:
 
     @property
     def positions(self) -> Sequence[int]:
-        """The position in the run at which each place begins."""
+        """The first position of each place in the run."""
         return self.starts or range(len(self))
 
     def names(self) -> list[str]:
-        """Each place in words: its position, and what was typed there if anything was."""
+        """The name of each place: its position, and its typed text if any."""
         if self.reads.numbered:
             return [str(position) for position in self.positions]
         return [f"{position} {name}" for position, name in zip(self.positions, self.reads.names(), strict=True)]
 
     def data(self, *, with_tokens: bool = True) -> dict[str, Any]:
-        """As every component gets it; of one on which nothing stands, or without tokens, their number is sent."""
+        """The data of the axis for every component; the number of places alone if it has no texts, or without
+        tokens."""
         numbered = self.reads.numbered
         with_tokens = with_tokens and not numbered
         data: dict[str, Any] = {
@@ -189,28 +190,28 @@ class Axis:
         return data
 
     def written(self, called: str) -> list[dict[str, Any]] | None:
-        """What each of the places, called so, writes, as components get it; None where they write nothing. Raises
-        ValueError for another number."""
+        """The tokens that the places write, as components get them; None if they write nothing. Raises ValueError if
+        their number does not fit; `called` names the places in that message."""
         if self.writes is None:
             return None
         declared.same_count(**{"written tokens": len(self.writes), called: len(self)})
         return self.writes.data()
 
     def index(self) -> pd.Index[Any]:
-        """The names as a table has them; places without any are numbers."""
+        """The index of a table; places without names are numbers."""
         if self.reads.numbered and not self.starts:
             return pd.RangeIndex(len(self))
         return pd.Index(self.names())
 
     def at(self, places: Sequence[int]) -> Axis:
-        """Some of its places, which keep their positions in the run."""
+        """The axis with these places only; they keep their positions in the run."""
         starts = tuple(self.positions[place] for place in places)
         ends = tuple(self.ends[place] for place in places) if self.ends else tuple(start + 1 for start in starts)
         writes = None if self.writes is None else self.writes.at(places)
         return replace(self, reads=self.reads.at(places), starts=starts, ends=ends, writes=writes)
 
     def by_word(self, words: Words) -> Axis:
-        """The same with a place for each word, whose positions are places of this one."""
+        """The axis with a place for each word; word positions are places of this axis."""
         behind = self.ends or tuple(position + 1 for position in self.positions)
         special = frozenset(word for word, places in enumerate(words.positions) if places[0] in self.reads.special)
         writes = None if self.writes is None else [each["text"] for each in self.writes.data()]
@@ -228,7 +229,7 @@ Axes = tuple[Axis, Axis]
 
 
 def attention_axes(kind: KindName, queries: Texts, keys: Texts, writes: Texts | None = None) -> Axes:
-    """The two sides of a kind of attention; `writes`: what each decoder row writes."""
+    """The two axes of a kind of attention; `writes`: the token that each decoder row writes."""
     known = KINDS[kind]
     row, column = known.fields
     return (
@@ -239,38 +240,38 @@ def attention_axes(kind: KindName, queries: Texts, keys: Texts, writes: Texts | 
 
 @dataclass(frozen=True)
 class Meta:
-    """What is said of a picture, on it, below it and in the name of its file."""
+    """The texts and settings of a picture: title, caption, legend, file name."""
 
     title: str
     caption: str
-    """What a picture saved from it says below itself."""
+    """The caption below a saved picture."""
     name: str
-    """Its file's name, without an ending."""
+    """The file name, without extension."""
     scale: Scale = "derived"
     unit: str = ATTENTION_WEIGHT
-    """The words of the legend: what a colour stands for."""
+    """The legend's text: what a colour means."""
     quantity: str = "weight"
     """The word for one value."""
     fill: str = ""
-    """What the model puts in masked places."""
+    """The name of the value that the model writes into masked scores."""
     bounded: bool = True
-    """Whether the values are shares, of which 1 is the most."""
+    """Whether the values are shares, at most 1."""
     adds_up: bool = True
-    """Whether rows of weights add up to 1."""
+    """Whether rows of weights sum to 1."""
     most: float | None = None
-    """The value that has full colour, for maps that share a scale; None: the map's own largest."""
+    """The value with full colour, for maps that share a scale; None: the map's own maximum."""
     remarks: tuple[str, ...] = ()
-    """What has to be said below it."""
+    """Remarks shown below it."""
 
     names: tuple[str, str] | None = None
-    """Of numbers that are False or True, what each of the two is called."""
+    """The names of False and True, for Boolean values."""
     notes: tuple[str, ...] = ()
-    """What else the legend says."""
+    """More lines of the legend."""
     digits: int = 0
-    """The digits that a value is said with at most, nine being all of a float32; 0: four decimals."""
+    """The most significant digits that a value is written with, nine being all of a float32; 0: four decimals."""
 
     paired: bool = False
-    """Whether it stands beside another, whose cells say what they are when the same cell of this one is pointed at."""
+    """Whether it is next to another picture that shows its own tooltip for the cell hovered here."""
 
     @property
     def signed(self) -> bool:
@@ -285,29 +286,29 @@ class Heads:
     values: NDArray[np.float32]
     """[N, R, C]"""
     hidden: NDArray[np.float64] | None = None
-    """[N, R], as the picture's own."""
+    """[N, R], as in the picture."""
     mask: NDArray[np.bool_] | None = None
     """[N, R, C], where heads have masks of their own."""
 
 
 @dataclass(frozen=True, eq=False)
 class Picture:
-    """Numbers with a place for each row and each column: a map, ready to be drawn, or a table."""
+    """A matrix of numbers with its axes and texts: a map or a table, ready to be drawn."""
 
     values: NDArray[Any]
-    """[R, C], float32; NaN where the run has no number. A tensor that is no map keeps the type that it has."""
+    """[R, C], float32; NaN where the run has no value. A tensor that is no map keeps its dtype."""
     axes: Axes
     mask: NDArray[np.bool_]
     """[R, C], True = may attend."""
     meta: Meta
     valid: NDArray[np.bool_] | None = None
-    """[R, C], False where the run has no number; None where it has all of them."""
+    """[R, C], False where the run has no value; None if it has all."""
     lost: NDArray[np.bool_] | None = None
-    """[R], True where the softmax of the row read what is not a number; None where that is not known."""
+    """[R], True where the softmax of the row read a non-finite score; None if unknown."""
     hidden: NDArray[np.float64] | None = None
-    """[R], the share of each row's weight that keys hold which are left out."""
+    """[R], the share of each row's weight on keys that are left out."""
     heads: Heads | None = None
-    """The maps of several chosen heads, of which the values are the first."""
+    """The maps of several chosen heads; `values` is the first."""
 
     @classmethod
     def of(
@@ -320,10 +321,10 @@ class Picture:
         quantity: str = "value",
         caption: str = "",
     ) -> Self:
-        """Numbers of your own, [R, C], as cells: in one colour from 0 on, in two around 0 if any is negative.
+        """A picture of your own numbers, [R, C]: one colour from 0 up, two colours around 0 if any is negative.
 
-        rows, columns: what each is called; None: its number. quantity: the word for one value. caption: what a saved
-        picture says below itself, the title if "". Raises ValueError for another shape than that of the names.
+        rows, columns: their names; None: numbers. quantity: the word for one value. caption: the text below a saved
+        picture, the title if "". Raises ValueError if the names do not fit the shape.
         """
         grid = np.asarray(values, dtype=np.float32)
         if grid.ndim != 2 or 0 in grid.shape:
@@ -349,11 +350,11 @@ class Picture:
         return self.axes[1]
 
     def said(self, **changes: Any) -> Self:
-        """The same picture, of which something else is said: fields of `Meta`."""
+        """The same picture with these fields of `Meta` changed."""
         return replace(self, meta=replace(self.meta, **changes))
 
     def remarked(self, *remarks: str) -> Self:
-        """The same with more that has to be said."""
+        """The same picture with more remarks."""
         return self.said(remarks=(*self.meta.remarks, *remarks))
 
     # ---- as a component gets it, as a table and as a file
@@ -463,9 +464,9 @@ class Picture:
         return payload.pack(shown._faint(header)) if too_long else shown._packed(header, weights=payload.exact(maps))
 
     def _header(self, label: str, sides: tuple[str, str], *, with_tokens: bool = True) -> dict[str, Any]:
-        """What every component is told of it: its words, and its sides, called as the component calls them.
+        """The payload fields that every component gets: texts and axes, under the component's names for the axes.
 
-        label: what it is to those who do not see it. Raises ValueError where what rows write does not fit them.
+        label: its description for screen readers. Raises ValueError if the written tokens do not fit the rows.
         """
         rows, columns = sides
         writes = self.rows.written(rows)
@@ -499,18 +500,18 @@ class Picture:
 
     @property
     def masked(self) -> NDArray[np.bool_]:
-        """[R, C]: True where a mask closed a number of the run."""
+        """Mask [R, C]: True where the run's mask closes a valid cell."""
         return ~self.mask if self.valid is None else self.valid & ~self.mask
 
     @property
     def not_a_number(self) -> NDArray[np.bool_]:
-        """[R, C]: True where the run has NaN."""
+        """Mask [R, C]: True where the run has NaN."""
         none: NDArray[np.bool_] = np.isnan(self.values) if self.values.dtype.kind == "f" else np.zeros_like(self.mask)
         return none if self.valid is None else none & self.valid
 
     @property
     def note(self) -> str:
-        """What stands over the table: its quantity, how many values are not a number, gaps, where masked cells are."""
+        """The note above the table: its quantity, how many values are not a number, gaps, where masked cells are."""
         quantity, none = self.meta.quantity, int(self.not_a_number.sum())
         said = f"{self.meta.caption}. A number is the {quantity}."
         if none:
@@ -525,9 +526,9 @@ class Picture:
         return said
 
     def table(self) -> pd.DataFrame:
-        """The same numbers: a row for each query, a column for each key.
+        """The values as a table: a row for each query, a column for each key.
 
-        Where anything is masked, as many columns follow, "..., masked", which are True where it is.
+        If any cell is masked, as many columns "..., masked" follow, True for masked cells.
         """
         index, columns = self.rows.index().rename(self.rows.title), self.columns.index()
         frame = pd.DataFrame(self.values, index=index, columns=columns)
@@ -539,13 +540,13 @@ class Picture:
         return pd.concat([frame, marks], axis=1)
 
     def csv(self) -> bytes:
-        """The table as a file, all of it."""
+        """The whole table as a CSV file."""
         return self.table().to_csv().encode("utf-8")
 
     # ---- what is made of it
 
     def __sub__(self, other: Picture) -> Picture:
-        """A - B cell by cell, with A's tokens. Raises ValueError if the two have different sizes."""
+        """The difference A - B cell by cell, with A's tokens. Raises ValueError if the shapes differ."""
         if self.values.shape != other.values.shape:
             sizes = [f"{rows} × {columns}" for rows, columns in (self.values.shape, other.values.shape)]
             raise ValueError(f"A has {sizes[0]} cells and B {sizes[1]}: only maps of one size can be subtracted")
@@ -577,8 +578,8 @@ class Picture:
         )
 
     def without(self, special: Collection[int]) -> Self:
-        """The same without some columns, such as those of special tokens; what is left of a row of weights is rescaled
-        to sum to 1, and how much that hid is said."""
+        """The picture without some columns, such as those of special tokens; rows of weights are rescaled to sum to 1,
+        and a remark says how much was hidden."""
         hides = [place in special for place in range(len(self.columns))]
         if all(hides):
             return self.remarked("All keys here are special tokens: none is hidden.")
@@ -611,11 +612,11 @@ class Picture:
         columns: Words,
         together: Callable[[Sequence[Sequence[int]]], NDArray[np.float32]] | None = None,
     ) -> Self:
-        """Summed over the tokens of the word read, averaged over those of the word that reads.
+        """The picture by words: summed over the tokens of the word read, averaged over those of the word that reads.
 
-        rows, columns: the words of the places of each side. together: gives the values of groups of positions of keys,
-        [R, groups], where they are no sums of the keys' own, as lengths of vectors are not. Where each word is one
-        token the map stays as it is, in its head's colour.
+        rows, columns: the words of each axis. together: the values of groups of key positions, [R, groups], for
+        quantities that do not add up over keys, such as norms. Where each word is one token the map stays as it is, in
+        its head's colour.
         """
         if (len(rows), len(columns)) == self.values.shape:
             return self.remarked(ONE_TOKEN_A_WORD)
@@ -644,7 +645,7 @@ class Picture:
         return made.said(scale=scale, unit=f"{self.meta.unit} by word (derived)").with_gaps()
 
     def with_gaps(self) -> Self:
-        """The same with NaN where the run has no number: sums over what is there are made with 0."""
+        """The picture with NaN in missing cells, which are 0 in computations so that sums work."""
         if self.valid is None:
             return self
         heads = self.heads
@@ -655,27 +656,27 @@ class Picture:
 
 @dataclass(frozen=True)
 class RunNames:
-    """What titles, captions and file names say of the run that a picture is of."""
+    """The names of a picture's run, for titles, captions and file names."""
 
     name: str
     called: str
-    """The model's name, and how well it is known that it is read right."""
+    """The model's name, and how well its loading is verified."""
     words: str = ""
-    """Its text, and how its answer was written."""
+    """Its text, and how its answer was generated."""
     row_source: str = ""
-    """Of which pass its decoder rows are, where that has to be said."""
+    """The pass that its decoder rows are from, where that needs saying."""
     special: Mapping[SideName, Collection[int]] = field(default_factory=dict)
     """The positions of special tokens of each side."""
     special_ids: Collection[int] = ()
-    """Which ids of the target's vocabulary are special."""
+    """The special ids of the target vocabulary."""
 
     def caption(self, what: str, *, rows: bool = False) -> str:
-        """What a saved picture says below itself: model, text, selection, version; of decoder `rows` also whose."""
+        """The caption below a saved picture: model, text, selection, version; with decoder `rows`, their pass."""
         parts = (self.called, self.words, what, self.row_source if rows else "")
         return f"{', '.join(filter(None, parts))} (Viz Transformer {__version__})"
 
     def meta(self, what: str, kind: KindName, **more: Any) -> Meta:
-        """Title, caption and file name of what is seen of a kind of attention, "decoder layer 1, head 3", and more."""
+        """The `Meta` of a map of a kind of attention; what: its title, such as "decoder layer 1, head 3"."""
         caption = self.caption(what, rows=KINDS[kind].writes)
         return Meta(capitalised(what), caption, file_name(self.name, what), **more)
 
@@ -695,7 +696,7 @@ def _less(a: Heads | None, b: Heads | None) -> Heads | None:
 
 
 def _words_valid(valid: NDArray[np.bool_], rows: Words, columns: Words) -> NDArray[np.bool_]:
-    """[words, words]: False where a token that reads has no step, and where no piece of what is read was there."""
+    """Mask [words, words]: False if a reading token has no step, or no piece of the word read was there."""
     steps = np.array([valid[list(places)].any(axis=-1).all() for places in rows.positions])
     return np.asarray(word_map(valid, valid, rows, columns).mask & steps[:, None])
 
@@ -708,8 +709,8 @@ def _by_row(shares: NDArray[np.float64] | None, rows: Words) -> NDArray[np.float
 
 
 def _hidden_in_words(found: HiddenKeys, padding: NDArray[np.bool_]) -> str:
-    """How much the hidden keys hold on average in the rows that hold anything and are no padding, and in how many of
-    them they hold nearly all."""
+    """A sentence on how much weight the hidden keys hold on average, over the non-padding rows with any weight, and in
+    how many of those they hold nearly all."""
     counted = ~padding & (found.hidden_mass + found.weights.sum(axis=-1, dtype=np.float64) > 0)
     share, rows = found.hidden_share[counted], int(counted.sum())
     if not rows:

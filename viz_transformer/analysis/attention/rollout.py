@@ -1,4 +1,4 @@
-"""Attention rollout: how the attention of all layers so far, multiplied together, spreads over the tokens read."""
+"""Attention rollout: the attention matrices of all layers so far, multiplied together, over the input tokens."""
 
 from __future__ import annotations
 
@@ -22,16 +22,16 @@ Cells = NDArray[np.bool_]
 
 _ROWS_AT_ONCE = 256
 _LATEST: WeakKeyDictionary[Trace, tuple[KindName, int | None, AttentionPicture]] = WeakKeyDictionary()
-"""A page asks for its map, and for the strongest key of a row of it: it is made once."""
+"""The last map of each trace: a page asks for it, and again for the strongest key of one of its rows."""
 
 
 @dataclass(frozen=True, eq=False)
 class Rollout:
-    """The shares of what each position is made of after `layer`, if attention and residual were all that there is.
+    """Each position's mixture of input tokens after `layer`, if attention and residual were all there is.
 
-    Of an encoder: encoder [S, S]. Of a decoder: target_share [T, T] of the target tokens read and, beside an encoder,
-    source_share [T, S] of the source tokens, by way of the encoder's own rollout after its last layer, which `encoder`
-    then is. Rows of `encoder` sum to 1, and so do the rows of [source_share | target_share] together.
+    For an encoder: encoder [S, S]. For a decoder: target_share [T, T] over the target tokens and, with an encoder,
+    source_share [T, S] over the source tokens, through the encoder's rollout after its last layer, then in `encoder`.
+    Rows of `encoder` sum to 1, and so do the rows of [source_share | target_share] together.
     """
 
     kind: KindName
@@ -42,19 +42,19 @@ class Rollout:
 
     @property
     def values(self) -> Matrix:
-        """The matrix that the kind asks for: [S, S] encoder, [T, T] decoder, [T, S] cross."""
+        """The matrix of this kind: [S, S] encoder, [T, T] decoder, [T, S] cross."""
         chosen = {"encoder": self.encoder, "decoder": self.target_share, "cross": self.source_share}[self.kind]
         assert chosen is not None
         return chosen
 
     @property
     def target_total(self) -> Matrix | None:
-        """[T]: the share of each decoder row that comes from target tokens; None for an encoder."""
+        """The share of each decoder row that comes from target tokens, [T]; None for an encoder."""
         return None if self.target_share is None else self.target_share.sum(axis=-1)
 
     @property
     def source_total(self) -> Matrix | None:
-        """[T]: the share of each decoder row that comes from source tokens; None without cross-attention."""
+        """The share of each decoder row that comes from source tokens, [T]; None without cross-attention."""
         return None if self.source_share is None else self.source_share.sum(axis=-1)
 
 
@@ -70,10 +70,10 @@ def rollout(trace: Trace, kind: KindName, layer: int | None = None, *, progress:
     It ignores values and W_O, biases, norms, the feed-forward, and that heads differ; that half of a stream stays is
     assumed, not measured: with cross-attention and weights that sum to 1, the target's total after layer l is 1/2^(l+1)
     for any text. In causal stacks the first token piles up, whatever the weights.
-    `progress` hears of each layer, of an encoder's too where one is read; what it raises ends the work.
-    Raises ValueError for a kind or a layer that the model lacks, for one that merges its heads by a raw reshape (what
-    a row attends to is then not what its position gets), for a decoder's rows of several passes
-    (`Run.per_step_rows`), and for an attention that was not seen, or has weights below 0.
+    `progress` is called after each layer, those of an encoder included; an exception from it ends the computation.
+    Raises ValueError for a kind or a layer that the model lacks, for one that merges its heads by a raw reshape (what a
+    row attends to is then not what its position gets), for a decoder's rows of several passes (`Run.per_step_rows`),
+    and for an attention that was not recorded, or has negative weights.
     Source: Abnar and Zuidema (2020), for encoders.
     """
     last, parts = _joined(trace, kind, layer, _mean, _mixed, np.float64, progress)
@@ -85,7 +85,7 @@ def rollout_view(
 ) -> AttentionPicture:
     """`rollout` as a map with its tokens. Masked cells are those that no path of allowed cells reaches.
 
-    The latest one of a trace is kept, and given again: read it.
+    The latest one of a trace is cached and returned again: do not write to it.
     """
     latest = _LATEST.get(trace)
     if latest is not None and latest[:2] == (kind, layer):
@@ -100,7 +100,7 @@ def rollout_view(
 
 
 def _mean(trace: Trace, site: str) -> Matrix:
-    """[Q, K]: the mean over the heads, of which one at a time is made where they are computed."""
+    """The mean over the heads, [Q, K]; derived heads are computed one at a time."""
     heads = trace.spec.attentions[site].query
     total = trace.of_head(f"{site}.weights", 0)[0].numpy().astype(np.float64)
     for head in range(1, heads):
@@ -110,7 +110,7 @@ def _mean(trace: Trace, site: str) -> Matrix:
 
 
 def _allowed(trace: Trace, site: str) -> Cells:
-    """[Q, K]: the cells that some head allows."""
+    """Mask [Q, K]: the cells that some head allows."""
     kind = KINDS["cross" if site.endswith(".cross") else "encoder" if site.startswith("encoder.") else "decoder"]
     queries, keys = kind.sides(trace.src, trace.tgt)
     some = trace[f"{site}.mask"][0].numpy().astype(bool).any(axis=0)
@@ -129,8 +129,8 @@ def _joined(
     dtype: type[np.float64] | type[np.bool_],
     progress: Progress | None = None,
 ) -> tuple[int, tuple[_Part, _Part, _Part]]:
-    """The layer that is meant, and what encoder, target and source are after it, with A [Q, K] = attention(trace, site)
-    and `mixed` for what each attention does."""
+    """The layer, and the encoder, target and source matrices after it. attention(trace, site) gives A [Q, K]; `mixed`
+    applies one attention."""
     config = trace.spec.config
     layers = layer_count(trace, kind)
     last = declared.place("layer", layers - 1 if layer is None else layer, layers)
@@ -187,7 +187,7 @@ def _mixed(kept: Matrix, weights: Matrix, read: Matrix | None) -> Matrix:
 
 
 def _product(weights: Matrix, read: Matrix) -> Matrix:
-    """weights @ read, without the blocks that are 0: of a causal mask, two thirds of all products."""
+    """The product weights @ read, skipping blocks of zeros: with a causal mask, two thirds of the work."""
     if not (np.isfinite(weights).all() and np.isfinite(read).all()):  # 0 times NaN is NaN
         return weights @ read
     made = np.zeros((len(weights), read.shape[1]))
@@ -200,13 +200,13 @@ def _product(weights: Matrix, read: Matrix) -> Matrix:
 
 
 def _from_first_to_last(numbers: Matrix) -> slice:
-    """The columns from the first that is not all 0 to the last."""
+    """The slice from the first to the last column that is not all 0."""
     places = np.flatnonzero(numbers.any(axis=0))
     return slice(places[0], places[-1] + 1) if len(places) else slice(0, 0)
 
 
 class _Reached:
-    """As `_mixed`, of what is reached at all. Layers mostly have one mask, and then soon reach the same cells again."""
+    """The Boolean counterpart of `_mixed`: the cells reached. Layers mostly share one mask, so results are cached."""
 
     def __init__(self) -> None:
         self._done: list[tuple[Cells, Cells, Cells, Cells]] = []

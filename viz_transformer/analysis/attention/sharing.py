@@ -1,4 +1,4 @@
-"""Which query heads ask the same keys and values, in a model where fewer heads have these than ask."""
+"""Grouped-query attention: which query heads share a key and value head."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ MAX_LISTED = 4
 
 
 def asking(heads: Heads, key: int) -> range:
-    """The query heads that ask this head of keys and values. Raises ValueError for one that there is not."""
+    """The query heads that use this key and value head. Raises ValueError for one that there is not."""
     declared.place("key head", key, heads.key)
     return range(key * heads.shared, (key + 1) * heads.shared)
 
 
 def describe_heads(which: range) -> str:
-    """Heads that follow each other: "head 3", "heads 2 and 3", "heads 0 to 7"."""
+    """Consecutive heads in words: "head 3", "heads 2 and 3", "heads 0 to 7"."""
     first, last = which[0], which[-1]
     if first == last:
         return f"head {first}"
@@ -24,7 +24,7 @@ def describe_heads(which: range) -> str:
 
 
 def sharing(heads: Heads) -> str | None:
-    """Who shares which keys and values, in a sentence; None where each head has its own."""
+    """A sentence on which heads share keys and values; None if each head has its own."""
     if heads.shared == 1:
         return None
     if heads.key == 1:
@@ -39,7 +39,7 @@ def sharing(heads: Heads) -> str | None:
 
 
 def find_sharing_heads(heads: Heads, head: int, most: int) -> tuple[int, ...]:
-    """The heads that ask the same keys as this one, itself included; of more than `most` those that follow it."""
+    """The heads that share this head's keys, itself included; at most `most`, starting from it if there are more."""
     group = asking(heads, head // heads.shared)
     start = max(group.start, min(head, group.stop - most))
     return tuple(range(start, min(start + most, group.stop)))

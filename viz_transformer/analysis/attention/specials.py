@@ -1,4 +1,4 @@
-"""Which tokens of a text are special, of every kind of model, and weights without such keys: how much that hides."""
+"""Special tokens of a text, and weights without such keys, with the share of weight that this hides."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 _OLD_CALL = "special_positions takes the codec: give ckpt.source_codec instead of ckpt.source_codec.vocabulary"
 MOSTLY_HIDDEN = 0.9
-"""Rows of which more than this is hidden say little about what is left."""
+"""Above this hidden share a row says little about the keys that remain."""
 
 
 @takes(
@@ -31,13 +31,13 @@ MOSTLY_HIDDEN = 0.9
 def special_positions(side: Tokens, codec: TextCodec | Vocabulary | None) -> tuple[bool, ...]:
     """True for each special token of a side (start, end, padding, and what else its codec counts among them).
 
-    Unknown text and a mask are tokens of the text. Without a codec no token is known to be special. A vocabulary, as it
-    was documented before, is taken with a DeprecationWarning.
+    Unknown and mask tokens count as text. Without a codec no token is known to be special. A vocabulary, as documented
+    before, is accepted with a DeprecationWarning.
     """
     if codec is None:
         return (False,) * len(side.ids)
     if hasattr(codec, "unk"):
-        warnings.warn(_OLD_CALL, DeprecationWarning, stacklevel=3)  # behind `takes`
+        warnings.warn(_OLD_CALL, DeprecationWarning, stacklevel=3)  # after `takes`
         special = codec.special_ids - {codec.unk}
     else:
         special = codec.special_ids - {codec.unknown, codec.mask}
@@ -49,8 +49,7 @@ class HiddenKeys:
     """Weights after some keys were hidden, and how much of each row that hid.
 
     weights: [..., Q, K] float32, hidden columns are 0. hidden: [K], True = hidden. hidden_mass: [..., Q] float64;
-    hidden_share: [..., Q], the same divided by all that the row holds, 0 where that is nothing, 1 only where nothing
-    is left.
+    hidden_share: [..., Q], the same divided by the row's sum, 0 where that is 0, 1 only if nothing is left.
     """
 
     weights: NDArray[np.float32]
@@ -61,12 +60,12 @@ class HiddenKeys:
 
     @property
     def mostly_hidden(self) -> NDArray[np.bool_]:
-        """[..., Q], True for a row of which more than 0.9 is hidden."""
+        """Mask [..., Q], True for rows with a hidden share above 0.9."""
         return self.hidden_share > MOSTLY_HIDDEN
 
 
 def hidden_keys(weights: ArrayLike, hidden: Sequence[bool] | NDArray[np.bool_], *, renormalise: bool) -> HiddenKeys:
-    """The weights without some keys, and the mass that they held.
+    """The weights without some keys, and the mass on those keys.
 
     weights: [..., Q, K]. hidden: [K], True = hide. With `renormalise`, what is left of a row is divided by its sum;
     where nothing is left of it, or nothing was hidden of it, it stays as it was. Raises ValueError if `hidden` does not

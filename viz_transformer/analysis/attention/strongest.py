@@ -13,9 +13,9 @@ from viz_transformer.running.trace import Trace
 def strongest_key(trace: Trace, kind: KindName, layer: int, head: int | str, query: int) -> int | None:
     """The position of the key with most weight in a row of a head, or of the "mean", the "max" or the "rollout".
 
-    Of equal ones the first; only keys that the row may read and that were there count. None for a row without weight,
-    and where the map is undefined in this model or was not seen. Raises ValueError for a kind, layer or head that the
-    model lacks.
+    The first of equal ones; only keys that the row may attend to and that existed at its step count. None for a row
+    without weight, and where the map is undefined in this model or was not recorded. Raises ValueError for a kind,
+    layer or head that the model lacks.
     """
     if KINDS[kind].site(layer) in trace.spec.unseen:
         return None

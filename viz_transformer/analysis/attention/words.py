@@ -16,7 +16,7 @@ from viz_transformer.text.graphemes import within_graphemes
 
 @dataclass(frozen=True)
 class Words:
-    """The words of one side: the positions of each one's tokens, in order, and what stands there."""
+    """The words of one side: the positions of each word's tokens, in order, and its label."""
 
     positions: tuple[tuple[int, ...], ...]
     labels: tuple[str, ...]
@@ -32,7 +32,7 @@ class Words:
         raise ValueError(f"position {position} belongs to no word")
 
     def joined(self, texts: Sequence[str]) -> tuple[str, ...]:
-        """Texts that stand one at each token, put together by word: what the rows of a word write, say."""
+        """Texts of the tokens, one each, joined by word: the tokens that the rows of a word write, for example."""
         return tuple("".join(texts[i] for i in positions) for positions in self.positions)
 
 
@@ -54,16 +54,16 @@ def word_groups(
     characters: bool,
     continuations: Sequence[str | None] | None = None,
 ) -> Words:
-    """Which tokens make up one word, every token in exactly one group.
+    """The tokens grouped into words, every token in exactly one group.
 
     characters: True if a token is a character, as `codec.splits_characters` says; then all characters between
     blanks are one word. continuations: where tokens are pieces of words, what each adds to the word of the
-    token before it, None where it begins one, as `codec.continuation` says; behind a special token, a blank and a sign
-    without letters or figures, each begins one. With neither a token is a word already. Each special token, each blank
-    and each token of padding, whose original is "", stands alone. No sign of several code points (an accent on its
-    letter, a flag, emoji that are joined) is divided between words: what begins within one goes on with it. Labels are
-    what was typed, for specials and padding the tokens; of pieces what they make together, bytes as the characters that
-    they are.
+    token before it, None where it begins one, as `codec.continuation` says; after a special token, a blank or a
+    character that is no letter or digit, each begins one. With neither a token is a word already. Each special token,
+    each blank and each token of padding, whose original is "", is a group of its own. No sign of several code points
+    (an accent on its letter, a flag, emoji that are joined) is divided between words: what begins within one goes on
+    with it. Labels are what was typed, for specials and padding the tokens; of pieces what they make together, bytes as
+    the characters that they are.
     Raises ValueError if the lists are not equally long.
     """
     marks = {"marks of special tokens": len(special), "continuations": len(continuations or tokens)}
@@ -119,7 +119,7 @@ def _of_pieces(
 
 
 def _within(texts: Sequence[str], special: Sequence[bool]) -> list[bool]:
-    """Whether each token begins within a sign of several code points that another began; not behind a special token, a
+    """Whether each token begins within a sign of several code points that another began; not after a special token, a
     blank or padding."""
     return within_graphemes(
         [
@@ -141,7 +141,7 @@ _BYTES = re.compile("(?:‹[0-9A-F]{2}›)+")
 
 
 def _characters(found: re.Match[str]) -> str:
-    """The characters that such bytes are, as they are written where they are none."""
+    """The characters that such bytes encode; the bytes as written if they encode none."""
     try:
         made = bytes.fromhex(found[0].replace("‹", "").replace("›", "")).decode()
     except UnicodeDecodeError:
