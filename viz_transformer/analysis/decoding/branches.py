@@ -26,7 +26,7 @@ DEFINITION = (
 
 @dataclass(frozen=True, eq=False)
 class Variation:
-    """How far each head of one attention differs between two runs. values: [H, R] float64, a column for each row."""
+    """Total variation of each head of one attention between two runs. values: [H, R] float64, a column for each row."""
 
     kind: DecoderKind
     layer: int
@@ -46,31 +46,31 @@ class RowDistance:
 
 @dataclass(frozen=True, eq=False)
 class Comparison:
-    """Two runs that go on from the same text.
-
-    pieces: both token sequences cut into what agrees and what differs (`wanted` is A's, `written` B's); what they have
-    in common at the beginning is one piece, the rest is aligned. common: how many steps that are. first_difference:
-    the step behind them, None if the runs write the same. log_probs: those of A's steps and of B's, natural, under the
-    model. first_row: the decoder row of step 0. variations: rows 0 to first_row + common, as far as both runs have
-    them, which read the same tokens in both.
-    """
+    """Two runs that go on from the same text."""
 
     pieces: tuple[Piece, ...]
+    """Both token sequences, aligned and cut into equal and differing pieces (`wanted` is A's, `written` B's). The
+    common beginning is one piece."""
     common: int
+    """The number of steps before the first difference."""
     first_difference: int | None
+    """The first step that differs; None if the runs write the same."""
     log_probs: tuple[Floats, Floats]
+    """Natural log-probabilities of A's steps and of B's, under the model."""
     first_row: int
+    """The decoder row of step 0."""
     variations: tuple[Variation, ...]
+    """Rows 0 to first_row + common, as far as both runs have them; they read the same tokens in both."""
 
     @property
     def cumulative(self) -> tuple[Floats, Floats]:
-        """The log-probability of each beginning of A and of B, so that the last is the total."""
+        """Cumulative log-probabilities of A and of B; the last is the total."""
         a, b = self.log_probs
         return a.cumsum(), b.cumsum()
 
     @property
     def rows(self) -> int:
-        """How many rows are compared."""
+        """The number of compared rows."""
         return int(self.variations[0].values.shape[1])
 
     @property
@@ -84,7 +84,7 @@ class Comparison:
         return max(places, key=lambda place: place.value)
 
     def variation(self, kind: DecoderKind, layer: int) -> Variation:
-        """That of one attention. Raises ValueError if the model does not have it."""
+        """The variation of one attention. Raises ValueError if the model does not have it."""
         for found in self.variations:
             if (found.kind, found.layer) == (kind, layer):
                 return found
@@ -92,12 +92,12 @@ class Comparison:
 
 
 def compare_runs(a: Run, b: Run) -> Comparison:
-    """Two runs of one model on one text, token by token, step by step, and row by row of every decoder attention.
+    """The comparison of two runs of one model on one text: by token, by step, and by row of every decoder attention.
 
     Total variation is half the absolute difference of two rows of weights (Levin, Peres and Wilmer 2009, proposition
     4.2), over the keys that both rows have in common: the source, or the target's tokens up to the step at which the
-    runs part. Behind that step rows read different tokens, and are not compared. The weights are those of the trace;
-    in a causal model without edits they are the same up to rounding. Raises ValueError with one sentence for runs of
+    runs part. After that step rows read different tokens, and are not compared. The weights are those of the trace; in
+    a causal model without edits they are the same up to rounding. Raises ValueError with one sentence for runs of
     different models or on different texts.
     """
     if a.trace.weights_sha256 != b.trace.weights_sha256:
@@ -127,13 +127,13 @@ def total_variation(a: NDArray[np.float32], b: NDArray[np.float32]) -> Floats:
 
 
 def _pieces(a: Sequence[str], b: Sequence[str], common: int) -> tuple[Piece, ...]:
-    """The common beginning, and the rest aligned: difflib alone may find its longest blocks across the fork."""
+    """The pieces: the common beginning, then the rest aligned. difflib alone might match blocks across the fork."""
     beginning = (Piece(tuple(a[:common]), tuple(b[:common]), True),) if common else ()
     return (*beginning, *aligned_difference(a[common:], b[common:]))
 
 
 def _variations(a: Run, b: Run, rows: int) -> tuple[Variation, ...]:
-    """Rows 0 to `rows` - 1 of every attention of the decoder."""
+    """Variations of rows 0 to `rows` - 1 of every decoder attention."""
     found = []
     for kind in attention_kinds(a.trace):
         if kind == "encoder":
@@ -146,7 +146,7 @@ def _variations(a: Run, b: Run, rows: int) -> tuple[Variation, ...]:
 
 
 def _beginning(run: Run) -> tuple[int, ...]:
-    """What the decoder reads before the first step."""
+    """The ids that the decoder reads before the first step."""
     return run.trace.tgt_ids[: step_row(run, 0) + 1]
 
 

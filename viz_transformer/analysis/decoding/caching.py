@@ -1,4 +1,4 @@
-"""What the cache of keys and values is worth: positions, bytes and multiply-adds by step, and the logits without it."""
+"""The savings of the key-value cache: positions, bytes and multiply-adds by step, and the logits without it."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ FLOAT = 4  # bytes of a float32
 
 
 def convention(config: ModelConfig) -> str:
-    """What is counted for such a model, in words."""
+    """What is counted for a model of this config, in words."""
     memory = " projects the memory anew," if config.has_encoder else ""
     encoder = " The encoder runs once, before the first step, and is in neither count." if config.has_encoder else ""
     return (
@@ -48,12 +48,10 @@ class Work:
 
 @dataclass(frozen=True)
 class CacheStep:
-    """One step with a cache: positions by where their keys and values come from, in each layer, and what it costs.
+    """One step with a cache: positions by the origin of their keys and values, in each layer, and the step's cost.
 
     self_computed + self_reused are all positions that the decoder has read; cross_computed + cross_reused those of the
-    source (0 in a decoder alone). bytes_held: keys and values of all these, all layers, float32. bytes_allocated:
-    [1, H, max_target, head_dim] of each self-attention, and what cross-attention holds. cached: the work of this step;
-    whole: that of the same step as a whole pass.
+    source (0 in a decoder-only model).
     """
 
     index: int
@@ -62,13 +60,17 @@ class CacheStep:
     cross_computed: int
     cross_reused: int
     bytes_held: int
+    """Keys and values of all these positions, all layers, float32."""
     bytes_allocated: int
+    """[1, H, max_target, head_dim] for each self-attention, plus the keys and values of cross-attention."""
     cached: Work
+    """The work of this step with the cache."""
     whole: Work
+    """The work of the same step as a whole pass."""
 
     @property
     def positions(self) -> int:
-        """Positions of the target behind this step."""
+        """Target positions after this step."""
         return self.self_computed + self.self_reused
 
     @property
@@ -79,10 +81,10 @@ class CacheStep:
 
 @dataclass(frozen=True, eq=False)
 class UncachedDifference:
-    """The recorded logits beside those of a whole pass for each step.
+    """Differences between the recorded logits and those of a whole pass, by step.
 
     gaps: [steps], the largest absolute difference of a logit; logits: [steps], the largest absolute logit of both.
-    in_one_pass: the run was recorded in one pass behind a search, not step by step with a cache.
+    in_one_pass: the run was recorded in one pass after a search, not step by step with a cache.
     """
 
     gaps: Floats
@@ -101,15 +103,15 @@ class UncachedDifference:
 
 
 def cache_use(config: ModelConfig, start: int, source: int, steps: int) -> tuple[CacheStep, ...]:
-    """What each step computes, reuses, holds and costs, for one text.
+    """The positions that each step computes and reuses, the bytes it holds and its cost, for one text.
 
     start: how many tokens the decoder reads before it writes the first; source: how many the encoder reads, 0 without
     one. Step 0 reads all of `start`, each later one the token written last. The multiply-adds are those of all matrix
     products of the decoder: the maps to query, key, value and output, scores, weighted sums, both maps of the
     feed-forward, the output layer. The encoder, which runs once before step 0 either way, is in neither count. The
-    whole pass reads all tokens so far, projects the memory anew, scores all pairs (masked ones too) and gives logits
-    for every row. Norms, softmax, biases and activations are not counted. Raises ValueError for a model without a
-    cache and for counts that do not fit.
+    whole pass reads all tokens so far, projects the memory again, scores all pairs (masked ones too) and gives logits
+    for every row. Norms, softmax, biases and activations are not counted. Raises ValueError for a model without a cache
+    and for counts that do not fit.
     """
     if not config.has_decoder:
         raise ValueError("an encoder-only model writes nothing: it has no cache")
@@ -133,7 +135,7 @@ def cache_of_run(run: Run) -> tuple[CacheStep, ...]:
 
 @torch.no_grad()
 def uncached_difference(ckpt: Checkpoint, run: Run) -> UncachedDifference:
-    """Each recorded step beside the same step as a whole pass over all tokens so far, the run's edits in both.
+    """The difference of each recorded step from a whole pass over all tokens so far, with the run's edits in both.
 
     Costs a pass for each step. Raises ValueError with the reason for a run that had no cache, and if `ckpt` is not the
     model of the run.
@@ -179,7 +181,8 @@ def _step(config: ModelConfig, index: int, start: int, source: int) -> CacheStep
 
 
 def _work(config: ModelConfig, rows: int, keys: int, source: int, projected: int) -> Work:
-    """A pass of so many rows over so many keys and the source, `projected` of whose positions are projected."""
+    """The work of a pass of `rows` rows over `keys` keys and the source, `projected` of whose positions are
+    projected."""
     layers, d_model = config.decoder_layers, config.d_model
     vocabulary = config.target_vocab_size
     assert vocabulary is not None

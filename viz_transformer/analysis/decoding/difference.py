@@ -1,4 +1,4 @@
-"""An answer beside the text that was asked for, aligned word by word."""
+"""Word alignment of an answer with the expected text."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from difflib import SequenceMatcher
 
 @dataclass(frozen=True)
 class Piece:
-    """Words that stand on one side, or on both: `same` says whether they agree."""
+    """Words of one side, or of both; `same`: whether they agree."""
 
     wanted: tuple[str, ...]
     written: tuple[str, ...]

@@ -1,4 +1,4 @@
-"""At which step of an answer the model was in most doubt."""
+"""The step of an answer at which the model is least certain."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ if TYPE_CHECKING:
     from viz_transformer.running.step import Step
 
 SURE = 0.9
-"""A step whose likeliest token has at least this probability is in no doubt worth looking at."""
+"""A step whose most probable token reaches this probability counts as certain."""
 
 
 def most_doubtful(steps: Sequence[Step]) -> int:

@@ -1,4 +1,4 @@
-"""What a model makes of an answer that it was given: each token's probability, and what it would have written."""
+"""Scores of a given answer: each token's probability, and the token the model would have written."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ class TargetScore:
 
     @property
     def mean(self) -> float:
-        """Per token."""
+        """The mean log-probability per token, in nats."""
         return self.total / len(self.tokens)
 
     @property
@@ -75,7 +75,7 @@ class TargetScore:
 
 
 def target_score(run: Run) -> TargetScore:
-    """What the model makes of the answer that the run was given: `decode(ckpt, source, target=...)`.
+    """The score of the answer that the run was given: `decode(ckpt, source, target=...)`.
 
     Raises ValueError for a run that chose tokens of its own.
     """
@@ -85,7 +85,7 @@ def target_score(run: Run) -> TargetScore:
 
 
 def run_score(run: Run) -> TargetScore:
-    """The same numbers of any run, its chosen tokens among them: to set the model's own answer beside a given one."""
+    """The score of any run, chosen tokens included, to compare the model's own answer with a given one."""
     tokens = []
     for step in run.steps:
         best = step.candidate(first_greatest(step.logits))  # as greedy decoding chooses

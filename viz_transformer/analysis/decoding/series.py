@@ -16,7 +16,7 @@ from viz_transformer.measuring.expressions import MAX_BITS, bits
 from viz_transformer.measuring.power_series import ORDER, coefficients
 
 # Besides the limits of reading, which are those of same_expression: these bound the time and the memory of a series.
-MAX_POWERS = 48  # of x, looked at before they cancel
+MAX_POWERS = 48  # of x, tried before they cancel
 MAX_PRODUCTS = 50_000  # of two terms, in one verdict: five functions need 2,000
 MAX_TERMS = 1_000  # of a coefficient
 MAX_SHOWN = 300  # characters of a coefficient in a sentence
@@ -24,7 +24,7 @@ MAX_SHOWN = 300  # characters of a coefficient in a sentence
 
 @dataclass(frozen=True)
 class Verdict:
-    """Whether an answer is the series of a source, and a sentence that says so.
+    """The verdict on an answer as the series of a source, with a sentence.
 
     Where a coefficient is wrong, `power` is the first such power of x, with both coefficients as text.
     """
@@ -37,7 +37,8 @@ class Verdict:
 
 
 def verdict(source: str, answer: str) -> Verdict:
-    """What an answer is as the series of the source about x = 0 up to O(x**6), coefficient by coefficient, exactly.
+    """The verdict on an answer as the series of the source about x = 0 up to O(x**6), coefficient by coefficient,
+    exactly.
 
     Both may have rational numbers, names, + - * / **, parentheses; the source also exp, sin, cos, tan, sinh, cosh and
     tanh of what is 0 at x = 0. A text that cannot be read, or meets a limit, gives a verdict that says why.
@@ -79,7 +80,7 @@ class _SeriesError(trees.ExpressionError):
 
 
 class _MorePowersError(Exception):
-    """The powers of x that were looked at are not enough."""
+    """The powers of x tried so far are not enough."""
 
 
 @dataclass(frozen=True)
@@ -117,7 +118,7 @@ class _Arithmetic:
         self.end = ORDER
 
     def series(self, tree: trees.Tree) -> _Laurent:
-        """The series up to O(x**6) at least; powers of x that quotients use up are looked at in addition."""
+        """The series up to O(x**6) at least; powers of x that quotients use up are computed in addition."""
         self.end = ORDER
         while self.end <= MAX_POWERS:
             try:
@@ -167,7 +168,7 @@ class _Arithmetic:
         return self._cut(terms, {}, math.inf)
 
     def _cut(self, terms: Mapping[int, Any], below: Mapping[Any, int], end: float) -> _Laurent:
-        """The series without terms that are 0 and those beyond the powers looked at."""
+        """The series without zero terms and without powers beyond the limit."""
         end = min(end, self.end) if any(power >= self.end for power in terms) else end
         return _Laurent({power: term for power, term in terms.items() if term and power < end}, below, end)
 
@@ -269,7 +270,7 @@ class _Arithmetic:
 
 
 def _compared(arithmetic: _Arithmetic, wanted: _Laurent, written: _Laurent, order: trees.Order | None) -> Verdict:
-    """The first power of x at which two series differ, or else what there is to say of the O term."""
+    """The verdict at the first power of x at which two series differ, or else on the O term."""
     end = order.power if order is not None and order.variable == "x" else ORDER
     differing = [power for power in arithmetic.difference(wanted, written).terms if power < min(end, ORDER)]
     if differing:

@@ -1,4 +1,4 @@
-"""The data that a model learned from: its parts, lengths and unknown words, what a filter keeps, a padded batch."""
+"""The training data of a model: its parts, lengths and unknown words, what a filter keeps, a padded batch."""
 
 from __future__ import annotations
 
@@ -24,50 +24,50 @@ from viz_transformer.train.tasks.task import PairTask, TextTask, windows
 
 EXAMPLES = "examples"
 MAX_MADE, FIRST_MADE = 20_000, 2_000
-"""Of a made set with more pairs than that so many are looked at: held-out numbers take a millisecond each to find."""
+"""A generated set with more than MAX_MADE pairs is cut to FIRST_MADE: finding a held-out number takes a millisecond."""
 Codecs = tuple[Codec | None, Codec | None]
 _Files = dict[Split, tuple[int, list[Pair]]]
-"""For a whole file with its filter how many pairs are in it, and those of them that fit."""
+"""By split: how many pairs the file has, and the pairs that pass its filter."""
 
 
 @dataclass(frozen=True)
 class Source:
-    """Where a part of the data comes from: `in_files` items, of which `too_long` are left out and `used` are taken.
-
-    in_files is None for data that are all made and not read: there is no end to them; made: how many of those used are.
-    alike: training pairs that are left out because the task's symmetry turns them into one that is measured; varied:
-    what it does to pairs in training, as a clause, "" without one.
-    """
+    """The origin of one part of the data."""
 
     part: str
     files: tuple[str, ...]
     in_files: int | None
+    """Items in the files; None for generated data, which have no end."""
     too_long: int
+    """Items left out as too long."""
     used: int
+    """Items taken."""
     made: int = 0
+    """How many of the used items are generated."""
     alike: int = 0
+    """Training pairs left out because the task's symmetry turns them into a measured one."""
     varied: str = ""
+    """What the task does to pairs in training, as a clause; "" for nothing."""
 
 
 @dataclass(frozen=True, eq=False)
 class Data:
-    """One part of a data set. items: pairs of source and target; of a long text its windows, whose target is "".
-
-    of: how many there are, where the items are only the first of a made set; else None.
-    """
+    """One part of a data set."""
 
     part: str
     items: Sequence[Pair]
+    """Pairs of source and target; of a long text its windows, with target ""."""
     whole_text: bool = False
     of: int | None = None
+    """The size of a generated set of which these are only the first items; else None."""
 
 
 @dataclass(frozen=True, eq=False)
 class Measured:
     """Lengths and unknown tokens of items, [N, 2]: source and target, start, end and padding tokens not counted.
 
-    A side without a codec has zeros. tokens without an entry count as unknown, also where no token stands for them.
-    """
+    A side without a codec has zeros. Tokens without an entry count as unknown, even if the vocabulary has no unknown
+    token."""
 
     lengths: NDArray[np.int64]
     unknown: NDArray[np.int64]
@@ -81,7 +81,7 @@ class Measured:
 
 @dataclass(frozen=True)
 class Kept:
-    """What a filter leaves of the items. Each that is left out is counted once, under the first reason that holds."""
+    """The counts of a filter: items kept and left out, each of the latter once, under the first reason that applies."""
 
     kept: int
     source_too_long: int
@@ -122,7 +122,7 @@ class PaddedBatch:
 
 
 def parts(ckpt: Checkpoint) -> tuple[str, ...]:
-    """The names of the parts that can be looked into, if their files are there; the examples come with the model."""
+    """The names of the parts that can be read, if their files exist; the examples come with the model."""
     task = TASKS.get(str(ckpt.card.get("task")))
     examples = (EXAMPLES,) if ckpt.examples() else ()
     if task is not None:
@@ -135,7 +135,7 @@ def parts(ckpt: Checkpoint) -> tuple[str, ...]:
 
 
 def list_needed_files(ckpt: Checkpoint, part: str) -> tuple[str, ...]:
-    """The files of the data folder that a part is read from; none for what is made or comes with the model."""
+    """The files of the data folder that a part is read from; none for generated data and the model's examples."""
     task = TASKS.get(str(ckpt.card.get("task")))
     if part == EXAMPLES:
         return ()
@@ -143,7 +143,7 @@ def list_needed_files(ckpt: Checkpoint, part: str) -> tuple[str, ...]:
         return (task.train if part == "train" else task.test,)
     if isinstance(task, PairTask):
         splits = _splits(task, part)
-        if part == "train" and task.symmetry is not None:  # what is held out decides what is trained on
+        if part == "train" and task.symmetry is not None:  # the held-out pairs decide which are trained on
             splits = (*splits, task.validation, task.test, *task.measured().values())
         return tuple(dict.fromkeys(split.file for split in splits if not split.file.startswith(GENERATED)))
     evaluation: Any = ckpt.card.get("evaluation")
@@ -152,7 +152,7 @@ def list_needed_files(ckpt: Checkpoint, part: str) -> tuple[str, ...]:
 
 
 def read_part(ckpt: Checkpoint, part: str, folder: str | Path | None = None) -> Data:
-    """The items of a part, as the model's task takes them; of a large set that is made only the first.
+    """The items of a part, as the model's task reads them; of a large generated set only the first.
 
     Raises ValueError for missing or bad files.
     """
@@ -176,7 +176,7 @@ def read_part(ckpt: Checkpoint, part: str, folder: str | Path | None = None) -> 
 
 
 def sources(ckpt: Checkpoint, folder: str | Path | None = None) -> tuple[Source, ...]:
-    """Where each part comes from, and how much of its files it leaves out; none for a model of no task of this program.
+    """The origin of each part, with the counts of left-out items; none for a model without a task of this program.
 
     Raises ValueError for missing or bad files.
     """
@@ -199,7 +199,7 @@ def sources(ckpt: Checkpoint, folder: str | Path | None = None) -> tuple[Source,
 
 
 def item_codecs(ckpt: Checkpoint) -> Codecs:
-    """What reads the two columns of an item: source and target codec, or that of a model of one stack for the first."""
+    """The codecs of an item's two columns: source and target, or for a model of one stack its only codec and None."""
     if ckpt.spec.kind == "encoder-decoder":
         return _own(ckpt, "source"), _own(ckpt, "target")
     return _own(ckpt, "source" if ckpt.spec.has_encoder else "target"), None
@@ -229,7 +229,7 @@ def measure(items: Sequence[Pair], codecs: Codecs) -> Measured:
 
 
 def keep(measured: Measured, longest: tuple[int, int], *, known_only: bool) -> Kept:
-    """How many items have at most that many tokens (source, target) and, if asked for, no unknown word.
+    """The counts of items with at most `longest` tokens (source, target) and, with `known_only`, no unknown word.
 
     The reasons are tried in the order source too long, target too long, unknown words.
     """

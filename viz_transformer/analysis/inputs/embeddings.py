@@ -1,4 +1,5 @@
-"""What a stack starts from: embedding times scale plus position, checked against the trace; neighbours by cosine."""
+"""The input of a stack: embedding times scale plus position, checked against the trace; nearest neighbours by
+cosine."""
 
 from __future__ import annotations
 
@@ -17,37 +18,40 @@ from viz_transformer.model.kinds import SIDES, SideName
 from viz_transformer.running.trace import Trace
 
 AT_ONCE = 2**18
-"""Numbers of a table that are worked on in one go, so few that a processor keeps them near."""
+"""Numbers of a table processed at once, few enough for a processor's cache."""
 
 
 @dataclass(frozen=True, eq=False)
 class InputSum:
-    """The input of a stack and what it is the sum of, for some positions of a run. All arrays are [T, D], float32; what
-    stands before the map that makes the stream of narrow embeddings is [T, N].
+    """The input of a stack and its summands, for some positions of a run.
 
-    embedding: rows of the table; scaled: these times `scale`, the point `embed.token`; position: the point
-    `embed.position`, None in a model without positions; segment: the point `embed.segment`, None in a model that does
-    not tell two texts apart; out: the point `embed.out`, what the first layer reads. before_norm: the point
-    `embed.sum`, of which a norm makes `out`; None where `out` itself is the sum. normed: the point `embed.normed`, what
-    that norm gives where a map makes `out` of it; mapped: the point `embed.mapped`, what a map makes of `scaled` before
-    the sum; None where no map stands there.
-    scale_error, sum_error: the largest differences between what the trace has and the same product and sum, made anew
-    in float32, in the order that it has, and rounded each time to the type of the run (`precision`); 0 if every number
-    is the same, as in a run in evaluation mode without edits.
+    All arrays are [T, D] float32, or [T, N] before the map that widens narrow embeddings. The errors are 0 in
+    evaluation mode without edits: the sum is recomputed in float32, in the model's order, rounded to the run's
+    `precision`.
     """
 
     rows: tuple[int, ...]
     embedding: NDArray[np.float32]
+    """Rows of the table."""
     scale: float
     scaled: NDArray[np.float32]
+    """The rows times `scale`: the point `embed.token`."""
     position: NDArray[np.float32] | None
+    """The point `embed.position`; None in a model without positions."""
     out: NDArray[np.float32]
+    """The point `embed.out`, which the first layer reads."""
     scale_error: float
+    """The largest difference of the recorded product from the recomputed one."""
     sum_error: float
+    """The largest difference of the recorded sum from the recomputed one."""
     segment: NDArray[np.float32] | None = None
+    """The point `embed.segment`; None in a model without segments."""
     before_norm: NDArray[np.float32] | None = None
+    """The point `embed.sum`, the input of the embedding's norm; None without one: then `out` is the sum."""
     mapped: NDArray[np.float32] | None = None
+    """The point `embed.mapped`, `scaled` after a map and before the sum; None without one."""
     normed: NDArray[np.float32] | None = None
+    """The point `embed.normed`, the norm's output where a map makes `out` from it; None without one."""
     precision: Precision = "float32"
 
     @property
@@ -57,14 +61,14 @@ class InputSum:
 
     @property
     def largest(self) -> float:
-        """The largest absolute value of all that are added, or that are the sum."""
+        """The largest absolute value among the summands and the sum."""
         shown = (self.scaled, self.mapped, self.segment, self.position, self.before_norm, self.normed, self.out)
         return float(max(np.abs(values).max() for values in shown if values is not None))
 
 
 @dataclass(frozen=True, eq=False)
 class InputDifference:
-    """The inputs of two runs and the one less the other, part by part. All arrays are [T, D], float32.
+    """The inputs of two runs and their difference, part by part. All arrays are [T, D], float32.
 
     scaled, mapped, position, out: the parts of `a` less those of `b`; position is None if one of the two has no
     positions, and mapped if one of them has no map there.
@@ -104,7 +108,7 @@ class Neighbour:
 
 @dataclass(frozen=True)
 class Neighbours:
-    """The entries whose embeddings point most nearly the way that the embedding of `id` points, nearest first.
+    """The entries with the highest cosine to the embedding of `id`, nearest first.
 
     mean, deviation: of its cosines with all other entries, the baseline of "near". length: of its own embedding.
     without_direction: entries whose embedding is zero, which have no cosine.
@@ -119,7 +123,7 @@ class Neighbours:
 
 
 def embedding_table(ckpt: Checkpoint, side: SideName) -> NDArray[np.float32]:
-    """The embeddings of one side, [V, D], a row for each id: the model's own memory, so read it only.
+    """The embeddings of one side, [V, D], a row for each id: the model's own memory: do not write to it.
 
     Raises ValueError if the model has no such side, Unavailable if it keeps its embeddings to itself.
     """
@@ -137,7 +141,7 @@ def tells_texts_apart(trace: Trace) -> bool:
 
 
 def input_sum(trace: Trace, table: ArrayLike, side: SideName, row: int | None = None) -> InputSum:
-    """Embedding, scale, position and input of one side of a run: of one position, or with `row=None` of all.
+    """The input of one side of a run and its summands: for one position, or for all with `row=None`.
 
     table: [V, D], the embeddings as `embedding_table` has them. Raises ValueError if the run has no such side or
     position, Unavailable if its model does not tell its embeddings.
@@ -195,7 +199,7 @@ def _rounded(numbers: torch.Tensor, kind: torch.dtype) -> torch.Tensor:
 
 
 def input_difference(a: InputSum, b: InputSum) -> InputDifference:
-    """What the first layer of A reads less what that of B reads, and so for its parts.
+    """The difference of the inputs of A's and B's first layers, and of each part.
 
     Raises ValueError with one sentence if the two have different numbers of positions or features.
     """
@@ -223,7 +227,7 @@ def measure_spread(values: ArrayLike) -> Spread:
 
 
 def neighbours(table: ArrayLike, id: int, count: int = 10, *, leave_out: Sequence[int] = ()) -> Neighbours:
-    """The `count` entries nearest to entry `id` by cosine, computed in float64; equal cosines stand in order of id.
+    """The `count` entries nearest to entry `id` by cosine, computed in float64; equal cosines in order of id.
 
     table: [V, D]. leave_out: ids that are not listed, such as special tokens; they count for mean and deviation.
     Raises ValueError for an id outside the table, and for an embedding of zeros, which points nowhere.
@@ -256,7 +260,7 @@ def neighbours(table: ArrayLike, id: int, count: int = 10, *, leave_out: Sequenc
 
 
 def _largest(values: NDArray[np.float64], count: int) -> NDArray[np.intp]:
-    """Where the `count` largest stand, the largest first and equal ones in their order, without sorting the others."""
+    """Indices of the `count` largest, largest first and equal ones in their order, without sorting the others."""
     low = -values
     if 0 < count < len(low):
         near = np.flatnonzero(~(low > np.partition(low, count - 1)[count - 1]))
@@ -270,7 +274,7 @@ def _numbers(values: torch.Tensor | None) -> NDArray[np.float32] | None:
 
 
 def _gap(made: torch.Tensor, recorded: torch.Tensor) -> float:
-    """The largest absolute difference; infinite where one of the two is no number."""
+    """The largest absolute difference; infinite where one of the two is NaN."""
     if torch.equal(made, recorded):
         return 0.0
     return float((made.double() - recorded.double()).abs().nan_to_num(nan=torch.inf).max())

@@ -1,4 +1,4 @@
-"""What of its texts a model did not see: words that it reads as its token for unknown ones."""
+"""Words of a text that a model cannot see because it reads them as its unknown token."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ if TYPE_CHECKING:
 
 
 def hidden_texts(ckpt: Checkpoint, trace: Trace) -> list[tuple[str, str]]:
-    """The token for unknown text and the text that it hides, once for each place of a run where it stands for some.
+    """The unknown token and the text that it replaces, once for each place of a run.
 
-    A token for unknown text that was itself chosen, as a branch may, hides nothing.
+    An unknown token that was itself chosen, as in a branch, replaces nothing.
     """
     return [
         (token, original)

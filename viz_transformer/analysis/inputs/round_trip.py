@@ -1,4 +1,5 @@
-"""What the tokens of a text stand for: the text itself, or another one that the model then reads instead."""
+"""Tokenizer round trip: whether a text's tokens decode to the text itself, or to another that the model reads
+instead."""
 
 from __future__ import annotations
 
@@ -14,16 +15,17 @@ LONGEST, BEFORE = 60, 20
 
 @dataclass(frozen=True)
 class RoundTrip:
-    """A text that does not come back: what its tokens stand for, and in what alone it differs from that ("capitals",
-    "accents", "blanks"; none where it differs in something else)."""
+    """A text that its tokens do not decode to."""
 
     typed: str
     read: str
+    """What the tokens decode to."""
     lost: tuple[str, ...]
+    """The only kinds of difference ("capitals", "accents", "blanks"); empty if there is any other."""
 
     @property
     def excerpt(self) -> str:
-        """What is read, of a long text the part where it differs first."""
+        """The decoded text; of a long one the part around the first difference."""
         if len(self.read) <= LONGEST:
             return self.read
         pairs = enumerate(zip(self.typed, self.read, strict=False))
@@ -34,11 +36,10 @@ class RoundTrip:
 
 
 def round_trip(codec: TextCodec, text: str) -> RoundTrip | None:
-    """How a text differs from what its tokens stand for; None if it comes back, but for its unknown tokens, which keep
-    what was typed.
+    """The difference of a text from what its tokens decode to; None if equal. Unknown tokens keep what was typed.
 
-    None also where tokens stand for something else than a text by itself: for two texts, a chat, typed special tokens.
-    Raises ValueError for a text that cannot be read.
+    None also for input that is not one plain text: two texts, a chat, typed special tokens. Raises ValueError for a
+    text that cannot be read.
     """
     if PAIR in text or codec.how_read.special_tokens or codec.how_read.chat:
         return None
@@ -53,7 +54,7 @@ def round_trip(codec: TextCodec, text: str) -> RoundTrip | None:
 
 
 def _lost(text: str, read: str) -> tuple[str, ...]:
-    """The fewest kinds of differences that are all there are."""
+    """The smallest set of kinds of difference that explains all of them."""
     for count in range(1, len(_WITHOUT) + 1):
         for names in combinations(_WITHOUT, count):
             one, other = text, read

@@ -1,4 +1,4 @@
-"""A vocabulary as something to look into: searching it, counting its entries in texts, building one from sentences."""
+"""Vocabularies: searching one, counting its entries in texts, building one from sentences."""
 
 from __future__ import annotations
 
@@ -17,10 +17,9 @@ from viz_transformer.text.vocabulary import Vocabulary
 
 @dataclass(frozen=True, eq=False)
 class Counts:
-    """How often the entries of a vocabulary stand in some texts, start, end and padding tokens not counted.
+    """Token counts of some texts by vocabulary entry, without start, end and padding tokens.
 
-    by_id: [V]; that of the unknown token counts the tokens which have no entry. texts, tokens: how many there are.
-    """
+    by_id: [V]; tokens without an entry count for the unknown token. texts, tokens: their totals."""
 
     by_id: NDArray[np.int64]
     texts: int
@@ -43,15 +42,15 @@ class Rebuilt:
     sentences: tuple[tuple[str, tuple[int, ...] | None], ...]
 
     def look_up(self, token: str) -> int | None:
-        """The id of a token, that of the unknown token for others; None if there is no unknown token either."""
+        """The id of a token, or of the unknown token; None if there is neither."""
         return self.vocabulary.id(token) if token in self.vocabulary else self.vocabulary.unk
 
 
 def find_entries(names: Sequence[str], words: str) -> Sequence[int]:
-    """The ids of the entries whose names hold what is looked for, in any case of letters; all ids if nothing is.
+    """The ids of the entries whose names contain the words, ignoring case; all ids for no words.
 
     Blanks around both do not count. First the token that equals the words, then the id that is the number typed, then
-    the tokens that begin with them and those that hold them, each in order of id.
+    the tokens that begin with them and those that contain them, each in order of id.
     """
     wanted = words.strip().lower()
     if not wanted:
@@ -70,7 +69,7 @@ def find_entries(names: Sequence[str], words: str) -> Sequence[int]:
 
 
 def count_tokens(codec: Codec, texts: Iterable[str]) -> Counts:
-    """How often each entry of the codec's vocabulary stands in the texts."""
+    """The counts of the vocabulary's entries in the texts."""
     vocabulary, tokenizer = codec.vocabulary, codec.tokenizer
     pieces: Counter[str] = Counter()
     number = 0
@@ -93,7 +92,7 @@ def count_tokens(codec: Codec, texts: Iterable[str]) -> Counts:
 
 
 def is_known(vocabulary: Vocabulary, token: str) -> bool:
-    """Whether text that says this is read as an entry of its own: not as unknown, and not as a special token."""
+    """Whether the text of this token is read as an entry of its own: neither unknown nor a special token."""
     return token in vocabulary and token not in vocabulary.specials.values()
 
 

@@ -1,1 +1,1 @@
-"""What does each sub-layer read, add and leave?"""
+"""What does each sub-layer read, and what does it add to the stream?"""

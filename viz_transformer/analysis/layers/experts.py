@@ -1,4 +1,5 @@
-"""Which of several experts a token has in a layer, and by how much: the router's numbers, and what became of them."""
+"""Mixture of experts: each token's experts and their shares in a layer, and the router's logits that they follow
+from."""
 
 from __future__ import annotations
 
@@ -16,7 +17,7 @@ from viz_transformer.running.trace import Trace
 Floats = NDArray[np.float64]
 Measure = Literal["softmax", "sigmoid"]
 TOLERANCE = 1e-5
-"""Of a share: float32 adding in another order; a run in fewer bits rounds each share besides."""
+"""The tolerance of a share: float32 sums in another order; a run in fewer bits rounds each share in addition."""
 
 
 @dataclass(frozen=True)
@@ -31,24 +32,23 @@ class RoutingRule:
 
 @dataclass(frozen=True, eq=False)
 class Routing:
-    """The router of one feed-forward, by token: [T, X] each, X experts.
-
-    numbers, shares: as recorded. chosen: where a share is not 0. rule: the one by which all shares of all tokens are
-    made, to the run's rounding, None for any other. measured: what the rule measures an expert by, computed here in
-    float64: the softmax of the numbers over all experts, a probability, also where there is no rule, or the sigmoid of
-    each, which is none. tokens: how many tokens of the text have each expert, [X].
-    """
+    """The router of one feed-forward, by token: [T, X] each, X experts."""
 
     numbers: NDArray[np.float32]
     shares: NDArray[np.float32]
+    """As recorded, like `numbers`."""
     chosen: NDArray[np.bool_]
+    """True where a share is not 0."""
     rule: RoutingRule | None
+    """The rule that gives all shares of all tokens, to the run's rounding; None for any other."""
     measured: Floats
+    """The quantity that the rule compares, computed here in float64: the softmax of the numbers over all experts, also
+    without a rule, or the sigmoid of each."""
 
     @property
     def tells(self) -> bool:
-        """Whether enough was chosen that a rule with a factor, or of sigmoids, is found out: of fewer experts than two
-        of two tokens several rules would make the same shares."""
+        """Whether the shares identify a rule with a factor, or of sigmoids: with fewer than two experts at two tokens
+        several rules would give the same shares."""
         return bool((self.chosen.sum(axis=-1) > 1).sum() > 1)
 
     @property
@@ -71,14 +71,14 @@ def routing(trace: Trace, place: SubLayer) -> Routing | None:
 
 
 def select_drawn_experts(found: Routing, token: int, most: int) -> list[int]:
-    """The experts to draw at a token, in their order: all, or where there are more than `most` those that were chosen
-    and those others that measure most."""
+    """The experts to draw at a token, in their order: all, or with more than `most` the chosen ones and the
+    highest-scoring others."""
     order = np.lexsort((-found.measured[token], ~found.chosen[token]))
     return sorted(int(each) for each in order[:most])
 
 
 def _rule(found: Routing, measured: Mapping[Measure, Floats], tolerance: float) -> RoutingRule | None:
-    """The first rule that makes the shares, those without a factor before those with one."""
+    """The first rule that gives the shares; rules without a factor are tried first."""
     shares = found.shares.astype(np.float64)
     made: dict[tuple[Measure, bool], Floats] = {}
     for measure, numbers in measured.items():

@@ -1,4 +1,4 @@
-"""The logit lens: what the output layer would say of the stream behind each layer.
+"""The logit lens: the output layer applied to the stream after each layer.
 
 Source: nostalgebraist (2020), "interpreting GPT: the logit lens"; it assumes pre-norm and a final norm.
 """
@@ -23,54 +23,56 @@ from viz_transformer.running.trace import Trace
 Floats = NDArray[np.float64]
 TOP = 5
 AT_ONCE = 2**20
-"""Logits of a station that are worked on in one go, so few that a processor keeps them near: rows of a large vocabulary
-follow each other."""
+"""Logits of a station processed at once, few enough for a processor's cache; a large vocabulary is processed in blocks
+of rows."""
 MAX_KEPT = 2**26
-"""Final log-probabilities that are kept while stations are compared with them; of more, they are recomputed."""
+"""The most final log-probabilities kept while stations are compared with them; more are recomputed."""
 AT_A_GLANCE = 3 * 2**30
-"""Multiplications by the output layer for which nobody has to wait."""
+"""Multiplications by the output layer that take no noticeable time."""
 PER_LOGIT = 256
-"""What a logit costs in those once it is there: its exponential, its place among all, its part of the divergence."""
+"""The further cost of a logit, in multiplications: its exponential, its rank, its term of the divergence."""
 
 
 @dataclass(frozen=True)
 class Station:
-    """A place at which the stream is read out: its words, and the point that is read."""
+    """A place at which the stream is read out: its name, and the point that is read."""
 
     name: str
     point: str
 
 
 OWN_STEP = Station("own step", "logits")
-"""What the pass that wrote a token said, where the stream that is read out is that of a later one."""
+"""The logits of the pass that wrote each token, where the stream read out is from a later pass."""
 
 
 @dataclass(frozen=True, eq=False)
 class Lens:
-    """The distribution over the vocabulary at each token and station; that of the last layer is the trace's logits.
+    """The distribution over the vocabulary at each token and station; at the last layer, the trace's own logits.
 
-    rows: the tokens that it has, whose number is T below.
-    They are the run's own, unless each step was a pass of its own: then `OWN_STEP` is one more station, the logits
-    that wrote the tokens, NaN and -1 where a row has no step.
-    top_ids, top_probs: [T, L, 5], the most probable tokens first (fewer in a smaller vocabulary). divergence: [T, L],
-    Kullback-Leibler divergence in nats of the station's distribution from the final one of the trace, sum of
-    p_final * ln(p_final / p_station): 0 at the last layer. written: [T, L], the probability of the token that the
-    row wrote, and rank: [T, L], how many tokens are more probable; NaN and -1 where it is not known what was written.
-    gap: the largest difference between the trace's logits and the last stream read out once more.
+    Where each step was a pass of its own, `OWN_STEP` is one more station: the logits that wrote the tokens, NaN and -1
+    in rows without a step. T: the number of `rows`, L: of stations.
     """
 
     stations: tuple[Station, ...]
     rows: range
+    """The tokens that it covers."""
     top_ids: NDArray[np.int64]
+    """[T, L, 5], the most probable tokens first (fewer in a smaller vocabulary)."""
     top_probs: Floats
+    """[T, L, 5], their probabilities."""
     divergence: Floats
+    """[T, L], Kullback-Leibler divergence of the station's distribution from the trace's final one, in nats: sum of
+    p_final * ln(p_final / p_station), 0 at the last layer."""
     written: Floats
+    """[T, L], the probability of the token that the row wrote; NaN if unknown."""
     rank: NDArray[np.int64]
+    """[T, L], how many tokens are more probable than the written one; -1 if unknown."""
     gap: float
+    """The largest difference between the trace's logits and the last stream read out again."""
 
 
 def undefined_lens(spec: ModelSpec, stack: StackName) -> str | None:
-    """The sentence why a stack's stream has no logit lens; None where it has one.
+    """The reason why a stack has no logit lens, as a sentence; None if it has one.
 
     Raises ValueError if the model lacks the stack.
     """
@@ -97,7 +99,7 @@ def _check_defined(spec: ModelSpec, stack: StackName) -> None:
 
 
 def lens_remarks(spec: ModelSpec) -> tuple[str, ...]:
-    """How the lens reads the stream of such a model, and where that means little; a sentence each."""
+    """Sentences on how the lens reads the stream of this model, and where that means little."""
     if spec.final_norm:
         said = ["Each column is the residual stream after a layer, read through the final norm and the output layer."]
     else:
@@ -149,8 +151,8 @@ def read_out(stream: Tensor, model: HookedModel, stack: StackName) -> Tensor:
 
 
 def rows_at_a_glance(trace: Trace, stack: StackName, row: int) -> range:
-    """The rows for which a lens takes no time: all, or of a large vocabulary some that follow each other, among them
-    the given one. The rows of a run are cut in the same way whichever is asked for.
+    """The rows whose lens takes no noticeable time: all, or with a large vocabulary a block that contains the given
+    one. The blocks of a run are the same whichever row is asked for.
 
     Raises ValueError with one sentence where the lens is not defined.
     """
@@ -186,7 +188,7 @@ def lens(
     joined = config is not None and config.norm_kind == "positions-and-features"
 
     def read(station: Station) -> Tensor:
-        """The logits of its rows, [T, V]: each row by itself, but where a norm joins all of them."""
+        """The logits of its rows, [T, V]: each row by itself, unless a norm is over all of them."""
         stream = trace[station.point]
         return read_out(stream, model, stack)[at] if joined else read_out(stream[:, at], model, stack)
 
@@ -199,7 +201,7 @@ def lens(
         return found, found.exp()
 
     def column(made: Tensor) -> list[Tensor]:
-        """What the lens has of one station, whose logits are `made`."""
+        """The lens's arrays of one station, from its logits `made`."""
         parts = (_column(made[some], *final(block), written[some]) for block, some in enumerate(blocks))
         return [torch.cat(each) for each in zip(*parts, strict=True)]
 
@@ -233,7 +235,7 @@ def _column(logits: Tensor, final: Tensor, probs: Tensor, written: Tensor) -> tu
     known, at = written >= 0, written.clamp(min=0)[:, None]
     of_written = log_probs.gather(-1, at)  # [R, 1]
     top = greatest(logits, min(TOP, logits.shape[-1]))
-    unknown = log_probs.isnan().any(dim=-1)  # not a number, or of no step: then no token is the most probable
+    unknown = log_probs.isnan().any(dim=-1)  # NaN, or a row of no step: then no token is the most probable
     return (
         top.masked_fill(unknown[:, None], -1),
         log_probs.gather(-1, top).exp().masked_fill(unknown[:, None], torch.nan),
@@ -252,10 +254,10 @@ def divergence(final: Tensor, other: Tensor) -> Tensor:
 
 
 def _divergence(final: Tensor, probs: Tensor, other: Tensor) -> Tensor:
-    """The same where the final probabilities are known."""
+    """`divergence` where the final probabilities are known."""
     terms = (final - other).mul_(probs)
     found = terms.sum(dim=-1)
-    if not bool(found.isfinite().all()):  # of a probability of 0, or of what is not a number
+    if not bool(found.isfinite().all()):  # a probability of 0, or NaN
         unknown = final.isnan().any(dim=-1) | other.isnan().any(dim=-1)
         found = torch.where(probs > 0, terms, 0.0).sum(dim=-1).masked_fill(unknown, torch.nan)
     return found.clamp(min=0)

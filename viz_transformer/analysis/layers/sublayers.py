@@ -1,6 +1,6 @@
-"""What each sub-layer read, added and left of the stream, what its norm did, and which hidden units were active.
+"""The stream before and after each sub-layer, the effect of its norm, and its active hidden units.
 
-Where a recording has what layers read and gave out and nothing between, `layer_flows` says what whole layers did.
+`layer_flows` does the same for whole layers, for recordings that have only layer inputs and outputs.
 All numbers are float64 sums over the run's recorded points; gains and offsets are the model's own parameters.
 """
 
@@ -39,18 +39,20 @@ FORMULAS: dict[type[LayerNorm], str] = {
 class SubLayer:
     """A sub-layer in the stream, and the names of the points around it.
 
-    kind: of an attention, None for a feed-forward. before: the stream that came in; total: that plus what was added;
-    after: the stream that went on. In a pre-norm model `total` is `after`; in a post-norm model the norm stands between
-    them.
+    `total` is `after` in a pre-norm model; in a post-norm model the norm is between them.
     """
 
     stack: StackName
     layer: int
     part: PartName
     kind: KindName | None
+    """The kind of attention; None for a feed-forward."""
     before: str
+    """The stream before."""
     total: str
+    """The stream plus the sub-layer's output."""
     after: str
+    """The stream after."""
 
     @property
     def site(self) -> str:
@@ -69,50 +71,59 @@ class SubLayer:
 
 @dataclass(frozen=True, eq=False)
 class Flow:
-    """What one sub-layer did to the stream, by token; lengths are Euclidean norms. All arrays: [T].
-
-    came, read, added, total, left: lengths of the stream before, of what the sub-layer read (behind a pre-norm), of
-    its output, of the sum of stream and output, and of the stream that went on. share: added / (came + added).
-    cosine: of what came in and what went out; baseline: its mean over pairs of different tokens, NaN without one;
-    pairs: how many those are. counted: False for padding, which is left out of means and of the baseline.
-    """
+    """The effect of one sub-layer on the stream, by token; lengths are Euclidean norms. All arrays: [T]."""
 
     place: SubLayer
     came: Floats
+    """Length of the stream before."""
     read: Floats
+    """Length of the sub-layer's input (after a pre-norm)."""
     added: Floats
+    """Length of its output."""
     total: Floats
+    """Length of the sum of stream and output."""
     left: Floats
+    """Length of the stream after."""
     share: Floats
+    """added / (came + added)."""
     cosine: Floats
+    """Cosine between the stream before and after."""
     baseline: float
+    """The mean of that cosine over pairs of different tokens; NaN without one."""
     pairs: int
+    """The number of those pairs."""
     counted: Booleans
+    """False for padding, which is left out of means and of the baseline."""
 
 
 @dataclass(frozen=True, eq=False)
 class NormView:
-    """One norm, at each token: mean and variance of what it reads, of the normalised vector, and of what it gives out.
+    """One norm, by token: mean and variance of its input, of the normalised vector, and of its output.
 
-    before, between, after: (mean, variance) over the features, [T] each; between stands before gain and offset. The
-    variance is divided by d_model. mean and scale: as recorded, [T], or [1] for a norm over positions and features.
-    gain, offset: [D]. gap: the largest difference between `(x - mean) / scale * gain + offset`, computed here from
-    the recorded numbers, and what the run recorded behind the norm. reads, gives: the names of those points.
+    before, between, after: (mean, variance) over the features, [T] each; the variance is divided by d_model.
     """
 
     title: str
     reads: str
+    """The name of the point that it reads."""
     gives: str
+    """The name of the point that it writes."""
     formula: str
     epsilon: float
     before: tuple[Floats, Floats]
     between: tuple[Floats, Floats]
+    """After normalisation, before gain and offset."""
     after: tuple[Floats, Floats]
     mean: Floats
+    """As recorded, [T], or [1] for a norm over positions and features."""
     scale: Floats
+    """As recorded, like `mean`."""
     gain: Floats
+    """[D]"""
     offset: Floats
+    """[D]"""
     gap: float
+    """The largest difference of the recorded output from `(x - mean) / scale * gain + offset`, computed here."""
 
     @property
     def whole_text(self) -> bool:
@@ -125,8 +136,8 @@ class Activity:
     """The hidden layer of one feed-forward: a unit is active at a token if its value is above 0.
 
     That is so exactly where its input to ReLU or GELU is above 0 (as far as float32 can tell a GELU of it from 0).
-    share: [T], active units at each token. units: how many there are. never, always: how many are active at no token,
-    and at every token, of this text without its padding.
+    share: [T], active units at each token. units: how many there are. never, always: units active at no token, and at
+    every token, of this text without its padding.
     """
 
     share: Floats
@@ -155,13 +166,12 @@ def places(spec: ModelSpec, stack: StackName) -> tuple[SubLayer, ...]:
 
 
 def came_in(spec: ModelSpec, place: SubLayer) -> str:
-    """The point of the stream that a sub-layer adds to: `before`, or where the parts of a layer join the stream at once
-    what came into the layer."""
+    """The point of the stream that a sub-layer adds to: `before`, or the layer's input where its parts are parallel."""
     return f"{place.stack}.{place.layer}.residual_in" if place.before in spec.missing else place.before
 
 
 def place_of(spec: ModelSpec, kind: KindName, layer: int, chosen: Chosen) -> SubLayer | None:
-    """The sub-layer that a selection means: of the kind's stack and layer; None for its final norm.
+    """The selected sub-layer of the kind's stack and layer; None for the final norm.
 
     Raises ValueError for a kind or a layer that the model lacks, and for the final norm of a model without one.
     """
@@ -179,7 +189,7 @@ def place_of(spec: ModelSpec, kind: KindName, layer: int, chosen: Chosen) -> Sub
 
 
 def tokens_of(trace: Trace, stack: StackName) -> Tokens:
-    """What the positions of a stack are."""
+    """The tokens of a stack's positions."""
     return SIDE_OF[stack].of(trace.src, trace.tgt)
 
 
@@ -187,11 +197,10 @@ def tokens_of(trace: Trace, stack: StackName) -> Tokens:
 
 
 def flows(trace: Trace, stack: StackName) -> tuple[Flow, ...]:
-    """What each sub-layer of the stack did, in the order of the forward pass.
+    """The flow of each sub-layer of the stack, in the order of the forward pass.
 
     `added` is the sub-layer's output as recorded: without an edit of the stream and outside of training mode, exactly
-    what the stream gains. Raises ValueError if the trace's model lacks the stack, Unavailable where its parts join the
-    stream at once.
+    what the stream gains. Raises ValueError if the trace's model lacks the stack, Unavailable for parallel sub-layers.
     """
     counted = ~added_padding(tokens_of(trace, stack))
     return tuple(_flow(trace, place, counted) for place in places(trace.spec, stack))
@@ -220,7 +229,8 @@ def _flow(trace: Trace, place: SubLayer, counted: Booleans) -> Flow:
 
 
 def share_added(came: ArrayLike, added: ArrayLike) -> Floats:
-    """added / (came + added) of two lengths: 0 nothing, 1/2 as long as what came in; NaN where both are 0."""
+    """The ratio added / (came + added) of two lengths: 0 = nothing, 1/2 = as long as the input; NaN where both are
+    0."""
     first, second = np.asarray(came, np.float64), np.asarray(added, np.float64)
     whole = first + second
     return np.divide(second, whole, out=np.full_like(whole, np.nan), where=whole != 0)
@@ -233,12 +243,12 @@ def cosines(first: ArrayLike, second: ArrayLike) -> Floats:
 
 
 def random_pair_cosine(first: ArrayLike, second: ArrayLike, counted: ArrayLike | None = None) -> tuple[float, int]:
-    """The cosine that two different rows have on average, one of `first` and one of `second`, and how many pairs.
+    """The mean cosine of two different rows, one of `first` and one of `second`, and the number of pairs.
 
-    [T, D] x [T, D]. What pairs drawn at random tend to is computed over all of them: the mean over i != j of
-    cos(first_i, second_j). counted: [T], rows that take part; rows of zeros do not. NaN and 0 if there is no pair.
-    Source: the anisotropy baseline of Ethayarajh (2019), section 3.3; there the pairs come from many texts, here from
-    the tokens of one.
+    [T, D] x [T, D]. The expectation over random pairs, computed over all of them: the mean over i != j of cos(first_i,
+    second_j). counted: [T], rows that take part; rows of zeros do not. NaN and 0 if there is no pair. Source: the
+    anisotropy baseline of Ethayarajh (2019), section 3.3; there the pairs come from many texts, here from the tokens of
+    one.
     """
     one, other = _directions(first), _directions(second)
     usable = np.isfinite(one).all(axis=-1) & np.isfinite(other).all(axis=-1)
@@ -330,8 +340,8 @@ def _stack(model: Transformer, stack: StackName) -> Stack:
 
 
 def activity(trace: Trace, place: SubLayer) -> Activity | None:
-    """Which hidden units of a feed-forward were active; None where no sign tells it: of a hidden layer times a gate,
-    and of several experts. Raises ValueError for an attention, which has none."""
+    """Active hidden units of a feed-forward; None where the sign does not decide it: with a gate, or several experts.
+    Raises ValueError for an attention, which has none."""
     if place.part != "ffn":
         raise ValueError(f"{place.title} has no hidden units: choose a feed-forward")
     if f"{place.site}.hidden" not in trace or f"{place.site}.active" in trace.spec.missing:
@@ -349,24 +359,28 @@ def activity(trace: Trace, place: SubLayer) -> Activity | None:
 
 @dataclass(frozen=True, eq=False)
 class LayerFlow:
-    """What one whole layer did to the stream, by token; lengths are Euclidean norms. All arrays: [T].
+    """The effect of one whole layer on the stream, by token; lengths are Euclidean norms. All arrays: [T].
 
-    came, left: lengths of what the layer read and gave out. changed: the length of their difference. cosine: of the
-    two; baseline: its mean over pairs of different tokens, NaN without one; pairs: how many those are. changed and
-    cosine are NaN where the two have different numbers of features.
+    changed and cosine are NaN where input and output have different numbers of features.
     """
 
     layer: int
     came: Floats
+    """Length of the layer's input."""
     left: Floats
+    """Length of its output."""
     changed: Floats
+    """Length of their difference."""
     cosine: Floats
+    """Their cosine."""
     baseline: float
+    """The mean of that cosine over pairs of different tokens; NaN without one."""
     pairs: int
+    """The number of those pairs."""
 
 
 def layer_flows(trace: Trace, stack: StackName) -> tuple[LayerFlow, ...]:
-    """The layers of a stack of which both sides were recorded, in the order of the forward pass."""
+    """The flow of each layer whose input and output were recorded, in the order of the forward pass."""
     found = []
     for layer in range(SIDE_OF[stack].layers(trace.spec)):
         names = [f"{stack}.{layer}.residual_{end}" for end in ("in", "out")]
@@ -376,7 +390,7 @@ def layer_flows(trace: Trace, stack: StackName) -> tuple[LayerFlow, ...]:
 
 
 def _layer_flow(layer: int, before: Floats, after: Floats) -> LayerFlow:
-    """before, after: [T, D]."""
+    """The flow of a layer. before, after: [T, D]."""
     came, left = (np.linalg.norm(rows, axis=-1) for rows in (before, after))
     if before.shape != after.shape:
         nothing = np.full(len(before), np.nan)
