@@ -25,15 +25,15 @@ from viz_transformer.text.codec import TextCodec
 SWAPS = 3
 """How many other tokens each one is swapped for."""
 MAX_COLUMNS = 32
-"""Of a longer text so many positions are tried, evenly spaced, the first and the last among them."""
+"""The most positions that are tried, evenly spaced in a longer text, with its first and last."""
 _NUMBERS_AT_ONCE = 4_000_000  # logits of the passes that run side by side
 
 
 @dataclass(frozen=True)
 class Plan:
-    """What would be done: `columns` are the positions whose token is swapped, `trials` the texts that are run.
+    """The plan of an influence matrix: `columns` are the positions whose token is swapped, `trials` the number of runs.
 
-    work: multiplications, roughly; `of` says how many positions there are.
+    work: multiplications, roughly; `of`: the number of positions.
     """
 
     side: SideName
@@ -45,32 +45,32 @@ class Plan:
 
 @dataclass(frozen=True, eq=False)
 class Influence:
-    """The influence matrix. change: [R, C] float32, the largest absolute change of a logit at position rows[r] when
-    the token at columns[c] is swapped; 0 is exact: not one bit of the row changed. Infinity: NaN came or went. NaN: the
-    row has no numbers in the text as it is, so that nothing can be said of it.
-
-    swapped: for each column the tokens that were put in its place. largest: the largest absolute logit of the text as
-    it is, to compare changes with; NaN if some are not numbers. `of`: the columns are some or all of so many positions.
-    """
+    """The influence matrix: how much swapping a token changes the logits at each position."""
 
     side: SideName
     change: NDArray[np.float32]
+    """[R, C] float32, the largest absolute change of a logit at position rows[r] when the token at columns[c] is
+    swapped. 0 is exact: no bit of the row changed. Infinity: NaN appeared or disappeared. NaN: the unchanged text has
+    no numbers there."""
     rows: tuple[int, ...]
     columns: tuple[int, ...]
     of: int
+    """The number of positions that the columns are chosen from."""
     swapped: tuple[tuple[str, ...], ...]
+    """For each column the tokens put in its place."""
     largest: float
+    """The largest absolute logit of the unchanged text, to compare changes with; NaN if some are NaN."""
 
     @property
     def ahead(self) -> NDArray[np.bool_]:
-        """[R, C], True where the swapped token comes after the row; never for tokens of the source."""
+        """Mask [R, C], True where the swapped token comes after the row; never for tokens of the source."""
         if self.side == "source":
             return np.zeros(self.change.shape, dtype=bool)
         return np.array(self.columns)[None, :] > np.array(self.rows)[:, None]
 
     @property
     def leaks(self) -> NDArray[np.bool_]:
-        """[R, C], True where a later token changed an earlier row."""
+        """Mask [R, C], True where a later token changed an earlier row."""
         return self.ahead & (self.change > 0)
 
     @property
@@ -85,7 +85,7 @@ class Influence:
 
     @property
     def worst(self) -> tuple[int, int, float] | None:
-        """Of the leaks the largest: position of the row, position of the later token, change; None without a leak."""
+        """The largest leak: position of the row, position of the later token, change; None without a leak."""
         if self.causal:
             return None
         r, c = np.unravel_index(np.where(self.leaks, self.change, -1).argmax(), self.change.shape)
@@ -95,7 +95,7 @@ class Influence:
 def influence_plan(
     ckpt: Checkpoint, trace: Trace, *, side: SideName = "target", swaps: int = SWAPS, most: int = MAX_COLUMNS
 ) -> Plan:
-    """What `influence` with the same arguments would do; runs nothing.
+    """The plan of `influence` with the same arguments; runs nothing.
 
     Raises ValueError for a model without a decoder, and for tokens of a source where there is none.
     """
@@ -177,7 +177,8 @@ def influence(
 
 @dataclass(frozen=True)
 class Verdict:
-    """What an influence matrix says, in sentences. good: True for a triangle, False for a leak, None for neither."""
+    """The conclusion from an influence matrix, in sentences. good: True for a triangle, False for a leak, None for
+    neither."""
 
     good: bool | None
     sentence: str
@@ -185,7 +186,7 @@ class Verdict:
 
 
 def verdict(found: Influence, *, changed: bool = False) -> Verdict:
-    """The verdict on causality, or for swapped source tokens what reaches which rows.
+    """The verdict on causality, or for swapped source tokens on which rows they reach.
 
     changed: the run has other masks than the model's own; then it is the run that is judged, not the decoder.
     """
@@ -226,7 +227,7 @@ def _source_verdict(found: Influence) -> Verdict:
 
 
 def _listed(positions: Sequence[int]) -> str:
-    """The first positions, behind the s of their plural."""
+    """The first positions as a list, after the plural s of their noun."""
     return f"{'s' if len(positions) > 1 else ''} {', '.join(map(str, positions[:8]))}" + ", ..." * (len(positions) > 8)
 
 

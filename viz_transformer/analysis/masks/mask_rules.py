@@ -1,4 +1,4 @@
-"""What the recorded masks of a run close, found out on every cell: later keys, a window, a beginning, padding."""
+"""The rules of a run's recorded masks, verified on every cell: causal, window, first keys, padding."""
 
 from __future__ import annotations
 
@@ -20,18 +20,22 @@ Booleans = NDArray[np.bool_]
 
 @dataclass(frozen=True)
 class MaskRule:
-    """What a mask is made of. causal: later keys are closed; window: how many keys a query reads that end at its own
-    place, or with `both` how many beside it to each side, as its model says; first: keys at the beginning that every
-    query reads; closed: keys that no query reads, of which so many are padding. named: whether this is all that the
-    mask closes."""
+    """The rule of a mask."""
 
     causal: bool = False
+    """Whether later keys are closed."""
     window: int | None = None
+    """How many keys a query reads, ending at its own position; with `both`, how many on each side."""
     both: bool = False
+    """Whether the window extends to both sides, as the model says."""
     first: int = 0
+    """Keys at the beginning that every query reads."""
     closed: int = 0
+    """Keys that no query reads."""
     padding: int = 0
+    """How many of the closed keys are padding."""
     named: bool = True
+    """Whether these fields describe the whole mask."""
 
 
 def recorded_mask(trace: Trace, site: str, head: int = 0) -> Booleans:
@@ -44,23 +48,23 @@ def recorded_mask(trace: Trace, site: str, head: int = 0) -> Booleans:
 
 
 def recorded_parts(trace: Trace, kind: KindName, layer: int, changes: Sequence[Change] = ()) -> MaskParts:
-    """The mask of a layer as its run recorded it, and after the changes. Its two parts are the keys that any query
-    reads, and which of them each one reads. Raises Unavailable for one that was not recorded."""
+    """The recorded mask of a layer, with the changes applied. Its two parts are the keys that any query reads, and
+    which of them each query reads. Raises Unavailable for one that was not recorded."""
     mask = recorded_mask(trace, KINDS[kind].site(layer))
     read = np.broadcast_to(mask.any(axis=0), mask.shape).copy()
     return join_parts(kind, read, mask | ~read, changes)
 
 
 def recorded_edits(trace: Trace, kind: KindName, changes: Sequence[Change]) -> tuple[SetMask, ...]:
-    """The changes as edits of a run, in every layer: each turns round the cells of its own mask, so that what is opened
-    in one layer may be closed in another. Attentions whose mask was not recorded are left as they are."""
+    """The changes as edits of a run, in every layer: each flips the cells of its own mask, so a cell opened in one
+    layer may be closed in another. Attentions without a recorded mask are left unchanged."""
     told = [layer for layer, site in enumerate(sites(trace.spec, kind)) if f"{site}.mask" in trace]
     made = ((KINDS[kind].site(layer), recorded_parts(trace, kind, layer, changes)) for layer in told)
     return tuple(edit for site, parts in made for edit in parts.edits_of(site))
 
 
 def turned_otherwise(trace: Trace, kind: KindName, layer: int, changes: Sequence[Change]) -> tuple[int, ...]:
-    """The layers in which one of these cells is not as it is in this layer after the changes."""
+    """The layers in which one of these cells differs from this layer after the changes."""
     here = recorded_parts(trace, kind, layer, changes)
     cells = [(change.query, change.key) for change in here.changes if change.key is not None]
     found = []
@@ -73,8 +77,8 @@ def turned_otherwise(trace: Trace, kind: KindName, layer: int, changes: Sequence
 
 
 def rule_of(mask: Booleans, window: int | None, *, both: bool, padding: Booleans) -> MaskRule:
-    """The rule that makes exactly this mask, [Q, K]; `window` is what the model says of how far a query reads, padding
-    whether a key is a padding token, [K]."""
+    """The rule that gives exactly this mask, [Q, K]. window: the window size that the model states; padding: [K], True
+    for padding tokens."""
     closed = ~mask.any(axis=0)
     kept = mask | closed
     back = np.arange(mask.shape[0])[:, None] - np.arange(mask.shape[1]) if mask.shape[0] == mask.shape[1] else None
@@ -88,7 +92,7 @@ def rule_of(mask: Booleans, window: int | None, *, both: bool, padding: Booleans
 def _tried(
     back: NDArray[np.int64] | None, kept: Booleans, window: int | None, both: bool
 ) -> Iterator[tuple[MaskRule, Booleans]]:
-    """Rules with the masks that they make, first the one that the model says."""
+    """Candidate rules with their masks, first the one that the model states."""
     if back is None:
         yield MaskRule(), np.ones_like(kept)
         return
@@ -105,7 +109,7 @@ def _tried(
 
 
 def rules(trace: Trace, kind: KindName) -> dict[MaskRule, list[int]]:
-    """The layers of this kind of attention by the rule of their masks."""
+    """The layers of this kind of attention, grouped by the rule of their masks."""
     found: dict[MaskRule, list[int]] = {}
     _, kept = kept_positions(trace, kind)
     for layer, site in enumerate(sites(trace.spec, kind)):

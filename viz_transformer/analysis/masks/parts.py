@@ -1,5 +1,5 @@
-"""Masks taken apart and changed: what padding closes, what causality closes, what a fill makes of a row that may see
-nothing, and one pass with the model's own masks beside one with others."""
+"""Masks split into padding and causal parts, and edited: the effect of each mask fill on a fully masked row, and a pass
+with other masks beside one with the model's own."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ _WORD = re.compile(r"([edc])(\d{1,4})(?:\.(\d{1,4}))?")
 
 @dataclass(frozen=True)
 class Change:
-    """One cell of a kind's mask turned round, or without a key a whole row closed. `word` is it in an address."""
+    """A change to a kind's mask: one cell flipped, or without a key a whole row closed. `word`: its form in a URL."""
 
     kind: KindName
     query: int
@@ -45,7 +45,7 @@ class Change:
 
 
 def change_of(word: str) -> Change:
-    """The change that a word such as "d3.5" or "d3" means. Raises ValueError for any other text."""
+    """The change that a word such as "d3.5" or "d3" encodes. Raises ValueError for any other text."""
     found = _WORD.fullmatch(word)
     if found is None:
         raise ValueError(f"{word!r:.40} is not a changed cell: write d3.5 for query 3, key 5, or d3 for a closed row")
@@ -56,16 +56,15 @@ def change_of(word: str) -> Change:
 
 @dataclass(frozen=True, eq=False)
 class MaskParts:
-    """The mask of one kind of attention and what it is made of: [Q, K] each, True = may attend.
-
-    `own` is padding and causal together, as the model joins them; `changed` is that after the changes.
-    """
+    """The mask of one kind of attention and its parts: [Q, K] each, True = may attend."""
 
     kind: KindName
     padding: Booleans
     causal: Booleans
     own: Booleans
+    """Padding and causal combined, as the model does."""
     changed: Booleans
+    """`own` after the changes."""
     changes: tuple[Change, ...] = ()
 
     @property
@@ -97,9 +96,9 @@ def mask_parts(
 ) -> MaskParts:
     """The masks for one text. query_keep: [Q], key_keep: [K], True = a token, False = padding.
 
-    `rule` is one of PADDING_MASKS; only the decoder's self-attention is causal. Of the changes, those of this kind
-    that lie inside the mask are made: rows are closed first, then cells are turned round. The same cell twice counts
-    once. Raises ValueError for another rule, and for sizes that do not fit the kind.
+    `rule` is one of PADDING_MASKS; only the decoder's self-attention is causal. Changes of this kind inside the mask
+    are applied: rows are closed first, then cells are flipped. The same cell twice counts once. Raises ValueError for
+    another rule, and for sizes that do not fit the kind.
     """
     declared.one_of("rule", rule, PADDING_MASKS)
     queries, keys = (torch.tensor(np.asarray(keep, dtype=bool))[None] for keep in (query_keep, key_keep))
@@ -115,7 +114,7 @@ def mask_parts(
 
 
 def join_parts(kind: KindName, padding: Booleans, causal: Booleans, changes: Sequence[Change] = ()) -> MaskParts:
-    """Both masks, [Q, K] each, together, and after the changes, as `mask_parts` makes them."""
+    """The parts from both masks, [Q, K] each, with the changes applied as in `mask_parts`."""
     own = padding & causal
     kept = tuple(change for change in dict.fromkeys(changes) if change.kind == kind and _inside(change, own.shape))
     kept = tuple(sorted(kept, key=lambda change: change.key is not None))
@@ -134,7 +133,7 @@ def sites(spec: ModelSpec, kind: KindName) -> tuple[str, ...]:
 
 
 def kept_positions(trace: Trace, kind: KindName) -> tuple[Booleans, Booleans]:
-    """Which queries and which keys of this kind are tokens and which are padding, as the model sees it: [Q], [K]."""
+    """Masks [Q] and [K] of this kind's queries and keys, True = a token, False = what the model treats as padding."""
     layer_count(trace, kind)
     source = _kept(trace.src, trace.spec.source_pad)
     target = _kept(trace.tgt, trace.spec.target_pad)
@@ -155,7 +154,7 @@ ClosedIs = Literal["zeros", "even", "uneven", "not a number"]
 
 @dataclass(frozen=True, eq=False)
 class FilledRow:
-    """What the softmax gives for one query when masked scores are treated in one way.
+    """The softmax of one query under one mask fill.
 
     weights: [K] float32 under the given mask; closed: [K] the same with every key closed.
     """
@@ -166,14 +165,15 @@ class FilledRow:
 
     @property
     def closed_is(self) -> ClosedIs:
-        """In a word, what a row that may attend to nothing becomes."""
+        """One word for what a fully masked row becomes."""
         return _closed_is(self.closed)
 
 
 def filled_rows(scores: ArrayLike, mask: ArrayLike) -> tuple[FilledRow, ...]:
-    """One query under each fill that a model may have. scores: [K], before the mask; mask: [K], True = may attend.
+    """The row of one query under each mask fill that a model may have. scores: [K], before the mask; mask: [K], True =
+    may attend.
 
-    The same functions that a model of that fill uses. Raises ValueError if the two do not fit.
+    Computed by the functions that a model with that fill uses. Raises ValueError if the two do not fit.
     """
     row = torch.tensor(np.asarray(scores, dtype=np.float32))
     allowed = torch.tensor(np.asarray(mask, dtype=bool))
@@ -187,8 +187,8 @@ def filled_rows(scores: ArrayLike, mask: ArrayLike) -> tuple[FilledRow, ...]:
 
 
 def closed_row(ckpt: Checkpoint, trace: Trace, kind: KindName, layer: int) -> ClosedIs | None:
-    """What this model makes of a row of an attention that may see nothing: tried on the first tokens of the trace, with
-    the model's own mask fill. None where it does not tell its masks, or has one key only, over which all is even."""
+    """One word for this model's fully masked rows, found by masking a row of the trace's first tokens with the model's
+    own fill. None without masks, or with a single key, where any weight is even."""
     site = KINDS[kind].site(layer)
     if f"{site}.mask" not in trace or f"{site}.weights" not in trace.spec.point:
         return None
@@ -202,13 +202,13 @@ def closed_row(ckpt: Checkpoint, trace: Trace, kind: KindName, layer: int) -> Cl
 
 
 def closed_rows_are(trace: Trace, kind: KindName, layer: int, rows: Sequence[int]) -> ClosedIs | None:
-    """What these rows of an attention, which may see nothing, became in a run; None where its weights are not told."""
+    """One word for these fully masked rows of a run; None if its weights were not recorded."""
     name = f"{KINDS[kind].site(layer)}.weights"
     return _closed_is(trace[name][0][:, list(rows)].flatten(0, 1).numpy()) if rows and name in trace else None
 
 
 def _closed_is(rows: NDArray[np.float32]) -> ClosedIs:
-    """In a word, what one or more rows are that may see nothing: [..., K]."""
+    """One word for one or more fully masked rows, [..., K]."""
     if np.isnan(rows).any():
         return "not a number"
     if not rows.any():
@@ -217,9 +217,9 @@ def _closed_is(rows: NDArray[np.float32]) -> ClosedIs:
 
 
 def even_weights(mask: ArrayLike, fill: str) -> Row:
-    """The weights that a mask and a fill make of scores that are all equal: [Q, K] -> [Q, K] float32.
+    """The weights of equal scores under a mask and a fill: [Q, K] -> [Q, K] float32.
 
-    Where there is no model, that is all one can say: 1/n on each of n open keys.
+    Without a model this is all that is known: 1/n on each of n open keys.
     """
     allowed = torch.tensor(np.asarray(mask, dtype=bool))
     weights = MASK_FILLS[fill](torch.zeros(1, 1, *allowed.shape), allowed[None, None])
@@ -251,17 +251,17 @@ def replace_masks(ckpt: Checkpoint, *, fill: str | None = None, rule: str | None
 
 
 def can_pad(spec: ModelSpec) -> bool:
-    """Whether texts of different lengths can stand in one batch: every side of the model needs a padding token."""
+    """Whether texts of different lengths can share a batch: every side of the model needs a padding token."""
     source = spec.source_pad is not None or not spec.has_encoder
     return source and (spec.target_pad is not None or not spec.has_decoder)
 
 
 def run_in_batch(ckpt: Checkpoint, trace: Trace, lengths: tuple[int, int], *, edits: Sequence[SetMask] = ()) -> Trace:
-    """One whole pass over the trace's tokens, padded to (source, target) `lengths` as in a batch.
+    """The trace of a whole pass over the same tokens, padded to (source, target) `lengths` as in a batch.
 
-    Texts of a batch do not see each other, so that a text alone with its padding has the numbers that it has in the
-    batch. A model with `pad_to` has its padding already. Raises ValueError for padding where the model has no token
-    for it, and for an edit that fits nothing.
+    Texts of a batch do not attend to each other, so a padded text alone has the same numbers as in the batch. A model
+    with `pad_to` has its padding already. Raises ValueError for padding where the model has no token for it, and for an
+    edit that fits nothing.
     """
     src, tgt = (
         _padded(ckpt, tokens, side, length)
@@ -272,14 +272,14 @@ def run_in_batch(ckpt: Checkpoint, trace: Trace, lengths: tuple[int, int], *, ed
 
 
 def batch_lengths(traces: Sequence[Trace]) -> tuple[int, int]:
-    """The source and target lengths of a batch of these: those of the longest."""
+    """The source and target lengths of a batch of these texts: the longest of each."""
     return max(len(trace.src) for trace in traces), max(len(trace.tgt) for trace in traces)
 
 
 @dataclass(frozen=True)
 class RowEffect:
-    """What a row gives before and after, of a decoder the next token: the most probable one, its probability, and by
-    how much the logits changed at most. NaN stands where there is no number any more."""
+    """The effect on one row (in a decoder, its next token): the most probable token and its probability before and
+    after, and the largest change of a logit; NaN if a value is no longer a number."""
 
     position: int
     reads: str
@@ -296,9 +296,9 @@ class RowEffect:
 
 
 def row_effects(before: Trace, after: Trace, vocabulary: Sequence[str]) -> tuple[RowEffect, ...]:
-    """Each row that has logits in both traces, padding left out: of the decoder, or of an encoder alone, whose one row
-    for a whole text is that of its first token. vocabulary: the names of what there are logits of. Raises ValueError
-    for traces of different tokens."""
+    """The effect on each row with logits in both traces, without padding: rows of the decoder, or of an encoder-only
+    model, where the one row of a whole text is its first token's. vocabulary: the names of the logits. Raises
+    ValueError for traces of different tokens."""
     if before.src_ids != after.src_ids or before.tgt_ids != after.tgt_ids:
         raise ValueError("the two runs read different tokens: only the same text can be compared row by row")
     first, second = before["logits"][0].double(), after["logits"][0].double()  # [T, V]

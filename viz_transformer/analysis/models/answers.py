@@ -1,4 +1,4 @@
-"""What a model writes for pairs of texts, beside what was asked for."""
+"""A model's answers to pairs of texts, beside the expected ones."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from viz_transformer.measuring.evaluation import exact_matches, writes_lower_cas
 
 @dataclass(frozen=True)
 class PairAnswer:
-    """A source, the target that was asked for, what the model wrote, and whether the two are equal.
+    """A source, its target, the model's answer, and whether the two are equal.
 
     `right` is `evaluate`'s exact match: letter by letter, blanks collapsed, in lower case for a model that writes
     `lower` case only, and never with an unknown word in what was written.
@@ -29,7 +29,7 @@ class PairAnswer:
     right: bool
     lower: bool = False
     ids: tuple[int, ...] = ()
-    """What was written, without start and end token."""
+    """The answer's ids, without start and end token."""
 
     @property
     def pieces(self) -> tuple[Piece, ...]:
@@ -61,7 +61,7 @@ Wanted = Literal["all", "wrong", "right"]
 
 @dataclass(frozen=True)
 class Confusion:
-    """Words that were asked for and what stood in their place, "" for nothing, and how often."""
+    """Expected words, the words written in their place ("" for none), and how often."""
 
     wanted: str
     written: str
@@ -69,7 +69,7 @@ class Confusion:
 
 
 def matching(answers: Sequence[PairAnswer], which: Wanted, words: str = "") -> tuple[PairAnswer, ...]:
-    """The answers of a kind in which all the words stand, in the source, the target or what was written."""
+    """The answers of a kind that contain all the words, in source, target or answer."""
     parts = words.casefold().split()
 
     def holds(answer: PairAnswer) -> bool:
@@ -82,7 +82,7 @@ def matching(answers: Sequence[PairAnswer], which: Wanted, words: str = "") -> t
 
 
 def confusions(answers: Sequence[PairAnswer]) -> tuple[Confusion, ...]:
-    """What wrong answers have in place of what was asked for, the most frequent first; blanks alone do not count."""
+    """The confusions of wrong answers, the most frequent first; blanks alone do not count."""
     counts = Counter(
         ("".join(piece.wanted).strip(), "".join(piece.written).strip())
         for answer in answers

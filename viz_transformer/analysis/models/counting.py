@@ -1,4 +1,4 @@
-"""The same answers counted in several ways: as here, and as two tutorials do, whose numbers are other numbers."""
+"""The same answers under several measures: this project's, and those of two tutorials, which give other numbers."""
 
 from __future__ import annotations
 
@@ -13,23 +13,23 @@ from viz_transformer.measuring.evaluation import wilson
 
 @dataclass(frozen=True)
 class TokenCounts:
-    """Pairs in several measures; fractions are 0 to 1, losses nats.
-
-    right: answers that are as asked for from end to end, `low` and `high` their Wilson 95 % interval as fractions.
-    next_right: of the tokens of the given targets, those that were the most probable next one, end tokens included.
-    positions: as the UPC lab counts accuracy, see `equal_positions`.
-    loss: mean over all tokens of the targets. text_loss: as the FSU tutorial has it, the mean over texts of each text's
-    own mean, so that a token of a short text weighs more.
-    """
+    """Pairs under several measures; fractions are 0 to 1, losses in nats."""
 
     pairs: int
     right: int
+    """Answers that equal their target from end to end."""
     low: float
+    """Lower end of the Wilson 95 % interval of that fraction."""
     high: float
+    """Its upper end."""
     next_right: float
+    """Fraction of the target tokens, end tokens included, that were the most probable next token."""
     positions: float
+    """Accuracy as the UPC lab counts it, see `equal_positions`."""
     loss: float
+    """Mean over all target tokens."""
     text_loss: float
+    """As in the FSU tutorial: the mean over texts of each text's mean, so tokens of short texts weigh more."""
 
 
 def token_counts(ckpt: Checkpoint, answers: Sequence[PairAnswer]) -> TokenCounts:
@@ -56,8 +56,8 @@ def token_counts(ckpt: Checkpoint, answers: Sequence[PairAnswer]) -> TokenCounts
 def equal_positions(ckpt: Checkpoint, answers: Sequence[PairAnswer]) -> float:
     """The share of positions at which answer and target have the same id, start, end and padding counted.
 
-    All rows are filled up, or cut, to the longest target; the start token stands in both. So a short answer is right
-    wherever there is padding, and a single token that is left out makes all behind it wrong.
+    All rows are filled up, or cut, to the longest target; the start token is in both. So a short answer is right
+    wherever there is padding, and a single missing token makes everything after it wrong.
     """
     side = sides(ckpt)
     pad = side.end if side.target.padding is None else side.target.padding

@@ -1,4 +1,4 @@
-"""Checks of a loaded model: each is computed here and now, and says in a sentence what was found.
+"""Checks of a loaded model, each computed on the spot, with the finding as a sentence.
 
 A verdict is "ok", "bad", or "note" for what is neither: a property, or a question that cannot be answered and why.
 """
@@ -32,16 +32,16 @@ Progress = Callable[[int, int], None]
 PAIRS = 20
 """Example pairs on which the loss is measured."""
 TEXTS = 6
-"""Example pairs whose runs are looked at for hidden units that never fire."""
+"""Example pairs whose runs are searched for hidden units that never fire."""
 NAMED = 8
 """Tokens that a sentence names."""
 ROUNDING = 1e-4
-"""Of the largest logit: float32 sums in another order differ by less than a tenth of that."""
+"""The tolerance as a share of the largest logit: float32 sums in another order differ by less than a tenth of it."""
 
 
 @dataclass(frozen=True)
 class Check:
-    """What was asked of the model, and the answer."""
+    """One check of a model: its name, verdict and sentence."""
 
     name: str
     verdict: Verdict
@@ -90,7 +90,7 @@ def examine(
 
 
 def _either(name: str, fine: bool, said: str, otherwise: str, verdict: Verdict = "bad") -> Check:
-    """The answer to a question that has two: what is said where all is fine, and else the verdict with its sentence."""
+    """The check of a yes-or-no question: ok with one sentence, or else the verdict with the other."""
     return Check(name, "ok" if fine else verdict, said if fine else otherwise)
 
 
@@ -180,7 +180,7 @@ def _embeddings(ckpt: Checkpoint) -> Iterator[Check]:
 
 
 def _trained_rows(ckpt: Checkpoint) -> Iterator[Check]:
-    """Which rows were never pushed by a gradient: at most a common factor (weight decay) apart from their start."""
+    """The check for rows that never had a gradient: equal to their start up to a common factor (weight decay)."""
     if ckpt.path is None:
         yield Check("rows never trained", "note", "No row was ever trained: the parameters are as they were drawn.")
         return
@@ -248,7 +248,7 @@ def _causal(ckpt: Checkpoint) -> Iterator[Check]:
 
 
 def _steps(ckpt: Checkpoint, run: Run) -> Iterator[Check]:
-    """The logits of the steps beside those of one pass over all that was written."""
+    """The check that the logits of the steps equal those of one pass over the whole answer."""
     logits = _logits(ckpt, run, OFF)[0]
     first = step_row(run, 0)
     steps = torch.stack([step.logits for step in run.steps]).float()
@@ -274,7 +274,7 @@ def _padding(ckpt: Checkpoint) -> Iterator[Check]:
 
 
 def _rows(run: Run) -> Iterator[Check]:
-    """Whether rows of weights sum to 1 where anything may be read, and are what the mask fill says elsewhere."""
+    """The check that rows of weights sum to 1, and fully masked rows are as the mask fill makes them."""
     made = run.trace
     furthest, count, empty = 0.0, 0, 0
     for kind in attention_kinds(made):
@@ -311,7 +311,7 @@ def _readable(ckpt: Checkpoint, pairs: Sequence[tuple[str, str]], most: int) -> 
 
 
 def _units(ckpt: Checkpoint, pairs: Sequence[tuple[str, str]]) -> Iterator[Check]:
-    """Hidden units of the feed-forwards that ReLU left at 0 at every position of these pairs."""
+    """The check for hidden units that ReLU left at 0 at every position of these pairs."""
     if ckpt.config.activation != "relu" or not pairs:
         return
     fired: dict[str, Tensor] = {}
@@ -431,7 +431,7 @@ def _text_loss(ckpt: Checkpoint, texts: Sequence[str]) -> tuple[float, int]:
 
 
 def _named(tokens: Sequence[str]) -> str:
-    """The first tokens, quoted, white space by name."""
+    """The first tokens as a list, quoted, white space by name."""
     shown = ", ".join(
         f"“{repr(token)[1:-1] if token.isspace() or not token.isprintable() else token}”" for token in tokens[:NAMED]
     )

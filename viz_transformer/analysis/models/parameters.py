@@ -16,7 +16,7 @@ from viz_transformer.model.layout import Block, Parameter
 
 @dataclass(frozen=True)
 class ParameterRow:
-    """Blocks that are alike in all layers, as one row of a table: "encoder.0–2.self", three times `each`."""
+    """Blocks that are equal in all layers, as one row of a table: "encoder.0–2.self", three times `each`."""
 
     name: str
     shapes: str
@@ -42,7 +42,7 @@ class BothTotals:
 
 
 def parameter_blocks(config: ModelConfig) -> tuple[Block, ...]:
-    """All blocks in the order of the forward pass; every trained tensor stands in exactly one of them."""
+    """All blocks in the order of the forward pass; every trained tensor is in exactly one of them."""
     blocks = []
     for stack, side in SIDE_OF.items():
         if not (layers := side.layers(config)):
@@ -59,8 +59,8 @@ def parameter_blocks(config: ModelConfig) -> tuple[Block, ...]:
 
 
 def parameter_rows(blocks: Sequence[Block]) -> tuple[ParameterRow, ...]:
-    """The blocks, alike ones of the same part in layers behind each other as one row; the rows' counts add up to those
-    of the blocks."""
+    """The table's rows: equal blocks of consecutive layers as one row. The rows' counts add up to those of the
+    blocks."""
     parts: dict[tuple[str, str], list[list[Block]]] = {}
     for block in blocks:
         stack, _, rest = block.name.partition(".")
@@ -77,7 +77,7 @@ def parameter_rows(blocks: Sequence[Block]) -> tuple[ParameterRow, ...]:
 
 
 def _joined(names: Sequence[str]) -> str:
-    """The names of one part in layers behind each other, which are numbered from 0."""
+    """One name for the same part of consecutive layers, numbered from 0."""
     stack, dot, rest = names[0].partition(".")
     if not dot or len(names) == 1:
         return names[0]
@@ -91,7 +91,7 @@ def parameter_total(config: ModelConfig) -> int:
 
 
 def both_totals(config: ModelConfig, shapes: Mapping[str, tuple[int, ...]]) -> BothTotals:
-    """The blocks' sum held against a model's trained tensors, given as name -> shape."""
+    """The sum of the blocks compared with a model's trained tensors, given as name -> shape."""
     expected = {parameter.name: parameter.shape for block in parameter_blocks(config) for parameter in block.parameters}
     names = sorted(expected.keys() | shapes.keys())
     wrong = tuple(name for name in names if expected.get(name) != shapes.get(name))
@@ -135,7 +135,7 @@ def _norm(config: ModelConfig, name: str) -> tuple[Parameter, ...]:
 
 
 def _output(config: ModelConfig) -> tuple[Parameter, ...]:
-    """Tied, the output reads the embedding's own weight: only its bias is new."""
+    """The output layer's parameters. With tied weights only its bias is new."""
     size = config.target_vocab_size
     assert size is not None
     found = [] if config.tied_output else [Parameter("output.weight", (size, config.d_model), "V×D")]

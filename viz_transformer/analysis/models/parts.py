@@ -1,4 +1,4 @@
-"""What is written on the parts of one of our own models, by its config alone; needs no torch."""
+"""The labels of the parts of one of our own models, from its config alone; needs no torch."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _WORDS = {
 
 
 def layout_of(config: ModelConfig) -> Layout:
-    """The layout of the model that has this config, with what is written on its parts."""
+    """The layout of the model with this config, with the labels of its parts."""
     spec = spec_of(config)
     written = _of_output(config)
     for stack in layout(spec).stacks:
@@ -30,7 +30,7 @@ def layout_of(config: ModelConfig) -> Layout:
 
 
 def norm_word(kind: str) -> str:
-    """What a norm of this kind is called in a drawing."""
+    """The name of this kind of norm in a drawing."""
     return _WORDS[kind]
 
 
@@ -72,14 +72,14 @@ def _of_output(config: ModelConfig) -> dict[str, Written]:
 
 
 def _scaled(config: ModelConfig) -> str:
-    """What embeddings are multiplied by, as the box says it."""
+    """The label of the factor that embeddings are multiplied by."""
     return {"sqrt": f", times √{config.d_model}", "one": "", "learned": ", times a learned number"}[
         config.embedding_scale
     ]
 
 
 def _spoken(config: ModelConfig) -> str:
-    """The drawing in words, for those who do not see it."""
+    """The drawing's description, for screen readers."""
     stacks = " and ".join(count_of(SIDE_OF[stack].layers(config), f"{stack} layer") for stack in stacks_of(config))
     final = "with" if config.final_norm else "without"
     sizes = f"d_model {config.d_model}, {count_of(config.n_heads, 'head')}"

@@ -1,8 +1,8 @@
-"""One sentence at every snapshot of a training: the answer then, the loss then, and the maps of all heads then.
+"""One sentence at every training snapshot: its answer, its loss and the maps of all heads.
 
 Each snapshot writes its own answer, and is then given one and the same target: only so do the losses compare, and only
-so have the maps the same tokens on their axes. While a training goes on, an example pair is looked at instead, at the
-snapshots that it has taken so far.
+so have the maps the same tokens on their axes. While a training is running, an example pair is shown instead, at the
+snapshots so far.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from viz_transformer.running.trace import Trace
 
 Origin = Literal["given", "example", "last"]
 Progress = Callable[[int, int], None]
-"""Called with the snapshots done and the snapshots in all."""
+"""Called with the number of snapshots done and in total."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -87,7 +87,7 @@ class SnapshotSeries:
 def snapshot_series(
     ckpt: Checkpoint, source: str, target: str | None = None, *, progress: Progress = lambda done, all: None
 ) -> SnapshotSeries:
-    """The sentence at all snapshots. Without a target it is that of the example pair with this source, if there is one.
+    """The sentence at all snapshots. The default target is from the example pair with this source, if there is one.
 
     An answer is cut at twice the target's length and some tokens. Raises ValueError with one sentence for a model
     without snapshots and for a text that it cannot read, CheckpointError for a damaged snapshot.
@@ -110,14 +110,14 @@ def snapshot_series(
 
 
 def _steps(ckpt: Checkpoint) -> tuple[int, ...]:
-    """The snapshots' steps, and the exported model's if that lies behind them all."""
+    """The steps of the snapshots, and the exported model's if that is later than all of them."""
     exported = ckpt.card.get("exported_step")
     last = ckpt.snapshots()[-1]
     return (*ckpt.snapshots(), exported) if type(exported) is int and exported > last else ckpt.snapshots()
 
 
 def _own_answer(ckpt: Checkpoint, run: Run) -> tuple[int, ...]:
-    """What the model wrote as a target: without the end token; cut where there is no room to add one."""
+    """The model's answer as a target: without the end token; cut where there is no room to add one."""
     codec = ckpt.codec("target")
     hidden = {codec.start, codec.padding, *codec.ends}
     ids = [step.token_id for step in run.steps if step.token_id not in hidden]
@@ -125,7 +125,8 @@ def _own_answer(ckpt: Checkpoint, run: Run) -> tuple[int, ...]:
 
 
 def snapshot_run(ckpt: Checkpoint, step: int, source: str, target: str | Sequence[int]) -> SnapshotRun:
-    """The sentence with the weights of this step. Raises ValueError for a text that the model cannot read."""
+    """The run of the sentence with the weights of this step. Raises ValueError for a text that the model cannot
+    read."""
     forced = decode(ckpt, source, target=target)
     wanted = [each.token_id for each in forced.steps]
     free = decode(ckpt, source, max_steps=2 * len(wanted) + 4)
@@ -154,7 +155,7 @@ def taken(state: Path) -> tuple[int, ...]:
 
 
 def shown_pairs(ckpt: Checkpoint, most: int = 5) -> tuple[tuple[str, str], ...]:
-    """Example pairs that are looked at while it learns: those with a short source and target, else the shortest."""
+    """Example pairs to show while it learns: those with a short source and target, else the shortest."""
     pairs = sorted(ckpt.examples(), key=lambda pair: max(map(len, pair)))
     short = [pair for pair in ckpt.examples() if max(map(len, pair)) <= LONG]
     return tuple((short or pairs)[:most])
@@ -180,10 +181,10 @@ def at_step(beginning: Checkpoint, state: Path, step: int) -> Checkpoint:
 
 
 def learning_run(beginning: Checkpoint, state: Path, step: int, pair: tuple[str, str]) -> SnapshotRun:
-    """An example pair with the weights of this step."""
+    """The run of an example pair with the weights of this step."""
     return snapshot_run(at_step(beginning, state, step), step, *pair)
 
 
 def learning_series(runs: tuple[SnapshotRun, ...], pair: tuple[str, str]) -> SnapshotSeries:
-    """The runs so far as the replay of a training shows them."""
+    """The series of the runs so far, for the replay of a training."""
     return SnapshotSeries(*pair, "example", runs)

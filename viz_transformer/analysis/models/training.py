@@ -1,4 +1,4 @@
-"""The history of a training as the curves that are drawn."""
+"""Curves from the history of a training."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ def loss_history(rows: Sequence[Mapping[str, float]]) -> dict[str, Curve]:
 
 
 def rate_history(rows: Sequence[Mapping[str, float]]) -> Curve | None:
-    """Steps and learning rates; None if none was noted."""
+    """Steps and learning rates; None if none was recorded."""
     return _curve(rows, "learning_rate")
 
 
@@ -48,7 +48,7 @@ def best_validation(rows: Sequence[Mapping[str, float]]) -> Best | None:
 
 @dataclass(frozen=True)
 class Time:
-    """How long a training took: seconds so far at each of some steps, in all, and what was left at each of them."""
+    """The duration of a training: elapsed seconds at some steps, in total, and remaining at each of them."""
 
     steps: list[float]
     seconds: list[float]
@@ -59,7 +59,7 @@ class Time:
 
     @property
     def left(self) -> list[float]:
-        """Known only afterwards: the seconds from each step to the last one."""
+        """The seconds from each step to the last one, known only afterwards."""
         return [self.total - seconds for seconds in self.seconds]
 
     def at(self, step: float) -> float | None:
@@ -68,6 +68,6 @@ class Time:
 
 
 def time_history(rows: Sequence[Mapping[str, float]]) -> Time | None:
-    """The time that the training had taken at each step; None if the history does not know it to its end."""
+    """The elapsed time at each step; None if the history lacks it up to its end."""
     curve = _curve(rows, "seconds")
     return None if curve is None or math.isnan(rows[-1].get("seconds", math.nan)) else Time(*curve)

@@ -1,4 +1,4 @@
-"""A model of chosen sizes with random weights, named so that its name alone makes it again.
+"""A model of chosen sizes with random weights, whose name alone determines it.
 
     new:numbers:own:e3-d3-h4-w256-f1024-pre-s0
 
@@ -31,7 +31,7 @@ TUTORIALS = ("annotated", "en-it", "fsu", "tutorial6", "upc-lab")
 MAX_LAYERS, MAX_HEADS, MAX_D_MODEL, MAX_D_FF = 12, 64, 1024, 8192
 MAX_SEED = 999_999_999
 MAX_PARAMETERS = 60_000_000
-"""Numbers that are made at once, 240 MB of them: a server keeps several models."""
+"""The most parameters of a new model, 240 MB: a server keeps several models."""
 
 _FIELDS = r"e(\d{1,2})-d(\d{1,2})-h(\d{1,2})-w(\d{1,4})-f(\d{1,4})-(pre|post)-s(\d{1,9})"
 _SIZES = ("encoder_layers", "decoder_layers", "n_heads", "d_model", "d_ff")
@@ -40,7 +40,7 @@ _NAME = re.compile(rf"{PREFIX}([^:]+):([a-z0-9-]+):{_FIELDS}")
 
 @dataclass(frozen=True, kw_only=True)
 class Recipe:
-    """All that a new model is made of. `base` names the trained model whose vocabularies it has.
+    """The complete description of a new model. `base` names the trained model whose vocabularies it has.
 
     `architecture` says whose settings it has where no other field speaks: OWN those of `base`, or one of those that
     `architectures` lists.
@@ -62,7 +62,7 @@ class Recipe:
         return f"{PREFIX}{self.base}:{self.architecture}:{sizes}-{self.norm}-s{self.seed}"
 
     def config(self, like: ModelConfig) -> ModelConfig:
-        """The new model's config; `like` is that of the base.
+        """The new model's config; `like`: the config of the base.
 
         Raises ValueError, one sentence, for sizes that do not fit together, another kind of model, and too large ones.
         """
@@ -80,8 +80,8 @@ class Recipe:
         return made
 
     def like_architecture(self, architecture: str, like: ModelConfig) -> Recipe:
-        """The recipe with the settings, the sizes and the norm of another architecture; stacks that `like` lacks stay
-        away."""
+        """The recipe with the settings, sizes and norm of another architecture, without the stacks that `like`
+        lacks."""
         start = like if architecture in (OWN, *offered_positions()) else _start(architecture)
         return replace(
             self,
@@ -108,7 +108,7 @@ class Recipe:
             swapped = start.padding_mask.endswith("swapped-cross")
             mask = "key-or-query" if swapped else start.padding_mask
             given = {**given, "encoder_final_norm": "same", "padding_mask": mask}
-        if self.norm != start.norm:  # without a norm behind it the stream of a pre-norm model has no bounds
+        if self.norm != start.norm:  # without a final norm the stream of a pre-norm model is unbounded
             given = {**given, "final_norm": self.norm == "pre", "encoder_final_norm": "same"}
         return replace(start, **given)
 
@@ -153,12 +153,13 @@ def offered_positions() -> tuple[str, ...]:
 
 
 def architectures() -> tuple[str, ...]:
-    """Whose settings a new model can have: its base's own, these with other positions, the paper's, a tutorial's."""
+    """The architectures that a new model can have: its base's own, that with other positions, the paper's, a
+    tutorial's."""
     return (OWN, *offered_positions(), PAPER, *TUTORIALS)
 
 
 def is_new(name: str) -> bool:
-    """Whether this is the name of a new model, rightly formed or not."""
+    """Whether this is the name of a new model, well-formed or not."""
     return name.startswith(PREFIX)
 
 
@@ -230,7 +231,7 @@ def make_untrained(recipe: Recipe, like: Checkpoint, *, name: str | None = None)
 
 
 def _start(architecture: str) -> ModelConfig:
-    """The paper's or a tutorial's settings, with vocabularies whose places those of the base take."""
+    """The settings of the paper or a tutorial, with placeholder vocabularies that the base's replace."""
     if architecture == PAPER:
         return base()
     pads = {"pad_to": 8} if architecture == "en-it" else {}
@@ -238,7 +239,7 @@ def _start(architecture: str) -> ModelConfig:
 
 
 def _card(recipe: Recipe, like: Summary | Checkpoint) -> dict[str, Any]:
-    """What a new model says about itself; the task is the base's, whose texts it can read."""
+    """The card of a new model; its task is the base's, whose texts it can read."""
     return {
         "task": like.card.get("task"),
         "title": "Random parameters, never trained",

@@ -1,4 +1,4 @@
-"""Small trainings in threads of their own: a few at once, stopped within one step, gone with those who look at them.
+"""Small trainings in threads of their own: a few at once, stopped within one step, ended when nobody watches.
 
 A training is an object that makes one step at a time. It belongs to one owner; whoever looks at it says so (`seen`),
 and where nobody has for a while it stops by itself. What it has learned stays: it can go on later.
@@ -35,7 +35,7 @@ _turns_lock, _turns = threading.Lock(), [0, 0.0]
 
 @contextmanager
 def _quick_turns() -> Iterator[None]:
-    """Threads take turns more often; as before when the last one that asked for it is through."""
+    """Shorten Python's thread switch interval while any caller is inside; the last one restores it."""
     with _turns_lock:
         if not _turns[0]:
             _turns[1] = sys.getswitchinterval()
@@ -51,7 +51,7 @@ def _quick_turns() -> Iterator[None]:
 
 
 class Steps(Protocol):
-    """What is run. `step` makes one step; `settle` is called once after the last one, finished or not."""
+    """The work of a training. `step` makes one step; `settle` is called once after the last one, finished or not."""
 
     total: int
     done: int
@@ -69,7 +69,7 @@ class Busy(ValueError):
 
 
 class Training(Generic[T]):
-    """One training: `work` is what it does (None until its thread has made it), `state` how it stands.
+    """One training: `work` (None until its thread has made it) and its `state`.
 
     `error` is one sentence where it has failed.
     """
@@ -90,7 +90,7 @@ class Training(Generic[T]):
         return self.state in GOING
 
     def seen(self) -> None:
-        """Somebody is looking: go on for another while."""
+        """Extend the training's time, because somebody watches it."""
         self._seen = time.monotonic()
 
     def stop(self) -> None:
@@ -98,7 +98,7 @@ class Training(Generic[T]):
         self._stop.set()
 
     def join(self, timeout: float | None = None) -> bool:
-        """Wait until its thread has ended; whether it has."""
+        """Wait until its thread has ended, and return whether it has."""
         if self._thread is not None:
             self._thread.join(timeout)
             return not self._thread.is_alive()
@@ -132,7 +132,7 @@ class Training(Generic[T]):
             self.state = "failed"
 
     def _steps(self, work: T) -> State:
-        """All steps that are left; why there is none more."""
+        """Make the remaining steps, and return the state that ended them."""
         rested = time.thread_time()
         while work.done < work.total:
             if self._stop.is_set():
@@ -200,13 +200,13 @@ class Trainings:
         return training
 
     def forget(self, owner: Hashable) -> None:
-        """Stop the owner's training and keep nothing of it."""
+        """Stop the owner's training and discard it."""
         with self._lock:
             self._drop(owner)
 
     @property
     def running(self) -> int:
-        """How many are going."""
+        """The number of running trainings."""
         with self._lock:
             return self._going()
 

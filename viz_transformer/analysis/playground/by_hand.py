@@ -1,4 +1,4 @@
-"""Attention, softmax and norms on a few numbers that one can follow by hand. Exact in float64; needs numpy only.
+"""Attention, softmax and norms on numbers few enough to check by hand. Exact in float64; needs numpy only.
 
 The numbers of a seed are drawn once for the largest sizes: another size shows more or fewer of the same numbers.
 """
@@ -23,9 +23,9 @@ TEXTS, TOKENS, FEATURES = 2, 3, 4
 EPSILON = 1e-5
 """What torch's norms add to the variance."""
 SIZES = tuple(2**power for power in range(11))
-"""The head_dim at which products of random vectors are looked at: 1 to 1,024."""
+"""The values of head_dim for products of random vectors: 1 to 1,024."""
 DRAWS = 500
-"""Rows of weights behind each of their means."""
+"""The number of rows of weights that each mean is over."""
 
 Letter = Literal["q", "k", "v", "m", "x", "g"]
 """A table of numbers that can be edited: queries, keys, values, the mask, what a norm reads, and gain and offset."""
@@ -43,7 +43,7 @@ AXES: Mapping[Norm, tuple[int, ...]] = {"layer": (2,), "batch": (0, 1), "positio
 
 @dataclass(frozen=True, kw_only=True)
 class Sizes:
-    """How many queries and keys there are, and of how many numbers; raises ValueError for what is not offered."""
+    """The numbers of queries and keys, and their dimensions. Raises ValueError for values out of range."""
 
     queries: Annotated[int, Meta(ge=1, le=MAX_VECTORS)] = 5
     keys: Annotated[int, Meta(ge=1, le=MAX_VECTORS)] = 4
@@ -65,7 +65,7 @@ class Vectors:
 
 @dataclass(frozen=True, eq=False)
 class Attended:
-    """Scaled dot-product attention with every number on the way.
+    """Scaled dot-product attention with every intermediate value.
 
     products, scores, weights: [Q, K]; mask: [Q, K], True = may attend; output: [Q, d_v]. scores = products / divisor.
     """
@@ -186,7 +186,7 @@ def more_aligned_with_another(products: ArrayLike) -> tuple[tuple[int, int], ...
 
 
 def corners(keys: int) -> Numbers:
-    """Where all the weight is on one key: the ends of a segment, or the corners of a triangle with sides of 1.
+    """The points with all weight on one key: the ends of a segment, or the corners of a triangle with sides of 1.
 
     [K, 2]. Raises ValueError for another number of keys than two or three: those have no place on paper.
     """
@@ -210,7 +210,7 @@ def simplex_points(weights: ArrayLike) -> Numbers:
 
 
 def first_keys(given: Vectors, keys: int) -> Vectors:
-    """The same queries before the first few keys alone."""
+    """The same queries with only the first few keys."""
     return replace(given, key=given.key[:keys], value=given.value[:keys])
 
 
@@ -219,7 +219,7 @@ def first_keys(given: Vectors, keys: int) -> Vectors:
 
 @dataclass(frozen=True, eq=False)
 class Growth:
-    """What becomes of a softmax over random products as head_dim grows; each array is [len(SIZES)].
+    """The softmax over random dot products as head_dim grows; each array is [len(SIZES)].
 
     The variances are those of rows * keys products. Entropies are in bits, each the mean of `rows` rows; so are
     `largest`, the largest weight of a row, and `answer`, by how much the weights of a row answer in all when each
@@ -288,7 +288,7 @@ class Normalised:
         return int(self.mean.size)
 
     def after(self) -> tuple[Numbers, Numbers]:
-        """Mean and variance of the values behind the norm, of the same groups."""
+        """Mean and variance of the values after the norm, of the same groups."""
         axes = AXES[self.norm]
         return self.values.mean(axis=axes, keepdims=True), self.values.var(axis=axes, keepdims=True)
 
@@ -327,7 +327,7 @@ def normalise(x: ArrayLike, norm: Norm, affine: ArrayLike | None = None) -> Norm
 
 @dataclass(frozen=True)
 class Reach:
-    """By how much the first number of the first token moves when one other number is raised by 1.
+    """The change of the first number of the first token when one other number is raised by 1.
 
     Which one is raised: another feature of the same token, the same feature of the next token, and the same feature
     of the first token of another text. 0.0 only where nothing moves, not by one bit.
@@ -339,7 +339,8 @@ class Reach:
 
 
 def reach(x: ArrayLike, norm: Norm, affine: ArrayLike | None = None) -> Reach:
-    """How far a norm reads, found out by trying. x: [B, T, F] with at least two texts, tokens and features."""
+    """How far a norm reads, measured by changing one number at a time. x: [B, T, F] with at least two texts, tokens and
+    features."""
     table = np.asarray(x, dtype=np.float64)
     before = normalise(table, norm, affine).values[0, 0, 0]
     moved = []

@@ -1,4 +1,5 @@
-"""Two trainings of a few seconds: attention that learns to give back its input, and copying with and without the mask.
+"""Two trainings of a few seconds: attention that learns to reconstruct its input, and copying with and without the
+mask.
 
 Each makes one step at a time (`background.py` runs them) and draws all its random numbers from generators of its own,
 so that a seed gives the same curves to the last bit, whatever else the process does, on one kind of machine.
@@ -54,7 +55,7 @@ class RebuildSettings:
 
 @dataclass(frozen=True, eq=False)
 class Rebuilt:
-    """What one of the two gives out after `step` steps. output: [T, d_model]; weights: [H, T, T]."""
+    """The output of one of the two after `step` steps. output: [T, d_model]; weights: [H, T, T]."""
 
     step: int
     loss: float
@@ -165,7 +166,7 @@ class CopySettings:
 
 @dataclass(frozen=True, eq=False)
 class Copied:
-    """What a model has learned after `step` steps, on `tests` texts that stand in no batch.
+    """The test results of a model after `step` steps, on `tests` texts that are in no batch.
 
     read: share of letters that it has right when it is given the right ones before (teacher-forced); written: when it
     reads its own, and `whole`, the share of texts without a mistake. answers: what it writes for the first few texts.
@@ -214,7 +215,7 @@ class Copying:
 
     @property
     def floor(self) -> float:
-        """The least that the loss over all letters can be for a model that knows no letter before it is written."""
+        """The lowest possible loss over all letters for a model that cannot see a letter before it is written."""
         length = self.settings.length
         return length * math.log(self.settings.letters) / (2 * length + 1)
 
@@ -277,7 +278,7 @@ def new_copying(settings: CopySettings) -> Copying:
 
 
 class OpenMask:
-    """A hook that lets every query attend to every key; all else comes back as it is."""
+    """A hook that lets every query attend to every key; all else is returned unchanged."""
 
     def __call__(self, name: str, value: Tensor) -> Tensor:
         return torch.ones_like(value) if name == "mask" else value
@@ -287,7 +288,7 @@ class OpenMask:
 
 
 class _Both:
-    """Changes a value as the second hook does, and then has the first store it."""
+    """A hook that changes a value by the second hook and then passes it to the first to store."""
 
     def __init__(self, store: Hook, change: Hook) -> None:
         self._store, self._change = store, change
