@@ -1,1 +1,1 @@
-"""How does a model know where a token stands?"""
+"""How does a model know the position of a token?"""

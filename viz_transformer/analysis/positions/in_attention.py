@@ -1,6 +1,6 @@
-"""What positions do inside one head of self-attention: a rotation of queries and keys, or a bias of the scores.
+"""Positional encodings inside one head of self-attention: rotary positions, or a bias of the scores.
 
-Worked out in float64 with numpy from what a run recorded, and set beside what it recorded next.
+Computed in float64 with numpy from a run's recorded values, and compared with the values it recorded next.
 """
 
 from __future__ import annotations
@@ -19,36 +19,37 @@ from viz_transformer.running.trace import Trace
 Float32: TypeAlias = NDArray[np.float32]
 Float64: TypeAlias = NDArray[np.float64]
 TOLERANCE = 1e-5
-"""Of what is tried on recorded numbers, as a share of the largest: float32 adding in another order."""
+"""The tolerance for recorded numbers, as a share of the largest: float32 sums in another order."""
 
 
 @dataclass(frozen=True, eq=False)
 class Turning:
-    """How a self-attention turns each query and key. frequency: [P], radians that a pair of features turns in a
-    position; pairs: [P, 2], which features these are; size: features of a head, of which the others are not turned.
-
-    factor: what all are multiplied by besides. named: what the model calls the list of its frequencies, "" of a rule.
-    step: how far a recorded angle may be from position times frequency, for each position: that of its float.
-    rounding: how far a turned number may be off besides, as a share of the largest: cosine, sine, both products and
-    their sum are rounded in a run of fewer bits.
-    """
+    """The rotation that a self-attention applies to each query and key."""
 
     frequency: Float64
+    """[P], radians per position for each pair of features."""
     pairs: NDArray[np.int64]
+    """[P, 2], the features of each pair."""
     size: int
+    """Features of a head; those in no pair are not rotated."""
     factor: float = 1.0
+    """A factor on all rotated features."""
     named: str = ""
+    """The model's name of its list of frequencies; "" for a rule."""
     step: float = 0.0
+    """The tolerance of a recorded angle per position: the step of its float type."""
     rounding: float = 0.0
+    """The tolerance of a rotated number, as a share of the largest: a run of fewer bits rounds cosine, sine, products
+    and sum."""
 
     @property
     def unturned(self) -> NDArray[np.int64]:
-        """The features that no position changes."""
+        """The features that are not rotated."""
         return np.setdiff1d(np.arange(self.size), self.pairs)
 
     @property
     def base(self) -> float | None:
-        """The number whose powers the frequencies are, base^(-2i/2P) for pair i; None if they are none's."""
+        """The base of the frequencies, base^(-2i/2P) for pair i; None if they are no powers of one."""
         count = len(self.frequency)
         if count < 2 or abs(self.frequency[0] - 1) > 1e-6 or self.frequency[-1] <= 0:
             return None
@@ -57,7 +58,7 @@ class Turning:
         return base if close else None
 
     def turned(self, rows: Float64, places: NDArray[np.int64]) -> Float64:
-        """Rows [T, E], each turned by its place, as complex numbers."""
+        """Rows [T, E], each rotated by its position, computed as complex numbers."""
         found = rows * self.factor
         first, second = self.pairs.T
         pairs = (found[:, first] + 1j * found[:, second]) * np.exp(1j * places[:, None] * self.frequency)
@@ -66,16 +67,16 @@ class Turning:
 
 
 def make_own_rotation(size: int) -> Turning:
-    """That of our own model: neighbouring features, base 10,000."""
+    """The rotation of our own model: pairs of neighbouring features, base 10,000."""
     return Turning(ROTARY_BASE ** -(np.arange(0, size, 2) / size), _neighbours(size // 2), size)
 
 
 def turning(trace: Trace, site: str, lists: Mapping[str, ArrayLike]) -> Turning | None:
-    """The turning that makes this attention's queries and keys of those before, as recorded, from one of the lists of
-    frequencies that its model holds; None if no list does, of neighbouring features or of those of two halves.
+    """The rotation that reproduces this attention's recorded queries and keys, by one of the model's lists of
+    frequencies; None if no list does, with pairs of neighbouring features or of two halves.
 
-    Found out by trying, on all heads and positions, to TOLERANCE of the largest number. None of a text of one token:
-    at position 0 nothing is turned, so that any list would do.
+    Each list is tried on all heads and positions, to TOLERANCE of the largest number. None for a text of one token: at
+    position 0 nothing is rotated, so any list would fit.
     """
     heads = trace.spec.attentions[site]
     rows = [_rows(trace, f"{site}.{name}") for name in ("query", "query_unrotated", "key", "key_unrotated")]
@@ -91,7 +92,7 @@ def turning(trace: Trace, site: str, lists: Mapping[str, ArrayLike]) -> Turning 
         if not 0 < 2 * count <= heads.size:
             continue
         for pairs in (_halves(count), _neighbours(count)):
-            # a factor is of what is turned alone
+            # the factor applies to rotated features only
             whole = factor if 2 * count == heads.size and abs(factor - 1) > 1e-4 + rounding else 1.0
             tried = Turning(frequency, pairs, heads.size, whole, name, 2.0**-23, 4 * rounding)
             made = np.stack([tried.turned(each, places) for each in before])
@@ -110,25 +111,29 @@ def _halves(count: int) -> NDArray[np.int64]:
 
 @dataclass(frozen=True, eq=False)
 class Rotated:
-    """One query and one key of a head, and what becomes of their product when they stand at other distances.
-
-    how: the turning. query, key: [E], before the rotation; turned_query, turned_key: as recorded. distance: [2T - 1],
-    of query less key; product: [2T - 1], query times key, undivided. recorded: their product in this run. error: the
-    largest difference of any key's product with this query from the recorded one; turned_error: that of a turned query
-    or key from its recorded one.
-    """
+    """The rotation of one query and one key of a head, and their product at every distance."""
 
     positions: tuple[int, int]
     how: Turning
+    """The rotation."""
     query: Float64
+    """[E], before the rotation."""
     key: Float64
+    """[E], before the rotation."""
     turned_query: Float64
+    """[E], as recorded."""
     turned_key: Float64
+    """[E], as recorded."""
     distance: NDArray[np.int64]
+    """[2T - 1], query position minus key position."""
     product: Float64
+    """[2T - 1], query times key at each distance, before scaling."""
     recorded: float
+    """Their product in this run."""
     error: float
+    """The largest difference of any key's product with this query from the recorded one."""
     turned_error: float
+    """The largest difference of the rotated query or key from the recorded one."""
 
     @property
     def frequency(self) -> Float64:
@@ -136,8 +141,8 @@ class Rotated:
 
 
 def rotate(trace: Trace, site: str, head: int, query: int, key: int, how: Turning | None = None) -> Rotated:
-    """The rotation of this head's query and key; `site` is a self-attention of a model with rotary positions, `how` the
-    turning of another than ours.
+    """The rotation of this head's query and key. site: a self-attention of a model with rotary positions; how: its
+    rotation, None for our own model's.
 
     R_i q · R_j k = sum over pairs of (q0 k0 + q1 k1) cos(d w) - (q0 k1 - q1 k0) sin(-d w) with d = i - j: the distance
     alone. Source: Su et al. (2021), equations 14 to 16. Raises ValueError for a head or position that is not there.
@@ -170,7 +175,7 @@ def rotate(trace: Trace, site: str, head: int, query: int, key: int, how: Turnin
 def _products(query: Float64, key: Float64, distance: NDArray[np.int64], how: Turning) -> Float64:
     """The product at each distance of query less key: [N]. key: [E], or [N, E], one for each distance.
 
-    Features that are not turned add the same everywhere.
+    Features that are not rotated add the same at every distance.
     """
     angle = distance[:, None] * how.frequency
     first, second = how.pairs.T
@@ -192,7 +197,7 @@ class Biases:
 
 
 def read_bias(trace: Trace, site: str, head: int) -> Float32:
-    """What positions add to the scores of this head, as recorded: [Q, K]. Raises ValueError for another head."""
+    """The recorded positional bias of this head's scores: [Q, K]. Raises ValueError for another head."""
     return _head(trace, f"{site}.bias", head).astype(np.float32)
 
 
@@ -210,7 +215,7 @@ Follows = Literal["distance", "place of the key", "nothing"]
 
 @dataclass(frozen=True)
 class Step:
-    """Distances of query less key, from `first` to `last`, that have one number in a head."""
+    """A range of distances, from `first` to `last`, with the same bias in a head."""
 
     first: int
     last: int
@@ -219,21 +224,23 @@ class Step:
 
 @dataclass(frozen=True, eq=False)
 class BiasRule:
-    """What the recorded biases of a head follow, found out on all its pairs of positions that may attend.
-
-    follows: their distance, or where the key stands, or neither. at: [N], those distances or places; value: [N], the
-    bias there; steps: runs of distances with one number. slope: of a straight line through them, None if they are none.
-    """
+    """The rule of a head's recorded biases, verified on all its open cells."""
 
     follows: Follows
+    """Whether they depend on the distance, on the key's position, or on neither."""
     at: NDArray[np.int64]
+    """[N], those distances or positions."""
     value: Float64
+    """[N], the bias at each."""
     steps: tuple[Step, ...]
+    """Ranges of distances with one bias."""
     slope: float | None
+    """The slope if they lie on a straight line, else None."""
 
 
 def bias_rule(trace: Trace, site: str, head: int) -> BiasRule:
-    """What this head's biases follow; `site` is a self-attention that adds some. Raises ValueError for another head."""
+    """The rule of this head's biases; `site` is a self-attention with such biases. Raises ValueError for another
+    head."""
     bias = _head(trace, f"{site}.bias", head)
     mask = trace[f"{site}.mask"][0].numpy()
     allowed = np.broadcast_to(mask[min(head, len(mask) - 1)], bias.shape)
@@ -253,7 +260,7 @@ def bias_rule(trace: Trace, site: str, head: int) -> BiasRule:
 
 
 def _ends(where: NDArray[np.int64], seen: Float64) -> tuple[NDArray[np.int64], Float64, Float64]:
-    """Which places there are, and the least and the largest of what is seen at each: [N] each."""
+    """The distinct places, and the minimum and maximum of the values at each: [N] each."""
     first = int(where.min(initial=0))
     low = np.full(int(where.max(initial=0)) - first + 1, np.inf)
     high = np.full(len(low), -np.inf)
@@ -264,7 +271,7 @@ def _ends(where: NDArray[np.int64], seen: Float64) -> tuple[NDArray[np.int64], F
 
 
 def _steps(at: NDArray[np.int64], value: Float64) -> tuple[Step, ...]:
-    """Neighbouring distances of one number together."""
+    """Ranges of neighbouring distances with one value."""
     ends = np.flatnonzero(np.diff(value) != 0)
     starts = [0, *(ends + 1).tolist()]
     last = [*ends.tolist(), len(at) - 1]
@@ -277,7 +284,7 @@ def _rows(trace: Trace, name: str) -> Float64:
 
 
 def _head(trace: Trace, name: str, head: int) -> Float64:
-    """One head of a point [1, H, ...] in float64; of keys that heads share, those that it asks."""
+    """One head of a point [1, H, ...] in float64; for shared keys, those of its key head."""
     heads = trace.spec.attentions[name.rpartition(".")[0]]
     declared.place("head", head, heads.query)
     point = trace[name][0]

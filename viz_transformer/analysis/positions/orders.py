@@ -1,4 +1,4 @@
-"""Two orders, one answer: what a model makes of the same tokens in two orders, with its positions and without them."""
+"""Word order: a model's answers to the same tokens in two orders, with its positions and without them."""
 
 from __future__ import annotations
 
@@ -20,16 +20,16 @@ from viz_transformer.running.tracing import decoder_input, encode_source, trace
 from viz_transformer.text.codec import Codec
 
 MAX_STEPS = 64
-"""Tokens that are written at most for each of the answers."""
+"""The most tokens of each answer."""
 ROUNDING = 1e-5
-"""Changes up to this share of the largest logit are float32 adding up the same numbers in another order."""
+"""Changes up to this share of the largest logit are float32 rounding: the same sums in another order."""
 
 _END = re.compile(r"(?<=\w)[.!?…]+$")
 
 
 @dataclass(frozen=True)
 class OrderAnswer:
-    """What the model writes by itself. cut: it was stopped after MAX_STEPS tokens."""
+    """The model's own answer. cut: it was stopped after MAX_STEPS tokens."""
 
     text: str
     cut: bool
@@ -59,8 +59,8 @@ class Change:
 class TwoOrders:
     """Two texts read with positions and without. removed: the stacks whose positions are left out in `without`.
 
-    rows: how many rows of logits are compared. missing: tokens that stand more often in A than in B; added: in B than
-    in A; without any, only the order differs.
+    rows: how many rows of logits are compared. missing: tokens more frequent in A than in B; added: in B than in A;
+    without any, only the order differs.
     """
 
     removed: tuple[StackName, ...]
@@ -113,7 +113,7 @@ def removable(config: ModelConfig) -> tuple[tuple[StackName, ...], ...]:
 
     Only the encoder of an encoder-decoder reads the two orders: without its positions its output is the same set.
     """
-    if not config.encoding.adds:  # what acts in attention is left out by edits of its points
+    if not config.encoding.adds:  # encodings inside attention are removed by edits of their points
         return ()
     if config.kind == "encoder-decoder":
         return ("encoder",), ("decoder",), ("encoder", "decoder")
@@ -145,7 +145,7 @@ def _other_order(parts: Sequence[str], *, keep_last: bool) -> list[str] | None:
 
 @dataclass(frozen=True)
 class _Compared:
-    """How logits of two texts are compared: on a given target, or in the last row."""
+    """The comparison of the logits of two texts: on a given target, or in the last row."""
 
     ckpt: Checkpoint
     texts: tuple[str, str]
@@ -183,7 +183,7 @@ def _edits(removed: Sequence[StackName]) -> tuple[RemovePositions, ...]:
 
 
 def _ids(ckpt: Checkpoint, text: str) -> Counter[int]:
-    """How often each token stands in what the model reads. Raises ValueError if it cannot read the text."""
+    """The token counts of the text as the model reads it. Raises ValueError if it cannot read it."""
     return Counter((encode_source(ckpt, text) if ckpt.spec.has_encoder else decoder_input(ckpt, text)[0]).ids)
 
 

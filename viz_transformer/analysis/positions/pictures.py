@@ -1,4 +1,4 @@
-"""Tables of positions as pictures: positions as rows, dimensions as columns, and what of them is pointed out."""
+"""Tables of positions as pictures: positions as rows, dimensions as columns, some of them highlighted."""
 
 from __future__ import annotations
 
@@ -23,11 +23,10 @@ def table_picture(
     trained: int | None = None,
     picked: Sequence[int] = (),
 ) -> Picture:
-    """A table of positions, [L, D], around 0; of its scale and unit nothing has to be said by `meta`.
+    """The picture of a table of positions, [L, D], with colours around 0; it sets scale and unit of `meta` itself.
 
-    side: whose positions its first `read` rows are, which the run reads; None for a table that no run reads. trained:
-    how many rows were trained; the others have lines over them. picked: columns with a mark in the colours of curves.
-    """
+    side: the side whose positions the first `read` rows are; None for a table that no run reads. trained: how many rows
+    were trained; the others have lines over them. picked: columns with a mark in the colours of curves."""
     rows, columns = values.shape
     spans = [Span(0, min(rows, read), "bar", "rows of this run")] if read else []
     if trained is not None and trained < rows:

@@ -1,4 +1,4 @@
-"""The table of positions that a model adds to its embeddings, step by step, and what its rows have to do with distance.
+"""The table of positions that a model adds to its embeddings, step by step, and how its rows relate to distance.
 
 Columns 2i and 2i+1 of a sinusoidal table are one pair: sine and cosine of one argument, position / 10000^(2i/d_model).
 Source: Vaswani et al. (2017), section 3.5. The doubled exponent is the slip of counting i = 0, 0, 2, 2, ... there.
@@ -30,7 +30,7 @@ Float64: TypeAlias = NDArray[np.float64]
 
 BASE = 10_000.0
 STILL = 0.01
-"""A column whose values all lie within this is called still."""
+"""A column whose values vary by less than this counts as still."""
 FLOAT32_STEP = 2.0**-24
 """The distance of neighbouring float32 numbers just below 1."""
 
@@ -80,7 +80,7 @@ def derivation(length: int, d_model: int, *, doubled: bool = False) -> Derivatio
 
 
 def interpolate_columns(derived: Derivation, columns: list[int], *, points: int) -> tuple[Float64, Float64]:
-    """Where the columns are between whole positions: places [P] from the first to the last position, values [C, P]."""
+    """The columns between whole positions: places [P] from the first to the last position, values [C, P]."""
     places = np.linspace(0.0, float(len(derived.position) - 1), points)
     arguments = places[None, :] / derived.denominator[columns][:, None]
     even = (np.array(columns) % 2 == 0)[:, None]
@@ -97,7 +97,7 @@ class Agreement:
 
     @property
     def to_float32(self) -> bool:
-        """Whether they are equal but for the last digit of float32: nowhere more than one step apart."""
+        """Whether they are equal up to float32 rounding: nowhere more than one step apart."""
         return self.largest <= FLOAT32_STEP
 
 
@@ -114,7 +114,7 @@ def agreement(first: Float32, second: Float32) -> Agreement:
 
 
 def encoding_of(spec: ModelSpec) -> Encoding:
-    """What tells the model its positions. Raises Unavailable for a model that does not say."""
+    """The model's positional encoding. Raises Unavailable for a model that does not say."""
     if spec.positions is None:
         name = f"{stacks_of(spec)[0]}.embed.position"
         raise Unavailable(spec.missing.get(name, "neither a table nor a rule of its positions is stated"))
@@ -122,7 +122,7 @@ def encoding_of(spec: ModelSpec) -> Encoding:
 
 
 def scheme(spec: ModelSpec) -> Scheme:
-    """What the model adds to its embeddings, or does in its self-attention instead. Raises Unavailable as above."""
+    """The scheme of the model's positions, in the embeddings or in self-attention. Raises Unavailable as above."""
     return encoding_of(spec).formula or spec.positions or ""
 
 
@@ -162,7 +162,7 @@ def row_norms(table: Float32) -> Float64:
 
 
 def starting_columns(d_model: int, frequency: Float64 | None, length: int) -> tuple[int, ...]:
-    """Columns worth looking at first: the fastest pair that turns at most eight times, and slower and slower ones."""
+    """Columns to show first: the fastest pair that turns at most eight times, and slower and slower ones."""
     slow = np.flatnonzero(frequency * length <= 16 * math.pi) if frequency is not None else np.zeros(1, np.int64)
     first = 2 * int(slow[0]) if len(slow) else 0
     chosen = {first, first + 1, *(2 * round(d_model * share / 2) for share in (1 / 8, 1 / 4, 1 / 2))}
@@ -179,7 +179,7 @@ def wavelengths(d_model: int, *, doubled: bool = False) -> Float64:
 
 @dataclass(frozen=True)
 class Movement:
-    """How much a table's columns move over its positions: D columns, those that turn less than once, those still."""
+    """Counts of a table's columns: all D, those that turn less than once, and those that stay still."""
 
     columns: int
     below_one_turn: int
@@ -187,7 +187,8 @@ class Movement:
 
 
 def movement(derived: Derivation) -> Movement:
-    """Counted over the table's positions: a turn is 2 pi of the argument, still means moving by less than STILL."""
+    """The column counts over the table's positions: a turn is 2 pi of the argument; still columns vary by less than
+    STILL."""
     turned = derived.argument[-1] / (2 * math.pi)
     spread = np.ptp(derived.encoding, axis=0)
     return Movement(len(turned), int((turned < 1).sum()), int((spread < STILL).sum()))
@@ -212,12 +213,12 @@ class Products:
 
     @property
     def distance(self) -> NDArray[np.int64]:
-        """Of the entries of `from_position`: negative for rows before."""
+        """The distances of the entries of `from_position`: negative for earlier rows."""
         return np.arange(len(self.from_position)) - self.position
 
     @property
     def spread(self) -> float:
-        """How far apart products of pairs at one distance lie at most."""
+        """The largest range of the products at one distance."""
         return float((self.high - self.low).max())
 
     @property
@@ -229,9 +230,9 @@ class Products:
 
 
 def products(table: Float32, position: int, frequency: Float64 | None = None) -> Products:
-    """Products of rows, computed in float64 from the float32 table. `frequency` [D/2] is that of a sinusoidal table.
+    """Products of rows, computed in float64 from the float32 table. frequency: [D/2], of a sinusoidal table.
 
-    sin(a) sin(b) + cos(a) cos(b) = cos(a - b): a pair of columns adds cos(distance * frequency), wherever it stands.
+    sin(a) sin(b) + cos(a) cos(b) = cos(a - b): a pair of columns adds cos(distance * frequency), at any position.
     Raises ValueError for a position that is not in the table.
     """
     declared.place("position", position, len(table))
@@ -266,7 +267,7 @@ class Rotation:
 
 
 def rotation(table: Float32, frequency: Float64, shift: int) -> Rotation:
-    """All rows of the table turned by `shift` positions, and how far that is from the rows that stand there.
+    """All rows of the table rotated by `shift` positions, and their difference from the rows there.
 
     (sin, cos) of (p + k) w is [[cos kw, sin kw], [-sin kw, cos kw]] times (sin, cos) of p w: the angle depends on the
     shift alone. Source: Vaswani et al. (2017), section 3.5. Raises ValueError if no row has another so much later.

@@ -1,4 +1,4 @@
-"""What a model that writes nothing makes of a text, as plain facts: labels and how sure it is, or fillings of masks."""
+"""The output of a model that generates no text, as plain data: labels with probabilities, or fillings of masks."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ from viz_transformer.numerals import significant
 from viz_transformer.running.decoding import Run
 
 FIRST = 5
-"""Of the candidates for a mask, and of the labels of a token, so many are printed."""
+"""The most candidates for a mask, or labels of a token, that are printed."""
 
 
 def read_facts(ckpt: Checkpoint, run: Run, *, every_label: bool = True) -> dict[str, Any]:
-    """The run for `read --json`; of each token every label, or the first FIRST alone.
+    """The data of the run for `read --json`; per token every label, or only the first FIRST.
 
     Raises ValueError for a model that gives neither labels nor fillings, and for a text without a mask that could be
     filled in.
@@ -63,7 +63,7 @@ def read_facts(ckpt: Checkpoint, run: Run, *, every_label: bool = True) -> dict[
 
 
 def read_rows(facts: Mapping[str, Any]) -> list[tuple[str, ...]]:
-    """The same as rows of a table: of a text a row for each label, else a row for each token or mask."""
+    """The same data as table rows: a row for each label of a text, or for each token or mask."""
     if "masks" in facts:
         return [(f"mask at {mask['position']}", _listed(mask["candidates"], "token")) for mask in facts["masks"]]
     if "position" in facts:

@@ -1,6 +1,6 @@
 """One head of one attention of a whole run: from query, key and value to scores, weights and the head's output.
 
-Everything is copied from the trace, the scores from those that it derives, so one weight can be computed from it.
+Everything is copied from the trace, the scores from those that it derives, so one weight can be recomputed from it.
 """
 
 from __future__ import annotations
@@ -30,36 +30,38 @@ _FILLED = {
     "added-1e9": "-1e9 added",
 }
 NOT_TOLD = "not told"
-"""What a masked score is filled with, where the model does not say it."""
+"""The fill of masked scores, where the model does not state it."""
 
 
 @dataclass(frozen=True, eq=False)
 class AttentionDetail:
-    """One head. What the run does not tell is not there, or None, and a remark says why.
-
-    key_head: which of the attention's keys and values this head has. divisor: what its scores are divided by. merge:
-    how its output becomes a row of the attention's. fill: what a masked score is filled with; "" if nothing is masked.
-    arrays: by the names of the points, `query` [Q, E], `key` and `value` [K, E], `scores` [Q, K] (scaled, with their
-    bias, before the mask), `bias` [Q, K], `weights` [Q, K], `head_out` [Q, E], all as recorded or derived by the trace.
-    mask: [Q, K], True = may attend; None where nothing is masked. maps: the weights of all heads, [H, Q, K].
-    """
+    """One head of a run. Values that the run lacks are missing or None, with a remark that says why."""
 
     kind: KindName
     layer: int
     head: int
     heads: int
+    """The number of heads."""
     key_head: int
+    """The index of the key and value head that it uses."""
     divisor: float | None
+    """The divisor of its scores."""
     merge: Literal["concatenated", "raw"]
+    """How its output becomes part of the attention's rows."""
     fill: str
+    """The fill of masked scores; "" if nothing is masked."""
     arrays: Mapping[str, Float32]
+    """By point name, as recorded or derived by the trace: `query` [Q, E], `key` and `value` [K, E], `scores` [Q, K]
+    (scaled, with bias, before the mask), `bias` [Q, K], `weights` [Q, K], `head_out` [Q, E]."""
     mask: NDArray[np.bool_] | None
+    """[Q, K], True = may attend; None if nothing is masked."""
     maps: Float32 | None
+    """The weights of all heads, [H, Q, K]."""
     remarks: tuple[str, ...]
 
 
 def attention_of(trace: Trace, kind: KindName, layer: int, head: int, *, most: int | None = None) -> AttentionDetail:
-    """This head of the run. With more than `most` tokens on a side it has no arrays, and a remark says so.
+    """The head's detail. With more than `most` tokens on a side it has no arrays, and a remark says so.
 
     Raises ValueError for a kind, layer or head that the trace's model lacks, and for rows that were recorded in steps.
     """
@@ -102,23 +104,25 @@ def attention_of(trace: Trace, kind: KindName, layer: int, head: int, *, most: i
 
 @dataclass(frozen=True, eq=False)
 class Weighing:
-    """How one weight comes about. products: query times key, by dimension, [E]; total: their sum; both in float64 from
-    the recorded numbers. bias, score and weight as recorded or derived by the trace; None is what the run does not
-    tell. masked: whether the query may not attend to the key."""
+    """The computation of one weight. bias, score and weight are recorded or derived by the trace; None if the run lacks
+    them."""
 
     query: NDArray[np.float32]
     key: NDArray[np.float32]
     products: NDArray[np.float64]
+    """Query times key by dimension, [E], in float64 from the recorded numbers."""
     total: float
+    """Their sum."""
     divisor: float | None
     bias: float | None
     score: float | None
     masked: bool
+    """Whether the query may not attend to the key."""
     weight: float | None
 
 
 def weighing(detail: AttentionDetail, query: int, key: int) -> Weighing:
-    """One cell of the head. Raises ValueError for a head of which the run tells no queries or keys."""
+    """The computation of one cell's weight. Raises ValueError for a head without recorded queries or keys."""
     arrays = detail.arrays
     if "query" not in arrays or "key" not in arrays:
         raise ValueError(next(iter(detail.remarks), "this run has no queries and keys").rstrip("."))
@@ -184,7 +188,7 @@ def _remarks(trace: Trace, kind: KindName, layer: int, head: int, fill: str) -> 
 
 
 def _landing(head: int, queries: int, heads: int) -> str:
-    """Where the rows of a head land in a raw reshape: in words, with its first and its last as examples."""
+    """A sentence on where a raw reshape puts the rows of a head, with its first and last as examples."""
     (first, slot), (last, last_slot) = (
         landing_place(head, query, n_heads=heads, length=queries) for query in (0, queries - 1)
     )

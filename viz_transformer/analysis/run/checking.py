@@ -83,11 +83,11 @@ RULES: Mapping[str, tuple[Callable[[str], str], str]] = {
     "numbers": (number_words, "the number in words"),
     "copy": (_copy, "the same letters"),
 }
-"""For a kind of task the rule that gives the right answer to a text, and what the answer is then."""
+"""By kind of task: the rule that gives the right answer to a text, and a phrase for that answer."""
 
 
 def check_answer(rule: str, text: str, answer: str) -> Checked:
-    """What an answer is by one of the `RULES`; blanks at the ends and around signs do not count."""
+    """The check of an answer by one of the `RULES`; blanks at the ends and around punctuation do not count."""
     right, called = RULES[rule]
     try:
         wanted = right(text)
@@ -99,5 +99,5 @@ def check_answer(rule: str, text: str, answer: str) -> Checked:
 
 
 def _plain(text: str) -> str:
-    """The text without blanks at its ends and around signs."""
+    """The text without blanks at its ends and around punctuation."""
     return re.sub(r"\s*([-,])\s*", r"\1", " ".join(text.split()))

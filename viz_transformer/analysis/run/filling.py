@@ -1,4 +1,4 @@
-"""What a model that fills in masks would put where a token is hidden from it."""
+"""The predictions of a masked language model at a position of its text."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from viz_transformer.running.trace import Trace
 
 @dataclass(frozen=True)
 class Filling:
-    """What the output layer gives at a position of the text, over the whole vocabulary.
+    """The output layer's distribution over the vocabulary at one position.
 
     candidates: the most probable tokens, best first; log_prob natural. others: the probability of all other tokens
     together. hidden: the token that was masked there, None where none was; rank: how many tokens the model finds more
@@ -29,17 +29,17 @@ class Filling:
 
 
 def fills_masks(spec: ModelSpec) -> bool:
-    """Whether the model has logits for what stands in a masked place."""
+    """Whether the model has logits for masked tokens."""
     return spec.output == "masked token" and "logits" in spec.point
 
 
 def masked_positions(trace: Trace, mask: int | None) -> tuple[int, ...]:
-    """Where a mask stands in the text that was read, typed or in the place of a token."""
+    """The positions of mask tokens in the text, typed or put in place of a token."""
     return tuple(place for place, token_id in enumerate(trace.src_ids) if token_id == mask)
 
 
 def filling(trace: Trace, position: int, names: Sequence[str], *, count: int = CANDIDATES) -> Filling:
-    """What the model gives at this position. names: of the vocabulary that the logits are of.
+    """The model's filling at this position. names: the vocabulary of the logits.
 
     Raises ValueError for a position that the text does not have.
     """

@@ -1,4 +1,4 @@
-"""One layer of a whole run: what each of its sub-layers read, added and left, and what is unusual there.
+"""One layer of a whole run: the stream before and after each of its sub-layers, and what is unusual there.
 
 Everything is copied from the trace; lengths and shares are computed as *Layers* does.
 """
@@ -23,33 +23,34 @@ from viz_transformer.running.trace import Trace
 from viz_transformer.sentences import capitalised
 
 LAYER_SAMPLES = 48
-"""So many features of a vector of the stream, and so many hidden units, are drawn at most."""
+"""The most features of a stream vector, and the most hidden units, that are drawn."""
 
 Float32 = NDArray[np.float32]
 
 
 @dataclass(frozen=True, eq=False)
 class LayerPart:
-    """One sub-layer. What the run does not tell is not there, or None.
-
-    stream: by name, the sampled features [T, S] of `before` (the stream that came in), `in` (what the sub-layer read),
-    `out` (what it added), `total` (post-norm: the sum that its norm read) and `after` (the stream that went on), as
-    recorded. by_token: by name, [T]: `mean` and `scale` of its norm as recorded, the lengths `came`, `read`, `added`
-    and `left`, and `share`, added / (came + added).
-    Of an attention: weights [H, Q, K] as recorded; mask [Q, K], True = some head may attend, None where nothing is
-    masked. Of a feed-forward: how many hidden `units` it has, which are `sampled`, their values `hidden` [T, samples],
-    and the share of units above 0, `active` [T].
-    """
+    """One sub-layer. Values that the run lacks are missing or None."""
 
     place: SubLayer
     stream: Mapping[str, Float32]
+    """By name, the sampled features [T, S] as recorded: `before` (the stream before), `in` (the sub-layer's input),
+    `out` (its output), `total` (post-norm: the sum that its norm reads) and `after` (the stream after)."""
     by_token: Mapping[str, NDArray[Any]]
+    """By name, [T]: `mean` and `scale` of its norm as recorded; the lengths `came`, `read`, `added`, `left`; and
+    `share`, added / (came + added)."""
     weights: Float32 | None = None
+    """Attention only: [H, Q, K] as recorded."""
     mask: NDArray[np.bool_] | None = None
+    """Attention only: [Q, K], True = some head may attend; None if nothing is masked."""
     units: int | None = None
+    """Feed-forward only: the number of hidden units."""
     sampled: tuple[int, ...] = ()
+    """Feed-forward only: the sampled units."""
     hidden: Float32 | None = None
+    """Feed-forward only: their values, [T, samples]."""
     active: NDArray[np.float64] | None = None
+    """Feed-forward only: the share of units above 0, [T]."""
 
     @property
     def part(self) -> PartName:
@@ -62,25 +63,23 @@ class LayerPart:
 
 @dataclass(frozen=True, eq=False)
 class LayerDetail:
-    """A layer of a run: its sub-layers in the order of the forward pass, and sentences about what is unusual in it.
-
-    features: which of the `size` features of a vector are there. whole_text: whether each norm has one mean and one
-    scale for all positions.
-    """
+    """A layer of a run: its sub-layers in the order of the forward pass, and remarks on what is unusual in it."""
 
     stack: StackName
     layer: int
     pre_norm: bool
     whole_text: bool
+    """Whether each norm has one mean and one scale for all positions."""
     features: tuple[int, ...]
+    """The sampled features, out of `size`."""
     size: int
     parts: tuple[LayerPart, ...]
     remarks: tuple[str, ...]
 
 
 def layer_of(trace: Trace, stack: StackName, layer: int) -> LayerDetail:
-    """This layer of the run. Raises ValueError for a stack or a layer that the trace's model lacks, and for rows that
-    were recorded in steps."""
+    """The detail of this layer of the run. Raises ValueError for a stack or a layer that the trace's model lacks, and
+    for rows that were recorded in steps."""
     if trace.is_per_step:
         raise ValueError("of each step only weights were kept, not the stream: draw the run itself")
     known = places(trace.spec, stack)
@@ -174,7 +173,7 @@ def _remarks(trace: Trace, stack: StackName, layer: int, found: list[SubLayer]) 
 
 
 def _adds_up(trace: Trace, place: SubLayer) -> bool:
-    """Whether the sum is before + out, up to the rounding of the run; also where the run does not tell all of them."""
+    """Whether the sum equals before + out up to the run's rounding; True also if one of them was not recorded."""
     names = (place.before, f"{place.site}.out", place.total)
     if any(name not in trace for name in names):
         return True

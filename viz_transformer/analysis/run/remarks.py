@@ -1,4 +1,4 @@
-"""What is unusual in a model at one place of the whole run, in sentences, and what its run does not tell there."""
+"""Sentences on what is unusual at one place of a run, and on what the run lacks there."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _WORDS = {
 
 
 def remark_on_attention(trace: Trace, kind: KindName, layer: int) -> Iterator[str]:
-    """What is unusual in all heads of an attention: how they are merged, and what they may read."""
+    """Sentences on what is unusual in all heads of an attention: how they are merged, and what they may attend to."""
     config, site = trace.spec.config, KINDS[kind].site(layer)
     if config is not None and config.merge == "raw-reshape":
         yield (
@@ -43,7 +43,7 @@ def remark_on_attention(trace: Trace, kind: KindName, layer: int) -> Iterator[st
 
 
 def remark_on_rounding(trace: Trace) -> Iterator[str]:
-    """In which type this run was computed, if not in float32, and what follows for a row of weights."""
+    """A sentence on this run's type, if not float32, and what that means for a row of weights."""
     if trace.spec.rounding:
         yield (
             f"Computed in {trace.spec.precision}: each weight is rounded to 8 bits, so that a row sums to 1 up to"
@@ -52,7 +52,7 @@ def remark_on_rounding(trace: Trace) -> Iterator[str]:
 
 
 def reach(trace: Trace, site: str) -> Iterator[str]:
-    """How far back a query of this attention reads, where there is a limit."""
+    """A sentence on how far back a query of this attention reads, if there is a limit."""
     heads = trace.spec.attentions.get(site)
     if heads is not None and heads.window:
         if site.startswith("encoder."):
@@ -62,19 +62,19 @@ def reach(trace: Trace, site: str) -> Iterator[str]:
 
 
 def remark_on_edits(trace: Trace, place: str) -> Iterator[str]:
-    """That the points whose names begin so were changed in this run."""
+    """A sentence if points with this prefix were edited in this run."""
     if edits := [edit.caption() for edit in trace.edits if edit.point.startswith(place)]:
         yield f"This run was edited here: {'; '.join(edits)}."
 
 
 def remark_on_dropout(trace: Trace) -> Iterator[str]:
-    """That the run was recorded in training mode."""
+    """A sentence if the run was recorded in training mode."""
     if trace.info.get("kind") == "training mode":
         yield "This run was recorded in training mode: dropout acted on what is drawn here."
 
 
 def remark_on_missing(trace: Trace, place: str, names: Iterable[str], of: str) -> Iterator[str]:
-    """Which of these points below `place` the run does not have, and why; one sentence for each reason."""
+    """Sentences on which of these points below `place` the run lacks, one for each reason."""
     by_reason: dict[str, list[str]] = {}
     for name in names:
         if (point := f"{place}.{name}") not in trace:

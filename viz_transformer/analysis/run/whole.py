@@ -20,41 +20,44 @@ from viz_transformer.model.kinds import KindName, StackName, kinds_of, stacks_of
 from viz_transformer.running.trace import Tokens, Trace
 
 SAMPLES = 24
-"""So many features of a vector are drawn at most, spread evenly over all of them."""
+"""The most features of a vector that are drawn, evenly spaced."""
 
 
 @dataclass(frozen=True, eq=False)
 class WholeStack:
-    """One stack of a run, in the order of the forward pass.
-
-    features: which of the `size` features of a vector are there, [S]. token, position: the embedding and what was added
-    for the position, [T, S]; None where nothing is added, or the model does not tell it. points: the names of the
-    points of the stream: behind the embedding, behind each layer, and behind the final norm where there is one; stream:
-    [points, T, S], as recorded, and length: how long its vectors are, [points, T]. places: its sub-layers; came, added:
-    the lengths of the vectors that came in and that they added, share: added / (came + added), all [sub-layers, T];
-    where the parts of a layer join the stream at once, the same came in for each. padded: [T], True for padding that
-    the run added.
-    """
+    """One stack of a run, in the order of the forward pass. T: tokens, S: sampled features."""
 
     stack: StackName
     tokens: Tokens
     features: tuple[int, ...]
+    """The sampled features, out of `size`: [S]."""
     size: int
     token: NDArray[np.float32] | None
+    """The embedding, [T, S]; None if the model does not report it."""
     position: NDArray[np.float32] | None
+    """The added positions, [T, S]; None if there are none, or the model does not report them."""
     points: tuple[str, ...]
+    """The names of the points of the stream: after the embedding, after each layer, and after the final norm if there
+    is one."""
     stream: NDArray[np.float32]
+    """[points, T, S], as recorded."""
     length: NDArray[np.float64]
+    """The lengths of the stream's vectors, [points, T]."""
     places: tuple[SubLayer, ...]
+    """Its sub-layers."""
     came: NDArray[np.float64]
+    """Lengths of the vectors before each sub-layer, [sub-layers, T]; equal for parallel sub-layers of a layer."""
     added: NDArray[np.float64]
+    """Lengths of the vectors that each sub-layer added, [sub-layers, T]."""
     share: NDArray[np.float64]
+    """added / (came + added), [sub-layers, T]."""
     padded: NDArray[np.bool_]
+    """[T], True for padding that the run added."""
 
     @property
     def sums(self) -> bool:
-        """Whether the stream begins as token + position, number by number, as rounded as bfloat16 has it: no where
-        vectors of segments are added too, or a norm comes between."""
+        """Whether the stream starts as token + position, number by number, up to bfloat16 rounding: not if segments are
+        added too, or a norm follows."""
         if self.token is None or self.position is None:
             return False
         return bool(np.allclose(self.token + self.position, self.stream[0], rtol=2**-8, atol=0))
@@ -62,22 +65,23 @@ class WholeStack:
 
 @dataclass(frozen=True, eq=False)
 class WholeRun:
-    """The stacks of a run, and the weights of each kind of attention, [layers, Q, K] float32. head: whose weights these
-    are, None for the mean over the heads of a layer, of which there are so many as `heads` says, by kind and layer;
-    where no layer has several, head 0 takes the place of the mean."""
+    """The stacks of a run, and the weights of each kind of attention."""
 
     stacks: tuple[WholeStack, ...]
     weights: Mapping[KindName, NDArray[np.float32]]
+    """[layers, Q, K] float32, of `head`."""
     heads: Mapping[KindName, tuple[int, ...]]
+    """The number of heads by kind and layer."""
     head: int | None
+    """None for the mean over a layer's heads; head 0 if no layer has several."""
 
 
 _SAMPLES = Annotated[int, Meta(ge=2, description="at least two of a vector's features")]
 
 
 def whole_run(trace: Trace, *, head: int | None = None, samples: int = SAMPLES) -> WholeRun:
-    """The run as one picture needs it. Raises ValueError for a head that not every attention has, for fewer than two
-    samples, and for a trace that lacks a point of the stream, such as rows that were recorded in steps."""
+    """The data of the run for one picture. Raises ValueError for a head that not every attention has, for fewer than
+    two samples, and for a trace that lacks a point of the stream, such as rows that were recorded in steps."""
     declared.within("samples", samples, _SAMPLES)
     if trace.is_per_step:
         raise ValueError("of each step only weights were kept, not the stream: draw the run itself")
@@ -93,8 +97,8 @@ def whole_run(trace: Trace, *, head: int | None = None, samples: int = SAMPLES) 
 
 @dataclass(frozen=True)
 class Told:
-    """What a sub-layer does at one token: what it takes most of, with its weight, None for a feed-forward and where
-    nothing has any weight; and its share added."""
+    """One sub-layer at one token: the key with most weight, None for a feed-forward or without any weight; and its
+    share added."""
 
     title: str
     key: str | None
@@ -103,7 +107,7 @@ class Told:
 
 
 def story(whole: WholeRun, row: int) -> tuple[Told, ...]:
-    """All sub-layers of the last stack at one of its rows, in the order of the forward pass."""
+    """The sub-layers of the last stack at one of its rows, in the order of the forward pass."""
     stack, first = whole.stacks[-1], whole.stacks[0]
     told = []
     for place, share in zip(stack.places, stack.share, strict=True):

@@ -13,15 +13,15 @@ from viz_transformer.analysis.tensors import points
 from viz_transformer.model.kinds import KINDS, SIDES
 
 MAX_SIDE, MAX_CELLS = 8192, 2**19
-"""Of a picture that is drawn: more rows or columns, and more cells in all, are drawn in blocks."""
+"""The most rows or columns, and the most cells, that are drawn one by one; more are drawn in blocks."""
 TRUE_OR_FALSE = ("False", "True: may attend")
 DIGITS, DIGITS_OF_FLOAT64 = 9, 5
 
 
 def slice_picture(view: points.PointView, shown: points.Slice, meta: Meta, *, selects: bool = True) -> Picture:
-    """What is drawn of a point, its numbers as they are; all else than its scale is said by `meta`.
+    """The picture of a slice of a point, with its numbers unchanged and its own scale; `meta` has its other texts.
 
-    meta.most: what the colours reach to. selects: positions are those of the run that the selection is of.
+    meta.most: the value with full colour. selects: positions are those of the run that the selection is of.
     """
     axes = (_axis(view, shown.rows, selects), _axis(view, shown.columns, selects))
     values, most = shown.values, meta.most or 0.0
@@ -39,8 +39,8 @@ def slice_picture(view: points.PointView, shown: points.Slice, meta: Meta, *, se
 
 
 def in_blocks(picture: Picture, most: int = 0) -> Picture:
-    """The picture with at most so many rows and columns, MAX_SIDE if `most` is 0, and MAX_CELLS cells: where it has
-    more, a cell is a block of which it shows the value farthest from 0, or True if any is; title and legend say so."""
+    """The picture with at most `most` rows and columns (0: MAX_SIDE) and MAX_CELLS cells. If it has more, each cell is
+    a block and shows its value farthest from 0, or True if any is; title and legend say so."""
     rows, columns = (math.ceil(size / (most or MAX_SIDE)) for size in picture.values.shape)
     tall, wide = picture.values.shape
     while math.ceil(tall / rows) * math.ceil(wide / columns) > MAX_CELLS:
@@ -61,7 +61,7 @@ def in_blocks(picture: Picture, most: int = 0) -> Picture:
 
 
 def _axis(view: points.PointView, axis: points.Axis, selects: bool) -> Axis:
-    """One side of a slice; its places are positions of the run where they have tokens of one of its texts."""
+    """One axis of a slice; its places are positions of the run if they have tokens of one of its texts."""
     field: Literal["i", "j", "t", "u", ""] = ""
     if selects and axis.side is not None and axis.labels is not None:
         at = {"Q": KINDS[view.kind].fields[0], "K": KINDS[view.kind].fields[1]}
@@ -71,7 +71,7 @@ def _axis(view: points.PointView, axis: points.Axis, selects: bool) -> Axis:
 
 
 def _blocks(axis: Axis, step: int) -> Axis:
-    """The same with a place for each `step` of its own, called by the first."""
+    """The axis with a place for each `step` of its places, named by the first."""
     if step == 1:
         return axis
     starts = range(0, len(axis), step)

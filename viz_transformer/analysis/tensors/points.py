@@ -1,6 +1,6 @@
-"""The points of a trace as arrays: where each stands, what its axes are, its statistics, its slices, two traces apart.
+"""The points of a trace as arrays: their order, axes, statistics and slices, and the difference of two traces.
 
-Nothing here changes a number: a slice is a look at the trace's own memory, statistics are summed in float64.
+Nothing here changes a number: a slice is a view of the trace's own memory, statistics are summed in float64.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ Origin = Literal["recorded", "derived", "difference"]
 Scale = Literal["signed", "weights", "mask"]
 
 LARGEST_DERIVED = 2**28
-"""Numbers in a point that is computed when it is looked at: 1 GiB."""
+"""The most numbers in a point that is derived on demand: 1 GiB."""
 BINS = 48
 _CHUNK = 2**20
 _NAMES = {
@@ -72,12 +72,12 @@ class Axis:
 
     @property
     def name(self) -> str:
-        """What one step along the axis is: "query", "feature"."""
+        """The name of one place on the axis: "query", "feature"."""
         return _NAMES[self.letter]
 
     @property
     def title(self) -> str:
-        """What stands along the axis: "keys: source", for the tokens of the source."""
+        """The title of the axis: "keys: source", for the tokens of the source."""
         plural = {"query": "queries", "vocabulary entry": "vocabulary", "one": "one number"}
         words = plural.get(self.name, f"{self.name}s")
         return words if self.side is None else f"{words}: {self.side}"
@@ -105,19 +105,19 @@ class PointView:
 
     @property
     def leading(self) -> tuple[Axis, ...]:
-        """The axes in front of the two that are drawn."""
+        """The axes before the two that are drawn."""
         return self.axes[:-2]
 
     @property
     def kind(self) -> KindName:
-        """Whose colours it has: encoder, decoder, or where the decoder reads the memory."""
+        """The kind whose colours it has: encoder, decoder, or cross-attention."""
         if ".cross." in self.name:
             return "cross"
         return "encoder" if self.name.startswith("encoder.") else "decoder"
 
     @property
     def scale(self) -> Scale:
-        """How it is coloured: weights from 0 on, masks in two tones, all else round 0."""
+        """Its colour scale: weights from 0 up, masks in two tones, all else around 0."""
         if self.values.dtype == torch.bool:
             return "mask"
         return "weights" if self.name.endswith(".weights") and self.origin != "difference" else "signed"
@@ -130,7 +130,7 @@ class PointView:
 
 @dataclass(frozen=True, eq=False)
 class Slice:
-    """What is left of a point when its leading axes are fixed. values: [rows, columns], read-only."""
+    """A slice of a point with its leading axes fixed. values: [rows, columns], read-only."""
 
     values: Array
     rows: Axis
@@ -148,7 +148,7 @@ class Slice:
 
 @dataclass(frozen=True)
 class Statistics:
-    """Numbers about numbers. Minimum, maximum, mean and variance are those of the finite values, NaN if there are none.
+    """Statistics of an array. Minimum, maximum, mean and variance are over the finite values, NaN if there are none.
 
     The variance is the mean square distance from the mean (divided by n). zeros: exact zeros. For a Boolean tensor
     True counts as 1, so that the mean is the share of True.
@@ -204,8 +204,8 @@ class Pooled:
 
 @dataclass(frozen=True)
 class Comparison:
-    """Two traces apart. differences: recorded points that both have in one shape, with the largest absolute difference,
-    largest first. reshaped: points whose shapes differ."""
+    """The difference of two traces. differences: recorded points that both have in one shape, with the largest absolute
+    difference, largest first. reshaped: points whose shapes differ."""
 
     differences: tuple[tuple[str, float], ...]
     only_first: tuple[str, ...]
@@ -214,7 +214,7 @@ class Comparison:
 
 
 def entries(trace: Trace) -> tuple[Entry, ...]:
-    """All points as a tree read from top to bottom: as the run made them, derived ones behind those of their site."""
+    """All points as a tree, in the order of the run, derived ones after those of their site."""
     names = list(trace.points())
     for name in trace.points(derived=True)[len(names) :]:
         site = name.rpartition(".")[0]
@@ -247,7 +247,7 @@ def _place(name: str) -> tuple[str, str]:
 
 
 def matching(listed: Iterable[Entry], words: str) -> tuple[Entry, ...]:
-    """The entries whose name holds every one of the words, in any case of letters."""
+    """The entries whose names contain all the words, ignoring case."""
     wanted = words.casefold().split()
     return tuple(entry for entry in listed if all(word in entry.name.casefold() for word in wanted))
 
@@ -272,7 +272,7 @@ def point_view(trace: Trace, name: str, *, vocabulary: Sequence[str] | None = No
 
 
 def difference_view(first: Trace, second: Trace, name: str, *, vocabulary: Sequence[str] | None = None) -> PointView:
-    """A point of the first trace minus that of the second, in float64; masks count as 0 and 1.
+    """A point of the first trace minus the same point of the second, in float64; masks count as 0 and 1.
 
     Positions have the first trace's tokens. Raises ValueError if one lacks the point or the shapes differ.
     """
@@ -297,7 +297,7 @@ def shown_slice(view: PointView, at: Sequence[int]) -> Slice:
 
 
 def compare(first: Trace, second: Trace) -> Comparison:
-    """How far two traces are apart, point by point, as `Trace.diff` has it."""
+    """The difference of two traces, point by point, as in `Trace.diff`."""
     shared = [name for name in first.points() if name in second.values]
     equal = [name for name in shared if first.shape(name) == second.shape(name)]
     differences = first.diff(second) if equal else {}
@@ -331,7 +331,7 @@ def statistics(values: ArrayLike | torch.Tensor) -> Statistics:
 
 
 def histogram(values: ArrayLike | torch.Tensor, bins: int = BINS) -> Histogram:
-    """How often values lie where, in `bins` equal bins from the smallest to the largest finite one.
+    """The histogram of the values, in `bins` equal bins from the smallest to the largest finite one.
 
     A Boolean array has two bins, False and True. One value only, or none, gives a single bin.
     """
@@ -360,7 +360,7 @@ def max_pooled(values: ArrayLike, limit: int) -> Pooled:
 
 
 def pooled(values: ArrayLike, steps: Sequence[int]) -> Array:
-    """The same in blocks of so many rows and columns."""
+    """The array pooled in blocks of the given numbers of rows and columns."""
     array = np.asarray(values)
     for axis, step in enumerate(steps):
         if step > 1:
@@ -422,7 +422,7 @@ def _axes(trace: Trace, name: str, shape: tuple[int, ...], vocabulary: Sequence[
 
 
 def _axis(trace: Trace, name: str, letter: str, size: int, vocabulary: Sequence[str] | None) -> Axis:
-    if letter == "1" and size > 1:  # a mask that an edit made one for each head
+    if letter == "1" and size > 1:  # a mask that an edit made per head
         letter = "H"
     if letter == "V":
         fits = vocabulary is not None and len(vocabulary) == size
@@ -450,7 +450,7 @@ def _check_derived_size(trace: Trace, name: str) -> None:
     site, what = name.rsplit(".", 1)
     heads = trace.spec.attentions.get(site)
     if what in ("scores", "weights") and heads is not None and heads.key < heads.query:
-        more = shape[0] * heads.query * shape[-1] * heads.size  # a key that heads share is there for each of them
+        more = shape[0] * heads.query * shape[-1] * heads.size  # a shared key is repeated for each of its heads
         words = f", and needs {more:,} more of keys that heads share"
     if numbers + more > LARGEST_DERIVED:
         raise ValueError(

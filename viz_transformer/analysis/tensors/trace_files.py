@@ -1,4 +1,4 @@
-"""Traces as the bytes of a file, and back: what comes from elsewhere is checked before anything is made of it."""
+"""Traces as the bytes of a file, and back: files from elsewhere are checked before use."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ _FILE = "trace.safetensors"
 
 
 TOO_LARGE = "This run is too large for a file from here: “viz-transformer trace” writes all of it."
-"""Said where a run that is not kept whole would be saved."""
+"""The message where a run that is not kept whole would be saved."""
 
 
 def pack_trace(trace: Trace) -> bytes:

@@ -1,4 +1,4 @@
-"""What the ladder of one cell says in words: scales, why a cell is masked, and what a row of mixed heads holds."""
+"""Facts of a cell in words: embedding scales, why it is masked, and the contents of a row of mixed heads."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ SWAPPED = "This model's mask of cross-attention has its two sides swapped: a sli
 
 
 def scales(trace: Trace, cell: Cell) -> tuple[str, ...]:
-    """By what each stack multiplies its embeddings."""
+    """Sentences on the factor of each stack's embeddings."""
     found = {stack: trace.scalars[f"{stack}.embed.scale"] for stack in (cell.stack, cell.key_stack)}
     return tuple(f"The {stack} multiplies its embeddings by {significant(scale, 6)}." for stack, scale in found.items())
 
 
 def why_masked(trace: Trace, cell: Cell) -> tuple[str, ...]:
-    """Why a masked cell is masked, as far as the config's rules say it."""
+    """Sentences on why a masked cell is masked, as far as the config's rules explain it."""
     kind, config = KINDS[cell.kind], trace.config
     reasons = []
     if kind.causal and cell.key > cell.query:
@@ -39,7 +39,7 @@ def _is_padding(trace: Trace, side: Side, place: int) -> bool:
 
 
 def mixed_heads(row: int, heads: int, queries: int) -> str:
-    """What this row holds where heads are merged by a raw reshape."""
+    """A sentence on the contents of this row where heads are merged by a raw reshape."""
     return f"The row holds {_several([divmod(row * heads + slot, queries) for slot in range(heads)])}."
 
 

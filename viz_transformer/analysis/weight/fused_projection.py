@@ -37,12 +37,12 @@ def check_fused(trace: Trace, cell: Cell, at: Any) -> tuple[Check, ...]:
 
 
 def _made(maps: Sequence[_Map], read: Floats) -> Floats:
-    """What several maps of the same rows [T, D] make as one: [T, nD]."""
+    """The output of several maps of the same rows [T, D], applied as one: [T, nD]."""
     return np.asarray(read @ np.concatenate([w for w, _ in maps]).T + np.concatenate([bias for _, bias in maps]))
 
 
 def trail(config: ModelConfig, cell: Cell, queries: int, keys: int) -> tuple[Shape, ...]:
-    """From what the sub-layer reads to what it gives, step by step."""
+    """The shapes from the sub-layer's input to its output, step by step."""
     heads, size, d_model = config.n_heads, config.head_dim, config.d_model
     cross = cell.kind == "cross"
     count = 2 if cross else 3

@@ -1,4 +1,4 @@
-"""One weight: the way from two tokens through one cell of one head to the residual stream, line by line in float64.
+"""The derivation of one weight: from two tokens through one cell of one head to the residual stream, in float64.
 
 Each line is computed from what the run recorded and from the model's parameters, and is set beside what the run
 recorded for it. From query and key to the head's output the float64 numbers go on from line to line; every other line
@@ -40,7 +40,7 @@ from viz_transformer.running.trace import Trace
 
 @dataclass(frozen=True, eq=False)
 class Ladder:
-    """All lines of one cell, the row that it stands in, and what the program prints for it."""
+    """The derivation of one cell: its lines, its row, and what the program prints for it."""
 
     cell: Cell
     lines: Mapping[str, Line]
@@ -58,7 +58,7 @@ class Ladder:
 
 
 def ladder(trace: Trace, learned: Parameters, cell: Cell) -> Ladder:
-    """Every line of one cell. `learned`: the parameters of the cell's attention in the model that made the trace.
+    """The derivation of one cell. `learned`: the parameters of the cell's attention in the model that made the trace.
 
     Raises ValueError for a kind, layer, head or position that the trace does not have.
     """
@@ -93,8 +93,8 @@ def ladder(trace: Trace, learned: Parameters, cell: Cell) -> Ladder:
 
 
 def _derived(trace: Trace, cell: Cell, row: QueryRow, at: Any) -> dict[str, tuple[Check, ...]]:
-    """What the program has not compared: the maps as one, the scores, which no run records, beside what the model's own
-    function makes of the recorded query and key, and the weights of a long attention that ran fused."""
+    """Checks beyond the program's: the fused maps; the scores, which no run records, against the model's own function
+    of the recorded query and key; and the weights of a long fused attention."""
     head, query = slice(cell.head, cell.head + 1), slice(cell.query, cell.query + 1)
     bias = trace[f"{cell.site}.bias"][:, head, query] if f"{cell.site}.bias" in trace else None
     q, keys = trace[f"{cell.site}.query"][:, head, query], trace[f"{cell.site}.key"][:, head]
@@ -134,7 +134,7 @@ class _Recorded:
 
 
 class _Kept(derivation.Report):
-    """A report that keeps what it prints, and what the line in hand has shown and compared."""
+    """A report that stores what it prints, and what the current line has shown and compared."""
 
     def __init__(self) -> None:
         self.printed: list[str] = []
@@ -157,7 +157,7 @@ class _Kept(derivation.Report):
 
 
 def _line(name: str, told: StepSource, at: Any, report: _Kept, trace: Trace) -> Line:
-    """What the page has of the step that was taken last."""
+    """The page's line for the last step."""
 
     def found(source: Source) -> Any:
         if callable(source):

@@ -1,4 +1,4 @@
-"""One weight as a program: numpy, a saved trace and the model's own file give the whole ladder again, digit by digit.
+"""One weight as a program: numpy, a saved trace and the model's file reproduce the whole derivation, digit by digit.
 
 A trace holds no parameters, so the program reads W_Q, W_K, W_V, W_O, gains and offsets from the checkpoint's
 `model.safetensors`, whose sha256 the trace names: float16 numbers that run in float32, so that they are exact. A model
@@ -85,9 +85,9 @@ if hashlib.sha256(model.data).hexdigest() != about["weights_sha256"]:
 
 
 def python_copy(trace: Trace, cell: Cell) -> str:
-    """A program that works the cell out anew from the file that `trace.save` writes and the model's, with numpy alone.
+    """A program that recomputes the cell from the file that `trace.save` writes and the model's, with numpy alone.
 
-    It prints what the cell's ladder has as `printed`. Nothing of a text goes into it.
+    It prints the ladder's `printed`. No text of the run goes into it.
     """
     new = is_new(trace.checkpoint)
     files = _FILES.substitute(
@@ -134,7 +134,7 @@ _USED = {
     derivation.query: (derivation.projected,),
     derivation.mask: (derivation.kept,),
 }
-"""What steps call, beside what is among the values."""
+"""Functions that steps call and that are not among the values."""
 
 
 @cache  # to find a class in its file takes as long as the rest of the program
@@ -163,7 +163,7 @@ def _each(values: dict[str, Any]) -> str:
 
 
 def _literal(value: Any) -> str:
-    """A value as the program has it: functions by their names."""
+    """A value as source text: functions by their names."""
     if callable(value):
         return str(value.__name__)
     if isinstance(value, dict):

@@ -1,4 +1,4 @@
-"""One row of weights in two runs: the same query of the same head, key by key, and the one less the other."""
+"""One row of weights in two runs: the same query of the same head, key by key, and the difference."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from viz_transformer.running.trace import Trace
 
 @dataclass(frozen=True, eq=False)
 class RowDifference:
-    """The rows of A and of B, as long as each other. All arrays are [K]."""
+    """The rows of A and of B, of equal length. All arrays are [K]."""
 
     a: QueryRow
     b: QueryRow
@@ -27,8 +27,8 @@ class RowDifference:
 
     @property
     def scores(self) -> Floats:
-        """A's scores less B's, each taken from the largest of its row that is open: only those differences within a row
-        make weights. NaN where one of the two is masked."""
+        """A's scores minus B's, each relative to the largest open score of its row: only differences within a row
+        matter to the weights. NaN where one of the two is masked."""
         return below_largest(self.a) - below_largest(self.b)
 
     @property
@@ -43,7 +43,7 @@ class RowDifference:
 
 
 def below_largest(row: QueryRow) -> Floats:
-    """[K]: each open score less the largest open one of its row, so 0 or below; NaN where the key is masked."""
+    """Open scores minus the largest open one of the row, [K]: at most 0; NaN for masked keys."""
     scores = np.where(row.mask, row.scores, np.nan)
     return scores - np.nanmax(scores) if np.isfinite(scores).any() else scores
 

@@ -1,5 +1,5 @@
-"""The sources of the lines of *One weight*: what the page shows of each step of `derivation`, and what a step takes for
-a cell of a model: its names and numbers, and which of several functions the config means."""
+"""The source of each line of *One weight*: the values the page reads from each step of `derivation`, and the step's
+inputs for a cell of a model: names, numbers, and the functions that the config selects."""
 
 from __future__ import annotations
 
@@ -19,15 +19,15 @@ if TYPE_CHECKING:
 AxisName = Literal["feature", "dimension", "key"]
 Step = Callable[[Any, Any], None]
 Source = str | tuple[str, int] | Callable[[Any], Any]
-"""Where a number is from: the label under which a step has shown it, and which of several of this label (0 is the
-first), or a function of what is known behind the step."""
+"""The source of a number: the label under which a step showed it, with an index if there are several (0 is the first),
+or a function of the values known after the step."""
 digits: Callable[[float], str] = derivation.digits
 """A score to which -1e9 was added is a whole number, and what is left of the score are its last digits."""
 
 
 @dataclass(frozen=True)
 class Vector:
-    """A vector or a matrix of a line on the page; there is none where its label was not shown."""
+    """A vector or a matrix of a line on the page; left out if its label was not shown."""
 
     name: str
     axis: AxisName
@@ -76,7 +76,7 @@ def list_step_sources(cell: Cell, config: ModelConfig) -> dict[str, StepSource]:
 
 
 def given(cell: Cell, config: ModelConfig) -> dict[str, Any]:
-    """What the steps read of a cell and of its model's config, beside the run and the parameters."""
+    """The steps' inputs from a cell and its model's config, beside the run and the parameters."""
     place = f"{cell.stack}.layers.{cell.layer}.{cell.attention}"
     after = f"{cell.stack}.{cell.layer}.residual_after_{cell.attention}"
     kind = KINDS[cell.kind]
@@ -127,7 +127,7 @@ _NORMS: Mapping[str, Callable[..., Any]] = {
 
 
 def _rule(cell: Cell, config: ModelConfig) -> Callable[..., Any]:
-    """What may be read, by the padding rule of the config."""
+    """The mask function for the padding rule of the config."""
     if cell.kind == "cross" and config.padding_mask == "key-or-query-swapped-cross":
         return derivation.padding_masked_with_its_sides_swapped
     return derivation.padded_keys_masked if config.padding_mask == "key" else derivation.padded_keys_and_queries_masked
@@ -268,7 +268,7 @@ def _divisor(cell: Cell, config: ModelConfig) -> StepSource:
 
 
 def _behind(number: Callable[[int], float]) -> Source:
-    """A number of how far the key is behind the query."""
+    """The source of a number that depends on how far the key is before the query."""
     return lambda at: number(at.query - at.key)
 
 
@@ -288,7 +288,7 @@ _MASK = StepSource(
 
 @dataclass(frozen=True)
 class Fill:
-    """What becomes of masked scores. fill: the scores that the softmax gets; formula: LaTeX; sentence: the page's."""
+    """The mask fill. fill: the scores that the softmax reads; formula: LaTeX; sentence: the page's."""
 
     fill: Callable[..., Any]
     formula: str
@@ -355,7 +355,7 @@ _ROW: Mapping[str, Source] = {"row": lambda at: at.row}
 
 
 def _merge(config: ModelConfig) -> StepSource:
-    """Where the head's output lands, and what stands beside it there; no point records it."""
+    """The source of the merged row: where the head's output lands, and its neighbours there; no point records it."""
     return StepSource(
         derivation.reshaped if config.merge == "raw-reshape" else derivation.concatenated,
         (
@@ -384,7 +384,7 @@ def _output(config: ModelConfig) -> StepSource:
 
 
 def _residual(cell: Cell, config: ModelConfig) -> StepSource:
-    """The stream plus the sub-layer's output, and the norm behind the sum of a post-norm model."""
+    """The stream plus the sub-layer's output, and the norm after the sum of a post-norm model."""
     vectors = by_axis("feature", {"stream before": "x", "out": "y", "sum": "x + y"})
     lengths = {"x_norm": "x", "y_norm": "y", "sum_norm": "x + y"}
     scalars = {**_ROW, **{name: f"length of {label}" for name, label in lengths.items()}}

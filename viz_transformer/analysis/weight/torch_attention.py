@@ -81,7 +81,7 @@ def torch_attention(trace: Trace, model: Transformer, kind: KindName, layer: int
 
 
 def _copy(ours: Attention, theirs: nn.MultiheadAttention) -> None:
-    """The same numbers: the three maps stand in one matrix there, query over key over value."""
+    """Copy our parameters: torch has the three maps in one matrix, query over key over value."""
     maps = (ours.to_query, ours.to_key, ours.to_value)
     theirs.in_proj_weight.copy_(torch.cat([each.weight for each in maps]))
     theirs.out_proj.weight.copy_(ours.to_out.weight)

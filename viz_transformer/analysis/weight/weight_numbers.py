@@ -1,4 +1,4 @@
-"""What a ladder is made of: the cell, the learned numbers of its attention in float64, vectors, and comparisons."""
+"""Parts of a derivation: the cell, the parameters of its attention in float64, vectors, and comparisons."""
 
 from __future__ import annotations
 
@@ -53,16 +53,16 @@ class Cell:
 
     @property
     def stream_point(self) -> str:
-        """What enters the sub-layer."""
+        """The point of the stream before the sub-layer."""
         return f"{self.stack}.{self.layer}.{'residual_after_self' if self.kind == 'cross' else 'residual_in'}"
 
     @property
     def read_point(self) -> str:
-        """What keys and values are made of."""
+        """The point that keys and values are computed from."""
         return "encoder.out" if self.kind == "cross" else f"{self.site}.in"
 
     def unplaced(self, config: ModelConfig) -> str:
-        """What follows `query` and `key` in the points that their maps make; "" where positions leave these alone."""
+        """The suffix of `query` and `key` in the points of their maps; "" if positions do not change them."""
         return "" if self.kind == "cross" else config.encoding.unplaced
 
 
@@ -70,7 +70,7 @@ class Cell:
 class Numbers:
     """A vector [N] or a matrix [R, N] of a line. axis: what N counts; R counts dimensions, or keys if `by_key`.
 
-    picked: the place that the line is about, `span` the places (first, behind the last).
+    picked: the place that the line is about; span: a range of places (first, end).
     """
 
     name: str
@@ -82,8 +82,8 @@ class Numbers:
 
 @dataclass(frozen=True, eq=False)
 class Check:
-    """What was computed beside what was recorded. point: the recorded point, with its index; scale: how large the
-    numbers were that the line added up."""
+    """A computed value beside the recorded one. point: the recorded point, with its index; scale: how large the numbers
+    were that the line added up."""
 
     name: str
     derived: Floats
@@ -101,7 +101,7 @@ class Check:
 
     @property
     def allowed(self) -> float:
-        """What rounding explains."""
+        """The difference that rounding explains."""
         finite = np.abs(self.recorded[np.isfinite(self.recorded)])
         return ROUNDING * max(1.0, float(finite.max(initial=0.0)), self.scale)
 
@@ -149,7 +149,7 @@ class QueryRow:
 
     @property
     def products(self) -> Floats:
-        """query times key, dimension by dimension: [K, E]; a row adds up to the undivided score."""
+        """Query times key by dimension: [K, E]; a row sums to the score before scaling."""
         return self.query * self.keys
 
     def pack(self, axes: Axes, position: int, writes: str | None, meta: Meta) -> bytes:
@@ -191,8 +191,8 @@ class QueryRow:
 
 
 def parameters(model: Transformer, kind: KindName, layer: int) -> Parameters:
-    """The learned numbers of this attention, of its norm, and of the norm behind the encoder, as the model's file names
-    them, in float64. Raises ValueError for a layer that the model lacks."""
+    """The parameters of this attention, of its norm, and of the norm after the encoder, as the model's file names them,
+    in float64. Raises ValueError for a layer that the model lacks."""
     stack: Stack = getattr(model, KINDS[kind].stack)
     declared.place("layer", layer, len(stack.layers))
     place = f"{KINDS[kind].stack}.layers.{layer}.{KINDS[kind].attention}"
@@ -216,7 +216,7 @@ def check_cell(trace: Trace, cell: Cell) -> None:
 
 
 def row_of(trace: Trace, cell: Cell) -> QueryRow:
-    """The row that a cell stands in. Raises ValueError for a cell that the trace does not have."""
+    """The row of a cell. Raises ValueError for a cell that the trace does not have."""
     check_cell(trace, cell)
 
     query, keys = (trace[f"{cell.site}.{part}"][0, cell.head].double().numpy() for part in ("query", "key"))
