@@ -1,4 +1,4 @@
-"""What a component gets from Python: one bytes value, a JSON header and the arrays that it names.
+"""The payload of a component: one bytes value with a JSON header and the arrays that it names.
 
 A 32 bit little-endian length, the header as UTF-8 padded with blanks, then the arrays, each at a multiple of 8 bytes.
 `header["arrays"][name]` says encoding, shape, offset and length; parts/payload.js has the other half. Needs numpy only.
@@ -15,7 +15,7 @@ import orjson
 from numpy.typing import ArrayLike, NDArray
 
 EXACT_SIDE = 512
-"""Up to this many tokens a side the browser gets every bit of a float32."""
+"""Up to this many tokens a side, float32 values are sent exactly."""
 
 Encoding = Literal["float32", "sqrt-uint16", "sqrt-uint8", "base-16", "base-9", "bits", "bytes"]
 _LEVELS: Mapping[str, tuple[type[np.unsignedinteger[Any]], int]] = {
@@ -37,8 +37,8 @@ class Encoded:
 
 
 def exact(values: ArrayLike) -> Encoded:
-    """The values as float32, bit by bit; what is too small for one becomes the smallest there is, and never 0, what is
-    too large the largest, and never infinite."""
+    """The values as float32, bit by bit; too small ones become the smallest float32, never 0, too large ones the
+    largest, never infinite."""
     given, ends = np.asarray(values), np.finfo(np.float32)
     with np.errstate(over="ignore"):
         array = np.ascontiguousarray(given, dtype="<f4")
@@ -66,7 +66,7 @@ def rounded(values: ArrayLike, encoding: Literal["sqrt-uint16", "sqrt-uint8"]) -
 
 
 def weights(values: ArrayLike) -> Encoded:
-    """A map as it is sent: exact up to 512 tokens a side and for what is no share, else 16 bits a cell."""
+    """An encoded map: exact up to 512 tokens a side and for values that are no shares, else 16 bits a cell."""
     array = np.asarray(values, dtype=np.float32)
     if max(array.shape[-2:]) <= EXACT_SIDE or not is_share(array):
         return exact(array)
@@ -98,7 +98,7 @@ def raw(data: bytes) -> Encoded:
 
 
 def marks(**marked: ArrayLike | None) -> dict[str, Encoded]:
-    """Those of the Boolean arrays that mark anything, which is where they are False."""
+    """The encoded Boolean arrays that are False anywhere; the others are left out."""
     return {name: bits(cells) for name, cells in marked.items() if cells is not None and not np.all(cells)}
 
 
@@ -110,7 +110,7 @@ def pack(header: Mapping[str, Any], **arrays: Encoded) -> bytes:
 
 
 def with_arrays(payload: bytes, **arrays: Encoded) -> bytes:
-    """The same with these arrays behind its own. Raises ValueError for the name of one that it has."""
+    """The payload with these arrays appended. Raises ValueError for a name that it has already."""
     start = 4 + int.from_bytes(payload[:4], "little")
     header = orjson.loads(payload[4:start])
     described = header.pop("arrays")
@@ -120,7 +120,7 @@ def with_arrays(payload: bytes, **arrays: Encoded) -> bytes:
 
 
 def _packed(header: Mapping[str, Any], described: dict[str, Any], data: bytes, arrays: Mapping[str, Encoded]) -> bytes:
-    """Header, the arrays that are described and packed already, and others behind them."""
+    """The payload of a header, the arrays described and packed already, and further arrays after them."""
     parts, length = [data], len(data)
     for name, array in arrays.items():
         described[name] = {
@@ -137,7 +137,7 @@ def _packed(header: Mapping[str, Any], described: dict[str, Any], data: bytes, a
 
 
 def with_table(payload: bytes) -> bytes:
-    """The same, saying that Python has a table of the picture's numbers."""
+    """The payload, marked as having a table of its numbers in Python."""
     start = 4 + int.from_bytes(payload[:4], "little")
     text = payload[4:start].rstrip()[:-1] + b',"table":true}'
     text += b" " * (-(len(text) + 4) % 8)

@@ -1,6 +1,6 @@
-"""Arrays and words -> figures: with plotly what is read, as HTML that stands alone what is touched.
+"""Figures from arrays and words: charts as plotly figures, interactive pictures as self-contained HTML.
 
-No function here opens anything by itself or knows a model; `viz_transformer.show` asks them for what a run holds.
+No function here displays anything by itself or knows a model; `viz_transformer.show` calls them with the data of a run.
 
 Importing this package does not import plotly: the functions are looked up when they are first used.
 """

@@ -26,12 +26,12 @@ BOX, INSET, TALL, LOW, SIGN, GAP, FORK = 196, 18, 44, 22, 9, 12, 6
 """Width of a box, how much a norm is inset, heights of a sub-layer and of a norm, radius of a sum, the space between
 two boxes, and where in it a stream forks."""
 APART, LINE, MOST = 112, 16, 25
-"""How far two sub-layers that read the same stream stand from it; height and characters of a further line of sizes."""
+"""Distance of parallel sub-layers from the stream; height, and most characters, of a further line of sizes."""
 
 
 @dataclass(frozen=True)
 class Box:
-    """A rectangle with a name, a line of sizes under it, and what a tooltip says. `part` names what it stands for."""
+    """A rectangle with a name, a line of sizes below it, and a tooltip. `part`: the part of the model that it shows."""
 
     part: str
     x: float
@@ -72,7 +72,7 @@ class Text:
 
 @dataclass(frozen=True)
 class Frame:
-    """What is repeated, as often as its text says."""
+    """A frame around a repeated layer."""
 
     x: float
     y: float
@@ -82,7 +82,7 @@ class Frame:
 
 @dataclass(frozen=True)
 class Drawing:
-    """All of it, y from the top down."""
+    """A whole drawing, y from the top down."""
 
     width: float
     height: float
@@ -100,7 +100,7 @@ def architecture(config: ModelConfig) -> Drawing:
 
 
 def drawing_of(model: Layout) -> Drawing:
-    """The same of any model."""
+    """The drawing of any model."""
     pen = _Pen(model.block)
     both = len(model.stacks) == 2
     for stack in model.stacks:
@@ -113,17 +113,17 @@ def drawing_of(model: Layout) -> Drawing:
 
 
 def architecture_payload(drawing: Drawing, *, caption: str, name: str) -> bytes:
-    """What the browser gets: everything that is drawn, in the drawing's own pixels; `name` is a file name."""
+    """The payload of a drawing, in the drawing's own pixels; `name` is a file name."""
     return payload.pack({**asdict(drawing), "caption": caption, "name": name})
 
 
 def norm_places(config: ModelConfig) -> Drawing:
-    """One sub-layer with the norm before it and one with the norm behind, side by side; the model's own is named."""
+    """The drawing of pre-norm and post-norm sub-layers side by side; the model's own is named."""
     return norm_places_of(config.norm, norm_word(config.norm_kind))
 
 
 def norm_places_of(own_norm: Literal["pre", "post"], word: str) -> Drawing:
-    """The same of any model; word: what its norms are called."""
+    """The same drawing for any model; word: the name of its norms."""
     pen = _Pen({})
     any_part = SubLayer(
         name="f", label="sub-layer", details=("attention or feed-forward",), part="ffn", layer=0, kind=None
@@ -144,7 +144,7 @@ def norm_places_of(own_norm: Literal["pre", "post"], word: str) -> Drawing:
 
 @dataclass(frozen=True)
 class _Content:
-    """What is in a box, how high that is, and what a tooltip says."""
+    """The content of a box: its texts, height and tooltip."""
 
     part: str
     label: str
@@ -155,7 +155,7 @@ class _Content:
 
 
 class _Pen:
-    """Collects what is drawn, upwards from y = 0; `finished` turns it into pixels from the top."""
+    """Collects the drawing's elements, upwards from y = 0; `finished` turns them into pixels from the top."""
 
     bottom = 0.0
 
@@ -172,7 +172,7 @@ class _Pen:
     # -- single things
 
     def box(self, content: _Content, x: float, y: float) -> float:
-        """A box whose lower edge is at y, around x; the y of its upper edge."""
+        """Add a box whose lower edge is at y, centred on x; returns the y of its upper edge."""
         width = BOX - 2 * INSET if content.fill == "norm" else BOX
         upper = y - content.height
         self.boxes.append(
@@ -191,20 +191,20 @@ class _Pen:
         return upper
 
     def above(self, content: _Content, x: float, y: float) -> float:
-        """A box over y, with an arrow into it; the y of its upper edge."""
+        """Add a box above y, with an arrow into it; returns the y of its upper edge."""
         upper = self.box(content, x, y - GAP)
         self.line((x, y), (x, y - GAP))
         return upper
 
     def norm(self, x: float, y: float, part: Part | None) -> float:
-        """A norm over y, if there is one; the y behind it."""
+        """Add a norm above y, if there is one; returns the y after it."""
         if part is None:
             return y
         tip = (f"Norm: {part.holds}",) if part.holds else ()
         return self.above(_Content(part.name, part.label, height=LOW, fill="norm", tip=tip), x, y)
 
     def sign(self, x: float, y: float) -> float:
-        """A sum over y, with a line into it; its middle."""
+        """Add a sum above y, with a line into it; returns the y of its centre."""
         middle = y - GAP - SIGN
         self.signs.append(Sign(x, middle))
         self.line((x, y), (x, middle + SIGN))
@@ -221,7 +221,7 @@ class _Pen:
     # -- parts of a model
 
     def part(self, x: float, y: float, part: SubLayer, fill: Fill) -> float:
-        """The box of a sub-layer over y, and the norm that what it adds goes through; the y behind both."""
+        """Add the box of a sub-layer above y, and the norm of its output if there is one; returns the y after both."""
         lines = _wrapped(part.details)
         height = TALL + LINE * (len(lines) - 1)
         tip = self.tip(part.name, f"{part.label}, in each layer")
@@ -231,7 +231,7 @@ class _Pen:
         return self.norm(x, upper, part.added)
 
     def sublayer(self, x: float, y: float, part: SubLayer, fill: Fill) -> float:
-        """A sub-layer in its place in the stream, which enters at y; the y at which it leaves."""
+        """Add a sub-layer with its residual connection, from y; returns the y at its end."""
         side = x + BOX / 2 + 14  # the way around it
         below = y - FORK
         self.line((x, y), (x, below), arrow=False)
@@ -241,8 +241,8 @@ class _Pen:
         return self.norm(x, middle - SIGN, part.after)
 
     def together(self, x: float, y: float, stack: StackLayout, layer: Layer) -> float:
-        """Two sub-layers that read the same stream, left and right of it, behind one norm or behind one each; the y at
-        which the sum leaves."""
+        """Add two parallel sub-layers, left and right of the stream, after one norm or one each; returns the y after
+        the sum."""
         below = y - FORK
         self.line((x, y), (x, below), arrow=False)
         tops: list[float] = []
@@ -305,12 +305,13 @@ class _Pen:
         self.top[name] = y
 
     def titled(self, x: float, y: float, part: Part, title: str) -> float:
-        """The box of an embedding or of a map over y; the y of its upper edge. title: what its tooltip begins with."""
+        """Add the box of an embedding or of a map above y; returns the y of its upper edge. title: the first line of
+        its tooltip."""
         tip = self.tip(part.name, title)
         return self.above(_Content(part.name, part.label, "".join(part.details), tip=tip), x, y)
 
     def output(self, model: Layout, stack: str, x: float) -> None:
-        """The map of the output and what turns it into probabilities, above the last stack."""
+        """Add the output layer and the softmax, above the last stack."""
         y = self.top[stack]
         ink: Ink = "source-ink"
         if model.output is not None:
@@ -324,7 +325,7 @@ class _Pen:
         self.text(x, y - reach - 10, model.result, ink=ink)
 
     def memory(self, width: int) -> None:
-        """The encoder's output, which every decoder layer reads as keys and values."""
+        """Add the memory: the encoder's output, which every decoder layer reads as keys and values."""
         left, right = COLUMNS["encoder"], COLUMNS["decoder"]
         y = self.top["encoder"]
         between = (left + right) / 2 + 8
@@ -334,7 +335,7 @@ class _Pen:
         self.text(into - 14, self.cross - 10, "K, V", align="right", ink="cross-ink")
 
     def tip(self, name: str, title: str) -> tuple[str, ...]:
-        """What is behind a box: its parameters by shape, and their number."""
+        """The tooltip of a box: its parameters by shape, and their number."""
         if not self.blocks:
             return ()
         block = self.blocks.get(name)
@@ -343,7 +344,7 @@ class _Pen:
         return (title, block.shapes, f"{block.count:,} parameters")
 
     def finished(self, label: str) -> Drawing:
-        """Moved so that everything has y > 0."""
+        """The drawing, moved so that everything has y > 0."""
         margin = 18
         highest = min([box.y for box in self.boxes] + [text.y - 8 for text in self.texts] + [f.y for f in self.frames])
         lowest = max([box.y + box.height for box in self.boxes] + [text.y + 8 for text in self.texts])
@@ -365,7 +366,7 @@ def _fill(stack: StackLayout, part: SubLayer) -> Fill:
 
 
 def _wrapped(details: Sequence[str]) -> list[str]:
-    """The sizes of a box in lines that fit into it."""
+    """The sizes of a box, wrapped to lines that fit into it."""
     lines = [""]
     for each in details:
         joined = f"{lines[-1]}, {each}" if lines[-1] else each

@@ -1,6 +1,6 @@
 """Attention from arrays and words: one head as a map or as shaded text, up to six as lines, all heads as thumbnails.
 
-They are the pictures of the pages; each stands alone, in a notebook or in a file of its own.
+The pictures are those of the pages, self-contained for a notebook or a file.
 """
 
 from __future__ import annotations
@@ -35,37 +35,39 @@ if TYPE_CHECKING:
 
 
 class Captions(TypedDict, total=False):
-    """What a picture of attention says of itself.
-
-    scale_name: what a colour stands for. caption: what a picture saved from it says below itself.
-    """
+    """The captions of a picture of attention."""
 
     scale_name: str
+    """What a colour means."""
     caption: str
+    """The text below a saved picture."""
 
 
 class Words(Captions, total=False):
-    """What else a picture of attention can be told.
-
-    hidden: [Q], the share of each row's weight that keys hold which were left out; rows of which that is more than 0.9
-    are faint; of several maps [N, Q].
-    mask: [Q, K], True = may attend; masked cells are hatched, and their weight is in the tooltip. there: [Q, K], False
-    where there is no number. query_writes: what each decoder row writes. query_originals, key_originals: what was
-    typed; where a token stands for something else, both are shown. derived: drawn in grey. spread: whether the weights
-    are shares, of which 1 has full colour, or go beyond, so that the largest of the map has; with some below 0, on the
-    scale of signed numbers. fill: what the model puts in masked places. name: of the file of a picture saved from it.
-    """
+    """The optional settings of a picture of attention."""
 
     hidden: ArrayLike | None
+    """[Q], or [N, Q] for several maps: the share of each row's weight on keys that were left out; rows above 0.9 are
+    faint."""
     mask: ArrayLike | None
+    """[Q, K], True = may attend; masked cells are hatched, with their weight in the tooltip."""
     there: ArrayLike | None
+    """[Q, K], False where there is no value."""
     query_writes: Sequence[str] | None
+    """The token that each decoder row writes."""
     query_originals: Sequence[str] | None
+    """The typed text of each query token; where they differ, both are shown."""
     key_originals: Sequence[str] | None
+    """The same for keys."""
     derived: bool
+    """Whether to draw in grey."""
     spread: Spread
+    """The range of the weights: shares, with full colour at 1, or beyond, with full colour at the largest; with
+    negative ones on a diverging scale."""
     fill: str
+    """The name of the value that the model writes into masked scores."""
     name: str
+    """The file name of a saved picture."""
 
 
 def attention_heatmap(
@@ -155,10 +157,10 @@ def head_grid(
 ) -> HtmlFigure:
     """All heads of one kind of attention as thumbnails, which can be sorted by scores; layers are rows, heads columns.
 
-    maps: [L, H, Q, K], or L arrays [H, Q, K], at least 0, or NaN, which is dotted. mask, there: what broadcasts to
-    [L, H, Q, K], True = may attend, and False where there is no number, which stays blank. scores: as
-    `analysis.head_scores` gives them; each head's stands under its thumbnail, and in the tooltip beside what an even
-    head has and the rows that it comes from.
+    maps: [L, H, Q, K], or L arrays [H, Q, K], at least 0, or NaN, which is dotted. mask, there: what broadcasts to [L,
+    H, Q, K], True = may attend, and False where there is no number, which stays blank. scores: as
+    `analysis.head_scores` gives them; each head's score is shown below its thumbnail, and in the tooltip with its
+    baseline and number of rows.
     Thumbnails are to find a head by: they have at most 64 x 64 cells in few colours, and no numbers.
     Raises ValueError for shapes that do not fit, and for weights below 0 or infinite.
     """
@@ -169,7 +171,7 @@ def head_grid(
 
 
 def _axes(kind: KindName, query_tokens: Sequence[str], key_tokens: Sequence[str], words: Words) -> Axes:
-    """Both sides of one kind of attention."""
+    """The axes of one kind of attention."""
     declared.one_of("kind", kind, KINDS)
     sides = []
     for tokens, typed in ((query_tokens, words.get("query_originals")), (key_tokens, words.get("key_originals"))):
@@ -182,7 +184,7 @@ def _axes(kind: KindName, query_tokens: Sequence[str], key_tokens: Sequence[str]
 
 
 def _picture(weights: ArrayLike, axes: Axes, title: str, kind: KindName, words: Words) -> Picture:
-    """What the pictures of one kind of attention have in common."""
+    """The picture of one kind of attention, from arrays and words."""
     values, mask, there = np.asarray(weights, dtype=np.float32), words.get("mask"), words.get("there")
     meta = Meta(
         title,

@@ -30,9 +30,10 @@ def branch_curves(
     theme: Theme = "light",
     height: int = 420,
 ) -> go.Figure:
-    """Each run is (tokens, log-probabilities), one of each for every step; the first is solid, the second dashed.
+    """Curves of the log-probability per step and in total, for two runs; the first is solid, the second dashed.
 
-    Natural logarithms. parted: the index of the first step at which the runs differ, which is marked. A token with
+    a, b: (tokens, natural log-probabilities), one of each per step. parted: the index of the first step at which the
+    runs differ, which is marked. A token with
     a probability of 0 is a gap. Raises ValueError for lists of different lengths, for no steps, and for a step that
     neither has.
     """
@@ -78,7 +79,7 @@ def _hover(tokens: Sequence[str], values: NDArray[np.float64], name: str, what: 
 
 
 def _mark(figure: go.Figure, parted: int, steps: int, theme: Theme) -> None:
-    """A band through both panels, and its words."""
+    """Mark a step by a band through both panels, with a label."""
     colors = palette(theme)
     band(figure, nth(parted), colors.surface, {"width": 1, "color": colors.line})
     figure.add_annotation(
@@ -94,7 +95,7 @@ def _mark(figure: go.Figure, parted: int, steps: int, theme: Theme) -> None:
 
 
 def _reach(lines: Sequence[NDArray[np.float64]]) -> list[float]:
-    """From below the lowest value to a little over 0."""
+    """The axis range, from below the lowest value to a little above 0."""
     values = np.concatenate(lines).astype(np.float32).astype(np.float64)
     values = values[np.isfinite(values)]
     low = min(float(values.min()) if values.size else 0.0, -0.1)

@@ -24,10 +24,10 @@ def work_curves(
     theme: Theme = "light",
     height: int = 320,
 ) -> go.Figure:
-    """Multiply-adds of each step, [steps] each; the area between the lines is what the cache saves.
+    """Curves of the multiply-adds per step, [steps] each; the area between them is the cache's saving.
 
     chosen: the index of the step that is marked. Raises ValueError for lists of different lengths, for no steps, and
-    for a step that there is not.
+    for a step out of range.
     """
     declared.same_count(steps_with_the_cache=len(cached), steps_without=len(whole))
     declared.within("steps", len(whole), declared.Count)

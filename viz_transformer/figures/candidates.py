@@ -21,7 +21,7 @@ def candidate_bars(
     title: str,
     caption: str = "",
 ) -> HtmlFigure:
-    """Of each step one bar per candidate, best first, and one for all other tokens; the one written is marked.
+    """Bars of each step's candidates, best first, and one for all other tokens; the written one is marked.
 
     tokens, log_probs: [steps][candidates], which no step has twice; natural logarithms over the whole vocabulary, not
     renormalised. chosen: the candidate that each step wrote. reads: what its row reads. vocabulary: how many tokens

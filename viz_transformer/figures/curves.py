@@ -20,14 +20,12 @@ RATE_HEIGHT = 150
 
 
 class Tooltips(TypedDict, total=False):
-    """What the tooltips of losses say beside the numbers.
-
-    times: of the time at a step, for the steps where something is known. measured_on: of the examples that a curve was
-    measured on, by its name.
-    """
+    """More texts for the tooltips of losses."""
 
     times: Mapping[float, str] | None
+    """The time at each step where it is known."""
     measured_on: Mapping[str, str] | None
+    """The examples that each curve was measured on, by its name."""
 
 
 def loss_curves(
@@ -40,10 +38,10 @@ def loss_curves(
     height: int = 400,
     **tooltips: Unpack[Tooltips],
 ) -> go.Figure:
-    """Each named curve is (steps, losses); the first is drawn thin and muted, the others strong.
+    """Curves of losses by step, on logarithmic axes; the first is drawn thin and muted, the others strong.
 
-    rate: (steps, learning rates), drawn below on the same steps and a linear axis. best: step and loss of the point
-    to mark, of the last curve.
+    curves: (steps, losses) by name. rate: (steps, learning rates), drawn below on the same steps and a linear axis.
+    best: step and loss of the point to mark, of the last curve.
 
     A logarithmic axis has no place for steps or losses that are 0, negative or not finite: these points are left out.
     Raises ValueError if a curve's lists differ in length, or if no curve has a point left.
@@ -92,13 +90,13 @@ def loss_curves(
 
 
 def _on(measured_on: Mapping[str, str] | None, name: str) -> str:
-    """A line of a tooltip: what a curve was measured on."""
+    """The tooltip's line on what a curve was measured on."""
     said = (measured_on or {}).get(name, "")
     return f"<br>on {labels.escape(said)}" if said else ""
 
 
 def _mark(figure: go.Figure, best: tuple[float, float], measured_on: str, theme: Theme) -> None:
-    """A ring around a point."""
+    """Mark a point with a ring."""
     step, loss = best
     if step > 0 and loss > 0:
         ring = {"symbol": "circle-open", "size": 12, "color": palette(theme).text, "line": {"width": 2}}
@@ -109,7 +107,7 @@ def _mark(figure: go.Figure, best: tuple[float, float], measured_on: str, theme:
 
 
 def _add_rate(figure: go.Figure, rate: tuple[Sequence[float], Sequence[float]], theme: Theme) -> None:
-    """The learning rate under the losses, from 0 on, over the same logarithmic steps.
+    """Add the learning rate below the losses, from 0 up, over the same logarithmic steps.
 
     Raises ValueError for lists that differ in length.
     """
@@ -149,8 +147,8 @@ def _add_rate(figure: go.Figure, rate: tuple[Sequence[float], Sequence[float]], 
 
 
 def _decades(low: float, high: float, fewest: int = 1) -> dict[str, Any]:
-    """A range that holds low and high, with labels at 1, 2 and 5 of each decade, or at decades if there are many; where
-    fewer than `fewest` stand there, at the multiples of 1, 2 or 5 times a power of 10 of which there are as many."""
+    """An axis range that holds low and high, with labels at 1, 2 and 5 of each decade, or at decades if there are many;
+    if that gives fewer than `fewest`, at multiples of 1, 2 or 5 times a power of 10 that give enough."""
     start, end = math.log10(low), math.log10(high)
     room = max(0.05, (end - start) * 0.06)
     bottom, top = start - room, end + room

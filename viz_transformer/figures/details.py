@@ -1,4 +1,5 @@
-"""The deeper levels of a run's picture, made of its trace: of one place, or of all places in a picture of its own."""
+"""The deeper levels of a run's picture, from its trace: for one place, or for all places in a self-contained
+picture."""
 
 from __future__ import annotations
 
@@ -19,12 +20,12 @@ from viz_transformer.running.decoding import Run
 from viz_transformer.running.trace import Trace
 
 MAX_BYTES = 8_000_000
-"""So many bytes of details at most stand in a picture of its own."""
+"""The most bytes of details in a self-contained picture."""
 HERE_ALONE = "Only this place is in this picture: all layers and heads of the run would be more than 8 MB."
 
 
 def run_id(trace: Trace) -> str:
-    """Names the run in the picture and in its details: the same model, tokens, edits and kind of run have the same."""
+    """The id of the run in the picture and its details: equal for the same model, tokens, edits and kind of run."""
     config = trace.spec.config
     parts = [trace.id, trace.checkpoint, trace.info.get("kind"), config and config.to_dict()]
     return hashlib.sha256(orjson.dumps(parts)).hexdigest()[:16]
@@ -51,8 +52,8 @@ def details_of(
 ) -> list[bytes]:
     """The details of all layers and all heads, if these are at most `most` bytes; else of one layer and one head.
 
-    That one is of this kind, layer and head: where none are given of the first ones, and a remark in it says that the
-    others are not there. Raises ValueError as `pack_layer` and `pack_attention` do.
+    That is the given kind, layer and head, by default the first; a remark in it says that the others are missing.
+    Raises ValueError as `pack_layer` and `pack_attention` do.
     """
     trace = run.trace if isinstance(run, Run) else run
     found, size = list[bytes](), 0
@@ -69,9 +70,9 @@ def details_of(
 
 
 def pack_details(traces: Mapping[str, Trace], places: Sequence[Mapping[str, Any]], *, most: int) -> list[bytes]:
-    """The details of these places, as parts/details.js asks for them, of the traces by their `run_id`.
+    """The details of the places that parts/details.js requests, from the traces by their `run_id`.
 
-    They end with the one that brings them to `most` bytes. A place of another run, or that a run lacks, has none.
+    They stop when they reach `most` bytes. A place of another run, or that a run lacks, has none.
     """
     found, size = list[bytes](), 0
     for place in places:
@@ -99,12 +100,12 @@ def _asked(traces: Mapping[str, Trace], place: Mapping[str, Any]) -> bytes | Non
 
 
 def together(details: Sequence[bytes]) -> bytes:
-    """Details as one payload, whose arrays detail.0, detail.1, ... they are."""
+    """One payload with the details as its arrays detail.0, detail.1, ..."""
     return with_details(payload.pack({}), details)
 
 
 def answer(details: Sequence[bytes]) -> bytes:
-    """The same, said by the component that hears what the browser asks for."""
+    """The details as the reply of the component that receives the browser's requests."""
     return with_details(payload.pack({"answers": True}), details)
 
 

@@ -1,4 +1,4 @@
-"""What rows of a table of positions have to do with each other: products, turned pairs, wavelengths."""
+"""How rows of a table of positions relate to each other: products, rotated pairs, wavelengths."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def product_curves(
     theme: Theme = "light",
     height: int = 400,
 ) -> go.Figure:
-    """Products of one row with all others against their distance, over those of all pairs of rows at each distance.
+    """Curves of the products of one row with all others by distance, over the range of all pairs at each distance.
 
     distance, from_position: [L]; low, mean, high: [L], of the pairs at distances 0 to L - 1, which a row before has as
     well as a row after. Where all pairs at a distance agree, the grey band between low and high has no width.
@@ -72,7 +72,8 @@ def rotated_products(
     theme: Theme = "light",
     height: int = 400,
 ) -> go.Figure:
-    """One query times one key, turned as if they stood at each distance, [N]; the dot is the run's own, at `at`."""
+    """The curve of one query times one key, rotated to each distance, [N]; the dot is the run's own product, at
+    `at`."""
     colors = palette(theme)
     places, values = np.asarray(distance), np.asarray(product, np.float64)
     figure = go.Figure()
@@ -98,7 +99,7 @@ def rotated_products(
 def turned_pairs(
     pairs: Sequence[tuple[str, ArrayLike]], position: int, shift: int, *, title: str, theme: Theme = "light"
 ) -> go.Figure:
-    """Each pair of columns as points on its circle, one for each position, [L, 2] (sine, cosine); two are connected.
+    """Circles of pairs of columns, with a point for each position, [L, 2] (sine, cosine); two are connected.
 
     Cosine goes to the right and sine upwards, so that the angle is the argument. The full dot is `position`, the ring
     the position `shift` later. Raises ValueError for no pair, too many, and a position that is not there.
@@ -156,9 +157,9 @@ def wavelength_curves(
     theme: Theme = "light",
     height: int = 420,
 ) -> go.Figure:
-    """Positions in one turn, by pair of columns, on a logarithmic axis; `length` is the line that a turn must stay
-    under to be seen. `shown` is the name of the curve drawn strong, the others are dotted; `whose` positions they are.
-    pairs: they are counted, instead of named by their first column.
+    """Curves of the positions per turn, by pair of columns, on a logarithmic axis; longer turns than the line at
+    `length` are not completed. shown: the name of the curve drawn strong, the others are dotted; whose: the owner of
+    the positions. pairs: pairs are numbered instead of named by their first column.
     """
     colors = palette(theme)
     figure = go.Figure()
@@ -197,6 +198,6 @@ def wavelength_curves(
 
 
 def _faint(color: str, opacity: float) -> str:
-    """A colour written #RRGGBB, let through."""
+    """The colour #RRGGBB with this opacity."""
     red, green, blue = (int(color[place : place + 2], 16) for place in (1, 3, 5))
     return f"rgba({red},{green},{blue},{opacity})"

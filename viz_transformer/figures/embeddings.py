@@ -20,7 +20,7 @@ from viz_transformer.model.kinds import SIDES, SideName
 from viz_transformer.numerals import significant
 
 MAX_CELLS = 512
-"""Features and tokens that are drawn at most; more are pooled."""
+"""The most features and tokens drawn; more are pooled."""
 _NAME, _GAP, _TOP = 26, 10, 36
 _ONE_ROW, _FEW_ROWS, _ROW, _MOST = 36.0, 22.0, 16.0, 260.0
 _LABEL_COLUMNS = 12
@@ -29,7 +29,7 @@ _HOVER_TEXTS = 2**16
 
 @dataclass(frozen=True, eq=False)
 class Strip:
-    """One line of the sum: its name ("+ position") and its numbers, [T, D]; fewer features where it is narrow."""
+    """One summand: its name ("+ position") and its numbers, [T, D], or fewer features."""
 
     name: str
     values: NDArray[np.float32]
@@ -37,7 +37,7 @@ class Strip:
 
 @dataclass(frozen=True)
 class StripRows:
-    """What stands at each row of a strip: the tokens, and where in the run, on which side, they are."""
+    """The labels of a strip's rows: the tokens, their positions in the run, and their side."""
 
     tokens: Sequence[str]
     positions: Sequence[int]
@@ -57,8 +57,8 @@ def input_strips(
 
     A cell is equally wide in all of them: a strip of fewer features is shorter, and its name says how many it has.
 
-    The scale goes to `scale` at least, which brings two pictures onto one. beside: they are narrow, for they
-    stand beside others, and their legend says less.
+    The scale goes to `scale` at least, so that two pictures can share one. beside: narrow strips beside others, with a
+    shorter legend.
 
     More than MAX_CELLS rows or features are pooled:
     a cell then shows the value farthest from 0 in its block, which the legend says. Raises ValueError if there is no

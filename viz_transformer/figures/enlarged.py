@@ -1,4 +1,4 @@
-"""A figure for the last row: everything in it that is measured in pixels, larger."""
+"""Figures enlarged for a projector: everything measured in pixels is larger."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ _BAR = ("thickness", "len", "xpad", "ypad")
 
 
 def enlarged(figure: go.Figure, zoom: float) -> go.Figure:
-    """The same figure with its height, margins, letters and shifts `zoom` times as large; its width stays the page's.
+    """The figure with its height, margins, letters and shifts `zoom` times as large; its width stays the page's.
 
     Fractions of the figure, such as the place of a colour bar, stay as they are.
     """

@@ -1,4 +1,4 @@
-"""What a model that fills in masks would put at one position, as bars: probabilities over the whole vocabulary."""
+"""Predictions of a masked language model at one position, as bars: probabilities over the whole vocabulary."""
 
 from __future__ import annotations
 
@@ -19,23 +19,23 @@ LONGEST = 16
 
 @dataclass(frozen=True, kw_only=True)
 class Shares:
-    """The best of a vocabulary's tokens, best first, and how probable each is."""
+    """The most probable tokens of a vocabulary, best first, with their probabilities."""
 
     tokens: Sequence[str]
     log_probs: Sequence[float]
     """Natural, over the whole vocabulary, not renormalised."""
     others: float
-    """The probability of all that are not here."""
+    """The probability of all other tokens."""
     vocabulary: int
-    """How many tokens there are."""
+    """The size of the vocabulary."""
     hidden: int | None = None
-    """Which of these was masked there."""
+    """The index of the token that was masked there."""
     what: str = "tokens"
     """The word for what they are."""
 
 
 def filling_bars(best: Shares, *, title: str, theme: Theme = "light") -> go.Figure:
-    """One bar for each token, best first, and one for all others together; the widths are probabilities from 0 to 1.
+    """Bars of the tokens, best first, and one for all others together; the widths are probabilities from 0 to 1.
 
     Raises ValueError for what does not fit together.
     """

@@ -1,4 +1,4 @@
-"""Tokens as text that can be put on a figure: signs for what cannot be seen, nothing read as markup, never too long.
+"""Tokens as text on a figure: invisible characters made visible, nothing read as markup, never too long.
 
 Numbers are written by `numerals`, signs by `text.visible`; both are here too, for what has tokens beside numbers.
 """
@@ -18,11 +18,11 @@ from viz_transformer.text.visible import shorten as shorten
 from viz_transformer.text.visible import visible as visible
 from viz_transformer.text.visible import width as width
 
-_OPEN, _CLOSE = "\u2068", "\u2069"  # first strong isolate: a right-to-left token cannot reorder what stands around it
+_OPEN, _CLOSE = "\u2068", "\u2069"  # first strong isolate: a right-to-left token cannot reorder the text around it
 
 
 def isolate(text: str) -> str:
-    """The text, fenced off if it holds right-to-left letters."""
+    """The text, isolated if it has right-to-left letters."""
     if any(unicodedata.bidirectional(c) in ("R", "AL", "AN") for c in text):
         return f"{_OPEN}{text}{_CLOSE}"
     return text
@@ -39,7 +39,7 @@ def escape(text: str) -> str:
 
 
 def unknown_sentence(hidden: Sequence[tuple[str, str]]) -> str | None:
-    """What a model does not see of its texts, of `hidden_texts`; None if it sees all of them."""
+    """A sentence on the words that a model does not see, from `hidden_texts`; None if it sees all of them."""
     if not hidden:
         return None
     different = list(dict.fromkeys(visible(text) for _, text in hidden))

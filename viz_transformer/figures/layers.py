@@ -26,36 +26,38 @@ _MAX_NAMED = 16  # stations that carry a word each; with more only the layers ar
 
 @dataclass(frozen=True, eq=False)
 class Panel:
-    """One quantity at each station. values: [S, T], NaN where a station has none.
-
-    bounds: what the axis reaches from and to at least; None is the values' own. baseline: [S]. other: [S], the mean of
-    another run.
-    """
+    """One quantity at each station."""
 
     name: str
     values: ArrayLike
+    """[S, T], NaN where a station has none."""
     bounds: tuple[float | None, float | None] = (None, None)
+    """The least range of the axis; None: by the values."""
     baseline: ArrayLike | None = None
+    """[S]"""
     other: ArrayLike | None = None
+    """[S], the mean of another run."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Marked:
-    """What stands out. token: the position whose line is drawn strong, with its name. station: the one on a ground of
-    its own."""
+    """The highlighted token and station."""
 
     token: int
+    """The position whose line is drawn strong."""
     token_name: str
     station: int | None = None
+    """The station with a shaded background."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Size:
-    """letters: what the size of all type is multiplied by. height: of the figure, in pixels; None follows from the
-    number of panels."""
+    """The size of a chart."""
 
     letters: float = 1
+    """A factor on all type."""
     height: float | None = None
+    """In pixels; None: by the number of panels."""
 
 
 def stream_chart(
@@ -68,9 +70,9 @@ def stream_chart(
     size: Size = Size(),
     theme: Theme = "light",
 ) -> go.Figure:
-    """Each panel over the stations: all tokens as a grey band, their mean, the chosen token, and the baseline.
+    """The chart of all panels by station: all tokens as a grey band, their mean, the chosen token, and the baseline.
 
-    stations: the words of each, (layer, sub-layer); stations of one layer stand together. names: of the mean and of the
+    stations: the names of each, (layer, sub-layer); stations of one layer are adjacent. names: of the mean and of the
     other run's mean. Names and legend have the same room in any height. Raises ValueError for shapes that do not fit
     and for a position out of range.
     """
@@ -78,7 +80,7 @@ def stream_chart(
         raise ValueError("there is nothing to draw: give at least one panel and one station")
     grids = [_grid(panel, len(stations), marked.token) for panel in panels]
     type_size, height = size.letters, size.height
-    wraps = any(panel.other is not None for panel in panels)  # a fifth name stands below the others in a narrow window
+    wraps = any(panel.other is not None for panel in panels)  # a fifth name is below the others in a narrow window
     top, bottom = round((_TOP + _LINE * wraps) * type_size), round(_BOTTOM * type_size)
     between = round(_BETWEEN * type_size)
     drawn = len(panels) * _PANEL + (len(panels) - 1) * between if height is None else height - top - bottom
@@ -109,7 +111,7 @@ def stream_chart(
 
 
 def gain_chart(gain: ArrayLike, offset: ArrayLike, *, title: str, theme: Theme = "light") -> go.Figure:
-    """A norm's gain and offset, a bar for each feature around 1 and around 0. gain, offset: [D].
+    """The chart of a norm's gain and offset, a bar for each feature around 1 and around 0. gain, offset: [D].
 
     Raises ValueError if they are not one number for each feature.
     """

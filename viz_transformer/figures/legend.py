@@ -1,4 +1,4 @@
-"""The lines under a figure: a bar of colours between its two ends, and in words what is seen and what is not."""
+"""The lines below a figure: a colour bar between its two ends, and an explanation in words."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _BAR = 88
 
 
 def space(lines: int) -> int:
-    """The lower margin, in pixels, that a legend of this many lines needs."""
+    """The lower margin, in pixels, for a legend of this many lines."""
     return 32 + _LINE * lines
 
 

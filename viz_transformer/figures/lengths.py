@@ -1,4 +1,4 @@
-"""How long the texts of a data set are."""
+"""The lengths of a data set's texts."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def length_histogram(
     limits: Mapping[SideName, int] | None = None,
     theme: Theme = "light",
 ) -> go.Figure:
-    """How many texts have how many tokens: source in blue, target in orange, each a stepped outline.
+    """The histogram of text lengths in tokens: source in blue, target in orange, each a stepped outline.
 
     limits: the longest that a filter keeps, drawn as a dashed line. Where the range is wider than MAX_BARS, several
     lengths share a step. Raises ValueError for no texts.

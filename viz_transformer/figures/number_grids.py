@@ -30,41 +30,46 @@ _LEGEND = 34
 
 @dataclass(frozen=True, eq=False)
 class Grid:
-    """One table of numbers. `left` and `top` are in pixels, those of its first cell.
-
-    limit: what has full colour; scales other than diverging start at 0. hover: a text for each cell. mask: True = may
-    attend. above, below: lines of text over and under it, the first of those below in bold; rows: names at its left.
-    boxes: (first row, first column, rows, columns) of what gets a frame.
-    """
+    """One table of numbers."""
 
     values: NDArray[np.float64]
     left: float
+    """The left edge of its first cell, in pixels."""
     top: float
+    """The top edge of its first cell, in pixels."""
     scale: Scale
+    """Scales other than diverging start at 0."""
     limit: float
+    """The value with full colour."""
     hover: Sequence[Sequence[str]]
+    """A tooltip for each cell."""
     digits: int = 2
     mask: NDArray[np.bool_] | None = None
+    """True = may attend."""
     above: str = ""
+    """The line above it."""
     below: tuple[str, ...] = ()
+    """Lines below it, the first in bold."""
     rows: tuple[str, ...] = ()
+    """Names at its left."""
     columns: tuple[str, ...] = ()
     boxes: tuple[tuple[int, int, int, int], ...] = field(default=())
+    """Framed ranges: (first row, first column, rows, columns)."""
 
     @property
     def allowed(self) -> NDArray[np.bool_]:
-        """True = may attend: everything where there is no mask."""
+        """The mask, True = may attend; all True without one."""
         return np.ones(self.values.shape, bool) if self.mask is None else self.mask
 
     @property
     def low(self) -> float:
-        """Where the colours begin."""
+        """The value at which the colours begin."""
         return -self.limit if self.scale == "diverging" else 0.0
 
 
 @dataclass(frozen=True)
 class _Parts:
-    """What a figure is made of, to be given to it at once: plotly checks all annotations anew with each added one."""
+    """The elements of a figure, to be added at once: plotly validates all annotations again with each added one."""
 
     traces: list[go.Heatmap | go.Bar | go.Scatter] = field(default_factory=list)
     notes: list[dict[str, Any]] = field(default_factory=list)
@@ -83,7 +88,7 @@ def number_grids(
     theme: Theme = "light",
     row: float = ROW,
 ) -> go.Figure:
-    """Tables of numbers beside each other, on one scale for each sort of number; cells are `column` x `row` pixels.
+    """A figure of tables side by side, with one scale for each sort of number; cells are `column` x `row` pixels.
 
     scales: colours, limit and name of each sort, for the legend. Texts are escaped here. Raises ValueError for none.
     """
@@ -139,7 +144,7 @@ def _cells(parts: _Parts, grid: Grid, column: float, row: float, theme: Theme) -
 
 
 def _hatched(places: NDArray[np.int64], x: Any, y: Any, column: float, row: float, theme: Theme) -> go.Bar:
-    """A hatch over what may not be attended to. places: [N, 2], its cells."""
+    """The hatching of masked cells. places: [N, 2]."""
     colors = palette(theme)
     pattern = {"shape": "/", "size": 5, "solidity": 0.2, "fgcolor": colors.line, "bgcolor": colors.surface}
     return go.Bar(
@@ -154,7 +159,8 @@ def _hatched(places: NDArray[np.int64], x: Any, y: Any, column: float, row: floa
 
 
 def _numbers(parts: _Parts, grid: Grid, x: Any, y: Any, column: float, theme: Theme) -> None:
-    """The number of each cell, in the ink that stands out from its colour; none where it would be too small to read."""
+    """Add the number of each cell, in an ink that contrasts with its colour; none where it would be too small to
+    read."""
     texts = [[numerals.number(value, grid.digits) for value in line] for line in grid.values.tolist()]
     longest = max(len(text) for line in texts for text in line)
     size = min(13.0, (column - 4) / (longest * CHARACTER))
@@ -180,7 +186,7 @@ def _numbers(parts: _Parts, grid: Grid, x: Any, y: Any, column: float, theme: Th
 
 
 def _words(parts: _Parts, grid: Grid, x: Any, y: Any, row: float, theme: Theme) -> None:
-    """What stands over, under and beside a table."""
+    """Add the texts above, below and beside a table."""
     note = {"xanchor": "left", "x": grid.left}
     if grid.above:
         lift = 18 if grid.columns else 0
@@ -197,7 +203,7 @@ def _words(parts: _Parts, grid: Grid, x: Any, y: Any, row: float, theme: Theme) 
 
 
 def _legend(parts: _Parts, scales: Sequence[tuple[Scale, float, str]], height: float, theme: Theme) -> None:
-    """For each sort of number a bar of its colours between its two ends, and its name."""
+    """Add a colour bar for each sort of number, with its two ends and its name."""
     middle, left = height - 10, 0.0
     mono = {"family": MONO_STACK, "size": 12}
     place = {"y": middle, "yanchor": "middle", "xanchor": "left"}
@@ -233,14 +239,14 @@ def _ramp(scale: Scale, theme: Theme) -> Sequence[str]:
 
 
 def _light(ramp: Sequence[str], place: float) -> float:
-    """How light a ramp of colours is at a place from 0 to 1: 0 to 255, as the eye weighs red, green and blue."""
+    """The luminance of a colour ramp at a place from 0 to 1: 0 to 255, weighting red, green and blue."""
     shares = (0.2126, 0.7152, 0.0722)
     lights = [sum(s * int(c[i : i + 2], 16) for s, i in zip(shares, (1, 3, 5), strict=True)) for c in ramp]
     return float(np.interp(place, np.linspace(0, 1, len(ramp)), lights)) if len(ramp) > 1 else lights[0]
 
 
 def full(value: float) -> str:
-    """A number as a tooltip has it: four decimals, more where these would make it 0 or 1, no zeros at its end."""
+    """A number for a tooltip: four decimals, more where these would make it 0 or 1, no zeros at its end."""
     near = abs(value) < 1e-4 or 0 < abs(abs(value) - 1) < 5e-5
     if (value and near) or not math.isfinite(value):
         return significant(value, 2 if abs(value) < 0.5 else 5)
@@ -248,5 +254,5 @@ def full(value: float) -> str:
 
 
 def limit_of(*tables: ArrayLike) -> float:
-    """What has full colour on a scale that several tables share: their largest absolute value, 1 if all are 0."""
+    """The value with full colour on a scale shared by several tables: their largest absolute value, 1 if all are 0."""
     return max((float(np.abs(np.asarray(table)).max(initial=0.0)) for table in tables), default=0.0) or 1.0

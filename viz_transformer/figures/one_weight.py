@@ -28,11 +28,11 @@ _LARGEST_BLOCK = 120
 
 
 def strips(vectors: Sequence[Numbers], *, theme: Theme = "light", type_size: float = 1.0) -> go.Figure:
-    """Each vector as a strip over the whole width, each matrix as a block; colours part at 0.
+    """The figure of vectors as strips over the whole width and matrices as blocks; colours diverge at 0.
 
-    All vectors share one scale; a matrix, whose numbers are of another size, has its own. The scale's end stands at
-    the right of each, and up to 8 cells carry their numbers. type_size: how much larger all letters are than usual.
-    Raises ValueError without any vector.
+    All vectors share one scale; a matrix, with numbers of another size, has its own. The scale's limit is at the right
+    of each, and up to 8 cells show their numbers. type_size: a factor on all type. Raises ValueError without any
+    vector.
     """
     if not vectors:
         raise ValueError("there is no vector to draw")
@@ -60,25 +60,25 @@ def strips(vectors: Sequence[Numbers], *, theme: Theme = "light", type_size: flo
 
 @dataclass(frozen=True, kw_only=True)
 class BarLook:
-    """What bars are called, and how they look."""
+    """The texts and the look of bars."""
 
     quantity: str
     title: str
     ticks: Sequence[str] | None = None
-    """What stands below each bar, by default its number."""
+    """The tick label of each bar, by default its number."""
     hover: Sequence[str] | None = None
-    """What the tooltip says of each, by default the number."""
+    """The tooltip of each, by default the number."""
     picked: int | None = None
     """The bar that is marked."""
     kind: KindName | None = None
     """The colours of weights of a head; None: bars above and below 0 have the two colours of signed numbers."""
     theme: Theme = "light"
     type_size: float = 1.0
-    """How much larger all letters are than usual."""
+    """A factor on all type."""
 
 
 def bars(values: ArrayLike, look: BarLook, *, running: ArrayLike | None = None, even: float | None = None) -> go.Figure:
-    """One bar for each number; the picked one has an outline.
+    """The chart of one bar for each number; the picked one has an outline.
 
     values: [N]. running: [N], sums so far, drawn as a line of steps. even: a height that is marked across.
     Raises ValueError for lengths that do not fit.
@@ -135,7 +135,7 @@ def bars(values: ArrayLike, look: BarLook, *, running: ArrayLike | None = None, 
 
 
 def two_rows(a: ArrayLike, b: ArrayLike, look: BarLook) -> go.Figure:
-    """Two rows side by side, A filled and B in outline, and below them A - B, a unit as tall as above.
+    """The chart of two rows side by side, A filled and B in outline, and below them A - B on the same scale.
 
     a, b: [K]; NaN has no bar. Each key has a tick, the picked one in bold, and a tooltip.
     Raises ValueError for lengths that do not fit.
@@ -191,17 +191,17 @@ def two_rows(a: ArrayLike, b: ArrayLike, look: BarLook) -> go.Figure:
 
 
 def _span(values: NDArray[np.float64]) -> tuple[float, float]:
-    """From the lowest to the highest number, 0 between them."""
+    """The range of the numbers and 0."""
     finite = values[np.isfinite(values)]
     return float(finite.min(initial=0.0)), float(finite.max(initial=0.0))
 
 
 def _stretched(span: tuple[float, float], size: float) -> tuple[float, float]:
-    """The span made `size` long, and a little more for room, round its middle or on from 0."""
+    """The span extended to `size` and a margin, around its middle or from 0."""
     low, high = span
     missing = max(0.0, size - (high - low))
     margin = 0.04 * size
-    if low == 0:  # what grows from 0 keeps standing on it
+    if low == 0:  # bars that grow from 0 keep their baseline
         return low, high + missing + 2 * margin
     if high == 0:
         return low - missing - 2 * margin, high
@@ -214,7 +214,7 @@ def _signed(values: NDArray[np.float64], colors: Palette) -> list[str]:
 
 
 def _lines(texts: Sequence[str]) -> list[str]:
-    """Texts as tooltips have them."""
+    """Texts for tooltips."""
     return ["<br>".join(map(labels.escape, text.split("\n"))) for text in texts]
 
 
@@ -251,7 +251,7 @@ def _cells(
 
 
 def _frames(each: Numbers, shape: tuple[int, ...], y: float, tall: float) -> list[dict[str, float]]:
-    """Round the cells of a strip that the line is about, and round the picked row of a block."""
+    """Frames around the picked cells of a strip, and around the picked row of a block."""
     rows, columns = shape
     top, bottom = y, y + tall
     spans = [each.span] if each.span is not None else []

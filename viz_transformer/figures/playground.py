@@ -24,12 +24,12 @@ _LABEL = 46  # pixels for names of rows
 _GAP = 26
 _LAST = 84  # pixels of the name under the last table
 ON_A_LINE = 4
-"""Products of a sum that stand on one line of a tooltip."""
-_RAISED = 14  # pixels by which a table that stands above its neighbours is higher than these
+"""Products of a sum per line of a tooltip."""
+_RAISED = 14  # pixels by which a raised table is above its neighbours
 
 
 def _told(values: NDArray[np.float64], text: Callable[[int, int], str]) -> list[list[str]]:
-    """What the tooltip of each cell says, by its row and column."""
+    """The tooltips of all cells, from a function of row and column."""
     return [[text(i, j) for j in range(values.shape[1])] for i in range(len(values))]
 
 
@@ -39,10 +39,10 @@ def _told(values: NDArray[np.float64], text: Callable[[int, int], str]) -> list[
 def attention_row(
     attended: Attended, *, kind: Scale = "cross", scaled: bool = True, title: str, theme: Theme = "light"
 ) -> go.Figure:
-    """Q and K make the products, then scaled, masked, softmax, and with V the output: one table beside the other.
+    """Tables of attention side by side: Q, K, their products, scaled, masked, softmax, V and the output.
 
-    A product stands where the row of its query meets the column of its key, an output where the row of its weights
-    meets a column of V. Tooltips write each number out.
+    A product is at the row of its query and the column of its key, an output at the row of its weights and a column of
+    V. Tooltips show each computation.
     """
     query, key, value = attended.vectors.query, attended.vectors.key, attended.vectors.value
     products, scores, weights, mask = attended.products, attended.scores, attended.weights, attended.mask
@@ -58,7 +58,7 @@ def attention_row(
     grids: list[Grid] = []
 
     def put(values: NDArray[np.float64], limit: float, text: Callable[[int, int], str], **more: Any) -> None:
-        """Right of the last table; a raised one has the next below it."""
+        """Add a table right of the last one; a raised one has the next below it."""
         nonlocal left
         raised = "above" in more
         at = top - _RAISED - len(values) * ROW if raised else top
@@ -122,12 +122,12 @@ def attention_row(
 
 
 def _digits(table: NDArray[np.float64]) -> int:
-    """One decimal where that is all that the numbers have, else two."""
+    """The decimals to show: one if the numbers have no more, else two."""
     return 1 if np.array_equal(np.round(table, 1), table) else 2
 
 
 def _sum_of(first: NDArray[np.float64], second: NDArray[np.float64], name: str) -> str:
-    """The products of two vectors and their sum, as one writes it by hand, in lines that a tooltip holds."""
+    """The dot product of two vectors, written out in the lines of a tooltip."""
     terms = [f"{full(float(a))}×{full(float(b))}" for a, b in zip(first, second, strict=True)]
     lines = [" + ".join(terms[start : start + ON_A_LINE]) for start in range(0, len(terms), ON_A_LINE)]
     return f"{name}<br>{'<br>+ '.join(lines)}<br>= {full(float(first @ second))}"
@@ -145,11 +145,11 @@ def _weight_words(attended: Attended, query: int, key: int) -> str:
 
 
 FRAME = 4.0
-"""Room for the line of a frame at the right edge, in pixels."""
+"""Room for a frame's line at the right edge, in pixels."""
 
 
 def norm_row(found: Sequence[Normalised], *, title: str, theme: Theme = "light") -> go.Figure:
-    """The table before, and after each norm; a frame holds the numbers that share one mean and one variance."""
+    """Tables before and after each norm; a frame surrounds the numbers that share one mean and one variance."""
     x = found[0].x
     texts, tokens, features = x.shape
     names = {"layer": "Layer norm", "batch": "Batch norm", "positions-and-features": "Positions and features"}
@@ -195,7 +195,7 @@ def norm_row(found: Sequence[Normalised], *, title: str, theme: Theme = "light")
 
 
 def _normalised_words(found: Normalised, rows: Sequence[str]) -> Callable[[int, int], str]:
-    """How each number came about, by its row and its feature."""
+    """A function that explains each number, by its row and feature."""
     x = found.x.reshape(len(rows), -1)
     mean, variance, values = (
         np.broadcast_to(each, found.x.shape).reshape(x.shape) for each in (found.mean, found.variance, found.values)
@@ -209,7 +209,7 @@ def _normalised_words(found: Normalised, rows: Sequence[str]) -> Callable[[int, 
 def rebuilt_row(
     wanted: ArrayLike, outputs: Sequence[tuple[str, ArrayLike]], *, title: str, theme: Theme = "light"
 ) -> go.Figure:
-    """The input, and beside it what each network gives out: [T, D] tables on one scale."""
+    """Tables of the input and of each network's output, [T, D], on one scale."""
     asked = np.asarray(wanted, np.float64)
     tables = [("input, wanted", asked), *((name, np.asarray(output, np.float64)) for name, output in outputs)]
     column = _column(tables)
@@ -233,7 +233,7 @@ def rebuilt_row(
 def map_row(
     maps: Sequence[tuple[str, ArrayLike]], *, names: Sequence[str], kind: Scale, title: str, theme: Theme = "light"
 ) -> go.Figure:
-    """Attention maps of the same vectors beside each other, [T, T] each, from 0 to 1; names are the vectors'."""
+    """Attention maps of the same vectors side by side, [T, T] each, from 0 to 1; names are the vectors'."""
     tables = [(name, np.asarray(table, np.float64)) for name, table in maps]
     column = _column(tables)
     grids: list[Grid] = []
@@ -249,7 +249,7 @@ def map_row(
 
 
 def _column(tables: Sequence[tuple[str, NDArray[np.float64]]]) -> float:
-    """How wide the cells of tables of one size can be that stand beside each other."""
+    """The width of the cells of tables of one size that fit side by side."""
     size: int = tables[0][1].shape[1]
     return min(COLUMN, (WIDTH - _LABEL - (len(tables) - 1) * _GAP) / (len(tables) * size))
 
@@ -257,7 +257,7 @@ def _column(tables: Sequence[tuple[str, NDArray[np.float64]]]) -> float:
 def _beside(
     tables: Sequence[tuple[str, NDArray[np.float64]]], column: float
 ) -> Iterator[tuple[float, str, NDArray[np.float64]]]:
-    """Where each begins, its name and its numbers."""
+    """The left edge, name and numbers of each table."""
     for place, (name, table) in enumerate(tables):
         yield _LABEL + place * (table.shape[1] * column + _GAP), name, table
 
@@ -283,7 +283,7 @@ class Dot:
 def simplex(
     dots: Sequence[Dot], corners: ArrayLike, names: Sequence[tuple[str, str]], *, title: str, theme: Theme = "light"
 ) -> go.Figure:
-    """A segment or a triangle whose corners are keys; filled points with scaling, hollow ones without.
+    """The figure of a segment or a triangle whose corners are keys; filled points with scaling, hollow ones without.
 
     corners: [K, 2], K two or three; names: the keys' and their vectors. Raises ValueError for other numbers of them.
     """
@@ -330,7 +330,8 @@ def simplex(
 
 
 def _dot_names(figure: go.Figure, dots: Sequence[Dot], segment: bool, theme: Theme) -> None:
-    """Names of the filled points: on a segment each on a level of its own, in a triangle where most room is."""
+    """Add the names of the filled points: on a segment each on its own level, in a triangle where there is most
+    room."""
     font = {"family": MONO_STACK, "size": 14, "color": palette(theme).text}
     taken = [place * _SIDE for dot in dots for place in (dot.place, dot.unscaled)]
     for level, dot in enumerate(sorted(dots, key=lambda dot: float(dot.place[0]))):
@@ -349,7 +350,7 @@ def _dot_names(figure: go.Figure, dots: Sequence[Dot], segment: bool, theme: The
 
 @dataclass(frozen=True, eq=False)
 class Curve:
-    """One line: `ink` is the number of its colour, or None for a muted one; hover is a template for x and y."""
+    """One line: `ink` is the number of its colour, or None for a muted one."""
 
     name: str
     x: ArrayLike
@@ -366,7 +367,7 @@ class CurveAxis:
     title: str
     log: bool = False
     bounds: tuple[float, float] | None = None
-    """From where to where it goes, in its own units; None: as far as the lines do."""
+    """The range of the axis, in its own units; None: the range of the lines."""
 
 
 def curves(
@@ -378,9 +379,9 @@ def curves(
     levels: Sequence[tuple[float, str]] = (),
     theme: Theme = "light",
 ) -> go.Figure:
-    """Lines on one pair of axes, with their names above; `levels` are horizontal lines with a word on each.
+    """The chart of lines on one pair of axes, with their names above; levels: horizontal lines with a label each.
 
-    Points that have no place on a logarithmic axis are left out.
+    Points outside the domain of a logarithmic axis are left out.
     """
     colors = palette(theme)
     figure = go.Figure()
@@ -414,7 +415,7 @@ def curves(
 
 
 def _axis(axis: CurveAxis, shown: Sequence[ArrayLike]) -> dict[str, Any]:
-    """A linear axis, or a logarithmic one with a label at each decade: plotly's own powers stand in larger type."""
+    """A linear axis, or a logarithmic one with a label at each decade: plotly's own powers are in larger type."""
     log, bounds = axis.log, axis.bounds
     reach = {} if bounds is None else {"range": [math.log10(end) if log else end for end in bounds]}
     if not log:

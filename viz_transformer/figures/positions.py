@@ -1,7 +1,7 @@
 """Tables of positions as curves: single columns, products, turned pairs, wavelengths and lengths of rows.
 
-Picked columns have the colours for several curves, in the order in which they are picked; what stands over all rows or
-pairs is grey.
+Picked columns have the colours for several curves, in the order in which they are picked; summaries over all rows or
+pairs are grey.
 """
 
 from __future__ import annotations
@@ -26,9 +26,9 @@ _NEVER = "never trained"
 
 @dataclass(frozen=True, kw_only=True)
 class Marks:
-    """What is pointed out in a table: the selected position, how many rows the run reads, and how many were trained.
+    """The highlights of a table: the selected position, how many rows the run reads, and how many were trained.
 
-    trained: None where that is not known.
+    trained: None if unknown.
     """
 
     position: int
@@ -47,9 +47,9 @@ def dimension_curves(
     theme: Theme = "light",
     height: int = 460,
 ) -> go.Figure:
-    """Each picked column over the positions, as points; the selected position is a line across.
+    """Curves of the picked columns by position, as points; the selected position is a vertical line.
 
-    fine: places [P] and values [C, P] of the curves between whole positions, drawn thin, where a formula has them.
+    fine: places [P] and values [C, P] of the curves between whole positions, drawn thin, if a formula gives them.
     names: one for each curve. Raises ValueError for what does not fit the table, and for too many columns.
     """
     values = _table(table, marks.position, picked)
@@ -90,7 +90,7 @@ def dimension_curves(
 
 
 def row_lengths(norms: ArrayLike, marks: Marks, *, title: str, theme: Theme = "light") -> go.Figure:
-    """The length of each row of a table, [L], as a bar; rows beyond those trained stand on a shaded ground."""
+    """Bars of the length of each row of a table, [L]; rows beyond those trained have a shaded background."""
     values = np.asarray(norms, np.float32)
     figure = go.Figure()
     figure.add_bar(
@@ -115,7 +115,7 @@ def _table(table: ArrayLike, position: int, picked: Sequence[int]) -> NDArray[np
 
 
 def _mark(figure: go.Figure, marks: Marks, rows: int, theme: Theme) -> None:
-    """A line at the selected position, and a ground with a word on it behind the rows that were never trained."""
+    """Mark the selected position with a line, and rows that were never trained with a labelled background."""
     colors = palette(theme)
     at = {"x0": marks.position, "x1": marks.position, "yref": "paper", "y0": 0, "y1": 1}
     figure.add_shape(type="line", line={"color": colors.text, "width": 1}, layer="below", **at)
@@ -129,7 +129,7 @@ def _mark(figure: go.Figure, marks: Marks, rows: int, theme: Theme) -> None:
 def chart(
     figure: go.Figure, title: str, below: str, left: str, theme: Theme, height: int, *, top: int = 44
 ) -> go.Figure:
-    """Axes with names, thin lines behind, a title."""
+    """The figure with axis titles, thin grid lines and a title."""
     return dressed(figure, theme, title=title, height=height, margin=(60, 12, top, 48)).update_layout(
         xaxis={"title": {"text": below, "standoff": 6}},
         yaxis={"title": {"text": left, "standoff": 6}},

@@ -1,4 +1,4 @@
-"""The one line in a notebook: what a run or a trace holds, as the picture that a page shows of it."""
+"""One line in a notebook: a run or a trace as the picture that a page shows of it."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ def show(
     title says; with `form` it is drawn as "lines" or as shaded "text" instead, and several heads are lines in colours.
     A kind of attention, "cross", "decoder" or "encoder": all its heads as thumbnails. "run": all of it as
     one picture, from the text to the answer, with the weights of one head or their mean. Of a decoded run also "steps":
-    the candidates of each step; of a beam search "tree": all that it looked at.
+    the candidates of each step; of a beam search "tree": all hypotheses that it considered.
     A `Picture` is drawn as it is, such as one of an array of your own (`Picture.of`).
     Of an imported model it says above how well it is known that it is read right.
     Raises ValueError with one sentence for what the run does not have, with the nearest names.
@@ -117,7 +117,7 @@ def _attention(
 
 
 def _several(trace: Trace, made: AttentionPicture, heads: Sequence[int]) -> HtmlFigure:
-    """Lines of several heads, each with a mask of its own."""
+    """The lines of several heads, each with a mask of its own."""
     assert made.heads is not None
     module = f" ({made.module})" if made.module else ""
     place = f"{KINDS[made.kind].stack} layer {made.layer}, {KINDS[made.kind].attention}-attention{module}"

@@ -1,6 +1,7 @@
-"""What all charts share: fonts, backgrounds, tooltips, axes, legend and colour bar, as one plotly template a theme.
+"""The common look of all charts: fonts, backgrounds, tooltips, axes, legend and colour bar, as one plotly template per
+theme.
 
-A chart states what is its own: ranges, titles, margins, and where it differs.
+A chart sets only its own ranges, titles and margins, and where it differs.
 """
 
 from __future__ import annotations
@@ -16,21 +17,22 @@ from viz_transformer.figures.theme import MONO_STACK, SANS_STACK, Theme, palette
 ON_PAPER = {"xref": "paper", "yref": "paper"}
 LEGEND_ABOVE = {"x": 0, "xanchor": "left", "y": 1, "yanchor": "bottom", "yref": "paper"}
 SILENT = {"hoverinfo": "skip", "hovertemplate": ""}
-"""What the pointer does not find: a tooltip's text, of the template too, counts more than that there is to be none."""
+"""Settings of a trace without tooltips: a hover template, even one of the plotly template, overrides hoverinfo."""
 MAX_MARKED = 80
-"""Steps; with more of them lines carry no marks."""
+"""The most steps for which lines have markers."""
 
 
 def dressed(
     figure: go.Figure, theme: Theme, *, title: str, height: float, margin: tuple[float, float, float, float]
 ) -> go.Figure:
-    """The figure with what all charts share. margin: left, right, top and bottom, in pixels, as the height is."""
+    """The figure with the common look of all charts. margin: left, right, top and bottom, in pixels, as the height
+    is."""
     room = dict(zip("lrtb", margin, strict=True))
     return figure.update_layout(template=template(theme), title_text=escape(title), height=height, margin=room)
 
 
 def band(figure: go.Figure, place: int, color: str, line: dict[str, Any]) -> None:
-    """A band behind all panels, round one place of the axis below."""
+    """Add a band in the background of all panels, around one place of the axis below."""
     upright = {"x0": place - 0.45, "x1": place + 0.45, "yref": "paper", "y0": 0, "y1": 1}
     figure.add_shape(type="rect", fillcolor=color, line=line, layer="below", **upright)
 
@@ -43,7 +45,7 @@ def steps_axis(steps: int) -> dict[str, Any]:
 
 
 def run_line(second: bool, ink: str, steps: int) -> dict[str, Any]:
-    """How the line of one of two runs is drawn: the first solid with dots, the second dashed with squares."""
+    """The line style of one of two runs: the first solid with dots, the second dashed with squares."""
     return {
         "mode": "lines+markers" if steps <= MAX_MARKED else "lines",
         "line": {"color": ink, "width": 2 if second else 2.5, "dash": "dash" if second else "solid"},
@@ -53,9 +55,9 @@ def run_line(second: bool, ink: str, steps: int) -> dict[str, Any]:
 
 @cache
 def template(theme: Theme) -> go.layout.Template:
-    """In place of plotly's default, which a library that shows figures may change. Nothing is dragged or zoomed, lines
-    lie behind values of y, a legend, once it is shown, stands above at the right, a colour bar lies at the lower edge,
-    a tooltip is the text that comes with the point, a note has no arrow.
+    """The template of a theme, independent of plotly's default, which other libraries may change. No drag or zoom; grid
+    lines for y only; a legend above at the right, a colour bar at the lower edge, tooltips from the point's text,
+    annotations without arrow.
     """
     colors = palette(theme)
     axis = {

@@ -1,4 +1,4 @@
-"""Any tensor: two of its axes as a heatmap, coloured by what kind of numbers it holds, or its values as a histogram."""
+"""Any tensor: two of its axes as a heatmap, coloured by its kind of numbers, or its values as a histogram."""
 
 from __future__ import annotations
 
@@ -21,10 +21,10 @@ from viz_transformer.model.kinds import SIDES, KindName, SideName
 from viz_transformer.numerals import significant
 
 MAX_CELLS = 512
-"""Rows and columns that are drawn at most; larger tensors are pooled."""
+"""The most rows and columns drawn; larger tensors are pooled."""
 Scale = Literal["signed", "weights", "mask"]
 
-_NOMINAL_WIDTH = 660  # where the real width is not known: on a page the figure takes what it gets
+_NOMINAL_WIDTH = 660  # where the real width is unknown: on a page the figure fills its container
 _LABEL_COLUMNS = 12
 _TOP, _BOTTOM, _AXIS_TITLE = 40, 52, 26
 _LARGEST_CELL = 52
@@ -33,15 +33,15 @@ _HOVER_TEXTS = 2**16  # cells: with more, a text for each would outweigh the num
 
 @dataclass(frozen=True)
 class AxisLabels:
-    """What stands along one axis. name: one step ("query"). tokens: where the axis has some, else it is counted.
-
-    side: whose tokens they are, for their ink.
-    """
+    """The labels of one axis."""
 
     name: str
+    """One place on it ("query")."""
     title: str
     tokens: Sequence[str] | None = None
+    """The tokens along the axis; None: its places are numbered."""
     side: SideName | None = None
+    """The side of the tokens, for their ink."""
 
 
 def tensor_heatmap(
@@ -60,14 +60,15 @@ def tensor_heatmap(
     width: int = _NOMINAL_WIDTH,
     least_letters: float | None = None,
 ) -> go.Figure:
-    """The cells of a [rows, columns] array, each at its integer position, with tokens or numbers along the axes.
+    """The heatmap of a [rows, columns] array, each cell at its integer position, with tokens or numbers along the axes.
 
-    scale "signed": two colours that part at 0, from -largest to largest; "weights": from 0 to 1 or, where dropout made
-    a weight larger, to `largest`, in the kind's colour or in grey if derived (with an edited weight below 0: "signed");
-    "mask": Boolean, two tones. largest: what the colours reach to, by default the largest absolute value of the array.
-    NaN and infinity have a colour of their own, and the legend says so. More than MAX_CELLS rows or columns are
-    pooled: a cell then shows the value farthest from 0 in its block, which title, legend and tooltip say. width: about
-    how wide it is drawn, by which labels lie or stand. least_letters: of rows, in pixels, where a
+    scale "signed": two colours that diverge at 0, from -largest to largest; "weights": from 0 to 1 or, where dropout
+    made a weight larger, to `largest`, in the kind's colour or in grey if derived (with an edited weight below 0:
+    "signed"); "mask": Boolean, two tones. largest: the value with full colour, by default the largest absolute value of
+    the array. NaN and infinity have a colour of their own, and the legend says so. More than MAX_CELLS rows or columns
+    are pooled: a cell then shows the value farthest from 0 in its block, which title, legend and tooltip say. width:
+    the approximate width, which decides whether labels are horizontal or vertical. least_letters: of rows, in pixels,
+    where a
     page squeezes the figure: each has 1.2 times its height, or labels are left out.
     Raises ValueError for an array that is not two-dimensional or does not fit the tokens.
     """
@@ -125,10 +126,10 @@ def value_histogram(
     theme: Theme = "light",
     height: int = 560,
 ) -> go.Figure:
-    """Bars of how many values lie between each two edges; the axis below is the value, the heights are counts.
+    """The histogram of counts between edges; the axis below is the value, the heights are counts.
 
-    names: what the bins are called where values are no numbers, as for True and False. left_out: values that no bin
-    holds, NaN or infinite, which are said. Raises ValueError unless there is one edge more than counts.
+    names: the names of the bins for values that are no numbers, such as True and False. left_out: the number of NaN and
+    infinite values, which the legend states. Raises ValueError unless there is one edge more than counts.
     """
     if len(edges) != len(counts) + 1 or not len(counts):
         raise ValueError(f"{len(edges)} edges do not fit {len(counts)} counts: one edge more is needed")
@@ -162,14 +163,14 @@ def value_histogram(
 
 
 def _axis(side: AxisLabels, size: int) -> Axis:
-    """One side as pictures have it."""
+    """The axis of a picture."""
     texts = numbered(size) if side.tokens is None else Texts(side.tokens)
     return Axis("", side.name, side.title, side.side, texts)
 
 
 @dataclass(frozen=True)
 class _Side:
-    """One axis as it is drawn: `places` are the middles of its cells, each `step` positions wide."""
+    """One drawn axis: `places` are the centres of its cells, each `step` positions wide."""
 
     axis: Axis
     step: int
@@ -189,12 +190,12 @@ class _Side:
         return self.axis.reads.numbered
 
     def label(self, cell: int) -> str:
-        """Under a cell: the token at its first position, or its number."""
+        """The label of a cell: the token at its first position, or its number."""
         token = self.axis.reads.tokens[cell]
         return token if self.is_numbered else labels.tick(token, _LABEL_COLUMNS)
 
     def named(self, cell: int) -> str:
-        """A cell in full, for a tooltip."""
+        """The full name of a cell, for a tooltip."""
         first = self.axis.positions[cell]
         if self.axis.blocks:
             return f"{self.axis.role} {first} to {self.axis.ends[cell] - 1}"
@@ -204,7 +205,7 @@ class _Side:
         return f"{self.axis.role} {first}: “{labels.escape(token)}”"
 
     def columns(self, cell: int) -> int:
-        """How wide the label is, in columns of the font."""
+        """The width of the label, in columns of the font."""
         token = self.axis.reads.tokens[cell]
         return len(token) if self.is_numbered else min(_LABEL_COLUMNS, labels.width(labels.visible(token)))
 
@@ -213,8 +214,8 @@ class _Side:
         return max(self.columns(cell) for cell in range(self.size))
 
     def ticks(self, cell: float, room: float, blank: str = " ") -> dict[str, Any]:
-        """Every label, or every second, fifth, tenth ... where a label needs more `room` than a cell has. blank: around
-        each, which keeps it off the cells that it stands before."""
+        """The tick settings: every label, or every second, fifth, tenth ... if a label needs more `room` than a cell
+        has. blank: the space around each, which separates it from the cells."""
         every = next(n for n in _steps() if n * cell >= room)
         shown = range(0, self.size, every)
         ticks = {
@@ -226,7 +227,7 @@ class _Side:
 
 @dataclass(frozen=True)
 class _Sizes:
-    """Pixels."""
+    """Sizes in pixels."""
 
     left: float
     top: float
@@ -249,7 +250,7 @@ class _Sizes:
 
 
 def _steps() -> Any:
-    """1, 2, 5, 10, 20, 50, ...: how many cells a tick may stand apart."""
+    """1, 2, 5, 10, 20, 50, ...: the possible distances between ticks, in cells."""
     return (digit * 10**power for power in range(12) for digit in (1, 2, 5))
 
 
@@ -275,7 +276,7 @@ def _colors(scale: Scale, kind: KindName, derived: bool, theme: Theme) -> Sequen
 
 
 def _layer(numbers: NDArray[np.float64], shown: NDArray[np.bool_]) -> NDArray[np.float32]:
-    """The numbers where they are shown, nothing elsewhere; as float32, since that is what the page is sent."""
+    """The numbers where they are shown, NaN elsewhere; as float32, which is what the page is sent."""
     return np.where(shown, numbers, np.nan).astype(np.float32)
 
 
@@ -323,7 +324,7 @@ def _draw_axes(
 
 
 def _room_of(letters: float, row: float, *, squeezed: bool) -> float:
-    """What the label of a row needs. Where labels are left out, a low window leaves the others less than here."""
+    """The height that a row's label needs. Where labels are left out, a low window leaves the others less than here."""
     if squeezed:
         return 1.2 * letters
     return letters + 1 if row > letters else 1.4 * letters

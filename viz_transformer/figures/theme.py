@@ -25,7 +25,7 @@ class Palette:
     """The colours of one theme. Scales go from 0 to 1 and are monotone in lightness.
 
     A value that is not a number is drawn as dots (`no_number_dot`) on `no_number`: a grey that no scale has for 0, and
-    a texture that masked cells, which have lines, do not have.
+    a texture different from the lines of masked cells.
     """
 
     page: str
@@ -50,9 +50,9 @@ class Palette:
     bad: str
 
 
-_HEADS = ("#009E73", "#CC79A7", "#6B5FB5", "#0072B2", "#D55E00", "#7F7F7F")  # first those that no side has
+_HEADS = ("#009E73", "#CC79A7", "#6B5FB5", "#0072B2", "#D55E00", "#7F7F7F")  # first the colours that no side has
 MAX_HEADS = len(_HEADS)
-"""As many as there are colours that tell heads apart."""
+"""The number of colours that distinguish heads."""
 
 LIGHT = Palette(
     page="#FFFFFF",

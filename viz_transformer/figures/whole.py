@@ -1,4 +1,4 @@
-"""The whole run in one picture, standing alone: from the text that is read to the answer, playing."""
+"""The whole run as one self-contained, animated picture: from the text that is read to the answer."""
 
 from __future__ import annotations
 
@@ -21,12 +21,11 @@ HEIGHT_ALONE = 600
 def run(run: Run | Trace, *, head: int | None = None) -> HtmlFigure:
     """The run as one picture: what each layer adds, what each token takes from others, what is written, step by step.
 
-    head: whose attention weights the ribbons have, in every layer; without it their mean, which is grey and called so.
-    Of a trace, in which nothing is written, the picture has no steps. It can be looked into down to the multiplications
-    of one weight; where that would be more than 8 MB, only into the layer and the head that are chosen first, and it
-    says so.
-    Every number of it is one of the run: samples of the stream as recorded, weights, shares of lengths, probabilities.
-    Raises ValueError for a head that not every attention has, and for a trace without the points of the stream.
+    head: the head whose attention weights the ribbons show, in every layer; without it the mean, in grey. The picture
+    of a trace, which writes nothing, has no steps. It can be looked into down to the multiplications of one weight;
+    where that would be more than 8 MB, only into the layer and the head that are chosen first, and it says so. Every
+    number of it is one of the run: samples of the stream as recorded, weights, shares of lengths, probabilities. Raises
+    ValueError for a head that not every attention has, and for a trace without the points of the stream.
     """
     if not isinstance(run, Run | Trace):
         raise ValueError(f"the picture is drawn of a run or a trace, not {quote(run)}: vt.decode and vt.trace make one")

@@ -1,4 +1,4 @@
-"""The tree of a beam search: each step a column, what was kept as tokens, what was only looked at as short hairs."""
+"""The tree of a beam search: each step a column, kept hypotheses as tokens, dropped ones as short lines."""
 
 from __future__ import annotations
 
@@ -24,10 +24,11 @@ def beam_tree_payload(
     special: Collection[int] = (),
     start: str = "",
 ) -> bytes:
-    """What the browser gets: the hypotheses as columns of one length, in the order of the tree, numbers as they are.
+    """The payload of a beam tree: the hypotheses as columns of equal length, in the order of the tree, with exact
+    numbers.
 
     special: the ids of special tokens. start: the token that the decoder read before the first step. name: a file name.
-    `row` is where a kept hypothesis stands (`rows`), `why` the place of its sentence in `sentences`.
+    `row` is the row of a kept hypothesis (`rows`), `why` the index of its sentence in `sentences`.
     """
     ids: dict[int, str] = {}
     for node in tree.nodes:
@@ -61,7 +62,7 @@ def beam_tree_payload(
         "start": token_data([start])[0] if start else None,
         "fates": fates,
         "sentences": list(sentences),
-        # What stands between "score = total / penalty =" and the number: penalty and formula by |Y|.
+        # The text between "score = total / penalty =" and the number: penalty and formula by |Y|.
         "penalties": {str(each): [tree.beam.divisor(each), tree.beam.divisor_words(each)] for each in sorted(lengths)},
         "nodes": columns,
         "height": HEIGHT,
@@ -71,10 +72,10 @@ def beam_tree_payload(
 
 
 def rows(tree: BeamTree) -> list[int]:
-    """For each hypothesis the row in which it is drawn, 0 = the top one; -1 for those that were only looked at.
+    """The row of each hypothesis in the drawing, 0 = the top one; -1 for dropped ones.
 
-    The answer and all that it begins with are in row 0. In each step the rows are filled from the top, in the order of
-    what is extended, extensions of one hypothesis by rank: so no two lines of the tree cross.
+    The answer and its prefixes are in row 0. In each step the rows are filled from the top, in the order of the
+    extended hypotheses, extensions of one hypothesis by rank: so no lines of the tree cross.
     """
     found = [-1] * len(tree.nodes)
     on_path = {node.index for node in tree.path(tree.answer)}

@@ -13,30 +13,34 @@ from viz_transformer.model.kinds import SideName
 SURE = 0.5
 LONGEST = 40
 MAX_MARKED = 0.15
-"""Where more of a row's tokens than this share are unsure, none is marked: a mark is for what is unusual."""
+"""If more than this share of a row's tokens is unsure, none is marked: a mark shows the exception."""
 MANY = 40
-"""From so many letters on, a row of letters is drawn as one text."""
+"""From this many letters on, a row of letters is drawn as one text."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Chip:
-    """One token. `original` is what stood in the text, `probability` None for a token that was read; it `differs` from
-    what another run has in its place. Of one that is `masked` the model reads a mask. position: None of a label, which
-    belongs to the whole text; `of`: the token that a label is of."""
+    """One token."""
 
     token: str
     original: str
+    """The text that was typed."""
     side: SideName
     position: int | None
+    """None for a label, which belongs to the whole text."""
     special: bool = False
     unknown: bool = False
     masked: bool = False
+    """Whether the model reads a mask in its place."""
     differs: bool = False
+    """Whether it differs from another run's token."""
     probability: float | None = None
+    """None for a token that was read."""
     of: str = ""
+    """The token that a label is for."""
 
     def data(self) -> dict[str, Any]:
-        """What the browser draws; every text is set as text there."""
+        """The chip's data for the browser, which sets every text as text."""
         data: dict[str, Any] = {
             "text": labels.shorten(labels.visible(self.token), LONGEST),
             "title": self.title,
@@ -79,16 +83,19 @@ class Chip:
 
 @dataclass(frozen=True, kw_only=True)
 class Editing:
-    """How a row is written anew in its place: the field that gets the text, the text now, and the name of the box."""
+    """How a row is edited in place."""
 
     field: Literal["text", "target"]
+    """The field that gets the text."""
     text: str
+    """The text now."""
     said: str
+    """The name of the box."""
 
 
 @dataclass(frozen=True)
 class RowMark:
-    """What is known of an answer, in a word and a sentence."""
+    """The verdict on an answer, in a word and a sentence."""
 
     kind: Literal["right", "wrong", "doubtful"]
     said: str
@@ -96,24 +103,26 @@ class RowMark:
 
 @dataclass(frozen=True, kw_only=True)
 class ChipRow:
-    """A labelled row of chips. With a `field` they can be picked: the first is position `first` of that field.
-
-    side: whose tokens these are; at: the position that the first of them has as a key of attention. letters: whether
-    each chip is a character of a text, so that many of them are drawn as one. edit: how the row is written anew; None
-    for one that cannot be. apart: it is of another run than the page's map, whose weights do not tint it. mark: what is
-    known of its answer.
-    """
+    """A labelled row of chips."""
 
     label: str
     chips: Sequence[Chip]
     side: SideName = "source"
+    """The side of its tokens."""
     at: int = 0
+    """The position of its first token as a key of attention."""
     field: Literal["i", "t"] | None = None
+    """The selection's field that picking a chip sets; None: chips cannot be picked."""
     first: int = 0
+    """The position of the first chip in that field."""
     letters: bool = False
+    """Whether each chip is a character, so that many of them are drawn as one."""
     edit: Editing | None = None
+    """How the row is edited; None: it cannot be."""
     apart: bool = False
+    """Whether it is from another run than the page's map, whose weights do not tint it."""
     mark: RowMark | None = None
+    """The verdict on its answer."""
 
     def data(self) -> dict[str, Any]:
         chips = [chip.data() for chip in self.chips]

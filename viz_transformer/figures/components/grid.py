@@ -1,4 +1,4 @@
-"""The head grid: all heads of one kind of attention as small maps, to find the ones that are worth a look."""
+"""The head grid: all heads of one kind of attention as small maps, to find the interesting ones."""
 
 from __future__ import annotations
 
@@ -41,10 +41,10 @@ class GridScore:
 
 @dataclass(frozen=True)
 class _Sizes:
-    """Where things stand, in pixels; grid.js fits the thumbnails into the same."""
+    """The layout of the grid, in pixels; grid.js uses the same."""
 
     most: int
-    wanted: int  # the least size for which layers are put beside each other
+    wanted: int  # the smallest size for which layers are put side by side
     gap: int
     area: int  # the height that the thumbnails should not exceed
     width: int  # in a window of 1280, for which the height is reserved; elsewhere the browser fits what it can
@@ -54,8 +54,8 @@ class _Sizes:
     line: int = 18  # the numbers of the heads
     shared: int = 18  # the brackets over heads that share keys, and their names
     margin: int = 54  # the numbers of the layers
-    between: int = 16  # layers that stand side by side
-    inset: int = 3  # what the ring of a chosen head needs at the left of sorted thumbnails
+    between: int = 16  # between layers side by side
+    inset: int = 3  # room for the ring of a chosen head at the left of sorted thumbnails
     caption: int = 34  # name and score under a sorted thumbnail, and the space to the next row
     caption_width: int = 30  # five letters
 
@@ -70,19 +70,19 @@ class HeadMaps:
 
     kind: KindName
     maps: NDArray[Any] | Sequence[ArrayLike]
-    """[L, H, Q, K], or L arrays [H, Q, K]; at least 0, or NaN, which is dotted and hides what it is pooled with."""
+    """[L, H, Q, K], or L arrays [H, Q, K]; at least 0, or NaN, which is dotted and wins its pooled block."""
     mask: ArrayLike | None = None
-    """What broadcasts to [L, H, Q, K], True = may attend; a masked cell that has weight all the same is drawn so."""
+    """Broadcasts to [L, H, Q, K], True = may attend; a masked cell with weight is drawn with it."""
     valid: ArrayLike | None = None
-    """The same, False where the run has no number, which stays blank."""
+    """The same shape, False where the run has no value, which stays blank."""
     key_heads: int | None = None
-    """How many heads of keys the heads of a layer share, in turn; None: each has its own."""
+    """The number of key heads that a layer's heads share, in order; None: each has its own."""
     tokens: tuple[int, int] | None = None
-    """How many queries and keys there are, where maps, mask and valid are what `thumbnails` made of them."""
+    """The numbers of queries and keys, if maps, mask and valid are `thumbnails` already."""
 
 
 def grid_payload(heads: HeadMaps, meta: Meta, scores: Sequence[GridScore] = (), *, compact: bool = False) -> bytes:
-    """What the browser gets: maps of at most 64 x 64 cells in few colours, and the scores as text.
+    """The payload of the grid: maps of at most 64 x 64 cells in few colours, and the scores as text.
 
     The largest weight of a row is one of 256, and its cells are each one of 16 from 0 to that, or of 9 where they are
     smaller than a pixel: colours to find a head by. Numbers are read off the matrix.
@@ -141,14 +141,14 @@ def grid_payload(heads: HeadMaps, meta: Meta, scores: Sequence[GridScore] = (), 
 
 
 def _sizes(compact: bool, grouped: bool) -> _Sizes:
-    """Where things stand; brackets over heads that share keys have a line of their own."""
+    """The layout; brackets over heads that share keys have a line of their own."""
     sizes = _COMPACT if compact else _FULL
     return replace(sizes, line=sizes.line + sizes.shared) if grouped else replace(sizes, shared=0)
 
 
 def grid_height(layers: int, heads: int, *, compact: bool = False, sortable: bool = True, grouped: bool = False) -> int:
-    """The height in pixels that the grid takes in its width in place, and sorted unless that is much more; of a compact
-    one that of the map beside it, of which it takes what it needs."""
+    """The grid's height in pixels, unsorted, and sorted unless that is much more; a compact one gets the height of the
+    map beside it."""
     if compact:
         return HEIGHT
     sizes = _sizes(compact, grouped)
@@ -159,7 +159,7 @@ def grid_height(layers: int, heads: int, *, compact: bool = False, sortable: boo
 
 
 def _in_place(layers: int, heads: int, sizes: _Sizes, compact: bool) -> tuple[int, int]:
-    """Size of a thumbnail, and height of all: as few rows of layers as leave the thumbnails large enough."""
+    """The size of a thumbnail and the height of all, with as few rows of layers as keep the thumbnails large enough."""
     for rows in range(1 if compact else layers, layers + 1):
         blocks = ceil(layers / rows)
         wide = ((sizes.width + sizes.between) / blocks - sizes.between - sizes.margin) / heads - sizes.gap
@@ -176,10 +176,10 @@ def _flow(count: int, size: int, sizes: _Sizes) -> int:
 
 
 def thumbnails(maps: NDArray[np.float32], there: NDArray[np.bool_] | None = None) -> NDArray[np.float32]:
-    """Of each block of cells the largest, at most 64 x 64 of them; NaN where one is. [H, Q, K]
+    """Max-pooled maps of at most 64 x 64 cells, NaN where a block has one. [H, Q, K]
 
-    there: what broadcasts to the maps, False where the run has no number, which counts as 0. Those of thumbnails are
-    themselves. Raises ValueError for weights below 0.
+    there: broadcasts to the maps, False where the run has no value, which counts as 0. Thumbnails are their own
+    thumbnails. Raises ValueError for weights below 0.
     """
     known = maps if there is None else np.where(there, maps, np.float32(0))
     if np.fmin.reduce(known, axis=None) < 0:
@@ -188,7 +188,8 @@ def thumbnails(maps: NDArray[np.float32], there: NDArray[np.bool_] | None = None
 
 
 def _pooled_mask(mask: ArrayLike | None, shape: tuple[int, ...], name: str) -> NDArray[np.bool_]:
-    """True where any cell of a block is: a mask for maps of `shape`, called so, as one that broadcasts to theirs."""
+    """A pooled mask, True where any cell of a block is, that broadcasts to the thumbnails of maps of `shape`; name: for
+    messages."""
     given = np.asarray(True if mask is None else mask, dtype=bool)
     try:
         np.broadcast_to(given, shape)
@@ -198,17 +199,18 @@ def _pooled_mask(mask: ArrayLike | None, shape: tuple[int, ...], name: str) -> N
 
 
 def _cells(there: ArrayLike | None, shape: tuple[int, ...]) -> Sequence[NDArray[np.bool_] | None]:
-    """What of each layer is there, [H, Q, K]; None where all is."""
+    """The valid cells of each layer, [H, Q, K]; None if all are."""
     return [None] * shape[0] if there is None else list(np.broadcast_to(np.asarray(there, dtype=bool), shape))
 
 
 def open_thumbnails(mask: NDArray[np.bool_]) -> NDArray[np.bool_]:
-    """True where any cell of a block is, such as one that may be attended to. [..., Q, K]"""
+    """A pooled mask, True where any cell of a block is. [..., Q, K]"""
     return _largest(_largest(mask, -2), -1)
 
 
 def _largest(values: NDArray[Any], axis: int) -> NDArray[Any]:
-    """The largest of each of 64 runs along the axis, NaN where one is; the values themselves if there are no more."""
+    """The maximum of each of 64 blocks along the axis, NaN where one is; the values themselves if there are at most
+    64."""
     count = values.shape[axis]
     if count <= LARGEST_SIDE:
         return values
@@ -217,7 +219,7 @@ def _largest(values: NDArray[Any], axis: int) -> NDArray[Any]:
 
 
 def _score_data(score: GridScore, shape: tuple[int, int]) -> dict[str, Any]:
-    """A score as text, and the heads from the highest to the lowest, those without one last."""
+    """The data of a score: its texts, and the heads from the highest to the lowest, those without one last."""
     values = np.asarray(score.values, dtype=np.float64)
     baseline = None if score.baseline is None else np.asarray(score.baseline, dtype=np.float64)
     if values.shape != shape or (baseline is not None and baseline.shape != shape):
@@ -234,7 +236,7 @@ def _score_data(score: GridScore, shape: tuple[int, int]) -> dict[str, Any]:
 
 
 def _short(value: float) -> str:
-    """At most six characters: there is no room for more under a thumbnail."""
+    """The value in at most six characters, the room below a thumbnail."""
     if value != value:
         return "–"
     return labels.number(value, 2 if abs(value) < 100 else 1 if abs(value) < 1000 else 0)

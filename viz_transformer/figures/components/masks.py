@@ -1,4 +1,4 @@
-"""The masks of one kind of attention: padding, causality, both before and after, with cells that one can turn."""
+"""The masks of one kind of attention: padding, causal, both before and after the changes, with cells to flip."""
 
 from __future__ import annotations
 
@@ -18,13 +18,13 @@ MAX_CHANGES = 64
 
 @dataclass(frozen=True, eq=False)
 class MaskGrids:
-    """Two masks of one kind of attention. After is both of them with what was changed."""
+    """Two masks of one kind of attention, and the changes to both together."""
 
     kind: KindName
     first: ArrayLike
     """[Q, K], True = may attend: padding."""
     second: ArrayLike
-    """The same, of causality or of what else differs from query to query."""
+    """The same shape: the causal mask, or another that differs between queries."""
     axes: Axes
     cells: Sequence[str]
     """The changed cells of all kinds, as words."""
@@ -32,22 +32,22 @@ class MaskGrids:
 
 @dataclass(frozen=True)
 class MaskWords:
-    """What is said of the four grids."""
+    """The texts of the four grids."""
 
     notes: Sequence[str]
-    """What stands under the title of each of the four."""
+    """The line below the title of each of the four."""
     caption: str
     name: str
     parts: tuple[str, str] = ("Padding", "Causal")
-    """What the two masks are called."""
+    """The names of the two masks."""
     reasons: tuple[str, str] = ("padding", "causality")
-    """By what a cell is closed that one of them closes."""
+    """The reasons for a closed cell, one for each mask."""
 
 
 def masks_payload(grids: MaskGrids, words: MaskWords, *, token: str, why: Why = None) -> bytes:
-    """What the browser gets.
+    """The payload of the four mask grids.
 
-    token: of the click that was heard last. why: whether a double click on the mask before leads to the page that
+    token: of the last click received. why: whether a double click on the mask before the changes opens the page that
     explains a cell. Raises ValueError for shapes that do not fit the tokens.
     """
     padding, causal = (np.asarray(grid, dtype=bool) for grid in (grids.first, grids.second))

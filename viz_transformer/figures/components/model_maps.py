@@ -1,6 +1,6 @@
 """The maps of a model, made from its layout: small blocks in the sidebar, and the residual stream of *Layers*.
 
-The locator marks the blocks that a page looks at, and a click leads to a part. On the rail a sub-layer can be chosen.
+The minimap marks the blocks that a page shows, and a click opens a part. On the residual map a sub-layer can be chosen.
 """
 
 from __future__ import annotations
@@ -15,14 +15,13 @@ if TYPE_CHECKING:
     from viz_transformer.model.hooked_model import ModelSpec
 
 Looks = Literal["kind", "mask_kind", "part", "layer", "input_side", "pos_stack", "output", "point", ""]
-"""What says where a page looks: the name of a field of the selection, or "output"; "" looks nowhere."""
+"""The part that a page shows, by the name of a field of the selection, or "output"; "" for none."""
 
 
 def locator_data(spec: ModelSpec, looks: Looks, chosen: Mapping[str, Any]) -> dict[str, Any]:
-    """What the browser draws: the stacks with the parts that each of their layers has, in order of the forward pass.
+    """The data of the minimap: the stacks with the parts of each of their layers, in the order of the forward pass.
 
-    chosen: the selection, of which the browser gets what says where the page looks, for the time before it has a run.
-    """
+    chosen: the selection; its field for the page's part is sent, for the time before the page has a run."""
     said = {name: chosen[name] for name in dict.fromkeys((looks, "kind", "layer")) if name in chosen}
     found = layout(spec)
     return {"looks": looks, "chosen": said, "stacks": [_of_locator(found, stack) for stack in found.stacks]}
@@ -42,7 +41,8 @@ def _of_locator(model: Layout, stack: StackLayout) -> dict[str, Any]:
 
 
 def rail_data(spec: ModelSpec, shares: Mapping[str, float]) -> dict[str, Any]:
-    """What the browser draws: the stacks, each with its layers and their sub-layers in the order of the forward pass.
+    """The data of the residual map: the stacks, each with its layers and their sub-layers in the order of the forward
+    pass.
 
     shares: for each site, such as decoder.1.cross, the mean share that its sub-layer adds. Picking a sub-layer sets
     the selection's kind, layer and part; where the selection's kind is among `kinds` already, it stays.

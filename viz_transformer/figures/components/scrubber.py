@@ -21,40 +21,40 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class CandidateData:
-    """A token that could stand at a step; log_prob is natural, over the whole vocabulary.
-
-    Where the strategy is shown: strategy_log_prob is what it made of that, -inf if it removed the token, `removed` then
-    says by which rule; rank: how many tokens the model finds more probable.
-    """
+    """A candidate token of a step."""
 
     token: str
     token_id: int
     log_prob: float
+    """Natural, over the whole vocabulary."""
     strategy_log_prob: float | None = None
+    """The log-probability after the strategy, if that is shown; -inf if it removed the token."""
     removed: str | None = None
+    """The rule that removed the token."""
     rank: int | None = None
+    """How many tokens the model finds more probable."""
 
 
 @dataclass(frozen=True)
 class StepData:
-    """One token written, and the most probable ones, best first. `forced`: it was given, not chosen by the model.
-
-    rest: what the model leaves to all other tokens; 1 minus these, if it is not given. Where the strategy is shown:
-    entropy of the model's probabilities, in nats; strategy_rest: what the strategy left to all other tokens.
-    """
+    """One token written, and the most probable ones, best first."""
 
     written: CandidateData
     candidates: Sequence[CandidateData]
     forced: bool = False
+    """Whether it was given, not chosen by the model."""
     entropy: float | None = None
+    """The entropy of the model's probabilities, in nats, if the strategy is shown."""
     strategy_rest: float | None = None
+    """The probability that the strategy leaves to all other tokens, if it is shown."""
     rest: float | None = None
+    """The probability that the model leaves to all other tokens; by default 1 minus these."""
 
 
 def steps_of(run: Run, *, strategy: bool = False) -> tuple[StepData, ...]:
-    """All steps of a run as plain texts and numbers; with what the strategy made of them, if asked.
+    """All steps of a run as plain texts and numbers, with `strategy` also the probabilities after it.
 
-    The candidates are the ten most probable under the model; with the strategy, behind them the others of the ten most
+    The candidates are the ten most probable under the model; with the strategy, after them the others of the ten most
     probable under it, and the token written.
     """
     return tuple(_with_strategy(step) if strategy else _plain(step) for step in run.steps)
@@ -66,9 +66,9 @@ class WrittenSteps:
 
     steps: Sequence[StepData]
     reads: Texts
-    """What the row of each step reads."""
+    """The token that each step's row reads."""
     vocabulary: int
-    """How many tokens there are."""
+    """The size of the vocabulary."""
     first_row: int = 0
     special: Collection[int] = ()
     """The ids of special tokens."""
@@ -83,14 +83,14 @@ def scrubber_payload(
     takes: bool = False,
     room: bool = False,
 ) -> bytes:
-    """What the browser gets: every step at once.
+    """The payload of the scrubber: every step at once.
 
-    A written token that is not among its step's candidates is sent behind them. Arrays:
+    A written token that is not among its step's candidates is appended to them. Arrays:
     log_probs [steps, most candidates], NaN where a step has fewer; rest [steps], what is left to all other tokens,
-    never below 0. With a `strategy`, its words, what it made of the probabilities is sent and
-    shown: strategy_log_probs like log_probs, strategy_rest and entropy [steps]. With `takes` a person can take another
-    candidate instead of the one written; `room` is kept for that where the scrubber beside it `takes`, so that the bars
-    of both have one scale. Raises ValueError for no steps, and for what does not fit together.
+    never below 0. With a `strategy`, its description, the probabilities after it are sent and shown: strategy_log_probs
+    like log_probs, strategy_rest and entropy [steps]. With `takes` a person can take another candidate instead of the
+    one written; `room` is kept for that where the scrubber beside it `takes`, so that the bars of both have one scale.
+    Raises ValueError for no steps, and for what does not fit together.
     """
     steps, first_row, vocabulary = written.steps, written.first_row, written.vocabulary
     if not steps:
@@ -135,10 +135,10 @@ def scrubber_payload(
 def candidate_rows(
     steps: Sequence[StepData],
 ) -> tuple[list[list[CandidateData]], NDArray[np.float64], dict[int, str]]:
-    """The candidates of each step with the written token behind them if it is none of them, their log-probabilities
-    [steps, most candidates], NaN where a step has fewer, and the tokens that occur, by id.
+    """The candidates of each step, the written token appended if it is not among them; their log-probabilities [steps,
+    most candidates], NaN where a step has fewer; and the tokens that occur, by id.
 
-    Raises ValueError for a token that stands twice among the candidates of a step.
+    Raises ValueError for a token that occurs twice among the candidates of a step.
     """
     shown = [_with_written(step) for step in steps]
     log_probs = np.full((len(steps), max(map(len, shown), default=0)), np.nan)
@@ -148,7 +148,7 @@ def candidate_rows(
 
 
 def written_places(steps: Sequence[StepData], shown: Sequence[Sequence[CandidateData]]) -> list[int]:
-    """Where the written token of each step stands among its candidates, as `candidate_rows` has them."""
+    """The index of each step's written token among its candidates from `candidate_rows`."""
     return [
         [each.token_id for each in row].index(step.written.token_id) for step, row in zip(steps, shown, strict=True)
     ]
@@ -167,7 +167,8 @@ def _plain(step: Step) -> StepData:
 
 
 def _ranks(log_probs: Sequence[float]) -> list[int]:
-    """How many of these, greatest first, are greater than each: equal ones share a rank. NaN has its place."""
+    """The ranks of values sorted from the greatest: how many are greater than each. Equal ones share a rank; NaN has
+    its index."""
     ranks: list[int] = []
     for place, log_prob in enumerate(log_probs):
         ranks.append(ranks[-1] if ranks and log_prob == log_probs[place - 1] else place)
@@ -194,7 +195,7 @@ def _with_strategy(step: Step) -> StepData:
 
 
 def _removals(shown: Sequence[Sequence[CandidateData]]) -> dict[str, Any]:
-    """The reasons that occur; of each candidate of each step its place among them from 1 on, 0 = kept, and its rank."""
+    """The reasons that occur; for each candidate of each step its reason, counted from 1, 0 = kept, and its rank."""
     reasons = dict.fromkeys(each.removed for candidates in shown for each in candidates if each.removed is not None)
     places: dict[str | None, int] = {None: 0, **{reason: place for place, reason in enumerate(reasons, 1)}}
     return {
@@ -222,9 +223,9 @@ def _left_by_strategy(
 
 
 def _with_written(step: StepData) -> list[CandidateData]:
-    """The candidates, and behind them the written token if it is none of them.
+    """The candidates, with the written token appended if it is not among them.
 
-    Raises ValueError for a token that stands twice.
+    Raises ValueError for a token that occurs twice.
     """
     ids = [each.token_id for each in step.candidates]
     if len(set(ids)) != len(ids):

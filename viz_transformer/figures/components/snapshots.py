@@ -15,13 +15,13 @@ from viz_transformer.figures import labels
 from viz_transformer.model.kinds import KindName
 
 MAX_EXACT = 2_000_000
-"""Weights that are sent bit by bit, 8 MB of them; more are sent in 16 bits each."""
+"""The most weights sent bit by bit, 8 MB; more are sent in 16 bits each."""
 LONGEST = 400
 
 
 @dataclass(frozen=True)
 class SnapshotData:
-    """What one snapshot did: its training step, the answer, whether that is the target, and the target's loss."""
+    """One snapshot: its training step, its answer, whether that is the target, and the target's loss."""
 
     step: int
     text: str
@@ -44,7 +44,7 @@ class MapsOfKind:
 def snapshots_payload(
     snapshots: Sequence[SnapshotData], maps: Sequence[MapsOfKind], *, caption: str, name: str
 ) -> bytes:
-    """What the browser gets: all of it at once. Raises ValueError for what does not fit together.
+    """The payload of the training slider: all snapshots at once. Raises ValueError for what does not fit together.
 
     Arrays: losses [S], and for the i-th kind maps_i [S, L, H, Q, K] and mask_i [Q, K] where anything is masked.
     """

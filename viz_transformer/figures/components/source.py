@@ -20,7 +20,7 @@ _ANY_EXPORT = re.compile(r"^export\b(?! default\b).*", flags=re.MULTILINE)
 
 @cache
 def javascript(name: str) -> str:
-    """`name`.js behind all that it imports; it exports its default alone.
+    """The source of `name`.js after everything that it imports, with its default export only.
 
     Raises ValueError where an import or export cannot be joined so: an import takes names as they are from a file here,
     a file that others import exports no default, and no files import each other in a circle.
@@ -32,7 +32,7 @@ def javascript(name: str) -> str:
 
 @cache
 def standalone_javascript(name: str) -> str:
-    """The same as the script of a page of its own, which draws what the page holds: parts/standalone.js says how."""
+    """The source as the script of a self-contained page, which draws the page's payload (parts/standalone.js)."""
     modules: dict[str, str] = {}
     _collect(f"{name}.js", modules, ())
     modules[f"{name}.js"] = re.sub(r"^export default ", "const component = ", modules[f"{name}.js"], flags=re.MULTILINE)
@@ -42,12 +42,12 @@ def standalone_javascript(name: str) -> str:
 
 @cache
 def style_sheet(name: str) -> str:
-    """shared.css, then `name`.css."""
+    """The style sheets shared.css and `name`.css, joined."""
     return _read("shared.css") + _read(f"{name}.css")
 
 
 def _collect(path: str, modules: dict[str, str], importers: tuple[str, ...]) -> None:
-    """Adds the file, without import and export, to `modules`, behind those that it imports."""
+    """Add the file, without import and export, to `modules`, after those that it imports."""
     if path in importers:
         raise ValueError(f"{' imports '.join((*importers, path))}: these cannot be put in an order")
     if path in modules:

@@ -1,4 +1,4 @@
-"""A component as HTML that stands alone: module, style and bytes in one page, which needs no network and no server."""
+"""A component as self-contained HTML: module, style and payload in one page, without network or server."""
 
 from __future__ import annotations
 
@@ -39,23 +39,26 @@ body {{ max-width: 992px; margin: 0; padding: 8px; background: var(--vt-page); }
 
 @dataclass(frozen=True, eq=False)
 class HtmlFigure:
-    """A picture that one can point at: a notebook shows it, and `save` writes it as one file.
+    """An interactive picture: a notebook shows it, and `save` writes it as one file.
 
-    component: which of this folder draws it, and data: what that one gets. Light or dark is as the reader's computer is
-    set. chosen: the selection to begin with. note: what stands above it, such as how well it is known that its model is
-    read right, in the colour of its tone. Every number in it is there bit by bit, as in the payload.
+    Every number in it is exact, as in the payload. Light or dark follows the reader's system.
     """
 
     component: str
+    """The component of this folder that draws it."""
     data: bytes = field(repr=False)
+    """The component's payload."""
     title: str
     chosen: Mapping[str, int | str | list[int]] = field(default_factory=dict)
+    """The initial selection."""
     note: str = ""
+    """A line above it, such as how well its model's loading is verified."""
     tone: Tone = "plain"
+    """The colour of the note."""
 
     @property
     def html(self) -> str:
-        """The whole page. What was given is in it as bytes in base64, or escaped: no text becomes markup or script."""
+        """The whole page. The data are in it as base64, or escaped: no text becomes markup or script."""
         return _PAGE.format(
             policy=_POLICY,
             title=escape(self.title),
@@ -78,12 +81,12 @@ class HtmlFigure:
         write_file(path, self.html.encode("utf-8"))
 
     def _repr_html_(self) -> str:
-        """What a notebook shows: the page in a frame, so that neither's style reaches the other."""
+        """The HTML for a notebook: the page in a frame, so that neither's style affects the other."""
         style = "width: 100%; height: 600px; border: 0"
         return f'<iframe srcdoc="{escape(self.html)}" title="{escape(self.title)}" style="{style}"></iframe>'
 
 
 def _compressed(data: bytes) -> bytes:
-    """The first bytes of all numbers of 4 bytes, then the second ones, and so on: alike bytes lie together, which takes
-    a fifth off a map of weights."""
+    """The data compressed, with the first bytes of all 4-byte numbers first, then the second ones, and so on: similar
+    bytes are adjacent, which makes a map of weights a fifth smaller."""
     return zlib.compress(np.frombuffer(data, np.uint8).reshape(-1, 4).T.tobytes(), 9)

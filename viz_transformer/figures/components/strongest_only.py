@@ -1,4 +1,4 @@
-"""The strongest weights of each row of a map, and what is left of the row: a picture of ribbons needs no more."""
+"""The strongest weights of each row of a map, and the rest of the row: all that ribbons need."""
 
 from __future__ import annotations
 
@@ -14,24 +14,24 @@ LEAST = 0.02
 """Weights below this share of a row are not drawn each on its own."""
 
 AT_ONCE = 2**18
-"""So many weights are compared at once: all of 2,000 tokens would take gigabytes as float64, and twice as long."""
+"""Weights compared at once: those of 2,000 tokens would take gigabytes as float64, and twice as long."""
 
 
 @dataclass(frozen=True, eq=False)
 class StrongestOnly:
-    """The entries of all rows, one row behind the other: those of row r stand from starts[r] to starts[r + 1] - 1.
-
-    keys: at which key, ascending in a row; weights: as they were given, float32. starts: [rows + 1]. rest: the sum of
-    a row's other weights, of the shape of the rows; NaN where one of them is NaN.
-    """
+    """The strongest entries of all rows, concatenated: row r has starts[r] to starts[r + 1] - 1."""
 
     keys: NDArray[np.int64]
+    """The key of each entry, ascending in a row."""
     weights: NDArray[np.float32]
+    """As given, float32."""
     starts: NDArray[np.int64]
+    """[rows + 1]"""
     rest: NDArray[np.float64]
+    """The sum of each row's other weights; NaN where one of them is NaN."""
 
     def arrays(self, name: str) -> Mapping[str, payload.Encoded]:
-        """What is sent: keys.N, weights.N, starts.N and rest.N for the name N, all as float32."""
+        """The arrays to send: keys.N, weights.N, starts.N and rest.N for the name N, all as float32."""
         return {
             f"{what}.{name}": payload.exact(values)
             for what, values in (
@@ -44,7 +44,7 @@ class StrongestOnly:
 
 
 def strongest(weights: ArrayLike, least: float = LEAST) -> StrongestOnly:
-    """Of each row of weights [..., Q, K] those of at least `least`, and always the largest, if it is above 0.
+    """The weights of each row of [..., Q, K] that are at least `least`, and always the largest, if it is above 0.
 
     Of equal largest ones the first; NaN, 0 and what is below 0 have no entry.
     """
@@ -60,7 +60,7 @@ def strongest(weights: ArrayLike, least: float = LEAST) -> StrongestOnly:
 
 
 def _split(rows: NDArray[np.float32], least: float) -> tuple[NDArray[np.bool_], NDArray[np.float64]]:
-    """Which weights of each row are kept, and the sum of the others."""
+    """A mask of the weights to keep in each row, and the sum of the others."""
     exact = rows.astype(np.float64)  # as the browser compares them
     known = np.where(np.isnan(exact), 0, exact)
     kept = known >= least

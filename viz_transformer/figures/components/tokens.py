@@ -1,4 +1,4 @@
-"""Tokens as the components draw them: what the model reads, and what was typed where that is something else."""
+"""Tokens for the components: what the model reads, and what was typed where that differs."""
 
 from __future__ import annotations
 
@@ -14,5 +14,5 @@ def token_data(
     *,
     special: Collection[int] = (),
 ) -> list[dict[str, Any]]:
-    """One small dict a token, as `Texts.data` makes it; `special` holds the positions of special tokens."""
+    """The data of each token, as in `Texts.data`; `special` holds the positions of special tokens."""
     return Texts(tokens, originals, special).data()

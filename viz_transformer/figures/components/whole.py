@@ -19,18 +19,18 @@ if TYPE_CHECKING:
 
 HEIGHT = 700
 CANDIDATES = 6
-"""So many candidates of a step have a bar."""
+"""The number of candidates per step that have a bar."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class RunText:
-    """What a run read and wrote. A model that writes nothing has no steps."""
+    """The text of a run, read and written. A model that generates nothing has no steps."""
 
     steps: Sequence[StepData] = ()
     first_row: int = 0
     """The decoder's row of the first step."""
     vocabulary: int = 0
-    """How many tokens could be written."""
+    """The size of the vocabulary."""
     typed: str = ""
     answer: str = ""
     """The text of all steps."""
@@ -38,7 +38,7 @@ class RunText:
 
 @dataclass(frozen=True, kw_only=True)
 class Names:
-    """What the picture is called: its title, the caption of what is saved, and the name of its file."""
+    """The names of the picture: its title, its caption when saved, and its file name."""
 
     title: str = ""
     caption: str
@@ -54,12 +54,12 @@ def whole_payload(
     height: int = HEIGHT,
     along: Mapping[str, int | bool] | None = None,
 ) -> bytes:
-    """What the browser gets.
+    """The payload of the run overview.
 
-    of: what the details of its deeper levels call this run. along: where two runs move together, the `first_row` of the
+    of: the id of this run in the details of its deeper levels. along: if two runs move together, the `first_row` of the
     first, the `steps` of the longer one, and whether any `reads` a text first.
 
-    Arrays, all float32 as recorded: token.S, position.S [T, samples] where they are told, stream.S
+    Arrays, all float32 as recorded: token.S, position.S [T, samples] where they were recorded, stream.S
     [points, T, samples], length.S [points, T], and came.S, added.S and share.S [sub-layers, T] of each stack S; of each
     kind K of attention the strongest weights of each row, keys.K, weights.K, starts.K and rest.K [layers, Q]
     (strongest_only.py); log_probs [steps, most candidates], NaN where a step has fewer. Raises ValueError for steps
@@ -110,9 +110,9 @@ def whole_payload(
 
 
 def ends_in(text: str, tokens: Sequence[str]) -> list[int]:
-    """How much of the text is written behind each of the tokens it was made of, in signs; all of it behind the last.
+    """The length of the text written after each of its tokens, in characters; all of it after the last.
 
-    A token that does not stand in it as it is, such as the end token, adds nothing.
+    A token that is not in it literally, such as the end token, adds nothing.
     """
     ends, end = [], 0
     for token in tokens:

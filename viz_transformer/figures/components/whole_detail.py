@@ -19,12 +19,12 @@ if TYPE_CHECKING:
 
 
 def layer_detail(detail: LayerDetail, *, of: str, remarks: Sequence[str] = ()) -> bytes:
-    """What the browser gets of a layer. of: names the run; remarks: sentences behind those of the detail.
+    """The payload of a layer. of: the id of the run; remarks: sentences after those of the detail.
 
     Arrays, for each sub-layer P, float32 as recorded: before.P, in.P, out.P, after.P [T, samples], total.P of a
     post-norm model; mean.P, scale.P, came.P, read.P, added.P, left.P, share.P [T]. Of an attention the strongest
     weights of each head (`strongest_only`): keys.P, weights.P, starts.P, rest.P, and mask.P [Q, K] where anything is
-    masked. hidden.ffn [T, samples] and active.ffn [T]. What the run does not tell is not there.
+    masked. hidden.ffn [T, samples] and active.ffn [T]. Values that the run lacks are left out.
     """
     header: dict[str, Any] = {
         "of": of,
@@ -55,11 +55,11 @@ def layer_detail(detail: LayerDetail, *, of: str, remarks: Sequence[str] = ()) -
 
 
 def attention_detail(detail: AttentionDetail, *, of: str, remarks: Sequence[str] = ()) -> bytes:
-    """What the browser gets of a head. of: names the run; remarks: sentences behind those of the detail.
+    """The payload of a head. of: the id of the run; remarks: sentences after those of the detail.
 
-    Arrays, float32 as recorded or derived: query [Q, E], key, value [K, E], scores, bias, weights [Q, K], head_out
-    [Q, E]; mask [Q, K] where anything is masked; maps [H, Q, K], the weights of all heads in 256 levels, or exact where
-    they are no shares. What the run does not tell is not there.
+    Arrays, float32 as recorded or derived: query [Q, E], key, value [K, E], scores, bias, weights [Q, K], head_out [Q,
+    E]; mask [Q, K] where anything is masked; maps [H, Q, K], the weights of all heads in 256 levels, or exact where
+    they are no shares. Values that the run lacks are left out.
     """
     header: dict[str, Any] = {
         "of": of,
