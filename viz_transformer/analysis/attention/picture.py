@@ -26,8 +26,8 @@ Spread = Literal["shares", "from 0", "signed"]
 """The range of the weights of an attention: from 0 to 1, also above 1, or also below 0."""
 
 Why = tuple[str, str] | tuple[()] | None
-"""How a cell leads to the page that explains it: by what is chosen (None), by the fields of the selection that its row
-and its column are there where the axes have others, or not at all: by no field."""
+"""How a cell links to the page that explains it: by the selection (None), by these fields for its row and column where
+the axes have others, or not at all ()."""
 
 HEIGHT = 660
 """Of a map, in pixels."""
@@ -369,14 +369,14 @@ class Picture:
         bare: Sequence[Literal["left", "right"]] = (),
         why: Why = None,
     ) -> bytes:
-        """What the browser gets to draw it as a map.
+        """The payload of a map.
 
         Colours go from 0 to 1, or to the largest value if the values are not bounded by 1, or are centred at 0.
-        `grows`: rows behind the chosen one are drawn as not written yet, and come with the step. `follows`: it is the
-        page's own map of weights: a key that nobody chose is that with most weight in the chosen row, and the strip is
-        tinted by that row. Rows of which more than 0.9 is hidden are faint. exact: float32, however many tokens there
-        are. bare: sides without labels, which the map beside it has. why: whether Enter and a double click lead to the
-        page that explains a cell. Raises ValueError if the shapes and the numbers of tokens do not fit.
+        `grows`: rows after the chosen one are drawn as not written yet, and appear with the step. `follows`: it is the
+        page's own map of weights: a key that nobody chose is the one with most weight in the chosen row, and the strip
+        is tinted by that row. Rows of which more than 0.9 is hidden are faint. exact: float32, however many tokens there
+        are. bare: sides without labels, which the map beside it has. why: whether Enter and a double click open the page
+        that explains a cell. Raises ValueError if the shapes and the numbers of tokens do not fit.
         """
         grid, meta = self._fitting("values", ("rows", "columns")), self.meta
         label = f"Map of {meta.title}: {self.rows.title} as rows, {self.columns.title} as columns"
@@ -403,12 +403,11 @@ class Picture:
         return self._packed(header, values=payload.exact(grid) if exact else payload.weights(grid))
 
     def pack_text(self, *, grows: bool = False) -> bytes:
-        """What the browser gets to draw it as the text itself, each token shaded by the weights of one query, or by the
-        weights that one key is given.
+        """The payload of the shaded text: all rows at once, weights at least 0.
 
         Queries and keys that are the same tokens of the same side are one paragraph, else each has its own. `grows`:
-        tokens of the queries' side behind the selected query are shown as not written yet. Where the run has no number
-        there is no shade; shades of rows of which more than 0.9 is hidden are faint.
+        tokens of the queries' side after the selected query are shown as not written yet. Missing values have no shade;
+        shades of rows of which more than 0.9 is hidden are faint.
         Raises ValueError if shapes and tokens do not fit, and for weights below 0.
         """
         grid, (queries, keys) = self._fitting("weights", ("queries", "keys")), self.axes
@@ -422,12 +421,11 @@ class Picture:
         return self._packed(header, weights=payload.weights(grid))
 
     def pack_lines(self, *, title: str = "", height: int = LINES_HEIGHT) -> bytes:
-        """What the browser gets to draw lines from each query to each key, as opaque as the weight, of the heads or,
-        without any, of the values.
+        """The payload of the lines of the picture's heads, or of its values, as opaque as the weight.
 
-        Masked pairs get no line, nor do those of which the run has no number. The scale is the colour of a single map;
-        two to six have the colours of heads. Above 256 tokens a side no weights are sent. Lines of rows of which more
-        than 0.9 is hidden are faint. title: where that is not the picture's own, which then names its one map.
+        Masked pairs get no line, nor do those without a value. The scale is the colour of a single map; two to six have
+        the colours of heads. Above 256 tokens a side no weights are sent. Lines of rows of which more than 0.9 is hidden
+        are faint. title: replaces the picture's own, which then names its one map.
         Raises ValueError if shapes, names and tokens do not fit, for weights below 0, for more than six maps, and for
         several if they are derived.
         """

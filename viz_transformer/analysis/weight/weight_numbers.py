@@ -153,7 +153,7 @@ class QueryRow:
         return self.query * self.keys
 
     def pack(self, axes: Axes, position: int, writes: str | None, meta: Meta) -> bytes:
-        """What the browser gets to draw it as strips: the keys, their products with the query, the scores, the weights.
+        """The payload of a row, as strips: the keys, their products with the query, the scores, and the weights.
 
         axes: the two sides; `position` is the query's place on the first; writes: what its row writes.
         Raises ValueError if shapes and tokens do not fit.
