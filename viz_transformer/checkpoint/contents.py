@@ -145,10 +145,8 @@ def _summary_of(folder: Path, *_stamps: tuple[int, ...] | None) -> Summary:
     check_version(path, content.get("format_version"))
     if not isinstance(content.get("model"), dict):
         raise CheckpointError(f"{path} has no 'model' settings: {COPY_AGAIN}")
-    try:
+    with files.explaining(f"{path} does not describe a model (", f"): {COPY_AGAIN}"):
         config = ModelConfig.from_dict(content["model"])
-    except ValueError as error:
-        raise CheckpointError(f"{path} does not describe a model ({error!s:.200}): {COPY_AGAIN}") from None
     codecs = {side: content.get(f"{side}_codec") for side in ("source", "target")}
     return Summary(folder.absolute().name, folder, config, codecs, files.read_json_object(folder / files.CARD))
 

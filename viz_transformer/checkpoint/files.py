@@ -13,6 +13,7 @@ from msgspec import Meta
 
 from viz_transformer import declared
 from viz_transformer.checkpoint.untrusted import MAX_VALUES, TooMuch, check_header, json_values
+from viz_transformer.sentences import put_on_one_line
 
 FORMAT_VERSION = 1
 CONFIG, CARD, WEIGHTS = "config.json", "card.json", "model.safetensors"
@@ -49,6 +50,17 @@ def reading(path: Path) -> Iterator[None]:
         raise CheckpointError(f"{path} is missing: {COPY_AGAIN}") from None
     except OSError as error:
         raise CheckpointError(f"{path} cannot be read ({error.strerror or error}): check its permissions") from None
+
+
+@contextmanager
+def explaining(before: str, after: str = "", kind: type[Exception] = ValueError) -> Iterator[None]:
+    """Turn an error into a CheckpointError that says it on one line between these texts; a CheckpointError stays."""
+    try:
+        yield
+    except CheckpointError:
+        raise
+    except kind as error:
+        raise CheckpointError(f"{before}{put_on_one_line(str(error), 200)}{after}") from None
 
 
 def stamp(path: Path) -> tuple[int, ...] | None:

@@ -288,15 +288,10 @@ def read_codec(summary: Summary, side: str) -> Codec | None:
     if not isinstance(tokens, list):
         raise CheckpointError(f"{path} is not a JSON list of tokens: {COPY_AGAIN}")
     _check_vocabulary(path, len(tokens), summary.config, side)
-    try:
+    with files.explaining(f"{path} cannot be used (", f"): {COPY_AGAIN}"):
         vocabulary = Vocabulary(tokens)
-    except ValueError as error:
-        raise CheckpointError(f"{path} cannot be used ({error!s:.200}): {COPY_AGAIN}") from None
-    try:
+    with files.explaining(f"{summary.path / files.CONFIG} describes no {side} codec (", f"): {COPY_AGAIN}"):
         return Codec.from_dict(described, vocabulary)
-    except ValueError as error:
-        config = summary.path / files.CONFIG
-        raise CheckpointError(f"{config} describes no {side} codec ({error!s:.200}): {COPY_AGAIN}") from None
 
 
 def _check_vocabulary(path: Path, size: int, config: ModelConfig, side: str) -> None:

@@ -19,7 +19,7 @@ from msgspec import Meta
 from transformers import GenerationConfig, PreTrainedConfig, PreTrainedTokenizerBase
 from transformers.models.auto.tokenization_auto import tokenizer_class_from_name
 
-from viz_transformer.checkpoint.files import CheckpointError, read_bytes, read_json_object
+from viz_transformer.checkpoint.files import CheckpointError, explaining, read_bytes, read_json_object
 from viz_transformer.checkpoint.importers.pieces import pieces_charsmap
 from viz_transformer.declared import Count, CountOrZero
 from viz_transformer.huggingface.chat import chat_ids
@@ -47,9 +47,7 @@ MAX_TOKENIZER_BYTES = 64 * 2**20
 """Limit for a tokenizer.json: one with 262,000 tokens has 33 MB."""
 NAMED = 3
 """Number of tokens to name in a sentence."""
-_PROBLEM = (
-    "{folder} has a tokenizer that transformers does not read ({why}): save it again with tokenizer.save_pretrained"
-)
+_SAVE_AGAIN = "): save it again with tokenizer.save_pretrained"
 NOT_APPLIED: dict[str, tuple[Any, ...]] = {
     "num_beams": (1, None),
     "do_sample": (False, None),
@@ -75,18 +73,13 @@ def read_tokenizer(folder: Path, summary: HuggingFaceSummary, config: PreTrained
     """
     _check_class(folder, config)
     _check_growth(folder)
-    try:
-        with panics_said():
-            found: PreTrainedTokenizerBase = transformers.AutoTokenizer.from_pretrained(
-                folder, config=config, mistral_format=False, local_files_only=True, trust_remote_code=False
-            )
-    except Exception as error:  # untrusted files: transformers may raise anything
-        raise CheckpointError(_PROBLEM.format(folder=folder, why=put_on_one_line(str(error), 200))) from None
-    try:
-        with _failures_said():
-            own = set(found.get_vocab()) - set(found.all_special_tokens)
-    except ValueError as error:
-        raise CheckpointError(_PROBLEM.format(folder=folder, why=put_on_one_line(str(error), 200))) from None
+    unread = f"{folder} has a tokenizer that transformers does not read ("
+    with explaining(unread, _SAVE_AGAIN, Exception), panics_said():  # untrusted files: it may raise anything
+        found: PreTrainedTokenizerBase = transformers.AutoTokenizer.from_pretrained(
+            folder, config=config, mistral_format=False, local_files_only=True, trust_remote_code=False
+        )
+    with explaining(unread, _SAVE_AGAIN), _failures_said():
+        own = set(found.get_vocab()) - set(found.all_special_tokens)
     if not own:
         raise CheckpointError(f"{folder} has a tokenizer with an empty vocabulary: {_AGAIN}")
     spec = summary.spec
@@ -97,11 +90,8 @@ def read_tokenizer(folder: Path, summary: HuggingFaceSummary, config: PreTrained
             f"{folder} has a tokenizer with ids up to {max(rowless):,}, the model has embeddings of {rows:,} tokens: it"
             f" is another model's, so {_AGAIN}"
         )
-    try:
-        with panics_said():
-            around = found("")["input_ids"] if rowless else []
-    except Exception as error:  # steps that fit nothing
-        raise CheckpointError(_PROBLEM.format(folder=folder, why=put_on_one_line(str(error), 200))) from None
+    with explaining(unread, _SAVE_AGAIN, Exception), panics_said():  # steps that fit nothing
+        around = found("")["input_ids"] if rowless else []
     if always := next((id for id in around if id in rowless), None):
         raise CheckpointError(
             f"{folder} has a tokenizer that puts {quote(rowless[always])} (id {always:,}) around each text, and the"
@@ -116,7 +106,7 @@ def _check_growth(folder: Path) -> None:
     Reading already applies its steps to added tokens.
     """
     path = folder / TOKENIZER
-    try:
+    with explaining(f"{folder} {_NOT_USED}"):
         if path.is_file():
             content = read_bytes(path, MAX_TOKENIZER_BYTES + 1)
             if len(content) > MAX_TOKENIZER_BYTES:
@@ -125,8 +115,6 @@ def _check_growth(folder: Path) -> None:
             growth_of(described)
             joining_growth(described)
         _pieces_growth(folder)
-    except ValueError as error:
-        raise CheckpointError(f"{folder} has a tokenizer that is not used: {error}") from None
 
 
 def _pieces_growth(folder: Path) -> Growth:
@@ -188,6 +176,7 @@ def _rowless(tokenizer: PreTrainedTokenizerBase, rows: int) -> dict[int, str]:
 
 
 _GIVE_ROWS = "call model.resize_token_embeddings(len(tokenizer)) where the model was made, and save both again"
+_NOT_USED = "has a tokenizer that is not used: "
 _AGAIN = "save the tokenizer that the model was trained with, with tokenizer.save_pretrained"
 
 
@@ -198,15 +187,8 @@ def codecs_of(
 
     Raises CheckpointError for an encoder-decoder without a start or end token, and for a tokenizer that fails.
     """
-    try:
-        with _failures_said():
-            return _codecs(tokenizer, model, summary)
-    except CheckpointError:
-        raise
-    except ValueError as error:
-        raise CheckpointError(
-            f"{summary.path} has a tokenizer that is not used: {put_on_one_line(str(error), 200)}"
-        ) from None
+    with explaining(f"{summary.path} {_NOT_USED}"), _failures_said():
+        return _codecs(tokenizer, model, summary)
 
 
 def _codecs(

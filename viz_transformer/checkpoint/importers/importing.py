@@ -423,10 +423,8 @@ def read_mapping(path: str | Path) -> dict[str, Placement]:
     held = content.get("tensors", content)
     if not isinstance(held, dict):
         raise CheckpointError(f"{path} has no 'tensors': write it with `viz-transformer import --write-map`")
-    try:
+    with files.explaining(f"{path} is not a mapping: "):
         return {str(name): Placement.from_dict(place) for name, place in held.items()}
-    except ValueError as error:
-        raise CheckpointError(f"{path} is not a mapping: {error}") from None
 
 
 def mapping_json(plan: Plan) -> str:

@@ -42,6 +42,7 @@ MAX_OWN = 10_000
 NORMAL, UNKNOWN, CONTROL, USER_DEFINED, UNUSED, BYTE = range(1, 7)
 UNIGRAM, BPE, WORD, CHAR = range(1, 5)
 SPACE = "▁"
+OR_WORDS = "; or choose another tokenizer, with --set tokenizer=words"
 _NEVER = "\uffff"
 """Prefix of names in the description that no text may match: a character that no text contains."""
 _BYTE = re.compile("<0x[0-9A-F]{2}>")
@@ -105,22 +106,18 @@ def _read(path: Path, stamp: tuple[int, ...] | None) -> Pieces:
             f"{path} has more than {files.MAX_TEXT_BYTES // 2**20} MiB, sentencepiece models are read up to that:"
             " is it a file of weights?"
         )
-    try:
+    with files.explaining(f"{path} is not a sentencepiece model, or a damaged one (", ")"):
         return _model(content)
-    except ValueError as error:
-        raise CheckpointError(f"{path} is not a sentencepiece model, or a damaged one ({error})") from None
 
 
 @lru_cache(maxsize=4)
 def _cutting(path: Path, stamp: tuple[int, ...] | None) -> LibraryTokens:
     model = _read(path, stamp)
-    try:
+    with files.explaining(f"{path}: ", OR_WORDS):
         made = LibraryTokens.of(describe_tokenizer(model))
         for name in model.of_type(USER_DEFINED):
             if name not in made.split(name):
                 raise ValueError(f"its own symbol {quote(name)} would be cut or changed")
-    except ValueError as error:
-        raise CheckpointError(f"{path}: {error}; or choose another tokenizer, with --set tokenizer=words") from None
     return made
 
 

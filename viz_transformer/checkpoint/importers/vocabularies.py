@@ -16,7 +16,7 @@ from typing import Any
 
 from viz_transformer.checkpoint import files
 from viz_transformer.checkpoint.files import CheckpointError
-from viz_transformer.checkpoint.importers.pieces import is_pieces, piece_tokens, read_pieces
+from viz_transformer.checkpoint.importers.pieces import OR_WORDS, is_pieces, piece_tokens, read_pieces
 from viz_transformer.checkpoint.importers.safe_pickle import Call, read_pickle
 from viz_transformer.sentences import quote
 from viz_transformer.text.codec import Codec
@@ -80,11 +80,9 @@ def count_tokens(
 def _counts(path: Path, language: str, stamp: tuple[int, ...] | None) -> tuple[tuple[str, int], ...]:
     """spaCy's tokens of a text with counts, sorted. stamp: invalidates the cache when the file changes."""
     lines = files.read_text(path).split("\n")
-    try:
+    with files.explaining(f"the words of {path} cannot be counted: "):
         tokenizer = SpacyWords(language)
         counts = Counter(piece for line in lines for piece in tokenizer.all_pieces(line.strip("\r")))
-    except ValueError as error:
-        raise CheckpointError(f"the words of {path} cannot be counted: {error}") from None
     return tuple(sorted(counts.items(), key=lambda item: (-item[1], item[0])))
 
 
@@ -133,10 +131,8 @@ def library_tokens(path: Path) -> LibraryTokens | None:
         return piece_tokens(path)
     if path.suffix != ".json" or not _is_library(content := files.read_json(path)):
         return None
-    try:
+    with files.explaining(f"{path}: ", OR_WORDS):
         return LibraryTokens.of(json.dumps(content, ensure_ascii=False, separators=(",", ":")))
-    except ValueError as error:
-        raise CheckpointError(f"{path}: {error}; or choose another tokenizer, with --set tokenizer=words") from None
 
 
 def name_specials(path: Path) -> dict[str, str | None]:
@@ -149,10 +145,8 @@ def _of_pickle(path: Path) -> tuple[str, ...]:
     size = path.stat().st_size
     if size > files.MAX_TEXT_BYTES:
         raise CheckpointError(f"{path} has {size:,} bytes, a vocabulary is read up to {files.MAX_TEXT_BYTES:,}")
-    try:
+    with files.explaining(f"{path} cannot be read (", "): write the vocabulary as JSON"):
         content = read_pickle(files.read_bytes(path, files.MAX_TEXT_BYTES))
-    except ValueError as error:
-        raise CheckpointError(f"{path} cannot be read ({error}): write the vocabulary as JSON") from None
     for held in (content.get(key) for key in ("stoi", "itos")) if isinstance(content, dict) else ():
         if isinstance(held, dict) and held:
             turned = held if isinstance(next(iter(held)), str) else {token: id for id, token in held.items()}
@@ -185,10 +179,8 @@ def _by_ids(path: Path, ids: Mapping[Any, Any]) -> tuple[str, ...]:
 
 def checked_tokens(path: Path, tokens: Sequence[Any]) -> tuple[str, ...]:
     """The tokens, checked to be distinct strings."""
-    try:
+    with files.explaining(f"{path} cannot be used as a vocabulary: "):
         return Vocabulary(tokens).tokens
-    except ValueError as error:
-        raise CheckpointError(f"{path} cannot be used as a vocabulary: {error!s:.200}") from None
 
 
 def fill_rows(tokens: Sequence[str], size: int, path: Path | str) -> tuple[str, ...]:
