@@ -42,6 +42,7 @@ ODD: dict[str, Any] = {
     "a function": lambda: None,
 }
 EDIT = vt.edits.AblateHead("decoder.0.self", 1)
+AXIS = vt.figures.AxisLabels("row", "rows")
 
 
 def valid() -> dict[str, tuple[Callable[..., Any], dict[str, Any]]]:
@@ -147,6 +148,19 @@ def test_every_public_function_is_in_the_table(functions: dict[str, Any]) -> Non
         if name != "decode_stream" and inspect.isfunction(function):
             left = set(inspect.signature(function).parameters) - set(given)
             assert left <= {"snapshots", "longest", "progress", "differences", "weighed"}, (name, left)
+
+
+def test_what_is_no_keyword_is_a_type_error(functions: dict[str, Any]) -> None:
+    for name in ("decode", "decode_stream", "evaluate", "save_checkpoint"):
+        function, given = functions[name]
+        with pytest.raises(TypeError, match="unexpected keyword argument 'bam'"):
+            function(**given, bam=[])
+    for draw, given in (
+        (vt.figures.tensor_heatmap, [[[1.0]], AXIS, AXIS]),
+        (vt.figures.value_histogram, [[1], [0, 1]]),
+    ):
+        with pytest.raises(TypeError, match="unexpected keyword argument 'heigth'"):
+            draw(*given, title="", heigth=300)
 
 
 def tried(function: Callable[..., Any], given: dict[str, Any]) -> Iterator[tuple[str, str, str]]:

@@ -23,10 +23,13 @@ class Accepted(NamedTuple):
 
 
 def takes(**kinds: Accepted) -> Callable[[Callable[P, R]], Callable[P, R]]:
-    """The function, whose arguments of these names are checked first. Raises ValueError with one sentence."""
+    """The function, whose arguments of these names are checked first. Raises ValueError with one sentence.
+
+    Names that the function takes as entries of a TypedDict (`**more: Unpack[...]`) are keywords of its signature too.
+    """
 
     def checked(function: Callable[P, R]) -> Callable[P, R]:
-        signature = inspect.signature(function)
+        signature = _with_keywords(inspect.signature(function), kinds)
 
         @wraps(function)
         def call(*args: P.args, **named: P.kwargs) -> R:
@@ -35,9 +38,18 @@ def takes(**kinds: Accepted) -> Callable[[Callable[P, R]], Callable[P, R]]:
                     raise ValueError(f"{name}={shown(value)} has to be {kinds[name].what}")
             return function(*args, **named)
 
+        call.__signature__ = signature  # type: ignore[attr-defined]
         return call
 
     return checked
+
+
+def _with_keywords(signature: inspect.Signature, names: Collection[str]) -> inspect.Signature:
+    """The signature with a keyword for each name that it lacks in place of `**`, so that another one is a TypeError."""
+    given = signature.parameters
+    named = [each for each in given.values() if each.kind is not inspect.Parameter.VAR_KEYWORD]
+    more = [inspect.Parameter(each, inspect.Parameter.KEYWORD_ONLY, default=...) for each in names if each not in given]
+    return signature.replace(parameters=[*named, *more])
 
 
 def shown(value: object) -> str:

@@ -80,8 +80,7 @@ def test_lengths_of_rows_are_bars_with_the_untrained_on_a_ground():
 
 def test_products_of_one_row_stand_over_those_of_all_pairs_at_each_distance():
     found = products(MADE.table, 3, MADE.frequency)
-    args = (found.distance, found.from_position, found.low, found.mean, found.high)
-    low, high, mean, one = product_curves(*args, position=3, title="products").data
+    low, high, mean, one = product_curves(found, title="products").data
     assert list(one.x) == list(range(-3, 9))
     assert one.y == pytest.approx(found.from_position, rel=1e-6)
     for line, values in ((low, found.low), (mean, found.mean), (high, found.high)):
@@ -128,9 +127,7 @@ def test_every_figure_can_be_enlarged():
         row_lengths([1.0, 2.0], Marks(position=1, read=2), title=""),
         turned_pairs([("0, 1", MADE.table[:, :2])], 2, 5, title=""),
         wavelength_curves({"a": wavelengths(8)}, 12, shown="a", title=""),
-        product_curves(
-            found.distance, found.from_position, found.low, found.mean, found.high, position=3, title="products"
-        ),
+        product_curves(found, title="products"),
     ]
     for figure in figures:
         own, count = figure.layout.xaxis.tickfont.size, len(figure.data)

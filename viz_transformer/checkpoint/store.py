@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from pathlib import Path
-from typing import Any, Literal, cast
+from typing import Any, Literal, TypedDict, Unpack, cast
 
 import torch
 from torch import Tensor
@@ -171,6 +171,19 @@ def load(where: str | Path) -> Checkpoint:
     raise CheckpointError(f"{folder} is being written again and again: open it when the training pauses")
 
 
+class Kept(TypedDict, total=False):
+    """What else a checkpoint folder keeps, and how."""
+
+    history_csv: str | None
+    """The losses of its training, one line a step, as history.csv has them."""
+    examples: Sequence[tuple[str, str]]
+    """Held-out pairs, source and target."""
+    snapshots: Mapping[int, Mapping[str, Tensor]] | None
+    """Weights at earlier steps of the training."""
+    dtype: Literal["float16", "float32"]
+    """What weights are rounded to, float16 if nothing is said."""
+
+
 @takes(
     folder=PATH,
     state_dict=MAPPING,
@@ -191,17 +204,14 @@ def save_checkpoint(
     source_codec: Codec | None,
     target_codec: Codec | None,
     card: Mapping[str, Any],
-    history_csv: str | None = None,
-    examples: Sequence[tuple[str, str]] = (),
-    snapshots: Mapping[int, Mapping[str, Tensor]] | None = None,
-    dtype: Literal["float16", "float32"] = "float16",
+    **more: Unpack[Kept],
 ) -> Path:
     """Write the checkpoint folder atomically and return it. Other files in the folder stay.
 
-    Weights are rounded to `dtype`; the card gets digests ("sha256") of everything needed to run the model. Raises
-    CheckpointError for weights or vocabularies that do not fit the config, numbers that are not finite or too large for
-    `dtype`, a history or examples that could not be read back, and a folder that must not be replaced; OutputError if
-    it cannot be written.
+    more: history_csv, examples, snapshots and dtype, as in `Kept`. The card gets digests ("sha256") of what is needed
+    to run the model. Raises CheckpointError for weights or vocabularies that do not fit the config, numbers that are
+    not finite or too large for `dtype`, a history or examples that could not be read back, and a folder that must not
+    be replaced; OutputError if it cannot be written.
     """
     folder = Path(folder)
     _check_replaceable(folder)
@@ -214,9 +224,10 @@ def save_checkpoint(
             _check_vocabulary(folder / files.VOCABULARIES[side], len(codec.vocabulary), config, side)
             texts[files.VOCABULARIES[side]] = _json(codec.vocabulary.tokens)
     weights = {files.WEIGHTS: state_dict} | {
-        snapshot_file(step): dict(state) for step, state in (snapshots or {}).items()
+        snapshot_file(step): dict(state) for step, state in (more.get("snapshots") or {}).items()
     }
     shapes = expected_shapes(config)
+    dtype, history_csv, examples = more.get("dtype", "float16"), more.get("history_csv"), more.get("examples", ())
     stored = {name: _stored(folder / name, state, shapes, dtype) for name, state in weights.items()}
     extra = {files.EXAMPLES: _tsv(folder / files.EXAMPLES, examples)} if examples else {}
     if history_csv is not None:

@@ -4,41 +4,30 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, Unpack
 
 import numpy as np
 import plotly.graph_objects as go
 from numpy.typing import ArrayLike
 
 from viz_transformer import numerals
+from viz_transformer.analysis.positions.table import Products
 from viz_transformer.figures import labels
 from viz_transformer.figures.positions import MAX_PICKED, chart
-from viz_transformer.figures.template import LEGEND_ABOVE, ON_PAPER, SILENT, dressed
+from viz_transformer.figures.template import LEGEND_ABOVE, ON_PAPER, SILENT, Look, dressed, theme_and_height
 from viz_transformer.figures.theme import Theme, palette
 
 _RAISED = str.maketrans("0123456789", "⁰¹²³⁴⁵⁶⁷⁸⁹")
 
 
-def product_curves(
-    distance: ArrayLike,
-    from_position: ArrayLike,
-    low: ArrayLike,
-    mean: ArrayLike,
-    high: ArrayLike,
-    *,
-    position: int,
-    title: str,
-    theme: Theme = "light",
-    height: int = 400,
-) -> go.Figure:
-    """Curves of the products of one row with all others by distance, over the range of all pairs at each distance.
+def product_curves(found: Products, *, title: str, theme: Theme = "light", height: int = 400) -> go.Figure:
+    """Products of one row with all others against their distance, over those of all pairs of rows at each distance.
 
-    distance, from_position: [L]; low, mean, high: [L], of the pairs at distances 0 to L - 1, which a row before has as
-    well as a row after. Where all pairs at a distance agree, the grey band between low and high has no width.
+    Where all pairs at a distance agree, the grey band between the lowest and the highest has no width.
     """
     colors = palette(theme)
-    places = np.asarray(distance)
-    lows, means, highs = (np.asarray(each, np.float32)[np.abs(places)] for each in (low, mean, high))
+    places = found.distance
+    lows, means, highs = (each.astype(np.float32)[np.abs(places)] for each in (found.low, found.mean, found.high))
     figure = go.Figure()
     plain = {"x": places, "mode": "lines", **SILENT}
     fill = {"line": {"width": 0}, "fill": "tonexty", "fillcolor": _faint(colors.derived[3], 0.35)}
@@ -47,15 +36,15 @@ def product_curves(
     figure.add_scatter(y=means, line={"color": colors.derived[2], "width": 2}, name="mean of all pairs", **plain)
     figure.add_scatter(
         x=places,
-        y=np.asarray(from_position, np.float32),
+        y=found.from_position.astype(np.float32),
         mode="lines+markers",
         line={"color": colors.text, "width": 1.5},
         marker={"size": 5 if len(places) <= 64 else 3},
-        name=f"from position {position}",
+        name=f"from position {found.position}",
         customdata=[
-            f"position {position} with {place + position}<br>distance {place}<br>"
+            f"position {found.position} with {place + found.position}<br>distance {place}<br>"
             + labels.escape(numerals.number(value))
-            for place, value in zip(places.tolist(), np.asarray(from_position, np.float64).tolist(), strict=True)
+            for place, value in zip(places.tolist(), found.from_position.tolist(), strict=True)
         ],
     )
     chart(figure, title, "distance, in positions", "product of the two rows", theme, height, top=68)
@@ -154,13 +143,13 @@ def wavelength_curves(
     title: str,
     whose: str = "the table's",
     pairs: bool = False,
-    theme: Theme = "light",
-    height: int = 420,
+    **look: Unpack[Look],
 ) -> go.Figure:
     """Curves of the positions per turn, by pair of columns, on a logarithmic axis; longer turns than the line at
     `length` are not completed. shown: the name of the curve drawn strong, the others are dotted; whose: the owner of
     the positions. pairs: pairs are numbered instead of named by their first column.
     """
+    theme, height = theme_and_height(**look)
     colors = palette(theme)
     figure = go.Figure()
     largest = 10.0
@@ -180,7 +169,7 @@ def wavelength_curves(
         )
     across = {"xref": "paper", "x0": 0, "x1": 1, "y0": length, "y1": length}
     figure.add_shape(type="line", line={"color": colors.accent, "width": 1, "dash": "dash"}, **across)
-    chart(figure, title, "pair" if pairs else "dimension", "wavelength, in positions", theme, height, top=68)
+    chart(figure, title, "pair" if pairs else "dimension", "wavelength, in positions", theme, height or 420, top=68)
     decades = range(math.ceil(math.log10(largest * 1.5)) + 1)
     figure.update_layout(
         showlegend=True,

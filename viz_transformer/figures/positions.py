@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Unpack
 
 import numpy as np
 import plotly.graph_objects as go
@@ -16,7 +17,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from viz_transformer import declared, numerals
 from viz_transformer.figures import labels
-from viz_transformer.figures.template import ON_PAPER, SILENT, dressed
+from viz_transformer.figures.template import ON_PAPER, SILENT, Look, dressed, theme_and_height
 from viz_transformer.figures.theme import MONO_STACK, Theme, palette
 
 MAX_PICKED = 6
@@ -44,8 +45,7 @@ def dimension_curves(
     *,
     fine: tuple[ArrayLike, ArrayLike] | None = None,
     title: str,
-    theme: Theme = "light",
-    height: int = 460,
+    **look: Unpack[Look],
 ) -> go.Figure:
     """Curves of the picked columns by position, as points; the selected position is a vertical line.
 
@@ -54,6 +54,7 @@ def dimension_curves(
     """
     values = _table(table, marks.position, picked)
     declared.same_count(names=len(names), columns=len(picked))
+    theme, height = theme_and_height(**look)
     colors = palette(theme)
     figure = go.Figure()
     for number, (column, ink) in enumerate(zip(picked, colors.heads, strict=False)):
@@ -72,7 +73,7 @@ def dimension_curves(
         )
     _mark(figure, marks, len(values), theme)
     lines = math.ceil(len(names) / 2)
-    chart(figure, title, "position", "value", theme, height, top=52 + 20 * lines)
+    chart(figure, title, "position", "value", theme, height or 460, top=52 + 20 * lines)
     for number, (name, ink) in enumerate(zip(names, colors.heads, strict=False)):
         row, place = divmod(number, 2)
         figure.add_annotation(

@@ -7,7 +7,7 @@ A chart sets only its own ranges, titles and margins, and where it differs.
 from __future__ import annotations
 
 from functools import cache
-from typing import Any
+from typing import Any, TypedDict
 
 import plotly.graph_objects as go
 
@@ -20,6 +20,18 @@ SILENT = {"hoverinfo": "skip", "hovertemplate": ""}
 """Settings of a trace without tooltips: a hover template, even one of the plotly template, overrides hoverinfo."""
 MAX_MARKED = 80
 """The most steps for which lines have markers."""
+
+
+class Look(TypedDict, total=False):
+    """How a chart looks: light if no theme is given, and as high as it is by itself if no height is, in pixels."""
+
+    theme: Theme
+    height: int
+
+
+def theme_and_height(*, theme: Theme = "light", height: int | None = None) -> tuple[Theme, int | None]:
+    """What `Look` says, and light where it says nothing."""
+    return theme, height
 
 
 def dressed(

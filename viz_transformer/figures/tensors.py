@@ -6,7 +6,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import Any, Literal
+from typing import Any, Literal, Unpack
 
 import numpy as np
 import plotly.graph_objects as go
@@ -15,7 +15,7 @@ from numpy.typing import ArrayLike, NDArray
 from viz_transformer.analysis.attention.picture import Axis, Meta, Picture, Texts, numbered
 from viz_transformer.analysis.tensors.pictures import TRUE_OR_FALSE, in_blocks
 from viz_transformer.figures import labels, legend
-from viz_transformer.figures.template import ON_PAPER, dressed
+from viz_transformer.figures.template import ON_PAPER, Look, dressed
 from viz_transformer.figures.theme import Theme, palette, weight_colors
 from viz_transformer.model.kinds import SIDES, KindName, SideName
 from viz_transformer.numerals import significant
@@ -44,6 +44,13 @@ class AxisLabels:
     """The side of the tokens, for their ink."""
 
 
+class InColor(Look, total=False):
+    """How a chart of a tensor looks: in the colour of this kind of attention, or in grey if its values are derived."""
+
+    kind: KindName
+    derived: bool
+
+
 def tensor_heatmap(
     values: ArrayLike,
     rows: AxisLabels,
@@ -53,25 +60,18 @@ def tensor_heatmap(
     scale: Scale = "signed",
     scale_name: str | None = None,
     largest: float | None = None,
-    kind: KindName = "decoder",
-    derived: bool = False,
-    theme: Theme = "light",
-    height: int = 560,
-    width: int = _NOMINAL_WIDTH,
-    least_letters: float | None = None,
+    **look: Unpack[InColor],
 ) -> go.Figure:
     """The heatmap of a [rows, columns] array, each cell at its integer position, with tokens or numbers along the axes.
 
-    scale "signed": two colours that diverge at 0, from -largest to largest; "weights": from 0 to 1 or, where dropout
-    made a weight larger, to `largest`, in the kind's colour or in grey if derived (with an edited weight below 0:
-    "signed"); "mask": Boolean, two tones. largest: the value with full colour, by default the largest absolute value of
-    the array. NaN and infinity have a colour of their own, and the legend says so. More than MAX_CELLS rows or columns
-    are pooled: a cell then shows the value farthest from 0 in its block, which title, legend and tooltip say. width:
-    the approximate width, which decides whether labels are horizontal or vertical. least_letters: of rows, in pixels,
-    where a
-    page squeezes the figure: each has 1.2 times its height, or labels are left out.
+    scale "signed": two colours that part at 0, from -largest to largest; "weights": from 0 to 1 or, where dropout made
+    a weight larger, to `largest`, in the kind's colour or in grey if derived (with an edited weight below 0: "signed");
+    "mask": Boolean, two tones. largest: what the colours reach to, by default the largest absolute value of the array.
+    NaN and infinity have a colour of their own, and the legend says so. More than MAX_CELLS rows or columns are
+    pooled: a cell then shows the value farthest from 0 in its block, which title, legend and tooltip say.
     Raises ValueError for an array that is not two-dimensional or does not fit the tokens.
     """
+    kind, derived, theme, height = _look(**look)
     array = np.asarray(values)
     _check(array, rows, columns)
     if scale == "mask" and array.dtype != bool:
@@ -80,7 +80,7 @@ def tensor_heatmap(
     axes = (_axis(rows, array.shape[0]), _axis(columns, array.shape[1]))
     picture = in_blocks(Picture(array, axes, np.ones(array.shape, dtype=bool), meta), MAX_CELLS)
     down, across = (_Side.of(axis) for axis in picture.axes)
-    sizes = _Sizes.of(down, across, height, width)
+    sizes = _Sizes.of(down, across, height)
     numbers = picture.values.astype(np.float64)
     finite = np.isfinite(numbers)
     if largest is None:
@@ -99,7 +99,7 @@ def tensor_heatmap(
         layers.append(go.Heatmap(z=marks, zmin=0, zmax=1, colorscale=[bad, bad], **cells))
     figure = go.Figure(layers)
     dressed(figure, theme, title=picture.meta.title, height=height, margin=(sizes.left, 12, sizes.top, _BOTTOM))
-    _draw_axes(figure, down, across, sizes, theme, least_letters)
+    _draw_axes(figure, down, across, sizes, theme)
     place = {"y": 1, "yanchor": "top", "yshift": sizes.top - _TOP + 4, **ON_PAPER}
     figure.add_annotation(text=labels.escape(columns.title), x=0, xanchor="left", **place)
     figure.add_annotation(text=labels.escape(rows.title), x=0, xanchor="right", xshift=-6, **place)
@@ -121,10 +121,7 @@ def value_histogram(
     title: str,
     left_out: int = 0,
     names: Sequence[str] | None = None,
-    kind: KindName = "decoder",
-    derived: bool = False,
-    theme: Theme = "light",
-    height: int = 560,
+    **look: Unpack[InColor],
 ) -> go.Figure:
     """The histogram of counts between edges; the axis below is the value, the heights are counts.
 
@@ -133,6 +130,7 @@ def value_histogram(
     """
     if len(edges) != len(counts) + 1 or not len(counts):
         raise ValueError(f"{len(edges)} edges do not fit {len(counts)} counts: one edge more is needed")
+    kind, derived, theme, height = _look(**look)
     bounds, heights = np.asarray(edges, np.float64), np.asarray(counts, np.int64)
     total = int(heights.sum())
     spans = names or [f"{significant(a)} to {significant(b)}" for a, b in pairwise(bounds.tolist())]
@@ -160,6 +158,12 @@ def value_histogram(
     figure.add_annotation(text="count", x=0, xanchor="right", xshift=-6, **note)
     figure.add_annotation(text=said, x=0, xanchor="left", **note)
     return figure
+
+
+def _look(
+    *, kind: KindName = "decoder", derived: bool = False, theme: Theme = "light", height: int = 560
+) -> tuple[KindName, bool, Theme, int]:
+    return kind, derived, theme, height
 
 
 def _axis(side: AxisLabels, size: int) -> Axis:
@@ -238,9 +242,9 @@ class _Sizes:
     upright: bool
 
     @classmethod
-    def of(cls, down: _Side, across: _Side, height: int, nominal: int) -> _Sizes:
+    def of(cls, down: _Side, across: _Side, height: int) -> _Sizes:
         left = max(24 + math.ceil(down.longest * 14 * legend.CHARACTER), 18 + 6.5 * len(down.axis.title))
-        width = nominal - left - 12
+        width = _NOMINAL_WIDTH - left - 12
         shown_columns = max(float(across.size), width / _LARGEST_CELL)
         column = width / shown_columns
         upright = not across.is_numbered and (across.longest * 13 * legend.CHARACTER + 6) > column
@@ -302,10 +306,8 @@ def _value(value: float | bool) -> str:
     return "not a number" if math.isnan(value) else significant(value, 5)
 
 
-def _draw_axes(
-    figure: go.Figure, down: _Side, across: _Side, sizes: _Sizes, theme: Theme, least_letters: float | None
-) -> None:
-    row_font, column_font = max(least_letters or 11.0, min(14.0, sizes.row * 0.82)), 13.0
+def _draw_axes(figure: go.Figure, down: _Side, across: _Side, sizes: _Sizes, theme: Theme) -> None:
+    row_font, column_font = max(11.0, min(14.0, sizes.row * 0.82)), 13.0
     numbers = across.longest * 13 * legend.CHARACTER + 10
     room = column_font + 1 if sizes.upright else numbers if across.is_numbered else 0
     figure.update_xaxes(
@@ -317,17 +319,10 @@ def _draw_axes(
     )
     figure.update_yaxes(
         showgrid=False,
-        **down.ticks(sizes.row, _room_of(row_font, sizes.row, squeezed=least_letters is not None)),
+        **down.ticks(sizes.row, row_font + 1 if sizes.row > row_font else 1.4 * row_font),
         range=[sizes.shown_rows * down.step - 0.5, -0.5],
         tickfont={"size": row_font, "color": _ink(down.axis, theme)},
     )
-
-
-def _room_of(letters: float, row: float, *, squeezed: bool) -> float:
-    """The height that a row's label needs. Where labels are left out, a low window leaves the others less than here."""
-    if squeezed:
-        return 1.2 * letters
-    return letters + 1 if row > letters else 1.4 * letters
 
 
 def _ink(axis: Axis, theme: Theme) -> str:

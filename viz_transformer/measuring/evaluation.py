@@ -68,6 +68,16 @@ def wilson(k: int, n: int, z: float = 1.959963984540054) -> tuple[float, float]:
     return (centre - half) / scale if k else 0.0, (centre + half) / scale if k < n else 1.0
 
 
+class OfAnswers(TypedDict, total=False):
+    """What `evaluate` takes that belongs to answers: a decoder-only model, which is measured on a text, has none."""
+
+    beam: int | None
+    bleu: str | None
+    group: bool
+    count_too_long: bool
+    errors: str | Path | None
+
+
 @takes(
     ckpt=CHECKPOINT,
     pairs=PAIRS,
@@ -84,15 +94,11 @@ def evaluate(
     ckpt: Checkpoint,
     pairs: Sequence[Pair],
     *,
-    beam: int | None = None,
     seen_sources: Collection[str] | None = None,
-    bleu: str | None = None,
-    group: bool = False,
     equivalence: str | None = None,
-    count_too_long: bool = False,
     longest: tuple[int, int] | None = None,
-    errors: str | Path | None = None,
     progress: Progress | None = None,
+    **of_answers: Unpack[OfAnswers],
 ) -> dict[str, Any]:
     """Evaluate the checkpoint on the pairs; greedy unless `beam` is a width.
 
@@ -116,6 +122,7 @@ def evaluate(
     `bleu` and `equivalence`, and, before running, for a file that cannot be written.
     """
     sides(ckpt)
+    bleu, errors = of_answers.get("bleu"), of_answers.get("errors")
     check_bleu(bleu)
     if bleu == "tokens":
         tokenizer_of(ckpt)
@@ -124,14 +131,14 @@ def evaluate(
         raise ValueError("there are no pairs to evaluate: give at least one")
     if errors is not None:
         check_output(errors)
-    sources, targets = _joined(pairs) if group else ([s for s, _ in pairs], [[t] for _, t in pairs])
+    sources, targets = _joined(pairs) if of_answers.get("group") else ([s for s, _ in pairs], [[t] for _, t in pairs])
     run = list(range(len(sources)))
-    if count_too_long:
+    if of_answers.get("count_too_long"):
         read = set(readable(ckpt, pairs, longest))
         run = [i for i in run if any((sources[i], target) in read for target in targets[i])]
     too_long = len(sources) - len(run)
     scores = None if too_long else target_scores(ckpt, pairs)
-    written, seconds = answers_of(ckpt, [sources[i] for i in run], beam=beam, progress=progress)
+    written, seconds = answers_of(ckpt, [sources[i] for i in run], beam=of_answers.get("beam"), progress=progress)
     found = dict(zip(run, written, strict=True))
     answers = [found.get(i, NO_ANSWER) for i in range(len(sources))]
     matches = exact_matches(answers, targets, lower=writes_lower_case(ckpt))
@@ -150,7 +157,7 @@ def evaluate(
         **_overlap_scores(ckpt, answers, targets, bleu),
         "sentences_per_second": len(run) / seconds if run else None,
     }
-    if count_too_long:
+    if of_answers.get("count_too_long"):
         result["too_long"] = too_long
     if equivalence is not None:
         judged = zip(matches, answers, targets, strict=True)
@@ -192,16 +199,6 @@ def evaluate_text(
         **_per_token(scores),
         **dict.fromkeys(["bleu", "bleu_signature", "chrf", "sentences_per_second"]),
     }
-
-
-class OfAnswers(TypedDict, total=False):
-    """What `evaluate` takes that belongs to answers: a decoder-only model, which is measured on a text, has none."""
-
-    beam: int | None
-    bleu: str | None
-    group: bool
-    count_too_long: bool
-    errors: str | Path | None
 
 
 def evaluate_checkpoint(

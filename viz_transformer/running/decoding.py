@@ -11,7 +11,7 @@ import math
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
-from typing import Any, Literal
+from typing import Any, Literal, TypedDict, Unpack
 
 import torch
 from torch import Tensor
@@ -112,45 +112,20 @@ class Run:
         return self.log_prob
 
 
-def decode(
-    ckpt: Checkpoint,
-    source: TextOrIds,
-    *,
-    strategy: Strategy = GREEDY,
-    prefix: TextOrIds | None = None,
-    target: TextOrIds | None = None,
-    force: Force | None = None,
-    ban: Collection[int | str] = (),
-    max_steps: int | None = None,
-    edits: Sequence[Edit] = (),
-    progress: Progress | None = None,
-) -> Run:
-    """Decode `source`, greedily by default. A decoder-only model continues it.
+class Steering(TypedDict, total=False):
+    """What else a decode may be given."""
 
-    prefix: text or ids without start and end tokens that the answer must begin with, as forced steps.
-    target: the whole answer, also forced (teacher forcing); the end token too, unless the target fills the model to its
-    maximum.
-    force: tokens that single steps must write, overriding the strategy; the end token is allowed.
-    ban: tokens that are never chosen.
-    max_steps: maximum steps including the prefix; the end token and the model's maximum also end the run.
-    progress: called after each step, also in a beam search; an exception in it aborts the decode.
-    Raises ValueError with one sentence for input that the model cannot read, and if the run ends before a forced step.
-    """
-    return decode_stream(
-        ckpt,
-        source,
-        strategy=strategy,
-        prefix=prefix,
-        target=target,
-        force=force,
-        ban=ban,
-        max_steps=max_steps,
-        edits=edits,
-        progress=progress,
-    ).run_to_the_end()
+    target: TextOrIds | None
+    """The whole answer, forced (teacher forcing); the end token too, unless it fills the model to its maximum."""
+    force: Force | None
+    """Tokens that single steps must write, overriding the strategy; the end token is allowed."""
+    ban: Collection[int | str]
+    """Tokens that are never chosen."""
+    progress: Progress | None
+    """Called after each step, also in a beam search; an exception in it aborts the decode."""
 
 
-@takes(
+_takes_decode = takes(
     ckpt=CHECKPOINT,
     source=TEXT_OR_IDS,
     strategy=STRATEGY,
@@ -162,25 +137,48 @@ def decode(
     edits=EDITS,
     progress=optional(CALLABLE),
 )
+
+
+@_takes_decode
+def decode(
+    ckpt: Checkpoint,
+    source: TextOrIds,
+    *,
+    strategy: Strategy = GREEDY,
+    prefix: TextOrIds | None = None,
+    max_steps: int | None = None,
+    edits: Sequence[Edit] = (),
+    **more: Unpack[Steering],
+) -> Run:
+    """Decode `source`, greedily by default. A decoder-only model continues it.
+
+    prefix: text or ids without start and end tokens that the answer must begin with, as forced steps.
+    max_steps: maximum steps including the prefix; the end token and the model's maximum also end the run.
+    more: target, force, ban and progress, as in `Steering`.
+    Raises ValueError with one sentence for input that the model cannot read, and if the run ends before a forced step.
+    """
+    found = decode_stream(ckpt, source, strategy=strategy, prefix=prefix, max_steps=max_steps, edits=edits, **more)
+    return found.run_to_the_end()
+
+
+@_takes_decode
 def decode_stream(
     ckpt: Checkpoint,
     source: TextOrIds,
     *,
     strategy: Strategy = GREEDY,
     prefix: TextOrIds | None = None,
-    target: TextOrIds | None = None,
-    force: Force | None = None,
-    ban: Collection[int | str] = (),
     max_steps: int | None = None,
     edits: Sequence[Edit] = (),
-    progress: Progress | None = None,
+    **more: Unpack[Steering],
 ) -> DecodeStream:
     """`decode` as an iterator over its steps, with `run` available after the last. Input is checked at once."""
     job = _job(ckpt, source, strategy, tuple(edits))
     codec, room, strategy = ckpt.codec("target"), job.most, _filled(strategy, ckpt)
     declared.within("max_steps", max_steps, declared.Count | None)
     most = room if max_steps is None else min(room, max_steps)
-    given, banned = _forced_steps(ckpt, force or {}), frozenset(_given_ids(ckpt, ban, "ban"))
+    target, given = more.get("target"), _forced_steps(ckpt, more.get("force") or {})
+    banned = frozenset(_given_ids(ckpt, more.get("ban", ()), "ban"))
     if target is None:
         forced, banned = _forced(ckpt, "prefix", prefix), banned | codec.banned
     elif prefix is not None or max_steps is not None or strategy != GREEDY or given or banned:
@@ -205,7 +203,7 @@ def decode_stream(
         banned=banned,
         most=most,
         strategy=None if target is not None else strategy,
-        progress=progress,
+        progress=more.get("progress"),
     )
     return DecodeStream(_decode_beam(job, strategy) if isinstance(strategy, Beam) else _decode_stepwise(job))
 

@@ -186,17 +186,7 @@ def distance(table: Table) -> Question:
     """Products of rows against the distance between them."""
     frequency = None if table.derived is None else table.derived.frequency
     found = products(table.values, table.marks.position, frequency)
-    figure = product_curves(
-        found.distance,
-        found.from_position,
-        found.low,
-        found.mean,
-        found.high,
-        position=found.position,
-        title=words.PRODUCTS_TITLE,
-        theme=frame.theme(),
-        height=height(400),
-    )
+    figure = product_curves(found, title=words.PRODUCTS_TITLE, theme=frame.theme(), height=height(400))
     asked = pictures.table(
         lambda: _products_frame(found),
         note=words.note(table.shown.caption(words.products_with(found.position))),
