@@ -7,8 +7,11 @@ Python, integer exponents. Each limit bounds the work after it; no honest text r
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+
+from viz_transformer.text.token_reader import TokenReader
 
 FUNCTIONS = ("exp", "sin", "cos", "tan", "sinh", "cosh", "tanh")
 MAX_CHARACTERS = 2_000
@@ -25,7 +28,7 @@ class ExpressionError(ValueError):
 class UnexpectedError(ExpressionError):
     """An unexpected token. clause: what was expected. advice: what to write, if clear."""
 
-    def __init__(self, wanted: str, tokens: list[str], place: int) -> None:
+    def __init__(self, wanted: str, tokens: Sequence[str], place: int) -> None:
         token = _short(tokens[place])
         super().__init__(f"has “{token}” where {wanted} is expected")
         self.clause = f"expected {wanted} before “{token}”"
@@ -127,37 +130,28 @@ def _quoted(token: str) -> str:
     return f"“{token}”" if token.isprintable() else f"the character U+{ord(token):04X}"
 
 
-class _Reader:
+class _Reader(TokenReader):
     """A recursive-descent parser; precedence as in Python."""
 
-    def __init__(self, tokens: list[str]) -> None:
-        self.tokens, self.place, self.depth = tokens, 0, 0
-        self.order: Order | None = None
+    order: Order | None = None
 
     def whole_text(self) -> Tree:
         tree = self._sum()
-        if self.place < len(self.tokens):
+        if self.next:
             raise self._unexpected("a sign")
         return tree
 
-    def _next(self, *wanted: str) -> str | None:
-        """Consume and return the next token if it is one of these."""
-        if self.place < len(self.tokens) and self.tokens[self.place] in wanted:
-            self.place += 1
-            return self.tokens[self.place - 1]
-        return None
-
     def _unexpected(self, wanted: str) -> ExpressionError:
-        if self.place == len(self.tokens):
+        if not self.next:
             return ExpressionError(f"ends where {wanted} should follow")
         return UnexpectedError(wanted, self.tokens, self.place)
 
     def _sum(self) -> Tree:
-        sign = self._next("+", "-")
+        sign = self.take("+", "-")
         terms = []
         while True:
-            terms.append((sign == "-", self._order() if self._next("O") else self._product()))
-            sign = self._next("+", "-")
+            terms.append((sign == "-", self._order() if self.take("O") else self._product()))
+            sign = self.take("+", "-")
             if sign is None:
                 return terms[0][1] if len(terms) == 1 and not terms[0][0] else Sum(tuple(terms))
 
@@ -169,7 +163,7 @@ class _Reader:
         variable = self._name()
         if variable is None:
             raise self._unexpected("a name")
-        power = self._exponent() if self._next("**") else 1
+        power = self._exponent() if self.take("**") else 1
         if power < 1:
             raise ExpressionError("has an O term with a power below 1")
         self._parenthesis(")")
@@ -177,16 +171,15 @@ class _Reader:
         return self.order
 
     def _name(self) -> str | None:
-        token = self.tokens[self.place] if self.place < len(self.tokens) else ""
-        return self._next(token) if token.isalpha() and token not in ("O", *FUNCTIONS) else None
+        return self.take(self.next) if self.next.isalpha() and self.next not in ("O", *FUNCTIONS) else None
 
     def _parenthesis(self, sign: str) -> None:
-        if self._next(sign) is None:
+        if self.take(sign) is None:
             raise self._unexpected(f"“{sign}”")
 
     def _product(self) -> Tree:
         factors = [(False, self._factor())]
-        while (sign := self._next("*", "/")) is not None:
+        while (sign := self.take("*", "/")) is not None:
             factors.append((sign == "/", self._factor()))
         return factors[0][1] if len(factors) == 1 else Product(tuple(factors))
 
@@ -194,12 +187,12 @@ class _Reader:
         self.depth += 1
         if self.depth > MAX_NESTING:
             raise ExpressionError(f"is nested more than {MAX_NESTING} deep")
-        if (sign := self._next("+", "-")) is not None:
+        if (sign := self.take("+", "-")) is not None:
             tree = self._factor()
             tree = Sum(((True, tree),)) if sign == "-" else tree
         else:
             tree = self._atom()
-            tree = Power(tree, self._exponent()) if self._next("**") else tree
+            tree = Power(tree, self._exponent()) if self.take("**") else tree
         self.depth -= 1
         return tree
 
@@ -214,7 +207,7 @@ class _Reader:
         return int(exponent)
 
     def _atom(self) -> Tree:
-        token = self.tokens[self.place] if self.place < len(self.tokens) else ""
+        token = self.next
         if token.isdigit():
             if len(token) > MAX_DIGITS:
                 raise ExpressionError(f"has a number of more than {MAX_DIGITS} digits")
@@ -222,7 +215,7 @@ class _Reader:
             return Number(int(token))
         if (name := self._name()) is not None:
             return Name(name)
-        function = self._next(*FUNCTIONS)
+        function = self.take(*FUNCTIONS)
         if function is None and token != "(":
             if token == "O":
                 raise ExpressionError("has an O term inside another term")

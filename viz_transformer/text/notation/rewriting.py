@@ -8,6 +8,8 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
+from viz_transformer.text.token_reader import TokenReader
+
 VARIABLE = "x"
 EXPONENTIAL = "exp"
 MAX_NESTING = 40
@@ -39,7 +41,7 @@ def rewrite(text: str, functions: Sequence[str], symbols: str) -> list[str]:
     """
     writer = _Writer(_tokens(text, functions, symbols), functions, symbols)
     found = writer.sum()
-    if writer.next is not None:
+    if writer.next:
         raise UnclearError
     return found
 
@@ -83,29 +85,18 @@ def _names(word: str, functions: Sequence[str], symbols: str) -> list[str]:
     return found
 
 
-class _Writer:
+class _Writer(TokenReader):
     """A recursive-descent parser that writes out what it reads."""
 
     def __init__(self, tokens: Sequence[str], functions: Sequence[str], symbols: str) -> None:
-        self.tokens, self.functions, self.symbols = tokens, functions, symbols
-        self.place = self.depth = 0
-
-    @property
-    def next(self) -> str | None:
-        return self.tokens[self.place] if self.place < len(self.tokens) else None
-
-    def _take(self, *wanted: str) -> str | None:
-        """Consume and return the next token if it is one of these."""
-        if self.next in wanted:
-            self.place += 1
-            return self.tokens[self.place - 1]
-        return None
+        super().__init__(tokens)
+        self.functions, self.symbols = functions, symbols
 
     def sum(self) -> list[str]:
         """Parse terms joined by + and -."""
-        found = ["-"] if self._take("+", "-") == "-" else []
+        found = ["-"] if self.take("+", "-") == "-" else []
         found += self._product()
-        while (sign := self._take("+", "-")) is not None:
+        while (sign := self.take("+", "-")) is not None:
             found += [sign, *self._product()]
         return found
 
@@ -113,7 +104,7 @@ class _Writer:
         """Parse factors joined by *, / or nothing."""
         found = self._factor()
         while True:
-            if (sign := self._take("*", "/")) is not None:
+            if (sign := self.take("*", "/")) is not None:
                 found += [sign, *self._factor()]
             elif self._follows_without_sign():
                 found += ["*", *self._factor()]
@@ -123,7 +114,7 @@ class _Writer:
     def _follows_without_sign(self) -> bool:
         """Whether another factor follows directly; raises UnclearError if that is ambiguous."""
         token = self.next
-        if token is None or token in "+-*/^)" or token == "**":
+        if token in ("", *"+-*/^)", "**"):
             return False
         before = self.tokens[self.place - 1]
         if token.isdigit() or (token == "(" and before in (*self.symbols, "e")):  # 2 3, x2, f(x)
@@ -134,7 +125,7 @@ class _Writer:
         self.depth += 1
         if self.depth > MAX_NESTING:
             raise UnclearError
-        if (sign := self._take("-", "+")) is not None:
+        if (sign := self.take("-", "+")) is not None:
             found = ["-"] * (sign == "-") + self._factor()
         elif self.next in self.functions:
             found = self._function()
@@ -142,18 +133,16 @@ class _Writer:
             found = self._exponential()
         else:
             found = self._atom()
-            if self._take(*_POWERS):
+            if self.take(*_POWERS):
                 found += ["**", *self._factor()]
         self.depth -= 1
         return found
 
     def _atom(self) -> list[str]:
         """Parse a number, x, a constant or a parenthesised sum."""
-        token = self.next
-        if token is None:
-            raise UnclearError
-        if self._take("("):
+        if self.take("("):
             return ["(", *self._to_the_end(), ")"]
+        token = self.next
         if token.isdigit() or token == VARIABLE or token in [*self.symbols]:
             self.place += 1
             return [token]
@@ -162,7 +151,7 @@ class _Writer:
     def _to_the_end(self) -> list[str]:
         """Parse a sum and its closing parenthesis, which is dropped."""
         found = self.sum()
-        if self._take(")") is None:
+        if self.take(")") is None:
             raise UnclearError
         return found
 
@@ -171,14 +160,14 @@ class _Writer:
         name = self.tokens[self.place]
         self.place += 1
         power: list[str] = []
-        if self._take(*_POWERS):
+        if self.take(*_POWERS):
             exponent = self.next
-            if exponent is None or not exponent.isdigit():
+            if not exponent.isdigit():
                 raise UnclearError
             self.place += 1
             power = ["**", exponent]
-        found = [name, "(", *(self._to_the_end() if self._take("(") else self._bare_argument()), ")"]
-        if self._take(*_POWERS):
+        found = [name, "(", *(self._to_the_end() if self.take("(") else self._bare_argument()), ")"]
+        if self.take(*_POWERS):
             if power:
                 raise UnclearError
             power = ["**", *self._factor()]
@@ -187,11 +176,11 @@ class _Writer:
     def _bare_argument(self) -> list[str]:
         """Parse numbers, x and constants after a function, up to an operator or function."""
         found: list[str] = []
-        while (token := self.next) is not None and (token.isdigit() or token == VARIABLE or token in [*self.symbols]):
+        while (token := self.next).isdigit() or token == VARIABLE or token in [*self.symbols]:
             if found and token.isdigit():
                 raise UnclearError
             found += ["*"] * bool(found) + self._atom()
-            if self._take(*_POWERS):
+            if self.take(*_POWERS):
                 found += ["**", *self._factor()]
         if not found or (VARIABLE not in found and self.next in ("*", "/", "(")):
             raise UnclearError
@@ -202,7 +191,7 @@ class _Writer:
         if EXPONENTIAL not in self.functions:
             raise UnclearError
         self.place += 1
-        if not self._take(*_POWERS):
+        if not self.take(*_POWERS):
             raise UnclearError
         in_parentheses = self.next == "("
         exponent = self._factor()
