@@ -11,7 +11,7 @@ from dataclasses import dataclass, field, replace
 from types import MappingProxyType
 from typing import Literal
 
-from viz_transformer.model.config import ModelKind
+from viz_transformer.model.config import KIND_OF, ModelKind
 from viz_transformer.model.hooked_model import OutputKind
 from viz_transformer.model.kinds import StackName
 
@@ -172,9 +172,7 @@ class Family:
 
     @property
     def kind(self) -> ModelKind:
-        if len(self.stacks) == 2:
-            return "encoder-decoder"
-        return "decoder-only" if "decoder" in self.stacks else "encoder-only"
+        return KIND_OF["encoder" in self.stacks, "decoder" in self.stacks]
 
 
 ROTARY = "turns queries and keys by their positions"

@@ -13,6 +13,12 @@ from viz_transformer.declared import Count, CountOrZero, Whole
 from viz_transformer.model.positions import ENCODINGS, Encoding
 
 ModelKind = Literal["encoder-decoder", "encoder-only", "decoder-only"]
+KIND_OF: Mapping[tuple[bool, bool], ModelKind] = {
+    (True, True): "encoder-decoder",
+    (True, False): "encoder-only",
+    (False, True): "decoder-only",
+}
+"""By whether a model has an encoder, and a decoder."""
 MAX_LAYERS = 256
 """Limit per stack for files: layers take time to build even where they take no memory."""
 LARGEST_OFFSET = 1024
@@ -120,9 +126,7 @@ class ModelConfig:
 
     @property
     def kind(self) -> ModelKind:
-        if self.has_encoder and self.has_decoder:
-            return "encoder-decoder"
-        return "encoder-only" if self.has_encoder else "decoder-only"
+        return KIND_OF[self.has_encoder, self.has_decoder]
 
     @property
     def encoding(self) -> Encoding:

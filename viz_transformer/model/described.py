@@ -10,7 +10,7 @@ from msgspec import Meta
 
 from viz_transformer import declared
 from viz_transformer.declared import Count
-from viz_transformer.model.config import MAX_LAYERS, ModelKind
+from viz_transformer.model.config import KIND_OF, MAX_LAYERS, ModelKind
 from viz_transformer.model.hook_point import QUERIES, WEIGHTS, Growth, HookPoint
 from viz_transformer.model.hooked_model import Heads, ModelSpec, OutputKind, Precision, Scoring
 from viz_transformer.model.points import ATTENTION, DERIVED, SINK
@@ -22,11 +22,6 @@ DESCRIBED = "model"
 LONGEST_TEXT = 8192
 """Maximum tokens per side: what is computed from queries and keys grows with its square."""
 LONGEST_MEANING = 1000
-_STACKS: Mapping[ModelKind, tuple[bool, bool]] = {
-    "encoder-decoder": (True, True),
-    "encoder-only": (True, False),
-    "decoder-only": (False, True),
-}
 
 Size = Annotated[int, Meta(ge=0, le=2**24)]
 Length = Annotated[int, Meta(ge=1, le=LONGEST_TEXT)]
@@ -115,7 +110,7 @@ def _point(name: str, letters: str, meaning: str, grows: Growth) -> HookPoint:
 def _model_rules(spec: ModelSpec) -> Iterator[str]:
     """One sentence for each inconsistency in the spec."""
     layers = {"encoder": spec.encoder_layers, "decoder": spec.decoder_layers}
-    if tuple(count > 0 for count in layers.values()) != _STACKS[spec.kind]:
+    if KIND_OF.get((spec.encoder_layers > 0, spec.decoder_layers > 0)) != spec.kind:
         yield f"a model of kind {spec.kind} does not have {' and '.join(map(str, layers.values()))} layers here"
     names = [point.name for point in (*spec.recorded, *spec.derived)]
     if len(set(names)) < len(names):

@@ -13,7 +13,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from viz_transformer import declared
 from viz_transformer.declared import Count, CountOrZero
-from viz_transformer.model.config import MAX_LAYERS, ModelKind
+from viz_transformer.model.config import KIND_OF, MAX_LAYERS
 from viz_transformer.model.hook_point import WEIGHTS, HookPoint
 from viz_transformer.model.hooked_model import Heads, ModelSpec
 from viz_transformer.model.kinds import KINDS, SIDE_OF, StackName, kinds_of
@@ -33,11 +33,6 @@ OFF_BY = 2.0**-7
 
 _SITE = re.compile(r"(encoder|decoder)\.(0|[1-9][0-9]{0,2})\.(self|cross)")
 _STREAM = re.compile(r"(encoder|decoder)\.(0|[1-9][0-9]{0,2})\.residual_(?:in|out)")
-_KIND_OF: dict[tuple[bool, bool], ModelKind] = {
-    (True, True): "encoder-decoder",
-    (True, False): "encoder-only",
-    (False, True): "decoder-only",
-}
 
 
 def watched_point(name: str, meaning: str) -> HookPoint:
@@ -79,7 +74,7 @@ def watched_spec(
         stack, layer, _ = site.split(".")
         layers[cast(StackName, stack)] = max(layers[cast(StackName, stack)], int(layer) + 1)
     return ModelSpec(
-        kind=_KIND_OF[layers["encoder"] > 0, layers["decoder"] > 0],
+        kind=KIND_OF[layers["encoder"] > 0, layers["decoder"] > 0],
         encoder_layers=layers["encoder"],
         decoder_layers=layers["decoder"],
         d_model=d_model,
