@@ -123,7 +123,7 @@ GENERATE_RULES: Mapping[StopRule, bool | Literal["never"]] = {
 
 Under these rules, hypotheses that are unfinished at the maximum length count as finished.
 """
-WIDEST, USUAL_WIDTH = 100, 4
+WIDEST = 100
 
 
 @dataclass(frozen=True)

@@ -11,7 +11,6 @@ import viz_transformer.analysis.layers.lens as lens_module
 from viz_transformer.analysis.layers.lens import (
     divergence,
     lens,
-    lens_logits,
     lens_remarks,
     read_out,
     rows_at_a_glance,
@@ -37,6 +36,13 @@ VARIANTS = {
 }
 
 
+def station_logits(recorded, model):
+    """Each station with its logits, [T, V]: of the last one those of the run."""
+    *before, last = stations(recorded.spec, "decoder")
+    found = [(each, read_out(recorded[each.point], model, "decoder")) for each in before]
+    return [*found, (last, recorded["logits"][0])]
+
+
 @pytest.fixture(params=VARIANTS)
 def made(request):
     ckpt = tiny_checkpoint(**VARIANTS[request.param])
@@ -46,15 +52,9 @@ def made(request):
 # ---- the last column
 
 
-def test_the_last_station_has_the_runs_own_logits_bit_for_bit(made):
-    ckpt, recorded = made
-    *_, (station, logits) = lens_logits(recorded, ckpt.model, "decoder")
-    assert station.point == "decoder.2.residual_out"
-    assert torch.equal(logits, recorded["logits"][0])
-
-
 def test_the_last_stream_read_out_once_more_gives_the_runs_logits_bit_for_bit(made):
     ckpt, recorded = made
+    assert stations(recorded.spec, "decoder")[-1].point == "decoder.2.residual_out"
     assert torch.equal(read_out(recorded["decoder.2.residual_out"], ckpt.model, "decoder"), recorded["logits"][0])
     assert lens(recorded, ckpt.model).gap == 0
 
@@ -63,20 +63,20 @@ def test_the_last_stream_read_out_once_more_gives_the_runs_logits_bit_for_bit(ma
 def test_so_it_is_for_a_decoded_run_whose_rows_came_one_by_one(kind):
     ckpt = tiny_checkpoint(kind)
     run = decode(ckpt, "abc" if kind == "encoder-decoder" else "uvw", max_steps=6)
-    found = list(lens_logits(run.trace, ckpt.model, "decoder"))
-    assert torch.equal(found[-1][1], run.trace["logits"][0])
-    for step, row in zip(run.steps, found[-1][1][-len(run.steps) :], strict=True):
-        assert int(row.argmax()) == step.token_id
+    found = lens(run.trace, ckpt.model)
+    for step, row in zip(run.steps, found.top_ids[-len(run.steps) :, -1], strict=True):
+        assert int(row[0]) == step.token_id
     largest = float(run.trace["logits"].abs().max())
-    assert lens(run.trace, ckpt.model).gap < 1e-6 * max(1, largest)  # the same sums, more rows at a time
+    assert found.gap < 1e-6 * max(1, largest)  # the same sums, more rows at a time
 
 
 def test_an_edit_of_the_logits_is_in_the_last_column(made):
     ckpt, recorded = made
     edited = trace(ckpt, "abcdefg", "uvwx", edits=[Scale("logits", 2.0)])
-    *_, (_, logits) = lens_logits(edited, ckpt.model, "decoder")
-    assert torch.equal(logits, 2 * recorded["logits"][0])
-    assert lens(edited, ckpt.model).gap == pytest.approx(float(recorded["logits"].abs().max()), rel=1e-6)
+    found = lens(edited, ckpt.model)
+    probs = (2 * recorded["logits"][0]).double().softmax(-1)
+    np.testing.assert_allclose(found.top_probs[:, -1, 0], probs.amax(-1), atol=1e-12)
+    assert found.gap == pytest.approx(float(recorded["logits"].abs().max()), rel=1e-6)
 
 
 # ---- the other columns
@@ -86,7 +86,7 @@ def test_a_pre_norm_stream_goes_through_final_norm_and_output_layer():
     ckpt = tiny_checkpoint()
     recorded = trace(ckpt, "abc", "uvw")
     norm, output = ckpt.model.decoder.norm, ckpt.model.output
-    for station, logits in lens_logits(recorded, ckpt.model, "decoder"):
+    for station, logits in station_logits(recorded, ckpt.model):
         x = F.layer_norm(recorded[station.point], (16,), norm.gain, norm.offset, 1e-5)
         torch.testing.assert_close(logits, F.linear(x, output.weight, output.bias)[0], atol=1e-5, rtol=0)
 
@@ -94,7 +94,7 @@ def test_a_pre_norm_stream_goes_through_final_norm_and_output_layer():
 def test_without_a_final_norm_the_output_layer_reads_the_stream_as_it_is():
     ckpt = tiny_checkpoint(norm="post", final_norm=False)
     recorded = trace(ckpt, "abc", "uvw")
-    for station, logits in lens_logits(recorded, ckpt.model, "decoder"):
+    for station, logits in station_logits(recorded, ckpt.model):
         output = ckpt.model.output
         assert torch.equal(logits, F.linear(recorded[station.point], output.weight, output.bias)[0])
 
@@ -154,7 +154,7 @@ def test_best_tokens_probabilities_and_ranks_are_those_of_the_logits(made):
     ckpt, recorded = made
     found = lens(recorded, ckpt.model)
     final = recorded["logits"][0].double().softmax(-1)
-    for column, (station, logits) in enumerate(lens_logits(recorded, ckpt.model, "decoder")):
+    for column, (station, logits) in enumerate(station_logits(recorded, ckpt.model)):
         assert station == found.stations[column]
         probs = logits.double().softmax(-1)
         for row, token_id in enumerate(recorded.next_ids):

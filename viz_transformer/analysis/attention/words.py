@@ -24,13 +24,6 @@ class Words:
     def __len__(self) -> int:
         return len(self.positions)
 
-    def word_at(self, position: int) -> int:
-        """The index of the word that a token belongs to. Raises ValueError if it belongs to none."""
-        for index, positions in enumerate(self.positions):
-            if position in positions:
-                return index
-        raise ValueError(f"position {position} belongs to no word")
-
     def joined(self, texts: Sequence[str]) -> tuple[str, ...]:
         """Texts of the tokens, one each, joined by word: the tokens that the rows of a word write, for example."""
         return tuple("".join(texts[i] for i in positions) for positions in self.positions)

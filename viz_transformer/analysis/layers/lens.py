@@ -5,7 +5,7 @@ Source: nostalgebraist (2020), "interpreting GPT: the logit lens"; it assumes pr
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 
@@ -130,18 +130,6 @@ def stations(spec: ModelSpec, stack: StackName) -> tuple[Station, ...]:
     layers = SIDE_OF[stack].layers(spec)
     behind = (Station(f"layer {layer}", f"{stack}.{layer}.residual_out") for layer in range(layers))
     return Station("embedding", f"{stack}.embed.out"), *behind
-
-
-def lens_logits(trace: Trace, model: HookedModel, stack: StackName) -> Iterator[tuple[Station, Tensor]]:
-    """Each station with its logits, [T, V] float32: those of the last one are the trace's own, bit for bit.
-
-    Raises ValueError with one sentence where the lens is not defined.
-    """
-    _check_defined(trace.spec, stack)
-    all_stations = stations(trace.spec, stack)
-    for station in all_stations[:-1]:
-        yield station, read_out(trace[station.point], model, stack)
-    yield all_stations[-1], trace["logits"][0]
 
 
 @torch.no_grad()
