@@ -403,3 +403,18 @@ def test_tables_of_very_many_rows_are_refused_when_saved_and_when_read(folder: P
         settings = {name: getattr(ckpt, name) for name in ("config", "source_codec", "target_codec", "card")}
         state = ckpt.model.state_dict()
         refusal(folder, lambda: save_checkpoint(folder.parent / "new", state_dict=state, **settings, **extra))  # noqa: B023
+
+
+def test_an_error_is_said_on_one_line_between_the_words_around_it():
+    for error, said in (
+        (ValueError("two\nlines"), "x (two lines): again"),
+        (ValueError("a" * 300), f"x ({'a' * 199}…): again"),
+        (ValueError(), "x (ValueError): again"),
+        (KeyError("gelu_9"), "x (nothing is found under the name 'gelu_9'): again"),
+        (CheckpointError("a sentence"), "a sentence"),
+    ):
+        with pytest.raises(CheckpointError) as told, files.explaining("x (", "): again", (ValueError, KeyError)):
+            raise error
+        assert str(told.value) == said
+    with pytest.raises(TypeError), files.explaining("x"):
+        raise TypeError

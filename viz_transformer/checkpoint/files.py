@@ -5,15 +5,16 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
 from typing import Annotated, Any
 
 from msgspec import Meta
+from safetensors import SafetensorError
 
 from viz_transformer import declared
 from viz_transformer.checkpoint.untrusted import MAX_VALUES, TooMuch, check_header, json_values
-from viz_transformer.sentences import put_on_one_line
+from viz_transformer.sentences import put_on_one_line, quote
 
 FORMAT_VERSION = 1
 CONFIG, CARD, WEIGHTS = "config.json", "card.json", "model.safetensors"
@@ -37,6 +38,10 @@ FETCH = "is a pointer to a file that was not downloaded: fetch it with `git lfs 
 SAVE_AS_FOLDER = "save its tensors as a checkpoint folder in Python, with `viz_transformer.save_checkpoint`"
 
 
+Kinds = type[Exception] | tuple[type[Exception], ...]
+"""Of errors, as `except` takes them."""
+
+
 class CheckpointError(ValueError):
     """A checkpoint that cannot be opened or saved: one sentence with the file and what to do."""
 
@@ -53,14 +58,38 @@ def reading(path: Path) -> Iterator[None]:
 
 
 @contextmanager
-def explaining(before: str, after: str = "", kind: type[Exception] = ValueError) -> Iterator[None]:
+def explaining(before: str, after: str = "", kinds: Kinds = ValueError) -> Iterator[None]:
     """Turn an error into a CheckpointError that says it on one line between these texts; a CheckpointError stays."""
     try:
         yield
     except CheckpointError:
         raise
-    except kind as error:
-        raise CheckpointError(f"{before}{put_on_one_line(str(error), 200)}{after}") from None
+    except kinds as error:
+        raise CheckpointError(f"{before}{put_error_in_words(error)}{after}") from None
+
+
+def put_error_in_words(error: Exception) -> str:
+    """What an error says, on one line; of one without a text its name."""
+    if isinstance(error, KeyError) and error.args:  # holds only the name, of an activation for example
+        return f"nothing is found under the name {quote(error.args[0])}"
+    return put_on_one_line(str(error), 200) or type(error).__name__
+
+
+@contextmanager
+def intact(path: Path, kinds: Kinds = (SafetensorError, OSError, RuntimeError)) -> Iterator[None]:
+    """Turn an error about a file's content, of which torch has RuntimeErrors, into a CheckpointError that says it is
+    damaged; a CheckpointError stays."""
+    try:
+        yield
+    except CheckpointError:
+        raise
+    except kinds as error:
+        raise CheckpointError(f"{path} is cut off or damaged: {COPY_AGAIN}") from error
+
+
+def refusing_too_much(path: Path) -> AbstractContextManager[None]:
+    """Turn a TooMuch into a CheckpointError that says the file is not read."""
+    return explaining(f"{path} is not read: ", kinds=TooMuch)
 
 
 def stamp(path: Path) -> tuple[int, ...] | None:
@@ -166,12 +195,8 @@ def check_weights_header(path: Path) -> None:
 
 def check_tensors_header(path: Path) -> None:
     """Raise CheckpointError for a safetensors file that is truncated or over a limit."""
-    try:
+    with explaining(f"{path} is cut off or damaged (", f"): {COPY_AGAIN}"), refusing_too_much(path):
         check_header(path)
-    except TooMuch as error:
-        raise CheckpointError(f"{path} is not read: {error}") from None
-    except ValueError as error:
-        raise CheckpointError(f"{path} is cut off or damaged ({error}): {COPY_AGAIN}") from None
 
 
 def sha256(path: Path) -> str:

@@ -22,7 +22,7 @@ from safetensors.torch import save_file
 from torch import Tensor
 
 from viz_transformer.checkpoint import files
-from viz_transformer.checkpoint.files import COPY_AGAIN, CheckpointError
+from viz_transformer.checkpoint.files import COPY_AGAIN, CheckpointError, intact
 from viz_transformer.checkpoint.importers.refusals import other_kind
 from viz_transformer.sentences import quote
 
@@ -96,19 +96,16 @@ def check_stored(path: Path, expected: Shapes) -> None:
 def _safetensors(path: Path, expected: Shapes) -> Iterator[Any]:
     """The open file, whose dtypes, names and shapes are checked."""
     check_safetensors(path)
-    try:
-        with safe_open(path, framework="pt", device="cpu") as file:  # checks the header against the file's length
-            views = {name: file.get_slice(name) for name in file.keys()}  # noqa: SIM118 (not a dict)
-            for name, view in views.items():
-                if view.get_dtype() not in _FLOAT_DTYPES:
-                    raise CheckpointError(
-                        f"{path}: {quote(name)} has the type {view.get_dtype()}; weights are "
-                        f"{', '.join(_FLOAT_DTYPES)}: convert the file"
-                    )
-            _check_shapes(path, {name: tuple(view.get_shape()) for name, view in views.items()}, expected)
-            yield file
-    except (SafetensorError, OSError, RuntimeError) as error:  # RuntimeError: torch maps the file
-        raise CheckpointError(f"{path} is cut off or damaged: {COPY_AGAIN}") from error
+    with intact(path), safe_open(path, framework="pt", device="cpu") as file:  # checks the header by the file's length
+        views = {name: file.get_slice(name) for name in file.keys()}  # noqa: SIM118 (not a dict)
+        for name, view in views.items():
+            if view.get_dtype() not in _FLOAT_DTYPES:
+                raise CheckpointError(
+                    f"{path}: {quote(name)} has the type {view.get_dtype()}; weights are "
+                    f"{', '.join(_FLOAT_DTYPES)}: convert the file"
+                )
+        _check_shapes(path, {name: tuple(view.get_shape()) for name, view in views.items()}, expected)
+        yield file
 
 
 def _check_shapes(path: Path, found: Shapes, expected: Shapes) -> None:

@@ -265,26 +265,25 @@ def stored_tensors(folder: Path) -> Stored:
         if check_kind(path) != "safetensors":
             raise CheckpointError(f"{path} {TORCH_BY_ANOTHER_NAME}")
         files.check_tensors_header(path)
-        try:
-            with safe_open(path, framework="np") as file:
-                for name in file.keys():  # noqa: SIM118 (not a dict)
-                    view = file.get_slice(name)
-                    if not is_read(dtype := view.get_dtype(), name):
-                        raise CheckpointError(f"{path}: {quote(name)} {of_type(dtype, name)}")
-                    if name in where:
-                        raise CheckpointError(
-                            f"{folder} has {quote(name)} twice, in {where[name]} and in {path.name}, and transformers"
-                            f" takes the second, whatever {INDEX} says: {SAVE_AGAIN}"
-                        )
-                    where[name] = path.name
-                    shapes[name] = tuple(view.get_shape())
-                    dtypes[name] = dtype
-            if len(shapes) > MAX_TENSORS:
-                raise CheckpointError(f"{folder} is not read: its files hold more than {MAX_TENSORS:,} tensors")
-        except (SafetensorError, OSError, ValueError) as error:
-            if isinstance(error, CheckpointError):
-                raise
-            raise CheckpointError(f"{path} is cut off or damaged ({error!s:.200}): {COPY_AGAIN}") from None
+        damaged = f"{path} is cut off or damaged ("
+        with (
+            files.explaining(damaged, f"): {COPY_AGAIN}", (SafetensorError, OSError, ValueError)),
+            safe_open(path, framework="np") as file,
+        ):
+            for name in file.keys():  # noqa: SIM118 (not a dict)
+                view = file.get_slice(name)
+                if not is_read(dtype := view.get_dtype(), name):
+                    raise CheckpointError(f"{path}: {quote(name)} {of_type(dtype, name)}")
+                if name in where:
+                    raise CheckpointError(
+                        f"{folder} has {quote(name)} twice, in {where[name]} and in {path.name}, and transformers"
+                        f" takes the second, whatever {INDEX} says: {SAVE_AGAIN}"
+                    )
+                where[name] = path.name
+                shapes[name] = tuple(view.get_shape())
+                dtypes[name] = dtype
+        if len(shapes) > MAX_TENSORS:
+            raise CheckpointError(f"{folder} is not read: its files hold more than {MAX_TENSORS:,} tensors")
     return Stored(paths, shapes, dtypes)
 
 

@@ -19,7 +19,7 @@ from transformers import CONFIG_MAPPING, PreTrainedConfig, PreTrainedModel
 from transformers.utils import logging as reports
 
 from viz_transformer.checkpoint.describe import UNUSED
-from viz_transformer.checkpoint.files import COPY_AGAIN, CheckpointError, sha256
+from viz_transformer.checkpoint.files import COPY_AGAIN, CheckpointError, explaining, put_error_in_words, sha256
 from viz_transformer.checkpoint.store import Checkpoint
 from viz_transformer.huggingface import capture
 from viz_transformer.huggingface.code_choices import drop_code
@@ -30,7 +30,7 @@ from viz_transformer.huggingface.numbers import check_setting
 from viz_transformer.huggingface.self_check import prove
 from viz_transformer.huggingface.unused import LORA, MERGE, WRAPPED, describe_quantisation, unused_tensors
 from viz_transformer.model.hooked_model import Precision
-from viz_transformer.sentences import put_on_one_line, quote
+from viz_transformer.sentences import quote
 
 ONE_AT_A_TIME = Lock()
 """Serialises model building.
@@ -70,13 +70,9 @@ def open_folder(summary: HuggingFaceSummary, dtype: Precision = "float32", ignor
             unused = unused_tensors(built, summary.family, stored, unexpected, ignore)
         except CheckpointError as error:
             raise CheckpointError(f"{folder} {error}") from None
-        try:
+        strange = f"{folder} has other parts than are known here of {summary.family.title} ("
+        with explaining(strange, _LEFT_OUT, AttributeError):  # from get_submodule
             model = HuggingFaceModel(built, summary.family, replace(summary.spec, precision=dtype))
-        except AttributeError as error:  # from get_submodule
-            raise CheckpointError(
-                f"{folder} has other parts than are known here of {summary.family.title} ({_said(error)}): a setting of"
-                " its config leaves some out, so it cannot be recorded"
-            ) from None
         source, target, notes = codecs_of(tokenizer, model, summary)
         if dtype == "float32":
             notes += [IN_FEWER_BITS.format(name=FEWER_BITS[each]) for each in sorted(stored.types & {*FEWER_BITS})]
@@ -87,15 +83,13 @@ def open_folder(summary: HuggingFaceSummary, dtype: Precision = "float32", ignor
         except CheckpointError as error:
             raise CheckpointError(f"{folder} cannot be recorded: {error}") from None
         except Exception as error:  # transformers' code, with settings that fit no pass
+            code, why = f"transformers' own code of {summary.family.title}", put_error_in_words(error)
             if dtype == "float32" or not isinstance(error, RuntimeError):
                 raise CheckpointError(
-                    f"{folder} cannot be run: a trial pass of transformers' own code of {summary.family.title} ends in"
-                    f" an error ({_said(error)}), so settings of its config do not fit each other"
+                    f"{folder} cannot be run: a trial pass of {code} ends in an error ({why}), so settings of its"
+                    " config do not fit each other"
                 ) from None
-            raise CheckpointError(
-                f"transformers' own code of {summary.family.title} does not run in {dtype} ({_said(error)}): choose"
-                " float32"
-            ) from None
+            raise CheckpointError(f"{code} does not run in {dtype} ({why}): choose float32") from None
     card = dict(summary.card)
     if unused is not None:
         card[UNUSED] = unused.to_card(cls.__name__)
@@ -126,13 +120,12 @@ def _config(summary: HuggingFaceSummary) -> PreTrainedConfig:
     kind = given["model_type"]
     if kind == "mistral" and "layer_types" in given:
         kind = "ministral"  # as in AutoConfig
-    try:
+    unread = f"{summary.path} has a config that transformers does not read ("
+    with explaining(unread, ")", Exception):  # untrusted file: transformers may raise anything
         cls: Any = CONFIG_MAPPING[kind]
         ours = {field.name for field in fields(cls)} | cls.attribute_map.keys() | {*_READ}
         settings = drop_code(given, ours, {*dir(PreTrainedConfig)} - ours)
         found: PreTrainedConfig = cls.from_dict(settings, name_or_path=str(summary.path))
-    except Exception as error:  # untrusted file: transformers may raise anything
-        raise CheckpointError(f"{summary.path} has a config that transformers does not read ({_said(error)})") from None
     return found
 
 
@@ -159,15 +152,14 @@ def _check_size(
     if layers > len(stored.shapes) or least > stored.numbers:
         raise CheckpointError(_LARGER.format(where=where, numbers=f"more than {least:,}", stored=f"{stored.numbers:,}"))
     with torch.device("meta"):
-        try:
+        with explaining(f"{where} has a config of which no model can be made (", ")", Exception):
             empty = cls(copy.deepcopy(config))  # a model modifies its config
-        except Exception as error:
-            raise CheckpointError(f"{where} has a config of which no model can be made ({_said(error)})") from None
         numbers = sum(parameter.numel() for parameter in empty.parameters())
     if numbers > stored.numbers + _room(stored):
         raise CheckpointError(_LARGER.format(where=where, numbers=f"{numbers:,}", stored=f"{stored.numbers:,}"))
 
 
+_LEFT_OUT = "): a setting of its config leaves some out, so it cannot be recorded"
 _LARGER = (
     "{where} describes a model of {numbers} numbers, its weights' files have {stored}: they do not belong together, so "
     + COPY_AGAIN
@@ -189,14 +181,10 @@ def _model(
     given["ignore_mismatched_sizes"] = True  # reported and refused below
     if all(WRAPPED.match(name) for name in stored.shapes):
         given["key_mapping"] = {WRAPPED.pattern: ""}
-    try:
-        with torch.random.fork_rng(devices=[]):  # opening does not disturb the global random state
-            loading: Any = cls.from_pretrained
-            model, report = loading(where, config=config, output_loading_info=True, **given, **LOCAL)
-    except Exception as error:
-        raise CheckpointError(
-            f"{where} cannot be loaded by transformers {transformers.__version__} ({_said(error)})"
-        ) from None
+    loading: Any = cls.from_pretrained
+    fails = f"{where} cannot be loaded by transformers {transformers.__version__} ("
+    with explaining(fails, ")", Exception), torch.random.fork_rng(devices=[]):  # opening draws no random numbers
+        model, report = loading(where, config=config, output_loading_info=True, **given, **LOCAL)
     if lacking := sorted(report["missing_keys"]):
         if said := _in_other_form(stored):
             raise CheckpointError(f"{where} {said}")
@@ -251,12 +239,6 @@ def _kind(name: str) -> str:
 
 def _more(count: int) -> str:
     return f" and {count:,} more tensors" if count else ""
-
-
-def _said(error: Exception) -> str:
-    if isinstance(error, KeyError) and error.args:  # holds only the name, of an activation for example
-        return f"nothing is found under the name {quote(error.args[0])}"
-    return put_on_one_line(str(error), 200) or type(error).__name__
 
 
 def _digest(stored: Stored) -> str:

@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any
 
 import torch
-from safetensors import SafetensorError, safe_open
+from safetensors import safe_open
 from torch import Tensor
 
 from viz_transformer.checkpoint import files
@@ -25,7 +25,7 @@ from viz_transformer.checkpoint.files import COPY_AGAIN, CheckpointError
 from viz_transformer.checkpoint.importers.refusals import GGUF, check_kind, of_type
 from viz_transformer.checkpoint.importers.safe_pickle import MORE_TENSORS, Call, Name, Persistent, read_pickle
 from viz_transformer.checkpoint.saved_traces import is_trace, read_recording
-from viz_transformer.checkpoint.untrusted import LONGEST_HEADER, MAX_TENSORS, TooMuch, check_count
+from viz_transformer.checkpoint.untrusted import LONGEST_HEADER, MAX_TENSORS, check_count
 from viz_transformer.sentences import quote
 
 MAX_BYTES = 8 * 2**30
@@ -159,10 +159,8 @@ def _read_index(path: Path) -> Found:
 
 def check_number(path: Path, tensors: int) -> None:
     """Raise CheckpointError for a file, or an index's files, with too many tensors."""
-    try:
+    with files.refusing_too_much(path):
         check_count(tensors)
-    except TooMuch as error:
-        raise CheckpointError(f"{path} is not read: {error}") from None
 
 
 def _read_one(path: Path) -> Found:
@@ -182,27 +180,21 @@ def _read_safetensors(path: Path) -> Found:
     if is_trace(path):
         raise CheckpointError(f"{path} is the saved trace of one run, and no file of weights: open it on Tensors")
     tensors: dict[tuple[str, ...], Stored] = {}
-    try:
-        with safe_open(path, framework="pt", device="cpu") as file:
-            for name in file.keys():  # noqa: SIM118 (not a dict)
-                view = file.get_slice(name)
-                dtype = _SAFE_DTYPES.get(view.get_dtype())
-                if dtype is None:
-                    raise CheckpointError(f"{path}: {quote(name)} {of_type(view.get_dtype(), name)}")
-                shape = tuple(view.get_shape())
-                tensors[(name,)] = Stored(shape, dtype, (path, name), lambda name=name: _tensor_of(path, name))  # type: ignore[misc]
-    except (SafetensorError, OSError, RuntimeError) as error:
-        raise CheckpointError(f"{path} is cut off or damaged: {COPY_AGAIN}") from error
+    with files.intact(path), safe_open(path, framework="pt", device="cpu") as file:
+        for name in file.keys():  # noqa: SIM118 (not a dict)
+            view = file.get_slice(name)
+            dtype = _SAFE_DTYPES.get(view.get_dtype())
+            if dtype is None:
+                raise CheckpointError(f"{path}: {quote(name)} {of_type(view.get_dtype(), name)}")
+            shape = tuple(view.get_shape())
+            tensors[(name,)] = Stored(shape, dtype, (path, name), lambda name=name: _tensor_of(path, name))  # type: ignore[misc]
     return Found(path, tensors, {}, (path,))
 
 
 def _tensor_of(path: Path, name: str) -> Tensor:
-    try:
-        with safe_open(path, framework="pt", device="cpu") as file:
-            tensor: Tensor = file.get_tensor(name)
-            return tensor
-    except (SafetensorError, OSError, RuntimeError) as error:
-        raise CheckpointError(f"{path} is cut off or damaged: {COPY_AGAIN}") from error
+    with files.intact(path), safe_open(path, framework="pt", device="cpu") as file:
+        tensor: Tensor = file.get_tensor(name)
+        return tensor
 
 
 # --- torch's zip files
@@ -233,22 +225,14 @@ class _Record:
 
 
 def _read_torch(path: Path) -> Found:
-    try:
-        with _Directory(path) as file, zipfile.ZipFile(file) as archive:
-            file.read_whole = True
-            records, content, order = _records(path, archive)
-    except (zipfile.BadZipFile, ValueError, OSError, EOFError, NotImplementedError) as error:
-        if isinstance(error, CheckpointError):
-            raise
-        raise CheckpointError(f"{path} is cut off or damaged: {COPY_AGAIN}") from error
+    damage = (zipfile.BadZipFile, ValueError, OSError, EOFError, NotImplementedError)
+    with files.intact(path, damage), _Directory(path) as file, zipfile.ZipFile(file) as archive:
+        file.read_whole = True
+        records, content, order = _records(path, archive)
     if order == b"big":
         raise CheckpointError(f"{path} was written on a machine of another byte order: save it there as safetensors")
-    try:
+    with files.explaining(f"{path} cannot be read (", f"): {_DISTRUST}"), files.refusing_too_much(path):
         root = read_pickle(content)
-    except TooMuch as error:
-        raise CheckpointError(f"{path} is not read: {error}") from None
-    except ValueError as error:
-        raise CheckpointError(f"{path} cannot be read ({error}): {_DISTRUST}") from None
     if isinstance(root, Call) and isinstance(root.state, dict) and "_modules" in root.state:
         raise CheckpointError(f"{path} {PICKLED_MODULE}")
     tensors: dict[tuple[str, ...], Stored] = {}
