@@ -10,7 +10,10 @@ import os
 import re
 from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
-from typing import Any, TypedDict, Unpack
+from typing import Annotated, Any, TypedDict, Unpack
+
+import msgspec
+from msgspec import Meta
 
 from viz_transformer import declared, numerals
 from viz_transformer.checkpoint import Checkpoint
@@ -363,14 +366,16 @@ def _settings(card: Mapping[str, Any]) -> dict[str, Any]:
     named = card.get("evaluation")
     if not isinstance(named, dict):
         return {}
-    words, numbers = ("data", "separator", "columns", "bleu", "equivalence"), ("skip", "limit", "window")
-    settings = {name: named[name] for name in words if isinstance(named.get(name), str) and named[name]}
-    settings |= {name: named[name] for name in numbers if type(named.get(name)) is int}
-    for name in ("longest", "drawn"):
-        two = named.get(name)
-        if isinstance(two, list) and len(two) == 2 and all(type(n) is int for n in two):
-            settings[name] = tuple(two)
-    return settings
+    right = (name for name, hint in _EVALUATION.items() if declared.fits(hint, named.get(name)))
+    return {name: msgspec.convert(named[name], _EVALUATION[name]) for name in right}
+
+
+_EVALUATION: Mapping[str, Any] = {
+    **dict.fromkeys(("data", "separator", "columns", "bleu", "equivalence"), Annotated[str, Meta(min_length=1)]),
+    **dict.fromkeys(("skip", "limit", "window"), int),
+    **dict.fromkeys(("longest", "drawn"), tuple[int, int]),
+}
+"""The settings of a card's evaluation, each with its type."""
 
 
 def _named_data(ckpt: Checkpoint) -> str:
