@@ -43,6 +43,12 @@ class AxisLabels:
     side: SideName | None = None
     """The side of the tokens, for their ink."""
 
+    def axis(self, size: int) -> Axis:
+        """The side of a picture. Raises ValueError if it has another number of tokens than of places."""
+        if self.tokens is not None and len(self.tokens) != size:
+            raise ValueError(f"{len(self.tokens)} tokens do not fit an axis of {size}")
+        return Axis("", self.name, self.title, self.side, numbered(size) if self.tokens is None else Texts(self.tokens))
+
 
 class InColor(Look, total=False):
     """How a chart of a tensor looks: in the colour of this kind of attention, or in grey if its values are derived."""
@@ -73,11 +79,12 @@ def tensor_heatmap(
     """
     kind, derived, theme, height = _look(**look)
     array = np.asarray(values)
-    _check(array, rows, columns)
+    if array.ndim != 2 or 0 in array.shape:
+        raise ValueError(f"values have the shape {array.shape}, a heatmap needs [rows, columns] with at least one each")
     if scale == "mask" and array.dtype != bool:
         raise ValueError(f"a mask is Boolean, not {array.dtype}")
     meta = Meta(title, title, "", names=TRUE_OR_FALSE if scale == "mask" else None)
-    axes = (_axis(rows, array.shape[0]), _axis(columns, array.shape[1]))
+    axes = (rows.axis(array.shape[0]), columns.axis(array.shape[1]))
     picture = in_blocks(Picture(array, axes, np.ones(array.shape, dtype=bool), meta), MAX_CELLS)
     down, across = (_Side.of(axis) for axis in picture.axes)
     sizes = _Sizes.of(down, across, height)
@@ -166,12 +173,6 @@ def _look(
     return kind, derived, theme, height
 
 
-def _axis(side: AxisLabels, size: int) -> Axis:
-    """The axis of a picture."""
-    texts = numbered(size) if side.tokens is None else Texts(side.tokens)
-    return Axis("", side.name, side.title, side.side, texts)
-
-
 @dataclass(frozen=True)
 class _Side:
     """One drawn axis: `places` are the centres of its cells, each `step` positions wide."""
@@ -256,14 +257,6 @@ class _Sizes:
 def _steps() -> Any:
     """1, 2, 5, 10, 20, 50, ...: the possible distances between ticks, in cells."""
     return (digit * 10**power for power in range(12) for digit in (1, 2, 5))
-
-
-def _check(array: NDArray[Any], rows: AxisLabels, columns: AxisLabels) -> None:
-    if array.ndim != 2 or 0 in array.shape:
-        raise ValueError(f"values have the shape {array.shape}, a heatmap needs [rows, columns] with at least one each")
-    for axis, size in zip((rows, columns), array.shape, strict=True):
-        if axis.tokens is not None and len(axis.tokens) != size:
-            raise ValueError(f"{len(axis.tokens)} tokens do not fit an axis of {size}")
 
 
 def _range(scale: Scale, largest: float) -> tuple[float, float]:
