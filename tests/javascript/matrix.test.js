@@ -1,5 +1,6 @@
 import assert from "node:assert/strict"
 import { test } from "node:test"
+import { matrixPicture } from "../../viz_transformer/figures/components/matrix.js"
 import {
   cellSentences,
   fullColour,
@@ -196,4 +197,46 @@ test("of False and True the words are told, and the stronger tone is no full col
   assert.equal(cellSentences(map, now, 0, 0)[2], "may")
   assert.equal(cellSentences(map, now, 0, 1)[2], "may not")
   assert.equal(fullColour(map, "fixed", 0), 1.2)
+})
+
+// ---- what is pointed at, and where keys lead
+
+const VIEW = () => {
+  const map = made({ mask: null })
+  return { map, now: matrixNow(map, { t: 1, u: 0 }, false), place: placeMatrix(ruler, map.head, whole, room) }
+}
+const key = (/** @type {string} */ name, more = {}) => /** @type {any} */ ({ key: name, shiftKey: false, ...more })
+
+test("what is under the pointer is a cell that is seen, and its tooltip for the keys stands in its middle", () => {
+  const view = { ...VIEW(), area: whole, seen: { r0: 1, r1: 3, c0: 0, c1: 3 } }
+  const { left, top } = view.place
+  assert.deepEqual(matrixPicture.hit(view, left + 130, top + 1), { r: 1, c: 1 }) // cells are 128 by 96
+  assert.equal(matrixPicture.hit(view, left - 1, top + 1), null)
+  assert.deepEqual(matrixPicture.at(view, { r: 1, c: 1 }), { x: left + 192, y: top + 48 })
+  assert.equal(matrixPicture.hit(view, left + 192, top + 48)?.c, 1)
+  assert.deepEqual(matrixPicture.describe(view, { r: 1, c: 1 }), cellSentences(view.map, view.now, 1, 1))
+})
+
+test("arrows lead from the chosen cell, ten cells with Shift, and other keys nowhere", () => {
+  const view = { ...VIEW(), area: whole, seen: whole }
+  const to = (/** @type {string} */ name, more = {}) => matrixPicture.keys(view, key(name, more), { r: 0, c: 0 })
+  assert.deepEqual(
+    [to("ArrowDown"), to("End")],
+    [
+      { r: 2, c: 0 },
+      { r: 1, c: 2 },
+    ],
+  )
+  assert.deepEqual(to("ArrowRight", { shiftKey: true }), { r: 1, c: 2 })
+  assert.equal(to("+"), null)
+  const unchosen = { ...view, now: matrixNow(view.map, {}, false), area: { r0: 1, r1: 3, c0: 1, c1: 3 } }
+  assert.deepEqual(matrixPicture.keys(unchosen, key("ArrowDown"), { r: 0, c: 0 }), { r: 1, c: 1 })
+})
+
+test("a cell that is pointed at elsewhere is marked where it is seen", () => {
+  const view = { ...VIEW(), area: whole, seen: { ...whole, r0: 1 } }
+  assert.deepEqual(matrixPicture.fields?.(view, { r: 2, c: 1 }), { t: 2, u: 1 })
+  assert.deepEqual(matrixPicture.find?.(view, { t: 2, u: 1 }), { r: 2, c: 1 })
+  assert.equal(matrixPicture.find?.(view, { t: 0, u: 1 }), null) // scrolled away
+  assert.equal(matrixPicture.find?.(view, { t: 2 }), null)
 })
