@@ -1,5 +1,6 @@
 import assert from "node:assert/strict"
 import { test } from "node:test"
+import { linesPicture } from "../../viz_transformer/figures/components/lines.js"
 import {
   hasFaintRows,
   isJoined,
@@ -117,4 +118,39 @@ test("the picture has room for its title, sides and legend", () => {
   assert.deepEqual([place.title, place.legend.rows, place.left, place.right], [["a title"], 1, 52, 548])
   assert.equal(hasFaintRows(made({ hidden: [[0.95, 0]] }).head), true)
   assert.equal(hasFaintRows(HEAD), false)
+})
+
+// ---- what is pointed at, and where keys lead
+
+/** @returns {any} */
+const view = (chosen = {}) => {
+  const maps = made()
+  const ruler = { font: "", measureText: (/** @type {string} */ text) => ({ width: 8 * text.length }) }
+  return { maps, now: now(chosen), place: placeLines(ruler, maps, { z: 1, width: 600, height: 400 }) }
+}
+
+test("under the pointer is a token of a side, or a line between them", () => {
+  const { place } = view()
+  const y = (/** @type {number} */ row, /** @type {number} */ count) =>
+    place.top + ((row + 0.5) * place.rows.queries * 2) / count
+  assert.deepEqual(linesPicture.hit(view(), 10, y(1, 2)), { q: 1 })
+  assert.deepEqual(linesPicture.hit(view(), 590, place.top + place.rows.keys * 2.5), { k: 2 })
+  assert.equal(linesPicture.hit(view(), 10, 1), null)
+  assert.deepEqual(linesPicture.describe(view(), { q: 1 }), lineSentences(made(), now(), { q: 1 }))
+})
+
+test("keys start at the chosen query, go along a side and to the other one, and choose nothing", () => {
+  const to = (/** @type {string} */ key, here = /** @type {any} */ ({ q: 0 }), chosen = {}, shiftKey = false) =>
+    linesPicture.keys(view(chosen), /** @type {any} */ ({ key, shiftKey }), here)
+  assert.deepEqual([linesPicture.start?.(view()), linesPicture.start?.(view({ t: 1 }))], [{ q: 0 }, { q: 1 }])
+  assert.deepEqual([to("ArrowDown"), to("ArrowUp"), to("End")], [{ q: 1 }, { q: 0 }, { q: 1 }])
+  assert.deepEqual([to("ArrowDown", { k: 0 }, {}, true), to("Home", { k: 2 })], [{ k: 2 }, { k: 0 }])
+  assert.deepEqual([to("ArrowRight", { q: 1 }), to("ArrowRight", { q: 1 }, { u: 2 })], [{ k: 1 }, { k: 2 }])
+  assert.deepEqual(to("ArrowLeft", { k: 2 }), { q: 1 }) // there are two queries
+  for (const [key, here] of [
+    ["ArrowLeft", { q: 1 }],
+    ["ArrowRight", { k: 1 }],
+    ["Enter", { q: 1 }],
+  ])
+    assert.equal(to(/** @type {string} */ (key), here), null)
 })

@@ -1,7 +1,5 @@
 import { foundAt } from "./parts/axes.js"
-import { colours } from "./parts/colours.js"
-import { announcer, element, stageOf, tooltip } from "./parts/elements.js"
-import { exports } from "./parts/exports.js"
+import { element } from "./parts/elements.js"
 import {
   countOf,
   lineAt,
@@ -13,26 +11,26 @@ import {
   unseenWords,
 } from "./parts/lines_map.js"
 import { paintLines, paintLooked, paintSides, placeLines } from "./parts/lines_painting.js"
+import { choose, hover, hush, isStale, plot, roomIn } from "./parts/plot.js"
 import { fieldOf, selection } from "./parts/selection.js"
-import { contextOf, mount, onceAFrame, pointIn, prepare, sharpness, tallness, zoom } from "./parts/stage.js"
+import { onceAFrame, prepare, tallness } from "./parts/stage.js"
 import { firstThreshold } from "./parts/strongest.js"
 import { sans, wrappedTo } from "./parts/text.js"
-import { alone } from "./parts/typing.js"
 
 /** @import { LineMaps, Looked } from "./parts/lines_map.js" */
 /** @import { LinesPlace, LinesView } from "./parts/lines_painting.js" */
+/** @import { Picture, Plot, Room } from "./parts/plot.js" */
 /** @import { Component } from "./parts/stage.js" */
-/** @import { Context, LinesHeader, Made, Payload } from "./parts/types.js" */
+/** @import { LinesHeader, Payload } from "./parts/types.js" */
 
 // A line from each query to each key, as opaque as the weight. Arrays: weights [N, Q, K], none if there are too many tokens,
 // mask [Q, K] or [N, Q, K] where anything is masked. hidden: [N, Q] where keys are left out.
 
 /**
- * `touched`: the threshold was chosen. What is pointed at is `hovered`, where the arrow keys go on from `focused`.
- * @typedef {{head: LinesHeader, maps: ?LineMaps, place: LinesPlace, painted: ?string, threshold: number, touched: boolean,
- *   hovered: ?Looked, focused: ?Looked}} State
- * @typedef {State & ReturnType<typeof partsIn>} LinesPicture
- * @typedef {LinesPicture & {maps: LineMaps}} Drawn
+ * `touched`: the threshold was chosen.
+ * @typedef {{header: LinesHeader, maps: ?LineMaps, threshold: number, touched: boolean, slider: HTMLInputElement,
+ *   said: HTMLOutputElement, instead: HTMLElement}} State
+ * @typedef {Plot<LinesPlace, Looked> & State} Lines
  */
 
 const THRESHOLDS = [
@@ -41,12 +39,84 @@ const THRESHOLDS = [
 ]
 const MANY = 600
 
-export default (/** @type {Component} */ component) => mount(component, "lines", makeLines)
+/** @type {Picture<Lines, LinesView, Looked>} */
+export const linesPicture = {
+  name: "lines",
+  begin,
+  read,
+  head: ({ header }) => header,
+  layout,
+  view: (lines) => ({ maps: /** @type {LineMaps} */ (lines.maps), now: nowIn(lines), place: lines.place }),
+  paint(lines, paper, view) {
+    const step = plays(lines) && selection.chosen[lines.header.queries.field]
+    const { width, height } = view.place
+    if (isStale(lines, paper, [lines.threshold, step])) paintLines(prepare(lines.base, width, height), paper, view)
+  },
+  paintOver(context, paper, view, looked, { base }) {
+    base.classList.toggle("faded", looked !== null && isToken(looked))
+    if (looked) paintLooked(context, paper, { ...view, looked }, looked)
+    paintSides(context, paper, { ...view, looked })
+  },
+  save(context, paper, lines, view) {
+    const { height, z } = view.place
+    paintLines(context, paper, view)
+    paintSides(context, paper, view)
+    context.font = sans(13 * z)
+    context.textAlign = "left"
+    context.textBaseline = "alphabetic"
+    context.fillStyle = paper.one("muted")
+    unseenLines(lines).forEach((line, i) => context.fillText(line, 0, height + (14 + 18 * i) * z))
+  },
+  savedSize(lines) {
+    const { width, height, z } = lines.place
+    return { width, height: height + 8 * z + 18 * z * unseenLines(lines).length }
+  },
+  hit({ maps, now, place }, x, y) {
+    const count = shownLines(maps, now.threshold)
+    return foundAt(place, x, y, { heads: maps.N, count, lineAt: (i) => lineAt(maps, i) })
+  },
+  describe: ({ maps, now }, looked) => lineSentences(maps, now, looked),
+  at: () => ({ x: 0, y: 0 }), // the tooltip of a token is below the picture
+  show({ root, tip }, lines, looked, x, y) {
+    const below = root.clientHeight + 12
+    if (looked.k === undefined) tip.show(lines, -16, below)
+    else if (looked.q === undefined) tip.show(lines, root.clientWidth + 12, below)
+    else tip.show(lines, x, y)
+  },
+  start: ({ now }) => ({ q: now.q ?? 0 }),
+  keys({ maps, now }, { key, shiftKey }, here) {
+    const asQuery = here.q !== undefined
+    const last = (asQuery ? maps.Q : maps.K) - 1
+    const own = (asQuery ? here.q : here.k) ?? 0
+    const far = shiftKey ? 10 : 1
+    /** @type {Record<string, number>} */
+    const moves = { ArrowUp: own - far, ArrowDown: own + far, Home: 0, End: last }
+    if (key in moves) {
+      const n = Math.min(Math.max(moves[key], 0), last)
+      return asQuery ? { q: n } : { k: n }
+    }
+    if (key === "ArrowLeft" && !asQuery) return { q: now.q ?? Math.min(own, maps.Q - 1) }
+    if (key === "ArrowRight" && asQuery) return { k: now.k ?? Math.min(own, maps.K - 1) }
+    return null
+  },
+  press: (_, { key }) => key === "ArrowLeft" || key === "ArrowRight", // there is no side beyond
+  choose({ header: { queries, keys } }, { q, k }) {
+    selection.pick({ ...(q !== undefined && fieldOf(queries, q)), ...(k !== undefined && fieldOf(keys, k)) })
+  },
+  click(lines, found, at) {
+    lines.focused = found && isToken(found) ? found : null
+    if (found) choose(lines, { q: found.q, k: found.k })
+    hover(lines, found, at)
+  },
+}
 
-/** @param {HTMLElement} root */
-function partsIn(root) {
-  const made = stageOf(["base", "over"])
-  const controls = element("div", "controls")
+export default (/** @type {Component} */ component) => plot(component, linesPicture)
+
+const isToken = (/** @type {Looked} */ { q, k }) => q === undefined || k === undefined
+
+/** @type {(lines: Lines, menu: HTMLElement) => void} */
+function begin(lines, menu) {
+  const { root, stage, foot } = lines
   const slider = element("input", "threshold")
   const said = element("output")
   const instead = element("p", "instead")
@@ -57,212 +127,53 @@ function partsIn(root) {
   slider.step = "1"
   slider.setAttribute("aria-label", "Threshold: lines of smaller weights are hidden")
   label.append(slider)
-  root.append(made.stage, instead, controls)
-  return { root, ...made, controls, slider, said, instead, label, tip: tooltip(root), announce: announcer(root) }
-}
-
-/**
- * @param {HTMLElement} root
- * @returns {Made}
- */
-function makeLines(root) {
-  /** @type {Partial<State>} */
-  const state = { maps: null, threshold: 0, touched: false, hovered: null, focused: null }
-  const picture = /** @type {Drawn} */ (Object.assign(state, partsIn(root)))
-  const { controls, label, said, slider } = picture
-  const saved = exports(root, {
-    draw: (context) => paintAll(picture, context),
-    size() {
-      const { width, height, z } = picture.place
-      return { width, height: height + 8 * z + 18 * z * unseenLines(picture).length }
-    },
-    caption: () => picture.head.caption,
-    name: () => picture.head.name,
-  })
-  controls.append(label, saved, said)
-  listen(picture)
-  const redraw = onceAFrame(root, () => picture.maps && draw(picture)) // not more often than the screen
+  stage.after(instead)
+  foot.className = "controls"
+  foot.append(label, menu, said)
+  const redraw = onceAFrame(root, () => lines.maps && lines.draw()) // not more often than the screen
   slider.oninput = () => {
-    picture.touched = true
-    setThreshold(picture, THRESHOLDS[Number(slider.value)])
+    lines.touched = true
+    if (lines.maps) setThreshold(lines, lines.maps, THRESHOLDS[Number(slider.value)])
     redraw()
   }
-  return { update: (payload) => update(picture, payload), draw: () => draw(picture) }
+  Object.assign(lines, { slider, said, instead, maps: null, threshold: 0, touched: false })
 }
 
-const plays = (/** @type {LinesPicture} */ { head }) => selection.playing && head.writes !== null
-const nowIn = (/** @type {LinesPicture} */ picture) =>
-  linesNow(picture.head, selection.chosen, plays(picture), picture.threshold)
-/** @type {(picture: Drawn) => LinesView} */
-const viewOf = (picture) => ({ maps: picture.maps, now: nowIn(picture), place: picture.place })
-const sentences = (/** @type {Drawn} */ picture, /** @type {Looked} */ looked) =>
-  lineSentences(picture.maps, nowIn(picture), looked)
+const plays = (/** @type {Lines} */ { header }) => selection.playing && header.writes !== null
+const nowIn = (/** @type {Lines} */ lines) => linesNow(lines.header, selection.chosen, plays(lines), lines.threshold)
 
-// ---- painting
-
-/** @param {Drawn} picture */
-function unseenLines({ base, maps, place, threshold }) {
-  const context = contextOf(base)
-  context.font = sans(13 * place.z)
-  return wrappedTo(context, unseenWords(maps, threshold), place.width - 8, 3)
+/** @param {Lines} lines */
+function unseenLines(lines) {
+  const { ruler } = roomIn(lines)
+  const { z, width } = lines.place
+  ruler.font = sans(13 * z)
+  return wrappedTo(ruler, unseenWords(/** @type {LineMaps} */ (lines.maps), lines.threshold), width - 8, 3)
 }
 
-/**
- * Everything on one canvas, as it is saved: with all lines, and what is hidden in words.
- * @type {(picture: Drawn, context: Context) => void}
- */
-function paintAll(picture, context) {
-  const [paper, view] = [colours(picture.root), viewOf(picture)]
-  const { height, z } = picture.place
-  paintLines(context, paper, view)
-  paintSides(context, paper, view)
-  context.font = sans(13 * z)
-  context.textAlign = "left"
-  context.textBaseline = "alphabetic"
-  context.fillStyle = paper.one("muted")
-  unseenLines(picture).forEach((line, i) => context.fillText(line, 0, height + (14 + 18 * i) * z))
+/** @type {(lines: Lines, room: Room) => ?LinesPlace} */
+function layout({ root, foot, header, maps }, { z, width, ruler }) {
+  root.style.height = maps ? `${tallness(root, header.height)}px` : ""
+  if (!maps) return null
+  const height = Math.max(240, Math.floor(tallness(root, header.height * z) - foot.offsetHeight - 8))
+  return placeLines(ruler, maps, { z, width, height })
 }
 
-/** @param {Drawn} picture */
-function paintOver(picture) {
-  const { root, base, over, place, hovered, focused } = picture
-  const [context, paper] = [prepare(over, place.width, place.height), colours(root)]
-  const looked = hovered ?? focused
-  const view = { ...viewOf(picture), looked }
-  base.classList.toggle("faded", Boolean(looked && (looked.q === undefined || looked.k === undefined)))
-  if (looked) paintLooked(context, paper, view, looked)
-  paintSides(context, paper, view)
-}
-
-// ---- pointing, choosing, walking
-
-/**
- * Beside the pointer for a line; under the picture for a token, whose lines are to be seen.
- * @type {(picture: Drawn, looked: Looked, x: number, y: number) => void}
- */
-function tell(picture, looked, x, y) {
-  const { root, tip } = picture
-  const below = root.clientHeight + 12
-  const lines = sentences(picture, looked)
-  if (looked.k === undefined) tip.show(lines, -16, below)
-  else if (looked.q === undefined) tip.show(lines, root.clientWidth + 12, below)
-  else tip.show(lines, x, y)
-}
-
-/** @type {(picture: Drawn, looked: ?Looked, x?: number, y?: number) => void} */
-function look(picture, looked, x = 0, y = 0) {
-  const before = picture.hovered
-  picture.hovered = looked
-  picture.stage.classList.toggle("pointing", Boolean(looked))
-  if (looked) tell(picture, looked, x, y)
-  else picture.tip.hide()
-  if (before?.q !== looked?.q || before?.k !== looked?.k) paintOver(picture)
-}
-
-/** @type {(picture: Drawn, looked: Looked) => void} */
-function pick(picture, { q, k }) {
-  const { queries, keys } = picture.head
-  selection.pick({ ...(q !== undefined && fieldOf(queries, q)), ...(k !== undefined && fieldOf(keys, k)) })
-  picture.announce(`chosen: ${sentences(picture, { q, k }).join(", ")}`)
-}
-
-/** @type {(picture: Drawn, token: Looked) => void} */
-function walk(picture, token) {
-  Object.assign(picture, { focused: token, hovered: null })
-  picture.announce(sentences(picture, token).join(", "))
-  tell(picture, token, 0, 0)
-  paintOver(picture)
-}
-
-/** @param {Drawn} picture */
-function listen(picture) {
-  const { stage, tip } = picture
-  const pointed = (/** @type {MouseEvent} */ event) => {
-    const { maps, place, threshold } = picture
-    const { x, y } = pointIn(stage, event)
-    const lines = {
-      heads: maps.N,
-      count: shownLines(maps, threshold),
-      lineAt: (/** @type {number} */ i) => lineAt(maps, i),
-    }
-    return { found: foundAt(place, x, y, lines), x, y }
-  }
-  stage.onpointermove = (event) => {
-    const { found, x, y } = pointed(event)
-    look(picture, found, x, y)
-  }
-  stage.onpointerleave = () => look(picture, null)
-  stage.onclick = (event) => {
-    const { found, x, y } = pointed(event)
-    picture.focused = found && (found.q === undefined || found.k === undefined) ? found : null
-    if (found) pick(picture, found)
-    look(picture, found, x, y)
-    paintOver(picture)
-  }
-  stage.onfocus = () => {
-    if (stage.matches(":focus-visible")) walk(picture, { q: nowIn(picture).q ?? 0 })
-  }
-  stage.onblur = () => {
-    picture.focused = null
-    tip.hide()
-    paintOver(picture)
-  }
-  stage.onkeydown = (event) => {
-    if (alone(event) && press(picture, event)) event.preventDefault()
-  }
-}
-
-/**
- * Whether the key is one of this picture's.
- * @type {(picture: Drawn, event: KeyboardEvent) => boolean}
- */
-function press(picture, { key, shiftKey }) {
-  const { maps, focused, tip } = picture
-  const now = nowIn(picture)
-  const here = focused ?? { q: now.q ?? 0 }
-  const asQuery = here.q !== undefined
-  const last = (asQuery ? maps.Q : maps.K) - 1
-  const own = (asQuery ? here.q : here.k) ?? 0
-  const far = shiftKey ? 10 : 1
-  /** @type {Record<string, number>} */
-  const moves = { ArrowUp: own - far, ArrowDown: own + far, Home: 0, End: last }
-  if (key in moves) {
-    const n = Math.min(Math.max(moves[key], 0), last)
-    walk(picture, asQuery ? { q: n } : { k: n })
-  } else if (key === "ArrowLeft") {
-    if (!asQuery) walk(picture, { q: now.q ?? Math.min(own, maps.Q - 1) })
-  } else if (key === "ArrowRight") {
-    if (asQuery) walk(picture, { k: now.k ?? Math.min(own, maps.K - 1) })
-  } else if (key === "Enter" || key === " ") pick(picture, here)
-  else {
-    if (key !== "Escape") return false
-    Object.assign(picture, { focused: null, hovered: null })
-    tip.hide()
-    paintOver(picture)
-    return false
-  }
-  return true
-}
-
-// ---- what is given, and drawn
-
-/** @type {(picture: Drawn, threshold: number) => void} */
-function setThreshold(picture, threshold) {
-  const { maps, slider, said } = picture
-  picture.threshold = threshold
+/** @type {(lines: Lines, maps: LineMaps, threshold: number) => void} */
+function setThreshold(lines, maps, threshold) {
+  const { slider, said } = lines
+  lines.threshold = threshold
   slider.value = String(THRESHOLDS.indexOf(threshold))
   said.textContent = unseenWords(maps, threshold)
   slider.setAttribute("aria-valuetext", said.textContent)
 }
 
-/** @type {(picture: LinesPicture, payload: Payload) => void} */
-function update(picture, { header, arrays }) {
-  const { stage, controls, instead, tip, touched, threshold } = picture
+/** @type {(lines: Lines, payload: Payload) => void} */
+function read(lines, { header, arrays }) {
+  const { stage, foot, instead, touched, threshold } = lines
   const maps = arrays.weights ? lineMaps(header, arrays) : null
-  Object.assign(picture, { head: header, maps, painted: null, hovered: null })
-  tip.hide()
-  stage.hidden = !maps
-  controls.hidden = !maps
+  Object.assign(lines, { header, maps, hovered: null })
+  hush(lines)
+  stage.hidden = foot.hidden = !maps
   instead.hidden = Boolean(maps)
   if (!maps) {
     const { title, queries, keys, most_tokens: most } = header
@@ -271,31 +182,11 @@ function update(picture, { header, arrays }) {
     instead.replaceChildren(element("strong", "", title), document.createTextNode(words))
     return
   }
-  const { focused } = picture
-  if (focused && ((focused.q ?? 0) >= maps.Q || (focused.k ?? 0) >= maps.K)) picture.focused = null
+  const { focused } = lines
+  if (focused && ((focused.q ?? 0) >= maps.Q || (focused.k ?? 0) >= maps.K)) lines.focused = null
   const first = () => firstThreshold(THRESHOLDS, maps.K, MANY, (smallest) => linesFrom(maps, smallest))
-  setThreshold(/** @type {Drawn} */ (picture), touched ? threshold : first())
+  setThreshold(lines, maps, touched ? threshold : first())
   const keys =
     "Up and down arrow keys move among the tokens of one side, left and right change the side, Enter chooses."
   stage.setAttribute("aria-label", `${header.label}. ${keys}`)
-}
-
-/** @param {LinesPicture} picture */
-function draw(picture) {
-  const { root, stage, base, controls, head, maps } = picture
-  root.style.height = maps ? `${tallness(root, head.height)}px` : ""
-  if (maps) {
-    const [z, width] = [zoom(root), root.clientWidth]
-    const height = Math.max(240, Math.floor(tallness(root, head.height * z) - controls.offsetHeight - 8))
-    picture.place = placeLines(contextOf(base), maps, { z, width, height })
-    stage.style.height = `${height}px`
-    const drawn = /** @type {Drawn} */ (picture)
-    const [paper, view] = [colours(root), viewOf(drawn)]
-    const step = plays(picture) && selection.chosen[head.queries.field]
-    const looks = [width, height, z, picture.threshold, paper.one("page"), sharpness(root), step].join()
-    if (picture.painted !== looks) paintLines(prepare(base, width, height), paper, view)
-    picture.painted = looks
-    paintOver(drawn)
-  }
-  stage.dataset.painted = String(performance.now())
 }
