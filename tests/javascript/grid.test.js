@@ -1,5 +1,6 @@
 import assert from "node:assert/strict"
 import { test } from "node:test"
+import { gridPicture } from "../../viz_transformer/figures/components/grid.js"
 import {
   gridMaps,
   headAt,
@@ -96,5 +97,39 @@ test("thumbnails are as large as the room, and what is smaller than a cell is sa
   assert.deepEqual(
     [isShrunk(made(), 1), isShrunk(made(), 2), isShrunk(made({ tokens: [9, 2] }), 2)],
     [true, false, true],
+  )
+})
+
+// ---- what is pointed at, and where keys lead
+
+/** @returns {any} */
+const view = (sorting = null) => {
+  const maps = made({ sizes: { ...SIZES, inset: 4, caption: 24, caption_width: 60 } })
+  return { maps, sorting, place: placeGrid(maps, sorting, sequenceOf(maps, sorting), { z: 1, width: 700, tall: 400 }) }
+}
+
+test("under the pointer is a head, and its tooltip for the keys stands inside its corner", () => {
+  for (const sorting of [null, SCORE]) {
+    const seen = view(sorting)
+    for (const index of [7, 0]) {
+      const { x, y } = gridPicture.at(seen, index)
+      assert.equal(gridPicture.hit(seen, x, y), index)
+    }
+    assert.equal(gridPicture.hit(seen, 699, 399), null)
+  }
+  assert.deepEqual(gridPicture.describe(view(), 6), headSentences(made(), null, 6))
+})
+
+test("arrows lead from head to head, and with Control or Shift nowhere", () => {
+  const to = (/** @type {string} */ key, more = {}) =>
+    gridPicture.keys(view(), /** @type {any} */ ({ key, ...more }), 5)
+  assert.deepEqual(
+    ["ArrowLeft", "ArrowRight", "ArrowUp", "ArrowDown"].map((key) => to(key)),
+    [4, 6, 1, 9],
+  )
+  assert.deepEqual([to("Home"), to("End")], [4, 7])
+  assert.deepEqual(
+    [to("ArrowLeft", { ctrlKey: true }), to("ArrowLeft", { shiftKey: true }), to("Enter")],
+    [null, null, null],
   )
 })

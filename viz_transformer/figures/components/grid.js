@@ -1,6 +1,4 @@
-import { colours } from "./parts/colours.js"
-import { announcer, choiceOf, element, stageOf, tooltip } from "./parts/elements.js"
-import { exports } from "./parts/exports.js"
+import { choiceOf, element } from "./parts/elements.js"
 import {
   gridMaps,
   gridPixels,
@@ -15,14 +13,17 @@ import { itemOf, paintGridWords, paintHeadsChosen, placeGrid } from "./parts/gri
 import { headBeside, itemAt } from "./parts/heads.js"
 import { SCALES } from "./parts/legend.js"
 import { paintPixels } from "./parts/maps.js"
+import { hover, hush, isStale, plot, tell } from "./parts/plot.js"
 import { roomOf } from "./parts/printing.js"
 import { selection } from "./parts/selection.js"
-import { mount, pointIn, prepare, sharpness, tallness, zoom } from "./parts/stage.js"
+import { prepare, sharpness, tallness } from "./parts/stage.js"
 
+/** @import { Paper } from "./parts/colours.js" */
 /** @import { GridMaps } from "./parts/grid_maps.js" */
 /** @import { GridPlace, GridView } from "./parts/grid_painting.js" */
+/** @import { Picture, Plot, Room } from "./parts/plot.js" */
 /** @import { Component } from "./parts/stage.js" */
-/** @import { Context, Made, Payload, Score } from "./parts/types.js" */
+/** @import { Payload, Score } from "./parts/types.js" */
 
 // All heads of one kind of attention as small maps. Header: tokens [Q, K] before pooling; key_heads, how many heads of keys the
 // heads of a layer share. Arrays: tops [L, H, Q'], the largest of each row as a share of `full`; roots [L, H, Q', K'], `most`
@@ -30,77 +31,112 @@ import { mount, pointIn, prepare, sharpness, tallness, zoom } from "./parts/stag
 // [L, H, Q', K'].
 
 /**
- * `sorting` is a score, or null for in place; the selection's `sort` names it. `pointed` is the head under the pointer or
- * the keys, as layer * heads + head, and `cursor` the one that the arrow keys go on from.
- * @typedef {{maps: GridMaps, place: GridPlace, pixels: ImageData, painted: ?string, sorting: ?Score, pointed: ?number,
- *   pointedAt: [number, number], cursor: ?number}} State
- * @typedef {State & ReturnType<typeof partsIn>} Grid
+ * `sorting` is a score, or null for in place; the selection's `sort` names it. A head is layer * heads + head; the one under
+ * the pointer or the keys is `hovered`, and `cursor` the one that the arrow keys go on from.
+ * @typedef {{maps: GridMaps, pixels: ImageData, sorting: ?Score, cursor: ?number, options: HTMLElement, order: HTMLElement,
+ *   select: HTMLSelectElement, scales: ReturnType<typeof choiceOf>}} State
+ * @typedef {Plot<GridPlace, number> & State} Grid
  */
 
 const IN_PLACE = "in place"
 const KEYS = "Arrow keys move, Enter chooses a head, Control and Enter adds or removes one of the same layer."
 
-export default (/** @type {Component} */ component) => mount(component, "grid", makeGrid)
+/** @type {Picture<Grid, GridView, number>} */
+export const gridPicture = {
+  name: "grid",
+  begin,
+  read,
+  head: ({ maps }) => maps.head,
+  layout,
+  view: ({ root, maps, place, sorting }) => ({
+    maps,
+    place,
+    sorting,
+    chosen: headsChosen(maps, selection.chosen),
+    scale: scaleNow(),
+    ratio: sharpness(root),
+    onPaper: Boolean(roomOf(root)),
+  }),
+  paint,
+  paintOver(context, paper, view, index) {
+    paintHeadsChosen(context, paper, view)
+    const { maps, place, chosen } = view
+    const item = index === null ? null : place.byIndex.get(index)
+    if (!item) return
+    const out = isHeadChosen(maps, item.index, chosen) ? 2.5 : 0.5
+    context.lineWidth = 1
+    context.strokeStyle = paper.one("text")
+    context.strokeRect(item.x - out, item.y - out, place.size + 2 * out, place.size + 2 * out)
+  },
+  save(context, paper, _, view) {
+    const { width: w, height: h } = view.place
+    const pixels = gridPixels(view.maps, paper, view.place, 2, view.scale === "row")
+    paintPixels(context, pixels, { left: 0, top: 0, w, h })
+    paintGridWords(context, paper, { ...view, ratio: 2 }, { top: w, bottom: w })
+    paintHeadsChosen(context, paper, view)
+  },
+  savedSize: ({ root, place }) => ({ width: root.clientWidth, height: place.height }),
+  hit: ({ place: { items, size, z }, sorting }, x, y) => itemAt(items, size, sorting ? 24 * z : 1, x, y)?.index ?? null,
+  describe: ({ maps, sorting }, index) => headSentences(maps, sorting, index),
+  at({ place }, index) {
+    const { x, y } = itemOf(place, index)
+    return { x: x + place.size - 8, y: y + place.size - 8 }
+  },
+  show(grid, lines, index, x, y) {
+    grid.cursor = index
+    grid.stage.setAttribute("aria-activedescendant", idOf(index))
+    grid.tip.show(lines, x, y)
+  },
+  keys({ place }, event, from) {
+    if (adds(event) || !/^(Arrow(Up|Down|Left|Right)|Home|End)$/.test(event.key)) return null
+    return headBeside(place.items, itemOf(place, from), place.size, event.key)
+  },
+  choose: (grid, index) => pick(grid, index, false),
+  click(grid, index, _, event) {
+    if (index !== null) pick(grid, index, adds(event))
+  },
+  listen(grid) {
+    const { stage } = grid
+    stage.addEventListener("pointermove", () => {
+      stage.style.cursor = grid.hovered === null ? "default" : "pointer"
+    })
+    stage.onkeydown = (event) => {
+      if (!event.altKey && press(grid, event)) event.preventDefault()
+    }
+    stage.onfocus = () => {
+      if (stage.matches(":focus-visible")) hover(grid, start(grid))
+    }
+    stage.onblur = () => hover(grid, null)
+  },
+}
 
-/** @param {HTMLElement} root */
-function partsIn(root) {
-  const { stage, base, over } = stageOf(["base", "over"], "listbox")
+export default (/** @type {Component} */ component) => plot(component, gridPicture)
+
+/** @type {(grid: Grid, menu: HTMLElement) => void} */
+function begin(grid, menu) {
+  const { stage, base, over, foot } = grid
   const options = element("div", "unseen")
   const order = element("label", "order", "sort ")
   const select = element("select", "quiet")
-  const foot = element("div", "foot")
   options.setAttribute("role", "presentation")
+  stage.setAttribute("role", "listbox")
   stage.setAttribute("aria-multiselectable", "true")
   for (const canvas of [base, over]) canvas.setAttribute("aria-hidden", "true")
   stage.append(options)
   order.append(select)
-  root.append(order, stage, foot)
+  stage.before(order)
   const scales = choiceOf("Colour scale", SCALES.slice(0, 2), (scale) => selection.pick({ scale }, 150))
-  const said = { tip: tooltip(root), announce: announcer(root) }
-  return { root, stage, base, over, options, order, select, foot, scales, ...said }
-}
-
-/**
- * @param {HTMLElement} root
- * @returns {Made}
- */
-function makeGrid(root) {
-  /** @type {Partial<State>} */
-  const state = { sorting: null, pointed: null, pointedAt: [0, 0], cursor: null }
-  const grid = /** @type {Grid} */ (Object.assign(state, partsIn(root)))
-  const { scales, select, foot, announce } = grid
-  const saved = exports(root, {
-    draw: (context) => paintExport(grid, context),
-    size: () => ({ width: root.clientWidth, height: grid.place.height }),
-    caption: () => grid.maps.head.caption,
-    name: () => grid.maps.head.name,
-  })
-  foot.append(scales.box, saved)
+  foot.append(scales.box, menu)
   select.onchange = () => {
     selection.pick({ sort: select.value === IN_PLACE ? "" : select.value }, 150)
     sort(grid)
-    announce(grid.sorting ? `Sorted by ${grid.sorting.name}, high to low` : "In place")
+    grid.announce(grid.sorting ? `Sorted by ${grid.sorting.name}, high to low` : "In place")
   }
-  listen(grid)
-  return { update: (payload) => update(grid, payload), draw: () => draw(grid) }
+  Object.assign(grid, { options, order, select, scales, sorting: null, cursor: null })
 }
 
 const scaleNow = () => (selection.chosen.scale === "row" ? "row" : "fixed")
-const chosenIn = (/** @type {Grid} */ { maps }) => headsChosen(maps, selection.chosen)
-const sentences = (/** @type {Grid} */ { maps, sorting }, /** @type {number} */ index) =>
-  headSentences(maps, sorting, index)
 const idOf = (/** @type {number} */ index) => `head-${index}`
-
-/** @type {(grid: Grid, ratio: number) => GridView} */
-const viewOf = (grid, ratio) => ({
-  maps: grid.maps,
-  place: grid.place,
-  sorting: grid.sorting,
-  chosen: chosenIn(grid),
-  scale: scaleNow(),
-  ratio,
-  onPaper: Boolean(roomOf(grid.root)),
-})
 
 /**
  * Follow the selection's `sort`.
@@ -109,8 +145,8 @@ const viewOf = (grid, ratio) => ({
 function sort(grid) {
   const wanted = grid.maps.head.scores.find(({ name }) => name === selection.chosen.sort) ?? null
   if (wanted?.name === grid.sorting?.name) return
-  Object.assign(grid, { sorting: wanted, pointed: null })
-  grid.tip.hide()
+  Object.assign(grid, { sorting: wanted, hovered: null })
+  hush(grid)
   grid.select.value = wanted?.name ?? IN_PLACE
   list(grid)
 }
@@ -121,7 +157,7 @@ function sort(grid) {
  */
 function list(grid) {
   const made = sequenceOf(grid.maps, grid.sorting).map((index) => {
-    const option = element("div", "", sentences(grid, index).join(", "))
+    const option = element("div", "", headSentences(grid.maps, grid.sorting, index).join(", "))
     option.id = idOf(index)
     option.setAttribute("role", "option")
     return option
@@ -129,65 +165,19 @@ function list(grid) {
   grid.options.replaceChildren(...made)
 }
 
-// ---- painting
-
-/** @type {(grid: Grid, context: Context) => void} */
-function paintExport(grid, context) {
-  const [paper, view] = [colours(grid.root), viewOf(grid, 2)]
-  const { width, height } = grid.place
-  paintPixels(context, gridPixels(grid.maps, paper, grid.place, 2, view.scale === "row"), {
-    left: 0,
-    top: 0,
-    w: width,
-    h: height,
-  })
-  paintGridWords(context, paper, view, { top: width, bottom: width })
-  paintHeadsChosen(context, paper, view)
-}
-
-/** @param {Grid} grid */
-function paintOver(grid) {
-  const { root, over, maps, place, pointed } = grid
-  const [context, paper] = [prepare(over, place.width, place.height), colours(root)]
-  paintHeadsChosen(context, paper, viewOf(grid, 1))
-  const item = pointed === null ? null : place.byIndex.get(pointed)
-  if (!item) return
-  const out = isHeadChosen(maps, item.index, chosenIn(grid)) ? 2.5 : 0.5
-  context.lineWidth = 1
-  context.strokeStyle = paper.one("text")
-  context.strokeRect(item.x - out, item.y - out, place.size + 2 * out, place.size + 2 * out)
-}
-
-// ---- pointing and choosing
-
-/** @type {(grid: Grid, index: ?number, x?: number, y?: number) => void} */
-function point(grid, index, x = 0, y = 0) {
-  grid.pointed = index
-  if (index === null) grid.tip.hide()
-  else {
-    Object.assign(grid, { cursor: index, pointedAt: [x, y] })
-    grid.stage.setAttribute("aria-activedescendant", idOf(index))
-    grid.tip.show(sentences(grid, index), x, y)
-  }
-  paintOver(grid)
-}
-
-/** @type {(grid: Grid, index: number, more?: string[]) => void} */
-function pointTo(grid, index, more) {
-  const { x, y } = itemOf(grid.place, index)
-  const inside = grid.place.size - 8
-  point(grid, index, x + inside, y + inside)
-  if (more) grid.tip.show([...sentences(grid, index), ...more], x + inside, y + inside)
-}
+// ---- choosing
 
 /** @type {(grid: Grid, index: number, more: boolean) => void} */
 function pick(grid, index, more) {
   const { head } = grid.maps
   const { layer } = headAt(grid.maps, index)
-  const wanted = headsWith(grid.maps, index, chosenIn(grid), more)
+  const wanted = headsWith(grid.maps, index, headsChosen(grid.maps, selection.chosen), more)
   if (wanted.length > head.most_heads) {
     const full = `${head.most_heads} heads at most can be chosen together`
-    pointTo(grid, index, [full])
+    hover(grid, index)
+    const view = gridPicture.view(grid)
+    const { x, y } = gridPicture.at(view, index)
+    grid.tip.show([...gridPicture.describe(view, index), full], x, y)
     grid.announce(full)
     return
   }
@@ -196,55 +186,27 @@ function pick(grid, index, more) {
 }
 
 /** @param {Grid} grid */
-function start(grid) {
-  const { maps, cursor, sorting } = grid
+function start({ maps, cursor, sorting }) {
   if (cursor !== null) return cursor
-  const what = chosenIn(grid)
+  const what = headsChosen(maps, selection.chosen)
   return what ? what.layer * maps.heads + Math.min(what.heads?.[0] ?? 0, maps.heads - 1) : sequenceOf(maps, sorting)[0]
 }
 
 const adds = (/** @type {MouseEvent | KeyboardEvent} */ event) => event.ctrlKey || event.metaKey || event.shiftKey
-
-/** @param {Grid} grid */
-function listen(grid) {
-  const { stage } = grid
-  const under = (/** @type {MouseEvent} */ event) => {
-    const { x, y } = pointIn(stage, event)
-    const { items, size, z } = grid.place
-    return { item: itemAt(items, size, grid.sorting ? 24 * z : 1, x, y), x, y }
-  }
-  stage.onpointermove = (event) => {
-    const { item, x, y } = under(event)
-    stage.style.cursor = item ? "pointer" : "default"
-    point(grid, item?.index ?? null, x, y)
-  }
-  stage.onpointerleave = () => point(grid, null)
-  stage.onclick = (event) => {
-    const { item } = under(event)
-    if (item) pick(grid, item.index, adds(event))
-  }
-  stage.onkeydown = (event) => {
-    if (!event.altKey && press(grid, event)) event.preventDefault()
-  }
-  stage.onfocus = () => {
-    if (stage.matches(":focus-visible")) pointTo(grid, start(grid))
-  }
-  stage.onblur = () => point(grid, null)
-}
 
 /**
  * Whether the key is one of this picture's.
  * @type {(grid: Grid, event: KeyboardEvent) => boolean}
  */
 function press(grid, event) {
-  const { items, size } = grid.place
+  const here = start(grid)
+  const to = gridPicture.keys(gridPicture.view(grid), event, here)
   if (event.key === "Enter" || event.key === " ") {
-    pointTo(grid, start(grid))
-    pick(grid, start(grid), adds(event))
-  } else if (!adds(event) && /^(Arrow(Up|Down|Left|Right)|Home|End)$/.test(event.key)) {
-    pointTo(grid, headBeside(items, itemOf(grid.place, start(grid)), size, event.key))
-  } else {
-    if (event.key === "Escape") point(grid, null)
+    hover(grid, here)
+    pick(grid, here, adds(event))
+  } else if (to !== null) hover(grid, to)
+  else {
+    if (event.key === "Escape") hover(grid, null)
     return false
   }
   return true
@@ -271,45 +233,43 @@ function offer({ maps, select, sorting, order }) {
 }
 
 /** @type {(grid: Grid, payload: Payload) => void} */
-function update(grid, payload) {
+function read(grid, payload) {
   const before = grid.maps
   const maps = gridMaps(payload)
   const same = before?.layers === maps.layers && before.heads === maps.heads && before.head.kind === maps.head.kind
-  Object.assign(grid, { maps, painted: null })
+  grid.maps = maps
   if (!same) {
-    Object.assign(grid, { pointed: null, cursor: null })
-    grid.tip.hide()
+    Object.assign(grid, { hovered: null, cursor: null })
+    hush(grid)
   }
   grid.sorting = maps.head.scores.find(({ name }) => name === grid.sorting?.name) ?? null
   offer(grid)
   grid.stage.setAttribute("aria-label", `${maps.head.label}. ${KEYS}`)
   list(grid)
   grid.scales.press(scaleNow())
-  if (grid.pointed !== null) grid.tip.show(sentences(grid, grid.pointed), ...grid.pointedAt)
+  if (grid.hovered !== null) tell(grid, grid.hovered, grid.told ?? undefined)
 }
 
-/** @param {Grid} grid */
-function draw(grid) {
+/** @type {(grid: Grid, room: Room) => GridPlace} */
+function layout(grid, { z, width }) {
   sort(grid)
   grid.scales.press(scaleNow())
-  const { root, stage, base, maps, sorting, select, order, foot, options } = grid
-  const { head } = maps
-  const [z, wide] = [zoom(root), root.clientWidth]
-  const tall = z > 1 || head.compact ? tallness(root, head.height) : head.height
-  grid.place = placeGrid(maps, sorting, sequenceOf(maps, sorting), { z, width: wide, tall })
-  const { width, height } = grid.place
+  const { root, maps, sorting, select } = grid
+  select.title = sorting ? `${sorting.name}: ${sorting.explanation}` : "Sort the heads by a score"
+  const tall = z > 1 || maps.head.compact ? tallness(root, maps.head.height) : maps.head.height
+  return placeGrid(maps, sorting, sequenceOf(maps, sorting), { z, width, tall })
+}
+
+/** @type {(grid: Grid, paper: Paper, view: GridView) => void} */
+function paint(grid, paper, view) {
+  const { base, maps, order, foot, options } = grid
+  const { width, height, z } = view.place
   const room = {
-    // asked before anything changes that the browser would have to lay out anew
-    top: width - (head.scores.length ? order.offsetWidth + 12 * z : 0),
+    top: width - (maps.head.scores.length ? order.offsetWidth + 12 * z : 0),
     bottom: width - foot.offsetWidth - 8 * z,
   }
-  const [paper, ratio] = [colours(root), sharpness(root)]
-  const view = viewOf(grid, ratio)
-  stage.style.height = `${height}px`
-  select.title = sorting ? `${sorting.name}: ${sorting.explanation}` : "Sort the heads by a score"
-  const looks = [width, height, z, view.scale, sorting?.name, paper.one("page"), ratio].join()
-  if (grid.painted !== looks) grid.pixels = gridPixels(maps, paper, grid.place, ratio, view.scale === "row")
-  grid.painted = looks
+  if (isStale(grid, paper, [view.scale, view.sorting?.name]))
+    grid.pixels = gridPixels(maps, paper, view.place, view.ratio, view.scale === "row")
   const context = prepare(base, width, height)
   context.putImageData(grid.pixels, 0, 0)
   paintGridWords(context, paper, view, room)
@@ -317,6 +277,4 @@ function draw(grid) {
     const index = Number(option.id.slice("head-".length))
     option.setAttribute("aria-selected", String(isHeadChosen(maps, index, view.chosen)))
   }
-  paintOver(grid)
-  stage.dataset.painted = String(performance.now())
 }
