@@ -140,6 +140,19 @@ def test_show_draws_the_run_and_says_what_it_cannot():
 # ---- in a browser
 
 
+SAID_OVER = """(stage, { y, step }) => {
+  const { left, top, width } = stage.getBoundingClientRect()
+  const said = []
+  for (let x = 40; x < width; x += step) {
+    const at = { clientX: left + x, clientY: top + y, pointerId: 1, bubbles: true, composed: true }
+    stage.dispatchEvent(new PointerEvent("pointermove", at))
+    said.push([x, stage.getRootNode().querySelector(".now").textContent])
+  }
+  return said
+}"""
+"""What is said of what stands at this height, from left to right, as the pointer goes over it."""
+
+
 def painted(view: Mounted) -> bytes:
     return view.page.locator(".stage").screenshot()
 
@@ -217,12 +230,7 @@ def test_without_motion_a_step_is_there_at_once(browser):
 
 def test_pointing_at_a_sub_layer_says_what_it_does(shown, numbers):
     view = shown(run_figure(numbers).data)
-    box = view.page.locator(".stage").bounding_box()
-    said = set()
-    for x in range(40, int(box["width"]), 12):
-        view.page.mouse.move(box["x"] + x, box["y"] + 100)
-        view.painted()
-        said.add(view.page.locator(".now").text_content())
+    said = {text for _, text in view.page.locator(".stage").evaluate(SAID_OVER, {"y": 100, "step": 12})}
     for layer in range(3):
         for what in ("self-attention, mean of 4 heads", "feed-forward"):
             assert any(text.startswith(f"Encoder layer {layer}, {what}: ") for text in said), (layer, what)
@@ -234,12 +242,11 @@ def test_what_is_pointed_at_has_its_shape_and_length_beside_it(shown, numbers):
     view.page.evaluate(WRITTEN)
     length = np.linalg.norm(numbers.trace["encoder.1.residual_out"][0, 0].double().numpy())
     facts = {f"stream [{len(numbers.trace.src)}, 64]", f"length {length:.2f}"}
-    for x in range(40, int(box["width"]), 4):
-        view.page.evaluate("window.written = []")
-        view.page.mouse.move(box["x"] + x, box["y"] + 58)  # its first row
-        view.painted()
-        if view.page.locator(".now").text_content().startswith("The encoder's residual stream after layer 1, at"):
-            break
+    said = view.page.locator(".stage").evaluate(SAID_OVER, {"y": 58, "step": 4})  # in its first row
+    x = next(x for x, text in said if text.startswith("The encoder's residual stream after layer 1, at"))
+    view.page.evaluate("window.written = []")
+    view.page.mouse.move(box["x"] + x, box["y"] + 58)
+    view.painted()
     assert facts <= set(view.page.evaluate("window.written"))
     added, came = (
         np.linalg.norm(numbers.trace[point][0, 3].double().numpy())
@@ -269,11 +276,11 @@ def test_a_click_and_enter_choose_an_attention(shown, numbers):
     view.hears(kind="cross", layer=0, level="run")
     expect(stage).to_have_attribute("data-level", "run")
     assert painted(view) != still  # the ring
-    box, found = stage.bounding_box(), []
-    for x in range(60, int(box["width"]) // 2, 10):
+    box = stage.bounding_box()
+    for x in range(60, int(box["width"]) // 2, 20):
         view.page.mouse.click(box["x"] + x, box["y"] + 100)
         view.page.wait_for_timeout(20)
-        found = [fields for fields in view.sent if fields.get("kind") == "encoder"]
+    found = [fields for fields in view.sent if fields.get("kind") == "encoder"]
     assert {fields["layer"] for fields in found} == {0, 1, 2}
 
 
