@@ -39,7 +39,7 @@ SAVE_AS_FOLDER = "save its tensors as a checkpoint folder in Python, with `viz_t
 
 
 Kinds = type[Exception] | tuple[type[Exception], ...]
-"""Of errors, as `except` takes them."""
+"""The types of errors that an `except` clause names."""
 
 
 class CheckpointError(ValueError):

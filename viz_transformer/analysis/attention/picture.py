@@ -30,9 +30,9 @@ Why = tuple[str, str] | tuple[()] | None
 the axes have others, or not at all ()."""
 
 HEIGHT = 660
-"""Of a map, in pixels."""
+"""The height of a map, in pixels."""
 LINES_HEIGHT = 480
-"""Of lines, in pixels."""
+"""The height of a picture of lines, in pixels."""
 MAX_HEADS = 6
 """How many heads have colours that are told apart."""
 MAX_TOKENS = 256
@@ -374,9 +374,9 @@ class Picture:
         Colours go from 0 to 1, or to the largest value if the values are not bounded by 1, or are centred at 0.
         `grows`: rows after the chosen one are drawn as not written yet, and appear with the step. `follows`: it is the
         page's own map of weights: a key that nobody chose is the one with most weight in the chosen row, and the strip
-        is tinted by that row. Rows of which more than 0.9 is hidden are faint. exact: float32, however many tokens there
-        are. bare: sides without labels, which the map beside it has. why: whether Enter and a double click open the page
-        that explains a cell. Raises ValueError if the shapes and the numbers of tokens do not fit.
+        is tinted by that row. Rows of which more than 0.9 is hidden are faint. exact: float32, for any number of
+        tokens. bare: sides without labels, which the map beside it has. why: whether Enter and a double click open the
+        page that explains a cell. Raises ValueError if the shapes and the numbers of tokens do not fit.
         """
         grid, meta = self._fitting("values", ("rows", "columns")), self.meta
         label = f"Map of {meta.title}: {self.rows.title} as rows, {self.columns.title} as columns"
@@ -424,8 +424,8 @@ class Picture:
         """The payload of the lines of the picture's heads, or of its values, as opaque as the weight.
 
         Masked pairs get no line, nor do those without a value. The scale is the colour of a single map; two to six have
-        the colours of heads. Above 256 tokens a side no weights are sent. Lines of rows of which more than 0.9 is hidden
-        are faint. title: replaces the picture's own, which then names its one map.
+        the colours of heads. Above 256 tokens a side no weights are sent. Lines of rows of which more than 0.9 is
+        hidden are faint. title: replaces the picture's own, which then names its one map.
         Raises ValueError if shapes, names and tokens do not fit, for weights below 0, for more than six maps, and for
         several if they are derived.
         """
