@@ -62,9 +62,9 @@ def significant(value: float, digits: int = 4) -> str:
     return text
 
 
-def write_in_sentence(value: float, digits: int = 4) -> str:
+def write_in_sentence(value: float) -> str:
     """The value in a sentence: as `significant`, but "<0.0001" where it is smaller; what explains it has the digits."""
-    return number(value) if 0 < abs(value) < SMALL else significant(value, digits)
+    return number(value) if 0 < abs(value) < SMALL else significant(value)
 
 
 def scientific(value: float) -> str:

@@ -211,11 +211,11 @@ class SpacyWords(Tokenizer):
             glued = token in right or is_open[token]
         return text
 
-    def learn(self, texts: Iterable[str], min_gain: int = 2) -> SpacyWords:
+    def learn(self, texts: Iterable[str]) -> SpacyWords:
         """The same tokenizer with joining rules learned from texts.
 
         Starts with a space at every boundary and greedily adds the rule that corrects the most boundaries, until none
-        gains at least `min_gain`.
+        corrects two more than it breaks.
         """
         boundaries: Counter[tuple[str, str]] = Counter()  # (left, right) -> times glued minus times spaced
         for text in texts:
@@ -235,7 +235,7 @@ class SpacyWords(Tokenizer):
         rules: list[tuple[int, str]] = []
         while gains:
             (side, token), best = max(gains.items(), key=lambda item: item[1])
-            if best < min_gain:
+            if best < 2:
                 break
             rules.append((side, token))
             for boundary in [pair for pair in boundaries if pair[side] == token]:

@@ -38,12 +38,11 @@ class MaskRule:
     """Whether these fields describe the whole mask."""
 
 
-def recorded_mask(trace: Trace, site: str, head: int = 0) -> Booleans:
-    """The mask of one head, [Q, K], True = may attend. Raises Unavailable for one that was not recorded."""
+def recorded_mask(trace: Trace, site: str) -> Booleans:
+    """The mask of the first head, [Q, K], True = may attend. Raises Unavailable for one that was not recorded."""
     if f"{site}.mask" not in trace:
         raise Unavailable(trace.spec.missing.get(f"{site}.mask", "they were not recorded"))
-    mask = trace[f"{site}.mask"][0].numpy()
-    found = mask[min(head, len(mask) - 1)]
+    found = trace[f"{site}.mask"][0, 0].numpy()
     return np.asarray(np.broadcast_to(found, (found.shape[0], found.shape[1])), dtype=bool)
 
 

@@ -144,8 +144,8 @@ def _text(ckpt: Checkpoint, ids: Sequence[int]) -> str:
     return ckpt.codec("target").decode(ids)
 
 
-LONG = 40
-"""Characters of an example that is too long to be read at a glance."""
+LONG, MAX_PAIRS = 40, 5
+"""Characters of an example that is too long to be read at a glance, and how many examples are."""
 
 
 def taken(state: Path) -> tuple[int, ...]:
@@ -154,11 +154,11 @@ def taken(state: Path) -> tuple[int, ...]:
     return tuple(sorted(int(step) for step in steps if step.isdecimal()))
 
 
-def shown_pairs(ckpt: Checkpoint, most: int = 5) -> tuple[tuple[str, str], ...]:
+def shown_pairs(ckpt: Checkpoint) -> tuple[tuple[str, str], ...]:
     """Example pairs to show while it learns: those with a short source and target, else the shortest."""
     pairs = sorted(ckpt.examples(), key=lambda pair: max(map(len, pair)))
     short = [pair for pair in ckpt.examples() if max(map(len, pair)) <= LONG]
-    return tuple((short or pairs)[:most])
+    return tuple((short or pairs)[:MAX_PAIRS])
 
 
 def at_step(beginning: Checkpoint, state: Path, step: int) -> Checkpoint:

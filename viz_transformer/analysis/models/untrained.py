@@ -203,7 +203,7 @@ def summarize_untrained(name: str, bases: Mapping[str, Summary | Unreadable]) ->
     return UntrainedSummary(name, like.path, config, like.codecs, _card(recipe, like), recipe)
 
 
-def make_untrained(recipe: Recipe, like: Checkpoint, *, name: str | None = None) -> Checkpoint:
+def make_untrained(recipe: Recipe, like: Checkpoint) -> Checkpoint:
     """The new model, ready to run: the same recipe gives the same weights, whatever was drawn before.
 
     Raises ValueError as `Recipe.config` does.
@@ -222,7 +222,7 @@ def make_untrained(recipe: Recipe, like: Checkpoint, *, name: str | None = None)
         digest.update(tensor.contiguous().numpy().tobytes())
     return replace(
         like,
-        name=name or recipe.name,
+        name=recipe.name,
         path=None,
         hooked_model=model,
         card=_card(recipe, like),

@@ -67,7 +67,7 @@ def weights_of(found: Found, choice: str | None = None) -> Weights:
         groups.setdefault(".".join(keys[:-1]), {})[keys[-1]] = stored
     averaged = {name for name in groups if name and _AVERAGES.fullmatch(name.split(".")[0])}
     main = {name: held for name, held in groups.items() if name not in averaged}
-    copies = _copies(main, averaged, groups)
+    copies = _copies(main, averaged)
     if choice is not None and choice not in copies:
         listed = " or ".join(copies) if len(copies) > 1 else "one copy of the weights alone"
         raise CheckpointError(f"{found.path} has no weights named {choice!r:.60}: it has {listed}")
@@ -124,9 +124,7 @@ def _is_moment(parts: list[str]) -> bool:
     return parts[-1] in _MOMENTS or (len(parts) > 2 and parts[-3] == "state" and parts[-2].isdecimal())
 
 
-def _copies(
-    main: Mapping[str, Mapping[str, Stored]], averaged: set[str], groups: Mapping[str, Mapping[str, Stored]]
-) -> tuple[str, ...]:
+def _copies(main: Mapping[str, Mapping[str, Stored]], averaged: set[str]) -> tuple[str, ...]:
     """Names of the copies: the trained weights, and averages of them."""
     first = max(main, key=lambda name: len(main[name]), default=None)
     names = [] if first is None else [first or "weights"]
