@@ -16,6 +16,9 @@ VERSION ?= 1.66.0
 BIN := .venv/bin
 PIP := $(BIN)/python -m pip
 
+# What python compiles stays beside its source: every process would compile all tests anew, for ten seconds and more.
+unexport PYTHONDONTWRITEBYTECODE
+
 .PHONY: app test streamlit attack bench lint javascript firefox lock
 
 app: .venv/installed
