@@ -11,7 +11,7 @@ import {
   unseenWords,
 } from "./parts/lines_map.js"
 import { paintLines, paintLooked, paintSides, placeLines } from "./parts/lines_painting.js"
-import { choose, hover, hush, isStale, plot, roomIn } from "./parts/plot.js"
+import { choose, hover, hush, isStale, paintOver, plot, roomIn } from "./parts/plot.js"
 import { fieldOf, selection } from "./parts/selection.js"
 import { onceAFrame, prepare, tallness } from "./parts/stage.js"
 import { firstThreshold } from "./parts/strongest.js"
@@ -107,6 +107,7 @@ export const linesPicture = {
     lines.focused = found && isToken(found) ? found : null
     if (found) choose(lines, { q: found.q, k: found.k })
     hover(lines, found, at)
+    paintOver(lines)
   },
 }
 

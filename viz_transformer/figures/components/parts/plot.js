@@ -35,7 +35,7 @@ import { alone } from "./typing.js"
  *   settle?: (plot: P) => void,
  *   view: (plot: P) => View,
  *   paint: (plot: P, paper: Paper, view: View) => void,
- *   paintOver: (context: Context, paper: Paper, view: View, item: ?Item, plot: P) => void,
+ *   paintOver: (context: CanvasRenderingContext2D, paper: Paper, view: View, item: ?Item, plot: P) => void,
  *   drawn?: (plot: P) => void,
  *   save: (context: Context, paper: Paper, plot: P, view: View) => void,
  *   savedSize?: (plot: P) => {width: number, height: number},
@@ -185,14 +185,14 @@ const isSame = (/** @type {unknown} */ one, /** @type {unknown} */ other) =>
  */
 export function hover(plot, item, at) {
   const { picture, hovered } = plot
-  const view = plot.place && picture.view(plot)
-  const fieldsOf = (/** @type {?Item} */ of) => of !== null && of !== undefined && picture.fields?.(view, of)
-  if (picture.fields && !isSame(fieldsOf(item), fieldsOf(hovered))) selection.points(plot, fieldsOf(item) || null)
+  const fieldsOf = (/** @type {?Item} */ of) => (of === null ? null : picture.fields?.(picture.view(plot), of))
+  const fields = fieldsOf(item)
+  if (picture.fields && !isSame(fields, fieldsOf(hovered))) selection.points(plot, fields ?? null)
   plot.hovered = item
   if (picture.start) plot.stage.classList.toggle("pointing", item !== null)
   if (item === null) hush(plot)
   else tell(plot, item, at)
-  paintOver(plot)
+  if (!isSame(item, hovered)) paintOver(plot)
 }
 
 /**
