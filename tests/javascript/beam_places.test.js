@@ -1,5 +1,6 @@
 import assert from "node:assert/strict"
 import { test } from "node:test"
+import { treePicture } from "../../viz_transformer/figures/components/beam_tree.js"
 import { placeBeamLegend } from "../../viz_transformer/figures/components/parts/beam_painting.js"
 import {
   beamsOf,
@@ -19,6 +20,7 @@ import {
   stepX,
   whatIsSeen,
 } from "../../viz_transformer/figures/components/parts/beam_places.js"
+import { selection } from "../../viz_transformer/figures/components/parts/selection.js"
 
 // Two beams: 0 and 1 are kept in the first step and 2 is not, 3 extends 0 and is the answer, 4 extends 1 and is not kept.
 const HEAD = /** @type {any} */ ({
@@ -126,4 +128,28 @@ test("the legend has what the tree has, in as many rows as it needs", () => {
   )
   assert.equal(broad.height, 28)
   assert.ok(placeBeamLegend(ruler, beams, 400, 1).height > 28)
+})
+
+// ---- what is pointed at, and where keys lead
+
+/** @returns {any} */
+const tree = (changes = {}) => ({ ...made(changes), over: { getContext: () => ruler }, stage: { offsetTop: 30 } })
+
+test("under the pointer is a hypothesis, and its tooltip stands below its box and inside the picture", () => {
+  const [{ x, y }, box] = [nodeAt(ruler, made(), 1), boxOf(ruler, made(), 1)]
+  assert.equal(treePicture.hit(tree(), x + 1, y), 1)
+  assert.equal(treePicture.hit(tree(), x, 10), null)
+  assert.deepEqual(treePicture.at(tree(), 1), { x, y: 30 + y + box.tall / 2 })
+  assert.equal(treePicture.at(tree({ x: 500 }), 1).x, 0) // it is scrolled away
+  assert.deepEqual(treePicture.describe(tree(), 3), nodeSentences(beamsOf(HEAD), 3))
+})
+
+test("keys start at what is chosen, else at the answer, and lead along the tree", () => {
+  const to = (/** @type {string} */ key, here = 3) => treePicture.keys(tree(), /** @type {any} */ ({ key }), here)
+  selection.chosen = { dec_node: 1 }
+  assert.equal(treePicture.start?.(tree()), 1)
+  selection.chosen = { dec_node: 99 } // of another tree
+  assert.equal(treePicture.start?.(tree()), 3)
+  assert.deepEqual([to("ArrowLeft"), to("ArrowRight", 0), to("ArrowDown", 0), to("End", 0)], [0, 3, 2, 3])
+  assert.deepEqual([to("Enter"), to("+"), to("x")], [null, null, null])
 })

@@ -36,17 +36,17 @@ import {
   wholeWidth,
 } from "./parts/beam_places.js"
 import { colours } from "./parts/colours.js"
-import { announcer, button, element, stageOf, tooltip } from "./parts/elements.js"
-import { exports } from "./parts/exports.js"
+import { button, element } from "./parts/elements.js"
+import { choose, hover, hush, paintOver, plot, tell } from "./parts/plot.js"
 import { selection } from "./parts/selection.js"
-import { contextOf, magnified, mount, onceAFrame, pointIn, prepare, sharpness, tallness, zoom } from "./parts/stage.js"
+import { contextOf, magnified, onceAFrame, pointIn, prepare, sharpness, tallness } from "./parts/stage.js"
 import { mono, sans, shorten } from "./parts/text.js"
 import { clamp, firstSight, tallestRows, usualWidth } from "./parts/tree.js"
-import { alone } from "./parts/typing.js"
 
 /** @import { BeamPlace, BeamView } from "./parts/beam_places.js" */
+/** @import { Picture, Plot, Room } from "./parts/plot.js" */
 /** @import { Component } from "./parts/stage.js" */
-/** @import { Context, Made, Payload } from "./parts/types.js" */
+/** @import { Context, Payload } from "./parts/types.js" */
 
 // The tree of a beam search. Each step is a column; only what was kept reaches it, as a token; what was only looked at ends as a
 // short hair behind what it would have extended. Header: penalties {|Y|: [number, formula]}; nodes: columns of one length, of
@@ -56,9 +56,9 @@ import { alone } from "./parts/typing.js"
  * `view` is null until it is drawn; `shot` is the overview without its window, and what it was drawn for; `marked` is what
  * was scrolled to when it was chosen.
  * @typedef {{x: number, y: number, from: {x: number, y: number}, far: boolean, id: number}} Drag
- * @typedef {{shot: ?{looks: string, canvas: HTMLCanvasElement}, hovered: ?number, focused: ?number, drag: ?Drag,
- *   marked: unknown, repaint: () => void}} State
- * @typedef {BeamView & State & ReturnType<typeof partsIn>} Tree
+ * @typedef {{shot: ?{looks: string, canvas: HTMLCanvasElement}, drag: ?Drag, marked: unknown, repaint: () => void,
+ *   title: HTMLElement, part: HTMLElement, overview: HTMLCanvasElement, legend: HTMLCanvasElement}} State
+ * @typedef {BeamView & State & Plot<BeamPlace, number>} Tree
  */
 
 const STEP = 1.35 // how far a key or a button zooms
@@ -69,61 +69,106 @@ const LEGEND =
 const KEYS =
   "Left and right arrow keys go to what a hypothesis extends and to what extends it, up and down along its step, End to the answer, Enter chooses, plus and minus zoom, 0 resets."
 
-export default (/** @type {Component} */ component) => mount(component, "beam_tree", makeTree)
-
-/** @param {HTMLElement} root */
-function partsIn(root) {
-  const heading = element("div", "head")
-  const [title, part, controls] = ["title", "part", "choice"].map((name) => element("span", name))
-  const { stage, base, over } = stageOf(["base", "over"])
-  const [overview, legend] = ["overview", "legend"].map((name) => element("canvas", name))
-  overview.setAttribute("aria-hidden", "true")
-  legend.setAttribute("role", "img")
-  root.append(heading, stage, overview, legend)
-  const said = { tip: tooltip(root), announce: announcer(root) }
-  return { root, heading, title, part, controls, stage, base, over, overview, legend, ...said }
+/** @type {Picture<Tree, Tree, number>} */
+export const treePicture = {
+  name: "beam_tree",
+  begin,
+  read,
+  head(tree) {
+    const { head } = tree.beams
+    return isWhole(tree) ? head : { ...head, caption: `${head.caption}; ${whatIsSeen(tree)}` }
+  },
+  layout,
+  settle,
+  view: (tree) => tree,
+  paint(tree, paper) {
+    const { legend, beams } = tree
+    const { width, z } = tree.place
+    const { height } = placeBeamLegend(rulerOf(tree), beams, width, z)
+    paintBeamLegend(prepare(legend, width, height), inksOf(paper), beams, width, z)
+    paintTree(tree)
+  },
+  paintOver(context, colours, tree, looked) {
+    const { place, beams } = tree
+    const { z, width } = place
+    const paper = inksOf(colours)
+    if (looked !== null) {
+      const path = []
+      for (let i = looked; i >= 0; i = beams.nodes.parent[i]) if (isKept(beams, i)) path.push(i)
+      context.strokeStyle = paper.one("text")
+      for (const i of path) edge(context, tree, i, Math.max(1.5 * z, thickness(tree, i)))
+      if (!isKept(beams, looked) && hasHairs(tree)) hair(context, tree, looked)
+      for (const i of path) node(context, paper, tree, i)
+      context.clearRect(0, 0, width, (AXIS - 3) * z)
+      if (isKept(beams, looked) || hasHairs(tree)) ringAround(context, paper, tree, looked, 1)
+    }
+    markChosen(tree, context)
+  },
+  drawn(tree) {
+    const picked = selection.chosen.dec_node
+    if (picked === tree.marked) return
+    tree.marked = picked
+    if (typeof picked === "number" && chosenIn(tree) !== null) reveal(tree, picked)
+  },
+  save: (context, _, tree) => paintSaved(tree, context),
+  savedSize(tree) {
+    const { width, height } = savedFrame(tree)
+    const { z } = tree.place
+    return { width, height: height + TITLE * z + placeBeamLegend(rulerOf(tree), tree.beams, width, z).height }
+  },
+  hit: (tree, x, y) => nodeUnder(rulerOf(tree), tree, x, y),
+  describe: ({ beams }, i) => nodeSentences(beams, i),
+  at(tree, i) {
+    const { beams, place, stage } = tree
+    const ruler = rulerOf(tree)
+    const { x, y } = nodeAt(ruler, tree, i)
+    const half = isKept(beams, i) && hasTokens(tree) ? boxOf(ruler, tree, i).tall / 2 : 4
+    return { x: clamp(x, 0, place.width), y: stage.offsetTop + y + half }
+  },
+  start: (tree) => chosenIn(tree) ?? tree.beams.head.answer,
+  keys: ({ beams }, { key }, here) => nodeBeside(beams, here, key) ?? null,
+  choose: (_, i) => selection.pick({ dec_node: i }),
+  click() {}, // what is let go of, if it was not dragged
+  reveal,
+  press(tree, { key }) {
+    if (key === "+" || key === "=") zoomBy(tree, STEP)
+    else if (key === "-" || key === "_") zoomBy(tree, 1 / STEP)
+    else if (key === "0") reset(tree)
+    else return false
+    return true
+  },
+  listen,
 }
 
-/**
- * @param {HTMLElement} root
- * @returns {Made}
- */
-function makeTree(root) {
-  /** @type {Partial<State>} */
-  const state = { hovered: null, focused: null }
-  const tree = /** @type {Tree} */ (Object.assign(state, partsIn(root)))
-  const { heading, title, part, controls } = tree
+export default (/** @type {Component} */ component) => plot(component, treePicture)
+
+/** @type {(tree: Tree, menu: HTMLElement) => void} */
+function begin(tree, menu) {
+  const { root, stage, foot: heading } = tree
+  const [title, part, controls] = ["title", "part", "choice"].map((name) => element("span", name))
+  const [overview, legend] = ["overview", "legend"].map((name) => element("canvas", name))
+  heading.className = "head"
+  overview.setAttribute("aria-hidden", "true")
+  legend.setAttribute("role", "img")
   controls.append(
     button("quiet", "−", "Narrower columns (key -)", () => zoomBy(tree, 1 / STEP)),
     button("quiet", "+", "Wider columns (key +)", () => zoomBy(tree, STEP)),
     button("quiet", "Reset", "As at the first sight (key 0, or a double click)", () => reset(tree)),
   )
-  const saved = exports(root, {
-    draw: (context) => paintSaved(tree, context),
-    size() {
-      const { width, height } = savedFrame(tree)
-      const { z } = tree.place
-      return { width, height: height + TITLE * z + placeBeamLegend(rulerOf(tree), tree.beams, width, z).height }
-    },
-    caption: () => `${tree.beams.head.caption}${isWhole(tree) ? "" : `; ${whatIsSeen(tree)}`}`,
-    name: () => tree.beams.head.name,
-  })
-  heading.append(title, part, controls, saved)
-  tree.repaint = onceAFrame(root, () => tree.place && paintAll(tree)) // not more often than the screen
-  listen(tree)
-  listenToKeys(tree)
-  return { update: (payload) => update(tree, payload), draw: () => draw(tree) }
+  heading.append(title, part, controls, menu)
+  stage.before(heading)
+  stage.after(overview, legend)
+  const repaint = onceAFrame(root, () => tree.place && paintAll(tree)) // not more often than the screen
+  Object.assign(tree, { title, part, overview, legend, repaint })
 }
 
 const rulerOf = (/** @type {Tree} */ { over }) => contextOf(over)
 const chosenIn = (/** @type {Tree} */ { beams }) => nodeChosen(beams, selection.chosen.dec_node)
 const paperOf = (/** @type {Tree} */ { root }) => inksOf(colours(root))
 
-/** @type {(tree: Tree) => BeamPlace} */
-function placed(tree) {
-  const { root, heading, beams } = tree
+/** @type {(tree: Tree, room: Room) => BeamPlace} */
+function placed({ root, foot: heading, beams }, { z, width, ruler }) {
   const { head, nodes, steps, rows } = beams
-  const [z, width, ruler] = [zoom(root), root.clientWidth, rulerOf(tree)]
   const below = heading.offsetHeight + OVERVIEW * z + placeBeamLegend(ruler, beams, width, z).height
   const most = Math.max(200, Math.floor(tallness(root, head.height * z) - below))
   const height = Math.min(most, Math.ceil((AXIS + 12) * z + tallestRows(rows, z)))
@@ -133,6 +178,17 @@ function placed(tree) {
   const widths = head.tokens.map(({ text }) => ruler.measureText(text).width + 12 * z)
   const token = usualWidth(nodes, widths) + BETWEEN * z
   return { z, width, height, room, ...firstSight({ rows, steps, inside, room, token, z }) }
+}
+
+/** @type {(tree: Tree, room: Room) => BeamPlace} */
+function layout(tree, room) {
+  const { view, place: before } = tree
+  const place = placed(tree, { ...room, ruler: rulerOf(tree) })
+  const { width, z, col } = place
+  const changed = !before || before.width !== width || before.z !== z || before.col !== col
+  if (!view || (changed && !view.own)) tree.view = { x: view?.x ?? 0, y: view?.y ?? 0, col, own: false }
+  if (changed) tree.labels = new Map()
+  return place
 }
 
 // ---- painting
@@ -163,14 +219,19 @@ function paintSaved(tree, context) {
 }
 
 /** @param {Tree} tree */
-function paintAll(tree) {
+function paintTree(tree) {
   const { base, place, part, stage } = tree
   paintBeams(prepare(base, place.width, place.height), paperOf(tree), tree, place)
   drawOverview(tree)
-  paintOver(tree)
   part.textContent = whatIsSeen(tree)
   stage.classList.toggle("wide", !isFitting(tree))
-  stage.dataset.painted = String(performance.now())
+}
+
+/** @param {Tree} tree */
+function paintAll(tree) {
+  paintTree(tree)
+  paintOver(tree)
+  tree.stage.dataset.painted = String(performance.now())
 }
 
 /**
@@ -180,26 +241,6 @@ function paintAll(tree) {
 function markChosen(tree, context) {
   const i = chosenIn(tree)
   if (i !== null && (isKept(tree.beams, i) || hasHairs(tree))) ringAround(context, paperOf(tree), tree, i, 2)
-}
-
-/** @param {Tree} tree */
-function paintOver(tree) {
-  const { over, place, beams, hovered, focused } = tree
-  const { z, width, height } = place
-  const context = prepare(over, width, height)
-  const looked = hovered ?? focused
-  if (looked !== null) {
-    const paper = paperOf(tree)
-    const path = []
-    for (let i = looked; i >= 0; i = beams.nodes.parent[i]) if (isKept(beams, i)) path.push(i)
-    context.strokeStyle = paper.one("text")
-    for (const i of path) edge(context, tree, i, Math.max(1.5 * z, thickness(tree, i)))
-    if (!isKept(beams, looked) && hasHairs(tree)) hair(context, tree, looked)
-    for (const i of path) node(context, paper, tree, i)
-    context.clearRect(0, 0, width, (AXIS - 3) * z)
-    if (isKept(beams, looked) || hasHairs(tree)) ringAround(context, paper, tree, looked, 1)
-  }
-  markChosen(tree, context)
 }
 
 /** @param {Tree} tree */
@@ -229,7 +270,7 @@ function moveTo(tree, x, y) {
   Object.assign(tree.view, { x, y })
   settle(tree)
   tree.hovered = null
-  if (tree.focused === null) tree.tip.hide()
+  if (tree.focused === null) hush(tree)
   else tell(tree, tree.focused)
   tree.repaint()
 }
@@ -271,43 +312,12 @@ function reveal(tree, i) {
   paintAll(tree)
 }
 
-// ---- pointing, choosing, walking
-
-/** @type {(tree: Tree, i: number) => void} */
-function tell(tree, i) {
-  const { beams, place, stage, tip } = tree
-  const ruler = rulerOf(tree)
-  const { x, y } = nodeAt(ruler, tree, i)
-  const half = isKept(beams, i) && hasTokens(tree) ? boxOf(ruler, tree, i).tall / 2 : 4
-  tip.show(nodeSentences(beams, i), clamp(x, 0, place.width), stage.offsetTop + y + half)
-}
-/** @type {(tree: Tree, i: ?number) => void} */
-function look(tree, i) {
-  tree.stage.classList.toggle("pointing", i !== null)
-  if (i === tree.hovered) return
-  tree.hovered = i
-  if (i === null) tree.tip.hide()
-  else tell(tree, i)
-  paintOver(tree)
-}
-/** @type {(tree: Tree, i: number) => void} */
-function pick({ beams, announce }, i) {
-  selection.pick({ dec_node: i })
-  announce(`chosen: ${nodeSentences(beams, i).join(", ")}`)
-}
-/** @type {(tree: Tree, i: number) => void} */
-function walk(tree, i) {
-  Object.assign(tree, { focused: i, hovered: null })
-  reveal(tree, i)
-  tell(tree, i)
-  paintOver(tree)
-  tree.announce(nodeSentences(tree.beams, i).join(", "))
-}
+// ---- pointing and dragging
 
 /** @type {(tree: Tree, event: MouseEvent) => ?number} */
 function under(tree, event) {
   const { x, y } = pointIn(tree.stage, event)
-  return nodeUnder(rulerOf(tree), tree, x, y)
+  return treePicture.hit(tree, x, y)
 }
 
 /**
@@ -327,7 +337,7 @@ function move(tree, event) {
   if (tree.drag && !(event.buttons & 1)) drop(tree) // it was let go of outside
   const { drag } = tree
   if (!drag) {
-    look(tree, under(tree, event))
+    hover(tree, under(tree, event))
     return
   }
   const k = magnified(stage)
@@ -335,7 +345,7 @@ function move(tree, event) {
   if (!drag.far && Math.hypot(right, down) < 4) return
   if (!drag.far) {
     drag.far = true
-    look(tree, null)
+    hover(tree, null)
     stage.setPointerCapture(drag.id)
     stage.classList.add("dragged")
   }
@@ -348,7 +358,7 @@ function wheel(tree, event) {
   const unit = event.deltaMode === 1 ? 16 : 1
   if (event.ctrlKey || event.metaKey) {
     event.preventDefault()
-    look(tree, null)
+    hover(tree, null)
     const { x, y } = pointIn(tree.stage, event)
     zoomBy(tree, Math.exp(-clamp(deltaY * unit, -120, 120) / 240), x, y)
     return
@@ -358,12 +368,13 @@ function wheel(tree, event) {
   if (across) moveTo(tree, tree.view.x + across * unit, tree.view.y)
   if (tree.view.x === was) return
   event.preventDefault()
-  look(tree, null)
+  hover(tree, null)
 }
 
 /** @param {Tree} tree */
 function listen(tree) {
   const { stage, overview } = tree
+  stage.addEventListener("keydown", (event) => event.defaultPrevented && event.stopPropagation())
   stage.onpointerdown = ({ button, clientX, clientY, pointerId }) => {
     if (button || !tree.view) return
     const { x, y } = tree.view
@@ -375,11 +386,11 @@ function listen(tree) {
     const i = under(tree, event)
     if (i === null) return
     tree.focused = null // the keys go on from what is chosen
-    pick(tree, i)
+    choose(tree, i)
   }
   stage.onpointercancel = () => drop(tree)
   stage.onpointerleave = () => {
-    if (!tree.drag) look(tree, null)
+    if (!tree.drag) hover(tree, null)
   }
   stage.ondblclick = (event) => {
     if (under(tree, event) === null) reset(tree)
@@ -396,79 +407,19 @@ function listen(tree) {
   }
 }
 
-/** @param {Tree} tree */
-function listenToKeys(tree) {
-  const { stage } = tree
-  const here = () => tree.focused ?? chosenIn(tree) ?? tree.beams.head.answer
-  stage.onfocus = () => {
-    if (stage.matches(":focus-visible")) walk(tree, here())
-  }
-  stage.onblur = () => {
-    tree.focused = null
-    tree.tip.hide()
-    if (tree.place) paintOver(tree)
-  }
-  stage.onkeydown = (event) => {
-    if (!alone(event) || !press(tree, event.key, here())) return
-    event.preventDefault()
-    event.stopPropagation()
-  }
-}
-
-/**
- * Whether the key is one of this picture's.
- * @type {(tree: Tree, key: string, here: number) => boolean}
- */
-function press(tree, key, here) {
-  const to = nodeBeside(tree.beams, here, key)
-  if (to !== undefined) walk(tree, to)
-  else if (key === "Enter" || key === " ") pick(tree, here)
-  else if (key === "+" || key === "=") zoomBy(tree, STEP)
-  else if (key === "-" || key === "_") zoomBy(tree, 1 / STEP)
-  else if (key === "0") reset(tree)
-  else {
-    if (key !== "Escape") return false
-    Object.assign(tree, { focused: null, hovered: null })
-    tree.tip.hide()
-    paintOver(tree)
-    return false
-  }
-  return true
-}
-
-// ---- what is given, and drawn
+// ---- what is given, and kept
 
 /** @type {(tree: Tree, payload: Payload) => void} */
-function update(tree, { header }) {
-  const { beams, tip, title, stage, legend } = tree
+function read(tree, { header }) {
+  const { beams, title, stage, legend } = tree
   if (beams?.head.tree === header.tree) {
     tree.beams = { ...beams, head: { ...header, nodes: beams.nodes } }
     return
   }
   const fresh = { view: null, hovered: null, focused: null, drag: null, shot: null, marked: undefined }
   Object.assign(tree, { beams: beamsOf(header), labels: new Map(), ...fresh })
-  tip.hide()
+  hush(tree)
   title.textContent = header.title
   stage.setAttribute("aria-label", `${header.title}, ${tree.beams.N} hypotheses. ${KEYS}`)
   legend.setAttribute("aria-label", LEGEND)
-}
-
-/** @param {Tree} tree */
-function draw(tree) {
-  const { legend, stage, beams, view, place: before } = tree
-  const place = placed(tree)
-  tree.place = place
-  const { width, height, z, col } = place
-  const changed = !before || before.width !== width || before.z !== z || before.col !== col
-  if (!view || (changed && !view.own)) tree.view = { x: view?.x ?? 0, y: view?.y ?? 0, col, own: false }
-  if (changed) tree.labels = new Map()
-  stage.style.height = `${height}px`
-  settle(tree)
-  const { height: tall } = placeBeamLegend(rulerOf(tree), beams, width, z)
-  paintBeamLegend(prepare(legend, width, tall), paperOf(tree), beams, width, z)
-  paintAll(tree)
-  const picked = selection.chosen.dec_node
-  if (picked === tree.marked) return
-  tree.marked = picked
-  if (typeof picked === "number" && chosenIn(tree) !== null) reveal(tree, picked)
 }
