@@ -11,6 +11,7 @@ import {
   snapshotValue,
 } from "../../viz_transformer/figures/components/parts/snapshots_data.js"
 import { placeSnapshot } from "../../viz_transformer/figures/components/parts/snapshots_painting.js"
+import { snapshotsPicture } from "../../viz_transformer/figures/components/snapshots.js"
 
 const axis = (/** @type {string} */ field, /** @type {string} */ role, /** @type {string} */ letters) => ({
   field,
@@ -78,4 +79,17 @@ test("the map has room for its labels, and its cells are no larger than 56 pixel
   const place = placeSnapshot(ruler, KIND, { z: 1, width: 400, tall: 520 })
   assert.deepEqual([place.left, place.right, place.cell, place.rowHeight], [70, 12, 56, 34]) // 20 + 50 at least
   assert.deepEqual([place.top, place.height], [68, 68 + 2 * 34 + 40])
+})
+
+test("under the pointer is a cell of the map, and keys lead from the chosen one", () => {
+  const ruler = { font: "", measureText: (/** @type {string} */ text) => ({ width: 8 * text.length }) }
+  const now = snapshotNow(made(), { kind: "cross", heads: [1], model_snapshot: 0 })
+  const view = { now, place: placeSnapshot(ruler, now.kind, { z: 1, width: 300, tall: 400 }), r: 0, c: 0 }
+  const { left, top, cell, rowHeight } = view.place
+  assert.deepEqual(snapshotsPicture.hit(view, left + 1, top + rowHeight + 1), { r: 1, c: 0 })
+  assert.equal(snapshotsPicture.hit(view, left + cell + 1, top + 1), null) // there is one column
+  assert.deepEqual(snapshotsPicture.at(view, { r: 1, c: 0 }), { x: left + cell / 2, y: top + 1.5 * rowHeight })
+  assert.deepEqual(snapshotsPicture.describe(view, { r: 1, c: 0 }), snapshotCell(now, 1, 0))
+  const to = (/** @type {string} */ key) => snapshotsPicture.keys(view, /** @type {any} */ ({ key }), { r: 1, c: 0 })
+  assert.deepEqual([to("ArrowDown"), to("ArrowRight"), to("x")], [{ r: 1, c: 0 }, { r: 0, c: 0 }, null])
 })

@@ -1,28 +1,37 @@
 import { cellBeside, cellIn, wholeArea } from "./parts/cells.js"
 import { colours } from "./parts/colours.js"
 import { playerControls } from "./parts/controls.js"
-import { announcer, button, element, stageOf, tooltip } from "./parts/elements.js"
-import { exports } from "./parts/exports.js"
+import { button, element } from "./parts/elements.js"
 import { nearestPoint, placeLosses } from "./parts/losses.js"
 import { makePlayer } from "./parts/player.js"
+import { choose, hover, hush, plot } from "./parts/plot.js"
 import { fieldsOf, placeOn, selection } from "./parts/selection.js"
 import { lossWords, mapTitle, snapshotCell, snapshotNow, snapshotSentence, stepWords } from "./parts/snapshots_data.js"
-import { paintLosses, paintSnapshot, placeSnapshot, snapshotX, snapshotY } from "./parts/snapshots_painting.js"
-import { contextOf, magnified, mount, pointIn, prepare, tallness, zoom } from "./parts/stage.js"
+import {
+  paintLosses,
+  paintSnapshot,
+  paintSnapshotMarks,
+  placeSnapshot,
+  snapshotX,
+  snapshotY,
+} from "./parts/snapshots_painting.js"
+import { magnified, pointIn, prepare, tallness, zoom } from "./parts/stage.js"
 import { alone } from "./parts/typing.js"
 
 /** @import { Cell } from "./parts/cells.js" */
 /** @import { Series } from "./parts/snapshots_data.js" */
-/** @import { SnapshotPlace } from "./parts/snapshots_painting.js" */
+/** @import { Picture, Plot, Room } from "./parts/plot.js" */
+/** @import { SnapshotPlace, SnapshotView } from "./parts/snapshots_painting.js" */
 /** @import { Component } from "./parts/stage.js" */
-/** @import { Context, Made, Payload } from "./parts/types.js" */
+/** @import { Payload } from "./parts/types.js" */
 
 // One sentence at every snapshot of a training. Arrays: losses [S], maps_i [S, L, H, Q, K] and mask_i [Q, K] of the i-th kind.
 // The snapshot is the selection's field `model_snapshot`, a training step; kind, layer and heads are those of the page.
 
 /**
- * @typedef {Series & {place: SnapshotPlace, plot: {x: number, y: number}[], rows: HTMLElement[], hovered: ?Cell}} State
- * @typedef {State & ReturnType<typeof partsIn>} Snapshots
+ * @typedef {Series & {losses: {x: number, y: number}[], rows: HTMLElement[], player: ReturnType<typeof makePlayer>,
+ *   controls: ReturnType<typeof playerControls>} & ReturnType<typeof partsIn>} State
+ * @typedef {Plot<SnapshotPlace, Cell> & State} Snapshots
  */
 /** @typedef {[text: string, title: string, on: boolean, fields: object]} Pick */
 
@@ -37,86 +46,132 @@ const PLAYS = {
   slider: "Snapshot of the training",
 }
 
-export default (/** @type {Component} */ component) => mount(component, "snapshots", makeSnapshots)
+/** @type {Picture<Snapshots, SnapshotView, Cell>} */
+export const snapshotsPicture = {
+  name: "snapshots",
+  begin,
+  read,
+  head(shown) {
+    const { caption, name } = shown.head
+    const { s } = nowIn(shown)
+    return {
+      caption: `${caption}, training step ${stepWords(shown, s)}`,
+      name: `${name}-step-${shown.head.snapshots[s].step}`,
+    }
+  },
+  layout,
+  settle(shown) {
+    const { hovered, place, list } = shown
+    if (hovered && (hovered.r >= place.m || hovered.c >= place.n)) shown.hovered = null
+    list.style.maxHeight = `${Math.max(160, place.height - CHART)}px` // both end where the map does
+  },
+  view(shown) {
+    const now = nowIn(shown)
+    return { now, place: shown.place, r: placeOn(now.kind.rows), c: placeOn(now.kind.columns) }
+  },
+  paint: ({ base, place }, paper, view) => paintSnapshot(prepare(base, place.width, place.height), paper, view),
+  paintOver: paintSnapshotMarks,
+  drawn(shown) {
+    const { stage, list, rows, hovered, head } = shown
+    const now = nowIn(shown)
+    const { s } = now
+    const title = `Map of ${mapTitle(now)} at training step ${head.snapshots[s].step}`
+    stage.setAttribute("aria-label", `${title}. Arrow keys choose a cell.`)
+    drawChart(shown, s)
+    rows.forEach((row, i) => {
+      row.classList.toggle("chosen", i === s)
+      row.setAttribute("aria-selected", String(i === s))
+    })
+    list.setAttribute("aria-activedescendant", rows[s].id)
+    if (hovered) hover(shown, hovered)
+  },
+  save(context, paper, _, view) {
+    paintSnapshot(context, paper, view)
+    paintSnapshotMarks(context, paper, view, null)
+  },
+  savedSize: ({ left, place }) => ({ width: left.clientWidth, height: place.height }),
+  hit: ({ place }, x, y) => cellIn(x, y, place, wholeArea(place.m, place.n)),
+  describe: ({ now }, { r, c }) => snapshotCell(now, r, c),
+  at: ({ place }, cell) => cellMiddle(place, cell),
+  show(shown, lines, cell) {
+    const { root, stage, tip, place } = shown
+    const [box, outer] = [stage.getBoundingClientRect(), root.getBoundingClientRect()]
+    const k = magnified(root)
+    const { x, y } = cellMiddle(place, cell)
+    tip.show(lines, (box.left - outer.left) / k + x, (box.top - outer.top) / k + y)
+  },
+  keys: ({ r, c, place }, { key }) => cellBeside(key, { r, c }, place.m, place.n),
+  choose: (shown, cell, settle) => selection.pick(fieldsOf(nowIn(shown).kind, cell), settle),
+  click(shown, cell) {
+    if (cell) choose(shown, cell, 0)
+  },
+  listen(shown) {
+    const { stage } = shown
+    stage.onblur = () => hover(shown, null)
+    stage.addEventListener("keydown", (event) => {
+      if (event.key === "Escape") hover(shown, null)
+      else if (shown.told && event.defaultPrevented) hover(shown, shown.told.item) // the keys mark it, too
+    })
+  },
+}
 
-/** @param {HTMLElement} root */
-function partsIn(root) {
-  const tip = tooltip(root)
-  const announce = announcer(root)
-  const [answer, parts, left, right, picks, list, foot] = [
-    "answer",
-    "parts",
-    "left",
-    "right",
-    "picks",
-    "list",
-    "last",
-  ].map((name) => element("div", name))
-  const { stage, "": map } = stageOf([""])
+export default (/** @type {Component} */ component) => plot(component, snapshotsPicture)
+
+/** @type {(place: SnapshotPlace, cell: Cell) => {x: number, y: number}} */
+const cellMiddle = (place, { r, c }) => ({
+  x: snapshotX(place, c) + place.cell / 2,
+  y: snapshotY(place, r) + place.rowHeight / 2,
+})
+
+function partsIn() {
+  const [answer, parts, left, right, picks, list] = ["answer", "parts", "left", "right", "picks", "list"].map((name) =>
+    element("div", name),
+  )
   const chart = element("canvas", "chart")
   list.tabIndex = 0
   list.setAttribute("role", "listbox")
   list.setAttribute("aria-label", "All snapshots: step, loss, answer. Arrow keys up and down choose one.")
   chart.setAttribute("role", "img")
-  left.append(stage)
   right.append(chart, list)
   parts.append(left, right)
-  const stepText = element("span", "step")
-  return { root, tip, announce, answer, parts, left, right, picks, list, foot, stage, map, chart, stepText }
+  return { answer, parts, left, right, picks, list, chart, stepText: element("span", "step") }
 }
 
-/**
- * @param {HTMLElement} root
- * @returns {Made}
- */
-function makeSnapshots(root) {
-  /** @type {Partial<State>} */
-  const state = { rows: [], hovered: null }
-  const shown = /** @type {Snapshots} */ (Object.assign(state, partsIn(root)))
-  const at = () => nowIn(shown).s
+/** @type {(shown: Snapshots, menu: HTMLElement) => void} */
+function begin(shown, menu) {
+  const { root, stage, foot } = shown
+  Object.assign(shown, partsIn(), { rows: [] })
+  const { answer, picks, parts, left, stepText } = shown
   const player = makePlayer({
     pace: PLAY,
     settle: SETTLE,
     isThere: () => root.isConnected,
     count: () => shown.head.snapshots.length,
-    at,
+    at: () => nowIn(shown).s,
     pick: (s, settle) => selection.pick({ model_snapshot: shown.head.snapshots[s].step }, settle),
     say: (s) => shown.announce(snapshotSentence(shown, s)),
-    changed: () => drawControls(),
+    changed: () => drawControls(shown),
   })
   const toggle = () => {
     player.toggle()
-    made.draw()
+    shown.draw()
   }
   const controls = playerControls(PLAYS, { move: (by) => player.move(by), toggle, choose: (s) => player.choose(s) })
-  controls.box.append(shown.stepText)
-  const drawControls = () => {
-    const text = snapshotSentence(shown, at())
-    controls.show(at(), shown.head.snapshots.length, { playing: player.playing, text })
-    shown.stepText.textContent = `step ${stepWords(shown, at())}`
-  }
-  const saved = exports(root, {
-    draw: (context) => paintMap(shown, context, null),
-    size: () => ({ width: shown.left.clientWidth, height: shown.place.height }),
-    caption: () => `${shown.head.caption}, training step ${stepWords(shown, at())}`,
-    name: () => `${shown.head.name}-step-${shown.head.snapshots[at()].step}`,
-  })
-  shown.foot.append(element("span", "", "loss: nats per token of the same target, end token included"), saved)
-  root.append(controls.box, shown.answer, shown.picks, shown.parts, shown.foot)
-  listenToMap(shown)
+  Object.assign(shown, { player, controls })
+  controls.box.append(stepText)
+  left.append(stage)
+  foot.className = "last"
+  foot.append(element("span", "", "loss: nats per token of the same target, end token included"), menu)
+  foot.before(controls.box, answer, picks, parts)
   listenToSteps(shown, player)
-  /** @type {Made} */
-  const made = {
-    update(payload) {
-      if (update(shown, payload, () => player.cancel())) makeRows(shown, (s) => player.choose(s))
-    },
-    draw() {
-      player.haltElsewhere()
-      drawControls()
-      draw(shown)
-    },
-  }
-  return made
+}
+
+/** @param {Snapshots} shown */
+function drawControls(shown) {
+  const { controls, player, stepText, head } = shown
+  const { s } = nowIn(shown)
+  controls.show(s, head.snapshots.length, { playing: player.playing, text: snapshotSentence(shown, s) })
+  stepText.textContent = `step ${stepWords(shown, s)}`
 }
 
 const nowIn = (/** @type {Series} */ series) => snapshotNow(series, selection.chosen)
@@ -215,71 +270,7 @@ function listenToSteps(shown, player) {
     event.preventDefault()
     player.move(moves[event.key])
   }
-  chart.onclick = (event) => player.choose(nearestPoint(shown.plot, pointIn(chart, event).x))
-}
-
-// ---- the map
-
-/** @type {(shown: Snapshots, context: Context, hovered: ?Cell) => void} */
-function paintMap(shown, context, hovered) {
-  const now = nowIn(shown)
-  const view = { now, place: shown.place, r: placeOn(now.kind.rows), c: placeOn(now.kind.columns) }
-  paintSnapshot(context, colours(shown.root), view, hovered)
-}
-
-/** @param {Snapshots} shown */
-function drawMap(shown) {
-  const { map, place, hovered } = shown
-  paintMap(shown, prepare(map, place.width, place.height), hovered)
-}
-
-/** @type {(shown: Snapshots, cell: ?Cell) => void} */
-function hover(shown, cell) {
-  const { root, stage, tip, place, hovered } = shown
-  const changed = cell?.r !== hovered?.r || cell?.c !== hovered?.c
-  shown.hovered = cell
-  if (cell) {
-    const [box, outer] = [stage.getBoundingClientRect(), root.getBoundingClientRect()]
-    tip.show(
-      snapshotCell(nowIn(shown), cell.r, cell.c),
-      (box.left - outer.left) / magnified(root) + snapshotX(place, cell.c) + place.cell / 2,
-      (box.top - outer.top) / magnified(root) + snapshotY(place, cell.r) + place.rowHeight / 2,
-    )
-  } else tip.hide()
-  if (changed) drawMap(shown)
-}
-
-/** @type {(shown: Snapshots, cell: Cell, settle: number) => void} */
-function pick(shown, cell, settle) {
-  const now = nowIn(shown)
-  selection.pick(fieldsOf(now.kind, cell), settle)
-  shown.announce(snapshotCell(now, cell.r, cell.c).join(", "))
-}
-
-/** @param {Snapshots} shown */
-function listenToMap(shown) {
-  const { stage } = shown
-  const cellAt = (/** @type {MouseEvent} */ event) => {
-    const { x, y } = pointIn(stage, event)
-    return cellIn(x, y, shown.place, wholeArea(shown.place.m, shown.place.n))
-  }
-  stage.onpointermove = (event) => hover(shown, cellAt(event))
-  stage.onpointerleave = () => hover(shown, null)
-  stage.onblur = () => hover(shown, null)
-  stage.onclick = (event) => {
-    const cell = cellAt(event)
-    if (cell) pick(shown, cell, 0)
-  }
-  stage.onkeydown = (event) => {
-    if (!alone(event)) return
-    if (event.key === "Escape") hover(shown, null)
-    const { rows, columns } = nowIn(shown).kind
-    const to = cellBeside(event.key, { r: placeOn(rows), c: placeOn(columns) }, shown.place.m, shown.place.n)
-    if (!to) return
-    event.preventDefault()
-    pick(shown, to, 150)
-    hover(shown, to)
-  }
+  chart.onclick = (event) => player.choose(nearestPoint(shown.losses, pointIn(chart, event).x))
 }
 
 /** @type {(shown: Snapshots, s: number) => void} */
@@ -287,53 +278,35 @@ function drawChart(shown, s) {
   const { root, right, chart, head, arrays } = shown
   const [z, width] = [zoom(root), right.clientWidth]
   const given = { steps: head.snapshots.map(({ step }) => step), losses: [...arrays.losses.values] }
-  const plot = placeLosses({ ...given, width, height: CHART * z, z })
-  shown.plot = plot.points
-  paintLosses(prepare(chart, width, CHART * z), colours(root), plot, { width, z, s })
+  const placed = placeLosses({ ...given, width, height: CHART * z, z })
+  shown.losses = placed.points
+  paintLosses(prepare(chart, width, CHART * z), colours(root), placed, { width, z, s })
 }
 
-/**
- * Whether these are others than before.
- * @type {(shown: Snapshots, payload: Payload, cancel: () => void) => boolean}
- */
-function update(shown, { header, arrays }, cancel) {
-  const { head, chart, picks, tip } = shown
+/** @type {(shown: Snapshots, payload: Payload) => void} */
+function read(shown, { header, arrays }) {
+  const { head, chart, picks, player } = shown
   const other = !head || JSON.stringify(head) !== JSON.stringify(header)
-  if (other) cancel()
+  if (other) player.cancel()
   Object.assign(shown, { head: header, arrays })
-  if (other) {
-    shown.hovered = null
-    tip.hide()
-    delete picks.dataset.state
-  }
   const count = `Loss of the target at ${header.snapshots.length} training steps`
   chart.setAttribute("aria-label", `${count}; the list below has the numbers`)
-  return other
+  if (!other) return
+  shown.hovered = null
+  hush(shown)
+  delete picks.dataset.state
+  makeRows(shown, (s) => player.choose(s))
 }
 
-/** @param {Snapshots} shown */
-function draw(shown) {
-  const { root, map, left, stage, list, rows } = shown
-  const now = nowIn(shown)
-  const { s } = now
+/** @type {(shown: Snapshots, room: Room) => SnapshotPlace} */
+function layout(shown, { z, ruler }) {
+  const { root, left, player } = shown
+  player.haltElsewhere()
+  drawControls(shown)
+  const { s, kind } = nowIn(shown)
   drawAnswer(shown, s)
   drawPicks(shown)
   root.classList.toggle("large", large(shown))
   const tall = tallness(root, 520) - (large(shown) ? ASIDE : 0)
-  const place = placeSnapshot(contextOf(map), now.kind, { z: zoom(root), width: left.clientWidth, tall })
-  shown.place = place
-  if (shown.hovered && (shown.hovered.r >= place.m || shown.hovered.c >= place.n)) shown.hovered = null
-  stage.style.height = `${place.height}px`
-  list.style.maxHeight = `${Math.max(160, place.height - CHART)}px` // both end where the map does
-  const title = `Map of ${mapTitle(now)} at training step ${shown.head.snapshots[s].step}`
-  stage.setAttribute("aria-label", `${title}. Arrow keys choose a cell.`)
-  drawMap(shown)
-  drawChart(shown, s)
-  rows.forEach((row, i) => {
-    row.classList.toggle("chosen", i === s)
-    row.setAttribute("aria-selected", String(i === s))
-  })
-  list.setAttribute("aria-activedescendant", rows[s].id)
-  if (shown.hovered) hover(shown, shown.hovered)
-  stage.dataset.painted = String(performance.now())
+  return placeSnapshot(ruler, kind, { z, width: left.clientWidth, tall })
 }

@@ -133,14 +133,20 @@ function paintLegend(context, paper, { now, place }, unknown) {
   context.fillText(shorten(context, unit, width - from - 4 * z), from, y)
 }
 
-/** @type {(context: Context, paper: Paper, view: SnapshotView, hovered: ?Cell) => void} */
-export function paintSnapshot(context, paper, view, hovered) {
-  const { place, r, c } = view
+/** @type {(context: Context, paper: Paper, view: SnapshotView) => void} */
+export function paintSnapshot(context, paper, view) {
   const unknown = paintCells(context, paper, view)
   context.textBaseline = "middle"
   paintLabels(context, paper, view)
   paintTitles(context, paper, view)
   paintLegend(context, paper, view, unknown)
+}
+
+/**
+ * What is chosen, and what is pointed at.
+ * @type {(context: Context, paper: Paper, view: SnapshotView, hovered: ?Cell) => void}
+ */
+export function paintSnapshotMarks(context, paper, { place, r, c }, hovered) {
   if (r !== null) ring(context, paper, place.left, snapshotY(place, r), place.w, place.rowHeight)
   if (r !== null && c !== null)
     ring(context, paper, snapshotX(place, c), snapshotY(place, r), place.cell, place.rowHeight)
