@@ -27,6 +27,7 @@ LOCKS = ROOT / "locks"
 HEADER = "# Made by `make lock`: do not edit.\n"
 GPU = re.compile(r"nvidia-|cuda-|triton$")  # needed by torch alone, on Linux alone
 NOT_HERE = "sys_platform == 'emscripten'"  # Python in a browser
+ELSEWHERE = re.compile(r"{0} and | and {0}| ; {0}(?! and)".format("sys_platform != 'emscripten'"))
 COMPILE = "pip compile -q --universal --python-version 3.11 --fork-strategy fewest --generate-hashes"
 Blocks = dict[str, str]  # package -> its line with version and marker, and its hashes
 
@@ -41,7 +42,7 @@ def compiled(requirements: Path, out: Path, *options: str) -> Blocks:
         if name in blocks:
             raise SystemExit(f"{name} would need two versions: pin it in the requirements")
         if NOT_HERE not in block:
-            blocks[name] = block.replace(" ; sys_platform != 'emscripten'", "")
+            blocks[name] = ELSEWHERE.sub("", block)
     return blocks
 
 
