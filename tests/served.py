@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 import subprocess
 import sys
@@ -17,10 +18,11 @@ APP = [sys.executable, "-m", "viz_transformer.command", "app", "--no-browser", "
 
 
 @contextmanager
-def serving(command: list[str], log: Path) -> Iterator[str]:
-    """The address that the app prints when it is started by this command; it is stopped in the end."""
+def serving(command: list[str], log: Path, **environment: str) -> Iterator[str]:
+    """The address that a server prints when it is started by this command; it is stopped in the end."""
+    env = {**os.environ, **environment}
     with log.open("wb") as output:
-        process = subprocess.Popen(command, cwd=ROOT, stdin=subprocess.DEVNULL, stdout=output, stderr=output)
+        process = subprocess.Popen(command, cwd=ROOT, stdin=subprocess.DEVNULL, stdout=output, stderr=output, env=env)
     try:
         yield address(process, log)
     finally:

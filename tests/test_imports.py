@@ -37,6 +37,7 @@ ORDER = (
 SIDE_BY_SIDE = ("analysis", "ui.pages")
 # library -> the folders that may import it
 ONLY_IN = {
+    "anywidget": {"figures"},
     "streamlit": {"ui.compat", "ui.components", "ui.session", "ui.frame", "ui.pages", "command"},
     "plotly": {"figures", "ui.frame", "ui.pages"},
     "lightning": {"train"},

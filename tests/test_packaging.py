@@ -127,7 +127,7 @@ def test_an_installed_app_without_the_extra_of_folders_reads_its_own_models_and_
 def test_requirements_pin_what_the_project_asks_for() -> None:
     asked = {wanted.name: wanted for wanted in map(Requirement, PROJECT["dependencies"])}
     extras = {name: [*map(Requirement, wanted)] for name, wanted in PROJECT["optional-dependencies"].items()}
-    beside = [wanted for name in ("train", "hf", "dev") for wanted in extras[name]]
+    beside = [wanted for name in ("notebook", "train", "hf", "dev") for wanted in extras[name]]
     developed = {wanted.name: wanted for wanted in beside if wanted.name != PROJECT["name"]}
     for file, wanted in (("requirements.txt", asked), ("requirements-dev.txt", developed)):
         pins = dict(re.findall(r"^([\w-]+)==(\S+)$", (ROOT / file).read_text(encoding="utf-8"), flags=re.MULTILINE))

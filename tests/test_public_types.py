@@ -57,6 +57,7 @@ def valid() -> dict[str, tuple[Callable[..., Any], dict[str, Any]]]:
     x = torch.ones(1, 3, 8)
     pairs = [("ab", "uv")]
     sides = (ckpt.source_codec, ckpt.target_codec)
+    shown = vt.show(run, "decoder.0.cross", head=1)
     special = {
         f"{name}_special": vt.analysis.special_positions(side, codec)
         for name, side, codec in zip(("source", "target"), (run.trace.src, run.trace.tgt), sides, strict=True)
@@ -85,6 +86,7 @@ def valid() -> dict[str, tuple[Callable[..., Any], dict[str, Any]]]:
         "read": (vt.read, {"ckpt": reader, "source": "abc", "pair": None, "masked": (), "edits": []}),
         "trace": (vt.trace, {**both, "target": "uv", "edits": []}),
         "show": (vt.show, {"run": run, "what": "decoder.0.cross", "head": 1, "form": "map"}),
+        "link": (lambda figures: vt.link(shown, figures), {"figures": shown}),
         "watch": (
             vt.watch,
             {"module": layer, "call": lambda: layer(x, x, x), "tokens": ["a", "b", "c"], "edits": (), "name": "m"},

@@ -8,6 +8,7 @@ from .checkpoint import CheckpointError as CheckpointError
 from .checkpoint import list_checkpoints as list_checkpoints
 from .checkpoint import save_checkpoint as save_checkpoint
 from .command.opening import open_app as open_app
+from .figures.showing import link as link
 from .figures.showing import show as show
 from .huggingface.loading import load as load
 from .measuring.comparing import compare as compare

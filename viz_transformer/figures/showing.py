@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 from difflib import get_close_matches
+from importlib.util import find_spec
 from typing import Literal, cast, get_args
 
 import numpy as np
@@ -24,7 +25,7 @@ from viz_transformer.analysis.attention.maps import (
     unseen_layers,
     valid_mask,
 )
-from viz_transformer.analysis.attention.picture import HEIGHT, Picture
+from viz_transformer.analysis.attention.picture import HEIGHT, Axis, Picture
 from viz_transformer.figures import labels, whole
 from viz_transformer.figures.attention import head_grid
 from viz_transformer.figures.components.beam_tree import beam_tree_payload
@@ -36,6 +37,9 @@ from viz_transformer.model.kinds import KINDS, KindName, kinds_of
 from viz_transformer.running.decoding import Run
 from viz_transformer.running.trace import Trace
 from viz_transformer.sentences import quote
+
+if HAS_WIDGETS := find_spec("anywidget") is not None:
+    from viz_transformer.figures.components.widget import FigureWidget, share_selection
 
 Form = Literal["map", "lines", "text"]
 HEADS = Accepted(
@@ -61,10 +65,38 @@ def show(
     the candidates of each step; of a beam search "tree": all hypotheses that it considered.
     A `Picture` is drawn as it is, such as one of an array of your own (`Picture.of`).
     Of an imported model it says above how well it is known that it is read right.
+    With anywidget (the extra `notebook`) it is a widget as well: `selection` is what is picked in it, and may be set
+    and observed (`FigureWidget`); `link` makes several share theirs.
     Raises ValueError with one sentence for what the run does not have, with the nearest names.
     """
+    figure = _figure(run, what, head, form)
+    return FigureWidget(**vars(figure)) if HAS_WIDGETS else figure
+
+
+def link(*figures: HtmlFigure) -> None:
+    """Nothing: from now on what is picked in one of these pictures of `show` is picked in all of them.
+
+    To begin with, where they differ, it is what is picked in the first. A picture shows what it has a place for: that
+    of one head marks the query and the key, and not the head.
+    Raises ValueError for anything else than two or more such pictures, and where anywidget is not installed.
+    """
+    if not HAS_WIDGETS:
+        raise ValueError("pictures are linked by anywidget: install it with pip install 'viz-transformer[notebook]'")
+    widgets = [each for each in figures if isinstance(each, FigureWidget)]
+    if len(widgets) != len(figures):
+        other = next(each for each in figures if not isinstance(each, FigureWidget))
+        raise ValueError(f"link takes pictures that vt.show made, not {quote(other)}")
+    if len(widgets) < 2:
+        raise ValueError("link takes two pictures or more, such as vt.link(first, second)")
+    share_selection(widgets)
+
+
+def _figure(
+    run: Run | Trace | Picture, what: str, head: int | Sequence[int] | HeadsCombined | None, form: Form
+) -> HtmlFigure:
     if isinstance(run, Picture):
-        return HtmlFigure("matrix", run.pack(exact=True, why=()), run.meta.title)
+        axes = (_named_axis(run.rows, "row"), _named_axis(run.columns, "column"))
+        return HtmlFigure("matrix", replace(run, axes=axes).pack(exact=True, why=()), run.meta.title)
     if not isinstance(run, Run | Trace):
         raise ValueError(f"show draws a run or a trace, not {quote(run)}: vt.decode and vt.trace make one")
     trace = run.trace if isinstance(run, Run) else run
@@ -72,6 +104,11 @@ def show(
     if standing is None:
         return figure
     return replace(figure, note=f"{trace.checkpoint}: {standing.words}", tone=standing.tone)
+
+
+def _named_axis(axis: Axis, field: Literal["row", "column"]) -> Axis:
+    """The axis; one for which the app's selection has no word gets this one."""
+    return axis if axis.field else replace(axis, field=field)
 
 
 def _drawn(

@@ -128,8 +128,9 @@ class Span:
 class Axis:
     """One axis of a map, with the text of each of its places."""
 
-    field: Literal["i", "j", "t", "u", ""]
-    """The selection's field for a place on it; "" if it has none and only the picture keeps what is chosen."""
+    field: Literal["i", "j", "t", "u", "row", "column", ""]
+    """The selection's field for a place on it, "row" and "column" in a notebook alone; "" if it has none and only the
+    picture keeps what is chosen."""
     role: str
     """The role of a place in the map: "query", "key"."""
     title: str

@@ -11,6 +11,7 @@ import { selection } from "./selection.js"
  */
 export async function standAlone(component) {
   const parentElement = /** @type {HTMLElement} */ (document.querySelector("#picture"))
+  selection.receive(JSON.parse(parentElement.dataset.chosen ?? ""), "")
   const packed = Uint8Array.from(atob(document.querySelector("#payload")?.textContent ?? ""), (sign) =>
     sign.charCodeAt(0),
   )
@@ -20,7 +21,6 @@ export async function standAlone(component) {
   const count = planes.length / 4
   for (let plane = 0; plane < 4; plane++)
     for (let i = 0; i < count; i++) data[4 * i + plane] = planes[plane * count + i]
-  selection.receive(JSON.parse(parentElement.dataset.chosen ?? ""), "")
   component({ parentElement, data, setTriggerValue() {}, setStateValue() {} })
   const frame = /** @type {HTMLElement} */ (window.frameElement)
   if (frame)
