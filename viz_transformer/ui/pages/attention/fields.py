@@ -1,4 +1,4 @@
-"""What the page Attention has for itself."""
+"""The fields of the page Attention."""
 
 from __future__ import annotations
 
@@ -13,10 +13,12 @@ PANELS = ("lines", "text", "contribution")
 
 @dataclass(frozen=True, kw_only=True)
 class Attention:
-    """sort: a head score, "" for in place; panel: which picture stands beside the map."""
+    """The page's fields in the address."""
 
     sort: str = url_field("", matching("[a-z ]{0,24}", words.A_SCORE), picked=True)
+    """The score that heads are sorted by; "" for the order of the model."""
     panel: str = url_field("lines", one_of(PANELS))
+    """The picture beside the map."""
 
 
 FIELDS = state.declare(Attention)

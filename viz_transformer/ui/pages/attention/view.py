@@ -47,12 +47,12 @@ from viz_transformer.ui.session.runs import RunView
 
 
 def choices(both: Runs) -> None:
-    """Which kind of attention, which layer and head, and how the map is shown."""
+    """Draw the controls: kind of attention, layer, head, and how the map is shown."""
     chosen, spec = state.SHARED.now(), both.main.trace.spec
     with st.container(horizontal=True, key="choices", vertical_alignment="bottom"):
         controls.kind(attention_kinds(both.main.trace), key="attention_kind")
         kind = KINDS[chosen.kind]
-        here = spec.attentions.get(kind.site(chosen.layer))  # None where that layer was not seen
+        here = spec.attentions.get(kind.site(chosen.layer))  # None if that layer was not recorded
         heads = max(each.query for each in spec.attentions.values()) if here is None else here.query
         controls.layer_and_head(kind.layers(spec), heads, page="attention", words=(*controls.TOGETHER,))
         with st.popover(words.options(len(chosen.options)), key="switches_box"):
@@ -62,9 +62,9 @@ def choices(both: Runs) -> None:
 
 
 def head_grid(shown: RunView, of: str = "") -> None:
-    """All heads of the kind as thumbnails, with the scores that they can be sorted by, and the table of these.
+    """Draw all heads of the kind as thumbnails, sortable by score, with the table of scores.
 
-    `of` is the run's letter, where there are two. Nothing where none of them was seen, which `not_seen` says.
+    of: the run's letter, where there are two. Draws nothing if no layer was recorded; `not_seen` says why.
     """
     kind = state.SHARED.now().kind
     if len(unseen_layers(shown.trace, kind)) == layer_count(shown.trace, kind):
@@ -80,8 +80,7 @@ def head_grid(shown: RunView, of: str = "") -> None:
 
 @dataclass(frozen=True, eq=False)
 class _Heads:
-    """All heads of a kind, made once: their scores, and as thumbnails [H, q, k] weights and mask of each layer, and
-    what of them is there."""
+    """All heads of a kind: their scores, and thumbnails [H, q, k] of each layer's weights, mask and valid cells."""
 
     scores: tuple[Score, ...]
     weights: tuple[NDArray[np.float32], ...]
@@ -91,7 +90,7 @@ class _Heads:
 
 @memoize(64)
 def _heads(shown: RunView, kind: KindName) -> _Heads:
-    """One layer at a time: weights of a long text, which are computed, take as much room as one needs."""
+    """The heads, computed one layer at a time, so that only one layer's derived weights are in memory."""
     there = valid_mask(shown.trace, kind)
     small: list[_Small] = []
     some = np.True_ if there is None else open_thumbnails(there)
@@ -145,14 +144,13 @@ def _grid(shown: RunView, kind: KindName, of: str) -> bytes:
 
 
 def _key_heads(layers: Sequence[Heads]) -> int | None:
-    """How many heads of keys each layer has; None where layers differ."""
+    """The number of key heads per layer; None if layers differ."""
     found = {(each.query, each.key) for each in layers}
     return layers[0].key if len(found) == 1 else None
 
 
 def shared_keys(shown: RunView) -> None:
-    """Which heads of the layer ask the same keys and values, where several do; those of the chosen one are a click
-    away."""
+    """Say which heads of the layer share keys and values, with a button for those of the chosen head."""
     chosen = state.SHARED.now()
     heads = shown.trace.spec.attentions.get(KINDS[chosen.kind].site(chosen.layer))
     said = None if heads is None else sharing(heads)
@@ -168,8 +166,7 @@ def shared_keys(shown: RunView) -> None:
 
 
 def not_seen(shown: RunView) -> None:
-    """Of each other layer of the kind whose attention was not seen, why its row is blank; of the chosen one the place
-    of its map says so."""
+    """Say why the rows of unrecorded layers are blank, except for the chosen layer, whose map says so."""
     chosen = state.SHARED.now()
     for layer, why in unseen_layers(shown.trace, chosen.kind).items():
         if layer != chosen.layer:
@@ -177,11 +174,11 @@ def not_seen(shown: RunView) -> None:
 
 
 _Small = tuple[NDArray[np.float32], NDArray[np.bool_], NDArray[np.bool_]]
-"""Of a layer, as thumbnails [H, q, k]: weights, mask, and what is there."""
+"""Thumbnails [H, q, k] of a layer: weights, mask, and valid cells."""
 
 
 def _as_many_heads(layers: Sequence[_Small]) -> list[_Small]:
-    """The same for as many heads as any layer has: the places of others are not there."""
+    """The layers padded to the largest number of heads; padded heads are invalid everywhere."""
     heads = max(len(weights) for weights, _, _ in layers)
     found = []
     for weights, mask, cells in layers:
@@ -195,7 +192,7 @@ def _caption(shown: RunView, what: str, kind: KindName) -> str:
 
 
 def score_table(scored: Sequence[Score]) -> pd.DataFrame:
-    """The scores of all heads, with what an even head has and the rows behind each."""
+    """The scores of all heads, each with its baseline and number of rows."""
     layers, heads = scored[0].values.shape
     places = pd.MultiIndex.from_product([range(layers), range(heads)], names=[words.LAYER, words.HEAD])
     columns: dict[str, Any] = {}
@@ -212,7 +209,7 @@ def _scores(shown: RunView, kind: KindName) -> tuple[Score, ...]:
 
 
 def _specials(shown: RunView) -> dict[str, tuple[bool, ...]]:
-    """Where special tokens stand, as the scores need it."""
+    """Masks of special tokens, as arguments for the scores."""
     return {
         "source_special": special_positions(shown.trace.src, shown.ckpt.source_codec),
         "target_special": special_positions(shown.trace.tgt, shown.ckpt.target_codec),
@@ -220,7 +217,7 @@ def _specials(shown: RunView) -> dict[str, tuple[bool, ...]]:
 
 
 def origin(both: Runs) -> None:
-    """Where the weights come from, where the run did not make them."""
+    """Say how the weights were computed, if the run itself did not."""
     looked_at = (both.a, both.b) if both.compared else (both.main,)
     kind = state.SHARED.now().kind
     made = {each.name: found for each in looked_at if each and (found := explain_recomputation(each.trace, kind))}
@@ -229,7 +226,7 @@ def origin(both: Runs) -> None:
 
 
 def panel(both: Runs, picture: Picture) -> None:
-    """The same map as lines or as shaded text, or beside weights contributions and beside contributions weights."""
+    """Draw the same map as lines or as shaded text, or contributions beside weights and vice versa."""
     names = words.panels(maps.CONTRIBUTION in state.SHARED.now().options)
     controls.buttons(words.BESIDE_THE_MAP, names, "panel", key="attention_panel", hidden=True)
     if FIELDS.now().panel == "contribution":
@@ -250,7 +247,7 @@ def panel(both: Runs, picture: Picture) -> None:
 
 
 def _other_map(both: Runs) -> None:
-    """Contributions beside weights, or weights beside contributions, with all else the same."""
+    """Draw contributions beside weights, or weights beside contributions, of the same selection."""
     chosen = state.SHARED.now()
     if chosen.heads == "rollout":
         text.paragraph(words.ROLLOUT_HAS_NONE)
@@ -270,11 +267,11 @@ def _other_map(both: Runs) -> None:
 
 
 def scores(shown: RunView, of: str = "") -> None:
-    """The selected head's scores, each beside what an even head would have, and the rows behind it; `of` as above."""
+    """Draw the selected head's scores, each with its baseline and number of rows; `of` as above."""
     chosen = state.SHARED.now()
     heads, layer = chosen.heads, chosen.layer
     if layer in unseen_layers(shown.trace, chosen.kind):
-        return  # beside the heads it says why
+        return  # the panel beside the heads says why
     if isinstance(heads, str):
         text.paragraph(words.SCORES_NEED_A_HEAD)
         return
@@ -295,7 +292,7 @@ def scores(shown: RunView, of: str = "") -> None:
 
 
 def _special_tokens(shown: RunView, kind: KindName, layer: int, head: int) -> None:
-    """Where the first or the end token has more than an even share of the weight, what it has of what the head adds."""
+    """Draw the contributions of the first and the end token, if one has more than an even share of the weight."""
     try:
         found = key_shares(shown.trace, kind, layer, head, **_specials(shown))
     except ValueError:
@@ -314,8 +311,8 @@ def _special_tokens(shown: RunView, kind: KindName, layer: int, head: int) -> No
 def at_stop(
     shown: RunView, picture: Picture, kind: KindName, layer: int, heads: tuple[int, ...] | str, position: int
 ) -> tuple[str, ...]:
-    """The key with most of the chosen row's weight, and the next one; of a map that is not one head's weights, the
-    page's question and its answer."""
+    """The sentences at the tour's stop: the key with most of the chosen row's weight, and the next one; for any other
+    map than one head's weights, the page's question and answer."""
     row = place_of(picture.rows, position)
     if row is None:
         return (words.LEFT_OUT,)

@@ -49,7 +49,7 @@ def options(switched: int) -> str:
 
 
 def computed_from(what: str, runs: list[str]) -> str:
-    """Where the weights come from, where the run did not record them; `runs`: whose, where there are two."""
+    """How the weights were computed, if the run did not record them; `runs`: whose, where there are two."""
     whose = f" of {' and '.join(runs)}" if runs else ""
     return f"The text is long: weights{whose} are computed from {what}."
 
@@ -71,7 +71,7 @@ def a_head(head: int, stack: str, layer: int) -> str:
 
 
 def looked_at_one(when: str, who: str, key: str, weight: str) -> str:
-    """Of a row with one open key."""
+    """The sentence for a row with one open key."""
     return f"{when}, {who} could look only at {key}, which got {weight} of its attention."
 
 
@@ -168,7 +168,7 @@ def scores_of(layer: int, head: int, of: str) -> str:
 
 
 def key_shares_of(names: list[str]) -> str:
-    """The title of what special tokens have of the weight and of the contributions."""
+    """The title of the special tokens' shares of weight and contributions."""
     return f"Weight and contribution of the {' and the '.join(names)}"
 
 

@@ -27,9 +27,9 @@ SHARED, LISTED = 40, 120
 
 
 def show_beam_tree(shown: RunView, on_continue: Callable[[int], None], site: Callable[[], None] = lambda: None) -> None:
-    """The tree of the run, its best hypotheses, and the one that is picked with its attention.
+    """Draw the tree of the run, its best hypotheses, and the picked one with its attention.
 
-    on_continue: what the button at a hypothesis does with its index. site: draws the controls of the attention.
+    on_continue: called with a hypothesis's index by its button. site: draws the controls of the attention.
     """
     tree = shown.run.tree
     if tree is None:
@@ -83,7 +83,7 @@ def table(shown: RunView, tree: BeamTree) -> pd.DataFrame:
 
 
 def _picked(tree: BeamTree) -> int:
-    """The hypothesis that is picked, the answer without one; for one that is not there the answer and a remark."""
+    """The picked hypothesis, by default the answer; if it does not exist, the answer, with a remark."""
     picked = FIELDS.now().dec_node
     if picked is None:
         return tree.answer
@@ -96,7 +96,7 @@ def _picked(tree: BeamTree) -> int:
 
 @memoize(8)
 def _payload(shown: RunView) -> bytes:
-    """What the browser gets."""
+    """The payload of the tree."""
     tree = shown.run.tree
     assert tree is not None
     codec = shown.ckpt.codec("target")
@@ -110,7 +110,7 @@ def _payload(shown: RunView) -> bytes:
 
 
 def _score_in_parts(tree: BeamTree, node: Hypothesis) -> str:
-    """The score in its parts: total, penalty with its numbers, both numbers, and what comes out."""
+    """The score as a formula: total, penalty with its numbers, and the result."""
     total, penalty = words.log_probability(node.total, 4), labels.number(tree.beam.divisor(node.length))
     divisor = tree.beam.divisor_words(node.length)
     return words.score_in_parts(total, divisor, penalty, words.log_probability(node.score, 4))
@@ -122,7 +122,8 @@ def _text(shown: RunView, tree: BeamTree, node: Hypothesis) -> str:
 
 
 def _hypothesis(shown: RunView, tree: BeamTree, node: Hypothesis, on_continue: Callable[[int], None]) -> None:
-    """What the picked hypothesis has written, its score in parts, why it ended, and the button that goes on from it."""
+    """Draw the picked hypothesis: its tokens, its score in parts, why it ended, and the button that continues from
+    it."""
     what = words.THE_ANSWER if node.index == tree.answer else node.fate
     text.section(words.hypothesis_heading(node.index, node.step, what))
     written = _text(shown, tree, node)
@@ -149,7 +150,7 @@ def _hypothesis(shown: RunView, tree: BeamTree, node: Hypothesis, on_continue: C
 
 
 def _sum(path: Sequence[Hypothesis]) -> str:
-    """The log-probabilities of the tokens and the total that they add up to; of very many the last ones."""
+    """The sum of the tokens' log-probabilities, written out; of very many only the last ones."""
     parts = [
         words.part_of_sum(labels.isolate(labels.visible(node.token)), words.log_probability(node.log_prob))
         for node in path
@@ -161,7 +162,7 @@ def _sum(path: Sequence[Hypothesis]) -> str:
 
 
 def _best(shown: RunView, tree: BeamTree, picked: Hypothesis) -> None:
-    """The finished hypotheses, best first, or those still going if none has finished; a button picks one."""
+    """Draw the list of finished hypotheses, best first, or of running ones if none has finished; a button picks one."""
     counted = any(node.fate == "cut off" for node in tree.finished)
     finished = words.COUNTED_FINISHED if counted else words.FINISHED
     text.section(finished if tree.finished else words.NONE_FINISHED)
@@ -188,7 +189,7 @@ def _best(shown: RunView, tree: BeamTree, picked: Hypothesis) -> None:
 
 
 def _apart(texts: Sequence[str]) -> list[str]:
-    """The texts as a list shows them: where all begin with the same many words, these are left out for an ellipsis."""
+    """The texts for a list: a long common beginning is replaced by an ellipsis."""
     split = [each.split(" ") for each in texts]
     same = next((n for n, column in enumerate(zip(*split, strict=False)) if len({*column}) > 1), 0)
     shared = len(" ".join(split[0][:same])) if split else 0
@@ -197,7 +198,7 @@ def _apart(texts: Sequence[str]) -> list[str]:
 
 
 def _attention(shown: RunView, tree: BeamTree, node: Hypothesis) -> None:
-    """The selected map of a run that writes the picked hypothesis."""
+    """Draw the selected map of a run that writes the picked hypothesis."""
     run = shown.run
     try:
         if node.index != tree.answer:

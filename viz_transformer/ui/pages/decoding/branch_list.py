@@ -23,7 +23,7 @@ SHORT = 90
 
 
 def show_branches(shown: RunView, site: Callable[[], None] = lambda: None) -> None:
-    """The tree, below it what makes a branch, and the comparison of the branch that is looked at with another.
+    """Draw the tree of branches, the controls for a new one, and the chosen branch compared with another.
 
     site: draws the controls of the attention that is compared.
     """
@@ -51,7 +51,7 @@ def show_branches(shown: RunView, site: Callable[[], None] = lambda: None) -> No
 
 
 def here(shown: RunView) -> None:
-    """The branch that is looked at, beside its steps: what it says, its comparison, and the way back."""
+    """Draw the chosen branch beside its steps: its answer, its comparison, and the way back."""
     chosen = state.SHARED.now()
     if not chosen.branch:
         return
@@ -71,7 +71,7 @@ def here(shown: RunView) -> None:
 
 
 def _fork(shown: RunView) -> None:
-    """A branch at the first step where the model is unsure, with its second choice."""
+    """Draw the button for a branch at the first step where the model is unsure, with its second choice."""
     with st.container(horizontal=True, key="branch_fork", vertical_alignment="bottom"):
         below = st.number_input(
             words.FORK_BELOW, min_value=0.0, max_value=1.0, value=0.5, step=0.05, width=160, key="branch_below"
@@ -95,10 +95,9 @@ def _fork(shown: RunView) -> None:
 
 
 def _run(shown: RunView, number: int) -> RunView | str:
-    """The run of a branch, or a sentence why there is none.
+    """The run of a branch, or a sentence on why there is none.
 
-    There is no button that stops it: what is shown is there, and anything that is chosen on the page ends the wait.
-    """
+    There is no stop button: the page is complete, and any choice on it ends the wait."""
     watched = ProgressBar(stoppable=False)
     try:
         how = branches.how_of(shown.summary, state.selection(), number, progress=watched)
@@ -109,7 +108,7 @@ def _run(shown: RunView, number: int) -> RunView | str:
 
 
 def _in_order(grown: tuple[Branch, ...]) -> list[int]:
-    """All branches, each behind the one that it grows from."""
+    """All branches, each after its parent."""
 
     def below(number: int) -> list[int]:
         children = [place for place, branch in enumerate(grown, start=1) if branch.parent == number]
@@ -123,7 +122,7 @@ def _depth(grown: tuple[Branch, ...], number: int) -> int:
 
 
 def _row(number: int, found: RunView | str, grown: tuple[Branch, ...]) -> None:
-    """One branch: where it left its parent, what it says, and what can be done with it."""
+    """Draw one branch: where it left its parent, its answer, and its buttons."""
     chosen = state.SHARED.now()
     called, depth = branches.name(grown, number), _depth(grown, number)
     looked_at = number == chosen.branch
@@ -159,7 +158,7 @@ def _row(number: int, found: RunView | str, grown: tuple[Branch, ...]) -> None:
 
 
 def _name(grown: tuple[Branch, ...]) -> None:
-    """The name of the branch that is looked at, to be changed; the strategy's own answer keeps its name."""
+    """Draw the box for the chosen branch's name; the strategy's own answer keeps its name."""
     number = state.SHARED.now().branch
     if not number:
         return

@@ -1,4 +1,5 @@
-"""Two branches side by side: their tokens, where they part, what each step cost, and attention on what both read."""
+"""Two branches side by side: their tokens, where they diverge, each step's log-probability, and attention on their
+common part."""
 
 from __future__ import annotations
 
@@ -36,7 +37,7 @@ LONGEST = 24
 
 
 def comparison(a: RunView, b: RunView, site: Callable[[], None] = lambda: None) -> None:
-    """The first run as A, the second as B; a sentence where the two cannot be compared."""
+    """Draw the comparison of the first run as A and the second as B, or a sentence if they cannot be compared."""
     try:
         found = compare_runs(a.run, b.run)
     except ValueError as error:
@@ -52,7 +53,7 @@ def comparison(a: RunView, b: RunView, site: Callable[[], None] = lambda: None) 
 
 
 def words_of(shown: RunView, letter: Letter) -> str:
-    """What a branch is called beside the other: "A, answer"."""
+    """The name of a branch in a comparison: "A, answer"."""
     return f"{letter}, {shown.how.branch or words.ANSWER}"
 
 
@@ -60,7 +61,7 @@ def words_of(shown: RunView, letter: Letter) -> str:
 
 
 def answers_html(found: Comparison, a: RunView, b: RunView) -> str:
-    """Both token by token with their totals; what stands in one of them only is underlined."""
+    """Both answers token by token with their totals, as HTML; tokens of one of them only are underlined."""
     rows = []
     for letter, shown in (("A", a), ("B", b)):
         name = text.Html(f"<b>{letter}</b> {html.escape(shown.how.branch or words.ANSWER)}")
@@ -84,7 +85,7 @@ def _tokens(found: Comparison, letter: str) -> list[str]:
 
 
 def comparison_sentences(found: Comparison, a: RunView, b: RunView) -> list[str]:
-    """Where the two part, and what their totals are not."""
+    """Sentences on where the two diverge, and on what their totals do not mean."""
     counts = len(a.run.steps), len(b.run.steps)
     at = found.first_difference
     sentences = [words.SAME_TOKENS] if at is None else [words.part_at(at, _writes(a, at), _writes(b, at))]
@@ -145,7 +146,7 @@ def curve_table(found: Comparison, a: RunView, b: RunView) -> pd.DataFrame:
 
 
 def _attention(found: Comparison, a: RunView, b: RunView) -> None:
-    """Total variation of the selected attention's heads, and the largest of all with its place."""
+    """Draw the total variation of the selected attention's heads, and the largest of all with its place."""
     text.paragraph(DEFINITION)
     text.paragraph(" ".join(attention_sentences(found, a)))
     chosen = _selected(found)
@@ -161,7 +162,7 @@ def _attention(found: Comparison, a: RunView, b: RunView) -> None:
 
 
 def attention_sentences(found: Comparison, a: RunView) -> list[str]:
-    """The largest of all, the selected one, and why they are what they are."""
+    """Sentences on the largest variation, the selected one, and the reason for them."""
     last = found.rows - 1
     largest, chosen = found.largest, _selected(found)
     sentences = []
@@ -242,5 +243,5 @@ def number(value: float) -> str:
 
 
 def _caption(a: RunView, b: RunView, what: str, *, rows: bool = False) -> str:
-    """What a table says of itself: both runs."""
+    """The caption of a table of both runs."""
     return words.of_both(a.caption(what, rows=rows), b.caption(what, rows=rows))

@@ -1,4 +1,4 @@
-"""The cache of keys and values at a step: what was computed, what was reused, what that saves, and what it changes."""
+"""The key-value cache at a step: computed and reused positions, savings, and differences in the logits."""
 
 from __future__ import annotations
 
@@ -33,12 +33,12 @@ from viz_transformer.ui.session.runs import RunView
 from viz_transformer.ui.session.waiting import waiting
 
 MAX_CELLS = 256
-_NAMED = 24  # positions whose tokens stand over the picture; with more only some of their numbers do
+_NAMED = 24  # positions whose tokens are above the picture; with more, only some of their numbers
 _COMPARED = "cache_compared"
 
 
 def show_cache(shown: RunView) -> None:
-    """The selected step with the cache, or the reason why this model has none."""
+    """Draw the selected step with the cache, or the reason why this model has none."""
     if not shown.trace.info.get("cached"):
         text.paragraph(no_cache(shown.run))
         return
@@ -48,7 +48,7 @@ def show_cache(shown: RunView) -> None:
 
 
 def _step(steps: Sequence[CacheStep], index: int, shown: RunView) -> None:
-    """What was computed in a step and what was reused, and the work of all steps."""
+    """Draw the computed and reused positions of a step, and the work of all steps."""
     counted = convention(shown.trace.config)
     token = labels.isolate(labels.visible(shown.run.steps[index].token))
     text.section(words.step_heading(index, token))
@@ -83,7 +83,7 @@ def selected_step(run: Run) -> int:
 
 
 def step_sentences(step: CacheStep, shown: RunView) -> list[str]:
-    """Positions and bytes at a step."""
+    """Sentences on positions and bytes at a step."""
     layers = shown.trace.spec.decoder_layers
     sentences = [words.self_cached(step.self_computed, step.self_reused, step.positions, layers)]
     source = step.cross_computed + step.cross_reused
@@ -99,7 +99,7 @@ def step_sentences(step: CacheStep, shown: RunView) -> list[str]:
 
 
 def size(count: int) -> str:
-    """Bytes in the largest unit that they fill."""
+    """The bytes in the largest unit that they fill."""
     if count < 1024:
         return words.in_bytes(count)
     unit, name = (1024, "KiB") if count < 1024**2 else (1024**2, "MiB")
@@ -110,7 +110,8 @@ def size(count: int) -> str:
 
 
 def positions_html(step: CacheStep, shown: RunView, positions: int) -> str:
-    """Layers x positions of self-attention and, below, of cross-attention; form and word say what was done."""
+    """The grid of layers x positions of self-attention and, below, of cross-attention, as HTML; shape and label show
+    which were computed."""
     layers = shown.trace.spec.decoder_layers
     tokens = shown.trace.tgt_tokens[:positions]
     marks = ["old"] * step.self_reused + ["now"] * step.self_computed
@@ -158,7 +159,7 @@ def _heading(position: int, token: str, count: int) -> str:
 
 
 def work_html(steps: Sequence[CacheStep], index: int) -> str:
-    """Multiply-adds of the step and of the run so far, with the cache and as whole passes."""
+    """The table of multiply-adds of the step and of the run so far, with the cache and as whole passes, as HTML."""
     step = steps[index]
     parts = words.WORK_PARTS.items()
     counts = [(said, getattr(step.cached, name), getattr(step.whole, name)) for name, said in parts]
@@ -184,7 +185,7 @@ def _curves(steps: Sequence[CacheStep], index: int, asked: Asked) -> None:
 
 
 def cache_table(steps: Sequence[CacheStep], run: Run) -> pd.DataFrame:
-    """All numbers of all steps."""
+    """The table of all numbers of all steps."""
 
     def parts(work: Work) -> list[int]:
         return [getattr(work, part) for part in words.WORK_PARTS]
@@ -214,7 +215,7 @@ def cache_table(steps: Sequence[CacheStep], run: Run) -> pd.DataFrame:
 
 
 def _without(shown: RunView) -> None:
-    """How far the logits of whole passes are from the recorded ones: computed when it is asked for."""
+    """Draw the difference of the recorded logits from those of whole passes, computed on demand."""
     name = _name(shown.run)
     compared = st.session_state.get(_COMPARED) == name
     if projector.is_on() and not compared:
@@ -242,7 +243,7 @@ def _without(shown: RunView) -> None:
 
 
 def difference_sentences(found: UncachedDifference, run: Run) -> list[str]:
-    """The largest difference of all steps, and how much that is."""
+    """Sentences on the largest difference of all steps and its relative size."""
     if found.gap == 0:
         return [words.exactly_equal(found.in_one_pass, len(run.steps))]
     worst, logit = int(np.argmax(found.gaps)), numerals.number(float(found.logits.max()), 2)
@@ -260,7 +261,7 @@ def difference_table(found: UncachedDifference, run: Run) -> pd.DataFrame:
 
 
 def _name(run: Run) -> str:
-    """Names the run with all its tokens and how it was recorded: a trace's id has only what was read."""
+    """The cache key of a run: all its tokens and how it was recorded, since a trace's id has the input only."""
     how = "steps" if is_of_cached_steps(run.trace) else "pass"
     return " ".join((run.trace.id, how, *(str(step.token_id) for step in run.steps)))
 

@@ -1,4 +1,4 @@
-"""What the page Decoding has for itself; how an answer is written is shared."""
+"""The fields of the page Decoding; how an answer is generated is shared."""
 
 from __future__ import annotations
 
@@ -14,12 +14,10 @@ TABS = ("step", "branches", "tree", "cache", "score")
 
 @dataclass(frozen=True, kw_only=True)
 class Decoding:
-    """dec_tab: what stands under the strip; dec_node: a hypothesis of the beam tree, None for the answer.
-
-    dec_text: a text to be scored, None for none.
-    """
+    """The page's fields in the address."""
 
     dec_tab: str = url_field("step", one_of(TABS))
+    """The tab below the strip."""
     dec_node: int | None = url_field(
         None,
         NUMBER,
@@ -28,9 +26,11 @@ class Decoding:
         brought_back=True,
         noun="hypothesis",
     )
+    """A hypothesis of the beam tree; None for the answer."""
     dec_text: str | None = url_field(
         None, TEXT, forgotten_with=("checkpoint", "text"), typed=words.TOO_LONG_FOR_ADDRESS
     )
+    """A text to score; None for none."""
 
 
 FIELDS = state.declare(Decoding)

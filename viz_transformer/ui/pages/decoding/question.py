@@ -1,4 +1,4 @@
-"""What Decoding asks of a run, by its tab: what else could have been written, by which branch, beam or text?
+"""The questions of Decoding, by tab: what else could have been written, by which branch, beam or text?
 
 At its stop of the tour: how sure the model was of a token, and what came next.
 """
@@ -26,7 +26,7 @@ LONGEST_ANSWER = 48
 
 
 def compared(a: RunView, b: RunView, position: int) -> Question | None:
-    """What both runs wrote at the step that this row of A wrote."""
+    """The question on what both runs wrote at the step of this row of A."""
     at = max(0, position - step_row(a.run, 0))
     if not a.run.steps:
         return None
@@ -42,7 +42,7 @@ def _wrote(shown: RunView, at: int) -> str:
 
 
 def of_tab(tab: str, shown: RunView, position: int) -> Question | None:
-    """The question of a tab; of the step where it has none. None where the tab has to say why there is no answer."""
+    """The question of a tab, by default the step's. None if the tab has to say why there is no answer."""
     if tab == "branches":
         return branches(shown, state.SHARED.now().branches)
     if tab == "tree":
@@ -54,7 +54,7 @@ def of_tab(tab: str, shown: RunView, position: int) -> Question | None:
 
 
 def question(shown: RunView, position: int) -> Question | None:
-    """The token of the step that this row wrote, and the ones that the model found most probable beside it."""
+    """The question on the token that this row wrote, answered with the most probable alternatives."""
     steps, at = shown.run.steps, position - step_row(shown.run, 0)
     if not steps:
         return None
@@ -77,7 +77,7 @@ def question(shown: RunView, position: int) -> Question | None:
 
 
 def branches(shown: RunView, grown: tuple[Branch, ...]) -> Question:
-    """Where other answers leave this one; without any, where the model is least sure of it."""
+    """The question on where other answers diverge; without any, on where the model is least sure."""
     if grown:
         named = [words.branch_from(cite(branch.name), branch.step) for branch in grown]
         return Question(words.ASKS_BRANCHES, words.branches_are(named))
@@ -94,7 +94,7 @@ def _with_share(candidate: Candidate) -> str:
 
 
 def tree(shown: RunView) -> Question:
-    """Which hypothesis of a beam search won, and by how much."""
+    """The question on which hypothesis of a beam search won, and by how much."""
     found = shown.run.tree
     if found is None:
         return Question(words.ASKS_TREE, words.no_search(str(shown.run.steps[0].choosing.strategy)))
@@ -111,7 +111,8 @@ def tree(shown: RunView) -> Question:
 
 
 def cache(shown: RunView) -> Question:
-    """How much of the decoder's work the cache saved. Raises Unavailable for a model that does not state its sizes."""
+    """The question on the share of the decoder's work that the cache saved. Raises Unavailable for a model that does
+    not state its sizes."""
     if not shown.trace.info.get("cached"):
         return Question(words.ASKS_CACHE, words.NO_CACHE)
     steps = cache_of_run(shown.run)
@@ -120,7 +121,7 @@ def cache(shown: RunView) -> Question:
 
 
 def score(shown: RunView, typed: RunView | None) -> Question:
-    """How probable a text is to the model: a typed one beside the model's own answer, or that alone."""
+    """The question on a text's probability: a typed one beside the model's own answer, or that alone."""
     own = run_score(shown.run)
     if typed is None:
         return Question(words.ASKS_OWN, words.own_total(*_total(own), words.log_probability(own.mean)))
@@ -140,7 +141,8 @@ def _short(count: int) -> str:
 
 
 def at_stop(shown: RunView, position: int) -> tuple[str, ...]:
-    """The probability of the token that the chosen row's step wrote, and the likeliest other one."""
+    """The sentences at the tour's stop: the probability of the token that the chosen row wrote, and the most probable
+    other."""
     steps, at = shown.run.steps, position - step_row(shown.run, 0)
     if not steps:
         return (words.NOTHING_WRITTEN,)
@@ -159,7 +161,7 @@ def at_stop(shown: RunView, position: int) -> tuple[str, ...]:
 
 
 def _in_prose(log_prob: float, *, alone: bool = False) -> str:
-    """A probability as a sentence says it: "of 55.4 %", "above 99.9 %"; `alone`: "55.4 %", "below 0.1 %"."""
+    """A probability in words: "of 55.4 %", "above 99.9 %"; `alone`: "55.4 %", "below 0.1 %"."""
     said = percent(exponential(log_prob))
     if bound := words.BOUNDS_IN_PROSE.get(said[0]):
         return f"{bound}{said[1:]}"

@@ -26,11 +26,11 @@ _STEP = "score_step"
 def show_score(
     shown: RunView, scored: RunView | None, on_continue: Callable[[int], None], box: Callable[[], None] = lambda: None
 ) -> None:
-    """The tokens left, the box and what is said of them right.
+    """Draw the tokens at the left, the box and the sentences at the right.
 
-    `scored` is the run that was given the text; None until there is one. `shown` has the model's own answer: until
-    then that is scored. `on_continue` is called with the step from which the model is to write on, behind the tokens
-    before it; `box` draws where the text is typed.
+    scored: the run that was given the text; None until there is one. shown: the run with the model's own answer, which
+    is scored until then. on_continue: called with the step from which the model continues, after the tokens before it.
+    box: draws the text box.
     """
     own = run_score(shown.run)
     of, found = (shown, own) if scored is None else (scored, target_score(scored.run))
@@ -63,7 +63,7 @@ def show_score(
 
 
 def tokens_html(found: TargetScore, scored: RunView) -> str:
-    """A row for each token: its probability, also as a bar, its rank, and what the model would have written."""
+    """The table of tokens as HTML: probability, also as a bar, rank, and the model's choice."""
     body = "".join(_row(token, _typed(token, scored)) for token in found.tokens[:MAX_ROWS])
     head = text.cells(words.SCORE_HEAD, "th")
     return (
@@ -91,7 +91,7 @@ def _row(token: ScoredToken, typed: str | None) -> str:
 
 
 def _typed(token: ScoredToken, scored: RunView) -> str | None:
-    """What was typed where the model reads something else."""
+    """The typed text, if the model reads something else."""
     row = step_row(scored.run, token.index) + 1
     originals = scored.trace.tgt_originals
     typed = originals[row] if row < len(originals) else ""
@@ -124,14 +124,14 @@ def score_table(found: TargetScore) -> pd.DataFrame:
 
 
 def own_name(shown: RunView) -> str:
-    """What the other column is called."""
+    """The name of the other column."""
     if shown.target is not None:
         return words.GIVEN_ANSWER
     return words.branch(shown.how.branch) if shown.how.branch else words.MODELS_ANSWER
 
 
 def totals_html(*answers: tuple[str, TargetScore]) -> str:
-    """Answers by name in numbers, beside each other."""
+    """The totals of named answers side by side, as HTML."""
     found = [each for _, each in answers]
     rows = [
         (words.TOKENS, *(f"{len(each.tokens):,}" for each in found)),
@@ -144,7 +144,7 @@ def totals_html(*answers: tuple[str, TargetScore]) -> str:
 
 
 def perplexity(score: TargetScore) -> str:
-    """Two decimals, or a power of ten from a million on."""
+    """The perplexity with two decimals, or as a power of ten from a million on."""
     value = score.perplexity
     if value >= 1e6:
         return words.INFINITE if math.isinf(value) else f"{value:.1e}"
@@ -152,7 +152,7 @@ def perplexity(score: TargetScore) -> str:
 
 
 def score_sentences(found: TargetScore, own: TargetScore) -> list[str]:
-    """What is counted, and what does not compare."""
+    """Sentences on what is counted, and on what cannot be compared."""
     sentences = [words.what_counts(found.ended)]
     if found.missed:
         first = found.tokens[found.missed[0]]
@@ -178,7 +178,8 @@ def _plain(token: str) -> str:
 
 
 def _continue(found: TargetScore, scored: RunView, on_continue: Callable[[int], None]) -> None:
-    """A step to go on from, at first the one behind the first token that is not the model's choice, and a button."""
+    """Draw the choice of a step to continue from, at first the one after the first token that is not the model's
+    choice, and a button."""
     steps = [token.index for token in found.tokens[1:]]
     if not steps:
         return

@@ -1,4 +1,4 @@
-"""Which head's rows the Decoding page shows: the bar of kind, layer and head that stands over each of its maps."""
+"""The bar of kind, layer and head above each map of the Decoding page."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from viz_transformer.ui.session import state
 
 
 def show_site_bar(both: Runs) -> None:
-    """Kind, layer and head, and of which pass the rows are."""
+    """Draw the controls: kind, layer, head, and the pass of the rows."""
     spec, kind = both.main.trace.spec, state.SHARED.now().kind
     with st.container(horizontal=True, key="decoding_site", vertical_alignment="bottom"):
         controls.kind(attention_kinds(both.main.trace), key="decoding_kind")

@@ -1,4 +1,4 @@
-"""How an answer is written: the strategy with its settings, its beginning and banned tokens, and all that in full."""
+"""The decoding strategy: its settings, a forced beginning, banned tokens, and its formula."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ MAX_BANNED = 40
 
 
 def choice() -> None:
-    """The strategies as buttons; a given target leaves nothing to choose."""
+    """Draw the strategies as buttons; with a given target there is no choice."""
     if state.SHARED.now().target is not None:
         text.paragraph(words.GIVEN)
         st.button(words.WRITE, key="decoding_write", on_click=lambda: state.select(target=None))
@@ -36,7 +36,7 @@ def choice() -> None:
 
 
 def _strategy(chosen: str) -> str:
-    """A beam opens its tree; a strategy that has none leaves it."""
+    """The strategy chosen; beam search opens the tree's tab, any other leaves it."""
     if chosen == "beam":
         state.select(dec_tab="tree")
     elif FIELDS.now().dec_tab == "tree":
@@ -45,7 +45,7 @@ def _strategy(chosen: str) -> str:
 
 
 def formula(codec: TextCodec | None) -> None:
-    """The strategy's formula, with all that stands in it. `codec` is the target's; None before there is one."""
+    """Draw the strategy's formula with its symbols. codec: the target's; None before there is one."""
     if state.SHARED.now().target is not None:
         return
     try:
@@ -58,8 +58,8 @@ def formula(codec: TextCodec | None) -> None:
 
 
 def of_generate(codec: TextCodec | None) -> None:
-    """Whether a beam search of a transformers model is that of `generate` with the folder's settings; if others were
-    chosen, a button that goes back to these."""
+    """Say whether a beam search of a transformers model equals `generate` with the folder's settings; if others were
+    chosen, with a button that restores these."""
     own, now = _own(codec), state.SHARED.now()
     if own is None or now.target is not None or now.strategy != "beam":
         return
@@ -75,12 +75,12 @@ def _own(codec: TextCodec | None) -> BeamSettings | None:
 
 
 def _beam_now(codec: TextCodec | None) -> Searched:
-    """The settings of the beam search, those of the model where nobody chose others."""
+    """The settings of the beam search, by default the model's."""
     return state.SHARED.now().beam or make_default_search(_own(codec))
 
 
 def settings(codec: TextCodec | None, *, below_each_other: bool = False) -> None:
-    """What the strategy's formula depends on. `codec` is the target's; None before there is one."""
+    """Draw the settings of the strategy's formula. codec: the target's; None before there is one."""
     if state.SHARED.now().target is not None:
         return
     with st.container(key="decoding_settings", horizontal=not below_each_other, vertical_alignment="bottom"):
@@ -100,7 +100,7 @@ def settings(codec: TextCodec | None, *, below_each_other: bool = False) -> None
 
 
 def _sampling(_: TextCodec | None) -> None:
-    """Temperature, repetition penalty, the three cuts, and the seed."""
+    """Draw temperature, repetition penalty, the three cuts, and the seed."""
     steps = {"temperature": 0.1, "top-k": 1, "top-p": 0.05, "min-p": 0.01, "repetition penalty": 0.1, "seed": 1}
     for place, (name, step) in enumerate(steps.items()):
         label = words.SAMPLING[name]
@@ -109,7 +109,7 @@ def _sampling(_: TextCodec | None) -> None:
 
 
 def _beam(codec: TextCodec | None) -> None:
-    """Width, and everything that the score and the end of the search depend on."""
+    """Draw the width and the settings of the score and of the end of the search."""
     now = _beam_now(codec)
     bound = _part("beam", 0, now, words.WIDTH, BEAM_BOUNDS["width"])
     st.number_input(words.WIDTH, step=1, width=106, help=words.WIDTH_HELP, **bound)
@@ -125,10 +125,9 @@ _SETTINGS = {"sampling": _sampling, "beam": _beam}
 def _part(
     name: str, place: int, settings: tuple[Any, ...], label: str = "", bounds: tuple[float, float] | None = None
 ) -> dict[str, Any]:
-    """What ties a widget to one of the settings of a strategy, which are these now.
+    """The widget arguments for one of the strategy's current settings.
 
-    A number outside its bounds is said, and the setting stays: the widget's own check would mark the box and no more.
-    """
+    A number out of range gives a message and leaves the setting: the widget's own check would only mark the box."""
 
     def taken(new: Any) -> Any:
         if bounds is not None and not bounds[0] <= new <= bounds[1]:
@@ -140,13 +139,13 @@ def _part(
 
 
 def refusal(label: str, new: float, old: float, bounds: tuple[float, float]) -> str:
-    """Why a setting stays what it was."""
+    """The reason why a setting is unchanged."""
     low, high, given, kept = (f"{value:,.12g}" for value in (*bounds, new, old))
     return words.refusal(label, given, kept, (low, high), whole=isinstance(bounds[0], int))
 
 
 def _banned(codec: TextCodec) -> None:
-    """Tokens that are never written, as the vocabulary spells them, with blanks between them."""
+    """Draw the box for banned tokens, as the vocabulary spells them, separated by blanks."""
     tokens = codec.names
     now = [place for place in state.SHARED.now().ban if place < len(tokens)]
     key, wrong = "decoding_ban", "decoding_ban_wrong"
@@ -155,7 +154,7 @@ def _banned(codec: TextCodec) -> None:
 
     def changed() -> None:
         typed = str(st.session_state[key]).split()
-        wanted = {*typed}  # the whole vocabulary is gone through only where something was typed
+        wanted = {*typed}  # the whole vocabulary is searched only if something was typed
         places = {said: place for place, token in enumerate(tokens) if (said := labels.visible(token)) in wanted}
         unknown = [word for word in typed if word not in places]
         st.session_state[wrong] = ""

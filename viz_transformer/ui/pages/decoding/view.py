@@ -31,14 +31,14 @@ from viz_transformer.ui.session.runs import ProgressBar, RunView
 
 
 def unread(shown: RunView) -> list[str]:
-    """Which words of the source, and of what the answer begins with, the model does not know."""
+    """The unknown words of the source and of the answer's forced beginning."""
     sentence = labels.unknown_sentence(hidden_texts(shown.ckpt, shown.run.trace))
     return [f"{sentence}."] if sentence else []
 
 
 def step(both: Runs) -> None:
-    """The chosen step: what the model made of each token, what the strategy left of it, and another token to take; of
-    two runs the same step of both."""
+    """Draw the chosen step: each token's probability, before and after the strategy, and other tokens to take; with two
+    runs the same step of both."""
     if not both.beside or both.b is None:
         _step(both.main, takes=both.main.target is None and not both.difference and both.main is both.a)
         return
@@ -66,7 +66,7 @@ def _step(shown: RunView, *, takes: bool, room: bool = False, first_row: int | N
 
 
 def take(shown: RunView, step: int, token_id: int) -> None:
-    """Another token instead of the one written at a step: a branch of its own, named after the token."""
+    """Add a branch with another token at a step, named after the token."""
     if step >= len(shown.run.steps):
         return
     written = shown.run.steps[step]
@@ -75,7 +75,7 @@ def take(shown: RunView, step: int, token_id: int) -> None:
 
 
 def show_attention(both: Runs) -> None:
-    """Where the chosen head looked: the source and the answer so far as shaded text; of two runs in two columns."""
+    """Draw the chosen head's attention as shaded text of source and answer so far; two runs in two columns."""
     if not both.beside or both.b is None:
         _looked(both.main, "" if both.b is None else f" ({both.main.name})")
         return
@@ -102,7 +102,7 @@ def _looked(shown: RunView, which: str, own: str = "") -> None:
 
 
 def growing(both: Runs) -> None:
-    """The selected map, or those of two runs; rows that are not written yet at the chosen step stay empty."""
+    """Draw the selected map, or those of two runs; rows that are not written yet at the chosen step stay empty."""
     grows = KINDS[state.SHARED.now().kind].writes
     if both.beside:
         pictures.maps_beside(both, st.columns(2, gap="medium"), key="decoding_matrix", grows=grows)
@@ -111,7 +111,7 @@ def growing(both: Runs) -> None:
 
 
 def doubts() -> None:
-    """Texts at which bundled models are in doubt, each with a button that runs it."""
+    """Draw texts at which bundled models are in doubt, each with a button that runs it."""
     now, there = state.SHARED.now(), frame.models()
     offered = [
         each
@@ -134,12 +134,12 @@ def doubts() -> None:
 
 
 def tabs() -> None:
-    """The buttons of the tabs."""
+    """Draw the buttons of the tabs."""
     controls.buttons(words.TABS_LABEL, words.TABS, "dec_tab", key="decoding_tab", hidden=True)
 
 
 def show_tab(both: Runs, ask: Callable[[Question], None]) -> None:
-    """The tab that is selected, and no other, is computed; beside the step, on a projector, that is the branches.
+    """Draw the selected tab, and compute no other; beside the step, on a projector, the branches.
 
     ask: shows the question of a typed text, which is known only when that is scored.
     """
@@ -161,7 +161,7 @@ def _branches(both: Runs) -> None:
 
 
 def _site(both: Runs) -> None:
-    """The bar over the maps of a tab; beside the step it stands there already."""
+    """Draw the bar above the maps of a tab, unless the step has it already."""
     if not projector.is_on():
         site_bar.show_site_bar(both)
 
@@ -181,7 +181,7 @@ def _tree(both: Runs) -> None:
 
 
 def _follow(shown: RunView, ids: Sequence[int], called: str, *, first_row: int) -> None:
-    """A branch that begins with these ids; it leaves the answer where the two differ first."""
+    """Add a branch that begins with these ids; it leaves the answer where the two first differ."""
     written = [each.token_id for each in shown.run.steps]
     same = next((place for place, pair in enumerate(zip(ids, written, strict=False)) if pair[0] != pair[1]), None)
     if same is None:
@@ -195,7 +195,8 @@ def _cache(both: Runs) -> None:
 
 
 def _score(both: Runs, ask: Callable[[Question], None]) -> None:
-    """A text of the reader's own, token by token; where it cannot be scored the box says why, beside the answer's."""
+    """Draw the scores of the reader's own text, token by token; if it cannot be scored the box says why, beside the
+    answer's."""
     shown = both.main
     typed = FIELDS.now().dec_text
     scored, problem = None, ""

@@ -47,7 +47,7 @@ def at_step(index: int) -> str:
 
 
 def table_note(caption: str, note: str) -> str:
-    """What a table says of itself: whose numbers these are, and what has to be known of them."""
+    """The note of a table: whose numbers these are, and how to read them."""
     return f"{caption}. {note}"
 
 
@@ -92,7 +92,7 @@ def has(token: str, share: str) -> str:
 
 
 def tied_with(said: str, tokens: Sequence[str], more: int) -> str:
-    """That other tokens are as probable: some by name, and how many more there are."""
+    """The tokens that are equally probable: some by name, and how many more."""
     return f"{said}, as probable as {join_names([*tokens, f'{more:,} more'] if more else tokens)}"
 
 
@@ -105,7 +105,7 @@ def only_token(said: str) -> str:
 
 
 def not_first(others: Sequence[str], written: str, share: str) -> str:
-    """Where a token was written that is not the most probable one."""
+    """The sentence for a written token that is not the most probable one."""
     return f"{' or '.join(others)}; {written}, which was written, has {share}."
 
 
@@ -234,7 +234,7 @@ def own_settings(settings: object, changed: bool) -> str:
 
 
 def refusal(label: str, given: str, kept: str, bounds: tuple[str, str], whole: bool) -> str:
-    """Why a setting stays what it was."""
+    """The reason why a setting is unchanged."""
     what = "a whole number" if whole else "a number"
     return f"{label} cannot be {given}: choose {what} from {bounds[0]} to {bounds[1]}. It stays {kept}."
 
@@ -255,7 +255,7 @@ DOUBTS = "Try a close call"
 
 
 def run_named(name: str, called: str, read: str) -> str:
-    """Which of two runs a column is of: "A: numbers, “7”"."""
+    """The run that a column shows: "A: numbers, “7”"."""
     return f"{name}: {called}, {read}"
 
 
@@ -294,7 +294,7 @@ FORK_HELP = "Keeps both: the answer goes on as it is, and a branch begins with t
 
 
 def branch_says(step: int | None, written: str, log_prob: str, steps: int) -> str:
-    """What a branch says, and from which step on; step: None for the answer, which begins by itself."""
+    """A branch's answer, and from which step on; step: None for the answer itself."""
     begins = "" if step is None else f"from {at_step(step)}: "
     return f"{begins}{written}  ({LOG_P} {log_prob}, {count_of(steps, 'step')})"
 
@@ -336,7 +336,7 @@ def token_title(index: int, in_both: bool) -> str:
 
 
 def part_at(index: int, a: str, b: str) -> str:
-    """Where the two part, after so many tokens as the step's index, and what each writes there."""
+    """Where the two diverge, and what each writes there."""
     after = f"after {'one token' if index == 1 else f'{index} tokens'} in common"
     where = "They differ from the first step on" if index == 0 else f"They part at {at_step(index)}, {after}"
     return f"{where}: A {a}, B {b}."
@@ -458,12 +458,12 @@ def part_of_sum(token: str, log_prob: str) -> str:
 
 
 def tokens_before(count: int, total: str) -> str:
-    """What stands in a long sum for its first tokens."""
+    """The placeholder for the first tokens of a long sum."""
     return f"({count_of(count, 'earlier token')}) {total}"
 
 
 def rank_in_step(rank: int, count: int, kept: bool) -> str:
-    """Of the hypothesis with this rank, counted from 1 as people say it."""
+    """The rank of a hypothesis in words, counted from 1."""
     return f"{nth(rank)} of {count:,}, {'kept' if kept else 'considered, not kept'}"
 
 
@@ -645,7 +645,7 @@ def first_tokens(shown: int, of: int, in_table: bool) -> str:
 
 
 def untyped(own: str) -> str:
-    """What is scored while nothing is typed."""
+    """The text that is scored until one is typed."""
     return (
         "Type an answer to see the probability of each of its tokens, and what the model would have written in its"
         f" place. Until you do, {own} is scored."
@@ -700,7 +700,7 @@ NOTHING_WRITTEN = "Nothing was written in this run."
 
 
 def of_tokens(rank: int, tokens: int) -> str:
-    """Which place the token has among all: "the highest of 42 tokens", "number 3 of 42 tokens"."""
+    """The token's rank among all: "the highest of 42 tokens", "number 3 of 42 tokens"."""
     return f"{'the highest' if rank == 0 else f'number {rank + 1:,}'} of {tokens:,} tokens"
 
 
@@ -717,7 +717,7 @@ def wrote_highest(token: str, share: str, place: str) -> str:
 
 
 def next_best(token: str, share: str, is_first: bool) -> str:
-    """The likeliest token beside the one written; is_first: it had more than that."""
+    """The most probable token other than the written one; is_first: it was more probable."""
     return f"{'The likeliest' if is_first else 'The runner-up'}, {token}, had {share}."
 
 

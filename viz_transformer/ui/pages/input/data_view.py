@@ -1,4 +1,4 @@
-"""The lower part of the Input page: the data set, a vocabulary built from sentences, and what spaCy says of a text."""
+"""The lower part of the Input page: the data set, a vocabulary built from sentences, and spaCy's analysis of a text."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ _length_histogram = memoize_figure(length_histogram)
 FIRST = ("test", "train", "validation", "examples")
 BATCH = 8
 FILLED = 3
-"""So many ids of padding in a row are drawn one by one; more are one cell."""
+"""The most padding ids in a row drawn one by one; more are one cell."""
 SENTENCES = 4
 LONGEST_SENTENCE = 80
 MAX_RARE = 24
@@ -57,7 +57,7 @@ USUAL = "en"
 
 
 def below_choice() -> str:
-    """What is looked at below: data, a row of ids, a vocabulary being built, or words."""
+    """The chosen part below: data, a row of ids, a vocabulary being built, or words."""
     controls.buttons(words.BELOW_LABEL, words.BELOW, "input_below", key="input_below", hidden=True)
     return str(FIELDS.now().input_below)
 
@@ -66,7 +66,7 @@ def below_choice() -> str:
 
 
 def data_set(ckpt: Checkpoint, status: DeltaGenerator) -> None:
-    """One part of the data: its items by index, lengths, what a filter keeps, and a batch."""
+    """Draw one part of the data: its items by index, lengths, a filter's counts, and a batch."""
     names = parts(ckpt)
     if not names:
         text.paragraph(words.no_data(ckpt.name))
@@ -91,9 +91,9 @@ def data_set(ckpt: Checkpoint, status: DeltaGenerator) -> None:
 
 
 def _chosen_part(ckpt: Checkpoint, names: Sequence[str], status: DeltaGenerator) -> Data | None:
-    """The items of the chosen part; those that came with the model where its files are not there, and how to get them.
+    """The items of the chosen part; without its files, the model's examples, with a sentence on how to get the files.
 
-    Where nobody chose a part, the examples are looked at without a word about files.
+    If nobody chose a part, the examples are shown without that sentence.
     """
     asked: str = FIELDS.now().input_part
     name = asked if asked in names else next(each for each in FIRST if each in names)
@@ -141,7 +141,7 @@ def _noun(data: Data) -> str:
 
 
 def _item(ckpt: Checkpoint, data: Data) -> None:
-    """One item by its index: both texts as tokens with ids, and the buttons that open it."""
+    """Draw one item by its index: both texts as tokens with ids, and the buttons that open it."""
     count = len(data.items)
     number = state.clamp_index("input_item", count, words.the_part(data.part))
     with st.container(horizontal=True, vertical_alignment="bottom", key="input_item_row"):
@@ -197,7 +197,7 @@ def _item_text(codec: Codec | None, said: str, side: SideName) -> None:
 
 
 def _sources(ckpt: Checkpoint) -> None:
-    """How many items each part has, from which files, and how many were left out there because of their length."""
+    """Draw the number of items of each part, their files, and how many were left out as too long."""
     try:
         found = _where_from(ckpt, data_files.data_key())
     except ValueError:
@@ -236,7 +236,7 @@ def _sides(data: Data, ckpt: Checkpoint) -> tuple[SideName, ...]:
 
 
 def _filter(ckpt: Checkpoint, data: Data, measured: Measured) -> Mapping[SideName, int]:
-    """Lengths in numbers, and how many items a filter by length and known words keeps; the filter's limits."""
+    """Draw length statistics, and the counts of a filter by length and known words; returns the filter's limits."""
     text.section(words.LENGTHS)
     sides = _sides(data, ckpt)
     facts = {side: length_facts(measured.lengths[:, column]) for column, side in enumerate(sides)}
@@ -282,7 +282,7 @@ def _lengths(ckpt: Checkpoint, data: Data, measured: Measured, limits: Mapping[S
 
 
 def _batch(ckpt: Checkpoint, data: Data) -> None:
-    """A shuffled batch of the part as ids, with the padding marked."""
+    """Draw a shuffled batch of the part as ids, with the padding marked."""
     text.section(words.BATCH)
     with st.container(horizontal=True, vertical_alignment="bottom", key="input_batch_row"):
         st.number_input(
@@ -322,7 +322,7 @@ def _batch_table(codec: Codec, made: PaddedBatch, side: SideName, noun: str) -> 
 
 
 def build(ckpt: Checkpoint, side: SideName) -> None:
-    """A vocabulary made now from a few sentences, with a minimum count and the special tokens in the chosen order."""
+    """Draw a vocabulary built from a few sentences, with a minimum count and the special tokens in the chosen order."""
     codec = ckpt.own_codec(side)
     own = f"{ckpt.name}_{side}"
     roles = {token: role for role, token in codec.vocabulary.specials.items()}
@@ -377,7 +377,7 @@ def build(ckpt: Checkpoint, side: SideName) -> None:
 
 
 def _named(order: str, roles: Mapping[str, str]) -> dict[str, str]:
-    """Role -> token in the order in which the tokens stand. Raises ValueError for one that has no role."""
+    """Role -> token, in the order of the tokens. Raises ValueError for a token without a role."""
     tokens = list(dict.fromkeys(order.split()))
     strange = next((token for token in tokens if token not in roles), None)
     if strange is not None:
@@ -386,7 +386,7 @@ def _named(order: str, roles: Mapping[str, str]) -> dict[str, str]:
 
 
 def _sentences(ckpt: Checkpoint, side: SideName) -> str:
-    """Some texts of the model's examples to start from; blank where it has none."""
+    """Some texts of the model's examples to start from; "" if it has none."""
     column = 1 if side == "target" and ckpt.spec.has_encoder else 0
     said = list(dict.fromkeys(pair[column] for pair in ckpt.examples()))
     short = [sentence for sentence in said if len(sentence) <= LONGEST_SENTENCE]
@@ -397,7 +397,7 @@ def _sentences(ckpt: Checkpoint, side: SideName) -> str:
 
 
 def words_and_grammar(shown: RunView, side: SideName) -> None:
-    """Counts and marks by spaCy's rules, and part of speech and dependencies where a pipeline is installed."""
+    """Draw counts and flags by spaCy's rules, and part of speech and dependencies if a pipeline is installed."""
     codec = shown.ckpt.own_codec(side) if side in shown.ckpt.codecs else None
     language: str = getattr(codec.tokenizer, "language", USUAL) if codec is not None else USUAL
     said = shown.text if side == "source" or not shown.trace.spec.has_encoder else (shown.target or shown.run.text)
@@ -440,7 +440,7 @@ def words_and_grammar(shown: RunView, side: SideName) -> None:
 
 
 def _columns(names: Sequence[str], rows: Sequence[tuple[Any, ...]]) -> dict[str, list[Any]]:
-    """Rows as a table's columns, by the names of these."""
+    """A table's columns by name, from its rows."""
     return {name: [row[place] for row in rows] for place, name in enumerate(names)}
 
 
@@ -454,7 +454,7 @@ def _rules(language: str, said: str) -> tuple[Any, Any, str]:
 
 
 def _grammar(language: str, name: str, said: str, pipelines: Sequence[str]) -> None:
-    """Part of speech and dependencies by an installed pipeline, or the sentence that says how to get one."""
+    """Draw part of speech and dependencies by an installed pipeline, or a sentence on how to get one."""
     text.section(words.GRAMMAR)
     if not pipelines:
         text.paragraph(words.no_pipeline(name, PIPELINES.get(language)))

@@ -1,4 +1,4 @@
-"""What the page Input has for itself."""
+"""The fields of the page Input."""
 
 from __future__ import annotations
 
@@ -15,18 +15,22 @@ DATA_PARTS = ("", "train", "validation", "test", "examples")
 
 @dataclass(frozen=True, kw_only=True)
 class Input:
-    """input_side, _rows: whose input is shown, of one token or all; _entry: of the vocabulary, None for its own.
-
-    input_below, _part, _item, _batch: what stands below, which part of the data, which of its items, which batch.
-    """
+    """The page's fields in the address."""
 
     input_side: SideName = url_field("source", one_of(tuple(SIDES)), picked=True)
+    """The side whose input is shown."""
     input_rows: str = url_field("one", one_of(ROWS))
+    """One token or all."""
     input_entry: int | None = url_field(None, NUMBER)
+    """An entry of the vocabulary; None for the selected token's."""
     input_below: str = url_field("data", one_of(BELOW))
+    """The part of the page below."""
     input_part: str = url_field("", one_of(DATA_PARTS))
+    """The part of the data."""
     input_item: int = url_field(0, NUMBER, noun="item")
+    """One of its items."""
     input_batch: int = url_field(0, NUMBER)
+    """The seed of the batch."""
 
 
 FIELDS = state.declare(Input)

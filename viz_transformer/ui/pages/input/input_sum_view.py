@@ -38,8 +38,8 @@ _input_strips = memoize_figure(input_strips)
 
 
 def strips(both: Runs, side: SideName, numbers: DeltaGenerator) -> None:
-    """Embedding, position and input of one token or of all, as strips on one scale; of two runs with A − B. Their means
-    and variances, and whether the sum is exact, stand in `numbers`."""
+    """Draw embedding, position and input of one token or of all, as strips on one scale; with two runs also A − B.
+    Means and variances, and whether the sum is exact, go into `numbers`."""
     text.section(_heading(both.main, side))
     row = state.selection()[SIDES[side].field] if FIELDS.now().input_rows == "one" else None
     if both.compared and both.b is not None:
@@ -49,7 +49,7 @@ def strips(both: Runs, side: SideName, numbers: DeltaGenerator) -> None:
 
 
 def _heading(shown: RunView, side: SideName) -> str:
-    """The sum in words, with what this model's has more than that of the paper."""
+    """The sum in words, with the summands that this model adds to the paper's."""
     stack = SIDES[side].stack
     if f"{stack}.embed.token" not in shown.trace:
         return words.MADE_OF
@@ -62,7 +62,7 @@ def _heading(shown: RunView, side: SideName) -> str:
 
 
 def row_choice(shown: RunView, side: SideName) -> None:
-    """One position, and which, or all of them."""
+    """Draw the choice of one position or all."""
     read = tokens_of(shown, side)
     controls.buttons(words.ROWS_LABEL, words.ROWS, "input_rows", key="input_rows", hidden=True)
     if FIELDS.now().input_rows == "one":
@@ -77,7 +77,7 @@ def row_choice(shown: RunView, side: SideName) -> None:
 
 
 def _one_run(shown: RunView, side: SideName, row: int | None, numbers: DeltaGenerator) -> None:
-    """The strips of one run, and whether the recorded input is their sum."""
+    """Draw the strips of one run, and whether the recorded input is their sum."""
     made = _input_sum(shown, side, row)
     parts = _parts_of(made)
     names = [tokens_of(shown, side).tokens[position] for position in made.rows]
@@ -97,7 +97,7 @@ def _one_run(shown: RunView, side: SideName, row: int | None, numbers: DeltaGene
 
 
 def _parts_of(made: InputSum) -> list[tuple[str, NDArray[np.float32]]]:
-    """What is added up to an input, and the input, by name."""
+    """The summands of an input, and the input, by name."""
     parts = (
         (scaled_name(made.scale), made.scaled),
         (words.STRIPS["map"], made.mapped),
@@ -120,8 +120,8 @@ def _draw(
     scale: float = 0.0,
     of: str = "",
 ) -> None:
-    """The figure, whose table opens when it is `asked` for; `compared` names both runs where the strips are A − B, `of`
-    the run of which they are where they stand beside those of another."""
+    """Draw the figure; its table opens on request (`asked`). compared: the names of both runs if the strips are A − B;
+    of: the run's name if they are beside those of another."""
     where = words.strips_where(row, len(read.positions), bool(compared))
     figure = _input_strips(
         [Strip(name, values) for name, values in parts],
@@ -152,8 +152,8 @@ def _table(shown: RunView, side: SideName, row: int, numbers: Callable[[], pd.Da
 def _two_runs(
     a: RunView, b: RunView, side: SideName, row: int | None, numbers: DeltaGenerator, *, beside: bool
 ) -> None:
-    """The same strips of A, of B and of A − B; of all positions those of A − B alone, on the scale of both. Where there
-    is no A − B those of A and of B, if they are looked at beside each other."""
+    """Draw the strips of A, B and A − B; for all positions those of A − B alone, on the scale of both. Without A − B,
+    those of A and of B, if they are shown side by side."""
     first, second = _input_sum(a, side, row), None
     why = words.NO_DIFFERENCE
     try:
@@ -194,7 +194,7 @@ def _two_runs(
 
 
 def _beside(a: RunView, b: RunView, side: SideName, row: int | None, first: InputSum, second: InputSum | None) -> None:
-    """The strips of A and those of B, if it has them, beside each other on one scale."""
+    """Draw the strips of A and those of B, if it has them, side by side on one scale."""
     runs = [(shown, made) for shown, made in ((a, first), (b, second)) if made is not None]
     scale = max(made.largest for _, made in runs)
     for column, (shown, made) in zip(st.columns(len(runs), gap="medium"), runs, strict=True):
@@ -204,7 +204,7 @@ def _beside(a: RunView, b: RunView, side: SideName, row: int | None, first: Inpu
 
 
 def difference_in_words(found: InputDifference, a: RunView, b: RunView, side: SideName) -> list[str]:
-    """How far apart the two inputs are, and what keeps them from being compared feature by feature."""
+    """Sentences on the distance of the two inputs, and on what prevents comparing them by feature."""
     said = []
     tokens = [tokens_of(shown, side) for shown in (a, b)]
     places = [place for place in found.a.rows if tokens[0].tokens[place] != tokens[1].tokens[place]]
@@ -266,7 +266,7 @@ def _input_sum(shown: RunView, side: SideName, row: int | None) -> InputSum:
 
 
 def _spread_rows(made: InputSum) -> list[tuple[str, NDArray[np.float32]]]:
-    """Each part of the sum by its name."""
+    """The parts of the sum by name."""
     rows = [(words.EMBEDDING, made.embedding)]
     if made.scale != 1:
         rows.append((scaled_name(made.scale), made.scaled))
@@ -282,7 +282,7 @@ def _spread_rows(made: InputSum) -> list[tuple[str, NDArray[np.float32]]]:
 
 
 def _spread_table(rows: Sequence[tuple[str, NDArray[np.float32]]]) -> str:
-    """Mean and variances of each of these."""
+    """The table of mean and variances of each row, as HTML."""
     body = []
     for name, values in rows:
         found = measure_spread(values)
@@ -293,7 +293,7 @@ def _spread_table(rows: Sequence[tuple[str, NDArray[np.float32]]]) -> str:
 
 
 def _verdict(made: InputSum) -> None:
-    """Whether the recorded input is the sum of what stands above it."""
+    """Say whether the recorded input is the sum of the strips above it."""
     total = made.out if made.before_norm is None else made.before_norm
     strips = 1 + sum(each is not None for each in (made.segment, made.position))
     what = words.INPUT if made.before_norm is None else words.PARTS_OF_SUM["sum"]

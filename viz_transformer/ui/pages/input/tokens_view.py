@@ -1,4 +1,4 @@
-"""Tokens and their ids on the Input page: what was typed, what the model reads, and a row of ids at a fixed length."""
+"""Tokens and their ids on the Input page: typed text, tokens read, and a row of ids at a fixed length."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ USUAL_LENGTH, LONGEST = 60, 1000
 
 
 def tokens(both: Runs, side: SideName) -> None:
-    """What is read, token by token: what was typed, the vocabulary's name for it, and its id; of both for A − B."""
+    """Draw the text token by token: typed text, the vocabulary's token, and its id; both runs for A − B."""
     shown = both.main
     if side == "source":
         text.section(words.ENCODER_READS)
@@ -48,7 +48,7 @@ def tokens(both: Runs, side: SideName) -> None:
 
 
 def _cells(shown: RunView, side: SideName) -> None:
-    """The tokens of one run, the selected position marked, and what an unknown one hides."""
+    """Draw the tokens of one run, with the selected position marked, and the text of an unknown one."""
     codec = shown.ckpt.codec(side)
     read = tokens_of(shown, side)
     st.html(token_cells(codec, read, selected=state.selection()[SIDES[side].field]))
@@ -62,7 +62,8 @@ def _cells(shown: RunView, side: SideName) -> None:
 
 
 def token_cells(codec: TextCodec, read: Tokens, *, selected: int | None = None) -> str:
-    """Tokens as cells: what was typed above, the token and its id below; more than three of padding are one cell."""
+    """Tokens as cells in HTML: the typed text above, the token and its id below; more than three of padding are one
+    cell."""
     padding = sum(1 for _ in takewhile(lambda id: id == codec.padding, reversed(read.ids)))
     padding = padding if padding > 3 else 0
     cells = []
@@ -107,7 +108,7 @@ def _unknown_remark(codec: TextCodec, read: Tokens) -> str | None:
 
 
 def padded_row(shown: RunView, side: SideName) -> None:
-    """The ids of the text at a fixed length, with or without start and end token, as the tutorials print them."""
+    """Draw the ids of the text at a fixed length, with or without start and end token, as the tutorials print them."""
     ckpt, codec = shown.ckpt, shown.ckpt.own_codec(side)
     vocabulary, own, ids = codec.vocabulary, f"{ckpt.name}_{side}", _text_ids(shown, side)
     if vocabulary.pad is None:
@@ -136,7 +137,7 @@ def padded_row(shown: RunView, side: SideName) -> None:
 
 
 def _listed(ids: Sequence[int]) -> None:
-    """The ids to copy; many of them scroll."""
+    """Draw the ids to copy; many of them scroll."""
     height: int | Literal["content"] = 180 if len(ids) > USUAL_LENGTH * 2 else "content"
     st.code(f"[{', '.join(map(str, ids))}]", language=None, wrap_lines=True, height=height)
 

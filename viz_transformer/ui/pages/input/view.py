@@ -1,4 +1,4 @@
-"""What the parts of the Input page share: the model, and which side of it is looked at."""
+"""Shared by the parts of the Input page: the model, and the chosen side."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ from viz_transformer.ui.session import cached, data_files, state
 from viz_transformer.ui.session.runs import RunView
 
 PROJECTED = 1.6
-"""By how much a chart grows on a projector."""
+"""The factor of a chart's size on a projector."""
 
 
 def model(both: Runs | None) -> Checkpoint | None:
-    """The run's model; without a run the selected one, whose vocabulary and data can be looked at all the same."""
+    """The run's model; without a run the selected one, whose vocabulary and data can still be shown."""
     if both is not None:
         return both.main.ckpt
     summary = frame.select_summary()
@@ -31,12 +31,12 @@ def model(both: Runs | None) -> Checkpoint | None:
 
 
 def is_missing(ckpt: Checkpoint, part: str, error: ValueError) -> bool:
-    """Whether a part of the data cannot be read because its files are not here, rather than because they are wrong."""
+    """Whether a part of the data cannot be read because its files are missing, rather than wrong."""
     return data_files.missing_data(ckpt, part, error, "") != f"{error}."
 
 
 def side_choice(ckpt: Checkpoint) -> SideName | None:
-    """Which side is looked at: a control where there are two; None for a model without any text."""
+    """The chosen side, with a control if there are two; None for a model without text."""
     sides = [*ckpt.codecs]
     if not sides:
         text.paragraph(words.no_vocabulary(ckpt.name))
@@ -49,12 +49,12 @@ def side_choice(ckpt: Checkpoint) -> SideName | None:
 
 
 def tokens_of(shown: RunView, side: SideName) -> Tokens:
-    """What the encoder or the decoder reads in this run."""
+    """The tokens that the encoder or the decoder reads in this run."""
     return SIDES[side].of(shown.trace.src, shown.trace.tgt)
 
 
 def describe_selection(side: SideName) -> str:
-    """What a projector's caption says of what is looked at."""
+    """The selection in a projector's caption."""
     return words.at_position(side, state.selection()[SIDES[side].field])
 
 
@@ -67,7 +67,7 @@ def selected_id(both: Runs | None, side: SideName) -> int | None:
 
 
 def question(shown: RunView, side: SideName, position: int) -> Question | None:
-    """The token of this position, its id, and how many numbers it becomes."""
+    """The question on the token of this position, with its id and the size of its vector."""
     read = SIDES[side].of(shown.trace.src, shown.trace.tgt)
     if not 0 <= position < len(read):
         return None

@@ -33,18 +33,18 @@ MAX_ON_A_PROJECTOR = 8
 _ENTRY_AT = "input_entry_at"
 
 
-# --- how often each entry stands in the training texts
+# --- how often each entry occurs in the training texts
 
 
 @dataclass(frozen=True)
 class Missing:
-    """Why there are no counts: a sentence to show."""
+    """The reason why there are no counts, as a sentence."""
 
     sentence: str
 
 
 def counts(ckpt: Checkpoint, side: SideName, place: DeltaGenerator) -> Counts | Missing:
-    """How often each entry stands in the training texts, or why that is not known; `place` says what is waited for."""
+    """The counts of the entries in the training texts, or why they are unknown; place: shows the progress."""
     if "train" not in parts(ckpt):
         return Missing(words.NO_COUNTS)
     try:
@@ -66,9 +66,9 @@ def _counts(ckpt: Checkpoint, side: SideName, folder: str) -> Counts:
 
 
 def selected_entry(ckpt: Checkpoint, side: SideName, token_id: int | None) -> int | None:
-    """The entry that is looked at: the chosen one, else that of the selected token.
+    """The entry to show: the chosen one, else the selected token's.
 
-    A choice holds as long as model, side and position stay: then the next token's entry is looked at.
+    A choice holds until model, side or position change; then the next token's entry is shown.
     """
     chosen, memory = state.selection(), st.session_state
     size = len(ckpt.codec(side).names)
@@ -85,7 +85,7 @@ def selected_entry(ckpt: Checkpoint, side: SideName, token_id: int | None) -> in
 
 
 def vocabulary(ckpt: Checkpoint, side: SideName, counted: Counts | Missing) -> None:
-    """All entries of one side's vocabulary, or those that hold what is looked for; a row chooses its entry."""
+    """Draw all entries of one side's vocabulary, or those that match the search; a row chooses its entry."""
     codec = ckpt.codec(side)
     text.section(words.vocabulary(len(codec.names)))
     typed = st.text_input(
@@ -99,7 +99,7 @@ def vocabulary(ckpt: Checkpoint, side: SideName, counted: Counts | Missing) -> N
     if not ids:
         wanted = labels.shorten(labels.visible(typed.strip()), 40)
         unknown = None
-        if isinstance(codec, Codec) and codec.unknown is not None:  # another may read it in pieces
+        if isinstance(codec, Codec) and codec.unknown is not None:  # another tokenizer may split it
             unknown = codec.names[codec.unknown], codec.unknown
         text.paragraph(words.none_contains(wanted, unknown))
     else:
@@ -128,9 +128,9 @@ def _entry_table(
     key: str,
     cosines: Sequence[float] | None = None,
 ) -> None:
-    """Entries with id, count and, for neighbours, cosine; choosing a row selects its entry.
+    """Draw entries with id, count and, for neighbours, cosine; choosing a row selects its entry.
 
-    The key names what is listed: a row that was chosen in another list is not chosen in this one.
+    key: of this list, so that a row chosen in another list is not chosen in it.
     """
 
     def taken() -> None:
@@ -161,13 +161,13 @@ def _entry_table(
 
 
 def _count(codec: TextCodec, counted: Counts, id: int) -> int | None:
-    """None for what no text holds: start, end and padding tokens."""
+    """The count of an entry; None for start, end and padding tokens."""
     special = id in codec.special_ids and id != codec.unknown
     return None if special else int(counted.by_id[id])
 
 
 def nearest(ckpt: Checkpoint, side: SideName, entry: int | None, counted: Counts | Missing) -> None:
-    """The entries whose embeddings are nearest to the entry's, with the baseline of all others."""
+    """Draw the entries with the nearest embeddings, with the baseline of all others."""
     if entry is None:
         text.paragraph(words.CHOOSE_AN_ENTRY)
         return
@@ -196,7 +196,7 @@ def nearest(ckpt: Checkpoint, side: SideName, entry: int | None, counted: Counts
 
 
 def _nearest_in_large(codec: TextCodec, ids: Sequence[int], cosines: Sequence[float]) -> None:
-    """The nearest entries as a room reads them."""
+    """Draw the nearest entries in large type, for a projector."""
     rows = [
         (
             str(token_id),

@@ -43,7 +43,7 @@ def no_vocabulary(model: str) -> str:
 
 
 def at_position(side: str, position: int) -> str:
-    """What a projector's caption says of the token that is shown."""
+    """The shown token in a projector's caption."""
     return f"{side} position {position}"
 
 
@@ -131,7 +131,7 @@ def vocabulary(entries: int) -> str:
 
 
 def none_contains(wanted: str, unknown: tuple[str, int] | None) -> str:
-    """That no entry has what is looked for; `unknown`: what the model reads instead, and its id."""
+    """The sentence for a search without results; unknown: the token that the model reads instead, and its id."""
     instead = "" if unknown is None else f": the model reads {unknown[0]}, id {unknown[1]}"
     return f"No entry contains “{wanted}”{instead}."
 
@@ -141,7 +141,7 @@ def first_listed(listed: int, found: int) -> str:
 
 
 def counted(tokens: int, texts: int, unknown: int, different: int, has_unknown: bool) -> str:
-    """Of what the counts are, and how many of the tokens have no entry."""
+    """The texts that were counted, and how many of their tokens have no entry."""
     known = f"Counts are of {tokens:,} tokens in {texts:,} training texts"
     if not unknown:
         return f"{known}; each has an entry."
@@ -154,7 +154,7 @@ def nearest_to(name: str, entry: int) -> str:
 
 
 def neighbourhood(others: int, mean: float, deviation: float, length: float, seen: int | None) -> str:
-    """What is usual among the other entries, the embedding's length, and how often the entry occurs."""
+    """The baseline of the other entries, the embedding's length, and how often the entry occurs."""
     times = "" if seen is None else f" Occurs {seen:,} times in the training data."
     return (
         f"Mean cosine with the other {others:,}: {share(mean, 3)} (standard deviation {number(deviation, 3)})."
@@ -225,7 +225,7 @@ def from_files(files: Sequence[str]) -> str:
 
 
 def varied(how: str, alike: int) -> str:
-    """What training changes in each item, and what is left out because of it."""
+    """What training changes in each item, and the items left out because of it."""
     return (
         f"In training {how}; here they are shown as in the file. {alike:,} training pairs are left out, because such a"
         " change turns them into a pair of the validation or test part: the model would be tested on what it was"
@@ -282,7 +282,7 @@ def has_no_id(token: str) -> str:
 
 
 def has_id(token: str, token_id: int, unknown: str | None) -> str:
-    """The id of a token; `unknown`: the name of that for unknown text, where it has that one's id."""
+    """The id of a token; unknown: the unknown token, if it has that one's id."""
     return f"“{token}” has the id {token_id}{'' if unknown is None else f', that of {unknown}: it is unknown'}."
 
 
@@ -346,7 +346,7 @@ TWO_MODELS = "These are two models: feature 5 of one need not have anything to d
 
 
 def sum_heading(segment: bool, position: bool, normed: bool, mapped: bool) -> str:
-    """The sum in words: which vectors are added, and what makes the embedding where a norm or a map comes first."""
+    """The sum in words: the added vectors, and how the embedding is made if a norm or a map comes first."""
     made = "Norm of embedding" if normed else "Embedding"
     if mapped:
         made = f"Map of {made[0].lower()}{made[1:]}"
@@ -354,7 +354,7 @@ def sum_heading(segment: bool, position: bool, normed: bool, mapped: bool) -> st
 
 
 def no_positions(acts: str) -> str:
-    """That nothing is added for a position; `acts`: what self-attention does with positions instead, if anything."""
+    """The sentence for a model that adds no positions; acts: how self-attention uses them instead, if at all."""
     instead = f" Its self-attention {acts}: see Positions." if acts else ""
     return f"This model adds no positions: the scaled embedding is its input.{instead}"
 
@@ -433,7 +433,8 @@ def scaled_name(scale: str | None) -> str:
 
 
 def exact(count: int, what: str, precision: str, strips: int, around: str, square: str | None) -> str:
-    """That each recorded number is the sum. strips: how many are added; square: what the scale does to the variance."""
+    """The sentence that each recorded number equals the sum. strips: the number of summands; square: the scale's effect
+    on the variance."""
     added = f"of the {'three' if strips > 2 else 'two'} strips above it" if strips > 1 else "above it"
     scale = "" if square is None else f" The scale multiplies the variance by {square}."
     return f"Exact: all {count:,} recorded numbers of the {what} are the {precision} sums {added}.{around}{scale}"
@@ -447,7 +448,7 @@ def not_the_sum(what: str, sum_error: str, scale_error: str) -> str:
 
 
 def around_the_sum(narrow: int, wide: int, normed: bool, mapped: bool, before_norm: bool) -> str:
-    """What makes the vectors that are added, or the input of the sum, where that is a norm or a map."""
+    """How the summands, or the input after the sum, are made, if by a norm or a map."""
     of = f", from {narrow:,} features to {wide:,}," if narrow != wide else ""
     if normed:
         return f" A norm and then a projection{of} turn it into the input."

@@ -1,4 +1,4 @@
-"""The tab in which a model is drawn, and its parameters are added up."""
+"""The tab with a model's drawing and the sum of its parameters."""
 
 from __future__ import annotations
 
@@ -34,8 +34,8 @@ if TYPE_CHECKING:
 
 
 def architecture(summary: Summary) -> Question | None:
-    """The model as the paper's figure, its parameters block by block, and the two places of a norm side by side.
-    Returns the page's question where the files alone do not answer it."""
+    """Draw the model as the paper's figure, its parameters by block, and pre-norm beside post-norm. Returns the page's
+    question if the files alone do not answer it."""
     if isinstance(summary, HuggingFaceSummary):
         return _of_folder(summary)
     left, right = st.columns([5, 3], gap="medium")
@@ -54,7 +54,7 @@ def architecture(summary: Summary) -> Question | None:
 
 
 def _of_folder(summary: HuggingFaceSummary) -> Question:
-    """The same of a folder of transformers, as a trial pass of the loaded model shows it."""
+    """Draw the same for a transformers folder, from a trial pass of the loaded model; returns the page's question."""
     place = frame.place("architecture")
     status = place.empty()
     with waiting(words.LOADING, status):
@@ -87,7 +87,8 @@ def _of_folder(summary: HuggingFaceSummary) -> Question:
 
 
 def _held_against(stored: int, total: int, unused: Mapping[str, Any] | None) -> None:
-    """The sum of parameters beside the numbers in the weights' files, apart from those that take no part in a run."""
+    """Compare the sum of parameters with the numbers in the weights files, except for those that take no part in a
+    run."""
     left = 0 if unused is None else int(unused["numbers"])
     same = stored - left == total
     said = words.in_weights_files(stored - left, None if unused is None else left, same)
@@ -111,7 +112,7 @@ def settings(summary: Summary) -> None:
 
 
 def drawing(config: ModelConfig, name: str, called: str = "", *, key: str = "architecture") -> None:
-    """The model as the paper's figure. called: its name in the caption, with what else is said there."""
+    """Draw the model as the paper's figure. called: its name in the caption, with further words."""
     _draw(drawn(config), words.architecture_of(called or name), name, key)
 
 
@@ -122,9 +123,9 @@ def _draw(found: Any, what: str, name: str, key: str) -> None:
 
 
 def parameters(config: ModelConfig, *, stored: Summary | None = None) -> None:
-    """Shapes and parameters of each block, and their sum held against another count.
+    """Draw shapes and parameters of each block, and compare their sum with another count.
 
-    That is the one of the weights file of `stored`, or else of the model that torch makes of the config.
+    That count is from the weights file of `stored`, or else from the model that torch builds from the config.
     """
     total = _summed(parameter_blocks(config))
     try:
@@ -136,7 +137,7 @@ def parameters(config: ModelConfig, *, stored: Summary | None = None) -> None:
 
 
 def _summed(blocks: Sequence[Block]) -> int:
-    """The table of parameters; returns their sum."""
+    """Draw the table of parameters; returns their sum."""
     rows = parameter_rows(blocks)
     total = sum(row.count for row in rows)
     text.section(words.PARAMETERS)
@@ -145,7 +146,7 @@ def _summed(blocks: Sequence[Block]) -> int:
 
 
 def parameter_table(rows: Sequence[ParameterRow], total: int) -> str:
-    """A row for each part: name with its shapes, how often it is there, and its parameters."""
+    """The table of parts as HTML: name with shapes, number of copies, and parameters."""
     body = []
     for row in rows:
         name = f"{html.escape(row.name)}<i>{html.escape(row.shapes or words.NO_SHAPES)}</i>"
@@ -155,7 +156,7 @@ def parameter_table(rows: Sequence[ParameterRow], total: int) -> str:
 
 
 def _counted(config: ModelConfig, stored: Summary | None, total: int) -> tuple[str, bool]:
-    """How many numbers the weights file, or else torch's model, has, as a sentence, and whether these are as many."""
+    """A sentence on the count of the weights file, or else of torch's model, and whether it equals the total."""
     if stored is not None and not isinstance(stored, UntrainedSummary):
         same = stored.parameter_count == total
         return words.in_weights_file(stored.parameter_count, same), same

@@ -1,4 +1,4 @@
-"""What a model's card states of its data and measurements, as rows; what it does not state is said to be missing."""
+"""A card's data and measurements as rows; what it does not state is marked as missing."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _SHARES = ("exact_match", "exact_match_unseen", "equivalent", "token_accuracy")
 
 @dataclass(frozen=True)
 class Measured:
-    """One measurement: what it was made on, how, its command, and its numbers as texts by name."""
+    """One measurement: its split, its decoding, its command, and its numbers as texts by name."""
 
     split: str
     how: str
@@ -26,7 +26,7 @@ class Measured:
 
 
 def measurements(card: Mapping[str, Any]) -> tuple[Measured, ...]:
-    """All measurements of a card with all their numbers; what does not apply is left out."""
+    """All measurements of a card with all their numbers, without those that do not apply."""
     return tuple(_measured(entry) for entry in describe.metrics(card))
 
 
@@ -100,7 +100,8 @@ def _training_files(seen: object) -> str:
 
 
 def _sizes(card: Mapping[str, Any]) -> str:
-    """How many examples each split has, as far as the card says: of an older one the pairs of its overlap at most."""
+    """The number of examples of each split, as far as the card states it: an older card has at most its overlap's
+    pairs."""
     unit = words.CHARACTERS_UNIT if "window" in _mapping(card.get("evaluation")) else words.PAIRS_UNIT
     counts = [(str(name), count) for name, count in _mapping(card.get("data_sizes")).items() if _is_count(count)]
     if counts:
@@ -110,7 +111,7 @@ def _sizes(card: Mapping[str, Any]) -> str:
 
 
 def _notation_rows(card: Mapping[str, Any]) -> list[tuple[str, str]]:
-    """How the sources of training are written, for a card that states it; of one that cannot be read, why."""
+    """The notation of the training sources, if the card states it; the reason if that cannot be read."""
     try:
         notation = read_notation(card)
     except ValueError as error:
@@ -123,7 +124,7 @@ def _is_count(value: object) -> TypeGuard[int]:
 
 
 def _overlap_rows(overlap: Mapping[str, Any]) -> list[tuple[str, str]]:
-    """How much of the test stands in the training data; every pair of counts that the card has."""
+    """The overlap of the test with the training data: every pair of counts in the card."""
     rows = []
     for what, total, seen in (
         (words.THE_TEST, "test_pairs", "with_source_in_train"),
@@ -140,8 +141,8 @@ def _overlap_rows(overlap: Mapping[str, Any]) -> list[tuple[str, str]]:
 
 
 def overlap_of_test(card: Mapping[str, Any]) -> tuple[int, int, str] | None:
-    """How many of the sources, or windows of a text, that the first measurement is of stand in the training data, how
-    many there are, and what they are; None if the card does not state it."""
+    """The overlap of the first measurement: how many of its sources or windows are in the training data, their total,
+    and their unit; None if the card does not state it."""
     counts = _mapping(card.get("overlap"))
     for total, seen, unit in (
         ("test_pairs", "with_source_in_train", words.SOURCES_TESTED),

@@ -1,4 +1,4 @@
-"""A file that a person names by its path, or drops."""
+"""A file given by its path, or dropped."""
 
 from __future__ import annotations
 
@@ -18,14 +18,15 @@ _PATHS, _FOLDER, _CUT = "given_paths", "given_folder", "given_cut"
 
 @dataclass(frozen=True)
 class Given:
-    """The file, if there is one; `dropped`: it lies in a folder that goes with the session."""
+    """The file, if there is one; dropped: it is in a folder that is deleted with the session."""
 
     path: Path | None
     dropped: bool = False
 
 
 def given_file(label: str, name: str, kinds: list[str], hint: str) -> Given:
-    """A box for a path and a place to drop a file; the path that was typed counts more. Paths outlast the page."""
+    """The file from a box for its path or a place to drop it; a typed path wins. Paths are kept when the page is
+    left."""
     memory = st.session_state.setdefault(_PATHS, {})
     key = f"{name}_path"
     if key not in st.session_state:
@@ -41,8 +42,8 @@ def given_file(label: str, name: str, kinds: list[str], hint: str) -> Given:
 
 
 def cut_file(given: Given, most: int) -> Given:
-    """The file, or, if it has more than `most` bytes unpacked, its beginning under the same name, `dropped`: it lies
-    where dropped files do. Raises ValueError for a file that cannot be read."""
+    """The file, or, if it has more than `most` bytes unpacked, its beginning under the same name, `dropped`, in the
+    folder of dropped files. Raises ValueError for a file that cannot be read."""
     if given.path is None or not given.path.is_file():
         return given
     status = given.path.stat()
@@ -57,13 +58,13 @@ def cut_file(given: Given, most: int) -> Given:
 
 
 def name_dropped_files(sentence: str) -> str:
-    """The sentence with dropped files by their names, without the folder in which they lie meanwhile."""
+    """The sentence with dropped files by name, without their temporary folder."""
     held: Any = st.session_state.get(_FOLDER)
     return sentence if held is None else re.sub(rf"{re.escape(held.name)}[/\\\\][0-9a-f]{{16}}[/\\\\]", "", sentence)
 
 
 def _kept_file(name: str, content: memoryview) -> Path:
-    """The dropped file on the disk, once for the same content, as long as the session lasts."""
+    """The path of the dropped file on disk, written once per content, for as long as the session lasts."""
     held: Any = st.session_state.get(_FOLDER)
     if held is None:
         held = st.session_state[_FOLDER] = tempfile.TemporaryDirectory(prefix="viz-transformer-")

@@ -1,4 +1,4 @@
-"""One training, drawn again every while as long as it goes on: where it is, its losses, and an example as it learns."""
+"""One training, redrawn while it runs: its progress, its losses, and an example as it learns."""
 
 from __future__ import annotations
 
@@ -32,21 +32,21 @@ if TYPE_CHECKING:
     from viz_transformer.checkpoint import Checkpoint
 
 EVERY = 1.5
-"""Seconds between two pictures of a training that goes on."""
+"""Seconds between two redraws of a running training."""
 _PLAIN: text.Tone = "plain"
 _PROBLEM, _STOPPING, _LEFT = "train_problem", "train_stopping", "train_left"
 
 
 def live(training: Training, forget: str, asked: DeltaGenerator) -> None:
-    """All that is known of a training. `forget`: the entry of the session that says it is looked at; `asked`: where the
-    question stands."""
+    """Draw everything known about a training. forget: the session's entry for the shown training; asked: the place of
+    the question."""
     ticking = training.running
     st.session_state.pop(_LEFT, None)
 
     def whole() -> None:
         going = training.running
         if going != ticking or st.session_state.get(_LEFT):
-            st.rerun()  # of the whole page: a click in here, and the clock, draw this part alone
+            st.rerun()  # rerun the whole page: a click in here, and the timer, redraw this part only
         questions.show_question(asked, question(training.name, training.history()))
         _head(training, forget, going=going)
         left, right = st.columns([2, 3], gap="medium")
@@ -61,7 +61,8 @@ def live(training: Training, forget: str, asked: DeltaGenerator) -> None:
 
 
 def question(name: str, rows: Sequence[Mapping[str, float]]) -> Question:
-    """What the training of this name asks, and the validation loss so far in these rows of its history."""
+    """The question on the training of this name, answered with the validation loss so far in these rows of its
+    history."""
     asks = words.asks_learned(name)
     steps, losses = loss_history(rows).get("validation", ([], []))
     if not losses:
@@ -76,7 +77,7 @@ def question(name: str, rows: Sequence[Mapping[str, float]]) -> Question:
 
 
 def _head(training: Training, forget: str, *, going: bool) -> None:
-    """What it is doing, and its buttons."""
+    """Draw its state and its buttons."""
     progress, tone = training.progress(), _PLAIN
     with st.container(key="train_state"):
         text.section(words.training_title(training.name))
@@ -99,7 +100,7 @@ def _head(training: Training, forget: str, *, going: bool) -> None:
 
 
 def standing(training: Training) -> str:
-    """What a training that runs is doing, in a sentence."""
+    """The state of a running training, in a sentence."""
     progress = training.progress()
     if progress is None:
         return words.STARTING
@@ -113,7 +114,7 @@ def standing(training: Training) -> str:
 
 
 def _ended(training: Training) -> tuple[str, text.Tone]:
-    """How a training that does not run has ended."""
+    """How a training that is not running has ended, with the tone of that."""
     progress, said = training.progress(), training.last_word()
     if training.done:
         return words.is_done(training.name), "ok"
@@ -163,7 +164,7 @@ def _stop(training: Training) -> None:
 
 
 def _losses(training: Training, *, going: bool) -> None:
-    """Both losses so far."""
+    """Draw both losses so far."""
     rows = training.history()
     if not rows or rows[-1]["step"] < 1:
         if going:
@@ -175,7 +176,7 @@ def _losses(training: Training, *, going: bool) -> None:
 
 
 def _example(training: Training) -> None:
-    """An example of the test data at every snapshot so far, as the replay of a training shows it."""
+    """Draw an example of the test data at every snapshot so far, as in the replay of a training."""
     steps = taken(training.state)
     if not steps or not (training.beginning / CARD).is_file():
         return

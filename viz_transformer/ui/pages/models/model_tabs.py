@@ -53,18 +53,18 @@ SCENES = {
     "doctor": ("doctor",),
     "new": ("model_drawing", "model_parameters"),
 }
-"""Containers of each tab, one of which stands alone on a projector; the training slider states its own."""
+"""Containers of each tab, shown one at a time on a projector; the training slider states its own."""
 EXAMPLES = 200
 MAX_COLUMNS = 4
-"""Measurements that have a column each; more have a row each, with their commands folded away."""
+"""The most measurements with a column each; more have a row each, with their commands collapsed."""
 SHOWN, LISTED, CONFUSED, MORE = 6, 60, 8, 200
 PROJECTED, LOW, WIDE, FITTING = 1.4, 305, 136, 375
-"""By how much a chart grows on a projector, its height before without the learning rate, and its left margin then."""
+"""A chart's factor on a projector, its height before that without the learning rate, and its left margin then."""
 _SIGNS = {"ok": "✓", "bad": "✕", "note": "–"}
 
 
 def group(label: str, names: Mapping[str, str], *, key: str) -> None:
-    """A row of tabs; none of it is marked where the selected one is in another row."""
+    """Draw a row of tabs; none is marked if the selected one is in another row."""
     bound = state.widget_args("model_tab", key=key)
     if FIELDS.now().model_tab not in names:
         st.session_state[key] = None
@@ -74,7 +74,7 @@ def group(label: str, names: Mapping[str, str], *, key: str) -> None:
 
 
 def staged(summary: Summary) -> None:
-    """The scenes of the selected tab; on a projector one of them is left of the page."""
+    """Set the scenes of the selected tab; a projector shows only one of them."""
     tab = FIELDS.now().model_tab
     frame.scenes_of_page(SCENES.get(tab, ()), f"{graded(summary.name, summary.card)}, {words.TABS[tab].lower()}")
 
@@ -83,7 +83,7 @@ def staged(summary: Summary) -> None:
 
 
 def card(summary: Summary) -> None:
-    """Every measurement with its command, the configuration, and where data and weights come from."""
+    """Draw every measurement with its command, the configuration, and the origin of data and weights."""
     found = measurements(summary.card)
     many = len(found) > MAX_COLUMNS
     if broken := describe.broken(summary.card):
@@ -110,7 +110,7 @@ def card(summary: Summary) -> None:
 
 
 def notes_of_folder(summary: HuggingFaceSummary) -> None:
-    """What was found out of a folder of transformers when it was opened, such as tensors that take no part in a run."""
+    """Draw the findings from opening a transformers folder, such as tensors that take no part in a run."""
     status = st.empty()
     try:
         with waiting(words.LOADING, status):
@@ -124,7 +124,7 @@ def notes_of_folder(summary: HuggingFaceSummary) -> None:
 
 
 def not_measured(summary: HuggingFaceSummary) -> None:
-    """How a folder of transformers is measured, which has no card that says how good it is."""
+    """Say how to measure a transformers folder, which has no card with measurements."""
     files = {"encoder-decoder": "pairs.tsv", "decoder-only": "text.txt"}
     kind = summary.spec.kind
     if kind not in files or not summary.spec.writes:
@@ -136,7 +136,7 @@ def not_measured(summary: HuggingFaceSummary) -> None:
 
 
 def measured_table(found: Sequence[Measured]) -> str:
-    """A column for each measurement, a row for each number that one of them has; the other way round for many."""
+    """The table of measurements as HTML: a column for each, a row for each number; transposed for many."""
     names = [*dict.fromkeys(name for each in found for name, _ in each.numbers)]
     measured = [text.Html(f"{html.escape(each.split)}<i>{html.escape(each.how)}</i>") for each in found]
     numbers = [[dict(each.numbers).get(name, "–") for name in names] for each in found]
@@ -150,7 +150,7 @@ def measured_table(found: Sequence[Measured]) -> str:
 
 
 def origin(summary: Summary) -> None:
-    """Data, licences, and the command that made the model."""
+    """Draw data, licences, and the command that made the model."""
     text.section(words.COMES_FROM)
     folder = [(words.FOLDER, str(summary.path))] if isinstance(summary, HuggingFaceSummary) else []
     text.definitions([*folder, *view.origin_rows(summary.card)])
@@ -169,7 +169,7 @@ def command(label: str, line: object) -> None:
 
 
 def curves(summary: Summary) -> None:
-    """Training and validation loss and the learning rate against the steps, the best step, and the table of all."""
+    """Draw training and validation loss and the learning rate by step, the best step, and the table of all."""
     rows, card = summary.history(), summary.card
     found = loss_history(rows)
     if not found:
@@ -189,7 +189,7 @@ def curves(summary: Summary) -> None:
     with st.container(key="loss"):
         if projector.is_on():
             figure = enlarged(figure, PROJECTED).update_yaxes(title_standoff=8).update_layout(margin_l=WIDE)
-            figure.update_layout(yaxis_title_text=words.LOSS_AXIS_SHORT)  # the whole name is longer than its axis
+            figure.update_layout(yaxis_title_text=words.LOSS_AXIS_SHORT)  # the full name is longer than its axis
         called = graded(summary.name, summary.card)
         asked = pictures.table(
             lambda: history_table(rows),
@@ -221,7 +221,7 @@ def curves(summary: Summary) -> None:
 
 
 def trained_in(time: Time | None, best: Best | None) -> str:
-    """How long the training took, and when its best step came; or that its history does not know."""
+    """A sentence on how long the training took until its best step and its end, or that its history does not say."""
     if time is None:
         return words.UNKNOWN_TIME
     said = words.trained_in(labels.duration(time.total))
@@ -232,7 +232,7 @@ def trained_in(time: Time | None, best: Best | None) -> str:
 
 
 def time_words(time: Time) -> dict[float, str]:
-    """What is said of the time at each step: how much had passed, and how much was left."""
+    """The tooltips of the time at each step: elapsed and remaining."""
     return {
         step: words.time_at(labels.duration(seconds), labels.duration(left) if left else words.NONE_LEFT)
         for step, seconds, left in zip(time.steps, time.seconds, time.left, strict=True)
@@ -240,9 +240,9 @@ def time_words(time: Time) -> dict[float, str]:
 
 
 def history_table(rows: Sequence[dict[str, float]]) -> pd.DataFrame:
-    """All rows of the history by step, with exp(validation loss), the perplexity, and the seconds that were left.
+    """The table of the history by step, with the perplexity, exp(validation loss), and the remaining seconds.
 
-    The latter only where the history knows how long the training took.
+    The latter only if the history has the duration.
     """
     table = pd.DataFrame(rows).set_index("step")
     table.insert(2, "validation_perplexity", np.exp(table["validation_loss"]))
@@ -255,7 +255,7 @@ def history_table(rows: Sequence[dict[str, float]]) -> pd.DataFrame:
 
 
 def data(summary: Summary) -> None:
-    """What the card states of data, splits and overlap, and how long the kept example pairs are."""
+    """Draw the card's data, splits and overlap, and the lengths of the saved example pairs."""
     left, right = st.columns([5, 3], gap="medium")
     with left, st.container(key="model_data"):
         text.section(words.AS_CARD_STATES)
@@ -285,8 +285,8 @@ def _lengths(pairs: Sequence[tuple[str, str]]) -> list[tuple[str, str]]:
 
 
 def errors(summary: Summary) -> Question:
-    """Test pairs that the model is run on now, aligned with what was asked for; a filter, and what is confused. Returns
-    the page's question."""
+    """Draw the model's answers to test pairs, run now and aligned with their targets; a filter, and the confusions.
+    Returns the page's question."""
     from viz_transformer.analysis.models.answers import both_answers, confusions, matching
 
     place = frame.place("examples")
@@ -326,12 +326,12 @@ def errors(summary: Summary) -> Question:
 
 @memoize(8)
 def _both(summary: Summary, other: Summary, count: int, _answers: Callable[..., Both]) -> Both:
-    """What this model and another one write for the first `count` of its own example pairs."""
+    """The answers of this model and another to the first `count` of its own example pairs."""
     return _answers(cached.checkpoint(summary), cached.checkpoint(other), summary.examples()[:count])
 
 
 def _beside(summary: Summary, count: int, answers: Callable[..., Both]) -> None:
-    """Where another model writes something else for the same pairs: the one that was chosen, else the pinned run's."""
+    """Draw the pairs that another model answers differently: the chosen model, else the pinned run's."""
     others = {
         each.name: each
         for each in cached.summaries()
@@ -377,7 +377,7 @@ def _beside(summary: Summary, count: int, answers: Callable[..., Both]) -> None:
 
 
 def _answer_list(found: Sequence[PairAnswer], shown: int, translates: bool, model: str) -> None:
-    """The first answers of each kind, and a button for MORE of each as long as there are any."""
+    """Draw the first answers of each kind, and a button for MORE while there are any."""
     chosen = FIELDS.now()
     of = (model, chosen.model_answers, chosen.model_find)
     listed = shown + MORE * _clicks(of, "models_more")
@@ -385,7 +385,7 @@ def _answer_list(found: Sequence[PairAnswer], shown: int, translates: bool, mode
 
 
 def _clicks(of: tuple[str, ...], key: str) -> int:
-    """How often more was asked for in this very list."""
+    """How often this list was extended."""
     kept_of, clicks = st.session_state.get(f"{key}_of", (of, 0))
     return clicks if kept_of == of else 0
 
@@ -397,7 +397,7 @@ def _more_button(of: tuple[str, ...], left: int, key: str) -> None:
 
 
 def _filter(translates: bool) -> Any:
-    """The controls above the answers; which kind is chosen."""
+    """Draw the controls above the answers; returns the chosen kind."""
     with st.container(horizontal=True, key="model_filter", vertical_alignment="bottom"):
         controls.buttons(words.ANSWERS, words.kinds(translates), "model_answers", key="models_answers")
         st.text_input(
@@ -432,7 +432,7 @@ def _confused(found: Sequence[Any], translates: bool) -> None:
 
 
 def _counts(summary: Summary, count: int) -> None:
-    """All pairs counted as here and as two tutorials do, each number with what it is."""
+    """Draw the counts of all pairs under this project's measures and those of two tutorials, each with its meaning."""
     text.section(words.COUNTED)
     try:
         found = cached.example_counts(summary, count)
@@ -456,7 +456,7 @@ def _counts(summary: Summary, count: int) -> None:
 
 
 def doctor(summary: Summary) -> Question:
-    """Checks of the loaded model, each computed now; returns the page's question."""
+    """Draw checks of the loaded model, each computed now; returns the page's question."""
     place = frame.place("doctor")
     status = place.empty()
     with waiting(words.LOADING, status):
@@ -478,7 +478,7 @@ def _examined(ckpt: Checkpoint, chosen: str, _pairs: tuple[tuple[str, str], ...]
 
 
 def checks_table(found: Sequence[Check]) -> str:
-    """The checks as a table: mark, name, sentence."""
+    """The checks as an HTML table: mark, name, sentence."""
     body = "".join(
         f'<tr class="vt-check-{check.verdict}"><td><span class="vt-icon" aria-hidden="true">{_SIGNS[check.verdict]}'
         f"</span>{words.VERDICTS[check.verdict]}</td><th>{html.escape(check.name)}</th>"

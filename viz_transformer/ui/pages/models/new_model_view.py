@@ -1,4 +1,4 @@
-"""The tab in which a new model is put together: sizes, architecture, seed, its drawing, and its parameters."""
+"""The tab that configures a new model: sizes, architecture, seed, its drawing, and its parameters."""
 
 from __future__ import annotations
 
@@ -24,8 +24,8 @@ if TYPE_CHECKING:
 
 
 def new_model(summary: Summary) -> Question:
-    """Controls left, the drawing right, parameters below; the model is made when it is opened. Returns the page's
-    question."""
+    """Draw controls at the left, the drawing at the right, parameters below; the model is made when it is opened.
+    Returns the page's question."""
     recipe, like = _recipe(summary)
     text.paragraph(words.ABOUT_NEW)
     left, right = st.columns([3, 5], gap="medium")
@@ -47,7 +47,7 @@ def new_model(summary: Summary) -> Question:
 
 
 def _recipe(summary: Summary) -> tuple[Recipe, ModelConfig]:
-    """The recipe that is being changed, of the selected model's base, and the base's config."""
+    """The current recipe, with the selected model's base, and the base's config."""
     recipe = recipe_like(summary)
     if wanted := FIELDS.now().model_recipe:
         with suppress(ValueError):
@@ -59,7 +59,7 @@ def _recipe(summary: Summary) -> tuple[Recipe, ModelConfig]:
 
 
 def _controls(recipe: Recipe, like: ModelConfig) -> None:
-    """A box for each part of the recipe; a change of one makes another recipe."""
+    """Draw a box for each part of the recipe; a change of one makes another recipe."""
 
     def bound(field: str) -> dict[str, Any]:
         key = f"new_{field}"
@@ -96,19 +96,19 @@ def _controls(recipe: Recipe, like: ModelConfig) -> None:
 
 
 def _open_beside(recipe: Recipe) -> None:
-    """Select the new model and pin the trained one; what that writes is the target of both."""
+    """Select the new model and pin the trained one, whose answer is the target of both."""
     typed = state.SHARED.now().text
     base = next((each for each in cached.summaries() if each.name == recipe.base), None)
     answer = None
     if isinstance(base, Summary) and base.spec.kind == "encoder-decoder":
-        with suppress(ValueError):  # then the pages say what is wrong with the text
+        with suppress(ValueError):  # then the pages report the problem with the text
             answer = cached.run(base, typed).text
     pinned = {"pin_checkpoint": recipe.base, "pin_text": typed, "pin_target": None, "pin_how": None, "shown": "A"}
     state.select(checkpoint=recipe.name, target=answer, **pinned)
 
 
 def _buttons(recipe: Recipe, *, possible: bool) -> None:
-    """Open the model, alone or with the trained one as B beside it."""
+    """Draw the buttons that open the model, alone or with the trained one as B."""
     chosen = state.SHARED.now()
     opened = recipe.name == chosen.checkpoint
     with st.container(horizontal=True, key="new_buttons"):

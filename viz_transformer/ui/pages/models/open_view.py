@@ -1,4 +1,4 @@
-"""The tab in which a stranger's file becomes a model: a file, what was found in it, what nothing tells, a name."""
+"""The tab that imports a file as a model: the file, what was found in it, open questions, a name."""
 
 from __future__ import annotations
 
@@ -70,7 +70,7 @@ _ACT, _MEASURED, _PLACES, _FETCHED = "open_act", "open_measured", "open_places",
 
 @dataclass(frozen=True)
 class _Files:
-    """What was named or dropped: weights and vocabularies."""
+    """The files that were named or dropped: weights, vocabularies and texts."""
 
     weights: Path | None
     source_vocab: Path | None
@@ -80,7 +80,8 @@ class _Files:
 
 @dataclass(frozen=True)
 class _Found:
-    """What texts told of a file; count: how often it was measured, which makes new boxes with new answers."""
+    """The result of measuring a file on texts; count: of measurements, each of which makes new boxes with new
+    answers."""
 
     measurement: Measurement
     texts: Texts
@@ -89,7 +90,7 @@ class _Found:
 
 @dataclass(frozen=True)
 class _Row:
-    """Where a tensor seems to belong; no place for one that nothing explains."""
+    """The proposed place of a tensor; "" if none was found."""
 
     name: str
     shape: str
@@ -99,8 +100,8 @@ class _Row:
 
 
 def open_model() -> Question:
-    """Files in a row; below what has to be said and the button left, what was found right. Returns the page's
-    question: of the file that is named or dropped, else of the library."""
+    """Draw the files in a row; below them open questions and the button at the left, findings at the right. Returns the
+    page's question: on the given file, else on the library."""
     text.paragraph(words.ABOUT_OPENING)
     given = _files()
     asks = None if given.weights is None else _of_file(given.weights, given)
@@ -109,7 +110,7 @@ def open_model() -> Question:
 
 
 def _of_file(weights: Path, given: _Files) -> Question:
-    """What a file of weights, a recording or a folder of transformers is; returns the page's question."""
+    """Draw the findings for a weights file, a recording or a transformers folder; returns the page's question."""
     if is_name(weights):
         return _of_hub(weights.as_posix())
     recording = read_recording(weights)
@@ -133,7 +134,7 @@ def _of_file(weights: Path, given: _Files) -> Question:
     asked = _asked([*opened.plan.settings, *specials])
     left, right = st.columns([2, 3], gap="medium")
     with left:
-        top = st.container()  # filled last: opening needs all that is given below it
+        top = st.container()  # filled last: opening needs all answers below it
         _leaving_out(opened, _given(weights))
         _measuring(opened, given.texts)
         sample = _sample()
@@ -155,8 +156,8 @@ def _of_file(weights: Path, given: _Files) -> Question:
 
 
 def _of_hub(name: str) -> Question:
-    """A name that nothing here has: a model on the Hugging Face hub, which is fetched where that is allowed and asked
-    for."""
+    """Offer to fetch a model of the Hugging Face hub for a name that no local file has, if that is allowed; returns the
+    page's question."""
     held: dict[str, Path] = st.session_state.setdefault(_FETCHED, {})
     if name not in held or not held[name].is_dir():
         why = huggingface.needs(words.a_hub_model(name))
@@ -179,7 +180,7 @@ def _of_hub(name: str) -> Question:
 
 
 def _wrong(problem: object) -> None:
-    """What is wrong, in a sentence."""
+    """Show a problem as a sentence."""
     text.paragraph(f"{name_dropped_files(capitalised(str(problem)))}.", tone="bad")
 
 
@@ -187,7 +188,7 @@ def _wrong(problem: object) -> None:
 
 
 def _files() -> _Files:
-    """A box for a path and a place to drop a file, for the weights, both vocabularies and texts."""
+    """The files given for weights, both vocabularies and texts, each by a path or dropped."""
     vocabulary = ["json", "txt", "vocab", "pkl", "model", "spm"]
     with st.container(key="open_files"):
         weights, source, target, texts = st.columns(4, gap="medium")
@@ -203,7 +204,7 @@ def _files() -> _Files:
 
 
 def _box(file: str, kinds: list[str]) -> Path | None:
-    """The box of one of the files: for its path, or to drop it."""
+    """The path of one of the files, from its box, typed or dropped."""
     return given_file(words.FILE_LABELS[file], f"open_{file}", kinds, words.FILE_HINTS[file]).path
 
 
@@ -215,13 +216,13 @@ _ROLES = {f"{side}_{role}" for side in ("source", "target") for role in ROLES}
 
 
 def _given(weights: Path) -> dict[str, Any]:
-    """The answers of this session about a file, by name."""
+    """This session's answers about a file, by name."""
     answers: dict[str, Any] = st.session_state.setdefault("open_answers", {}).setdefault(str(weights), {})
     return answers
 
 
 def _opened(given: _Files) -> tuple[Opened, Plan]:
-    """What the file makes with the present answers, and before places were corrected."""
+    """The opened file with the current answers, and its plan before places were corrected."""
     assert given.weights is not None
     told = _given(given.weights)
     found = _found(given.weights)
@@ -243,18 +244,18 @@ def _opened(given: _Files) -> tuple[Opened, Plan]:
 
 
 def _found(weights: Path) -> _Found | None:
-    """What texts told of this file in this session."""
+    """This session's measurement of the file on texts, if any."""
     found: _Found | None = st.session_state.setdefault(_MEASURED, {}).get(str(weights))
     return found
 
 
 def _asked(settings: Sequence[Setting]) -> list[Setting]:
-    """The settings that nothing in the file tells, answered or not."""
+    """The settings that the file does not determine, answered or not."""
     return [setting for setting in settings if setting.asked or setting.origin in ("given", "measured")]
 
 
 def _questions(opened: Opened, specials: Sequence[Setting], told: dict[str, Any]) -> None:
-    """What nothing tells, with the usual answers or those that were measured."""
+    """Draw the questions that the file leaves open, with default or measured answers."""
     asked = _asked([*opened.plan.settings, *specials])
     key = _key(opened)
     if not asked and len(opened.weights.copies) < 2:
@@ -272,13 +273,13 @@ def _questions(opened: Opened, specials: Sequence[Setting], told: dict[str, Any]
 
 
 def _key(opened: Opened) -> str:
-    """Of the boxes about a file: others when it is another one, or was measured."""
+    """The key of the boxes about a file: another for another file or measurement."""
     found = _found(opened.found.path)
     return f"{hashlib.sha256(str(opened.found.path).encode()).hexdigest()[:8]}_{0 if found is None else found.count}"
 
 
 def _question(setting: Setting, key: str) -> Any:
-    """The answer to one setting; the usual one, or the one that was measured, is marked."""
+    """The answer to one setting; the default, or the measured one, is marked."""
     label = _named_setting(setting.name)
     if setting.origin == "open":
         format_func = _in_words if setting.name == "pooling" else str
@@ -307,19 +308,20 @@ def _named_setting(name: str) -> str:
 
 
 def _in_words(pooling: str) -> str:
-    """What labels are given to, as a list says it."""
+    """The items that labels are for, in a list's words."""
     return words.POOLED.get(pooling, pooling)
 
 
 def _answer(told: dict[str, Any], name: str, value: Any, present: Any) -> None:
-    """Keep an answer that is another than the present one, and read the file with it."""
+    """Store an answer that differs from the current one, and reread the file with it."""
     if value != present:
         told[name] = value
         st.rerun()
 
 
 def _leaving_out(opened: Opened, told: dict[str, Any]) -> None:
-    """Of a known layout: whether the tensors that it has no place for are left out; of another the table asks it."""
+    """Draw the question whether to leave out the tensors without a place in a known layout; for an unknown one the
+    table asks it."""
     if opened.plan.layout is None or gated(opened.plan.unused):
         return
     names = [*opened.plan.unused, *told.get("ignore", ())]
@@ -340,7 +342,7 @@ def _leave_out(key: str, told: dict[str, Any], names: Sequence[str]) -> None:
 
 
 def _measuring(opened: Opened, path: Path | None) -> None:
-    """The button that measures on texts."""
+    """Draw the button that measures on texts."""
     if path is None:
         return
     possible = not opened.plan.problems
@@ -368,7 +370,7 @@ def _measuring(opened: Opened, path: Path | None) -> None:
 
 
 def _reported(opened: Opened) -> None:
-    """The box for the loss that the training reported, which the texts are held against; the file may state one."""
+    """Draw the box for the loss reported in training, to compare with the loss on the texts; the file may state one."""
     told, key = _given(opened.found.path), f"open_{_key(opened)}_reported"
     stated = read_reported(opened.found)
     hint = words.REPORTED_HINT if stated is None else words.as_stated(numerals.significant(stated.nats))
@@ -382,12 +384,12 @@ def _reported(opened: Opened) -> None:
             _wrong(error)
             return
     if written != told.get("reported_loss", ""):
-        st.session_state.get(_MEASURED, {}).pop(str(opened.found.path), None)  # it was held against another loss
+        st.session_state.get(_MEASURED, {}).pop(str(opened.found.path), None)  # it was compared with another loss
     _answer(told, "reported_loss", written, told.get("reported_loss", ""))
 
 
 def _measured_table(opened: Opened) -> None:
-    """The losses under each alternative, and what follows."""
+    """Draw the losses under each alternative, and the conclusion."""
     if (found := _found(opened.found.path)) is None:
         return
     measurement = found.measurement
@@ -418,7 +420,7 @@ def _losses(each: Losses) -> str:
 
 
 def _unmeasured(opened: Opened) -> Opened:
-    """The same without what was measured before."""
+    """The opened file without earlier measurements."""
     return replan(opened.found, replace(opened.answers, measured={}))
 
 
@@ -426,7 +428,7 @@ def _unmeasured(opened: Opened) -> Opened:
 
 
 def _sample() -> Path | None:
-    """The owner's sample, and the lines that write one where the model was trained."""
+    """The owner's sample, if given; draws its box and the code that writes one where the model was trained."""
     with st.expander(words.PROVE):
         text.paragraph(words.PROOF)
         st.code(SCRIPT, language="python", height=180)
@@ -440,7 +442,7 @@ _HOW = ("", *get_args(How))
 
 
 def _rows(plan: Plan) -> list[_Row]:
-    """Each tensor of the file with the place that is proposed for it; first those without one."""
+    """The tensors of the file with their proposed places; first those without one."""
     without = [_Row(name, str(list(plan.weights.tensors[name].shape)), "", "", 0) for name in plan.unused]
     return without + [
         _Row(name, str(list(plan.weights.tensors[name].shape)), ", ".join(place.to), place.how, place.number)
@@ -449,7 +451,7 @@ def _rows(plan: Plan) -> list[_Row]:
 
 
 def _corrected(rows: Sequence[_Row], edits: Mapping[str, Mapping[str, Any]]) -> dict[str, Placement]:
-    """The mapping of these rows with a person's changes: as `import --map` takes it."""
+    """The mapping of these rows with the user's changes, as for `import --map`."""
     found = {}
     for row in rows:
         mine = edits.get(row.name, {})
@@ -463,7 +465,7 @@ def _corrected(rows: Sequence[_Row], edits: Mapping[str, Mapping[str, Any]]) -> 
 
 
 def _places(opened: Opened, proposed: Plan, told: dict[str, Any]) -> None:
-    """The table of tensors of an unknown layout, with cells to correct."""
+    """Draw the table of tensors of an unknown layout, with cells to correct."""
     text.section(words.PLACES)
     text.paragraph(words.ABOUT_PLACES)
     key = f"open_{_key(opened)}_places"
@@ -496,7 +498,7 @@ def _cells(row: _Row) -> dict[str, Any]:
 
 
 def take_table_edits(key: str, names: Sequence[str], weights: str) -> None:
-    """Take over what a person has changed in the table of tensors."""
+    """Store the user's changes in the table of tensors."""
     told = st.session_state["open_answers"][weights]
     places: dict[str, dict[str, Any]] = {name: dict(mine) for name, mine in st.session_state[_PLACES][key].items()}
     for row, changed in st.session_state[key]["edited_rows"].items():
@@ -515,7 +517,7 @@ def _name_and_button(opened: Opened, sample: Path | None) -> None:
         try:
             proof = None if sample is None else read_sample(sample)
             if proof is not None:
-                proof.texts(spec_of(codecs_of(opened)[0]))  # raises for one that is of another model
+                proof.texts(spec_of(codecs_of(opened)[0]))  # raises for a sample of another model
             if proof is not None and opened.plan.unanswered:
                 opened = settle_by_sample(opened, proof)
             with st.spinner(words.READING_WEIGHTS):
@@ -545,7 +547,7 @@ def _name_and_button(opened: Opened, sample: Path | None) -> None:
 
 
 def _verified(folder: Path, proof: Sample | None, found: _Found | None, reported: Reported | None) -> None:
-    """Note in the folder's card what a sample and texts say of it; an encoder predicts no text."""
+    """Write the results from a sample and texts into the folder's card; an encoder predicts no text."""
     ckpt = load(folder)
     texts = None if found is None or ckpt.spec.kind == "encoder-only" else found.texts
     if proof is not None or texts is not None:
@@ -553,11 +555,11 @@ def _verified(folder: Path, proof: Sample | None, found: _Found | None, reported
 
 
 def _name(path: Path, label: str, ending: str = "", *, possible: bool = True) -> tuple[str, set[str]]:
-    """The box for a name and the button; the name, and those that are taken."""
+    """Draw the box for a name and the button; returns the name, and the names in use."""
     taken_names = {each.name for each in cached.summaries()}
     if st.session_state.get("open_named_for") != str(path):
         st.session_state["open_named_for"] = str(path)
-        named = Path(name_dropped_files(str(path)))  # a dropped file has no folder that says anything
+        named = Path(name_dropped_files(str(path)))  # the folder of a dropped file has no meaningful name
         told = path if named == path else Path(named.name.split(".")[0]) / named
         st.session_state["open_name"] = usual_name(told, taken_names, ending)
     with st.container(horizontal=True, vertical_alignment="bottom"):
@@ -567,8 +569,8 @@ def _name(path: Path, label: str, ending: str = "", *, possible: bool = True) ->
 
 
 def _transformers(folder: Path, called: Path | None = None) -> bool:
-    """A folder that transformers wrote: what it is, and a link to it in the library. called: what its name is made of,
-    if that is not its own. Returns whether it can be read."""
+    """Draw the findings for a transformers folder, and link it in the library. called: the path that its name is made
+    from, if not its own. Returns whether it can be read."""
     try:
         found = read_folder(folder)
     except CheckpointError as error:
@@ -586,7 +588,7 @@ def _transformers(folder: Path, called: Path | None = None) -> bool:
     st.session_state.pop(_ACT)
     try:
         cached.warm_up()
-        huggingface.load_in_the_app(folder)  # what is wrong with weights and tokenizer is said before anything is kept
+        huggingface.load_in_the_app(folder)  # reports problems with weights and tokenizer before storing
         keep_folder(folder, name, taken_names)
     except (ValueError, OutputError) as error:
         _wrong(error)
@@ -601,7 +603,7 @@ def _rows_of(found: HuggingFaceSummary) -> list[tuple[str, str]]:
 
 
 def _recording(recording: RecordingSummary) -> None:
-    """The saved trace of a watched module: kept in the library as it is, and selected."""
+    """Store the saved trace of a watched module in the library, and select it."""
     left, _ = st.columns([2, 3], gap="medium")
     with left:
         text.paragraph(words.RECORDING_FOUND)
@@ -620,8 +622,8 @@ def _recording(recording: RecordingSummary) -> None:
 
 
 def _text_for(name: str, opened: Opened, found: _Found | None) -> dict[str, str]:
-    """A text in the place of one that the new model cannot read: a short one of its owner's, or its own first tokens;
-    none where it reads what there is."""
+    """The fields of a replacement for a text that the new model cannot read: a short one of its owner's, or its own
+    first tokens; empty if it can read the text."""
     codecs, before = codecs_of(opened)[1], state.SHARED.now().text
     codec = codecs["source"] or codecs["target"]
     if codec is None or is_read(codec, before):
@@ -633,7 +635,7 @@ def _text_for(name: str, opened: Opened, found: _Found | None) -> dict[str, str]
 
 
 def _own_models() -> list[str]:
-    """What the library holds, each to be renamed or removed; returns the names."""
+    """Draw the library's models, each to be renamed or removed; returns the names."""
     found = kept_models()
     names = [model.name for model in found]
     if not found:
@@ -657,12 +659,12 @@ def _own_models() -> list[str]:
 
 
 def _button(label: str, key: str, act: tuple[str, str], **more: Any) -> None:
-    """A button whose act is done where the page has drawn what belongs to it."""
+    """Draw a button whose action runs once the page has drawn its parts."""
     st.button(label, key=key, on_click=st.session_state.__setitem__, args=(_ACT, act), **more)
 
 
 def _asked_for() -> tuple[str, str] | None:
-    """What was clicked and is not done yet."""
+    """The clicked action that has not run yet."""
     act: tuple[str, str] | None = st.session_state.get(_ACT)
     return act
 

@@ -1,4 +1,4 @@
-"""What each tab of Models asks, answered with this model's files, or with what the tab has computed."""
+"""The question of each tab of Models, answered from the model's files, or from what the tab has computed."""
 
 from __future__ import annotations
 
@@ -25,11 +25,12 @@ if TYPE_CHECKING:
     from viz_transformer.model.layout import Block
 
 ONE_LINE = 104
-"""Characters that stand beside each other in a window of 1,280 pixels."""
+"""Characters per line in a window of 1,280 pixels."""
 
 
 def at_once(tab: str, summary: Summary) -> Question | None:
-    """What a tab asks that the model's files answer; None where the tab has to work it out, or is not of this model."""
+    """The question of a tab if the model's files answer it; None if the tab has to compute it, or is not about this
+    model."""
     try:
         if tab == "card":
             return card(summary.name, summary.card)
@@ -44,7 +45,7 @@ def at_once(tab: str, summary: Summary) -> Question | None:
 
 
 def untold(tab: str, name: str) -> Question:
-    """The same question where the model does not tell it, or what it is computed from cannot be read."""
+    """The question of a tab without an answer: the model does not state it, or its data cannot be read."""
     return Question(words.asks(tab, name), words.UNKNOWN)
 
 
@@ -52,7 +53,7 @@ def untold(tab: str, name: str) -> Question:
 
 
 def card(name: str, card: Mapping[str, Any]) -> Question:
-    """The first measurement of its card, as the card shows it, as far as it stands on one line."""
+    """The question answered with the first measurement of its card, as far as it fits on one line."""
     asks = words.asks("card", name)
     if not describe.metrics(card):
         return Question(asks, words.NOT_MEASURED_YET)
@@ -61,8 +62,8 @@ def card(name: str, card: Mapping[str, Any]) -> Question:
 
 
 def architecture(name: str, blocks: Sequence[Block]) -> Question:
-    """How many trained numbers there are, and the shares of its parts, each with its norms, largest first, as far as
-    they stand on one line."""
+    """The question answered with the number of parameters, and the shares of its parts, each with its norms, largest
+    first, as far as they fit on one line."""
     counts: dict[str, int] = {}
     for block in blocks:
         part = words.PARTS[block.name.replace(".", " ").split(" ")[-1]]
@@ -73,7 +74,7 @@ def architecture(name: str, blocks: Sequence[Block]) -> Question:
 
 
 def curves(name: str, rows: Sequence[Mapping[str, float]]) -> Question:
-    """At which step of its training the validation loss was lowest."""
+    """The question answered with the step of the lowest validation loss."""
     asks = words.asks("curves", name)
     if not loss_history(rows):
         return Question(asks, words.WITHOUT_HISTORY)
@@ -85,7 +86,7 @@ def curves(name: str, rows: Sequence[Mapping[str, float]]) -> Question:
 
 
 def data(name: str, card: Mapping[str, Any]) -> Question:
-    """How many of the sources that it was tested on stand in its training data too."""
+    """The question answered with the number of test sources that are also in its training data."""
     asks = words.asks("data", name)
     found = overlap_of_test(card)
     if found is None:
@@ -93,11 +94,11 @@ def data(name: str, card: Mapping[str, Any]) -> Question:
     return Question(asks, words.seen_in_training(*found))
 
 
-# --- answered by what the tab works out
+# --- answered by what the tab computes
 
 
 def errors(name: str, right: int, wrong: int, most: Confusion | None, *, translates: bool) -> Question:
-    """How many of the answers are not as asked for, and what stands most often in the place of what."""
+    """The question answered with the number of wrong answers, and the most frequent confusion."""
     of = right + wrong
     asks = words.asks_reference(name) if translates else words.asks("errors", name)
     said = words.right_answers(right, of) if translates else words.wrong_answers(wrong, of)
@@ -109,12 +110,12 @@ def errors(name: str, right: int, wrong: int, most: Confusion | None, *, transla
 
 
 def without_errors(name: str, why: str) -> Question:
-    """The same of a model that has no answers which could be wrong."""
+    """The same question for a model without answers that could be wrong."""
     return Question(words.asks("errors", name), why)
 
 
 def doctor(name: str, found: Sequence[Check]) -> Question:
-    """How many of its checks are fine, and which are not."""
+    """The question answered with the number of passed checks, and the failed ones."""
     fine = sum(check.verdict == "ok" for check in found)
     bad = [f"“{check.name}”" for check in found if check.verdict == "bad"]
     asks = words.asks("doctor", name)
@@ -124,8 +125,8 @@ def doctor(name: str, found: Sequence[Check]) -> Question:
 
 
 def new(config: ModelConfig | None, base: str, like: ModelConfig) -> Question:
-    """How many parameters it has, and how many times those of the model whose vocabularies it takes; no config where
-    its sizes do not fit together."""
+    """The question answered with its number of parameters, also as a multiple of its base's; no config if its sizes do
+    not fit together."""
     asks = words.asks("new", base)
     if config is None:
         return Question(asks, words.SIZES_DO_NOT_FIT)
@@ -135,7 +136,7 @@ def new(config: ModelConfig | None, base: str, like: ModelConfig) -> Question:
 
 
 def training(name: str, series: SnapshotSeries) -> Question:
-    """From which step on the answer is the target."""
+    """The question answered with the step since which the answer is the target."""
     asks = words.asks_when_learned(name, _quoted(series.source))
     right = [run.step for run in series.runs if run.right]
     if not right:
@@ -146,7 +147,7 @@ def training(name: str, series: SnapshotSeries) -> Question:
 
 
 def without_snapshots(name: str) -> Question:
-    """The same of a model without snapshots."""
+    """The same question for a model without snapshots."""
     return Question(words.asks("training", name), words.WITHOUT_SNAPSHOTS)
 
 
@@ -154,12 +155,12 @@ def without_snapshots(name: str) -> Question:
 
 
 def opened(names: Sequence[str]) -> Question:
-    """Which models the library of this computer holds, as far as they stand on one line."""
+    """The question answered with the models in this computer's library, as far as they fit on one line."""
     return _named(words.ASKS_OPENED, names, words.NONE_OPENED)
 
 
 def file(name: str, *, ready: bool = True, guessed: int = 0) -> Question:
-    """Whether a file becomes a model, and how many of the answers that it does not give are guesses."""
+    """The question answered with whether a file becomes a model, and how many of its open settings are guesses."""
     asks = words.asks_file(_quoted(name))
     if not ready:
         return Question(asks, words.NOT_YET_READY)
@@ -169,12 +170,13 @@ def file(name: str, *, ready: bool = True, guessed: int = 0) -> Question:
 
 
 def trained(names: Sequence[str], *, possible: bool = True) -> Question:
-    """Which trainings there are on this computer; not `possible` where what a training needs is missing."""
+    """The question answered with the trainings on this computer; not `possible` if a requirement of training is
+    missing."""
     return _named(words.ASKS_TRAINED, names, words.NONE_TRAINED if possible else words.CANNOT_TRAIN)
 
 
 def _named(asks: str, names: Sequence[str], none: str) -> Question:
-    """The names, or how many there are behind those that stand on one line."""
+    """The question answered with the names that fit on one line, and the number of others."""
     if not names:
         return Question(asks, none)
     for shown in range(len(names), 0, -1):
@@ -186,12 +188,12 @@ def _named(asks: str, names: Sequence[str], none: str) -> Question:
 
 
 def _quoted(given: str) -> str:
-    """A text or a file's name between quotation marks, not too long."""
+    """A text or a file's name in quotation marks, shortened."""
     return f"“{labels.isolate(labels.shorten(labels.sentence(given), LONGEST_TOKEN))}”"
 
 
 def _fitting(asks: str, answer: str, more: Sequence[str], *, joint: str = ", ") -> Question:
-    """The answer with what there is more to say, as far as it stands on one line."""
+    """The question with its answer and further phrases, as far as they fit on one line."""
     for part in more:
         longer = f"{answer}{joint}{part}"
         if len(f"{asks} {longer}.") > ONE_LINE:

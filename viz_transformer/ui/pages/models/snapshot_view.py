@@ -25,7 +25,7 @@ from viz_transformer.ui.session.waiting import waiting
 
 
 def training(summary: Summary) -> Question:
-    """The slider, or a sentence that says which models have snapshots; returns the page's question."""
+    """Draw the slider, or a sentence on which models have snapshots; returns the page's question."""
     if not summary.snapshots():
         text.paragraph(words.came_without(summary.name, _those_with()))
         return question.without_snapshots(summary.name)
@@ -57,7 +57,7 @@ def training(summary: Summary) -> Question:
 
 
 def table(series: SnapshotSeries) -> pd.DataFrame:
-    """Step, loss and answer of each snapshot."""
+    """The table of step, loss and answer of each snapshot."""
     rows = [(run.step, run.loss, run.text, run.complete, run.right) for run in series.runs]
     return pd.DataFrame(rows, columns=words.SNAPSHOT_COLUMNS).set_index(words.SNAPSHOT_COLUMNS[0])
 
@@ -76,7 +76,7 @@ def _series(ckpt: Checkpoint, source: str, target: str | None) -> SnapshotSeries
 
 @memoize(4)
 def payload(shown: RunView, _series: SnapshotSeries) -> bytes:
-    """What the replay draws; `shown` is the run at its last snapshot."""
+    """The payload of the replay; `shown` is the run at its last snapshot."""
 
     def of(kind: Any) -> MapsOfKind:
         drawn = maps.picture(shown, {"kind": kind, "layer": 0, "heads": (0,), "options": ()})

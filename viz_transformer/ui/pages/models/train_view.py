@@ -1,4 +1,4 @@
-"""The tab in which a person's own data become a model: a file, what is proposed, and the training as it goes on."""
+"""The tab that trains on the user's own data: a file, proposed settings, and the running training."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ from viz_transformer.ui.session.memoize import memoize
 
 KINDS = ["tsv", "txt", "csv", "jsonl", "gz"]
 MAX_READ = 4_000_000
-"""Bytes of a file, unpacked: the proposal is made in the app, which has other things to do."""
+"""The most bytes of a file, unpacked, that are read for a proposal: it is made in the app's process."""
 _LOOKED_AT, _TOLD, _GOOD, _START, _NAMED = "train_looked_at", "train_told", "train_good", "train_start", "train_named"
 
 
@@ -54,8 +54,8 @@ NUMBERS = {
 
 
 def train_model(asked: DeltaGenerator) -> None:
-    """The training that goes on or was looked at last; else a file, what is proposed, and the button. In `asked` stands
-    the question: of that training, else of all that there are."""
+    """Draw the running training or the last one shown; else the file, the proposed settings, and the button. The
+    question goes into `asked`: on that training, else on all trainings."""
     active = processes.running()
     if active is not None:
         st.session_state[_LOOKED_AT] = active.name
@@ -107,7 +107,7 @@ def _new() -> None:
 
 
 def _cut(whole: Given) -> Given:
-    """The file, or the beginning of a large one; what cannot be read as it is, since reading it says why."""
+    """The file, or the beginning of a large one; an unreadable file unchanged, since reading it reports why."""
     try:
         with st.spinner(words.READING_FILE):
             return cut_file(whole, MAX_READ)
@@ -116,7 +116,7 @@ def _cut(whole: Given) -> Given:
 
 
 def _beginning_of(whole: Path, cut: Path) -> str:
-    """What is read of a large file, and how all of it is."""
+    """A sentence on the part of a large file that is read, and on how to read all of it."""
     size, kept_size = (file_size(path.stat().st_size) for path in (whole, cut))
     return words.first_part(whole.name, size, kept_size, file_size(MAX_IN_A_SHELL))
 
@@ -139,7 +139,7 @@ def _asked(path: Path, told: dict[str, Any]) -> Asked:
 
 
 def _values(proposal: Proposal, told: dict[str, Any]) -> dict[str, Any]:
-    """What is proposed, by the names of the settings."""
+    """The proposed values by setting."""
     config, plan = proposal.config, proposal.task.plan
     in_pairs = config.encoder_layers > 0
     values: dict[str, Any] = {
@@ -159,7 +159,7 @@ def _values(proposal: Proposal, told: dict[str, Any]) -> dict[str, Any]:
 
 
 def _settings(values: dict[str, Any], told: dict[str, Any]) -> None:
-    """What is proposed, each to be changed."""
+    """Draw the proposed settings, each to be changed."""
     values.setdefault("longest", LONGEST)
     text.section(words.PROPOSED)
     columns = st.columns(3, gap="small")
@@ -195,7 +195,7 @@ def _settings(values: dict[str, Any], told: dict[str, Any]) -> None:
 
 
 def _columns(told: dict[str, Any]) -> None:
-    """Which two columns of a comma file or of JSON lines are learned from."""
+    """Draw the choice of the two columns of a CSV or JSON Lines file to learn from."""
     key = _shown("columns", told.get("columns", ""))
     st.text_input(
         words.COLUMNS,
@@ -208,7 +208,7 @@ def _columns(told: dict[str, Any]) -> None:
 
 
 def _shown(name: str, value: Any) -> str:
-    """The key of a setting's widget, which shows this value."""
+    """The key of a setting's widget, after setting it to this value."""
     key = f"train_{name}"
     st.session_state[key] = value
     return key
@@ -264,12 +264,12 @@ def _name_and_button(given: Given, told: dict[str, Any], *, possible: bool) -> N
 
 
 def _remove(training: Training) -> None:
-    with suppress(ValueError):  # it goes on again: then it is shown above
+    with suppress(ValueError):  # it is running again: then it is shown above
         processes.remove(training)
 
 
 def _others(found: list[Training]) -> None:
-    """The other trainings of the folder, each to be looked at or removed."""
+    """Draw the other trainings of the folder, each to be shown or removed."""
     if not found:
         return
     text.section(words.TRAININGS)

@@ -31,12 +31,12 @@ if TYPE_CHECKING:
 
 
 def name(model: str) -> None:
-    """The selected model's name as a heading."""
+    """Draw the selected model's name as a heading."""
     st.html(f'<h2 class="vt-model">{html.escape(model)}</h2>')
 
 
 def card(summary: Summary | Unreadable, *, selected: bool) -> None:
-    """What one needs to choose a model: task, how good it is on what, badge and size; or why it cannot be read.
+    """Draw the facts for choosing a model: task, main measurement, badge and size; or why it cannot be read.
 
     The whole card is the button that selects the model.
     """
@@ -69,7 +69,7 @@ def card(summary: Summary | Unreadable, *, selected: bool) -> None:
 
 
 def size_line(summary: Summary) -> str:
-    """Parameters and bytes on the disk; that they are not known where the file cannot be read."""
+    """Parameters and bytes on disk in words; unknown if the file cannot be read."""
     try:
         if isinstance(summary, RecordingSummary):
             return words.size(0, file_size(summary.path.stat().st_size))
@@ -84,7 +84,7 @@ def size_line(summary: Summary) -> str:
 
 
 def _badge(summary: Summary) -> str:
-    """That the files are what the card says, which is no word about the model's quality; or what is wrong with them."""
+    """The badge of verified files, which says nothing about the model's quality; or of what is wrong with them."""
     if isinstance(summary, UntrainedSummary):
         return f'<div class="vt-card-badge">{words.NEVER_TRAINED}</div>'
     if isinstance(summary, RecordingSummary):
@@ -99,13 +99,13 @@ def _badge(summary: Summary) -> str:
         return f'{badge}<div class="vt-card-badge vt-warning" title="{hint}">{icon}{html.escape(left[0])}</div>'
     wrong = _changed(str(summary.path), _times(summary), summary)
     standing = standing_of(summary.card)
-    green = standing is None or standing.tone == "ok"  # beside numbers that may be wrong it would be misread
+    green = standing is None or standing.tone == "ok"  # beside possibly wrong numbers it would mislead
     tone: text.Tone = "bad" if wrong else "ok" if green else "plain"
     return _line(tone, wrong or words.FILES_VERIFIED)
 
 
 def _read_right(summary: Summary) -> str:
-    """How well it is known that an imported model is read as it was trained; nothing of one that was trained here."""
+    """The badge for how well an imported model's loading is verified; "" for one that was trained here."""
     standing = standing_of(summary.card)
     badge = "" if standing is None else _line(standing.tone, standing.words, standing.sentence)
     without = describe.without_tensors(summary.card)
@@ -120,7 +120,7 @@ def _line(tone: text.Tone, said: str, hint: str = "") -> str:
 
 
 def _times(summary: Summary) -> tuple[float, ...]:
-    """When the files were written: another time means that they have to be read anew."""
+    """The modification times of the files: if one changes, they have to be read again."""
     return tuple(
         (summary.path / name).stat().st_mtime if (summary.path / name).exists() else 0.0
         for name in (CARD, CONFIG, WEIGHTS, *VOCABULARIES.values())
@@ -129,7 +129,7 @@ def _times(summary: Summary) -> tuple[float, ...]:
 
 @memoize(64)
 def _changed(path: str, times: tuple[float, ...], _summary: Summary) -> str:
-    """The first file whose SHA-256 is not the one in the card, as a sentence; "" if all are."""
+    """A sentence on the first file whose SHA-256 differs from the card; "" for none."""
     names = [CONFIG, *(VOCABULARIES[side] for side in VOCABULARIES if _summary.codecs.get(side) is not None), WEIGHTS]
     try:
         for name in names:
@@ -140,7 +140,7 @@ def _changed(path: str, times: tuple[float, ...], _summary: Summary) -> str:
 
 
 def metric_lines(card: Mapping[str, Any]) -> list[tuple[str, str]]:
-    """The first measurement of a card: its best known number with what belongs to it, and what it was measured on.
+    """The lines of a card's first measurement: its main number with details, and the data it was measured on.
 
     That is BLEU for a model that translates, else exact matches with their 95 % interval, else the loss.
     """
@@ -152,7 +152,8 @@ def metric_lines(card: Mapping[str, Any]) -> list[tuple[str, str]]:
 
 
 def too_long_lines(card: Mapping[str, Any]) -> list[str]:
-    """What the first measurement leaves out as too long, and the share of right answers if that counts as wrong."""
+    """The lines on pairs that the first measurement skips as too long, with the share of right answers if they count as
+    wrong."""
     entry = describe.with_too_long(card)
     exact = None if entry is None else describe.read_measurement(entry, "exact_match")
     if entry is None or exact is None:
@@ -201,15 +202,15 @@ def percent(share: Any, unit: str = " %") -> str:
 
 
 def file_size(size: int) -> str:
-    """Bytes in the unit that suits them."""
+    """The bytes in a suitable unit."""
     return f"{numerals.number(size / 1e6, 1)} MB" if size >= 1e5 else f"{numerals.number(size / 1e3, 0)} kB"
 
 
 def config_rows(
     config: ModelConfig, codecs: Mapping[str, Any], card: Mapping[str, Any] | None = None
 ) -> list[tuple[str, str]]:
-    """The configuration in the words of the config file, small things left together; what the card says that nobody
-    told is not in it."""
+    """The rows of the configuration, in the words of the config file, the sizes of each side at the end; dropout only
+    if the card states it."""
     dropout = f"{numerals.significant(config.dropout, 6)}"
     rows = [
         (words.KIND, config.kind),
@@ -234,7 +235,7 @@ def config_rows(
 
 
 def folder_rows(summary: HuggingFaceSummary) -> list[tuple[str, str]]:
-    """The same of a folder of transformers, as far as its config says."""
+    """The rows for a transformers folder, as far as its config states them."""
     spec, family = summary.spec, summary.family
     heads = dict.fromkeys(describe.heads_words(each, site) for site, each in spec.attentions.items())
     added = family.stacks[stacks_of(spec)[0]].positions is not None
@@ -256,28 +257,29 @@ def folder_rows(summary: HuggingFaceSummary) -> list[tuple[str, str]]:
 
 
 def origin_rows(card: Mapping[str, Any]) -> list[tuple[str, str]]:
-    """Data, licences, and when it was trained."""
+    """The rows of data, licences, and the time of training."""
     rows = [(label, _origin(name, card[name])) for name, label in words.ORIGIN.items() if card.get(name) is not None]
     without = describe.without_tensors(card)
     return [*rows, (words.LEFT_OUT, without)] if without else rows
 
 
 def _origin(name: str, value: Any) -> str:
-    """A count with commas, as everywhere; a seed is a name."""
+    """A value in words: a count with commas, a seed without."""
     return f"{value:,}" if name == "steps" and type(value) is int else str(value)
 
 
 def answer_lines(answers: Sequence[PairAnswer], *, translates: bool) -> str:
-    """How many pairs were run, and how many of the answers are as asked for, in a sentence."""
+    """A sentence on the number of pairs that were run, and of right answers."""
     right = sum(answer.right for answer in answers)
     lower = bool(answers and answers[0].lower)
     return words.answered(len(answers), right, lower=lower if translates else None)
 
 
 def answer_tables(answers: Sequence[PairAnswer], shown: int, *, translates: bool, model: str) -> int:
-    """The first answers of each kind; of a translator all, to be read: one that is not the reference may be as good.
+    """Draw the first answers of each kind; for a translator all answers, since one that is not the reference may be as
+    good.
 
-    Each row leads to *Run*, where the model reads its source. Returns how many are left out.
+    Each row links to *Run* with its source. Returns how many are left out.
     """
     right = [answer for answer in answers if answer.right]
     wrong = [answer for answer in answers if not answer.right]
@@ -299,7 +301,7 @@ def _answer_table(
     tone: text.Tone = "plain",
     sides: tuple[str, str] | None = None,
 ) -> None:
-    """Sources with their answers; with `sides`, what was asked for stands above the answer, differences marked."""
+    """Draw sources with their answers; with `sides`, the target is above the answer, with differences marked."""
     if not answers:
         return
     rows = "".join(_answer_row(answer, sides, model) for answer in answers)
@@ -313,18 +315,19 @@ def _answer_table(
 
 
 def source_cell(source: str, **fields: str) -> str:
-    """A source that leads to *Run* with these fields, as the first cell of a row."""
+    """The first cell of a row: a source that links to *Run* with these fields."""
     return f"<th>{linked(source, **fields)}</th>"
 
 
 def linked(source: str, **fields: str) -> text.Html:
-    """A source that leads to *Run* with these fields; one that is too long for an address stands there alone."""
+    """A source that links to *Run* with these fields; without a link if it is too long for an address."""
     where, said = links.address(**{"text": source, **fields}), html.escape(source)
     return text.Html(said if where is None else f'<a href="{html.escape(where)}">{said}</a>')
 
 
 def differences_table(found: Sequence[Difference], names: tuple[str, str], total: int) -> str:
-    """Sources to which two models wrote different texts, with the reference; a right one has its mark in front."""
+    """The table of sources with different answers of two models, with the reference, as HTML; right answers are
+    marked."""
     rows = []
     for each in found:
         written = zip(each.texts, each.right, strict=True)

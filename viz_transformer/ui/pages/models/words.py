@@ -17,7 +17,7 @@ OF_THE_MODEL = {
 }
 OF_ANOTHER = {"open": "Open a model", "train": "Train on your data", "new": "New model"}
 TABS = OF_THE_MODEL | OF_ANOTHER
-"""The tabs by what the address calls them: those of the model that is chosen, and those that lead to another one."""
+"""The tabs by their names in the address: those of the chosen model, and those that lead to another one."""
 TABS_OF_THE_MODEL, TABS_OF_ANOTHER = "What is shown of the model", "Add a model"
 
 HOW = {
@@ -133,7 +133,7 @@ def lowest_validation_loss(loss: str, step: int, last: int) -> str:
 
 
 def seen_in_training(seen: int, tested: int, unit: str) -> str:
-    """How many of the sources or windows that it was tested on are in its training data too."""
+    """The number of test sources or windows that are also in its training data."""
     if not seen:
         return f"Yes: none of its {tested:,} {unit} is in the training data."
     return f"Not all of it: {seen:,} of {tested:,} {unit} are in the training data."
@@ -157,7 +157,7 @@ def failed(bad: int, checks: int, first: str) -> str:
 
 
 def passed(fine: int, checks: int) -> str:
-    """That no check failed, and how many were neither passed nor failed."""
+    """The sentence if no check failed, with the number of undecided ones."""
     remarks = f"; {count_of(checks - fine, 'remark')}" if checks > fine else ""
     return f"{fine} of {checks} checks passed, none failed{remarks}."
 
@@ -172,7 +172,7 @@ def never_right(snapshots: int) -> str:
 
 
 def right_since(first: int, since: int | None) -> str:
-    """From which step on its answer is the target; None: at the last snapshot it is not."""
+    """The sentence on the step since which its answer is the target; None: it is not at the last snapshot."""
     if since is None:
         return f"It was first right at step {first:,}, but not at the last snapshot."
     if since == first:
@@ -194,7 +194,7 @@ IN_MEMORY = "in memory"
 FILES_VERIFIED = "Files verified"
 NEVER_TRAINED, A_RECORDING = "New: never trained", "A recording of one call"
 BROKEN = "Broken on purpose"
-"""The badge of a model whose card says what is wrong with it."""
+"""The badge of a model whose card states a known problem."""
 UNMEASURED = "not measured"
 BLEU, GREEDY, LOSS = "BLEU", "greedy", "loss"
 
@@ -208,7 +208,7 @@ def select(model: str, selected: bool) -> str:
 
 
 def size(parameters: int, where: str) -> str:
-    """How large a model is; where: its bytes on the disk, or that it is in memory."""
+    """The size of a model; where: its bytes on disk, or that it is in memory."""
     return f"{f'{parameters:,}' if parameters else 'no'} parameters, {where}"
 
 
@@ -295,7 +295,7 @@ def self_attention(acts: str) -> str:
 
 
 def vocabulary(size: int, most: int, tokenizer: str = "") -> str:
-    """How many tokens a side knows, and how many a text of it may have."""
+    """The size of a side's vocabulary, and the longest text in tokens."""
     return f"{size:,} tokens in the vocabulary{f' ({tokenizer})' if tokenizer else ''}, at most {most:,} in a text"
 
 
@@ -344,7 +344,7 @@ def within(share: str, low: str, high: str) -> str:
 
 
 def not_measured(kind: str) -> str:
-    """How a model of this kind is measured, of which its folder states no measurement."""
+    """How to measure a model of this kind, whose folder states no measurement."""
     return (
         "Nothing was measured: the folder does not say how good the model is. This command measures it on"
         f" {MEASURED_BY[kind]}:"
@@ -374,7 +374,7 @@ def times(count: int, each: int) -> str:
 
 
 def in_weights_files(stored: int, unused: int | None, same: bool) -> str:
-    """How many numbers the files hold, compared with the sum; unused: how many of them take no part in a run."""
+    """The count of numbers in the files, compared with the sum; unused: how many of them take no part in a run."""
     apart = "" if unused is None else f", apart from {unused:,} that take no part in a run"
     if same:
         return f"The weights’ files hold the same number: {stored:,}{apart}."
@@ -513,7 +513,7 @@ def differences_shown(shown: int, of: int) -> str:
 
 
 def exact(answer: str, right: bool) -> str:
-    """What one of two models wrote, with its mark."""
+    """The answer of one of two models, with its mark."""
     return f"{'✓ ' if right else ''}{answer or EMPTY}"
 
 
@@ -614,7 +614,7 @@ READING_WEIGHTS = "Reading the weights ..."
 
 
 def may_be_of_hub(name: str) -> str:
-    """What "Fetch it" does with a name that no file here has."""
+    """What "Fetch it" does with a name that no local file has."""
     return (
         f"There is no file {name} here. If it is a model on the Hugging Face hub, its settings, its tokenizer and its"
         " weights, if they are safetensors, are fetched into the hub’s cache; no code from there is run."
@@ -638,7 +638,7 @@ def read_so_far(done: str, total: str) -> str:
 
 
 def text_replaced(name: str, now: str) -> str:
-    """That the text of the app is not one for the new model; `now`: what is there instead, "" for nothing."""
+    """The sentence for a text that the new model cannot read; now: its replacement, "" for none."""
     if now:
         return f"{name} cannot read all of the text that was there, so it was replaced with “{now}”."
     return f"{name} cannot read all of the text that was there: type another one."
@@ -670,7 +670,7 @@ ORIGINS_OF_ANSWERS = {
     "measured": " (measured)",
     "best on the texts": " (best, not proved)",
 }
-"""What marks an answer in its list, by where it comes from."""
+"""The mark of an answer in its list, by its origin."""
 SETTINGS = {
     "n_heads": "Heads",
     "norm": "Norm",
@@ -700,7 +700,7 @@ POOLED = {
     "first": "the text, by its first token",
     "last": "the text, by its last token",
 }
-"""What labels are given to, by the name of the pooling."""
+"""The items that labels are for, by the name of the pooling."""
 LEAVE_OUT = "Leave out tensors without a place"
 NOT_THE_MODEL = (
     "Unless they play no part in what it computes, this is not the model that was trained; it cannot be called"
@@ -709,7 +709,7 @@ NOT_THE_MODEL = (
 
 
 def not_said(names: str) -> str:
-    """What has to be chosen before the model can be opened."""
+    """The settings that have to be chosen before the model can be opened."""
     return f"The file does not say what {names} should be: choose below"
 
 
@@ -806,7 +806,7 @@ NUMBERS = {
     "epochs": "Epochs",
     "snapshots": "Snapshots",
 }
-"""The labels of the numbers that are proposed."""
+"""The labels of the proposed numbers."""
 NUMBER_HINTS = {
     "longest": "The most tokens that are read of a text, start and end included",
     "vocabulary": "The most different tokens on each side",
@@ -823,11 +823,11 @@ ABOUT_COLUMNS = (
 )
 TRAIN = "Train"
 OF_THE_COMMAND = {"give --longest": f"set “{NUMBERS['longest']}” to", "give --columns": f"set “{COLUMNS}” to"}
-"""What a sentence of the command says, and what it says here."""
+"""Phrases of the command, and their replacements here."""
 
 
 def first_part(name: str, size: str, read: str, in_a_shell: str) -> str:
-    """What is read of a large file, and how all of it is."""
+    """The part of a large file that is read, and how to read all of it."""
     return (
         f"{name} is large ({size}): only its first {read} are read, and a copy of them is kept beside the model. In a"
         f" shell `viz-transformer train --pairs` reads up to {in_a_shell}."
@@ -890,7 +890,7 @@ def exactly_right(step: int, right: int, pairs: int) -> str:
 
 
 def under_way(step: int, steps: int, loss: str | None, left: str | None) -> str:
-    """loss: that of the batch; left: the time, if it can be told."""
+    """loss: of the batch; left: the remaining time, if known."""
     of_batch = "" if loss is None else f", loss of this batch {loss}"
     return f"Step {step:,} of {steps:,}{of_batch}; {NO_ESTIMATE if left is None else f'about {left} left'}."
 
@@ -900,7 +900,7 @@ def is_done(name: str) -> str:
 
 
 def goes_on_from(step: int, steps: int) -> str:
-    """steps: 0 where it is not known how many there are."""
+    """steps: their total, 0 if unknown."""
     return f"It can go on from step {step:,}{f' of {steps:,}' if steps else ''}."
 
 
@@ -972,7 +972,7 @@ TARGETS = {
     "example": "the target of the example pair",
     "last": "the trained model’s own answer",
 }
-"""Which target loss and maps are of."""
+"""Words for the target of losses and maps, by its origin."""
 SNAPSHOT_COLUMNS = ("step", "loss", "answer", "ended", "is the target")
 
 

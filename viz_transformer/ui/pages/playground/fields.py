@@ -1,4 +1,4 @@
-"""What the page Playground has for itself."""
+"""The fields of the page Playground."""
 
 from __future__ import annotations
 
@@ -33,20 +33,24 @@ _NUMBERS = Codec(_numbers, words.EDITED_CELLS.format(MAX_NUMBERS))
 
 @dataclass(frozen=True, kw_only=True)
 class Playground:
-    """play: what is shown; play_seed: of its numbers; play_sizes: queries, keys, d_k, d_v.
-
-    play_options: some of OPTIONS; play_mask: which mask; play_numbers: cells that were edited ("q0.1=2.5"); play_keys:
-    of the simplex; play_heads: of the training that gives back its input.
-    """
+    """The page's fields in the address."""
 
     play: str = url_field("attention", one_of(PLAY))
+    """The part of the page."""
     play_seed: int = url_field(0, NUMBER)
+    """The seed of its numbers."""
     play_sizes: tuple[int, ...] = url_field((5, 4, 4, 3), _SIZES)
+    """Queries, keys, d_k, d_v."""
     play_options: tuple[str, ...] = url_field((), some_of(OPTIONS))
+    """Some of OPTIONS."""
     play_mask: str = url_field("none", one_of(MASKS))
+    """The kind of mask."""
     play_numbers: str = url_field("", _NUMBERS)
+    """Edited cells ("q0.1=2.5")."""
     play_keys: int = url_field(3, one_number_of((2, 3), "2 or 3"))
+    """Keys of the simplex."""
     play_heads: int = url_field(2, one_number_of((2, 4, 8), "2, 4 or 8"))
+    """Heads of the training that reconstructs its input."""
 
 
 FIELDS = state.declare(Playground)

@@ -1,7 +1,7 @@
-"""Tables of a few numbers that a person edits; what was changed is kept in the selection, so that a link has it.
+"""Editable tables of a few numbers; edits are kept in the selection, so that links have them.
 
-The widget keeps its own changes on top of the table it was made with. So the same widget stays while only it is used,
-and a new one is made when its numbers come from elsewhere: another seed or size, a link, "as drawn".
+The widget keeps its own changes on top of the table it was made with. So the same widget is kept while only it changes,
+and a new one is made when its numbers change otherwise: another seed or size, a link, "as drawn".
 """
 
 from __future__ import annotations
@@ -24,13 +24,13 @@ from viz_transformer.ui.session import state
 MOST, LARGEST = MAX_NUMBERS, 999.0
 _MEMORY, _FULL = "play_editors", "play_editors_full"
 PICTURE_FIRST = 0.1
-"""Seconds by which tables that are new in the browser come behind the picture above them: to build them keeps it busy
-for longer, and what it has got by then is not painted before that."""
+"""Seconds by which new tables come after the picture above them: building them blocks the browser for longer, which
+would delay painting the picture."""
 
 
 @dataclass(frozen=True)
 class _Mounted:
-    """One widget: what its table was made of, the edits that the table has, and those that it shows by now."""
+    """One widget: the inputs of its table, the edits in that table, and the edits it shows now."""
 
     made_of: Any
     start: Mapping[tuple[int, int], float]
@@ -39,7 +39,7 @@ class _Mounted:
 
 
 def edits() -> dict[Cell, float]:
-    """All edited cells of the Playground: (table, row, column) and the number that stands there."""
+    """All edited cells of the Playground: (table, row, column) and the number there."""
     found: dict[Cell, float] = {}
     for word in filter(None, FIELDS.now().play_numbers.split(",")):
         place, _, value = word.partition("=")
@@ -49,26 +49,26 @@ def edits() -> dict[Cell, float]:
 
 
 def as_text(cells: Mapping[Cell, float]) -> str:
-    """The edited cells as the address has them."""
+    """The edited cells as text for the address."""
     return ",".join(f"{letter}{row}.{column}={_plain(value)}" for (letter, row, column), value in sorted(cells.items()))
 
 
 def take_problem() -> str | None:
-    """A sentence if the last change was one too many, which is then forgotten."""
+    """Take the message that the last change was one too many, if any, and clear it."""
     if st.session_state.pop(_FULL, False):
         return words.too_many(MOST)
     return None
 
 
 def let_the_picture_be_first() -> None:
-    """Wait, where none of the tables stands on the page yet: called between the picture and them."""
+    """Wait, if none of the tables is on the page yet; call between the picture and the tables."""
     memory: dict[str, _Mounted] = st.session_state.get(_MEMORY, {})
     if not any(_key(letter, kept) in st.session_state for letter, kept in memory.items()):
         sleep(PICTURE_FIRST)
 
 
 def forget() -> None:
-    """Go back to the numbers as they were drawn."""
+    """Reset the numbers to those drawn."""
     state.select(play_numbers="")
 
 
@@ -82,9 +82,9 @@ def editor(
     made_of: Any,
     boxes: bool = False,
 ) -> None:
-    """A table with a person's changes on it. drawn: the numbers without them; made_of: what `drawn` depends on.
+    """Draw an editable table. drawn: the numbers without edits; made_of: the values that `drawn` depends on.
 
-    boxes: a box to tick in each cell instead of a number.
+    boxes: checkboxes instead of numbers.
     """
     mine = {(row, column): value for (table, row, column), value in edits().items() if table == letter}
     memory: dict[str, _Mounted] = st.session_state.setdefault(_MEMORY, {})
@@ -113,7 +113,7 @@ def editor(
 
 
 def _taken(letter: Letter, key: str, columns: Sequence[str]) -> None:
-    """Take over what a person has changed in the widget."""
+    """Store the user's changes in the widget."""
     memory: dict[str, _Mounted] = st.session_state[_MEMORY]
     kept = memory[letter]
     changed = dict(kept.start)

@@ -1,4 +1,4 @@
-"""What each part of the Playground asks, answered with the numbers as they stand."""
+"""The question of each part of the Playground, answered with the current numbers."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 def attention(found: Attended, *, name: str = "q") -> Question:
-    """Which key the first query weighs most, and by how much its score is the largest."""
+    """The question on the key with most weight for the first query, with its score."""
     asks = words.which_key(name)
     if not found.mask[0].any():
         return Question(asks, words.ALL_MASKED)
@@ -24,7 +24,7 @@ def attention(found: Attended, *, name: str = "q") -> Question:
 
 
 def simplex(found: Attended) -> Question:
-    """How far the first query's weights are from even."""
+    """The question on how far the first query's weights are from even."""
     bits, keys = float(entropy(found.weights)[0]), found.weights.shape[1]
     even = float(entropy([[1 / keys] * keys])[0])
     at = int(found.weights[0].argmax())
@@ -32,20 +32,20 @@ def simplex(found: Attended) -> Question:
 
 
 def scaling(found: Growth) -> Question:
-    """What is left of a row's entropy at the largest size, with the division and without."""
+    """The question on a row's entropy at the largest size, scaled and not."""
     at = len(found.sizes) - 1
     scaled, plain = (float(found.entropy[scaled][at]) for scaled in (True, False))
     return Question(words.WHY_DIVIDE, words.entropy_kept(found.sizes[at], scaled, plain, found.even))
 
 
 def norms(found: Sequence[Normalised], names: Sequence[str]) -> Question:
-    """How many numbers share a mean in each norm."""
+    """The question on how many numbers share a mean in each norm."""
     each = [(name, norm.pooled) for norm, name in zip(found, names, strict=True)]
     return Question(words.WHICH_SHARE, words.shared_by(found[0].x.size, each))
 
 
 def rebuild(work: Rebuild | None) -> Question:
-    """Which network gives its input back better."""
+    """The question on which network reconstructs its input better."""
     if work is None or not work.done:
         return Question(words.SEVERAL_HEADS, words.START_FIRST)
     losses = [float(work.losses[place, work.done - 1]) for place in range(len(work.names))]
@@ -54,7 +54,7 @@ def rebuild(work: Rebuild | None) -> Question:
 
 
 def copying(work: Copying | None) -> Question:
-    """Which decoder has learned to copy when it reads its own letters."""
+    """The question on which decoder has learned to copy when it reads its own letters."""
     if work is None or not work.done:
         return Question(words.WITHOUT_MASK, words.START_FIRST)
     each = [(name, now.whole) for name, now in zip(work.names, work.now, strict=True)]

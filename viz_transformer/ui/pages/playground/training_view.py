@@ -1,4 +1,4 @@
-"""Parts of the Playground that train: buttons, live curves, and what has been learned. The work is in other threads."""
+"""Parts of the Playground that train: buttons, live curves, and results. The work runs in other threads."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ from viz_transformer.ui.pages.playground.fields import FIELDS
 from viz_transformer.ui.session.memoize import memoize
 
 EVERY = 1.0
-"""Seconds between two pictures of a training that goes on."""
+"""Seconds between two redraws of a running training."""
 MAX_POINTS = 500
 ALPHABET = "abcdefghijklmnopqrstuvwxyz"
 _OWNER, _PROBLEM = "play_owner", "play_problem"
@@ -40,7 +40,7 @@ _OWNER, _PROBLEM = "play_owner", "play_problem"
 
 @cache
 def trainings() -> Trainings:
-    """All trainings of this server."""
+    """The trainings of this server."""
     return Trainings()
 
 
@@ -54,10 +54,10 @@ def panel(
     before: str,
     steps: int,
 ) -> Any:
-    """Buttons and state of one training, and what `draw` makes of it; drawn again every while as long as it goes on.
+    """Draw the buttons and the state of one training, and its results by `draw`, repeatedly while it runs.
 
-    Returns the work as it stands, None where there is none. before: what is said where there is none yet. `draw` gets
-    the work, and whether it still goes on; before there is any, that of `untrained`, of which no step is made.
+    Returns the current work, None if there is none. before: the text until there is any. `draw` gets the work and
+    whether it is running; until there is any, the work of `untrained`, which makes no step.
     """
     owner = (st.session_state.setdefault(_OWNER, uuid.uuid4().hex), name)
     found = trainings().find(owner, settings)
@@ -67,7 +67,7 @@ def panel(
         training = trainings().find(owner, settings)
         going = training is not None and training.going
         if going != ticking:
-            st.rerun()  # of the whole page: only it can begin or end the repeating
+            st.rerun()  # rerun the whole page: only it can start or stop the repetition
         if training is not None:
             training.seen()
         _buttons(owner, settings, make, training)
@@ -107,7 +107,7 @@ def _buttons(owner: Hashable, settings: Hashable, make: Callable[[], Any], train
 
 
 def _take_problem() -> str | None:
-    """Why the last training did not start, which is then forgotten."""
+    """Take the reason why the last training did not start, if any, and clear it."""
     found: str | None = st.session_state.pop(_PROBLEM, None)
     return found
 
@@ -128,7 +128,8 @@ _untrained_rebuild = memoize(8)(Rebuild)
 
 
 def rebuild() -> Question | None:
-    """One head and several heads learn to give back the queries of the attention part."""
+    """Draw the training of one head and several heads that learn to reconstruct the attention part's queries; returns
+    the page's question."""
     given = view.own_vectors().query
     size = given.shape[1]
     offered = [heads for heads in (2, 4, 8) if size % heads == 0]
@@ -186,7 +187,7 @@ def _rebuilt(work: Rebuild, going: bool) -> None:
 
 
 def _rebuilt_rest(work: Rebuild, going: bool) -> None:
-    """Output beside input, and when it has ended the maps."""
+    """Draw outputs beside the input, and after the end the maps."""
     _outputs(work)
     if going:
         return
@@ -195,7 +196,7 @@ def _rebuilt_rest(work: Rebuild, going: bool) -> None:
 
 
 def _outputs(work: Rebuild) -> None:
-    """What both networks make of the vectors, beside them."""
+    """Draw the outputs of both networks beside the vectors."""
     outputs = [(words.loss_of(name, each.loss), each.output) for name, each in zip(work.names, work.now, strict=True)]
     title = words.outputs_title(work.now[0].step)
     figure = rebuilt_row(work.x.numpy(), outputs, title=title, theme=frame.theme())
@@ -203,7 +204,7 @@ def _outputs(work: Rebuild) -> None:
 
 
 def _weights_maps(work: Rebuild, found: tuple[Rebuilt, ...], title: str, *, key: str) -> None:
-    """The attention of the one head and of each of the several, at one moment."""
+    """Draw the attention of the one head and of each of the several, at one step."""
     maps = [(words.ONE_HEAD, found[0].weights[0])]
     maps += [(words.head_of(h, len(found[1].weights)), weights) for h, weights in enumerate(found[1].weights)]
     names = [f"x{i}" for i in range(len(work.x))]
@@ -212,12 +213,12 @@ def _weights_maps(work: Rebuild, found: tuple[Rebuilt, ...], title: str, *, key:
 
 
 def _loss_asked(columns: dict[str, Any], name: str, note: str) -> Asked:
-    """What opens the losses as a table."""
+    """The control that opens the losses as a table."""
     return pictures.table(lambda: loss_table(columns), note=note, name=f"playground-{name}", key="play_loss")
 
 
 def loss_table(columns: dict[str, Any]) -> pd.DataFrame:
-    """The loss of every step."""
+    """The table of losses by step."""
     made = pd.DataFrame(columns)
     made.index = pd.RangeIndex(len(made), name=words.STEP)
     return made
@@ -234,7 +235,7 @@ def _draw_losses(
     alt: str,
     **more: Any,
 ) -> None:
-    """Losses against steps, of which there will be `steps`; `values` are all that the lines have."""
+    """Draw losses by step, on an axis up to `steps`; values: all values of the lines."""
     figure = curves(
         lines,
         CurveAxis(words.STEP, bounds=(0, steps)),
@@ -248,7 +249,7 @@ def _draw_losses(
 
 
 def _decades(values: Any) -> tuple[float, float]:
-    """Powers of ten around all of the values above 0."""
+    """The powers of ten around all positive values."""
     there = values[np.isfinite(values) & (values > 0)]
     if not there.size:
         return 0.1, 10.0
@@ -262,7 +263,8 @@ _untrained_copying = memoize(8)(Copying)
 
 
 def copying() -> Question:
-    """Two equal decoders learn to copy, one with the causal mask and one without."""
+    """Draw the training of two equal decoders that learn to copy, one with the causal mask and one without; returns the
+    page's question."""
     with st.container(horizontal=True, vertical_alignment="center", key="play_controls"):
         view.seed_box()
     settings = CopySettings(seed=FIELDS.now().play_seed)
@@ -324,7 +326,7 @@ def _losses_of(work: Copying) -> dict[str, Any]:
 
 
 def _copied_rest(work: Copying) -> None:
-    """What both have learned, in numbers, examples and maps."""
+    """Draw the results of both in numbers, examples and maps."""
     copy_facts(work, _letters(work))
     _copied_maps(work)
 
@@ -334,7 +336,7 @@ def _letters(work: Copying) -> str:
 
 
 def _copied_maps(work: Copying) -> None:
-    """The attention of both decoders on one text, and how to read it."""
+    """Draw the attention of both decoders on one text, and how to read it."""
     tokens = [_letters(work)[i] for i in work.texts[0, :-1].tolist()]
     maps = [
         (words.head_with((words.WITH_MASK, words.WITHOUT)[place], h), weights)
@@ -348,7 +350,7 @@ def _copied_maps(work: Copying) -> None:
 
 
 def copy_facts(work: Copying, letters: str) -> None:
-    """How often both are right when they are given the right letters and when they read their own, with examples."""
+    """Draw the accuracy of both, teacher-forced and reading their own letters, with examples."""
     now, count = work.now, len(work.texts)
     view.facts(
         [words.new_texts(count), *work.names],

@@ -1,4 +1,4 @@
-"""Parts of the Playground that one edits: attention by hand, the simplex, what scaling is for, and norms."""
+"""Parts of the Playground with editable numbers: attention by hand, the simplex, scaling, and norms."""
 
 from __future__ import annotations
 
@@ -28,22 +28,22 @@ from viz_transformer.ui.session.memoize import memoize, memoize_figure
 _attention_row = memoize_figure(attention_row)
 
 PROJECTED, WIDER = 1.35, 1.25
-"""By how much a picture grows on a projector: its letters and height, and its width with the numbers in its cells."""
+"""A picture's factors on a projector: of its type and height, and of its width with the numbers in its cells."""
 TALLEST = 560
-"""The height of a picture on a projector, in pixels: as much as leaves room for a sentence and the caption."""
+"""The height of a picture on a projector, in pixels, which leaves room for a sentence and the caption."""
 ROW_WIDE, SIMPLEX_WIDE = 1000, 620
-"""The widths that a row of tables and a simplex are drawn for, in pixels: in a wider place their letters grow too."""
+"""The nominal widths of a row of tables and of a simplex, in pixels: in a wider place their type grows too."""
 LARGEST_SEED = 999_999_999
 
 
 def part_choice() -> str:
-    """Which part of the page is shown."""
+    """Draw the choice of the part; returns it."""
     controls.buttons(words.PART, words.PARTS, "play", key="play_part", hidden=True)
     return str(FIELDS.now().play)
 
 
 def seed_box() -> None:
-    """The seed of all numbers, the next one at a click, and the way back to the numbers as they were drawn."""
+    """Draw the seed of all numbers, a button for the next one, and one that undoes all edits."""
     bound = state.widget_args("play_seed", key="play_seed_box", value=min(FIELDS.now().play_seed, LARGEST_SEED))
     st.number_input(words.SEED, 0, LARGEST_SEED, step=1, width=180, **bound)
     st.button(words.NEW, key="play_next", on_click=_next_seed, help=words.NEW_HELP)
@@ -59,7 +59,7 @@ def _next_seed() -> None:
 
 
 def attention_controls() -> None:
-    """Seed and sizes, self-attention, scaling and the mask."""
+    """Draw seed, sizes, self-attention, scaling and mask."""
     queries, keys, d_k, d_v = FIELDS.now().play_sizes
     own = "self" in FIELDS.now().play_options
     with st.container(horizontal=True, vertical_alignment="center", key="play_controls"):
@@ -91,14 +91,14 @@ def _self_switch() -> None:
 
 
 def size_boxes() -> None:
-    """How many queries, and of how many numbers."""
+    """Draw the number of queries and their dimension."""
     queries, _, d_k, _ = FIELDS.now().play_sizes
     _size(words.VECTORS, 0, queries)
     _size(words.D_MODEL, 2, d_k)
 
 
 def project() -> None:
-    """On a projector one scene of the part: its picture, or what stands below; cells are not edited there."""
+    """Set the scenes of the part for a projector: its picture, or the part below; cells are not editable there."""
     chosen = FIELDS.now()
     below = () if chosen.play in ("attention", "simplex") else ("play_rest",)
     caption = words.scene(chosen.play, chosen.play_seed)
@@ -114,7 +114,7 @@ def chart(
     drawn_for: int | None = None,
     on_table: Asked | None = None,
 ) -> None:
-    """A figure in its place; on a projector higher and with larger type. `fills` and `drawn_for` as `frame.chart`."""
+    """Draw a figure; on a projector higher and with larger type. `fills` and `drawn_for` as `frame.chart`."""
     if projector.is_on():
         figure = enlarged(figure, PROJECTED)
         for numbers in figure.select_traces({"type": "scatter", "mode": "text"}):
@@ -141,7 +141,7 @@ def own_vectors() -> by_hand.Vectors:
 
 
 def attended() -> by_hand.Attended:
-    """Attention over the vectors as they stand."""
+    """Attention over the current vectors."""
     chosen = FIELDS.now()
     given = own_vectors()
     mask = by_hand.mask_of(chosen.play_mask, len(given.query), len(given.key), number_editor.edits())
@@ -149,7 +149,7 @@ def attended() -> by_hand.Attended:
 
 
 def attention() -> Question:
-    """The row of tables, what it says about alignment, and the editors; returns the page's question."""
+    """Draw the row of tables, a sentence on alignment, and the editors; returns the page's question."""
     attention_controls()
     found = attended()
     own = "self" in FIELDS.now().play_options
@@ -178,7 +178,7 @@ def attention() -> Question:
 
 
 def alignment_sentence(found: by_hand.Attended) -> str:
-    """Whether a vector of self-attention is more aligned with another than with itself."""
+    """A sentence on whether a vector of self-attention is more aligned with another than with itself."""
     pairs = by_hand.more_aligned_with_another(found.products)
     if not pairs:
         return words.ALIGNED_WITH_ITSELF
@@ -188,7 +188,7 @@ def alignment_sentence(found: by_hand.Attended) -> str:
 
 
 def _attention_editors(own: bool, *, corners: int | None = None) -> None:
-    """The tables that one edits; of the simplex the keys in its corners alone, and no values, which it does not use."""
+    """Draw the editable tables; for the simplex only the keys of its corners, and no values, which it does not use."""
     number_editor.let_the_picture_be_first()
     chosen, size = FIELDS.now(), sizes()
     seed = chosen.play_seed
@@ -225,7 +225,7 @@ def _attention_editors(own: bool, *, corners: int | None = None) -> None:
 
 
 def attention_table(found: by_hand.Attended) -> pd.DataFrame:
-    """All numbers of attention by hand: table, row, column, value."""
+    """The table of all numbers of attention by hand: table, row, column, value."""
     given = found.vectors
     parts = (given.query, given.key, given.value, found.products, found.scores, found.mask.astype(float))
     tables = dict(zip(words.TABLES, (*parts, found.weights, found.output), strict=True))
@@ -242,7 +242,8 @@ def attention_table(found: by_hand.Attended) -> pd.DataFrame:
 
 
 def simplex() -> Question | None:
-    """Each query's weights over the first two or three keys as a point, with scaling and without."""
+    """Draw each query's weights over the first two or three keys as a point, with scaling and without; returns the
+    page's question."""
     own = "self" in FIELDS.now().play_options
     with st.container(horizontal=True, vertical_alignment="center", key="play_controls"):
         seed_box()
@@ -269,7 +270,7 @@ def simplex() -> Question | None:
         figure = drawn_simplex(_dots(scaled, plain), by_hand.corners(count), names, title=title, theme=frame.theme())
         alt = words.simplex_alt(shape)
         chart(figure, key="play_simplex", alt=alt, fills=count == 3, drawn_for=SIMPLEX_WIDE)
-        if projector.is_on():  # the scene is the picture alone
+        if projector.is_on():  # the scene is only the picture
             text.paragraph(points)
     with right:
         if not projector.is_on():
@@ -315,7 +316,7 @@ def _simplex_numbers(scaled: by_hand.Attended, plain: by_hand.Attended) -> None:
 
 
 def facts(head: list[str], rows: list[list[str]]) -> None:
-    """A quiet table of short texts, the first column at the left."""
+    """Draw a muted table of short texts, the first column left-aligned."""
     st.html(text.table(rows, head=head, style="vt-play", first="td"))
 
 
@@ -326,7 +327,7 @@ _growth = memoize(32)(by_hand.growth)
 
 
 def scaling() -> Question:
-    """What becomes of products, scores and the entropy of their softmax as d_k grows; returns the page's question."""
+    """Draw products, scores and the entropy of their softmax as d_k grows; returns the page's question."""
     keys = FIELDS.now().play_sizes[1]
     with st.container(horizontal=True, vertical_alignment="center", key="play_controls"):
         seed_box()
@@ -377,7 +378,7 @@ def scaling() -> Question:
 
 
 def growth_facts(found: by_hand.Growth) -> None:
-    """A few of the sizes in numbers."""
+    """Draw the numbers of a few sizes."""
     shown = [place for place, size in enumerate(found.sizes) if size in (1, 4, 64, 512, 1024)]
     rows = [
         [words.PRODUCT_VARIANCE, *(significant(found.product_variance[p]) for p in shown)],
@@ -394,7 +395,7 @@ def growth_facts(found: by_hand.Growth) -> None:
 
 
 def growth_table(found: by_hand.Growth) -> pd.DataFrame:
-    """The means for every size."""
+    """The table of means by size."""
     columns: dict[str, Any] = {
         words.PRODUCT_VARIANCES: found.product_variance,
         words.SCORE_VARIANCES: found.score_variance,
@@ -410,7 +411,8 @@ def growth_table(found: by_hand.Growth) -> pd.DataFrame:
 
 
 def norms() -> Question:
-    """A small table before and after three norms, what shares a mean framed; returns the page's question."""
+    """Draw a small table before and after three norms, with frames around numbers that share a mean; returns the page's
+    question."""
     seed, edited = FIELDS.now().play_seed, number_editor.edits()
     with st.container(horizontal=True, vertical_alignment="center", key="play_controls"):
         seed_box()
@@ -431,7 +433,7 @@ def norms() -> Question:
 
 
 def _norm_rest(found: list[by_hand.Normalised], seed: int) -> None:
-    """Facts of the norms, all their numbers, and the editors."""
+    """Draw facts of the norms, all their numbers, and the editors."""
     x, affine = found[0].x, by_hand.gain_and_offset(number_editor.edits())
     head = list(words.NORM_HEAD)
     facts(head, [_norm_facts(each, by_hand.reach(x, each.norm, affine)) for each in found])
@@ -465,7 +467,7 @@ def _norm_facts(found: by_hand.Normalised, moved: Any) -> list[str]:
 
 
 def norm_table(found: list[by_hand.Normalised]) -> pd.DataFrame:
-    """All numbers before and after each norm, one row for each number."""
+    """The table of all numbers before and after each norm, one row per number."""
     x = found[0].x
     places = pd.MultiIndex.from_product([range(size) for size in x.shape], names=list(words.PLACE_NAMES))
     columns: dict[str, Any] = {words.BEFORE: x.ravel()}

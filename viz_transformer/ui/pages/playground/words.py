@@ -58,7 +58,7 @@ SELF, SELF_HELP = "q = k = v", "Self-attention: queries, keys and values are the
 
 
 def scene(part: str, seed: int) -> str:
-    """What a projector's caption says."""
+    """The caption on a projector."""
     return f"Playground: {PARTS[part].lower()}, seed {seed}"
 
 
@@ -289,7 +289,7 @@ def done_of(done: int, steps: int) -> str:
 
 
 def state(name: str, at: str, error: str | None) -> str:
-    """How a training stands; `at`: how many of its steps are done."""
+    """The state of a training in words; at: its progress."""
     return {
         "starting": "Loading torch ...",
         "running": f"Training: {at}.",

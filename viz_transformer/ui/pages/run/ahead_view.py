@@ -24,8 +24,8 @@ QUESTION, ANSWER = ".st-key-question .vt-question", ".st-key-answer .vt-answer"
 
 
 def can(both: Runs) -> bool:
-    """Whether another run can be shown in the place of this one: not beside a second one, of an answer that is given or
-    branches off, or where it stands for one that cannot be made."""
+    """Whether another run can replace this one: not beside a second run, not for a given or branched answer, and not
+    where it already replaces a run that failed."""
     chosen = state.SHARED.now()
     alone = both.b is None and not problems.is_there()
     return alone and both.a.ckpt.spec.writes and chosen.target is None and chosen.branch == 0
@@ -33,8 +33,8 @@ def can(both: Runs) -> bool:
 
 @st.fragment(key=passing.FRAGMENT)
 def place() -> None:
-    """Where a run is shown ahead of the page. In a run of the page that has caught up; alone it is run for what is
-    selected by then, of which the page is run where it cannot be shown so."""
+    """The fragment that shows a run ahead of the page. In a run of the page it has caught up; alone it runs the current
+    selection, or the page if that cannot be shown ahead."""
     if not passing.passes():
         clear_ahead(state.SHARED.now().text)
         return
@@ -54,7 +54,7 @@ def _whole() -> bool:
 
 
 def _shown() -> RunView:
-    """The run of what is selected. Raises ValueError where it cannot be made."""
+    """The selected run. Raises ValueError where it cannot be made."""
     summary, text, how = frame.select_summary(), state.SHARED.now().text, state.how()
     if isinstance(summary, str):
         raise ValueError(summary)
@@ -63,12 +63,12 @@ def _shown() -> RunView:
 
 
 def _may_end(done: int, most: int) -> None:
-    """Lets Streamlit end the run of the fragment, for a number that came later: it does where its session is read."""
+    """Let Streamlit end the fragment's run for a newer number: it does so when the session is read."""
     state.passes_through()
 
 
 def _ahead(both: Runs) -> Ahead:
-    """What the parts of the page would say of this run. Raises ValueError where it cannot be drawn."""
+    """The content of the page's parts for this run. Raises ValueError where it cannot be drawn."""
     shown, selection, asked = both.main, state.selection(), None
     paragraphs, details, drawn = [], list[bytes](), None
     with suppress(ValueError):

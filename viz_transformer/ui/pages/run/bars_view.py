@@ -1,4 +1,4 @@
-"""Probabilities of tokens or labels as bars, with their table, as Run has them of a model that writes nothing."""
+"""Probabilities of tokens or labels as bars, with their table, for models that generate no text."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from viz_transformer.ui.session.runs import RunView
 
 
 def bars(shown: RunView, best: Shares, *, title: str, key: str, table: Callable[[], pd.DataFrame], note: str) -> None:
-    """A bar for each, best first, and one for all others; `note` is said below the table."""
+    """Draw a bar for each, best first, and one for all others; note: shown below the table."""
     frame.chart(
         filling_bars(best, title=title, theme=frame.theme()),
         key=key,

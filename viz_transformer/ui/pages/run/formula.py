@@ -24,12 +24,12 @@ from viz_transformer.measuring.expression_trees import (
 from viz_transformer.ui.frame import text
 
 LINE = 52
-"""Characters of a line of a formula, about: a longer answer goes on in the next line, before a + or -."""
+"""The approximate characters per line of a formula: a longer answer continues in the next line, before a + or -."""
 _TONES: dict[str, text.Tone] = {"right": "ok", "wrong": "bad", "unreadable": "warning"}
 
 
 def show_formula(source: str, answer: str) -> None:
-    """Draws source = answer as formulas, as far as they can be read, and the verdict as a sentence."""
+    """Draw source = answer as formulas, as far as they can be parsed, and the verdict as a sentence."""
     formula, found = equation(source, answer), verdict(source, answer)
     with st.container(key="formula"):
         if formula:
@@ -40,7 +40,7 @@ def show_formula(source: str, answer: str) -> None:
 def equation(source: str, answer: str) -> str:
     """LaTeX of source = answer, or of the source alone if the answer cannot be read; "" for a source that cannot.
 
-    Nothing of the texts goes into it but digits, letters and the signs of the trees that were read.
+    It has nothing from the texts except digits, letters and the operators of the parsed trees.
     """
     left, right = _read(source), _read(answer)
     if left is None:
@@ -93,7 +93,7 @@ def _in_parentheses(tree: Tree) -> str:
 
 
 def _product(factors: list[Tree]) -> str:
-    """Factors beside each other, with a dot where two numbers would become one."""
+    """The factors side by side, with a dot between two numbers."""
     if len(factors) == 1:
         return latex(factors[0])
     found = ""
@@ -108,7 +108,7 @@ def _terms(terms: Iterable[tuple[bool, Tree]]) -> list[str]:
     """Each term with its sign in front; the first one without a plus."""
     found: list[str] = []
     for negative, term in terms:
-        # A sum with a minus before it, and a negative term behind another sign, would be read as something else.
+        # A sum after a minus, and a negative term after another sign, would be misread.
         bare = not isinstance(term, Sum) or not (negative or found)
         sign = "- " if negative and not found else " - " if negative else " + " if found else ""
         found.append(sign + (latex(term) if bare else _in_parentheses(term)))
@@ -128,6 +128,7 @@ def _lines(tree: Tree) -> list[str]:
 
 
 def _glyphs(formula: str) -> str:
-    """What of a formula takes place in a line: no commands, braces and blanks, of simple fractions the upper part."""
+    """The width of a formula in characters: without commands, braces and blanks, and only the numerator of simple
+    fractions."""
     formula = re.sub(r"\}\{[^{}]*\}", "}", formula)
     return re.sub(r"\\(left|right|mathrm|operatorname|frac|cdot)|[\\{}^\s]", "", formula)

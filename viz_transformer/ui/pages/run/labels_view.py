@@ -1,4 +1,4 @@
-"""Run of a model that gives labels: the answer for the text, or for each of its tokens, and how sure the model is."""
+"""The Run page of a model that gives labels: for the text or for each of its tokens, with probabilities."""
 
 from __future__ import annotations
 
@@ -18,11 +18,12 @@ from viz_transformer.ui.session import state
 from viz_transformer.ui.session.runs import RunView
 
 LONGEST, MAX_BARS, BESIDE = 40, 12, 3
-"""Signs of a label in large; bars; labels that are named behind the first."""
+"""Characters of the label in large type; bars; labels that are named after the first."""
 
 
 def answer(shown: RunView) -> None:
-    """The label of the text in large, and those that follow; of a tagger what it does, for the strip has its labels."""
+    """Draw the label of the text in large type, and the next ones; for a tagger a description, since the strip has its
+    labels."""
     spec = shown.trace.spec
     if spec.output != "class":
         text.paragraph(words.LABELS_IN_STRIP)
@@ -37,7 +38,7 @@ def answer(shown: RunView) -> None:
 
 
 def _named_of(found: Labels, scoring: Scoring) -> tuple[tuple[Label, ...], tuple[Label, ...], int]:
-    """The labels that stand in large, those behind them in their order, and how many more there are."""
+    """The labels in large type, those after them in order, and the number of others."""
     best = holding(found, scoring)[: BESIDE + 1]
     others = found.scores[len(best) : len(best) + BESIDE]
     return best, others, len(found.scores) - len(best) - len(others)
@@ -53,7 +54,7 @@ def _sure(label: Label) -> str:
 
 
 def bars(shown: RunView) -> None:
-    """The probabilities of the labels, of the text or at the chosen position; of a regression its numbers."""
+    """Draw the probabilities of the labels, for the text or at the chosen position; for a regression its numbers."""
     found, spec = select_labels(shown), shown.trace.spec
     title, key = words.labels_title(spec.scoring == "number", found.position), "run_labels"
     if spec.scoring == "number":
@@ -83,7 +84,7 @@ def _say_left_out(count: int) -> None:
 
 
 def table(found: Labels) -> pd.DataFrame:
-    """All labels, the most probable first."""
+    """The table of all labels, the most probable first."""
     rows = [
         {
             "label": label.name,
@@ -98,13 +99,13 @@ def table(found: Labels) -> pd.DataFrame:
 
 
 def select_labels(shown: RunView) -> Labels:
-    """The labels of the text, or of the token that is chosen."""
+    """The labels of the text, or of the chosen token."""
     found = shown.run.labels
     return found[0] if found[0].position is None else found[min(state.SHARED.now().i, len(found) - 1)]
 
 
 def question(shown: RunView) -> Question:
-    """What the model makes of the text, or of the chosen token."""
+    """The question on the label of the text, or of the chosen token."""
     found, spec = select_labels(shown), shown.trace.spec
     best = holding(found, spec.scoring)[: BESIDE + 1]
     answered = words.answers_labels([words.label_and_share(cite(label.name), _sure(label)) for label in best])

@@ -1,4 +1,4 @@
-"""The tables of the whole run's picture, one for each level: what is drawn at one token, as numbers."""
+"""The tables of the run overview, one for each level: the drawn values at one token."""
 
 from __future__ import annotations
 
@@ -17,17 +17,17 @@ _LENGTHS = {"before": "came", "in": "read", "out": "added", "after": "left"}
 
 
 def tabulate_run(found: WholeRun, row: int) -> pd.DataFrame:
-    """What each sub-layer of the last stack does at a row."""
+    """The table of the last stack's sub-layers at a row."""
     rows = [(told.title, told.key or "", told.weight, told.share) for told in story(found, row)]
     return pd.DataFrame(rows, columns=[words.SUB_LAYER, words.MAX_ATTENDED, words.WEIGHT, words.SHARE_ADDED])
 
 
 def tabulate_layer(detail: LayerDetail, row: int) -> pd.DataFrame:
-    """The vectors of each sub-layer at a row, in the order of the forward pass: length, norm, and features."""
+    """The table of the sub-layers' vectors at a row, in the order of the forward pass: length, norm, and features."""
     rows = []
     for each in detail.parts:
         numbers = {name: values[row] for name, values in each.by_token.items()}
-        read = "in" if detail.pre_norm else "after"  # what its norm gives
+        read = "in" if detail.pre_norm else "after"  # the output of its norm
         names = words.VECTORS if detail.pre_norm else {**words.VECTORS, "in": words.READ}
         for name, said in names.items():
             if name not in each.stream:
@@ -42,7 +42,7 @@ def tabulate_layer(detail: LayerDetail, row: int) -> pd.DataFrame:
 
 
 def tabulate_attention(detail: AttentionDetail, row: int, tokens: Sequence[str]) -> pd.DataFrame:
-    """The keys of a query: score, bias if there is one, whether it is masked, weight."""
+    """The table of a query's keys: score, bias if there is one, whether it is masked, weight."""
     columns: dict[str, Any] = {"key": range(len(tokens)), "token": tokens}
     for name, said in (("bias", "bias"), ("scores", "score")):
         if name in detail.arrays:
@@ -54,8 +54,8 @@ def tabulate_attention(detail: AttentionDetail, row: int, tokens: Sequence[str])
 
 
 def tabulate_weight(detail: AttentionDetail, query: int, key: int) -> pd.DataFrame:
-    """The products of one query and one key by dimension, and below them what becomes of their sum. Raises ValueError
-    for a head of which the run tells no queries or keys."""
+    """The table of the products of one query and one key by dimension, then the steps from their sum to the weight.
+    Raises ValueError for a head without recorded queries or keys."""
     found = weighing(detail, query, key)
     rows: list[tuple[str, Any, Any, float]] = [
         (f"dimension {number}", *numbers)

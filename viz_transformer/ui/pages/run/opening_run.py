@@ -1,7 +1,7 @@
-"""The recorded run of the opening view: drawn before torch is there, and compared with the live run afterwards.
+"""The recorded run of the opening view: drawn before torch is loaded, and compared with the live run afterwards.
 
-What is recorded is what the components get, byte by byte. Reading it needs numpy and safetensors only; `recording.py`
-records it anew.
+The recording holds the components' payloads, byte by byte. Reading it needs numpy and safetensors only; `recording.py`
+records it again.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ PARTS = ("chips", "matrix", "scrubber", "whole", "questions")
 
 @dataclass(frozen=True)
 class Recording:
-    """A run as the components of the Run page draw it. `weights_sha256` says which weights wrote it."""
+    """A run as payloads of the Run page's components. `weights_sha256`: of the weights that wrote it."""
 
     checkpoint: str
     weights_sha256: str
@@ -45,7 +45,7 @@ class Recording:
     questions: bytes
 
     def question(self, position: int) -> Question | None:
-        """The page's question at a decoder row, and the answer."""
+        """The page's question at a decoder row, with its answer."""
         asked: list[tuple[str, str] | None] = orjson.loads(self.questions)
         found = asked[position] if 0 <= position < len(asked) else None
         return None if found is None else Question(*found)
@@ -63,12 +63,12 @@ class Recording:
         return int(header["first_row"])
 
     def strongest_key(self, position: int) -> int | None:
-        """The key with most weight in a decoder row, as the map has it; None for a row that it does not have."""
+        """The key with most weight in a decoder row of the map; None for a row that it lacks."""
         values = payload.unpack(self.matrix)[1]["values"]
         return int(values[position].argmax()) if 0 <= position < len(values) and values[position].any() else None
 
     def difference(self, other: Recording) -> float:
-        """The largest difference of a number that is drawn; infinity if anything else differs.
+        """The largest difference of a drawn number; infinity if anything else differs.
 
         0 means that both are drawn from the same bytes.
         """
@@ -96,8 +96,7 @@ class Recording:
 def recording_of(summary: Summary, chosen: Mapping[str, Any]) -> Recording | None:
     """The recording, if it shows this selection and was made with the weights of this model.
 
-    What other pages have for themselves does not decide; nor do the marked row and column, which are drawn on top.
-    """
+    Fields of other pages are ignored; so are the marked row and column, which are drawn on top."""
     if any(chosen[name] != state.DEFAULTS[name] for name in state.SHARED.names if name not in POSITIONS):
         return None
     found = _bundled()
@@ -107,8 +106,8 @@ def recording_of(summary: Summary, chosen: Mapping[str, Any]) -> Recording | Non
 
 
 def follow(recording: Recording) -> None:
-    """Choose the first step's row, if none is chosen, and its key with most weight, where nobody chose one: as
-    `frame.follow` does of a live run."""
+    """Choose the first step's row, if none is chosen, and its key with most weight, if nobody chose one: as
+    `frame.follow` does for a live run."""
     state.start_at(recording.first_row)
     kind = KINDS[state.SHARED.now().kind]
     strongest = recording.strongest_key(state.selection()[kind.queries.field])

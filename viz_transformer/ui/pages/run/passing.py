@@ -1,8 +1,8 @@
-"""Whether a number that the slider only passes can be shown ahead of the page, without a run of all of it.
+"""Whether an intermediate number of the slider can be shown ahead of the page, without rerunning all of it.
 
-The slider is a widget of the page, so what it tells asks for a run of the page. Where the page stands with all but
-another text, the callback asks for a run of one fragment instead (`ahead_view.py`); that stops what runs, as a run of
-the page would, and needs no turn behind it.
+The slider is a widget of the page, so a change requests a rerun of the page. If only the text differs from what the
+page shows, the callback requests a run of one fragment instead (`ahead_view.py`); that interrupts the current run, as a
+rerun would, and does not queue after it.
 """
 
 from __future__ import annotations
@@ -17,36 +17,37 @@ from viz_transformer.ui.session.fields import POSITIONS
 SLIDER = "run_slider"
 FRAGMENT = "run_ahead"
 STANDS, PASSES = "run_ahead_stands", "run_ahead_passes"
-"""Where the session keeps what the page stands for, and that the fragment alone is run for a number that is passed."""
+"""The session's entries for the selection that the page shows, and for the request to run the fragment alone."""
 _OF_THE_TEXT = ("text", *POSITIONS)
 
 
 def page_begins() -> None:
-    """To be called at the start of each run of the page: it stands no longer where something else is chosen now."""
+    """Call at the start of each run of the page: forgets the shown selection if another is chosen now."""
     st.session_state.pop(PASSES, None)
     if st.session_state.get(STANDS) != _beside_the_text():
         page_cannot()
 
 
 def page_stands() -> None:
-    """The page stands, with the fragment, for all that is chosen beside the text."""
+    """Note that the page, with its fragment, shows the selection except for its text."""
     st.session_state[STANDS] = _beside_the_text()
 
 
 def page_cannot() -> None:
-    """The page has nothing in which another run could be shown ahead of it."""
+    """Note that the page has no place for a run ahead of it."""
     st.session_state.pop(STANDS, None)
 
 
 def show_ahead() -> None:
-    """In a callback, for what is selected now: runs the fragment instead of the page, where the page stands for it."""
+    """Request, in a callback, a run of the fragment instead of the page, if the page shows the rest of the
+    selection."""
     if st.session_state.get(STANDS) == _beside_the_text():
         st.session_state[PASSES] = True
         st.rerun(FRAGMENT)
 
 
 def passes() -> bool:
-    """In the fragment: whether it alone is run, for a number that is passed. To be asked once in each run of it."""
+    """Whether the fragment is run alone, for an intermediate number. Call once in each run of it."""
     return bool(st.session_state.pop(PASSES, False))
 
 

@@ -1,6 +1,6 @@
-"""What Run asks of a run: where did the model look when it wrote this token, and how sure was it?
+"""The question of Run: where did the model look when it wrote this token, and how sure was it?
 
-At the last stop of the tour of a model that writes nothing: what it makes of the text.
+At the last stop of the tour of a model that generates nothing: its output for the text.
 """
 
 from __future__ import annotations
@@ -19,7 +19,8 @@ from viz_transformer.ui.session.runs import RunView
 
 
 def question(shown: RunView, picture: Picture, position: int, heads: tuple[int, ...] | str) -> Question | None:
-    """Where the chosen heads look from this position, and the probability of the token that its step wrote."""
+    """The question on where the chosen heads look from this position, with the probability of the token that its step
+    wrote."""
     asked = where(shown, picture, position, heads)
     step = position - step_row(shown.run, 0)
     if asked is None or picture.rows.writes is None or not 0 <= step < len(shown.run.steps):
@@ -32,13 +33,14 @@ def question(shown: RunView, picture: Picture, position: int, heads: tuple[int, 
 
 
 def chosen_question(shown: RunView, picture: Picture, first_row: int | None = None) -> Question | None:
-    """The same of the row that is selected; first_row: as `frame.clamp_to_run` has it."""
+    """The question on the selected row; first_row: as in `frame.clamp_to_run`."""
     chosen = frame.clamp_to_run(shown, first_row)
     return question(shown, picture, chosen[KINDS[chosen["kind"]].queries.field], chosen["heads"])
 
 
 def at_stop(shown: RunView) -> tuple[str, ...]:
-    """The labels of the text or of the chosen token, what fills the chosen mask, or how many vectors there are."""
+    """The sentences at the tour's stop: labels of the text or the chosen token, the filling of the chosen mask, or the
+    number of vectors."""
     spec = shown.trace.spec
     if shown.run.labels:
         at = labels_view.select_labels(shown).position
@@ -52,7 +54,7 @@ def at_stop(shown: RunView) -> tuple[str, ...]:
 
 
 def _filled(shown: RunView) -> str:
-    """What is given at the chosen mask, else at the first; in a text without one, at the chosen token."""
+    """The sentence on the filling at the chosen mask, else at the first; without one, at the chosen token."""
     codec = shown.ckpt.codec("source")
     found, masked = reading_view.select_filling(shown)
     masks = masked_positions(shown.trace, codec.mask)
@@ -66,7 +68,7 @@ def _filled(shown: RunView) -> str:
 
 
 def ringed(shown: RunView) -> tuple[str, ...]:
-    """Where the ring is: around the label of the text, or the tokens that labels, masks and vectors are of."""
+    """The selectors to ring: the label of the text, or the tokens of the labels, masks and vectors."""
     tokens = (".st-key-run_strip >>> .chips", ".st-key-question")
     if shown.run.labels and labels_view.select_labels(shown).position is None:
         return (".st-key-answer", *tokens)

@@ -1,5 +1,5 @@
-"""How a text is read, where the model leaves a choice; and of a model that writes nothing which tokens are masked, and
-what it would put in their place."""
+"""Options for reading a text, where the model has any; and for a masked language model the masked tokens and their
+predictions."""
 
 from __future__ import annotations
 
@@ -29,7 +29,8 @@ MAX_OFFERED, LONGEST = 64, 16
 
 
 def choices(ckpt: Checkpoint) -> None:
-    """Lists of the model's languages, switches for special tokens and a chat; nothing for a model without a choice."""
+    """Draw lists of the model's languages, and switches for special tokens and a chat; nothing for a model without
+    options."""
     offered = {name: codec for codec in ckpt.codecs.values() for name in codec.choices}
     if not offered:
         return
@@ -52,13 +53,13 @@ def choices(ckpt: Checkpoint) -> None:
 
 
 def _taken(name: str) -> Any:
-    """What a change of one choice makes of all of them."""
+    """A parser that puts the change of one option into all of them."""
     return lambda new: replace(state.SHARED.now().read_as, **{name: new})
 
 
 def masks(shown: RunView) -> None:
-    """The tokens of the text, each of which a click masks, or lets the model read again; of a longer text the one that
-    is chosen. Of a model that gives labels its answer, a sentence for one that gives nothing of both."""
+    """Draw the tokens of the text, each masked or unmasked by a click; of a longer text only the chosen one. For a
+    model that gives labels, its answer; for one that gives neither, a sentence."""
     if shown.run.labels:
         labels_view.answer(shown)
         return
@@ -88,8 +89,8 @@ def masks(shown: RunView) -> None:
 
 
 def _labels(tokens: list[str]) -> list[str]:
-    """Each token as a widget's label, once each: what occurs again gets signs without width, for the browser tells
-    pills apart by their labels."""
+    """Tokens as unique widget labels: repeated ones get zero-width characters, because the browser identifies pills by
+    label."""
     seen: Counter[str] = Counter()
     found = []
     for token in tokens:
@@ -116,13 +117,13 @@ def _mask_the_chosen(shown: RunView, offered: list[int]) -> None:
 
 
 def _take(masked: tuple[int, ...]) -> None:
-    """These positions are masked; one that is new is looked at."""
+    """Mask these positions, and choose a new one."""
     new = sorted(set(masked) - set(state.SHARED.now().masked))
     state.select(masked=masked, **({"i": new[0]} if new else {}))
 
 
 def _can_be_masked(shown: RunView) -> list[int]:
-    """Positions of tokens of the text; a mask that was typed is one already."""
+    """The positions that can be masked: tokens of the text, except typed masks."""
     codec, now = shown.ckpt.codec("source"), state.SHARED.now()
     return [
         place
@@ -132,7 +133,8 @@ def _can_be_masked(shown: RunView) -> list[int]:
 
 
 def fillings(shown: RunView) -> None:
-    """What the output layer gives at the chosen position, as bars; nothing for a model without such an output."""
+    """Draw the output layer's probabilities at the chosen position as bars; nothing for a model without such an
+    output."""
     if shown.run.labels:
         labels_view.bars(shown)
         return
@@ -157,7 +159,7 @@ def fillings(shown: RunView) -> None:
 
 
 def select_filling(shown: RunView) -> tuple[Filling, bool]:
-    """What is given out at the position that is chosen, and whether it is a mask."""
+    """The filling at the chosen position, and whether that is a mask."""
     codec, position = shown.ckpt.codec("source"), state.SHARED.now().i
     return filling(shown.trace, position, codec.names), position in masked_positions(shown.trace, codec.mask)
 
@@ -183,8 +185,8 @@ def _table(found: Filling) -> pd.DataFrame:
 
 
 def question(shown: RunView) -> Question | None:
-    """What stands in the place of the mask that is chosen, or which labels there are; None for another position, and of
-    a model that gives nothing of both."""
+    """The question on the filling of the chosen mask, or on the labels; None for another position, and for a model that
+    gives neither."""
     if shown.run.labels:
         return labels_view.question(shown)
     if not fills_masks(shown.trace.spec):
@@ -201,12 +203,12 @@ def question(shown: RunView) -> Question | None:
 
 
 def remarks(spec: ModelSpec) -> list[str]:
-    """What there is to say of a model that only reads, where it does not stand above the texts already."""
+    """Remarks on a model that only reads, unless they are above the texts already."""
     if spec.labels:
         return [words.gives_labels(spec)]
     return [words.GIVES[spec.output]] if fills_masks(spec) else []
 
 
 def how(spec: ModelSpec) -> str:
-    """How the map and what stands beside it are read."""
+    """How to read the map and the picture beside it."""
     return words.how_labels(spec) if spec.labels else words.HOW_READ

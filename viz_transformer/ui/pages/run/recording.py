@@ -21,7 +21,7 @@ from viz_transformer.ui.session.runs import RunView
 
 
 def record() -> Recording:
-    """The run of the opening view, live."""
+    """The recording of the opening view, from a live run."""
     chosen = {**state.DEFAULTS}
     summary = next(each for each in list_checkpoints() if each.name == chosen["checkpoint"])
     assert isinstance(summary, Summary)
@@ -30,7 +30,7 @@ def record() -> Recording:
 
 
 def make_recording(shown: RunView, chosen: Mapping[str, Any]) -> Recording:
-    """What the components of the Run page get for a run and a selection."""
+    """The recording of the Run page's payloads for a run and a selection."""
     picture = maps.picture(shown, chosen)
     asked = [question(shown, picture, position, chosen["heads"]) for position in range(len(shown.trace.tgt))]
     return Recording(

@@ -1,4 +1,4 @@
-"""Which layer and head the page looks at: what is drawn of a selection, and the control that changes it."""
+"""The layer and head that the page shows: the head drawn for a selection, and the control that changes it."""
 
 from __future__ import annotations
 
@@ -15,11 +15,12 @@ from viz_transformer.ui.session import state
 
 MEAN = ("mean",)
 LABELS, BUTTON, WORD, LIST = 100, 28, 54, 120
-"""How wide they are in pixels: both labels with what is around them, a number, a word, and a list of many numbers."""
+"""Widths in pixels: both labels with their margins, a number, a word, and a list of many numbers."""
 
 
 def show_site(spec: ModelSpec, *, whole: bool) -> None:
-    """Layer and head; whole: of the picture of the whole run, which draws one head or the mean, and deep in it one."""
+    """Draw the controls of layer and head; whole: for the run overview, which shows one head or the mean, and one head
+    at deeper levels."""
     shared = state.SHARED.now()
     layers, heads = KINDS[shared.kind].layers(spec), spec.heads(shared.kind, shared.layer).query
     words: tuple[str, ...] = MEAN
@@ -39,12 +40,12 @@ def show_site(spec: ModelSpec, *, whole: bool) -> None:
 
 
 def only_head(heads: str | tuple[int, ...]) -> int:
-    """The head to look into: the one that is chosen; of no head or several the first."""
+    """The single head to show: the chosen one, or the first of none or several."""
     return 0 if isinstance(heads, str) or len(heads) > 1 else heads[0]
 
 
 def head_of(spec: ModelSpec, chosen: Mapping[str, Any]) -> int | None:
-    """The head that is chosen, where every attention of this model has it; else the mean is drawn."""
+    """The chosen head, if every attention of this model has it; None for the mean."""
     heads = chosen["heads"]
     if isinstance(heads, str) or len(heads) > 1:
         return None

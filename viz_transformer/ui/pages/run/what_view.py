@@ -1,4 +1,4 @@
-"""Above the picture: what the model is, in one plain sentence, what to try first, and how large the answer is set."""
+"""Above the picture: a sentence on the model, what to try first, and the type size of the answer."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ from viz_transformer.checkpoint.saved_traces import RecordingSummary
 from viz_transformer.ui.pages.run import words
 
 LARGE = 70
-"""A longer answer does not fit into one line in large type at 1280 pixels."""
+"""The longest answer that fits on one line in large type at 1280 pixels."""
 
 
 def show_description(summary: Summary, *, whole: bool) -> None:
-    """The sentence in one line; where there is no room, what to try first is left out."""
+    """Write the sentence on one line; without room, the hint on what to try first is left out."""
     recording = isinstance(summary, RecordingSummary)
     does = words.what_it_is(summary.card, summary.spec, recording=recording)
     first = "" if recording else words.what_to_do(summary.spec, whole=whole)
@@ -24,5 +24,5 @@ def show_description(summary: Summary, *, whole: bool) -> None:
 
 
 def answer_style(answer: str, lead: str = "") -> str:
-    """The class of an answer, which is set smaller where it is long."""
+    """The CSS class of an answer: a long one is set smaller."""
     return f"vt-answer{' vt-answer-long' if len(lead) + len(answer) > LARGE else ''}"

@@ -1,4 +1,4 @@
-"""The whole run in one picture, at any of its levels; A and B below each other."""
+"""The run overview, at any of its levels; A above B."""
 
 from __future__ import annotations
 
@@ -30,17 +30,17 @@ from viz_transformer.ui.session.memoize import memoize
 from viz_transformer.ui.session.runs import RunView
 
 AHEAD = 64
-"""Up to so many tokens a side, what is chosen has its layer and all heads of its attention at every level."""
+"""The most tokens a side for which the chosen layer and all heads of its attention are sent at every level."""
 EAGER = 256
-"""Up to so many layers times tokens, all layers are there, so that to enter one waits for nobody."""
+"""The most layers times tokens for which all layers are sent, so that entering one needs no wait."""
 ANSWER = 400_000
-"""The browser asks for other layers and heads: so many bytes of them end an answer."""
+"""The most bytes in a reply when the browser requests other layers and heads."""
 
 
 def show_whole_run(both: Runs) -> bool:
-    """The picture of what is looked at, of both where they are compared, and what its deeper levels need.
+    """Draw the picture of the shown run, of both where they are compared, with the data of its deeper levels.
 
-    False where none of them tells all that it takes: a sentence says what is not told."""
+    Returns False, after a sentence on what is missing, if none of them has all the data it takes."""
     shown = (both.a, both.b) if both.compared and both.b is not None else (both.main,)
     found, any_drawn, along = [], False, together(both)
     for number, each in enumerate(shown):
@@ -59,21 +59,23 @@ def show_whole_run(both: Runs) -> bool:
 
 @dataclass(frozen=True)
 class Along:
-    """Two runs whose pictures move together: the row of A's first step, how many steps the longer one has, and whether
-    any reads a text before the first."""
+    """Two runs whose pictures move together."""
 
     first_row: int
+    """The row of A's first step."""
     steps: int
+    """The steps of the longer run."""
     reads: bool
+    """Whether any of them reads a text before its first step."""
 
     @property
     def rows(self) -> tuple[int, int]:
-        """The first and the last row with a step, as the selection counts them."""
+        """The first and the last row with a step, in the selection's numbering."""
         return self.first_row, self.first_row + self.steps - 1
 
 
 def together(both: Runs) -> Along | None:
-    """How the two move together that are looked at; None for one alone, or where one of them writes nothing."""
+    """How the two shown runs move together; None for a single one, or if one of them writes nothing."""
     if both.b is None or not both.compared or not (both.a.run.steps and both.b.run.steps):
         return None
     pair = both.a, both.b
@@ -85,12 +87,12 @@ def together(both: Runs) -> Along | None:
 
 
 def scenes(both: Runs) -> tuple[str, ...]:
-    """What a projector shows one after the other: of two runs each."""
+    """The scenes of a projector: each of two runs."""
     return ("run_whole_0", "run_whole_1") if both.compared else ("run_whole",)
 
 
 def answering(traces: Sequence[Trace]) -> Callable[[Sequence[Mapping[str, Any]]], bytes]:
-    """What answers a question for details of these runs, so long as the store has them: no page holds a run."""
+    """A function that answers requests for details of these runs while the store has them: no page keeps a run."""
     known = {details.run_id(trace): weakref.ref(trace) for trace in traces}
 
     def answer(places: Sequence[Mapping[str, Any]]) -> bytes:
@@ -101,7 +103,8 @@ def answering(traces: Sequence[Trace]) -> Callable[[Sequence[Mapping[str, Any]]]
 
 
 def ahead(shown: RunView) -> tuple[bytes, list[bytes]]:
-    """The same picture ahead of the page, and what its level needs. Raises ValueError where it cannot be drawn."""
+    """The payload of the picture ahead of the page, and the details of its level. Raises ValueError where it cannot be
+    drawn."""
     place = _place(shown)
     head = site.head_of(shown.trace.spec, state.selection())
     return pack_whole_run(shown, head, ""), [] if place.level == "run" else _inside(shown, place)
@@ -109,13 +112,11 @@ def ahead(shown: RunView) -> tuple[bytes, list[bytes]]:
 
 @dataclass(frozen=True)
 class _Place:
-    """Where the picture looks: its level, the attention that is chosen, and the positions on its two sides.
-
-    there: whether the run has this attention; if not, it is looked at as a whole.
-    """
+    """The place that the picture shows: its level, the chosen attention, and the positions on its two axes."""
 
     level: Level
     there: bool
+    """Whether the run has this attention; if not, the whole run is shown."""
     kind: KindName
     layer: int
     head: int
@@ -128,13 +129,13 @@ class _Place:
 
     @property
     def attention(self) -> str:
-        """In words, without the level of the whole run: "decoder layer 1, cross-attention, head 3"."""
+        """The attention in words, without the level of the whole run: "decoder layer 1, cross-attention, head 3"."""
         return words.attention(self.stack, self.layer, PART_NAMES[KINDS[self.kind].attention], self.head)
 
 
 def _place(shown: RunView, along: Along | None = None) -> _Place:
-    """What is chosen. Of no head or several the first head is the one to look into; a text of B may be shorter, and if
-    B lacks this attention, it is looked at as a whole."""
+    """The chosen place. With no head or several, the first head is shown; positions are clamped to a shorter text of B,
+    and if B lacks this attention, its whole run is shown."""
     chosen, kind = clamp_to_run(shown, along), KINDS[state.SHARED.now().kind]
     heads, layer, spec = chosen["heads"], chosen["layer"], shown.run.trace.spec
     head = site.only_head(heads)
@@ -158,8 +159,8 @@ def _picture(shown: RunView, place: _Place, along: Along | None, *, key: str, ti
 
 @memoize(8)
 def pack_whole_run(shown: RunView, head: int | None, title: str, along: Along | None = None) -> bytes:
-    """What the picture gets of a run: nothing in it depends on what is chosen inside the run, but for the head; along:
-    the other run that it moves with."""
+    """The payload of a run's picture: of the selection inside the run it depends on the head only; along: the runs that
+    move together."""
     run = shown.run
     return whole_payload(
         whole_run(run.trace, head=head),
@@ -181,8 +182,8 @@ def pack_whole_run(shown: RunView, head: int | None, title: str, along: Along | 
 
 
 def _inside(shown: RunView, place: _Place) -> list[bytes]:
-    """What the deeper levels need of what is chosen, and of all layers of a small run; of a longer text only what its
-    level needs, if it needs any. Nothing of a run that is only passed on the way to another."""
+    """The details of the chosen place for the deeper levels, and of all layers of a small run; for a longer text only
+    those of its level. None for an intermediate run of the slider."""
     if place.level == "run" and state.passes_through():
         return []
     spec = shown.run.trace.spec
@@ -222,27 +223,27 @@ def _at(shown: RunView, kind: KindName, layer: int, head: int | None) -> bytes:
 
 
 def clamp_to_run(shown: RunView, along: Along | None) -> dict[str, Any]:
-    """What is selected, in the positions that this run has; of a step behind its last one the last."""
+    """The selection clamped to the positions of this run: the last step for any after it."""
     return frame.clamp_to_run(shown, None if along is None else along.first_row)
 
 
 def _row(shown: RunView, along: Along | None) -> int:
-    """The row of the last stack that the picture draws through."""
+    """The row of the last stack that the picture highlights."""
     first = step_row(shown.run, 0)
     chosen: int = clamp_to_run(shown, along)["t"]
     return max(first, min(chosen, first + len(shown.run.steps) - 1))
 
 
 def _position(place: _Place, row: int) -> str:
-    """Where in the texts the table is, for the name of its file."""
+    """The table's position in the texts, for its file name."""
     if place.level == "run":
         return words.in_file_name(row)
     return words.in_file_name(place.query, place.key if place.level == "weight" else None)
 
 
 def _table(shown: RunView, place: _Place, head: int | None, row: int) -> tuple[Callable[[], pd.DataFrame], str, str]:
-    """The table of the level: what makes it, what the level shows in words, and what it is a table of; row: the one
-    that the whole run is drawn through."""
+    """The table of the level: the function that makes it, the level in words, and the table's name; row: the row that
+    the whole run highlights."""
     trace, kind = shown.run.trace, KINDS[place.kind]
     queries, keys = sides(trace, place.kind)
     if place.level == "run":

@@ -51,14 +51,14 @@ FROM_ZERO = " Layers, heads and positions are counted from 0, as in code."
 
 
 def how_labels(spec: ModelSpec) -> str:
-    """How the map and the bars beside it are read, of a model that gives labels."""
+    """How to read the map and the bars beside it, for a model that gives labels."""
     of = "" if spec.output == "class" else ", at the chosen position"
     return f"{_MAP_READ} {_LABEL_BARS[spec.scoring]}{of}."
 
 
 # What the model is, and what to try first
 DOES_KEY, LONGEST_DOES = "does", 120
-"""The entry of a card that says what the model does with a text, as the rest of "This network ..."."""
+"""The card's entry on what the model does with a text, as the rest of "This network ..."."""
 RECORDED = "A recording of one call of a module: it shows that call, and reads no other text."
 LOOK_INSIDE, PLAY, CLICK = (
     "Double-click to look inside.",
@@ -80,7 +80,7 @@ GIVES = {
 
 
 def what_it_is(card: Mapping[str, Any], spec: ModelSpec, *, recording: bool = False) -> str:
-    """What the model does, in a sentence: as its card says it, else as its spec tells."""
+    """What the model does, in a sentence, from its card or else from its spec."""
     if recording:
         return RECORDED
     does = card.get(DOES_KEY)
@@ -97,7 +97,7 @@ def what_it_is(card: Mapping[str, Any], spec: ModelSpec, *, recording: bool = Fa
 
 
 def what_to_do(spec: ModelSpec, *, whole: bool) -> str:
-    """What to try first, of the picture of the whole run or of a map."""
+    """What to try first in the run overview or in a map."""
     return CLICK if not whole else PLAY if spec.writes else LOOK_INSIDE
 
 
@@ -219,8 +219,7 @@ RECORDED_RUN, SOON_LIVE = "Saved run", "A run of this model, saved earlier: your
 
 
 def live(gap: float) -> tuple[str, Tone, str]:
-    """That the run is live, in a word, and beside the recorded one, whose largest difference it is; its tone and what a
-    pointer over it is told."""
+    """The mark of a live run with its largest difference from the recorded one: a word, its tone, and its tooltip."""
     if math.isinf(gap):
         return "Live, not as recorded", "warning", f"{COMPUTED} It is not the recorded run that was shown first."
     near = f"within {gap:.1e} of" if gap else "identical to"
@@ -229,7 +228,7 @@ def live(gap: float) -> tuple[str, Tone, str]:
 
 
 def your_text(text: str) -> str:
-    """The text that was typed before another took its place."""
+    """The text that was typed before another replaced it."""
     return f"Your text: {text}"
 
 
@@ -238,7 +237,7 @@ def read_so(how: Sequence[str]) -> str:
 
 
 def given(log_prob: str, steps: int) -> str:
-    """That the answer is teacher-forced, and its log-probability."""
+    """The sentence for a teacher-forced answer, with its log-probability."""
     return (
         "The answer is given: at each step the model reads its tokens, whatever it would have written."
         f" Its log-probability is {log_prob} over {count_of(steps, 'step')}."
@@ -370,5 +369,5 @@ def weight_table(attention: str, query: str, key: str) -> str:
 
 
 def in_file_name(query: int, key: int | None = None) -> str:
-    """Where in the texts a table is."""
+    """The part of a table's file name that gives its position in the texts."""
     return f"row {query}" if key is None else f"row {query} key {key}"

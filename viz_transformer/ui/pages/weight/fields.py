@@ -1,4 +1,4 @@
-"""What the page One weight has for itself."""
+"""The fields of the page One weight."""
 
 from __future__ import annotations
 
@@ -14,10 +14,12 @@ BESIDE = ("weights", "out")
 
 @dataclass(frozen=True, kw_only=True)
 class Weight:
-    """weight_line: which line of a weight's ladder is active; weight_beside: what is set beside torch's attention."""
+    """The page's fields in the address."""
 
     weight_line: str = url_field("products", one_of(LINES, words.A_LINE))
+    """The active line of the derivation."""
     weight_beside: str = url_field("weights", one_of(BESIDE))
+    """The values compared with torch's attention."""
 
 
 FIELDS = state.declare(Weight)

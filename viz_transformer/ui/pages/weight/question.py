@@ -1,4 +1,4 @@
-"""What One weight asks of a run: why does this key get this weight?
+"""The question of One weight: why does this key get this weight?
 
 At its stop of the tour: how it comes about.
 """
@@ -17,11 +17,12 @@ from viz_transformer.ui.pages.weight import words
 from viz_transformer.ui.session.runs import RunView
 
 LARGEST_POWER = 700.0
-"""Above it e to that power is written as a power of ten: it soon is more than a float64 holds."""
+"""Above this gap, e to its power is written as a power of ten: it soon exceeds a float64."""
 
 
 def question(shown: RunView, found: Ladder) -> Question:
-    """Its score beside the largest other score of the row: the softmax turns their difference into a ratio."""
+    """The question, answered with its score and the largest other score of the row: the softmax turns their difference
+    into a ratio."""
     cell, row = found.cell, found.row
     keys = KINDS[cell.kind].keys.of(shown.trace.src_tokens, shown.trace.tgt_tokens)
     key, weight = cite(keys[cell.key]), float(row.weights[cell.key])
@@ -49,7 +50,7 @@ def question(shown: RunView, found: Ladder) -> Question:
 
 
 def _power_and_ratio(gap: float) -> tuple[str, str]:
-    """The gap, and e to the power of it with three digits: the gap with as many as give these with a calculator."""
+    """The gap and e to its power with three digits; the gap has enough digits to reproduce these with a calculator."""
     if gap > LARGEST_POWER:
         return significant(gap), f"10^{number(gap / np.log(10), 0)}"
     times = float(significant(np.exp(gap), 3))
@@ -60,8 +61,8 @@ def _power_and_ratio(gap: float) -> tuple[str, str]:
 
 
 def at_stop(shown: RunView, found: Ladder) -> tuple[str, ...]:
-    """Product, divisor, score and softmax; of a weight that is masked or not a number, the page's question and its
-    answer."""
+    """The sentences at the tour's stop: product, divisor, score and softmax; for a masked weight or NaN, the page's
+    question and answer."""
     cell, row = found.cell, found.row
     weight = float(row.weights[cell.key])
     if not row.mask[cell.key] or math.isnan(weight) or not np.isfinite(row.scores[row.mask]).all():

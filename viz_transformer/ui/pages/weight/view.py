@@ -46,13 +46,13 @@ from viz_transformer.ui.session.passes import has_per_step_rows
 from viz_transformer.ui.session.runs import RunView
 
 MAX_UNSCROLLED_ROWS = 14
-"""A table of no more rows is shown whole, not scrolled for the last of them."""
+"""The most rows of a table that is shown whole, without scrolling."""
 MAX_ON_A_PROJECTOR = 6
-"""Rows of a table that a room reads at once."""
+"""Rows of a table that are readable on a projector."""
 
 
 def choices(both: Runs) -> None:
-    """Kind, layer and head; the positions are picked in the chips and in the row."""
+    """Draw the controls of kind, layer and head; positions are picked in the chips and in the row."""
     trace, chosen = both.main.trace, state.SHARED.now()
     with st.container(horizontal=True, key="choices", vertical_alignment="bottom"):
         controls.kind(attention_kinds(trace), key="weight_kind")
@@ -61,7 +61,7 @@ def choices(both: Runs) -> None:
 
 
 def ladder_of(both: Runs) -> Ladder:
-    """The ladder of the selected cell; what the page does not show of the selection is said."""
+    """The ladder of the selected cell, with remarks on parts of the selection that the page cannot show."""
     heads = state.SHARED.now().heads
     if isinstance(heads, str):
         state.remark(words.joined_heads(heads))
@@ -86,7 +86,7 @@ def _ladder(shown: RunView, cell: Cell) -> Ladder:
 
 
 def row(shown: RunView, found: Ladder) -> None:
-    """One query against all keys, the cell picked; a click picks another."""
+    """Draw one query against all keys, the cell picked; a click picks another."""
     cell, numbers = found.cell, found.row
     written = shown.trace.next_tokens[cell.query] if KINDS[cell.kind].writes else None
     title = words.row_title(_place(cell), cell.query)
@@ -102,7 +102,8 @@ def row(shown: RunView, found: Ladder) -> None:
 
 
 def row_table(shown: RunView, found: Ladder) -> pd.DataFrame:
-    """Each key of the row: token, undivided score, score, whether it may be read, and the recorded weight."""
+    """The table of the row's keys: token, score before scaling, score, whether it may be attended to, and recorded
+    weight."""
     numbers = found.row
     tokens = [labels.visible(token) for token in keys_of(shown, found.cell)]
     columns = {
@@ -119,7 +120,7 @@ def row_table(shown: RunView, found: Ladder) -> pd.DataFrame:
 
 
 def cell_sentence(shown: RunView, found: Ladder) -> None:
-    """The cell in words, with its weight as recorded; a small one has its digits under the pointer."""
+    """Write the cell in words with its recorded weight; a small one has its digits in a tooltip."""
     cell = found.cell
     queries, keys = KINDS[cell.kind].sides(shown.trace.src_tokens, shown.trace.tgt_tokens)
     query, key = (labels.isolate(labels.visible(side[at])) for side, at in ((queries, cell.query), (keys, cell.key)))
@@ -135,9 +136,9 @@ def cell_sentence(shown: RunView, found: Ladder) -> None:
 
 
 def own_weights(shown: RunView, cell: Cell) -> list[np.float32 | None] | None:
-    """The weights of the row in the step that wrote its token, None for a key that came later.
+    """The weights of the row in the step that wrote its token, None for later keys.
 
-    None where the step had no other row than the ladder's, kept none, or is missing.
+    None if the step had the same row as the ladder, kept none, or is missing.
     """
     own = shown.run.per_step_rows
     there = valid_mask(own, cell.kind)
@@ -148,7 +149,7 @@ def own_weights(shown: RunView, cell: Cell) -> list[np.float32 | None] | None:
 
 
 def verdict(found: Ladder) -> None:
-    """Whether all lines give what was recorded; if not, which do not."""
+    """Say whether all lines agree with the recorded values; if not, which do not."""
     if wrong := [name for name, line in found.lines.items() if not line.agrees]:
         text.paragraph(words.disagree(", ".join(wrong)), tone="bad")
         return
@@ -157,7 +158,7 @@ def verdict(found: Ladder) -> None:
 
 
 def ladder(shown: RunView, found: Ladder) -> None:
-    """All lines as formulas with their results; a click, or an arrow key, makes another one active."""
+    """Draw all lines as formulas with their results; a click, or an arrow key, makes another one active."""
     lines = {name: words.line_words(found, shown.trace.config, name) for name in LINES}
     said = {
         name: " ".join((f"${line.formula}$", f":gray[{text.literal(line.result)}]")) for name, line in lines.items()
@@ -173,7 +174,8 @@ def ladder(shown: RunView, found: Ladder) -> None:
 
 
 def line_panel(shown: RunView, found: Ladder) -> None:
-    """The active line: what it does, its formula with the numbers, its picture, and the comparison with the record."""
+    """Draw the active line: an explanation, its formula with numbers, its picture, and the comparison with the
+    record."""
     name = FIELDS.now().weight_line
     line, said = found.lines[name], words.line_words(found, shown.trace.config, name)
     text.section(said.title)
@@ -252,7 +254,7 @@ def _hover(shown: RunView, found: Ladder, what: str) -> list[str]:
 
 
 def line_table(line: Line) -> pd.DataFrame:
-    """All numbers of a line, one to a row: those that were computed, then those that were compared."""
+    """The table of a line's numbers, one per row: computed ones first, then compared ones."""
     rows: list[tuple[str, str, float, float, float]] = []
     for vector in line.vectors:
         for at, value in np.ndenumerate(vector.values):
@@ -268,7 +270,7 @@ def line_table(line: Line) -> pd.DataFrame:
 
 
 def check_table(checks: tuple[Check, ...]) -> None:
-    """What was computed beside what was recorded, with the largest difference and the verdict."""
+    """Draw computed beside recorded values, with the largest difference and the verdict."""
     head, caption = words.CHECKS_HEAD, words.CHECKS_CAPTION
     st.html(text.table(map(_check_row, checks), head=head, style="vt-facts vt-compared", caption=caption))
 
@@ -285,7 +287,7 @@ def _check_row(check: Check) -> tuple[str, ...]:
 
 
 def python_panel(shown: RunView, found: Ladder) -> None:
-    """The program, the two files that it reads, and what it prints."""
+    """Draw the program, the two files that it reads, and its output."""
     text.section(words.COPY)
     text.paragraph(words.PROGRAM)
     trace, ckpt = shown.trace, shown.ckpt
@@ -309,14 +311,14 @@ def python_panel(shown: RunView, found: Ladder) -> None:
 
 
 def _whose_file(ckpt: Checkpoint) -> str:
-    """What “Save the model” gives: the checkpoint's own file, or one that is written for a model without any."""
+    """A phrase for the file of “Save the model”: the checkpoint's own, or one written for a model without any."""
     if ckpt.path is None:
         return words.NO_FILE
     return words.model_file(str(ckpt.path / WEIGHTS))
 
 
 def torch_panel(shown: RunView, found: Ladder) -> None:
-    """The same attention by nn.MultiheadAttention with the same weights, element by element."""
+    """Draw the same attention by nn.MultiheadAttention with the same weights, element by element."""
     text.section(words.TORCH)
     cell = found.cell
     comparison = _torch(shown, cell.kind, cell.layer)
@@ -337,7 +339,7 @@ def torch_panel(shown: RunView, found: Ladder) -> None:
     numbers = torch_table(shown, found, comparison, FIELDS.now().weight_beside)
     narrow = (
         words.MASKED_KEY in numbers
-    )  # so many columns that each needs its width said, or numbers lose their first digits
+    )  # so many columns that each needs a set width, or numbers lose their first digits
     st.dataframe(
         numbers,
         height="content" if len(numbers) <= MAX_UNSCROLLED_ROWS else 420,
@@ -359,7 +361,7 @@ def torch_panel(shown: RunView, found: Ladder) -> None:
 
 
 def _largest_beside_torch(numbers: pd.DataFrame) -> None:
-    """The largest weights of the row, ours and torch's: what a room reads of the table."""
+    """Draw the largest weights of the row, ours and torch's, readable on a projector."""
     largest = numbers.nlargest(MAX_ON_A_PROJECTOR, words.OURS).sort_index()
     columns = (largest[name].tolist() for name in (words.TOKEN, *words.TORCH_HEAD[1:]))
     rows = [
@@ -370,7 +372,7 @@ def _largest_beside_torch(numbers: pd.DataFrame) -> None:
 
 
 def torch_table(shown: RunView, found: Ladder, comparison: TorchComparison, which: str) -> pd.DataFrame:
-    """Ours as recorded, torch's, and ours less torch's: a row of weights by key, or the output by feature."""
+    """The table of ours as recorded, torch's, and the difference: a row of weights by key, or the output by feature."""
     cell = found.cell
     pair = comparison.out if which == "out" else comparison.weights
     assert pair is not None
@@ -398,15 +400,15 @@ def _largest(pair: Pair) -> str:
 
 
 def _gap(difference: float) -> str:
-    """A difference with two digits; 0 is said only of none."""
+    """A difference with two digits; 0 only if exact."""
     return f"{difference:.1e}" if difference else "0"
 
 
 def _place(cell: Cell) -> str:
-    """Where in the model, in words."""
+    """The place in the model, in words."""
     return words.place(cell.stack, cell.layer, cell.head)
 
 
 def _cell_words(cell: Cell) -> str:
-    """Which of the head's cells."""
+    """The cell's query and key, in words."""
     return words.cell(_place(cell), cell.query, cell.key)

@@ -1,4 +1,4 @@
-"""A − B on the One weight page: the row of weights and of scores in both runs, and the one less the other."""
+"""A − B on the One weight page: the rows of weights and scores in both runs, and their difference."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from viz_transformer.ui.session.runs import RunView
 
 
 def two_rows(a: RunView, b: RunView, cell: Cell) -> None:
-    """Weights and scores of the row in A and in B and their difference, or one sentence that says why there is none."""
+    """Draw weights and scores of the row in A and B and their difference, or a sentence on why there is none."""
     text.section(words.A_MINUS_B)
     try:
         found = row_difference(a.trace, b.trace, cell)
@@ -84,7 +84,7 @@ def _hover(found: RowDifference, tokens: Sequence[Sequence[str]], quantity: str,
 
 
 def describe_difference(found: RowDifference, a: RunView, b: RunView, cell: Cell) -> list[str]:
-    """The cell in both, how far the rows are apart, and what is not the same in both."""
+    """Sentences on the cell in both runs, the distance of the rows, and what else differs."""
     in_a, in_b, difference = (str(row[cell.key]) for row in (found.a.weights, found.b.weights, found.weights))
     said = [words.weights_of_key(cell.key, in_a, in_b, difference)]
     if found.equal:
@@ -105,8 +105,8 @@ def describe_difference(found: RowDifference, a: RunView, b: RunView, cell: Cell
 
 
 def difference_table(found: RowDifference, a: RunView, b: RunView, cell: Cell) -> pd.DataFrame:
-    """Each key in both runs: token, weight, whether it is masked, and score; a masked key's score is empty, for it is
-    not measured from the largest open one."""
+    """The table of the keys in both runs: token, weight, whether it is masked, and score; a masked key has no score
+    relative to the largest open one."""
     columns: dict[str, Any] = {
         words.of_letter(words.TOKEN, name): [labels.visible(token) for token in keys_of(shown, cell)]
         for name, shown in (("A", a), ("B", b))
@@ -123,5 +123,5 @@ def difference_table(found: RowDifference, a: RunView, b: RunView, cell: Cell) -
 
 
 def keys_of(shown: RunView, cell: Cell) -> tuple[str, ...]:
-    """What stands at each key."""
+    """The token of each key."""
     return KINDS[cell.kind].keys.of(shown.trace.src_tokens, shown.trace.tgt_tokens)

@@ -1,5 +1,5 @@
 """What people read on the One weight page: its labels and sentences, in one place, and the ladder in words and
-formulas: what each line is called, its LaTeX, its result in short, and its sentences."""
+formulas: each line's title, LaTeX, short result and sentences."""
 
 from __future__ import annotations
 
@@ -38,12 +38,12 @@ DIFFERENCE_IS_OF_THE_ROW = (
 
 
 def joined_heads(word: str) -> str:
-    """What is shown where heads are joined."""
+    """The remark where heads are joined."""
     return f"A {word} of heads has no query and no key: head 0 is shown."
 
 
 def several_heads(first: int) -> str:
-    """What is shown where several heads are chosen."""
+    """The remark where several heads are chosen."""
     return f"A weight belongs to one head: head {first} is shown."
 
 
@@ -68,7 +68,7 @@ def same_score(score: str, other: str) -> str:
 
 
 def score_beside(score: str, other: str, power: str, ratio: str, *, above: bool) -> str:
-    """Its score beside the largest other one, and the ratio that the softmax makes of their difference."""
+    """The score beside the largest other one, and the softmax's ratio from their difference."""
     more, who = ("above", "so it") if above else ("below", "which")
     return f"Its score, {score}, is {power} {more} that of {other}, {who} gets e^{power} = {ratio} times as much."
 
@@ -124,7 +124,7 @@ def it_was(weight: str) -> str:
 
 
 def cell_sentence(query: str, key: str, weight: str, *, masked: bool, in_own_step: str | None) -> str:
-    """The cell with its weight; in_own_step: what it was in the query's own step, where that is another number."""
+    """The cell with its weight; in_own_step: its weight in the query's own step, if that differs."""
     said = f"Query {query} gives key {key} the weight {weight}.{' The cell is masked.' if masked else ''}"
     return said if in_own_step is None else f"{said} In the query's own step {in_own_step}."
 
@@ -149,7 +149,7 @@ def run(name: str, reads: str) -> str:
 
 
 def both(said: Iterable[str]) -> str:
-    """What is said of A and what of B."""
+    """The sentences for A and B, joined."""
     return "; ".join(f"{letter}: {each}" for letter, each in zip("AB", said, strict=True))
 
 
@@ -206,12 +206,12 @@ def two_models(head: int) -> str:
 
 
 def disagree(lines: str) -> str:
-    """Which lines do not give what was recorded."""
+    """The lines that disagree with the recorded values."""
     return f"These lines do not give what was recorded: {lines}."
 
 
 def agree(checks: int) -> str:
-    """All lines give what was recorded."""
+    """The sentence that all lines agree with the recorded values."""
     return f"All {checks} comparisons with the recorded run agree up to float32 rounding."
 
 
@@ -283,7 +283,7 @@ def save(what: str) -> str:
 
 
 def model_file(path: str) -> str:
-    """What “Save the model” gives of a model that has a file."""
+    """A phrase for the file of “Save the model” for a model that has one."""
     return (
         f"A trace holds no parameters: “Save the model” copies the model’s own file, {path}. Put the three files into"
         " one folder, or name them after the program on the command line."
@@ -332,14 +332,17 @@ def table_differs(largest: str) -> str:
 
 @dataclass(frozen=True, kw_only=True)
 class LineWords:
-    """One line in words. formula: LaTeX for the ladder; result: what it gave, in short; equation: LaTeX with this
-    cell's numbers, "" where a picture says it better; sentences: what it does."""
+    """One line in words."""
 
     title: str
     formula: str
+    """LaTeX for the ladder."""
     result: str = ""
+    """Its result, in short."""
     equation: str = ""
+    """LaTeX with this cell's numbers; "" if a picture shows it better."""
     sentences: tuple[str, ...] = ()
+    """An explanation of the line."""
 
 
 def line_words(ladder: Ladder, config: ModelConfig, name: str) -> LineWords:
