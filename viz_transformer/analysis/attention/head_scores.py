@@ -92,7 +92,7 @@ def head_scores(
     heads = max(trace.spec.heads(kind, layer).query for layer in range(layers) if layer not in unseen)
     layout = _layout(trace, kind, source_special, target_special)
     lengths = [_lengths(trace, kind, layer) for layer in range(layers)]
-    measures = _measures(layout, max((float(each.max()) for each in lengths if each is not None), default=0.0))
+    measures = _list_measures(layout, max((float(each.max()) for each in lengths if each is not None), default=0.0))
     values, baseline = ({name: np.full((layers, heads), np.nan) for name in measures} for _ in range(2))
     n = {name: np.zeros((layers, heads), dtype=np.int64) for name in measures}
     failed: dict[str, str] = {}
@@ -148,7 +148,7 @@ class _Open:
     @classmethod
     def of(cls, mask: Booleans, layout: _Layout) -> _Open:
         queries = np.flatnonzero(layout.counted & mask.any(axis=-1))
-        allowed, distance = _of_rows(mask, queries), _of_rows(layout.distance, queries)
+        allowed, distance = _select_rows(mask, queries), _select_rows(layout.distance, queries)
         each = allowed.astype(np.float64)
         share = 1 / each.sum(axis=-1)
         return cls(queries, allowed, each, share, distance, np.einsum("qk,qk->q", each, distance) * share)
@@ -165,7 +165,7 @@ class _Rows:
 
     @classmethod
     def of(cls, weights: NDArray[np.float32], opened: _Open, layout: _Layout, lengths: Floats | None) -> _Rows:
-        counted = _of_rows(weights, opened.queries).astype(np.float64)
+        counted = _select_rows(weights, opened.queries).astype(np.float64)
         np.copyto(counted, 0.0, where=~opened.allowed)
         return cls(counted, opened, layout, lengths)
 
@@ -182,7 +182,7 @@ class _Rows:
         return self.open.queries
 
 
-def _of_rows(values: NDArray[Any], queries: NDArray[np.int64]) -> NDArray[Any]:
+def _select_rows(values: NDArray[Any], queries: NDArray[np.int64]) -> NDArray[Any]:
     """The selected rows; the array itself, not a copy, if all are selected."""
     return values if len(queries) == len(values) else values[queries]
 
@@ -205,7 +205,7 @@ class _Measure(NamedTuple):
     bounds: tuple[float, float]
 
 
-def _measures(layout: _Layout, longest: float) -> dict[str, _Measure]:
+def _list_measures(layout: _Layout, longest: float) -> dict[str, _Measure]:
     """The measures for this kind of attention, by score name. longest: the largest length of all heads."""
     cross = layout.kind == "cross"
     distance = "|i/T - j/S|, T and S the numbers of target and source tokens without padding" if cross else "|i - j|"
@@ -221,10 +221,10 @@ def _measures(layout: _Layout, longest: float) -> dict[str, _Measure]:
         "distance": _Measure(
             _mean_distance, f"sum_j w_ij d_ij with d_ij = {distance}; all rows", (0.0, layout.farthest)
         ),
-        "diagonal": _mass_on(lambda rows: rows.queries, same),
-        "previous token": _mass_on(lambda rows: rows.queries - 1, before),
-        "first token": _mass_on(lambda rows: np.zeros_like(rows.queries), "position 0"),
-        "end token": _mass_on(
+        "diagonal": _make_mass_measure(lambda rows: rows.queries, same),
+        "previous token": _make_mass_measure(lambda rows: rows.queries - 1, before),
+        "first token": _make_mass_measure(lambda rows: np.zeros_like(rows.queries), "position 0"),
+        "end token": _make_mass_measure(
             lambda rows: np.full_like(rows.queries, -1 if layout.end is None else layout.end), "the end token"
         ),
     }
@@ -244,17 +244,17 @@ def _measures(layout: _Layout, longest: float) -> dict[str, _Measure]:
     for name in extensions.list_extensions(extensions.SCORES):
         if name in measures:
             listed, taken = extensions.refuse_taken_name(extensions.SCORES, name)
-            measures[listed] = _without_value(taken)
+            measures[listed] = _make_empty_measure(taken)
         else:
-            measures[name] = _added_measure(name)
+            measures[name] = _make_extension_measure(name)
     return measures
 
 
-def _without_value(why: extensions.Broken) -> _Measure:
+def _make_empty_measure(why: extensions.Broken) -> _Measure:
     return _Measure(lambda rows: _NO_VALUE, why.why, (-math.inf, math.inf))
 
 
-def _added_measure(name: str) -> _Measure:
+def _make_extension_measure(name: str) -> _Measure:
     """The measure of another package; one that raises has no value, and its formula says why.
 
     Its function gets weights [R, K], 0 in masked cells, and which keys each row may read, and returns a number for each
@@ -262,7 +262,7 @@ def _added_measure(name: str) -> _Measure:
     """
     score = extensions.load_extension(extensions.SCORES, name)
     if not callable(score):
-        return _without_value(extensions.as_broken(score, extensions.SCORES, name, "a function"))
+        return _make_empty_measure(extensions.as_broken(score, extensions.SCORES, name, "a function"))
 
     def of(rows: _Rows) -> _Result:
         try:
@@ -276,7 +276,7 @@ def _added_measure(name: str) -> _Measure:
     return _Measure(of, (inspect.getdoc(score) or name).splitlines()[0], (-math.inf, math.inf))
 
 
-def _mass_on(keys: Callable[[_Rows], NDArray[np.int64]], name: str) -> _Measure:
+def _make_mass_measure(keys: Callable[[_Rows], NDArray[np.int64]], name: str) -> _Measure:
     """The measure of the weight on one key of each row."""
     there = "rows in which that key is there and allowed"
     formula = f"weight on {name}; baseline 1 / number of allowed keys; {there}"
@@ -286,7 +286,7 @@ def _mass_on(keys: Callable[[_Rows], NDArray[np.int64]], name: str) -> _Measure:
 def _entropy(rows: _Rows) -> _Result:
     """Entropy divided by its maximum; zero weights count as 0, the limit of p log p. Source: Shannon (1948)."""
     several = rows.share < 1
-    weights = _of_rows(rows.weights, np.flatnonzero(several))
+    weights = _select_rows(rows.weights, np.flatnonzero(several))
     terms = np.zeros_like(weights)
     with np.errstate(invalid="ignore"):
         np.log(weights, out=terms, where=weights != 0)

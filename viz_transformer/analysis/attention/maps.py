@@ -203,7 +203,7 @@ def contribution_norms(
     key adds to one position alone, and as `head_view` does.
     Source: Kobayashi et al. (2020).
     """
-    moved = _moved(trace, kind, layer)
+    moved = _project_values(trace, kind, layer)
     weights, mask = layer_weights(trace, kind, layer)  # [H, Q, K]
     view = _head_view(trace, kind, layer, head, (weights, mask))
     if groups is not None:
@@ -226,10 +226,10 @@ def contribution_norms(
 def value_lengths(trace: Trace, kind: KindName, layer: int) -> NDArray[np.float64]:
     """Norms || v_j W_O of the head ||, [H, K]: the length that a weight of 1 on the key adds. Raises ValueError as
     `contribution_norms` does."""
-    return np.asarray(_moved(trace, kind, layer).norm(dim=-1).numpy())
+    return np.asarray(_project_values(trace, kind, layer).norm(dim=-1).numpy())
 
 
-def _moved(trace: Trace, kind: KindName, layer: int) -> torch.Tensor:
+def _project_values(trace: Trace, kind: KindName, layer: int) -> torch.Tensor:
     """Value vectors after each head's part of W_O, v_j W_O: [H, K, D] float64."""
     site = _site(trace, kind, layer)
     if undefined := trace.spec.missing.get(f"{site}.contribution"):
@@ -300,7 +300,7 @@ def axes_of(trace: Trace, kind: KindName, names: RunNames | None = None) -> Axes
     if not KINDS[kind].writes:
         return attention_axes(kind, queries, keys)
     special = frozenset(row for row, token_id in enumerate(trace.next_ids) if token_id in known.special_ids)
-    return attention_axes(kind, queries, keys, Texts(_written(trace), special=special))
+    return attention_axes(kind, queries, keys, Texts(_list_written_tokens(trace), special=special))
 
 
 def names_of(trace: Trace) -> RunNames:
@@ -474,7 +474,7 @@ def _site(trace: Trace, kind: KindName, layer: int) -> str:
     return site
 
 
-def _written(trace: Trace) -> tuple[str, ...]:
+def _list_written_tokens(trace: Trace) -> tuple[str, ...]:
     """The token that each decoder row writes; a phrase where that is unknown, and for rows of padding."""
     padding = (typed == "" for typed in trace.tgt.originals)
     return tuple(

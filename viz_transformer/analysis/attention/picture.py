@@ -571,9 +571,9 @@ class Picture:
             self.axes,
             self.mask | other.mask,
             meta,
-            valid=_both(self.valid, other.valid),
+            valid=_join_masks(self.valid, other.valid),
             hidden=hidden,
-            heads=_less(self.heads, other.heads),
+            heads=_subtract_heads(self.heads, other.heads),
         )
 
     def without(self, special: Collection[int]) -> Self:
@@ -586,12 +586,12 @@ class Picture:
             return self.remarked("No key here is a special token: none is hidden.")
         kept = [place for place, is_hidden in enumerate(hides) if not is_hidden]
         weighs = self.meta.quantity == "weight"
-        found = hidden_keys(_or_zero(self.values, self.valid), hides, renormalise=weighs)
+        found = hidden_keys(_fill_missing(self.values, self.valid), hides, renormalise=weighs)
         padding = np.isin(np.arange(len(self.rows)), list(self.rows.reads.padding))
-        remark = _hidden_in_words(found, padding) if weighs else "Special keys are hidden."
+        remark = _describe_hidden(found, padding) if weighs else "Special keys are hidden."
         heads = self.heads
         if heads is not None:
-            each = hidden_keys(_or_zero(heads.values, self.valid), hides, renormalise=weighs)
+            each = hidden_keys(_fill_missing(heads.values, self.valid), hides, renormalise=weighs)
             heads = replace(heads, values=each.weights[..., kept].astype(np.float32), hidden=each.hidden_share)
         made = replace(
             self,
@@ -619,7 +619,7 @@ class Picture:
         """
         if (len(rows), len(columns)) == self.values.shape:
             return self.remarked(ONE_TOKEN_A_WORD)
-        merged = word_map(_or_zero(self.values, self.valid), self.mask, rows, columns)
+        merged = word_map(_fill_missing(self.values, self.valid), self.mask, rows, columns)
         values, at = merged.weights, self.columns.positions
         if together is not None:
             lengths = together([[at[place] for place in places] for places in columns.positions])
@@ -627,9 +627,9 @@ class Picture:
             values = word_map(lengths, np.ones_like(lengths, dtype=bool), rows, alone).weights
         heads = self.heads
         if heads is not None:
-            known = _or_zero(heads.values, self.valid)
+            known = _fill_missing(heads.values, self.valid)
             by_head = word_map(known, np.broadcast_to(self.mask, known.shape), rows, columns).weights
-            heads = replace(heads, values=by_head, hidden=_by_row(heads.hidden, rows))
+            heads = replace(heads, values=by_head, hidden=_average_by_word(heads.hidden, rows))
         made = replace(
             self,
             values=values,
@@ -637,7 +637,7 @@ class Picture:
             mask=merged.mask,
             valid=None if self.valid is None else _words_valid(self.valid, rows, columns),
             lost=None,
-            hidden=_by_row(self.hidden, rows),
+            hidden=_average_by_word(self.hidden, rows),
             heads=heads,
         )
         scale: Scale = "diverging" if self.meta.signed else "derived"
@@ -680,15 +680,15 @@ class RunNames:
         return Meta(capitalised(what), caption, file_name(self.name, what), **more)
 
 
-def _or_zero(values: NDArray[np.float32], valid: NDArray[np.bool_] | None) -> NDArray[np.float32]:
+def _fill_missing(values: NDArray[np.float32], valid: NDArray[np.bool_] | None) -> NDArray[np.float32]:
     return values if valid is None else np.where(valid, values, np.float32(0))
 
 
-def _both(a: NDArray[np.bool_] | None, b: NDArray[np.bool_] | None) -> NDArray[np.bool_] | None:
+def _join_masks(a: NDArray[np.bool_] | None, b: NDArray[np.bool_] | None) -> NDArray[np.bool_] | None:
     return b if a is None else a if b is None else a & b
 
 
-def _less(a: Heads | None, b: Heads | None) -> Heads | None:
+def _subtract_heads(a: Heads | None, b: Heads | None) -> Heads | None:
     if a is None or b is None or a.values.shape != b.values.shape:
         return None
     return Heads(a.names, a.values - b.values)
@@ -700,14 +700,14 @@ def _words_valid(valid: NDArray[np.bool_], rows: Words, columns: Words) -> NDArr
     return np.asarray(word_map(valid, valid, rows, columns).mask & steps[:, None])
 
 
-def _by_row(shares: NDArray[np.float64] | None, rows: Words) -> NDArray[np.float64] | None:
+def _average_by_word(shares: NDArray[np.float64] | None, rows: Words) -> NDArray[np.float64] | None:
     """The mean over the tokens of each word that reads: [..., R] -> [..., words]."""
     if shares is None:
         return None
     return np.stack([shares[..., list(places)].mean(axis=-1) for places in rows.positions], axis=-1)
 
 
-def _hidden_in_words(found: HiddenKeys, padding: NDArray[np.bool_]) -> str:
+def _describe_hidden(found: HiddenKeys, padding: NDArray[np.bool_]) -> str:
     """A sentence on how much weight the hidden keys hold on average, over the non-padding rows with any weight, and in
     how many of those they hold nearly all."""
     counted = ~padding & (found.hidden_mass + found.weights.sum(axis=-1, dtype=np.float64) > 0)

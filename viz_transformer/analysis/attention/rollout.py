@@ -76,7 +76,7 @@ def rollout(trace: Trace, kind: KindName, layer: int | None = None, *, progress:
     and for an attention that was not recorded, or has negative weights.
     Source: Abnar and Zuidema (2020), for encoders.
     """
-    last, parts = _joined(trace, kind, layer, _mean, _mixed, np.float64, progress)
+    last, parts = _compose(trace, kind, layer, _mean, _mix, np.float64, progress)
     return Rollout(kind, last, *parts)
 
 
@@ -91,7 +91,7 @@ def rollout_view(
     if latest is not None and latest[:2] == (kind, layer):
         return latest[2]
     found = rollout(trace, kind, layer, progress=progress)
-    _, parts = _joined(trace, kind, layer, _allowed, _Reached(), np.bool_)
+    _, parts = _compose(trace, kind, layer, _find_allowed, _Reached(), np.bool_)
     reached = parts[("encoder", "decoder", "cross").index(kind)]
     assert reached is not None
     view = view_of(trace, kind, found.layer, found.values.astype(np.float32), reached, combined="rollout")
@@ -109,7 +109,7 @@ def _mean(trace: Trace, site: str) -> Matrix:
     return mean
 
 
-def _allowed(trace: Trace, site: str) -> Cells:
+def _find_allowed(trace: Trace, site: str) -> Cells:
     """Mask [Q, K]: the cells that some head allows."""
     kind = KINDS["cross" if site.endswith(".cross") else "encoder" if site.startswith("encoder.") else "decoder"]
     queries, keys = kind.sides(trace.src, trace.tgt)
@@ -120,7 +120,7 @@ def _allowed(trace: Trace, site: str) -> Cells:
 _Part = NDArray[Any] | None
 
 
-def _joined(
+def _compose(
     trace: Trace,
     kind: KindName,
     layer: int | None,
@@ -179,7 +179,7 @@ def _joined(
     return last, (encoder, target, source)
 
 
-def _mixed(kept: Matrix, weights: Matrix, read: Matrix | None) -> Matrix:
+def _mix(kept: Matrix, weights: Matrix, read: Matrix | None) -> Matrix:
     """(kept + weights @ read) divided by 1 + the sums of the weights' rows; read None is 0."""
     total = 1 + weights.sum(axis=-1, keepdims=True)
     mixed: Matrix = (kept if read is None else kept + _product(weights, read)) / total
@@ -206,7 +206,7 @@ def _from_first_to_last(numbers: Matrix) -> slice:
 
 
 class _Reached:
-    """The Boolean counterpart of `_mixed`: the cells reached. Layers mostly share one mask, so results are cached."""
+    """The Boolean counterpart of `_mix`: the cells reached. Layers mostly share one mask, so results are cached."""
 
     def __init__(self) -> None:
         self._done: list[tuple[Cells, Cells, Cells, Cells]] = []

@@ -62,8 +62,8 @@ def word_groups(
     marks = {"marks of special tokens": len(special), "continuations": len(continuations or tokens)}
     declared.same_count(tokens=len(tokens), originals=len(originals), **marks)
     if continuations is not None:
-        return _of_pieces(tokens, originals, special, continuations)
-    within = _within(originals, special)
+        return _group_pieces(tokens, originals, special, continuations)
+    within = _mark_within_sign(originals, special)
     groups: list[list[int]] = []
     joins = False  # whether the next character goes on with the last group
     for position, (typed, is_special) in enumerate(zip(originals, special, strict=True)):
@@ -81,7 +81,7 @@ def word_groups(
     return Words(positions, tuple("".join(shown[i] for i in group) for group in positions))
 
 
-def _of_pieces(
+def _group_pieces(
     tokens: Sequence[str], originals: Sequence[str], special: Sequence[bool], continuations: Sequence[str | None]
 ) -> Words:
     as_typed = [
@@ -92,7 +92,7 @@ def _of_pieces(
         typed if by_hand and not (typed == token and more is not None) else token if more is None else more
         for token, typed, more, by_hand in zip(tokens, originals, continuations, as_typed, strict=True)
     ]
-    within = _within(texts, special)
+    within = _mark_within_sign(texts, special)
     groups: list[list[int]] = []
     labels: list[str] = []
     joins = False  # whether a piece would go on with the last group
@@ -107,16 +107,16 @@ def _of_pieces(
             joins = joins or any(sign.isalnum() for sign in token)
         else:
             joins = not special[position] and is_of_a_word(token)
-    shown = (_BYTES.sub(_characters, label) for label in labels)
+    shown = (_BYTES.sub(_decode_bytes, label) for label in labels)
     return Words(tuple(map(tuple, groups)), tuple(label.strip() or label for label in shown))
 
 
-def _within(texts: Sequence[str], special: Sequence[bool]) -> list[bool]:
+def _mark_within_sign(texts: Sequence[str], special: Sequence[bool]) -> list[bool]:
     """Whether each token begins within a sign of several code points that another began; not after a special token, a
     blank or padding."""
     return within_graphemes(
         [
-            b"\n" if is_special or not text.strip() else _BYTE.sub(_byte, text.encode("utf-8", "surrogatepass"))
+            b"\n" if is_special or not text.strip() else _BYTE.sub(_parse_byte, text.encode("utf-8", "surrogatepass"))
             for text, is_special in zip(texts, special, strict=True)
         ]
     )
@@ -126,14 +126,14 @@ _JOINERS = "\u200c\u200d"
 _BYTE = re.compile("‹([0-9A-F]{2})›".encode())
 
 
-def _byte(found: re.Match[bytes]) -> bytes:
+def _parse_byte(found: re.Match[bytes]) -> bytes:
     return bytes.fromhex(found[1].decode())
 
 
 _BYTES = re.compile("(?:‹[0-9A-F]{2}›)+")
 
 
-def _characters(found: re.Match[str]) -> str:
+def _decode_bytes(found: re.Match[str]) -> str:
     """The characters that such bytes encode; the bytes as written if they encode none."""
     try:
         made = bytes.fromhex(found[0].replace("‹", "").replace("›", "")).decode()

@@ -56,7 +56,7 @@ def verdict(source: str, answer: str) -> Verdict:
         written = arithmetic.series(given.tree)
         part = "source"
         wanted = arithmetic.series(asked.tree)
-        return _compared(arithmetic, wanted, written, given.order)
+        return _compare(arithmetic, wanted, written, given.order)
     except trees.UnexpectedError as error:
         return Verdict("unreadable", f"Not checked: {error.clause} in the {part}.{error.advice}")
     except trees.ExpressionError as error:
@@ -134,7 +134,7 @@ class _Arithmetic:
         raise _SeriesError(f"has no series that {MAX_POWERS} powers of x would show")
 
     def difference(self, a: _Laurent, b: _Laurent) -> _Laurent:
-        return self._plus(a, self._scaled(b, -1))
+        return self._add(a, self._scale(b, -1))
 
     def _value(self, tree: trees.Tree) -> _Laurent:
         match tree:
@@ -148,17 +148,17 @@ class _Arithmetic:
                 total = self._exact({})
                 for negative, term in terms:
                     value = self._value(term)
-                    total = self.difference(total, value) if negative else self._plus(total, value)
+                    total = self.difference(total, value) if negative else self._add(total, value)
                 return total
             case trees.Product(factors):
                 total = self._value(factors[0][1])
                 for divides, factor in factors[1:]:
                     value = self._value(factor)
-                    total = self._times(total, self._inverse(value) if divides else value)
+                    total = self._multiply(total, self._invert(value) if divides else value)
                 return total
             case trees.Power(base, exponent):
                 value = self._value(base)
-                return self._power(self._inverse(value) if exponent < 0 else value, abs(exponent))
+                return self._power(self._invert(value) if exponent < 0 else value, abs(exponent))
             case trees.Call(function, argument):
                 return self._function(function, self._value(argument))
             case trees.Order():
@@ -172,19 +172,19 @@ class _Arithmetic:
         end = min(end, self.end) if any(power >= self.end for power in terms) else end
         return _Laurent({power: term for power, term in terms.items() if term and power < end}, below, end)
 
-    def _scaled(self, a: _Laurent, number: Any) -> _Laurent:
+    def _scale(self, a: _Laurent, number: Any) -> _Laurent:
         return _Laurent({power: term * number for power, term in a.terms.items()}, a.below, a.end)
 
-    def _plus(self, a: _Laurent, b: _Laurent) -> _Laurent:
+    def _add(self, a: _Laurent, b: _Laurent) -> _Laurent:
         below = {factor: max(a.below.get(factor, 0), b.below.get(factor, 0)) for factor in {**a.below, **b.below}}
         total: dict[int, Any] = {}
         for value in (a, b):
-            widened = self._expanded({factor: n - value.below.get(factor, 0) for factor, n in below.items()})
+            widened = self._expand({factor: n - value.below.get(factor, 0) for factor, n in below.items()})
             for power, term in value.terms.items():
                 total[power] = total.get(power, self.ring.zero) + self._product(term, widened)
         return self._cut(total, below, min(a.end, b.end))
 
-    def _times(self, a: _Laurent, b: _Laurent) -> _Laurent:
+    def _multiply(self, a: _Laurent, b: _Laurent) -> _Laurent:
         end = min(a.end + b.first, b.end + a.first)
         total: dict[int, Any] = {}
         for (p, one), (q, other) in ((m, n) for m in a.terms.items() for n in b.terms.items()):
@@ -195,7 +195,7 @@ class _Arithmetic:
         below = {factor: a.below.get(factor, 0) + b.below.get(factor, 0) for factor in {**a.below, **b.below}}
         return self._cut(total, below, end)
 
-    def _inverse(self, a: _Laurent) -> _Laurent:
+    def _invert(self, a: _Laurent) -> _Laurent:
         """1 / a. With the first term d of a, its k-th coefficient is e_k / d**(k+1), e_0 = 1 and
         e_k = -sum over j from 1 to k of a_j d**(j-1) e_(k-j).
         """
@@ -208,7 +208,7 @@ class _Arithmetic:
         end = math.inf if exact else min(a.end - 2 * first, self.end)
         count = 1 if exact else max(0, int(end) + first)
         number = a.terms[first].LC
-        a = self._scaled(a, 1 / number)
+        a = self._scale(a, 1 / number)
         d = a.terms[first]
         powers = [self.ring.one]  # of d
         while len(powers) < count:
@@ -220,7 +220,7 @@ class _Arithmetic:
                 if first + j in a.terms and found[k - j]:
                     total -= self._product(self._product(a.terms[first + j], powers[j - 1]), found[k - j])
             found.append(total)
-        above = self._expanded(a.below) * (1 / number)
+        above = self._expand(a.below) * (1 / number)
         terms = {
             k - first: self._product(self._product(term, powers[count - 1 - k]), above)
             for k, term in enumerate(found[:count])
@@ -234,7 +234,7 @@ class _Arithmetic:
         factors = {name: n for name, n in zip(self.ring.gens, exponents, strict=True) if n}
         return factors if rest == 1 else {**factors, rest: 1}
 
-    def _expanded(self, factors: Mapping[Any, int]) -> Any:
+    def _expand(self, factors: Mapping[Any, int]) -> Any:
         """The product of factors with their exponents."""
         found = self.ring.one
         for factor, n in factors.items():
@@ -245,8 +245,8 @@ class _Arithmetic:
     def _power(self, a: _Laurent, exponent: int) -> _Laurent:
         found = self._exact({0: self.ring.one})
         for bit in f"{exponent:b}":
-            found = self._times(found, found)
-            found = self._times(found, a) if bit == "1" else found
+            found = self._multiply(found, found)
+            found = self._multiply(found, a) if bit == "1" else found
         return found
 
     def _function(self, function: str, u: _Laurent) -> _Laurent:
@@ -259,7 +259,7 @@ class _Arithmetic:
         found = self._exact({})
         for number in reversed(coefficients(function, count)):
             term = self._exact({0: self.ring(self.ring.domain(number.numerator, number.denominator))})
-            found = self._plus(self._times(found, u), term)
+            found = self._add(self._multiply(found, u), term)
         return self._cut(found.terms, found.below, min(found.end, self.end))
 
     def _product(self, a: Any, b: Any) -> Any:
@@ -269,7 +269,7 @@ class _Arithmetic:
         return a * b
 
 
-def _compared(arithmetic: _Arithmetic, wanted: _Laurent, written: _Laurent, order: trees.Order | None) -> Verdict:
+def _compare(arithmetic: _Arithmetic, wanted: _Laurent, written: _Laurent, order: trees.Order | None) -> Verdict:
     """The verdict at the first power of x at which two series differ, or else on the O term."""
     end = order.power if order is not None and order.variable == "x" else ORDER
     differing = [power for power in arithmetic.difference(wanted, written).terms if power < min(end, ORDER)]

@@ -177,7 +177,7 @@ def input_sum(trace: Trace, table: ArrayLike, side: SideName, row: int | None = 
         scaled=scaled.numpy(),
         position=_numbers(position),
         out=out.numpy(),
-        scale_error=min(_gap(_rounded(embedding * each, kind), scaled) for each in scales),
+        scale_error=min(_gap(_round_to(embedding * each, kind), scaled) for each in scales),
         sum_error=min(_gap(total, out if before_norm is None else before_norm) for total in sums),
         segment=_numbers(segment),
         before_norm=_numbers(before_norm),
@@ -189,11 +189,11 @@ def input_sum(trace: Trace, table: ArrayLike, side: SideName, row: int | None = 
 
 def _sum(kind: torch.dtype, total: torch.Tensor, *parts: torch.Tensor | None) -> torch.Tensor:
     for added in parts:
-        total = total if added is None else _rounded(total + added, kind)
+        total = total if added is None else _round_to(total + added, kind)
     return total
 
 
-def _rounded(numbers: torch.Tensor, kind: torch.dtype) -> torch.Tensor:
+def _round_to(numbers: torch.Tensor, kind: torch.dtype) -> torch.Tensor:
     """The float32 numbers, rounded to those that this type has."""
     return numbers.to(kind).float()
 

@@ -50,10 +50,10 @@ def round_trip(codec: TextCodec, text: str) -> RoundTrip | None:
         compared = compared.replace(encoded.tokens[place], encoded.originals[place], 1)
     if compared == text:
         return None
-    return RoundTrip(text, read, _lost(text, compared))
+    return RoundTrip(text, read, _find_lost(text, compared))
 
 
-def _lost(text: str, read: str) -> tuple[str, ...]:
+def _find_lost(text: str, read: str) -> tuple[str, ...]:
     """The smallest set of kinds of difference that explains all of them."""
     for count in range(1, len(_WITHOUT) + 1):
         for names in combinations(_WITHOUT, count):

@@ -169,7 +169,7 @@ def lens(
     _check_defined(trace.spec, stack)
     rows = range(trace["logits"].shape[1]) if rows is None else rows
     at = slice(rows.start, rows.stop)
-    logits, written = trace["logits"][0, at], _written(trace, stack)[at]  # [T, V]; [T], -1 where it is not known
+    logits, written = trace["logits"][0, at], _find_written(trace, stack)[at]  # [T, V]; [T], -1 where it is not known
     own_logits = own["logits"][0, at] if own is not None and own.is_per_step else None
     all_stations = stations(trace.spec, stack)
     config = trace.spec.config
@@ -251,7 +251,7 @@ def _divergence(final: Tensor, probs: Tensor, other: Tensor) -> Tensor:
     return found.clamp(min=0)
 
 
-def _written(trace: Trace, stack: StackName) -> Tensor:
+def _find_written(trace: Trace, stack: StackName) -> Tensor:
     """The id that each row wrote, or should have written; -1 where that is not known."""
     if stack == "encoder":
         return torch.full((len(trace.src),), -1)

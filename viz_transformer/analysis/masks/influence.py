@@ -109,7 +109,7 @@ def influence_plan(
     if len(given) > most:
         given = given[np.unique(np.linspace(0, len(given) - 1, most).round().astype(int))]
     columns = tuple(int(position) for position in given)
-    swappable = len(_ordinary(ckpt, side))
+    swappable = len(_list_ordinary_ids(ckpt, side))
     trials = len(columns) * min(swaps, max(0, swappable - 1))
     parts = filter(None, (ckpt.model.decoder.layers, ckpt.model.output))
     decoder = sum(p.numel() for part in parts for p in part.parameters())
@@ -141,7 +141,7 @@ def influence(
     plan = influence_plan(ckpt, trace, side=side, swaps=swaps, most=most)
     if ckpt.config != trace.config:
         raise ValueError("the trace is of another model: give the checkpoint that recorded it")
-    ordinary = _ordinary(ckpt, side)
+    ordinary = _list_ordinary_ids(ckpt, side)
     own = SIDES[side].of(trace.src_ids, trace.tgt_ids)
     choose = random.Random(seed)
     chosen = []
@@ -159,7 +159,7 @@ def influence(
     for first in range(0, len(trials), size):
         part = trials[first : first + size]
         batch = [ids for _, ids in part] + [list(own)] * (size - len(part))
-        moved = _moved(as_it_is, run(batch)[:, rows])  # [B, R]
+        moved = _measure_change(as_it_is, run(batch)[:, rows])  # [B, R]
         for (column, _), largest in zip(part, moved, strict=False):
             change[:, column] = np.maximum(change[:, column], largest.numpy())
     change[as_it_is[0].isnan().any(dim=-1).numpy()] = np.nan
@@ -192,7 +192,7 @@ def verdict(found: Influence, *, changed: bool = False) -> Verdict:
     """
     who = "with these masks the run" if changed else "this decoder"
     if found.lost and found.causal:
-        sentence = f"The logits at position{_listed(found.lost)} are not numbers."
+        sentence = f"The logits at position{_list_positions(found.lost)} are not numbers."
         advice = "choose another fill, or open a cell of the row that may see nothing"
         return Verdict(None, sentence, f"Nothing can be said of a row of NaN: {advice}.")
     if found.side == "source":
@@ -221,12 +221,12 @@ def _source_verdict(found: Influence) -> Verdict:
     if not still:
         sentence = "Every source token that was swapped moves some logits."
     else:
-        sentence = f"Swapping source token{_listed(still)} changes nothing."
+        sentence = f"Swapping source token{_list_positions(still)} changes nothing."
     detail = f"{moved:,} of {found.change.size:,} pairs show a change. The source is there before anything is written:"
     return Verdict(None, sentence, f"{detail} reading all of it is not a leak.")
 
 
-def _listed(positions: Sequence[int]) -> str:
+def _list_positions(positions: Sequence[int]) -> str:
     """The first positions as a list, after the plural s of their noun."""
     return f"{'s' if len(positions) > 1 else ''} {', '.join(map(str, positions[:8]))}" + ", ..." * (len(positions) > 8)
 
@@ -253,13 +253,13 @@ class _Batches:
         return self.model.decode(ids, memory, keep, hook=hook).float().cpu()
 
 
-def _moved(before: Tensor, after: Tensor) -> Tensor:
+def _measure_change(before: Tensor, after: Tensor) -> Tensor:
     """The largest absolute difference over the vocabulary: [B, R, V] twice -> [B, R]; infinity where NaN differs."""
     same = (before == after) | (before.isnan() & after.isnan())
     return (before - after).abs().nan_to_num(nan=torch.inf).masked_fill(same, 0.0).amax(dim=-1)
 
 
-def _ordinary(ckpt: Checkpoint, side: SideName) -> list[int]:
+def _list_ordinary_ids(ckpt: Checkpoint, side: SideName) -> list[int]:
     """The ids of the side's vocabulary without special tokens."""
     codec = ckpt.codecs.get(side)
     size = SIDES[side].vocab_size(ckpt.spec) or 0

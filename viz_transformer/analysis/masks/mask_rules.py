@@ -82,13 +82,13 @@ def rule_of(mask: Booleans, window: int | None, *, both: bool, padding: Booleans
     kept = mask | closed
     back = np.arange(mask.shape[0])[:, None] - np.arange(mask.shape[1]) if mask.shape[0] == mask.shape[1] else None
     unread = MaskRule(closed=int(closed.sum()), padding=int((closed & padding).sum()), named=False)
-    for rule, made in _tried(back, kept, window, both):
+    for rule, made in _list_candidates(back, kept, window, both):
         if np.array_equal(kept, made | closed):
             return replace(rule, closed=unread.closed, padding=unread.padding)
     return unread
 
 
-def _tried(
+def _list_candidates(
     back: NDArray[np.int64] | None, kept: Booleans, window: int | None, both: bool
 ) -> Iterator[tuple[MaskRule, Booleans]]:
     """Candidate rules with their masks, first the one that the model states."""
@@ -137,11 +137,12 @@ def describe_rule(rule: MaskRule, layers: list[int], tokens: int) -> str:
     else:
         said = "every query reads every key"
     if rule.closed:
-        said += f"; {rule.closed} {'key is' if rule.closed == 1 else 'keys are'} closed for all of them{_padded(rule)}"
+        keys = "key is" if rule.closed == 1 else "keys are"
+        said += f"; {rule.closed} {keys} closed for all of them{_describe_padding(rule)}"
     return f"{where}{said}."
 
 
-def _padded(rule: MaskRule) -> str:
+def _describe_padding(rule: MaskRule) -> str:
     if rule.padding == rule.closed:
         return ", as padding"
     return f", {rule.padding} of them as padding" if rule.padding else ", though there is no padding"

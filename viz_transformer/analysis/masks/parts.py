@@ -116,7 +116,7 @@ def mask_parts(
 def join_parts(kind: KindName, padding: Booleans, causal: Booleans, changes: Sequence[Change] = ()) -> MaskParts:
     """The parts from both masks, [Q, K] each, with the changes applied as in `mask_parts`."""
     own = padding & causal
-    kept = tuple(change for change in dict.fromkeys(changes) if change.kind == kind and _inside(change, own.shape))
+    kept = tuple(change for change in dict.fromkeys(changes) if change.kind == kind and _is_inside(change, own.shape))
     kept = tuple(sorted(kept, key=lambda change: change.key is not None))
     changed = own.copy()
     for change in kept:
@@ -135,8 +135,8 @@ def sites(spec: ModelSpec, kind: KindName) -> tuple[str, ...]:
 def kept_positions(trace: Trace, kind: KindName) -> tuple[Booleans, Booleans]:
     """Masks [Q] and [K] of this kind's queries and keys, True = a token, False = what the model treats as padding."""
     layer_count(trace, kind)
-    source = _kept(trace.src, trace.spec.source_pad)
-    target = _kept(trace.tgt, trace.spec.target_pad)
+    source = _mark_kept(trace.src, trace.spec.source_pad)
+    target = _mark_kept(trace.tgt, trace.spec.target_pad)
     return KINDS[kind].sides(source, target)
 
 
@@ -166,7 +166,7 @@ class FilledRow:
     @property
     def closed_is(self) -> ClosedIs:
         """One word for what a fully masked row becomes."""
-        return _closed_is(self.closed)
+        return _classify_closed(self.closed)
 
 
 def filled_rows(scores: ArrayLike, mask: ArrayLike) -> tuple[FilledRow, ...]:
@@ -198,16 +198,16 @@ def closed_row(ckpt: Checkpoint, trace: Trace, kind: KindName, layer: int) -> Cl
     with torch.no_grad():
         ckpt.hooked_model.whole(src, tgt, hook=recorder)
     rows = recorder.values[f"{site}.weights"][0, :, 0].cpu()  # [H, K]
-    return _closed_is(np.asarray(rows.float().numpy())) if rows.size(-1) > 1 else None
+    return _classify_closed(np.asarray(rows.float().numpy())) if rows.size(-1) > 1 else None
 
 
 def closed_rows_are(trace: Trace, kind: KindName, layer: int, rows: Sequence[int]) -> ClosedIs | None:
     """One word for these fully masked rows of a run; None if its weights were not recorded."""
     name = f"{KINDS[kind].site(layer)}.weights"
-    return _closed_is(trace[name][0][:, list(rows)].flatten(0, 1).numpy()) if rows and name in trace else None
+    return _classify_closed(trace[name][0][:, list(rows)].flatten(0, 1).numpy()) if rows and name in trace else None
 
 
-def _closed_is(rows: NDArray[np.float32]) -> ClosedIs:
+def _classify_closed(rows: NDArray[np.float32]) -> ClosedIs:
     """One word for one or more fully masked rows, [..., K]."""
     if np.isnan(rows).any():
         return "not a number"
@@ -264,7 +264,7 @@ def run_in_batch(ckpt: Checkpoint, trace: Trace, lengths: tuple[int, int], *, ed
     edit that fits nothing.
     """
     src, tgt = (
-        _padded(ckpt, tokens, side, length)
+        _pad_tokens(ckpt, tokens, side, length)
         for tokens, side, length in zip((trace.src, trace.tgt), ("source", "target"), lengths, strict=True)
     )
     next_ids = trace.next_ids + (None,) * (len(tgt) - len(trace.tgt))
@@ -321,11 +321,11 @@ def row_effects(before: Trace, after: Trace, vocabulary: Sequence[str]) -> tuple
     return tuple(rows)
 
 
-def _inside(change: Change, shape: tuple[int, int]) -> bool:
+def _is_inside(change: Change, shape: tuple[int, int]) -> bool:
     return change.query < shape[0] and (change.key is None or change.key < shape[1])
 
 
-def _padded(ckpt: Checkpoint, tokens: Tokens, side: str, length: int) -> Tokens:
+def _pad_tokens(ckpt: Checkpoint, tokens: Tokens, side: str, length: int) -> Tokens:
     missing = length - len(tokens) if len(tokens) else 0
     if missing <= 0:
         return tokens
@@ -336,7 +336,7 @@ def _padded(ckpt: Checkpoint, tokens: Tokens, side: str, length: int) -> Tokens:
     return tokens + Tokens((pad,) * missing, (name,) * missing, ("",) * missing)
 
 
-def _kept(tokens: Tokens, pad: int | None) -> Booleans:
+def _mark_kept(tokens: Tokens, pad: int | None) -> Booleans:
     return np.array([pad is None or token_id != pad for token_id in tokens.ids], dtype=bool)
 
 

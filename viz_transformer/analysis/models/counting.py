@@ -61,7 +61,7 @@ def equal_positions(ckpt: Checkpoint, answers: Sequence[PairAnswer]) -> float:
     """
     side = sides(ckpt)
     pad = side.end if side.target.padding is None else side.target.padding
-    wanted = [[*_inner(side.target.encode(answer.wanted).ids, side.bos, side.end)] for answer in answers]
+    wanted = [[*_strip_ends(side.target.encode(answer.wanted).ids, side.bos, side.end)] for answer in answers]
     width = max(map(len, wanted)) + 2
     most = ckpt.spec.max_target
     equal = 0
@@ -73,7 +73,7 @@ def equal_positions(ckpt: Checkpoint, answers: Sequence[PairAnswer]) -> float:
     return equal / (len(answers) * width)
 
 
-def _inner(ids: Sequence[int], bos: int, eos: int) -> Sequence[int]:
+def _strip_ends(ids: Sequence[int], bos: int, eos: int) -> Sequence[int]:
     """Ids without start and end token, whether or not the codec adds them."""
     ids = ids[1:] if ids and ids[0] == bos else ids
     return ids[:-1] if ids and ids[-1] == eos else ids

@@ -70,13 +70,13 @@ def parameter_rows(blocks: Sequence[Block]) -> tuple[ParameterRow, ...]:
         else:
             runs.append([block])
     return tuple(
-        ParameterRow(_joined([block.name for block in run]), run[0].shapes, len(run), run[0].count)
+        ParameterRow(_join_names([block.name for block in run]), run[0].shapes, len(run), run[0].count)
         for runs in parts.values()
         for run in runs
     )
 
 
-def _joined(names: Sequence[str]) -> str:
+def _join_names(names: Sequence[str]) -> str:
     """One name for the same part of consecutive layers, numbered from 0."""
     stack, dot, rest = names[0].partition(".")
     if not dot or len(names) == 1:

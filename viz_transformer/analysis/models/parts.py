@@ -21,12 +21,12 @@ _WORDS = {
 def layout_of(config: ModelConfig) -> Layout:
     """The layout of the model with this config, with the labels of its parts."""
     spec = spec_of(config)
-    written = _of_output(config)
+    written = _label_output(config)
     for stack in layout(spec).stacks:
-        written |= _of_stack(stack.stack, config)
+        written |= _label_stack(stack.stack, config)
         for part in stack.sublayers:
-            written |= _of_sublayer(part, config)
-    return replace(layout(spec, written), blocks=parameter_blocks(config), spoken=_spoken(config))
+            written |= _label_sublayer(part, config)
+    return replace(layout(spec, written), blocks=parameter_blocks(config), spoken=_describe_drawing(config))
 
 
 def norm_word(kind: str) -> str:
@@ -34,8 +34,8 @@ def norm_word(kind: str) -> str:
     return _WORDS[kind]
 
 
-def _of_stack(stack: StackName, config: ModelConfig) -> dict[str, Written]:
-    sizes = f"{SIDE_OF[stack].vocab_size(config):,} × {config.d_model}{_scaled(config)}"
+def _label_stack(stack: StackName, config: ModelConfig) -> dict[str, Written]:
+    sizes = f"{SIDE_OF[stack].vocab_size(config):,} × {config.d_model}{_label_scale(config)}"
     found = {f"{stack} embedding": Written(details=(sizes,))}
     if config.final_norm:
         same = stack == "decoder" or config.encoder_final_norm == "same"
@@ -43,7 +43,7 @@ def _of_stack(stack: StackName, config: ModelConfig) -> dict[str, Written]:
     return found
 
 
-def _of_sublayer(part: SubLayer, config: ModelConfig) -> dict[str, Written]:
+def _label_sublayer(part: SubLayer, config: ModelConfig) -> dict[str, Written]:
     if part.kind is None:
         details: tuple[str, ...] = (f"{config.d_model} → {config.d_ff:,} → {config.d_model}", config.activation)
     else:
@@ -56,7 +56,7 @@ def _of_sublayer(part: SubLayer, config: ModelConfig) -> dict[str, Written]:
     return {part.name: Written(details=details), f"{part.name} norm": norm}
 
 
-def _of_output(config: ModelConfig) -> dict[str, Written]:
+def _label_output(config: ModelConfig) -> dict[str, Written]:
     if config.target_vocab_size is None:
         return {"result": Written(label=f"memory, {config.d_model} numbers a position")}
     tied = "tied to the embedding" if config.tied_output else f"{config.d_model} × {config.target_vocab_size:,}"
@@ -71,14 +71,14 @@ def _of_output(config: ModelConfig) -> dict[str, Written]:
     }
 
 
-def _scaled(config: ModelConfig) -> str:
+def _label_scale(config: ModelConfig) -> str:
     """The label of the factor that embeddings are multiplied by."""
     return {"sqrt": f", times √{config.d_model}", "one": "", "learned": ", times a learned number"}[
         config.embedding_scale
     ]
 
 
-def _spoken(config: ModelConfig) -> str:
+def _describe_drawing(config: ModelConfig) -> str:
     """The drawing's description, for screen readers."""
     stacks = " and ".join(count_of(SIDE_OF[stack].layers(config), f"{stack} layer") for stack in stacks_of(config))
     final = "with" if config.final_norm else "without"

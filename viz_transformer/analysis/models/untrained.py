@@ -70,7 +70,7 @@ class Recipe:
         given = {name: getattr(self, name) for name in (*_SIZES, "norm")}
         texts = ("source_vocab_size", "target_vocab_size", "source_pad", "target_pad", "max_source", "max_target")
         given |= {name: getattr(like, name) for name in texts}
-        made = self._made(like, given)
+        made = self._make_config(like, given)
         total = parameter_total(made)
         if total > MAX_PARAMETERS:
             raise ValueError(
@@ -94,7 +94,7 @@ class Recipe:
             norm=start.norm,
         )
 
-    def _made(self, like: ModelConfig, given: dict[str, Any]) -> ModelConfig:
+    def _make_config(self, like: ModelConfig, given: dict[str, Any]) -> ModelConfig:
         start = like
         if self.architecture in offered_positions():
             given = {**given, "positions": self.architecture}

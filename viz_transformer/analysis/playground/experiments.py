@@ -85,12 +85,12 @@ class Rebuild:
             d_ff=1,
             dropout=0.0,
         )
-        several = _made(lambda: Attention(config), settings.seed)
-        single = _made(lambda: OneHead(settings.d_model), settings.seed, usual=True)
+        several = _make_module(lambda: Attention(config), settings.seed)
+        single = _make_module(lambda: OneHead(settings.d_model), settings.seed, usual=True)
         self._mask = torch.ones(1, 1, len(self.x), len(self.x), dtype=torch.bool)
         self._models: tuple[OneHead | Attention, ...] = (single, several)
         self._optimisers = [torch.optim.Adam(model.parameters(), settings.learning_rate) for model in self._models]
-        self.before = self.now = self._look()
+        self.before = self.now = self._take_snapshot()
 
     def step(self) -> None:
         """One step of both."""
@@ -102,18 +102,18 @@ class Rebuild:
             self.losses[place, self.done] = loss.item()
         self.done += 1
         if self.done % SNAPSHOT_EVERY == 0:
-            self.now = self._look()
+            self.now = self._take_snapshot()
 
     def settle(self) -> None:
         """Bring `now` up to the last step."""
-        self.now = self._look()
+        self.now = self._take_snapshot()
 
     def _output(self, model: OneHead | Attention, hook: Hook = OFF) -> Tensor:
         out: Tensor = model(self.x[None], self._mask, hook)[0]
         return out
 
     @torch.no_grad()
-    def _look(self) -> tuple[Rebuilt, ...]:
+    def _take_snapshot(self) -> tuple[Rebuilt, ...]:
         found = []
         for model in self._models:
             recorder = Recorder()
@@ -206,12 +206,12 @@ class Copying:
             max_target=2 * settings.length + 1,
         )
         self._hooks: tuple[Hook, ...] = (OFF, OpenMask())
-        self._models = [_made(lambda: Transformer(config), settings.seed) for _ in self._hooks]
+        self._models = [_make_module(lambda: Transformer(config), settings.seed) for _ in self._hooks]
         self._optimisers = [torch.optim.Adam(model.parameters(), settings.learning_rate) for model in self._models]
         self._batches = torch.Generator().manual_seed(settings.seed)
         tests = torch.Generator().manual_seed(settings.seed + 1_000_003)  # no stream of batches begins so
         self.texts = self._draw(settings.tests, tests)
-        self.before = self.now = self._look()
+        self.before = self.now = self._take_snapshot()
 
     @property
     def floor(self) -> float:
@@ -236,7 +236,7 @@ class Copying:
 
     def settle(self) -> None:
         """Bring `now` up to the last step."""
-        self.now = self._look()
+        self.now = self._take_snapshot()
 
     def _draw(self, count: int, generator: torch.Generator) -> Tensor:
         """Bar, letters, the same letters, bar: [N, 2 * length + 2]."""
@@ -244,11 +244,11 @@ class Copying:
         bar = torch.full((count, 1), self.bar)
         return torch.cat([bar, letters, letters, bar], dim=1)
 
-    def _look(self) -> tuple[Copied, ...]:
-        return tuple(self._tested(model, hook) for model, hook in zip(self._models, self._hooks, strict=True))
+    def _take_snapshot(self) -> tuple[Copied, ...]:
+        return tuple(self._test(model, hook) for model, hook in zip(self._models, self._hooks, strict=True))
 
     @torch.no_grad()
-    def _tested(self, model: Transformer, hook: Hook) -> Copied:
+    def _test(self, model: Transformer, hook: Hook) -> Copied:
         length = self.settings.length
         wanted = self.texts[:, 1 : length + 1]
         read = model(self.texts[:, :-1], hook=hook)[:, length:-1].argmax(dim=-1)
@@ -300,7 +300,7 @@ class _Both:
         return _Both(self._store.scope(part), self._change.scope(part))
 
 
-def _made(make: Callable[[], M], seed: int, *, usual: bool = False) -> M:
+def _make_module(make: Callable[[], M], seed: int, *, usual: bool = False) -> M:
     """A module whose numbers all come from a generator of this seed.
 
     Xavier-uniform maps and zero biases, or with `usual` the numbers that torch gives a Linear; embeddings whose scaled

@@ -65,15 +65,15 @@ def read_facts(ckpt: Checkpoint, run: Run, *, every_label: bool = True) -> dict[
 def read_rows(facts: Mapping[str, Any]) -> list[tuple[str, ...]]:
     """The same data as table rows: a row for each label of a text, or for each token or mask."""
     if "masks" in facts:
-        return [(f"mask at {mask['position']}", _listed(mask["candidates"], "token")) for mask in facts["masks"]]
+        return [(f"mask at {mask['position']}", _format_list(mask["candidates"], "token")) for mask in facts["masks"]]
     if "position" in facts:
-        return [(each["label"], _sure(each)) for each in facts["labels"]]
-    return [(row["token"], _listed(row["labels"], "label")) for row in facts["labels"]]
+        return [(each["label"], _format_probability(each)) for each in facts["labels"]]
+    return [(row["token"], _format_list(row["labels"], "label")) for row in facts["labels"]]
 
 
-def _listed(found: list[dict[str, Any]], name: str) -> str:
-    return ", ".join(f"{each[name]} {_sure(each)}" for each in found)
+def _format_list(found: list[dict[str, Any]], name: str) -> str:
+    return ", ".join(f"{each[name]} {_format_probability(each)}" for each in found)
 
 
-def _sure(each: Mapping[str, Any]) -> str:
+def _format_probability(each: Mapping[str, Any]) -> str:
     return significant(each["logit"] if each["probability"] is None else each["probability"], 4)

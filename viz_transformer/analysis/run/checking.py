@@ -44,13 +44,13 @@ def number_words(text: str) -> str:
     if len(whole) > 3 * len(_GROUPS):
         raise ValueError(f"the number has more than {3 * len(_GROUPS)} digits")
     said = ["minus"] if found["sign"] in ("-", "\N{MINUS SIGN}") else []
-    said.append(_whole_words(whole))
+    said.append(_spell_whole(whole))
     if decimals := (found["decimals"] or "").rstrip("0"):
         said += ["point", *(_UP_TO_19[int(digit)] for digit in decimals)]
     return " ".join(said)
 
 
-def _whole_words(digits: str) -> str:
+def _spell_whole(digits: str) -> str:
     """Digits without leading zeros: groups of three, the last one after "and" where it is below a hundred."""
     if not digits:
         return _UP_TO_19[0]
@@ -61,11 +61,11 @@ def _whole_words(digits: str) -> str:
     for value, name in zip(groups, names, strict=True):
         if value:
             joint = "" if not said else " and " if not name and value < 100 else ", "
-            said += joint + " ".join(filter(None, (_below_thousand(value), name)))
+            said += joint + " ".join(filter(None, (_spell_below_thousand(value), name)))
     return said
 
 
-def _below_thousand(value: int) -> str:
+def _spell_below_thousand(value: int) -> str:
     hundreds, rest = divmod(value, 100)
     said = [f"{_UP_TO_19[hundreds]} hundred"] if hundreds else []
     if rest:
@@ -75,13 +75,13 @@ def _below_thousand(value: int) -> str:
     return " and ".join(said)
 
 
-def _copy(text: str) -> str:
+def _copy_text(text: str) -> str:
     return text
 
 
 RULES: Mapping[str, tuple[Callable[[str], str], str]] = {
     "numbers": (number_words, "the number in words"),
-    "copy": (_copy, "the same letters"),
+    "copy": (_copy_text, "the same letters"),
 }
 """By kind of task: the rule that gives the right answer to a text, and a phrase for that answer."""
 
@@ -93,11 +93,11 @@ def check_answer(rule: str, text: str, answer: str) -> Checked:
         wanted = right(text)
     except ValueError as error:
         return Checked("unread", f"Not checked: {error}.")
-    if _plain(wanted) == _plain(answer):
+    if _strip_blanks(wanted) == _strip_blanks(answer):
         return Checked("right", f"Right: {called}, by a rule that does not know the model.", wanted)
     return Checked("wrong", f"Wrong: it should be “{shorten(wanted, MAX_SHOWN)}”.", wanted)
 
 
-def _plain(text: str) -> str:
+def _strip_blanks(text: str) -> str:
     """The text without blanks at its ends and around punctuation."""
     return re.sub(r"\s*([-,])\s*", r"\1", " ".join(text.split()))

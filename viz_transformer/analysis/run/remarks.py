@@ -80,9 +80,9 @@ def remark_on_missing(trace: Trace, place: str, names: Iterable[str], of: str) -
         if (point := f"{place}.{name}") not in trace:
             by_reason.setdefault(trace.spec.missing.get(point, ""), []).append(name)
     for reason, lacking in by_reason.items():
-        said = _listed([_WORDS.get(name, name) for name in lacking])
+        said = _join_words([_WORDS.get(name, name) for name in lacking])
         yield f"The run has no {said} of {of}{reason and f': {reason}'}."
 
 
-def _listed(words: Sequence[str]) -> str:
+def _join_words(words: Sequence[str]) -> str:
     return words[0] if len(words) == 1 else f"{', '.join(words[:-1])} or {words[-1]}"

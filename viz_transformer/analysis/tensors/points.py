@@ -382,16 +382,16 @@ def slice_csv(shown: Slice) -> str:
     Values are written with the fewest digits that give the same float32 (or float64) again; tokens exactly as they are.
     """
     rows, columns = shown.rows, shown.columns
-    names = map(str, range(columns.size)) if columns.labels is None else map(_quoted, columns.labels)
+    names = map(str, range(columns.size)) if columns.labels is None else map(_quote, columns.labels)
     corner = [rows.name] if rows.labels is None else [rows.name, "token"]
     lines = [",".join([*corner, *names])]
     for index, numbers in enumerate(_lines(shown.values)):
-        label = "" if rows.labels is None else f"{_quoted(rows.labels[index])},"
+        label = "" if rows.labels is None else f"{_quote(rows.labels[index])},"
         lines.append(f"{index},{label}{numbers}")
     return "\r\n".join(lines) + "\r\n"
 
 
-def _quoted(field: str) -> str:
+def _quote(field: str) -> str:
     return '"' + field.replace('"', '""') + '"' if any(sign in field for sign in ',"\r\n') else field
 
 

@@ -40,10 +40,10 @@ def _is_padding(trace: Trace, side: Side, place: int) -> bool:
 
 def mixed_heads(row: int, heads: int, queries: int) -> str:
     """A sentence on the contents of this row where heads are merged by a raw reshape."""
-    return f"The row holds {_several([divmod(row * heads + slot, queries) for slot in range(heads)])}."
+    return f"The row holds {_list_places([divmod(row * heads + slot, queries) for slot in range(heads)])}."
 
 
-def _several(places: Sequence[tuple[int, int]]) -> str:
+def _list_places(places: Sequence[tuple[int, int]]) -> str:
     """Heads and query positions in words: "queries 3 to 6 of head 1, then 0 and 1 of head 2"."""
     parts = []
     for head in dict.fromkeys(head for head, _ in places):

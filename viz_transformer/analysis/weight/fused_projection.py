@@ -21,13 +21,13 @@ def check_fused(trace: Trace, cell: Cell, at: Any) -> tuple[Check, ...]:
     reads, read = at.own("in"), at.point(cell.read_point)
     maps: dict[str, _Map] = {"query": (at.w_q, at.b_q), "key": (at.w_k, at.b_k), "value": (at.w_v, at.b_v)}
     fused = ("key", "value") if cell.kind == "cross" else ("query", "key", "value")
-    by_map = _made([maps[part] for part in fused], read).reshape(len(read), len(fused), heads, size)
+    by_map = _apply_maps([maps[part] for part in fused], read).reshape(len(read), len(fused), heads, size)
     found = dict(zip(fused, by_map.transpose(1, 2, 0, 3), strict=True))
     if cell.kind == "cross":
-        found["query"] = _made([maps["query"]], reads).reshape(len(reads), heads, size).transpose(1, 0, 2)
+        found["query"] = _apply_maps([maps["query"]], reads).reshape(len(reads), heads, size).transpose(1, 0, 2)
     cut = [slice(head * size, (head + 1) * size) for head in range(heads)]
     rows = [(weight[rows], bias[rows]) for rows in cut for weight, bias in (maps[part] for part in fused)]
-    by_head = _made(rows, read).reshape(len(read), heads, len(fused), size).transpose(2, 1, 0, 3)
+    by_head = _apply_maps(rows, read).reshape(len(read), heads, len(fused), size).transpose(2, 1, 0, 3)
     made = [(part, part, found[part]) for part in maps]
     made += [(part, f"{part}, head by head", numbers) for part, numbers in zip(fused, by_head, strict=True)]
     largest = float(np.abs(read).max()) * math.sqrt(trace.spec.d_model)
@@ -36,7 +36,7 @@ def check_fused(trace: Trace, cell: Cell, at: Any) -> tuple[Check, ...]:
     return tuple(Check(name, each, at.point(points[part]), f"{points[part]}[0]", largest) for part, name, each in made)
 
 
-def _made(maps: Sequence[_Map], read: Floats) -> Floats:
+def _apply_maps(maps: Sequence[_Map], read: Floats) -> Floats:
     """The output of several maps of the same rows [T, D], applied as one: [T, nD]."""
     return np.asarray(read @ np.concatenate([w for w, _ in maps]).T + np.concatenate([bias for _, bias in maps]))
 

@@ -80,7 +80,7 @@ def ladder(trace: Trace, learned: Parameters, cell: Cell) -> Ladder:
             lines[name] = _line(name, told, at, report if told.step is not None else _Kept(), trace)
     report.verdict()
     queries = len(sides(trace, cell.kind)[0])
-    for name, checks in _derived(trace, cell, row, at).items():
+    for name, checks in _derive_checks(trace, cell, row, at).items():
         lines[name] = replace(lines[name], checks=(*checks, *lines[name].checks))
     lines["shapes"] = replace(lines["shapes"], shapes=trail(trace.config, cell, queries, len(row.mask)))
     lines["token"] = replace(lines["token"], facts=scales(trace, cell))
@@ -92,7 +92,7 @@ def ladder(trace: Trace, learned: Parameters, cell: Cell) -> Ladder:
     return Ladder(cell, lines, row, "".join(report.printed))
 
 
-def _derived(trace: Trace, cell: Cell, row: QueryRow, at: Any) -> dict[str, tuple[Check, ...]]:
+def _derive_checks(trace: Trace, cell: Cell, row: QueryRow, at: Any) -> dict[str, tuple[Check, ...]]:
     """Checks beyond the program's: the fused maps; the scores, which no run records, against the model's own function
     of the recorded query and key; and the weights of a long fused attention."""
     head, query = slice(cell.head, cell.head + 1), slice(cell.query, cell.query + 1)

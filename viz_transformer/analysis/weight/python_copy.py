@@ -107,7 +107,7 @@ def python_copy(trace: Trace, cell: Cell) -> str:
     return "\n\n\n".join(
         (
             f"{files}\nIN_FULL, ROUNDING = {derivation.IN_FULL}, {derivation.ROUNDING}",
-            *map(_source, _defined(values, steps)),
+            *map(_source, _list_definitions(values, steps)),
             _MAIN.substitute(values=_each(values), steps=_each(steps)),
         )
     )
@@ -142,7 +142,7 @@ def _source(defined: Any) -> str:
     return getsource(defined).rstrip()
 
 
-def _defined(*parts: Any) -> Iterator[Any]:
+def _list_definitions(*parts: Any) -> Iterator[Any]:
     """The functions and classes of the program, each once, before what calls it."""
     found = [derivation.Values, derivation.length, derivation.digits, derivation.Report, derivation.normed]
     for each in (each for part in parts for value in part.values() for each in _functions(value)):

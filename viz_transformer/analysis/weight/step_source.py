@@ -258,7 +258,7 @@ def _divisor(cell: Cell, config: ModelConfig) -> StepSource:
     if not config.encoding.biased or cell.kind == "cross":
         return StepSource(derivation.divisor, by_axis("key", score), scalars)
     told = config.encoding.bias_source(config, cell.stack, cell.head)
-    numbers = {name: _behind(number) for name, number in told.scalars.items()}
+    numbers = {name: _depend_on_distance(number) for name, number in told.scalars.items()}
     return StepSource(
         derivation.divisor_and_bias,
         by_axis("key", {"bias": lambda at: at.bias, **score}),
@@ -267,7 +267,7 @@ def _divisor(cell: Cell, config: ModelConfig) -> StepSource:
     )
 
 
-def _behind(number: Callable[[int], float]) -> Source:
+def _depend_on_distance(number: Callable[[int], float]) -> Source:
     """The source of a number that depends on how far the key is before the query."""
     return lambda at: number(at.query - at.key)
 
