@@ -54,7 +54,7 @@ def test_numbers_that_are_not_finite_are_counted_and_named(ckpt):
     with torch.no_grad():
         ckpt.model.output.bias[3] = torch.nan
         ckpt.model.output.bias[4] = torch.inf
-    (check,) = diagnostics._finite(ckpt)
+    (check,) = diagnostics._check_finite(ckpt)
     assert check.verdict == "bad"
     assert check.sentence == "2 of the parameters are NaN or infinite: output.bias (2)."
 
@@ -62,20 +62,20 @@ def test_numbers_that_are_not_finite_are_counted_and_named(ckpt):
 def test_a_model_of_other_sizes_than_its_config_is_bad(ckpt):
     other = replace(ckpt, hooked_model=copy.deepcopy(ckpt.model))
     other.model.config = replace(ckpt.config, attention_bias=False)
-    (check,) = diagnostics._sizes(other)
+    (check,) = diagnostics._check_sizes(other)
     assert check.verdict == "bad" and "self_attention.to_key.bias" in check.sentence
-    (check,) = diagnostics._sizes(ckpt)
+    (check,) = diagnostics._check_sizes(ckpt)
     assert check.verdict == "ok" and f"{ckpt.parameter_count:,} parameters" in check.sentence
 
 
 def test_a_tied_output_is_told_from_one_of_its_own(ckpt):
-    (own,) = diagnostics._tied(ckpt)
-    (tied,) = diagnostics._tied(tiny_checkpoint(tied_output=True))
+    (own,) = diagnostics._check_tied(ckpt)
+    (tied,) = diagnostics._check_tied(tiny_checkpoint(tied_output=True))
     assert own.sentence.startswith("It is not tied") and tied.sentence.startswith("It is tied")
     assert "320 parameters fewer" in tied.sentence  # 20 tokens of 16 numbers
     with torch.no_grad():
         ckpt.model.output.weight.copy_(ckpt.model.decoder.embedding.token.weight)
-    (equal,) = diagnostics._tied(ckpt)
+    (equal,) = diagnostics._check_tied(ckpt)
     assert "equal now" in equal.sentence
 
 
@@ -84,7 +84,7 @@ def test_rows_that_are_equal_or_zero_are_named(ckpt):
     with torch.no_grad():
         rows[4] = rows[5]
         rows[6] = 0
-    source, target = diagnostics._embeddings(ckpt)
+    source, target = diagnostics._check_embeddings(ckpt)
     assert source.verdict == "bad"
     assert "2 of them equal another one: “a”, “b”" in source.sentence and "1 is zero: “c”" in source.sentence
     assert target.verdict == "ok"
@@ -92,7 +92,7 @@ def test_rows_that_are_equal_or_zero_are_named(ckpt):
 
 def test_looking_that_changes_something_is_found_out(ckpt, monkeypatch):
     run = diagnostics.decode(ckpt, "abc")
-    assert next(diagnostics._looking(ckpt, run)).verdict == "ok"
+    assert next(diagnostics._check_recording(ckpt, run)).verdict == "ok"
 
     class Meddling(diagnostics.Recorder):
         def inside(self, part):
@@ -102,16 +102,16 @@ def test_looking_that_changes_something_is_found_out(ckpt, monkeypatch):
             return super().__call__(name, value + 1e-6 if value.is_floating_point() else value)
 
     monkeypatch.setattr(diagnostics, "Recorder", Meddling)
-    assert next(diagnostics._looking(ckpt, run)).verdict == "bad"
+    assert next(diagnostics._check_recording(ckpt, run)).verdict == "bad"
 
 
 def test_dropout_that_is_on_is_bad(ckpt):
     run = diagnostics.decode(ckpt, "abc")
-    assert next(diagnostics._dropout(ckpt, run)).sentence == (
+    assert next(diagnostics._check_dropout(ckpt, run)).sentence == (
         "Dropout, 0.1 in training, is off, and two runs are the same bit by bit."
     )
     ckpt.model.train()
-    assert next(diagnostics._dropout(ckpt, run)).verdict == "bad"
+    assert next(diagnostics._check_dropout(ckpt, run)).verdict == "bad"
 
 
 def test_a_model_without_dropout_says_so():
@@ -140,13 +140,13 @@ def test_hidden_units_that_never_fire_are_counted_exactly(ckpt):
             if isinstance(module, FeedForward):
                 module.to_hidden.bias.fill_(100.0)  # all fire
         ckpt.model.encoder.layers[1].feed_forward.to_hidden.bias[:3] = -1000.0  # but these
-    (check,) = diagnostics._units(ckpt, PAIRS)
+    (check,) = diagnostics._check_units(ckpt, PAIRS)
     assert check.verdict == "note"
     assert check.sentence.startswith("3 of 120 feed-forward units never fired in the texts of 2 example pairs")
     assert check.sentence.endswith("most of them in encoder.1 (3).")
     with torch.no_grad():
         ckpt.model.encoder.layers[1].feed_forward.to_hidden.bias.fill_(100.0)
-    (check,) = diagnostics._units(ckpt, PAIRS)
+    (check,) = diagnostics._check_units(ckpt, PAIRS)
     assert check.verdict == "ok" and check.sentence.startswith("Each of 120 feed-forward units fired")
 
 
@@ -159,13 +159,13 @@ def test_tokens_that_no_text_gives_are_named(ckpt):
     tokens[4] = "ab"  # two characters: the tokenizer of characters never gives it
     vocabulary = type(ckpt.source_codec.vocabulary)(tokens, ckpt.source_codec.vocabulary.specials)
     odd = replace(ckpt, source_codec=replace(ckpt.source_codec, vocabulary=vocabulary))
-    source, target = diagnostics._unreachable(odd)
+    source, target = diagnostics._check_unreachable(odd)
     assert (source.verdict, target.verdict) == ("note", "ok")
     assert source.sentence == "1 of 8 tokens does not come back when its text is typed alone: “ab”."
 
 
 def test_tokens_in_use_are_those_of_the_pairs(ckpt):
-    source, target = diagnostics._seen(ckpt, [("abcdefgh", "uv")])
+    source, target = diagnostics._check_seen(ckpt, [("abcdefgh", "uv")])
     assert (source.verdict, target.verdict) == ("ok", "note")
     assert source.sentence == "8 of 8 tokens occur in the 1 example pairs."
     assert target.sentence.startswith("2 of 16 tokens") and "not in them: “w”, “x”" in target.sentence
@@ -175,13 +175,13 @@ def test_a_missing_end_token_is_bad_for_a_model_that_answers(ckpt):
     specials = {role: token for role, token in ckpt.target_codec.vocabulary.specials.items() if role != "eos"}
     vocabulary = type(ckpt.target_codec.vocabulary)(ckpt.target_codec.vocabulary.tokens, specials)
     without = replace(ckpt, target_codec=replace(ckpt.target_codec, vocabulary=vocabulary, add_eos=False))
-    source, target = diagnostics._specials(without)
+    source, target = diagnostics._check_specials(without)
     assert source.verdict == "ok"
     assert (target.verdict, target.sentence) == ("bad", "There is no token for end.")
 
 
 def test_better_than_guessing_compares_with_the_logarithm_of_the_vocabulary(ckpt):
-    (check,) = diagnostics._guessing(ckpt, PAIRS)
+    (check,) = diagnostics._check_guessing(ckpt, PAIRS)
     assert check.verdict == "bad" and "a uniform guess among 20 has 2.996" in check.sentence  # ln 20
     with torch.no_grad():  # logits of 0 everywhere but for what the pairs ask for: better than even
         ckpt.model.output.weight.zero_()
@@ -189,7 +189,7 @@ def test_better_than_guessing_compares_with_the_logarithm_of_the_vocabulary(ckpt
         for token in "uvx1":
             ckpt.model.output.bias[ckpt.target_codec.vocabulary.id(token)] = 5.0
         ckpt.model.output.bias[ckpt.target_codec.vocabulary.eos] = 5.0
-    (check,) = diagnostics._guessing(ckpt, PAIRS)
+    (check,) = diagnostics._check_guessing(ckpt, PAIRS)
     assert check.verdict == "ok"
 
 
@@ -236,7 +236,7 @@ def saved(tmp_path, ckpt):
 
 
 def test_rows_that_only_shrank_were_never_trained(saved):
-    source, target = diagnostics._trained_rows(saved)
+    source, target = diagnostics._check_trained_rows(saved)
     assert source.verdict == "note"
     assert source.sentence == "2 of 12 rows point as they did before the first step: “<unk>”, “h”."
     assert (target.verdict, target.sentence) == ("ok", "All 20 rows were turned since the first step.")
@@ -244,18 +244,18 @@ def test_rows_that_only_shrank_were_never_trained(saved):
 
 def test_without_a_first_snapshot_it_cannot_be_told(saved, ckpt):
     without = replace(saved, card={**saved.card, "sha256": {}})
-    (check,) = diagnostics._trained_rows(without)
+    (check,) = diagnostics._check_trained_rows(without)
     assert check.verdict == "note" and check.sentence.startswith("This cannot be checked")
-    (check,) = diagnostics._trained_rows(ckpt)
+    (check,) = diagnostics._check_trained_rows(ckpt)
     assert check.sentence.startswith("No row was ever trained")
 
 
 def test_a_weights_file_that_was_changed_is_bad(saved):
-    (check,) = diagnostics._file(saved)
+    (check,) = diagnostics._check_file(saved)
     assert check.verdict == "ok"
     path = saved.path / "model.safetensors"
     path.write_bytes(path.read_bytes()[:-1] + b"\x01")
-    (check,) = diagnostics._file(saved)
+    (check,) = diagnostics._check_file(saved)
     assert check.verdict == "bad"
 
 

@@ -64,23 +64,23 @@ def examine(
         raise ValueError("the checks follow an answer while it is written, and this model only reads")
     run = decode(ckpt, text)
     checks: list[Callable[[], Iterator[Check]]] = [
-        lambda: _file(ckpt),
-        lambda: _finite(ckpt),
-        lambda: _sizes(ckpt),
-        lambda: _tied(ckpt),
-        lambda: _embeddings(ckpt),
-        lambda: _trained_rows(ckpt),
-        lambda: _looking(ckpt, run),
-        lambda: _dropout(ckpt, run),
-        lambda: _causal(ckpt),
-        lambda: _steps(ckpt, run),
-        lambda: _padding(ckpt),
-        lambda: _rows(run),
-        lambda: _units(ckpt, _readable(ckpt, pairs, TEXTS)),
-        lambda: _specials(ckpt),
-        lambda: _unreachable(ckpt),
-        lambda: _seen(ckpt, pairs),
-        lambda: _guessing(ckpt, _readable(ckpt, pairs, PAIRS)),
+        lambda: _check_file(ckpt),
+        lambda: _check_finite(ckpt),
+        lambda: _check_sizes(ckpt),
+        lambda: _check_tied(ckpt),
+        lambda: _check_embeddings(ckpt),
+        lambda: _check_trained_rows(ckpt),
+        lambda: _check_recording(ckpt, run),
+        lambda: _check_dropout(ckpt, run),
+        lambda: _check_causal(ckpt),
+        lambda: _check_steps(ckpt, run),
+        lambda: _check_padding(ckpt),
+        lambda: _check_rows(run),
+        lambda: _check_units(ckpt, _select_readable(ckpt, pairs, TEXTS)),
+        lambda: _check_specials(ckpt),
+        lambda: _check_unreachable(ckpt),
+        lambda: _check_seen(ckpt, pairs),
+        lambda: _check_guessing(ckpt, _select_readable(ckpt, pairs, PAIRS)),
     ]
     found: list[Check] = []
     for done, check in enumerate(checks, start=1):
@@ -89,7 +89,7 @@ def examine(
     return tuple(found)
 
 
-def _either(name: str, fine: bool, said: str, otherwise: str, verdict: Verdict = "bad") -> Check:
+def _decide(name: str, fine: bool, said: str, otherwise: str, verdict: Verdict = "bad") -> Check:
     """The check of a yes-or-no question: ok with one sentence, or else the verdict with the other."""
     return Check(name, "ok" if fine else verdict, said if fine else otherwise)
 
@@ -97,14 +97,14 @@ def _either(name: str, fine: bool, said: str, otherwise: str, verdict: Verdict =
 # ---- the parameters
 
 
-def _file(ckpt: Checkpoint) -> Iterator[Check]:
+def _check_file(ckpt: Checkpoint) -> Iterator[Check]:
     name = "weights file"
     if ckpt.path is None:
         digest = ckpt.weights_sha256[:12]
         yield Check(name, "note", f"There is none: these parameters were made in memory, digest {digest}.")
         return
     digests, found = ckpt.card.get("sha256"), sha256(ckpt.path / WEIGHTS)
-    yield _either(
+    yield _decide(
         name,
         isinstance(digests, dict) and digests.get(WEIGHTS) == found,
         f"Its SHA-256 is the one that {CARD} states ({found[:12]}…).",
@@ -112,12 +112,12 @@ def _file(ckpt: Checkpoint) -> Iterator[Check]:
     )
 
 
-def _finite(ckpt: Checkpoint) -> Iterator[Check]:
+def _check_finite(ckpt: Checkpoint) -> Iterator[Check]:
     wrong = {name: int((~torch.isfinite(p)).sum()) for name, p in ckpt.model.named_parameters()}
     wrong = {name: count for name, count in wrong.items() if count}
     which = ", ".join(f"{name} ({count:,})" for name, count in [*wrong.items()][:NAMED])
     largest = max(float(p.detach().abs().max()) for p in ckpt.model.parameters())
-    yield _either(
+    yield _decide(
         "numbers",
         not wrong,
         f"All {ckpt.parameter_count:,} parameters are finite; the largest is {significant(largest, 3)}.",
@@ -125,9 +125,9 @@ def _finite(ckpt: Checkpoint) -> Iterator[Check]:
     )
 
 
-def _sizes(ckpt: Checkpoint) -> Iterator[Check]:
+def _check_sizes(ckpt: Checkpoint) -> Iterator[Check]:
     found = both_totals(ckpt.config, {name: tuple(p.shape) for name, p in ckpt.model.named_parameters()})
-    yield _either(
+    yield _decide(
         "sizes",
         found.agree,
         f"The config asks for {found.blocks:,} parameters, block by block: the model has them.",
@@ -136,7 +136,7 @@ def _sizes(ckpt: Checkpoint) -> Iterator[Check]:
     )
 
 
-def _tied(ckpt: Checkpoint) -> Iterator[Check]:
+def _check_tied(ckpt: Checkpoint) -> Iterator[Check]:
     model, stack = ckpt.model, "decoder" if ckpt.config.has_decoder else "encoder"
     if model.output is None:
         return
@@ -149,7 +149,7 @@ def _tied(ckpt: Checkpoint) -> Iterator[Check]:
     yield Check("output layer", "note", said)
 
 
-def _tables(ckpt: Checkpoint) -> Iterator[tuple[str, Tensor, tuple[str, ...]]]:
+def _list_tables(ckpt: Checkpoint) -> Iterator[tuple[str, Tensor, tuple[str, ...]]]:
     """Each embedding with the names of its rows; those of learned positions are their numbers."""
     for stack in stacks_of(ckpt.spec):
         embedding = getattr(ckpt.model, stack).embedding
@@ -161,8 +161,8 @@ def _tables(ckpt: Checkpoint) -> Iterator[tuple[str, Tensor, tuple[str, ...]]]:
             yield f"{stack} positions", table, tuple(map(str, range(len(table))))
 
 
-def _embeddings(ckpt: Checkpoint) -> Iterator[Check]:
-    for name, rows, names in _tables(ckpt):
+def _check_embeddings(ckpt: Checkpoint) -> Iterator[Check]:
+    for name, rows, names in _list_tables(ckpt):
         zero = (rows == 0).all(dim=1)
         empty = [names[i] for i in zero.nonzero().flatten().tolist()]
         alike: dict[bytes, list[int]] = {}
@@ -171,15 +171,15 @@ def _embeddings(ckpt: Checkpoint) -> Iterator[Check]:
         twins = [i for places in alike.values() if len(places) > 1 for i in places]
         problems = []
         if twins:
-            problems.append(f"{len(twins)} of them equal another one: {_named([names[i] for i in twins])}")
+            problems.append(f"{len(twins)} of them equal another one: {_name_tokens([names[i] for i in twins])}")
         if empty:
-            problems.append(f"{len(empty)} {'is' if len(empty) == 1 else 'are'} zero: {_named(empty)}")
+            problems.append(f"{len(empty)} {'is' if len(empty) == 1 else 'are'} zero: {_name_tokens(empty)}")
         fine = f"Its {len(rows):,} rows are all different, and none is zero."
         wrong = f"Of {len(rows):,} rows, {'; '.join(problems)}."
-        yield _either(name, not problems, fine, wrong, "bad" if twins else "note")
+        yield _decide(name, not problems, fine, wrong, "bad" if twins else "note")
 
 
-def _trained_rows(ckpt: Checkpoint) -> Iterator[Check]:
+def _check_trained_rows(ckpt: Checkpoint) -> Iterator[Check]:
     """The check for rows that never had a gradient: equal to their start up to a common factor (weight decay)."""
     if ckpt.path is None:
         yield Check("rows never trained", "note", "No row was ever trained: the parameters are as they were drawn.")
@@ -188,8 +188,8 @@ def _trained_rows(ckpt: Checkpoint) -> Iterator[Check]:
         untold = "no snapshot from before the first step was kept to compare the embeddings with"
         yield Check("rows never trained", "note", f"This cannot be checked: {untold}.")
         return
-    before = {name: rows for name, rows, _ in _tables(ckpt.at_snapshot(0))}
-    for name, rows, names in _tables(ckpt):
+    before = {name: rows for name, rows, _ in _list_tables(ckpt.at_snapshot(0))}
+    for name, rows, names in _list_tables(ckpt):
         start = before[name]
         cosine = torch.nn.functional.cosine_similarity(rows.double(), start.double(), dim=1)
         still = cosine > 1 - 1e-6  # stored as float16: rounding turns a row by about 1e-4, its cosine falls by 1e-8
@@ -197,11 +197,11 @@ def _trained_rows(ckpt: Checkpoint) -> Iterator[Check]:
         which = [names[i] for i in still.nonzero().flatten().tolist()]
         is_output = ckpt.config.tied_output and name == f"{stacks_of(ckpt.spec)[-1]} embedding"
         tied = " (tied, so the output layer trained the others)" if is_output else ""
-        yield _either(
+        yield _decide(
             f"{name}, rows never trained",
             not which,
             f"All {len(rows):,} rows were turned since the first step.",
-            f"{len(which)} of {len(rows):,} rows point as they did before the first step{tied}: {_named(which)}.",
+            f"{len(which)} of {len(rows):,} rows point as they did before the first step{tied}: {_name_tokens(which)}.",
             "note",
         )
 
@@ -216,9 +216,9 @@ def _logits(ckpt: Checkpoint, run: Run, hook: Hook) -> Tensor:
     return logits
 
 
-def _looking(ckpt: Checkpoint, run: Run) -> Iterator[Check]:
+def _check_recording(ckpt: Checkpoint, run: Run) -> Iterator[Check]:
     recorder = Recorder()
-    yield _either(
+    yield _decide(
         "looking",
         torch.equal(_logits(ckpt, run, OFF), _logits(ckpt, run, recorder)),
         f"With {len(recorder.values)} points recorded and with none, every bit is the same in the logits.",
@@ -226,7 +226,7 @@ def _looking(ckpt: Checkpoint, run: Run) -> Iterator[Check]:
     )
 
 
-def _dropout(ckpt: Checkpoint, run: Run) -> Iterator[Check]:
+def _check_dropout(ckpt: Checkpoint, run: Run) -> Iterator[Check]:
     off = not any(module.training for module in ckpt.model.modules())
     same = torch.equal(_logits(ckpt, run, OFF), _logits(ckpt, run, OFF))
     rate, told = ckpt.config.dropout, describe.states_dropout(ckpt.card)
@@ -234,12 +234,12 @@ def _dropout(ckpt: Checkpoint, run: Run) -> Iterator[Check]:
     dropout = dropout if told else "Dropout is off"
     what = "Two runs of the same text differ" if off else "The model is in training mode"
     fine = f"{dropout}, and two runs are the same bit by bit."
-    yield _either("repeating", off and same, fine, f"{what}: its numbers are not one run's.")
+    yield _decide("repeating", off and same, fine, f"{what}: its numbers are not one run's.")
 
 
-def _causal(ckpt: Checkpoint) -> Iterator[Check]:
+def _check_causal(ckpt: Checkpoint) -> Iterator[Check]:
     if ckpt.spec.has_decoder:
-        yield _either(
+        yield _decide(
             "causality",
             is_causal(ckpt.model),
             "No later token that was exchanged changed a bit of an earlier row's logits.",
@@ -247,7 +247,7 @@ def _causal(ckpt: Checkpoint) -> Iterator[Check]:
         )
 
 
-def _steps(ckpt: Checkpoint, run: Run) -> Iterator[Check]:
+def _check_steps(ckpt: Checkpoint, run: Run) -> Iterator[Check]:
     """The check that the logits of the steps equal those of one pass over the whole answer."""
     logits = _logits(ckpt, run, OFF)[0]
     first = step_row(run, 0)
@@ -259,10 +259,10 @@ def _steps(ckpt: Checkpoint, run: Run) -> Iterator[Check]:
     why = "" if causal else ", as a model must that is not causal"
     wrong = f"{said} up to {significant(apart, 3)}{why}."
     fine = f"{said} at most {scientific(apart)}, by rounding."
-    yield _either("steps", share <= ROUNDING, fine, wrong, "bad" if causal else "note")
+    yield _decide("steps", share <= ROUNDING, fine, wrong, "bad" if causal else "note")
 
 
-def _padding(ckpt: Checkpoint) -> Iterator[Check]:
+def _check_padding(ckpt: Checkpoint) -> Iterator[Check]:
     config = ckpt.config
     if config.pad_to is not None:
         yield Check("padding", "note", f"It always reads {config.pad_to} tokens: its padding is part of every run.")
@@ -270,10 +270,10 @@ def _padding(ckpt: Checkpoint) -> Iterator[Check]:
         yield Check("padding", "note", "It has no padding token: texts of several lengths are run one by one.")
     else:
         said = "Padding after a text changes the logits of its tokens"
-        yield _either("padding", not padding_matters(ckpt.model), f"{said} by no more than rounding.", f"{said}.")
+        yield _decide("padding", not padding_matters(ckpt.model), f"{said} by no more than rounding.", f"{said}.")
 
 
-def _rows(run: Run) -> Iterator[Check]:
+def _check_rows(run: Run) -> Iterator[Check]:
     """The check that rows of weights sum to 1, and fully masked rows are as the mask fill makes them."""
     made = run.trace
     furthest, count, empty = 0.0, 0, 0
@@ -285,7 +285,7 @@ def _rows(run: Run) -> Iterator[Check]:
             furthest = max(furthest, float(abs(sums - 1).max(initial=0)))
             count, empty = count + int(some.sum()), empty + int((~some).sum())
     without = f"; {empty:,} rows may read nothing" if empty else ""
-    yield _either(
+    yield _decide(
         "rows of weights",
         furthest <= 1e-5,
         f"All {count:,} sum to 1, the furthest is {scientific(furthest)} away{without}.",
@@ -293,7 +293,7 @@ def _rows(run: Run) -> Iterator[Check]:
     )
 
 
-def _readable(ckpt: Checkpoint, pairs: Sequence[tuple[str, str]], most: int) -> list[tuple[str, str]]:
+def _select_readable(ckpt: Checkpoint, pairs: Sequence[tuple[str, str]], most: int) -> list[tuple[str, str]]:
     """The first pairs that are not too long for the model, at most `most` of them."""
     found: list[tuple[str, str]] = []
     for source, target in pairs:
@@ -310,7 +310,7 @@ def _readable(ckpt: Checkpoint, pairs: Sequence[tuple[str, str]], most: int) -> 
     return found
 
 
-def _units(ckpt: Checkpoint, pairs: Sequence[tuple[str, str]]) -> Iterator[Check]:
+def _check_units(ckpt: Checkpoint, pairs: Sequence[tuple[str, str]]) -> Iterator[Check]:
     """The check for hidden units that ReLU left at 0 at every position of these pairs."""
     if ckpt.config.activation != "relu" or not pairs:
         return
@@ -327,7 +327,7 @@ def _units(ckpt: Checkpoint, pairs: Sequence[tuple[str, str]]) -> Iterator[Check
     total, units = sum(silent.values()), sum(len(on) for on in fired.values())
     texts = f"in the texts of {len(pairs)} example pair{'s' * (len(pairs) != 1)} ({positions:,} positions)"
     most = max(silent, key=lambda name: silent[name])
-    yield _either(
+    yield _decide(
         "hidden units",
         not total,
         f"Each of {units:,} feed-forward units fired somewhere {texts}.",
@@ -339,39 +339,39 @@ def _units(ckpt: Checkpoint, pairs: Sequence[tuple[str, str]]) -> Iterator[Check
 # ---- the vocabularies
 
 
-def _codecs(ckpt: Checkpoint) -> list[tuple[SideName, Codec]]:
+def _list_codecs(ckpt: Checkpoint) -> list[tuple[SideName, Codec]]:
     return [(side, ckpt.own_codec(side)) for side in ckpt.codecs]
 
 
-def _specials(ckpt: Checkpoint) -> Iterator[Check]:
+def _check_specials(ckpt: Checkpoint) -> Iterator[Check]:
     roles = {"bos": "start", "eos": "end", "pad": "padding", "unk": "unknown text"}
-    for side, codec in _codecs(ckpt):
+    for side, codec in _list_codecs(ckpt):
         lacking = [word for role, word in roles.items() if role not in codec.vocabulary.specials]
         needed = ckpt.spec.kind == "encoder-decoder" and side == "target" and {"start", "end"} & {*lacking}
         fine = "There are tokens for start, end, padding and unknown text."
         wrong = f"There is no token for {', '.join(lacking)}."
-        yield _either(f"{side} specials", not lacking, fine, wrong, "bad" if needed else "note")
+        yield _decide(f"{side} specials", not lacking, fine, wrong, "bad" if needed else "note")
 
 
-def _unreachable(ckpt: Checkpoint) -> Iterator[Check]:
-    for side, codec in _codecs(ckpt):
+def _check_unreachable(ckpt: Checkpoint) -> Iterator[Check]:
+    for side, codec in _list_codecs(ckpt):
         vocabulary = codec.vocabulary
         plain = [i for i in range(len(vocabulary)) if i not in vocabulary.special_ids]
         lost = [vocabulary.tokens[i] for i in plain if i not in _ids(codec, vocabulary.tokens[i])]
         which = "does not come back when its" if len(lost) == 1 else "do not come back when their"
-        yield _either(
+        yield _decide(
             f"{side} vocabulary",
             not lost,
             f"Each of its {len(plain):,} tokens comes back when its text is typed.",
-            f"{len(lost):,} of {len(plain):,} tokens {which} text is typed alone: {_named(lost)}.",
+            f"{len(lost):,} of {len(plain):,} tokens {which} text is typed alone: {_name_tokens(lost)}.",
             "note",
         )
 
 
-def _seen(ckpt: Checkpoint, pairs: Sequence[tuple[str, str]]) -> Iterator[Check]:
+def _check_seen(ckpt: Checkpoint, pairs: Sequence[tuple[str, str]]) -> Iterator[Check]:
     if not pairs:
         return
-    for side, codec in _codecs(ckpt):
+    for side, codec in _list_codecs(ckpt):
         texts = [pair[0 if side == "source" else 1] for pair in pairs]
         if ckpt.spec.kind == "decoder-only":
             texts = [text for pair in pairs for text in pair]
@@ -381,7 +381,7 @@ def _seen(ckpt: Checkpoint, pairs: Sequence[tuple[str, str]]) -> Iterator[Check]
         vocabulary = codec.vocabulary
         plain = {i for i in range(len(vocabulary)) if i not in vocabulary.special_ids}
         unused = sorted(plain - used)
-        which = f"; not in them: {_named([vocabulary.tokens[i] for i in unused])}" if unused else ""
+        which = f"; not in them: {_name_tokens([vocabulary.tokens[i] for i in unused])}" if unused else ""
         yield Check(
             f"{side} vocabulary in use",
             "note" if unused else "ok",
@@ -399,7 +399,7 @@ def _ids(codec: TextCodec, text: str) -> tuple[int, ...]:
 # ---- what it has learned
 
 
-def _guessing(ckpt: Checkpoint, pairs: Sequence[tuple[str, str]]) -> Iterator[Check]:
+def _check_guessing(ckpt: Checkpoint, pairs: Sequence[tuple[str, str]]) -> Iterator[Check]:
     size = ckpt.spec.target_vocab_size
     if not pairs or size is None:
         return
@@ -412,7 +412,7 @@ def _guessing(ckpt: Checkpoint, pairs: Sequence[tuple[str, str]]) -> Iterator[Ch
     even = math.log(size)
     guess = f"a uniform guess among {size:,} has {significant(even)}"
     said = f"loss is {significant(loss)} nats per token on {what} ({tokens:,} tokens); {guess}."
-    yield _either("better than guessing", loss < even, f"Its {said}", f"No: its {said}")
+    yield _decide("better than guessing", loss < even, f"Its {said}", f"No: its {said}")
 
 
 def _text_loss(ckpt: Checkpoint, texts: Sequence[str]) -> tuple[float, int]:
@@ -430,7 +430,7 @@ def _text_loss(ckpt: Checkpoint, texts: Sequence[str]) -> tuple[float, int]:
     return total / max(count, 1), count
 
 
-def _named(tokens: Sequence[str]) -> str:
+def _name_tokens(tokens: Sequence[str]) -> str:
     """The first tokens as a list, quoted, white space by name."""
     shown = ", ".join(
         f"“{repr(token)[1:-1] if token.isspace() or not token.isprintable() else token}”" for token in tokens[:NAMED]
