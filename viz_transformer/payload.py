@@ -106,7 +106,7 @@ def pack(header: Mapping[str, Any], **arrays: Encoded) -> bytes:
     """Header and arrays as one value. Raises ValueError if the header has an "arrays" of its own."""
     if "arrays" in header:
         raise ValueError('the header\'s "arrays" is written by pack')
-    return _packed(header, {}, b"", arrays)
+    return _append(header, {}, b"", arrays)
 
 
 def with_arrays(payload: bytes, **arrays: Encoded) -> bytes:
@@ -116,10 +116,10 @@ def with_arrays(payload: bytes, **arrays: Encoded) -> bytes:
     described = header.pop("arrays")
     if known := described.keys() & arrays.keys():
         raise ValueError(f"the payload has an array {min(known)!r} already")
-    return _packed(header, described, payload[start:], arrays)
+    return _append(header, described, payload[start:], arrays)
 
 
-def _packed(header: Mapping[str, Any], described: dict[str, Any], data: bytes, arrays: Mapping[str, Encoded]) -> bytes:
+def _append(header: Mapping[str, Any], described: dict[str, Any], data: bytes, arrays: Mapping[str, Encoded]) -> bytes:
     """The payload of a header, the arrays described and packed already, and further arrays after them."""
     parts, length = [data], len(data)
     for name, array in arrays.items():
@@ -151,11 +151,11 @@ def unpack(payload: bytes) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
     arrays = {}
     for name, about in header.pop("arrays").items():
         data = payload[start + about["offset"] : start + about["offset"] + about["length"]]
-        arrays[name] = _decoded(about["encoding"], data, about["shape"])
+        arrays[name] = _decode(about["encoding"], data, about["shape"])
     return header, arrays
 
 
-def _decoded(encoding: Encoding, data: bytes, shape: list[int]) -> NDArray[Any]:
+def _decode(encoding: Encoding, data: bytes, shape: list[int]) -> NDArray[Any]:
     if encoding == "bits":
         flat = np.unpackbits(np.frombuffer(data, np.uint8), bitorder="little", count=int(np.prod(shape)))
         return flat.astype(bool).reshape(shape)

@@ -222,7 +222,7 @@ class _Pen:
 
     def part(self, x: float, y: float, part: SubLayer, fill: Fill) -> float:
         """Add the box of a sub-layer above y, and the norm of its output if there is one; returns the y after both."""
-        lines = _wrapped(part.details)
+        lines = _wrap(part.details)
         height = TALL + LINE * (len(lines) - 1)
         tip = self.tip(part.name, f"{part.label}, in each layer")
         upper = self.above(_Content(part.name, part.label, "\n".join(lines), height, fill, tip), x, y)
@@ -365,7 +365,7 @@ def _fill(stack: StackLayout, part: SubLayer) -> Fill:
     return {"self": stack.stack, "cross": "cross", "ffn": "plain"}[part.part]
 
 
-def _wrapped(details: Sequence[str]) -> list[str]:
+def _wrap(details: Sequence[str]) -> list[str]:
     """The sizes of a box, wrapped to lines that fit into it."""
     lines = [""]
     for each in details:

@@ -93,7 +93,7 @@ def attention_heatmap(
     spread = words.get("spread", "shares")
     made = made.said(scale="diverging") if spread == "signed" else made.said(bounded=spread == "shares")
     data = made.pack(height=height, exact=True)
-    return HtmlFigure("matrix", data, title, _chosen(made.rows, selected_query))
+    return HtmlFigure("matrix", data, title, _check_query(made.rows, selected_query))
 
 
 def attention_lines(
@@ -142,7 +142,7 @@ def attention_text(
     """
     made = _picture(weights, _axes(kind, query_tokens, key_tokens, words), title, kind, words)
     made = replace(made, hidden=_shares(words.get("hidden"), len(query_tokens)))
-    return HtmlFigure("shading", made.pack_text(), title, _chosen(made.rows, selected_query))
+    return HtmlFigure("shading", made.pack_text(), title, _check_query(made.rows, selected_query))
 
 
 def head_grid(
@@ -205,5 +205,5 @@ def _shares(hidden: ArrayLike | None, queries: int) -> NDArray[np.float64] | Non
     return np.asarray(hidden, dtype=np.float64)
 
 
-def _chosen(rows: Axis, query: int | None) -> dict[str, int]:
+def _check_query(rows: Axis, query: int | None) -> dict[str, int]:
     return {} if query is None else {rows.field: declared.place("query", query, len(rows))}

@@ -71,7 +71,7 @@ def loss_curves(
             text=[labels.escape(numerals.number(loss)) for loss in y.tolist()],
             customdata=said,
             hovertemplate=f"step %{{x:,d}}<br>{labels.escape(name)}: %{{text}} nats per token"
-            f"{_on(measured_on, name)}{'' if said is None else '<br>%{customdata}'}<extra></extra>",
+            f"{_name_examples(measured_on, name)}{'' if said is None else '<br>%{customdata}'}<extra></extra>",
         )
     if not figure.data:
         raise ValueError("there is no point to draw: every curve is empty")
@@ -83,13 +83,13 @@ def loss_curves(
         legend_yref="paper",
     )
     if best is not None:
-        _mark(figure, best, _on(measured_on, [*curves][-1]), theme)
+        _mark(figure, best, _name_examples(measured_on, [*curves][-1]), theme)
     if rate is not None:
         _add_rate(figure, rate, theme)
     return figure
 
 
-def _on(measured_on: Mapping[str, str] | None, name: str) -> str:
+def _name_examples(measured_on: Mapping[str, str] | None, name: str) -> str:
     """The tooltip's line on what a curve was measured on."""
     said = (measured_on or {}).get(name, "")
     return f"<br>on {labels.escape(said)}" if said else ""

@@ -57,7 +57,7 @@ def details_of(
     """
     trace = run.trace if isinstance(run, Run) else run
     found, size = list[bytes](), 0
-    for detail in _all(trace):
+    for detail in _pack_all(trace):
         found.append(detail)
         size += len(detail)
         if size > (MAX_BYTES if most is None else most):
@@ -77,7 +77,7 @@ def pack_details(traces: Mapping[str, Trace], places: Sequence[Mapping[str, Any]
     found, size = list[bytes](), 0
     for place in places:
         with suppress(ValueError):  # rows of steps have no details
-            detail = _asked(traces, place)
+            detail = _pack_place(traces, place)
             if detail is not None:
                 found.append(detail)
                 size += len(detail)
@@ -86,7 +86,7 @@ def pack_details(traces: Mapping[str, Trace], places: Sequence[Mapping[str, Any]
     return found
 
 
-def _asked(traces: Mapping[str, Trace], place: Mapping[str, Any]) -> bytes | None:
+def _pack_place(traces: Mapping[str, Trace], place: Mapping[str, Any]) -> bytes | None:
     trace, layer, head = traces.get(str(place.get("of"))), place.get("layer"), place.get("head")
     if trace is None or type(layer) is not int:
         return None
@@ -114,7 +114,7 @@ def with_details(data: bytes, details: Sequence[bytes]) -> bytes:
     return payload.with_arrays(data, **{f"detail.{number}": payload.raw(each) for number, each in enumerate(details)})
 
 
-def _all(trace: Trace) -> Iterator[bytes]:
+def _pack_all(trace: Trace) -> Iterator[bytes]:
     """The details of all layers, in the order of the forward pass, then those of all heads."""
     spec = trace.spec
     for stack in stacks_of(spec):

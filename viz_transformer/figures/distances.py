@@ -30,7 +30,7 @@ def product_curves(found: Products, *, title: str, theme: Theme = "light", heigh
     lows, means, highs = (each.astype(np.float32)[np.abs(places)] for each in (found.low, found.mean, found.high))
     figure = go.Figure()
     plain = {"x": places, "mode": "lines", **SILENT}
-    fill = {"line": {"width": 0}, "fill": "tonexty", "fillcolor": _faint(colors.derived[3], 0.35)}
+    fill = {"line": {"width": 0}, "fill": "tonexty", "fillcolor": _fade(colors.derived[3], 0.35)}
     figure.add_scatter(y=lows, line={"width": 0}, showlegend=False, **plain)
     figure.add_scatter(y=highs, name="all pairs, lowest to highest", **fill, **plain)
     figure.add_scatter(y=means, line={"color": colors.derived[2], "width": 2}, name="mean of all pairs", **plain)
@@ -186,7 +186,7 @@ def wavelength_curves(
     return figure.add_annotation(text=f"{whose} {length} positions", font_color=colors.text, **end)
 
 
-def _faint(color: str, opacity: float) -> str:
+def _fade(color: str, opacity: float) -> str:
     """The colour #RRGGBB with this opacity."""
     red, green, blue = (int(color[place : place + 2], 16) for place in (1, 3, 5))
     return f"rgba({red},{green},{blue},{opacity})"

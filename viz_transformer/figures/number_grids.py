@@ -127,7 +127,7 @@ def _cells(parts: _Parts, grid: Grid, column: float, row: float, theme: Theme) -
         )
     )
     if not grid.allowed.all():
-        parts.traces.append(_hatched(np.argwhere(~grid.allowed), x, y, column, row, theme))
+        parts.traces.append(_hatch(np.argwhere(~grid.allowed), x, y, column, row, theme))
     _numbers(parts, grid, x, y, column, theme)
     _words(parts, grid, x, y, row, theme)
     for first, start, tall, wide in grid.boxes:
@@ -143,7 +143,7 @@ def _cells(parts: _Parts, grid: Grid, column: float, row: float, theme: Theme) -
         )
 
 
-def _hatched(places: NDArray[np.int64], x: Any, y: Any, column: float, row: float, theme: Theme) -> go.Bar:
+def _hatch(places: NDArray[np.int64], x: Any, y: Any, column: float, row: float, theme: Theme) -> go.Bar:
     """The hatching of masked cells. places: [N, 2]."""
     colors = palette(theme)
     pattern = {"shape": "/", "size": 5, "solidity": 0.2, "fgcolor": colors.line, "bgcolor": colors.surface}

@@ -46,8 +46,8 @@ def strips(vectors: Sequence[Numbers], *, theme: Theme = "light", type_size: flo
         figure.add_trace(_cells(each, grid, y, tall, largest, theme, type_size))
         unit = each.axis + ("s" if grid.shape[1] != 1 else "")
         size = f"{grid.shape[1]} {unit}" if len(grid) == 1 else f"{len(grid)} × {grid.shape[1]}"
-        _beside(figure, y + tall / 2, labels.escape(each.name), "left", colors.text, type_size)
-        _beside(figure, y + tall / 2, f"{size}<br>±{significant(largest, 3)}", "right", colors.muted, type_size)
+        _write_beside(figure, y + tall / 2, labels.escape(each.name), "left", colors.text, type_size)
+        _write_beside(figure, y + tall / 2, f"{size}<br>±{significant(largest, 3)}", "right", colors.muted, type_size)
         for frame in _frames(each, grid.shape, y, tall):
             figure.add_shape(type="rect", line={"color": colors.text, "width": 1.5}, **frame)
         y += tall + _GAP
@@ -94,7 +94,7 @@ def bars(values: ArrayLike, look: BarLook, *, running: ArrayLike | None = None, 
             declared.same_count(**{what: count}, values=len(heights))
     colors = palette(theme)
     own = None if look.kind is None else weight_colors(look.kind, theme)[4]
-    fills = _signed(heights, colors) if own is None else [own] * len(heights)
+    fills = _colour_by_sign(heights, colors) if own is None else [own] * len(heights)
     edge = {"width": [2 if place == look.picked else 0 for place in range(len(heights))], "color": colors.text}
     places = np.arange(len(heights))
     figure = go.Figure()
@@ -151,12 +151,12 @@ def two_rows(a: ArrayLike, b: ArrayLike, look: BarLook) -> go.Figure:
     outline = {"width": 1.5 if len(first) <= 48 else 1, "color": ink}
     for values, name, fill in ((first, "A", ink), (second, "B", colors.page)):
         figure.add_bar(y=values, name=name, marker={"color": fill, "line": outline}, **shared)
-    fills = _signed(np.nan_to_num(less), colors)
+    fills = _colour_by_sign(np.nan_to_num(less), colors)
     figure.add_bar(y=less, name="A − B", yaxis="y2", marker={"color": fills}, **shared)
     above, below = _span(np.concatenate([first, second])), _span(less)
     most = max(above[1] - above[0], below[1] - below[0], 1e-12)
     heights = [max(0.2, (high - low) / most) for low, high in (above, below)]
-    above, below = (_stretched(span, height * most) for span, height in zip((above, below), heights, strict=True))
+    above, below = (_stretch(span, height * most) for span, height in zip((above, below), heights, strict=True))
     room = 0.1
     share = (1 - room) * heights[1] / sum(heights)
     small = {"family": SANS_STACK, "size": 12 * type_size}
@@ -196,7 +196,7 @@ def _span(values: NDArray[np.float64]) -> tuple[float, float]:
     return float(finite.min(initial=0.0)), float(finite.max(initial=0.0))
 
 
-def _stretched(span: tuple[float, float], size: float) -> tuple[float, float]:
+def _stretch(span: tuple[float, float], size: float) -> tuple[float, float]:
     """The span extended to `size` and a margin, around its middle or from 0."""
     low, high = span
     missing = max(0.0, size - (high - low))
@@ -208,7 +208,7 @@ def _stretched(span: tuple[float, float], size: float) -> tuple[float, float]:
     return low - missing / 2 - margin, high + missing / 2 + margin
 
 
-def _signed(values: NDArray[np.float64], colors: Palette) -> list[str]:
+def _colour_by_sign(values: NDArray[np.float64], colors: Palette) -> list[str]:
     """The colour of each bar, by the sign of its number."""
     return [colors.diverging[5 if value >= 0 else 1] for value in values.tolist()]
 
@@ -261,7 +261,7 @@ def _frames(each: Numbers, shape: tuple[int, ...], y: float, tall: float) -> lis
     return [{"x0": first / columns, "x1": last / columns, "y0": top, "y1": bottom} for first, last in spans]
 
 
-def _beside(figure: go.Figure, y: float, text: str, side: str, color: str, type_size: float) -> None:
+def _write_beside(figure: go.Figure, y: float, text: str, side: str, color: str, type_size: float) -> None:
     left = side == "left"
     figure.add_annotation(
         text=text,

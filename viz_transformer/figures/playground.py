@@ -28,7 +28,7 @@ ON_A_LINE = 4
 _RAISED = 14  # pixels by which a raised table is above its neighbours
 
 
-def _told(values: NDArray[np.float64], text: Callable[[int, int], str]) -> list[list[str]]:
+def _fill_tooltips(values: NDArray[np.float64], text: Callable[[int, int], str]) -> list[list[str]]:
     """The tooltips of all cells, from a function of row and column."""
     return [[text(i, j) for j in range(values.shape[1])] for i in range(len(values))]
 
@@ -63,7 +63,7 @@ def attention_row(
         raised = "above" in more
         at = top - _RAISED - len(values) * ROW if raised else top
         more = {"scale": "diverging", "digits": digits, **more}
-        grids.append(Grid(values, left, at, limit=limit, hover=_told(values, text), **more))
+        grids.append(Grid(values, left, at, limit=limit, hover=_fill_tooltips(values, text), **more))
         left += 0 if raised else values.shape[1] * column + _GAP
 
     def given(name: str, table: NDArray[np.float64]) -> Callable[[int, int], str]:
@@ -177,7 +177,7 @@ def norm_row(found: Sequence[Normalised], *, title: str, theme: Theme = "light")
             top,
             "diverging",
             before,
-            _told(flat, lambda i, f: f"{rows[i]}, feature {f}<br>{full(flat[i, f])}"),
+            _fill_tooltips(flat, lambda i, f: f"{rows[i]}, feature {f}<br>{full(flat[i, f])}"),
             digits=_digits(flat),
             below=("Before", "the stream of two texts"),
             rows=rows,
@@ -187,7 +187,7 @@ def norm_row(found: Sequence[Normalised], *, title: str, theme: Theme = "light")
     ]
     for each in found:
         left += features * column + gap
-        said, below = _told(flat, _normalised_words(each, rows)), (names[each.norm], over[each.norm])
+        said, below = _fill_tooltips(flat, _normalised_words(each, rows)), (names[each.norm], over[each.norm])
         values, framed = each.values.reshape(flat.shape), boxes[each.norm]
         grids.append(Grid(values, left, top, "diverging", most, said, below=below, columns=columns, boxes=framed))
     scales: list[tuple[Scale, float, str]] = [("diverging", before, "before"), ("diverging", most, "after, all norms")]
@@ -215,7 +215,7 @@ def rebuilt_row(
     column = _column(tables)
     limit = limit_of(*(table for _, table in tables))
     grids: list[Grid] = []
-    for left, name, table in _beside(tables, column):
+    for left, name, table in _lay_out(tables, column):
         said = [
             [
                 f"{name}<br>vector {i}, feature {f}: {full(value)}"
@@ -237,7 +237,7 @@ def map_row(
     tables = [(name, np.asarray(table, np.float64)) for name, table in maps]
     column = _column(tables)
     grids: list[Grid] = []
-    for left, name, table in _beside(tables, column):
+    for left, name, table in _lay_out(tables, column):
         said = [
             [f"{name}<br>{a} reads {b}<br>weight {labels.share(w)}" for b, w in zip(names, line, strict=True)]
             for a, line in zip(names, table.tolist(), strict=True)
@@ -254,7 +254,7 @@ def _column(tables: Sequence[tuple[str, NDArray[np.float64]]]) -> float:
     return min(COLUMN, (WIDTH - _LABEL - (len(tables) - 1) * _GAP) / (len(tables) * size))
 
 
-def _beside(
+def _lay_out(
     tables: Sequence[tuple[str, NDArray[np.float64]]], column: float
 ) -> Iterator[tuple[float, str, NDArray[np.float64]]]:
     """The left edge, name and numbers of each table."""

@@ -100,7 +100,7 @@ def _figure(
     if not isinstance(run, Run | Trace):
         raise ValueError(f"show draws a run or a trace, not {quote(run)}: vt.decode and vt.trace make one")
     trace = run.trace if isinstance(run, Run) else run
-    figure, standing = _drawn(run, trace, what, head, form), trace.standing
+    figure, standing = _draw(run, trace, what, head, form), trace.standing
     if standing is None:
         return figure
     return replace(figure, note=f"{trace.checkpoint}: {standing.words}", tone=standing.tone)
@@ -111,7 +111,7 @@ def _named_axis(axis: Axis, field: Literal["row", "column"]) -> Axis:
     return axis if axis.field else replace(axis, field=field)
 
 
-def _drawn(
+def _draw(
     run: Run | Trace, trace: Trace, what: str, head: int | Sequence[int] | HeadsCombined | None, form: Form
 ) -> HtmlFigure:
     kinds = {str(kind): KINDS[kind] for kind in kinds_of(trace.spec)}
@@ -145,7 +145,7 @@ def _attention(
     if made.sums:
         made = made.said(unit=f"{made.meta.unit}; {made.sums}")
     if made.heads is not None:
-        return _several(trace, made, cast("tuple[int, ...]", heads))
+        return _draw_several(trace, made, cast("tuple[int, ...]", heads))
     if form == "map":
         return HtmlFigure("matrix", made.pack(exact=True), made.meta.title)
     made = made.said(scale="derived" if made.derived else kind)  # weights below 0 have neither lines nor shades
@@ -153,7 +153,7 @@ def _attention(
     return HtmlFigure("lines" if form == "lines" else "shading", data, made.meta.title)
 
 
-def _several(trace: Trace, made: AttentionPicture, heads: Sequence[int]) -> HtmlFigure:
+def _draw_several(trace: Trace, made: AttentionPicture, heads: Sequence[int]) -> HtmlFigure:
     """The lines of several heads, each with a mask of its own."""
     assert made.heads is not None
     module = f" ({made.module})" if made.module else ""

@@ -24,10 +24,10 @@ def locator_data(spec: ModelSpec, looks: Looks, chosen: Mapping[str, Any]) -> di
     chosen: the selection; its field for the page's part is sent, for the time before the page has a run."""
     said = {name: chosen[name] for name in dict.fromkeys((looks, "kind", "layer")) if name in chosen}
     found = layout(spec)
-    return {"looks": looks, "chosen": said, "stacks": [_of_locator(found, stack) for stack in found.stacks]}
+    return {"looks": looks, "chosen": said, "stacks": [_pack_minimap_stack(found, stack) for stack in found.stacks]}
 
 
-def _of_locator(model: Layout, stack: StackLayout) -> dict[str, Any]:
+def _pack_minimap_stack(model: Layout, stack: StackLayout) -> dict[str, Any]:
     parts = {part.part: {"part": part.part, "name": PART_NAMES[part.part]} for part in stack.sublayers}
     parts |= {part.part: {**parts[part.part], "kind": part.kind} for part in stack.sublayers if part.kind is not None}
     return {
@@ -47,10 +47,10 @@ def rail_data(spec: ModelSpec, shares: Mapping[str, float]) -> dict[str, Any]:
     shares: for each site, such as decoder.1.cross, the mean share that its sub-layer adds. Picking a sub-layer sets
     the selection's kind, layer and part; where the selection's kind is among `kinds` already, it stays.
     """
-    return {"norm": spec.norm, "stacks": [_of_rail(stack, shares) for stack in layout(spec).stacks]}
+    return {"norm": spec.norm, "stacks": [_pack_residual_stack(stack, shares) for stack in layout(spec).stacks]}
 
 
-def _of_rail(stack: StackLayout, shares: Mapping[str, float]) -> dict[str, Any]:
+def _pack_residual_stack(stack: StackLayout, shares: Mapping[str, float]) -> dict[str, Any]:
     kinds = [*dict.fromkeys(part.kind for part in stack.sublayers if part.kind is not None)]
 
     def node(part: SubLayer) -> dict[str, Any]:

@@ -57,7 +57,7 @@ def steps_of(run: Run, *, strategy: bool = False) -> tuple[StepData, ...]:
     The candidates are the ten most probable under the model; with the strategy, after them the others of the ten most
     probable under it, and the token written.
     """
-    return tuple(_with_strategy(step) if strategy else _plain(step) for step in run.steps)
+    return tuple(_add_strategy(step) if strategy else _convert_step(step) for step in run.steps)
 
 
 @dataclass(frozen=True)
@@ -124,7 +124,7 @@ def scrubber_payload(
     arrays = {"log_probs": payload.exact(log_probs), "rest": payload.exact(rest)}
     if strategy is not None:
         header["strategy"] = {"name": strategy, **_removals(shown)}
-        arrays |= _left_by_strategy(steps, shown, most)
+        arrays |= _pack_strategy(steps, shown, most)
     if room:
         header["room"] = True
     if takes:
@@ -140,7 +140,7 @@ def candidate_rows(
 
     Raises ValueError for a token that occurs twice among the candidates of a step.
     """
-    shown = [_with_written(step) for step in steps]
+    shown = [_add_written(step) for step in steps]
     log_probs = np.full((len(steps), max(map(len, shown), default=0)), np.nan)
     for row, candidates in zip(log_probs, shown, strict=True):
         row[: len(candidates)] = [each.log_prob for each in candidates]
@@ -154,7 +154,7 @@ def written_places(steps: Sequence[StepData], shown: Sequence[Sequence[Candidate
     ]
 
 
-def _plain(step: Step) -> StepData:
+def _convert_step(step: Step) -> StepData:
     found = step.candidates
     ranks = _ranks([each.log_prob for each in found])
     candidates = tuple(
@@ -175,7 +175,7 @@ def _ranks(log_probs: Sequence[float]) -> list[int]:
     return ranks
 
 
-def _with_strategy(step: Step) -> StepData:
+def _add_strategy(step: Step) -> StepData:
     found = step.candidates
     ids, ranks = [each.token_id for each in found], _ranks([each.log_prob for each in found])
     ranked = len(ids)
@@ -205,7 +205,7 @@ def _removals(shown: Sequence[Sequence[CandidateData]]) -> dict[str, Any]:
     }
 
 
-def _left_by_strategy(
+def _pack_strategy(
     steps: Sequence[StepData], shown: Sequence[Sequence[CandidateData]], most: int
 ) -> dict[str, payload.Encoded]:
     log_probs, of_steps = np.full((len(steps), most), np.nan), np.empty((len(steps), 2))
@@ -222,7 +222,7 @@ def _left_by_strategy(
     }
 
 
-def _with_written(step: StepData) -> list[CandidateData]:
+def _add_written(step: StepData) -> list[CandidateData]:
     """The candidates, with the written token appended if it is not among them.
 
     Raises ValueError for a token that occurs twice.

@@ -64,14 +64,14 @@ class HtmlFigure:
             title=escape(self.title),
             variables=theme.css_variables(),
             style=style_sheet(self.component),
-            note=self._above,
+            note=self._render_note,
             chosen=escape(orjson.dumps(dict(self.chosen)).decode()),
-            payload=b64encode(_compressed(self.data)).decode(),
+            payload=b64encode(_compress(self.data)).decode(),
             script=standalone_javascript(self.component),
         )
 
     @property
-    def _above(self) -> str:
+    def _render_note(self) -> str:
         colour = "muted" if self.tone == "plain" else self.tone
         style = f"margin: 0 0 8px; font: 14px/20px sans-serif; color: var(--vt-{colour})"
         return f'\n<p id="note" style="{style}">{escape(self.note)}</p>' if self.note else ""
@@ -86,7 +86,7 @@ class HtmlFigure:
         return f'<iframe srcdoc="{escape(self.html)}" title="{escape(self.title)}" style="{style}"></iframe>'
 
 
-def _compressed(data: bytes) -> bytes:
+def _compress(data: bytes) -> bytes:
     """The data compressed, with the first bytes of all 4-byte numbers first, then the second ones, and so on: similar
     bytes are adjacent, which makes a map of weights a fifth smaller."""
     return zlib.compress(np.frombuffer(data, np.uint8).reshape(-1, 4).T.tobytes(), 9)
