@@ -78,7 +78,7 @@ def test_labels_of_which_each_holds_by_itself_are_sigmoids(tmp_path: Path) -> No
 def test_labels_that_hold_stand_before_those_that_do_not_and_each_is_named_or_counted() -> None:
     logits = torch.tensor([0.3, -2.0, 0.6, 0.1, -1.0, 0.5, 0.2, 0.4, -3.0])
     found = Labels(None, tuple("abcdefghi"), logits, "each")
-    best, others, more = labels_view._named_of(found, "each")
+    best, others, more = labels_view._split_labels(found, "each")
     assert ["".join(label.name for label in part) for part in (best, others)] == ["cfha", "gde"] and more == 2
     assert len(holding(found, "each")) == 6
 

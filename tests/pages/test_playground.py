@@ -201,7 +201,7 @@ def taken(app, monkeypatch, letter, cells):
     memory[key] = {"edited_rows": cells}
     monkeypatch.setattr(number_editor.st, "session_state", memory)
     monkeypatch.setattr(state.st, "session_state", memory)
-    number_editor._taken(letter, key, columns)
+    number_editor._take_edits(letter, key, columns)
     monkeypatch.undo()
     app.session_state["selection"] = memory["selection"]
     app.session_state["play_editors"] = memory["play_editors"]

@@ -172,6 +172,6 @@ def test_the_table_has_every_number_of_the_tree():
 
 def test_what_long_texts_share_is_left_out_of_the_list():
     long = "one two three four five six seven eight nine ten "
-    assert beam_tree_view._apart([f"{long}eleven", f"{long}else"]) == ["… eleven", "… else"]
-    assert beam_tree_view._apart(["a dog runs", "a dog ran"]) == ["a dog runs", "a dog ran"]
-    assert beam_tree_view._apart([long]) == [long]
+    assert beam_tree_view._drop_common_beginning([f"{long}eleven", f"{long}else"]) == ["… eleven", "… else"]
+    assert beam_tree_view._drop_common_beginning(["a dog runs", "a dog ran"]) == ["a dog runs", "a dog ran"]
+    assert beam_tree_view._drop_common_beginning([long]) == [long]

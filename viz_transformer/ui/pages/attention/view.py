@@ -114,7 +114,7 @@ def _heads(shown: RunView, kind: KindName) -> _Heads:
             small.append((made, np.broadcast_to(opened, made.shape), np.broadcast_to(some, made.shape)))
 
     scores = head_scores(shown.trace, kind, **_specials(shown), weighed=weighed())
-    return _Heads(scores, *zip(*_as_many_heads(small), strict=True))
+    return _Heads(scores, *zip(*_pad_heads(small), strict=True))
 
 
 @memoize(32)
@@ -177,7 +177,7 @@ _Small = tuple[NDArray[np.float32], NDArray[np.bool_], NDArray[np.bool_]]
 """Thumbnails [H, q, k] of a layer: weights, mask, and valid cells."""
 
 
-def _as_many_heads(layers: Sequence[_Small]) -> list[_Small]:
+def _pad_heads(layers: Sequence[_Small]) -> list[_Small]:
     """The layers padded to the largest number of heads; padded heads are invalid everywhere."""
     heads = max(len(weights) for weights, _, _ in layers)
     found = []

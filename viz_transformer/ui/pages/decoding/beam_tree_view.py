@@ -35,7 +35,7 @@ def show_beam_tree(shown: RunView, on_continue: Callable[[int], None], site: Cal
     if tree is None:
         text.paragraph(words.NO_TREE)
         return
-    picked = tree.nodes[_picked(tree)]
+    picked = tree.nodes[_find_picked(tree)]
     answer = tree.nodes[tree.answer]
     text.paragraph(f"{tree.beam.formula()}.", style="vt-note vt-beam-formula")
     score = words.answer_score(_score_in_parts(tree, answer), answer.length)
@@ -82,7 +82,7 @@ def table(shown: RunView, tree: BeamTree) -> pd.DataFrame:
     return found.astype({words.PARENT: "Int64", words.MARGIN: "Float64"}).set_index(words.INDEX)
 
 
-def _picked(tree: BeamTree) -> int:
+def _find_picked(tree: BeamTree) -> int:
     """The picked hypothesis, by default the answer; if it does not exist, the answer, with a remark."""
     picked = FIELDS.now().dec_node
     if picked is None:
@@ -171,7 +171,9 @@ def _best(shown: RunView, tree: BeamTree, picked: Hypothesis) -> None:
     head = "".join(f"<span>{html.escape(name)}</span>" for name in (words.LOG_P, words.LENGTH, words.SCORE))
     st.html(f'<div class="vt-best vt-best-head">{head}</div>')
     listed = found[:MAX_LISTED]
-    for rank, (node, written) in enumerate(zip(listed, _apart([_text(shown, tree, n) for n in listed]), strict=True)):
+    for rank, (node, written) in enumerate(
+        zip(listed, _drop_common_beginning([_text(shown, tree, n) for n in listed]), strict=True)
+    ):
         mark = "_picked" if node.index == picked.index else ""
         with st.container(key=f"beam_best{mark}_{rank}", horizontal=True, vertical_alignment="center", gap="small"):
             st.button(
@@ -188,7 +190,7 @@ def _best(shown: RunView, tree: BeamTree, picked: Hypothesis) -> None:
         text.paragraph(words.more_in_table(len(found) - MAX_LISTED))
 
 
-def _apart(texts: Sequence[str]) -> list[str]:
+def _drop_common_beginning(texts: Sequence[str]) -> list[str]:
     """The texts for a list: a long common beginning is replaced by an ellipsis."""
     split = [each.split(" ") for each in texts]
     same = next((n for n, column in enumerate(zip(*split, strict=False)) if len({*column}) > 1), 0)
@@ -202,7 +204,7 @@ def _attention(shown: RunView, tree: BeamTree, node: Hypothesis) -> None:
     run = shown.run
     try:
         if node.index != tree.answer:
-            run = _followed(shown, tree.ids(node.index))
+            run = _force_answer(shown, tree.ids(node.index))
         drawn = maps.picture(replace(shown, run=run), state.selection())
     except ValueError as error:
         text.paragraph(f"{error}.", tone="bad")
@@ -219,7 +221,7 @@ def _attention(shown: RunView, tree: BeamTree, node: Hypothesis) -> None:
 
 
 @memoize(16)
-def _followed(shown: RunView, ids: tuple[int, ...]) -> Run:
+def _force_answer(shown: RunView, ids: tuple[int, ...]) -> Run:
     """The run that writes these ids instead, recorded in one pass."""
     assert shown.run.tree is not None
     return follow(shown.ckpt, shown.text, ids, strategy=shown.run.tree.beam, edits=shown.trace.edits)

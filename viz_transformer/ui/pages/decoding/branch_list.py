@@ -32,7 +32,7 @@ def show_branches(shown: RunView, site: Callable[[], None] = lambda: None) -> No
     with waiting(words.WRITING_BRANCHES, st.empty()):
         found = {number: _run(shown, number) for number in range(len(grown) + 1)}
     with st.container(key="branch_rows"):
-        for number in _in_order(grown):
+        for number in _sort_branches(grown):
             _row(number, found[number], grown)
         _name(grown)
     _fork(shown)
@@ -107,7 +107,7 @@ def _run(shown: RunView, number: int) -> RunView | str:
     return RunView(shown.name, shown.summary, shown.text, shown.ckpt, run, how=how)
 
 
-def _in_order(grown: tuple[Branch, ...]) -> list[int]:
+def _sort_branches(grown: tuple[Branch, ...]) -> list[int]:
     """All branches, each after its parent."""
 
     def below(number: int) -> list[int]:

@@ -149,7 +149,7 @@ def _attention(found: Comparison, a: RunView, b: RunView) -> None:
     """Draw the total variation of the selected attention's heads, and the largest of all with its place."""
     text.paragraph(DEFINITION)
     text.paragraph(" ".join(attention_sentences(found, a)))
-    chosen = _selected(found)
+    chosen = _find_selected(found)
     drawn = found.largest.value > ROUNDING
     asked = (pictures.table if drawn else pictures.table_button)(
         lambda: variation_table(found, a),
@@ -164,7 +164,7 @@ def _attention(found: Comparison, a: RunView, b: RunView) -> None:
 def attention_sentences(found: Comparison, a: RunView) -> list[str]:
     """Sentences on the largest variation, the selected one, and the reason for them."""
     last = found.rows - 1
-    largest, chosen = found.largest, _selected(found)
+    largest, chosen = found.largest, _find_selected(found)
     sentences = []
     if largest.value == 0:
         sentences.append(words.same_attention(last))
@@ -217,7 +217,7 @@ def variation_table(found: Comparison, a: RunView) -> pd.DataFrame:
     return pd.concat(parts)
 
 
-def _selected(found: Comparison) -> Variation:
+def _find_selected(found: Comparison) -> Variation:
     """The selected attention, or the first one where an encoder's is selected."""
     chosen = state.selection()
     kinds: list[DecoderKind] = [each.kind for each in found.variations]

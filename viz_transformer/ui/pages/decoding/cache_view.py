@@ -44,7 +44,7 @@ def show_cache(shown: RunView) -> None:
         return
     with st.container(key="cache_view"):
         _step(cache_of_run(shown.run), selected_step(shown.run), shown)
-        _without(shown)
+        _draw_without_cache(shown)
 
 
 def _step(steps: Sequence[CacheStep], index: int, shown: RunView) -> None:
@@ -214,7 +214,7 @@ def cache_table(steps: Sequence[CacheStep], run: Run) -> pd.DataFrame:
 # --- without the cache
 
 
-def _without(shown: RunView) -> None:
+def _draw_without_cache(shown: RunView) -> None:
     """Draw the difference of the recorded logits from those of whole passes, computed on demand."""
     name = _name(shown.run)
     compared = st.session_state.get(_COMPARED) == name

@@ -31,10 +31,10 @@ def compared(a: RunView, b: RunView, position: int) -> Question | None:
     if not a.run.steps:
         return None
     at = min(at, len(a.run.steps) - 1)
-    return Question(words.asks_both(at), words.both_wrote([_wrote(a, at), _wrote(b, at)]))
+    return Question(words.asks_both(at), words.both_wrote([_describe_written(a, at), _describe_written(b, at)]))
 
 
-def _wrote(shown: RunView, at: int) -> str:
+def _describe_written(shown: RunView, at: int) -> str:
     steps = shown.run.steps
     if at >= len(steps):
         return words.had_ended(shown.name, len(steps))
@@ -65,7 +65,7 @@ def question(shown: RunView, position: int) -> Question | None:
     share = percent(exponential(step.log_prob))
     own = words.has(token, share)
     others = [other for other in step.candidates if other.token_id != step.token_id][:OTHERS]
-    said = [_with_share(other) for other in others]
+    said = [_format_candidate(other) for other in others]
     tied = int((step.log_probs == step.log_prob).sum()) - 1
     if tied and not step.rank:
         names = [cite(other.token) for other in others[:tied]]
@@ -85,11 +85,11 @@ def branches(shown: RunView, grown: tuple[Branch, ...]) -> Question:
     if not steps or math.isnan(steps[most_doubtful(steps)].log_prob):
         return Question(words.ASKS_BRANCHES, words.NONE_YET)
     step = steps[most_doubtful(steps)]
-    best = [_with_share(each) for each in step.candidates[:2]]
+    best = [_format_candidate(each) for each in step.candidates[:2]]
     return Question(words.ASKS_BRANCHES, words.least_sure(step.index, best))
 
 
-def _with_share(candidate: Candidate) -> str:
+def _format_candidate(candidate: Candidate) -> str:
     return words.with_share(cite(candidate.token), percent(exponential(candidate.log_prob)))
 
 
@@ -150,17 +150,17 @@ def at_stop(shown: RunView, position: int) -> tuple[str, ...]:
     if math.isnan(step.log_prob):
         asked = question(shown, position)
         return () if asked is None else (f"{asked.asks} {asked.answer}",)
-    told = cite(step.token), _in_prose(step.log_prob), words.of_tokens(step.rank, len(step.vocabulary))
+    told = cite(step.token), _write_probability(step.log_prob), words.of_tokens(step.rank, len(step.vocabulary))
     others = [other for other in step.candidates if other.token_id != step.token_id]
     said = (words.was_given if step.forced else words.wrote_other if step.rank else words.wrote_highest)(*told)
     if not others:
         return (said,)
     return said, words.next_best(
-        cite(others[0].token), _in_prose(others[0].log_prob, alone=True), is_first=bool(step.rank)
+        cite(others[0].token), _write_probability(others[0].log_prob, alone=True), is_first=bool(step.rank)
     )
 
 
-def _in_prose(log_prob: float, *, alone: bool = False) -> str:
+def _write_probability(log_prob: float, *, alone: bool = False) -> str:
     """A probability in words: "of 55.4 %", "above 99.9 %"; `alone`: "55.4 %", "below 0.1 %"."""
     said = percent(exponential(log_prob))
     if bound := words.BOUNDS_IN_PROSE.get(said[0]):

@@ -64,7 +64,7 @@ def show_score(
 
 def tokens_html(found: TargetScore, scored: RunView) -> str:
     """The table of tokens as HTML: probability, also as a bar, rank, and the model's choice."""
-    body = "".join(_row(token, _typed(token, scored)) for token in found.tokens[:MAX_ROWS])
+    body = "".join(_row(token, _find_typed(token, scored)) for token in found.tokens[:MAX_ROWS])
     head = text.cells(words.SCORE_HEAD, "th")
     return (
         '<div class="vt-ly-scroll" tabindex="0"><table class="vt-layers vt-scored">'
@@ -90,7 +90,7 @@ def _row(token: ScoredToken, typed: str | None) -> str:
     )
 
 
-def _typed(token: ScoredToken, scored: RunView) -> str | None:
+def _find_typed(token: ScoredToken, scored: RunView) -> str | None:
     """The typed text, if the model reads something else."""
     row = step_row(scored.run, token.index) + 1
     originals = scored.trace.tgt_originals

@@ -49,7 +49,7 @@ def formula(codec: TextCodec | None) -> None:
     if state.SHARED.now().target is not None:
         return
     try:
-        written = state.how().value(_own(codec)).formula()
+        written = state.how().value(_read_own_settings(codec)).formula()
     except ValueError as error:
         text.paragraph(f"{error}.", tone="bad")
     else:
@@ -60,23 +60,23 @@ def formula(codec: TextCodec | None) -> None:
 def of_generate(codec: TextCodec | None) -> None:
     """Say whether a beam search of a transformers model equals `generate` with the folder's settings; if others were
     chosen, with a button that restores these."""
-    own, now = _own(codec), state.SHARED.now()
+    own, now = _read_own_settings(codec), state.SHARED.now()
     if own is None or now.target is not None or now.strategy != "beam":
         return
-    if _beam_now(codec)[1:] == make_default_search(own)[1:]:
+    if _read_beam(codec)[1:] == make_default_search(own)[1:]:
         text.paragraph(words.own_settings(own, changed=False))
         return
     text.paragraph(words.own_settings(own, changed=True))
     st.button(words.USE_OWN, key="decoding_beam_own", on_click=lambda: state.select(beam=OWN))
 
 
-def _own(codec: TextCodec | None) -> BeamSettings | None:
+def _read_own_settings(codec: TextCodec | None) -> BeamSettings | None:
     return None if codec is None else codec.beam_settings
 
 
-def _beam_now(codec: TextCodec | None) -> Searched:
+def _read_beam(codec: TextCodec | None) -> Searched:
     """The settings of the beam search, by default the model's."""
-    return state.SHARED.now().beam or make_default_search(_own(codec))
+    return state.SHARED.now().beam or make_default_search(_read_own_settings(codec))
 
 
 def settings(codec: TextCodec | None, *, below_each_other: bool = False) -> None:
@@ -96,7 +96,7 @@ def settings(codec: TextCodec | None, *, below_each_other: bool = False) -> None
                 **state.widget_args("prefix", key="decoding_prefix"),
             )
             if codec is not None:
-                _banned(codec)
+                _draw_banned(codec)
 
 
 def _sampling(_: TextCodec | None) -> None:
@@ -110,7 +110,7 @@ def _sampling(_: TextCodec | None) -> None:
 
 def _beam(codec: TextCodec | None) -> None:
     """Draw the width and the settings of the score and of the end of the search."""
-    now = _beam_now(codec)
+    now = _read_beam(codec)
     bound = _part("beam", 0, now, words.WIDTH, BEAM_BOUNDS["width"])
     st.number_input(words.WIDTH, step=1, width=106, help=words.WIDTH_HELP, **bound)
     bound = _part("beam", 1, now, words.PENALTY, BEAM_BOUNDS["length penalty"])
@@ -144,7 +144,7 @@ def refusal(label: str, new: float, old: float, bounds: tuple[float, float]) -> 
     return words.refusal(label, given, kept, (low, high), whole=isinstance(bounds[0], int))
 
 
-def _banned(codec: TextCodec) -> None:
+def _draw_banned(codec: TextCodec) -> None:
     """Draw the box for banned tokens, as the vocabulary spells them, separated by blanks."""
     tokens = codec.names
     now = [place for place in state.SHARED.now().ban if place < len(tokens)]

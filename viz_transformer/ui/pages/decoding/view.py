@@ -77,17 +77,17 @@ def take(shown: RunView, step: int, token_id: int) -> None:
 def show_attention(both: Runs) -> None:
     """Draw the chosen head's attention as shaded text of source and answer so far; two runs in two columns."""
     if not both.beside or both.b is None:
-        _looked(both.main, "" if both.b is None else f" ({both.main.name})")
+        _draw_attention(both.main, "" if both.b is None else f" ({both.main.name})")
         return
     begins = step_row(both.b.run, 0)
     if begins != step_row(both.a.run, 0):
         text.paragraph(words.begins_with_row(begins))
     for shown, column, own in zip((both.a, both.b), st.columns(2, gap="medium"), ("", "_b"), strict=True):
         with column:
-            _looked(shown, f" ({shown.name})", own)
+            _draw_attention(shown, f" ({shown.name})", own)
 
 
-def _looked(shown: RunView, which: str, own: str = "") -> None:
+def _draw_attention(shown: RunView, which: str, own: str = "") -> None:
     chosen = state.selection()
     kinds = (["cross"] if shown.trace.spec.has_encoder else []) + ["decoder"]
     for kind in kinds:

@@ -80,7 +80,7 @@ def data_set(ckpt: Checkpoint, status: DeltaGenerator) -> None:
     with right:
         facts = st.container()
     with waiting(words.MEASURING, status):
-        measured = _measured(ckpt, data.part, data_files.data_key(), data)
+        measured = _measure(ckpt, data.part, data_files.data_key(), data)
     with right:
         limits = _filter(ckpt, data, measured)
     with left:
@@ -132,7 +132,7 @@ def _chosen_part(ckpt: Checkpoint, names: Sequence[str], status: DeltaGenerator)
 
 
 @memoize(4)
-def _measured(ckpt: Checkpoint, part: str, folder: str, _data: Data) -> Measured:
+def _measure(ckpt: Checkpoint, part: str, folder: str, _data: Data) -> Measured:
     return measure(_data.items, item_codecs(ckpt))
 
 
@@ -199,7 +199,7 @@ def _item_text(codec: Codec | None, said: str, side: SideName) -> None:
 def _sources(ckpt: Checkpoint) -> None:
     """Draw the number of items of each part, their files, and how many were left out as too long."""
     try:
-        found = _where_from(ckpt, data_files.data_key())
+        found = _find_sources(ckpt, data_files.data_key())
     except ValueError:
         return  # the part says which file is missing
     if not found:
@@ -224,7 +224,7 @@ def _sources(ckpt: Checkpoint) -> None:
 
 
 @memoize(8)
-def _where_from(ckpt: Checkpoint, folder: str) -> tuple[Source, ...]:
+def _find_sources(ckpt: Checkpoint, folder: str) -> tuple[Source, ...]:
     return sources(ckpt)
 
 
@@ -340,7 +340,7 @@ def build(ckpt: Checkpoint, side: SideName) -> None:
             )
         looked = st.text_input(words.LOOK_UP_TOKEN, key=f"input_lookup_{own}", autocomplete="off", width=240)
     try:
-        made = rebuild(codec.tokenizer, written.split("\n"), _named(order, roles), int(least))
+        made = rebuild(codec.tokenizer, written.split("\n"), _name_roles(order, roles), int(least))
     except ValueError as error:
         with left:
             text.paragraph(f"{error}.", tone="bad")
@@ -376,7 +376,7 @@ def build(ckpt: Checkpoint, side: SideName) -> None:
             text.paragraph(words.left_out(rare, int(least), MAX_RARE))
 
 
-def _named(order: str, roles: Mapping[str, str]) -> dict[str, str]:
+def _name_roles(order: str, roles: Mapping[str, str]) -> dict[str, str]:
     """Role -> token, in the order of the tokens. Raises ValueError for a token without a role."""
     tokens = list(dict.fromkeys(order.split()))
     strange = next((token for token in tokens if token not in roles), None)

@@ -79,7 +79,7 @@ def row_choice(shown: RunView, side: SideName) -> None:
 def _one_run(shown: RunView, side: SideName, row: int | None, numbers: DeltaGenerator) -> None:
     """Draw the strips of one run, and whether the recorded input is their sum."""
     made = _input_sum(shown, side, row)
-    parts = _parts_of(made)
+    parts = _list_parts(made)
     names = [tokens_of(shown, side).tokens[position] for position in made.rows]
     asked = None if row is None else _table(shown, side, row, lambda: _strip_table(made))
     _draw(parts, StripRows(names, made.rows, side), row, asked)
@@ -96,7 +96,7 @@ def _one_run(shown: RunView, side: SideName, row: int | None, numbers: DeltaGene
         text.paragraph(words.no_positions(acts))
 
 
-def _parts_of(made: InputSum) -> list[tuple[str, NDArray[np.float32]]]:
+def _list_parts(made: InputSum) -> list[tuple[str, NDArray[np.float32]]]:
     """The summands of an input, and the input, by name."""
     parts = (
         (scaled_name(made.scale), made.scaled),
@@ -161,7 +161,7 @@ def _two_runs(
         found = input_difference(first, second)
     except ValueError as error:
         if beside:
-            _beside(a, b, side, row, first, second)
+            _draw_beside(a, b, side, row, first, second)
         if not beside or not projector.is_on():  # a scene is its picture
             text.paragraph(words.no_difference(why, error), tone="plain" if beside else "bad")
         return
@@ -193,14 +193,16 @@ def _two_runs(
             text.paragraph(sentence)
 
 
-def _beside(a: RunView, b: RunView, side: SideName, row: int | None, first: InputSum, second: InputSum | None) -> None:
+def _draw_beside(
+    a: RunView, b: RunView, side: SideName, row: int | None, first: InputSum, second: InputSum | None
+) -> None:
     """Draw the strips of A and those of B, if it has them, side by side on one scale."""
     runs = [(shown, made) for shown, made in ((a, first), (b, second)) if made is not None]
     scale = max(made.largest for _, made in runs)
     for column, (shown, made) in zip(st.columns(len(runs), gap="medium"), runs, strict=True):
         with column:
             names = [tokens_of(shown, side).tokens[position] for position in made.rows]
-            _draw(_parts_of(made), StripRows(names, made.rows, side), row, scale=scale, of=shown.name)
+            _draw(_list_parts(made), StripRows(names, made.rows, side), row, scale=scale, of=shown.name)
 
 
 def difference_in_words(found: InputDifference, a: RunView, b: RunView, side: SideName) -> list[str]:

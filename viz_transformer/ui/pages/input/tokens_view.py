@@ -112,7 +112,7 @@ def padded_row(shown: RunView, side: SideName) -> None:
     ckpt, codec = shown.ckpt, shown.ckpt.own_codec(side)
     vocabulary, own, ids = codec.vocabulary, f"{ckpt.name}_{side}", _text_ids(shown, side)
     if vocabulary.pad is None:
-        _listed(ids)
+        _draw_ids(ids)
         text.paragraph(words.no_padding_token(len(ids)))
         return
     with st.container(horizontal=True, vertical_alignment="bottom", key="input_fixed"):
@@ -131,12 +131,12 @@ def padded_row(shown: RunView, side: SideName) -> None:
     except ValueError as error:
         text.paragraph(f"{error}.", tone="bad")
         return
-    _listed(row)
+    _draw_ids(row)
     filled = row.count(vocabulary.pad)
     text.paragraph(words.padded(len(row), filled, vocabulary.tokens[vocabulary.pad]))
 
 
-def _listed(ids: Sequence[int]) -> None:
+def _draw_ids(ids: Sequence[int]) -> None:
     """Draw the ids to copy; many of them scroll."""
     height: int | Literal["content"] = 180 if len(ids) > USUAL_LENGTH * 2 else "content"
     st.code(f"[{', '.join(map(str, ids))}]", language=None, wrap_lines=True, height=height)

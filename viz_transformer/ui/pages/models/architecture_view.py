@@ -37,7 +37,7 @@ def architecture(summary: Summary) -> Question | None:
     """Draw the model as the paper's figure, its parameters by block, and pre-norm beside post-norm. Returns the page's
     question if the files alone do not answer it."""
     if isinstance(summary, HuggingFaceSummary):
-        return _of_folder(summary)
+        return _draw_folder(summary)
     left, right = st.columns([5, 3], gap="medium")
     with left:
         with st.container(key="model_drawing"):
@@ -53,7 +53,7 @@ def architecture(summary: Summary) -> Question | None:
     return None
 
 
-def _of_folder(summary: HuggingFaceSummary) -> Question:
+def _draw_folder(summary: HuggingFaceSummary) -> Question:
     """Draw the same for a transformers folder, from a trial pass of the loaded model; returns the page's question."""
     place = frame.place("architecture")
     status = place.empty()
@@ -80,13 +80,13 @@ def _of_folder(summary: HuggingFaceSummary) -> Question:
         with right:
             settings(summary)
             with st.container(key="model_parameters"):
-                total, card = _summed(found.blocks), cached.checkpoint(summary).card
-                _held_against(summary.parameter_count, total, card.get(describe.UNUSED))
+                total, card = _draw_parameters(found.blocks), cached.checkpoint(summary).card
+                _compare_with_files(summary.parameter_count, total, card.get(describe.UNUSED))
     frame.scenes_of_page(scenes, words.architecture_of(summary.name))
     return question.architecture(summary.name, found.blocks)
 
 
-def _held_against(stored: int, total: int, unused: Mapping[str, Any] | None) -> None:
+def _compare_with_files(stored: int, total: int, unused: Mapping[str, Any] | None) -> None:
     """Compare the sum of parameters with the numbers in the weights files, except for those that take no part in a
     run."""
     left = 0 if unused is None else int(unused["numbers"])
@@ -127,16 +127,16 @@ def parameters(config: ModelConfig, *, stored: Summary | None = None) -> None:
 
     That count is from the weights file of `stored`, or else from the model that torch builds from the config.
     """
-    total = _summed(parameter_blocks(config))
+    total = _draw_parameters(parameter_blocks(config))
     try:
-        said, same = _counted(config, stored, total)
+        said, same = _count_parameters(config, stored, total)
     except ValueError as error:
         text.paragraph(str(error), tone="bad")
         return
     text.paragraph(said, tone="ok" if same else "bad")
 
 
-def _summed(blocks: Sequence[Block]) -> int:
+def _draw_parameters(blocks: Sequence[Block]) -> int:
     """Draw the table of parameters; returns their sum."""
     rows = parameter_rows(blocks)
     total = sum(row.count for row in rows)
@@ -155,7 +155,7 @@ def parameter_table(rows: Sequence[ParameterRow], total: int) -> str:
     return text.table(body, style="vt-parameters", foot=foot)
 
 
-def _counted(config: ModelConfig, stored: Summary | None, total: int) -> tuple[str, bool]:
+def _count_parameters(config: ModelConfig, stored: Summary | None, total: int) -> tuple[str, bool]:
     """A sentence on the count of the weights file, or else of torch's model, and whether it equals the total."""
     if stored is not None and not isinstance(stored, UntrainedSummary):
         same = stored.parameter_count == total

@@ -27,7 +27,7 @@ class Measured:
 
 def measurements(card: Mapping[str, Any]) -> tuple[Measured, ...]:
     """All measurements of a card with all their numbers, without those that do not apply."""
-    return tuple(_measured(entry) for entry in describe.metrics(card))
+    return tuple(_read_measurement(entry) for entry in describe.metrics(card))
 
 
 def data_rows(card: Mapping[str, Any], config: ModelConfig) -> list[tuple[str, str]]:
@@ -53,7 +53,7 @@ def data_rows(card: Mapping[str, Any], config: ModelConfig) -> list[tuple[str, s
     return rows
 
 
-def _measured(entry: Mapping[str, Any]) -> Measured:
+def _read_measurement(entry: Mapping[str, Any]) -> Measured:
     tokenizer, width = describe.bleu_tokenizer(entry), describe.beam(entry)
     translated = describe.read_measurement(entry, "bleu") is not None
     how = [words.decoding(width), describe.count_texts(entry), tokenizer if translated else ""]
@@ -148,19 +148,19 @@ def overlap_of_test(card: Mapping[str, Any]) -> tuple[int, int, str] | None:
         ("test_pairs", "with_source_in_train", words.SOURCES_TESTED),
         ("test_windows", "with_text_in_train", words.WINDOWS_TESTED),
     ):
-        if (found := _counted(counts, total, seen)) is not None:
+        if (found := _read_counts(counts, total, seen)) is not None:
             return *found, unit
     return None
 
 
 def _part(counts: Mapping[str, Any], total: str, seen: str) -> str | None:
-    if (found := _counted(counts, total, seen)) is None:
+    if (found := _read_counts(counts, total, seen)) is None:
         return None
     part, whole = found
     return words.overlapping(part, whole, share(part / whole), windows=total == "test_windows")
 
 
-def _counted(counts: Mapping[str, Any], total: str, seen: str) -> tuple[int, int] | None:
+def _read_counts(counts: Mapping[str, Any], total: str, seen: str) -> tuple[int, int] | None:
     whole, part = counts.get(total), counts.get(seen)
     if type(whole) is not int or type(part) is not int or not 0 <= part <= whole or not whole:
         return None

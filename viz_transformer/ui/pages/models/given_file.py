@@ -38,7 +38,7 @@ def given_file(label: str, name: str, kinds: list[str], hint: str) -> Given:
     dropped = st.file_uploader(label, kinds, key=f"{name}_file", label_visibility="collapsed")
     if typed:
         return Given(Path(typed).expanduser())
-    return Given(None) if dropped is None else Given(_kept_file(dropped.name, dropped.getbuffer()), dropped=True)
+    return Given(None) if dropped is None else Given(_keep_file(dropped.name, dropped.getbuffer()), dropped=True)
 
 
 def cut_file(given: Given, most: int) -> Given:
@@ -52,7 +52,7 @@ def cut_file(given: Given, most: int) -> Given:
     if key not in known:
         content = beginning(given.path, most)
         name = given.path.name.removesuffix(".gz")
-        known[key] = None if content is None else _kept_file(name, memoryview(content))
+        known[key] = None if content is None else _keep_file(name, memoryview(content))
     cut = known[key]
     return given if cut is None else Given(cut, dropped=True)
 
@@ -63,7 +63,7 @@ def name_dropped_files(sentence: str) -> str:
     return sentence if held is None else re.sub(rf"{re.escape(held.name)}[/\\\\][0-9a-f]{{16}}[/\\\\]", "", sentence)
 
 
-def _kept_file(name: str, content: memoryview) -> Path:
+def _keep_file(name: str, content: memoryview) -> Path:
     """The path of the dropped file on disk, written once per content, for as long as the session lasts."""
     held: Any = st.session_state.get(_FOLDER)
     if held is None:

@@ -89,7 +89,7 @@ def _head(training: Training, forget: str, *, going: bool) -> None:
             said = standing(training)
         else:
             st.session_state.pop(_STOPPING, None)
-            said, tone = _ended(training)
+            said, tone = _describe_end(training)
         if right := training.right():
             said = f"{said} {words.exactly_right(*right[-1])}"
         with st.container(horizontal=True, vertical_alignment="center", key="train_buttons"):
@@ -113,7 +113,7 @@ def standing(training: Training) -> str:
     return words.under_way(progress.step, progress.steps, loss, left)
 
 
-def _ended(training: Training) -> tuple[str, text.Tone]:
+def _describe_end(training: Training) -> tuple[str, text.Tone]:
     """How a training that is not running has ended, with the tone of that."""
     progress, said = training.progress(), training.last_word()
     if training.done:

@@ -314,9 +314,9 @@ def errors(summary: Summary) -> Question:
         left, right = st.columns([5, 2], gap="medium")
         with left, st.container(key="model_answers"):
             _answer_list(found, LISTED if narrowed else SHOWN, translates, summary.name)
-            _beside(summary, available, both_answers)
+            _draw_other_model(summary, available, both_answers)
         with right, st.container(key="model_confused"):
-            _confused(confusions(found), translates)
+            _draw_confusions(confusions(found), translates)
         with right, st.container(key="model_counts"):
             _counts(summary, available)
     right_ones = sum(answer.right for answer in done)
@@ -325,12 +325,12 @@ def errors(summary: Summary) -> Question:
 
 
 @memoize(8)
-def _both(summary: Summary, other: Summary, count: int, _answers: Callable[..., Both]) -> Both:
+def _answer_both(summary: Summary, other: Summary, count: int, _answers: Callable[..., Both]) -> Both:
     """The answers of this model and another to the first `count` of its own example pairs."""
     return _answers(cached.checkpoint(summary), cached.checkpoint(other), summary.examples()[:count])
 
 
-def _beside(summary: Summary, count: int, answers: Callable[..., Both]) -> None:
+def _draw_other_model(summary: Summary, count: int, answers: Callable[..., Both]) -> None:
     """Draw the pairs that another model answers differently: the chosen model, else the pinned run's."""
     others = {
         each.name: each
@@ -358,7 +358,7 @@ def _beside(summary: Summary, count: int, answers: Callable[..., Both]) -> None:
     status = st.empty()
     try:
         with waiting(words.running_both(count), status):
-            both = _both(summary, others[chosen], count, answers)
+            both = _answer_both(summary, others[chosen], count, answers)
     except ValueError as error:
         text.paragraph(f"{capitalised(error)}.", tone="bad")
         return
@@ -411,7 +411,7 @@ def _filter(translates: bool) -> Any:
     return FIELDS.now().model_answers
 
 
-def _confused(found: Sequence[Any], translates: bool) -> None:
+def _draw_confusions(found: Sequence[Any], translates: bool) -> None:
     text.section(words.FREQUENT)
     if not found:
         text.paragraph(words.NONE_FREQUENT)
@@ -463,7 +463,7 @@ def doctor(summary: Summary) -> Question:
         ckpt = cached.checkpoint(summary)
     chosen = state.SHARED.now().text
     with waiting(words.examining(labels.shorten(labels.sentence(chosen), 40)), status):
-        found = _examined(ckpt, chosen, tuple(summary.examples()))
+        found = _examine(ckpt, chosen, tuple(summary.examples()))
     with place:
         text.paragraph(words.CHECKED_NOW)
         st.html(checks_table(found))
@@ -471,7 +471,7 @@ def doctor(summary: Summary) -> Question:
 
 
 @memoize(8)
-def _examined(ckpt: Checkpoint, chosen: str, _pairs: tuple[tuple[str, str], ...]) -> tuple[Check, ...]:
+def _examine(ckpt: Checkpoint, chosen: str, _pairs: tuple[tuple[str, str], ...]) -> tuple[Check, ...]:
     from viz_transformer.analysis.models.diagnostics import examine
 
     return examine(ckpt, chosen, _pairs)

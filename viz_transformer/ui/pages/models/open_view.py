@@ -104,47 +104,47 @@ def open_model() -> Question:
     page's question: on the given file, else on the library."""
     text.paragraph(words.ABOUT_OPENING)
     given = _files()
-    asks = None if given.weights is None else _of_file(given.weights, given)
+    asks = None if given.weights is None else _draw_file(given.weights, given)
     kept = _own_models()
     return question.opened(kept) if asks is None else asks
 
 
-def _of_file(weights: Path, given: _Files) -> Question:
+def _draw_file(weights: Path, given: _Files) -> Question:
     """Draw the findings for a weights file, a recording or a transformers folder; returns the page's question."""
     if is_name(weights):
-        return _of_hub(weights.as_posix())
+        return _draw_hub(weights.as_posix())
     recording = read_recording(weights)
     if is_huggingface(weights):
         return question.file(weights.name, ready=_transformers(weights))
     if isinstance(recording, Unreadable):
-        _wrong(recording.error)
+        _show_problem(recording.error)
         return question.file(weights.name, ready=False)
     if recording is not None:
         _recording(recording)
         return question.file(weights.name)
     instead = instead_of(weights)
     try:
-        opened, proposed = _opened(given)
+        opened, proposed = _open_file(given)
         specials = [] if opened.plan.config is None else special_settings(opened)
     except CheckpointError as error:
-        _wrong(instead or error)
+        _show_problem(instead or error)
         return question.file(weights.name, ready=False)
     if instead is not None and opened.plan.problems:
-        _wrong(instead)
-    asked = _asked([*opened.plan.settings, *specials])
+        _show_problem(instead)
+    asked = _list_open_settings([*opened.plan.settings, *specials])
     left, right = st.columns([2, 3], gap="medium")
     with left:
         top = st.container()  # filled last: opening needs all answers below it
-        _leaving_out(opened, _given(weights))
-        _measuring(opened, given.texts)
+        _draw_leave_out(opened, _read_answers(weights))
+        _draw_measure_button(opened, given.texts)
         sample = _sample()
-        _questions(opened, specials, _given(weights))
+        _questions(opened, specials, _read_answers(weights))
         with top:
             _name_and_button(opened, sample)
     with right:
         _measured_table(opened)
         if opened.plan.layout is None:
-            _places(opened, proposed, _given(weights))
+            _places(opened, proposed, _read_answers(weights))
         text.section(words.FOUND)
         names = {setting.name for setting in asked}
         found = ((name, name_dropped_files(value)) for name, value in report_rows(opened) if name not in names)
@@ -155,31 +155,31 @@ def _of_file(weights: Path, given: _Files) -> Question:
     return question.file(weights.name, ready=ready, guessed=guessed)
 
 
-def _of_hub(name: str) -> Question:
+def _draw_hub(name: str) -> Question:
     """Offer to fetch a model of the Hugging Face hub for a name that no local file has, if that is allowed; returns the
     page's question."""
     held: dict[str, Path] = st.session_state.setdefault(_FETCHED, {})
     if name not in held or not held[name].is_dir():
         why = huggingface.needs(words.a_hub_model(name))
         if why or not allowed_in_the_app():
-            _wrong(why or words.not_fetched(name, not_allowed(name)))
+            _show_problem(why or words.not_fetched(name, not_allowed(name)))
             return question.file(name, ready=False)
         text.paragraph(words.may_be_of_hub(name))
         _button(words.FETCH, "open_fetch", ("fetch", name))
-        if _asked_for() != ("fetch", name):
+        if _take_action() != ("fetch", name):
             return question.file(name, ready=False)
         st.session_state.pop(_ACT)
         try:
             with waiting(words.fetching(name), st.empty()):
                 held[name] = huggingface.fetched(name)
         except CheckpointError as error:
-            _wrong(error)
+            _show_problem(error)
             return question.file(name, ready=False)
         st.rerun()
     return question.file(name, ready=_transformers(held[name], Path(name)))
 
 
-def _wrong(problem: object) -> None:
+def _show_problem(problem: object) -> None:
     """Show a problem as a sentence."""
     text.paragraph(f"{name_dropped_files(capitalised(str(problem)))}.", tone="bad")
 
@@ -215,17 +215,17 @@ _NO_SETTINGS = ("weights", "places", "ignore", "reported_loss")
 _ROLES = {f"{side}_{role}" for side in ("source", "target") for role in ROLES}
 
 
-def _given(weights: Path) -> dict[str, Any]:
+def _read_answers(weights: Path) -> dict[str, Any]:
     """This session's answers about a file, by name."""
     answers: dict[str, Any] = st.session_state.setdefault("open_answers", {}).setdefault(str(weights), {})
     return answers
 
 
-def _opened(given: _Files) -> tuple[Opened, Plan]:
+def _open_file(given: _Files) -> tuple[Opened, Plan]:
     """The opened file with the current answers, and its plan before places were corrected."""
     assert given.weights is not None
-    told = _given(given.weights)
-    found = _found(given.weights)
+    told = _read_answers(given.weights)
+    found = _find_measurement(given.weights)
     answers = Answers(
         settings={name: value for name, value in told.items() if name not in (*_ROLES, *_NO_SETTINGS)},
         specials={role: value for role, value in told.items() if role in _ROLES},
@@ -239,24 +239,24 @@ def _opened(given: _Files) -> tuple[Opened, Plan]:
     opened = open_file(given.weights, answers)
     if opened.plan.layout is not None or not told.get("places"):
         return opened, opened.plan
-    mapping = _corrected(_rows(opened.plan), told["places"])
+    mapping = _correct_places(_rows(opened.plan), told["places"])
     return replan(opened.found, replace(answers, mapping=mapping)), opened.plan
 
 
-def _found(weights: Path) -> _Found | None:
+def _find_measurement(weights: Path) -> _Found | None:
     """This session's measurement of the file on texts, if any."""
     found: _Found | None = st.session_state.setdefault(_MEASURED, {}).get(str(weights))
     return found
 
 
-def _asked(settings: Sequence[Setting]) -> list[Setting]:
+def _list_open_settings(settings: Sequence[Setting]) -> list[Setting]:
     """The settings that the file does not determine, answered or not."""
     return [setting for setting in settings if setting.asked or setting.origin in ("given", "measured")]
 
 
 def _questions(opened: Opened, specials: Sequence[Setting], told: dict[str, Any]) -> None:
     """Draw the questions that the file leaves open, with default or measured answers."""
-    asked = _asked([*opened.plan.settings, *specials])
+    asked = _list_open_settings([*opened.plan.settings, *specials])
     key = _key(opened)
     if not asked and len(opened.weights.copies) < 2:
         return
@@ -274,15 +274,15 @@ def _questions(opened: Opened, specials: Sequence[Setting], told: dict[str, Any]
 
 def _key(opened: Opened) -> str:
     """The key of the boxes about a file: another for another file or measurement."""
-    found = _found(opened.found.path)
+    found = _find_measurement(opened.found.path)
     return f"{hashlib.sha256(str(opened.found.path).encode()).hexdigest()[:8]}_{0 if found is None else found.count}"
 
 
 def _question(setting: Setting, key: str) -> Any:
     """The answer to one setting; the default, or the measured one, is marked."""
-    label = _named_setting(setting.name)
+    label = _name_setting(setting.name)
     if setting.origin == "open":
-        format_func = _in_words if setting.name == "pooling" else str
+        format_func = _describe_pooling if setting.name == "pooling" else str
         return st.selectbox(
             label, setting.options, None, format_func=format_func, key=key, placeholder=words.CHOOSE_ONE
         )
@@ -292,7 +292,7 @@ def _question(setting: Setting, key: str) -> Any:
 
         def named(value: Any) -> str:
             word = words.YES_OR_NO[value] if value is None or isinstance(value, bool) else str(value)
-            word = _in_words(value) if setting.name == "pooling" else word
+            word = _describe_pooling(value) if setting.name == "pooling" else word
             if setting.why and value == setting.value:
                 return f"{word}: {setting.why}"
             return f"{word}{mark}" if value == setting.value else word
@@ -303,11 +303,11 @@ def _question(setting: Setting, key: str) -> Any:
     return setting.value
 
 
-def _named_setting(name: str) -> str:
+def _name_setting(name: str) -> str:
     return words.SETTINGS.get(name, name)
 
 
-def _in_words(pooling: str) -> str:
+def _describe_pooling(pooling: str) -> str:
     """The items that labels are for, in a list's words."""
     return words.POOLED.get(pooling, pooling)
 
@@ -319,7 +319,7 @@ def _answer(told: dict[str, Any], name: str, value: Any, present: Any) -> None:
         st.rerun()
 
 
-def _leaving_out(opened: Opened, told: dict[str, Any]) -> None:
+def _draw_leave_out(opened: Opened, told: dict[str, Any]) -> None:
     """Draw the question whether to leave out the tensors without a place in a known layout; for an unknown one the
     table asks it."""
     if opened.plan.layout is None or gated(opened.plan.unused):
@@ -341,14 +341,14 @@ def _leave_out(key: str, told: dict[str, Any], names: Sequence[str]) -> None:
 # --- measured answers
 
 
-def _measuring(opened: Opened, path: Path | None) -> None:
+def _draw_measure_button(opened: Opened, path: Path | None) -> None:
     """Draw the button that measures on texts."""
     if path is None:
         return
     possible = not opened.plan.problems
-    _reported(opened)
+    _draw_reported_loss(opened)
     _button(words.MEASURE, "open_measure", ("measure", ""), disabled=not possible)
-    if _asked_for() == ("measure", "") and possible:
+    if _take_action() == ("measure", "") and possible:
         st.session_state.pop(_ACT)
         slot = st.empty()
 
@@ -356,22 +356,22 @@ def _measuring(opened: Opened, path: Path | None) -> None:
             with slot:
                 text.paragraph(words.measuring(runs))
 
-        before = _found(opened.found.path)
+        before = _find_measurement(opened.found.path)
         try:
             texts = read_texts(path, opened)
-            _, measurement = measure_alternative(_unmeasured(opened), texts, say)
+            _, measurement = measure_alternative(_drop_measurement(opened), texts, say)
         except ValueError as error:
             slot.empty()
-            _wrong(error)
+            _show_problem(error)
             return
         count = 1 if before is None else before.count + 1
         st.session_state[_MEASURED][str(opened.found.path)] = _Found(measurement, texts, count)
         st.rerun()
 
 
-def _reported(opened: Opened) -> None:
+def _draw_reported_loss(opened: Opened) -> None:
     """Draw the box for the loss reported in training, to compare with the loss on the texts; the file may state one."""
-    told, key = _given(opened.found.path), f"open_{_key(opened)}_reported"
+    told, key = _read_answers(opened.found.path), f"open_{_key(opened)}_reported"
     stated = read_reported(opened.found)
     hint = words.REPORTED_HINT if stated is None else words.as_stated(numerals.significant(stated.nats))
     written = st.text_input(
@@ -381,7 +381,7 @@ def _reported(opened: Opened) -> None:
         try:
             parse_reported(written)
         except CheckpointError as error:
-            _wrong(error)
+            _show_problem(error)
             return
     if written != told.get("reported_loss", ""):
         st.session_state.get(_MEASURED, {}).pop(str(opened.found.path), None)  # it was compared with another loss
@@ -390,7 +390,7 @@ def _reported(opened: Opened) -> None:
 
 def _measured_table(opened: Opened) -> None:
     """Draw the losses under each alternative, and the conclusion."""
-    if (found := _found(opened.found.path)) is None:
+    if (found := _find_measurement(opened.found.path)) is None:
         return
     measurement = found.measurement
     text.section(words.TEXTS_SHOW)
@@ -408,7 +408,7 @@ def _measured_table(opened: Opened) -> None:
         st.code(SCRIPT, language="python", height=120)
     if measurement.doubt:
         text.paragraph(words.nothing_decided(measurement.doubt), tone="warning")
-    rows = [(_named_setting(each.name), each.verdict, _losses(each)) for each in measurement.tables]
+    rows = [(_name_setting(each.name), each.verdict, _losses(each)) for each in measurement.tables]
     st.html(text.table(rows, head=("", "", words.LOSS_COLUMN), style="vt-facts vt-losses"))
     text.paragraph(words.measured_on_texts(measurement.sentence))
 
@@ -419,7 +419,7 @@ def _losses(each: Losses) -> str:
     return "\n".join(f"{name.ljust(width)}  {loss}" for name, loss in each.lines)
 
 
-def _unmeasured(opened: Opened) -> Opened:
+def _drop_measurement(opened: Opened) -> Opened:
     """The opened file without earlier measurements."""
     return replan(opened.found, replace(opened.answers, measured={}))
 
@@ -450,7 +450,7 @@ def _rows(plan: Plan) -> list[_Row]:
     ]
 
 
-def _corrected(rows: Sequence[_Row], edits: Mapping[str, Mapping[str, Any]]) -> dict[str, Placement]:
+def _correct_places(rows: Sequence[_Row], edits: Mapping[str, Mapping[str, Any]]) -> dict[str, Placement]:
     """The mapping of these rows with the user's changes, as for `import --map`."""
     found = {}
     for row in rows:
@@ -512,7 +512,7 @@ def take_table_edits(key: str, names: Sequence[str], weights: str) -> None:
 def _name_and_button(opened: Opened, sample: Path | None) -> None:
     possible = not opened.plan.problems and (not opened.plan.unanswered or sample is not None)
     name, taken_names = _name(opened.found.path, words.OPEN_MODEL, possible=possible)
-    if _asked_for() == ("open", "") and possible:
+    if _take_action() == ("open", "") and possible:
         st.session_state.pop(_ACT)
         try:
             proof = None if sample is None else read_sample(sample)
@@ -521,7 +521,7 @@ def _name_and_button(opened: Opened, sample: Path | None) -> None:
             if proof is not None and opened.plan.unanswered:
                 opened = settle_by_sample(opened, proof)
             with st.spinner(words.READING_WEIGHTS):
-                found = _found(opened.found.path)
+                found = _find_measurement(opened.found.path)
                 measurement = None if found is None else found.measurement.to_dict()
                 bar = st.progress(0.0)
 
@@ -531,22 +531,22 @@ def _name_and_button(opened: Opened, sample: Path | None) -> None:
 
                 folder = write_import(opened, new_place(name, taken_names), measurement, say)
                 if found is not None or proof is not None:
-                    _verified(folder, proof, found, opened.reported_loss)
+                    _note_verification(folder, proof, found, opened.reported_loss)
         except (ValueError, OutputError) as error:
-            _wrong(error)
+            _show_problem(error)
             return
         state.select(checkpoint=name, model_tab="card", **_text_for(name, opened, found))
         st.rerun()
     for problem in opened.plan.problems:
-        _wrong(problem)
-    unanswered = [_named_setting(each.name) for each in opened.plan.settings if each.origin == "open"]
+        _show_problem(problem)
+    unanswered = [_name_setting(each.name) for each in opened.plan.settings if each.origin == "open"]
     if unanswered and not possible and not opened.plan.problems:
-        _wrong(words.not_said(join_names([f"“{name}”" for name in unanswered])))
+        _show_problem(words.not_said(join_names([f"“{name}”" for name in unanswered])))
     if possible and (lacking := without_start(opened)):
         text.paragraph(words.choose_start(capitalised(lacking)), tone="warning")
 
 
-def _verified(folder: Path, proof: Sample | None, found: _Found | None, reported: Reported | None) -> None:
+def _note_verification(folder: Path, proof: Sample | None, found: _Found | None, reported: Reported | None) -> None:
     """Write the results from a sample and texts into the folder's card; an encoder predicts no text."""
     ckpt = load(folder)
     texts = None if found is None or ckpt.spec.kind == "encoder-only" else found.texts
@@ -574,7 +574,7 @@ def _transformers(folder: Path, called: Path | None = None) -> bool:
     try:
         found = read_folder(folder)
     except CheckpointError as error:
-        _wrong(error)
+        _show_problem(error)
         return False
     left, right = st.columns([2, 3], gap="medium")
     with left:
@@ -583,7 +583,7 @@ def _transformers(folder: Path, called: Path | None = None) -> bool:
     with right:
         text.section(words.FOUND)
         text.definitions(_rows_of(found))
-    if _asked_for() != ("open", ""):
+    if _take_action() != ("open", ""):
         return True
     st.session_state.pop(_ACT)
     try:
@@ -591,7 +591,7 @@ def _transformers(folder: Path, called: Path | None = None) -> bool:
         huggingface.load_in_the_app(folder)  # reports problems with weights and tokenizer before storing
         keep_folder(folder, name, taken_names)
     except (ValueError, OutputError) as error:
-        _wrong(error)
+        _show_problem(error)
         return True
     state.select(checkpoint=name, model_tab="card")
     st.rerun()
@@ -609,13 +609,13 @@ def _recording(recording: RecordingSummary) -> None:
         text.paragraph(words.RECORDING_FOUND)
         name, taken_names = _name(recording.path, words.OPEN_RECORDING, RECORDING)
         name = f"{name.removesuffix(RECORDING)}{RECORDING}"
-        if _asked_for() != ("open", ""):
+        if _take_action() != ("open", ""):
             return
         st.session_state.pop(_ACT)
         try:
             keep_recording(recording, name, taken_names)
         except (ValueError, OutputError) as error:
-            _wrong(error)
+            _show_problem(error)
             return
     state.select(checkpoint=name, model_tab="card", text=recording.text)
     st.rerun()
@@ -642,7 +642,7 @@ def _own_models() -> list[str]:
         return names
     text.section(words.LIBRARY)
     taken = {each.name for each in cached.summaries()}
-    asked = _asked_for()
+    asked = _take_action()
     for model in found:
         with st.container(horizontal=True, vertical_alignment="bottom", key=f"open_kept_{model.name}"):
             key = f"open_rename_{model.name}"
@@ -652,9 +652,9 @@ def _own_models() -> list[str]:
                 text.paragraph(words.removes_model(model.name))
                 _button(words.REMOVE_IT, f"open_do_remove_{model.name}", ("remove", model.name))
         if asked == ("rename", model.name):
-            _done(partial(rename, model.name, new, taken))
+            _finish_action(partial(rename, model.name, new, taken))
         elif asked == ("remove", model.name):
-            _done(partial(remove, model.name))
+            _finish_action(partial(remove, model.name))
     return names
 
 
@@ -663,17 +663,17 @@ def _button(label: str, key: str, act: tuple[str, str], **more: Any) -> None:
     st.button(label, key=key, on_click=st.session_state.__setitem__, args=(_ACT, act), **more)
 
 
-def _asked_for() -> tuple[str, str] | None:
+def _take_action() -> tuple[str, str] | None:
     """The clicked action that has not run yet."""
     act: tuple[str, str] | None = st.session_state.get(_ACT)
     return act
 
 
-def _done(act: Callable[[], None]) -> None:
+def _finish_action(act: Callable[[], None]) -> None:
     st.session_state.pop(_ACT)
     try:
         act()
     except (CheckpointError, OSError) as error:
-        _wrong(error)
+        _show_problem(error)
         return
     st.rerun()

@@ -58,7 +58,7 @@ def card(name: str, card: Mapping[str, Any]) -> Question:
     if not describe.metrics(card):
         return Question(asks, words.NOT_MEASURED_YET)
     value, *rest = (line for _, line in metric_lines(card))
-    return _fitting(asks, f"{value} {rest[0]}" if rest else value, rest[1:])
+    return _fit_line(asks, f"{value} {rest[0]}" if rest else value, rest[1:])
 
 
 def architecture(name: str, blocks: Sequence[Block]) -> Question:
@@ -70,7 +70,7 @@ def architecture(name: str, blocks: Sequence[Block]) -> Question:
         counts[part] = counts.get(part, 0) + block.count
     total = sum(counts.values())
     shares = [f"{part} {percent(count / total)}" for part, count in sorted(counts.items(), key=lambda each: -each[1])]
-    return _fitting(words.asks("architecture", name), words.largest_share(total, shares[0]), shares[1:])
+    return _fit_line(words.asks("architecture", name), words.largest_share(total, shares[0]), shares[1:])
 
 
 def curves(name: str, rows: Sequence[Mapping[str, float]]) -> Question:
@@ -104,9 +104,9 @@ def errors(name: str, right: int, wrong: int, most: Confusion | None, *, transla
     said = words.right_answers(right, of) if translates else words.wrong_answers(wrong, of)
     if most is None or most.count < 2:
         return Question(asks, f"{said}.")
-    wanted, written = (_quoted(each) if each else words.NOTHING for each in (most.wanted, most.written))
+    wanted, written = (_quote(each) if each else words.NOTHING for each in (most.wanted, most.written))
     often = words.most_often(written, wanted, most.count, translates=translates)
-    return _fitting(asks, said, [often], joint="; ")
+    return _fit_line(asks, said, [often], joint="; ")
 
 
 def without_errors(name: str, why: str) -> Question:
@@ -120,7 +120,7 @@ def doctor(name: str, found: Sequence[Check]) -> Question:
     bad = [f"“{check.name}”" for check in found if check.verdict == "bad"]
     asks = words.asks("doctor", name)
     if bad:
-        return _fitting(asks, words.failed(len(bad), len(found), bad[0]), bad[1:])
+        return _fit_line(asks, words.failed(len(bad), len(found), bad[0]), bad[1:])
     return Question(asks, words.passed(fine, len(found)))
 
 
@@ -137,7 +137,7 @@ def new(config: ModelConfig | None, base: str, like: ModelConfig) -> Question:
 
 def training(name: str, series: SnapshotSeries) -> Question:
     """The question answered with the step since which the answer is the target."""
-    asks = words.asks_when_learned(name, _quoted(series.source))
+    asks = words.asks_when_learned(name, _quote(series.source))
     right = [run.step for run in series.runs if run.right]
     if not right:
         return Question(asks, words.never_right(len(series.runs)))
@@ -156,12 +156,12 @@ def without_snapshots(name: str) -> Question:
 
 def opened(names: Sequence[str]) -> Question:
     """The question answered with the models in this computer's library, as far as they fit on one line."""
-    return _named(words.ASKS_OPENED, names, words.NONE_OPENED)
+    return _list_names(words.ASKS_OPENED, names, words.NONE_OPENED)
 
 
 def file(name: str, *, ready: bool = True, guessed: int = 0) -> Question:
     """The question answered with whether a file becomes a model, and how many of its open settings are guesses."""
-    asks = words.asks_file(_quoted(name))
+    asks = words.asks_file(_quote(name))
     if not ready:
         return Question(asks, words.NOT_YET_READY)
     if not guessed:
@@ -172,10 +172,10 @@ def file(name: str, *, ready: bool = True, guessed: int = 0) -> Question:
 def trained(names: Sequence[str], *, possible: bool = True) -> Question:
     """The question answered with the trainings on this computer; not `possible` if a requirement of training is
     missing."""
-    return _named(words.ASKS_TRAINED, names, words.NONE_TRAINED if possible else words.CANNOT_TRAIN)
+    return _list_names(words.ASKS_TRAINED, names, words.NONE_TRAINED if possible else words.CANNOT_TRAIN)
 
 
-def _named(asks: str, names: Sequence[str], none: str) -> Question:
+def _list_names(asks: str, names: Sequence[str], none: str) -> Question:
     """The question answered with the names that fit on one line, and the number of others."""
     if not names:
         return Question(asks, none)
@@ -187,12 +187,12 @@ def _named(asks: str, names: Sequence[str], none: str) -> Question:
     return Question(asks, answer)
 
 
-def _quoted(given: str) -> str:
+def _quote(given: str) -> str:
     """A text or a file's name in quotation marks, shortened."""
     return f"“{labels.isolate(labels.shorten(labels.sentence(given), LONGEST_TOKEN))}”"
 
 
-def _fitting(asks: str, answer: str, more: Sequence[str], *, joint: str = ", ") -> Question:
+def _fit_line(asks: str, answer: str, more: Sequence[str], *, joint: str = ", ") -> Question:
     """The question with its answer and further phrases, as far as they fit on one line."""
     for part in more:
         longer = f"{answer}{joint}{part}"

@@ -27,7 +27,7 @@ from viz_transformer.ui.session.waiting import waiting
 def training(summary: Summary) -> Question:
     """Draw the slider, or a sentence on which models have snapshots; returns the page's question."""
     if not summary.snapshots():
-        text.paragraph(words.came_without(summary.name, _those_with()))
+        text.paragraph(words.came_without(summary.name, _list_models_with_snapshots()))
         return question.without_snapshots(summary.name)
     place = frame.place("training")
     status = place.empty()
@@ -62,7 +62,7 @@ def table(series: SnapshotSeries) -> pd.DataFrame:
     return pd.DataFrame(rows, columns=words.SNAPSHOT_COLUMNS).set_index(words.SNAPSHOT_COLUMNS[0])
 
 
-def _those_with() -> str:
+def _list_models_with_snapshots() -> str:
     names = [each.name for each in cached.summaries() if isinstance(each, Summary) and each.snapshots()]
     if not names:
         return words.NO_SNAPSHOTS_HERE

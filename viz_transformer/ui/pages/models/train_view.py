@@ -66,7 +66,7 @@ def train_model(asked: DeltaGenerator) -> None:
     else:
         questions.show_question(asked, question.trained([*found]))
         _new()
-    _others([each for each in found.values() if looked_at is None or each.name != looked_at.name])
+    _draw_others([each for each in found.values() if looked_at is None or each.name != looked_at.name])
 
 
 # --- a new one
@@ -85,11 +85,11 @@ def _new() -> None:
     proposal, problem = None, ""
     try:
         with left, st.spinner(words.READING_FILE):
-            proposal = _proposed(given.path, told)
+            proposal = _propose(given.path, told)
         good.clear()
         good.update(_values(proposal, told))
     except (ValueError, OSError) as error:
-        problem = f"{capitalised(_on_screen(str(error)))}."
+        problem = f"{capitalised(_translate_sentence(str(error)))}."
     with right:
         _settings({"tokens": TOKENS[0], **good, **told}, told)
     with left:
@@ -121,7 +121,7 @@ def _beginning_of(whole: Path, cut: Path) -> str:
     return words.first_part(whole.name, size, kept_size, file_size(MAX_IN_A_SHELL))
 
 
-def _proposed(path: Path, told: dict[str, Any]) -> Proposal:
+def _propose(path: Path, told: dict[str, Any]) -> Proposal:
     stat = path.stat() if path.is_file() else None
     written = None if stat is None else (stat.st_mtime, stat.st_size)
     return _read(path, written, tuple(sorted(told.items())))
@@ -129,11 +129,11 @@ def _proposed(path: Path, told: dict[str, Any]) -> Proposal:
 
 @memoize(4)
 def _read(path: Path, written: tuple[float, int] | None, told: tuple[tuple[str, Any], ...]) -> Proposal:
-    asked = _asked(path, dict(told))
+    asked = _ask(path, dict(told))
     return own_task(asked.own, out=path.stem, epochs=asked.epochs)
 
 
-def _asked(path: Path, told: dict[str, Any]) -> Asked:
+def _ask(path: Path, told: dict[str, Any]) -> Asked:
     own = {name: value for name, value in told.items() if name != "epochs"}
     return Asked(own=OwnData(pairs=path, **own), epochs=told.get("epochs"))
 
@@ -164,7 +164,7 @@ def _settings(values: dict[str, Any], told: dict[str, Any]) -> None:
     text.section(words.PROPOSED)
     columns = st.columns(3, gap="small")
     with columns[0]:
-        key = _shown("tokens", values["tokens"])
+        key = _set_widget("tokens", values["tokens"])
         st.selectbox(
             words.TOKENS,
             TOKENS,
@@ -179,7 +179,7 @@ def _settings(values: dict[str, Any], told: dict[str, Any]) -> None:
         whole = isinstance(value, int)
         bounds = (int(number.least), int(number.most), int(number.step)) if whole else (0.0, number.most, number.step)
         with columns[place % 3]:
-            key = _shown(name, value)
+            key = _set_widget(name, value)
             st.number_input(
                 words.NUMBERS[name],
                 min_value=bounds[0],
@@ -196,7 +196,7 @@ def _settings(values: dict[str, Any], told: dict[str, Any]) -> None:
 
 def _columns(told: dict[str, Any]) -> None:
     """Draw the choice of the two columns of a CSV or JSON Lines file to learn from."""
-    key = _shown("columns", told.get("columns", ""))
+    key = _set_widget("columns", told.get("columns", ""))
     st.text_input(
         words.COLUMNS,
         key=key,
@@ -207,7 +207,7 @@ def _columns(told: dict[str, Any]) -> None:
     )
 
 
-def _shown(name: str, value: Any) -> str:
+def _set_widget(name: str, value: Any) -> str:
     """The key of a setting's widget, after setting it to this value."""
     key = f"train_{name}"
     st.session_state[key] = value
@@ -222,7 +222,7 @@ def _tell(told: dict[str, Any], name: str, key: str) -> None:
         told[name] = value
 
 
-def _on_screen(sentence: str) -> str:
+def _translate_sentence(sentence: str) -> str:
     """A sentence of the command in the words of the page."""
     said = name_dropped_files(sentence)
     for command, here in words.OF_THE_COMMAND.items():
@@ -251,7 +251,7 @@ def _name_and_button(given: Given, told: dict[str, Any], *, possible: bool) -> N
     if not st.session_state.pop(_START, False) or not possible:
         return
     try:
-        training = processes.start(_asked(given.path, told), name, taken, keep=given.dropped)
+        training = processes.start(_ask(given.path, told), name, taken, keep=given.dropped)
     except (ValueError, CheckpointError) as error:
         text.paragraph(f"{capitalised(error)}.", tone="bad")
         return
@@ -268,7 +268,7 @@ def _remove(training: Training) -> None:
         processes.remove(training)
 
 
-def _others(found: list[Training]) -> None:
+def _draw_others(found: list[Training]) -> None:
     """Draw the other trainings of the folder, each to be shown or removed."""
     if not found:
         return

@@ -97,7 +97,7 @@ def _badge(summary: Summary) -> str:
             return badge
         icon, hint = '<span class="vt-icon" aria-hidden="true">!</span>', html.escape(left[1])
         return f'{badge}<div class="vt-card-badge vt-warning" title="{hint}">{icon}{html.escape(left[0])}</div>'
-    wrong = _changed(str(summary.path), _times(summary), summary)
+    wrong = _find_changed(str(summary.path), _times(summary), summary)
     standing = standing_of(summary.card)
     green = standing is None or standing.tone == "ok"  # beside possibly wrong numbers it would mislead
     tone: text.Tone = "bad" if wrong else "ok" if green else "plain"
@@ -128,7 +128,7 @@ def _times(summary: Summary) -> tuple[float, ...]:
 
 
 @memoize(64)
-def _changed(path: str, times: tuple[float, ...], _summary: Summary) -> str:
+def _find_changed(path: str, times: tuple[float, ...], _summary: Summary) -> str:
     """A sentence on the first file whose SHA-256 differs from the card; "" for none."""
     names = [CONFIG, *(VOCABULARIES[side] for side in VOCABULARIES if _summary.codecs.get(side) is not None), WEIGHTS]
     try:
@@ -161,7 +161,7 @@ def too_long_lines(card: Mapping[str, Any]) -> list[str]:
     return [words.skipped(describe.too_long(entry), entry["pairs"], percent(exact))]
 
 
-def _measured_on(entry: Mapping[str, Any]) -> str:
+def _describe_split(entry: Mapping[str, Any]) -> str:
     return words.texts_of_split(describe.count_texts(entry), str(entry.get("split", words.SPLIT_NOT_STATED)))
 
 
@@ -172,7 +172,7 @@ def _bleu_lines(entry: Mapping[str, Any]) -> list[str]:
     tokenizer, width = describe.bleu_tokenizer(entry), describe.beam(entry)
     how = [words.BLEU, words.sacrebleu(tokenizer), words.decoding(width)]
     second = [] if chrf is None else [words.chrf(numerals.score(chrf))]
-    return [numerals.score(bleu), ", ".join(filter(None, how)), *second, _measured_on(entry)]
+    return [numerals.score(bleu), ", ".join(filter(None, how)), *second, _describe_split(entry)]
 
 
 def _match_lines(entry: Mapping[str, Any]) -> list[str]:
@@ -180,7 +180,7 @@ def _match_lines(entry: Mapping[str, Any]) -> list[str]:
     if exact is None or low is None or high is None:
         return []
     interval = words.exact_match(percent(low, ""), percent(high, ""))
-    lines = [percent(exact), interval, _measured_on(entry)]
+    lines = [percent(exact), interval, _describe_split(entry)]
     if (equivalent := describe.read_measurement(entry, "equivalent")) is not None:
         lines.append(words.equal_as_expressions(percent(equivalent)))
     if (unseen := describe.read_measurement(entry, "exact_match_unseen")) is not None:
@@ -193,7 +193,7 @@ def _loss_lines(entry: Mapping[str, Any]) -> list[str]:
     if loss is None:
         return []
     second = words.loss_and_perplexity(None if perplexity is None else numerals.share(perplexity, 2))
-    return [words.nats_per_token(numerals.number(loss, 2)), second, _measured_on(entry)]
+    return [words.nats_per_token(numerals.number(loss, 2)), second, _describe_split(entry)]
 
 
 def percent(share: Any, unit: str = " %") -> str:
@@ -341,12 +341,12 @@ def _answer_row(answer: PairAnswer, sides: tuple[str, str] | None, model: str) -
     source = source_cell(answer.source, checkpoint=model)
     if sides is None:
         return f"<tr>{source}<td>{html.escape(answer.written)}</td></tr>"
-    wanted = "".join(_marked("".join(piece.wanted), "del", piece.same) for piece in answer.pieces)
-    written = "".join(_marked("".join(piece.written), "ins", piece.same) for piece in answer.pieces)
+    wanted = "".join(_mark("".join(piece.wanted), "del", piece.same) for piece in answer.pieces)
+    written = "".join(_mark("".join(piece.written), "ins", piece.same) for piece in answer.pieces)
     marked = zip(sides, (wanted, written or words.EMPTY), strict=True)
     lines = "".join(f'<div class="vt-side"><span>{name}</span><span>{said}</span></div>' for name, said in marked)
     return f"<tr>{source}<td>{lines}</td></tr>"
 
 
-def _marked(said: str, tag: str, same: bool) -> str:
+def _mark(said: str, tag: str, same: bool) -> str:
     return html.escape(said) if same or not said else f"<{tag}>{html.escape(said)}</{tag}>"

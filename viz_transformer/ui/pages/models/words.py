@@ -385,14 +385,14 @@ def in_weights_files(stored: int, unused: int | None, same: bool) -> str:
 
 
 def in_weights_file(stored: int, same: bool) -> str:
-    return f"The weights file holds {_compared(stored, same)}."
+    return f"The weights file holds {_compare(stored, same)}."
 
 
 def in_torch(count: int, same: bool) -> str:
-    return f"The model that torch builds from it has {_compared(count, same)}."
+    return f"The model that torch builds from it has {_compare(count, same)}."
 
 
-def _compared(count: int, same: bool) -> str:
+def _compare(count: int, same: bool) -> str:
     return f"the same number: {count:,}" if same else f"{count:,}, which is not this sum"
 
 

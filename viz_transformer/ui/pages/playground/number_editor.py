@@ -106,13 +106,13 @@ def editor(
         key=key,
         width="stretch",
         column_config={"_index": st.column_config.TextColumn(disabled=True), **dict.fromkeys(columns, one)},
-        on_change=_taken,
+        on_change=_take_edits,
         args=(letter, key, tuple(columns)),
         alt=f"{label}{words.EDIT}",
     )
 
 
-def _taken(letter: Letter, key: str, columns: Sequence[str]) -> None:
+def _take_edits(letter: Letter, key: str, columns: Sequence[str]) -> None:
     """Store the user's changes in the widget."""
     memory: dict[str, _Mounted] = st.session_state[_MEMORY]
     kept = memory[letter]

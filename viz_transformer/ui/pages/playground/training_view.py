@@ -154,7 +154,7 @@ def rebuild() -> Question | None:
         "rebuild",
         settings,
         lambda: new_rebuild(settings),
-        _rebuilt,
+        _draw_rebuild,
         untrained=lambda: _untrained_rebuild(settings),
         before=words.before_rebuild(settings.heads, len(given), settings.steps, settings.learning_rate),
         steps=settings.steps,
@@ -162,7 +162,7 @@ def rebuild() -> Question | None:
     return question.rebuild(work)
 
 
-def _rebuilt(work: Rebuild, going: bool) -> None:
+def _draw_rebuild(work: Rebuild, going: bool) -> None:
     done = work.done
     if not done:
         with st.container(key="play_picture"):
@@ -178,15 +178,15 @@ def _rebuilt(work: Rebuild, going: bool) -> None:
     ]
     title = words.loss_title(step)
     losses = {name: work.losses[place, :done] for place, name in enumerate(work.names)}
-    asked = None if going else _loss_asked(losses, "rebuild", words.LOSS_NOTE)
+    asked = None if going else _offer_losses(losses, "rebuild", words.LOSS_NOTE)
     _draw_losses(
         lines, work.losses[:, at], work.total, asked, title=title, unit=words.SQUARED_ERROR, alt=words.LOSS_ALT
     )
     with st.container(key="play_rest"):
-        _rebuilt_rest(work, going)
+        _draw_rebuild_rest(work, going)
 
 
-def _rebuilt_rest(work: Rebuild, going: bool) -> None:
+def _draw_rebuild_rest(work: Rebuild, going: bool) -> None:
     """Draw outputs beside the input, and after the end the maps."""
     _outputs(work)
     if going:
@@ -212,7 +212,7 @@ def _weights_maps(work: Rebuild, found: tuple[Rebuilt, ...], title: str, *, key:
     view.chart(figure, key=key, alt=title, drawn_for=view.ROW_WIDE)
 
 
-def _loss_asked(columns: dict[str, Any], name: str, note: str) -> Asked:
+def _offer_losses(columns: dict[str, Any], name: str, note: str) -> Asked:
     """The control that opens the losses as a table."""
     return pictures.table(lambda: loss_table(columns), note=note, name=f"playground-{name}", key="play_loss")
 
@@ -272,7 +272,7 @@ def copying() -> Question:
         "copy",
         settings,
         lambda: new_copying(settings),
-        _copied,
+        _draw_copying,
         untrained=lambda: _untrained_copying(settings),
         before=words.before_copying(settings.length, settings.letters, settings.steps, settings.batch),
         steps=settings.steps,
@@ -280,11 +280,11 @@ def copying() -> Question:
     return question.copying(work)
 
 
-def _copied(work: Copying, going: bool) -> None:
+def _draw_copying(work: Copying, going: bool) -> None:
     done = work.done
     if not done:
         with st.container(key="play_picture"):
-            _copied_maps(work)
+            _draw_copying_maps(work)
         with st.container(key="play_rest"):
             copy_facts(work, _letters(work))
         return
@@ -305,7 +305,7 @@ def _copied(work: Copying, going: bool) -> None:
         lines,
         work.losses[:, :, :done],
         work.total,
-        None if going else _loss_asked(_losses_of(work), "copy", words.COPY_LOSS_NOTE),
+        None if going else _offer_losses(_list_losses(work), "copy", words.COPY_LOSS_NOTE),
         title=words.COPY_LOSS_TITLE,
         unit=words.NATS_PER_LETTER,
         alt=words.COPY_LOSS_ALT,
@@ -313,10 +313,10 @@ def _copied(work: Copying, going: bool) -> None:
     )
     if not going:
         with st.container(key="play_rest"):
-            _copied_rest(work)
+            _draw_copying_rest(work)
 
 
-def _losses_of(work: Copying) -> dict[str, Any]:
+def _list_losses(work: Copying) -> dict[str, Any]:
     """The losses of both decoders on both halves, by name."""
     return {
         words.counted(what, name): work.losses[place, kind, : work.done]
@@ -325,17 +325,17 @@ def _losses_of(work: Copying) -> dict[str, Any]:
     }
 
 
-def _copied_rest(work: Copying) -> None:
+def _draw_copying_rest(work: Copying) -> None:
     """Draw the results of both in numbers, examples and maps."""
     copy_facts(work, _letters(work))
-    _copied_maps(work)
+    _draw_copying_maps(work)
 
 
 def _letters(work: Copying) -> str:
     return ALPHABET[: work.settings.letters] + "|"
 
 
-def _copied_maps(work: Copying) -> None:
+def _draw_copying_maps(work: Copying) -> None:
     """Draw the attention of both decoders on one text, and how to read it."""
     tokens = [_letters(work)[i] for i in work.texts[0, :-1].tolist()]
     maps = [
@@ -364,12 +364,12 @@ def copy_facts(work: Copying, letters: str) -> None:
     rows: list[tuple[str, ...]] = [(words.TO_COPY, *(words.written(name) for name in work.names))]
     for place, answers in enumerate(zip(*(each.answers for each in now), strict=True)):
         wanted = work.texts[place, 1 : work.settings.length + 1].tolist()
-        marked = (_marked(answer, wanted, letters) for answer in answers)
+        marked = (_mark(answer, wanted, letters) for answer in answers)
         rows.append(("".join(letters[i] for i in wanted), *marked))
     st.html(text.table(rows, style="vt-answers vt-copies"))
 
 
-def _marked(answer: tuple[int, ...], wanted: list[int], letters: str) -> text.Html:
+def _mark(answer: tuple[int, ...], wanted: list[int], letters: str) -> text.Html:
     """The answer with wrong letters marked."""
     return text.Html(
         "".join(

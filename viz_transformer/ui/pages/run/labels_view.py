@@ -29,27 +29,27 @@ def answer(shown: RunView) -> None:
         text.paragraph(words.LABELS_IN_STRIP)
         return
     (found,) = shown.run.labels
-    best, others, more = _named_of(found, spec.scoring)
+    best, others, more = _split_labels(found, spec.scoring)
     with st.container(horizontal=True, vertical_alignment="center"):
         with st.container(width="content"):
-            text.paragraph(", ".join(map(_named, best)), style="vt-answer")
+            text.paragraph(", ".join(map(_quote_label, best)), style="vt-answer")
         if others:
-            text.paragraph(words.then([*map(_named, others)], more))
+            text.paragraph(words.then([*map(_quote_label, others)], more))
 
 
-def _named_of(found: Labels, scoring: Scoring) -> tuple[tuple[Label, ...], tuple[Label, ...], int]:
+def _split_labels(found: Labels, scoring: Scoring) -> tuple[tuple[Label, ...], tuple[Label, ...], int]:
     """The labels in large type, those after them in order, and the number of others."""
     best = holding(found, scoring)[: BESIDE + 1]
     others = found.scores[len(best) : len(best) + BESIDE]
     return best, others, len(found.scores) - len(best) - len(others)
 
 
-def _named(label: Label) -> str:
+def _quote_label(label: Label) -> str:
     name = labels.shorten(labels.visible(label.name), LONGEST)
-    return words.label_and_sure(name, _sure(label))
+    return words.label_and_sure(name, _format_probability(label))
 
 
-def _sure(label: Label) -> str:
+def _format_probability(label: Label) -> str:
     return labels.number(label.logit, 4) if label.probability is None else percent(label.probability)
 
 
@@ -108,7 +108,9 @@ def question(shown: RunView) -> Question:
     """The question on the label of the text, or of the chosen token."""
     found, spec = select_labels(shown), shown.trace.spec
     best = holding(found, spec.scoring)[: BESIDE + 1]
-    answered = words.answers_labels([words.label_and_share(cite(label.name), _sure(label)) for label in best])
+    answered = words.answers_labels(
+        [words.label_and_share(cite(label.name), _format_probability(label)) for label in best]
+    )
     if found.position is None:
         return Question(words.asks_of_text(shorten(labels.sentence(shown.text), LONGEST)), answered)
     return Question(words.asks_label(cite(shown.trace.src_originals[found.position])), answered)

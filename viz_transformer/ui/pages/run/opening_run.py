@@ -99,7 +99,7 @@ def recording_of(summary: Summary, chosen: Mapping[str, Any]) -> Recording | Non
     Fields of other pages are ignored; so are the marked row and column, which are drawn on top."""
     if any(chosen[name] != state.DEFAULTS[name] for name in state.SHARED.names if name not in POSITIONS):
         return None
-    found = _bundled()
+    found = _load_bundled()
     digests = summary.card.get("sha256")
     digest = digests.get("model.safetensors") if isinstance(digests, Mapping) else None
     return found if summary.name == found.checkpoint and digest == found.weights_sha256 else None
@@ -116,7 +116,7 @@ def follow(recording: Recording) -> None:
 
 
 @cache
-def _bundled() -> Recording:
+def _load_bundled() -> Recording:
     return Recording.load(FILE)
 
 

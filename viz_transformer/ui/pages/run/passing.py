@@ -24,13 +24,13 @@ _OF_THE_TEXT = ("text", *POSITIONS)
 def page_begins() -> None:
     """Call at the start of each run of the page: forgets the shown selection if another is chosen now."""
     st.session_state.pop(PASSES, None)
-    if st.session_state.get(STANDS) != _beside_the_text():
+    if st.session_state.get(STANDS) != _select_without_text():
         page_cannot()
 
 
 def page_stands() -> None:
     """Note that the page, with its fragment, shows the selection except for its text."""
-    st.session_state[STANDS] = _beside_the_text()
+    st.session_state[STANDS] = _select_without_text()
 
 
 def page_cannot() -> None:
@@ -41,7 +41,7 @@ def page_cannot() -> None:
 def show_ahead() -> None:
     """Request, in a callback, a run of the fragment instead of the page, if the page shows the rest of the
     selection."""
-    if st.session_state.get(STANDS) == _beside_the_text():
+    if st.session_state.get(STANDS) == _select_without_text():
         st.session_state[PASSES] = True
         st.rerun(FRAGMENT)
 
@@ -51,5 +51,5 @@ def passes() -> bool:
     return bool(st.session_state.pop(PASSES, False))
 
 
-def _beside_the_text() -> dict[str, Any]:
+def _select_without_text() -> dict[str, Any]:
     return {name: value for name, value in state.selection().items() if name not in _OF_THE_TEXT}

@@ -47,13 +47,13 @@ def at_stop(shown: RunView) -> tuple[str, ...]:
         what = words.THIS_TEXT if at is None else cite(shown.trace.src_originals[at])
         return words.gives_labels(spec), words.for_text(what, labels_view.question(shown).answer)
     if fills_masks(spec):
-        return words.GIVES[spec.output], _filled(shown)
+        return words.GIVES[spec.output], _describe_filling(shown)
     why = spec.missing.get("logits")
     first = words.GIVES[spec.output] if why is None else words.writes_nothing(why)
     return first, words.becomes(len(shown.trace.src), spec.d_model)
 
 
-def _filled(shown: RunView) -> str:
+def _describe_filling(shown: RunView) -> str:
     """The sentence on the filling at the chosen mask, else at the first; without one, at the chosen token."""
     codec = shown.ckpt.codec("source")
     found, masked = reading_view.select_filling(shown)

@@ -43,16 +43,18 @@ def choices(ckpt: Checkpoint) -> None:
                 known if now in known else [*known, now],
                 format_func=lambda code: code or words.USUAL,
                 width=170,
-                **state.widget_args("read_as", key=f"run_{name}", value=now, taken=_taken(name)),
+                **state.widget_args("read_as", key=f"run_{name}", value=now, taken=_parse_choice(name)),
             )
     switches = (("special_tokens", words.SPECIAL_TOKENS, words.SPECIAL), ("chat", words.CHAT_TEMPLATE, words.CHAT))
     for name, label, help in switches:
         if name in offered:
             on = getattr(state.SHARED.now().read_as, name)
-            st.toggle(label, help=help, **state.widget_args("read_as", key=f"run_{name}", value=on, taken=_taken(name)))
+            st.toggle(
+                label, help=help, **state.widget_args("read_as", key=f"run_{name}", value=on, taken=_parse_choice(name))
+            )
 
 
-def _taken(name: str) -> Any:
+def _parse_choice(name: str) -> Any:
     """A parser that puts the change of one option into all of them."""
     return lambda new: replace(state.SHARED.now().read_as, **{name: new})
 
@@ -69,7 +71,7 @@ def masks(shown: RunView) -> None:
         text.paragraph(said)
         return
     now, read = state.SHARED.now(), shown.trace.src
-    offered = _can_be_masked(shown)
+    offered = _list_maskable(shown)
     if len(offered) > MAX_OFFERED:
         _mask_the_chosen(shown, offered)
         return
@@ -122,7 +124,7 @@ def _take(masked: tuple[int, ...]) -> None:
     state.select(masked=masked, **({"i": new[0]} if new else {}))
 
 
-def _can_be_masked(shown: RunView) -> list[int]:
+def _list_maskable(shown: RunView) -> list[int]:
     """The positions that can be masked: tokens of the text, except typed masks."""
     codec, now = shown.ckpt.codec("source"), state.SHARED.now()
     return [

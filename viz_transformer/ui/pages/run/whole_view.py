@@ -50,7 +50,7 @@ def show_whole_run(both: Runs) -> bool:
             _picture(each, place, along, key=f"run_whole_{number}", title=title)
             any_drawn = True
             if place.there:
-                found += _inside(each, place)
+                found += _pack_inside(each, place)
         except ValueError as error:
             text.paragraph(words.not_in_one_picture(str(error)))
     whole_details(found, answering([each.run.trace for each in shown]))
@@ -107,7 +107,7 @@ def ahead(shown: RunView) -> tuple[bytes, list[bytes]]:
     drawn."""
     place = _place(shown)
     head = site.head_of(shown.trace.spec, state.selection())
-    return pack_whole_run(shown, head, ""), [] if place.level == "run" else _inside(shown, place)
+    return pack_whole_run(shown, head, ""), [] if place.level == "run" else _pack_inside(shown, place)
 
 
 @dataclass(frozen=True)
@@ -181,7 +181,7 @@ def pack_whole_run(shown: RunView, head: int | None, title: str, along: Along | 
     )
 
 
-def _inside(shown: RunView, place: _Place) -> list[bytes]:
+def _pack_inside(shown: RunView, place: _Place) -> list[bytes]:
     """The details of the chosen place for the deeper levels, and of all layers of a small run; for a longer text only
     those of its level. None for an intermediate run of the slider."""
     if place.level == "run" and state.passes_through():
@@ -191,10 +191,10 @@ def _inside(shown: RunView, place: _Place) -> list[bytes]:
     if longest * sum(SIDE_OF[stack].layers(spec) for stack in stacks_of(spec)) <= EAGER:
         return [_heads(shown, place.kind, place.layer), _layers(shown)]
     if longest <= AHEAD:
-        return [_at(shown, place.kind, place.layer, None), _heads(shown, place.kind, place.layer)]
+        return [_pack_detail(shown, place.kind, place.layer, None), _heads(shown, place.kind, place.layer)]
     if place.level == "run":
         return []
-    return [_at(shown, place.kind, place.layer, None if place.level == "layer" else place.head)]
+    return [_pack_detail(shown, place.kind, place.layer, None if place.level == "layer" else place.head)]
 
 
 @memoize(8)
@@ -214,7 +214,7 @@ def _layers(shown: RunView) -> bytes:
 
 
 @memoize(8)
-def _at(shown: RunView, kind: KindName, layer: int, head: int | None) -> bytes:
+def _pack_detail(shown: RunView, kind: KindName, layer: int, head: int | None) -> bytes:
     """The detail of the layer, or of a head of an attention in it."""
     trace = shown.run.trace
     if head is None:

@@ -328,7 +328,7 @@ def torch_panel(shown: RunView, found: Ladder) -> None:
     output = None if comparison.out is None else _largest(comparison.out)
     text.paragraph(words.torch_differs(_largest(comparison.weights), output))
     if projector.is_on():
-        _largest_beside_torch(torch_table(shown, found, comparison, "weights"))
+        _draw_largest(torch_table(shown, found, comparison, "weights"))
         return
     controls.buttons(words.COMPARED, words.BESIDE, "weight_beside", key="weight_beside", hidden=True)
     if FIELDS.now().weight_beside == "out" and comparison.out is None:
@@ -360,7 +360,7 @@ def torch_panel(shown: RunView, found: Ladder) -> None:
         text.paragraph(words.table_differs(_gap(largest)))
 
 
-def _largest_beside_torch(numbers: pd.DataFrame) -> None:
+def _draw_largest(numbers: pd.DataFrame) -> None:
     """Draw the largest weights of the row, ours and torch's, readable on a projector."""
     largest = numbers.nlargest(MAX_ON_A_PROJECTOR, words.OURS).sort_index()
     columns = (largest[name].tolist() for name in (words.TOKEN, *words.TORCH_HEAD[1:]))
