@@ -447,7 +447,7 @@ def test_the_share_that_is_hidden_is_not_averaged_over_padding(runs):
 
 def test_a_small_hidden_share_is_not_called_none():
     found = hidden_keys([[1.4e-7, 1.0], [1.4e-7, 1.0]], [True, False], renormalise=True)
-    said = pictures_of_maps._hidden_in_words(found, np.zeros(2, bool))
+    said = pictures_of_maps._describe_hidden(found, np.zeros(2, bool))
     assert said == wording("special_keys_with_hardly_any_weight_are_hidden", "0.1")
 
 
