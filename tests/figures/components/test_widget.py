@@ -11,9 +11,9 @@ import pytest
 from builders import tiny_checkpoint
 
 import viz_transformer as vt
-from viz_transformer.payload import unpack
 from viz_transformer.figures.components.standalone import HtmlFigure
 from viz_transformer.figures.components.widget import FigureWidget, Selection
+from viz_transformer.payload import unpack
 from viz_transformer.ui.session import state
 
 
