@@ -128,7 +128,6 @@ export const treePicture = {
   start: (tree) => chosenIn(tree) ?? tree.beams.head.answer,
   keys: ({ beams }, { key }, here) => nodeBeside(beams, here, key) ?? null,
   choose: (_, i) => selection.pick({ dec_node: i }),
-  click() {}, // what is let go of, if it was not dragged
   reveal,
   press(tree, { key }) {
     if (key === "+" || key === "=") zoomBy(tree, STEP)

@@ -13,7 +13,7 @@ import { itemOf, paintGridWords, paintHeadsChosen, placeGrid } from "./parts/gri
 import { headBeside, itemAt } from "./parts/heads.js"
 import { SCALES } from "./parts/legend.js"
 import { paintPixels } from "./parts/maps.js"
-import { hover, hush, isStale, plot, tell } from "./parts/plot.js"
+import { hover, hush, plot, takeLooks, tell } from "./parts/plot.js"
 import { roomOf } from "./parts/printing.js"
 import { selection } from "./parts/selection.js"
 import { prepare, sharpness, tallness } from "./parts/stage.js"
@@ -268,7 +268,7 @@ function paint(grid, paper, view) {
     top: width - (maps.head.scores.length ? order.offsetWidth + 12 * z : 0),
     bottom: width - foot.offsetWidth - 8 * z,
   }
-  if (isStale(grid, paper, [view.scale, view.sorting?.name]))
+  if (takeLooks(grid, paper, [view.scale, view.sorting?.name]))
     grid.pixels = gridPixels(maps, paper, view.place, view.ratio, view.scale === "row")
   const context = prepare(base, width, height)
   context.putImageData(grid.pixels, 0, 0)

@@ -11,7 +11,7 @@ import {
   unseenWords,
 } from "./parts/lines_map.js"
 import { paintLines, paintLooked, paintSides, placeLines } from "./parts/lines_painting.js"
-import { choose, hover, hush, isStale, paintOver, plot, roomIn } from "./parts/plot.js"
+import { choose, hover, hush, paintOver, plot, roomIn, takeLooks } from "./parts/plot.js"
 import { fieldOf, selection } from "./parts/selection.js"
 import { onceAFrame, prepare, tallness } from "./parts/stage.js"
 import { firstThreshold } from "./parts/strongest.js"
@@ -50,7 +50,7 @@ export const linesPicture = {
   paint(lines, paper, view) {
     const step = plays(lines) && selection.chosen[lines.header.queries.field]
     const { width, height } = view.place
-    if (isStale(lines, paper, [lines.threshold, step])) paintLines(prepare(lines.base, width, height), paper, view)
+    if (takeLooks(lines, paper, [lines.threshold, step])) paintLines(prepare(lines.base, width, height), paper, view)
   },
   paintOver(context, paper, view, looked, { base }) {
     base.classList.toggle("faded", looked !== null && isToken(looked))

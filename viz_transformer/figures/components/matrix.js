@@ -10,7 +10,7 @@ import { matrixPixels, paintBoxes } from "./parts/matrix_pixels.js"
 import { areaHas, ontoCells, placeMatrix, xOf, yOf } from "./parts/matrix_places.js"
 import { isStill } from "./parts/motion.js"
 import { choices, pointedIn, pointedOn } from "./parts/places.js"
-import { choose, hover, hush, isStale, paintOver, plot, roomIn, tell } from "./parts/plot.js"
+import { choose, hover, hush, paintOver, plot, roomIn, takeLooks, tell } from "./parts/plot.js"
 import { roomOf } from "./parts/printing.js"
 import { fieldOf, positionAt, selection } from "./parts/selection.js"
 import { onceAFrame, pointIn, prepare, sharpness, tallness } from "./parts/stage.js"
@@ -85,7 +85,6 @@ export const matrixPicture = {
     else hush(matrix)
   },
   choose: ({ places, map }, cell, settle) => places.pick(map.head, cell, settle),
-  click() {}, // a press that is let go of, which may have dragged
   reveal(matrix, cell) {
     matrix.area = areaWith(matrix.area, cell)
     matrix.seen = partSeen(matrix.area, matrix.first, matrix.place.shown)
@@ -342,7 +341,7 @@ function paint(matrix, paper, view) {
   const { root, base, place } = matrix
   const ratio = sharpness(root)
   const { scale, written } = view.now
-  if (isStale(matrix, paper, [scale, JSON.stringify(view.seen), written]))
+  if (takeLooks(matrix, paper, [scale, JSON.stringify(view.seen), written]))
     matrix.pixels = matrixPixels(view, paper, ratio)
   const context = prepare(base, place.width, place.height)
   context.putImageData(matrix.pixels, Math.round(place.left * ratio), Math.round(place.top * ratio))

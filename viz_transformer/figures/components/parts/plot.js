@@ -23,8 +23,12 @@ import { alone } from "./typing.js"
  *   painted: ?string, draw: () => void, send: (name: string, value: unknown) => void}} Plot
  */
 /**
- * What a picture is: how it is laid out, painted and read, in pure functions of what is given and of its view; and what it
- * does at a gesture, with its plot.
+ * What a picture is. Pure, of its view: what is at a place (`hit`), what it says of an item (`describe`), where the tooltip of
+ * one stands that has no pointer (`at`), where a key leads (`keys`), how others are told of an item and find it (`fields`,
+ * `find`). With its plot: its elements and state (`begin`), what it is given (`read`), how it is laid out, made ready with that
+ * (`settle`), painted, and what follows then (`drawn`). With `start`, keys go on from there and choose nothing before Enter;
+ * else they choose what they lead to. `reveal` is called before a key shows an item, `found` when others point at one, `show`
+ * where the tooltip has a place of its own, `press` with all other keys. `again`: it is given the same data again.
  * @template P, View, Item
  * @typedef {{
  *   name: string,
@@ -49,7 +53,7 @@ import { alone } from "./typing.js"
  *   found?: (plot: P) => void,
  *   show?: (plot: P, lines: string[], item: Item, x: number, y: number) => void,
  *   choose: (plot: P, item: Item, settle: number) => void,
- *   click: (plot: P, item: ?Item, at: {x: number, y: number}, event: MouseEvent) => void,
+ *   click?: (plot: P, item: ?Item, at: {x: number, y: number}, event: MouseEvent) => void,
  *   reveal?: (plot: P, item: Item) => void,
  *   press?: (plot: P, event: KeyboardEvent) => boolean,
  *   listen?: (plot: P) => void,
@@ -58,7 +62,10 @@ import { alone } from "./typing.js"
  * }} Picture
  */
 /** @typedef {Plot<any, any>} AnyPlot */
-/** What a picture is laid out in: pixels to one of 14, the width that there is, and what measures text. @typedef {{z: number, width: number, ruler: Ruler}} Room */
+/**
+ * What a picture is laid out in: how much larger its letters are on a projector, the width there is, and what measures text.
+ * @typedef {{z: number, width: number, ruler: Ruler}} Room
+ */
 
 /**
  * Puts the picture on the page; returns what ends it.
@@ -93,7 +100,7 @@ function makePlot(root, picture) {
   picture.begin(made, menu)
   listenOn(made)
   picture.listen?.(made)
-  const deaf = picture.find ? selection.onPoint(made, (fields) => mark(made, fields)) : () => {}
+  const deaf = picture.find ? selection.onPoint(made, (fields) => markFound(made, fields)) : () => {}
   return Object.assign(made, {
     again: picture.again,
     update(/** @type {Payload} */ payload) {
@@ -126,15 +133,14 @@ function drawPlot(plot) {
 }
 
 /**
- * Whether what is under the marks is to be painted anew: its size, the theme, the screen or one of these is another.
+ * Takes down what is painted under the marks; whether that is another size, theme or screen than before, or other looks.
  * @type {(plot: AnyPlot, paper: Paper, looks: unknown[]) => boolean}
  */
-export function isStale(plot, paper, looks) {
-  const { width, height, z } = plot.place
-  const now = [plot.root.clientWidth, width, height, z, paper.one("page"), sharpness(plot.root), ...looks].join()
-  const stale = plot.painted !== now
-  plot.painted = now
-  return stale
+export function takeLooks(plot, paper, looks) {
+  const { root, place, painted } = plot
+  const { width, height, z } = place
+  plot.painted = [root.clientWidth, width, height, z, paper.one("page"), sharpness(root), ...looks].join()
+  return plot.painted !== painted
 }
 
 /**
@@ -200,7 +206,7 @@ export function hover(plot, item, at) {
  * @param {AnyPlot} plot
  * @param {?Fields} fields
  */
-function mark(plot, fields) {
+function markFound(plot, fields) {
   const { picture, place, elsewhere } = plot
   const item = fields && place ? (picture.find?.(picture.view(plot), fields) ?? null) : null
   if (item === null && elsewhere === null) return
@@ -238,7 +244,7 @@ export function listenOn(plot) {
   stage.onpointerleave = () => hover(plot, null)
   stage.onclick = (event) => {
     const { item, at } = pointed(event)
-    picture.click(plot, item, at, event)
+    picture.click?.(plot, item, at, event)
   }
   stage.onkeydown = (event) => {
     if (alone(event) && pressKey(plot, event)) event.preventDefault()
