@@ -5,18 +5,20 @@ from __future__ import annotations
 from base64 import b64encode
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
+from functools import cache
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from importlib.resources import files
+from threading import Thread
 from typing import Any, TypeVar
 
-from playwright.sync_api import Browser, Page, Route
+from playwright.sync_api import Browser, Page
 from tabs import LOOKS, tab
 
 from viz_transformer.figures.components.source import javascript, style_sheet
 from viz_transformer.ui.frame import style
 
 PARTS = files("viz_transformer.figures.components").joinpath("parts")
-ADDRESS = "http://component.test/"
-PAGE = f"""<!doctype html><meta charset="utf-8"><style>{style.variables()}</style>
+PAGE = f"""<!doctype html><meta charset="utf-8"><link rel="icon" href="data:,"><style>{style.variables()}</style>
 <body class="stApp" data-testid="stApp" style="margin: 0; color-scheme: light dark"><div id="host"></div></body>"""
 WRITTEN = """() => {
   const { prototype } = CanvasRenderingContext2D
@@ -28,12 +30,12 @@ WRITTEN = """() => {
   }
 }"""
 """What a page evaluates so that `window.written` has all words that canvases draw from then on."""
-MOUNT = """async ([code, sheet, given]) => {
+MOUNT = """async ([name, sheet, given]) => {
   const parentElement = document.querySelector("#host").attachShadow({ mode: "open" })  // as Streamlit gives it
   const rules = document.createElement("style")
   rules.textContent = sheet
   parentElement.append(rules)
-  const { default: component } = await import(URL.createObjectURL(new Blob([code], { type: "text/javascript" })))
+  const { default: component } = await import(`/${name}.js`)
   const bytes = (text) => Uint8Array.from(atob(text), (character) => character.charCodeAt(0))
   window.triggers = []
   const setTriggerValue = (name, value) => window.triggers.push([name, value])
@@ -52,18 +54,48 @@ MOUNT = """async ([code, sheet, given]) => {
 }"""
 
 
+class _Answer(BaseHTTPRequestHandler):
+    """The empty page at `/`, a component's module as `/matrix.js`, a part of them as `/parts/text.js`."""
+
+    protocol_version = "HTTP/1.1"  # one connection for all
+
+    def do_GET(self) -> None:
+        if self.path == "/":
+            kind, text = "html", PAGE
+        elif self.path.startswith("/parts/"):
+            kind, text = "javascript", PARTS.joinpath(self.path.removeprefix("/parts/")).read_text("utf-8")
+        else:
+            kind, text = "javascript", javascript(self.path[1:].removesuffix(".js"))
+        body = text.encode()
+        self.send_response(200)
+        self.send_header("Content-Type", f"text/{kind}; charset=utf-8")
+        self.send_header("Content-Length", str(len(body)))
+        self.send_header("Cache-Control", "max-age=86400")  # with a module, the browser keeps what it compiled
+        self.end_headers()
+        self.wfile.write(body)
+
+    def log_message(self, format: str, *args: Any) -> None:
+        """Nothing is logged."""
+
+
+@cache
+def address() -> str:
+    """Where a server gives the page and all modules to the browser: asking Playwright for each takes three times as
+    long. It is there until the process ends.
+    """
+    server = ThreadingHTTPServer(("127.0.0.1", 0), _Answer)
+    Thread(target=server.serve_forever, daemon=True).start()
+    return f"http://127.0.0.1:{server.server_port}/"
+
+
 class Mounted:
     """What is on the page."""
 
     def __init__(self, page: Page, name: str, data: bytes | dict[str, Any]) -> None:
         self.page = page
-        page.route(
-            "**/*",
-            lambda route: route.fulfill(body=PAGE if route.request.url == ADDRESS else "", content_type="text/html"),
-        )
-        page.goto(ADDRESS)
+        page.goto(address())
         sheet = "" if name in ("ahead", "selection") else style_sheet(name)
-        page.evaluate(MOUNT, [javascript(name), sheet, _given(data)])
+        page.evaluate(MOUNT, [name, sheet, _given(data)])
         self.painted()
 
     def give(self, data: bytes | dict[str, Any]) -> None:
@@ -127,28 +159,21 @@ def mounting(
     problems: list[str] = []
     of = "components" if context.keys() <= LOOKS.keys() else ""
     with ExitStack() as tabs:
-        yield lambda data: how(tabs.enter_context(tab(browser, problems, of=of, **context)), name, data)
+        yield lambda data: how(tabs.enter_context(tab(browser, problems, of=of, emptied=False, **context)), name, data)
         assert problems == [], problems
 
 
 @contextmanager
 def imported(browser: Browser) -> Iterator[Callable[..., Any]]:
     """Calls a function in the browser with one argument; it finds all that the parts export as `shared`."""
-    parts = {path.name: path.read_text("utf-8") for path in PARTS.iterdir() if path.name.endswith(".js")}
-
-    def answer(route: Route) -> None:
-        body = parts.get(route.request.url.removeprefix(ADDRESS))
-        route.fulfill(body=body or PAGE, content_type="text/javascript" if body else "text/html")
-
-    with tab(browser, [], of="components") as page:
-        page.route("**/*", answer)
-        page.goto(ADDRESS)
+    with tab(browser, [], of="components", emptied=False) as page:
+        page.goto(address())
         page.evaluate(
             """async (names) => {
-              const parts = await Promise.all(names.map((name) => import(`/${name}`)))
+              const parts = await Promise.all(names.map((name) => import(`/parts/${name}`)))
               window.shared = Object.assign({}, ...parts)
             }""",
-            list(parts),
+            [path.name for path in PARTS.iterdir() if path.name.endswith(".js")],
         )
         yield lambda function, given=None: page.evaluate(function, _given(given))
 

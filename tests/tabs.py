@@ -22,11 +22,14 @@ _left: dict[tuple[BrowserContext, str], list[Page]] = defaultdict(list)
 
 
 @contextmanager
-def tab(browser: Browser, problems: list[str], *, of: str = "", script: str = "", **looks: Any) -> Iterator[Page]:
+def tab(
+    browser: Browser, problems: list[str], *, of: str = "", script: str = "", emptied: bool = True, **looks: Any
+) -> Iterator[Page]:
     """An empty tab; errors, exceptions and dialogs in it are added to `problems`, `script` runs before a page's own.
 
     Tabs `of` the same name share what a browser has in its cache; what a page stored is forgotten when its test is
-    over. They may have other LOOKS. Without a name it is a browser of its own, which may be whatever else Playwright's
+    over; where its page asks no server for more, it need not be `emptied`, as the next test loads its own.
+    They may have other LOOKS. Without a name it is a browser of its own, which may be whatever else Playwright's
     contexts can be.
     """
     if not of:
@@ -44,7 +47,8 @@ def tab(browser: Browser, problems: list[str], *, of: str = "", script: str = ""
         page.unroute_all()
         page.evaluate(_FORGET)
         page.mouse.move(-1, -1)
-        page.goto(EMPTY)
+        if emptied:
+            page.goto(EMPTY)
     except BaseException:
         page.close()
         raise
