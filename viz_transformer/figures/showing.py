@@ -74,7 +74,7 @@ def show(
 
 
 def link(*figures: HtmlFigure) -> None:
-    """Nothing: from now on what is picked in one of these pictures of `show` is picked in all of them.
+    """Link pictures of `show`: from now on what is picked in one of them is picked in all.
 
     To begin with, where they differ, it is what is picked in the first. A picture shows what it has a place for: that
     of one head marks the query and the key, and not the head.
