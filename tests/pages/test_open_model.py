@@ -225,7 +225,7 @@ def box(app: AppTest, label: str) -> Selectbox:
     return next(each for each in app.selectbox if each.label == label)
 
 
-def test_texts_answer_the_questions_and_their_table_and_badge_are_shown(
+def test_texts_answer_the_questions_and_ones_own_answer_wins_over_what_was_measured(
     app: AppTest, copying: dict[str, Path], shelf: Path
 ) -> None:
     named(app, BUNDLED / "copy" / "model.safetensors", **copying)
@@ -246,13 +246,12 @@ def test_texts_answer_the_questions_and_their_table_and_badge_are_shown(
     assert {"name": "n_heads", "value": 4, "origin": "measured"} in ckpt.card["imported"]["settings"]
     assert "not proved (" in markup(opened(app, model_tab="card"))
 
-
-def test_an_answer_of_ones_own_wins_over_what_was_measured(app: AppTest, copying: dict[str, Path], shelf: Path) -> None:
-    named(app, BUNDLED / "copy" / "model.safetensors", **copying)
-    app.button(key="open_measure").click().run()
+    opened(app, model_tab="open")
+    assert box(app, "Heads").value == 4
+    app.text_input(key="open_name").set_value("halved")
     box(app, "Heads").set_value(2).run()
     app.button(key="open_button").click().run()
-    assert vt.load(shelf / "copy").config.n_heads == 2
+    assert vt.load(shelf / "halved").config.n_heads == 2
 
 
 def test_too_few_texts_are_refused_in_a_sentence(app: AppTest, copying: dict[str, Path], shelf: Path) -> None:
