@@ -90,20 +90,18 @@ def test_the_source_package_brings_the_same_checkpoints(tmp_path: Path) -> None:
     assert {part[2] for part in parts if part[1] == "checkpoints"} == set(SHIPPED)
 
 
-def test_an_installed_app_draws_its_first_page_from_its_own_files(installed: Path) -> None:
+def test_an_installed_app_draws_its_first_page_and_its_command_finds_its_checkpoints(installed: Path) -> None:
     program = (
         "from streamlit.testing.v1 import AppTest\n"
+        "from viz_transformer.command import main\n"
         "from viz_transformer.command.server import entry_script\n"
         "app = AppTest.from_file(str(entry_script()), default_timeout=100).run()\n"
-        "print(entry_script(), [error.value for error in app.exception], bool(app.title or app.header))"
+        "print(entry_script(), [error.value for error in app.exception], bool(app.title or app.header))\n"
+        "main(['list'])"
     )
-    entry = installed / "viz_transformer" / "_app" / "app.py"
-    assert run_installed(installed, program).splitlines()[-1] == f"{entry} [] True"
-
-
-def test_an_installed_command_finds_its_own_checkpoints(installed: Path) -> None:
-    lines = run_installed(installed, "from viz_transformer.command import main; main(['list'])").splitlines()
-    assert [line.split()[0] for line in lines] == ["name", *sorted(SHIPPED)]
+    lines = run_installed(installed, program).splitlines()
+    page = lines.index(f"{installed / 'viz_transformer' / '_app' / 'app.py'} [] True")
+    assert [line.split()[0] for line in lines[page + 1 :]] == ["name", *sorted(SHIPPED)]
 
 
 def test_an_installed_app_without_the_extra_of_folders_reads_its_own_models_and_says_what_is_lacking(
