@@ -222,8 +222,8 @@ def test_without_motion_a_step_is_there_at_once(browser):
         view.page.clock.run_for(500)
         assert painted(view) == still
         seen = []
-        for _ in range(40):
-            view.page.clock.run_for(250)
+        for _ in range(20):
+            view.page.clock.run_for(500)
             seen.append(view.page.locator(".now").text_content())
         assert [each[:9] for each in dict.fromkeys(seen)] == ["Step 1 of", "Step 2 of", "Step 3 of"]
 
