@@ -854,6 +854,19 @@ def test_what_is_pointed_at_in_one_picture_is_marked_in_the_other(browser):
         assert shown.page.evaluate(over) == marked
 
 
+def test_the_frame_of_a_drag_follows_the_pointer(browser):
+    with mounted(browser, "matrix", of(softmax(6, 6))) as shown:
+        over = "document.querySelector('#host').shadowRoot.querySelector('canvas.over').toDataURL()"
+        frames = []
+        where = places(shown)  # by hovering, which a drag is not
+        shown.page.mouse.move(*where[1, 1])
+        shown.page.mouse.down()
+        for cell in ((2, 2), (3, 3), (4, 4)):
+            shown.page.mouse.move(*where[cell])
+            frames.append(shown.page.evaluate(over))
+        assert len(set(frames)) == 3
+
+
 def test_what_is_drawn_already_is_not_drawn_anew(browser):
     with mounted(browser, "matrix", of(softmax(3, 4))) as view:
         stage = view.page.locator(".stage")

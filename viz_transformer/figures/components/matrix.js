@@ -239,6 +239,7 @@ function move(matrix, { x, y }) {
   if (dragged && Math.hypot(x - dragged.x, y - dragged.y) > 6) {
     dragged.to = ontoCells(place, x, y)
     hover(matrix, null)
+    paintOver(matrix) // the frame has come further
   } else if (!dragged?.to) hover(matrix, cellIn(x, y, place, seen), { x, y })
 }
 
